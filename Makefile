@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+# The commands of daily work. CMake does the building; this file says in which folders and with what.
+.DEFAULT_GOAL := help
+.PHONY: help deps build asan test run lint fuzz bundle clean
+
+help:
+	@echo 'make deps     install what is missing (Debian packages, as root)'
+	@echo 'make build    library, driver, examples and tests, optimised, into build/'
+	@echo 'make test     all tests, in build/ and under ASan and UBSan in build-asan/'
+	@echo 'make run      every operator on the shapes of its network: checked, then timed'
+	@echo 'make lint     clang-format and clang-tidy'
+	@echo 'make fuzz     half a minute of libFuzzer per target'
+	@echo 'make bundle   dist/mluops-bundle: runs on another Linux as it is'
+	@echo 'make clean    remove what the above made'
+
+deps:
+	@scripts/install_deps.sh build
+
+# A build folder is configured when it is new or the presets changed; Ninja sees to everything else.
+build/build.ninja: PRESET = release
+build-asan/build.ninja: PRESET = asan
+build-fuzz/build.ninja: PRESET = fuzz
+%/build.ninja: CMakePresets.json | deps
+	cmake --preset $(PRESET)
+	@touch $@
+.PRECIOUS: %/build.ninja
+
+build: build/build.ninja deps
+	@cmake --build build
+
+asan: build-asan/build.ninja deps
+	@cmake --build build-asan
+
+test:
+	@scripts/run_tests.sh
+
+run: build
+	build/mluop check --set networks
+	build/mluop perf --set networks
+
+lint: build/build.ninja
+	@scripts/install_deps.sh build lint
+	@scripts/lint.sh
+
+fuzz:
+	@scripts/install_deps.sh build fuzz
+	@$(MAKE) --no-print-directory build-fuzz/build.ninja
+	@cmake --build build-fuzz
+	@scripts/fuzz.sh
+
+bundle: build
+	@scripts/bundle.sh
+
+clean:
+	rm -rf build build-asan build-clang build-fuzz build-static dist

@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+# Reads src/ops/op_list.inc: each family is the folder that its line names.
+
+# Sets the four variables to the families' library sources, references, tests and generated cases.
+function(mluops_family_sources sources references tests cases)
+  set(list_file ${PROJECT_SOURCE_DIR}/src/ops/op_list.inc)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${list_file})
+  file(STRINGS ${list_file} lines REGEX "^MLUOP_FAMILY\\(")
+  foreach(line ${lines})
+    string(REGEX REPLACE "^MLUOP_FAMILY\\(([a-z0-9_]+)\\).*" "\\1" family ${line})
+    set(folder ${PROJECT_SOURCE_DIR}/src/ops/${family})
+    file(GLOB all CONFIGURE_DEPENDS ${folder}/*.cc)
+    foreach(file ${all})
+      cmake_path(GET file FILENAME name)
+      if(name STREQUAL "reference.cc")
+        list(APPEND found_references ${file})
+      elseif(name STREQUAL "test.cc")
+        list(APPEND found_tests ${file})
+      else()
+        list(APPEND found_sources ${file})
+      endif()
+    endforeach()
+    set(generated ${PROJECT_BINARY_DIR}/generated/${family}_cases.cc)
+    set(text "")
+    if(EXISTS ${folder}/cases.txt)
+      set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${folder}/cases.txt)
+      file(READ ${folder}/cases.txt text)
+    endif()
+    file(CONFIGURE OUTPUT ${generated} @ONLY CONTENT
+"// Generated from src/ops/@family@/cases.txt.
+#include <string_view>
+namespace mluop::@family@ {
+extern const std::string_view kCases;
+constexpr std::string_view kCases = R\"cases(@text@)cases\";
+}
+")
+    list(APPEND found_cases ${generated})
+  endforeach()
+  set(${sources} ${found_sources} PARENT_SCOPE)
+  set(${references} ${found_references} PARENT_SCOPE)
+  set(${tests} ${found_tests} PARENT_SCOPE)
+  set(${cases} ${found_cases} PARENT_SCOPE)
+endfunction()

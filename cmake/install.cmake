@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+# Headers, library, driver, CMake package, pkg-config file, and stand-ins for -lcnrt and -lcndrv. The
+# installed tree may be moved: nothing in it holds its own path.
+include(CMakePackageConfigHelpers)
+
+set(library_folder ${CMAKE_INSTALL_LIBDIR})
+install(TARGETS mluops EXPORT mluops-targets
+        LIBRARY DESTINATION ${library_folder} ARCHIVE DESTINATION ${library_folder})
+install(DIRECTORY include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
+if(MLUOPS_TOOLS)
+  install(TARGETS mluop RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+endif()
+
+# The runtime is part of libmluops: whoever links libcnrt or libcndrv gets that.
+if(BUILD_SHARED_LIBS)
+  set(suffix so)
+else()
+  set(suffix a)
+endif()
+foreach(name cnrt cndrv)
+  set(stand_in ${PROJECT_BINARY_DIR}/lib${name}.${suffix})
+  file(CONFIGURE OUTPUT ${stand_in} CONTENT
+       "/* GNU ld script: the runtime is in libmluops. */\nINPUT(-lmluops)\n")
+  install(FILES ${stand_in} DESTINATION ${library_folder})
+endforeach()
+
+set(package_folder ${library_folder}/cmake/mluops)
+install(EXPORT mluops-targets NAMESPACE mluops:: DESTINATION ${package_folder})
+configure_package_config_file(cmake/mluops-config.cmake.in ${PROJECT_BINARY_DIR}/mluops-config.cmake
+                              INSTALL_DESTINATION ${package_folder})
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/mluops-config-version.cmake
+                                 COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/mluops-config.cmake
+              ${PROJECT_BINARY_DIR}/mluops-config-version.cmake DESTINATION ${package_folder})
+
+# Who links the static library links what it needs as well; the shared one knows by itself.
+set(needed "-lhwy -ltbb -lstdc++ -lm -lpthread")
+if(BUILD_SHARED_LIBS)
+  set(pc_libs "")
+  set(pc_libs_private "Libs.private: ${needed}")
+else()
+  set(pc_libs " ${needed}")
+  set(pc_libs_private "")
+endif()
+file(RELATIVE_PATH pc_prefix ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
+string(REGEX REPLACE "/$" "" pc_prefix ${pc_prefix})
+file(RELATIVE_PATH pc_libdir ${CMAKE_INSTALL_PREFIX} ${CMAKE_INSTALL_FULL_LIBDIR})
+file(RELATIVE_PATH pc_includedir ${CMAKE_INSTALL_PREFIX} ${CMAKE_INSTALL_FULL_INCLUDEDIR})
+configure_file(cmake/mluops.pc.in ${PROJECT_BINARY_DIR}/mluops.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/mluops.pc DESTINATION ${library_folder}/pkgconfig)

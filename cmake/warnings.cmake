@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: Apache-2.0
+# Flags for everything that is built here, not for those who link us.
+add_library(mluops_flags INTERFACE)
+# Every device and instruction set must choose the same bins: no fused multiply-add behind our back.
+target_compile_options(mluops_flags INTERFACE
+  -Wall -Wextra -Wpedantic -Wshadow -ffp-contract=off
+  # g++ 12 sees overlaps in "text" + std::string that are not there (GCC bug 105651).
+  $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>)
+if(MLUOPS_WERROR)
+  target_compile_options(mluops_flags INTERFACE -Werror)
+endif()
+if(MLUOPS_SANITIZE)
+  # Callers in C may pass any int for an enum: we test the range, so the load itself is no error.
+  set(sanitize -fsanitize=${MLUOPS_SANITIZE} -fno-sanitize-recover=all -fno-sanitize=enum
+      -fno-omit-frame-pointer)
+  target_compile_options(mluops_flags INTERFACE ${sanitize})
+  target_link_options(mluops_flags INTERFACE ${sanitize})
+endif()

@@ -1,0 +1,493 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* mlu_op.h: the public C API of mluops. C99 and C++11; needs no other header, ours or a vendor's.
+ *
+ * Region operators of five detection and segmentation networks, forward and backward:
+ *   psroipool (R-FCN), border_align (BorderDet), roiaware_pool3d (PartA2), psamask (PSANet),
+ *   masked_im2col / masked_col2im (masked convolution).
+ *
+ * Rules that hold for every function:
+ * - Each returns a mluOpStatus_t. Whatever is not SUCCESS leaves one sentence for the calling
+ *   thread, "<op>: <argument> must be <rule>, got <value>", which mluOpGetLastErrorMessage() of
+ *   mluops/extensions.h returns.
+ * - Operators check in this order: handle and descriptors not NULL, ranks, data types, layouts,
+ *   attributes, shapes, strides, sizes, empty tensors, workspace, data pointers, overlap. A broken
+ *   rule is BAD_PARAM. A valid tensor that we do not take is NOT_SUPPORTED: strides that are not
+ *   packed (a dim of size 1 and an empty tensor ignore them), 2^31 elements or more.
+ * - After BAD_PARAM and NOT_SUPPORTED the outputs are untouched.
+ * - An output must not overlap an input, another output or the workspace.
+ * - A workspace is optional: size 0 (with any pointer) is legal, and one smaller than the getter's
+ *   size is used as if it were not there; the result is the same. A size above 0 with a NULL
+ *   pointer is BAD_PARAM. Getters check what they are given as their operator does, and refuse a
+ *   NULL workspace_size.
+ * - On the CPU pointers are host pointers and a call is complete when it returns.
+ * - A handle is used by one thread at a time; different handles may be used at once.
+ * - Shapes are written [N, H, W, C]; T is the data type of a call, the same for all tensors marked
+ *   so. */
+#ifndef MLU_OP_H_
+#define MLU_OP_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define MLUOP_MAJOR 0
+#define MLUOP_MINOR 1
+#define MLUOP_PATCHLEVEL 0
+
+/* The largest number of dimensions of a tensor. */
+#define MLUOP_DIM_MAX 8
+
+#ifndef MLUOP_WIN_API
+#if defined(__GNUC__)
+#define MLUOP_WIN_API __attribute__((visibility("default")))
+#else
+#define MLUOP_WIN_API
+#endif
+#endif
+
+/* A queue of work on a device. mluops/runtime.h has the functions that make one. */
+#ifndef MLUOPS_CNRT_QUEUE_T
+#define MLUOPS_CNRT_QUEUE_T
+typedef struct cnrtQueue* cnrtQueue_t;
+#endif
+
+#if defined(__cplusplus)
+extern "C" {
+#endif
+
+/* ------------------------------------------------------------ types */
+
+typedef enum {
+  MLUOP_STATUS_SUCCESS = 0,           /* done */
+  MLUOP_STATUS_NOT_INITIALIZED = 1,   /* no usable device: see MLUOP_VISIBLE_DEVICES */
+  MLUOP_STATUS_ALLOC_FAILED = 2,      /* out of memory; the handle stays usable */
+  MLUOP_STATUS_BAD_PARAM = 3,         /* an argument breaks a rule */
+  MLUOP_STATUS_INTERNAL_ERROR = 4,    /* a defect of ours */
+  MLUOP_STATUS_ARCH_MISMATCH = 5,     /* the device is of a kind we have no code for */
+  MLUOP_STATUS_EXECUTION_FAILED = 6,  /* the device reported an error */
+  MLUOP_STATUS_NOT_SUPPORTED = 7,     /* valid, but not ours */
+  MLUOP_STATUS_NUMERICAL_OVERFLOW = 8 /* never returned today */
+} mluOpStatus_t;
+
+typedef enum {
+  MLUOP_LAYOUT_NCHW = 0,
+  MLUOP_LAYOUT_NHWC = 1,
+  MLUOP_LAYOUT_HWCN = 2,
+  MLUOP_LAYOUT_NDHWC = 3,
+  MLUOP_LAYOUT_ARRAY = 4,
+  MLUOP_LAYOUT_NCDHW = 5,
+  MLUOP_LAYOUT_TNC = 6,
+  MLUOP_LAYOUT_NTC = 7,
+  MLUOP_LAYOUT_NC = 8,
+  MLUOP_LAYOUT_NLC = 9,
+  MLUOP_LAYOUT_NCL = 10
+} mluOpTensorLayout_t;
+
+typedef enum {
+  MLUOP_DTYPE_INVALID = 0,
+  MLUOP_DTYPE_HALF = 1,
+  MLUOP_DTYPE_FLOAT = 2,
+  MLUOP_DTYPE_INT8 = 3,
+  MLUOP_DTYPE_INT16 = 4,
+  MLUOP_DTYPE_INT31 = 5,
+  MLUOP_DTYPE_INT32 = 6,
+  MLUOP_DTYPE_UINT8 = 7,
+  MLUOP_DTYPE_BOOL = 8,
+  MLUOP_DTYPE_INT64 = 9,
+  MLUOP_DTYPE_UINT32 = 11,
+  MLUOP_DTYPE_UINT64 = 12,
+  MLUOP_DTYPE_UINT16 = 13,
+  MLUOP_DTYPE_DOUBLE = 14,
+  MLUOP_DTYPE_COMPLEX_HALF = 15,
+  MLUOP_DTYPE_COMPLEX_FLOAT = 16,
+  MLUOP_DTYPE_BFLOAT16 = 17
+} mluOpDataType_t;
+
+/* NOT_ALLOWED: bitwise the same result every run. ALLOWED may be faster on a GPU and is then
+ * reproducible to rounding only. The CPU is always bitwise reproducible, at any thread count. */
+typedef enum { MLUOP_ATOMICS_NOT_ALLOWED = 1, MLUOP_ATOMICS_ALLOWED = 2 } mluOpAtomicsMode_t;
+
+typedef enum {
+  MLUOP_ROUND_HALF_TO_EVEN = 0,
+  MLUOP_ROUND_HALF_UP = 1,
+  MLUOP_ROUND_HALF_OFF_ZERO = 2
+} mluOpQuantizeRoundMode_t;
+
+typedef enum { MLUOP_POINTER_MODE_HOST = 0, MLUOP_POINTER_MODE_DEVICE = 1 } mluOpPointerMode_t;
+
+/* Pooling of roiaware_pool3d, and the two directions of attention of psamask: the values that the
+ * int arguments pool_method and psa_type take. */
+enum { MLUOP_ROIAWARE_POOL_MAX = 0, MLUOP_ROIAWARE_POOL_AVG = 1 };
+enum { MLUOP_PSAMASK_COLLECT = 0, MLUOP_PSAMASK_DISTRIBUTE = 1 };
+
+typedef struct mluOpContext* mluOpHandle_t;
+typedef struct mluOpTensorStruct* mluOpTensorDescriptor_t;
+
+/* ------------------------------------------------------------ library */
+
+/* The enumerator's name, "MLUOP_STATUS_UNKNOWN" for any other value. Never NULL. */
+MLUOP_WIN_API const char* mluOpGetErrorString(mluOpStatus_t status);
+
+/* The version of mluops. A NULL pointer is skipped. */
+MLUOP_WIN_API void mluOpGetLibVersion(int* major, int* minor, int* patch);
+
+/* *size = bytes of an element. BAD_PARAM: size is NULL, data_type is INVALID or no enumerator. */
+MLUOP_WIN_API mluOpStatus_t mluOpGetSizeOfDataType(mluOpDataType_t data_type, size_t* size);
+
+/* ------------------------------------------------------------ handle */
+
+/* Makes a handle on the thread's current device (cnrtSetDevice; device 0 is the CPU unless
+ * MLUOP_VISIBLE_DEVICES says otherwise), with the default queue and MLUOP_ATOMICS_NOT_ALLOWED.
+ * BAD_PARAM: handle is NULL. NOT_INITIALIZED: MLUOP_VISIBLE_DEVICES names no usable device.
+ * ALLOC_FAILED. */
+MLUOP_WIN_API mluOpStatus_t mluOpCreate(mluOpHandle_t* handle);
+
+/* Frees the handle and the scratch memory it holds. BAD_PARAM: handle is NULL. */
+MLUOP_WIN_API mluOpStatus_t mluOpDestroy(mluOpHandle_t handle);
+
+/* Reads the state of the handle's device anew. On the CPU: the number of threads goes back to what
+ * the environment and the machine say. BAD_PARAM: handle is NULL. */
+MLUOP_WIN_API mluOpStatus_t mluOpUpdateContextInformation(mluOpHandle_t handle);
+
+/* Later calls run on this queue; NULL is the device's default queue.
+ * BAD_PARAM: handle is NULL, or the queue belongs to another device than the handle. */
+MLUOP_WIN_API mluOpStatus_t mluOpSetQueue(mluOpHandle_t handle, cnrtQueue_t queue);
+MLUOP_WIN_API mluOpStatus_t mluOpGetQueue(mluOpHandle_t handle, cnrtQueue_t* queue);
+
+/* BAD_PARAM: a NULL argument, or a mode that is no enumerator. */
+MLUOP_WIN_API mluOpStatus_t mluOpSetAtomicsMode(mluOpHandle_t handle,
+                                                mluOpAtomicsMode_t atomics_mode);
+MLUOP_WIN_API mluOpStatus_t mluOpGetAtomicsMode(mluOpHandle_t handle,
+                                                mluOpAtomicsMode_t* atomics_mode);
+
+/* The rounding mode is stored and returned; no operator here quantises. Default:
+ * MLUOP_ROUND_HALF_TO_EVEN. BAD_PARAM: a NULL argument, or a mode that is no enumerator. */
+MLUOP_WIN_API mluOpStatus_t mluOpSetQuantizeRoundMode(mluOpHandle_t handle,
+                                                      mluOpQuantizeRoundMode_t round_mode);
+MLUOP_WIN_API mluOpStatus_t mluOpGetQuantizeRoundMode(mluOpHandle_t handle,
+                                                      mluOpQuantizeRoundMode_t* round_mode);
+
+/* ------------------------------------------------------------ tensor descriptors */
+
+/* A new descriptor has 0 dims, MLUOP_DTYPE_FLOAT, MLUOP_LAYOUT_ARRAY and MLUOP_POINTER_MODE_DEVICE.
+ * BAD_PARAM: desc is NULL. ALLOC_FAILED. */
+MLUOP_WIN_API mluOpStatus_t mluOpCreateTensorDescriptor(mluOpTensorDescriptor_t* desc);
+MLUOP_WIN_API mluOpStatus_t mluOpDestroyTensorDescriptor(mluOpTensorDescriptor_t desc);
+
+/* Back to the state of a new descriptor. */
+MLUOP_WIN_API mluOpStatus_t mluOpResetTensorDescriptor(mluOpTensorDescriptor_t desc);
+
+/* Layout, type and dims of a packed tensor; dimSize[0] is the outermost. dimNb = 0 (a scalar) only
+ * in host pointer mode, and then dimSize may be NULL.
+ * BAD_PARAM, and the descriptor keeps what it had: desc or dimSize is NULL, layout or dtype is no
+ * enumerator, dimNb is outside [0, MLUOP_DIM_MAX], a dim is negative, the number of elements does
+ * not fit in 63 bits. */
+MLUOP_WIN_API mluOpStatus_t mluOpSetTensorDescriptor(mluOpTensorDescriptor_t desc,
+                                                     mluOpTensorLayout_t layout,
+                                                     mluOpDataType_t dtype, int dimNb,
+                                                     const int dimSize[]);
+MLUOP_WIN_API mluOpStatus_t mluOpSetTensorDescriptor_v2(mluOpTensorDescriptor_t desc,
+                                                        mluOpTensorLayout_t layout,
+                                                        mluOpDataType_t dtype, int dimNb,
+                                                        const int64_t dimSize[]);
+
+/* The same with strides in elements. Operators take packed strides only. */
+MLUOP_WIN_API mluOpStatus_t mluOpSetTensorDescriptorEx(mluOpTensorDescriptor_t desc,
+                                                       mluOpTensorLayout_t layout,
+                                                       mluOpDataType_t dtype, int dimNb,
+                                                       const int dimSize[], const int dimStride[]);
+MLUOP_WIN_API mluOpStatus_t mluOpSetTensorDescriptorEx_v2(mluOpTensorDescriptor_t desc,
+                                                          mluOpTensorLayout_t layout,
+                                                          mluOpDataType_t dtype, int dimNb,
+                                                          const int64_t dimSize[],
+                                                          const int64_t dimStride[]);
+
+/* The dims only: packed, layout and type stay. */
+MLUOP_WIN_API mluOpStatus_t mluOpSetTensorDescriptorDim(mluOpTensorDescriptor_t desc, int dimNb,
+                                                        const int* dimSize);
+MLUOP_WIN_API mluOpStatus_t mluOpSetTensorDescriptorDim_v2(mluOpTensorDescriptor_t desc, int dimNb,
+                                                           const int64_t* dimSize);
+
+/* Reads a descriptor; out-pointers that are NULL are skipped. dimSize has room for the tensor's
+ * dims. BAD_PARAM: desc is NULL, or a dim does not fit in int (use _v2). */
+MLUOP_WIN_API mluOpStatus_t mluOpGetTensorDescriptor(const mluOpTensorDescriptor_t desc,
+                                                     mluOpTensorLayout_t* layout,
+                                                     mluOpDataType_t* dtype, int* dimNb,
+                                                     int dimSize[]);
+MLUOP_WIN_API mluOpStatus_t mluOpGetTensorDescriptor_v2(const mluOpTensorDescriptor_t desc,
+                                                        mluOpTensorLayout_t* layout,
+                                                        mluOpDataType_t* dtype, int* dimNb,
+                                                        int64_t dimSize[]);
+
+/* The same with strides; here a NULL out-pointer is BAD_PARAM. */
+MLUOP_WIN_API mluOpStatus_t mluOpGetTensorDescriptorEx(const mluOpTensorDescriptor_t desc,
+                                                       mluOpTensorLayout_t* layout,
+                                                       mluOpDataType_t* dtype, int* dimNb,
+                                                       int dimSize[], int dimStride[]);
+MLUOP_WIN_API mluOpStatus_t mluOpGetTensorDescriptorEx_v2(const mluOpTensorDescriptor_t desc,
+                                                          mluOpTensorLayout_t* layout,
+                                                          mluOpDataType_t* dtype, int* dimNb,
+                                                          int64_t dimSize[], int64_t dimStride[]);
+
+/* The product of the dims; 1 for a scalar in host pointer mode; 0 for NULL and for a descriptor
+ * never set. */
+MLUOP_WIN_API size_t mluOpGetTensorElementNum(const mluOpTensorDescriptor_t desc);
+
+/* Stored and returned, no more. BAD_PARAM: a NULL argument, or a value that is no enumerator. */
+MLUOP_WIN_API mluOpStatus_t mluOpSetTensorDescriptorOnchipDataType(mluOpTensorDescriptor_t desc,
+                                                                   mluOpDataType_t onchip_dtype);
+MLUOP_WIN_API mluOpStatus_t mluOpGetTensorDescriptorOnchipDataType(
+    const mluOpTensorDescriptor_t desc, mluOpDataType_t* onchip_dtype);
+
+/* HOST allows a descriptor of 0 dims. BAD_PARAM: a NULL argument, a value that is no enumerator, or
+ * DEVICE for a descriptor that holds a scalar. */
+MLUOP_WIN_API mluOpStatus_t mluOpSetTensorDescriptorPointerMode(mluOpTensorDescriptor_t desc,
+                                                                mluOpPointerMode_t pointer_mode);
+MLUOP_WIN_API mluOpStatus_t mluOpGetTensorDescriptorPointerMode(const mluOpTensorDescriptor_t desc,
+                                                                mluOpPointerMode_t* pointer_mode);
+
+/* Quantisation parameters: stored and returned, no more. Defaults 0, 1.0f, 0. BAD_PARAM: a NULL
+ * argument. */
+MLUOP_WIN_API mluOpStatus_t mluOpSetTensorDescriptorPosition(mluOpTensorDescriptor_t desc,
+                                                             int position);
+MLUOP_WIN_API mluOpStatus_t mluOpSetTensorDescriptorPositionAndScale(mluOpTensorDescriptor_t desc,
+                                                                     int position, float scale);
+MLUOP_WIN_API mluOpStatus_t mluOpSetTensorDescriptorPositionScaleAndOffset(
+    mluOpTensorDescriptor_t desc, int position, float scale, int offset);
+MLUOP_WIN_API mluOpStatus_t mluOpGetTensorDescriptorPosition(const mluOpTensorDescriptor_t desc,
+                                                             int* position);
+MLUOP_WIN_API mluOpStatus_t mluOpGetTensorDescriptorPositionAndScale(
+    const mluOpTensorDescriptor_t desc, int* position, float* scale);
+MLUOP_WIN_API mluOpStatus_t mluOpGetTensorDescriptorPositionScaleAndOffset(
+    const mluOpTensorDescriptor_t desc, int* position, float* scale, int* offset);
+
+/* desc_num descriptors at once: group_desc[i] points to where descriptor i is kept.
+ * Set takes the dims of all tensors one after the other. Create makes all or none; Set changes all
+ * or none. BAD_PARAM: a NULL argument or entry, desc_num < 1, what the single function refuses. */
+MLUOP_WIN_API mluOpStatus_t mluOpCreateGroupTensorDescriptors(mluOpTensorDescriptor_t* group_desc[],
+                                                              const int desc_num);
+MLUOP_WIN_API mluOpStatus_t mluOpSetGroupTensorDescriptors(mluOpTensorDescriptor_t* group_desc[],
+                                                           const mluOpTensorLayout_t group_layout[],
+                                                           const mluOpDataType_t group_dtype[],
+                                                           const int group_dimNb[],
+                                                           const int group_dimSize[],
+                                                           const int desc_num);
+MLUOP_WIN_API mluOpStatus_t mluOpSetGroupTensorDescriptors_v2(
+    mluOpTensorDescriptor_t* group_desc[], const mluOpTensorLayout_t group_layout[],
+    const mluOpDataType_t group_dtype[], const int group_dimNb[], const int64_t group_dimSize[],
+    const int desc_num);
+MLUOP_WIN_API mluOpStatus_t
+mluOpDestroyGroupTensorDescriptors(mluOpTensorDescriptor_t* group_desc[], const int desc_num);
+
+/* ------------------------------------------------------------ psamask (PSANet)
+ *
+ *   hh = (h_mask-1)/2, hw = (w_mask-1)/2 (integer division; even masks are legal and asymmetric)
+ *   for i, j with r = h+i-hh in [0,H) and s = w+j-hw in [0,W):
+ *     psa_type COLLECT (0):     y[n,h,w, r*W+s] = x[n,h,w, i*w_mask+j]
+ *     psa_type DISTRIBUTE (1):  y[n,r,s, h*W+w] = x[n,h,w, i*w_mask+j]
+ *   and 0 everywhere else in y. Backward is the same pairing read the other way:
+ *   dx[...] = dy[...], and 0 where nothing pairs. Both are copies: bit-exact.
+ *
+ *   x, dx: [N, H, W, h_mask*w_mask] float NHWC     y, dy: [N, H, W, H*W] float NHWC
+ *   psa_type in {0,1}; h_mask, w_mask >= 1. N*H*W = 0 is SUCCESS and nothing is done. */
+MLUOP_WIN_API mluOpStatus_t mluOpPsamaskForward(mluOpHandle_t handle, const int psa_type,
+                                                const mluOpTensorDescriptor_t x_desc, const void* x,
+                                                const int h_mask, const int w_mask,
+                                                const mluOpTensorDescriptor_t y_desc, void* y);
+MLUOP_WIN_API mluOpStatus_t mluOpPsamaskBackward(mluOpHandle_t handle, const int psa_type,
+                                                 const mluOpTensorDescriptor_t dy_desc,
+                                                 const void* dy, const int h_mask, const int w_mask,
+                                                 const mluOpTensorDescriptor_t dx_desc, void* dx);
+
+/* ------------------------------------------------------------ masked_im2col
+ *
+ *   forward:   data_col[(c*kernel_h + i)*kernel_w + j, m] =
+ *                feature[0, c, mask_h_idx[m]-pad_h+i, mask_w_idx[m]-pad_w+j], 0 where that is
+ *              outside the feature. Bit-exact. Any int32 is a legal index or pad.
+ *   backward:  grad_feature = 0, then every grad_col element is added where forward read it.
+ *   col2im:    im = 0, then im[0, c, mask_h_idx[m], mask_w_idx[m]] = col[c, m]; an index outside
+ *              is skipped, the last of duplicates wins. Bit-exact. It scatters results and is not
+ *              the adjoint of im2col: backward is.
+ *
+ *   feature, grad_feature, im: [1, C, H, W] of T, NCHW     mask_h_idx, mask_w_idx: [M] of int32
+ *   data_col, grad_col: [C*kernel_h*kernel_w, M] of T      col: [C, M] of T
+ *   T is half or float. kernel_h, kernel_w >= 1. In backward half sums are kept in float and
+ *   rounded once. An empty feature, grad_feature or im is BAD_PARAM. M = 0 is SUCCESS: forward
+ *   writes nothing, col2im and backward fill their output with zeros, the getters write 0. */
+MLUOP_WIN_API mluOpStatus_t mluOpGetMaskedIm2colForwardWorkspaceSize(
+    mluOpHandle_t handle, const mluOpTensorDescriptor_t feature_desc,
+    const mluOpTensorDescriptor_t mask_h_idx_desc, const mluOpTensorDescriptor_t mask_w_idx_desc,
+    const int kernel_h, const int kernel_w, const mluOpTensorDescriptor_t data_col_desc,
+    size_t* workspace_size);
+MLUOP_WIN_API mluOpStatus_t mluOpMaskedIm2colForward(
+    mluOpHandle_t handle, const mluOpTensorDescriptor_t feature_desc, const void* feature,
+    const mluOpTensorDescriptor_t mask_h_idx_desc, const void* mask_h_idx,
+    const mluOpTensorDescriptor_t mask_w_idx_desc, const void* mask_w_idx, const int kernel_h,
+    const int kernel_w, const int pad_h, const int pad_w, void* workspace,
+    const size_t workspace_size, const mluOpTensorDescriptor_t data_col_desc, void* data_col);
+MLUOP_WIN_API mluOpStatus_t mluOpMaskedIm2colBackward(
+    mluOpHandle_t handle, const mluOpTensorDescriptor_t grad_col_desc, const void* grad_col,
+    const mluOpTensorDescriptor_t mask_h_idx_desc, const void* mask_h_idx,
+    const mluOpTensorDescriptor_t mask_w_idx_desc, const void* mask_w_idx, const int kernel_h,
+    const int kernel_w, const int pad_h, const int pad_w, void* workspace,
+    const size_t workspace_size, const mluOpTensorDescriptor_t grad_feature_desc,
+    void* grad_feature);
+MLUOP_WIN_API mluOpStatus_t mluOpGetMaskedCol2imForwardWorkspaceSize(
+    mluOpHandle_t handle, const mluOpTensorDescriptor_t col_desc,
+    const mluOpTensorDescriptor_t mask_h_idx_desc, const mluOpTensorDescriptor_t mask_w_idx_desc,
+    const mluOpTensorDescriptor_t im_desc, size_t* workspace_size);
+/* Note the order: workspace_size before workspace, as MLU-OPS has it. */
+MLUOP_WIN_API mluOpStatus_t mluOpMaskedCol2imForward(
+    mluOpHandle_t handle, const mluOpTensorDescriptor_t col_desc, const void* col,
+    const mluOpTensorDescriptor_t mask_h_idx_desc, const void* mask_h_idx,
+    const mluOpTensorDescriptor_t mask_w_idx_desc, const void* mask_w_idx,
+    const size_t workspace_size, void* workspace, const mluOpTensorDescriptor_t im_desc, void* im);
+
+/* ------------------------------------------------------------ psroipool (R-FCN)
+ *
+ *   roi = [batch, x1, y1, x2, y2]; s = spatial_scale; G = group_size = pooled_height = pooled_width
+ *   xs = round(x1)*s, xe = (round(x2)+1)*s     (halves away from zero; y alike)
+ *   bw = max(xe-xs, 0.1f)/pooled_width         (bh alike)
+ *   ws = clamp(floor(pw*bw + xs), 0, W), we = clamp(ceil((pw+1)*bw + xs), 0, W)     (h alike)
+ *   ch = (c*G + ph)*G + pw
+ *   forward:   output[r,ph,pw,c] = mean of input[batch, hs:he, ws:we, ch], 0 for an empty bin;
+ *              mapping_channel[r,ph,pw,c] = ch
+ *   backward:  bottom_grad = 0, then each pixel of the bin gets top_grad/area in channel
+ *              mapping_channel
+ *   A roi is empty when one of its values, or of xs, xe, ys, ye, bw, bh, is not finite, or when its
+ *   batch, truncated, is outside [0,N). Backward skips a mapping_channel outside [0, channels).
+ *
+ *   input, bottom_grad: [N, H, W, pooled_height*pooled_width*output_dim] float NHWC
+ *   output, top_grad: [R, pooled_height, pooled_width, output_dim] float NHWC
+ *   mapping_channel: the same, int32               rois: [R, 5] float
+ *   pooled_*, group_size, output_dim >= 1 (backward: pooled_* >= 0); spatial_scale > 0 and finite.
+ *   Forward: an empty input is SUCCESS, then empty rois are BAD_PARAM. Backward: empty rois are
+ *   BAD_PARAM, then any other empty tensor is SUCCESS. */
+MLUOP_WIN_API mluOpStatus_t mluOpGetPsRoiPoolForwardWorkspaceSize(
+    mluOpHandle_t handle, const int pooled_height, const int pooled_width, const int output_dim,
+    const mluOpTensorDescriptor_t input_desc, const mluOpTensorDescriptor_t rois_desc,
+    size_t* workspace_size);
+MLUOP_WIN_API mluOpStatus_t mluOpPsRoiPoolForward(
+    mluOpHandle_t handle, const int pooled_height, const int pooled_width,
+    const float spatial_scale, const int group_size, const int output_dim,
+    const mluOpTensorDescriptor_t input_desc, const void* input,
+    const mluOpTensorDescriptor_t rois_desc, const void* rois, void* workspace,
+    const size_t workspace_size, const mluOpTensorDescriptor_t output_desc, void* output,
+    const mluOpTensorDescriptor_t mapping_channel_desc, void* mapping_channel);
+MLUOP_WIN_API mluOpStatus_t mluOpPsRoiPoolBackward(
+    mluOpHandle_t handle, const int pooled_height, const int pooled_width,
+    const float spatial_scale, const int output_dim, const mluOpTensorDescriptor_t top_grad_desc,
+    const void* top_grad, const mluOpTensorDescriptor_t rois_desc, const void* rois,
+    const mluOpTensorDescriptor_t mapping_channel_desc, const void* mapping_channel,
+    const mluOpTensorDescriptor_t bottom_grad_desc, void* bottom_grad);
+
+/* ------------------------------------------------------------ border_align (BorderDet)
+ *
+ *   box = [x1, y1, x2, y2], P = pool_size. Channel block b of C channels belongs to border b, which
+ *   is sampled at P+1 points:
+ *     0 top:     from (x1,y1), steps (+(x2-x1)/P, 0)
+ *     1 left:    from (x1,y1), steps (0, +(y2-y1)/P)
+ *     2 bottom:  from (x2,y2), steps (-(x2-x1)/P, 0)
+ *     3 right:   from (x2,y2), steps (0, -(y2-y1)/P)
+ *   forward:   output[n,k,b,c] = the maximum of the bilinear samples, argmax_idx = its index 0..P;
+ *              the first maximum wins
+ *   backward:  grad_input = 0, then each gradient goes to the four neighbours of the chosen sample
+ *              with its weights
+ *   A sample outside [-1,H] x [-1,W] is 0 and still competes. Backward skips an argmax_idx outside
+ *   [0,P].
+ *
+ *   input, grad_input: [N, H, W, 4*C] of T, NHWC     boxes: [N, K, 4] of T
+ *   output, grad_output: [N, K, 4, C] of T, NHWC     argmax_idx: [N, K, 4, C] int32, NHWC
+ *   T is half or float. pool_size >= 1. Any empty tensor is BAD_PARAM. */
+MLUOP_WIN_API mluOpStatus_t mluOpBorderAlignForward(
+    mluOpHandle_t handle, const mluOpTensorDescriptor_t input_desc, const void* input,
+    const mluOpTensorDescriptor_t boxes_desc, const void* boxes, const int32_t pool_size,
+    const mluOpTensorDescriptor_t output_desc, void* output,
+    const mluOpTensorDescriptor_t argmax_idx_desc, void* argmax_idx);
+MLUOP_WIN_API mluOpStatus_t mluOpBorderAlignBackward(
+    mluOpHandle_t handle, const mluOpTensorDescriptor_t grad_output_desc, const void* grad_output,
+    const mluOpTensorDescriptor_t boxes_desc, const void* boxes,
+    const mluOpTensorDescriptor_t argmax_idx_desc, const void* argmax_idx, const int32_t pool_size,
+    const mluOpTensorDescriptor_t grad_input_desc, void* grad_input);
+
+/* ------------------------------------------------------------ roiaware_pool3d (PartA2)
+ *
+ *   roi = [cx, cy, cz, dx, dy, dz, rz], cz the bottom centre; (lx, ly) = (x-cx, y-cy) turned by -rz
+ *   inside: |z - (cz+dz/2)| <= dz/2 and |lx| < dx/2 and |ly| < dy/2
+ *   voxel: ix = clamp(int((lx+dx/2)/(dx/out_x)), 0, out_x-1), iy alike,
+ *          iz = clamp(int((z-cz)/(dz/out_z)), 0, out_z-1)
+ *   forward:   pts_idx_of_voxels[...,0] = count, at most max_pts_each_voxel-1, then the points'
+ *              indices in ascending order, then 0.
+ *              pool_method MAX (0): pooled_features = the maximum, argmax = its point; 0 and -1 if
+ *              there is none. AVG (1): the mean, 0 if there is none; argmax = 0.
+ *   backward:  grad_in = 0, then MAX: grad_in[argmax, c] += grad_out;
+ *              AVG: grad_in[each point of the voxel, c] += grad_out / count.
+ *   Indices outside [0, pts_num) are skipped, counts are clamped to [0, max_pts_each_voxel-1].
+ *   In AVG argmax may be absent: NULL descriptor and NULL pointer.
+ *
+ *   rois: [boxes_num, 7], pts: [pts_num, 3], pts_feature, grad_in: [pts_num, channels], all of T
+ *   argmax: [boxes_num, out_x, out_y, out_z, channels] int32
+ *   pooled_features, grad_out: the same of T
+ *   pts_idx_of_voxels: [boxes_num, out_x, out_y, out_z, max_pts_each_voxel] int32
+ *   T is half or float; any layout. Every attribute >= 1 and equal to the shapes. Any empty tensor
+ *   is BAD_PARAM. Each function has two spellings, Roiaware and RoiAware. */
+MLUOP_WIN_API mluOpStatus_t mluOpGetRoiawarePool3dForwardWorkspaceSize(
+    mluOpHandle_t handle, const mluOpTensorDescriptor_t rois_desc,
+    const mluOpTensorDescriptor_t pts_desc, const mluOpTensorDescriptor_t pts_feature_desc,
+    size_t* workspace_size);
+MLUOP_WIN_API mluOpStatus_t mluOpRoiawarePool3dForward(
+    mluOpHandle_t handle, const int pool_method, const int boxes_num, const int pts_num,
+    const int channels, const mluOpTensorDescriptor_t rois_desc, const void* rois,
+    const mluOpTensorDescriptor_t pts_desc, const void* pts,
+    const mluOpTensorDescriptor_t pts_feature_desc, const void* pts_feature, void* workspace,
+    size_t workspace_size, const int max_pts_each_voxel, const int out_x, const int out_y,
+    const int out_z, const mluOpTensorDescriptor_t argmax_desc, void* argmax,
+    const mluOpTensorDescriptor_t pts_idx_of_voxels_desc, void* pts_idx_of_voxels,
+    const mluOpTensorDescriptor_t pooled_features_desc, void* pooled_features);
+MLUOP_WIN_API mluOpStatus_t mluOpRoiawarePool3dBackward(
+    mluOpHandle_t handle, const int pool_method, const int boxes_num, const int out_x,
+    const int out_y, const int out_z, const int channels, const int max_pts_each_voxel,
+    const mluOpTensorDescriptor_t pts_idx_of_voxels_desc, const void* pts_idx_of_voxels,
+    const mluOpTensorDescriptor_t argmax_desc, const void* argmax,
+    const mluOpTensorDescriptor_t grad_out_desc, const void* grad_out,
+    const mluOpTensorDescriptor_t grad_in_desc, void* grad_in);
+MLUOP_WIN_API mluOpStatus_t mluOpGetRoiAwarePool3dForwardWorkspaceSize(
+    mluOpHandle_t handle, const mluOpTensorDescriptor_t rois_desc,
+    const mluOpTensorDescriptor_t pts_desc, const mluOpTensorDescriptor_t pts_feature_desc,
+    size_t* workspace_size);
+MLUOP_WIN_API mluOpStatus_t mluOpRoiAwarePool3dForward(
+    mluOpHandle_t handle, const int pool_method, const int boxes_num, const int pts_num,
+    const int channels, const mluOpTensorDescriptor_t rois_desc, const void* rois,
+    const mluOpTensorDescriptor_t pts_desc, const void* pts,
+    const mluOpTensorDescriptor_t pts_feature_desc, const void* pts_feature, void* workspace,
+    size_t workspace_size, const int max_pts_each_voxel, const int out_x, const int out_y,
+    const int out_z, const mluOpTensorDescriptor_t argmax_desc, void* argmax,
+    const mluOpTensorDescriptor_t pts_idx_of_voxels_desc, void* pts_idx_of_voxels,
+    const mluOpTensorDescriptor_t pooled_features_desc, void* pooled_features);
+MLUOP_WIN_API mluOpStatus_t mluOpRoiAwarePool3dBackward(
+    mluOpHandle_t handle, const int pool_method, const int boxes_num, const int out_x,
+    const int out_y, const int out_z, const int channels, const int max_pts_each_voxel,
+    const mluOpTensorDescriptor_t pts_idx_of_voxels_desc, const void* pts_idx_of_voxels,
+    const mluOpTensorDescriptor_t argmax_desc, const void* argmax,
+    const mluOpTensorDescriptor_t grad_out_desc, const void* grad_out,
+    const mluOpTensorDescriptor_t grad_in_desc, void* grad_in);
+
+#if defined(__cplusplus)
+} /* extern "C" */
+
+/* The form without a workspace, as today's MLU-OPS has it. In C, which has no overloading, pass
+ * NULL and 0. */
+inline mluOpStatus_t mluOpPsRoiPoolForward(
+    mluOpHandle_t handle, const int pooled_height, const int pooled_width,
+    const float spatial_scale, const int group_size, const int output_dim,
+    const mluOpTensorDescriptor_t input_desc, const void* input,
+    const mluOpTensorDescriptor_t rois_desc, const void* rois,
+    const mluOpTensorDescriptor_t output_desc, void* output,
+    const mluOpTensorDescriptor_t mapping_channel_desc, void* mapping_channel) {
+  return mluOpPsRoiPoolForward(handle, pooled_height, pooled_width, spatial_scale, group_size,
+                               output_dim, input_desc, input, rois_desc, rois,
+                               static_cast<void*>(0), 0, output_desc, output, mapping_channel_desc,
+                               mapping_channel);
+}
+#endif
+
+#endif /* MLU_OP_H_ */

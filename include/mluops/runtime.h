@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The part of CNRT that clients of these operators call, so that a program written for MLU-OPS
+ * builds and runs as it is: memory, copies, devices, queues, notifiers. On the CPU device memory is
+ * host memory and everything is complete when the call returns. C99 and C++11.
+ *
+ * Whatever is not cnrtSuccess leaves a sentence for the thread: mluOpGetLastErrorMessage() in
+ * extensions.h. */
+#ifndef MLUOPS_RUNTIME_H_
+#define MLUOPS_RUNTIME_H_
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#if defined(__GNUC__)
+#define MLUOPS_RUNTIME_API __attribute__((visibility("default")))
+#else
+#define MLUOPS_RUNTIME_API
+#endif
+
+#if defined(__cplusplus)
+extern "C" {
+#endif
+
+typedef enum {
+  cnrtSuccess = 0,
+  cnrtErrorArgsInvalid = 100001, /* a NULL pointer, a bad ordinal, a bad direction */
+  cnrtErrorNoDevice = 100004,    /* MLUOP_VISIBLE_DEVICES names no usable device */
+  cnrtErrorNoMem = 100100,       /* out of memory */
+  cnrtErrorUnknown = 999999      /* anything else */
+} cnrtRet_t;
+#define CNRT_RET_SUCCESS cnrtSuccess
+
+typedef enum {
+  cnrtMemcpyHostToDev = 0,
+  cnrtMemcpyDevToDev,
+  cnrtMemcpyDevToHost,
+  cnrtMemcpyHostToHost,
+  cnrtMemcpyPeerToPeer,
+  cnrtMemcpyNoDirection
+} cnrtMemTransDir_t;
+#define CNRT_MEM_TRANS_DIR_HOST2DEV cnrtMemcpyHostToDev
+#define CNRT_MEM_TRANS_DIR_DEV2DEV cnrtMemcpyDevToDev
+#define CNRT_MEM_TRANS_DIR_DEV2HOST cnrtMemcpyDevToHost
+#define CNRT_MEM_TRANS_DIR_HOST2HOST cnrtMemcpyHostToHost
+#define CNRT_MEM_TRANS_DIR_PEER2PEER cnrtMemcpyPeerToPeer
+#define CNRT_MEM_TRANS_DIR_NODIR cnrtMemcpyNoDirection
+
+#ifndef MLUOPS_CNRT_QUEUE_T
+#define MLUOPS_CNRT_QUEUE_T
+typedef struct cnrtQueue* cnrtQueue_t;
+#endif
+typedef struct cnrtNotifier* cnrtNotifier_t;
+
+/* The enumerator's name and what it means; "unknown error" for any other value. Never NULL. */
+MLUOPS_RUNTIME_API const char* cnrtGetErrorStr(cnrtRet_t error);
+MLUOPS_RUNTIME_API const char* cnrtGetErrorName(cnrtRet_t error);
+
+/* Visible devices are listed by MLUOP_VISIBLE_DEVICES (default: the CPU, then the CUDA devices);
+ * the current device is the calling thread's own and starts as 0. */
+MLUOPS_RUNTIME_API cnrtRet_t cnrtGetDeviceCount(unsigned int* count);
+MLUOPS_RUNTIME_API cnrtRet_t cnrtGetDevice(int* ordinal);
+MLUOPS_RUNTIME_API cnrtRet_t cnrtSetDevice(int ordinal);
+/* Waits for all work of the current device. */
+MLUOPS_RUNTIME_API cnrtRet_t cnrtSyncDevice(void);
+
+/* Memory of the current device, aligned to 64 bytes or more. 0 bytes succeed, and the pointer may
+ * be freed. */
+MLUOPS_RUNTIME_API cnrtRet_t cnrtMalloc(void** ptr, size_t bytes);
+MLUOPS_RUNTIME_API cnrtRet_t cnrtFree(void* ptr);
+/* Host memory that copies well. */
+MLUOPS_RUNTIME_API cnrtRet_t cnrtHostMalloc(void** ptr, size_t bytes);
+MLUOPS_RUNTIME_API cnrtRet_t cnrtFreeHost(void* ptr);
+MLUOPS_RUNTIME_API cnrtRet_t cnrtHostFree(void* ptr);
+
+/* src and dst must not overlap. */
+MLUOPS_RUNTIME_API cnrtRet_t cnrtMemcpy(void* dst, void* src, size_t bytes, cnrtMemTransDir_t dir);
+MLUOPS_RUNTIME_API cnrtRet_t cnrtMemcpyAsync(void* dst, void* src, size_t bytes, cnrtQueue_t queue,
+                                             cnrtMemTransDir_t dir);
+MLUOPS_RUNTIME_API cnrtRet_t cnrtMemset(void* ptr, int value, size_t bytes);
+MLUOPS_RUNTIME_API cnrtRet_t cnrtMemsetAsync(void* ptr, int value, size_t bytes, cnrtQueue_t queue);
+
+/* A queue of the current device. NULL stands for the device's default queue wherever a queue is
+ * taken. */
+MLUOPS_RUNTIME_API cnrtRet_t cnrtQueueCreate(cnrtQueue_t* queue);
+MLUOPS_RUNTIME_API cnrtRet_t cnrtQueueDestroy(cnrtQueue_t queue);
+MLUOPS_RUNTIME_API cnrtRet_t cnrtQueueSync(cnrtQueue_t queue);
+
+/* A notifier marks a point in a queue. */
+MLUOPS_RUNTIME_API cnrtRet_t cnrtNotifierCreate(cnrtNotifier_t* notifier);
+MLUOPS_RUNTIME_API cnrtRet_t cnrtNotifierDestroy(cnrtNotifier_t notifier);
+MLUOPS_RUNTIME_API cnrtRet_t cnrtPlaceNotifier(cnrtNotifier_t notifier, cnrtQueue_t queue);
+MLUOPS_RUNTIME_API cnrtRet_t cnrtWaitNotifier(cnrtNotifier_t notifier);
+/* Time between two placed notifiers: in microseconds (Duration), milliseconds (ElapsedTime). */
+MLUOPS_RUNTIME_API cnrtRet_t cnrtNotifierDuration(cnrtNotifier_t start, cnrtNotifier_t end,
+                                                  float* us);
+MLUOPS_RUNTIME_API cnrtRet_t cnrtNotifierElapsedTime(cnrtNotifier_t start, cnrtNotifier_t end,
+                                                     float* ms);
+
+/* Prints what failed and ends the program: for examples and tests. */
+#ifndef CNRT_CHECK
+#define CNRT_CHECK(call)                                            \
+  do {                                                              \
+    cnrtRet_t mluops_cnrt_check_ = (call);                          \
+    if (mluops_cnrt_check_ != cnrtSuccess) {                        \
+      fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, __LINE__, #call, \
+              cnrtGetErrorStr(mluops_cnrt_check_));                 \
+      exit(EXIT_FAILURE);                                           \
+    }                                                               \
+  } while (0)
+#endif
+
+#if defined(__cplusplus)
+}
+#endif
+
+#endif /* MLUOPS_RUNTIME_H_ */

@@ -1,0 +1,17 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Runs each libFuzzer target of build-fuzz/ for FUZZ_SECONDS (default 30). What it learns stays in
+# build-fuzz/corpus; an input that fails is written to build-fuzz/crashes and repeats with
+#   build-fuzz/tests/fuzz/<target> build-fuzz/crashes/<input>
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+# operator new gives NULL where there is no memory, as it does without the sanitizer.
+export ASAN_OPTIONS=allocator_may_return_null=1
+export UBSAN_OPTIONS=print_stacktrace=1
+for target in fuzz_calls fuzz_descriptors; do
+  echo "== $target"
+  mkdir -p "build-fuzz/corpus/$target" build-fuzz/crashes
+  build-fuzz/tests/fuzz/$target -max_total_time="${FUZZ_SECONDS:-30}" -timeout=20 -max_len=512 -print_final_stats=1 \
+    -verbosity=0 -artifact_prefix="build-fuzz/crashes/$target-" "build-fuzz/corpus/$target"
+done

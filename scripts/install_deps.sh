@@ -1,0 +1,82 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Installs the Debian packages that the named groups (build, lint, fuzz) need and that are not there.
+# Looks for the tools and headers themselves, so that it does nothing where they came some other way.
+set -euo pipefail
+
+have_tool() { command -v "$1" >/dev/null; }
+
+have_header() {
+  have_tool g++ && printf '#if !__has_include(<%s>)\n#error\n#endif\n' "$1" |
+    g++ -std=c++20 -E -x c++ - >/dev/null 2>&1
+}
+
+# 3.25 is the first that reads our presets.
+have_cmake() {
+  have_tool cmake && [ "$(printf '3.25\n%s\n' "$(cmake --version | sed -n '1s/[^0-9]*//p')" |
+    sort -V | head -n 1)" = 3.25 ]
+}
+
+# clang without its runtime compiles, and then fails at the first link with a sanitizer.
+have_fuzzer() {
+  have_tool clang++-14 && [ -n "$(find "$(clang++-14 -print-resource-dir)/lib" \
+    -name 'libclang_rt.fuzzer*' -print -quit 2>/dev/null)" ]
+}
+
+# One "check|package" per line.
+wanted() {
+  case $1 in
+    build) cat <<'LIST' ;;
+have_cmake|cmake
+have_tool ninja|ninja-build
+have_tool g++|g++
+have_tool pkg-config|pkg-config
+have_tool patchelf|patchelf
+have_header hwy/highway.h|libhwy-dev
+have_header oneapi/tbb.h|libtbb-dev
+have_header gtest/gtest.h|libgtest-dev
+have_header nlohmann/json.hpp|nlohmann-json3-dev
+have_header CLI/CLI.hpp|libcli11-dev
+LIST
+    lint) cat <<'LIST' ;;
+have_tool clang-format-14|clang-format-14
+have_tool clang-tidy-14|clang-tidy-14
+LIST
+    fuzz) cat <<'LIST' ;;
+have_tool clang++-14|clang-14
+have_fuzzer|libclang-rt-14-dev
+LIST
+    *) echo "install_deps.sh: group must be build, lint or fuzz, got $1" >&2; exit 2 ;;
+  esac
+}
+
+missing() {
+  local group check package
+  for group in "$@"; do
+    wanted "$group" | while IFS='|' read -r check package; do
+      $check || echo "$package"
+    done
+  done
+}
+
+groups=("${@:-build}")
+packages=$(missing "${groups[@]}" | tr '\n' ' ')
+[ -n "$packages" ] || exit 0
+
+if [ "$(id -u)" != 0 ] || ! have_tool apt-get; then
+  echo "These packages (Debian's names) are missing, and only root can install them with apt-get:" >&2
+  echo "  apt-get install $packages" >&2
+  exit 1
+fi
+echo "Installing $packages"
+export DEBIAN_FRONTEND=noninteractive
+# An unreachable source of something else is no reason to stop: the install itself decides.
+apt-get update -qq || echo "apt-get update failed; going on with the package lists there are" >&2
+# shellcheck disable=SC2086  # a list
+apt-get install -y -qq --no-install-recommends $packages >/dev/null
+
+packages=$(missing "${groups[@]}" | tr '\n' ' ')
+if [ -n "$packages" ]; then
+  echo "Still missing after the installation: $packages" >&2
+  exit 1
+fi

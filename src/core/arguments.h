@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// One call of an operator: its table with the values the caller gave. Kernels, references and the
+// test driver all read a call through this.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <string_view>
+
+#include "core/spec.h"
+#include "core/tensor.h"
+
+namespace mluop {
+
+// An attribute's value. Both int and float are exact in double.
+struct Value {
+  double number = 0;
+  constexpr Value() = default;
+  constexpr Value(int value) : number(value) {}    // NOLINT(google-explicit-constructor)
+  constexpr Value(float value) : number(value) {}  // NOLINT(google-explicit-constructor)
+};
+
+struct TensorArgument {
+  const mluOpTensorStruct* desc = nullptr;
+  void* data = nullptr;
+
+  TensorArgument() = default;
+  TensorArgument(const mluOpTensorStruct* descriptor, const void* pointer)
+      : desc(descriptor), data(const_cast<void*>(pointer)) {}
+
+  size_t ByteCount() const;  // 0 without a descriptor
+};
+
+struct Workspace {
+  void* data = nullptr;
+  size_t size = 0;
+};
+
+struct Arguments {
+  const OpSpec* spec;
+  Value attributes[kMaxAttributes];
+  TensorArgument tensors[kMaxTensors];
+  int64_t symbols[kMaxSymbols] = {};  // filled by validation
+  Workspace workspace;
+
+  explicit Arguments(const OpSpec& op_spec) : spec(&op_spec) {}
+  Arguments(const OpSpec& op_spec, std::initializer_list<Value> attribute_values,
+            std::initializer_list<TensorArgument> tensor_values, Workspace work)
+      : spec(&op_spec), workspace(work) {
+    Value* attribute = attributes;
+    for (const Value& value : attribute_values) *attribute++ = value;
+    TensorArgument* tensor = tensors;
+    for (const TensorArgument& value : tensor_values) *tensor++ = value;
+  }
+
+  int Int(std::string_view name) const {
+    return static_cast<int>(attributes[spec->AttributeIndex(name)].number);
+  }
+  float Float(std::string_view name) const {
+    return static_cast<float>(attributes[spec->AttributeIndex(name)].number);
+  }
+  int64_t Symbol(std::string_view name) const { return symbols[spec->SymbolIndex(name)]; }
+  const TensorArgument& Tensor(std::string_view name) const {
+    return tensors[spec->TensorIndex(name)];
+  }
+  template <typename T>
+  const T* In(std::string_view name) const {
+    return static_cast<const T*>(Tensor(name).data);
+  }
+  template <typename T>
+  T* Out(std::string_view name) const {
+    return static_cast<T*>(Tensor(name).data);
+  }
+
+  // The type variable T of this call. Every table has a tensor of type T that is never absent.
+  mluOpDataType_t Type() const {
+    int i = 0;
+    while (spec->tensors[i].type != kT) ++i;
+    return tensors[i].desc->dtype;
+  }
+};
+
+// Writes the call as a case line of the driver: "psamask_forward N=1 H=4 ... psa_type=0
+// dtype=float". Returns the length, cut to size-1 as snprintf does.
+int FormatCase(const Arguments& arguments, char* text, size_t size);
+
+}  // namespace mluop

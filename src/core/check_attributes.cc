@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// Checks of the attributes, each alone and against each other.
+#include <cmath>
+#include <cstdio>
+
+#include "core/checks.h"
+#include "core/error.h"
+
+namespace mluop {
+namespace {
+
+mluOpStatus_t CheckReal(const OpSpec& spec, const AttributeSpec& row, double value) {
+  if (value > 0 && std::isfinite(value)) return MLUOP_STATUS_SUCCESS;
+  return FailArgument(MLUOP_STATUS_BAD_PARAM, spec, row.name, " must be > 0 and finite, got %.9g",
+                      value);
+}
+
+mluOpStatus_t CheckInteger(const OpSpec& spec, const AttributeSpec& row, double value) {
+  if (value >= static_cast<double>(row.min) && value <= static_cast<double>(row.max)) {
+    return MLUOP_STATUS_SUCCESS;
+  }
+  const auto min = static_cast<long long>(row.min);
+  const auto max = static_cast<long long>(row.max);
+  if (row.max == INT32_MAX) {
+    return FailArgument(MLUOP_STATUS_BAD_PARAM, spec, row.name, " must be >= %lld, got %.0f", min,
+                        value);
+  }
+  return FailArgument(MLUOP_STATUS_BAD_PARAM, spec, row.name, " must be %lld or %lld, got %.0f",
+                      min, max, value);
+}
+
+}  // namespace
+
+mluOpStatus_t CheckAttributes(const Arguments& call) {
+  const OpSpec& spec = *call.spec;
+  for (int i = 0; i < spec.attribute_count; ++i) {
+    const AttributeSpec& row = spec.attributes[i];
+    const double value = call.attributes[i].number;
+    const mluOpStatus_t status = row.kind == AttributeSpec::kPositiveReal
+                                     ? CheckReal(spec, row, value)
+                                     : CheckInteger(spec, row, value);
+    if (status != MLUOP_STATUS_SUCCESS) return status;
+  }
+  for (int i = 0; i < spec.relation_count; ++i) {
+    const Relation& relation = spec.relations[i];
+    const int first = call.Int(relation.first);
+    const int second = call.Int(relation.second);
+    if (first == second) continue;
+    return FailArgument(MLUOP_STATUS_BAD_PARAM, spec, relation.first, " must be %.*s = %d, got %d",
+                        MLUOP_SV(relation.second), second, first);
+  }
+  return MLUOP_STATUS_SUCCESS;
+}
+
+}  // namespace mluop

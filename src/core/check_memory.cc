@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// Checks of what the call would touch: empty tensors, workspace, pointers, overlap.
+#include "core/checks.h"
+#include "core/error.h"
+
+namespace mluop {
+namespace {
+
+// The first present tensor of that rule that has no elements.
+const TensorSpec* FindEmpty(const Arguments& call, WhenEmpty rule) {
+  for (int i = 0; i < call.spec->tensor_count; ++i) {
+    const mluOpTensorStruct* desc = call.tensors[i].desc;
+    if (call.spec->tensors[i].when_empty != rule || desc == nullptr) continue;
+    if (desc->ElementCount() == 0) return &call.spec->tensors[i];
+  }
+  return nullptr;
+}
+
+bool Overlap(const void* a, size_t a_size, const void* b, size_t b_size) {
+  if (a_size == 0 || b_size == 0) return false;
+  const auto a_first = reinterpret_cast<uintptr_t>(a);
+  const auto b_first = reinterpret_cast<uintptr_t>(b);
+  return a_first < b_first ? b_first - a_first < a_size : a_first - b_first < b_size;
+}
+
+mluOpStatus_t FailOverlap(const OpSpec& spec, std::string_view output, std::string_view other) {
+  return FailArgument(MLUOP_STATUS_BAD_PARAM, spec, output,
+                      " must be memory of its own, got memory that overlaps %.*s", MLUOP_SV(other));
+}
+
+}  // namespace
+
+mluOpStatus_t CheckEmpties(const Arguments& call, bool* skip) {
+  *skip = FindEmpty(call, kSkipFirst) != nullptr;
+  if (*skip) return MLUOP_STATUS_SUCCESS;
+  if (const TensorSpec* row = FindEmpty(call, kReject)) {
+    return FailArgument(MLUOP_STATUS_BAD_PARAM, *call.spec, row->name,
+                        " must be not empty, got 0 elements");
+  }
+  *skip = FindEmpty(call, kSkip) != nullptr;
+  return MLUOP_STATUS_SUCCESS;
+}
+
+mluOpStatus_t CheckWorkspace(const Arguments& call) {
+  if (call.workspace.size == 0 || call.workspace.data != nullptr) return MLUOP_STATUS_SUCCESS;
+  return FailArgument(MLUOP_STATUS_BAD_PARAM, *call.spec, "workspace",
+                      " must be a pointer when workspace_size is %zu, got NULL",
+                      call.workspace.size);
+}
+
+mluOpStatus_t CheckPointers(const Arguments& call) {
+  for (int i = 0; i < call.spec->tensor_count; ++i) {
+    const TensorArgument& tensor = call.tensors[i];
+    const std::string_view name = call.spec->tensors[i].name;
+    if (tensor.desc == nullptr && tensor.data != nullptr) {
+      return FailArgument(MLUOP_STATUS_BAD_PARAM, *call.spec, name,
+                          " must be NULL as its descriptor is, got %p", tensor.data);
+    }
+    if (tensor.data != nullptr || tensor.ByteCount() == 0) continue;
+    return FailArgument(MLUOP_STATUS_BAD_PARAM, *call.spec, name,
+                        " must be a data pointer, got NULL");
+  }
+  return MLUOP_STATUS_SUCCESS;
+}
+
+mluOpStatus_t CheckOverlap(const Arguments& call) {
+  const OpSpec& spec = *call.spec;
+  for (int i = 0; i < spec.tensor_count; ++i) {
+    if (spec.tensors[i].direction != kOut) continue;
+    const TensorArgument& output = call.tensors[i];
+    const size_t size = output.ByteCount();
+    for (int j = 0; j < spec.tensor_count; ++j) {
+      const TensorArgument& other = call.tensors[j];
+      if (j == i || !Overlap(output.data, size, other.data, other.ByteCount())) continue;
+      return FailOverlap(spec, spec.tensors[i].name, spec.tensors[j].name);
+    }
+    if (Overlap(output.data, size, call.workspace.data, call.workspace.size)) {
+      return FailOverlap(spec, spec.tensors[i].name, "workspace");
+    }
+  }
+  return MLUOP_STATUS_SUCCESS;
+}
+
+}  // namespace mluop

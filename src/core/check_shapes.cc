@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+// Finds the values of a table's symbols from the tensors of a call, and compares every dim.
+#include <cstdio>
+
+#include "core/checks.h"
+#include "core/error.h"
+#include "core/shape.h"
+
+namespace mluop {
+namespace {
+
+// A product that stays at the largest value once it would pass it: no dim is that large.
+int64_t Multiply(int64_t a, int64_t b) {
+  int64_t product = 0;
+  return __builtin_mul_overflow(a, b, &product) ? INT64_MAX : product;
+}
+
+int64_t FactorValue(const Arguments& call, const Factor& factor) {
+  switch (factor.kind) {
+    case Factor::kLiteral: return factor.value;
+    case Factor::kAttribute: return static_cast<int64_t>(call.attributes[factor.value].number);
+    case Factor::kSymbol: return call.symbols[factor.value];
+  }
+  return 0;
+}
+
+// "H*W = 24"; a literal stands for itself: "5".
+void Describe(const OpSpec& spec, const DimSpec& dim, int64_t value, char* text, size_t size) {
+  size_t used = 0;
+  for (int f = 0; f < dim.factor_count && used < size; ++f) {
+    const Factor& factor = dim.factors[f];
+    const char* times = f == 0 ? "" : "*";
+    int written = 0;
+    if (factor.kind == Factor::kLiteral) {
+      written = snprintf(text + used, size - used, "%s%d", times, factor.value);
+    } else {
+      const std::string_view name = factor.kind == Factor::kAttribute
+                                        ? spec.attributes[factor.value].name
+                                        : spec.symbols[factor.value];
+      written = snprintf(text + used, size - used, "%s%.*s", times, MLUOP_SV(name));
+    }
+    used += static_cast<size_t>(written);
+  }
+  const bool literal = dim.factor_count == 1 && dim.factors[0].kind == Factor::kLiteral;
+  if (literal || used >= size) return;
+  if (value == INT64_MAX) {
+    snprintf(text + used, size - used, " (over 2^63)");
+  } else {
+    snprintf(text + used, size - used, " = %lld", static_cast<long long>(value));
+  }
+}
+
+class Solver {
+ public:
+  explicit Solver(Arguments& call) : call_(call), spec_(*call.spec) {}
+
+  // Gives values to symbols, at bare symbols or at all other dims.
+  mluOpStatus_t BindAll(bool bare) {
+    return ForEachDim([&, this](const TensorSpec& row, int index, int64_t dim) {
+      if (row.dims[index].IsBareSymbol() != bare) return MLUOP_STATUS_SUCCESS;
+      return Bind(row, index, dim);
+    });
+  }
+
+  mluOpStatus_t CompareAll() {
+    return ForEachDim([this](const TensorSpec& row, int index, int64_t dim) {
+      const int64_t wanted = Evaluate(call_, row.dims[index]);
+      if (wanted == dim) return MLUOP_STATUS_SUCCESS;
+      char rule[96];
+      Describe(spec_, row.dims[index], wanted, rule, sizeof(rule));
+      return FailArgument(MLUOP_STATUS_BAD_PARAM, spec_, row.name,
+                          ".shape[%d] must be %s, got %lld", index, rule,
+                          static_cast<long long>(dim));
+    });
+  }
+
+ private:
+  template <typename Check>
+  mluOpStatus_t ForEachDim(Check check) {
+    for (int t = 0; t < spec_.tensor_count; ++t) {
+      const mluOpTensorStruct* desc = call_.tensors[t].desc;
+      if (desc == nullptr) continue;
+      for (int d = 0; d < spec_.tensors[t].rank; ++d) {
+        if (mluOpStatus_t status = check(spec_.tensors[t], d, desc->dims[d])) return status;
+      }
+    }
+    return MLUOP_STATUS_SUCCESS;
+  }
+
+  mluOpStatus_t Bind(const TensorSpec& row, int index, int64_t dim) {
+    int unbound = -1;
+    int64_t known = 1;
+    const DimSpec& product = row.dims[index];
+    for (int f = 0; f < product.factor_count; ++f) {
+      const Factor& factor = product.factors[f];
+      if (factor.kind == Factor::kSymbol && !bound_[factor.value]) {
+        unbound = factor.value;
+      } else {
+        known = Multiply(known, FactorValue(call_, factor));
+      }
+    }
+    if (unbound < 0) return MLUOP_STATUS_SUCCESS;
+    if (known == 0 || dim % known != 0) {
+      return FailArgument(MLUOP_STATUS_BAD_PARAM, spec_, row.name,
+                          ".shape[%d] must be a multiple of %lld, got %lld", index,
+                          static_cast<long long>(known), static_cast<long long>(dim));
+    }
+    bound_[unbound] = true;
+    call_.symbols[unbound] = dim / known;
+    return MLUOP_STATUS_SUCCESS;
+  }
+
+  Arguments& call_;
+  const OpSpec& spec_;
+  bool bound_[kMaxSymbols] = {};
+};
+
+}  // namespace
+
+int64_t Evaluate(const Arguments& call, const DimSpec& dim) {
+  int64_t product = 1;
+  for (int f = 0; f < dim.factor_count; ++f) {
+    product = Multiply(product, FactorValue(call, dim.factors[f]));
+  }
+  return product;
+}
+
+mluOpStatus_t CheckShapes(Arguments& call) {
+  Solver solver(call);
+  if (mluOpStatus_t status = solver.BindAll(/*bare=*/true)) return status;
+  if (mluOpStatus_t status = solver.BindAll(/*bare=*/false)) return status;
+  return solver.CompareAll();
+}
+
+}  // namespace mluop

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+// The CPU as a device: its memory is the host's, and whatever is queued is done at once.
+#include <hwy/highway.h>
+
+#include <chrono>
+#include <cstring>
+#include <new>
+
+#include "core/device.h"
+#include "core/operator.h"
+#include "core/runtime_error.h"
+#include "core/scratch.h"
+
+namespace mluop {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+struct CpuNotifier : cnrtNotifier {
+  Clock::time_point time;
+  bool placed = false;
+};
+
+class Cpu final : public Device {
+ public:
+  const char* name() const override { return "cpu"; }
+  Kernel FindKernel(const Operator& op) const override { return op.cpu; }
+
+  const char* implementation() const override {
+    const int64_t targets = hwy::SupportedTargets() & HWY_TARGETS;
+    return hwy::TargetName(targets & -targets);  // the best one is the lowest bit
+  }
+
+  cnrtRet_t Allocate(void** pointer, size_t bytes) override {
+    void* const data = AllocateAligned(bytes == 0 ? 1 : bytes);
+    if (data == nullptr) {
+      return FailRuntime(cnrtErrorNoMem, "cnrtMalloc: bytes must be available, got %zu", bytes);
+    }
+    *pointer = data;
+    return cnrtSuccess;
+  }
+  cnrtRet_t Free(void* pointer) override {
+    FreeAligned(pointer);
+    return cnrtSuccess;
+  }
+  cnrtRet_t AllocateHost(void** pointer, size_t bytes) override { return Allocate(pointer, bytes); }
+  cnrtRet_t FreeHost(void* pointer) override { return Free(pointer); }
+
+  cnrtRet_t Copy(void* to, const void* from, size_t bytes, cnrtQueue_t) override {
+    std::memcpy(to, from, bytes);
+    return cnrtSuccess;
+  }
+  cnrtRet_t Fill(void* pointer, int value, size_t bytes, cnrtQueue_t) override {
+    std::memset(pointer, value, bytes);
+    return cnrtSuccess;
+  }
+  cnrtRet_t Synchronize() override { return cnrtSuccess; }
+
+  cnrtRet_t CreateQueue(cnrtQueue_t* queue) override {
+    auto* created = new (std::nothrow) cnrtQueue{this};
+    if (created == nullptr) return FailRuntime(cnrtErrorNoMem, "cnrtQueueCreate: out of memory");
+    *queue = created;
+    return cnrtSuccess;
+  }
+  cnrtRet_t DestroyQueue(cnrtQueue_t queue) override {
+    delete queue;
+    return cnrtSuccess;
+  }
+  cnrtRet_t SynchronizeQueue(cnrtQueue_t) override { return cnrtSuccess; }
+
+  cnrtRet_t CreateNotifier(cnrtNotifier_t* notifier) override {
+    auto* created = new (std::nothrow) CpuNotifier;
+    if (created == nullptr) return FailRuntime(cnrtErrorNoMem, "cnrtNotifierCreate: out of memory");
+    created->device = this;
+    *notifier = created;
+    return cnrtSuccess;
+  }
+  cnrtRet_t DestroyNotifier(cnrtNotifier_t notifier) override {
+    delete static_cast<CpuNotifier*>(notifier);
+    return cnrtSuccess;
+  }
+  cnrtRet_t PlaceNotifier(cnrtNotifier_t notifier, cnrtQueue_t) override {
+    auto* cpu_notifier = static_cast<CpuNotifier*>(notifier);
+    cpu_notifier->time = Clock::now();
+    cpu_notifier->placed = true;
+    return cnrtSuccess;
+  }
+  cnrtRet_t WaitNotifier(cnrtNotifier_t) override { return cnrtSuccess; }
+  cnrtRet_t Duration(cnrtNotifier_t start, cnrtNotifier_t end, double* us) override {
+    const auto* first = static_cast<const CpuNotifier*>(start);
+    const auto* last = static_cast<const CpuNotifier*>(end);
+    if (!first->placed || !last->placed) {
+      return FailRuntime(cnrtErrorArgsInvalid, "cnrtNotifierDuration: %s must be placed, got none",
+                         first->placed ? "end" : "start");
+    }
+    *us = std::chrono::duration<double, std::micro>(last->time - first->time).count();
+    return cnrtSuccess;
+  }
+};
+
+}  // namespace
+
+Device* CpuDevice() {
+  static Cpu cpu;
+  return &cpu;
+}
+
+}  // namespace mluop

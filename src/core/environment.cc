@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/environment.h"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <climits>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+namespace mluop {
+namespace {
+
+// The leading positive number of a variable ("4", or "4,2" as OpenMP allows); 0 if there is none.
+int PositiveVariable(const char* name) {
+  const char* text = std::getenv(name);
+  if (text == nullptr) return 0;
+  char* end = nullptr;
+  errno = 0;
+  const long value = std::strtol(text, &end, 10);
+  const bool whole = end != text && (*end == '\0' || *end == ',');
+  if (!whole || errno != 0 || value < 1) return 0;
+  return static_cast<int>(std::min<long>(value, kMaxThreads));
+}
+
+int AffinityThreads() {
+  cpu_set_t set;
+  if (sched_getaffinity(0, sizeof(set), &set) != 0) return 1;
+  return std::max(1, CPU_COUNT(&set));
+}
+
+// Reads "quota period" from one file or, with `period_path`, from two. False without a limit.
+bool ReadQuota(const char* quota_path, const char* period_path, double* cpus) {
+  long long quota = 0;
+  long long period = 0;
+  FILE* file = std::fopen(quota_path, "re");
+  if (file == nullptr) return false;
+  const int wanted = period_path == nullptr ? 2 : 1;
+  bool found =
+      std::fscanf(file, "%lld %lld", &quota, &period) >= wanted;  // v2 without limit: "max"
+  std::fclose(file);
+  if (found && period_path != nullptr) {
+    file = std::fopen(period_path, "re");
+    if (file == nullptr) return false;
+    found = std::fscanf(file, "%lld", &period) == 1;
+    std::fclose(file);
+  }
+  if (!found || quota <= 0 || period <= 0) return false;
+  *cpus = static_cast<double>(quota) / static_cast<double>(period);
+  return true;
+}
+
+// The tightest cpu.max on the way from this process's control group (v2) up to the root. In a
+// container the root file itself carries the limit.
+int QuotaThreadsV2() {
+  char path[PATH_MAX] = "/";
+  if (FILE* file = std::fopen("/proc/self/cgroup", "re")) {
+    char line[PATH_MAX];
+    while (std::fgets(line, sizeof(line), file) != nullptr) {
+      if (std::strncmp(line, "0::", 3) != 0) continue;
+      line[std::strcspn(line, "\n")] = '\0';
+      std::snprintf(path, sizeof(path), "%s", line + 3);
+    }
+    std::fclose(file);
+  }
+  int threads = kMaxThreads;
+  for (;;) {
+    char name[PATH_MAX + 32];
+    double cpus = 0;
+    std::snprintf(name, sizeof(name), "/sys/fs/cgroup%s/cpu.max",
+                  std::strcmp(path, "/") ? path : "");
+    if (ReadQuota(name, nullptr, &cpus)) {
+      threads = std::min(threads, std::max(1, static_cast<int>(cpus + 0.5)));
+    }
+    char* slash = std::strrchr(path, '/');
+    if (slash == nullptr || std::strcmp(path, "/") == 0) return threads;
+    if (slash == path) {
+      path[1] = '\0';
+    } else {
+      *slash = '\0';
+    }
+  }
+}
+
+int QuotaThreadsV1() {
+  double cpus = 0;
+  if (!ReadQuota("/sys/fs/cgroup/cpu/cpu.cfs_quota_us", "/sys/fs/cgroup/cpu/cpu.cfs_period_us",
+                 &cpus)) {
+    return kMaxThreads;
+  }
+  return std::max(1, static_cast<int>(cpus + 0.5));
+}
+
+int ReadDefaultNumThreads() {
+  if (const int threads = PositiveVariable("MLUOP_NUM_THREADS")) return threads;
+  if (const int threads = PositiveVariable("OMP_NUM_THREADS")) return threads;
+  return std::min({AffinityThreads(), QuotaThreadsV2(), QuotaThreadsV1(), kMaxThreads});
+}
+
+}  // namespace
+
+int Verbosity() {
+  static const int verbosity = [] {
+    const char* text = std::getenv("MLUOP_VERBOSE");
+    return text == nullptr ? 0 : std::atoi(text);
+  }();
+  return verbosity;
+}
+
+const char* VisibleDevices() {
+  static const char* const devices = std::getenv("MLUOP_VISIBLE_DEVICES");
+  return devices;
+}
+
+int DefaultNumThreads() {
+  static const int threads = ReadDefaultNumThreads();
+  return threads;
+}
+
+}  // namespace mluop

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+// Handles, and the functions about the library as a whole.
+#include "core/handle.h"
+
+#include <new>
+
+#include "core/error.h"
+#include "mluops/extensions.h"
+
+using namespace mluop;
+
+void mluOpGetLibVersion(int* major, int* minor, int* patch) {
+  if (major != nullptr) *major = MLUOP_MAJOR;
+  if (minor != nullptr) *minor = MLUOP_MINOR;
+  if (patch != nullptr) *patch = MLUOP_PATCHLEVEL;
+}
+
+mluOpStatus_t mluOpCreate(mluOpHandle_t* handle) {
+  if (handle == nullptr) return FailNull(__func__, "handle");
+  Device* const device = CurrentDevice(__func__);
+  if (device == nullptr) return MLUOP_STATUS_NOT_INITIALIZED;
+  auto* created = new (std::nothrow) mluOpContext(device);
+  if (created == nullptr) return Fail(MLUOP_STATUS_ALLOC_FAILED, "%s: out of memory", __func__);
+  *handle = created;
+  return MLUOP_STATUS_SUCCESS;
+}
+
+mluOpStatus_t mluOpDestroy(mluOpHandle_t handle) {
+  if (handle == nullptr) return FailNull(__func__, "handle");
+  delete handle;
+  return MLUOP_STATUS_SUCCESS;
+}
+
+mluOpStatus_t mluOpUpdateContextInformation(mluOpHandle_t handle) {
+  if (handle == nullptr) return FailNull(__func__, "handle");
+  handle->threads.SetNumThreads(DefaultNumThreads());
+  return MLUOP_STATUS_SUCCESS;
+}
+
+mluOpStatus_t mluOpSetQueue(mluOpHandle_t handle, cnrtQueue_t queue) {
+  if (handle == nullptr) return FailNull(__func__, "handle");
+  if (queue != nullptr && queue->device != handle->device) {
+    return Fail(MLUOP_STATUS_BAD_PARAM,
+                "%s: queue must be of the handle's device %s, got one of %s", __func__,
+                handle->device->name(), queue->device->name());
+  }
+  handle->queue = queue;
+  return MLUOP_STATUS_SUCCESS;
+}
+
+mluOpStatus_t mluOpGetQueue(mluOpHandle_t handle, cnrtQueue_t* queue) {
+  if (handle == nullptr) return FailNull(__func__, "handle");
+  if (queue == nullptr) return FailNull(__func__, "queue");
+  *queue = handle->queue;
+  return MLUOP_STATUS_SUCCESS;
+}
+
+mluOpStatus_t mluOpSetAtomicsMode(mluOpHandle_t handle, mluOpAtomicsMode_t atomics_mode) {
+  if (handle == nullptr) return FailNull(__func__, "handle");
+  if (atomics_mode != MLUOP_ATOMICS_NOT_ALLOWED && atomics_mode != MLUOP_ATOMICS_ALLOWED) {
+    return Fail(MLUOP_STATUS_BAD_PARAM,
+                "%s: atomics_mode must be NOT_ALLOWED (1) or ALLOWED (2), got %d", __func__,
+                static_cast<int>(atomics_mode));
+  }
+  handle->atomics_mode = atomics_mode;
+  return MLUOP_STATUS_SUCCESS;
+}
+
+mluOpStatus_t mluOpGetAtomicsMode(mluOpHandle_t handle, mluOpAtomicsMode_t* atomics_mode) {
+  if (handle == nullptr) return FailNull(__func__, "handle");
+  if (atomics_mode == nullptr) return FailNull(__func__, "atomics_mode");
+  *atomics_mode = handle->atomics_mode;
+  return MLUOP_STATUS_SUCCESS;
+}
+
+mluOpStatus_t mluOpSetQuantizeRoundMode(mluOpHandle_t handle, mluOpQuantizeRoundMode_t round_mode) {
+  if (handle == nullptr) return FailNull(__func__, "handle");
+  if (round_mode < MLUOP_ROUND_HALF_TO_EVEN || round_mode > MLUOP_ROUND_HALF_OFF_ZERO) {
+    return Fail(MLUOP_STATUS_BAD_PARAM, "%s: round_mode must be 0, 1 or 2, got %d", __func__,
+                static_cast<int>(round_mode));
+  }
+  handle->round_mode = round_mode;
+  return MLUOP_STATUS_SUCCESS;
+}
+
+mluOpStatus_t mluOpGetQuantizeRoundMode(mluOpHandle_t handle,
+                                        mluOpQuantizeRoundMode_t* round_mode) {
+  if (handle == nullptr) return FailNull(__func__, "handle");
+  if (round_mode == nullptr) return FailNull(__func__, "round_mode");
+  *round_mode = handle->round_mode;
+  return MLUOP_STATUS_SUCCESS;
+}
+
+mluOpStatus_t mluOpSetNumThreads(mluOpHandle_t handle, int num_threads) {
+  if (handle == nullptr) return FailNull(__func__, "handle");
+  if (num_threads < 1 || num_threads > kMaxThreads) {
+    return Fail(MLUOP_STATUS_BAD_PARAM, "%s: num_threads must be in [1, %d], got %d", __func__,
+                kMaxThreads, num_threads);
+  }
+  handle->threads.SetNumThreads(num_threads);
+  return MLUOP_STATUS_SUCCESS;
+}
+
+mluOpStatus_t mluOpGetNumThreads(mluOpHandle_t handle, int* num_threads) {
+  if (handle == nullptr) return FailNull(__func__, "handle");
+  if (num_threads == nullptr) return FailNull(__func__, "num_threads");
+  *num_threads = handle->threads.num_threads();
+  return MLUOP_STATUS_SUCCESS;
+}
+
+mluOpStatus_t mluOpCreateQueueFromCudaStream(cnrtQueue_t* queue, int cuda_device, void* stream) {
+  if (queue == nullptr) return FailNull(__func__, "queue");
+  static_cast<void>(stream);
+  return Fail(MLUOP_STATUS_NOT_SUPPORTED,
+              "%s: cuda_device must be a visible CUDA device, got cuda:%d, and there is none",
+              __func__, cuda_device);
+}

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/operator.h"
+
+#include <chrono>
+#include <cstdio>
+#include <new>
+
+#include "core/dtype.h"
+#include "core/environment.h"
+#include "core/error.h"
+#include "core/validate.h"
+
+namespace mluop {
+namespace {
+
+mluOpStatus_t RunKernel(Kernel kernel, const Arguments& arguments, mluOpContext& handle) {
+  Context context(handle, arguments.workspace);
+  try {
+    return kernel(arguments, context);
+  } catch (...) {
+    return FailFromException(std::string_view(arguments.spec->name).data());
+  }
+}
+
+// One line per executed operator, which the driver takes as a case.
+mluOpStatus_t RunVerbosely(Kernel kernel, const Arguments& arguments, mluOpContext& handle) {
+  using Clock = std::chrono::steady_clock;
+  const auto start = Clock::now();
+  const mluOpStatus_t status = RunKernel(kernel, arguments, handle);
+  const double us = std::chrono::duration<double, std::micro>(Clock::now() - start).count();
+  char line[512];
+  FormatCase(arguments, line, sizeof(line));
+  fprintf(stderr, "%s  # %s, %s, %d threads, %.1f us\n", line, handle.device->name(),
+          handle.device->implementation(), handle.threads.num_threads(), us);
+  return status;
+}
+
+}  // namespace
+
+size_t TensorArgument::ByteCount() const {
+  return desc == nullptr ? 0 : static_cast<size_t>(desc->ElementCount()) * SizeOf(desc->dtype);
+}
+
+int FormatCase(const Arguments& arguments, char* text, size_t size) {
+  const OpSpec& spec = *arguments.spec;
+  int used = snprintf(text, size, "%.*s", MLUOP_SV(spec.name));
+  const auto rest = [&] { return static_cast<size_t>(used) < size ? size - used : 0; };
+  for (int i = 0; i < spec.symbol_count; ++i) {
+    used += snprintf(text + used, rest(), " %.*s=%lld", MLUOP_SV(spec.symbols[i]),
+                     static_cast<long long>(arguments.symbols[i]));
+  }
+  for (int i = 0; i < spec.attribute_count; ++i) {
+    used += snprintf(text + used, rest(), " %.*s=%.9g", MLUOP_SV(spec.attributes[i].name),
+                     arguments.attributes[i].number);
+  }
+  if (spec.types != kFloat)
+    used += snprintf(text + used, rest(), " dtype=%s", NameOf(arguments.Type()));
+  return used;
+}
+
+void* Context::Scratch(size_t bytes) {
+  const auto address = reinterpret_cast<uintptr_t>(workspace_.data);
+  const size_t skipped = (kAlignment - address % kAlignment) % kAlignment;
+  if (workspace_.size >= skipped && workspace_.size - skipped >= bytes) {
+    return static_cast<char*>(workspace_.data) + skipped;
+  }
+  void* const scratch = handle_.scratch.Reserve(bytes);
+  if (scratch == nullptr && bytes > 0) throw std::bad_alloc();
+  return scratch;
+}
+
+mluOpStatus_t Execute(const Operator& op, mluOpHandle_t handle,
+                      std::initializer_list<Value> attributes,
+                      std::initializer_list<TensorArgument> tensors, Workspace workspace) {
+  Arguments arguments(op.spec, attributes, tensors, workspace);
+  const Validation validation = Validate(handle, arguments);
+  if (validation.verdict != Verdict::kRun) return validation.status;
+  const Kernel kernel = handle->device->FindKernel(op);
+  if (kernel == nullptr) {
+    return Fail(MLUOP_STATUS_NOT_SUPPORTED,
+                "%.*s: device must be one that has this operator, got %s", MLUOP_SV(op.spec.name),
+                handle->device->name());
+  }
+  if (Verbosity() >= 1) return RunVerbosely(kernel, arguments, *handle);
+  return RunKernel(kernel, arguments, *handle);
+}
+
+mluOpStatus_t GetWorkspaceSize(const OpSpec& spec, mluOpHandle_t handle,
+                               std::initializer_list<Value> attributes,
+                               std::initializer_list<const mluOpTensorStruct*> tensors,
+                               size_t* workspace_size, WorkspaceSize size) {
+  Arguments arguments(spec, attributes, {}, {});
+  TensorArgument* argument = arguments.tensors;
+  for (const mluOpTensorStruct* desc : tensors) (argument++)->desc = desc;
+  const Validation validation = ValidateGetter(handle, arguments, workspace_size);
+  if (validation.verdict == Verdict::kFailed) return validation.status;
+  *workspace_size = validation.verdict == Verdict::kNothingToDo ? 0 : size(arguments);
+  return MLUOP_STATUS_SUCCESS;
+}
+
+}  // namespace mluop

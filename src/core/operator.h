@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// An operator: its table and its kernels; and the one way in which every C entry point runs it.
+#pragma once
+
+#include <initializer_list>
+#include <span>
+
+#include "core/arguments.h"
+#include "core/device.h"
+#include "core/handle.h"
+
+namespace mluop {
+
+struct Operator {
+  OpSpec spec;
+  Kernel cpu;  // NULL: not there yet
+};
+
+// What a kernel needs beside its arguments.
+class Context {
+ public:
+  Context(mluOpContext& handle, const Workspace& workspace)
+      : handle_(handle), workspace_(workspace) {}
+
+  ThreadPool& threads() { return handle_.threads; }
+
+  // `bytes` of memory aligned to kAlignment, from the caller's workspace where it is large enough,
+  // else from the handle. A second call may give the same memory again. Throws std::bad_alloc.
+  void* Scratch(size_t bytes);
+
+ private:
+  mluOpContext& handle_;
+  Workspace workspace_;
+};
+
+// Validates, finds the device's kernel and runs it. Attributes and tensors in the table's order.
+mluOpStatus_t Execute(const Operator& op, mluOpHandle_t handle,
+                      std::initializer_list<Value> attributes,
+                      std::initializer_list<TensorArgument> tensors, Workspace workspace = {});
+
+// The workspace that lets Context::Scratch(bytes) succeed, whatever the alignment of its pointer.
+constexpr size_t WorkspaceFor(size_t bytes) { return bytes == 0 ? 0 : bytes + kAlignment; }
+
+// Validates a getter's arguments and writes `size(arguments)` or, where there is nothing to do, 0.
+using WorkspaceSize = size_t (*)(const Arguments& arguments);
+mluOpStatus_t GetWorkspaceSize(const OpSpec& spec, mluOpHandle_t handle,
+                               std::initializer_list<Value> attributes,
+                               std::initializer_list<const mluOpTensorStruct*> tensors,
+                               size_t* workspace_size, WorkspaceSize size);
+
+// A family registers itself with a line in ops/op_list.inc and one of these, <folder>::kFamily.
+struct Family {
+  std::string_view name;
+  std::span<const Operator* const> operators;
+  std::span<const OpSpec* const> getters;  // the tables of its workspace getters
+};
+
+std::span<const Family* const> Families();
+
+}  // namespace mluop

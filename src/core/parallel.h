@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// Loops over the cores, on oneTBB (docs/decisions/0002-threads.md says why).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <type_traits>
+
+namespace mluop {
+
+class ThreadPool {
+ public:
+  explicit ThreadPool(int num_threads);
+  ~ThreadPool();
+  ThreadPool(const ThreadPool&) = delete;
+  ThreadPool& operator=(const ThreadPool&) = delete;
+
+  int num_threads() const { return num_threads_; }
+  void SetNumThreads(int num_threads);
+
+  // Calls body(begin, end, worker) on disjoint ranges that cover [0, n), each of at least `grain`
+  // elements (the last may be shorter), at most num_threads() at a time. `worker` is in
+  // [0, num_threads()) and no two calls at the same time have the same one: it indexes scratch.
+  // Which ranges there are depends on the number of threads: results must not depend on them.
+  template <typename Body>
+  void For(int64_t n, int64_t grain, Body&& body) {
+    using Plain = std::remove_reference_t<Body>;
+    Run(
+        n, grain,
+        [](void* context, int64_t begin, int64_t end, int worker) {
+          (*static_cast<Plain*>(context))(begin, end, worker);
+        },
+        const_cast<void*>(static_cast<const void*>(&body)));
+  }
+
+ private:
+  using Function = void (*)(void* context, int64_t begin, int64_t end, int worker);
+  struct Arena;
+
+  void Run(int64_t n, int64_t grain, Function function, void* context);
+
+  int num_threads_;
+  std::unique_ptr<Arena> arena_;  // made at the first loop that is worth more than one thread
+};
+
+}  // namespace mluop

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+// The CNRT functions: they check their arguments and pass the work to a device.
+#include "mluops/runtime.h"
+
+#include <cstdarg>
+#include <cstdio>
+
+#include "core/device.h"
+#include "core/error.h"
+#include "core/runtime_error.h"
+
+namespace mluop {
+namespace {
+
+// The device of a queue; the thread's current one for the default queue.
+Device* DeviceOf(const char* function, cnrtQueue_t queue) {
+  return queue != nullptr ? queue->device : CurrentDevice(function);
+}
+
+cnrtRet_t CopyOn(const char* function, Device* device, void* to, const void* from, size_t bytes,
+                 cnrtQueue_t queue, cnrtMemTransDir_t direction) {
+  if (direction < cnrtMemcpyHostToDev || direction > cnrtMemcpyNoDirection) {
+    return FailRuntime(cnrtErrorArgsInvalid, "%s: dir must be a cnrtMemTransDir_t, got %d",
+                       function, static_cast<int>(direction));
+  }
+  if (device == nullptr) return cnrtErrorNoDevice;
+  if (bytes == 0) return cnrtSuccess;
+  if (to == nullptr) return FailNullRuntime(function, "dst");
+  if (from == nullptr) return FailNullRuntime(function, "src");
+  return device->Copy(to, from, bytes, queue);
+}
+
+cnrtRet_t FillOn(const char* function, Device* device, void* pointer, int value, size_t bytes,
+                 cnrtQueue_t queue) {
+  if (device == nullptr) return cnrtErrorNoDevice;
+  if (bytes == 0) return cnrtSuccess;
+  if (pointer == nullptr) return FailNullRuntime(function, "ptr");
+  return device->Fill(pointer, value, bytes, queue);
+}
+
+cnrtRet_t Microseconds(const char* function, cnrtNotifier_t start, cnrtNotifier_t end, double* us) {
+  if (start == nullptr) return FailNullRuntime(function, "start");
+  if (end == nullptr) return FailNullRuntime(function, "end");
+  if (start->device != end->device) {
+    return FailRuntime(cnrtErrorArgsInvalid, "%s: end must be a notifier of %s as start is, got %s",
+                       function, start->device->name(), end->device->name());
+  }
+  return start->device->Duration(start, end, us);
+}
+
+}  // namespace
+
+cnrtRet_t FailRuntime(cnrtRet_t error, const char* format, ...) {
+  char text[400];
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(text, sizeof(text), format, arguments);
+  va_end(arguments);
+  static_cast<void>(Fail(
+      error == cnrtErrorNoMem ? MLUOP_STATUS_ALLOC_FAILED : MLUOP_STATUS_BAD_PARAM, "%s", text));
+  return error;
+}
+
+cnrtRet_t FailNullRuntime(const char* function, const char* argument) {
+  return FailRuntime(cnrtErrorArgsInvalid, "%s: %s must be a pointer, got NULL", function,
+                     argument);
+}
+
+}  // namespace mluop
+
+using namespace mluop;
+
+const char* cnrtGetErrorName(cnrtRet_t error) {
+  switch (error) {
+    case cnrtSuccess: return "cnrtSuccess";
+    case cnrtErrorArgsInvalid: return "cnrtErrorArgsInvalid";
+    case cnrtErrorNoDevice: return "cnrtErrorNoDevice";
+    case cnrtErrorNoMem: return "cnrtErrorNoMem";
+    case cnrtErrorUnknown: return "cnrtErrorUnknown";
+  }
+  return "cnrtErrorUnknown";
+}
+
+const char* cnrtGetErrorStr(cnrtRet_t error) {
+  switch (error) {
+    case cnrtSuccess: return "cnrtSuccess: no error";
+    case cnrtErrorArgsInvalid: return "cnrtErrorArgsInvalid: an argument breaks a rule";
+    case cnrtErrorNoDevice: return "cnrtErrorNoDevice: no device is visible";
+    case cnrtErrorNoMem: return "cnrtErrorNoMem: out of memory";
+    case cnrtErrorUnknown: break;
+  }
+  return "unknown error";
+}
+
+cnrtRet_t cnrtSyncDevice() {
+  Device* const device = CurrentDevice(__func__);
+  return device == nullptr ? cnrtErrorNoDevice : device->Synchronize();
+}
+
+cnrtRet_t cnrtMalloc(void** ptr, size_t bytes) {
+  if (ptr == nullptr) return FailNullRuntime(__func__, "ptr");
+  Device* const device = CurrentDevice(__func__);
+  return device == nullptr ? cnrtErrorNoDevice : device->Allocate(ptr, bytes);
+}
+
+cnrtRet_t cnrtFree(void* ptr) {
+  Device* const device = CurrentDevice(__func__);
+  return device == nullptr ? cnrtErrorNoDevice : device->Free(ptr);
+}
+
+cnrtRet_t cnrtHostMalloc(void** ptr, size_t bytes) {
+  if (ptr == nullptr) return FailNullRuntime(__func__, "ptr");
+  Device* const device = CurrentDevice(__func__);
+  return device == nullptr ? cnrtErrorNoDevice : device->AllocateHost(ptr, bytes);
+}
+
+cnrtRet_t cnrtFreeHost(void* ptr) {
+  Device* const device = CurrentDevice(__func__);
+  return device == nullptr ? cnrtErrorNoDevice : device->FreeHost(ptr);
+}
+
+cnrtRet_t cnrtHostFree(void* ptr) { return cnrtFreeHost(ptr); }
+
+cnrtRet_t cnrtMemcpy(void* dst, void* src, size_t bytes, cnrtMemTransDir_t dir) {
+  Device* const device = CurrentDevice(__func__);
+  const cnrtRet_t result = CopyOn(__func__, device, dst, src, bytes, nullptr, dir);
+  return result != cnrtSuccess ? result : device->SynchronizeQueue(nullptr);
+}
+
+cnrtRet_t cnrtMemcpyAsync(void* dst, void* src, size_t bytes, cnrtQueue_t queue,
+                          cnrtMemTransDir_t dir) {
+  return CopyOn(__func__, DeviceOf(__func__, queue), dst, src, bytes, queue, dir);
+}
+
+cnrtRet_t cnrtMemset(void* ptr, int value, size_t bytes) {
+  Device* const device = CurrentDevice(__func__);
+  const cnrtRet_t result = FillOn(__func__, device, ptr, value, bytes, nullptr);
+  return result != cnrtSuccess ? result : device->SynchronizeQueue(nullptr);
+}
+
+cnrtRet_t cnrtMemsetAsync(void* ptr, int value, size_t bytes, cnrtQueue_t queue) {
+  return FillOn(__func__, DeviceOf(__func__, queue), ptr, value, bytes, queue);
+}
+
+cnrtRet_t cnrtQueueCreate(cnrtQueue_t* queue) {
+  if (queue == nullptr) return FailNullRuntime(__func__, "queue");
+  Device* const device = CurrentDevice(__func__);
+  return device == nullptr ? cnrtErrorNoDevice : device->CreateQueue(queue);
+}
+
+cnrtRet_t cnrtQueueDestroy(cnrtQueue_t queue) {
+  if (queue == nullptr) return FailNullRuntime(__func__, "queue");
+  return queue->device->DestroyQueue(queue);
+}
+
+cnrtRet_t cnrtQueueSync(cnrtQueue_t queue) {
+  Device* const device = DeviceOf(__func__, queue);
+  return device == nullptr ? cnrtErrorNoDevice : device->SynchronizeQueue(queue);
+}
+
+cnrtRet_t cnrtNotifierCreate(cnrtNotifier_t* notifier) {
+  if (notifier == nullptr) return FailNullRuntime(__func__, "notifier");
+  Device* const device = CurrentDevice(__func__);
+  return device == nullptr ? cnrtErrorNoDevice : device->CreateNotifier(notifier);
+}
+
+cnrtRet_t cnrtNotifierDestroy(cnrtNotifier_t notifier) {
+  if (notifier == nullptr) return FailNullRuntime(__func__, "notifier");
+  return notifier->device->DestroyNotifier(notifier);
+}
+
+cnrtRet_t cnrtPlaceNotifier(cnrtNotifier_t notifier, cnrtQueue_t queue) {
+  if (notifier == nullptr) return FailNullRuntime(__func__, "notifier");
+  if (queue != nullptr && queue->device != notifier->device) {
+    return FailRuntime(cnrtErrorArgsInvalid, "%s: queue must be of %s as the notifier is, got %s",
+                       __func__, notifier->device->name(), queue->device->name());
+  }
+  return notifier->device->PlaceNotifier(notifier, queue);
+}
+
+cnrtRet_t cnrtWaitNotifier(cnrtNotifier_t notifier) {
+  if (notifier == nullptr) return FailNullRuntime(__func__, "notifier");
+  return notifier->device->WaitNotifier(notifier);
+}
+
+cnrtRet_t cnrtNotifierDuration(cnrtNotifier_t start, cnrtNotifier_t end, float* us) {
+  if (us == nullptr) return FailNullRuntime(__func__, "us");
+  double microseconds = 0;
+  const cnrtRet_t result = Microseconds(__func__, start, end, &microseconds);
+  if (result == cnrtSuccess) *us = static_cast<float>(microseconds);
+  return result;
+}
+
+cnrtRet_t cnrtNotifierElapsedTime(cnrtNotifier_t start, cnrtNotifier_t end, float* ms) {
+  if (ms == nullptr) return FailNullRuntime(__func__, "ms");
+  double microseconds = 0;
+  const cnrtRet_t result = Microseconds(__func__, start, end, &microseconds);
+  if (result == cnrtSuccess) *ms = static_cast<float>(microseconds / 1000);
+  return result;
+}

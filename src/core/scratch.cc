@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/scratch.h"
+
+#include <sys/mman.h>
+
+#include <cstdint>
+#include <new>
+
+namespace mluop {
+namespace {
+
+constexpr size_t kHugePage = size_t{2} << 20;
+
+}  // namespace
+
+void* AllocateAligned(size_t bytes) {
+  void* pointer = ::operator new(bytes, std::align_val_t(kAlignment), std::nothrow);
+  if (pointer == nullptr || bytes < 2 * kHugePage) return pointer;
+  const auto address = reinterpret_cast<uintptr_t>(pointer);
+  const uintptr_t first = (address + kHugePage - 1) / kHugePage * kHugePage;
+  const uintptr_t last = (address + bytes) / kHugePage * kHugePage;
+  // A wish: where the system has no huge pages, ordinary ones serve.
+  static_cast<void>(madvise(reinterpret_cast<void*>(first), last - first, MADV_HUGEPAGE));
+  return pointer;
+}
+
+void FreeAligned(void* pointer) { ::operator delete(pointer, std::align_val_t(kAlignment)); }
+
+void* Scratch::Reserve(size_t bytes) {
+  if (bytes <= size_) return data_;
+  void* grown = AllocateAligned(bytes);
+  if (grown == nullptr) return nullptr;
+  FreeAligned(data_);
+  data_ = grown;
+  size_ = bytes;
+  return data_;
+}
+
+}  // namespace mluop

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+// The table from which every check of an operator follows. One row per attribute and per tensor, in
+// the order of the C function's arguments; validate.cc is the only code that reads rules out of it.
+//
+//   constexpr OpSpec kSpec("psamask_forward", kFloat,
+//       {OneOf("psa_type", 0, 1), AtLeast("h_mask", 1), AtLeast("w_mask", 1)},
+//       {{"x", kIn, kT, kNHWC, "N H W h_mask*w_mask", kSkip},
+//        {"y", kOut, kT, kNHWC, "N H W H*W", kSkip}});
+//
+// A dim of a shape is a product of literals, attributes and symbols. A symbol takes its value where
+// it stands alone (or else is solved for: "4*C"), and must agree everywhere else. Shapes are parsed
+// by the compiler: a table with a wrong name does not compile.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <string_view>
+
+#include "mlu_op.h"
+
+namespace mluop {
+
+inline constexpr int kMaxAttributes = 10;
+inline constexpr int kMaxTensors = 6;
+inline constexpr int kMaxSymbols = 8;
+inline constexpr int kMaxRank = 5;
+inline constexpr int kMaxFactors = 4;
+
+// The types that the type variable T of a call may take.
+enum TypeSet : uint8_t { kFloat = 1, kHalfOrFloat = 3 };
+enum ElementType : uint8_t { kT, kI32 };
+enum Direction : uint8_t { kIn, kOut };
+enum LayoutRule : uint8_t { kAnyLayout, kNHWC, kNCHW };
+
+// What an empty tensor means. kSkipFirst is looked at before the kReject rows, kSkip after them.
+enum WhenEmpty : uint8_t {
+  kReject,     // BAD_PARAM
+  kSkip,       // SUCCESS, nothing is done
+  kSkipFirst,  // the same, and it goes before any rejection
+  kCompute,    // the kernel runs: something is left to do without this tensor
+};
+
+struct AttributeSpec {
+  enum Kind : uint8_t { kInteger, kPositiveReal } kind;
+  std::string_view name;
+  int64_t min;
+  int64_t max;
+};
+
+constexpr AttributeSpec AtLeast(std::string_view name, int64_t min) {
+  return {AttributeSpec::kInteger, name, min, INT32_MAX};
+}
+constexpr AttributeSpec OneOf(std::string_view name, int64_t first, int64_t last) {
+  return {AttributeSpec::kInteger, name, first, last};
+}
+constexpr AttributeSpec AnyInteger(std::string_view name) {
+  return {AttributeSpec::kInteger, name, INT32_MIN, INT32_MAX};
+}
+constexpr AttributeSpec Positive(std::string_view name) {
+  return {AttributeSpec::kPositiveReal, name, 0, 0};
+}
+
+// "first = second" between two attributes.
+struct Relation {
+  std::string_view first;
+  std::string_view second;
+};
+
+// A tensor that may be absent (NULL descriptor and pointer) while an attribute has a value.
+struct Optional {
+  std::string_view attribute;
+  int64_t value;
+};
+
+struct TensorRow {
+  std::string_view name;
+  Direction direction;
+  ElementType type;
+  LayoutRule layout;
+  std::string_view shape;
+  WhenEmpty when_empty;
+  Optional optional = {};
+};
+
+struct Factor {
+  enum Kind : uint8_t { kLiteral, kAttribute, kSymbol } kind = kLiteral;
+  int value = 0;  // the literal, or an index into attributes or symbols
+};
+
+struct DimSpec {
+  int factor_count = 0;
+  Factor factors[kMaxFactors] = {};
+
+  constexpr bool IsBareSymbol() const {
+    return factor_count == 1 && factors[0].kind == Factor::kSymbol;
+  }
+};
+
+struct TensorSpec {
+  std::string_view name;
+  Direction direction = kIn;
+  ElementType type = kT;
+  LayoutRule layout = kAnyLayout;
+  WhenEmpty when_empty = kReject;
+  int optional_attribute = -1;  // index; -1: never absent
+  int64_t optional_value = 0;
+  int rank = 0;
+  DimSpec dims[kMaxRank] = {};
+};
+
+struct OpSpec {
+  std::string_view name;
+  TypeSet types;
+  int attribute_count = 0;
+  int tensor_count = 0;
+  int symbol_count = 0;
+  int relation_count = 0;
+  AttributeSpec attributes[kMaxAttributes] = {};
+  TensorSpec tensors[kMaxTensors] = {};
+  std::string_view symbols[kMaxSymbols] = {};
+  Relation relations[2] = {};
+
+  constexpr OpSpec(std::string_view op_name, TypeSet op_types,
+                   std::initializer_list<AttributeSpec> attribute_rows,
+                   std::initializer_list<TensorRow> tensor_rows,
+                   std::initializer_list<Relation> relation_rows = {})
+      : name(op_name), types(op_types) {
+    for (const AttributeSpec& row : attribute_rows) attributes[attribute_count++] = row;
+    for (const TensorRow& row : tensor_rows) AddTensor(row);
+    for (const Relation& row : relation_rows) {
+      Require(AttributeIndex(row.first) >= 0 && AttributeIndex(row.second) >= 0);
+      relations[relation_count++] = row;
+    }
+  }
+
+  // -1 if there is none of that name.
+  constexpr int AttributeIndex(std::string_view wanted) const {
+    for (int i = 0; i < attribute_count; ++i) {
+      if (attributes[i].name == wanted) return i;
+    }
+    return -1;
+  }
+  constexpr int TensorIndex(std::string_view wanted) const {
+    for (int i = 0; i < tensor_count; ++i) {
+      if (tensors[i].name == wanted) return i;
+    }
+    return -1;
+  }
+  constexpr int SymbolIndex(std::string_view wanted) const {
+    for (int i = 0; i < symbol_count; ++i) {
+      if (symbols[i] == wanted) return i;
+    }
+    return -1;
+  }
+
+ private:
+  // Fails to compile where a table is wrong: specs are constexpr.
+  static constexpr void Require(bool fact) {
+    if (!fact) throw "wrong operator table";
+  }
+
+  constexpr void AddTensor(const TensorRow& row) {
+    TensorSpec& tensor = tensors[tensor_count++];
+    tensor.name = row.name;
+    tensor.direction = row.direction;
+    tensor.type = row.type;
+    tensor.layout = row.layout;
+    tensor.when_empty = row.when_empty;
+    if (!row.optional.attribute.empty()) {
+      tensor.optional_attribute = AttributeIndex(row.optional.attribute);
+      Require(tensor.optional_attribute >= 0);
+      tensor.optional_value = row.optional.value;
+    }
+    for (std::string_view rest = row.shape; !rest.empty();) {
+      tensor.dims[tensor.rank++] = ParseDim(TakeUntil(rest, ' '));
+    }
+  }
+
+  constexpr DimSpec ParseDim(std::string_view text) {
+    DimSpec dim;
+    while (!text.empty()) dim.factors[dim.factor_count++] = ParseFactor(TakeUntil(text, '*'));
+    return dim;
+  }
+
+  constexpr Factor ParseFactor(std::string_view text) {
+    Require(!text.empty());
+    if (text[0] >= '0' && text[0] <= '9') {
+      Require(text.size() == 1);
+      return {Factor::kLiteral, text[0] - '0'};
+    }
+    if (const int index = AttributeIndex(text); index >= 0) return {Factor::kAttribute, index};
+    Require(text[0] >= 'A' &&
+            text[0] <= 'Z');  // symbols are upper case: a misspelt attribute is not one
+    if (const int index = SymbolIndex(text); index >= 0) return {Factor::kSymbol, index};
+    symbols[symbol_count] = text;
+    return {Factor::kSymbol, symbol_count++};
+  }
+
+  static constexpr std::string_view TakeUntil(std::string_view& text, char separator) {
+    const size_t end = text.find(separator);
+    const std::string_view head = text.substr(0, end);
+    text = end == std::string_view::npos ? std::string_view() : text.substr(end + 1);
+    return head;
+  }
+};
+
+}  // namespace mluop

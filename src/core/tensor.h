@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a tensor descriptor holds.
+#pragma once
+
+#include <cstdint>
+
+#include "mlu_op.h"
+
+struct mluOpTensorStruct {
+  mluOpTensorLayout_t layout = MLUOP_LAYOUT_ARRAY;
+  mluOpDataType_t dtype = MLUOP_DTYPE_FLOAT;
+  mluOpDataType_t onchip_dtype = MLUOP_DTYPE_INVALID;
+  mluOpPointerMode_t pointer_mode = MLUOP_POINTER_MODE_DEVICE;
+  int rank = 0;
+  bool scalar = false;  // set with 0 dims: one element. Never set at all: none.
+  int64_t dims[MLUOP_DIM_MAX] = {};
+  int64_t strides[MLUOP_DIM_MAX] = {};  // in elements
+  int position = 0;
+  float scale = 1.0f;
+  int offset = 0;
+
+  // The setters refuse dims whose product does not fit in 63 bits.
+  int64_t ElementCount() const {
+    if (rank == 0) return scalar ? 1 : 0;
+    for (int i = 0; i < rank; ++i) {
+      if (dims[i] == 0) return 0;  // the other dims of an empty tensor may be of any size
+    }
+    int64_t count = 1;
+    for (int i = 0; i < rank; ++i) count *= dims[i];
+    return count;
+  }
+
+  // Row-major without gaps. A dim of size 1 and an empty tensor ignore their strides.
+  bool IsPacked() const {
+    if (ElementCount() == 0) return true;
+    int64_t expected = 1;
+    for (int i = rank - 1; i >= 0; --i) {
+      if (dims[i] != 1 && strides[i] != expected) return false;
+      expected *= dims[i];
+    }
+    return true;
+  }
+};

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// Groups of tensor descriptors: made, set and destroyed at once.
+#include <initializer_list>
+
+#include "core/error.h"
+#include "core/tensor.h"
+
+namespace mluop {
+namespace {
+
+mluOpStatus_t CheckGroup(const char* function, mluOpTensorDescriptor_t* group[], int count) {
+  if (group == nullptr) return FailNull(function, "group_desc");
+  if (count < 1) {
+    return Fail(MLUOP_STATUS_BAD_PARAM, "%s: desc_num must be at least 1, got %d", function, count);
+  }
+  for (int i = 0; i < count; ++i) {
+    if (group[i] == nullptr) {
+      return Fail(MLUOP_STATUS_BAD_PARAM, "%s: group_desc[%d] must be a pointer, got NULL",
+                  function, i);
+    }
+  }
+  return MLUOP_STATUS_SUCCESS;
+}
+
+// `Set` is the function that sets one descriptor from dims of type Int.
+template <auto Set, typename Int>
+mluOpStatus_t SetGroup(const char* function, mluOpTensorDescriptor_t* group[],
+                       const mluOpTensorLayout_t* layouts, const mluOpDataType_t* dtypes,
+                       const int* ranks, const Int* dims, int count) {
+  if (mluOpStatus_t status = CheckGroup(function, group, count)) return status;
+  if (layouts == nullptr) return FailNull(function, "group_layout");
+  if (dtypes == nullptr) return FailNull(function, "group_dtype");
+  if (ranks == nullptr) return FailNull(function, "group_dimNb");
+  if (dims == nullptr) return FailNull(function, "group_dimSize");
+  for (const bool commit : {false, true}) {  // all or none: first into copies
+    const Int* next = dims;
+    for (int i = 0; i < count; ++i) {
+      if (*group[i] == nullptr) return FailNull(function, "a descriptor of group_desc");
+      mluOpTensorStruct copy = **group[i];
+      mluOpTensorStruct* target = commit ? *group[i] : &copy;
+      if (mluOpStatus_t status = Set(target, layouts[i], dtypes[i], ranks[i], next)) return status;
+      next += ranks[i];
+    }
+  }
+  return MLUOP_STATUS_SUCCESS;
+}
+
+}  // namespace
+}  // namespace mluop
+
+using namespace mluop;
+
+mluOpStatus_t mluOpCreateGroupTensorDescriptors(mluOpTensorDescriptor_t* group_desc[],
+                                                const int desc_num) {
+  if (mluOpStatus_t status = CheckGroup(__func__, group_desc, desc_num)) return status;
+  for (int i = 0; i < desc_num; ++i) {
+    const mluOpStatus_t status = mluOpCreateTensorDescriptor(group_desc[i]);
+    if (status == MLUOP_STATUS_SUCCESS) continue;
+    while (--i >= 0) {
+      delete *group_desc[i];
+      *group_desc[i] = nullptr;
+    }
+    return status;
+  }
+  return MLUOP_STATUS_SUCCESS;
+}
+
+mluOpStatus_t mluOpSetGroupTensorDescriptors(mluOpTensorDescriptor_t* group_desc[],
+                                             const mluOpTensorLayout_t group_layout[],
+                                             const mluOpDataType_t group_dtype[],
+                                             const int group_dimNb[], const int group_dimSize[],
+                                             const int desc_num) {
+  return SetGroup<mluOpSetTensorDescriptor>(__func__, group_desc, group_layout, group_dtype,
+                                            group_dimNb, group_dimSize, desc_num);
+}
+
+mluOpStatus_t mluOpSetGroupTensorDescriptors_v2(mluOpTensorDescriptor_t* group_desc[],
+                                                const mluOpTensorLayout_t group_layout[],
+                                                const mluOpDataType_t group_dtype[],
+                                                const int group_dimNb[],
+                                                const int64_t group_dimSize[], const int desc_num) {
+  return SetGroup<mluOpSetTensorDescriptor_v2>(__func__, group_desc, group_layout, group_dtype,
+                                               group_dimNb, group_dimSize, desc_num);
+}
+
+mluOpStatus_t mluOpDestroyGroupTensorDescriptors(mluOpTensorDescriptor_t* group_desc[],
+                                                 const int desc_num) {
+  if (mluOpStatus_t status = CheckGroup(__func__, group_desc, desc_num)) return status;
+  for (int i = 0; i < desc_num; ++i) {
+    if (*group_desc[i] == nullptr) return FailNull(__func__, "a descriptor of group_desc");
+  }
+  for (int i = 0; i < desc_num; ++i) delete *group_desc[i];
+  return MLUOP_STATUS_SUCCESS;
+}

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// border_align: the sizes of a call, where a border's samples lie and which pixels they weigh, for all
+// devices and both directions. Float arithmetic in the order written: every device must find the same
+// pixels.
+#pragma once
+
+#include <cstdint>
+
+#include "core/arguments.h"
+
+namespace mluop::border_align {
+
+inline constexpr int kBorders = 4;
+enum Border { kTop = 0, kLeft = 1, kBottom = 2, kRight = 3 };
+
+struct Problem {
+  int n, h, w, c, k;
+  int pool_size;
+
+  int64_t pixels() const { return int64_t{h} * w; }
+  int64_t samples() const { return int64_t{pool_size} + 1; }
+  int64_t channels() const { return int64_t{kBorders} * c; }
+};
+
+inline Problem MakeProblem(const Arguments& a) {
+  return {static_cast<int>(a.Symbol("N")), static_cast<int>(a.Symbol("H")),
+          static_cast<int>(a.Symbol("W")), static_cast<int>(a.Symbol("C")),
+          static_cast<int>(a.Symbol("K")), a.Int("pool_size")};
+}
+
+struct Box {
+  float x1, y1, x2, y2;
+};
+
+// A border as a walk: sample i is at `start` plus i times `step`, added one at a time, on one axis and
+// at `fixed` on the other.
+struct Edge {
+  bool along_x;
+  float start, step, fixed;
+};
+
+inline Edge MakeEdge(const Box& box, int border, int pool_size) {
+  const float x_step = (box.x2 - box.x1) / static_cast<float>(pool_size);
+  const float y_step = (box.y2 - box.y1) / static_cast<float>(pool_size);
+  switch (border) {
+    case kTop: return {true, box.x1, x_step, box.y1};
+    case kLeft: return {false, box.y1, y_step, box.x1};
+    case kBottom: return {true, box.x2, -x_step, box.y2};
+    default: return {false, box.y2, -y_step, box.x2};
+  }
+}
+
+// The two pixels that a coordinate lies between on an axis of `size` pixels, and what they weigh.
+struct Neighbours {
+  bool inside;  // false: the sample is 0, whatever its other coordinate; NaN is outside
+  int low, high;
+  float low_weight, high_weight;
+};
+
+// Without branches, so that a compiler can do several at a time.
+inline Neighbours FindNeighbours(float position, int size) {
+  const bool inside = position >= -1.0f && position <= static_cast<float>(size);
+  const float clamped = inside && position > 0.0f ? position : 0.0f;
+  const int truncated = static_cast<int>(clamped);
+  const int last = size - 1;
+  const bool at_end = truncated >= last;
+  const float above = at_end ? 0.0f : clamped - static_cast<float>(truncated);
+  return {inside, at_end ? last : truncated, at_end ? last : truncated + 1, 1.0f - above, above};
+}
+
+}  // namespace mluop::border_align

@@ -1,0 +1,366 @@
+// SPDX-License-Identifier: Apache-2.0
+// border_align as the contract writes it, twice: the reference, and the plain loops for speed comparisons.
+// Shares nothing with problem.h.
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <vector>
+
+#include "testing/case.h"
+#include "testing/element.h"
+#include "testing/operator_test.h"
+
+namespace mluop::border_align {
+namespace {
+
+using namespace mluop::testing;
+
+struct Sizes {
+  int64_t N, H, W, C, K, P;
+
+  explicit Sizes(const Arguments& a)
+      : N(a.Symbol("N")),
+        H(a.Symbol("H")),
+        W(a.Symbol("W")),
+        C(a.Symbol("C")),
+        K(a.Symbol("K")),
+        P(a.Int("pool_size")) {}
+
+  int64_t Pixel(int64_t n, int64_t y, int64_t x, int64_t b, int64_t c) const {
+    return ((n * H + y) * W + x) * 4 * C + b * C + c;
+  }
+  int64_t Output(int64_t n, int64_t k, int64_t b, int64_t c) const {
+    return ((n * K + k) * 4 + b) * C + c;
+  }
+};
+
+// Visits every (n, k, b, c).
+template <class Visit>
+void ForEachOutput(const Sizes& s, Visit visit) {
+  for (int64_t n = 0; n < s.N; ++n)
+    for (int64_t k = 0; k < s.K; ++k)
+      for (int64_t b = 0; b < 4; ++b)
+        for (int64_t c = 0; c < s.C; ++c) visit(n, k, b, c);
+}
+
+struct Walk {
+  float x, y, dx, dy;
+
+  void Step() {
+    x += dx;
+    y += dy;
+  }
+};
+
+Walk StartOf(const Arguments& a, const Sizes& s, int64_t n, int64_t k, int64_t b) {
+  const auto coordinate = [&](int64_t i) {
+    return static_cast<float>(LoadValue(a.In<void>("boxes"), a.Type(), (n * s.K + k) * 4 + i));
+  };
+  const float x1 = coordinate(0), y1 = coordinate(1), x2 = coordinate(2), y2 = coordinate(3);
+  const auto P = static_cast<float>(s.P);
+  if (b == 0) return {x1, y1, (x2 - x1) / P, 0};
+  if (b == 1) return {x1, y1, 0, (y2 - y1) / P};
+  if (b == 2) return {x2, y2, -(x2 - x1) / P, 0};
+  return {x2, y2, 0, -(y2 - y1) / P};
+}
+
+// Visits the four neighbours of a sample as visit(y, x, weight), none if it is out of range.
+template <typename Real, class Visit>
+void ForEachNeighbour(const Sizes& s, float y, float x, Visit visit) {
+  if (!(y >= -1 && y <= static_cast<float>(s.H) && x >= -1 && x <= static_cast<float>(s.W))) return;
+  if (y <= 0) y = 0;
+  if (x <= 0) x = 0;
+  auto y_low = static_cast<int64_t>(y), x_low = static_cast<int64_t>(x);
+  int64_t y_high = y_low + 1, x_high = x_low + 1;
+  if (y_low >= s.H - 1) {
+    y_low = y_high = s.H - 1;
+    y = static_cast<float>(y_low);
+  }
+  if (x_low >= s.W - 1) {
+    x_low = x_high = s.W - 1;
+    x = static_cast<float>(x_low);
+  }
+  const Real ly = Real{y} - static_cast<Real>(y_low), lx = Real{x} - static_cast<Real>(x_low);
+  const Real hy = 1 - ly, hx = 1 - lx;
+  visit(y_low, x_low, hy * hx);
+  visit(y_low, x_high, hy * lx);
+  visit(y_high, x_low, ly * hx);
+  visit(y_high, x_high, ly * lx);
+}
+
+// The value at a walk's position; read(index) gives an element of input.
+template <typename Real, class Read>
+Real Sample(const Sizes& s, const Walk& at, int64_t n, int64_t b, int64_t c, Read read) {
+  Real value = 0;
+  ForEachNeighbour<Real>(s, at.y, at.x, [&](int64_t y, int64_t x, Real weight) {
+    value += weight * read(s.Pixel(n, y, x, b, c));
+  });
+  return value;
+}
+
+template <typename Real, class Read, class Write>
+void ForwardLoops(const Arguments& a, Read read, Write write) {
+  const Sizes s(a);
+  int32_t* argmax = a.Out<int32_t>("argmax_idx");
+  ForEachOutput(s, [&](int64_t n, int64_t k, int64_t b, int64_t c) {
+    Walk walk = StartOf(a, s, n, k, b);
+    Real best = 0;
+    int64_t index = 0;
+    for (int64_t i = 0; i <= s.P; ++i, walk.Step()) {
+      const Real value = Sample<Real>(s, walk, n, b, c, read);
+      if (i > 0 && !(value > best)) continue;
+      best = value;
+      index = i;
+    }
+    write(s.Output(n, k, b, c), best);
+    argmax[s.Output(n, k, b, c)] = static_cast<int32_t>(index);
+  });
+}
+
+template <typename Real, class Read, class Add>
+void BackwardLoops(const Arguments& a, Read read, Add add) {
+  const Sizes s(a);
+  const int32_t* argmax = a.In<int32_t>("argmax_idx");
+  ForEachOutput(s, [&](int64_t n, int64_t k, int64_t b, int64_t c) {
+    const int64_t output = s.Output(n, k, b, c);
+    if (argmax[output] < 0 || argmax[output] > s.P) return;
+    Walk walk = StartOf(a, s, n, k, b);
+    for (int64_t i = 0; i < argmax[output]; ++i) walk.Step();
+    ForEachNeighbour<Real>(s, walk.y, walk.x, [&](int64_t y, int64_t x, Real weight) {
+      add(s.Pixel(n, y, x, b, c), weight * read(output));
+    });
+  });
+}
+
+void ForwardReference(const Arguments& a) {
+  const void* input = a.In<void>("input");
+  double* output = a.Out<double>("output");
+  const auto dtype = a.Type();
+  ForwardLoops<double>(
+      a, [=](int64_t i) { return LoadValue(input, dtype, i); },
+      [=](int64_t i, double value) { output[i] = value; });
+}
+
+void BackwardReference(const Arguments& a) {
+  const void* gradient = a.In<void>("grad_output");
+  double* sums = a.Out<double>("grad_input");
+  const auto dtype = a.Type();
+  std::fill_n(sums, a.Tensor("grad_input").desc->ElementCount(), 0.0);
+  BackwardLoops<double>(
+      a, [=](int64_t i) { return LoadValue(gradient, dtype, i); },
+      [=](int64_t i, double value) { sums[i] += value; });
+}
+
+float Value(float element) { return element; }
+float Value(Half element) { return ToFloat(element); }
+void Assign(float value, float& element) { element = value; }
+void Assign(float value, Half& element) { element = ToHalf(value); }
+
+template <typename T>
+void ForwardPlain(const Arguments& a) {
+  const T* input = a.In<T>("input");
+  T* output = a.Out<T>("output");
+  ForwardLoops<float>(
+      a, [=](int64_t i) { return Value(input[i]); },
+      [=](int64_t i, float value) { Assign(value, output[i]); });
+}
+
+template <typename T>
+void BackwardPlain(const Arguments& a) {
+  const T* gradient = a.In<T>("grad_output");
+  T* output = a.Out<T>("grad_input");
+  const int64_t count = a.Tensor("grad_input").desc->ElementCount();
+  std::vector<float> sums(static_cast<size_t>(count));
+  BackwardLoops<float>(
+      a, [=](int64_t i) { return Value(gradient[i]); },
+      [&](int64_t i, float value) { sums[static_cast<size_t>(i)] += value; });
+  for (int64_t i = 0; i < count; ++i) Assign(sums[static_cast<size_t>(i)], output[i]);
+}
+
+// Where argmax differs from the baseline, the sample it names must be as good: within 4 ulp of
+// float. That says nothing of NaN and Inf, so there it must be equal.
+std::string AcceptArgmax(const Arguments& a, std::string_view, const void* baseline) {
+  const Sizes s(a);
+  const int32_t* argmax = a.Out<int32_t>("argmax_idx");
+  const auto* expected = static_cast<const int32_t*>(baseline);
+  const auto value = [&](int64_t n, int64_t k, int64_t b, int64_t c, int64_t index) {
+    Walk walk = StartOf(a, s, n, k, b);
+    for (int64_t i = 0; i < index; ++i) walk.Step();
+    return Sample<double>(s, walk, n, b, c,
+                          [&](int64_t i) { return LoadValue(a.In<void>("input"), a.Type(), i); });
+  };
+  std::string fault;
+  ForEachOutput(s, [&](int64_t n, int64_t k, int64_t b, int64_t c) {
+    const int64_t i = s.Output(n, k, b, c);
+    if (argmax[i] == expected[i] || !fault.empty()) return;
+    fault = "[" + std::to_string(i) + "] must be " + std::to_string(expected[i]) + ", got " +
+            std::to_string(argmax[i]);
+    if (argmax[i] < 0 || argmax[i] > s.P) return;
+    const double best = value(n, k, b, c, expected[i]);
+    const double named = value(n, k, b, c, argmax[i]);
+    const float magnitude = std::abs(static_cast<float>(best));
+    const double ulp = std::nextafter(magnitude, INFINITY) - magnitude;
+    if (std::abs(best - named) <= 4 * ulp) fault.clear();
+    if (!fault.empty()) {
+      fault += ", whose sample is " + std::to_string(std::abs(best - named) / ulp) + " ulp away";
+    }
+  });
+  return fault;
+}
+
+void SetValue(const Arguments& a, std::string_view tensor, int64_t i, double value) {
+  if (a.Type() == MLUOP_DTYPE_HALF) {
+    Assign(static_cast<float>(value), a.Out<Half>(tensor)[i]);
+  } else {
+    Assign(static_cast<float>(value), a.Out<float>(tensor)[i]);
+  }
+}
+
+constexpr std::string_view kBoxes[] = {"inside", "outside", "edge", "degenerate", "bad"};
+
+// A box's interval on an axis of `size` pixels.
+std::pair<double, double> MakeInterval(std::string_view kind, int64_t size, Random& random) {
+  const auto length = static_cast<double>(size);
+  const auto edge = [&] {
+    const double choices[] = {-1, 0, length - 1, length, static_cast<double>(random.Below(size))};
+    return choices[random.Below(5)];
+  };
+  if (kind == "edge") return {edge(), edge()};
+  const double beyond = kind == "outside" ? length : 0;
+  const double first = random.Uniform(-beyond, length - 1 + beyond);
+  const double second = random.Uniform(-beyond, length - 1 + beyond);
+  if (kind == "degenerate") {
+    return random.Below(2) == 0 ? std::pair{first, first}
+                                : std::pair{std::max(first, second), std::min(first, second)};
+  }
+  return {std::min(first, second), std::max(first, second)};
+}
+
+void GenerateBoxes(const Case& c, const Arguments& a, Random& random) {
+  static constexpr double kBad[] = {NAN, INFINITY, -INFINITY, 1e30, -1e30, 6e4};
+  const Sizes s(a);
+  const std::string& kind = c.Option("boxes");
+  for (int64_t box = 0; box < s.N * s.K; ++box) {
+    const auto [x1, x2] = MakeInterval(kind, s.W, random);
+    const auto [y1, y2] = MakeInterval(kind, s.H, random);
+    const double coordinates[] = {x1, y1, x2, y2};
+    for (int64_t i = 0; i < 4; ++i) {
+      const bool bad = kind == "bad" && random.Below(4) == 0;
+      SetValue(a, "boxes", box * 4 + i, bad ? kBad[random.Below(6)] : coordinates[i]);
+    }
+  }
+}
+
+constexpr std::string_view kFeatures[] = {"data", "constant"};
+
+void GenerateForward(const Case& c, const Arguments& a, Random& random) {
+  GenerateBoxes(c, a, random);
+  if (c.Option("features") == "data") return;
+  const int64_t count = a.Tensor("input").desc->ElementCount();
+  for (int64_t i = 0; i < count; ++i) SetValue(a, "input", i, -0.75);
+}
+
+constexpr std::string_view kArgmax[] = {"random", "wild"};
+
+void GenerateBackward(const Case& c, const Arguments& a, Random& random) {
+  GenerateBoxes(c, a, random);
+  const Sizes s(a);
+  const bool wild = c.Option("argmax") == "wild";
+  const int64_t count = a.Tensor("argmax_idx").desc->ElementCount();
+  for (int64_t i = 0; i < count; ++i) {
+    const int64_t strange[] = {-1, s.P + 1, INT32_MIN, INT32_MAX};
+    const int64_t index =
+        wild && random.Below(3) == 0 ? strange[random.Below(4)] : random.Below(s.P + 1);
+    a.Out<int32_t>("argmax_idx")[i] =
+        static_cast<int32_t>(std::min<int64_t>(index, std::numeric_limits<int32_t>::max()));
+  }
+  // Two of the largest floats overflow where they meet, and do not in double.
+  for (int64_t i = 0; i < count; ++i) {
+    const double value = LoadValue(a.In<void>("grad_output"), a.Type(), i);
+    if (std::isfinite(value)) SetValue(a, "grad_output", i, std::clamp(value, -1e3, 1e3));
+  }
+}
+
+// Whatever is written, the boxes, and the blocks of C channels that some sample weighs.
+double ForwardBytes(const Arguments& a) {
+  const Sizes s(a);
+  std::vector<bool> needed(static_cast<size_t>(s.N * s.H * s.W * 4));
+  Sizes blocks = s;
+  blocks.C = 1;
+  ForEachOutput(blocks, [&](int64_t n, int64_t k, int64_t b, int64_t) {
+    Walk walk = StartOf(a, s, n, k, b);
+    for (int64_t i = 0; i <= s.P; ++i, walk.Step()) {
+      ForEachNeighbour<float>(s, walk.y, walk.x, [&](int64_t y, int64_t x, float) {
+        needed[static_cast<size_t>(blocks.Pixel(n, y, x, b, 0))] = true;
+      });
+    }
+  });
+  const auto count = std::count(needed.begin(), needed.end(), true);
+  return static_cast<double>(count * s.C) * static_cast<double>(SizeOf(a.Type())) +
+         static_cast<double>(a.Tensor("boxes").ByteCount() + a.Tensor("output").ByteCount() +
+                             a.Tensor("argmax_idx").ByteCount());
+}
+
+double BackwardBytes(const Arguments& a) {
+  double bytes = 0;
+  for (int i = 0; i < a.spec->tensor_count; ++i) {
+    bytes += static_cast<double>(a.tensors[i].ByteCount());
+  }
+  return bytes;
+}
+
+mluOpStatus_t CallForward(mluOpHandle_t handle, const Arguments& a) {
+  return mluOpBorderAlignForward(handle, Desc(a, "input"), a.In<void>("input"), Desc(a, "boxes"),
+                                 a.In<void>("boxes"), a.Int("pool_size"), Desc(a, "output"),
+                                 a.Out<void>("output"), Desc(a, "argmax_idx"),
+                                 a.Out<void>("argmax_idx"));
+}
+
+mluOpStatus_t CallBackward(mluOpHandle_t handle, const Arguments& a) {
+  return mluOpBorderAlignBackward(handle, Desc(a, "grad_output"), a.In<void>("grad_output"),
+                                  Desc(a, "boxes"), a.In<void>("boxes"), Desc(a, "argmax_idx"),
+                                  a.In<void>("argmax_idx"), a.Int("pool_size"),
+                                  Desc(a, "grad_input"), a.Out<void>("grad_input"));
+}
+
+constexpr OutputRule kForwardOutputs[] = {{"output", Criterion::kDynamic},
+                                          {"argmax_idx", Criterion::kFamily}};
+constexpr OutputRule kBackwardOutputs[] = {{"grad_input", Criterion::kDynamic}};
+constexpr Option kForwardOptions[] = {{"boxes", kBoxes}, {"features", kFeatures}};
+constexpr Option kBackwardOptions[] = {{"boxes", kBoxes}, {"argmax", kArgmax}};
+
+constexpr OperatorTest kOperators[] = {
+    {.name = "border_align_forward",
+     .outputs = kForwardOutputs,
+     .options = kForwardOptions,
+     .call = CallForward,
+     .workspace_size = nullptr,
+     .generate = GenerateForward,
+     .reference = ForwardReference,
+     .plain =
+         [](const Arguments& a) {
+           a.Type() == MLUOP_DTYPE_HALF ? ForwardPlain<Half>(a) : ForwardPlain<float>(a);
+         },
+     .bytes = ForwardBytes,
+     .accept = AcceptArgmax},
+    {.name = "border_align_backward",
+     .outputs = kBackwardOutputs,
+     .options = kBackwardOptions,
+     .call = CallBackward,
+     .workspace_size = nullptr,
+     .generate = GenerateBackward,
+     .reference = BackwardReference,
+     .plain =
+         [](const Arguments& a) {
+           a.Type() == MLUOP_DTYPE_HALF ? BackwardPlain<Half>(a) : BackwardPlain<float>(a);
+         },
+     .bytes = BackwardBytes},
+};
+
+}  // namespace
+
+extern const FamilyTest kFamilyTest;
+constexpr FamilyTest kFamilyTest = {"border_align", kOperators, {}};
+
+}  // namespace mluop::border_align

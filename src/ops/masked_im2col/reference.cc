@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: Apache-2.0
+// masked_im2col and masked_col2im as the contract writes them, twice: the reference, and the plain loops
+// for speed comparisons; and the masks of test cases. Shares nothing with problem.h.
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include "testing/case.h"
+#include "testing/element.h"
+#include "testing/operator_test.h"
+
+namespace mluop::masked_im2col {
+namespace {
+
+using namespace mluop::testing;
+
+// Visits every pair (index into data_col, index into feature) that im2col joins.
+template <class Visit>
+void ForEachPair(const Arguments& a, Visit visit) {
+  const int64_t C = a.Symbol("C"), H = a.Symbol("H"), W = a.Symbol("W"), M = a.Symbol("M");
+  const int64_t kh = a.Int("kernel_h"), kw = a.Int("kernel_w");
+  const int64_t pad_h = a.Int("pad_h"), pad_w = a.Int("pad_w");
+  const int32_t* mask_h = a.In<int32_t>("mask_h_idx");
+  const int32_t* mask_w = a.In<int32_t>("mask_w_idx");
+  if (M == 0) return;  // whatever the kernel's size
+  for (int64_t c = 0; c < C; ++c)
+    for (int64_t i = 0; i < kh; ++i)
+      for (int64_t j = 0; j < kw; ++j)
+        for (int64_t m = 0; m < M; ++m) {
+          const int64_t h = mask_h[m] - pad_h + i, w = mask_w[m] - pad_w + j;
+          if (h < 0 || h >= H || w < 0 || w >= W) continue;
+          visit(((c * kh + i) * kw + j) * M + m, (c * H + h) * W + w);
+        }
+}
+
+// The same for col2im: (index into col, index into im).
+template <class Visit>
+void ForEachCol2imPair(const Arguments& a, Visit visit) {
+  const int64_t C = a.Symbol("C"), H = a.Symbol("H"), W = a.Symbol("W"), M = a.Symbol("M");
+  const int32_t* mask_h = a.In<int32_t>("mask_h_idx");
+  const int32_t* mask_w = a.In<int32_t>("mask_w_idx");
+  for (int64_t c = 0; c < C; ++c)
+    for (int64_t m = 0; m < M; ++m) {
+      const int64_t h = mask_h[m], w = mask_w[m];
+      if (h < 0 || h >= H || w < 0 || w >= W) continue;
+      visit(c * M + m, (c * H + h) * W + w);
+    }
+}
+
+void ForwardReference(const Arguments& a) {
+  std::memset(a.Out<void>("data_col"), 0, a.Tensor("data_col").ByteCount());
+  ForEachPair(a, [&](int64_t col, int64_t pixel) {
+    CopyElement(a.In<void>("feature"), pixel, a.Out<void>("data_col"), col, a.Type());
+  });
+}
+
+void BackwardReference(const Arguments& a) {
+  auto* sums = a.Out<double>("grad_feature");
+  std::fill_n(sums, a.Tensor("grad_feature").desc->ElementCount(), 0.0);
+  ForEachPair(a, [&](int64_t col, int64_t pixel) {
+    sums[pixel] += LoadValue(a.In<void>("grad_col"), a.Type(), col);
+  });
+}
+
+void Col2imReference(const Arguments& a) {
+  std::memset(a.Out<void>("im"), 0, a.Tensor("im").ByteCount());
+  ForEachCol2imPair(a, [&](int64_t col, int64_t pixel) {
+    CopyElement(a.In<void>("col"), col, a.Out<void>("im"), pixel, a.Type());
+  });
+}
+
+template <typename T>
+void CopyForward(const Arguments& a) {
+  const T* feature = a.In<T>("feature");
+  T* data_col = a.Out<T>("data_col");
+  std::memset(data_col, 0, a.Tensor("data_col").ByteCount());
+  ForEachPair(a, [=](int64_t col, int64_t pixel) { data_col[col] = feature[pixel]; });
+}
+
+void ForwardPlain(const Arguments& a) {
+  a.Type() == MLUOP_DTYPE_FLOAT ? CopyForward<float>(a) : CopyForward<Half>(a);
+}
+
+void BackwardPlain(const Arguments& a) {
+  if (a.Type() == MLUOP_DTYPE_FLOAT) {
+    const float* grad_col = a.In<float>("grad_col");
+    float* grad_feature = a.Out<float>("grad_feature");
+    std::memset(grad_feature, 0, a.Tensor("grad_feature").ByteCount());
+    ForEachPair(a, [=](int64_t col, int64_t pixel) { grad_feature[pixel] += grad_col[col]; });
+    return;
+  }
+  const Half* grad_col = a.In<Half>("grad_col");
+  Half* grad_feature = a.Out<Half>("grad_feature");
+  std::vector<float> sums(static_cast<size_t>(a.Tensor("grad_feature").desc->ElementCount()));
+  ForEachPair(a, [&](int64_t col, int64_t pixel) { sums[pixel] += ToFloat(grad_col[col]); });
+  for (size_t i = 0; i < sums.size(); ++i) grad_feature[i] = ToHalf(sums[i]);
+}
+
+template <typename T>
+void CopyCol2im(const Arguments& a) {
+  const T* col_data = a.In<T>("col");
+  T* im = a.Out<T>("im");
+  std::memset(im, 0, a.Tensor("im").ByteCount());
+  ForEachCol2imPair(a, [=](int64_t col, int64_t pixel) { im[pixel] = col_data[col]; });
+}
+
+void Col2imPlain(const Arguments& a) {
+  a.Type() == MLUOP_DTYPE_FLOAT ? CopyCol2im<float>(a) : CopyCol2im<Half>(a);
+}
+
+struct Kernel {
+  int64_t height = 1, width = 1, pad_h = 0, pad_w = 0;
+};
+
+Kernel KernelOf(const Arguments& a) {
+  if (a.spec->AttributeIndex("kernel_h") < 0) return {};  // col2im
+  return {a.Int("kernel_h"), a.Int("kernel_w"), a.Int("pad_h"), a.Int("pad_w")};
+}
+
+// Elements of one channel that all masks together pair with something.
+int64_t InsideElements(const Arguments& a) {
+  const Kernel kernel = KernelOf(a);
+  const auto overlap = [](int64_t first, int64_t kernel_size, int64_t size) {
+    return std::max<int64_t>(0, std::min(first + kernel_size, size) - std::max<int64_t>(first, 0));
+  };
+  int64_t count = 0;
+  for (int64_t m = 0; m < a.Symbol("M"); ++m) {
+    count += overlap(a.In<int32_t>("mask_h_idx")[m] - kernel.pad_h, kernel.height, a.Symbol("H")) *
+             overlap(a.In<int32_t>("mask_w_idx")[m] - kernel.pad_w, kernel.width, a.Symbol("W"));
+  }
+  return count;
+}
+
+// The input's elements that pair with something, the indices, and the whole output. A feature element
+// that several masks want is needed once: counted as if no two did until the feature is exhausted.
+double Bytes(const Arguments& a, const char* output, int64_t most) {
+  const int64_t elements = std::min(most, a.Symbol("C") * InsideElements(a));
+  return static_cast<double>(elements) * static_cast<double>(SizeOf(a.Type())) +
+         static_cast<double>(a.Tensor("mask_h_idx").ByteCount() +
+                             a.Tensor("mask_w_idx").ByteCount() + a.Tensor(output).ByteCount());
+}
+
+constexpr std::string_view kMasks[] = {"random", "sorted", "edge", "wild", "duplicate"};
+constexpr Option kOptions[] = {{"masks", kMasks}};
+
+// Distinct positions in row-major order, as a mask's nonzero elements come; over again where there are
+// more masks than pixels.
+void FillSorted(int64_t H, int64_t W, int64_t M, int32_t* mask_h, int32_t* mask_w, Random& random) {
+  const int64_t distinct = std::min(M, H * W);
+  int64_t filled = 0;
+  for (int64_t pixel = 0; filled < distinct; ++pixel) {
+    if (random.Below(H * W - pixel) >= distinct - filled) continue;
+    mask_h[filled] = static_cast<int32_t>(pixel / W);
+    mask_w[filled++] = static_cast<int32_t>(pixel % W);
+  }
+  for (int64_t m = distinct; m < M; ++m) {
+    mask_h[m] = mask_h[m - distinct];
+    mask_w[m] = mask_w[m - distinct];
+  }
+}
+
+// One coordinate of a mask, for all choices but "sorted".
+int32_t Coordinate(const std::string& masks, int64_t size, int64_t kernel, int64_t pad,
+                   Random& random) {
+  if (masks == "edge") {  // the kernel from just before the feature to just behind it
+    const int64_t corner = random.Below(size + kernel + 3) - kernel - 1;
+    return static_cast<int32_t>(std::clamp<int64_t>(corner + pad, INT32_MIN, INT32_MAX));
+  }
+  if (masks == "wild") {
+    const int64_t special[] = {INT32_MIN, INT32_MAX, -1,  0,
+                               size - 1,  size,      pad, static_cast<int32_t>(random.Bits())};
+    return static_cast<int32_t>(special[random.Below(std::size(special))]);
+  }
+  return static_cast<int32_t>(random.Below(size));
+}
+
+void Generate(const Case& test_case, const Arguments& a, Random& random) {
+  const int64_t H = a.Symbol("H"), W = a.Symbol("W"), M = a.Symbol("M");
+  const Kernel kernel = KernelOf(a);
+  const std::string& masks = test_case.Option("masks");
+  int32_t* mask_h = a.Out<int32_t>("mask_h_idx");
+  int32_t* mask_w = a.Out<int32_t>("mask_w_idx");
+  if (masks == "sorted") return FillSorted(H, W, M, mask_h, mask_w, random);
+  for (int64_t m = 0; m < M; ++m) {
+    mask_h[m] = Coordinate(masks, H, kernel.height, kernel.pad_h, random);
+    mask_w[m] = Coordinate(masks, W, kernel.width, kernel.pad_w, random);
+    if (masks != "duplicate" || m < 3) continue;
+    const int64_t same = random.Below(3);
+    mask_h[m] = mask_h[same];
+    mask_w[m] = mask_w[same];
+  }
+}
+
+mluOpStatus_t CallForward(mluOpHandle_t handle, const Arguments& a) {
+  return mluOpMaskedIm2colForward(
+      handle, Desc(a, "feature"), a.In<void>("feature"), Desc(a, "mask_h_idx"),
+      a.In<void>("mask_h_idx"), Desc(a, "mask_w_idx"), a.In<void>("mask_w_idx"), a.Int("kernel_h"),
+      a.Int("kernel_w"), a.Int("pad_h"), a.Int("pad_w"), a.workspace.data, a.workspace.size,
+      Desc(a, "data_col"), a.Out<void>("data_col"));
+}
+
+mluOpStatus_t CallForwardWorkspace(mluOpHandle_t handle, const Arguments& a, size_t* size) {
+  return mluOpGetMaskedIm2colForwardWorkspaceSize(handle, Desc(a, "feature"), Desc(a, "mask_h_idx"),
+                                                  Desc(a, "mask_w_idx"), a.Int("kernel_h"),
+                                                  a.Int("kernel_w"), Desc(a, "data_col"), size);
+}
+
+mluOpStatus_t CallBackward(mluOpHandle_t handle, const Arguments& a) {
+  return mluOpMaskedIm2colBackward(
+      handle, Desc(a, "grad_col"), a.In<void>("grad_col"), Desc(a, "mask_h_idx"),
+      a.In<void>("mask_h_idx"), Desc(a, "mask_w_idx"), a.In<void>("mask_w_idx"), a.Int("kernel_h"),
+      a.Int("kernel_w"), a.Int("pad_h"), a.Int("pad_w"), a.workspace.data, a.workspace.size,
+      Desc(a, "grad_feature"), a.Out<void>("grad_feature"));
+}
+
+mluOpStatus_t CallCol2im(mluOpHandle_t handle, const Arguments& a) {
+  return mluOpMaskedCol2imForward(handle, Desc(a, "col"), a.In<void>("col"), Desc(a, "mask_h_idx"),
+                                  a.In<void>("mask_h_idx"), Desc(a, "mask_w_idx"),
+                                  a.In<void>("mask_w_idx"), a.workspace.size, a.workspace.data,
+                                  Desc(a, "im"), a.Out<void>("im"));
+}
+
+mluOpStatus_t CallCol2imWorkspace(mluOpHandle_t handle, const Arguments& a, size_t* size) {
+  return mluOpGetMaskedCol2imForwardWorkspaceSize(handle, Desc(a, "col"), Desc(a, "mask_h_idx"),
+                                                  Desc(a, "mask_w_idx"), Desc(a, "im"), size);
+}
+
+constexpr OutputRule kForwardOutputs[] = {{"data_col", Criterion::kExact}};
+constexpr OutputRule kBackwardOutputs[] = {{"grad_feature", Criterion::kDynamic}};
+constexpr OutputRule kCol2imOutputs[] = {{"im", Criterion::kExact}};
+
+constexpr OperatorTest kOperators[] = {
+    {.name = "masked_im2col_forward",
+     .outputs = kForwardOutputs,
+     .options = kOptions,
+     .call = CallForward,
+     .workspace_size = CallForwardWorkspace,
+     .generate = Generate,
+     .reference = ForwardReference,
+     .plain = ForwardPlain,
+     .bytes =
+         [](const Arguments& a) {
+           return Bytes(a, "data_col", a.Tensor("feature").desc->ElementCount());
+         }},
+    {.name = "masked_im2col_backward",
+     .outputs = kBackwardOutputs,
+     .options = kOptions,
+     .call = CallBackward,
+     .workspace_size = nullptr,
+     .generate = Generate,
+     .reference = BackwardReference,
+     .plain = BackwardPlain,
+     .bytes = [](const Arguments& a) { return Bytes(a, "grad_feature", INT64_MAX); }},
+    {.name = "masked_col2im_forward",
+     .outputs = kCol2imOutputs,
+     .options = kOptions,
+     .call = CallCol2im,
+     .workspace_size = CallCol2imWorkspace,
+     .generate = Generate,
+     .reference = Col2imReference,
+     .plain = Col2imPlain,
+     .bytes = [](const Arguments& a) { return Bytes(a, "im", INT64_MAX); }},
+};
+
+constexpr GetterTest kGetters[] = {{"masked_im2col_forward_workspace", CallForwardWorkspace},
+                                   {"masked_col2im_forward_workspace", CallCol2imWorkspace}};
+
+}  // namespace
+
+extern const FamilyTest kFamilyTest;
+constexpr FamilyTest kFamilyTest = {"masked_im2col", kOperators, kGetters};
+
+}  // namespace mluop::masked_im2col

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// psamask: tables and C entry points.
+#include "core/operator.h"
+#include "ops/psamask/cpu.h"
+
+namespace mluop::psamask {
+namespace {
+
+constexpr Operator kForward = {
+    OpSpec("psamask_forward", kFloat,
+           {OneOf("psa_type", 0, 1), AtLeast("h_mask", 1), AtLeast("w_mask", 1)},
+           {{"x", kIn, kT, kNHWC, "N H W h_mask*w_mask", kSkip},
+            {"y", kOut, kT, kNHWC, "N H W H*W", kSkip}}),
+    ForwardCpu};
+
+constexpr Operator kBackward = {
+    OpSpec("psamask_backward", kFloat,
+           {OneOf("psa_type", 0, 1), AtLeast("h_mask", 1), AtLeast("w_mask", 1)},
+           {{"dy", kIn, kT, kNHWC, "N H W H*W", kSkip},
+            {"dx", kOut, kT, kNHWC, "N H W h_mask*w_mask", kSkip}}),
+    BackwardCpu};
+
+constexpr const Operator* kOperators[] = {&kForward, &kBackward};
+
+}  // namespace
+
+extern const Family kFamily;
+constexpr Family kFamily = {"psamask", kOperators, {}};
+
+}  // namespace mluop::psamask
+
+using namespace mluop;
+
+mluOpStatus_t mluOpPsamaskForward(mluOpHandle_t handle, const int psa_type,
+                                  const mluOpTensorDescriptor_t x_desc, const void* x,
+                                  const int h_mask, const int w_mask,
+                                  const mluOpTensorDescriptor_t y_desc, void* y) {
+  return Execute(psamask::kForward, handle, {psa_type, h_mask, w_mask}, {{x_desc, x}, {y_desc, y}});
+}
+
+mluOpStatus_t mluOpPsamaskBackward(mluOpHandle_t handle, const int psa_type,
+                                   const mluOpTensorDescriptor_t dy_desc, const void* dy,
+                                   const int h_mask, const int w_mask,
+                                   const mluOpTensorDescriptor_t dx_desc, void* dx) {
+  return Execute(psamask::kBackward, handle, {psa_type, h_mask, w_mask},
+                 {{dy_desc, dy}, {dx_desc, dx}});
+}

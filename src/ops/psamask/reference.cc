@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+// psamask as the contract writes it, twice: the reference, and the plain loops for speed
+// comparisons. Shares nothing with problem.h.
+#include <algorithm>
+#include <cstring>
+
+#include "testing/element.h"
+#include "testing/operator_test.h"
+
+namespace mluop::psamask {
+namespace {
+
+using namespace mluop::testing;
+
+// Visits every pair (index into [N,H,W,h_mask*w_mask], index into [N,H,W,H*W]) that meets.
+template <class Visit>
+void ForEachPair(const Arguments& a, Visit visit) {
+  const int64_t N = a.Symbol("N"), H = a.Symbol("H"), W = a.Symbol("W");
+  const int64_t h_mask = a.Int("h_mask"), w_mask = a.Int("w_mask");
+  const int64_t hh = (h_mask - 1) / 2, hw = (w_mask - 1) / 2;
+  const bool collect = a.Int("psa_type") == 0;
+  for (int64_t n = 0; n < N; ++n)
+    for (int64_t h = 0; h < H; ++h)
+      for (int64_t w = 0; w < W; ++w)
+        for (int64_t i = 0; i < h_mask; ++i)
+          for (int64_t j = 0; j < w_mask; ++j) {
+            const int64_t r = h + i - hh, s = w + j - hw;
+            if (r < 0 || r >= H || s < 0 || s >= W) continue;
+            const int64_t mask = ((n * H + h) * W + w) * h_mask * w_mask + i * w_mask + j;
+            const int64_t pixel = collect ? ((n * H + h) * W + w) * H * W + r * W + s
+                                          : ((n * H + r) * W + s) * H * W + h * W + w;
+            visit(mask, pixel);
+          }
+}
+
+void ForwardReference(const Arguments& a) {
+  std::memset(a.Out<void>("y"), 0, a.Tensor("y").ByteCount());
+  ForEachPair(a, [&](int64_t mask, int64_t pixel) {
+    CopyElement(a.In<void>("x"), mask, a.Out<void>("y"), pixel, MLUOP_DTYPE_FLOAT);
+  });
+}
+
+void BackwardReference(const Arguments& a) {
+  std::memset(a.Out<void>("dx"), 0, a.Tensor("dx").ByteCount());
+  ForEachPair(a, [&](int64_t mask, int64_t pixel) {
+    CopyElement(a.In<void>("dy"), pixel, a.Out<void>("dx"), mask, MLUOP_DTYPE_FLOAT);
+  });
+}
+
+void ForwardPlain(const Arguments& a) {
+  const float* x = a.In<float>("x");
+  float* y = a.Out<float>("y");
+  std::memset(y, 0, a.Tensor("y").ByteCount());
+  ForEachPair(a, [=](int64_t mask, int64_t pixel) { y[pixel] = x[mask]; });
+}
+
+void BackwardPlain(const Arguments& a) {
+  const float* dy = a.In<float>("dy");
+  float* dx = a.Out<float>("dx");
+  std::memset(dx, 0, a.Tensor("dx").ByteCount());
+  ForEachPair(a, [=](int64_t mask, int64_t pixel) { dx[mask] = dy[pixel]; });
+}
+
+// Pairs (pixel row, mask row) that meet, over one axis.
+double Meetings(int64_t size, int64_t mask) {
+  const int64_t half = (mask - 1) / 2;
+  double count = 0;
+  for (int64_t h = 0; h < size; ++h) {
+    count += static_cast<double>(
+        std::max<int64_t>(0, std::min(mask, size + half - h) - std::max<int64_t>(0, half - h)));
+  }
+  return count;
+}
+
+// The input's elements that meet something, and the whole output.
+double Bytes(const Arguments& a, const char* output) {
+  const double read = static_cast<double>(a.Symbol("N")) *
+                      Meetings(a.Symbol("H"), a.Int("h_mask")) *
+                      Meetings(a.Symbol("W"), a.Int("w_mask")) * sizeof(float);
+  return read + static_cast<double>(a.Tensor(output).ByteCount());
+}
+
+mluOpStatus_t CallForward(mluOpHandle_t handle, const Arguments& a) {
+  return mluOpPsamaskForward(handle, a.Int("psa_type"), Desc(a, "x"), a.In<void>("x"),
+                             a.Int("h_mask"), a.Int("w_mask"), Desc(a, "y"), a.Out<void>("y"));
+}
+
+mluOpStatus_t CallBackward(mluOpHandle_t handle, const Arguments& a) {
+  return mluOpPsamaskBackward(handle, a.Int("psa_type"), Desc(a, "dy"), a.In<void>("dy"),
+                              a.Int("h_mask"), a.Int("w_mask"), Desc(a, "dx"), a.Out<void>("dx"));
+}
+
+constexpr OutputRule kForwardOutputs[] = {{"y", Criterion::kExact}};
+constexpr OutputRule kBackwardOutputs[] = {{"dx", Criterion::kExact}};
+
+constexpr OperatorTest kOperators[] = {
+    {.name = "psamask_forward",
+     .outputs = kForwardOutputs,
+     .options = {},
+     .call = CallForward,
+     .workspace_size = nullptr,
+     .generate = nullptr,
+     .reference = ForwardReference,
+     .plain = ForwardPlain,
+     .bytes = [](const Arguments& a) { return Bytes(a, "y"); }},
+    {.name = "psamask_backward",
+     .outputs = kBackwardOutputs,
+     .options = {},
+     .call = CallBackward,
+     .workspace_size = nullptr,
+     .generate = nullptr,
+     .reference = BackwardReference,
+     .plain = BackwardPlain,
+     .bytes = [](const Arguments& a) { return Bytes(a, "dx"); }},
+};
+
+}  // namespace
+
+extern const FamilyTest kFamilyTest;
+constexpr FamilyTest kFamilyTest = {"psamask", kOperators, {}};
+
+}  // namespace mluop::psamask

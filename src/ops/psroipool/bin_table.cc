@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/psroipool/bin_table.h"
+
+#include <algorithm>
+
+namespace mluop::psroipool {
+namespace {
+
+// Returns the sum of the spans' sizes.
+int64_t FillSpans(const Axis& axis, int group, int size, Span* spans) {
+  int64_t sum = 0;
+  for (int i = 0; i < group; ++i) {
+    spans[i] = BinSpan(axis, i, size);
+    sum += spans[i].size();
+  }
+  return sum;
+}
+
+}  // namespace
+
+size_t BinTable::Bytes(const Problem& p) {
+  const auto rois = static_cast<size_t>(p.rois);
+  return rois * 2 * static_cast<size_t>(p.group) * sizeof(Span) + rois * sizeof(int32_t);
+}
+
+BinTable::BinTable(const Problem& p, void* memory)
+    : group_(p.group),
+      spans_(static_cast<Span*>(memory)),
+      images_(reinterpret_cast<int32_t*>(spans_ + p.rois * 2 * p.group)) {}
+
+int64_t BinTable::Fill(const Problem& p, const float* rois, int64_t roi) {
+  Axis x, y;
+  int32_t image;
+  Span* rows = spans_ + roi * 2 * p.group;
+  if (!PlaceRoi(p, rois + roi * 5, &image, &x, &y)) {
+    images_[roi] = 0;
+    std::fill_n(rows, 2 * int64_t{p.group}, Span{0, 0});
+    return 0;
+  }
+  images_[roi] = image;
+  return FillSpans(y, p.group, p.h, rows) * FillSpans(x, p.group, p.w, rows + p.group);
+}
+
+}  // namespace mluop::psroipool

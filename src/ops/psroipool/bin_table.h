@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// The bins of all rois of a call: worked out once, because every roi is looked at again for each band of
+// rows and for each bin.
+#pragma once
+
+#include "core/operator.h"
+#include "ops/psroipool/problem.h"
+
+namespace mluop::psroipool {
+
+struct RoiBins {
+  int32_t image;
+  const Span* rows;     // [G], within [0, H)
+  const Span* columns;  // [G], within [0, W)
+};
+
+// An empty roi has empty bins and image 0, so that nobody needs to ask.
+class BinTable {
+ public:
+  static size_t Bytes(const Problem& p);
+
+  BinTable(const Problem& p, void* memory);
+
+  RoiBins operator[](int64_t roi) const {
+    const Span* spans = spans_ + roi * 2 * group_;
+    return {images_[roi], spans, spans + group_};
+  }
+
+  // Works out one roi. Returns the pixels in its bins, those of two bins counted twice.
+  int64_t Fill(const Problem& p, const float* rois, int64_t roi);
+
+ private:
+  int64_t group_;
+  Span* spans_;      // [R, 2, G]
+  int32_t* images_;  // [R]
+};
+
+}  // namespace mluop::psroipool

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// psroipool: the sizes of a call and where a roi's bins lie, for all devices and both directions.
+// Coordinates are float arithmetic without fused multiply-add in the order of the contract, so that every
+// device chooses the same bins.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+
+#include "core/arguments.h"
+
+namespace mluop::psroipool {
+
+struct Problem {
+  int n, h, w;
+  int64_t rois;
+  int group;  // group_size = pooled_height = pooled_width
+  int output_dim;
+  float scale;
+
+  int64_t rows() const { return int64_t{n} * h; }  // of all images, one after the other
+  int64_t bins() const { return int64_t{group} * group; }
+  int64_t channels() const { return bins() * output_dim; }
+  int64_t map_elements() const { return rows() * w * channels(); }
+
+  // Channel c of bin = ph*G+pw is channel (c*G+ph)*G+pw of the map.
+  int64_t Channel(int64_t bin, int64_t c) const { return c * bins() + bin; }
+};
+
+// `scale` apart: the workspace getter has none.
+inline Problem MakeProblem(const Arguments& a, float scale) {
+  return {static_cast<int>(a.Symbol("N")),
+          static_cast<int>(a.Symbol("H")),
+          static_cast<int>(a.Symbol("W")),
+          a.Symbol("R"),
+          a.Int("pooled_height"),
+          a.Int("output_dim"),
+          scale};
+}
+
+// One axis of a roi on the map: bin i is [i*bin + start, (i+1)*bin + start).
+struct Axis {
+  float start;
+  float bin;
+};
+
+struct Span {
+  int32_t begin;
+  int32_t end;
+
+  int64_t size() const { return int64_t{end} - begin; }
+};
+
+// Writes the axis from the roi's first and last coordinate; false if something is not finite.
+inline bool MakeAxis(const Problem& p, float first, float last, Axis* axis) {
+  const float start = std::round(first) * p.scale;  // halves away from zero, before scaling
+  const float end = (std::round(last) + 1.0f) * p.scale;
+  const float length = end - start;
+  axis->start = start;
+  axis->bin = (length > 0.1f ? length : 0.1f) / static_cast<float>(p.group);
+  return std::isfinite(start) && std::isfinite(end) && std::isfinite(axis->bin);
+}
+
+// clamp(floor(x), 0, size) and clamp(ceil(x), 0, size). A size above 2^24 may have no float of its own:
+// the comparison with its neighbour settles what is beyond, the integer minimum the rest.
+inline int32_t ClampedFloor(float x, int size) {
+  if (!(x > 0.0f)) return 0;
+  if (x > static_cast<float>(size)) return size;
+  const auto whole = static_cast<int64_t>(x);
+  return whole < size ? static_cast<int32_t>(whole) : size;
+}
+inline int32_t ClampedCeil(float x, int size) {
+  if (!(x > 0.0f)) return 0;
+  if (x > static_cast<float>(size)) return size;
+  const auto whole = static_cast<int64_t>(x);
+  const int64_t up = whole + (static_cast<float>(whole) < x ? 1 : 0);
+  return up < size ? static_cast<int32_t>(up) : size;
+}
+
+inline Span BinSpan(const Axis& axis, int i, int size) {
+  return {ClampedFloor(static_cast<float>(i) * axis.bin + axis.start, size),
+          ClampedCeil(static_cast<float>(i + 1) * axis.bin + axis.start, size)};
+}
+
+// The image that `batch` truncates to; -1 if there is none such.
+inline int32_t ImageOf(const Problem& p, float batch) {
+  if (!(batch > -1.0f && batch <= static_cast<float>(p.n))) return -1;  // NaN too
+  const auto image = static_cast<int64_t>(batch);
+  return image < p.n ? static_cast<int32_t>(image) : -1;
+}
+
+// roi = [batch, x1, y1, x2, y2]. False where the roi is empty.
+inline bool PlaceRoi(const Problem& p, const float* roi, int32_t* image, Axis* x, Axis* y) {
+  *image = ImageOf(p, roi[0]);
+  // A coordinate that is not finite makes its axis so.
+  return *image >= 0 && MakeAxis(p, roi[1], roi[3], x) && MakeAxis(p, roi[2], roi[4], y);
+}
+
+}  // namespace mluop::psroipool

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+// psroipool: tables and C entry points.
+#include "core/operator.h"
+#include "ops/psroipool/cpu.h"
+
+namespace mluop::psroipool {
+namespace {
+
+constexpr Operator kForward = {
+    OpSpec("psroipool_forward", kFloat,
+           {AtLeast("pooled_height", 1), AtLeast("pooled_width", 1), Positive("spatial_scale"),
+            AtLeast("group_size", 1), AtLeast("output_dim", 1)},
+           {{"input", kIn, kT, kNHWC, "N H W pooled_height*pooled_width*output_dim", kSkipFirst},
+            {"rois", kIn, kT, kAnyLayout, "R 5", kReject},
+            {"output", kOut, kT, kNHWC, "R pooled_height pooled_width output_dim", kReject},
+            {"mapping_channel", kOut, kI32, kNHWC, "R pooled_height pooled_width output_dim",
+             kReject}},
+           {{"group_size", "pooled_height"}, {"pooled_width", "pooled_height"}}),
+    ForwardCpu};
+
+constexpr OpSpec kForwardWorkspace(
+    "psroipool_forward_workspace", kFloat,
+    {AtLeast("pooled_height", 1), AtLeast("pooled_width", 1), AtLeast("output_dim", 1)},
+    {{"input", kIn, kT, kNHWC, "N H W pooled_height*pooled_width*output_dim", kSkipFirst},
+     {"rois", kIn, kT, kAnyLayout, "R 5", kReject}},
+    {{"pooled_width", "pooled_height"}});
+
+constexpr Operator kBackward = {
+    OpSpec("psroipool_backward", kFloat,
+           {AtLeast("pooled_height", 0), AtLeast("pooled_width", 0), Positive("spatial_scale"),
+            AtLeast("output_dim", 1)},
+           {{"top_grad", kIn, kT, kNHWC, "R pooled_height pooled_width output_dim", kSkip},
+            {"rois", kIn, kT, kAnyLayout, "R 5", kReject},
+            {"mapping_channel", kIn, kI32, kNHWC, "R pooled_height pooled_width output_dim", kSkip},
+            {"bottom_grad", kOut, kT, kNHWC, "N H W pooled_height*pooled_width*output_dim", kSkip}},
+           {{"pooled_width", "pooled_height"}}),
+    BackwardCpu};
+
+constexpr const Operator* kOperators[] = {&kForward, &kBackward};
+constexpr const OpSpec* kGetters[] = {&kForwardWorkspace};
+
+size_t ForwardWorkspaceSize(const Arguments& arguments) {
+  return WorkspaceFor(ForwardScratch(MakeProblem(arguments, 1)));
+}
+
+}  // namespace
+
+extern const Family kFamily;
+constexpr Family kFamily = {"psroipool", kOperators, kGetters};
+
+}  // namespace mluop::psroipool
+
+using namespace mluop;
+
+mluOpStatus_t mluOpGetPsRoiPoolForwardWorkspaceSize(mluOpHandle_t handle, const int pooled_height,
+                                                    const int pooled_width, const int output_dim,
+                                                    const mluOpTensorDescriptor_t input_desc,
+                                                    const mluOpTensorDescriptor_t rois_desc,
+                                                    size_t* workspace_size) {
+  return GetWorkspaceSize(psroipool::kForwardWorkspace, handle,
+                          {pooled_height, pooled_width, output_dim}, {input_desc, rois_desc},
+                          workspace_size, psroipool::ForwardWorkspaceSize);
+}
+
+mluOpStatus_t mluOpPsRoiPoolForward(mluOpHandle_t handle, const int pooled_height,
+                                    const int pooled_width, const float spatial_scale,
+                                    const int group_size, const int output_dim,
+                                    const mluOpTensorDescriptor_t input_desc, const void* input,
+                                    const mluOpTensorDescriptor_t rois_desc, const void* rois,
+                                    void* workspace, const size_t workspace_size,
+                                    const mluOpTensorDescriptor_t output_desc, void* output,
+                                    const mluOpTensorDescriptor_t mapping_channel_desc,
+                                    void* mapping_channel) {
+  return Execute(psroipool::kForward, handle,
+                 {pooled_height, pooled_width, spatial_scale, group_size, output_dim},
+                 {{input_desc, input},
+                  {rois_desc, rois},
+                  {output_desc, output},
+                  {mapping_channel_desc, mapping_channel}},
+                 {workspace, workspace_size});
+}
+
+mluOpStatus_t mluOpPsRoiPoolBackward(
+    mluOpHandle_t handle, const int pooled_height, const int pooled_width,
+    const float spatial_scale, const int output_dim, const mluOpTensorDescriptor_t top_grad_desc,
+    const void* top_grad, const mluOpTensorDescriptor_t rois_desc, const void* rois,
+    const mluOpTensorDescriptor_t mapping_channel_desc, const void* mapping_channel,
+    const mluOpTensorDescriptor_t bottom_grad_desc, void* bottom_grad) {
+  return Execute(psroipool::kBackward, handle,
+                 {pooled_height, pooled_width, spatial_scale, output_dim},
+                 {{top_grad_desc, top_grad},
+                  {rois_desc, rois},
+                  {mapping_channel_desc, mapping_channel},
+                  {bottom_grad_desc, bottom_grad}});
+}

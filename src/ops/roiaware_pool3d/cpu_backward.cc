@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: Apache-2.0
+// roiaware_pool3d backward on the CPU (backward.h has the plan). Half gradients are added in float and
+// rounded once.
+#include <algorithm>
+#include <cstdlib>
+
+#include "core/dtype.h"
+#include "ops/roiaware_pool3d/backward.h"
+#include "ops/roiaware_pool3d/cpu.h"
+#include "ops/roiaware_pool3d/problem.h"
+
+extern int g_pf, g_kp;
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "ops/roiaware_pool3d/cpu_backward.cc"
+#include <hwy/cache_control.h>
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+#include "core/simd-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace mluop::roiaware_pool3d {
+namespace HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+using mluop::HWY_NAMESPACE::ForEach;
+using mluop::HWY_NAMESPACE::LoadAsFloat;
+using mluop::HWY_NAMESPACE::StoreFromFloat;
+using mluop::HWY_NAMESPACE::ZeroRow;
+
+HWY_INLINE float AsFloat(float value) { return value; }
+HWY_INLINE float AsFloat(Half value) { return ToFloat(value); }
+
+// The row of the point's sums; not below share.points if the point is none of this share's. Negative
+// indices wrap to the far end.
+HWY_INLINE uint32_t RowOf(const Share& share, int32_t point) {
+  return static_cast<uint32_t>(point) - static_cast<uint32_t>(share.first_point);
+}
+
+HWY_INLINE bool Has(const Share& share, uint32_t row) {
+  return row < static_cast<uint32_t>(share.points);
+}
+
+// Lanes of argmax that name a point of the share.
+template <class DI>
+HWY_INLINE auto Named(DI di, const Share& share, const int32_t* argmax) {
+  const hn::RebindToUnsigned<DI> du;
+  const auto point = hn::BitCast(du, hn::LoadU(di, argmax));
+  return hn::Lt(hn::Sub(point, hn::Set(du, static_cast<uint32_t>(share.first_point))),
+                hn::Set(du, static_cast<uint32_t>(share.points)));
+}
+
+HWY_INLINE bool NamesAny(const Share& share, int64_t channels, const int32_t* argmax) {
+  bool any = false;
+  ForEach<int32_t>(channels, [&](auto di, int64_t c) {
+    const hn::RebindToUnsigned<decltype(di)> du;
+    any |= !hn::AllFalse(du, Named(di, share, argmax + c));
+  });
+  return any;
+}
+
+template <typename T>
+HWY_INLINE void AddElements(const Share& share, int64_t channels, const int32_t* argmax,
+                            const T* grad, int64_t begin, int64_t end) {
+  for (int64_t c = begin; c < end; ++c) {
+    const uint32_t row = RowOf(share, argmax[c]);
+    if (Has(share, row)) share.sums[row * channels + c] += AsFloat(grad[c]);
+  }
+}
+
+// One voxel of the maximum. Mostly all channels have the same point: then its sums are one vector.
+template <typename T>
+HWY_INLINE void AddMaximumRow(const Share& share, int64_t channels, const int32_t* argmax,
+                              const T* grad) {
+  ForEach<float>(channels, [&](auto d, int64_t c) {
+    const hn::RebindToSigned<decltype(d)> di;
+    const uint32_t row = RowOf(share, argmax[c]);
+    if (hn::AllTrue(di, hn::Eq(hn::LoadU(di, argmax + c), hn::Set(di, argmax[c])))) {
+      if (!Has(share, row)) return;
+      float* sums = share.sums + row * channels + c;
+      hn::StoreU(hn::Add(hn::LoadU(d, sums), LoadAsFloat(d, grad + c)), d, sums);
+    } else {
+      const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
+      AddElements(share, channels, argmax, grad, c, c + lanes);
+    }
+  });
+}
+
+// Voxels of which those with something to add are listed first, without a branch: which ones they are
+// cannot be predicted.
+constexpr int64_t kTile = 64;
+
+template <typename T>
+HWY_INLINE void AddMaximum(const Problem& p, const BackwardTensors& tensors, const Share& share) {
+  const int64_t channels = p.channels;
+  const auto* grad_out = static_cast<const T*>(tensors.grad_out);
+  if (channels < static_cast<int64_t>(hn::Lanes(hn::ScalableTag<float>()))) {
+    for (int64_t voxel = share.begin; voxel < share.end; ++voxel) {
+      const int64_t row = voxel * channels;
+      AddElements(share, channels, tensors.argmax + row, grad_out + row, 0, channels);
+    }
+    return;
+  }
+  for (int64_t tile = share.begin; tile < share.end; tile += kTile) {
+    int64_t rows[kTile];
+    int64_t listed = 0;
+    const int64_t end = std::min(tile + kTile, share.end);
+    for (int64_t voxel = tile; voxel < end; ++voxel) {
+      if (g_pf & 1) hwy::Prefetch(tensors.argmax + std::min(voxel + kTile, share.end - 1) * channels);
+      rows[listed] = voxel * channels;
+      listed += NamesAny(share, channels, tensors.argmax + voxel * channels) ? 1 : 0;
+    }
+    if (g_pf & 2) for (int64_t i = 0; i < listed; ++i) {
+      hwy::Prefetch(grad_out + rows[i]);
+      }
+    if (g_pf & 4) for (int64_t i = 0; i < listed; ++i) {
+      const uint32_t row = RowOf(share, tensors.argmax[rows[i]]);
+      hwy::Prefetch(share.sums + (Has(share, row) ? row : 0) * channels);
+      }
+    for (int64_t i = 0; i < listed; ++i) {
+      AddMaximumRow(share, channels, tensors.argmax + rows[i], grad_out + rows[i]);
+    }
+  }
+}
+
+// One voxel of the average, with count > 0 points.
+template <typename T>
+HWY_INLINE void AddAverageRow(const Share& share, int64_t channels, const int32_t* points,
+                              int count, const T* grad) {
+  ForEach<float>(channels, [&](auto d, int64_t c) {
+    const auto part = hn::Div(LoadAsFloat(d, grad + c), hn::Set(d, static_cast<float>(count)));
+    for (int k = 0; k < count; ++k) {
+      const uint32_t row = RowOf(share, points[k]);
+      if (!Has(share, row)) continue;
+      float* sums = share.sums + row * channels + c;
+      hn::StoreU(hn::Add(hn::LoadU(d, sums), part), d, sums);
+    }
+  });
+}
+
+template <typename T>
+HWY_INLINE void AddAverage(const Problem& p, const BackwardTensors& tensors, const Share& share) {
+  const int64_t channels = p.channels;
+  const auto* grad_out = static_cast<const T*>(tensors.grad_out);
+  for (int64_t tile = share.begin; tile < share.end; tile += kTile) {
+    int64_t voxels[kTile];
+    int64_t listed = 0;
+    const int64_t end = std::min(tile + kTile, share.end);
+    for (int64_t voxel = tile; voxel < end; ++voxel) {
+      // The counts are far apart: the hardware does not see them coming.
+      if (g_pf & 1) hwy::Prefetch(tensors.indices + std::min(voxel + kTile, share.end - 1) * p.slots);
+      voxels[listed] = voxel;
+      listed += p.Stored(tensors.indices[voxel * p.slots]) > 0 ? 1 : 0;
+    }
+    if (g_pf & 2) for (int64_t i = 0; i < listed; ++i) {
+      hwy::Prefetch(grad_out + voxels[i] * channels);
+      }
+    if (g_pf & 4) for (int64_t i = 0; i < listed; ++i) {
+      const uint32_t row = RowOf(share, tensors.indices[voxels[i] * p.slots + 1]);
+      hwy::Prefetch(share.sums + (Has(share, row) ? row : 0) * channels);
+      }
+    for (int64_t i = 0; i < listed; ++i) {
+      const int32_t* points = tensors.indices + voxels[i] * p.slots;
+      AddAverageRow(share, channels, points + 1, p.Stored(points[0]),
+                    grad_out + voxels[i] * channels);
+    }
+  }
+}
+
+template <typename T>
+HWY_INLINE void AddShare(const Problem& p, const BackwardTensors& tensors, const Share& share) {
+  ZeroRow(share.sums, share.points * p.channels);
+  if (p.method == kMaximum) {
+    AddMaximum<T>(p, tensors, share);
+  } else {
+    AddAverage<T>(p, tensors, share);
+  }
+}
+
+void AddShareFloat(const Problem& p, const BackwardTensors& tensors, const Share& share) {
+  AddShare<float>(p, tensors, share);
+}
+void AddShareHalf(const Problem& p, const BackwardTensors& tensors, const Share& share) {
+  AddShare<Half>(p, tensors, share);
+}
+
+// to[begin, end) = the elements' sums over the parts.
+template <typename T>
+HWY_INLINE void AddParts(const Parts& parts, int64_t begin, int64_t end, T* to) {
+  ForEach<float>(end - begin, [&](auto d, int64_t k) {
+    const int64_t i = begin + k;
+    auto sum = hn::LoadU(d, parts.first + i);
+    for (int r = 0; r < parts.rest; ++r) {
+      sum = hn::Add(sum, hn::LoadU(d, parts.others + r * parts.stride + i));
+    }
+    StoreFromFloat(sum, d, to + i);
+  });
+}
+
+void AddPartsFloat(const Parts& parts, int64_t begin, int64_t end, void* to) {
+  AddParts(parts, begin, end, static_cast<float*>(to));
+}
+void AddPartsHalf(const Parts& parts, int64_t begin, int64_t end, void* to) {
+  AddParts(parts, begin, end, static_cast<Half*>(to));
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace mluop::roiaware_pool3d
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace mluop::roiaware_pool3d {
+namespace {
+
+HWY_EXPORT(AddShareFloat);
+HWY_EXPORT(AddShareHalf);
+HWY_EXPORT(AddPartsFloat);
+HWY_EXPORT(AddPartsHalf);
+
+// Elements that are worth a range of their own: some microseconds.
+constexpr int64_t kGrain = 16384;
+// A part more costs a pass over its sums: it pays where there are this many voxels to a point.
+constexpr int64_t kVoxelsPerPoint = 3;
+constexpr int64_t kMostParts = 8;
+// Sums beyond this are made for one range of points after another.
+constexpr int64_t kMostSums = int64_t{1} << 26;  // floats: 256 MiB
+
+class Backward {
+ public:
+  Backward(const Problem& problem, const BackwardTensors& tensors, bool half, Context& context)
+      : p_(problem),
+        tensors_(tensors),
+        half_(half),
+        threads_(context.threads()),
+        parts_(CountParts()),
+        round_(PointsPerRound()) {
+    const int64_t own = half_ ? parts_ : parts_ - 1;
+    sums_ = static_cast<float*>(
+        context.Scratch(static_cast<size_t>(own * round_ * p_.channels) * sizeof(float)));
+  }
+
+  void Run() {
+    for (int64_t first = 0; first < p_.points; first += round_) {
+      const int64_t points = std::min(round_, p_.points - first);
+      Scatter(first, points);
+      Reduce(first, points);
+    }
+  }
+
+ private:
+  int64_t CountParts() const {
+    const int64_t elements = int64_t{p_.points} * p_.channels;
+    const int64_t most = std::clamp<int64_t>(kMostSums / elements, 1, kMostParts);
+    if (p_.voxels() * p_.channels < kGrain) return 1;
+    if (g_kp) return g_kp;
+    return std::clamp<int64_t>(p_.voxels() / (kVoxelsPerPoint * p_.points), 1, most);
+  }
+
+  int64_t PointsPerRound() const {
+    if (!half_) return p_.points;
+    return std::clamp<int64_t>(kMostSums / p_.channels, 1, p_.points);
+  }
+
+  // The sums of a part, for the points of a round. Float gradients are their own first part.
+  float* Sums(int64_t part) const {
+    if (half_) return sums_ + part * round_ * p_.channels;
+    return part == 0 ? static_cast<float*>(tensors_.grad_in)
+                     : sums_ + (part - 1) * round_ * p_.channels;
+  }
+
+  void Scatter(int64_t first, int64_t points) {
+    const auto add =
+        half_ ? HWY_DYNAMIC_DISPATCH(AddShareHalf) : HWY_DYNAMIC_DISPATCH(AddShareFloat);
+    const int64_t work = (p_.voxels() + points) * p_.channels;
+    const int64_t splits =
+        work < 2 * kGrain ? 1 : std::min((threads_.num_threads() + parts_ - 1) / parts_, points);
+    threads_.For(parts_ * splits, 1, [&](int64_t begin, int64_t end, int) {
+      for (int64_t item = begin; item < end; ++item) {
+        const int64_t part = item / splits;
+        const int64_t from = item % splits * points / splits;
+        const int64_t to = (item % splits + 1) * points / splits;
+        add(p_, tensors_,
+            {p_.voxels() * part / parts_, p_.voxels() * (part + 1) / parts_, first + from,
+             to - from, Sums(part) + from * p_.channels});
+      }
+    });
+  }
+
+  void Reduce(int64_t first, int64_t points) {
+    if (!half_ && parts_ == 1) return;
+    const auto add =
+        half_ ? HWY_DYNAMIC_DISPATCH(AddPartsHalf) : HWY_DYNAMIC_DISPATCH(AddPartsFloat);
+    const Parts parts = {Sums(0), Sums(1), round_ * p_.channels, static_cast<int>(parts_ - 1)};
+    char* to = static_cast<char*>(tensors_.grad_in) +
+               first * p_.channels * static_cast<int64_t>(half_ ? sizeof(Half) : sizeof(float));
+    threads_.For(points * p_.channels, kGrain,
+                 [&](int64_t begin, int64_t end, int) { add(parts, begin, end, to); });
+  }
+
+  const Problem& p_;
+  const BackwardTensors& tensors_;
+  bool half_;
+  ThreadPool& threads_;
+  int64_t parts_;
+  int64_t round_;  // points whose sums are there at the same time
+  float* sums_ = nullptr;
+};
+
+}  // namespace
+
+mluOpStatus_t BackwardCpu(const Arguments& arguments, Context& context) {
+  const Problem p = MakeProblem(arguments, arguments.Symbol("P"));
+  const BackwardTensors tensors = {.indices = arguments.In<int32_t>("pts_idx_of_voxels"),
+                                   .argmax = arguments.In<int32_t>("argmax"),
+                                   .grad_out = arguments.In<void>("grad_out"),
+                                   .grad_in = arguments.Out<void>("grad_in")};
+  Backward(p, tensors, arguments.Type() == MLUOP_DTYPE_HALF, context).Run();
+  return MLUOP_STATUS_SUCCESS;
+}
+
+}  // namespace mluop::roiaware_pool3d
+#endif  // HWY_ONCE

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// roiaware_pool3d: the sizes of a call and the geometry of a box, for all devices and both directions.
+//
+// A point (x, y, z) in the frame of a box, and where it falls (every step rounds to float, none is fused):
+//   lx = (x-cx)*cosine - (y-cy)*sine        ly = (x-cx)*sine + (y-cy)*cosine
+//   inside: |z - middle_z| <= half_z and |lx| < half_x and |ly| < half_y
+//   ix = cell of (lx+half_x)/cell_x in out_x, iy alike, iz = cell of (z-cz)/cell_z in out_z
+//   voxel = (ix*out_y + iy)*out_z + iz
+// The cell of t in n is 0 unless t > 0 (NaN, as 0/0 in a flat box, is not), else t truncated, at most n-1.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+
+#include "core/arguments.h"
+
+namespace mluop::roiaware_pool3d {
+
+enum PoolMethod { kMaximum = 0, kAverage = 1 };
+
+constexpr int kRoiValues = 7;
+
+// The largest float that an int can hold: what a cell is clamped to before it is converted.
+constexpr float kLargestCell = 2147483520.0f;
+
+struct Problem {
+  PoolMethod method;
+  int boxes, points, channels;
+  int out_x, out_y, out_z;
+  int slots;  // max_pts_each_voxel: of a voxel in pts_idx_of_voxels; the first holds the count
+
+  int64_t box_voxels() const { return int64_t{out_x} * out_y * out_z; }
+  int64_t voxels() const { return boxes * box_voxels(); }
+  // Points that a voxel has room for.
+  int capacity() const { return slots - 1; }
+  // The points of a voxel whose first slot holds `count`.
+  int Stored(int32_t count) const { return std::clamp(count, 0, capacity()); }
+};
+
+struct Box {
+  float cx, cy, cz;
+  float half_x, half_y, half_z;
+  float middle_z;
+  float cell_x, cell_y, cell_z;
+  float cosine, sine;  // of -rz
+};
+
+// roi: cx, cy, cz (of the bottom), dx, dy, dz, rz
+inline Box MakeBox(const Problem& p, const float (&roi)[kRoiValues]) {
+  const auto [cx, cy, cz, dx, dy, dz, rz] = roi;
+  const double turn = -rz;  // in double, so that every device rounds the same cosine
+  return {.cx = cx,
+          .cy = cy,
+          .cz = cz,
+          .half_x = dx / 2,
+          .half_y = dy / 2,
+          .half_z = dz / 2,
+          .middle_z = cz + dz / 2,
+          .cell_x = dx / static_cast<float>(p.out_x),
+          .cell_y = dy / static_cast<float>(p.out_y),
+          .cell_z = dz / static_cast<float>(p.out_z),
+          .cosine = static_cast<float>(std::cos(turn)),
+          .sine = static_cast<float>(std::sin(turn))};
+}
+
+inline Problem MakeProblem(const Arguments& a, int64_t points) {
+  return {.method = static_cast<PoolMethod>(a.Int("pool_method")),
+          .boxes = a.Int("boxes_num"),
+          .points = static_cast<int>(points),
+          .channels = a.Int("channels"),
+          .out_x = a.Int("out_x"),
+          .out_y = a.Int("out_y"),
+          .out_z = a.Int("out_z"),
+          .slots = a.Int("max_pts_each_voxel")};
+}
+
+}  // namespace mluop::roiaware_pool3d

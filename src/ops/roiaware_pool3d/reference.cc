@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: Apache-2.0
+// roiaware_pool3d as the contract writes it, twice: the reference, and the plain loops for speed comparisons.
+// Shares nothing with problem.h.
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <vector>
+
+#include "ops/roiaware_pool3d/scenes.h"
+#include "testing/element.h"
+#include "testing/operator_test.h"
+
+namespace mluop::roiaware_pool3d {
+namespace {
+
+using namespace mluop::testing;
+
+float Float(float value) { return value; }
+float Float(Half value) { return ToFloat(value); }
+void Round(double value, float* to) { *to = static_cast<float>(value); }
+void Round(double value, Half* to) { *to = ToHalf(static_cast<float>(value)); }
+
+int64_t VoxelsOfABox(const Arguments& a) {
+  return int64_t{a.Int("out_x")} * a.Int("out_y") * a.Int("out_z");
+}
+
+int64_t Cell(float position, int count) {
+  if (!(position > 0)) return 0;  // NaN too
+  if (position >= static_cast<float>(count)) return count - 1;
+  return std::min<int64_t>(static_cast<int64_t>(position), count - 1);
+}
+
+// Visits (voxel of all boxes, point) for every point inside a box, points in ascending order.
+template <typename T, class Visit>
+void ForEachInside(const Arguments& a, Visit visit) {
+  const int out_x = a.Int("out_x"), out_y = a.Int("out_y"), out_z = a.Int("out_z");
+  const int64_t boxes = a.Int("boxes_num"), points = a.Int("pts_num");
+  const T *rois = a.In<T>("rois"), *pts = a.In<T>("pts");
+  for (int64_t b = 0; b < boxes; ++b) {
+    const T* roi = rois + b * 7;
+    const float cx = Float(roi[0]), cy = Float(roi[1]), cz = Float(roi[2]);
+    const float dx = Float(roi[3]), dy = Float(roi[4]), dz = Float(roi[5]);
+    const double angle = -static_cast<double>(Float(roi[6]));
+    const auto cosa = static_cast<float>(std::cos(angle));
+    const auto sina = static_cast<float>(std::sin(angle));
+    for (int64_t i = 0; i < points; ++i) {
+      const float x = Float(pts[i * 3]), y = Float(pts[i * 3 + 1]), z = Float(pts[i * 3 + 2]);
+      const float lx = (x - cx) * cosa - (y - cy) * sina;
+      const float ly = (x - cx) * sina + (y - cy) * cosa;
+      const bool inside =
+          std::abs(z - (cz + dz / 2)) <= dz / 2 && std::abs(lx) < dx / 2 && std::abs(ly) < dy / 2;
+      if (!inside) continue;
+      const int64_t ix = Cell((lx + dx / 2) / (dx / static_cast<float>(out_x)), out_x);
+      const int64_t iy = Cell((ly + dy / 2) / (dy / static_cast<float>(out_y)), out_y);
+      const int64_t iz = Cell((z - cz) / (dz / static_cast<float>(out_z)), out_z);
+      visit(((b * out_x + ix) * out_y + iy) * out_z + iz, static_cast<int32_t>(i));
+    }
+  }
+}
+
+template <typename T>
+void FillIndices(const Arguments& a) {
+  const int slots = a.Int("max_pts_each_voxel");
+  auto* indices = a.Out<int32_t>("pts_idx_of_voxels");
+  std::memset(indices, 0, a.Tensor("pts_idx_of_voxels").ByteCount());
+  ForEachInside<T>(a, [=](int64_t voxel, int32_t point) {
+    int32_t* row = indices + voxel * slots;
+    if (row[0] < slots - 1) row[++row[0]] = point;
+  });
+}
+
+// T: of the features. Sum: of what is added up. Out: of the pooled features.
+template <typename T, typename Sum, typename Out>
+void Pool(const Arguments& a) {
+  const int64_t voxels = a.Int("boxes_num") * VoxelsOfABox(a), channels = a.Int("channels");
+  const int64_t slots = a.Int("max_pts_each_voxel");
+  const bool maximum = a.Int("pool_method") == 0;
+  const T* features = a.In<T>("pts_feature");
+  for (int64_t v = 0; v < voxels; ++v) {
+    const int32_t* row = a.In<int32_t>("pts_idx_of_voxels") + v * slots;
+    for (int64_t c = 0; c < channels; ++c) {
+      Sum best = -INFINITY, sum = 0;
+      int32_t argmax = -1;
+      for (int32_t k = 1; k <= row[0]; ++k) {
+        const Sum value = Float(features[row[k] * channels + c]);
+        sum += value;
+        if (value > best) {
+          best = value;
+          argmax = row[k];
+        }
+      }
+      const Sum mean = row[0] == 0 ? 0 : sum / static_cast<Sum>(row[0]);
+      const Sum pooled = !maximum ? mean : argmax < 0 ? 0 : best;
+      if constexpr (std::is_same_v<Out, double>) {
+        a.Out<double>("pooled_features")[v * channels + c] = pooled;
+      } else {
+        Round(pooled, a.Out<Out>("pooled_features") + v * channels + c);
+      }
+      a.Out<int32_t>("argmax")[v * channels + c] = maximum ? argmax : 0;
+    }
+  }
+}
+
+template <typename T>
+void ForwardReference(const Arguments& a) {
+  FillIndices<T>(a);
+  Pool<T, double, double>(a);
+}
+
+template <typename T>
+void ForwardPlain(const Arguments& a) {
+  FillIndices<T>(a);
+  Pool<T, float, T>(a);
+}
+
+template <typename T, typename Sum>
+void Scatter(const Arguments& a, Sum* sums) {
+  const int64_t voxels = a.Int("boxes_num") * VoxelsOfABox(a), channels = a.Int("channels");
+  const int64_t points = a.Symbol("P"), slots = a.Int("max_pts_each_voxel");
+  const bool maximum = a.Int("pool_method") == 0;
+  const auto* indices = a.In<int32_t>("pts_idx_of_voxels");
+  const auto* argmax = a.In<int32_t>("argmax");
+  const T* grad = a.In<T>("grad_out");
+  std::fill_n(sums, points * channels, Sum{0});
+  for (int64_t v = 0; v < voxels; ++v, grad += channels) {
+    if (maximum) {
+      for (int64_t c = 0; c < channels; ++c) {
+        const int64_t point = argmax[v * channels + c];
+        if (point >= 0 && point < points) sums[point * channels + c] += Float(grad[c]);
+      }
+      continue;
+    }
+    const int64_t count = std::clamp<int64_t>(indices[v * slots], 0, slots - 1);
+    for (int64_t k = 1; k <= count; ++k) {
+      const int64_t point = indices[v * slots + k];
+      if (point < 0 || point >= points) continue;
+      for (int64_t c = 0; c < channels; ++c) {
+        sums[point * channels + c] += static_cast<Sum>(Float(grad[c])) / static_cast<Sum>(count);
+      }
+    }
+  }
+}
+
+template <typename T>
+void BackwardReference(const Arguments& a) {
+  Scatter<T>(a, a.Out<double>("grad_in"));
+}
+
+template <typename T>
+void BackwardPlain(const Arguments& a) {
+  if constexpr (std::is_same_v<T, float>) {
+    Scatter<T>(a, a.Out<float>("grad_in"));
+  } else {
+    std::vector<float> sums(static_cast<size_t>(a.Tensor("grad_in").desc->ElementCount()));
+    Scatter<T>(a, sums.data());
+    for (size_t i = 0; i < sums.size(); ++i) Round(sums[i], a.Out<Half>("grad_in") + i);
+  }
+}
+
+using Function = void (*)(const Arguments& arguments);
+template <Function kFloatVersion, Function kHalfVersion>
+void ByType(const Arguments& a) {
+  (a.Type() == MLUOP_DTYPE_FLOAT ? kFloatVersion : kHalfVersion)(a);
+}
+
+double ForwardBytes(const Arguments& a) {
+  double bytes = 0;
+  for (int i = 0; i < a.spec->tensor_count; ++i) {
+    bytes += static_cast<double>(a.tensors[i].ByteCount());
+  }
+  return bytes;
+}
+
+// Counts the cache lines of a tensor that are needed, each once, in ascending order.
+class Lines {
+ public:
+  void Need(int64_t first_byte, int64_t bytes) {
+    const int64_t first = std::max(first_byte / 64, next_), last = (first_byte + bytes - 1) / 64;
+    count_ += std::max<int64_t>(last + 1 - first, 0);
+    next_ = std::max(next_, last + 1);
+  }
+  double bytes() const { return static_cast<double>(count_) * 64; }
+
+ private:
+  int64_t count_ = 0, next_ = 0;
+};
+
+// Which elements are needed follows from counts and indices; memory comes in lines.
+double BackwardBytes(const Arguments& a) {
+  const int64_t channels = a.Int("channels"), slots = a.Int("max_pts_each_voxel");
+  const int64_t voxels = a.Int("boxes_num") * VoxelsOfABox(a);
+  const bool maximum = a.Int("pool_method") == 0;
+  const auto size = static_cast<int64_t>(SizeOf(a.Type()));
+  const auto* indices = a.In<int32_t>("pts_idx_of_voxels");
+  const auto* argmax = a.In<int32_t>("argmax");
+  Lines index_lines, grad_lines;
+  for (int64_t v = 0; v < voxels; ++v) {
+    const int64_t count = std::clamp<int64_t>(indices[v * slots], 0, slots - 1);
+    const int32_t* row = argmax + v * channels;
+    const bool empty =
+        maximum ? std::all_of(row, row + channels, [](int32_t p) { return p < 0; }) : count == 0;
+    if (!maximum) index_lines.Need(v * slots * 4, (1 + count) * 4);
+    if (!empty) grad_lines.Need(v * channels * size, channels * size);
+  }
+  const double read =
+      maximum ? static_cast<double>(a.Tensor("argmax").ByteCount()) : index_lines.bytes();
+  return read + grad_lines.bytes() + static_cast<double>(a.Tensor("grad_in").ByteCount());
+}
+
+mluOpStatus_t CallForward(mluOpHandle_t handle, const Arguments& a) {
+  return mluOpRoiawarePool3dForward(
+      handle, a.Int("pool_method"), a.Int("boxes_num"), a.Int("pts_num"), a.Int("channels"),
+      Desc(a, "rois"), a.In<void>("rois"), Desc(a, "pts"), a.In<void>("pts"),
+      Desc(a, "pts_feature"), a.In<void>("pts_feature"), a.workspace.data, a.workspace.size,
+      a.Int("max_pts_each_voxel"), a.Int("out_x"), a.Int("out_y"), a.Int("out_z"),
+      Desc(a, "argmax"), a.Out<void>("argmax"), Desc(a, "pts_idx_of_voxels"),
+      a.Out<void>("pts_idx_of_voxels"), Desc(a, "pooled_features"), a.Out<void>("pooled_features"));
+}
+
+mluOpStatus_t CallBackward(mluOpHandle_t handle, const Arguments& a) {
+  return mluOpRoiawarePool3dBackward(
+      handle, a.Int("pool_method"), a.Int("boxes_num"), a.Int("out_x"), a.Int("out_y"),
+      a.Int("out_z"), a.Int("channels"), a.Int("max_pts_each_voxel"), Desc(a, "pts_idx_of_voxels"),
+      a.In<void>("pts_idx_of_voxels"), Desc(a, "argmax"), a.In<void>("argmax"), Desc(a, "grad_out"),
+      a.In<void>("grad_out"), Desc(a, "grad_in"), a.Out<void>("grad_in"));
+}
+
+mluOpStatus_t CallForwardWorkspace(mluOpHandle_t handle, const Arguments& a, size_t* size) {
+  return mluOpGetRoiawarePool3dForwardWorkspaceSize(handle, Desc(a, "rois"), Desc(a, "pts"),
+                                                    Desc(a, "pts_feature"), size);
+}
+
+constexpr OutputRule kForwardOutputs[] = {{"argmax", Criterion::kExact},
+                                          {"pts_idx_of_voxels", Criterion::kExact},
+                                          {"pooled_features", Criterion::kDynamic}};
+constexpr OutputRule kBackwardOutputs[] = {{"grad_in", Criterion::kDynamic}};
+
+constexpr OperatorTest kOperators[] = {
+    {.name = "roiaware_pool3d_forward",
+     .outputs = kForwardOutputs,
+     .options = kForwardOptions,
+     .call = CallForward,
+     .workspace_size = CallForwardWorkspace,
+     .generate = GenerateForward,
+     .reference = ByType<ForwardReference<float>, ForwardReference<Half>>,
+     .plain = ByType<ForwardPlain<float>, ForwardPlain<Half>>,
+     .bytes = ForwardBytes},
+    {.name = "roiaware_pool3d_backward",
+     .outputs = kBackwardOutputs,
+     .options = kBackwardOptions,
+     .call = CallBackward,
+     .workspace_size = nullptr,
+     .generate = GenerateBackward,
+     .reference = ByType<BackwardReference<float>, BackwardReference<Half>>,
+     .plain = ByType<BackwardPlain<float>, BackwardPlain<Half>>,
+     .bytes = BackwardBytes},
+};
+
+constexpr GetterTest kGetters[] = {{"roiaware_pool3d_forward_workspace", CallForwardWorkspace}};
+
+}  // namespace
+
+extern const FamilyTest kFamilyTest;
+constexpr FamilyTest kFamilyTest = {"roiaware_pool3d", kOperators, kGetters};
+
+}  // namespace mluop::roiaware_pool3d

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+// roiaware_pool3d: tables and C entry points, in both spellings.
+#include "core/operator.h"
+#include "ops/roiaware_pool3d/cpu.h"
+#include "ops/roiaware_pool3d/problem.h"
+
+namespace mluop::roiaware_pool3d {
+namespace {
+
+constexpr Operator kForward = {
+    OpSpec("roiaware_pool3d_forward", kHalfOrFloat,
+           {OneOf("pool_method", 0, 1), AtLeast("boxes_num", 1), AtLeast("pts_num", 1),
+            AtLeast("channels", 1), AtLeast("max_pts_each_voxel", 1), AtLeast("out_x", 1),
+            AtLeast("out_y", 1), AtLeast("out_z", 1)},
+           {{"rois", kIn, kT, kAnyLayout, "boxes_num 7", kReject},
+            {"pts", kIn, kT, kAnyLayout, "pts_num 3", kReject},
+            {"pts_feature", kIn, kT, kAnyLayout, "pts_num channels", kReject},
+            {"argmax",
+             kOut,
+             kI32,
+             kAnyLayout,
+             "boxes_num out_x out_y out_z channels",
+             kReject,
+             {"pool_method", kAverage}},
+            {"pts_idx_of_voxels", kOut, kI32, kAnyLayout,
+             "boxes_num out_x out_y out_z max_pts_each_voxel", kReject},
+            {"pooled_features", kOut, kT, kAnyLayout, "boxes_num out_x out_y out_z channels",
+             kReject}}),
+    ForwardCpu};
+
+constexpr OpSpec kForwardWorkspace("roiaware_pool3d_forward_workspace", kHalfOrFloat, {},
+                                   {{"rois", kIn, kT, kAnyLayout, "B 7", kReject},
+                                    {"pts", kIn, kT, kAnyLayout, "P 3", kReject},
+                                    {"pts_feature", kIn, kT, kAnyLayout, "P C", kReject}});
+
+constexpr Operator kBackward = {
+    OpSpec("roiaware_pool3d_backward", kHalfOrFloat,
+           {OneOf("pool_method", 0, 1), AtLeast("boxes_num", 1), AtLeast("out_x", 1),
+            AtLeast("out_y", 1), AtLeast("out_z", 1), AtLeast("channels", 1),
+            AtLeast("max_pts_each_voxel", 1)},
+           {{"pts_idx_of_voxels", kIn, kI32, kAnyLayout,
+             "boxes_num out_x out_y out_z max_pts_each_voxel", kReject},
+            {"argmax",
+             kIn,
+             kI32,
+             kAnyLayout,
+             "boxes_num out_x out_y out_z channels",
+             kReject,
+             {"pool_method", kAverage}},
+            {"grad_out", kIn, kT, kAnyLayout, "boxes_num out_x out_y out_z channels", kReject},
+            {"grad_in", kOut, kT, kAnyLayout, "P channels", kReject}}),
+    BackwardCpu};
+
+constexpr const Operator* kOperators[] = {&kForward, &kBackward};
+constexpr const OpSpec* kGetters[] = {&kForwardWorkspace};
+
+size_t ForwardWorkspaceSize(const Arguments& arguments) {
+  return WorkspaceFor(ForwardScratchBytes(arguments.Symbol("B"), arguments.Symbol("P")));
+}
+
+}  // namespace
+
+extern const Family kFamily;
+constexpr Family kFamily = {"roiaware_pool3d", kOperators, kGetters};
+
+}  // namespace mluop::roiaware_pool3d
+
+using namespace mluop;
+
+mluOpStatus_t mluOpGetRoiawarePool3dForwardWorkspaceSize(
+    mluOpHandle_t handle, const mluOpTensorDescriptor_t rois_desc,
+    const mluOpTensorDescriptor_t pts_desc, const mluOpTensorDescriptor_t pts_feature_desc,
+    size_t* workspace_size) {
+  return GetWorkspaceSize(roiaware_pool3d::kForwardWorkspace, handle, {},
+                          {rois_desc, pts_desc, pts_feature_desc}, workspace_size,
+                          roiaware_pool3d::ForwardWorkspaceSize);
+}
+
+mluOpStatus_t mluOpRoiawarePool3dForward(
+    mluOpHandle_t handle, const int pool_method, const int boxes_num, const int pts_num,
+    const int channels, const mluOpTensorDescriptor_t rois_desc, const void* rois,
+    const mluOpTensorDescriptor_t pts_desc, const void* pts,
+    const mluOpTensorDescriptor_t pts_feature_desc, const void* pts_feature, void* workspace,
+    size_t workspace_size, const int max_pts_each_voxel, const int out_x, const int out_y,
+    const int out_z, const mluOpTensorDescriptor_t argmax_desc, void* argmax,
+    const mluOpTensorDescriptor_t pts_idx_of_voxels_desc, void* pts_idx_of_voxels,
+    const mluOpTensorDescriptor_t pooled_features_desc, void* pooled_features) {
+  return Execute(
+      roiaware_pool3d::kForward, handle,
+      {pool_method, boxes_num, pts_num, channels, max_pts_each_voxel, out_x, out_y, out_z},
+      {{rois_desc, rois},
+       {pts_desc, pts},
+       {pts_feature_desc, pts_feature},
+       {argmax_desc, argmax},
+       {pts_idx_of_voxels_desc, pts_idx_of_voxels},
+       {pooled_features_desc, pooled_features}},
+      {workspace, workspace_size});
+}
+
+mluOpStatus_t mluOpRoiawarePool3dBackward(
+    mluOpHandle_t handle, const int pool_method, const int boxes_num, const int out_x,
+    const int out_y, const int out_z, const int channels, const int max_pts_each_voxel,
+    const mluOpTensorDescriptor_t pts_idx_of_voxels_desc, const void* pts_idx_of_voxels,
+    const mluOpTensorDescriptor_t argmax_desc, const void* argmax,
+    const mluOpTensorDescriptor_t grad_out_desc, const void* grad_out,
+    const mluOpTensorDescriptor_t grad_in_desc, void* grad_in) {
+  return Execute(roiaware_pool3d::kBackward, handle,
+                 {pool_method, boxes_num, out_x, out_y, out_z, channels, max_pts_each_voxel},
+                 {{pts_idx_of_voxels_desc, pts_idx_of_voxels},
+                  {argmax_desc, argmax},
+                  {grad_out_desc, grad_out},
+                  {grad_in_desc, grad_in}});
+}
+
+mluOpStatus_t mluOpGetRoiAwarePool3dForwardWorkspaceSize(
+    mluOpHandle_t handle, const mluOpTensorDescriptor_t rois_desc,
+    const mluOpTensorDescriptor_t pts_desc, const mluOpTensorDescriptor_t pts_feature_desc,
+    size_t* workspace_size) {
+  return mluOpGetRoiawarePool3dForwardWorkspaceSize(handle, rois_desc, pts_desc, pts_feature_desc,
+                                                    workspace_size);
+}
+
+mluOpStatus_t mluOpRoiAwarePool3dForward(
+    mluOpHandle_t handle, const int pool_method, const int boxes_num, const int pts_num,
+    const int channels, const mluOpTensorDescriptor_t rois_desc, const void* rois,
+    const mluOpTensorDescriptor_t pts_desc, const void* pts,
+    const mluOpTensorDescriptor_t pts_feature_desc, const void* pts_feature, void* workspace,
+    size_t workspace_size, const int max_pts_each_voxel, const int out_x, const int out_y,
+    const int out_z, const mluOpTensorDescriptor_t argmax_desc, void* argmax,
+    const mluOpTensorDescriptor_t pts_idx_of_voxels_desc, void* pts_idx_of_voxels,
+    const mluOpTensorDescriptor_t pooled_features_desc, void* pooled_features) {
+  return mluOpRoiawarePool3dForward(handle, pool_method, boxes_num, pts_num, channels, rois_desc,
+                                    rois, pts_desc, pts, pts_feature_desc, pts_feature, workspace,
+                                    workspace_size, max_pts_each_voxel, out_x, out_y, out_z,
+                                    argmax_desc, argmax, pts_idx_of_voxels_desc, pts_idx_of_voxels,
+                                    pooled_features_desc, pooled_features);
+}
+
+mluOpStatus_t mluOpRoiAwarePool3dBackward(
+    mluOpHandle_t handle, const int pool_method, const int boxes_num, const int out_x,
+    const int out_y, const int out_z, const int channels, const int max_pts_each_voxel,
+    const mluOpTensorDescriptor_t pts_idx_of_voxels_desc, const void* pts_idx_of_voxels,
+    const mluOpTensorDescriptor_t argmax_desc, const void* argmax,
+    const mluOpTensorDescriptor_t grad_out_desc, const void* grad_out,
+    const mluOpTensorDescriptor_t grad_in_desc, void* grad_in) {
+  return mluOpRoiawarePool3dBackward(handle, pool_method, boxes_num, out_x, out_y, out_z, channels,
+                                     max_pts_each_voxel, pts_idx_of_voxels_desc, pts_idx_of_voxels,
+                                     argmax_desc, argmax, grad_out_desc, grad_out, grad_in_desc,
+                                     grad_in);
+}

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "testing/case.h"
+
+#include <bit>
+#include <cerrno>
+#include <cmath>
+#include <cstdlib>
+#include <stdexcept>
+
+#include "core/dtype.h"
+#include "core/shape.h"
+
+namespace mluop::testing {
+namespace {
+
+using std::string;
+using std::string_view;
+
+constexpr string_view kDataChoices[] = {"uniform", "special", "bits"};
+
+string_view Trim(string_view text) {
+  const size_t first = text.find_first_not_of(" \t\r");
+  if (first == string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
+}
+
+string_view WithoutComment(string_view text) { return Trim(text.substr(0, text.find('#'))); }
+
+std::vector<string_view> Words(string_view text) {
+  std::vector<string_view> words;
+  for (text = Trim(text); !text.empty(); text = Trim(text)) {
+    const size_t end = text.find_first_of(" \t");
+    words.push_back(text.substr(0, end));
+    if (end == string_view::npos) break;
+    text.remove_prefix(end);
+  }
+  return words;
+}
+
+string Join(std::span<const string_view> words) {
+  string joined;
+  for (string_view word : words) joined += (joined.empty() ? "" : "|") + string(word);
+  return joined;
+}
+
+[[noreturn]] void Reject(const Case& test_case, const string& sentence) {
+  throw std::invalid_argument(string(test_case.op->spec.name) + ": " + sentence);
+}
+
+double ParseNumber(const Case& test_case, const string& key, const string& text, bool integer) {
+  char* end = nullptr;
+  errno = 0;
+  const double value = std::strtod(text.c_str(), &end);
+  const bool whole = !integer || (value == std::floor(value) && std::abs(value) <= 0x1p53);
+  if (text.empty() || *end != '\0' || !std::isfinite(value) || !whole) {
+    Reject(test_case, key + " must be " + (integer ? "an integer" : "a number") + ", got " + text);
+  }
+  return value;
+}
+
+void CheckChoice(const Case& test_case, string_view key, std::span<const string_view> choices,
+                 const string& value) {
+  for (string_view choice : choices) {
+    if (choice == value) return;
+  }
+  Reject(test_case, string(key) + " must be " + Join(choices) + ", got " + value);
+}
+
+// Everything a line of this operator may say, for a person who said something else.
+string Expected(const Case& test_case) {
+  const OpSpec& spec = test_case.op->spec;
+  string text;
+  for (int i = 0; i < spec.symbol_count; ++i) text += " " + string(spec.symbols[i]) + "=";
+  for (int i = 0; i < spec.attribute_count; ++i)
+    text += " " + string(spec.attributes[i].name) + "=";
+  if (spec.types != kFloat) text += " [dtype=float|half]";
+  text += " [seed=] [data=" + Join(kDataChoices) + "]";
+  for (const Option& option : test_case.test->options) {
+    text += " [" + string(option.name) + "=" + Join(option.choices) + "]";
+  }
+  return text;
+}
+
+void SetKey(Case& c, const string& key, const string& value) {
+  const OpSpec& spec = c.op->spec;
+  const int attribute = spec.AttributeIndex(key);
+  if (attribute >= 0 || spec.SymbolIndex(key) >= 0) {
+    const bool real =
+        attribute >= 0 && spec.attributes[attribute].kind == AttributeSpec::kPositiveReal;
+    const double number = ParseNumber(c, key, value, !real);
+    if (attribute < 0 && number < 0) Reject(c, key + " must be at least 0, got " + value);
+    c.values[key] = number;
+  } else if (key == "seed") {
+    c.seed = static_cast<uint64_t>(ParseNumber(c, key, value, true));
+  } else if (key == "dtype") {
+    const bool half = value == "half" && spec.types == kHalfOrFloat;
+    if (!half && value != "float") {
+      Reject(c, string("dtype must be ") + (spec.types == kFloat ? "float" : "float|half") +
+                    ", got " + value);
+    }
+    c.dtype = half ? MLUOP_DTYPE_HALF : MLUOP_DTYPE_FLOAT;
+  } else if (c.options.count(key) != 0) {
+    std::span<const string_view> choices = kDataChoices;
+    for (const Option& option : c.test->options) {
+      if (option.name == key) choices = option.choices;
+    }
+    CheckChoice(c, key, choices, value);
+    c.options[key] = value;
+  } else {
+    Reject(c, "unknown key " + key + ", expected" + Expected(c));
+  }
+}
+
+uint32_t SpecialFloat(Random& random) {
+  static constexpr uint32_t kSpecial[] = {0x7fc00000, 0x7f800000, 0xff800000,
+                                          0x80000000, 0x00000001, 0x807fffff,
+                                          0x7f7fffff, 0x7f812345, 0xffc54321};
+  return kSpecial[random.Below(std::size(kSpecial))];
+}
+
+uint16_t SpecialHalf(Random& random) {
+  static constexpr uint16_t kSpecial[] = {0x7e00, 0x7c00, 0xfc00, 0x8000, 0x0001,
+                                          0x83ff, 0x7bff, 0x7d12, 0xfe34};
+  return kSpecial[random.Below(std::size(kSpecial))];
+}
+
+void FillValues(const Case& c, const TensorArgument& tensor, Random& random) {
+  const string& data = c.Option("data");
+  const int64_t count = tensor.desc->ElementCount();
+  for (int64_t i = 0; i < count; ++i) {
+    const bool special = data == "special" && random.Below(20) == 0;
+    const auto value = static_cast<float>(random.Uniform(-1, 1));
+    if (tensor.desc->dtype == MLUOP_DTYPE_FLOAT) {
+      uint32_t bits = special ? SpecialFloat(random) : std::bit_cast<uint32_t>(value);
+      if (data == "bits") bits = static_cast<uint32_t>(random.Bits());
+      static_cast<uint32_t*>(tensor.data)[i] = bits;
+    } else {
+      uint16_t bits = special ? SpecialHalf(random) : ToHalf(value).bits;
+      if (data == "bits") bits = static_cast<uint16_t>(random.Bits());
+      static_cast<uint16_t*>(tensor.data)[i] = bits;
+    }
+  }
+}
+
+}  // namespace
+
+Case ParseCase(string_view line) {
+  Case c;
+  c.line = string(WithoutComment(line));
+  const std::vector<string_view> words = Words(c.line);
+  if (words.empty()) throw std::invalid_argument("a case must start with an operator, got nothing");
+  c.op = FindOperator(words[0]);
+  c.test = FindOperatorTest(words[0]);
+  if (c.op == nullptr || c.test == nullptr) {
+    string names;
+    for (const FamilyTest* family : FamilyTests()) {
+      for (const OperatorTest& test : family->operators) names += "\n  " + string(test.name);
+    }
+    throw std::invalid_argument("a case must start with an operator, got " + string(words[0]) +
+                                "; the operators are" + names);
+  }
+  c.options["data"] = kDataChoices[0];
+  for (const Option& option : c.test->options) c.options[string(option.name)] = option.choices[0];
+  for (size_t i = 1; i < words.size(); ++i) {
+    const size_t equal = words[i].find('=');
+    if (equal == string_view::npos) {
+      Reject(c, "key=value expected, got " + string(words[i]) + "; the keys are" + Expected(c));
+    }
+    SetKey(c, string(words[i].substr(0, equal)), string(words[i].substr(equal + 1)));
+  }
+  const OpSpec& spec = c.op->spec;
+  const auto require = [&](string_view key) {
+    if (c.values.find(key) == c.values.end()) {
+      Reject(c, string(key) + " must have a value, got none; expected" + Expected(c));
+    }
+  };
+  for (int i = 0; i < spec.symbol_count; ++i) require(spec.symbols[i]);
+  for (int i = 0; i < spec.attribute_count; ++i) require(spec.attributes[i].name);
+  return c;
+}
+
+std::vector<CaseLine> ParseCases(string_view text) {
+  std::vector<CaseLine> cases;
+  string set = "basic";
+  while (!text.empty()) {
+    const size_t end = text.find('\n');
+    const string_view line = WithoutComment(text.substr(0, end));
+    text.remove_prefix(end == string_view::npos ? text.size() : end + 1);
+    if (line.empty()) continue;
+    if (line.front() == '[' && line.back() == ']') {
+      set = string(line.substr(1, line.size() - 2));
+    } else {
+      cases.push_back({set, string(line)});
+    }
+  }
+  return cases;
+}
+
+CaseCall::CaseCall(const Case& test_case) : arguments(test_case.op->spec) {
+  const OpSpec& spec = *arguments.spec;
+  for (int i = 0; i < spec.attribute_count; ++i) {
+    arguments.attributes[i].number = test_case.values.find(spec.attributes[i].name)->second;
+  }
+  for (int i = 0; i < spec.symbol_count; ++i) {
+    arguments.symbols[i] = static_cast<int64_t>(test_case.values.find(spec.symbols[i])->second);
+  }
+  for (int i = 0; i < spec.tensor_count; ++i) {
+    const TensorSpec& row = spec.tensors[i];
+    auto desc = std::make_unique<mluOpTensorStruct>();
+    int64_t dims[kMaxRank];
+    for (int d = 0; d < row.rank; ++d) dims[d] = Evaluate(arguments, row.dims[d]);
+    const auto layout = row.layout == kNHWC   ? MLUOP_LAYOUT_NHWC
+                        : row.layout == kNCHW ? MLUOP_LAYOUT_NCHW
+                                              : MLUOP_LAYOUT_ARRAY;
+    const auto dtype = row.type == kI32 ? MLUOP_DTYPE_INT32 : test_case.dtype;
+    if (mluOpSetTensorDescriptor_v2(desc.get(), layout, dtype, row.rank, dims) != 0) {
+      Reject(test_case, string(row.name) + " is too large for a tensor");
+    }
+    arguments.tensors[i].desc = desc.get();
+    descs.push_back(std::move(desc));
+  }
+}
+
+void FillInputs(const Case& test_case, const Arguments& arguments) {
+  Random random(test_case.seed);
+  for (int i = 0; i < arguments.spec->tensor_count; ++i) {
+    const TensorSpec& row = arguments.spec->tensors[i];
+    if (row.direction == kIn && row.type == kT) FillValues(test_case, arguments.tensors[i], random);
+  }
+  if (test_case.test->generate != nullptr) test_case.test->generate(test_case, arguments, random);
+}
+
+}  // namespace mluop::testing

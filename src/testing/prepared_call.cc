@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "testing/prepared_call.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+
+#include "core/dtype.h"
+#include "core/validate.h"
+#include "testing/element.h"
+
+namespace mluop::testing {
+namespace {
+
+std::string ElementText(const void* data, mluOpDataType_t dtype, int64_t i) {
+  char text[64];
+  if (dtype == MLUOP_DTYPE_INT32) {
+    std::snprintf(text, sizeof(text), "%d", static_cast<const int32_t*>(data)[i]);
+  } else {
+    std::snprintf(text, sizeof(text), "%.9g", LoadValue(data, dtype, i));
+  }
+  return text;
+}
+
+bool StaysPoisoned(const TensorArgument& tensor) {
+  const auto* bytes = static_cast<const unsigned char*>(tensor.data);
+  return std::all_of(bytes, bytes + tensor.ByteCount(), [](unsigned char b) { return b == 0xff; });
+}
+
+// Empty tensors ask for no work: then the outputs are left alone.
+bool NothingToDo(const Arguments& arguments) {
+  Arguments copy = arguments;
+  mluOpContext handle(CpuDevice());
+  return Validate(&handle, copy).verdict == Verdict::kNothingToDo;
+}
+
+}  // namespace
+
+PreparedCall::PreparedCall(const Case& test_case, Placement placement)
+    : case_(test_case), call_(test_case), placement_(placement) {
+  Allocate(placement);
+  FillInputs(case_, call_.arguments);
+  ProtectInputs();
+}
+
+PreparedCall::PreparedCall(const PreparedCall& other, Placement placement)
+    : case_(other.case_), call_(other.case_), placement_(placement) {
+  Allocate(placement);
+  for (size_t i = 0; i < buffers_.size(); ++i) {
+    if (arguments().spec->tensors[i].direction != kIn || buffers_[i].size() == 0) continue;
+    std::memcpy(buffers_[i].data(), other.buffers_[i].data(), buffers_[i].size());
+  }
+  ProtectInputs();
+}
+
+void PreparedCall::Allocate(Placement placement) {
+  for (int i = 0; i < arguments().spec->tensor_count; ++i) {
+    buffers_.emplace_back(call_.arguments.tensors[i].ByteCount(), placement);
+    call_.arguments.tensors[i].data = buffers_.back().data();
+  }
+}
+
+void PreparedCall::ProtectInputs() {
+  for (size_t i = 0; i < buffers_.size(); ++i) {
+    if (arguments().spec->tensors[i].direction == kIn) buffers_[i].MakeReadOnly();
+  }
+}
+
+void PreparedCall::PoisonOutputs() {
+  for (size_t i = 0; i < buffers_.size(); ++i) {
+    if (arguments().spec->tensors[i].direction == kOut) buffers_[i].Poison();
+  }
+}
+
+void PreparedCall::SetWorkspace(size_t bytes) {
+  workspace_.clear();
+  call_.arguments.workspace = {};
+  if (bytes == 0) return;
+  workspace_.emplace_back(bytes, placement_);
+  workspace_.back().Poison();
+  call_.arguments.workspace = {workspace_.back().data(), bytes};
+}
+
+size_t PreparedCall::WantedWorkspace(mluOpHandle_t handle) const {
+  size_t size = 0;
+  if (case_.test->workspace_size == nullptr) return 0;
+  if (case_.test->workspace_size(handle, arguments(), &size) != MLUOP_STATUS_SUCCESS) return 0;
+  return size;
+}
+
+Baseline::Baseline(const PreparedCall& call) : nothing_to_do_(NothingToDo(call.arguments())) {
+  if (nothing_to_do_) return;
+  Arguments reference = call.arguments();
+  Arguments plain = call.arguments();
+  std::map<std::string, std::vector<char>, std::less<>> plain_bytes;
+  const OpSpec& spec = *reference.spec;
+  bool dynamic = false;
+  for (const OutputRule& rule : call.test_case().test->outputs) {
+    Output& output = outputs_[std::string(rule.tensor)];
+    const int index = spec.TensorIndex(rule.tensor);
+    TensorArgument& tensor = reference.tensors[index];
+    std::vector<char>& own = plain_bytes[std::string(rule.tensor)];
+    own.resize(tensor.ByteCount());
+    plain.tensors[index].data = own.data();
+    if (rule.criterion == Criterion::kExact || rule.criterion == Criterion::kFamily) {
+      output.bytes.resize(tensor.ByteCount());
+      tensor.data = output.bytes.data();
+    } else {
+      output.threshold = {rule.threshold, rule.threshold};
+      dynamic |= rule.criterion == Criterion::kDynamic;
+      output.values.resize(static_cast<size_t>(tensor.desc->ElementCount()));
+      tensor.data = output.values.data();
+    }
+  }
+  call.test_case().test->reference(reference);
+  if (!dynamic) return;
+  call.test_case().test->plain(plain);
+  for (const OutputRule& rule : call.test_case().test->outputs) {
+    if (rule.criterion != Criterion::kDynamic) continue;
+    Output& output = outputs_.find(rule.tensor)->second;
+    const mluOpDataType_t dtype = call.Output(rule.tensor).desc->dtype;
+    const Differences differences =
+        testing::Compare(plain_bytes.find(rule.tensor)->second.data(), dtype, output.values.data(),
+                         static_cast<int64_t>(output.values.size()));
+    output.threshold = ThresholdFrom(differences, dtype);
+  }
+}
+
+std::string Baseline::Compare(const PreparedCall& call, std::string* details) const {
+  for (const OutputRule& rule : call.test_case().test->outputs) {
+    const TensorArgument& tensor = call.Output(rule.tensor);
+    const std::string name(rule.tensor);
+    if (nothing_to_do_) {
+      if (!StaysPoisoned(tensor)) return name + " was written although there is nothing to do";
+      continue;
+    }
+    const Output& output = outputs_.find(rule.tensor)->second;
+    const int64_t count = tensor.desc->ElementCount();
+    if (rule.criterion == Criterion::kExact) {
+      const int64_t i =
+          FirstDifference(tensor.data, output.bytes.data(), count, tensor.desc->dtype);
+      if (i < 0) continue;
+      return name + "[" + std::to_string(i) + "] must be " +
+             ElementText(output.bytes.data(), tensor.desc->dtype, i) + ", got " +
+             ElementText(tensor.data, tensor.desc->dtype, i);
+    }
+    if (rule.criterion == Criterion::kFamily) {
+      const std::string fault =
+          call.test_case().test->accept(call.arguments(), rule.tensor, output.bytes.data());
+      if (!fault.empty()) return name + ": " + fault;
+      continue;
+    }
+    const Differences differences =
+        testing::Compare(tensor.data, tensor.desc->dtype, output.values.data(), count);
+    const bool bias = rule.criterion == Criterion::kDynamic;
+    const std::string fault = Judge(differences, output.threshold, bias);
+    *details += " " + name + ": " + Format(differences);
+    if (!fault.empty()) return name + ": " + fault + " (" + Format(differences) + ")";
+  }
+  return "";
+}
+
+}  // namespace mluop::testing

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// A case made ready to run: descriptors, filled inputs that cannot be written, poisoned outputs,
+// every buffer between inaccessible pages.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "testing/accuracy.h"
+#include "testing/buffer.h"
+#include "testing/case.h"
+
+namespace mluop::testing {
+
+class PreparedCall {
+ public:
+  // Fills the inputs as the case says.
+  PreparedCall(const Case& test_case, Placement placement);
+  // Takes the inputs from another call of the same case: cheaper than to make them again.
+  PreparedCall(const PreparedCall& other, Placement placement);
+
+  const Case& test_case() const { return case_; }
+  const Arguments& arguments() const { return call_.arguments; }
+  const TensorArgument& Output(std::string_view name) const { return arguments().Tensor(name); }
+
+  void PoisonOutputs();
+  // Memory for a workspace of that size, used by later calls; 0 takes it away.
+  void SetWorkspace(size_t bytes);
+  // What the operator's getter says; 0 without one.
+  size_t WantedWorkspace(mluOpHandle_t handle) const;
+
+  mluOpStatus_t Run(mluOpHandle_t handle) const { return case_.test->call(handle, arguments()); }
+  void RunPlain() const { case_.test->plain(arguments()); }
+
+ private:
+  void Allocate(Placement placement);
+  void ProtectInputs();
+
+  const Case& case_;
+  CaseCall call_;
+  Placement placement_;
+  std::vector<GuardedBuffer> buffers_;  // one per tensor
+  std::vector<GuardedBuffer> workspace_;
+};
+
+// The right outputs of a case, and how far another result may be away from them.
+class Baseline {
+ public:
+  explicit Baseline(const PreparedCall& call);
+
+  // "" if the outputs agree, else a sentence. `details` gets the differences of inexact outputs.
+  std::string Compare(const PreparedCall& call, std::string* details) const;
+
+ private:
+  struct Output {
+    std::vector<double> values;  // kDynamic
+    std::vector<char> bytes;     // kExact
+    Threshold threshold;
+  };
+  bool nothing_to_do_;  // the outputs must stay poisoned
+  std::map<std::string, Output, std::less<>> outputs_;
+};
+
+}  // namespace mluop::testing

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "entries.h"
+
+namespace mluop::testing {
+namespace {
+
+void Append(const FamilyTest& family_test, const Family& family, std::vector<Entry>* entries) {
+  for (const OperatorTest& test : family_test.operators) {
+    const Operator* op = FindOperator(test.name);
+    // A workspace without a getter is the one thing that the tables do not say.
+    const bool workspace = test.workspace_size != nullptr || test.name == "masked_im2col_backward";
+    entries->push_back({&op->spec, op, &test, nullptr, workspace});
+  }
+  for (const GetterTest& getter : family_test.getters) {
+    for (const OpSpec* spec : family.getters) {
+      if (spec->name == getter.name) entries->push_back({spec, nullptr, nullptr, &getter, false});
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<Entry> AllEntries() {
+  std::vector<Entry> entries;
+  for (const FamilyTest* family_test : FamilyTests()) {
+    for (const Family* family : Families()) {
+      if (family->name == family_test->name) Append(*family_test, *family, &entries);
+    }
+  }
+  return entries;
+}
+
+std::vector<Entry> OperatorEntries() {
+  return Filter(AllEntries(), [](const Entry& entry) { return entry.op != nullptr; });
+}
+
+std::string EntryName(const ::testing::TestParamInfo<Entry>& info) { return info.param.name(); }
+
+bool Mentions(const DimSpec& dim, const Variable& variable) {
+  for (int f = 0; f < dim.factor_count; ++f) {
+    const Factor& factor = dim.factors[f];
+    if (factor.kind == variable.kind && factor.value == variable.index) return true;
+  }
+  return false;
+}
+
+bool Mentions(const TensorSpec& row, const Variable& variable) {
+  for (int d = 0; d < row.rank; ++d) {
+    if (Mentions(row.dims[d], variable)) return true;
+  }
+  return false;
+}
+
+std::vector<Variable> VariablesOf(const OpSpec& spec) {
+  std::vector<Variable> variables;
+  for (int i = 0; i < spec.symbol_count; ++i) variables.push_back({Factor::kSymbol, i});
+  for (int i = 0; i < spec.attribute_count; ++i) {
+    for (int t = 0; t < spec.tensor_count; ++t) {
+      if (!Mentions(spec.tensors[t], {Factor::kAttribute, i})) continue;
+      variables.push_back({Factor::kAttribute, i});
+      break;
+    }
+  }
+  return variables;
+}
+
+bool IsFree(const OpSpec& spec, const DimSpec& dim) {
+  if (!dim.IsBareSymbol()) return false;
+  int mentions = 0;
+  for (int t = 0; t < spec.tensor_count; ++t) {
+    for (int d = 0; d < spec.tensors[t].rank; ++d) {
+      mentions += Mentions(spec.tensors[t].dims[d], {Factor::kSymbol, dim.factors[0].value});
+    }
+  }
+  return mentions == 1;
+}
+
+std::string_view NameOf(const OpSpec& spec, const Variable& variable) {
+  return variable.kind == Factor::kSymbol ? spec.symbols[variable.index]
+                                          : spec.attributes[variable.index].name;
+}
+
+}  // namespace mluop::testing

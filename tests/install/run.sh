@@ -1,0 +1,27 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# run.sh <build folder>: installs, uses what is installed in both ways, moves it, and uses it again.
+source "$(dirname "$0")/consumers.sh"
+build=$1
+cmake --install "$build" --prefix "$folder/first" >/dev/null
+
+cmake_consumer "$folder/first" "$folder/cmake"
+pkg_config_consumer "$folder/first" "$folder/by_pkg_config"
+
+version=$(sed -nE 's/^CMAKE_PROJECT_VERSION:STATIC=//p' "$build/CMakeCache.txt")
+[ "$(pkg_config "$folder/first" --modversion)" = "$version" ] || fail "mluops.pc is not of version $version"
+pkg_config "$folder/first" --validate
+
+# A program for MLU-OPS links the stand-ins: installed, they must find the library beside them.
+libdir=$(pkg_config "$folder/first" --variable=libdir)
+"${CXX:-c++}" -I"$folder/first/include" -I"$folder/first/include/compat" "$here/../../examples/mlu_style.cc" \
+  -L"$libdir" -lmluops -lcnrt -lcndrv -Wl,-rpath,"$libdir" -o "$folder/mlu_style"
+"$folder/mlu_style"
+"$folder/first/bin/mluop" list >/dev/null
+
+mv "$folder/first" "$folder/second"
+cmake_consumer "$folder/second" "$folder/cmake_moved"
+pkg_config_consumer "$folder/second" "$folder/by_pkg_config_moved"
+if found=$(grep -rIl -e "$folder/first" -e "$build" "$folder/second"); then
+  fail "these installed files hold a path of where they came from: $found"
+fi

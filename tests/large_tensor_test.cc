@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+// A tensor of more than 4 GiB is ordinary work: offsets are 64-bit all the way. Compared row by
+// row, so that no second tensor of that size is needed.
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <vector>
+
+#include "tensors.h"
+
+namespace mluop::testing {
+namespace {
+
+constexpr int64_t kSide = 200;
+constexpr int64_t kPixels = kSide * kSide;
+constexpr int kMask = 3;
+constexpr size_t kRowBytes = kPixels * sizeof(float);
+constexpr size_t kBytes = kPixels * kRowBytes;  // 6.4 GB
+constexpr size_t kNeeded = size_t{10} << 30;
+static_assert(kBytes > size_t{4} << 30);
+
+size_t AvailableMemory() {
+  FILE* file = std::fopen("/proc/meminfo", "re");
+  if (file == nullptr) return 0;
+  char line[256];
+  long long kilobytes = 0;
+  while (std::fgets(line, sizeof(line), file) != nullptr) {
+    if (std::sscanf(line, "MemAvailable: %lld kB", &kilobytes) == 1) break;
+  }
+  std::fclose(file);
+  return static_cast<size_t>(kilobytes) << 10;
+}
+
+// Memory whose pages come when they are touched.
+class LazyMemory {
+ public:
+  LazyMemory()
+      : data_(mmap(nullptr, kBytes, PROT_READ | PROT_WRITE,
+                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)) {}
+  ~LazyMemory() { munmap(data_, kBytes); }
+  LazyMemory(const LazyMemory&) = delete;
+  LazyMemory& operator=(const LazyMemory&) = delete;
+  bool ok() const { return data_ != MAP_FAILED; }
+  float* data() const { return static_cast<float*>(data_); }
+
+  // New pages are zero, as much of the result is: what is left out must show at the places where a
+  // narrow offset would go wrong.
+  void PoisonSomeRows() {
+    for (const size_t place : {size_t{0}, size_t{1} << 31, size_t{1} << 32, kBytes - kRowBytes}) {
+      const size_t begin = std::min(place, kBytes - 2 * kRowBytes);
+      std::memset(static_cast<char*>(data_) + begin, 0xff, 2 * kRowBytes);
+    }
+  }
+
+ private:
+  void* data_;
+};
+
+// Row p of y, straight from the formula; x[h,w,i,j] = its index + 1, which float holds exactly.
+void ExpectedRow(bool collect, int64_t p, std::vector<float>* row) {
+  std::fill(row->begin(), row->end(), 0.0f);
+  const int64_t a = p / kSide, b = p % kSide;
+  for (int64_t da = -1; da <= 1; ++da) {
+    for (int64_t db = -1; db <= 1; ++db) {
+      const int64_t c = a + da, d = b + db;
+      if (c < 0 || c >= kSide || d < 0 || d >= kSide) continue;
+      // collect: (h,w) = (a,b), (r,s) = (c,d); distribute: the other way round. i = r-h+1, j =
+      // s-w+1.
+      const int64_t pixel = collect ? p : c * kSide + d;
+      const int64_t i = collect ? da + 1 : 1 - da;
+      const int64_t j = collect ? db + 1 : 1 - db;
+      (*row)[c * kSide + d] = static_cast<float>(pixel * kMask * kMask + i * kMask + j + 1);
+    }
+  }
+}
+
+void CheckForward(int psa_type) {
+  const size_t available = AvailableMemory();
+  if (available < kNeeded) {
+    GTEST_SKIP() << "needs 10 GiB of available memory, there are " << (available >> 20) << " MiB";
+  }
+  LazyMemory y;
+  ASSERT_TRUE(y.ok());
+  y.PoisonSomeRows();
+  const Handle handle;
+  const Tensor x_desc(MLUOP_LAYOUT_NHWC, MLUOP_DTYPE_FLOAT, {1, kSide, kSide, kMask * kMask});
+  const Tensor y_desc(MLUOP_LAYOUT_NHWC, MLUOP_DTYPE_FLOAT, {1, kSide, kSide, kPixels});
+  float* x = x_desc.as<float>();
+  for (int64_t i = 0; i < kPixels * kMask * kMask; ++i) x[i] = static_cast<float>(i + 1);
+  ASSERT_EQ(mluOpPsamaskForward(handle, psa_type, x_desc, x, kMask, kMask, y_desc, y.data()),
+            MLUOP_STATUS_SUCCESS)
+      << LastMessage();
+  std::vector<float> row(kPixels);
+  for (int64_t p = 0; p < kPixels; ++p) {
+    ExpectedRow(psa_type == MLUOP_PSAMASK_COLLECT, p, &row);
+    ASSERT_EQ(std::memcmp(row.data(), y.data() + p * kPixels, kRowBytes), 0) << "row " << p;
+  }
+}
+
+TEST(LargeTensor, PsamaskCollectFillsMoreThan4GiB) { CheckForward(MLUOP_PSAMASK_COLLECT); }
+
+TEST(LargeTensor, PsamaskDistributeFillsMoreThan4GiB) { CheckForward(MLUOP_PSAMASK_DISTRIBUTE); }
+
+}  // namespace
+}  // namespace mluop::testing

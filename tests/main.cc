@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include "child.h"
+
+// A test that needs a process of its own runs this program again with an action instead of tests.
+int main(int argc, char** argv) {
+  if (argc == 3 && std::string_view(argv[1]) == mluop::testing::kChildFlag) {
+    return mluop::testing::RunAction(argv[2]);
+  }
+  ::testing::InitGoogleTest(&argc, argv);
+  return RUN_ALL_TESTS();
+}

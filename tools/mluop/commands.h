@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// The commands of the driver. Each returns the exit status.
+#pragma once
+
+#include <string>
+
+#include "selection.h"
+
+namespace mluop::tool {
+
+int List();
+int Describe(const std::string& op);
+
+// Every case on every instruction set, each buffer at either end of its pages, with and without a
+// workspace, against the reference.
+int Check(const Selection& selection);
+
+// Every case at 1, 2, 3, 7 and 16 threads, twice each: the same bits.
+int Bitwise(const Selection& selection);
+
+struct PerfOptions {
+  std::string json;      // file; empty: none
+  double seconds = 0.3;  // of measuring per case
+};
+int Perf(const Selection& selection, const PerfOptions& options);
+
+}  // namespace mluop::tool

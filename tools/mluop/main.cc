@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// mluop: one driver over one kind of case line. See `mluop --help`.
+#include <cstdio>
+#include <exception>
+#include <functional>
+
+#include <CLI/CLI.hpp>
+
+#include "commands.h"
+
+namespace {
+
+using mluop::tool::PerfOptions;
+using mluop::tool::Selection;
+
+constexpr char kCaseHelp[] =
+    "A case is a line such as\n"
+    "  'psamask_forward N=1 H=4 W=4 psa_type=0 h_mask=7 w_mask=7'\n"
+    "(`mluop describe OPERATOR` lists the keys). Without one, the built-in cases are run.";
+
+void AddSelection(CLI::App* command, Selection* selection) {
+  command->add_option("case", selection->lines, "case lines, quoted");
+  command->add_option("--set", selection->set,
+                      "only this set of the built-in cases: basic, networks");
+  command->add_option("--op", selection->op, "only this operator or family");
+  command->add_option("--file", selection->file, "take the cases from a file");
+  command->add_option("--isa", selection->isa, "only this instruction set");
+  command->footer(kCaseHelp);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app("Runs the operators of mluops: checks them, compares runs, measures them.");
+  app.require_subcommand(1);
+  std::function<int()> action;
+  std::string op;
+  Selection selection;
+  PerfOptions perf;
+
+  app.add_subcommand("list", "the families and their operators")->callback([&] {
+    action = mluop::tool::List;
+  });
+  CLI::App* describe =
+      app.add_subcommand("describe", "an operator's attributes, tensors and options");
+  describe->add_option("operator", op, "its name, as `mluop list` prints it")->required();
+  describe->callback([&] { action = [&] { return mluop::tool::Describe(op); }; });
+
+  CLI::App* check = app.add_subcommand(
+      "check", "every case against the reference, on every instruction set of this machine");
+  AddSelection(check, &selection);
+  check->add_option("--threads", selection.threads, "number of threads")
+      ->check(CLI::Range(1, 1024));
+  check->add_flag("-v,--verbose", selection.verbose, "print every case with its differences");
+  check->callback([&] { action = [&] { return mluop::tool::Check(selection); }; });
+
+  CLI::App* bitwise = app.add_subcommand(
+      "bitwise", "every case at 1, 2, 3, 7 and 16 threads, twice: the same bits");
+  AddSelection(bitwise, &selection);
+  bitwise->callback([&] { action = [&] { return mluop::tool::Bitwise(selection); }; });
+
+  CLI::App* measure =
+      app.add_subcommand("perf", "time, share of the copy speed, factor over plain loops");
+  AddSelection(measure, &selection);
+  measure->add_option("--threads", selection.threads, "number of threads")
+      ->check(CLI::Range(1, 1024));
+  measure->add_option("--json", perf.json, "write the figures to this file, an object per case");
+  measure->add_option("--seconds", perf.seconds, "time to spend on a case")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  measure->callback([&] { action = [&] { return mluop::tool::Perf(selection, perf); }; });
+
+  CLI11_PARSE(app, argc, argv);
+  try {
+    return action();
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "mluop: %s\n", error.what());
+    return 2;
+  }
+}

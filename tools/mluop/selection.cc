@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "selection.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <sstream>
+#include <stdexcept>
+
+#include "mluops/extensions.h"
+#include "testing/isa.h"
+
+namespace mluop::tool {
+namespace {
+
+using testing::Case;
+using testing::CaseLine;
+
+char current_line[1024];
+const char* current_command = "";
+
+std::string ReadFile(const std::string& path) {
+  std::ifstream file(path);
+  if (!file) throw std::invalid_argument("--file must be a readable file, got " + path);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+std::string FamilyOf(const Case& c) {
+  for (const testing::FamilyTest* family : testing::FamilyTests()) {
+    for (const testing::OperatorTest& test : family->operators) {
+      if (&test == c.test) return std::string(family->name);
+    }
+  }
+  return "";
+}
+
+std::vector<CaseLine> BuiltInCases() {
+  std::vector<CaseLine> all;
+  for (const testing::FamilyTest* family : testing::FamilyTests()) {
+    const auto cases = testing::ParseCases(testing::CasesOf(family->name));
+    all.insert(all.end(), cases.begin(), cases.end());
+  }
+  return all;
+}
+
+void OnFault(int signal) {
+  // Only functions that are safe in a signal handler.
+  const auto print = [](const char* text) {
+    static_cast<void>(!write(STDERR_FILENO, text, std::strlen(text)));
+  };
+  print("\nFAIL access outside a buffer, or a write to an input\n  repeat: mluop ");
+  print(current_command);
+  print(" '");
+  print(current_line);
+  print("'\n");
+  _exit(128 + signal);
+}
+
+}  // namespace
+
+std::vector<Case> SelectCases(const Selection& selection) {
+  std::vector<CaseLine> lines;
+  if (!selection.lines.empty()) {
+    for (const std::string& line : selection.lines) lines.push_back({selection.set, line});
+  } else {
+    lines = selection.file.empty() ? BuiltInCases() : testing::ParseCases(ReadFile(selection.file));
+  }
+  const bool known_set = selection.set.empty() ||
+                         std::any_of(lines.begin(), lines.end(),
+                                     [&](const CaseLine& l) { return l.set == selection.set; });
+  if (!known_set)
+    throw std::invalid_argument("--set must be a set of the cases, got " + selection.set);
+  std::vector<Case> cases;
+  for (const CaseLine& line : lines) {
+    if (!selection.set.empty() && line.set != selection.set) continue;
+    Case c = testing::ParseCase(line.line);
+    if (!selection.op.empty() && selection.op != c.test->name && selection.op != FamilyOf(c))
+      continue;
+    if (c.test->reference == nullptr)
+      throw std::invalid_argument(c.line + ": no kernel is there yet");
+    cases.push_back(std::move(c));
+  }
+  if (cases.empty()) throw std::invalid_argument("no case was selected");
+  return cases;
+}
+
+std::vector<std::string> SelectIsas(const Selection& selection, std::vector<std::string> fallback) {
+  if (selection.isa.empty()) return fallback;
+  const std::vector<std::string> all = testing::SupportedIsas();
+  if (std::find(all.begin(), all.end(), selection.isa) != all.end()) return {selection.isa};
+  std::string names;
+  for (const std::string& name : all) names += " " + name;
+  throw std::invalid_argument("--isa must be one of" + names + ", got " + selection.isa);
+}
+
+Handle::Handle(int threads) {
+  if (mluOpCreate(&handle_) != MLUOP_STATUS_SUCCESS ||
+      (threads != 0 && mluOpSetNumThreads(handle_, threads) != MLUOP_STATUS_SUCCESS)) {
+    throw std::runtime_error(mluOpGetLastErrorMessage());
+  }
+}
+
+int Handle::threads() const {
+  int threads = 0;
+  mluOpGetNumThreads(handle_, &threads);
+  return threads;
+}
+
+void ShowProgress(size_t index, size_t count, const std::string& line) {
+  std::snprintf(current_line, sizeof(current_line), "%s", line.c_str());
+  if (isatty(STDERR_FILENO) == 0) return;
+  std::fprintf(stderr, "\r\033[K[%zu/%zu] %.100s", index + 1, count, line.c_str());
+}
+
+void EndProgress() {
+  if (isatty(STDERR_FILENO) != 0) std::fprintf(stderr, "\r\033[K");
+}
+
+void InstallFaultHandler(const char* command) {
+  current_command = command;
+  std::signal(SIGSEGV, OnFault);
+  std::signal(SIGBUS, OnFault);
+}
+
+}  // namespace mluop::tool

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which cases a command runs, and with what: the options that check, bitwise and perf share.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "mlu_op.h"
+#include "testing/case.h"
+
+namespace mluop::tool {
+
+struct Selection {
+  std::vector<std::string> lines;  // cases given on the command line
+  std::string set;                 // of the families' cases.txt; empty: all
+  std::string op;                  // only this operator or family; empty: all
+  std::string file;                // a file of cases instead of the built-in ones
+  std::string isa;                 // empty: see the command
+  int threads = 0;                 // 0: the library's own choice
+  bool verbose = false;
+};
+
+// The cases, in order. Throws std::invalid_argument.
+std::vector<testing::Case> SelectCases(const Selection& selection);
+
+// The instruction sets to run: the one that was named, or `fallback`. Throws std::invalid_argument.
+std::vector<std::string> SelectIsas(const Selection& selection, std::vector<std::string> fallback);
+
+// A handle with the selection's number of threads, or `threads` where that is not 0.
+class Handle {
+ public:
+  explicit Handle(int threads);
+  ~Handle() { mluOpDestroy(handle_); }
+  Handle(const Handle&) = delete;
+  Handle& operator=(const Handle&) = delete;
+  mluOpHandle_t get() const { return handle_; }
+  int threads() const;
+
+ private:
+  mluOpHandle_t handle_ = nullptr;
+};
+
+// One line that is overwritten while the work goes on; nothing where stderr is no terminal.
+// Remembers the case, so that a crash can name it.
+void ShowProgress(size_t index, size_t count, const std::string& line);
+void EndProgress();
+
+// On a memory fault, prints the line that repeats it and ends the process.
+void InstallFaultHandler(const char* command);
+
+}  // namespace mluop::tool
