@@ -38,7 +38,7 @@ run: build
 	build/mluop check --set networks
 	build/mluop perf --set networks
 
-lint: build/build.ninja
+lint:
 	@scripts/install_deps.sh build lint
 	@scripts/lint.sh
 
@@ -52,4 +52,4 @@ bundle: build
 	@scripts/bundle.sh
 
 clean:
-	rm -rf build build-asan build-clang build-fuzz build-static dist
+	rm -rf build build-asan build-clang build-fuzz build-lint build-static dist

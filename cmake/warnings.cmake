@@ -13,6 +13,10 @@ if(MLUOPS_SANITIZE)
   # Callers in C may pass any int for an enum: we test the range, so the load itself is no error.
   set(sanitize -fsanitize=${MLUOPS_SANITIZE} -fno-sanitize-recover=all -fno-sanitize=enum
       -fno-omit-frame-pointer)
+  if(MLUOPS_SANITIZE MATCHES "address")
+    # The vectors of a kernel are thousands of little scopes: watching them makes a file that takes 24 s to compile take 95 s.
+    list(APPEND sanitize -fno-sanitize-address-use-after-scope)
+  endif()
   target_compile_options(mluops_flags INTERFACE ${sanitize})
   target_link_options(mluops_flags INTERFACE ${sanitize})
 endif()

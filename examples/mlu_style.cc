@@ -11,25 +11,25 @@
 
 #include "mlu_op.h"
 
-#define MLUOP_CHECK(call)                                                                           \
-  do {                                                                                              \
-    mluOpStatus_t status = (call);                                                                  \
-    if (status != MLUOP_STATUS_SUCCESS) {                                                           \
-      fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, __LINE__, #call, mluOpGetErrorString(status));   \
-      exit(EXIT_FAILURE);                                                                           \
-    }                                                                                               \
+#define MLUOP_CHECK(call)                                                                         \
+  do {                                                                                            \
+    mluOpStatus_t status = (call);                                                                \
+    if (status != MLUOP_STATUS_SUCCESS) {                                                         \
+      fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, __LINE__, #call, mluOpGetErrorString(status)); \
+      exit(EXIT_FAILURE);                                                                         \
+    }                                                                                             \
   } while (0)
 
 static const int N = 2, H = 5, W = 4, h_mask = 3, w_mask = 5;
 
 // What y[n, h, w, r*W+s] must be: psa_type is COLLECT.
-static float Expected(const std::vector<float> &x, int n, int h, int w, int r, int s) {
+static float Expected(const std::vector<float>& x, int n, int h, int w, int r, int s) {
   const int i = r - h + (h_mask - 1) / 2, j = s - w + (w_mask - 1) / 2;
   if (i < 0 || i >= h_mask || j < 0 || j >= w_mask) return 0;
   return x[((n * H + h) * W + w) * h_mask * w_mask + i * w_mask + j];
 }
 
-static int CountWrong(const std::vector<float> &x, const std::vector<float> &y) {
+static int CountWrong(const std::vector<float>& x, const std::vector<float>& y) {
   int wrong = 0;
   size_t index = 0;
   for (int n = 0; n < N; ++n)

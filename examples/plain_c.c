@@ -5,7 +5,6 @@
  *   cc -std=c99 -Iinclude examples/plain_c.c -Lbuild -lmluops -Wl,-rpath,build -o plain_c
  */
 #include <stdio.h>
-#include <string.h>
 
 #include "mlu_op.h"
 #include "mluops/extensions.h"
@@ -13,19 +12,20 @@
 enum { kHeight = 3, kWidth = 4, kKernel = 3, kPad = 1, kMasks = 2, kRows = kKernel * kKernel };
 
 /* Ends the program with the library's own sentence when a call fails. */
-#define CHECK(call)                                              \
-  do {                                                           \
-    if ((call) != MLUOP_STATUS_SUCCESS) {                        \
-      fprintf(stderr, "%s\n", mluOpGetLastErrorMessage());       \
-      return 1;                                                  \
-    }                                                            \
+#define CHECK(call)                                        \
+  do {                                                     \
+    if ((call) != MLUOP_STATUS_SUCCESS) {                  \
+      fprintf(stderr, "%s\n", mluOpGetLastErrorMessage()); \
+      return 1;                                            \
+    }                                                      \
   } while (0)
 
-static mluOpStatus_t Describe(mluOpTensorDescriptor_t *desc, mluOpTensorLayout_t layout,
-                              mluOpDataType_t dtype, int rank, const int *dims) {
+static mluOpStatus_t Describe(mluOpTensorDescriptor_t* desc, mluOpTensorLayout_t layout,
+                              mluOpDataType_t dtype, int rank, const int* dims) {
   mluOpStatus_t status = mluOpCreateTensorDescriptor(desc);
-  return status != MLUOP_STATUS_SUCCESS ? status
-                                        : mluOpSetTensorDescriptor(*desc, layout, dtype, rank, dims);
+  return status != MLUOP_STATUS_SUCCESS
+             ? status
+             : mluOpSetTensorDescriptor(*desc, layout, dtype, rank, dims);
 }
 
 int main(void) {
@@ -35,7 +35,8 @@ int main(void) {
   const float expected[kRows * kMasks] = {0, 2, 0, 3, 0, 4, 0, 6, 1, 7, 2, 8, 0, 10, 5, 11, 6, 12};
   const int feature_dims[] = {1, 1, kHeight, kWidth}, mask_dims[] = {kMasks};
   const int matrix_dims[] = {kRows, kMasks};
-  float matrix[kRows * kMasks] = {-1};
+  float matrix[kRows * kMasks];
+  int wrong = 0;
   mluOpHandle_t handle;
   mluOpTensorDescriptor_t feature_desc, mask_desc, matrix_desc;
 
@@ -43,18 +44,17 @@ int main(void) {
   CHECK(Describe(&feature_desc, MLUOP_LAYOUT_NCHW, MLUOP_DTYPE_FLOAT, 4, feature_dims));
   CHECK(Describe(&mask_desc, MLUOP_LAYOUT_ARRAY, MLUOP_DTYPE_INT32, 1, mask_dims));
   CHECK(Describe(&matrix_desc, MLUOP_LAYOUT_ARRAY, MLUOP_DTYPE_FLOAT, 2, matrix_dims));
-  CHECK(mluOpMaskedIm2colForward(handle, feature_desc, feature, mask_desc, mask_h, mask_desc, mask_w,
-                                 kKernel, kKernel, kPad, kPad, NULL, 0, matrix_desc, matrix));
-  for (int row = 0; row < kRows; ++row) {
-    printf("%4g %4g\n", matrix[row * kMasks], matrix[row * kMasks + 1]);
+  CHECK(mluOpMaskedIm2colForward(handle, feature_desc, feature, mask_desc, mask_h, mask_desc,
+                                 mask_w, kKernel, kKernel, kPad, kPad, NULL, 0, matrix_desc,
+                                 matrix));
+  for (int i = 0; i < kRows * kMasks; ++i) {
+    printf("%4g%s", matrix[i], i % kMasks == kMasks - 1 ? "\n" : " ");
+    wrong += matrix[i] != expected[i];
   }
   CHECK(mluOpDestroyTensorDescriptor(matrix_desc));
   CHECK(mluOpDestroyTensorDescriptor(mask_desc));
   CHECK(mluOpDestroyTensorDescriptor(feature_desc));
   CHECK(mluOpDestroy(handle));
-  if (memcmp(matrix, expected, sizeof(expected)) != 0) {
-    fprintf(stderr, "this is not the matrix that was expected\n");
-    return 1;
-  }
-  return 0;
+  if (wrong > 0) fprintf(stderr, "%d elements are not what was expected\n", wrong);
+  return wrong > 0;
 }

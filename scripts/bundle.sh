@@ -43,9 +43,12 @@ while read -r name path; do
   esac
 done < <(for program in "$bundle"/bin/* "$bundle"/lib/libmluops.so; do libraries_of "$program"; done | sort -u)
 
-for program in "$bundle"/bin/*; do patchelf --set-rpath '$ORIGIN/../lib:$ORIGIN/../lib/runtime' "$program"; done
+# An RPATH, not a RUNPATH: that of a program holds for the libraries of its libraries too.
+for program in "$bundle"/bin/*; do
+  patchelf --force-rpath --set-rpath '$ORIGIN/../lib:$ORIGIN/../lib/runtime' "$program"
+done
 for library in "$bundle"/lib/*.so.*; do
-  [ -L "$library" ] || patchelf --set-rpath '$ORIGIN' "$library"
+  [ -L "$library" ] || patchelf --force-rpath --set-rpath '$ORIGIN' "$library"
 done
 
 cat >"$bundle/bin/run_tests" <<END

@@ -58,6 +58,23 @@ class Tensor {
 
   mluOpTensorDescriptor_t desc() const { return desc_; }
   operator mluOpTensorDescriptor_t() const { return desc_; }  // NOLINT(google-explicit-constructor)
+  mluOpTensorLayout_t layout() const {
+    mluOpTensorLayout_t layout = MLUOP_LAYOUT_ARRAY;
+    EXPECT_EQ(mluOpGetTensorDescriptor(desc_, &layout, nullptr, nullptr, nullptr), 0);
+    return layout;
+  }
+  mluOpDataType_t dtype() const {
+    mluOpDataType_t dtype = MLUOP_DTYPE_INVALID;
+    EXPECT_EQ(mluOpGetTensorDescriptor(desc_, nullptr, &dtype, nullptr, nullptr), 0);
+    return dtype;
+  }
+  std::vector<int64_t> dims() const {
+    std::vector<int64_t> dims(MLUOP_DIM_MAX);
+    int rank = 0;
+    EXPECT_EQ(mluOpGetTensorDescriptor_v2(desc_, nullptr, nullptr, &rank, dims.data()), 0);
+    dims.resize(static_cast<size_t>(rank));
+    return dims;
+  }
   // Not NULL even where the tensor is empty.
   void* data() const {
     static char nothing[64];

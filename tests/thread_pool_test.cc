@@ -6,6 +6,7 @@
 #include <atomic>
 #include <mutex>
 #include <new>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -21,7 +22,7 @@ struct Loop {
   bool workers_apart = true;  // no two calls at once on the same worker
 };
 
-Loop Run(ThreadPool& pool, int64_t n, int64_t grain) {
+Loop RunLoop(ThreadPool& pool, int64_t n, int64_t grain) {
   Loop loop;
   std::mutex mutex;
   std::atomic<int> at_once{0};
@@ -37,8 +38,7 @@ Loop Run(ThreadPool& pool, int64_t n, int64_t grain) {
       loop.workers_in_range &= in_range;
       loop.workers_apart &= others == 0;
     }
-    for (volatile int i = 0; i < 200; i = i + 1) {
-    }
+    std::this_thread::yield();
     at_once.fetch_sub(1);
     if (in_range) busy[static_cast<size_t>(worker)].fetch_sub(1);
   });
@@ -59,7 +59,7 @@ void ForEachLoop(Test test) {
       for (const int64_t grain : kGrains) {
         SCOPED_TRACE("n=" + std::to_string(n) + " grain=" + std::to_string(grain) +
                      " threads=" + std::to_string(threads));
-        test(Run(pool, n, grain), n, grain, threads);
+        test(RunLoop(pool, n, grain), n, grain, threads);
       }
     }
   }
@@ -113,7 +113,7 @@ TEST(ThreadPoolTest, WorksAfterAChangeOfTheNumberOfThreads) {
   for (const int threads : {2, 5, 1, 16, 3, 3}) {
     pool.SetNumThreads(threads);
     EXPECT_EQ(pool.num_threads(), threads);
-    const Loop loop = Run(pool, 1000, 1);
+    const Loop loop = RunLoop(pool, 1000, 1);
     EXPECT_EQ(loop.ranges.back().second, 1000);
     EXPECT_TRUE(loop.workers_in_range && loop.workers_apart);
     EXPECT_LE(loop.most_at_once, threads);
@@ -126,7 +126,7 @@ TEST(ThreadPoolTest, PassesExceptionsToTheCallerAndGoesOn) {
     if (begin > 0) throw std::bad_alloc();
   };
   EXPECT_THROW(pool.For(1000, 1, fail), std::bad_alloc);
-  EXPECT_EQ(Run(pool, 1000, 1).ranges.back().second, 1000);
+  EXPECT_EQ(RunLoop(pool, 1000, 1).ranges.back().second, 1000);
 }
 
 }  // namespace

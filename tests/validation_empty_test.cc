@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The contract's table of empty tensors row by row, its rules where two rows match, and the limits
 // on size and strides, written out by hand.
-#include "document_calls.h"
+#include "document_expect.h"
 
 namespace mluop::testing {
 namespace {

@@ -117,14 +117,19 @@ class Breaks {
     }
   }
 
+  // A variable that grows only tensors which stay full, where there is one.
   void ChooseSize() {
     for (const Variable& variable : VariablesOf(spec_)) {
+      int first = -1;
+      bool all_stay_full = true;
       for (int t = 0; t < spec_.tensor_count; ++t) {
         if (!Mentions(spec_.tensors[t], variable)) continue;
-        if (large_ >= 0 && !StaysFull(t)) continue;
-        large_ = t;
-        growing_ = variable;
+        if (first < 0) first = t;
+        all_stay_full = all_stay_full && StaysFull(t);
       }
+      if (large_ >= 0 && !all_stay_full) continue;
+      large_ = first;
+      growing_ = variable;
     }
   }
 

@@ -94,42 +94,6 @@ HWY_INLINE void StoreFloats(hn::Vec<D> v, D d, Half* to) {
 #endif
 }
 
-// Elements of type T as floats, one per lane of d. Exact.
-template <class D>
-HWY_INLINE hn::Vec<D> LoadAsFloat(D d, const float* from) {
-  return hn::LoadU(d, from);
-}
-template <class D>
-HWY_INLINE hn::Vec<D> LoadAsFloat(D d, const Half* from) {
-#if HWY_TARGET <= HWY_AVX2  // without the instruction, Highway 1.0.3 makes numbers of NaN and Inf
-  const hn::Rebind<uint16_t, D> bits;
-  const hn::Rebind<hwy::float16_t, D> half;
-  return hn::PromoteTo(d, hn::BitCast(half, hn::LoadU(bits, &from->bits)));
-#else
-  HWY_ALIGN float lanes[hn::MaxLanes(d)];
-  for (size_t i = 0; i < hn::Lanes(d); ++i) lanes[i] = ToFloat(from[i]);
-  return hn::Load(d, lanes);
-#endif
-}
-
-// The lanes as elements of type T, rounded to nearest even.
-template <class D>
-HWY_INLINE void StoreFromFloat(hn::Vec<D> v, D d, float* to) {
-  hn::StoreU(v, d, to);
-}
-template <class D>
-HWY_INLINE void StoreFromFloat(hn::Vec<D> v, D d, Half* to) {
-#if HWY_TARGET <= HWY_AVX2  // without the instruction, Highway 1.0.3 truncates
-  const hn::Rebind<uint16_t, D> bits;
-  const hn::Rebind<hwy::float16_t, D> half;
-  hn::StoreU(hn::BitCast(bits, hn::DemoteTo(half, v)), bits, &to->bits);
-#else
-  HWY_ALIGN float lanes[hn::MaxLanes(d)];
-  hn::Store(v, d, lanes);
-  for (size_t i = 0; i < hn::Lanes(d); ++i) to[i] = ToHalf(lanes[i]);
-#endif
-}
-
 // to[a*to_stride + b] = from[b*from_stride + a] for a, b in [0, 4). Bit for bit.
 HWY_INLINE void TransposeTile4(const float* from, int64_t from_stride, float* to,
                                int64_t to_stride) {

@@ -40,16 +40,11 @@ class Bytes {
                                          int64_t{1} << 32, INT64_MAX, INT64_MIN,
                                          int64_t{1} << 16, -1};
     switch (Below(8)) {
-      case 0:
-        return kEdges[Below(static_cast<int>(std::size(kEdges)))];
-      case 1:
-        return (int64_t{1} << Below(63)) + Below(3) - 1;
-      case 2:
-        return Raw<int32_t>();
-      case 3:
-        return Raw<int64_t>();
-      default:
-        return Below(13) - 2;
+      case 0: return kEdges[Below(static_cast<int>(std::size(kEdges)))];
+      case 1: return (int64_t{1} << Below(63)) + Below(3) - 1;
+      case 2: return Raw<int32_t>();
+      case 3: return Raw<int64_t>();
+      default: return Below(13) - 2;
     }
   }
 

@@ -143,34 +143,43 @@ HWY_INLINE void PoolOne(D d, const SampleTable& table, int edge, const Row<In, T
   Finish(d, table, best, index, row);
 }
 
-// Rows of `channels`. The end of a row is a whole vector too, which lies over the one before: a channel
-// may compete twice with the same samples. Rows shorter than a vector take shorter vectors.
+// Channels from `c` on to the end of a row of `channels`. The last vector is whole too and lies over
+// the one before: a channel may compete twice with the same samples. Rows shorter than a vector
+// take vectors of a quarter.
 template <class D, typename In, typename T>
-HWY_INLINE void PoolRow(D d, int64_t channels, const SampleTable& table, int edge,
-                        const Row<In, T>& row) {
+void PoolEnd(D d, int64_t c, int64_t channels, const SampleTable& table, int edge,
+             const Row<In, T>& row) {
   const auto lanes = static_cast<int64_t>(hn::Lanes(d));
   if constexpr (hn::MaxLanes(D()) > 1) {
-    if (channels < lanes) return PoolRow(hn::Half<D>(), channels, table, edge, row);
+    if (channels < lanes) {
+      return PoolEnd(hn::Half<hn::Half<D>>(), c, channels, table, edge, row);
+    }
   }
+  for (; c < channels; c += lanes) PoolOne(d, table, edge, row.At(std::min(c, channels - lanes)));
+}
+
+template <typename In, typename T>
+void PoolRow(int64_t channels, const SampleTable& table, int edge, const Row<In, T>& row) {
+  const hn::ScalableTag<float> d;
+  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
   int64_t c = 0;
   for (; c + 4 * lanes <= channels; c += 4 * lanes) PoolFour(d, table, edge, row.At(c));
-  for (; c < channels; c += lanes) PoolOne(d, table, edge, row.At(std::min(c, channels - lanes)));
+  if (c < channels) PoolEnd(d, c, channels, table, edge, row);
 }
 
 // `count` boxes from `box` on. from: pixel (0, 0) of the owner's slice.
 template <typename In, typename T>
-HWY_INLINE void PoolBatch(const ForwardCall<T>& call, const Owner& owner, SampleTable& table,
-                          const In* from, int64_t box, float* best) {
+void PoolBatch(const ForwardCall<T>& call, const Owner& owner, SampleTable& table, const In* from,
+               int64_t box, float* best) {
   const Problem& p = call.p;
   const auto count = static_cast<int>(std::min<int64_t>(kBatch, p.k - box));
-  const hn::ScalableTag<float> d;
   table.Start(call.boxes + (owner.image * p.k + box) * 4, count);
   do {
     for (int edge = 0; edge < count; ++edge) {
       const int64_t at = RowOffset(p, owner, box + edge);
       const Row<In, T> row = {from, call.output + at, call.argmax + at,
                               best + int64_t{edge} * call.slices.size};
-      PoolRow(d, owner.channels, table, edge, row);
+      PoolRow(owner.channels, table, edge, row);
     }
   } while (table.Advance());
 }
@@ -231,15 +240,17 @@ HWY_EXPORT(ForwardHalf);
 // Samples of a channel that are worth a range of their own: some microseconds.
 constexpr int64_t kGrain = 65536;
 
+// Channels that read the map itself at once.
+constexpr int kUnpacked = 1024;
+
 constexpr int64_t RoundUp(int64_t floats) { return (floats + 15) / 16 * 16; }
 
 template <typename T, class Function>
 mluOpStatus_t Forward(const Arguments& a, Context& context, Function kernel) {
   const Problem p = MakeProblem(a);
   ThreadPool& threads = context.threads();
-  // Few boxes on a large map do not read enough of it to pay for a copy.
-  const bool packed = std::min(p.samples(), p.pixels()) * p.k >= p.pixels();
-  const Slices slices = packed ? ChooseSlices(p, threads.num_threads()) : Slices{p.c, 1};
+  const bool packed = !FewSamples(p);
+  const Slices slices = packed ? ChooseSlices(p, threads.num_threads()) : MakeSlices(p, kUnpacked);
   const ForwardCall<T> call = {p,
                                a.In<T>("input"),
                                a.In<T>("boxes"),
@@ -251,7 +262,7 @@ mluOpStatus_t Forward(const Arguments& a, Context& context, Function kernel) {
   const int64_t size = map + RoundUp(int64_t{kBatch} * slices.size);
   auto* scratch = static_cast<float*>(
       context.Scratch(static_cast<size_t>(size * threads.num_threads()) * sizeof(float)));
-  const int64_t work = int64_t{std::min(p.k, kBatch)} * slices.size * p.samples();
+  const int64_t work = std::min(kGrain, p.samples()) * std::min(p.k, kBatch) * slices.size;
   threads.For(slices.count * p.n * kBorders * call.batches(), std::max(kGrain, 2 * map) / work + 1,
               [&](int64_t begin, int64_t end, int worker) {
                 float* own = scratch + worker * size;

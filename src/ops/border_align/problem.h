@@ -20,6 +20,7 @@ struct Problem {
   int64_t pixels() const { return int64_t{h} * w; }
   int64_t samples() const { return int64_t{pool_size} + 1; }
   int64_t channels() const { return int64_t{kBorders} * c; }
+  int64_t elements() const { return n * pixels() * channels(); }  // of the map
 };
 
 inline Problem MakeProblem(const Arguments& a) {
@@ -57,15 +58,13 @@ struct Neighbours {
   float low_weight, high_weight;
 };
 
-// Without branches, so that a compiler can do several at a time.
 inline Neighbours FindNeighbours(float position, int size) {
-  const bool inside = position >= -1.0f && position <= static_cast<float>(size);
-  const float clamped = inside && position > 0.0f ? position : 0.0f;
-  const int truncated = static_cast<int>(clamped);
-  const int last = size - 1;
-  const bool at_end = truncated >= last;
-  const float above = at_end ? 0.0f : clamped - static_cast<float>(truncated);
-  return {inside, at_end ? last : truncated, at_end ? last : truncated + 1, 1.0f - above, above};
+  if (!(position >= -1.0f && position <= static_cast<float>(size))) return {false, 0, 0, 0, 0};
+  const float clamped = position > 0.0f ? position : 0.0f;
+  const int low = static_cast<int>(clamped);
+  if (low >= size - 1) return {true, size - 1, size - 1, 1, 0};
+  const float above = clamped - static_cast<float>(low);
+  return {true, low, low + 1, 1.0f - above, above};
 }
 
 }  // namespace mluop::border_align

@@ -4,10 +4,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <limits>
 #include <vector>
 
-#include "testing/case.h"
+#include "ops/border_align/inputs.h"
 #include "testing/element.h"
 #include "testing/operator_test.h"
 
@@ -209,79 +208,6 @@ std::string AcceptArgmax(const Arguments& a, std::string_view, const void* basel
   return fault;
 }
 
-void SetValue(const Arguments& a, std::string_view tensor, int64_t i, double value) {
-  if (a.Type() == MLUOP_DTYPE_HALF) {
-    Assign(static_cast<float>(value), a.Out<Half>(tensor)[i]);
-  } else {
-    Assign(static_cast<float>(value), a.Out<float>(tensor)[i]);
-  }
-}
-
-constexpr std::string_view kBoxes[] = {"inside", "outside", "edge", "degenerate", "bad"};
-
-// A box's interval on an axis of `size` pixels.
-std::pair<double, double> MakeInterval(std::string_view kind, int64_t size, Random& random) {
-  const auto length = static_cast<double>(size);
-  const auto edge = [&] {
-    const double choices[] = {-1, 0, length - 1, length, static_cast<double>(random.Below(size))};
-    return choices[random.Below(5)];
-  };
-  if (kind == "edge") return {edge(), edge()};
-  const double beyond = kind == "outside" ? length : 0;
-  const double first = random.Uniform(-beyond, length - 1 + beyond);
-  const double second = random.Uniform(-beyond, length - 1 + beyond);
-  if (kind == "degenerate") {
-    return random.Below(2) == 0 ? std::pair{first, first}
-                                : std::pair{std::max(first, second), std::min(first, second)};
-  }
-  return {std::min(first, second), std::max(first, second)};
-}
-
-void GenerateBoxes(const Case& c, const Arguments& a, Random& random) {
-  static constexpr double kBad[] = {NAN, INFINITY, -INFINITY, 1e30, -1e30, 6e4};
-  const Sizes s(a);
-  const std::string& kind = c.Option("boxes");
-  for (int64_t box = 0; box < s.N * s.K; ++box) {
-    const auto [x1, x2] = MakeInterval(kind, s.W, random);
-    const auto [y1, y2] = MakeInterval(kind, s.H, random);
-    const double coordinates[] = {x1, y1, x2, y2};
-    for (int64_t i = 0; i < 4; ++i) {
-      const bool bad = kind == "bad" && random.Below(4) == 0;
-      SetValue(a, "boxes", box * 4 + i, bad ? kBad[random.Below(6)] : coordinates[i]);
-    }
-  }
-}
-
-constexpr std::string_view kFeatures[] = {"data", "constant"};
-
-void GenerateForward(const Case& c, const Arguments& a, Random& random) {
-  GenerateBoxes(c, a, random);
-  if (c.Option("features") == "data") return;
-  const int64_t count = a.Tensor("input").desc->ElementCount();
-  for (int64_t i = 0; i < count; ++i) SetValue(a, "input", i, -0.75);
-}
-
-constexpr std::string_view kArgmax[] = {"random", "wild"};
-
-void GenerateBackward(const Case& c, const Arguments& a, Random& random) {
-  GenerateBoxes(c, a, random);
-  const Sizes s(a);
-  const bool wild = c.Option("argmax") == "wild";
-  const int64_t count = a.Tensor("argmax_idx").desc->ElementCount();
-  for (int64_t i = 0; i < count; ++i) {
-    const int64_t strange[] = {-1, s.P + 1, INT32_MIN, INT32_MAX};
-    const int64_t index =
-        wild && random.Below(3) == 0 ? strange[random.Below(4)] : random.Below(s.P + 1);
-    a.Out<int32_t>("argmax_idx")[i] =
-        static_cast<int32_t>(std::min<int64_t>(index, std::numeric_limits<int32_t>::max()));
-  }
-  // Two of the largest floats overflow where they meet, and do not in double.
-  for (int64_t i = 0; i < count; ++i) {
-    const double value = LoadValue(a.In<void>("grad_output"), a.Type(), i);
-    if (std::isfinite(value)) SetValue(a, "grad_output", i, std::clamp(value, -1e3, 1e3));
-  }
-}
-
 // Whatever is written, the boxes, and the blocks of C channels that some sample weighs.
 double ForwardBytes(const Arguments& a) {
   const Sizes s(a);
@@ -327,8 +253,6 @@ mluOpStatus_t CallBackward(mluOpHandle_t handle, const Arguments& a) {
 constexpr OutputRule kForwardOutputs[] = {{"output", Criterion::kDynamic},
                                           {"argmax_idx", Criterion::kFamily}};
 constexpr OutputRule kBackwardOutputs[] = {{"grad_input", Criterion::kDynamic}};
-constexpr Option kForwardOptions[] = {{"boxes", kBoxes}, {"features", kFeatures}};
-constexpr Option kBackwardOptions[] = {{"boxes", kBoxes}, {"argmax", kArgmax}};
 
 constexpr OperatorTest kOperators[] = {
     {.name = "border_align_forward",

@@ -12,6 +12,7 @@
 #include <hwy/highway.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 
 #include "core/dtype.h"
@@ -33,8 +34,8 @@ struct Sample {
   float weight[4];
 };
 
-// Edges of up to kBatch boxes, kWindow samples of each at a time. The loops over the batch have a
-// constant length: the compiler makes vectors of them, which is ten times as fast as sample by sample.
+// Edges of up to kBatch boxes, kWindow samples of each at a time. Vectors lie over the boxes: along a box
+// each position waits for the one before.
 class SampleTable {
  public:
   // `stride` elements from pixel to pixel.
@@ -44,23 +45,19 @@ class SampleTable {
     fixed_stride_ = along_x_ ? p.w * stride : stride;
   }
 
-  // The first samples of `count` boxes.
+  // The first samples of `edges` boxes.
   template <typename T>
-  HWY_INLINE void Start(const T* boxes, int count) {
-    for (int e = 0; e < kBatch; ++e) {
-      const T* box = boxes + std::min(e, count - 1) * 4;
+  HWY_INLINE void Start(const T* boxes, int edges) {
+    edges_ = edges;
+    for (int e = 0; e < edges; ++e) {
+      const T* box = boxes + int64_t{e} * 4;
       const Edge edge = MakeEdge({Value(box[0]), Value(box[1]), Value(box[2]), Value(box[3])},
                                  border_, p_.pool_size);
-      position_[e] = edge.start;
+      const Neighbours fixed = FindNeighbours(edge.fixed, along_x_ ? p_.h : p_.w);
+      position_[e] = fixed.inside ? edge.start : NAN;  // where all samples are outside
       step_[e] = edge.step;
-      fixed_[e] = edge.fixed;
-    }
-    const int fixed_size = along_x_ ? p_.h : p_.w;
-    for (int e = 0; e < kBatch; ++e) {
-      const Neighbours fixed = FindNeighbours(fixed_[e], fixed_size);
-      fixed_inside_[e] = fixed.inside;
-      fixed_low_[e] = fixed.low;
-      fixed_high_[e] = fixed.high;
+      fixed_low_[e] = fixed.low * fixed_stride_;
+      fixed_high_[e] = fixed.high * fixed_stride_;
       fixed_low_weight_[e] = fixed.low_weight;
       fixed_high_weight_[e] = fixed.high_weight;
     }
@@ -80,50 +77,70 @@ class SampleTable {
 
   // Sample begin() + i of an edge.
   HWY_INLINE Sample Get(int edge, int64_t i) const {
-    const int64_t moving_low = low_[i][edge] * moving_stride_;
-    const int64_t moving_high = high_[i][edge] * moving_stride_;
-    const int64_t fixed_low = fixed_low_[edge] * fixed_stride_;
-    const int64_t fixed_high = fixed_high_[edge] * fixed_stride_;
+    const int64_t low = low_[i][edge] * moving_stride_;
+    const int64_t high = high_[i][edge] * moving_stride_;
     return {low_[i][edge] >= 0,
-            {fixed_low + moving_low, fixed_low + moving_high, fixed_high + moving_low,
-             fixed_high + moving_high},
+            {fixed_low_[edge] + low, fixed_low_[edge] + high, fixed_high_[edge] + low,
+             fixed_high_[edge] + high},
             {weight_[i][0][edge], weight_[i][1][edge], weight_[i][2][edge], weight_[i][3][edge]}};
   }
 
  private:
   HWY_INLINE void Fill(int64_t begin) {
+    const hn::CappedTag<float, kBatch> d;
     begin_ = begin;
     count_ = static_cast<int>(std::min<int64_t>(kWindow, p_.samples() - begin));
-    const int size = along_x_ ? p_.w : p_.h;
-    for (int i = 0; i < count_; ++i) {
-      for (int e = 0; e < kBatch; ++e) {
-        const Neighbours moving = FindNeighbours(position_[e], size);
-        low_[i][e] = moving.inside && fixed_inside_[e] ? moving.low : -1;
-        high_[i][e] = moving.high;
-        weight_[i][0][e] = fixed_low_weight_[e] * moving.low_weight;
-        weight_[i][1][e] = fixed_low_weight_[e] * moving.high_weight;
-        weight_[i][2][e] = fixed_high_weight_[e] * moving.low_weight;
-        weight_[i][3][e] = fixed_high_weight_[e] * moving.high_weight;
-        position_[e] += step_[e];
+    for (int e = 0; e < edges_; e += static_cast<int>(hn::Lanes(d))) {
+      const auto step = hn::Load(d, step_ + e);
+      auto position = hn::Load(d, position_ + e);
+      for (int i = 0; i < count_; ++i) {
+        FillSamples(d, position, e, i);
+        position = hn::Add(position, step);
       }
+      hn::Store(position, d, position_ + e);
     }
+  }
+
+  // FindNeighbours, a vector at a time.
+  template <class D>
+  HWY_INLINE void FillSamples(D d, hn::Vec<D> position, int e, int i) {
+    const hn::RebindToSigned<D> di;
+    const int size = along_x_ ? p_.w : p_.h;
+    const auto last_pixel = hn::Set(di, size - 1);
+    const auto inside = hn::And(hn::Ge(position, hn::Set(d, -1.0f)),
+                                hn::Le(position, hn::Set(d, static_cast<float>(size))));
+    const auto clamped = hn::IfThenElseZero(inside, hn::Max(position, hn::Zero(d)));
+    const auto truncated = hn::ConvertTo(di, clamped);
+    const auto within = hn::RebindMask(d, hn::Lt(truncated, last_pixel));
+    const auto above = hn::IfThenElseZero(within, hn::Sub(clamped, hn::ConvertTo(d, truncated)));
+    const auto below = hn::Sub(hn::Set(d, 1.0f), above);
+    const auto low =
+        hn::IfThenElse(hn::RebindMask(di, inside), hn::Min(truncated, last_pixel), hn::Set(di, -1));
+    hn::Store(low, di, low_[i] + e);
+    hn::Store(hn::Min(hn::Add(truncated, hn::Set(di, 1)), last_pixel), di, high_[i] + e);
+    const auto fixed_low = hn::Load(d, fixed_low_weight_ + e);
+    const auto fixed_high = hn::Load(d, fixed_high_weight_ + e);
+    hn::Store(hn::Mul(fixed_low, below), d, weight_[i][0] + e);
+    hn::Store(hn::Mul(fixed_low, above), d, weight_[i][1] + e);
+    hn::Store(hn::Mul(fixed_high, below), d, weight_[i][2] + e);
+    hn::Store(hn::Mul(fixed_high, above), d, weight_[i][3] + e);
   }
 
   const Problem& p_;
   int border_;
   bool along_x_;
   int64_t moving_stride_, fixed_stride_;
-  int64_t begin_;
-  int count_;
-  alignas(64) float position_[kBatch];  // of the sample after the window
-  alignas(64) float step_[kBatch];
-  alignas(64) float fixed_[kBatch];
-  alignas(64) int32_t fixed_inside_[kBatch];
-  alignas(64) int32_t fixed_low_[kBatch];
-  alignas(64) int32_t fixed_high_[kBatch];
-  alignas(64) float fixed_low_weight_[kBatch];
-  alignas(64) float fixed_high_weight_[kBatch];
-  alignas(64) int32_t low_[kWindow][kBatch];  // -1: the sample is not inside
+  int edges_ = 0;
+  int64_t begin_ = 0;
+  int count_ = 0;
+  // Lanes without a box hold zeros, or another box's edge.
+  alignas(64) float position_[kBatch] = {};  // of the sample after the window
+  alignas(64) float step_[kBatch] = {};
+  alignas(64) float fixed_low_weight_[kBatch] = {};
+  alignas(64) float fixed_high_weight_[kBatch] = {};
+  int64_t fixed_low_[kBatch];
+  int64_t fixed_high_[kBatch];
+  alignas(64) int32_t low_[kWindow][kBatch];  // -1: the sample is outside
   alignas(64) int32_t high_[kWindow][kBatch];
   alignas(64) float weight_[kWindow][4][kBatch];
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // How the CPU kernels of both directions divide the work: an owner is a slice of the channels of one border
-// of one image, with a packed float copy [H, W, slice] of its part of the feature map. Packed, because the
+// of one image, with a packed float copy [H, W, slice] of its part of the map. Packed, because the
 // pixels of a slice are 4*C elements apart in the tensor, often a power of two, and then share a few
 // sets of the cache.
 #pragma once
@@ -20,6 +20,10 @@ struct Slices {
   int64_t count;  // of one border
 };
 
+inline Slices MakeSlices(const Problem& p, int size) {
+  return {size, (int64_t{p.c} + size - 1) / size};
+}
+
 // An owner as an index into [N, 4, slices], taken apart.
 struct Owner {
   int64_t image;
@@ -28,20 +32,25 @@ struct Owner {
   int channels;
 };
 
-// Wide slices work out a border's samples less often; narrow ones stay in a core's own cache and
-// keep all threads busy. Only a map too large for any cache goes below a cache line of floats.
+// Few boxes on a large map do not touch enough of it to pay for a packed copy.
+inline bool FewSamples(const Problem& p) {
+  return (p.samples() < p.pixels() ? p.samples() : p.pixels()) * p.k < 2 * p.pixels();
+}
+
+inline constexpr int64_t kCacheFloats = 1 << 20;
+inline constexpr int64_t kMostFloats = 1 << 22;
+
+// Wide slices work out a border's samples less often and copy long rows; narrow ones stay in a cache
+// and keep all threads busy. Only a map too large for any cache goes below a cache line of floats.
 inline Slices ChooseSlices(const Problem& p, int threads) {
   constexpr int kWidest = 64;
   constexpr int kLine = 16;
-  constexpr int64_t kCache = 1 << 18;  // floats: 1 MiB
-  constexpr int64_t kMost = 1 << 22;
+  const int64_t most = FewSamples(p) ? kMostFloats : kCacheFloats;
   int size = kWidest;
-  const auto count = [&] { return (int64_t{p.c} + size - 1) / size; };
-  while (size > kLine && (p.pixels() * size > kCache || count() * p.n * kBorders < 4 * threads)) {
-    size /= 2;
-  }
-  while (size > 1 && (p.pixels() * size > kMost || size / 2 >= p.c)) size /= 2;
-  return {size, count()};
+  const auto owners = [&] { return MakeSlices(p, size).count * p.n * kBorders; };
+  while (size > kLine && (p.pixels() * size > most || owners() < 4 * threads)) size /= 2;
+  while (size > 1 && (p.pixels() * size > kMostFloats || size / 2 >= p.c)) size /= 2;
+  return MakeSlices(p, size);
 }
 
 inline Owner MakeOwner(const Problem& p, const Slices& slices, int64_t owner) {

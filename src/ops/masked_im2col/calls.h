@@ -20,15 +20,25 @@ struct ForwardCall {
   // Masks of a work item; the last one of a row takes up to twice as many. Their corners stay in the
   // L1 cache while the kernel's rows pass over them.
   static constexpr int64_t kBlock = 256;
+  // Elements of a work item where there is no table.
+  static constexpr int64_t kChunk = 512;
 
   Problem p;
-  MaskTable masks;
+  const int32_t* mask_h;
+  const int32_t* mask_w;
+  MaskTable masks;  // unless direct()
   const T* feature;
   T* data_col;
   bool stream;
 
-  // A work item is a channel and a block of masks.
+  // A step needs its masks, and a table pays from some elements a mask on.
+  bool direct() const { return p.masks < kStep || p.channels * p.taps() <= 2; }
   int64_t blocks() const { return std::max<int64_t>(1, p.masks / kBlock); }
+  // A work item is a block of masks of a channel, or a chunk of a channel.
+  int64_t items() const {
+    const int64_t chunks = (p.taps() * p.masks + kChunk - 1) / kChunk;
+    return p.channels * (direct() ? chunks : blocks());
+  }
 };
 
 template <typename T>
@@ -42,18 +52,28 @@ struct BackwardCall {
   const T* grad_col;
   T* grad_feature;
   bool stream;
+
+  // Side by side takes one more pass over the pixels: it pays with enough additions.
+  bool side_by_side() const { return p.channels >= kLanes && p.taps() * p.masks >= p.plane() / 4; }
+  // Channels of a work item; small planes one after the other, so that an item is worth its while.
+  int64_t lanes() const { return side_by_side() ? kLanes : std::max<int64_t>(1, 8192 / p.plane()); }
 };
 
-// A work item of backward: pixels [begin, end) of `channels` planes from `channel` on.
+// A work item of backward: pixels [begin, end) of the planes of `channels` channels from `channel` on.
 struct Band {
   int64_t channel, channels;
   int64_t begin, end;
-  float* sums;  // [end - begin, rounded up to a whole tile][kLanes]
+  float*
+      sums;  // [end - begin, rounded up to 16][kLanes] or, one channel after the other, [end - begin]
+  int64_t
+      skip;  // side by side there are always kLanes channels: the first few may be another item's
+
+  int64_t pixels() const { return end - begin; }
 };
 
 template <typename T>
 struct Col2imCall {
-  // Elements of a plane that a work item writes: 32 KiB at most, staged in the L1 cache.
+  // Elements that are zeroed, scattered into and written at once: 32 KiB at most, in the L1 cache.
   static constexpr int64_t kTile = 8192;
 
   Problem p;
@@ -65,7 +85,13 @@ struct Col2imCall {
   T* im;
   bool stream;
 
+  // Of a plane. A tile that has the whole plane takes further planes along, up to its size.
   int64_t tiles() const { return (p.plane() + kTile - 1) / kTile; }
+  int64_t planes() const { return std::max<int64_t>(1, kTile / p.plane()); }
+  // Where the masks are put in order once for all channels: it pays from some channels on.
+  bool sorted() const { return p.channels >= 8; }
+  // A work item is a group of planes and a tile.
+  int64_t items() const { return (p.channels + planes() - 1) / planes() * tiles(); }
 };
 
 }  // namespace mluop::masked_im2col

@@ -2,7 +2,7 @@
 // masked_im2col forward on the CPU. Up to four elements of a kernel row lie side by side in the feature
 // and in as many rows of data_col: 16 bytes are loaded for each mask of a step, and transposed. The loads
 // take neighbours along that are not asked for, but never a byte outside the feature: a step near its
-// ends, and a call with fewer masks than a step, go element by element.
+// ends goes element by element. So does a call that does not pay for a table of its masks.
 #include "ops/masked_im2col/cpu.h"
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
-#include "ops/masked_im2col/rows-inl.h"
+#include "ops/masked_im2col/step-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mluop::masked_im2col {
@@ -38,69 +38,22 @@ struct Group {
 
 template <typename T>
 void CopyElements(const ForwardCall<T>& call, const Group<T>& g, int64_t begin, int64_t end) {
+  const Problem p = call.p;
+  const MaskTable masks = call.masks;
   for (int64_t r = 0; r < g.rows; ++r) {
     for (int64_t k = 0; k < g.columns; ++k) {
+      const T* from = g.plane + (g.i + r) * p.width + g.j + k;
       T* to = g.to + (r * g.row_step + k) * g.stride - g.begin;
       for (int64_t m = begin; m < end; ++m) {
-        const int64_t offset =
-            call.p.Offset(call.masks.top[m] + g.i + r, call.masks.left[m] + g.j + k);
-        to[m] = offset < 0 ? T{} : g.plane[offset];
+        const bool inside =
+            p.HasRow(masks.top[m] + g.i + r) && p.HasColumn(masks.left[m] + g.j + k);
+        to[m] = inside ? from[masks.corner[m]] : T{};
       }
     }
   }
 }
 
 #if HWY_TARGET != HWY_SCALAR
-
-// Two 16-byte blocks at most: shuffles of 64-byte vectors have one port, of 32-byte vectors two.
-template <typename T>
-using StepTag = hn::CappedTag<T, ForwardCall<T>::kStep>;
-
-// All ones in the lane of every mask whose index + shift is in [0, size). The sum may pass INT32_MAX, and
-// is right as an unsigned number. Block b has the indices from index + b*distance on.
-template <class D>
-HWY_INLINE hn::Vec<D> InRange(D di, const int32_t* index, int distance, int64_t shift, int size) {
-  const hn::RebindToUnsigned<D> du;
-  const auto indices = LoadBlocks(di, [&](int b) { return index + b * distance; });
-  const auto sum = hn::Add(hn::BitCast(du, indices), hn::Set(du, static_cast<uint32_t>(shift)));
-  const auto inside = hn::Lt(sum, hn::Set(du, static_cast<uint32_t>(size)));
-  return hn::BitCast(di, hn::VecFromMask(du, inside));
-}
-
-HWY_INLINE hn::Vec<StepTag<float>> Inside(StepTag<float> d, const int32_t* index, int64_t shift,
-                                          int size) {
-  const hn::RebindToSigned<decltype(d)> di;
-  return hn::BitCast(d, InRange(di, index, 4, shift, size));
-}
-
-HWY_INLINE hn::Vec<StepTag<uint16_t>> Inside(StepTag<uint16_t> d, const int32_t* index,
-                                             int64_t shift, int size) {
-  const hn::Repartition<int32_t, decltype(d)> wide;
-  const hn::RebindToSigned<decltype(d)> narrow;
-  // The demotion takes blocks from its two arguments in turn.
-  const auto low = InRange(wide, index, 8, shift, size);
-  const auto high = InRange(wide, index + 4, 8, shift, size);
-  return hn::BitCast(d, hn::ReorderDemote2To(narrow, low, high));
-}
-
-// store(k, v) gets column k of all masks.
-template <int kCount, class Store>
-HWY_INLINE void LoadColumns(StepTag<float> d, const float* from, const int64_t* corner,
-                            const Store& store) {
-  const auto row = [&](int r) {
-    return LoadBlocks(d, [&](int b) { return from + corner[r + 4 * b]; });
-  };
-  Transpose4<kCount>(d, row, store);
-}
-
-template <int kCount, class Store>
-HWY_INLINE void LoadColumns(StepTag<uint16_t> d, const uint16_t* from, const int64_t* corner,
-                            const Store& store) {
-  const auto row = [&](int r) {
-    return LoadBlocks(d, [&](int b) { return from + corner[r + 8 * b]; });
-  };
-  Transpose8<kCount>(d, row, store);
-}
 
 // Masks [m, m + lanes). kInside: all their elements are inside, and none has to be zeroed.
 template <int kCount, bool kInside, typename T>
@@ -167,16 +120,15 @@ void CopySteps(const ForwardCall<T>& call, const Group<T>& group, int64_t channe
 
 template <typename T>
 void CopyGroup(const ForwardCall<T>& call, const Group<T>& g, int64_t channel) {
-#if HWY_TARGET != HWY_SCALAR
-  if (call.p.masks >= call.kStep) {
-    return g.columns == 1   ? CopySteps<1>(call, g, channel)
-           : g.columns == 2 ? CopySteps<2>(call, g, channel)
-           : g.columns == 3 ? CopySteps<3>(call, g, channel)
-                            : CopySteps<4>(call, g, channel);
-  }
-#endif
+#if HWY_TARGET == HWY_SCALAR
   static_cast<void>(channel);
   CopyElements(call, g, g.begin, g.end);
+#else
+  g.columns == 1   ? CopySteps<1>(call, g, channel)
+  : g.columns == 2 ? CopySteps<2>(call, g, channel)
+  : g.columns == 3 ? CopySteps<3>(call, g, channel)
+                   : CopySteps<4>(call, g, channel);
+#endif
 }
 
 // Masks [begin, end) of a channel.
@@ -217,11 +169,55 @@ void CopyBlocks(const ForwardCall<T>& call, int64_t begin, int64_t end) {
   if (call.stream) hwy::FlushStream();
 }
 
+// Offsets in a plane of elements [first, first + count) of a channel's row; -1 outside.
+template <typename T>
+void FindOffsets(const ForwardCall<T>& call, int64_t first, int64_t count, int64_t* offset) {
+  const Problem p = call.p;
+  const int64_t begin = first;
+  while (first < begin + count) {
+    const int64_t tap = first / p.masks;
+    const int64_t down = tap / p.kernel_w - p.pad_h;
+    const int64_t right = tap % p.kernel_w - p.pad_w;
+    const int64_t end = std::min((tap + 1) * p.masks, begin + count);
+    for (; first < end; ++first) {
+      const int64_t m = first - tap * p.masks;
+      offset[first - begin] = p.Offset(call.mask_h[m] + down, call.mask_w[m] + right);
+    }
+  }
+}
+
+// Without a table: a channel's part of data_col is one row of taps*M elements. Work items are chunks of it,
+// each in every channel; the offsets of a chunk serve all channels of the range.
+template <typename T>
+void CopyChunks(const ForwardCall<T>& call, int64_t begin, int64_t end) {
+  const Problem p = call.p;
+  const int64_t row = p.taps() * p.masks;
+  int64_t offset[ForwardCall<T>::kChunk];
+  int64_t chunk = -1;
+  for (int64_t item = begin; item < end; ++item) {
+    const int64_t first = item / p.channels * call.kChunk;
+    const int64_t count = std::min(call.kChunk, row - first);
+    if (item / p.channels != chunk) {
+      chunk = item / p.channels;
+      FindOffsets(call, first, count, offset);
+    }
+    const int64_t channel = item % p.channels;
+    const T* plane = call.feature + channel * p.plane();
+    T* to = call.data_col + channel * row + first;
+    for (int64_t k = 0; k < count; ++k) to[k] = offset[k] < 0 ? T{} : plane[offset[k]];
+  }
+}
+
+template <typename T>
+void CopyItems(const ForwardCall<T>& call, int64_t begin, int64_t end) {
+  call.direct() ? CopyChunks(call, begin, end) : CopyBlocks(call, begin, end);
+}
+
 void ForwardFloat(const ForwardCall<float>& call, int64_t begin, int64_t end) {
-  CopyBlocks(call, begin, end);
+  CopyItems(call, begin, end);
 }
 void ForwardHalf(const ForwardCall<uint16_t>& call, int64_t begin, int64_t end) {
-  CopyBlocks(call, begin, end);
+  CopyItems(call, begin, end);
 }
 
 }  // namespace HWY_NAMESPACE
@@ -238,18 +234,29 @@ HWY_EXPORT(ForwardHalf);
 // Output elements that are worth a range of their own: some microseconds.
 constexpr int64_t kGrain = 16384;
 
+template <typename T>
+size_t ScratchBytes(const Problem& p) {
+  ForwardCall<T> call = {};
+  call.p = p;
+  return call.direct() ? 0 : MaskTableBytes(p.masks, call.kStep);
+}
+
 template <typename T, class Kernel>
 void Run(const Arguments& arguments, Context& context, Kernel kernel) {
-  const Problem p = MakeProblem(arguments);
-  void* memory = context.Scratch(MaskTableBytes(p.masks, ForwardCall<T>::kStep));
-  const ForwardCall<T> call = {
-      p,
-      MakeMaskTable(p, arguments.In<int32_t>("mask_h_idx"), arguments.In<int32_t>("mask_w_idx"),
-                    ForwardCall<T>::kStep, memory, context.threads()),
-      arguments.In<T>("feature"), arguments.Out<T>("data_col"),
-      static_cast<int64_t>(arguments.Tensor("data_col").ByteCount()) >= kStreamBytes};
-  const int64_t items = p.channels * call.blocks();
-  const int64_t elements = p.channels * p.taps() * p.masks;
+  ForwardCall<T> call = {};
+  call.p = MakeProblem(arguments);
+  call.mask_h = arguments.In<int32_t>("mask_h_idx");
+  call.mask_w = arguments.In<int32_t>("mask_w_idx");
+  call.feature = arguments.In<T>("feature");
+  call.data_col = arguments.Out<T>("data_col");
+  call.stream = static_cast<int64_t>(arguments.Tensor("data_col").ByteCount()) >= kStreamBytes;
+  if (!call.direct()) {
+    void* memory = context.Scratch(ScratchBytes<T>(call.p));
+    call.masks =
+        MakeMaskTable(call.p, call.mask_h, call.mask_w, call.kStep, memory, context.threads());
+  }
+  const int64_t items = call.items();
+  const int64_t elements = call.p.channels * call.p.taps() * call.p.masks;
   context.threads().For(items, kGrain * items / elements + 1,
                         [&](int64_t begin, int64_t end, int) { kernel(call, begin, end); });
 }
@@ -266,9 +273,9 @@ mluOpStatus_t ForwardCpu(const Arguments& arguments, Context& context) {
 }
 
 size_t ForwardWorkspaceSize(const Arguments& arguments) {
-  const int64_t step = arguments.Type() == MLUOP_DTYPE_FLOAT ? ForwardCall<float>::kStep
-                                                             : ForwardCall<uint16_t>::kStep;
-  return WorkspaceFor(MaskTableBytes(arguments.Symbol("M"), step));
+  return arguments.Type() == MLUOP_DTYPE_FLOAT
+             ? WorkspaceFor(ScratchBytes<float>(MakeProblem(arguments)))
+             : WorkspaceFor(ScratchBytes<uint16_t>(MakeProblem(arguments)));
 }
 
 }  // namespace mluop::masked_im2col

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // masked_im2col backward on the CPU. A work item is a band of pixels of eight channels. It sums in float
 // in [pixel][channel] order, so that one kernel element of one mask is one vector add: tiles of grad_col,
-// eight channels by four masks, are transposed on the way in and bands on the way out. A pixel's
-// additions come by blocks of masks, in them by kernel element, then by mask: the same order for any
-// bands, threads and vector lengths.
+// eight channels by four masks, are transposed on the way in and bands on the way out. With few channels or
+// few masks channels go one after the other. A pixel's additions come by blocks of masks, in them by kernel
+// element, then by mask: the same order for any bands, threads and instruction sets.
 #include <algorithm>
 
-#include "core/dtype.h"
 #include "ops/masked_im2col/calls.h"
 #include "ops/masked_im2col/cpu.h"
 
@@ -15,15 +14,7 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
-#include "ops/masked_im2col/rows-inl.h"
-
-// Below AVX2 Highway's conversions of half round towards zero and lose infinities.
-#undef MLUOP_CONVERT_HALF
-#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX2
-#define MLUOP_CONVERT_HALF 1
-#else
-#define MLUOP_CONVERT_HALF 0
-#endif
+#include "ops/masked_im2col/sums-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mluop::masked_im2col {
@@ -31,23 +22,18 @@ namespace HWY_NAMESPACE {
 
 using mluop::HWY_NAMESPACE::ZeroRow;
 
-constexpr int64_t kLanes = BackwardCall<float>::kLanes;
-// Pixels whose sums are transposed, and rounded, at once.
-constexpr int64_t kChunk = 256;
-constexpr int64_t kTile = 8;
-// Masks whose kernel elements are added before the next block's.
+// Masks whose kernel elements are all added before the next block's.
 constexpr int64_t kBlock = 1024;
 
-HWY_INLINE float Value(float element) { return element; }
-HWY_INLINE float Value(uint16_t element) { return ToFloat(Half{element}); }
-
-// One kernel element: rows of grad_col, one per lane (lanes without a channel repeat the last), and
-// where its pixel is in the band, from a mask's corner.
+// One kernel element: its rows of grad_col, and where its pixels are in the band.
 template <typename T>
 struct Tap {
   int64_t i, j;
-  const T* rows[kLanes];
-  int64_t shift, pixels;
+  const T* row;    // of the first channel
+  int64_t stride;  // from channel to channel
+  int64_t shift;   // from a mask's corner to the pixel in the band
+  int64_t pixels;  // of the band
+  float* sums;
 };
 
 // Mask m's pixel in the band; -1 if it is outside the band or the feature.
@@ -58,205 +44,175 @@ HWY_INLINE int64_t PixelOf(const Problem& p, const MaskTable& masks, const Tap<T
   return inside && pixel >= 0 && pixel < tap.pixels ? pixel : -1;
 }
 
-template <typename T>
-void AddElements(const BackwardCall<T>& call, const Band& band, const Tap<T>& tap, int64_t begin,
-                 int64_t end) {
-  for (int64_t m = begin; m < end; ++m) {
-    const int64_t pixel = PixelOf(call.p, call.masks, tap, m);
-    if (pixel < 0) continue;
-    for (int64_t k = 0; k < kLanes; ++k) band.sums[pixel * kLanes + k] += Value(tap.rows[k][m]);
+// Adds masks [m, end), fewer than a step, of kWidth channels.
+template <int kWidth, typename T, class Pixel>
+HWY_INLINE void AddElements(const Tap<T>& tap, int64_t m, int64_t end, const Pixel& pixel) {
+  for (; m < end; ++m) {
+    const int64_t at = pixel(m);
+    if (at < 0) continue;
+    float* sums = tap.sums + at * kWidth;
+    for (int64_t k = 0; k < kWidth; ++k) sums[k] += Value(tap.row[k * tap.stride + m]);
   }
 }
 
 #if HWY_TARGET != HWY_SCALAR
 
-using Lanes = hn::CappedTag<float, kLanes>;
-using Block = hn::FixedTag<float, 4>;
-
-HWY_INLINE hn::Vec<Block> LoadFour(const float* from) { return hn::LoadU(Block(), from); }
-HWY_INLINE hn::Vec<Block> LoadFour(const uint16_t* from) {
-#if MLUOP_CONVERT_HALF
-  const hn::Rebind<uint16_t, Block> bits;
-  const hn::Rebind<hwy::float16_t, Block> halves;
-  return hn::PromoteTo(Block(), hn::BitCast(halves, hn::LoadU(bits, from)));
-#else
-  alignas(16)
-      const float values[4] = {Value(from[0]), Value(from[1]), Value(from[2]), Value(from[3])};
-  return hn::Load(Block(), values);
-#endif
-}
-
-// Four masks of channels row[0] and, in the second block if there is one, row[4].
+// Four masks of the channel at `row` and, in the second block if there is one, of four channels on.
 template <typename T>
-HWY_INLINE hn::Vec<Lanes> LoadChannels(const T* const* row, int64_t m) {
+HWY_INLINE hn::Vec<Lanes> LoadChannels(const T* row, int64_t stride) {
   if constexpr (hn::MaxLanes(Lanes()) == 8) {
-    return hn::Combine(Lanes(), LoadFour(row[4] + m), LoadFour(row[0] + m));
+    return hn::Combine(Lanes(), LoadFour(row + 4 * stride), LoadFour(row));
   } else {
-    return LoadFour(row[0] + m);
+    return LoadFour(row);
   }
 }
 
-// Masks [m, m + 4), of all channels. pixel(m) is where in the band, -1 if nowhere.
+// Adds masks [m, m + 4) of kLanes channels.
 template <typename T, class Pixel>
-HWY_INLINE void AddFour(float* sums, const T* const* rows, int64_t m, const Pixel& pixel) {
+HWY_INLINE void AddFour(const Tap<T>& tap, int64_t m, const Pixel& pixel) {
   const Lanes d;
   for (int64_t lane = 0; lane < kLanes; lane += static_cast<int64_t>(hn::Lanes(d))) {
-    const auto row = [&](int r) { return LoadChannels(rows + lane + r, m); };
+    const T* from = tap.row + lane * tap.stride + m;
+    const auto row = [&](int r) { return LoadChannels(from + r * tap.stride, tap.stride); };
     Transpose4<4>(d, row, [&](int k, auto v) {
       const int64_t at = pixel(m + k);
       if (at < 0) return;
-      float* sum = sums + at * kLanes + lane;
+      float* sum = tap.sums + at * kLanes + lane;
       hn::Store(hn::Add(hn::Load(d, sum), v), d, sum);
     });
   }
 }
 
-template <typename T>
-void AddSteps(const BackwardCall<T>& call, const Band& band, const Tap<T>& tap, int64_t begin,
-              int64_t end) {
+#endif  // HWY_TARGET != HWY_SCALAR
+
+// Adds masks [m, end), one step or what is left at the end.
+template <int kWidth, typename T, class Pixel>
+HWY_INLINE void AddStep(const Tap<T>& tap, int64_t m, int64_t end, const Pixel& pixel) {
+#if HWY_TARGET != HWY_SCALAR
+  if constexpr (kWidth == kLanes) {
+    for (; m + 4 <= end; m += 4) AddFour(tap, m, pixel);
+  }
+#endif
+  AddElements<kWidth>(tap, m, end, pixel);
+}
+
+// Adds one kernel element of masks [begin, end).
+template <int kWidth, typename T>
+HWY_INLINE void AddTap(const Problem& p, const MaskTable& masks, const Tap<T>& tap, int64_t begin,
+                       int64_t end) {
   constexpr int64_t kStep = BackwardCall<T>::kStep;
+  const bool one_band = tap.pixels == p.plane();
+  for (int64_t m = begin; m < end; m += kStep) {
+    const Step& step = masks.steps[m / kStep];
+    const int64_t step_end = std::min(m + kStep, end);
+    bool inside = step.inside;
+    if (!one_band) {
+      const int64_t low = int64_t{step.top_min} * p.width + step.left_min + tap.shift;
+      const int64_t high = int64_t{step.top_max} * p.width + step.left_max + tap.shift;
+      if (high < 0 || low >= tap.pixels) continue;
+      inside = inside && low >= 0 && high < tap.pixels;
+    }
+    if (inside) {
+      AddStep<kWidth>(tap, m, step_end, [&](int64_t k) { return masks.corner[k] + tap.shift; });
+    } else {
+      AddStep<kWidth>(tap, m, step_end, [&](int64_t k) { return PixelOf(p, masks, tap, k); });
+    }
+  }
+}
+
+// Sums pixels [band.begin, band.end) of kWidth channels from `channel` on.
+template <int kWidth, typename T>
+void Sum(const BackwardCall<T>& call, const Band& band, int64_t channel) {
   // Copies: the compiler has to expect that a vector store changes what it has only a reference to.
   const Problem p = call.p;
   const MaskTable masks = call.masks;
-  const Tap<T> t = tap;
-  float* sums = band.sums;
-  for (int64_t m = begin; m < end; m += kStep) {
-    const Step& step = masks.steps[m / kStep];
-    const int64_t low = int64_t{step.top_min} * p.width + step.left_min + t.shift;
-    const int64_t high = int64_t{step.top_max} * p.width + step.left_max + t.shift;
-    if (high < 0 || low >= t.pixels) continue;
-    if (step.inside && low >= 0 && high < t.pixels) {
-      const auto pixel = [&](int64_t mask) { return masks.corner[mask] + t.shift; };
-      for (int64_t k = 0; k < kStep; k += 4) AddFour(sums, t.rows, m + k, pixel);
-    } else {
-      const auto pixel = [&](int64_t mask) { return PixelOf(p, masks, t, mask); };
-      for (int64_t k = 0; k < kStep; k += 4) AddFour(sums, t.rows, m + k, pixel);
-    }
-  }
-}
-
-#endif  // HWY_TARGET != HWY_SCALAR
-
-// Adds kernel element (i, j) of masks [begin, end).
-template <typename T>
-void AddTap(const BackwardCall<T>& call, const Band& band, int64_t i, int64_t j, int64_t begin,
-            int64_t end) {
-  const Problem& p = call.p;
-  Tap<T> tap = {i, j, {}, i * p.width + j - band.begin, band.end - band.begin};
-  for (int64_t k = 0; k < kLanes; ++k) {
-    const int64_t channel = band.channel + std::min(k, band.channels - 1);
-    tap.rows[k] = call.grad_col + (channel * p.taps() + i * p.kernel_w + j) * p.masks;
-  }
-  int64_t whole = begin;
-#if HWY_TARGET != HWY_SCALAR
-  whole += (end - begin) / call.kStep * call.kStep;
-  AddSteps(call, band, tap, begin, whole);
-#endif
-  AddElements(call, band, tap, whole, end);
-}
-
-// Rounds to nearest even.
-HWY_INLINE void RoundRow(const float* from, int64_t n, uint16_t* to) {
-#if MLUOP_CONVERT_HALF
-  mluop::HWY_NAMESPACE::ForEach<float>(n, [&](auto d, int64_t i) {
-    const hn::Rebind<uint16_t, decltype(d)> bits;
-    const hn::Rebind<hwy::float16_t, decltype(d)> halves;
-    hn::StoreU(hn::BitCast(bits, hn::DemoteTo(halves, hn::LoadU(d, from + i))), bits, to + i);
-  });
-#else
-  for (int64_t i = 0; i < n; ++i) to[i] = ToHalf(from[i]).bits;
-#endif
-}
-
-HWY_INLINE void WriteSums(const float* sums, int64_t n, float* to, bool stream) {
-  WriteRow(sums, n, to, stream);
-}
-HWY_INLINE void WriteSums(const float* sums, int64_t n, uint16_t* to, bool stream) {
-  alignas(kAlignment) uint16_t rounded[kChunk];
-  RoundRow(sums, n, rounded);
-  WriteRow(rounded, n, to, stream);
-}
-
-// Turns [pixel][channel] into [channel][pixel], for kChunk pixels at most, in tiles of kTile pixels: what is
-// behind the last pixel up to a whole tile is there too.
-HWY_INLINE void TransposeSums(const float* sums, int64_t pixels, float* stage) {
-  for (int64_t pixel = 0; pixel < pixels; pixel += kTile) {
-    const float* from = sums + pixel * kLanes;
-    for (int64_t lane = 0; lane < kLanes; lane += 4) {
-      float* to = stage + lane * kChunk + pixel;
-#if HWY_TARGET == HWY_SCALAR
-      for (int64_t k = 0; k < 4 * kTile; ++k) {
-        to[k / kTile * kChunk + k % kTile] = from[k % kTile * kLanes + lane + k / kTile];
+  const int64_t stride = p.taps() * p.masks;
+  const int64_t pixels = band.pixels();
+  ZeroRow(band.sums, kWidth == 1 ? pixels : (pixels + 7) / 8 * 8 * kWidth);
+  for (int64_t begin = 0; begin < p.masks; begin += kBlock) {
+    const int64_t end = std::min<int64_t>(begin + kBlock, p.masks);
+    const T* row = call.grad_col + channel * stride;
+    for (int64_t i = 0; i < p.kernel_h; ++i) {
+      for (int64_t j = 0; j < p.kernel_w; ++j, row += p.masks) {
+        const int64_t shift = i * p.width + j - band.begin;
+        AddTap<kWidth, T>(p, masks, {i, j, row, stride, shift, pixels, band.sums}, begin, end);
       }
-#else
-      const Lanes d;
-      for (int64_t p = 0; p < kTile; p += static_cast<int64_t>(hn::Lanes(d))) {
-        const auto row = [&](int r) {
-          return LoadBlocks(d, [&](int b) { return from + (p + r + 4 * b) * kLanes + lane; });
-        };
-        Transpose4<4>(d, row, [&](int k, auto v) { hn::Store(v, d, to + k * kChunk + p); });
-      }
-#endif
     }
   }
 }
 
+// The pixels of the band that masks may reach.
 template <typename T>
-void WriteBand(const BackwardCall<T>& call, const Band& band) {
-  alignas(kAlignment) float stage[kLanes * kChunk];
-  for (int64_t begin = band.begin; begin < band.end; begin += kChunk) {
-    const int64_t count = std::min(kChunk, band.end - begin);
-    TransposeSums(band.sums + (begin - band.begin) * kLanes, count, stage);
-    for (int64_t k = 0; k < band.channels; ++k) {
-      T* plane = call.grad_feature + (band.channel + k) * call.p.plane();
-      WriteSums(stage + k * kChunk, count, plane + begin, call.stream);
-    }
-  }
-}
-
-// The pixels that the masks may reach, within the band.
-template <typename T>
-void Touched(const BackwardCall<T>& call, const Band& band, int64_t* begin, int64_t* end) {
+Band Touched(const BackwardCall<T>& call, const Band& band) {
   const Problem& p = call.p;
   int64_t low = band.end;
   int64_t high = band.begin;
   for (int64_t s = 0; s < call.masks.step_count; ++s) {
     const Step& step = call.masks.steps[s];
-    const int64_t first = int64_t{step.top_min} * p.width + step.left_min;
-    const int64_t last =
-        (int64_t{step.top_max} + p.kernel_h - 1) * p.width + step.left_max + p.kernel_w;  // its end
-    if (last <= band.begin || first >= band.end) continue;
-    low = std::min(low, first);
-    high = std::max(high, last);
+    const int64_t begin = int64_t{step.top_min} * p.width + step.left_min;
+    const int64_t end =
+        (int64_t{step.top_max} + p.kernel_h - 1) * p.width + step.left_max + p.kernel_w;
+    if (end <= band.begin || begin >= band.end) continue;
+    low = std::min(low, begin);
+    high = std::max(high, end);
   }
-  *begin = std::max(low, band.begin);
-  *end = std::max(std::min(high, band.end), *begin);
+  Band touched = band;
+  touched.begin = std::max(low, band.begin);
+  touched.end = std::max(std::min(high, band.end), touched.begin);
+  return touched;
 }
+
+// One channel at a time: floats are summed where they belong.
+HWY_INLINE void SumPlane(const BackwardCall<float>& call, Band band, int64_t channel) {
+  band.sums = call.grad_feature + channel * call.p.plane() + band.begin;
+  Sum<1>(call, band, channel);
+}
+HWY_INLINE void SumPlane(const BackwardCall<uint16_t>& call, const Band& band, int64_t channel) {
+  Sum<1>(call, band, channel);
+  WriteSums(band.sums, band.pixels(), call.grad_feature + channel * call.p.plane() + band.begin,
+            call.stream);
+}
+
+// kLanes channels at a time.
+#if HWY_TARGET != HWY_SCALAR
+template <typename T>
+void SumSideBySide(const BackwardCall<T>& call, const Band& band) {
+  const Band touched = Touched(call, band);
+  for (int64_t k = band.skip; k < kLanes; ++k) {
+    T* out = call.grad_feature + (band.channel + k) * call.p.plane();
+    WriteZeros(out + band.begin, touched.begin - band.begin, call.stream);
+    WriteZeros(out + touched.end, band.end - touched.end, call.stream);
+  }
+  if (touched.pixels() == 0) return;
+  Sum<kLanes>(call, touched, band.channel);
+  WriteLanes(call, touched);
+}
+#endif
 
 template <typename T>
 void SumBand(const BackwardCall<T>& call, const Band& band) {
-  const Problem& p = call.p;
-  Band touched = band;
-  Touched(call, band, &touched.begin, &touched.end);
-  for (int64_t k = 0; k < band.channels; ++k) {
-    T* plane = call.grad_feature + (band.channel + k) * p.plane();
-    WriteZeros(plane + band.begin, touched.begin - band.begin, call.stream);
-    WriteZeros(plane + touched.end, band.end - touched.end, call.stream);
-  }
-  const int64_t pixels = (touched.end - touched.begin + kTile - 1) / kTile * kTile;
-  ZeroRow(touched.sums, pixels * kLanes);
-  for (int64_t begin = 0; begin < p.masks && pixels > 0; begin += kBlock) {
-    const int64_t end = std::min<int64_t>(begin + kBlock, p.masks);
-    for (int64_t i = 0; i < p.kernel_h; ++i) {
-      for (int64_t j = 0; j < p.kernel_w; ++j) AddTap(call, touched, i, j, begin, end);
+#if HWY_TARGET != HWY_SCALAR
+  if (call.side_by_side()) return SumSideBySide(call, band);
+#endif
+  for (int64_t k = band.skip; k < band.channels; ++k) {
+    const int64_t channel = band.channel + k;
+    if (call.p.masks == 0) {  // and no memory for sums
+      WriteZeros(call.grad_feature + channel * call.p.plane() + band.begin, band.pixels(),
+                 call.stream);
+    } else {
+      SumPlane(call, band, channel);
     }
   }
-  WriteBand(call, touched);
-  if (call.stream) hwy::FlushStream();
 }
 
-void BackwardFloat(const BackwardCall<float>& call, const Band& band) { SumBand(call, band); }
-void BackwardHalf(const BackwardCall<uint16_t>& call, const Band& band) { SumBand(call, band); }
+void BackwardFloat(const BackwardCall<float>& call, const Band& band) {
+  SumBand(call, band);
+  if (call.stream) hwy::FlushStream();
+}
+void BackwardHalf(const BackwardCall<uint16_t>& call, const Band& band) {
+  SumBand(call, band);
+  if (call.stream) hwy::FlushStream();
+}
 
 }  // namespace HWY_NAMESPACE
 }  // namespace mluop::masked_im2col
@@ -269,17 +225,18 @@ namespace {
 HWY_EXPORT(BackwardFloat);
 HWY_EXPORT(BackwardHalf);
 
-constexpr int64_t kLanes = BackwardCall<float>::kLanes;
 // Additions, or elements written, that are worth a range of their own: some microseconds.
 constexpr int64_t kGrain = 16384;
-// The sums of a band stay in the L2 cache: 1 MiB.
-constexpr int64_t kMaxBand = 32768;
-// A smaller band does not pay for its walk over the masks.
+// Sums of a band: 1 MiB, which stays in the L2 cache.
+constexpr int64_t kMaxSums = 262144;
+// Pixels below which a band does not pay for its walk over the masks.
 constexpr int64_t kMinBand = 1024;
 
 // Pixels of a band. Bands beyond those that memory asks for give work to threads that would have none.
-int64_t BandPixels(int64_t plane, int64_t groups, int64_t threads) {
-  const int64_t wanted = std::max((plane + kMaxBand - 1) / kMaxBand, 2 * threads / groups);
+int64_t BandPixels(int64_t plane, int64_t lanes, int64_t groups, int64_t threads) {
+  const int64_t most = kMaxSums / lanes;
+  const int64_t wanted =
+      std::max((plane + most - 1) / most, threads == 1 ? 1 : 2 * threads / groups);
   const int64_t bands = std::min(wanted, (plane + kMinBand - 1) / kMinBand);
   const int64_t pixels = (plane + bands - 1) / bands;
   return (pixels + 15) / 16 * 16;  // whole cache lines
@@ -287,29 +244,34 @@ int64_t BandPixels(int64_t plane, int64_t groups, int64_t threads) {
 
 template <typename T, class Kernel>
 void Run(const Arguments& arguments, Context& context, Kernel kernel) {
-  const Problem p = MakeProblem(arguments);
+  BackwardCall<T> call = {};
+  call.p = MakeProblem(arguments);
+  call.grad_col = arguments.In<T>("grad_col");
+  call.grad_feature = arguments.Out<T>("grad_feature");
+  call.stream = static_cast<int64_t>(arguments.Tensor("grad_feature").ByteCount()) >= kStreamBytes;
+  const Problem& p = call.p;
   ThreadPool& threads = context.threads();
-  const int64_t groups = (p.channels + kLanes - 1) / kLanes;
-  const int64_t pixels = BandPixels(p.plane(), groups, threads.num_threads());
+  const int64_t lanes = call.lanes();
+  const int64_t groups = (p.channels + lanes - 1) / lanes;
+  const int64_t width = call.side_by_side() ? lanes : 1;  // of the sums
+  const int64_t pixels = BandPixels(p.plane(), width, groups, threads.num_threads());
   const int64_t bands = (p.plane() + pixels - 1) / pixels;
-  const size_t sum_bytes = static_cast<size_t>(pixels * kLanes) * sizeof(float);
-  const size_t all_sums = p.masks == 0 ? 0 : sum_bytes * threads.num_threads();
+  const int64_t sums = p.masks == 0 ? 0 : pixels * width;  // of one worker
+  const size_t sum_bytes = static_cast<size_t>(sums * threads.num_threads()) * sizeof(float);
   char* memory = static_cast<char*>(
-      context.Scratch(all_sums + MaskTableBytes(p.masks, BackwardCall<T>::kStep)));
-  const BackwardCall<T> call = {
-      p,
+      context.Scratch(sum_bytes + MaskTableBytes(p.masks, BackwardCall<T>::kStep)));
+  call.masks =
       MakeMaskTable(p, arguments.In<int32_t>("mask_h_idx"), arguments.In<int32_t>("mask_w_idx"),
-                    BackwardCall<T>::kStep, memory + all_sums, threads),
-      arguments.In<T>("grad_col"), arguments.Out<T>("grad_feature"),
-      static_cast<int64_t>(arguments.Tensor("grad_feature").ByteCount()) >= kStreamBytes};
-  const int64_t work = kLanes * (pixels + p.taps() * p.masks / bands);
+                    BackwardCall<T>::kStep, memory + sum_bytes, threads);
+  const int64_t work = lanes * (pixels + p.taps() * p.masks / bands);
   threads.For(groups * bands, kGrain / work + 1, [&](int64_t begin, int64_t end, int worker) {
     for (int64_t item = begin; item < end; ++item) {
-      const int64_t channel = item / bands * kLanes;
+      const int64_t wanted = item / bands * lanes;
+      const int64_t last = std::min(wanted + lanes, int64_t{p.channels});
+      const int64_t channel = call.side_by_side() ? last - lanes : wanted;
       const int64_t first = item % bands * pixels;
-      auto* sums = reinterpret_cast<float*>(memory + (all_sums == 0 ? 0 : worker * sum_bytes));
-      kernel(call, {channel, std::min(kLanes, p.channels - channel), first,
-                    std::min(first + pixels, p.plane()), sums});
+      kernel(call, {channel, last - channel, first, std::min(first + pixels, p.plane()),
+                    reinterpret_cast<float*>(memory) + worker * sums, wanted - channel});
     }
   });
 }

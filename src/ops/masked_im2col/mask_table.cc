@@ -11,12 +11,11 @@ constexpr int64_t kGrain = 8192;
 
 int64_t StepCount(int64_t masks, int64_t step) { return (masks + step - 1) / step; }
 
-Step MakeStep(const Problem& p, const int32_t* top, const int32_t* left, int64_t count) {
-  const auto [top_min, top_max] = std::minmax_element(top, top + count);
-  const auto [left_min, left_max] = std::minmax_element(left, left + count);
-  const bool inside = *top_min >= 0 && int64_t{*top_max} + p.kernel_h <= p.height &&
-                      *left_min >= 0 && int64_t{*left_max} + p.kernel_w <= p.width;
-  return {*top_min, *top_max, *left_min, *left_max, inside};
+void Include(Step& step, int32_t top, int32_t left) {
+  step.top_min = std::min(step.top_min, top);
+  step.top_max = std::max(step.top_max, top);
+  step.left_min = std::min(step.left_min, left);
+  step.left_max = std::max(step.left_max, left);
 }
 
 }  // namespace
@@ -35,17 +34,24 @@ MaskTable MakeMaskTable(const Problem& p, const int32_t* mask_h, const int32_t* 
   table.steps = reinterpret_cast<Step*>(table.left + p.masks);
   table.step_count = StepCount(p.masks, step);
   table.step = step;
-  threads.For(p.masks, kGrain, [&](int64_t begin, int64_t end, int) {
-    for (int64_t m = begin; m < end; ++m) {
-      table.top[m] = p.Top(mask_h[m]);
-      table.left[m] = p.Left(mask_w[m]);
-      table.corner[m] = int64_t{table.top[m]} * p.width + table.left[m];
-    }
-  });
   threads.For(table.step_count, kGrain / step, [&](int64_t begin, int64_t end, int) {
     for (int64_t s = begin; s < end; ++s) {
-      const int64_t m = table.StepBegin(p.masks, s);
-      table.steps[s] = MakeStep(p, table.top + m, table.left + m, std::min<int64_t>(step, p.masks));
+      const int64_t first = s * step;
+      Step box = {INT32_MAX, INT32_MIN, INT32_MAX, INT32_MIN, false};
+      // A last step's masks that belong to the one before.
+      for (int64_t m = table.StepBegin(p.masks, s); m < first; ++m) {
+        Include(box, p.Top(mask_h[m]), p.Left(mask_w[m]));
+      }
+      const int64_t last = std::min<int64_t>(first + step, p.masks);
+      for (int64_t m = first; m < last; ++m) {
+        table.top[m] = p.Top(mask_h[m]);
+        table.left[m] = p.Left(mask_w[m]);
+        table.corner[m] = int64_t{table.top[m]} * p.width + table.left[m];
+        Include(box, table.top[m], table.left[m]);
+      }
+      box.inside = box.top_min >= 0 && int64_t{box.top_max} + p.kernel_h <= p.height &&
+                   box.left_min >= 0 && int64_t{box.left_max} + p.kernel_w <= p.width;
+      table.steps[s] = box;
     }
   });
   return table;

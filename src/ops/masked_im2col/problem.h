@@ -29,8 +29,8 @@ struct Problem {
     return Clamp(int64_t{mask_w} - pad_w, -int64_t{kernel_w}, width);
   }
 
-  bool HasRow(int64_t row) const { return row >= 0 && row < height; }
-  bool HasColumn(int64_t column) const { return column >= 0 && column < width; }
+  bool HasRow(int64_t row) const { return IsBelow(row, height); }
+  bool HasColumn(int64_t column) const { return IsBelow(column, width); }
 
   // Offset in a plane; -1 outside.
   int64_t Offset(int64_t row, int64_t column) const {
@@ -38,6 +38,10 @@ struct Problem {
   }
 
  private:
+  // In [0, size), in one comparison.
+  static bool IsBelow(int64_t value, int size) {
+    return static_cast<uint64_t>(value) < static_cast<uint64_t>(size);
+  }
   static int32_t Clamp(int64_t value, int64_t low, int64_t high) {
     return static_cast<int32_t>(value < low ? low : value > high ? high : value);
   }

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "core/scratch.h"
+
 namespace mluop::psroipool {
 namespace {
 
@@ -20,7 +22,8 @@ int64_t FillSpans(const Axis& axis, int group, int size, Span* spans) {
 
 size_t BinTable::Bytes(const Problem& p) {
   const auto rois = static_cast<size_t>(p.rois);
-  return rois * 2 * static_cast<size_t>(p.group) * sizeof(Span) + rois * sizeof(int32_t);
+  const size_t bytes = rois * (2 * static_cast<size_t>(p.group) * sizeof(Span) + sizeof(int32_t));
+  return (bytes + kAlignment - 1) / kAlignment * kAlignment;
 }
 
 BinTable::BinTable(const Problem& p, void* memory)

@@ -3,27 +3,30 @@
 // rows and for each bin.
 #pragma once
 
-#include "core/operator.h"
+#include <cstddef>
+#include <span>
+
 #include "ops/psroipool/problem.h"
 
 namespace mluop::psroipool {
 
 struct RoiBins {
   int32_t image;
-  const Span* rows;     // [G], within [0, H)
-  const Span* columns;  // [G], within [0, W)
+  std::span<const Span> rows;     // [G], within [0, H)
+  std::span<const Span> columns;  // [G], within [0, W)
 };
 
 // An empty roi has empty bins and image 0, so that nobody needs to ask.
 class BinTable {
  public:
-  static size_t Bytes(const Problem& p);
+  static size_t Bytes(const Problem& p);  // a multiple of kAlignment
 
   BinTable(const Problem& p, void* memory);
 
   RoiBins operator[](int64_t roi) const {
     const Span* spans = spans_ + roi * 2 * group_;
-    return {images_[roi], spans, spans + group_};
+    const auto group = static_cast<size_t>(group_);
+    return {images_[roi], {spans, group}, {spans + group_, group}};
   }
 
   // Works out one roi. Returns the pixels in its bins, those of two bins counted twice.

@@ -16,104 +16,140 @@
 #include <hwy/highway.h>
 
 #include "ops/psroipool/regroup-inl.h"
+#include "ops/psroipool/vectors-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mluop::psroipool {
 namespace HWY_NAMESPACE {
 
 // The rows [begin, end) of the map into their places in the band.
-void RegroupRows(const Problem& p, const float* input, const Band& band, float* to, int64_t begin,
+void RegroupRows(const Problem& p, const float* input, const Band& band, float* data, int64_t begin,
                  int64_t end) {
   const float* pixel = input + begin * p.w * p.channels();
-  for (int64_t row = begin; row < end; ++row) {
-    for (int64_t w = 0; w < p.w; ++w, pixel += p.channels()) {
-      const bool last = row + 1 == end && w + 1 == p.w;
-      RegroupPixel(pixel, last ? pixel : pixel + p.channels(), p.bins(), band,
-                   to + band.Offset(p, 0, row, w));
-    }
+  float* place = data + band.Offset(p, 0, begin, 0);
+  for (int64_t left = (end - begin) * p.w; left > 0; --left) {
+    const float* next = left > 1 ? pixel + p.channels() : pixel;
+    RegroupPixel(pixel, next, p.bins(), band, place);
+    pixel = next;
+    place += band.pixel_stride;
   }
 }
 
-// Pixels of one bin. Pieces are at most kPiece high and wide, so that no chain of additions is long: a chain of
-// a million would lose the last digits.
+// Bins are summed in pieces at most this high and wide, so that no chain of additions is long: a chain of a
+// million would lose the last digits.
 constexpr int64_t kPiece = 32;
-struct Piece {
-  const float* data;
-  int64_t rows, columns;
+
+// Some rows of a row of bins.
+struct Strip {
+  const float* data;  // column 0 of its first bin
+  int64_t rows;
   int64_t row_stride, column_stride;
-  bool first, last;  // of the bin's pieces
-  int64_t area;      // of the whole bin
+  bool first, last;    // of its bins' strips
+  int64_t bin_height;  // with all strips
 };
 
-// The sum over the piece of the channels at c, row by row.
-template <class D>
-HWY_INLINE hn::Vec<D> SumPiece(D d, const Piece& piece, int64_t c) {
-  auto sum = hn::Zero(d);
-  const float* row = piece.data + c;
-  for (int64_t h = 0; h < piece.rows; ++h, row += piece.row_stride) {
-    auto row_sum = hn::LoadU(d, row);
+// Some columns of a bin of a strip.
+struct Piece {
+  const float* corner;
+  int64_t columns;
+  bool first, last;  // of the bin's pieces
+  float area;        // of the bin
+};
+
+// The sums over a piece, row by row, of kCount vectors of channels from c on: finish(k, sum) for each.
+template <int kCount, class D, class Finish>
+HWY_INLINE void SumPiece(D d, const Strip& strip, const Piece& piece, int64_t c,
+                         const Finish& finish) {
+  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+  const auto load = [&](const float* pixel, int64_t k) HWY_ATTR {
+    return k < kCount ? hn::LoadU(d, pixel + k * lanes) : hn::Zero(d);
+  };
+  auto sum0 = hn::Zero(d), sum1 = hn::Zero(d), sum2 = hn::Zero(d), sum3 = hn::Zero(d);
+  const float* row = piece.corner + c;
+  for (int64_t h = 0; h < strip.rows; ++h, row += strip.row_stride) {
+    auto row0 = load(row, 0), row1 = load(row, 1), row2 = load(row, 2), row3 = load(row, 3);
+    const float* pixel = row;
     for (int64_t w = 1; w < piece.columns; ++w) {
-      row_sum = hn::Add(row_sum, hn::LoadU(d, row + w * piece.column_stride));
+      pixel += strip.column_stride;
+      row0 = hn::Add(row0, load(pixel, 0));
+      row1 = hn::Add(row1, load(pixel, 1));
+      row2 = hn::Add(row2, load(pixel, 2));
+      row3 = hn::Add(row3, load(pixel, 3));
     }
-    sum = hn::Add(sum, row_sum);
+    sum0 = hn::Add(sum0, row0);
+    sum1 = hn::Add(sum1, row1);
+    sum2 = hn::Add(sum2, row2);
+    sum3 = hn::Add(sum3, row3);
   }
-  return sum;
+  finish(0, sum0);
+  if (kCount > 1) finish(1, sum1);
+  if (kCount > 2) finish(2, sum2);
+  if (kCount > 3) finish(3, sum3);
 }
 
 // The sum of a bin waits in the output for its next piece; the last one makes it the mean.
-HWY_INLINE void PoolPiece(const Piece& piece, int64_t channels, float* output) {
-  ForEachPart(channels, [&](auto d, int64_t c) HWY_ATTR {
-    auto sum = SumPiece(d, piece, c);
-    if (!piece.first) sum = hn::Add(hn::LoadU(d, output + c), sum);
-    if (piece.last) sum = hn::Div(sum, hn::Set(d, static_cast<float>(piece.area)));
-    hn::StoreU(sum, d, output + c);
+template <class D, class Count>
+HWY_INLINE void PoolPiece(D d, Count count, const Strip& strip, const Piece& piece,
+                          int64_t channels, float* output) {
+  ForEachGroup(d, count, channels, [&](auto vectors, int64_t c) HWY_ATTR {
+    SumPiece<vectors.value>(d, strip, piece, c, [&](int64_t k, auto sum) HWY_ATTR {
+      const int64_t at = c + k * static_cast<int64_t>(hn::Lanes(d));
+      if (!piece.first) sum = hn::Add(LoadFirst(d, output + at, channels - at), sum);
+      if (piece.last) sum = hn::Div(sum, hn::Set(d, piece.area));
+      StoreFirst(d, sum, channels - at, output + at);
+    });
   });
 }
 
-// Some rows of a row of bins. `strip` is a piece from column 0 of its first bin, with the area of one column.
-HWY_INLINE void PoolStrip(const Problem& p, const Band& band, Piece strip, const Span* columns,
-                          float* output) {
-  for (int pw = 0; pw < p.group; ++pw) {
-    const Span span = columns[pw];
+template <class D, class Count>
+HWY_INLINE void PoolStrip(D d, Count count, const Band& band, const Strip& strip,
+                          const RoiBins& roi, float* output) {
+  const float* data = strip.data;
+  for (const Span& span : roi.columns) {
     for (int64_t w = span.begin; w < span.end; w += kPiece) {
-      Piece piece = strip;
-      piece.data += w * strip.column_stride;
-      piece.columns = std::min(kPiece, span.end - w);
-      piece.first = strip.first && w == span.begin;
-      piece.last = strip.last && w + piece.columns == span.end;
-      piece.area = strip.area * span.size();
-      PoolPiece(piece, band.channels, output);
+      const int64_t columns = std::min(kPiece, span.end - w);
+      const Piece piece = {data + w * strip.column_stride, columns, strip.first && w == span.begin,
+                           strip.last && w + columns == span.end,
+                           static_cast<float>(strip.bin_height * span.size())};
+      PoolPiece(d, count, strip, piece, band.channels, output);
     }
-    strip.data += band.bin_stride;
-    output += p.output_dim;
+    data += band.bin_stride;
+    output += band.channels;
+  }
+}
+
+template <class D, class Count>
+HWY_INLINE void PoolRoi(D d, Count count, const Problem& p, const Band& band, const float* data,
+                        const RoiBins& roi, float* output) {
+  const int64_t image_row = int64_t{roi.image} * p.h;
+  for (const Span& span : roi.rows) {
+    const int64_t top = image_row + span.begin;
+    const int64_t bottom = image_row + span.end;
+    const int64_t last = std::min(bottom, band.last_row);
+    for (int64_t h = std::max(top, band.first_row); h < last; h += kPiece) {
+      const int64_t rows = std::min(kPiece, last - h);
+      const Strip strip = {data + band.Offset(p, 0, h, 0),
+                           rows,
+                           p.w * band.pixel_stride,
+                           band.pixel_stride,
+                           h == top,
+                           h + rows == bottom,
+                           span.size()};
+      PoolStrip(d, count, band, strip, roi, output);
+    }
+    data += p.group * band.bin_stride;
+    output += p.group * p.output_dim;
   }
 }
 
 // Adds what the band holds of the bins of the rois [begin, end).
 void PoolBand(const Problem& p, const BinTable& table, const Band& band, const float* data,
               float* output, int64_t begin, int64_t end) {
-  const int64_t row_stride = p.w * band.pixel_stride;
-  for (int64_t r = begin; r < end; ++r) {
-    const RoiBins roi = table[r];
-    for (int64_t ph = 0; ph < p.group; ++ph) {
-      const int64_t top = int64_t{roi.image} * p.h + roi.rows[ph].begin;
-      const int64_t bottom = int64_t{roi.image} * p.h + roi.rows[ph].end;
-      const int64_t last = std::min(bottom, band.last_row);
-      for (int64_t h = std::max(top, band.first_row); h < last; h += kPiece) {
-        const int64_t rows = std::min(kPiece, last - h);
-        const Piece strip = {data + band.Offset(p, ph * p.group, h, 0),
-                             rows,
-                             1,
-                             row_stride,
-                             band.pixel_stride,
-                             h == top,
-                             h + rows == bottom,
-                             bottom - top};
-        PoolStrip(p, band, strip, roi.columns,
-                  output + (r * p.group + ph) * p.group * p.output_dim);
-      }
+  WithVectors(band.channels, [&](auto d, auto count) HWY_ATTR {
+    for (int64_t r = begin; r < end; ++r) {
+      PoolRoi(d, count, p, band, data, table[r], output + r * p.channels());
     }
-  }
+  });
 }
 
 }  // namespace HWY_NAMESPACE
@@ -131,9 +167,9 @@ HWY_EXPORT(PoolBand);
 constexpr int64_t kGrain = 16384;
 // A band is at most 1 MiB, half of a usual L2, if one row of the map is no longer.
 constexpr int64_t kBandFloats = int64_t{1} << 18;
-// To read an element of a bin from the map itself costs as much as to regroup this many: with few rois, most of
-// the map is not worth it.
-constexpr int64_t kStridedCost = 3;
+
+// With fewer channels a vector holds nothing: regrouping does not pay (0.9 of the plain loops' speed).
+constexpr int kLeastVector = 3;
 
 struct Tensors {
   const float* input;
@@ -141,10 +177,6 @@ struct Tensors {
   float* output;
   int32_t* mapping;
 };
-
-size_t TableBytes(const Problem& p) {
-  return (BinTable::Bytes(p) + kAlignment - 1) / kAlignment * kAlignment;
-}
 
 int64_t BandRows(const Problem& p) { return RowsWithin(p, p.output_dim, kBandFloats); }
 
@@ -175,29 +207,26 @@ int64_t WriteBins(const Problem& p, const Tensors& t, BinTable& table, int64_t b
 
 // The mean of one channel of one bin, from the map itself.
 float MeanOf(const Problem& p, const float* channel, Span rows, Span columns) {
-  float sum = 0;
+  double sum = 0;
   for (int64_t h = rows.begin; h < rows.end; ++h) {
-    float row_sum = 0;
-    for (int64_t w = columns.begin; w < columns.end; ++w) {
-      row_sum += channel[(h * p.w + w) * p.channels()];
-    }
-    sum += row_sum;
+    const float* row = channel + h * p.w * p.channels();
+    for (int64_t w = columns.begin; w < columns.end; ++w) sum += row[w * p.channels()];
   }
-  return sum / static_cast<float>(rows.size() * columns.size());
+  return static_cast<float>(sum / static_cast<double>(rows.size() * columns.size()));
 }
 
 void PoolStrided(const Problem& p, const BinTable& table, const Tensors& t, int64_t begin,
                  int64_t end) {
+  float* output = t.output + begin * p.channels();
   for (int64_t r = begin; r < end; ++r) {
     const RoiBins roi = table[r];
-    const float* image = t.input + int64_t{roi.image} * p.h * p.w * p.channels();
-    float* output = t.output + r * p.channels();
-    for (int64_t bin = 0; bin < p.bins(); ++bin, output += p.output_dim) {
-      const Span rows = roi.rows[bin / p.group];
-      const Span columns = roi.columns[bin % p.group];
-      if (rows.size() == 0 || columns.size() == 0) continue;
-      for (int64_t c = 0; c < p.output_dim; ++c) {
-        output[c] = MeanOf(p, image + p.Channel(bin, c), rows, columns);
+    const float* channel = t.input + int64_t{roi.image} * p.h * p.w * p.channels();
+    for (int ph = 0; ph < p.group; ++ph) {
+      for (int pw = 0; pw < p.group; ++pw, ++channel, output += p.output_dim) {
+        if (roi.rows[ph].size() == 0 || roi.columns[pw].size() == 0) continue;
+        for (int64_t c = 0; c < p.output_dim; ++c) {
+          output[c] = MeanOf(p, channel + c * p.bins(), roi.rows[ph], roi.columns[pw]);
+        }
       }
     }
   }
@@ -222,8 +251,7 @@ void PoolRegrouped(const Problem& p, const BinTable& table, const Tensors& t, fl
 }  // namespace
 
 size_t ForwardScratch(const Problem& p) {
-  if (p.group == 1) return TableBytes(p);
-  return TableBytes(p) +
+  return BinTable::Bytes(p) +
          sizeof(float) * static_cast<size_t>(BandFloats(p, BandRows(p), p.output_dim));
 }
 
@@ -240,17 +268,12 @@ mluOpStatus_t ForwardCpu(const Arguments& a, Context& context) {
   });
   const int64_t elements = pixels * p.output_dim;
   const int64_t grain = kGrain * p.rois / (elements + p.rois * p.bins()) + 1;
-  if (p.group == 1) {  // the map is its own regrouped form
-    const Band map = {0, p.rows(), 0, p.output_dim, p.output_dim, 0};
-    const auto pool = HWY_DYNAMIC_DISPATCH(PoolBand);
-    threads.For(p.rois, grain, [&](int64_t begin, int64_t end, int) {
-      pool(p, table, map, t.input, t.output, begin, end);
-    });
-  } else if (kStridedCost * elements < p.map_elements()) {
+  if ((p.group > 1 && p.output_dim < kLeastVector) || kStridedCost * elements < p.map_elements()) {
     threads.For(p.rois, grain,
                 [&](int64_t begin, int64_t end, int) { PoolStrided(p, table, t, begin, end); });
   } else {
-    PoolRegrouped(p, table, t, reinterpret_cast<float*>(scratch + TableBytes(p)), threads, grain);
+    PoolRegrouped(p, table, t, reinterpret_cast<float*>(scratch + BinTable::Bytes(p)), threads,
+                  grain);
   }
   return MLUOP_STATUS_SUCCESS;
 }

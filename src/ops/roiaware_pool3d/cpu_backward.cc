@@ -1,22 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// roiaware_pool3d backward on the CPU (backward.h has the plan). Half gradients are added in float and
-// rounded once.
+// roiaware_pool3d backward on the CPU (backward.h has the plan). Half gradients are added in float
+// and rounded once.
 #include <algorithm>
-#include <cstdlib>
+#include <bit>
 
 #include "core/dtype.h"
 #include "ops/roiaware_pool3d/backward.h"
 #include "ops/roiaware_pool3d/cpu.h"
 #include "ops/roiaware_pool3d/problem.h"
 
-extern int g_pf, g_kp;
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "ops/roiaware_pool3d/cpu_backward.cc"
-#include <hwy/cache_control.h>
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
 #include "core/simd-inl.h"
+#include "ops/roiaware_pool3d/scatter-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mluop::roiaware_pool3d {
@@ -24,148 +23,8 @@ namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 using mluop::HWY_NAMESPACE::ForEach;
-using mluop::HWY_NAMESPACE::LoadAsFloat;
-using mluop::HWY_NAMESPACE::StoreFromFloat;
+using mluop::HWY_NAMESPACE::StoreFloats;
 using mluop::HWY_NAMESPACE::ZeroRow;
-
-HWY_INLINE float AsFloat(float value) { return value; }
-HWY_INLINE float AsFloat(Half value) { return ToFloat(value); }
-
-// The row of the point's sums; not below share.points if the point is none of this share's. Negative
-// indices wrap to the far end.
-HWY_INLINE uint32_t RowOf(const Share& share, int32_t point) {
-  return static_cast<uint32_t>(point) - static_cast<uint32_t>(share.first_point);
-}
-
-HWY_INLINE bool Has(const Share& share, uint32_t row) {
-  return row < static_cast<uint32_t>(share.points);
-}
-
-// Lanes of argmax that name a point of the share.
-template <class DI>
-HWY_INLINE auto Named(DI di, const Share& share, const int32_t* argmax) {
-  const hn::RebindToUnsigned<DI> du;
-  const auto point = hn::BitCast(du, hn::LoadU(di, argmax));
-  return hn::Lt(hn::Sub(point, hn::Set(du, static_cast<uint32_t>(share.first_point))),
-                hn::Set(du, static_cast<uint32_t>(share.points)));
-}
-
-HWY_INLINE bool NamesAny(const Share& share, int64_t channels, const int32_t* argmax) {
-  bool any = false;
-  ForEach<int32_t>(channels, [&](auto di, int64_t c) {
-    const hn::RebindToUnsigned<decltype(di)> du;
-    any |= !hn::AllFalse(du, Named(di, share, argmax + c));
-  });
-  return any;
-}
-
-template <typename T>
-HWY_INLINE void AddElements(const Share& share, int64_t channels, const int32_t* argmax,
-                            const T* grad, int64_t begin, int64_t end) {
-  for (int64_t c = begin; c < end; ++c) {
-    const uint32_t row = RowOf(share, argmax[c]);
-    if (Has(share, row)) share.sums[row * channels + c] += AsFloat(grad[c]);
-  }
-}
-
-// One voxel of the maximum. Mostly all channels have the same point: then its sums are one vector.
-template <typename T>
-HWY_INLINE void AddMaximumRow(const Share& share, int64_t channels, const int32_t* argmax,
-                              const T* grad) {
-  ForEach<float>(channels, [&](auto d, int64_t c) {
-    const hn::RebindToSigned<decltype(d)> di;
-    const uint32_t row = RowOf(share, argmax[c]);
-    if (hn::AllTrue(di, hn::Eq(hn::LoadU(di, argmax + c), hn::Set(di, argmax[c])))) {
-      if (!Has(share, row)) return;
-      float* sums = share.sums + row * channels + c;
-      hn::StoreU(hn::Add(hn::LoadU(d, sums), LoadAsFloat(d, grad + c)), d, sums);
-    } else {
-      const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
-      AddElements(share, channels, argmax, grad, c, c + lanes);
-    }
-  });
-}
-
-// Voxels of which those with something to add are listed first, without a branch: which ones they are
-// cannot be predicted.
-constexpr int64_t kTile = 64;
-
-template <typename T>
-HWY_INLINE void AddMaximum(const Problem& p, const BackwardTensors& tensors, const Share& share) {
-  const int64_t channels = p.channels;
-  const auto* grad_out = static_cast<const T*>(tensors.grad_out);
-  if (channels < static_cast<int64_t>(hn::Lanes(hn::ScalableTag<float>()))) {
-    for (int64_t voxel = share.begin; voxel < share.end; ++voxel) {
-      const int64_t row = voxel * channels;
-      AddElements(share, channels, tensors.argmax + row, grad_out + row, 0, channels);
-    }
-    return;
-  }
-  for (int64_t tile = share.begin; tile < share.end; tile += kTile) {
-    int64_t rows[kTile];
-    int64_t listed = 0;
-    const int64_t end = std::min(tile + kTile, share.end);
-    for (int64_t voxel = tile; voxel < end; ++voxel) {
-      if (g_pf & 1) hwy::Prefetch(tensors.argmax + std::min(voxel + kTile, share.end - 1) * channels);
-      rows[listed] = voxel * channels;
-      listed += NamesAny(share, channels, tensors.argmax + voxel * channels) ? 1 : 0;
-    }
-    if (g_pf & 2) for (int64_t i = 0; i < listed; ++i) {
-      hwy::Prefetch(grad_out + rows[i]);
-      }
-    if (g_pf & 4) for (int64_t i = 0; i < listed; ++i) {
-      const uint32_t row = RowOf(share, tensors.argmax[rows[i]]);
-      hwy::Prefetch(share.sums + (Has(share, row) ? row : 0) * channels);
-      }
-    for (int64_t i = 0; i < listed; ++i) {
-      AddMaximumRow(share, channels, tensors.argmax + rows[i], grad_out + rows[i]);
-    }
-  }
-}
-
-// One voxel of the average, with count > 0 points.
-template <typename T>
-HWY_INLINE void AddAverageRow(const Share& share, int64_t channels, const int32_t* points,
-                              int count, const T* grad) {
-  ForEach<float>(channels, [&](auto d, int64_t c) {
-    const auto part = hn::Div(LoadAsFloat(d, grad + c), hn::Set(d, static_cast<float>(count)));
-    for (int k = 0; k < count; ++k) {
-      const uint32_t row = RowOf(share, points[k]);
-      if (!Has(share, row)) continue;
-      float* sums = share.sums + row * channels + c;
-      hn::StoreU(hn::Add(hn::LoadU(d, sums), part), d, sums);
-    }
-  });
-}
-
-template <typename T>
-HWY_INLINE void AddAverage(const Problem& p, const BackwardTensors& tensors, const Share& share) {
-  const int64_t channels = p.channels;
-  const auto* grad_out = static_cast<const T*>(tensors.grad_out);
-  for (int64_t tile = share.begin; tile < share.end; tile += kTile) {
-    int64_t voxels[kTile];
-    int64_t listed = 0;
-    const int64_t end = std::min(tile + kTile, share.end);
-    for (int64_t voxel = tile; voxel < end; ++voxel) {
-      // The counts are far apart: the hardware does not see them coming.
-      if (g_pf & 1) hwy::Prefetch(tensors.indices + std::min(voxel + kTile, share.end - 1) * p.slots);
-      voxels[listed] = voxel;
-      listed += p.Stored(tensors.indices[voxel * p.slots]) > 0 ? 1 : 0;
-    }
-    if (g_pf & 2) for (int64_t i = 0; i < listed; ++i) {
-      hwy::Prefetch(grad_out + voxels[i] * channels);
-      }
-    if (g_pf & 4) for (int64_t i = 0; i < listed; ++i) {
-      const uint32_t row = RowOf(share, tensors.indices[voxels[i] * p.slots + 1]);
-      hwy::Prefetch(share.sums + (Has(share, row) ? row : 0) * channels);
-      }
-    for (int64_t i = 0; i < listed; ++i) {
-      const int32_t* points = tensors.indices + voxels[i] * p.slots;
-      AddAverageRow(share, channels, points + 1, p.Stored(points[0]),
-                    grad_out + voxels[i] * channels);
-    }
-  }
-}
 
 template <typename T>
 HWY_INLINE void AddShare(const Problem& p, const BackwardTensors& tensors, const Share& share) {
@@ -193,7 +52,7 @@ HWY_INLINE void AddParts(const Parts& parts, int64_t begin, int64_t end, T* to) 
     for (int r = 0; r < parts.rest; ++r) {
       sum = hn::Add(sum, hn::LoadU(d, parts.others + r * parts.stride + i));
     }
-    StoreFromFloat(sum, d, to + i);
+    StoreFloats(sum, d, to + i);
   });
 }
 
@@ -220,10 +79,10 @@ HWY_EXPORT(AddPartsHalf);
 // Elements that are worth a range of their own: some microseconds.
 constexpr int64_t kGrain = 16384;
 // A part more costs a pass over its sums: it pays where there are this many voxels to a point.
-constexpr int64_t kVoxelsPerPoint = 3;
+constexpr int64_t kVoxelsPerPoint = 4;
 constexpr int64_t kMostParts = 8;
 // Sums beyond this are made for one range of points after another.
-constexpr int64_t kMostSums = int64_t{1} << 26;  // floats: 256 MiB
+constexpr int64_t kMostSums = int64_t{1} << 24;  // floats: 64 MiB
 
 class Backward {
  public:
@@ -252,8 +111,8 @@ class Backward {
     const int64_t elements = int64_t{p_.points} * p_.channels;
     const int64_t most = std::clamp<int64_t>(kMostSums / elements, 1, kMostParts);
     if (p_.voxels() * p_.channels < kGrain) return 1;
-    if (g_kp) return g_kp;
-    return std::clamp<int64_t>(p_.voxels() / (kVoxelsPerPoint * p_.points), 1, most);
+    const int64_t parts = std::clamp<int64_t>(p_.voxels() / (kVoxelsPerPoint * p_.points), 1, most);
+    return static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(parts)));
   }
 
   int64_t PointsPerRound() const {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// roiaware_pool3d forward on the CPU. Every output element is written once, by the block that owns it
-// (forward.h has the plan).
+// roiaware_pool3d forward on the CPU. Every output element is written once, by the block that owns
+// it (forward.h has the plan).
 #include <algorithm>
 #include <limits>
 
@@ -23,14 +23,10 @@ namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 using mluop::HWY_NAMESPACE::ForEach;
-using mluop::HWY_NAMESPACE::LoadAsFloat;
-using mluop::HWY_NAMESPACE::StoreFromFloat;
+using mluop::HWY_NAMESPACE::LoadFloats;
 
-using PointTag = hn::CappedTag<float, kLanes>;
-using CellTag = hn::Rebind<int32_t, PointTag>;
-
-// pts: [points, 3]. Writes the coordinates of the points [begin, end), begin a multiple of kLanes, and
-// pads the last vector.
+// pts: [points, 3]. Writes the coordinates of the points [begin, end), begin a multiple of kLanes,
+// and pads the last vector.
 template <typename T>
 HWY_INLINE void Separate(const T* pts, int64_t begin, int64_t end, const Coordinates& to) {
   constexpr PointTag d;
@@ -40,7 +36,7 @@ HWY_INLINE void Separate(const T* pts, int64_t begin, int64_t end, const Coordin
     const int64_t points = std::min(step, end - i);
     std::fill(triples + 3 * points, triples + 3 * step, std::numeric_limits<float>::quiet_NaN());
     ForEach<float>(3 * points, [&](auto tag, int64_t k) {
-      hn::StoreU(LoadAsFloat(tag, pts + 3 * i + k), tag, triples + k);
+      hn::StoreU(LoadFloats(tag, pts + 3 * i + k), tag, triples + k);
     });
     hn::Vec<PointTag> x, y, z;
     hn::LoadInterleaved3(d, triples, x, y, z);
@@ -57,7 +53,8 @@ void SeparateHalf(const void* pts, int64_t begin, int64_t end, const Coordinates
   Separate(static_cast<const Half*>(pts), begin, end, to);
 }
 
-// The cell of t in [0, n), as problem.h defines it. A float cannot hold every n-1: hence two clamps.
+// The cell of t in [0, n), as problem.h defines it. A float cannot hold every n-1: hence two
+// clamps.
 HWY_INLINE hn::Vec<CellTag> Cell(hn::Vec<PointTag> t, int n) {
   constexpr PointTag d;
   constexpr CellTag di;
@@ -199,7 +196,8 @@ class Forward {
 
   int64_t VoxelElements() const { return int64_t{p_.slots} + 2 * int64_t{p_.channels}; }
 
-  // One block a box, if that is not too large; where boxes are few, smaller ones, for every thread to have some.
+  // One block a box, if that is not too large; where boxes are few, smaller ones, for every thread
+  // to have some.
   int64_t BlockSize(int64_t boxes) const {
     const int64_t wanted = 4 * int64_t{threads_.num_threads()};
     const int64_t share = p_.box_voxels() * boxes / wanted + 1;

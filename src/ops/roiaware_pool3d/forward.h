@@ -2,9 +2,9 @@
 // roiaware_pool3d forward on the CPU: how the work is cut, and its scratch.
 //
 // Boxes go in groups. For the boxes of a group the points inside are found, chunk by chunk of the
-// points, and listed with their voxels in ascending order; then every block of voxels takes what is its
-// own out of its box's lists, in order, and writes its part of the outputs. Both steps are parallel also
-// where there is one box, and what they write does not depend on how they are cut.
+// points, and listed with their voxels in ascending order; then every block of voxels takes what is
+// its own out of its box's lists, in order, and writes its part of the outputs. Both steps are
+// parallel also where there is one box, and what they write does not depend on how they are cut.
 #pragma once
 
 #include <algorithm>

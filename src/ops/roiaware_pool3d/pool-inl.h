@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// roiaware_pool3d forward on the CPU: a block of voxels, from the lists of its box's points to its part of the
-// outputs. Included once per instruction set.
+// roiaware_pool3d forward on the CPU: a block of voxels, from the lists of its box's points to its
+// part of the outputs. Included once per instruction set.
 
 #if defined(MLUOP_ROIAWARE_POOL3D_POOL_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef MLUOP_ROIAWARE_POOL3D_POOL_INL_H_
@@ -27,10 +27,11 @@ namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 using mluop::HWY_NAMESPACE::ForEach;
-using mluop::HWY_NAMESPACE::LoadAsFloat;
-using mluop::HWY_NAMESPACE::StoreFromFloat;
+using mluop::HWY_NAMESPACE::LoadFloats;
+using mluop::HWY_NAMESPACE::StoreFloats;
 
-using CellTag = hn::CappedTag<int32_t, kLanes>;
+using PointTag = hn::CappedTag<float, kLanes>;
+using CellTag = hn::Rebind<int32_t, PointTag>;
 
 // Fills to[0, n). Where `stream` is set, whole cache lines pass by the caches.
 template <typename T>
@@ -78,8 +79,8 @@ HWY_INLINE void Place(const Problem& p, const ForwardScratch& scratch, const Blo
   }
 }
 
-// Writes the counts, and 0 into every slot that holds no point: from behind the points of a voxel to the
-// next voxel that has some.
+// Writes the counts, and 0 into every slot that holds no point: from behind the points of a voxel
+// to the next voxel that has some.
 HWY_INLINE void FinishIndices(const Problem& p, int64_t voxels, const int32_t* counts,
                               int32_t* rows, bool stream) {
   int64_t done = 0;
@@ -103,12 +104,12 @@ HWY_INLINE void PoolMaximum(int64_t channels, const T* features, const int32_t* 
     auto best = lowest;
     auto at = hn::Set(di, -1);
     for (int32_t k = 0; k < count; ++k) {
-      const auto value = LoadAsFloat(d, features + points[k] * channels + c);
+      const auto value = LoadFloats(d, features + points[k] * channels + c);
       const auto greater = hn::Gt(value, best);
       best = hn::IfThenElse(greater, value, best);
       at = hn::IfThenElse(hn::RebindMask(di, greater), hn::Set(di, points[k]), at);
     }
-    StoreFromFloat(hn::IfThenElseZero(hn::Gt(best, lowest), best), d, pooled + c);
+    StoreFloats(hn::IfThenElseZero(hn::Gt(best, lowest), best), d, pooled + c);
     hn::StoreU(at, di, argmax + c);
   });
 }
@@ -119,9 +120,9 @@ HWY_INLINE void PoolAverage(int64_t channels, const T* features, const int32_t* 
   ForEach<float>(channels, [&](auto d, int64_t c) {
     auto sum = hn::Zero(d);
     for (int32_t k = 0; k < count; ++k) {
-      sum = hn::Add(sum, LoadAsFloat(d, features + points[k] * channels + c));
+      sum = hn::Add(sum, LoadFloats(d, features + points[k] * channels + c));
     }
-    StoreFromFloat(hn::Div(sum, hn::Set(d, static_cast<float>(count))), d, pooled + c);
+    StoreFloats(hn::Div(sum, hn::Set(d, static_cast<float>(count))), d, pooled + c);
   });
 }
 

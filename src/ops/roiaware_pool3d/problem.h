@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// roiaware_pool3d: the sizes of a call and the geometry of a box, for all devices and both directions.
+// roiaware_pool3d: the sizes of a call and the geometry of a box, for all devices and both
+// directions.
 //
-// A point (x, y, z) in the frame of a box, and where it falls (every step rounds to float, none is fused):
+// A point (x, y, z) in the frame of a box, and where it falls (every step rounds to float, none is
+// fused):
 //   lx = (x-cx)*cosine - (y-cy)*sine        ly = (x-cx)*sine + (y-cy)*cosine
 //   inside: |z - middle_z| <= half_z and |lx| < half_x and |ly| < half_y
 //   ix = cell of (lx+half_x)/cell_x in out_x, iy alike, iz = cell of (z-cz)/cell_z in out_z
 //   voxel = (ix*out_y + iy)*out_z + iz
-// The cell of t in n is 0 unless t > 0 (NaN, as 0/0 in a flat box, is not), else t truncated, at most n-1.
+// The cell of t in n is 0 unless t > 0 (NaN, as 0/0 in a flat box, is not), else t truncated, at
+// most n-1.
 #pragma once
 
 #include <algorithm>

@@ -21,7 +21,8 @@ int main(void) {
   mluOpCreateTensorDescriptor(&y_desc);
   mluOpSetTensorDescriptor(x_desc, MLUOP_LAYOUT_NHWC, MLUOP_DTYPE_FLOAT, 4, x_dims);
   mluOpSetTensorDescriptor(y_desc, MLUOP_LAYOUT_NHWC, MLUOP_DTYPE_FLOAT, 4, y_dims);
-  if (mluOpPsamaskForward(handle, MLUOP_PSAMASK_COLLECT, x_desc, x, 1, 1, y_desc, y) != MLUOP_STATUS_SUCCESS) {
+  if (mluOpPsamaskForward(handle, MLUOP_PSAMASK_COLLECT, x_desc, x, 1, 1, y_desc, y) !=
+      MLUOP_STATUS_SUCCESS) {
     fprintf(stderr, "%s\n", mluOpGetLastErrorMessage());
     return 4;
   }

@@ -1,0 +1,359 @@
+// SPDX-License-Identifier: Apache-2.0
+// border_align: what the case lines cannot say.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "core/dtype.h"
+#include "mlu_op.h"
+#include "testing/random.h"
+
+namespace {
+
+using mluop::Half;
+using mluop::ToFloat;
+using mluop::ToHalf;
+using mluop::testing::Random;
+using Floats = std::vector<float>;
+using Indices = std::vector<int32_t>;
+
+constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+
+struct Shape {
+  int n, h, w, c, k, pool_size;
+
+  size_t map() const { return static_cast<size_t>(n) * h * w * 4 * c; }
+  size_t pooled() const { return static_cast<size_t>(n) * k * 4 * c; }
+};
+
+struct Pooled {
+  Floats output;
+  Indices argmax;
+};
+
+class Desc {
+ public:
+  Desc(mluOpDataType_t dtype, const std::vector<int>& dims) {
+    mluOpCreateTensorDescriptor(&desc_);
+    EXPECT_EQ(mluOpSetTensorDescriptor(desc_, MLUOP_LAYOUT_NHWC, dtype,
+                                       static_cast<int>(dims.size()), dims.data()),
+              MLUOP_STATUS_SUCCESS);
+  }
+  ~Desc() { mluOpDestroyTensorDescriptor(desc_); }
+  Desc(const Desc&) = delete;
+  Desc& operator=(const Desc&) = delete;
+  operator mluOpTensorDescriptor_t() const { return desc_; }  // NOLINT(google-explicit-constructor)
+
+ private:
+  mluOpTensorDescriptor_t desc_ = nullptr;
+};
+
+void Convert(const Floats& from, Floats& to) { to = from; }
+void Convert(const Floats& from, std::vector<Half>& to) {
+  for (const float value : from) to.push_back(ToHalf(value));
+}
+void ConvertBack(const Floats& from, Floats& to) { to = from; }
+void ConvertBack(const std::vector<Half>& from, Floats& to) {
+  for (const Half value : from) to.push_back(ToFloat(value));
+}
+
+class BorderAlign : public ::testing::Test {
+ protected:
+  void SetUp() override { ASSERT_EQ(mluOpCreate(&handle_), MLUOP_STATUS_SUCCESS); }
+  void TearDown() override { mluOpDestroy(handle_); }
+
+  template <typename T = float>
+  Pooled Forward(const Shape& s, const Floats& input, const Floats& boxes) {
+    EXPECT_EQ(input.size(), s.map());
+    const auto dtype = sizeof(T) == 2 ? MLUOP_DTYPE_HALF : MLUOP_DTYPE_FLOAT;
+    const Desc map(dtype, {s.n, s.h, s.w, 4 * s.c}), box(dtype, {s.n, s.k, 4});
+    const Desc out(dtype, {s.n, s.k, 4, s.c}), index(MLUOP_DTYPE_INT32, {s.n, s.k, 4, s.c});
+    std::vector<T> in, b, output(s.pooled());
+    Convert(input, in);
+    Convert(boxes, b);
+    Pooled pooled = {{}, Indices(s.pooled(), -7)};
+    EXPECT_EQ(mluOpBorderAlignForward(handle_, map, in.data(), box, b.data(), s.pool_size, out,
+                                      output.data(), index, pooled.argmax.data()),
+              MLUOP_STATUS_SUCCESS);
+    ConvertBack(output, pooled.output);
+    return pooled;
+  }
+
+  template <typename T = float>
+  Floats Backward(const Shape& s, const Floats& gradient, const Floats& boxes,
+                  const Indices& argmax) {
+    EXPECT_EQ(gradient.size(), s.pooled());
+    const auto dtype = sizeof(T) == 2 ? MLUOP_DTYPE_HALF : MLUOP_DTYPE_FLOAT;
+    const Desc map(dtype, {s.n, s.h, s.w, 4 * s.c}), box(dtype, {s.n, s.k, 4});
+    const Desc out(dtype, {s.n, s.k, 4, s.c}), index(MLUOP_DTYPE_INT32, {s.n, s.k, 4, s.c});
+    std::vector<T> g, b, grad_input(s.map());
+    Convert(gradient, g);
+    Convert(boxes, b);
+    EXPECT_EQ(mluOpBorderAlignBackward(handle_, out, g.data(), box, b.data(), index, argmax.data(),
+                                       s.pool_size, map, grad_input.data()),
+              MLUOP_STATUS_SUCCESS);
+    Floats result;
+    ConvertBack(grad_input, result);
+    return result;
+  }
+
+ private:
+  mluOpHandle_t handle_ = nullptr;
+};
+
+// One channel per border, all four with the same map.
+Floats FourTimes(const Floats& map) {
+  Floats input;
+  for (const float value : map) input.insert(input.end(), 4, value);
+  return input;
+}
+
+Floats RandomValues(size_t count, double low, double high, uint64_t seed) {
+  Random random(seed);
+  Floats values(count);
+  for (float& value : values) value = static_cast<float>(random.Uniform(low, high));
+  return values;
+}
+
+// Boxes inside an h x w map.
+Floats RandomBoxes(const Shape& s, uint64_t seed) {
+  Floats boxes = RandomValues(static_cast<size_t>(s.n) * s.k * 4, 0, 1, seed);
+  for (size_t i = 0; i < boxes.size(); ++i) boxes[i] *= static_cast<float>(i % 2 ? s.h : s.w) - 1;
+  return boxes;
+}
+
+// Document 001 1.2. Its layouts are mmcv's, [N, 4C, H, W] and [N, C, K, 4]; with C = 1 the second
+// is the same in memory as ours.
+const Shape kDocument = {1, 3, 4, 1, 12, 1};
+const Floats kDocumentPlanes = {1,  2,  3, 4, 5,  6,  7,  8,  9,  10, 11, 12,  //
+                                6,  7,  5, 8, 2,  1,  3,  4,  12, 9,  11, 10,  //
+                                -2, -3, 2, 0, -4, -5, 1,  -1, -1, -1, -1, -1,  //
+                                0,  -1, 2, 1, -4, -3, -2, -1, -1, -2, -3, -4};
+const Floats kDocumentBoxes = {0, 0, 2, 1, 1, 0, 3, 1, 1, 0, 2, 1, 0, 0, 3, 1,  //
+                               0, 0, 1, 2, 0, 0, 2, 2, 1, 0, 2, 1, 1, 0, 3, 1,  //
+                               0, 1, 1, 2, 0, 0, 3, 2, 1, 0, 3, 2, 2, 0, 3, 2};
+const Floats kDocumentOutput = {3, 6,  1,  2,  4, 7,  -1, 1, 3, 7, 1,  2, 4, 6,  -1, 1,  //
+                                2, 12, -1, -1, 3, 12, -1, 2, 3, 7, 1,  2, 4, 7,  -1, 1,  //
+                                6, 12, -1, -2, 4, 12, -1, 1, 4, 9, -1, 1, 4, 11, -1, 1};
+
+Floats DocumentInput() {
+  Floats input(kDocumentPlanes.size());
+  for (size_t i = 0; i < input.size(); ++i) input[i % 12 * 4 + i / 12] = kDocumentPlanes[i];
+  return input;
+}
+
+TEST_F(BorderAlign, DocumentsExampleGivesItsPrintedOutput) {
+  EXPECT_EQ(Forward(kDocument, DocumentInput(), kDocumentBoxes).output, kDocumentOutput);
+}
+
+TEST_F(BorderAlign, DocumentsExampleGivesItsPrintedOutputInHalf) {
+  EXPECT_EQ(Forward<Half>(kDocument, DocumentInput(), kDocumentBoxes).output, kDocumentOutput);
+}
+
+// README.md works this out: rows [1 5 2] and [0 3 4], box (0.5, 0, 2, 1).
+const Shape kWorked = {1, 2, 3, 1, 1, 2};
+const Floats kWorkedBox = {0.5f, 0, 2, 1};
+
+TEST_F(BorderAlign, ForwardOfTheWorkedExample) {
+  const Pooled pooled = Forward(kWorked, FourTimes({1, 5, 2, 0, 3, 4}), kWorkedBox);
+  EXPECT_EQ(pooled.output, (Floats{4.25f, 3, 4, 4}));
+  EXPECT_EQ(pooled.argmax, (Indices{1, 0, 0, 0}));
+}
+
+TEST_F(BorderAlign, BackwardOfTheWorkedExample) {
+  EXPECT_EQ(Backward(kWorked, {10, 20, 30, 40}, kWorkedBox, {1, 0, 0, 0}),
+            (Floats{0, 10, 0, 0, 7.5f, 10, 0, 0, 2.5f, 0, 0,  0,  //
+                    0, 0,  0, 0, 0,    0,  0, 0, 0,    0, 30, 40}));
+}
+
+TEST_F(BorderAlign, FirstMaximumWinsOnTies) {
+  // Steps of 1/4 and 1/2: the weights are exact, so all five samples are equal.
+  const Shape s = {1, 4, 6, 33, 2, 4};
+  const Floats input(s.map(), -3.25f);
+  const Pooled pooled = Forward(s, input, {0.5f, 1, 1.5f, 3, 1, 0.25f, 5, 2.25f});
+  EXPECT_EQ(pooled.output, Floats(s.pooled(), -3.25f));
+  EXPECT_EQ(pooled.argmax, Indices(s.pooled(), 0));
+}
+
+TEST_F(BorderAlign, NanInTheFirstSampleStays) {
+  const Pooled pooled = Forward({1, 1, 3, 1, 1, 2}, FourTimes({kNan, 5, 7}), {0, 0, 2, 0});
+  EXPECT_TRUE(std::isnan(pooled.output[0]));
+  EXPECT_EQ(pooled.argmax[0], 0);
+}
+
+TEST_F(BorderAlign, NanInALaterSampleLoses) {
+  const Shape s = {1, 1, 4, 1, 1, 3};
+  const Pooled pooled = Forward(s, FourTimes({-4, kNan, -2, -3}), {0, 0, 3, 0});
+  // The samples before and at pixel 1 weigh the NaN: bilinear weights of 0 do too.
+  EXPECT_EQ(pooled.argmax[2], 1);  // bottom, from the right: -3, -2, NaN, NaN
+  EXPECT_EQ(pooled.output[2], -2);
+}
+
+TEST_F(BorderAlign, SamplesAtExactlyHeightAndWidthAreTheLastPixel) {
+  const Shape s = {1, 2, 3, 1, 1, 1};
+  const Floats input = FourTimes({-1, -2, -3, -4, -5, -6});
+  const Pooled pooled = Forward(s, input, {3, 2, 3, 2});
+  EXPECT_EQ(pooled.output, Floats(4, -6));
+}
+
+TEST_F(BorderAlign, SamplesBeyondHeightOrWidthAreZero) {
+  const Shape s = {1, 2, 3, 1, 1, 1};
+  const Floats input = FourTimes({-1, -2, -3, -4, -5, -6});
+  const float beyond_w = std::nextafter(3.0f, 4.0f);
+  const float beyond_h = std::nextafter(2.0f, 3.0f);
+  EXPECT_EQ(Forward(s, input, {beyond_w, 2, beyond_w, 2}).output, Floats(4, 0));
+  EXPECT_EQ(Forward(s, input, {3, beyond_h, 3, beyond_h}).output, Floats(4, 0));
+}
+
+TEST_F(BorderAlign, SamplesFromMinusOneToZeroAreTheFirstPixel) {
+  const Shape s = {1, 2, 2, 1, 1, 1};
+  const Floats input = FourTimes({-1, -2, -3, -4});
+  EXPECT_EQ(Forward(s, input, {-1, -1, -1, -1}).output, Floats(4, -1));
+  EXPECT_EQ(Forward(s, input, {-0.5f, -0.25f, -0.5f, -0.25f}).output, Floats(4, -1));
+  const float beyond = std::nextafter(-1.0f, -2.0f);
+  EXPECT_EQ(Forward(s, input, {beyond, 0, beyond, 0}).output, Floats(4, 0));
+}
+
+TEST_F(BorderAlign, SampleOutsideIsZeroAndCompetes) {
+  // Top: x = 0, 2, 4, 6, 8 on a map 5 wide; 6 is the first outside. Bottom starts outside.
+  const Shape s = {1, 3, 5, 1, 1, 4};
+  const Floats input(s.map(), -1);
+  const Pooled pooled = Forward(s, input, {0, 1, 8, 1});
+  EXPECT_EQ(pooled.output[0], 0);
+  EXPECT_EQ(pooled.argmax[0], 3);
+  EXPECT_EQ(pooled.output[2], 0);
+  EXPECT_EQ(pooled.argmax[2], 0);
+}
+
+TEST_F(BorderAlign, NanCoordinateIsOutside) {
+  const Shape s = {1, 3, 3, 1, 1, 2};
+  const Pooled pooled = Forward(s, Floats(s.map(), -5), {kNan, 0, 2, 2});
+  // Bottom starts at x2 and leaves the map with its first step; right does not know of x1.
+  EXPECT_EQ(pooled.output, (Floats{0, 0, 0, -5}));
+  EXPECT_EQ(pooled.argmax, (Indices{0, 0, 1, 0}));
+}
+
+TEST_F(BorderAlign, ForwardAdvancesByAdding) {
+  // Ten times 0.1f added is 1.0000001f, beyond a map one wide; 10 * 0.1f would be inside.
+  const Shape s = {1, 1, 1, 1, 1, 10};
+  const Pooled pooled = Forward(s, Floats(s.map(), -1), {0, 0, 1, 0});
+  EXPECT_EQ(pooled.output[0], 0);
+  EXPECT_EQ(pooled.argmax[0], 10);
+}
+
+TEST_F(BorderAlign, BackwardAdvancesByAdding) {
+  const Shape s = {1, 1, 1, 1, 1, 10};
+  EXPECT_EQ(Backward(s, {1, 0, 0, 0}, {0, 0, 1, 0}, {10, 0, 0, 0}), (Floats{0, 0, 0, 0}));
+  EXPECT_EQ(Backward(s, {1, 0, 0, 0}, {0, 0, 1, 0}, {9, 0, 0, 0}), (Floats{1, 0, 0, 0}));
+}
+
+TEST_F(BorderAlign, BackwardSkipsAnArgmaxOutside) {
+  const Shape s = {1, 2, 2, 1, 1, 3};
+  const Floats gradient = {1, 2, 3, 4};
+  EXPECT_EQ(Backward(s, gradient, {0, 0, 1, 1}, {-1, 4, INT32_MAX, INT32_MIN}), Floats(16, 0));
+}
+
+TEST_F(BorderAlign, BackwardSumsOverBoxes) {
+  const Shape s = {1, 1, 2, 1, 3, 1};
+  const Floats boxes = {0, 0, 1, 0, 0, 0, 1, 0, 0.5f, 0, 1, 0};
+  const Floats gradient = {1, 0, 0, 0, 2, 0, 0, 0, 4, 0, 0, 0};
+  EXPECT_EQ(Backward(s, gradient, boxes, Indices(s.pooled(), 0)),
+            (Floats{1 + 2 + 2, 0, 0, 0, 2, 0, 0, 0}));
+}
+
+TEST_F(BorderAlign, HalfForwardRoundsOnceToNearestEven) {
+  // Halfway between two neighbouring halves, below and above an even one.
+  const Shape s = {1, 1, 3, 1, 1, 1};
+  const float ulp = 0x1p-10f;
+  const Floats input = FourTimes({1, 1 + ulp, 1 + 2 * ulp});
+  EXPECT_EQ(Forward<Half>(s, input, {0.5f, 0, 0.5f, 0}).output, Floats(4, 1));
+  EXPECT_EQ(Forward<Half>(s, input, {1.5f, 0, 1.5f, 0}).output, Floats(4, 1 + 2 * ulp));
+}
+
+TEST_F(BorderAlign, HalfBackwardRoundsOnce) {
+  // 1 + 2^-11 + 2^-11 = 1 + 2^-10; rounded after each addition it would stay 1.
+  for (const int width : {1, 50}) {  // sums in slices, and as a whole
+    const Shape s = {1, 1, width, 1, 3, 1};
+    const Floats gradient = {1, 0, 0, 0, 0x1p-11f, 0, 0, 0, 0x1p-11f, 0, 0, 0};
+    EXPECT_EQ(Backward<Half>(s, gradient, Floats(12, 0), Indices(12, 0))[0], 1 + 0x1p-10f);
+  }
+}
+
+TEST_F(BorderAlign, BoxDoesNotDependOnOtherBoxes) {
+  // Many boxes read packed slices of the map, one alone reads the map itself.
+  const Shape many = {1, 20, 17, 70, 100, 10};
+  const Shape alone = {1, 20, 17, 70, 1, 10};
+  const Floats input = RandomValues(many.map(), -1, 1, 5);
+  const Floats boxes = RandomBoxes(many, 6);
+  const Pooled all = Forward(many, input, boxes);
+  for (const size_t k : {0, 15, 16, 99}) {
+    const Pooled one = Forward(alone, input, {&boxes[k * 4], &boxes[k * 4] + 4});
+    const size_t row = k * one.output.size();
+    for (size_t i = 0; i < one.output.size(); ++i) {
+      ASSERT_EQ(one.output[i], all.output[row + i]);
+      ASSERT_EQ(one.argmax[i], all.argmax[row + i]);
+    }
+  }
+}
+
+TEST_F(BorderAlign, ChannelDoesNotDependOnOtherChannels) {
+  // 77 channels are whole groups of vectors, single vectors and an end; one alone is a lane.
+  const Shape wide = {1, 6, 7, 77, 20, 40};
+  const Shape narrow = {1, 6, 7, 1, 20, 40};
+  const Floats input = RandomValues(wide.map(), -1, 1, 7);
+  const Floats boxes = RandomBoxes(wide, 8);
+  const Pooled all = Forward(wide, input, boxes);
+  for (size_t c = 0; c < 77; ++c) {
+    Floats own(narrow.map());
+    for (size_t i = 0; i < own.size(); ++i) own[i] = input[i * 77 + c];
+    const Pooled one = Forward(narrow, own, boxes);
+    for (size_t i = 0; i < one.output.size(); ++i) {
+      ASSERT_EQ(one.output[i], all.output[i * 77 + c]);
+      ASSERT_EQ(one.argmax[i], all.argmax[i * 77 + c]);
+    }
+  }
+}
+
+TEST_F(BorderAlign, BackwardIsTheAdjointOfForwardAtItsArgmax) {
+  const Shape s = {2, 9, 8, 19, 30, 10};
+  const Floats input = RandomValues(s.map(), -1, 1, 9);
+  const Floats boxes = RandomBoxes(s, 10);
+  const Floats gradient = RandomValues(s.pooled(), -1, 1, 11);
+  const Pooled pooled = Forward(s, input, boxes);
+  const Floats grad_input = Backward(s, gradient, boxes, pooled.argmax);
+  double forward = 0, backward = 0;
+  for (size_t i = 0; i < s.pooled(); ++i) forward += double{pooled.output[i]} * gradient[i];
+  for (size_t i = 0; i < s.map(); ++i) backward += double{input[i]} * grad_input[i];
+  EXPECT_NEAR(forward, backward, 1e-4);
+}
+
+TEST_F(BorderAlign, BackwardAgreesWithFiniteDifferences) {
+  const Shape s = {1, 5, 6, 2, 7, 3};
+  const float step = 0x1p-6f;
+  Floats input = RandomValues(s.map(), -1, 1, 12);
+  const Floats boxes = RandomBoxes(s, 13);
+  const Floats gradient = RandomValues(s.pooled(), -1, 1, 14);
+  const Indices argmax = Forward(s, input, boxes).argmax;
+  const Floats grad_input = Backward(s, gradient, boxes, argmax);
+  size_t compared = 0;
+  for (size_t i = 0; i < s.map(); ++i) {
+    const float value = input[i];
+    input[i] = value + step;
+    const Pooled above = Forward(s, input, boxes);
+    input[i] = value - step;
+    const Pooled below = Forward(s, input, boxes);
+    input[i] = value;
+    if (above.argmax != argmax || below.argmax != argmax) continue;  // near a tie
+    double difference = 0;
+    for (size_t o = 0; o < s.pooled(); ++o) {
+      difference += (double{above.output[o]} - below.output[o]) * gradient[o];
+    }
+    EXPECT_NEAR(difference / (2 * step), grad_input[i], 1e-4);
+    ++compared;
+  }
+  EXPECT_GT(compared, s.map() * 9 / 10);
+}
+
+}  // namespace

@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: Apache-2.0
+// psroipool: what the case lines cannot say.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <initializer_list>
+#include <limits>
+#include <numeric>
+#include <vector>
+
+#include "mlu_op.h"
+#include "mluops/extensions.h"
+#include "ops/psroipool/problem.h"
+#include "testing/random.h"
+
+namespace {
+
+constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+constexpr float kInf = std::numeric_limits<float>::infinity();
+
+using Floats = std::vector<float>;
+using Ints = std::vector<int32_t>;
+
+struct Shape {
+  int n, h, w, group, output_dim;
+  float scale = 1;
+
+  int channels() const { return group * group * output_dim; }
+  size_t map() const { return static_cast<size_t>(n) * h * w * channels(); }
+};
+
+class Tensor {
+ public:
+  Tensor(mluOpDataType_t dtype, std::initializer_list<int> dims) {
+    mluOpCreateTensorDescriptor(&desc_);
+    mluOpSetTensorDescriptor(desc_, dims.size() == 4 ? MLUOP_LAYOUT_NHWC : MLUOP_LAYOUT_ARRAY,
+                             dtype, static_cast<int>(dims.size()), dims.begin());
+  }
+  ~Tensor() { mluOpDestroyTensorDescriptor(desc_); }
+  Tensor(const Tensor&) = delete;
+  Tensor& operator=(const Tensor&) = delete;
+  operator mluOpTensorDescriptor_t() const { return desc_; }  // NOLINT
+
+ private:
+  mluOpTensorDescriptor_t desc_ = nullptr;
+};
+
+// The descriptors of a call with r rois.
+struct Tensors {
+  Tensors(const Shape& s, int r)
+      : map(MLUOP_DTYPE_FLOAT, {s.n, s.h, s.w, s.channels()}),
+        rois(MLUOP_DTYPE_FLOAT, {r, 5}),
+        pooled(MLUOP_DTYPE_FLOAT, {r, s.group, s.group, s.output_dim}),
+        mapping(MLUOP_DTYPE_INT32, {r, s.group, s.group, s.output_dim}) {}
+  Tensor map, rois, pooled, mapping;
+};
+
+int CountRois(const Floats& rois) { return static_cast<int>(rois.size() / 5); }
+
+class PsRoiPool : public ::testing::Test {
+ protected:
+  struct Pooled {
+    Floats output;
+    Ints mapping;
+  };
+
+  void SetUp() override { ASSERT_EQ(mluOpCreate(&handle_), MLUOP_STATUS_SUCCESS); }
+  void TearDown() override { mluOpDestroy(handle_); }
+
+  Pooled Forward(const Shape& s, const Floats& input, const Floats& rois,
+                 std::vector<char> workspace = {}) {
+    const Tensors t(s, CountRois(rois));
+    const size_t count = static_cast<size_t>(CountRois(rois)) * s.channels();
+    Pooled pooled = {Floats(count, kNan), Ints(count, -7)};
+    EXPECT_EQ(
+        mluOpPsRoiPoolForward(handle_, s.group, s.group, s.scale, s.group, s.output_dim, t.map,
+                              input.data(), t.rois, rois.data(), workspace.data(), workspace.size(),
+                              t.pooled, pooled.output.data(), t.mapping, pooled.mapping.data()),
+        MLUOP_STATUS_SUCCESS)
+        << mluOpGetLastErrorMessage();
+    return pooled;
+  }
+
+  Floats Backward(const Shape& s, const Floats& top_grad, const Floats& rois, const Ints& mapping) {
+    const Tensors t(s, CountRois(rois));
+    Floats bottom_grad(s.map(), kNan);
+    EXPECT_EQ(mluOpPsRoiPoolBackward(handle_, s.group, s.group, s.scale, s.output_dim, t.pooled,
+                                     top_grad.data(), t.rois, rois.data(), t.mapping,
+                                     mapping.data(), t.map, bottom_grad.data()),
+              MLUOP_STATUS_SUCCESS)
+        << mluOpGetLastErrorMessage();
+    return bottom_grad;
+  }
+
+  size_t WorkspaceSize(const Shape& s, const Floats& rois) {
+    const Tensors t(s, CountRois(rois));
+    size_t size = 0;
+    EXPECT_EQ(mluOpGetPsRoiPoolForwardWorkspaceSize(handle_, s.group, s.group, s.output_dim, t.map,
+                                                    t.rois, &size),
+              MLUOP_STATUS_SUCCESS);
+    return size;
+  }
+
+  mluOpHandle_t handle_ = nullptr;
+};
+
+Floats RandomFloats(size_t count, uint64_t seed) {
+  mluop::testing::Random random(seed);
+  Floats values(count);
+  for (float& value : values) value = static_cast<float>(random.Uniform(-1, 1));
+  return values;
+}
+
+// `count` rois over and beyond an image of that size.
+Floats RandomRois(int count, int images, double width, double height) {
+  mluop::testing::Random random(7);
+  Floats rois;
+  for (int i = 0; i < count; ++i) {
+    const double x = random.Uniform(-0.2, 0.9) * width, y = random.Uniform(-0.2, 0.9) * height;
+    for (const double value :
+         {static_cast<double>(random.Below(images)), x, y, x + random.Uniform(0, 0.8) * width,
+          y + random.Uniform(0, 0.8) * height}) {
+      rois.push_back(static_cast<float>(value));
+    }
+  }
+  return rois;
+}
+
+double Dot(const Floats& a, const Floats& b) {
+  return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
+}
+
+// One row of 8 pixels that hold 1, 2, ..., 8, pooled to one bin.
+const Shape kRow = {1, 1, 8, 1, 1};
+const Floats kRowInput = {1, 2, 3, 4, 5, 6, 7, 8};
+
+// README.md works it out: input[h,w,ch] = 100*ch + 10*h + w.
+const Shape kWorked = {1, 4, 4, 2, 1};
+const Floats kWorkedRoi = {0, 0.5, 0, 2.5, 3};
+
+TEST_F(PsRoiPool, ForwardOfTheWorkedExample) {
+  Floats input;
+  for (int h = 0; h < 4; ++h) {
+    for (int w = 0; w < 4; ++w) {
+      for (int ch = 0; ch < 4; ++ch) input.push_back(static_cast<float>(100 * ch + 10 * h + w));
+    }
+  }
+  const Pooled pooled = Forward(kWorked, input, kWorkedRoi);
+  EXPECT_EQ(pooled.output, (Floats{6.5, 107.5, 226.5, 327.5}));
+  EXPECT_EQ(pooled.mapping, (Ints{0, 1, 2, 3}));
+}
+
+TEST_F(PsRoiPool, BackwardOfTheWorkedExample) {
+  EXPECT_EQ(Backward(kWorked, {4, 8, 12, 16}, kWorkedRoi, {0, 1, 2, 3}),
+            (Floats{0, 0, 0, 0, 1, 0, 0, 0, 1, 2, 0, 0, 0, 2, 0, 0,  //
+                    0, 0, 0, 0, 1, 0, 0, 0, 1, 2, 0, 0, 0, 2, 0, 0,  //
+                    0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 3, 4, 0, 0, 0, 4,  //
+                    0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 3, 4, 0, 0, 0, 4}));
+}
+
+TEST_F(PsRoiPool, ChannelsOfOneBinAreGroupsApart) {
+  // ch = (c*G + ph)*G + pw
+  const Pooled pooled = Forward({1, 1, 1, 2, 2}, {0, 1, 2, 3, 4, 5, 6, 7}, {0, 0, 0, 0, 0});
+  EXPECT_EQ(pooled.mapping, (Ints{0, 4, 1, 5, 2, 6, 3, 7}));
+  EXPECT_EQ(pooled.output, (Floats{0, 4, 1, 5, 2, 6, 3, 7}));
+}
+
+TEST_F(PsRoiPool, HalvesAreRoundedUpwardsAboveZero) {
+  EXPECT_EQ(Forward(kRow, kRowInput, {0, 2.5, 0, 2.5, 0}).output, (Floats{4}));    // [3, 4)
+  EXPECT_EQ(Forward(kRow, kRowInput, {0, 0.5, 0, 1.5, 0}).output, (Floats{2.5}));  // [1, 3)
+}
+
+TEST_F(PsRoiPool, HalvesAreRoundedDownwardsBelowZero) {
+  EXPECT_EQ(Forward(kRow, kRowInput, {0, -2, 0, -0.5, 0}).output, (Floats{0}));   // [-2, 0)
+  EXPECT_EQ(Forward(kRow, kRowInput, {0, -2, 0, -0.49, 0}).output, (Floats{1}));  // [-2, 1)
+}
+
+TEST_F(PsRoiPool, RoundingGoesBeforeScaling) {
+  Shape half = kRow;
+  half.scale = 0.5;
+  EXPECT_EQ(Forward(half, kRowInput, {0, 3.4, 0, 4.6, 0}).output, (Floats{2.5}));  // [1.5, 3)
+}
+
+TEST_F(PsRoiPool, BinIsClippedAtTheSizeOfTheMap) {
+  EXPECT_EQ(Forward(kRow, kRowInput, {0, 6, 0, 7, 0}).output, (Floats{7.5}));
+  EXPECT_EQ(Forward(kRow, kRowInput, {0, 6, 0, 100, 0}).output, (Floats{7.5}));
+  EXPECT_EQ(Forward(kRow, kRowInput, {0, -100, 0, 1, 0}).output, (Floats{1.5}));
+}
+
+TEST_F(PsRoiPool, BinThatStartsAtTheSizeOfTheMapIsEmpty) {
+  EXPECT_EQ(Forward(kRow, kRowInput, {0, 8, 0, 9, 0}).output, (Floats{0}));
+}
+
+TEST_F(PsRoiPool, InvertedRoiIsATenthOfAPixelLong) {
+  EXPECT_EQ(Forward(kRow, kRowInput, {0, 5, 0, 1, 0}).output, (Floats{6}));  // [5, 5.1)
+}
+
+TEST_F(PsRoiPool, EmptyRoiGivesZerosAndItsMapping) {
+  const Shape s = {2, 3, 3, 2, 1};
+  const Floats input(s.map(), 5);
+  for (const Floats& roi :
+       {Floats{0, kNan, 0, 2, 2}, Floats{0, 0, 0, 2, kInf}, Floats{0, 0, -kInf, 2, 2},
+        Floats{kNan, 0, 0, 2, 2}, Floats{2, 0, 0, 2, 2}, Floats{-1, 0, 0, 2, 2},
+        Floats{1e30f, 0, 0, 2, 2}, Floats{0, -3e38f, 0, 3e38f, 2}}) {
+    const Pooled pooled = Forward(s, input, roi);
+    EXPECT_EQ(pooled.output, (Floats{0, 0, 0, 0})) << ::testing::PrintToString(roi);
+    EXPECT_EQ(pooled.mapping, (Ints{0, 1, 2, 3}));
+    EXPECT_EQ(Backward(s, {1, 1, 1, 1}, roi, pooled.mapping), Floats(s.map(), 0));
+  }
+}
+
+TEST_F(PsRoiPool, BatchIsTruncated) {
+  const Shape s = {2, 1, 1, 1, 1};
+  const Floats input = {10, 20};
+  EXPECT_EQ(Forward(s, input, {0.9f, 0, 0, 0, 0}).output, (Floats{10}));
+  EXPECT_EQ(Forward(s, input, {-0.5f, 0, 0, 0, 0}).output, (Floats{10}));
+  EXPECT_EQ(Forward(s, input, {1.9f, 0, 0, 0, 0}).output, (Floats{20}));
+}
+
+TEST_F(PsRoiPool, MeanOfEqualFeaturesIsExactEnoughOverALargeMap) {
+  const Shape s = {1, 300, 400, 1, 1};
+  EXPECT_NEAR(Forward(s, Floats(s.map(), 0.1f), {0, 0, 0, 399, 299}).output[0], 0.1f, 1e-7);
+}
+
+TEST_F(PsRoiPool, BackwardIsTheAdjointOfForward) {
+  for (const Shape& s : {Shape{2, 13, 17, 3, 21, 0.25}, Shape{1, 9, 9, 7, 5, 0.5},
+                         Shape{3, 6, 6, 1, 8, 1}, Shape{1, 40, 40, 2, 3, 0.3f}}) {
+    for (const int count : {1, 40, 600}) {  // scattered; regrouped; in several parts
+      const Floats rois = RandomRois(count, s.n, s.w / s.scale, s.h / s.scale);
+      const Floats x = RandomFloats(s.map(), 1);
+      const Pooled pooled = Forward(s, x, rois);
+      const Floats g = RandomFloats(pooled.output.size(), 2);
+      const double forward = Dot(pooled.output, g);
+      const double backward = Dot(x, Backward(s, g, rois, pooled.mapping));
+      EXPECT_NEAR(forward, backward,
+                  1e-6 * std::sqrt(Dot(pooled.output, pooled.output) * Dot(g, g)));
+    }
+  }
+}
+
+TEST_F(PsRoiPool, RoiIsPooledTheSameAloneAndAmongOthers) {
+  const Shape s = {2, 13, 17, 3, 21, 0.25};
+  const Floats rois = RandomRois(100, s.n, s.w / s.scale, s.h / s.scale);
+  const Floats input = RandomFloats(s.map(), 1);
+  const Floats all = Forward(s, input, rois).output;
+  for (int r = 0; r < 100; ++r) {
+    const Floats one =
+        Forward(s, input, Floats(rois.begin() + 5 * r, rois.begin() + 5 * r + 5)).output;
+    for (int i = 0; i < s.channels(); ++i) ASSERT_NEAR(one[i], all[r * s.channels() + i], 1e-6);
+  }
+}
+
+TEST_F(PsRoiPool, WorkspaceDoesNotChangeTheResult) {
+  const Shape s = {1, 31, 40, 3, 81, 0.25};  // several bands
+  const Floats rois = RandomRois(60, s.n, s.w / s.scale, s.h / s.scale);
+  const Floats input = RandomFloats(s.map(), 1);
+  const Pooled without = Forward(s, input, rois);
+  const size_t size = WorkspaceSize(s, rois);
+  EXPECT_GT(size, 0u);
+  for (const size_t given : {size_t{1}, size - 1, size, 2 * size}) {
+    const Pooled with = Forward(s, input, rois, std::vector<char>(given, '\xff'));
+    EXPECT_EQ(with.output, without.output) << given;
+    EXPECT_EQ(with.mapping, without.mapping) << given;
+  }
+}
+
+TEST_F(PsRoiPool, BackwardSkipsChannelsOutOfRange) {
+  EXPECT_EQ(Backward({1, 1, 1, 2, 1}, {1, 2, 3, 4}, {0, 0, 0, 0, 0}, {-1, 4, INT32_MIN, 3}),
+            (Floats{0, 0, 0, 4}));
+}
+
+TEST_F(PsRoiPool, BackwardGoesWhereTheMappingSays) {
+  EXPECT_EQ(Backward({1, 1, 1, 2, 1}, {1, 2, 3, 4}, {0, 0, 0, 0, 0}, {3, 2, 1, 0}),
+            (Floats{4, 3, 2, 1}));
+}
+
+TEST_F(PsRoiPool, BackwardAddsWhatGoesToOneChannel) {
+  EXPECT_EQ(Backward({1, 1, 1, 2, 1}, {1, 2, 3, 4}, {0, 0, 0, 0, 0}, {2, 2, 2, 2}),
+            (Floats{0, 0, 10, 0}));
+}
+
+TEST_F(PsRoiPool, BackwardSumsManyEqualGradientsWell) {
+  const Shape s = {1, 2, 2, 1, 1};
+  Floats rois;
+  for (int r = 0; r < 100000; ++r) rois.insert(rois.end(), {0, 0, 0, 1, 1});
+  const Floats bottom_grad = Backward(s, Floats(100000, 0.4f), rois, Ints(100000, 0));
+  for (const float value : bottom_grad) EXPECT_NEAR(value, 10000, 0.1);
+}
+
+// The document's own case (2) has 198 channels for 3*3*21 = 189.
+TEST_F(PsRoiPool, ChannelsThatAreNotGroupsTimesOutputDimAreRefused) {
+  const Tensor map(MLUOP_DTYPE_FLOAT, {2, 14, 14, 198});
+  const Tensors t({2, 14, 14, 3, 21}, 493);
+  const Floats input(2 * 14 * 14 * 198), rois(493 * 5);
+  Floats output(493 * 189, 3);
+  Ints mapping(493 * 189, 3);
+  EXPECT_EQ(
+      mluOpPsRoiPoolForward(handle_, 3, 3, 0.0625, 3, 21, map, input.data(), t.rois, rois.data(),
+                            nullptr, 0, t.pooled, output.data(), t.mapping, mapping.data()),
+      MLUOP_STATUS_BAD_PARAM);
+  EXPECT_EQ(output[0], 3);
+}
+
+TEST(PsRoiPoolGeometry, SizeThatFloatDoesNotHoldClipsExactly) {
+  using mluop::psroipool::ClampedCeil;
+  using mluop::psroipool::ClampedFloor;
+  constexpr int kOver = (1 << 24) + 3;   // its float is one more
+  constexpr int kUnder = (1 << 24) + 1;  // its float is one less
+  EXPECT_EQ(ClampedFloor(0x1p24f + 4, kOver), kOver);
+  EXPECT_EQ(ClampedCeil(0x1p24f + 2, kOver), (1 << 24) + 2);
+  EXPECT_EQ(ClampedFloor(0x1p24f, kUnder), 1 << 24);
+  EXPECT_EQ(ClampedCeil(0x1p24f + 2, kUnder), kUnder);
+  EXPECT_EQ(ClampedCeil(kInf, INT32_MAX), INT32_MAX);
+  EXPECT_EQ(ClampedFloor(-kInf, INT32_MAX), 0);
+}
+
+}  // namespace
