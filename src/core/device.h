@@ -26,10 +26,12 @@ struct cnrtQueue {
 };
 struct cnrtNotifier {
   mluop::Device* device;
+  bool placed = false;
 };
 
 namespace mluop {
 
+// Failures are statuses only; the callers, which know the name of the function, add the sentence.
 class Device {
  public:
   // As MLUOP_VISIBLE_DEVICES writes it: "cpu", "cuda:0".

@@ -50,8 +50,9 @@ int FormatCase(const Arguments& arguments, char* text, size_t size) {
                      static_cast<long long>(arguments.symbols[i]));
   }
   for (int i = 0; i < spec.attribute_count; ++i) {
-    used += snprintf(text + used, rest(), " %.*s=%.9g", MLUOP_SV(spec.attributes[i].name),
-                     arguments.attributes[i].number);
+    const bool real = spec.attributes[i].kind == AttributeSpec::kPositiveReal;
+    used += snprintf(text + used, rest(), real ? " %.*s=%.9g" : " %.*s=%.0f",
+                     MLUOP_SV(spec.attributes[i].name), arguments.attributes[i].number);
   }
   if (spec.types != kFloat)
     used += snprintf(text + used, rest(), " dtype=%s", NameOf(arguments.Type()));

@@ -59,7 +59,7 @@ void ThreadPool::SetNumThreads(int num_threads) {
 
 void ThreadPool::Run(int64_t n, int64_t grain, Function function, void* context) {
   if (n <= 0) return;
-  const int64_t most = (n + std::max<int64_t>(grain, 1) - 1) / std::max<int64_t>(grain, 1);
+  const int64_t most = std::max<int64_t>(n / std::max<int64_t>(grain, 1), 1);
   const int64_t ranges = std::min(most, num_threads_ * kRangesPerThread);
   if (num_threads_ == 1 || ranges == 1 || workers_lost.load(std::memory_order_relaxed)) {
     function(context, 0, n, 0);

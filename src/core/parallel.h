@@ -19,7 +19,7 @@ class ThreadPool {
   void SetNumThreads(int num_threads);
 
   // Calls body(begin, end, worker) on disjoint ranges that cover [0, n), each of at least `grain`
-  // elements (the last may be shorter), at most num_threads() at a time. `worker` is in
+  // elements (one range if n is less), at most num_threads() at a time. `worker` is in
   // [0, num_threads()) and no two calls at the same time have the same one: it indexes scratch.
   // Which ranges there are depends on the number of threads: results must not depend on them.
   template <typename Body>

@@ -41,11 +41,22 @@ cnrtRet_t FillOn(const char* function, Device* device, void* pointer, int value,
 cnrtRet_t Microseconds(const char* function, cnrtNotifier_t start, cnrtNotifier_t end, double* us) {
   if (start == nullptr) return FailNullRuntime(function, "start");
   if (end == nullptr) return FailNullRuntime(function, "end");
+  if (!start->placed || !end->placed) {
+    return FailRuntime(cnrtErrorArgsInvalid,
+                       "%s: %s must be a placed notifier, got one never placed", function,
+                       start->placed ? "end" : "start");
+  }
   if (start->device != end->device) {
     return FailRuntime(cnrtErrorArgsInvalid, "%s: end must be a notifier of %s as start is, got %s",
                        function, start->device->name(), end->device->name());
   }
   return start->device->Duration(start, end, us);
+}
+
+// Adds the sentence to what a device answered.
+cnrtRet_t Report(const char* function, cnrtRet_t result) {
+  if (result == cnrtSuccess) return result;
+  return FailRuntime(result, "%s: %s", function, cnrtGetErrorStr(result));
 }
 
 }  // namespace
@@ -87,7 +98,7 @@ const char* cnrtGetErrorStr(cnrtRet_t error) {
     case cnrtErrorArgsInvalid: return "cnrtErrorArgsInvalid: an argument breaks a rule";
     case cnrtErrorNoDevice: return "cnrtErrorNoDevice: no device is visible";
     case cnrtErrorNoMem: return "cnrtErrorNoMem: out of memory";
-    case cnrtErrorUnknown: break;
+    case cnrtErrorUnknown: return "cnrtErrorUnknown: anything else";
   }
   return "unknown error";
 }
@@ -100,7 +111,7 @@ cnrtRet_t cnrtSyncDevice() {
 cnrtRet_t cnrtMalloc(void** ptr, size_t bytes) {
   if (ptr == nullptr) return FailNullRuntime(__func__, "ptr");
   Device* const device = CurrentDevice(__func__);
-  return device == nullptr ? cnrtErrorNoDevice : device->Allocate(ptr, bytes);
+  return device == nullptr ? cnrtErrorNoDevice : Report(__func__, device->Allocate(ptr, bytes));
 }
 
 cnrtRet_t cnrtFree(void* ptr) {
@@ -111,7 +122,7 @@ cnrtRet_t cnrtFree(void* ptr) {
 cnrtRet_t cnrtHostMalloc(void** ptr, size_t bytes) {
   if (ptr == nullptr) return FailNullRuntime(__func__, "ptr");
   Device* const device = CurrentDevice(__func__);
-  return device == nullptr ? cnrtErrorNoDevice : device->AllocateHost(ptr, bytes);
+  return device == nullptr ? cnrtErrorNoDevice : Report(__func__, device->AllocateHost(ptr, bytes));
 }
 
 cnrtRet_t cnrtFreeHost(void* ptr) {
@@ -145,7 +156,7 @@ cnrtRet_t cnrtMemsetAsync(void* ptr, int value, size_t bytes, cnrtQueue_t queue)
 cnrtRet_t cnrtQueueCreate(cnrtQueue_t* queue) {
   if (queue == nullptr) return FailNullRuntime(__func__, "queue");
   Device* const device = CurrentDevice(__func__);
-  return device == nullptr ? cnrtErrorNoDevice : device->CreateQueue(queue);
+  return device == nullptr ? cnrtErrorNoDevice : Report(__func__, device->CreateQueue(queue));
 }
 
 cnrtRet_t cnrtQueueDestroy(cnrtQueue_t queue) {
@@ -161,7 +172,7 @@ cnrtRet_t cnrtQueueSync(cnrtQueue_t queue) {
 cnrtRet_t cnrtNotifierCreate(cnrtNotifier_t* notifier) {
   if (notifier == nullptr) return FailNullRuntime(__func__, "notifier");
   Device* const device = CurrentDevice(__func__);
-  return device == nullptr ? cnrtErrorNoDevice : device->CreateNotifier(notifier);
+  return device == nullptr ? cnrtErrorNoDevice : Report(__func__, device->CreateNotifier(notifier));
 }
 
 cnrtRet_t cnrtNotifierDestroy(cnrtNotifier_t notifier) {
@@ -175,7 +186,9 @@ cnrtRet_t cnrtPlaceNotifier(cnrtNotifier_t notifier, cnrtQueue_t queue) {
     return FailRuntime(cnrtErrorArgsInvalid, "%s: queue must be of %s as the notifier is, got %s",
                        __func__, notifier->device->name(), queue->device->name());
   }
-  return notifier->device->PlaceNotifier(notifier, queue);
+  const cnrtRet_t result = notifier->device->PlaceNotifier(notifier, queue);
+  notifier->placed |= result == cnrtSuccess;
+  return result;
 }
 
 cnrtRet_t cnrtWaitNotifier(cnrtNotifier_t notifier) {

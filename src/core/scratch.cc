@@ -14,6 +14,7 @@ constexpr size_t kHugePage = size_t{2} << 20;
 }  // namespace
 
 void* AllocateAligned(size_t bytes) {
+  if (bytes > PTRDIFF_MAX) return nullptr;  // operator new would round it up to something small
   void* pointer = ::operator new(bytes, std::align_val_t(kAlignment), std::nothrow);
   if (pointer == nullptr || bytes < 2 * kHugePage) return pointer;
   const auto address = reinterpret_cast<uintptr_t>(pointer);

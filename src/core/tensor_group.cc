@@ -54,13 +54,12 @@ mluOpStatus_t mluOpCreateGroupTensorDescriptors(mluOpTensorDescriptor_t* group_d
                                                 const int desc_num) {
   if (mluOpStatus_t status = CheckGroup(__func__, group_desc, desc_num)) return status;
   for (int i = 0; i < desc_num; ++i) {
-    const mluOpStatus_t status = mluOpCreateTensorDescriptor(group_desc[i]);
-    if (status == MLUOP_STATUS_SUCCESS) continue;
+    if (mluOpCreateTensorDescriptor(group_desc[i]) == MLUOP_STATUS_SUCCESS) continue;
     while (--i >= 0) {
       delete *group_desc[i];
       *group_desc[i] = nullptr;
     }
-    return status;
+    return Fail(MLUOP_STATUS_ALLOC_FAILED, "%s: out of memory", __func__);
   }
   return MLUOP_STATUS_SUCCESS;
 }

@@ -89,9 +89,14 @@ void SetKey(Case& c, const string& key, const string& value) {
         attribute >= 0 && spec.attributes[attribute].kind == AttributeSpec::kPositiveReal;
     const double number = ParseNumber(c, key, value, !real);
     if (attribute < 0 && number < 0) Reject(c, key + " must be at least 0, got " + value);
+    if (attribute >= 0 && !real && (number < INT32_MIN || number > INT32_MAX)) {
+      Reject(c, key + " must fit in int, got " + value);
+    }
     c.values[key] = number;
   } else if (key == "seed") {
-    c.seed = static_cast<uint64_t>(ParseNumber(c, key, value, true));
+    const double seed = ParseNumber(c, key, value, true);
+    if (seed < 0) Reject(c, "seed must be at least 0, got " + value);
+    c.seed = static_cast<uint64_t>(seed);
   } else if (key == "dtype") {
     const bool half = value == "half" && spec.types == kHalfOrFloat;
     if (!half && value != "float") {
