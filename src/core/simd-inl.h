@@ -16,8 +16,8 @@
 
 #include "core/dtype.h"
 
-// Below AVX2 Highway's conversions of half lose infinities and NaN one way and round towards zero the
-// other.
+// Below AVX2 Highway's conversions of half lose infinities and NaN one way and round towards zero
+// the other.
 #undef MLUOP_CONVERTS_HALF
 #define MLUOP_CONVERTS_HALF (HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX2)
 
@@ -28,8 +28,8 @@ namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 // Calls body(d, i) for ascending i that cover [0, n): whole vectors first, then 16 bytes, then
-// single lanes. `d` is the tag of what is processed at i. Rows are short here (60 floats in PSANet):
-// without the middle step a row of 60 ends in 12 single lanes of AVX-512.
+// single lanes. `d` is the tag of what is processed at i. Rows are short here (60 floats in
+// PSANet): without the middle step a row of 60 ends in 12 single lanes of AVX-512.
 template <typename T, class Body>
 HWY_INLINE void ForEach(int64_t n, const Body& body) {
   const hn::ScalableTag<T> d;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bytes -> a call of any operator or workspace getter.
-//   - A call that is valid succeeds (NOT_SUPPORTED without a kernel), and agrees with the reference bit for bit
+//   - A call that is valid succeeds (NOT_SUPPORTED without a kernel), and agrees with the reference
+//       bit for bit
 //     where the operator is exact.
 //   - Any other call fails, or has nothing to do, and leaves the outputs as they were.
 //   - Inputs are never written to.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bytes -> a row of calls of descriptor setters and getters, with any values. What a setter accepts is written
-// down here once more; a refused call changes nothing, an accepted one is what the getters say afterwards. Every
-// array has exactly as many elements as the call may touch.
+// Bytes -> a row of calls of descriptor setters and getters, with any values. What a setter accepts
+// is written down here once more; a refused call changes nothing, an accepted one is what the
+// getters say afterwards. Every array has exactly as many elements as the call may touch.
 #include <bit>
 #include <cstring>
 #include <vector>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// border_align backward on the CPU. An owner is a slice of one border's channels in one image. It adds the
-// gradients of all boxes, batch by batch, into sums that are its own: the order of additions depends
-// neither on threads nor on slices.
+// border_align backward on the CPU. An owner is a slice of one border's channels in one image. It
+// adds the gradients of all boxes, batch by batch, into sums that are its own: the order of
+// additions depends neither on threads nor on slices.
 #include <algorithm>
 
 #include "core/dtype.h"
@@ -42,8 +42,8 @@ using mluop::HWY_NAMESPACE::ForEach;
 using mluop::HWY_NAMESPACE::StoreFloats;
 using mluop::HWY_NAMESPACE::ZeroRow;
 
-// Adds the gradients of one edge's samples in the table. Neighbouring channels seldom choose the same
-// sample, so each goes its own way.
+// Adds the gradients of one edge's samples in the table. Neighbouring channels seldom choose the
+// same sample, so each goes its own way.
 template <typename T>
 HWY_INLINE void Scatter(const SampleTable& table, int edge, const T* HWY_RESTRICT gradient,
                         const int32_t* HWY_RESTRICT argmax, int64_t channels, float* sums) {

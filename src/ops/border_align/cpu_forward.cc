@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// border_align forward on the CPU: the samples of a batch of edges are worked out once, then vectors of
-// channels run through them with their maxima and indices in registers.
+// border_align forward on the CPU: the samples of a batch of edges are worked out once, then
+// vectors of channels run through them with their maxima and indices in registers.
 #include <algorithm>
 
 #include "core/dtype.h"
@@ -143,9 +143,9 @@ HWY_INLINE void PoolOne(D d, const SampleTable& table, int edge, const Row<In, T
   Finish(d, table, best, index, row);
 }
 
-// Channels from `c` on to the end of a row of `channels`. The last vector is whole too and lies over
-// the one before: a channel may compete twice with the same samples. Rows shorter than a vector
-// take vectors of a quarter.
+// Channels from `c` on to the end of a row of `channels`. The last vector is whole too and lies
+// over the one before: a channel may compete twice with the same samples. Rows shorter than a
+// vector take vectors of a quarter.
 template <class D, typename In, typename T>
 void PoolEnd(D d, int64_t c, int64_t channels, const SampleTable& table, int edge,
              const Row<In, T>& row) {

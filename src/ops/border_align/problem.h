@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// border_align: the sizes of a call, where a border's samples lie and which pixels they weigh, for all
-// devices and both directions. Float arithmetic in the order written: every device must find the same
-// pixels.
+// border_align: the sizes of a call, where a border's samples lie and which pixels they weigh, for
+// all devices and both directions. Float arithmetic in the order written: every device must find
+// the same pixels.
 #pragma once
 
 #include <cstdint>
@@ -33,8 +33,8 @@ struct Box {
   float x1, y1, x2, y2;
 };
 
-// A border as a walk: sample i is at `start` plus i times `step`, added one at a time, on one axis and
-// at `fixed` on the other.
+// A border as a walk: sample i is at `start` plus i times `step`, added one at a time, on one axis
+// and at `fixed` on the other.
 struct Edge {
   bool along_x;
   float start, step, fixed;

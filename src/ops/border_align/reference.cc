@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// border_align as the contract writes it, twice: the reference, and the plain loops for speed comparisons.
-// Shares nothing with problem.h.
+// border_align as the contract writes it, twice: the reference, and the plain loops for speed
+// comparisons. Shares nothing with problem.h.
 #include <algorithm>
 #include <cmath>
 #include <cstring>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The samples of one border of several boxes in a table, so that what they weigh is worked out once for all
-// channels. Included once per instruction set.
+// The samples of one border of several boxes in a table, so that what they weigh is worked out once
+// for all channels. Included once per instruction set.
 
 #if defined(MLUOP_BORDER_ALIGN_SAMPLES_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef MLUOP_BORDER_ALIGN_SAMPLES_INL_H_
@@ -34,8 +34,8 @@ struct Sample {
   float weight[4];
 };
 
-// Edges of up to kBatch boxes, kWindow samples of each at a time. Vectors lie over the boxes: along a box
-// each position waits for the one before.
+// Edges of up to kBatch boxes, kWindow samples of each at a time. Vectors lie over the boxes: along
+// a box each position waits for the one before.
 class SampleTable {
  public:
   // `stride` elements from pixel to pixel.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the CPU kernels of both directions divide the work: an owner is a slice of the channels of one border
-// of one image, with a packed float copy [H, W, slice] of its part of the map. Packed, because the
-// pixels of a slice are 4*C elements apart in the tensor, often a power of two, and then share a few
-// sets of the cache.
+// How the CPU kernels of both directions divide the work: an owner is a slice of the channels of
+// one border of one image, with a packed float copy [H, W, slice] of its part of the map. Packed,
+// because the pixels of a slice are 4*C elements apart in the tensor, often a power of two, and
+// then share a few sets of the cache.
 #pragma once
 
 #include <cstdint>
@@ -40,8 +40,9 @@ inline bool FewSamples(const Problem& p) {
 inline constexpr int64_t kCacheFloats = 1 << 20;
 inline constexpr int64_t kMostFloats = 1 << 22;
 
-// Wide slices work out a border's samples less often and copy long rows; narrow ones stay in a cache
-// and keep all threads busy. Only a map too large for any cache goes below a cache line of floats.
+// Wide slices work out a border's samples less often and copy long rows; narrow ones stay in a
+// cache and keep all threads busy. Only a map too large for any cache goes below a cache line of
+// floats.
 inline Slices ChooseSlices(const Problem& p, int threads) {
   constexpr int kWidest = 64;
   constexpr int kLine = 16;

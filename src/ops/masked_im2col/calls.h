@@ -17,8 +17,8 @@ template <typename T>
 struct ForwardCall {
   // Masks of a step: 32 bytes of a data_col row.
   static constexpr int64_t kStep = 32 / sizeof(T);
-  // Masks of a work item; the last one of a row takes up to twice as many. Their corners stay in the
-  // L1 cache while the kernel's rows pass over them.
+  // Masks of a work item; the last one of a row takes up to twice as many. Their corners stay in
+  // the L1 cache while the kernel's rows pass over them.
   static constexpr int64_t kBlock = 256;
   // Elements of a work item where there is no table.
   static constexpr int64_t kChunk = 512;
@@ -59,7 +59,8 @@ struct BackwardCall {
   int64_t lanes() const { return side_by_side() ? kLanes : std::max<int64_t>(1, 8192 / p.plane()); }
 };
 
-// A work item of backward: pixels [begin, end) of the planes of `channels` channels from `channel` on.
+// A work item of backward: pixels [begin, end) of the planes of `channels` channels from `channel`
+// on.
 struct Band {
   int64_t channel, channels;
   int64_t begin, end;

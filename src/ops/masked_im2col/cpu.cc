@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// masked_im2col forward on the CPU. Up to four elements of a kernel row lie side by side in the feature
-// and in as many rows of data_col: 16 bytes are loaded for each mask of a step, and transposed. The loads
-// take neighbours along that are not asked for, but never a byte outside the feature: a step near its
-// ends goes element by element. So does a call that does not pay for a table of its masks.
+// masked_im2col forward on the CPU. Up to four elements of a kernel row lie side by side in the
+// feature and in as many rows of data_col: 16 bytes are loaded for each mask of a step, and
+// transposed. The loads take neighbours along that are not asked for, but never a byte outside the
+// feature: a step near its ends goes element by element. So does a call that does not pay for a
+// table of its masks.
 #include "ops/masked_im2col/cpu.h"
 
 #include <algorithm>
@@ -24,9 +25,9 @@ namespace HWY_NAMESPACE {
 constexpr int64_t kColumns = 4;
 constexpr int64_t kRows = 4;
 
-// Kernel elements (i + r, j + k), r < rows, k < columns, of masks [begin, end) in one channel. Mask m's
-// goes to to[(r*row_step + k)*stride + m - begin]. Kernels copy a group before they use it: the compiler
-// has to expect that a vector store changes whatever it has only a reference to.
+// Kernel elements (i + r, j + k), r < rows, k < columns, of masks [begin, end) in one channel. Mask
+// m's goes to to[(r*row_step + k)*stride + m - begin]. Kernels copy a group before they use it: the
+// compiler has to expect that a vector store changes whatever it has only a reference to.
 template <typename T>
 struct Group {
   int64_t begin, end;
@@ -186,8 +187,8 @@ void FindOffsets(const ForwardCall<T>& call, int64_t first, int64_t count, int64
   }
 }
 
-// Without a table: a channel's part of data_col is one row of taps*M elements. Work items are chunks of it,
-// each in every channel; the offsets of a chunk serve all channels of the range.
+// Without a table: a channel's part of data_col is one row of taps*M elements. Work items are
+// chunks of it, each in every channel; the offsets of a chunk serve all channels of the range.
 template <typename T>
 void CopyChunks(const ForwardCall<T>& call, int64_t begin, int64_t end) {
   const Problem p = call.p;

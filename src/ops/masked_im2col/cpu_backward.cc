@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// masked_im2col backward on the CPU. A work item is a band of pixels of eight channels. It sums in float
-// in [pixel][channel] order, so that one kernel element of one mask is one vector add: tiles of grad_col,
-// eight channels by four masks, are transposed on the way in and bands on the way out. With few channels or
-// few masks channels go one after the other. A pixel's additions come by blocks of masks, in them by kernel
-// element, then by mask: the same order for any bands, threads and instruction sets.
+// masked_im2col backward on the CPU. A work item is a band of pixels of eight channels. It sums in
+// float in [pixel][channel] order, so that one kernel element of one mask is one vector add: tiles
+// of grad_col, eight channels by four masks, are transposed on the way in and bands on the way out.
+// With few channels or few masks channels go one after the other. A pixel's additions come by
+// blocks of masks, in them by kernel element, then by mask: the same order for any bands, threads
+// and instruction sets.
 #include <algorithm>
 
 #include "ops/masked_im2col/calls.h"
@@ -232,7 +233,8 @@ constexpr int64_t kMaxSums = 262144;
 // Pixels below which a band does not pay for its walk over the masks.
 constexpr int64_t kMinBand = 1024;
 
-// Pixels of a band. Bands beyond those that memory asks for give work to threads that would have none.
+// Pixels of a band. Bands beyond those that memory asks for give work to threads that would have
+// none.
 int64_t BandPixels(int64_t plane, int64_t lanes, int64_t groups, int64_t threads) {
   const int64_t most = kMaxSums / lanes;
   const int64_t wanted =

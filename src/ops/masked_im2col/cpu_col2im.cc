@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// masked_col2im on the CPU. The masks are put in the order of the tiles of a plane that they fall into,
-// once for all channels: then every tile of every channel is a work item of its own, which zeroes 32 KiB
-// in the L1 cache, scatters its masks there and writes them out. A few channels do not pay for the order.
+// masked_col2im on the CPU. The masks are put in the order of the tiles of a plane that they fall
+// into, once for all channels: then every tile of every channel is a work item of its own, which
+// zeroes 32 KiB in the L1 cache, scatters its masks there and writes them out. A few channels do
+// not pay for the order.
 #include <algorithm>
 
 #include "ops/masked_im2col/calls.h"
@@ -87,7 +88,8 @@ size_t ScratchBytes(const Problem& p) {
              : 0;
 }
 
-// A counting sort: masks of the same tile keep their order, so that the last of duplicates stays last.
+// A counting sort: masks of the same tile keep their order, so that the last of duplicates stays
+// last.
 template <typename T>
 void SortMasks(Col2imCall<T>& call, const int32_t* mask_h, const int32_t* mask_w, void* memory) {
   const Problem& p = call.p;
@@ -115,7 +117,8 @@ void SortMasks(Col2imCall<T>& call, const int32_t* mask_h, const int32_t* mask_w
   call.first = first;
 }
 
-// The masks of a channel in the order they came, on one thread: there is no other way to let the last win.
+// The masks of a channel in the order they came, on one thread: there is no other way to let the
+// last win.
 template <typename T>
 void FillPlanes(const Col2imCall<T>& call, const int32_t* mask_h, const int32_t* mask_w,
                 ThreadPool& threads) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The masks of an im2col call as the CPU kernels read them: where each one's kernel lies, and for every
-// `step` masks in a row, which are processed together, a box around their corners.
+// The masks of an im2col call as the CPU kernels read them: where each one's kernel lies, and for
+// every `step` masks in a row, which are processed together, a box around their corners.
 #pragma once
 
 #include <cstddef>
@@ -25,8 +25,8 @@ struct MaskTable {
   int64_t step_count = 0;
   int64_t step = 0;
 
-  // The first mask of step s. The last step starts where it ends with M, over masks of the one before,
-  // so that every step is whole; only with M < step there is a shorter one.
+  // The first mask of step s. The last step starts where it ends with M, over masks of the one
+  // before, so that every step is whole; only with M < step there is a shorter one.
   int64_t StepBegin(int64_t masks, int64_t s) const {
     const int64_t last = masks < step ? 0 : masks - step;
     return s * step < last ? s * step : last;

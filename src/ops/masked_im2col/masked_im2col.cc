@@ -24,7 +24,8 @@ constexpr OpSpec kForwardWorkspace("masked_im2col_forward_workspace", kHalfOrFlo
                                     {"data_col", kOut, kT, kAnyLayout, "C*kernel_h*kernel_w M",
                                      kSkip}});
 
-// Without masks the gradient is zero everywhere, and is written: nobody wants to train on leftovers.
+// Without masks the gradient is zero everywhere, and is written: nobody wants to train on
+// leftovers.
 constexpr Operator kBackward = {
     OpSpec(
         "masked_im2col_backward", kHalfOrFloat,

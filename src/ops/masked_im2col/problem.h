@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// masked_im2col: the sizes of a call and which feature element a mask and a kernel element meet, for
-// all devices and all directions.
+// masked_im2col: the sizes of a call and which feature element a mask and a kernel element meet,
+// for all devices and all directions.
 //
-// Mask m puts the kernel's upper left corner at (Top(mask_h[m]), Left(mask_w[m])). Indices and pads may
-// be any int32, so that corner is a 64-bit sum. Top and Left cut it to where the kernel just misses the
-// feature: what lies beyond looks the same, and a cut corner fits 32 bits.
+// Mask m puts the kernel's upper left corner at (Top(mask_h[m]), Left(mask_w[m])). Indices and pads
+// may be any int32, so that corner is a 64-bit sum. Top and Left cut it to where the kernel just
+// misses the feature: what lies beyond looks the same, and a cut corner fits 32 bits.
 #pragma once
 
 #include <cstdint>

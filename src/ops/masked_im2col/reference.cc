@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// masked_im2col and masked_col2im as the contract writes them, twice: the reference, and the plain loops
-// for speed comparisons; and the masks of test cases. Shares nothing with problem.h.
+// masked_im2col and masked_col2im as the contract writes them, twice: the reference, and the plain
+// loops for speed comparisons; and the masks of test cases. Shares nothing with problem.h.
 #include <algorithm>
 #include <cstring>
 #include <vector>
@@ -131,8 +131,9 @@ int64_t InsideElements(const Arguments& a) {
   return count;
 }
 
-// The input's elements that pair with something, the indices, and the whole output. A feature element
-// that several masks want is needed once: counted as if no two did until the feature is exhausted.
+// The input's elements that pair with something, the indices, and the whole output. A feature
+// element that several masks want is needed once: counted as if no two did until the feature is
+// exhausted.
 double Bytes(const Arguments& a, const char* output, int64_t most) {
   const int64_t elements = std::min(most, a.Symbol("C") * InsideElements(a));
   return static_cast<double>(elements) * static_cast<double>(SizeOf(a.Type())) +
@@ -143,8 +144,8 @@ double Bytes(const Arguments& a, const char* output, int64_t most) {
 constexpr std::string_view kMasks[] = {"random", "sorted", "edge", "wild", "duplicate"};
 constexpr Option kOptions[] = {{"masks", kMasks}};
 
-// Distinct positions in row-major order, as a mask's nonzero elements come; over again where there are
-// more masks than pixels.
+// Distinct positions in row-major order, as a mask's nonzero elements come; over again where there
+// are more masks than pixels.
 void FillSorted(int64_t H, int64_t W, int64_t M, int32_t* mask_h, int32_t* mask_w, Random& random) {
   const int64_t distinct = std::min(M, H * W);
   int64_t filled = 0;

@@ -53,8 +53,8 @@ HWY_INLINE void WriteZeros(T* to, int64_t n, bool stream) {
 
 #if HWY_TARGET != HWY_SCALAR
 
-// In every 16-byte block, of four rows of four elements: store(k, v) gets element k of each row, for
-// k < kCount. row(r) gives row r.
+// In every 16-byte block, of four rows of four elements: store(k, v) gets element k of each row,
+// for k < kCount. row(r) gives row r.
 template <int kCount, class D, class Row, class Store>
 HWY_INLINE void Transpose4(D d, const Row& row, const Store& store) {
   const hn::Repartition<uint64_t, D> pairs;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A step of masks in vectors: kernel columns of all its masks, and which of them are inside the feature.
-// Included once per instruction set.
+// A step of masks in vectors: kernel columns of all its masks, and which of them are inside the
+// feature. Included once per instruction set.
 
 #if defined(MLUOP_MASKED_IM2COL_STEP_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef MLUOP_MASKED_IM2COL_STEP_INL_H_
@@ -26,8 +26,9 @@ namespace HWY_NAMESPACE {
 template <typename T>
 using StepTag = hn::CappedTag<T, ForwardCall<T>::kStep>;
 
-// All ones in the lane of every mask whose index + shift is in [0, size). The sum may pass INT32_MAX, and
-// is right as an unsigned number. Block b has the indices from index + b*distance on.
+// All ones in the lane of every mask whose index + shift is in [0, size). The sum may pass
+// INT32_MAX, and is right as an unsigned number. Block b has the indices from index + b*distance
+// on.
 template <class D>
 HWY_INLINE hn::Vec<D> InRange(D di, const int32_t* index, int distance, int64_t shift, int size) {
   const hn::RebindToUnsigned<D> du;

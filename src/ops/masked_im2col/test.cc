@@ -178,7 +178,8 @@ TEST_F(MaskedIm2col, Col2imKeepsTheLastOfDuplicates) {
 
 TEST_F(MaskedIm2col, Col2imSkipsIndicesOutside) {
   const Shape s = {1, 2, 2, 1, 1, 0, 0};
-  // Row 0, column 2 and row 1, column -1 are offsets 2 and 1 of the plane, and outside all the same.
+  // Row 0, column 2 and row 1, column -1 are offsets 2 and 1 of the plane, and outside all the
+  // same.
   const Masks masks = {{0, 1, -1, 2, INT32_MAX, 1}, {2, -1, 0, 0, INT32_MIN, 1}};
   EXPECT_EQ(Col2im<float>(s, masks, {1, 2, 3, 4, 5, 6}), (std::vector<float>{0, 0, 0, 6}));
 }

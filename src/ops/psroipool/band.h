@@ -19,8 +19,8 @@ struct Band {
   }
 };
 
-// A pixel's channels are filled up to whole vectors of at most 64 bytes: no load crosses a cache line, and no store
-// reaches into the next pixel, which the next load would have to wait for.
+// A pixel's channels are filled up to whole vectors of at most 64 bytes: no load crosses a cache
+// line, and no store reaches into the next pixel, which the next load would have to wait for.
 inline int64_t WholeVectors(int64_t channels) {
   return channels <= 4 ? 4 : channels <= 8 ? 8 : (channels + 15) / 16 * 16;
 }
@@ -44,8 +44,9 @@ inline int64_t RowsWithin(const Problem& p, int64_t channels, int64_t floats) {
   return std::clamp<int64_t>(floats / BandFloats(p, 1, channels), 1, p.rows());
 }
 
-// An element of a bin read from or added to the map itself costs a cache line, as much as to regroup this many:
-// with few rois, most of the map is not worth it. (38x63x3969: even at 25 rois; 14x14x392: at 8.)
+// An element of a bin read from or added to the map itself costs a cache line, as much as to
+// regroup this many: with few rois, most of the map is not worth it. (38x63x3969: even at 25 rois;
+// 14x14x392: at 8.)
 inline constexpr int64_t kStridedCost = 6;
 
 // The memory in which a worker sums the gradients of a band.
@@ -54,8 +55,8 @@ struct Sums {
   float* part;   // [band], used where there are more than kRoisOfPart rois
 };
 
-// A pixel may get a gradient from every roi. No chain of additions is longer than this many rois before it
-// becomes one term of the next: a chain of 100,000 would lose the last digits.
+// A pixel may get a gradient from every roi. No chain of additions is longer than this many rois
+// before it becomes one term of the next: a chain of 100,000 would lose the last digits.
 inline constexpr int64_t kRoisOfPart = 512;
 
 }  // namespace mluop::psroipool

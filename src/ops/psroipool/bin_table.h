@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The bins of all rois of a call: worked out once, because every roi is looked at again for each band of
-// rows and for each bin.
+// The bins of all rois of a call: worked out once, because every roi is looked at again for each
+// band of rows and for each bin.
 #pragma once
 
 #include <cstddef>

@@ -9,7 +9,8 @@ namespace mluop::psroipool {
 mluOpStatus_t ForwardCpu(const Arguments& arguments, Context& context);
 mluOpStatus_t BackwardCpu(const Arguments& arguments, Context& context);
 
-// What ForwardCpu asks of Context::Scratch. Depends on nothing that the workspace getter is not told.
+// What ForwardCpu asks of Context::Scratch. Depends on nothing that the workspace getter is not
+// told.
 size_t ForwardScratch(const Problem& problem);
 
 }  // namespace mluop::psroipool

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// psroipool backward on the CPU. A range owns rows of the map, or a slice of their channels, and adds the rois to
-// them in ascending order: no two threads meet, and the sums do not depend on the ranges. Where the mapping is
-// the forward's, the sums are made in a band regrouped to [bin][row][W][channel], with vectors over the
-// channels (cpu_forward.cc says why); any other mapping is scattered (scatter.h).
+// psroipool backward on the CPU. A range owns rows of the map, or a slice of their channels, and
+// adds the rois to them in ascending order: no two threads meet, and the sums do not depend on the
+// ranges. Where the mapping is the forward's, the sums are made in a band regrouped to
+// [bin][row][W][channel], with vectors over the channels (cpu_forward.cc says why); any other
+// mapping is scattered (scatter.h).
 #include <algorithm>
 #include <atomic>
 #include <cstring>
@@ -35,8 +36,8 @@ struct Piece {
   float area;  // of the bin
 };
 
-// Adds kCount vectors of gradients, of which n elements exist, to every pixel. What the last vector has beyond is
-// zero, so that the next pixel stays what it is.
+// Adds kCount vectors of gradients, of which n elements exist, to every pixel. What the last vector
+// has beyond is zero, so that the next pixel stays what it is.
 template <int kCount, class D>
 HWY_INLINE void AddToPiece(D d, const Piece& piece, const float* top_grad, int64_t n, int64_t c) {
   const auto lanes = static_cast<int64_t>(hn::Lanes(d));
@@ -157,8 +158,8 @@ struct Cut {
   int64_t row_bands, slices;  // how many
 };
 
-// Rows are cut as the L2 wants it, channels only where one row is too long. Each worker should find some
-// bands, but none that is not worth it: every band looks at every roi.
+// Rows are cut as the L2 wants it, channels only where one row is too long. Each worker should find
+// some bands, but none that is not worth it: every band looks at every roi.
 Cut MakeCut(const Problem& p, int num_threads) {
   int64_t channels = p.output_dim;
   if (BandFloats(p, 1, channels) > kBandFloats) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// psroipool forward on the CPU. A bin's channels lie G*G apart in the map: read so, each costs a cache line.
-// The map is regrouped band by band to [bin][row][W][channel], in a size that stays in the L2, and the bins
-// are summed from there with vectors over the channels.
+// psroipool forward on the CPU. A bin's channels lie G*G apart in the map: read so, each costs a
+// cache line. The map is regrouped band by band to [bin][row][W][channel], in a size that stays in
+// the L2, and the bins are summed from there with vectors over the channels.
 #include <algorithm>
 #include <atomic>
 #include <cstring>
@@ -35,8 +35,8 @@ void RegroupRows(const Problem& p, const float* input, const Band& band, float* 
   }
 }
 
-// Bins are summed in pieces at most this high and wide, so that no chain of additions is long: a chain of a
-// million would lose the last digits.
+// Bins are summed in pieces at most this high and wide, so that no chain of additions is long: a
+// chain of a million would lose the last digits.
 constexpr int64_t kPiece = 32;
 
 // Some rows of a row of bins.
@@ -56,7 +56,8 @@ struct Piece {
   float area;        // of the bin
 };
 
-// The sums over a piece, row by row, of kCount vectors of channels from c on: finish(k, sum) for each.
+// The sums over a piece, row by row, of kCount vectors of channels from c on: finish(k, sum) for
+// each.
 template <int kCount, class D, class Finish>
 HWY_INLINE void SumPiece(D d, const Strip& strip, const Piece& piece, int64_t c,
                          const Finish& finish) {
@@ -168,7 +169,8 @@ constexpr int64_t kGrain = 16384;
 // A band is at most 1 MiB, half of a usual L2, if one row of the map is no longer.
 constexpr int64_t kBandFloats = int64_t{1} << 18;
 
-// With fewer channels a vector holds nothing: regrouping does not pay (0.9 of the plain loops' speed).
+// With fewer channels a vector holds nothing: regrouping does not pay (0.9 of the plain loops'
+// speed).
 constexpr int kLeastVector = 3;
 
 struct Tensors {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // psroipool: the sizes of a call and where a roi's bins lie, for all devices and both directions.
-// Coordinates are float arithmetic without fused multiply-add in the order of the contract, so that every
-// device chooses the same bins.
+// Coordinates are float arithmetic without fused multiply-add in the order of the contract, so that
+// every device chooses the same bins.
 #pragma once
 
 #include <cmath>
@@ -61,8 +61,8 @@ inline bool MakeAxis(const Problem& p, float first, float last, Axis* axis) {
   return std::isfinite(start) && std::isfinite(end) && std::isfinite(axis->bin);
 }
 
-// clamp(floor(x), 0, size) and clamp(ceil(x), 0, size). A size above 2^24 may have no float of its own:
-// the comparison with its neighbour settles what is beyond, the integer minimum the rest.
+// clamp(floor(x), 0, size) and clamp(ceil(x), 0, size). A size above 2^24 may have no float of its
+// own: the comparison with its neighbour settles what is beyond, the integer minimum the rest.
 inline int32_t ClampedFloor(float x, int size) {
   if (!(x > 0.0f)) return 0;
   if (x > static_cast<float>(size)) return size;

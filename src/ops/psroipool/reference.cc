@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// psroipool as the contract writes it, twice: the reference, and the plain loops for speed comparisons; and
-// the rois and mappings of the cases. Shares nothing with problem.h.
+// psroipool as the contract writes it, twice: the reference, and the plain loops for speed
+// comparisons; and the rois and mappings of the cases. Shares nothing with problem.h.
 #include <algorithm>
 #include <cmath>
 #include <limits>

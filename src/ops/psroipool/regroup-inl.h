@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Between the map's order of channels, [pixel][c][bin], and the one in which a bin can be summed with
-// vectors, [bin][pixel][c]. Included once per instruction set, as Highway wants it.
+// Between the map's order of channels, [pixel][c][bin], and the one in which a bin can be summed
+// with vectors, [bin][pixel][c]. Included once per instruction set, as Highway wants it.
 
 #if defined(MLUOP_OPS_PSROIPOOL_REGROUP_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef MLUOP_OPS_PSROIPOOL_REGROUP_INL_H_
@@ -26,11 +26,11 @@ namespace hn = hwy::HWY_NAMESPACE;
 using mluop::HWY_NAMESPACE::CopyRow;
 using mluop::HWY_NAMESPACE::TransposeTile4;
 
-// Calls tile(bin, c, rows) for tiles of 4 bins x 4 channels that cover all bins and the channels [0, n).
-// The last tile of bins overlaps the one before; only `rows` channels of the last tile of channels exist.
-// Meanwhile the map's next pixel, at `next`, is called for, a line with each tile: rows of `bins` floats
-// are too short for the hardware to guess what follows (5.1 against 6.0 ms for the map [1,38,63,3969],
-// 5.0 against 7.3 ms for the way back).
+// Calls tile(bin, c, rows) for tiles of 4 bins x 4 channels that cover all bins and the channels
+// [0, n). The last tile of bins overlaps the one before; only `rows` channels of the last tile of
+// channels exist. Meanwhile the map's next pixel, at `next`, is called for, a line with each tile:
+// rows of `bins` floats are too short for the hardware to guess what follows (5.1 against 6.0 ms
+// for the map [1,38,63,3969], 5.0 against 7.3 ms for the way back).
 template <class Tile>
 HWY_INLINE void ForEachTile(int64_t bins, int64_t n, const float* next, const Tile& tile) {
   int64_t line = 0;

@@ -22,8 +22,8 @@ void ScatterBin(const Problem& p, const Gradients& t, int64_t first_element, int
   }
 }
 
-// The rois [begin, end) in one row of the map. Several elements of a roi may go to one channel: they are added
-// in the order of memory.
+// The rois [begin, end) in one row of the map. Several elements of a roi may go to one channel:
+// they are added in the order of memory.
 void ScatterRow(const Problem& p, const Gradients& t, const BinTable& table, int64_t row,
                 int64_t begin, int64_t end, float* sums) {
   for (int64_t r = begin; r < end; ++r) {

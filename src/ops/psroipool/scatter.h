@@ -15,8 +15,8 @@ struct Gradients {
   float* bottom_grad;
 };
 
-// Every row of the map is summed by one worker, the rois in ascending order. `memory` holds a row of the map for
-// each worker.
+// Every row of the map is summed by one worker, the rois in ascending order. `memory` holds a row
+// of the map for each worker.
 void Scatter(const Problem& p, const Gradients& t, const BinTable& table, float* memory,
              ThreadPool& threads);
 

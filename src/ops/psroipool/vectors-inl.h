@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loops over the channels of a pixel, up to four vectors of them in one pass over the pixels: every bin has
-// other trip counts, which the processor guesses wrong, and a pass per vector would pay for that each time.
-// Included once per instruction set, as Highway wants it.
+// Loops over the channels of a pixel, up to four vectors of them in one pass over the pixels: every
+// bin has other trip counts, which the processor guesses wrong, and a pass per vector would pay for
+// that each time. Included once per instruction set, as Highway wants it.
 
 #if defined(MLUOP_OPS_PSROIPOOL_VECTORS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef MLUOP_OPS_PSROIPOOL_VECTORS_INL_H_
@@ -24,7 +24,8 @@ namespace hn = hwy::HWY_NAMESPACE;
 template <int kCount>
 using Vectors = std::integral_constant<int, kCount>;
 
-// Calls body(d, Vectors<k>) with the shortest vectors of which k hold all channels; k = 0 stands for any number.
+// Calls body(d, Vectors<k>) with the shortest vectors of which k hold all channels; k = 0 stands
+// for any number.
 template <class Body>
 HWY_INLINE void WithVectors(int64_t channels, const Body& body) {
   const hn::CappedTag<float, 4> four;
@@ -40,7 +41,8 @@ HWY_INLINE void WithVectors(int64_t channels, const Body& body) {
   body(whole, Vectors<0>());
 }
 
-// Calls body(Vectors<k>, c) for groups of k <= 4 vectors from channel c on, which hold all channels.
+// Calls body(Vectors<k>, c) for groups of k <= 4 vectors from channel c on, which hold all
+// channels.
 template <int kCount, class D, class Body>
 HWY_INLINE void ForEachGroup(D d, Vectors<kCount> all, int64_t channels, const Body& body) {
   if constexpr (kCount > 0) return body(all, int64_t{0});
