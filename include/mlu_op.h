@@ -14,7 +14,8 @@
  *   rule is BAD_PARAM. A valid tensor that we do not take is NOT_SUPPORTED: strides that are not
  *   packed (a dim of size 1 and an empty tensor ignore them), 2^31 elements or more.
  * - After BAD_PARAM and NOT_SUPPORTED the outputs are untouched.
- * - An output must not overlap an input, another output or the workspace.
+ * - An output must not overlap an input, another output or the workspace. A workspace that overlaps
+ *   an input is not used.
  * - A workspace is optional: size 0 (with any pointer) is legal, and one smaller than the getter's
  *   size is used as if it were not there; the result is the same. A size above 0 with a NULL
  *   pointer is BAD_PARAM. Getters check what they are given as their operator does, and refuse a
@@ -151,6 +152,7 @@ MLUOP_WIN_API mluOpStatus_t mluOpUpdateContextInformation(mluOpHandle_t handle);
 /* Later calls run on this queue; NULL is the device's default queue.
  * BAD_PARAM: handle is NULL, or the queue belongs to another device than the handle. */
 MLUOP_WIN_API mluOpStatus_t mluOpSetQueue(mluOpHandle_t handle, cnrtQueue_t queue);
+/* BAD_PARAM: a NULL argument. */
 MLUOP_WIN_API mluOpStatus_t mluOpGetQueue(mluOpHandle_t handle, cnrtQueue_t* queue);
 
 /* BAD_PARAM: a NULL argument, or a mode that is no enumerator. */
@@ -171,9 +173,10 @@ MLUOP_WIN_API mluOpStatus_t mluOpGetQuantizeRoundMode(mluOpHandle_t handle,
 /* A new descriptor has 0 dims, MLUOP_DTYPE_FLOAT, MLUOP_LAYOUT_ARRAY and MLUOP_POINTER_MODE_DEVICE.
  * BAD_PARAM: desc is NULL. ALLOC_FAILED. */
 MLUOP_WIN_API mluOpStatus_t mluOpCreateTensorDescriptor(mluOpTensorDescriptor_t* desc);
+/* BAD_PARAM: desc is NULL. */
 MLUOP_WIN_API mluOpStatus_t mluOpDestroyTensorDescriptor(mluOpTensorDescriptor_t desc);
 
-/* Back to the state of a new descriptor. */
+/* Back to the state of a new descriptor. BAD_PARAM: desc is NULL. */
 MLUOP_WIN_API mluOpStatus_t mluOpResetTensorDescriptor(mluOpTensorDescriptor_t desc);
 
 /* Layout, type and dims of a packed tensor; dimSize[0] is the outermost. dimNb = 0 (a scalar) only
@@ -190,7 +193,8 @@ MLUOP_WIN_API mluOpStatus_t mluOpSetTensorDescriptor_v2(mluOpTensorDescriptor_t 
                                                         mluOpDataType_t dtype, int dimNb,
                                                         const int64_t dimSize[]);
 
-/* The same with strides in elements. Operators take packed strides only. */
+/* The same with strides in elements. Operators take packed strides only. BAD_PARAM: as above, or
+ * dimStride is NULL. */
 MLUOP_WIN_API mluOpStatus_t mluOpSetTensorDescriptorEx(mluOpTensorDescriptor_t desc,
                                                        mluOpTensorLayout_t layout,
                                                        mluOpDataType_t dtype, int dimNb,
@@ -201,7 +205,7 @@ MLUOP_WIN_API mluOpStatus_t mluOpSetTensorDescriptorEx_v2(mluOpTensorDescriptor_
                                                           const int64_t dimSize[],
                                                           const int64_t dimStride[]);
 
-/* The dims only: packed, layout and type stay. */
+/* The dims only: packed, layout and type stay. BAD_PARAM: what mluOpSetTensorDescriptor refuses. */
 MLUOP_WIN_API mluOpStatus_t mluOpSetTensorDescriptorDim(mluOpTensorDescriptor_t desc, int dimNb,
                                                         const int* dimSize);
 MLUOP_WIN_API mluOpStatus_t mluOpSetTensorDescriptorDim_v2(mluOpTensorDescriptor_t desc, int dimNb,
@@ -218,7 +222,7 @@ MLUOP_WIN_API mluOpStatus_t mluOpGetTensorDescriptor_v2(const mluOpTensorDescrip
                                                         mluOpDataType_t* dtype, int* dimNb,
                                                         int64_t dimSize[]);
 
-/* The same with strides; here a NULL out-pointer is BAD_PARAM. */
+/* The same with strides, which must fit in int too; here a NULL out-pointer is BAD_PARAM. */
 MLUOP_WIN_API mluOpStatus_t mluOpGetTensorDescriptorEx(const mluOpTensorDescriptor_t desc,
                                                        mluOpTensorLayout_t* layout,
                                                        mluOpDataType_t* dtype, int* dimNb,
@@ -307,6 +311,7 @@ MLUOP_WIN_API mluOpStatus_t mluOpPsamaskBackward(mluOpHandle_t handle, const int
  *   col2im:    im = 0, then im[0, c, mask_h_idx[m], mask_w_idx[m]] = col[c, m]; an index outside
  *              is skipped, the last of duplicates wins. Bit-exact. It scatters results and is not
  *              the adjoint of im2col: backward is.
+ *   Backward has no getter: pass NULL and 0, and its scratch is kept in the handle.
  *
  *   feature, grad_feature, im: [1, C, H, W] of T, NCHW     mask_h_idx, mask_w_idx: [M] of int32
  *   data_col, grad_col: [C*kernel_h*kernel_w, M] of T      col: [C, M] of T
@@ -392,6 +397,9 @@ MLUOP_WIN_API mluOpStatus_t mluOpPsRoiPoolBackward(
  *              the first maximum wins
  *   backward:  grad_input = 0, then each gradient goes to the four neighbours of the chosen sample
  *              with its weights
+ *   bilinear(y,x): 0 unless -1 <= y <= H and -1 <= x <= W (NaN is outside); else clamped below at
+ *     0; low = int(y); if low >= H-1 then low = high = H-1 and y = low, else high = low+1; x alike;
+ *     the usual four weights. A NaN feature in sample 0 stays, later ones lose.
  *   A sample outside [-1,H] x [-1,W] is 0 and still competes. Backward skips an argmax_idx outside
  *   [0,P].
  *
@@ -421,7 +429,9 @@ MLUOP_WIN_API mluOpStatus_t mluOpBorderAlignBackward(
  *              there is none. AVG (1): the mean, 0 if there is none; argmax = 0.
  *   backward:  grad_in = 0, then MAX: grad_in[argmax, c] += grad_out;
  *              AVG: grad_in[each point of the voxel, c] += grad_out / count.
- *   Indices outside [0, pts_num) are skipped, counts are clamped to [0, max_pts_each_voxel-1].
+ *   cos and sin are computed in double and rounded to float. A NaN coordinate is outside; dz = 0
+ *   gives iz = 0. Indices outside [0, pts_num) are skipped; a count is clamped to
+ *   [0, max_pts_each_voxel-1], and the mean's gradient is divided by the clamped count.
  *   In AVG argmax may be absent: NULL descriptor and NULL pointer.
  *
  *   rois: [boxes_num, 7], pts: [pts_num, 3], pts_feature, grad_in: [pts_num, channels], all of T

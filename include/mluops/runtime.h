@@ -53,11 +53,12 @@ typedef struct cnrtQueue* cnrtQueue_t;
 #endif
 typedef struct cnrtNotifier* cnrtNotifier_t;
 
-/* The enumerator's name and what it means; "unknown error" for any other value. Never NULL. */
+/* Str: the enumerator's name and what it means, "unknown error" for any other value. Name: the name
+ * alone, "cnrtErrorUnknown" for any other value. Never NULL. */
 MLUOPS_RUNTIME_API const char* cnrtGetErrorStr(cnrtRet_t error);
 MLUOPS_RUNTIME_API const char* cnrtGetErrorName(cnrtRet_t error);
 
-/* Visible devices are listed by MLUOP_VISIBLE_DEVICES (default: the CPU, then the CUDA devices);
+/* Visible devices are listed by MLUOP_VISIBLE_DEVICES (today: the CPU);
  * the current device is the calling thread's own and starts as 0. */
 MLUOPS_RUNTIME_API cnrtRet_t cnrtGetDeviceCount(unsigned int* count);
 MLUOPS_RUNTIME_API cnrtRet_t cnrtGetDevice(int* ordinal);
@@ -74,7 +75,8 @@ MLUOPS_RUNTIME_API cnrtRet_t cnrtHostMalloc(void** ptr, size_t bytes);
 MLUOPS_RUNTIME_API cnrtRet_t cnrtFreeHost(void* ptr);
 MLUOPS_RUNTIME_API cnrtRet_t cnrtHostFree(void* ptr);
 
-/* src and dst must not overlap. */
+/* src and dst must not overlap. 0 bytes succeed with any pointers; else a NULL pointer or a bad dir
+ * is cnrtErrorArgsInvalid. The Async forms are ordered by the queue. */
 MLUOPS_RUNTIME_API cnrtRet_t cnrtMemcpy(void* dst, void* src, size_t bytes, cnrtMemTransDir_t dir);
 MLUOPS_RUNTIME_API cnrtRet_t cnrtMemcpyAsync(void* dst, void* src, size_t bytes, cnrtQueue_t queue,
                                              cnrtMemTransDir_t dir);

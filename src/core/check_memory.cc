@@ -35,7 +35,7 @@ mluOpStatus_t CheckEmpties(const Arguments& call, bool* skip) {
   if (*skip) return MLUOP_STATUS_SUCCESS;
   if (const TensorSpec* row = FindEmpty(call, kReject)) {
     return FailArgument(MLUOP_STATUS_BAD_PARAM, *call.spec, row->name,
-                        " must be not empty, got 0 elements");
+                        " must have elements, got none");
   }
   *skip = FindEmpty(call, kSkip) != nullptr;
   return MLUOP_STATUS_SUCCESS;
@@ -79,6 +79,16 @@ mluOpStatus_t CheckOverlap(const Arguments& call) {
     }
   }
   return MLUOP_STATUS_SUCCESS;
+}
+
+bool WorkspaceOverlapsInput(const Arguments& call) {
+  for (int i = 0; i < call.spec->tensor_count; ++i) {
+    const TensorArgument& tensor = call.tensors[i];
+    if (Overlap(tensor.data, tensor.ByteCount(), call.workspace.data, call.workspace.size)) {
+      return true;
+    }
+  }
+  return false;
 }
 
 }  // namespace mluop

@@ -30,4 +30,7 @@ mluOpStatus_t CheckWorkspace(const Arguments& call);
 mluOpStatus_t CheckPointers(const Arguments& call);
 mluOpStatus_t CheckOverlap(const Arguments& call);
 
+// Such a workspace is not used: the result must not depend on it.
+bool WorkspaceOverlapsInput(const Arguments& call);
+
 }  // namespace mluop

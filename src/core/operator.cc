@@ -5,9 +5,11 @@
 #include <cstdio>
 #include <new>
 
+#include "core/checks.h"
 #include "core/dtype.h"
 #include "core/environment.h"
 #include "core/error.h"
+#include "core/floating_point.h"
 #include "core/validate.h"
 
 namespace mluop {
@@ -15,6 +17,7 @@ namespace {
 
 mluOpStatus_t RunKernel(Kernel kernel, const Arguments& arguments, mluOpContext& handle) {
   Context context(handle, arguments.workspace);
+  const DefaultFloatingPoint floating_point;
   try {
     return kernel(arguments, context);
   } catch (...) {
@@ -82,6 +85,7 @@ mluOpStatus_t Execute(const Operator& op, mluOpHandle_t handle,
                 "%.*s: device must be one that has this operator, got %s", MLUOP_SV(op.spec.name),
                 handle->device->name());
   }
+  if (WorkspaceOverlapsInput(arguments)) arguments.workspace = {};
   if (Verbosity() >= 1) return RunVerbosely(kernel, arguments, *handle);
   return RunKernel(kernel, arguments, *handle);
 }

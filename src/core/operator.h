@@ -25,7 +25,8 @@ class Context {
   ThreadPool& threads() { return handle_.threads; }
 
   // `bytes` of memory aligned to kAlignment, from the caller's workspace where it is large enough,
-  // else from the handle. A second call may give the same memory again. Throws std::bad_alloc.
+  // else from the handle. Once per kernel: a second call gives the same memory again. Throws
+  // std::bad_alloc.
   void* Scratch(size_t bytes);
 
  private:

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/dtype.h"
 #include "core/shape.h"
 
 namespace mluop::fuzz {
@@ -117,12 +118,13 @@ void MadeCall::ChangeDescriptor(mluOpTensorStruct& desc) {
 
 void MadeCall::AllocateTensors() {
   testing::Random random(bytes_.Raw<uint64_t>());
+  smooth = bytes_.OneIn(2);
   for (int i = 0; i < spec.tensor_count; ++i) {
     const mluOpTensorStruct* desc = arguments.tensors[i].desc;
     const bool fits = desc == nullptr || desc->ElementCount() <= kMaxElements;
     too_large = too_large || !fits;
     Block& block = blocks.emplace_back(fits ? arguments.tensors[i].ByteCount() : 1);
-    if (spec.tensors[i].direction == kIn) Fill(spec.tensors[i], block, random);
+    if (spec.tensors[i].direction == kIn) Fill(i, block, random);
     block.Remember();
     if (desc != nullptr) arguments.tensors[i].data = block.data();
   }
@@ -140,16 +142,28 @@ void MadeCall::AllocateWorkspace() {
   arguments.workspace = {workspace_->data(), size};
 }
 
-void MadeCall::Fill(const TensorSpec& row, const Block& block, testing::Random& random) {
-  if (row.type == kI32 && !bytes_.OneIn(4)) {  // indices that mostly hit
+// Indices that mostly hit, coordinates that mostly lie within the small shapes; or any bits at all.
+void MadeCall::Fill(int i, const Block& block, testing::Random& random) {
+  const TensorSpec& row = spec.tensors[i];
+  if (row.type == kI32 && !bytes_.OneIn(4)) {
     auto* indices = reinterpret_cast<int32_t*>(block.data());
-    for (size_t i = 0; i < block.size() / sizeof(int32_t); ++i) {
-      indices[i] = static_cast<int32_t>(random.Below(12)) - 3;
+    for (size_t k = 0; k < block.size() / sizeof(int32_t); ++k) {
+      indices[k] = static_cast<int32_t>(random.Below(12)) - 3;
     }
-    return;
-  }
-  for (size_t i = 0; i < block.size(); ++i) {
-    block.data()[i] = static_cast<unsigned char>(random.Bits());
+  } else if (row.type == kT && smooth && descs_[i].dtype == MLUOP_DTYPE_FLOAT) {
+    auto* values = reinterpret_cast<float*>(block.data());
+    for (size_t k = 0; k < block.size() / sizeof(float); ++k) {
+      values[k] = static_cast<float>(random.Uniform(0, 12));
+    }
+  } else if (row.type == kT && smooth && descs_[i].dtype == MLUOP_DTYPE_HALF) {
+    auto* values = reinterpret_cast<Half*>(block.data());
+    for (size_t k = 0; k < block.size() / sizeof(Half); ++k) {
+      values[k] = ToHalf(static_cast<float>(random.Uniform(0, 12)));
+    }
+  } else {
+    for (size_t k = 0; k < block.size(); ++k) {
+      block.data()[k] = static_cast<unsigned char>(random.Bits());
+    }
   }
 }
 

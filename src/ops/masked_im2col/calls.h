@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls as the CPU kernels see them. T is float or uint16_t, the bits of a half.
+// Calls as the CPU kernels see them. T is float or, for half, uint16_t where elements are copied and
+// Half where they are added.
 #pragma once
 
 #include <algorithm>

@@ -21,6 +21,7 @@ HWY_BEFORE_NAMESPACE();
 namespace mluop::masked_im2col {
 namespace HWY_NAMESPACE {
 
+using mluop::HWY_NAMESPACE::LoadFloats;
 using mluop::HWY_NAMESPACE::ZeroRow;
 
 // Masks whose kernel elements are all added before the next block's.
@@ -61,10 +62,11 @@ HWY_INLINE void AddElements(const Tap<T>& tap, int64_t m, int64_t end, const Pix
 // Four masks of the channel at `row` and, in the second block if there is one, of four channels on.
 template <typename T>
 HWY_INLINE hn::Vec<Lanes> LoadChannels(const T* row, int64_t stride) {
+  const FourLanes d;
   if constexpr (hn::MaxLanes(Lanes()) == 8) {
-    return hn::Combine(Lanes(), LoadFour(row + 4 * stride), LoadFour(row));
+    return hn::Combine(Lanes(), LoadFloats(d, row + 4 * stride), LoadFloats(d, row));
   } else {
-    return LoadFour(row);
+    return LoadFloats(d, row);
   }
 }
 
@@ -168,7 +170,7 @@ HWY_INLINE void SumPlane(const BackwardCall<float>& call, Band band, int64_t cha
   band.sums = call.grad_feature + channel * call.p.plane() + band.begin;
   Sum<1>(call, band, channel);
 }
-HWY_INLINE void SumPlane(const BackwardCall<uint16_t>& call, const Band& band, int64_t channel) {
+HWY_INLINE void SumPlane(const BackwardCall<Half>& call, const Band& band, int64_t channel) {
   Sum<1>(call, band, channel);
   WriteSums(band.sums, band.pixels(), call.grad_feature + channel * call.p.plane() + band.begin,
             call.stream);
@@ -180,7 +182,7 @@ template <typename T>
 void SumSideBySide(const BackwardCall<T>& call, const Band& band) {
   const Band touched = Touched(call, band);
   for (int64_t k = band.skip; k < kLanes; ++k) {
-    T* out = call.grad_feature + (band.channel + k) * call.p.plane();
+    auto* out = Elements(call.grad_feature + (band.channel + k) * call.p.plane());
     WriteZeros(out + band.begin, touched.begin - band.begin, call.stream);
     WriteZeros(out + touched.end, band.end - touched.end, call.stream);
   }
@@ -198,7 +200,7 @@ void SumBand(const BackwardCall<T>& call, const Band& band) {
   for (int64_t k = band.skip; k < band.channels; ++k) {
     const int64_t channel = band.channel + k;
     if (call.p.masks == 0) {  // and no memory for sums
-      WriteZeros(call.grad_feature + channel * call.p.plane() + band.begin, band.pixels(),
+      WriteZeros(Elements(call.grad_feature + channel * call.p.plane() + band.begin), band.pixels(),
                  call.stream);
     } else {
       SumPlane(call, band, channel);
@@ -210,7 +212,7 @@ void BackwardFloat(const BackwardCall<float>& call, const Band& band) {
   SumBand(call, band);
   if (call.stream) hwy::FlushStream();
 }
-void BackwardHalf(const BackwardCall<uint16_t>& call, const Band& band) {
+void BackwardHalf(const BackwardCall<Half>& call, const Band& band) {
   SumBand(call, band);
   if (call.stream) hwy::FlushStream();
 }
@@ -284,7 +286,7 @@ mluOpStatus_t BackwardCpu(const Arguments& arguments, Context& context) {
   if (arguments.Type() == MLUOP_DTYPE_FLOAT) {
     Run<float>(arguments, context, HWY_DYNAMIC_DISPATCH(BackwardFloat));
   } else {
-    Run<uint16_t>(arguments, context, HWY_DYNAMIC_DISPATCH(BackwardHalf));
+    Run<Half>(arguments, context, HWY_DYNAMIC_DISPATCH(BackwardHalf));
   }
   return MLUOP_STATUS_SUCCESS;
 }

@@ -18,14 +18,6 @@
 #include "ops/masked_im2col/calls.h"
 #include "ops/masked_im2col/rows-inl.h"
 
-// Below AVX2 Highway's conversions of halves round towards zero and lose infinities.
-#undef MLUOP_CONVERTS_HALF
-#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX2
-#define MLUOP_CONVERTS_HALF 1
-#else
-#define MLUOP_CONVERTS_HALF 0
-#endif
-
 HWY_BEFORE_NAMESPACE();
 namespace mluop::masked_im2col {
 namespace HWY_NAMESPACE {
@@ -35,32 +27,30 @@ constexpr int64_t kLanes = BackwardCall<float>::kLanes;
 constexpr int64_t kChunk = 256;
 
 HWY_INLINE float Value(float element) { return element; }
-HWY_INLINE float Value(uint16_t element) { return ToFloat(Half{element}); }
+HWY_INLINE float Value(Half element) { return ToFloat(element); }
+
+// What rows are made of: Half is no lane of a vector.
+HWY_INLINE float* Elements(float* row) { return row; }
+HWY_INLINE uint16_t* Elements(Half* row) { return &row->bits; }
 
 // Rounds to nearest even.
-HWY_INLINE void RoundRow(const float* from, int64_t n, uint16_t* to) {
-#if MLUOP_CONVERTS_HALF
+HWY_INLINE void RoundRow(const float* from, int64_t n, Half* to) {
   mluop::HWY_NAMESPACE::ForEach<float>(n, [&](auto d, int64_t i) {
-    const hn::Rebind<uint16_t, decltype(d)> bits;
-    const hn::Rebind<hwy::float16_t, decltype(d)> halves;
-    hn::StoreU(hn::BitCast(bits, hn::DemoteTo(halves, hn::LoadU(d, from + i))), bits, to + i);
+    mluop::HWY_NAMESPACE::StoreFloats(hn::LoadU(d, from + i), d, to + i);
   });
-#else
-  for (int64_t i = 0; i < n; ++i) to[i] = ToHalf(from[i]).bits;
-#endif
 }
 
 // One row of sums to one plane.
 HWY_INLINE void WriteSums(const float* sums, int64_t n, float* to, bool stream) {
   WriteRow(sums, n, to, stream);
 }
-HWY_INLINE void WriteSums(const float* sums, int64_t n, uint16_t* to, bool stream) {
+HWY_INLINE void WriteSums(const float* sums, int64_t n, Half* to, bool stream) {
   if (!stream) return RoundRow(sums, n, to);
-  alignas(kAlignment) uint16_t rounded[kChunk];
+  alignas(kAlignment) Half rounded[kChunk];
   for (int64_t i = 0; i < n; i += kChunk) {
     const int64_t count = std::min(kChunk, n - i);
     RoundRow(sums + i, count, rounded);
-    WriteRow(rounded, count, to + i, true);
+    WriteRow(Elements(rounded), count, Elements(to + i), true);
   }
 }
 
@@ -68,19 +58,6 @@ HWY_INLINE void WriteSums(const float* sums, int64_t n, uint16_t* to, bool strea
 
 using Lanes = hn::CappedTag<float, kLanes>;
 using FourLanes = hn::FixedTag<float, 4>;
-
-HWY_INLINE hn::Vec<FourLanes> LoadFour(const float* from) { return hn::LoadU(FourLanes(), from); }
-HWY_INLINE hn::Vec<FourLanes> LoadFour(const uint16_t* from) {
-#if MLUOP_CONVERTS_HALF
-  const hn::Rebind<uint16_t, FourLanes> bits;
-  const hn::Rebind<hwy::float16_t, FourLanes> halves;
-  return hn::PromoteTo(FourLanes(), hn::BitCast(halves, hn::LoadU(bits, from)));
-#else
-  alignas(16)
-      const float values[4] = {Value(from[0]), Value(from[1]), Value(from[2]), Value(from[3])};
-  return hn::Load(FourLanes(), values);
-#endif
-}
 
 // to[k*stride + pixel] = sums[pixel][k], for a multiple of eight pixels and all lanes.
 HWY_INLINE void TransposeSums(const float* sums, int64_t pixels, float* to, int64_t stride) {

@@ -195,6 +195,19 @@ TEST_F(PsRoiPool, InvertedRoiIsATenthOfAPixelLong) {
   EXPECT_EQ(Forward(kRow, kRowInput, {0, 5, 0, 1, 0}).output, (Floats{6}));  // [5, 5.1)
 }
 
+// 3*(8/3) - 5 is 3 when the product is rounded and a little more when it is not; 3*(4.25/6) - 1.125 is 1, or less.
+TEST_F(PsRoiPool, CoordinatesAreMultipliedAndAddedWithTwoRoundings) {
+  const auto pool = [&](int group, float scale, const Floats& roi, int pw) {
+    const Shape s = {1, 1, 8, group, 1, scale};
+    Floats input;
+    for (int w = 0; w < s.w; ++w)
+      input.insert(input.end(), s.channels(), static_cast<float>(w + 1));
+    return Forward(s, input, roi).output[pw];
+  };
+  EXPECT_EQ(pool(3, 0.25f, {0, -20, 0, 11, 0}, 2), 2);    // ws, we = 0, 3; fused 0, 4
+  EXPECT_EQ(pool(6, 0.0625f, {0, -18, 0, 49, 0}, 3), 2);  // ws, we = 1, 2; fused 0, 2
+}
+
 TEST_F(PsRoiPool, EmptyRoiGivesZerosAndItsMapping) {
   const Shape s = {2, 3, 3, 2, 1};
   const Floats input(s.map(), 5);
