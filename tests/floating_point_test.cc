@@ -21,19 +21,18 @@ using mluop::testing::ParseCase;
 using mluop::testing::Placement;
 using mluop::testing::PreparedCall;
 
-// Two bins of one pixel share a gradient of 1e-38: what each gets is a denormal. Large enough for
-// several threads.
+// Gradients just above the denormals: what a pixel of a bin gets is one. Large enough for several
+// threads.
 constexpr char kCase[] =
     "psroipool_backward N=4 H=40 W=40 R=200 pooled_height=3 pooled_width=3 spatial_scale=0.5 "
     "output_dim=16";
 
-std::vector<char> Run(const Case& test_case, int threads) {
+std::vector<char> RunCase(const Case& test_case, int threads) {
   PreparedCall call(test_case, Placement::kFront);
   // Tiny gradients in a copy of the arguments: the prepared ones cannot be written.
   mluop::Arguments arguments = call.arguments();
   std::vector<float> gradients(arguments.Tensor("top_grad").ByteCount() / sizeof(float));
-  for (size_t i = 0; i < gradients.size(); ++i)
-    gradients[i] = 1e-38f / static_cast<float>(1 + i % 7);
+  for (size_t i = 0; i < gradients.size(); ++i) gradients[i] = i % 2 == 0 ? 1.5e-38f : 2.5e-38f;
   arguments.tensors[arguments.spec->TensorIndex("top_grad")].data = gradients.data();
   mluOpHandle_t handle = nullptr;
   EXPECT_EQ(mluOpCreate(&handle), MLUOP_STATUS_SUCCESS);
@@ -57,10 +56,10 @@ bool HasDenormals(const std::vector<char>& bytes) {
 
 TEST(FloatingPointSettings, RoundingOfTheCallerChangesNothing) {
   const Case test_case = ParseCase(kCase);
-  const std::vector<char> expected = Run(test_case, 1);
+  const std::vector<char> expected = RunCase(test_case, 1);
   ASSERT_EQ(std::fesetround(FE_UPWARD), 0);
-  const std::vector<char> one = Run(test_case, 1);
-  const std::vector<char> four = Run(test_case, 4);
+  const std::vector<char> one = RunCase(test_case, 1);
+  const std::vector<char> four = RunCase(test_case, 4);
   const int rounding = std::fegetround();
   std::fesetround(FE_TONEAREST);
   EXPECT_EQ(rounding, FE_UPWARD);
@@ -71,13 +70,13 @@ TEST(FloatingPointSettings, RoundingOfTheCallerChangesNothing) {
 #if defined(__x86_64__)
 TEST(FloatingPointSettings, FlushingOfTheCallerChangesNothing) {
   const Case test_case = ParseCase(kCase);
-  const std::vector<char> expected = Run(test_case, 1);
+  const std::vector<char> expected = RunCase(test_case, 1);
   ASSERT_TRUE(HasDenormals(expected));
   const unsigned before = _mm_getcsr();
   const unsigned flushing = (before & ~0x3fu) | 0x8040u;
   _mm_setcsr(flushing);
-  const std::vector<char> one = Run(test_case, 1);
-  const std::vector<char> four = Run(test_case, 4);
+  const std::vector<char> one = RunCase(test_case, 1);
+  const std::vector<char> four = RunCase(test_case, 4);
   const unsigned after = _mm_getcsr() & ~0x3fu;
   _mm_setcsr(before);
   EXPECT_EQ(after, flushing);
