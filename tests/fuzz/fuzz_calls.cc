@@ -81,14 +81,14 @@ std::string Difference(const MadeCall& call, const Arguments& arguments, const O
                        const void* expected) {
   const TensorArgument& got = arguments.Tensor(rule.tensor);
   const int64_t count = got.desc->ElementCount();
-  if (rule.criterion == Criterion::kFamily) {
-    return call.entry.test->accept(arguments, rule.tensor, expected);
-  }
   if (rule.criterion == Criterion::kExact) {
     const int64_t first = testing::FirstDifference(got.data, expected, count, got.desc->dtype);
     return first < 0 ? "" : "element " + std::to_string(first) + " differs";
   }
   if (!call.smooth) return "";
+  if (rule.criterion == Criterion::kFamily) {
+    return call.entry.test->accept(arguments, rule.tensor, expected);
+  }
   const testing::Differences differences =
       testing::Compare(got.data, got.desc->dtype, static_cast<const double*>(expected), count);
   const bool half = got.desc->dtype == MLUOP_DTYPE_HALF;
