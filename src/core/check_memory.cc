@@ -35,7 +35,7 @@ mluOpStatus_t CheckEmpties(const Arguments& call, bool* skip) {
   if (*skip) return MLUOP_STATUS_SUCCESS;
   if (const TensorSpec* row = FindEmpty(call, kReject)) {
     return FailArgument(MLUOP_STATUS_BAD_PARAM, *call.spec, row->name,
-                        " must have elements, got none");
+                        " must be not empty, got 0 elements");
   }
   *skip = FindEmpty(call, kSkip) != nullptr;
   return MLUOP_STATUS_SUCCESS;

@@ -34,7 +34,7 @@ void Add(std::string_view name, DeviceList* list) {
     list->devices[list->count++] = device;
     return;
   }
-  snprintf(list->fault, sizeof(list->fault), "MLUOP_VISIBLE_DEVICES must be %s, got \"%.*s\"", rule,
+  snprintf(list->fault, sizeof(list->fault), "MLUOP_VISIBLE_DEVICES must be %s, got %.*s", rule,
            name.size() > 80 ? 80 : static_cast<int>(name.size()), name.data());
 }
 
