@@ -24,6 +24,9 @@ struct Half {
   uint16_t bits;
 };
 
+// For code that is written once for both: a float is itself.
+constexpr float ToFloat(float value) { return value; }
+
 // Exact; a NaN keeps sign and payload.
 constexpr float ToFloat(Half half) {
   const uint32_t sign = static_cast<uint32_t>(half.bits & 0x8000u) << 16;

@@ -53,7 +53,7 @@ HWY_INLINE void Scatter(const SampleTable& table, int edge, const T* HWY_RESTRIC
     if (static_cast<uint64_t>(i) >= count) continue;  // negative ones are huge
     const Sample s = table.Get(edge, i);
     if (!s.inside) continue;
-    const float g = Value(gradient[c]);
+    const float g = ToFloat(gradient[c]);
     for (int j = 0; j < 4; ++j) sums[s.offset[j] + c] += s.weight[j] * g;
   }
 }
@@ -139,8 +139,6 @@ HWY_EXPORT(WholeHalf);
 HWY_EXPORT(Zero);
 HWY_EXPORT(Round);
 
-// Elements that are worth a range of their own: some microseconds of adding, or of filling.
-constexpr int64_t kGrain = 8192;
 constexpr int64_t kFillGrain = 65536;
 
 float* Floats(Context& context, int64_t count) {
@@ -163,7 +161,7 @@ template <typename T, class Function>
 void BackwardSlices(const BackwardCall<T>& call, Context& context, Function kernel) {
   const Problem& p = call.p;
   ThreadPool& threads = context.threads();
-  const int64_t size = (p.pixels() * call.slices.size + 15) / 16 * 16;  // whole cache lines
+  const int64_t size = WholeLines(p.pixels() * call.slices.size);
   float* sums = Floats(context, size * threads.num_threads());
   threads.For(call.owners(), kGrain / ((p.pixels() + p.k) * call.slices.size) + 1,
               [&](int64_t begin, int64_t end, int worker) {

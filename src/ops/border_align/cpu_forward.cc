@@ -238,12 +238,10 @@ HWY_EXPORT(ForwardFloat);
 HWY_EXPORT(ForwardHalf);
 
 // Samples of a channel that are worth a range of their own: some microseconds.
-constexpr int64_t kGrain = 65536;
+constexpr int64_t kRangeSamples = 65536;
 
 // Channels that read the map itself at once.
 constexpr int kUnpacked = 1024;
-
-constexpr int64_t RoundUp(int64_t floats) { return (floats + 15) / 16 * 16; }
 
 template <typename T, class Function>
 mluOpStatus_t Forward(const Arguments& a, Context& context, Function kernel) {
@@ -258,12 +256,13 @@ mluOpStatus_t Forward(const Arguments& a, Context& context, Function kernel) {
                                a.Out<int32_t>("argmax_idx"),
                                slices,
                                packed};
-  const int64_t map = packed ? RoundUp(p.pixels() * slices.size) : 0;
-  const int64_t size = map + RoundUp(int64_t{kBatch} * slices.size);
+  const int64_t map = packed ? WholeLines(p.pixels() * slices.size) : 0;
+  const int64_t size = map + WholeLines(int64_t{kBatch} * slices.size);
   auto* scratch = static_cast<float*>(
       context.Scratch(static_cast<size_t>(size * threads.num_threads()) * sizeof(float)));
-  const int64_t work = std::min(kGrain, p.samples()) * std::min(p.k, kBatch) * slices.size;
-  threads.For(slices.count * p.n * kBorders * call.batches(), std::max(kGrain, 2 * map) / work + 1,
+  const int64_t work = std::min(kRangeSamples, p.samples()) * std::min(p.k, kBatch) * slices.size;
+  threads.For(slices.count * p.n * kBorders * call.batches(),
+              std::max(kRangeSamples, 2 * map) / work + 1,
               [&](int64_t begin, int64_t end, int worker) {
                 float* own = scratch + worker * size;
                 kernel(call, {own, own + map}, begin, end);

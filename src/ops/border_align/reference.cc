@@ -151,8 +151,6 @@ void BackwardReference(const Arguments& a) {
       [=](int64_t i, double value) { sums[i] += value; });
 }
 
-float Value(float element) { return element; }
-float Value(Half element) { return ToFloat(element); }
 void Assign(float value, float& element) { element = value; }
 void Assign(float value, Half& element) { element = ToHalf(value); }
 
@@ -161,7 +159,7 @@ void ForwardPlain(const Arguments& a) {
   const T* input = a.In<T>("input");
   T* output = a.Out<T>("output");
   ForwardLoops<float>(
-      a, [=](int64_t i) { return Value(input[i]); },
+      a, [=](int64_t i) { return ToFloat(input[i]); },
       [=](int64_t i, float value) { Assign(value, output[i]); });
 }
 
@@ -172,7 +170,7 @@ void BackwardPlain(const Arguments& a) {
   const int64_t count = a.Tensor("grad_input").desc->ElementCount();
   std::vector<float> sums(static_cast<size_t>(count));
   BackwardLoops<float>(
-      a, [=](int64_t i) { return Value(gradient[i]); },
+      a, [=](int64_t i) { return ToFloat(gradient[i]); },
       [&](int64_t i, float value) { sums[static_cast<size_t>(i)] += value; });
   for (int64_t i = 0; i < count; ++i) Assign(sums[static_cast<size_t>(i)], output[i]);
 }

@@ -25,9 +25,6 @@ namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-HWY_INLINE float Value(float element) { return element; }
-HWY_INLINE float Value(Half element) { return ToFloat(element); }
-
 struct Sample {
   bool inside;
   int64_t offset[4];  // of the four neighbours, in elements from pixel (0, 0); none if not inside
@@ -51,8 +48,9 @@ class SampleTable {
     edges_ = edges;
     for (int e = 0; e < edges; ++e) {
       const T* box = boxes + int64_t{e} * 4;
-      const Edge edge = MakeEdge({Value(box[0]), Value(box[1]), Value(box[2]), Value(box[3])},
-                                 border_, p_.pool_size);
+      const Edge edge =
+          MakeEdge({ToFloat(box[0]), ToFloat(box[1]), ToFloat(box[2]), ToFloat(box[3])}, border_,
+                   p_.pool_size);
       const Neighbours fixed = FindNeighbours(edge.fixed, along_x_ ? p_.h : p_.w);
       position_[e] = fixed.inside ? edge.start : NAN;  // where all samples are outside
       step_[e] = edge.step;

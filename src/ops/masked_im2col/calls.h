@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls as the CPU kernels see them. T is float or, for half, uint16_t where elements are copied and
-// Half where they are added.
+// Calls as the CPU kernels see them. T is float or, for half, uint16_t where elements are copied
+// and Half where they are added.
 #pragma once
 
 #include <algorithm>
@@ -10,9 +10,6 @@
 #include "ops/masked_im2col/problem.h"
 
 namespace mluop::masked_im2col {
-
-// From this size on an output is written past the caches, which would only lose it again.
-constexpr int64_t kStreamBytes = int64_t{8} << 20;
 
 template <typename T>
 struct ForwardCall {
@@ -65,10 +62,10 @@ struct BackwardCall {
 struct Band {
   int64_t channel, channels;
   int64_t begin, end;
-  float*
-      sums;  // [end - begin, rounded up to 16][kLanes] or, one channel after the other, [end - begin]
-  int64_t
-      skip;  // side by side there are always kLanes channels: the first few may be another item's
+  // [end - begin, rounded up to 16][kLanes], or [end - begin] where channels come one by one.
+  float* sums;
+  // Side by side there are always kLanes channels: the first few may be another item's.
+  int64_t skip;
 
   int64_t pixels() const { return end - begin; }
 };

@@ -232,9 +232,6 @@ namespace {
 HWY_EXPORT(ForwardFloat);
 HWY_EXPORT(ForwardHalf);
 
-// Output elements that are worth a range of their own: some microseconds.
-constexpr int64_t kGrain = 16384;
-
 template <typename T>
 size_t ScratchBytes(const Problem& p) {
   ForwardCall<T> call = {};
@@ -250,7 +247,7 @@ void Run(const Arguments& arguments, Context& context, Kernel kernel) {
   call.mask_w = arguments.In<int32_t>("mask_w_idx");
   call.feature = arguments.In<T>("feature");
   call.data_col = arguments.Out<T>("data_col");
-  call.stream = static_cast<int64_t>(arguments.Tensor("data_col").ByteCount()) >= kStreamBytes;
+  call.stream = arguments.Tensor("data_col").ByteCount() >= kStreamBytes;
   if (!call.direct()) {
     void* memory = context.Scratch(ScratchBytes<T>(call.p));
     call.masks =

@@ -53,7 +53,7 @@ HWY_INLINE void AddElements(const Tap<T>& tap, int64_t m, int64_t end, const Pix
     const int64_t at = pixel(m);
     if (at < 0) continue;
     float* sums = tap.sums + at * kWidth;
-    for (int64_t k = 0; k < kWidth; ++k) sums[k] += Value(tap.row[k * tap.stride + m]);
+    for (int64_t k = 0; k < kWidth; ++k) sums[k] += ToFloat(tap.row[k * tap.stride + m]);
   }
 }
 
@@ -228,8 +228,6 @@ namespace {
 HWY_EXPORT(BackwardFloat);
 HWY_EXPORT(BackwardHalf);
 
-// Additions, or elements written, that are worth a range of their own: some microseconds.
-constexpr int64_t kGrain = 16384;
 // Sums of a band: 1 MiB, which stays in the L2 cache.
 constexpr int64_t kMaxSums = 262144;
 // Pixels below which a band does not pay for its walk over the masks.
@@ -243,7 +241,7 @@ int64_t BandPixels(int64_t plane, int64_t lanes, int64_t groups, int64_t threads
       std::max((plane + most - 1) / most, threads == 1 ? 1 : 2 * threads / groups);
   const int64_t bands = std::min(wanted, (plane + kMinBand - 1) / kMinBand);
   const int64_t pixels = (plane + bands - 1) / bands;
-  return (pixels + 15) / 16 * 16;  // whole cache lines
+  return WholeLines(pixels);
 }
 
 template <typename T, class Kernel>
@@ -252,7 +250,7 @@ void Run(const Arguments& arguments, Context& context, Kernel kernel) {
   call.p = MakeProblem(arguments);
   call.grad_col = arguments.In<T>("grad_col");
   call.grad_feature = arguments.Out<T>("grad_feature");
-  call.stream = static_cast<int64_t>(arguments.Tensor("grad_feature").ByteCount()) >= kStreamBytes;
+  call.stream = arguments.Tensor("grad_feature").ByteCount() >= kStreamBytes;
   const Problem& p = call.p;
   ThreadPool& threads = context.threads();
   const int64_t lanes = call.lanes();

@@ -76,9 +76,6 @@ namespace {
 HWY_EXPORT(Col2imFloat);
 HWY_EXPORT(Col2imHalf);
 
-// Output elements that are worth a range of their own: some microseconds.
-constexpr int64_t kGrain = 16384;
-
 // The same for both types.
 size_t ScratchBytes(const Problem& p) {
   Col2imCall<float> call = {};
@@ -144,7 +141,7 @@ void Run(const Arguments& arguments, Context& context, Kernel kernel) {
   call.p = MakeProblem(arguments);
   call.col = arguments.In<T>("col");
   call.im = arguments.Out<T>("im");
-  call.stream = static_cast<int64_t>(arguments.Tensor("im").ByteCount()) >= kStreamBytes;
+  call.stream = arguments.Tensor("im").ByteCount() >= kStreamBytes;
   const auto* mask_h = arguments.In<int32_t>("mask_h_idx");
   const auto* mask_w = arguments.In<int32_t>("mask_w_idx");
   if (!call.sorted()) return FillPlanes(call, mask_h, mask_w, context.threads());

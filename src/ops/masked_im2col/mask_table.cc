@@ -6,9 +6,6 @@
 namespace mluop::masked_im2col {
 namespace {
 
-// Masks that are worth a range of their own: some microseconds.
-constexpr int64_t kGrain = 8192;
-
 int64_t StepCount(int64_t masks, int64_t step) { return (masks + step - 1) / step; }
 
 void Include(Step& step, int32_t top, int32_t left) {

@@ -26,9 +26,6 @@ constexpr int64_t kLanes = BackwardCall<float>::kLanes;
 // Pixels that are transposed, and rounded, at once.
 constexpr int64_t kChunk = 256;
 
-HWY_INLINE float Value(float element) { return element; }
-HWY_INLINE float Value(Half element) { return ToFloat(element); }
-
 // What rows are made of: Half is no lane of a vector.
 HWY_INLINE float* Elements(float* row) { return row; }
 HWY_INLINE uint16_t* Elements(Half* row) { return &row->bits; }

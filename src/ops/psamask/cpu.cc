@@ -152,8 +152,6 @@ HWY_EXPORT(CollectBackward);
 HWY_EXPORT(DistributeForward);
 HWY_EXPORT(DistributeBackward);
 
-// Output elements that are worth a range of their own: 64 KiB, some microseconds.
-constexpr int64_t kGrain = 16384;
 constexpr int64_t kTile = 16;
 
 // Splits the pixels of [N*H*W] over the threads.

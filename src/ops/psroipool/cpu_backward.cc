@@ -146,8 +146,6 @@ namespace {
 
 HWY_EXPORT(SumBand);
 
-// Elements that are worth a range of their own: some microseconds.
-constexpr int64_t kGrain = 16384;
 // A band is at most 512 KiB, a quarter of a usual L2, if one row of 16 channels is no longer.
 constexpr int64_t kBandFloats = int64_t{1} << 17;
 constexpr int64_t kLeastSlice = 16;

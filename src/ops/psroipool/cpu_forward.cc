@@ -164,8 +164,6 @@ namespace {
 HWY_EXPORT(RegroupRows);
 HWY_EXPORT(PoolBand);
 
-// Elements that are worth a range of their own: some microseconds.
-constexpr int64_t kGrain = 16384;
 // A band is at most 1 MiB, half of a usual L2, if one row of the map is no longer.
 constexpr int64_t kBandFloats = int64_t{1} << 18;
 

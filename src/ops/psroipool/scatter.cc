@@ -7,9 +7,6 @@
 namespace mluop::psroipool {
 namespace {
 
-// Elements that are worth a range of their own: some microseconds.
-constexpr int64_t kGrain = 16384;
-
 // One bin in one row of the map, `sums`: [W, C].
 void ScatterBin(const Problem& p, const Gradients& t, int64_t first_element, int64_t rows,
                 Span columns, float* sums) {

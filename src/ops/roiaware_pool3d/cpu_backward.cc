@@ -76,8 +76,6 @@ HWY_EXPORT(AddShareHalf);
 HWY_EXPORT(AddPartsFloat);
 HWY_EXPORT(AddPartsHalf);
 
-// Elements that are worth a range of their own: some microseconds.
-constexpr int64_t kGrain = 16384;
 // A part more costs a pass over its sums: it pays where there are this many voxels to a point.
 constexpr int64_t kVoxelsPerPoint = 4;
 constexpr int64_t kMostParts = 8;

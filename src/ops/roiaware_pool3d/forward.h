@@ -74,9 +74,6 @@ class ForwardScratch {
   int32_t* counts_ = nullptr;  // [group, chunks]
 };
 
-// Outputs of this size pass by the caches: they would be gone from them before anyone reads them.
-inline constexpr size_t kStreamBytes = size_t{8} << 20;
-
 struct ForwardTensors {
   const void* rois;
   const void* pts;

@@ -28,9 +28,6 @@ namespace hn = hwy::HWY_NAMESPACE;
 using mluop::HWY_NAMESPACE::ForEach;
 using mluop::HWY_NAMESPACE::LoadFloats;
 
-HWY_INLINE float AsFloat(float value) { return value; }
-HWY_INLINE float AsFloat(Half value) { return ToFloat(value); }
-
 // The row of the point's sums; not below share.points if the point is none of this share's.
 // Negative indices wrap to the far end.
 HWY_INLINE uint32_t RowOf(const Share& share, int32_t point) {
@@ -66,7 +63,7 @@ HWY_INLINE void AddElements(const Share& share, int64_t channels, const int32_t*
                             const T* grad, int64_t begin, int64_t end) {
   for (int64_t c = begin; c < end; ++c) {
     const uint32_t row = RowOf(share, argmax[c]);
-    if (Has(share, row)) share.sums[row * channels + c] += AsFloat(grad[c - begin]);
+    if (Has(share, row)) share.sums[row * channels + c] += ToFloat(grad[c - begin]);
   }
 }
 
