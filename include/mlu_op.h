@@ -494,9 +494,8 @@ inline mluOpStatus_t mluOpPsRoiPoolForward(
     const mluOpTensorDescriptor_t output_desc, void* output,
     const mluOpTensorDescriptor_t mapping_channel_desc, void* mapping_channel) {
   return mluOpPsRoiPoolForward(handle, pooled_height, pooled_width, spatial_scale, group_size,
-                               output_dim, input_desc, input, rois_desc, rois,
-                               static_cast<void*>(0), 0, output_desc, output, mapping_channel_desc,
-                               mapping_channel);
+                               output_dim, input_desc, input, rois_desc, rois, nullptr, 0,
+                               output_desc, output, mapping_channel_desc, mapping_channel);
 }
 #endif
 

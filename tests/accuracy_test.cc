@@ -10,6 +10,7 @@
 #include <vector>
 
 #if defined(__x86_64__)
+#include <cpuid.h>
 #include <immintrin.h>
 #endif
 
@@ -198,11 +199,17 @@ TEST(Half, KeepsTheSignOfWhatBecomesZero) {
 
 #if defined(__x86_64__)
 __attribute__((target("f16c"))) uint16_t HardwareHalf(float value) {
-  return static_cast<uint16_t>(_cvtss_sh(value, _MM_FROUND_TO_NEAREST_INT));
+  const __m128i halves = _mm_cvtps_ph(_mm_set_ss(value), _MM_FROUND_TO_NEAREST_INT);
+  return static_cast<uint16_t>(_mm_cvtsi128_si32(halves));
+}
+
+bool HasF16c() {
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  return __get_cpuid(1, &a, &b, &c, &d) != 0 && (c & bit_F16C) != 0;
 }
 
 TEST(Half, IsWhatTheHardwareMakesOfAnyBits) {
-  if (!__builtin_cpu_supports("f16c")) GTEST_SKIP() << "this processor has no F16C";
+  if (!HasF16c()) GTEST_SKIP() << "this processor has no F16C";
   Random random(7);
   for (int i = 0; i < 2000000; ++i) {
     const auto value = std::bit_cast<float>(static_cast<uint32_t>(random.Bits()));

@@ -15,8 +15,6 @@
 #include "mluops/runtime.h"
 #include "tensors.h"
 
-extern char** environ;
-
 namespace mluop::testing {
 namespace {
 

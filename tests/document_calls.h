@@ -23,7 +23,7 @@ struct Row {
   const char* name;
   Tensor* tensor;
   Layout layout;
-  std::string free_dims = "";  // "12": dims 1 and 2 depend on nothing
+  std::string free_dims = {};  // "12": dims 1 and 2 depend on nothing
   bool is_output = false;
 };
 

@@ -91,6 +91,7 @@ void CheckForward(int psa_type, LazyMemory* y) {
   const bool collect = psa_type == MLUOP_PSAMASK_COLLECT;
   for (int64_t p = 0; p < kPixels; ++p) {
     SetRow(collect, p, /*zeros=*/false, &row);
+    // Bits are compared, not values. NOLINTNEXTLINE(bugprone-suspicious-memory-comparison)
     ASSERT_EQ(std::memcmp(row.data(), y->data() + p * kPixels, kRowBytes), 0) << "row " << p;
     SetRow(collect, p, /*zeros=*/true, &row);
   }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <climits>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -72,7 +73,7 @@ int QuotaThreadsV2() {
     std::snprintf(name, sizeof(name), "/sys/fs/cgroup%s/cpu.max",
                   std::strcmp(path, "/") ? path : "");
     if (ReadQuota(name, nullptr, &cpus)) {
-      threads = std::min(threads, std::max(1, static_cast<int>(cpus + 0.5)));
+      threads = std::min(threads, std::max(1, static_cast<int>(std::lround(cpus))));
     }
     char* slash = std::strrchr(path, '/');
     if (slash == nullptr || std::strcmp(path, "/") == 0) return threads;
@@ -90,7 +91,7 @@ int QuotaThreadsV1() {
                  &cpus)) {
     return kMaxThreads;
   }
-  return std::max(1, static_cast<int>(cpus + 0.5));
+  return std::max(1, static_cast<int>(std::lround(cpus)));
 }
 
 int ReadDefaultNumThreads() {

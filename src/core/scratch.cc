@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 
 #include <cstdint>
+#include <memory>
 #include <new>
 
 namespace mluop {
@@ -15,17 +16,17 @@ constexpr size_t kHugePage = size_t{2} << 20;
 
 void* AllocateAligned(size_t bytes) {
   if (bytes > PTRDIFF_MAX) return nullptr;  // operator new would round it up to something small
-  void* pointer = ::operator new(bytes, std::align_val_t(kAlignment), std::nothrow);
+  void* pointer = ::operator new (bytes, std::align_val_t{kAlignment}, std::nothrow);
   if (pointer == nullptr || bytes < 2 * kHugePage) return pointer;
-  const auto address = reinterpret_cast<uintptr_t>(pointer);
-  const uintptr_t first = (address + kHugePage - 1) / kHugePage * kHugePage;
-  const uintptr_t last = (address + bytes) / kHugePage * kHugePage;
+  void* first = pointer;
+  size_t rest = bytes;
+  std::align(kHugePage, kHugePage, first, rest);
   // A wish: where the system has no huge pages, ordinary ones serve.
-  static_cast<void>(madvise(reinterpret_cast<void*>(first), last - first, MADV_HUGEPAGE));
+  static_cast<void>(madvise(first, rest / kHugePage * kHugePage, MADV_HUGEPAGE));
   return pointer;
 }
 
-void FreeAligned(void* pointer) { ::operator delete(pointer, std::align_val_t(kAlignment)); }
+void FreeAligned(void* pointer) { ::operator delete (pointer, std::align_val_t{kAlignment}); }
 
 void* Scratch::Reserve(size_t bytes) {
   if (bytes <= size_) return data_;

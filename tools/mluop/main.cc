@@ -28,9 +28,7 @@ void AddSelection(CLI::App* command, Selection* selection) {
   command->footer(kCaseHelp);
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
+int Run(int argc, char** argv) {
   CLI::App app("Runs the operators of mluops: checks them, compares runs, measures them.");
   app.require_subcommand(1);
   std::function<int()> action;
@@ -71,8 +69,14 @@ int main(int argc, char** argv) {
   measure->callback([&] { action = [&] { return mluop::tool::Perf(selection, perf); }; });
 
   CLI11_PARSE(app, argc, argv);
+  return action();
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
   try {
-    return action();
+    return Run(argc, argv);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "mluop: %s\n", error.what());
     return 2;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <string_view>
 #include <utility>
 
@@ -43,7 +44,12 @@ inline std::pair<double, double> MakeInterval(std::string_view kind, int64_t siz
 }
 
 inline void GenerateBoxes(const testing::Case& c, const Arguments& a, testing::Random& random) {
-  static constexpr double kBad[] = {NAN, INFINITY, -INFINITY, 1e30, -1e30, 6e4};
+  static constexpr double kBad[] = {std::numeric_limits<double>::quiet_NaN(),
+                                    std::numeric_limits<double>::infinity(),
+                                    -std::numeric_limits<double>::infinity(),
+                                    1e30,
+                                    -1e30,
+                                    6e4};
   const std::string& kind = c.Option("boxes");
   for (int64_t box = 0; box < a.Symbol("N") * a.Symbol("K"); ++box) {
     const auto [x1, x2] = MakeInterval(kind, a.Symbol("W"), random);

@@ -20,8 +20,8 @@ struct Shape {
   int kernel_h, kernel_w;
   int pad_h, pad_w;
 
-  size_t pixels() const { return static_cast<size_t>(c * h * w); }
-  size_t rows() const { return static_cast<size_t>(c * kernel_h * kernel_w); }
+  size_t pixels() const { return size_t{1} * c * h * w; }
+  size_t rows() const { return size_t{1} * c * kernel_h * kernel_w; }
 };
 
 struct Masks {
@@ -202,7 +202,7 @@ TEST_F(MaskedIm2col, HalfBackwardRoundsOnce) {
     const int terms = 65;
     const Masks masks = {std::vector<int32_t>(terms, 0), std::vector<int32_t>(terms, 0)};
     std::vector<Half> grad_col(static_cast<size_t>(channels * terms), ToHalf(0x1p-11f));
-    for (int c = 0; c < channels; ++c) grad_col[static_cast<size_t>(c * terms)] = ToHalf(1.0f);
+    for (int c = 0; c < channels; ++c) grad_col[static_cast<size_t>(c) * terms] = ToHalf(1.0f);
     for (const Half sum : Backward<Half>(s, masks, grad_col)) {
       EXPECT_EQ(ToFloat(sum), 1.0f + 64 * 0x1p-11f);
     }

@@ -112,13 +112,15 @@ Floats RandomFloats(size_t count, uint64_t seed) {
 }
 
 // `count` rois over and beyond an image of that size.
-Floats RandomRois(int count, int images, double width, double height) {
+Floats RandomRois(int count, const Shape& s) {
+  const double width = static_cast<double>(s.w) / s.scale;
+  const double height = static_cast<double>(s.h) / s.scale;
   mluop::testing::Random random(7);
   Floats rois;
   for (int i = 0; i < count; ++i) {
     const double x = random.Uniform(-0.2, 0.9) * width, y = random.Uniform(-0.2, 0.9) * height;
     for (const double value :
-         {static_cast<double>(random.Below(images)), x, y, x + random.Uniform(0, 0.8) * width,
+         {static_cast<double>(random.Below(s.n)), x, y, x + random.Uniform(0, 0.8) * width,
           y + random.Uniform(0, 0.8) * height}) {
       rois.push_back(static_cast<float>(value));
     }
@@ -239,7 +241,7 @@ TEST_F(PsRoiPool, BackwardIsTheAdjointOfForward) {
   for (const Shape& s : {Shape{2, 13, 17, 3, 21, 0.25}, Shape{1, 9, 9, 7, 5, 0.5},
                          Shape{3, 6, 6, 1, 8, 1}, Shape{1, 40, 40, 2, 3, 0.3f}}) {
     for (const int count : {1, 40, 600}) {  // scattered; regrouped; in several parts
-      const Floats rois = RandomRois(count, s.n, s.w / s.scale, s.h / s.scale);
+      const Floats rois = RandomRois(count, s);
       const Floats x = RandomFloats(s.map(), 1);
       const Pooled pooled = Forward(s, x, rois);
       const Floats g = RandomFloats(pooled.output.size(), 2);
@@ -253,7 +255,7 @@ TEST_F(PsRoiPool, BackwardIsTheAdjointOfForward) {
 
 TEST_F(PsRoiPool, RoiIsPooledTheSameAloneAndAmongOthers) {
   const Shape s = {2, 13, 17, 3, 21, 0.25};
-  const Floats rois = RandomRois(100, s.n, s.w / s.scale, s.h / s.scale);
+  const Floats rois = RandomRois(100, s);
   const Floats input = RandomFloats(s.map(), 1);
   const Floats all = Forward(s, input, rois).output;
   for (int r = 0; r < 100; ++r) {
@@ -265,7 +267,7 @@ TEST_F(PsRoiPool, RoiIsPooledTheSameAloneAndAmongOthers) {
 
 TEST_F(PsRoiPool, WorkspaceDoesNotChangeTheResult) {
   const Shape s = {1, 31, 40, 3, 81, 0.25};  // several bands
-  const Floats rois = RandomRois(60, s.n, s.w / s.scale, s.h / s.scale);
+  const Floats rois = RandomRois(60, s);
   const Floats input = RandomFloats(s.map(), 1);
   const Pooled without = Forward(s, input, rois);
   const size_t size = WorkspaceSize(s, rois);

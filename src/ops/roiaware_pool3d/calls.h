@@ -104,7 +104,7 @@ class Calls : public ::testing::Test {
   int VoxelOf(const Grid& g, const std::vector<float>& roi, const std::vector<float>& point) {
     const Pooled pooled = Forward(MLUOP_ROIAWARE_POOL_MAX, g, roi, point, {1});
     for (int voxel = 0; voxel < g.x * g.y * g.z; ++voxel) {
-      if (pooled.indices[static_cast<size_t>(voxel * g.slots)] == 1) return voxel;
+      if (pooled.indices[static_cast<size_t>(voxel) * g.slots] == 1) return voxel;
     }
     return -1;
   }

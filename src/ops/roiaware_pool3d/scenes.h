@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <string_view>
 
 #include "core/dtype.h"
@@ -101,7 +102,9 @@ class Scene {
   // coordinates and boxes that are not finite.
   void MakeEdges() {
     static constexpr double kTurns[] = {0, M_PI_2, M_PI, -M_PI_2, -M_PI, 3 * M_PI_2, 0.5};
-    static constexpr double kOdd[] = {NAN, INFINITY, -INFINITY, 1e30, 0};
+    static constexpr double kOdd[] = {std::numeric_limits<double>::quiet_NaN(),
+                                      std::numeric_limits<double>::infinity(),
+                                      -std::numeric_limits<double>::infinity(), 1e30, 0};
     for (int64_t box = 0; box < boxes_; ++box) {
       double roi[] = {Grid(4), Grid(4), Grid(2), 4, 2, 3, kTurns[random_.Below(7)]};
       if (random_.Below(6) == 0) roi[3 + random_.Below(3)] = 0;
