@@ -36,7 +36,6 @@ struct Box {
 // A border as a walk: sample i is at `start` plus i times `step`, added one at a time, on one axis
 // and at `fixed` on the other.
 struct Edge {
-  bool along_x;
   float start, step, fixed;
 };
 
@@ -44,10 +43,10 @@ inline Edge MakeEdge(const Box& box, int border, int pool_size) {
   const float x_step = (box.x2 - box.x1) / static_cast<float>(pool_size);
   const float y_step = (box.y2 - box.y1) / static_cast<float>(pool_size);
   switch (border) {
-    case kTop: return {true, box.x1, x_step, box.y1};
-    case kLeft: return {false, box.y1, y_step, box.x1};
-    case kBottom: return {true, box.x2, -x_step, box.y2};
-    default: return {false, box.y2, -y_step, box.x2};
+    case kTop: return {box.x1, x_step, box.y1};
+    case kLeft: return {box.y1, y_step, box.x1};
+    case kBottom: return {box.x2, -x_step, box.y2};
+    default: return {box.y2, -y_step, box.x2};
   }
 }
 
