@@ -10,7 +10,6 @@
 #include <atomic>
 #include <optional>
 
-#include "core/floating_point.h"
 
 namespace mluop {
 namespace {
@@ -68,6 +67,7 @@ void ThreadPool::Run(int64_t n, int64_t grain, Function function, void* context)
     return;
   }
   if (arena_ == nullptr) {
+    // Its workers get the floating-point settings of this moment: the operator's own.
     arena_ = std::make_unique<Arena>(num_threads_);
     NoteWorkers();
   }
@@ -77,7 +77,6 @@ void ThreadPool::Run(int64_t n, int64_t grain, Function function, void* context)
     tbb::parallel_for(
         int64_t{0}, ranges, int64_t{1},
         [&](int64_t range) {
-          const DefaultFloatingPoint floating_point;  // a worker has settings of its own
           const int64_t begin = range * base + std::min(range, longer);
           const int64_t end = begin + base + (range < longer ? 1 : 0);
           function(context, begin, end, tbb::this_task_arena::current_thread_index());
