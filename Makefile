@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 # The commands of daily work. CMake does the building; this file says in which folders and with what.
 .DEFAULT_GOAL := help
-.PHONY: help deps build asan test run lint fuzz bundle clean
+.PHONY: help deps build asan wheel test test-torch run lint fuzz bundle clean
 
 help:
 	@echo 'make deps     install what is missing (Debian packages, as root)'
 	@echo 'make build    library, driver, examples and tests, optimised, into build/'
-	@echo 'make test     all tests, in build/ and under ASan and UBSan in build-asan/'
+	@echo 'make test     all tests, in build/ and under ASan and UBSan in build-asan/, and of the Python package'
+	@echo 'make test-torch  the tests of the Python package under the newest torch'
+	@echo 'make wheel    the Python package, into dist/'
 	@echo 'make run      every operator on the shapes of its network: checked, then timed'
 	@echo 'make lint     clang-format and clang-tidy'
 	@echo 'make fuzz     half a minute of libFuzzer per target'
@@ -31,8 +33,17 @@ build: build/build.ninja deps
 asan: build-asan/build.ninja deps
 	@cmake --build build-asan
 
+wheel: dist/wheel.stamp
+dist/wheel.stamp: pyproject.toml CMakeLists.txt scripts/wheel.sh $(shell find include src cmake python -type f -not -name '*.pyc')
+	@scripts/install_deps.sh build venv
+	@scripts/wheel.sh
+	@touch $@
+
 test:
-	@scripts/run_tests.sh
+	@scripts/run_tests.sh release asan python
+
+test-torch:
+	@scripts/run_tests.sh torch
 
 run: build
 	build/mluop check --set networks
@@ -52,4 +63,4 @@ bundle: build
 	@scripts/bundle.sh
 
 clean:
-	rm -rf build build-asan build-clang build-fuzz build-lint build-static dist
+	rm -rf build build-asan build-clang build-fuzz build-lint build-static build-wheel dist .venv-*

@@ -48,3 +48,7 @@ file(RELATIVE_PATH pc_libdir ${CMAKE_INSTALL_PREFIX} ${CMAKE_INSTALL_FULL_LIBDIR
 file(RELATIVE_PATH pc_includedir ${CMAKE_INSTALL_PREFIX} ${CMAKE_INSTALL_FULL_INCLUDEDIR})
 configure_file(cmake/mluops.pc.in ${PROJECT_BINARY_DIR}/mluops.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/mluops.pc DESTINATION ${library_folder}/pkgconfig)
+
+# What the Python wheel carries: the library alone, without the links that wheels cannot hold.
+install(PROGRAMS $<TARGET_FILE:mluops> RENAME libmluops.so DESTINATION mluops
+        COMPONENT python EXCLUDE_FROM_ALL)

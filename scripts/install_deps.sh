@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Installs the Debian packages that the named groups (build, lint, fuzz) need and that are not there.
+# Installs the Debian packages that the named groups (build, lint, fuzz, venv, python)
+# need and that are not there.
 # Looks for the tools and headers themselves, so that it does nothing where they came some other way.
 set -euo pipefail
 
@@ -22,6 +23,12 @@ have_fuzzer() {
   have_tool clang++-14 && [ -n "$(find "$(clang++-14 -print-resource-dir)/lib" \
     -name 'libclang_rt.fuzzer*' -print -quit 2>/dev/null)" ]
 }
+
+# In Debian's own Python, whatever other one comes first on the path.
+have_module() { [ -x /usr/bin/python3 ] && /usr/bin/python3 -c "import $1" 2>/dev/null; }
+
+# A Python may be there without what makes virtual environments.
+have_venv() { have_tool python3 && python3 -c 'import ensurepip' 2>/dev/null; }
 
 # One "check|package" per line.
 wanted() {
@@ -46,7 +53,17 @@ LIST
 have_tool clang++-14|clang-14
 have_fuzzer|libclang-rt-14-dev
 LIST
-    *) echo "install_deps.sh: group must be build, lint or fuzz, got $1" >&2; exit 2 ;;
+    venv) cat <<'LIST' ;;
+have_tool python3|python3
+have_venv|python3-venv
+LIST
+    python) cat <<'LIST' ;;
+have_module torch|python3-torch
+have_module numpy|python3-numpy
+have_module pytest|python3-pytest
+have_module ensurepip|python3-venv
+LIST
+    *) echo "install_deps.sh: group must be build, lint, fuzz, venv or python, got $1" >&2; exit 2 ;;
   esac
 }
 

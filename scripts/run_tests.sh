@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Builds both flavours and runs all their tests. The last line is "N passed, N failed" over both; a build that
-# fails, or that has no tests, counts as one failure.
+# Builds and runs the tests that are named: release, asan (the two flavours of the C++ tests), python (the
+# package, under the torch of this machine), torch (the package, under the pinned newest torch). The last
+# line is "N passed, N failed" over all of them; what cannot be built, or has no tests, is one failure.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -35,7 +36,27 @@ run_flavour() {
   failed=$((failed + bad))
 }
 
-run_flavour build release
-run_flavour asan asan
+# run_package <name> <environment of test_python.sh>
+run_package() {
+  echo "== $1"
+  local status=0 line
+  { make --no-print-directory wheel && scripts/test_python.sh "$2"; } 2>&1 | tee "$output" || status=$?
+  line=$(grep -E '^(=+ )?([0-9]+ [a-z]+, )*[0-9]+ [a-z]+ in [0-9.]+s' "$output" | tail -n 1 || true)
+  count() { sed -nE "s/.*\\b([0-9]+) $1.*/\\1/p; t; s/.*/0/p" <<<"$line"; }
+  local bad=$(($(count failed) + $(count error)))
+  if [ "$status" != 0 ] && [ "$bad" = 0 ]; then bad=1; fi
+  passed=$((passed + $(count passed)))
+  failed=$((failed + bad))
+}
+
+for name in "$@"; do
+  case $name in
+    release) run_flavour build release ;;
+    asan) run_flavour asan asan ;;
+    python) run_package python system ;;
+    torch) run_package torch pinned ;;
+    *) echo "run_tests.sh: the names are release, asan, python, torch, got $name" >&2; exit 2 ;;
+  esac
+done
 echo "$passed passed, $failed failed"
 [ "$failed" = 0 ]

@@ -27,6 +27,17 @@ MLUOP_WIN_API mluOpStatus_t mluOpGetNumThreads(mluOpHandle_t handle, int* num_th
 MLUOP_WIN_API mluOpStatus_t mluOpCreateQueueFromCudaStream(cnrtQueue_t* queue, int cuda_device,
                                                            void* stream);
 
+/* N matrices transposed, bit for bit: output[n, b, a] = input[n, a, b]. With A = C and B = H*W it
+ * turns NCHW into NHWC, and with A = H*W and B = C NHWC into NCHW.
+ *   input   [N, A, B]   half or float, any layout
+ *   output  [N, B, A]   as input
+ * Empty tensors: SUCCESS. Checks and statuses as for the operators of mlu_op.h. */
+MLUOP_WIN_API mluOpStatus_t mluOpTranspose(mluOpHandle_t handle,
+                                           const mluOpTensorDescriptor_t input_desc,
+                                           const void* input,
+                                           const mluOpTensorDescriptor_t output_desc,
+                                           void* output);
+
 #if defined(__cplusplus)
 }
 #endif

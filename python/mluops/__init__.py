@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Region operators of detection and segmentation networks, forward and backward.
+
+- `mluops`: functions on NumPy arrays, one per entry point of the C library (`mluops.arrays`);
+- `mluops.torch`: functions and modules for PyTorch, registered under `torch.ops.mluops`;
+- `mluops.compat`: puts them into mmcv's and torchvision's places;
+- `mluops.viz`: pictures of what a box edge, a bin or a mask touches.
+"""
+
+from ._library import (AllocFailedError, BadParamError, Error, NotSupportedError)
+from ._library import version as _version
+from .arrays import *  # noqa: F401,F403
+from .arrays import __all__ as _functions
+
+__version__ = _version()
+__all__ = ["AllocFailedError", "BadParamError", "Error", "NotSupportedError", *_functions]

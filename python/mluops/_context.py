@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a thread needs to call an operator: a handle, and descriptors for the shapes it has seen."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from typing import Any, Callable, Mapping
+
+from ._library import BadParamError, check, fail, function
+
+# The layouts and types of mlu_op.h.
+NCHW, NHWC, ARRAY = 0, 1, 4
+HALF, FLOAT, INT8, INT16, INT32, UINT8, BOOL, INT64 = 1, 2, 3, 4, 6, 7, 8, 9
+UINT32, UINT64, UINT16, DOUBLE, COMPLEX_FLOAT, BFLOAT16 = 11, 12, 13, 14, 16, 17
+ATOMICS_NOT_ALLOWED, ATOMICS_ALLOWED = 1, 2
+
+_MAX_THREADS = 1024
+_MAX_DESCRIPTORS = 1024  # a program with more shapes than this makes them again now and then
+
+_create = function("mluOpCreate")
+_destroy = function("mluOpDestroy")
+_set_num_threads = function("mluOpSetNumThreads")
+_get_num_threads = function("mluOpGetNumThreads")
+_set_atomics_mode = function("mluOpSetAtomicsMode")
+_set_queue = function("mluOpSetQueue")
+_queue_from_stream = function("mluOpCreateQueueFromCudaStream")
+_queue_destroy = function("cnrtQueueDestroy")
+_set_device = function("cnrtSetDevice")
+_get_device = function("cnrtGetDevice")
+_create_descriptor = function("mluOpCreateTensorDescriptor")
+_destroy_descriptor = function("mluOpDestroyTensorDescriptor")
+_set_descriptor = function("mluOpSetTensorDescriptor_v2")
+
+
+def _ordinal(device: str) -> int:
+    """The number of a device in the list that the C library goes by."""
+    visible = os.environ.get("MLUOP_VISIBLE_DEVICES")
+    if not visible:  # the CPU, then the GPUs in their own order
+        return 0 if device == "cpu" else 1 + int(device.partition(":")[2])
+    names = [name.strip() for name in visible.split(",")]
+    if device not in names:
+        raise BadParamError(f"mluops: MLUOP_VISIBLE_DEVICES must name {device}, got {visible}")
+    return names.index(device)
+
+
+def _create_handle(device: str) -> int:
+    handle, before = ctypes.c_void_p(), ctypes.c_int()
+    check(_get_device(ctypes.addressof(before)))
+    check(_set_device(_ordinal(device)))
+    status = _create(ctypes.addressof(handle))
+    _set_device(before.value)
+    check(status)
+    return handle.value or 0
+
+
+class Context:
+    """A handle of one device and its descriptors, for one thread at a time.
+
+    A subclass says what the elements of its tensors are (`types`) and where they lie
+    (`pointer`).
+    """
+
+    types: Mapping[Any, int] = {}
+    pointer: Callable[[Any], int]
+
+    def __init__(self, device: str = "cpu"):
+        self._descriptors: dict[tuple, int] = {}
+        self._queues: dict[int, int] = {}
+        self._stream: int | None = None
+        self.handle = _create_handle(device)
+        threads = ctypes.c_int()
+        check(_get_num_threads(self.handle, ctypes.addressof(threads)))
+        self.num_threads = threads.value
+        self._atomics = ATOMICS_NOT_ALLOWED
+
+    def __del__(self) -> None:
+        for descriptor in self._descriptors.values():
+            _destroy_descriptor(descriptor)
+        if hasattr(self, "handle"):
+            _destroy(self.handle)
+        for queue in self._queues.values():
+            _queue_destroy(queue)
+
+    def use_threads(self, count: int) -> None:
+        if count != self.num_threads:
+            check(_set_num_threads(self.handle, min(count, _MAX_THREADS)))
+            self.num_threads = count
+
+    def use_atomics(self, mode: int) -> None:
+        if mode != self._atomics:
+            check(_set_atomics_mode(self.handle, mode))
+            self._atomics = mode
+
+    def use_stream(self, cuda_device: int, stream: int) -> None:
+        if stream == self._stream:
+            return
+        if stream not in self._queues:
+            queue = ctypes.c_void_p()
+            check(_queue_from_stream(ctypes.addressof(queue), cuda_device, stream))
+            self._queues[stream] = queue.value or 0
+        check(_set_queue(self.handle, self._queues[stream]))
+        self._stream = stream
+
+    def descriptor(self, tensor: Any, layout: int, shape: Any = None) -> int:
+        """A descriptor for a tensor, or for its elements seen in another shape."""
+        key = (layout, tensor.dtype, shape or tensor.shape)
+        try:
+            return self._descriptors[key]
+        except KeyError:
+            return self._describe(key)
+
+    def _describe(self, key: tuple) -> int:
+        layout, dtype, shape = key
+        if dtype not in self.types:
+            raise BadParamError(f"mluops: an array's type must be one of the C library's, got {dtype}")
+        descriptor = ctypes.c_void_p()
+        check(_create_descriptor(ctypes.addressof(descriptor)))
+        dims = (ctypes.c_int64 * len(shape))(*shape)
+        status = _set_descriptor(descriptor, layout, self.types[dtype], len(shape),
+                                 ctypes.addressof(dims))
+        if status:
+            _destroy_descriptor(descriptor)
+            fail(status)
+        self._descriptors[key] = descriptor.value or 0
+        return self._descriptors[key]
+
+    def run(self, entry: Callable[..., int], *arguments: Any) -> None:
+        """Calls a C function; arguments follow the handle."""
+        try:
+            status = entry(self.handle, *arguments)
+        except ctypes.ArgumentError as error:
+            raise BadParamError(f"{entry.__name__}: {error}") from None
+        if status:
+            fail(status)
+        # Only here: a call has all its descriptors at hand when it starts.
+        if len(self._descriptors) > _MAX_DESCRIPTORS:
+            for descriptor in self._descriptors.values():
+                _destroy_descriptor(descriptor)
+            self._descriptors.clear()

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Replacing names in modules, those bound earlier included."""
+
+from __future__ import annotations
+
+import dataclasses
+import gc
+import sys
+import types
+from typing import Any, Dict, List
+
+
+@dataclasses.dataclass
+class Report:
+    """What an installation did. Places are written as module.name."""
+
+    created: List[str] = dataclasses.field(default_factory=list)  # modules that were not there
+    replaced: List[str] = dataclasses.field(default_factory=list)
+    # Names in other modules that had been bound to an original before, and are ours now.
+    rebound: List[str] = dataclasses.field(default_factory=list)
+    # What still holds an original, and stays as it is: see list_left.
+    left: List[str] = dataclasses.field(default_factory=list)
+
+    def __str__(self) -> str:
+        lines = [f"{field.name}: {', '.join(places)}"
+                 for field in dataclasses.fields(self)
+                 for places in [getattr(self, field.name)] if places]
+        return "\n".join(lines) or "nothing to do"
+
+
+def put(module: types.ModuleType, name: str, ours: Any, report: Report,
+        originals: Dict[int, Any]) -> None:
+    """Binds module.name to ours; `originals` collects what was there, by its id."""
+    if module.__dict__.get(name) is ours:
+        return
+    original = module.__dict__.get(name)
+    if original is not None and not isinstance(original, types.ModuleType):
+        originals[id(original)] = (original, ours)
+    setattr(module, name, ours)
+    report.replaced.append(f"{module.__name__}.{name}")
+
+
+def rebind(report: Report, originals: Dict[int, Any]) -> None:
+    """Replaces the originals wherever a module of this process holds them by a name of its own."""
+    for module in list(sys.modules.values()):
+        if not isinstance(module, types.ModuleType):
+            continue
+        for name, value in list(vars(module).items()):
+            found = originals.get(id(value))
+            if found is not None:
+                setattr(module, name, found[1])
+                report.rebound.append(f"{module.__name__}.{name}")
+
+
+def list_left(report: Report, originals: Dict[int, Any]) -> None:
+    """Lists what else holds an original: its instances and subclasses, attributes of classes,
+    defaults of functions, items of dictionaries and lists (registries). What only a closure, a
+    tuple or an object without a dictionary holds is not found."""
+    if not originals:
+        return
+    classes = tuple(original for original, _ in originals.values() if isinstance(original, type))
+
+    def note(value: Any, place: str) -> None:
+        found = originals.get(id(value))
+        if found is not None:
+            report.left.append(f"{place} is {found[0].__module__}.{found[0].__qualname__}")
+
+    objects = gc.get_objects()
+    told = set()  # dictionaries that have an owner with a name
+    for found in objects:
+        kind = type(found)
+        if kind is types.ModuleType:
+            told.add(id(vars(found)))
+        elif kind is types.FunctionType:
+            named = found.__kwdefaults__ or {}
+            told.add(id(named))
+            for value in (*(found.__defaults__ or ()), *named.values()):
+                note(value, f"a default of {found.__module__}.{found.__qualname__}")
+        elif issubclass(kind, type):
+            told.update(id(inner) for inner in gc.get_referents(vars(found)))
+            for name, value in list(vars(found).items()):
+                note(value, f"{found.__module__}.{found.__qualname__}.{name}")
+            if id(found) not in originals and issubclass(found, classes):
+                report.left.append(f"{found.__module__}.{found.__qualname__} is a subclass")
+        elif issubclass(kind, classes):
+            report.left.append(f"an instance of {kind.__module__}.{kind.__qualname__}")
+    for found in objects:
+        if type(found) is list:
+            for value in found:
+                note(value, "an item of a list")
+        elif type(found) is dict and id(found) not in told:
+            for key, value in list(found.items()):
+                note(value, f"item {key!r} of a dictionary" if isinstance(key, str)
+                     else "an item of a dictionary")

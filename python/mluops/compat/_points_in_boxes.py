@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which points lie in which boxes, composed from torch operators: what programs import from
+`mmcv.ops` together with RoIAwarePool3d. Only for an `mmcv.ops` that we made."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+__all__ = ["points_in_boxes_all", "points_in_boxes_cpu", "points_in_boxes_part"]
+
+
+def points_in_boxes_all(points: Tensor, boxes: Tensor) -> Tensor:
+    """points: [B, M, 3]; boxes: [B, T, 7] = x, y, z of the bottom, dx, dy, dz, yaw.
+    Returns int32 [B, M, T], 1 where the point is in the box.
+
+    >>> box = torch.tensor([[[0.0, 0, 0, 2, 2, 2, 0]]])
+    >>> points_in_boxes_all(torch.tensor([[[0.0, 0, 1], [0, 0, -1]]]), box).flatten()
+    tensor([1, 0], dtype=torch.int32)
+    """
+    assert points.shape[0] == boxes.shape[0], "points and boxes must have the same batch size"
+    assert boxes.shape[2] == 7, "boxes dimension should be 7"
+    assert points.shape[2] == 3, "points dimension should be 3"
+    x, y, z = (points[:, :, None] - boxes[:, None, :, :3]).unbind(-1)
+    dx, dy, dz, yaw = boxes[:, None, :, 3:].unbind(-1)
+    along = x * yaw.cos() + y * yaw.sin()
+    across = y * yaw.cos() - x * yaw.sin()
+    inside = (along.abs() < dx / 2) & (across.abs() < dy / 2) & ((z - dz / 2).abs() <= dz / 2)
+    return inside.to(torch.int32)
+
+
+def points_in_boxes_cpu(points: Tensor, boxes: Tensor) -> Tensor:
+    """As `points_in_boxes_all`, by mmcv's other name for it."""
+    return points_in_boxes_all(points, boxes)
+
+
+def points_in_boxes_part(points: Tensor, boxes: Tensor) -> Tensor:
+    """The first box that a point is in, or -1: int32 [B, M]."""
+    inside = points_in_boxes_all(points, boxes)
+    none = inside.new_zeros((*inside.shape[:2], 1))
+    first = torch.cat([none, inside], dim=2).argmax(dim=2) - 1
+    return first.to(torch.int32)

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Our operators in mmcv's place: `mluops.compat.mmcv.install()`.
+
+With mmcv installed, its names in `mmcv.ops` (and in the modules below it, and wherever they were
+imported to before) become ours. With mmcv-lite, which has no operators, or with no mmcv at all, an
+`mmcv.ops` with our names is made, and with the `points_in_boxes_*` that programs import beside
+RoIAwarePool3d.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import sys
+import types
+from typing import Any, Dict
+
+from .. import torch as ours
+from . import _points_in_boxes
+from ._install import Report, list_left, put, rebind
+
+__all__ = ["Report", "install"]
+
+# The module under mmcv.ops in which mmcv defines each name.
+_PLACES = {
+    "border_align": ("border_align", "BorderAlign"),
+    "masked_conv": ("masked_conv2d", "MaskedConv2d"),
+    "psa_mask": ("psa_mask", "PSAMask"),
+    "roiaware_pool3d": ("RoIAwarePool3d",),
+}
+
+
+def _make(name: str, report: Report, package: bool = True) -> types.ModuleType:
+    module = types.ModuleType(name, "Made by mluops.compat.mmcv.")
+    # importlib.util.find_spec and importlib.reload ask for it.
+    module.__spec__ = importlib.util.spec_from_loader(name, loader=None, is_package=package)
+    if package:
+        module.__path__ = []
+    sys.modules[name] = module
+    parent, _, child = name.rpartition(".")
+    if parent:
+        setattr(sys.modules[parent], child, module)
+    report.created.append(name)
+    return module
+
+
+def _mmcv(report: Report) -> None:
+    """Imports mmcv, or makes what a program asks of it beside the operators."""
+    if "mmcv" in sys.modules or importlib.util.find_spec("mmcv") is not None:
+        importlib.import_module("mmcv")
+        return
+    _make("mmcv", report)
+    utils = _make("mmcv.utils", report, package=False)
+    for flag in ("IS_CUDA_AVAILABLE", "IS_MLU_AVAILABLE", "IS_MPS_AVAILABLE", "IS_MUSA_AVAILABLE",
+                 "IS_NPU_AVAILABLE"):
+        setattr(utils, flag, False)
+    from torch import cuda
+    utils.IS_CUDA_AVAILABLE = cuda.is_available()  # type: ignore[attr-defined]
+
+
+def _ops(report: Report) -> types.ModuleType:
+    try:
+        return importlib.import_module("mmcv.ops")
+    except ImportError:  # mmcv-lite has no mmcv.ops, or one without its binary
+        for name in [name for name in sys.modules if name.startswith("mmcv.ops.")]:
+            del sys.modules[name]
+        package = _make("mmcv.ops", report)
+        for module in (package, _make("mmcv.ops.points_in_boxes", report, package=False)):
+            for name in _points_in_boxes.__all__:
+                setattr(module, name, getattr(_points_in_boxes, name))
+        return package
+
+
+def install() -> Report:
+    """Puts ours in place and says what changed. Doing it again changes nothing more."""
+    report = Report()
+    originals: Dict[int, Any] = {}
+    _mmcv(report)
+    package = _ops(report)
+    for module_name, names in _PLACES.items():
+        full_name = f"mmcv.ops.{module_name}"
+        if full_name not in sys.modules:
+            _make(full_name, report, package=False)
+        for name in names:
+            put(sys.modules[full_name], name, getattr(ours, name), report, originals)
+    # After the modules: border_align and psa_mask are also names of modules, and functions win.
+    for names in _PLACES.values():
+        for name in names:
+            put(package, name, getattr(ours, name), report, originals)
+    # mmcv.ops.psa_mask is mmcv's module: what it holds can still be reached through the name.
+    vars(ours.psa_mask).update({name: value for name, value
+                                in vars(sys.modules["mmcv.ops.psa_mask"]).items()
+                                if not name.startswith("__")})
+    rebind(report, originals)
+    list_left(report, originals)
+    return report

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tells PyTorch about the operators: `torch.ops.mluops.*`."""
+
+from __future__ import annotations
+
+from typing import Any, Callable
+
+import torch
+
+from . import _gradients, _kernels, _shapes
+
+_SCHEMAS = [
+    "psa_mask(Tensor input, int psa_type, int h_mask, int w_mask) -> Tensor",
+    "psa_mask_backward(Tensor grad, int psa_type, int h_mask, int w_mask) -> Tensor",
+    "border_align(Tensor input, Tensor boxes, int pool_size) -> (Tensor, Tensor)",
+    "border_align_backward(Tensor grad, Tensor boxes, Tensor argmax, int pool_size, "
+    "SymInt height, SymInt width) -> Tensor",
+    "ps_roi_pool(Tensor input, Tensor rois, float spatial_scale, int pooled_height, "
+    "int pooled_width) -> Tensor",
+    "ps_roi_pool_backward(Tensor grad, Tensor rois, float spatial_scale, int pooled_height, "
+    "int pooled_width, SymInt[] input_shape) -> Tensor",
+    "rfcn_ps_roi_pool(Tensor input, Tensor rois, float spatial_scale, int group_size) "
+    "-> (Tensor, Tensor)",
+    "rfcn_ps_roi_pool_backward(Tensor grad, Tensor rois, Tensor mapping, float spatial_scale, "
+    "SymInt[] input_shape) -> Tensor",
+    "roiaware_pool3d(Tensor rois, Tensor pts, Tensor pts_feature, int[] out_size, "
+    "int max_pts_each_voxel, int pool_method) -> (Tensor, Tensor, Tensor)",
+    "roiaware_pool3d_backward(Tensor grad, Tensor argmax, Tensor indices, int pool_method, "
+    "SymInt pts_num) -> Tensor",
+    "masked_im2col(Tensor input, Tensor mask_h_idx, Tensor mask_w_idx, int[] kernel, "
+    "int[] padding) -> Tensor",
+    "masked_im2col_backward(Tensor grad, Tensor mask_h_idx, Tensor mask_w_idx, int[] kernel, "
+    "int[] padding, SymInt height, SymInt width) -> Tensor",
+    "masked_col2im(Tensor col, Tensor mask_h_idx, Tensor mask_w_idx, SymInt height, SymInt width) "
+    "-> Tensor",
+]
+
+_library = torch.library.Library("mluops", "DEF")
+
+
+def _differentiable(name: str, keep: Callable[..., None], backward: Callable[..., Any]) -> None:
+    if hasattr(torch.library, "register_autograd"):  # torch 2.4
+        torch.library.register_autograd(f"mluops::{name}", backward, setup_context=keep,
+                                        lib=_library)
+        return
+    operator = getattr(torch.ops.mluops, name)
+
+    class Function(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, *inputs: Any) -> Any:
+            below_autograd = torch._C._AutoDispatchBelowAutograd()  # until it is deleted
+            try:
+                output = operator(*inputs)
+            finally:
+                del below_autograd
+            keep(ctx, inputs, output)
+            tensors = output if isinstance(output, tuple) else (output,)
+            ctx.mark_non_differentiable(*(t for t in tensors if not t.is_floating_point()))
+            return output
+
+        @staticmethod
+        def backward(ctx: Any, *grads: Any) -> Any:
+            return backward(ctx, *grads)
+
+    _library.impl(name, lambda *inputs: Function.apply(*inputs), "Autograd")
+
+
+for _schema in _SCHEMAS:
+    _name = _schema.partition("(")[0]
+    _library.define(_schema)
+    for _key in ("CPU", "CUDA"):
+        _library.impl(_name, getattr(_kernels, _name), _key)
+    _library.impl(_name, getattr(_shapes, _name), "Meta")
+    _differentiable(_name, *_gradients.RULES[_name])

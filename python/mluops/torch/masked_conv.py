@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A convolution that is computed only where a mask says so."""
+
+from __future__ import annotations
+
+from typing import List, Optional, Sequence, Tuple, Union
+
+import torch
+from torch import Tensor
+
+from . import _register  # noqa: F401  (torch.ops.mluops)
+
+Size = Union[int, Sequence[int]]
+
+
+def pair(value: Size) -> Tuple[int, int]:
+    if isinstance(value, int):
+        return value, value
+    first, second = value
+    return int(first), int(second)
+
+
+def _columns(image: Tensor, rows: Tensor, columns: Tensor, kernel: Tuple[int, int],
+             padding: Tuple[int, int], dilation: Tuple[int, int]) -> Tensor:
+    """The windows at some places of an image [1, C, H, W]: [C*kernel, M]."""
+    im2col = torch.ops.mluops.masked_im2col
+    if dilation == (1, 1):
+        return im2col(image, rows, columns, list(kernel), list(padding))
+    # A tap at a time: a window of one pixel, moved by the padding.
+    taps = [im2col(image, rows, columns, [1, 1],
+                   [padding[0] - i * dilation[0], padding[1] - j * dilation[1]])
+            for i in range(kernel[0]) for j in range(kernel[1])]
+    return torch.stack(taps, dim=1).flatten(0, 1)
+
+
+def masked_conv2d(features: Tensor, mask: Tensor, weight: Tensor, bias: Optional[Tensor] = None,
+                  padding: Size = 0, stride: Size = 1, dilation: Size = 1,
+                  groups: int = 1) -> Tensor:
+    """`conv2d(features, weight, bias, stride, padding, dilation, groups) * (mask > 0)`, computed
+    only where the mask is positive, with gradients for features, weight and bias.
+
+    features: [N, C, H, W]; mask: [N, h, w] or [N, 1, h, w], of the size of the result or, as in
+    mmcv, of the features (its upper left part counts). Drop-in for `mmcv.ops.masked_conv2d`.
+
+    >>> features, weight = torch.ones(1, 1, 3, 3), torch.ones(1, 1, 3, 3)
+    >>> masked_conv2d(features, torch.eye(3)[None], weight, padding=1)[0, 0]
+    tensor([[4., 0., 0.],
+            [0., 9., 0.],
+            [0., 0., 4.]])
+    """
+    assert features.dim() == 4
+    if mask.dim() == 4:
+        assert mask.size(1) == 1
+        mask = mask[:, 0]
+    assert mask.dim() == 3 and mask.size(0) == features.size(0)
+    pads, strides, dilations = pair(padding), pair(stride), pair(dilation)
+    out_channels, group_channels, *kernel = weight.shape
+    assert features.size(1) == group_channels * groups and out_channels % groups == 0
+    height, width = ((features.size(2 + i) + 2 * pads[i] - dilations[i] * (kernel[i] - 1) - 1)
+                     // strides[i] + 1 for i in (0, 1))
+    assert mask.shape[1:] in (features.shape[2:], (height, width))
+    mask = mask[:, :height, :width]
+
+    images: List[Tensor] = []
+    for image, here in zip(features.split(1), mask):
+        rows, columns = (here > 0).nonzero(as_tuple=True)
+        if rows.numel() == 0:  # still a part of the graph: its gradients are zeros
+            nothing = image.sum() * 0 + weight.sum() * 0
+            if bias is not None:
+                nothing = nothing + bias.sum() * 0
+            images.append(nothing.expand(1, out_channels, height, width))
+            continue
+        windows = _columns(image, rows * strides[0], columns * strides[1],
+                           (kernel[0], kernel[1]), pads, dilations)
+        products = torch.bmm(weight.reshape(groups, out_channels // groups, -1),
+                             windows.view(groups, -1, windows.size(1)))
+        products = products.view(out_channels, -1)
+        if bias is not None:
+            products = products + bias[:, None]
+        images.append(torch.ops.mluops.masked_col2im(products, rows, columns, height, width))
+    return torch.cat(images) if len(images) != 1 else images[0]

@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/operator.h"
+
+namespace mluop::transpose {
+
+mluOpStatus_t TransposeCpu(const Arguments& arguments, Context& context);
+
+}  // namespace mluop::transpose

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// transpose as its formula says, twice: the reference, and the plain loops for speed comparisons.
+#include "mluops/extensions.h"
+#include "testing/element.h"
+#include "testing/operator_test.h"
+
+namespace mluop::transpose {
+namespace {
+
+using namespace mluop::testing;
+
+template <class Copy>
+void ForEach(const Arguments& arguments, Copy copy) {
+  const int64_t N = arguments.Symbol("N"), A = arguments.Symbol("A"), B = arguments.Symbol("B");
+  for (int64_t n = 0; n < N; ++n)
+    for (int64_t a = 0; a < A; ++a)
+      for (int64_t b = 0; b < B; ++b) copy((n * A + a) * B + b, (n * B + b) * A + a);
+}
+
+void Reference(const Arguments& a) {
+  ForEach(a, [&](int64_t from, int64_t to) {
+    CopyElement(a.In<void>("input"), from, a.Out<void>("output"), to, a.Type());
+  });
+}
+
+template <typename T>
+void PlainOf(const Arguments& a) {
+  const T* input = a.In<T>("input");
+  T* output = a.Out<T>("output");
+  ForEach(a, [=](int64_t from, int64_t to) { output[to] = input[from]; });
+}
+
+void Plain(const Arguments& a) {
+  a.Type() == MLUOP_DTYPE_FLOAT ? PlainOf<float>(a) : PlainOf<uint16_t>(a);
+}
+
+double Bytes(const Arguments& a) { return 2 * static_cast<double>(a.Tensor("output").ByteCount()); }
+
+mluOpStatus_t Call(mluOpHandle_t handle, const Arguments& a) {
+  return mluOpTranspose(handle, Desc(a, "input"), a.In<void>("input"), Desc(a, "output"),
+                        a.Out<void>("output"));
+}
+
+constexpr OutputRule kOutputs[] = {{"output", Criterion::kExact}};
+
+constexpr OperatorTest kOperators[] = {{.name = "transpose",
+                                        .outputs = kOutputs,
+                                        .options = {},
+                                        .call = Call,
+                                        .workspace_size = nullptr,
+                                        .generate = nullptr,
+                                        .reference = Reference,
+                                        .plain = Plain,
+                                        .bytes = Bytes}};
+
+}  // namespace
+
+extern const FamilyTest kFamilyTest;
+constexpr FamilyTest kFamilyTest = {"transpose", kOperators, {}};
+
+}  // namespace mluop::transpose

@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+"""torch.library.opcheck, torch.compile and torch.export: they need a torch of today."""
+
+import pytest
+
+torch = pytest.importorskip("torch")
+if not hasattr(torch.library, "opcheck"):
+    pytest.skip("torch.library.opcheck is of torch 2.4", allow_module_level=True)
+
+import samples  # noqa: E402
+from network import Network, batch  # noqa: E402
+
+ONCE = ("border_align_backward", "roiaware_pool3d_avg_backward", "roiaware_pool3d_max_backward")
+
+
+@pytest.mark.parametrize("name", samples.NAMES)
+def test_opcheck(name):
+    operator, arguments = samples.make()[name]
+    at = samples.features_of(arguments)
+    torch.library.opcheck(operator, tuple(arguments))
+    if name not in ONCE:
+        arguments[at] = arguments[at].requires_grad_()
+        torch.library.opcheck(operator, tuple(arguments))
+
+
+@pytest.mark.parametrize("name", ["psa_mask", "border_align", "rfcn_ps_roi_pool"])
+def test_opcheck_of_channels_last(name):
+    operator, arguments = samples.make()[name]
+    arguments[0] = arguments[0].contiguous(memory_format=torch.channels_last).requires_grad_()
+    torch.library.opcheck(operator, tuple(arguments))
+
+
+# "aot_eager": the graph and its gradient are traced, and not translated to C++, which takes minutes.
+@pytest.mark.parametrize("dynamic", [False, True])
+def test_compiled_network_is_the_same_in_both_directions(dynamic):
+    network, inputs = Network(), batch(2)
+    expected = network(**inputs)
+    expected.backward()
+    gradients = [parameter.grad.clone() for parameter in network.parameters()]
+    network.zero_grad()
+    compiled = torch.compile(network, fullgraph=True, backend="aot_eager", dynamic=dynamic)
+    actual = compiled(**inputs)
+    actual.backward()
+    assert torch.allclose(actual, expected)
+    for expected_gradient, parameter in zip(gradients, network.parameters()):
+        assert torch.allclose(parameter.grad, expected_gradient, atol=1e-6)
+
+
+def test_exported_network_is_the_same():
+    network, inputs = Network().eval(), batch(2)
+    program = torch.export.export(network, (), inputs)
+    called = {node.target for node in program.graph.nodes if node.op == "call_function"}
+    for name in ("psa_mask", "border_align", "ps_roi_pool", "roiaware_pool3d", "masked_im2col"):
+        assert getattr(torch.ops.mluops, name).default in called
+    assert torch.allclose(program.module()(**inputs), network(**inputs))
