@@ -43,18 +43,20 @@ HWY_INLINE void AddToPiece(D d, const Piece& piece, int64_t c, const float* grad
   const auto share3 = share(3), share4 = share(4), share5 = share(5);
   const auto add = [&](auto v, float* to)
                        HWY_ATTR { hn::StoreU(hn::Add(hn::LoadU(d, to), v), d, to); };
-  float* row = piece.corner + c;
-  for (int64_t h = 0; h < piece.rows; ++h, row += piece.row_stride) {
-    float* pixel = row;
-    for (int64_t w = 0; w < piece.columns; ++w, pixel += piece.column_stride) {
-      add(share0, pixel);
-      if (kCount > 1) add(share1, pixel + lanes);
-      if (kCount > 2) add(share2, pixel + 2 * lanes);
-      if (kCount > 3) add(share3, pixel + 3 * lanes);
-      if (kCount > 4) add(share4, pixel + 4 * lanes);
-      if (kCount > 5) add(share5, pixel + 5 * lanes);
+  WithColumns<kCount>(piece.columns, [&](auto columns) HWY_ATTR {
+    float* row = piece.corner + c;
+    for (int64_t h = 0; h < piece.rows; ++h, row += piece.row_stride) {
+      float* pixel = row;
+      for (int64_t w = 0; w < columns; ++w, pixel += piece.column_stride) {
+        add(share0, pixel);
+        if (kCount > 1) add(share1, pixel + lanes);
+        if (kCount > 2) add(share2, pixel + 2 * lanes);
+        if (kCount > 3) add(share3, pixel + 3 * lanes);
+        if (kCount > 4) add(share4, pixel + 4 * lanes);
+        if (kCount > 5) add(share5, pixel + 5 * lanes);
+      }
     }
-  }
+  });
 }
 
 // Adds the slice's rois to the band, the rows [begin, end).
@@ -85,12 +87,14 @@ void SumSlice(const Problem& p, const RoiTable& table, const Cut& cut, const Sli
               float* grad_input, float* band) {
   const int64_t plane_stride = p.bins() * p.pixels();
   float* planes = grad_input + p.Plane(slice.image, slice.first_channel, slice.bin);
-  if (table.Begin(slice.image) == table.End(slice.image)) {
-    for (int64_t c = 0; c < slice.channels; ++c) ZeroRow(planes + c * plane_stride, p.pixels());
-    return;
+  const Span reach = table.Reach(slice.image, slice.ph);
+  for (int64_t c = 0; c < slice.channels; ++c) {
+    float* plane = planes + c * plane_stride;
+    ZeroRow(plane, reach.begin * p.w);
+    ZeroRow(plane + reach.end * p.w, (p.h - reach.end) * p.w);
   }
-  for (int64_t row = 0; row < p.h; row += cut.rows) {
-    const int64_t end = std::min(row + cut.rows, p.h);
+  for (int64_t row = reach.begin; row < reach.end; row += cut.rows) {
+    const int64_t end = std::min<int64_t>(row + cut.rows, reach.end);
     const int64_t pixels = (end - row) * p.w;
     ZeroRow(band, pixels * cut.pixel_stride);
     AddRois(p, table, cut, slice, band, row, end);

@@ -41,18 +41,20 @@ HWY_INLINE void AddPiece(D d, const Piece& piece, int64_t c, float* stage) {
   const auto start = [&](int64_t k) HWY_ATTR { return piece.first ? hn::Zero(d) : load(stage, k); };
   auto sum0 = start(0), sum1 = start(1), sum2 = start(2);
   auto sum3 = start(3), sum4 = start(4), sum5 = start(5);
-  const float* row = piece.corner + c;
-  for (int64_t h = 0; h < piece.rows; ++h, row += piece.row_stride) {
-    const float* pixel = row;
-    for (int64_t w = 0; w < piece.columns; ++w, pixel += piece.column_stride) {
-      sum0 = hn::Add(sum0, load(pixel, 0));
-      sum1 = hn::Add(sum1, load(pixel, 1));
-      sum2 = hn::Add(sum2, load(pixel, 2));
-      sum3 = hn::Add(sum3, load(pixel, 3));
-      sum4 = hn::Add(sum4, load(pixel, 4));
-      sum5 = hn::Add(sum5, load(pixel, 5));
+  WithColumns<kCount>(piece.columns, [&](auto columns) HWY_ATTR {
+    const float* row = piece.corner + c;
+    for (int64_t h = 0; h < piece.rows; ++h, row += piece.row_stride) {
+      const float* pixel = row;
+      for (int64_t w = 0; w < columns; ++w, pixel += piece.column_stride) {
+        sum0 = hn::Add(sum0, load(pixel, 0));
+        sum1 = hn::Add(sum1, load(pixel, 1));
+        sum2 = hn::Add(sum2, load(pixel, 2));
+        sum3 = hn::Add(sum3, load(pixel, 3));
+        sum4 = hn::Add(sum4, load(pixel, 4));
+        sum5 = hn::Add(sum5, load(pixel, 5));
+      }
     }
-  }
+  });
   const auto finish = [&](auto sum, int64_t k) HWY_ATTR {
     if (k >= kCount) return;
     if (piece.last) sum = hn::Div(sum, hn::Set(d, piece.area));
@@ -66,21 +68,6 @@ HWY_INLINE void AddPiece(D d, const Piece& piece, int64_t c, float* stage) {
   finish(sum5, 5);
 }
 
-// Zeros for the bins without pixels. Returns the rows that the others reach.
-Span ZeroEmptyBins(const RoiTable& table, const Cut& cut, const Slice& slice) {
-  Span reach = {INT32_MAX, 0};
-  for (int64_t place = table.Begin(slice.image); place < table.End(slice.image); ++place) {
-    const Box box = table.At(slice.ph, slice.pw, place);
-    if (box.area() == 0) {
-      ZeroRow(slice.stage + place * cut.stage_stride, WholeVectors(slice.channels));
-      continue;
-    }
-    reach.begin = std::min(reach.begin, box.rows.begin);
-    reach.end = std::max(reach.end, box.rows.end);
-  }
-  return reach;
-}
-
 // Adds what the band, the rows [begin, end), has of the slice's bins.
 void PoolBand(const Problem& p, const RoiTable& table, const Cut& cut, const Slice& slice,
               const float* band, int64_t begin, int64_t end) {
@@ -89,7 +76,11 @@ void PoolBand(const Problem& p, const RoiTable& table, const Cut& cut, const Sli
       const Box box = table.At(slice.ph, slice.pw, place);
       const int64_t top = std::max<int64_t>(box.rows.begin, begin);
       const int64_t bottom = std::min<int64_t>(box.rows.end, end);
-      if (top >= bottom || box.columns.size() == 0) continue;
+      float* stage = slice.stage + place * cut.stage_stride;
+      if (top >= bottom || box.columns.size() == 0) {
+        if (box.area() == 0) ZeroRow(stage, WholeVectors(slice.channels));
+        continue;
+      }
       const Piece piece = {band + ((top - begin) * p.w + box.columns.begin) * cut.pixel_stride,
                            bottom - top,
                            box.columns.size(),
@@ -98,7 +89,6 @@ void PoolBand(const Problem& p, const RoiTable& table, const Cut& cut, const Sli
                            top == box.rows.begin,
                            bottom == box.rows.end,
                            static_cast<float>(box.area())};
-      float* stage = slice.stage + place * cut.stage_stride;
       ForEachGroup(d, count, slice.channels, [&](auto vectors, int64_t c) HWY_ATTR {
         AddPiece<vectors.value>(d, piece, c, stage + c);
       });
@@ -109,9 +99,10 @@ void PoolBand(const Problem& p, const RoiTable& table, const Cut& cut, const Sli
 // The slice's part of the stage. `band` is the worker's own memory.
 void PoolSlice(const Problem& p, const RoiTable& table, const Cut& cut, const Slice& slice,
                const float* input, float* band) {
-  const Span reach = ZeroEmptyBins(table, cut, slice);
   const float* planes = input + p.Plane(slice.image, slice.first_channel, slice.bin);
-  for (int64_t row = reach.begin; row < reach.end; row += cut.rows) {
+  const Span reach = table.Reach(slice.image, slice.ph);
+  // Where there is nothing to read, one band of no rows still writes the zeros of empty bins.
+  for (int64_t row = reach.begin; row == reach.begin || row < reach.end; row += cut.rows) {
     const int64_t end = std::min<int64_t>(row + cut.rows, reach.end);
     PlanesToPixels(planes + row * p.w, p.bins() * p.pixels(), (end - row) * p.w, slice.channels,
                    band, cut.pixel_stride);

@@ -16,7 +16,7 @@ bool PlaceRoi(const Problem& p, const float* roi, Axis* x, Axis* y) {
 }  // namespace
 
 size_t RoiTable::Bytes(const Problem& p) {
-  const int64_t spans = (int64_t{p.pooled_h} + p.pooled_w) * p.rois;
+  const int64_t spans = (int64_t{p.pooled_h} + p.pooled_w) * p.rois + p.n * p.pooled_h;
   const auto bytes = sizeof(int64_t) * static_cast<size_t>(p.n + 1) +
                      sizeof(Span) * static_cast<size_t>(spans) +
                      2 * sizeof(int32_t) * static_cast<size_t>(p.rois);
@@ -26,10 +26,12 @@ size_t RoiTable::Bytes(const Problem& p) {
 RoiTable::RoiTable(const Problem& p, void* memory)
     : n_(p.n),
       rois_(p.rois),
+      pooled_h_(p.pooled_h),
       first_(static_cast<int64_t*>(memory)),
       rows_(reinterpret_cast<Span*>(first_ + p.n + 1)),
       columns_(rows_ + p.pooled_h * p.rois),
-      order_(reinterpret_cast<int32_t*>(columns_ + p.pooled_w * p.rois)),
+      reach_(columns_ + p.pooled_w * p.rois),
+      order_(reinterpret_cast<int32_t*>(reach_ + p.n * p.pooled_h)),
       images_(order_ + p.rois) {}
 
 // A counting sort, so that rois of one image keep their order: gradients are added in it.
@@ -67,12 +69,25 @@ int64_t RoiTable::FillSpans(const Problem& p, const float* rois, int64_t begin, 
   return pixels;
 }
 
+Span RoiTable::FindReach(int64_t image, int64_t ph) const {
+  if (Begin(image) == End(image)) return {0, 0};
+  Span reach = rows_[ph * rois_ + Begin(image)];
+  for (int64_t place = Begin(image); place < End(image); ++place) {
+    const Span rows = rows_[ph * rois_ + place];
+    reach = {std::min(reach.begin, rows.begin), std::max(reach.end, rows.end)};
+  }
+  return reach;
+}
+
 int64_t RoiTable::Fill(const Problem& p, const float* rois, ThreadPool& threads) {
   Sort(p, rois);
   std::atomic<int64_t> pixels = 0;
   const int64_t grain = kGrain / (8 * (int64_t{p.pooled_h} + p.pooled_w)) + 1;
   threads.For(size(), grain,
               [&](int64_t begin, int64_t end, int) { pixels += FillSpans(p, rois, begin, end); });
+  threads.For(n_ * pooled_h_, kGrain / (rois_ / n_ + 1) + 1, [&](int64_t begin, int64_t end, int) {
+    for (int64_t i = begin; i < end; ++i) reach_[i] = FindReach(i / pooled_h_, i % pooled_h_);
+  });
   return pixels;
 }
 

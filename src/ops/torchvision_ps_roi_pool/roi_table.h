@@ -36,16 +36,21 @@ class RoiTable {
   Box At(int64_t ph, int64_t pw, int64_t place) const {
     return {rows_[ph * rois_ + place], columns_[pw * rois_ + place]};
   }
+  // The rows that the bins (ph, any) of an image's rois are within.
+  Span Reach(int64_t image, int64_t ph) const { return reach_[image * pooled_h_ + ph]; }
 
  private:
   void Sort(const Problem& p, const float* rois);
   int64_t FillSpans(const Problem& p, const float* rois, int64_t begin, int64_t end);
+  Span FindReach(int64_t image, int64_t ph) const;
 
   int64_t n_;
   int64_t rois_;
+  int64_t pooled_h_;
   int64_t* first_;   // [N+1]
   Span* rows_;       // [pooled_h, R]: a bin's neighbours in memory are those of the next roi
   Span* columns_;    // [pooled_w, R]
+  Span* reach_;      // [N, pooled_h]
   int32_t* order_;   // [R]
   int32_t* images_;  // [R], in the caller's order
 };

@@ -122,6 +122,20 @@ HWY_INLINE void ForEachGroup(D d, Vectors<kCount> all, int64_t channels, const B
   for (; c < channels; c += lanes) body(Vectors<1>(), c);
 }
 
+// Calls body(columns), with a constant where a row of a bin is short, as most are, and kCount vectors
+// do not outweigh it: the loop over the row has no end to guess.
+template <int kCount, class Body>
+HWY_INLINE void WithColumns(int64_t columns, const Body& body) {
+  if (kCount > 2) return body(columns);
+  switch (columns) {
+    case 1: return body(std::integral_constant<int64_t, 1>());
+    case 2: return body(std::integral_constant<int64_t, 2>());
+    case 3: return body(std::integral_constant<int64_t, 3>());
+    case 4: return body(std::integral_constant<int64_t, 4>());
+    default: return body(columns);
+  }
+}
+
 }  // namespace HWY_NAMESPACE
 }  // namespace mluop::torchvision_ps_roi_pool
 HWY_AFTER_NAMESPACE();
