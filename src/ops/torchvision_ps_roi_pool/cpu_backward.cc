@@ -182,7 +182,7 @@ mluOpStatus_t BackwardCpu(const Arguments& a, Context& context) {
   const float* grad_output = a.In<float>("grad_output");
   float* grad_input = a.Out<float>("grad_input");
   ThreadPool& threads = context.threads();
-  const Cut cut = MakeCut(p, threads.num_threads());
+  const Cut cut = MakeCut(p, kBackwardBand, threads.num_threads());
   const auto floats = static_cast<size_t>(MemoryFloats(p, cut, threads.num_threads()));
   char* scratch = static_cast<char*>(context.Scratch(RoiTable::Bytes(p) + sizeof(float) * floats));
   RoiTable table(p, scratch);

@@ -219,7 +219,7 @@ mluOpStatus_t ForwardCpu(const Arguments& a, Context& context) {
     return MLUOP_STATUS_SUCCESS;
   }
   ThreadPool& threads = context.threads();
-  const Cut cut = MakeCut(p, threads.num_threads());
+  const Cut cut = MakeCut(p, kForwardBand, threads.num_threads());
   const auto floats = static_cast<size_t>(MemoryFloats(p, cut, threads.num_threads()));
   char* scratch = static_cast<char*>(context.Scratch(RoiTable::Bytes(p) + sizeof(float) * floats));
   RoiTable table(p, scratch);
