@@ -38,6 +38,46 @@ MLUOP_WIN_API mluOpStatus_t mluOpTranspose(mluOpHandle_t handle,
                                            const mluOpTensorDescriptor_t output_desc,
                                            void* output);
 
+/* torchvision_ps_roi_pool: position-sensitive pooling of regions as torchvision.ops.ps_roi_pool
+ * does it on the CPU, forward bit for bit. Another function than mluOpPsRoiPoolForward: coordinates
+ * are rounded after scaling, and bins are clipped at H-1 and W-1.
+ *
+ *   roi = [batch, x1, y1, x2, y2]; a batch is truncated to an integer
+ *   x1i = round(x1*spatial_scale)             halves away from zero; y1i, x2i, y2i alike
+ *   bw = max(x2i - x1i, 1) / pooled_width     bh alike
+ *   ws = clamp(floor(pw*bw) + x1i, 0, W-1)
+ *   we = clamp(ceil((pw+1)*bw) + x1i, 0, W-1)               hs, he alike with H-1
+ *   channel = (o*pooled_height + ph)*pooled_width + pw
+ *   output[r,o,ph,pw] = mean of input[batch, channel, hs:he, ws:we], 0 where the bin is empty
+ *   backward: grad_input = 0, then every pixel of the bin gets grad_output/area in that channel
+ *
+ * The mean is a float sum row by row from 0, divided by the area. Gradients are added in the order
+ * of the rois. Backward has the bins of forward; torchvision's own clips at H and W, so that its
+ * gradient is not forward's at the right and lower edge.
+ *
+ * A roi with a value, or a scaled coordinate, that is not finite, or whose batch is no image, has
+ * empty bins. A scaled coordinate beyond 2^31 counts as 2^31.
+ *
+ *   input, grad_input    [N, O*pooled_height*pooled_width, H, W]   float, NCHW
+ *   rois                 [R, 5]                                    float, any layout
+ *   output, grad_output  [R, O, pooled_height, pooled_width]       float, NCHW
+ *
+ * BAD_PARAM: a NULL handle, descriptor or pointer; another rank, type, layout or shape; pooled_height
+ * or pooled_width below 1; spatial_scale not above 0 or not finite; an output that overlaps another
+ * tensor. NOT_SUPPORTED: strides that are not packed; 2^31 elements or more in a tensor. Empty
+ * tensors are SUCCESS: over an empty input the output is filled with zeros, and so is grad_input
+ * without rois. A tensor that is empty may come with a NULL pointer. */
+MLUOP_WIN_API mluOpStatus_t mluOpTorchvisionPsRoiPoolForward(
+    mluOpHandle_t handle, const int pooled_height, const int pooled_width,
+    const float spatial_scale, const mluOpTensorDescriptor_t input_desc, const void* input,
+    const mluOpTensorDescriptor_t rois_desc, const void* rois,
+    const mluOpTensorDescriptor_t output_desc, void* output);
+MLUOP_WIN_API mluOpStatus_t mluOpTorchvisionPsRoiPoolBackward(
+    mluOpHandle_t handle, const int pooled_height, const int pooled_width,
+    const float spatial_scale, const mluOpTensorDescriptor_t grad_output_desc,
+    const void* grad_output, const mluOpTensorDescriptor_t rois_desc, const void* rois,
+    const mluOpTensorDescriptor_t grad_input_desc, void* grad_input);
+
 #if defined(__cplusplus)
 }
 #endif

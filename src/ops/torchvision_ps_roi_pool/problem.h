@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// torchvision_ps_roi_pool: the sizes of a call and where a roi's bins lie, for all devices and both
+// directions. Coordinates are float arithmetic without fused multiply-add in torchvision's order,
+// so that every device chooses torchvision's bins.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+
+#include "core/arguments.h"
+
+namespace mluop::torchvision_ps_roi_pool {
+
+struct Problem {
+  int64_t n, h, w;
+  int64_t rois;
+  int64_t output_dim;
+  int pooled_h, pooled_w;
+  float scale;
+
+  int64_t pixels() const { return h * w; }  // of a plane: one channel of one image
+  int64_t bins() const { return int64_t{pooled_h} * pooled_w; }
+  int64_t channels() const { return bins() * output_dim; }
+  int64_t map_elements() const { return n * channels() * pixels(); }
+
+  // Where channel c of bin = ph*pooled_w + pw of an image begins in the map.
+  int64_t Plane(int64_t image, int64_t c, int64_t bin) const {
+    return ((image * output_dim + c) * bins() + bin) * pixels();
+  }
+};
+
+inline Problem MakeProblem(const Arguments& a) {
+  return {a.Symbol("N"), a.Symbol("H"),          a.Symbol("W"),         a.Symbol("R"),
+          a.Symbol("O"), a.Int("pooled_height"), a.Int("pooled_width"), a.Float("spatial_scale")};
+}
+
+// One axis of a roi on the map: bin i is [i*bin, (i+1)*bin) from `start` on, rounded outwards.
+struct Axis {
+  int64_t start = 0;
+  float bin = 0;
+};
+
+struct Span {
+  int32_t begin;
+  int32_t end;
+
+  int64_t size() const { return int64_t{end} - begin; }
+};
+
+// torchvision converts to int, which means nothing beyond 2^31: there the coordinate stays at 2^31.
+// False if it is not finite.
+inline bool RoundScaled(const Problem& p, float coordinate, int64_t* rounded) {
+  const float scaled = coordinate * p.scale;
+  if (!std::isfinite(scaled)) return false;
+  *rounded = static_cast<int64_t>(std::clamp(std::round(scaled), -0x1p31f, 0x1p31f));
+  return true;
+}
+
+// Writes the axis of a roi that is cut into `count` bins; false if a coordinate is not finite.
+inline bool MakeAxis(const Problem& p, float first, float last, int count, Axis* axis) {
+  int64_t end = 0;
+  if (!RoundScaled(p, first, &axis->start) || !RoundScaled(p, last, &end)) return false;
+  const int64_t length = std::max<int64_t>(end - axis->start, 1);
+  axis->bin = static_cast<float>(length) / static_cast<float>(count);
+  return true;
+}
+
+// Clipped at size-1, as torchvision's forward does: no bin holds the last row or column.
+inline Span BinSpan(const Axis& axis, int i, int64_t size) {
+  // Neither is negative, so that truncation is floor; std::floor is a function call without SSE4.1.
+  const auto begin = static_cast<int64_t>(static_cast<float>(i) * axis.bin);
+  const float last = static_cast<float>(i + 1) * axis.bin;
+  const auto whole = static_cast<int64_t>(last);
+  const int64_t end = whole + (static_cast<float>(whole) < last ? 1 : 0);
+  const auto clip = [&](int64_t x) {
+    return static_cast<int32_t>(std::clamp<int64_t>(x + axis.start, 0, size - 1));
+  };
+  return {clip(begin), clip(end)};
+}
+
+// The image that `batch` truncates to; -1 if there is none such.
+inline int64_t ImageOf(const Problem& p, float batch) {
+  if (!(batch > -1.0f && batch <= static_cast<float>(p.n))) return -1;  // NaN too
+  const auto image = static_cast<int64_t>(batch);
+  return image < p.n ? image : -1;
+}
+
+}  // namespace mluop::torchvision_ps_roi_pool
