@@ -60,6 +60,12 @@ def _nchw(x: Tensor, like: Tensor, channels_last: bool) -> Tensor:
     return result.to(like.dtype)
 
 
+def _result(like: Tensor, shape: Tuple[int, ...], dtype: torch.dtype, filled: bool) -> Tensor:
+    """Memory that an operator will fill, or zeros where there is nothing to compute."""
+    make = like.new_empty if filled else like.new_zeros
+    return make(shape, dtype=dtype)
+
+
 def _indices(*tensors: Tensor) -> List[Tensor]:
     return [_packed(tensor, torch.int32) for tensor in tensors]
 
@@ -103,9 +109,10 @@ def psa_mask_backward(grad: Tensor, psa_type: int, h_mask: int, w_mask: int) -> 
 def border_align(input: Tensor, boxes: Tensor, pool_size: int) -> Tuple[Tensor, Tensor]:
     dtype = _type(input, boxes)
     shape = (input.shape[0], boxes.shape[1], 4, input.shape[1] // 4)
-    output = input.new_zeros(shape, dtype=dtype)
-    argmax = input.new_zeros(shape, dtype=torch.int32)
-    if output.numel() and input.numel():
+    some = bool(boxes.numel() and input.numel())
+    output = _result(input, shape, dtype, some)
+    argmax = _result(input, shape, torch.int32, some)
+    if some:
         x = _nhwc(input, dtype)
         _entries.border_align_forward(context_of(x), x, _packed(boxes, dtype), pool_size, output,
                                       argmax)
@@ -116,8 +123,9 @@ def border_align_backward(grad: Tensor, boxes: Tensor, argmax: Tensor, pool_size
                           width: int) -> Tensor:
     dtype = _type(grad, boxes)
     n, channels = grad.shape[:2]
-    grad_input = grad.new_zeros((n, height, width, 4 * channels), dtype=dtype)
-    if grad.numel() and grad_input.numel():
+    some = bool(grad.numel() and height * width)
+    grad_input = _result(grad, (n, height, width, 4 * channels), dtype, some)
+    if some:
         g = _nhwc(grad, dtype)
         _entries.border_align_backward(context_of(g), g, _packed(boxes, dtype), argmax.contiguous(),
                                        pool_size, grad_input)
@@ -147,9 +155,10 @@ def rfcn_ps_roi_pool(input: Tensor, rois: Tensor, spatial_scale: float,
                      group_size: int) -> Tuple[Tensor, Tensor]:
     channels = input.shape[1] // max(group_size * group_size, 1)
     shape = (rois.shape[0], group_size, group_size, channels)
-    output = input.new_zeros(shape, dtype=torch.float32)
-    mapping = input.new_zeros(shape, dtype=torch.int32)
-    if rois.numel() and input.numel():
+    some = bool(rois.numel() and input.numel())
+    output = _result(input, shape, torch.float32, some)
+    mapping = _result(input, shape, torch.int32, some)
+    if some:
         x, rois = _nhwc(input, _type(input, half=False)), _packed(rois, torch.float32)
         context, pooled = context_of(x), (group_size, group_size)
         workspace, memory = _workspace(x, lambda: _entries.psroipool_forward_workspace(
@@ -164,8 +173,9 @@ def rfcn_ps_roi_pool_backward(grad: Tensor, rois: Tensor, mapping: Tensor, spati
                               input_shape: List[int]) -> Tensor:
     n, input_channels, height, width = input_shape
     channels, group_size = grad.shape[1], grad.shape[2]
-    grad_input = grad.new_zeros((n, height, width, input_channels), dtype=torch.float32)
-    if grad.numel() and grad_input.numel():
+    some = bool(grad.numel() and n * height * width)
+    grad_input = _result(grad, (n, height, width, input_channels), torch.float32, some)
+    if some:
         g = _nhwc(grad, _type(grad, half=False))
         _entries.psroipool_backward(context_of(g), (group_size, group_size), spatial_scale, channels,
                                     g, _packed(rois, torch.float32), mapping.contiguous(),
@@ -178,10 +188,13 @@ def roiaware_pool3d(rois: Tensor, pts: Tensor, pts_feature: Tensor, out_size: Li
     dtype = _type(pts_feature, rois, pts)
     grid, channels = (rois.shape[0], *out_size), pts_feature.shape[1]
     features = _packed(pts_feature, dtype)
-    pooled = features.new_zeros((*grid, channels))
-    argmax = features.new_full((*grid, channels), -1 if pool_method == 0 else 0, dtype=torch.int32)
-    indices = features.new_zeros((*grid, max_pts_each_voxel), dtype=torch.int32)
-    if pooled.numel() and features.numel():
+    some = bool(rois.numel() and features.numel())
+    pooled = _result(features, (*grid, channels), dtype, some)
+    argmax = _result(features, (*grid, channels), torch.int32, some)
+    indices = _result(features, (*grid, max_pts_each_voxel), torch.int32, some)
+    if not some and pool_method == 0:
+        argmax.fill_(-1)
+    if some:
         rois, pts = _packed(rois, dtype), _packed(pts, dtype)
         context = context_of(features)
         workspace, memory = _workspace(
@@ -197,8 +210,9 @@ def roiaware_pool3d(rois: Tensor, pts: Tensor, pts_feature: Tensor, out_size: Li
 def roiaware_pool3d_backward(grad: Tensor, argmax: Tensor, indices: Tensor, pool_method: int,
                              pts_num: int) -> Tensor:
     g = _packed(grad, _type(grad))
-    grad_features = g.new_zeros((pts_num, g.shape[4]))
-    if g.numel() and grad_features.numel():
+    some = bool(g.numel() and pts_num)
+    grad_features = _result(g, (pts_num, g.shape[4]), g.dtype, some)
+    if some:
         _entries.roiaware_pool3d_backward(context_of(g), pool_method, indices.contiguous(),
                                           argmax.contiguous(), g, grad_features)
     return grad_features.to(grad.dtype)
@@ -222,8 +236,9 @@ def masked_im2col_backward(grad: Tensor, mask_h_idx: Tensor, mask_w_idx: Tensor,
     g = _packed(grad, _type(grad))
     at = _indices(mask_h_idx, mask_w_idx)
     channels = g.shape[0] // max(kernel[0] * kernel[1], 1)
-    grad_input = g.new_zeros((1, channels, height, width))
-    if g.numel():
+    some = bool(g.numel())
+    grad_input = _result(g, (1, channels, height, width), g.dtype, some)
+    if some:
         _entries.masked_im2col_backward(context_of(g), g, *at, kernel, padding, grad_input)
     return grad_input.to(grad.dtype)
 

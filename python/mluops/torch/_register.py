@@ -38,7 +38,15 @@ _SCHEMAS = [
 _library = torch.library.Library("mluops", "DEF")
 
 
-def _differentiable(name: str, keep: Callable[..., None], backward: Callable[..., Any]) -> None:
+def _differentiable(name: str, remember: Callable[..., None], gradients: Callable[..., Any]) -> None:
+    def keep(ctx: Any, inputs: Any, output: Any) -> None:
+        ctx.set_materialize_grads(False)  # indices would get zeros, a hundred megabytes in PartA2
+        ctx.input_count = len(inputs)
+        remember(ctx, inputs, output)
+
+    def backward(ctx: Any, *grads: Any) -> Any:
+        return gradients(ctx, *grads) if grads[0] is not None else (None,) * ctx.input_count
+
     if hasattr(torch.library, "register_autograd"):  # torch 2.4
         torch.library.register_autograd(f"mluops::{name}", backward, setup_context=keep,
                                         lib=_library)
@@ -58,10 +66,7 @@ def _differentiable(name: str, keep: Callable[..., None], backward: Callable[...
             ctx.mark_non_differentiable(*(t for t in tensors if not t.is_floating_point()))
             return output
 
-        @staticmethod
-        def backward(ctx: Any, *grads: Any) -> Any:
-            return backward(ctx, *grads)
-
+    Function.backward = staticmethod(backward)  # type: ignore[assignment]
     _library.impl(name, lambda *inputs: Function.apply(*inputs), "Autograd")
 
 
