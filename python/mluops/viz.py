@@ -145,7 +145,7 @@ def psroipool_bins(roi: Sequence[float], size: Tuple[int, int],
 
     >>> ax = psroipool_bins((2, 2, 7, 7), (8, 8), 3, semantics="torchvision")
     >>> ax.get_title()
-    'torchvision: 3 x 3 bins of a roi\\n15 of the 64 pixels are read by no bin of it'
+    'torchvision: 3 x 3 bins of a roi\\n39 of the 64 pixels are read by no bin of it'
     """
     ax, pooled = _axes(ax), _pair(pooled)
     rois = np.array([[0, *roi]], np.float32)
@@ -194,7 +194,7 @@ _BORDERS = (("top", BLUE, 270), ("left", ORANGE, 180), ("bottom", GREEN, 90), ("
 
 
 def _parts(directions: List[int]) -> List[np.ndarray]:
-    """Divides a pixel among borders, to each the side where it lies: a polygon [corners, 2] each."""
+    """Divides a pixel among borders, to each the side where it lies: polygons [corners, 2]."""
     if len(directions) == 1:
         return [_SQUARE]
     ordered = sorted(directions)
@@ -602,7 +602,8 @@ def _save(figure: Any, path: pathlib.Path) -> None:
         figure.savefig(path, dpi=110, bbox_inches="tight")
         return
     text = io.StringIO()
-    figure.savefig(text, format="svg", bbox_inches="tight", metadata={"Date": None, "Creator": None})
+    figure.savefig(text, format="svg", bbox_inches="tight",
+                   metadata={"Date": None, "Creator": None})
     # A tenth of the file is indentation, and comments that repeat the texts.
     path.write_text(re.sub(r"\n\s+", "\n", re.sub(r"<!--.*?-->", "", text.getvalue())))
 

@@ -6,7 +6,9 @@ from __future__ import annotations
 from typing import List, Sequence, Union
 
 import torch
+import torch.fx
 from torch import Tensor
+from torch.jit.annotations import BroadcastingList2
 
 from . import _register  # noqa: F401  (torch.ops.mluops)
 from .masked_conv import masked_conv2d, pair
@@ -48,12 +50,13 @@ def psa_mask(input: Tensor, psa_type: int, mask_size: Union[int, Sequence[int]])
     return torch.ops.mluops.psa_mask(input, int(psa_type), h_mask, w_mask)
 
 
-def _boxes_as_rois(boxes: Union[Tensor, Sequence[Tensor]]) -> Tensor:
+def _boxes_as_rois(boxes: Union[Tensor, List[Tensor]]) -> Tensor:
     if isinstance(boxes, Tensor):
         assert boxes.size(1) == 5, "The boxes tensor shape is not correct as Tensor[K, 5]"
         return boxes
-    assert isinstance(boxes, (list, tuple)), \
-        "boxes is expected to be a Tensor[L, 5] or a List[Tensor[K, 4]]"
+    if not torch.jit.is_scripting():
+        assert isinstance(boxes, (list, tuple)), \
+            "boxes is expected to be a Tensor[L, 5] or a List[Tensor[K, 4]]"
     for image in boxes:
         assert image.size(1) == 4, \
             "The shape of the tensor in the boxes list is not correct as List[Tensor[L, 4]]"
@@ -61,8 +64,11 @@ def _boxes_as_rois(boxes: Union[Tensor, Sequence[Tensor]]) -> Tensor:
     return torch.cat([torch.cat(batch), torch.cat(list(boxes))], dim=1)
 
 
+# As torchvision's: one node for torch.fx, and torch.jit.script can compile it. For that output_size
+# has the annotation for a number or a pair, and texts have no !r.
+@torch.fx.wrap
 def ps_roi_pool(input: Tensor, boxes: Union[Tensor, List[Tensor]],
-                output_size: Union[int, Sequence[int]], spatial_scale: float = 1.0,
+                output_size: BroadcastingList2[int], spatial_scale: float = 1.0,
                 semantics: str = "torchvision") -> Tensor:
     """Position-sensitive average pooling: bin (i, j) of a box reads channels of its own.
 
@@ -80,12 +86,15 @@ def ps_roi_pool(input: Tensor, boxes: Union[Tensor, List[Tensor]],
               [10., 15.]]]])
     """
     rois = _boxes_as_rois(boxes)
-    height, width = pair(output_size)
+    if torch.jit.is_scripting():
+        height, width = output_size[0], output_size[1]
+    else:
+        height, width = pair(output_size)
     if semantics == "torchvision":
         return torch.ops.mluops.ps_roi_pool(input, rois, float(spatial_scale), height, width)
     if semantics != "rfcn":
-        raise ValueError(f'ps_roi_pool: semantics must be "torchvision" or "rfcn", '
-                         f'got {semantics!r}')
+        raise ValueError('ps_roi_pool: semantics must be "torchvision" or "rfcn", '
+                         f'got "{semantics}"')
     if height != width:
         raise ValueError(f"ps_roi_pool: output_size must be square with semantics rfcn, "
                          f"got {height} x {width}")

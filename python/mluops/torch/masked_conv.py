@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import List, Optional, Sequence, Tuple, Union
+from typing import Iterable, List, Optional, Sequence, Tuple, Union
 
 import torch
 from torch import Tensor
@@ -14,9 +14,7 @@ Size = Union[int, Sequence[int]]
 
 
 def pair(value: Size) -> Tuple[int, int]:
-    if isinstance(value, int):
-        return value, value
-    first, second = value
+    first, second = value if isinstance(value, Iterable) else (value, value)
     return int(first), int(second)
 
 
@@ -65,10 +63,10 @@ def masked_conv2d(features: Tensor, mask: Tensor, weight: Tensor, bias: Optional
     for image, here in zip(features.split(1), mask):
         rows, columns = (here > 0).nonzero(as_tuple=True)
         if rows.numel() == 0:  # still a part of the graph: its gradients are zeros
-            nothing = image.sum() * 0 + weight.sum() * 0
+            nothing = image[:0].sum() + weight[:0].sum()
             if bias is not None:
-                nothing = nothing + bias.sum() * 0
-            images.append(nothing.expand(1, out_channels, height, width))
+                nothing = nothing + bias[:0].sum()
+            images.append(nothing.expand(1, out_channels, height, width).contiguous())
             continue
         windows = _columns(image, rows * strides[0], columns * strides[1],
                            (kernel[0], kernel[1]), pads, dilations)

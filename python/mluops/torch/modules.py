@@ -64,6 +64,8 @@ class RoIAwarePool3d(nn.Module):
     tensor([3.])
     """
 
+    box_origin = "bottom"  # of those that were pickled by mmcv
+
     def __init__(self, out_size: Union[int, Sequence[int]], max_pts_per_voxel: int = 128,
                  mode: str = "max", box_origin: str = "bottom"):
         super().__init__()
@@ -86,6 +88,8 @@ class PSRoIPool(nn.Module):
     >>> PSRoIPool(1, 1.0)(torch.ones(1, 2, 3, 3), torch.tensor([[0.0, 0, 0, 2, 2]])).flatten()
     tensor([1., 1.])
     """
+
+    semantics = "torchvision"  # of those that were pickled by torchvision
 
     def __init__(self, output_size: Union[int, Sequence[int]], spatial_scale: float,
                  semantics: str = "torchvision"):

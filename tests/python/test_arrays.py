@@ -1,0 +1,210 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The NumPy level: what comes in, what goes out, what is refused. The values are the pages' and the
+C library's own tests' to check."""
+
+import doctest
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import mluops
+import mluops.arrays
+
+X = np.random.default_rng(0).random((2, 4, 3, 15), np.float32)
+EXPECTED = mluops.psamask_forward(X, 0, 3, 5)
+
+
+def test_examples_of_the_docstrings():
+    options = doctest.NORMALIZE_WHITESPACE
+    failed, tried = doctest.testmod(mluops.arrays, optionflags=options)
+    assert failed == 0 and tried > 20
+
+
+def test_every_operator_has_an_example():
+    for name in mluops.arrays.__all__:
+        if not name.endswith("_size") and "num_threads" not in name:
+            assert ">>>" in getattr(mluops, name).__doc__, name
+
+
+def test_inputs_that_are_not_packed_are_copied():
+    wide = np.repeat(X, 2, axis=3)[..., ::2]
+    assert not wide.flags.c_contiguous
+    assert np.array_equal(mluops.psamask_forward(wide, 0, 3, 5), EXPECTED)
+
+
+def test_inputs_that_cannot_be_written_are_read():
+    fixed = X.copy()
+    fixed.flags.writeable = False
+    assert np.array_equal(mluops.psamask_forward(fixed, 0, 3, 5), EXPECTED)
+
+
+def test_unaligned_inputs_are_copied():
+    raw = np.zeros(X.nbytes + 1, np.uint8)
+    odd = raw[1:].view(np.float32).reshape(X.shape)
+    odd[...] = X
+    assert not odd.flags.aligned
+    assert np.array_equal(mluops.psamask_forward(odd, 0, 3, 5), EXPECTED)
+
+
+def test_dlpack_is_enough():
+    class OnlyDlpack:
+        def __dlpack__(self, *arguments, **options):
+            return X.__dlpack__(*arguments, **options)
+
+        def __dlpack_device__(self):
+            return X.__dlpack_device__()
+
+    assert np.array_equal(mluops.psamask_forward(OnlyDlpack(), 0, 3, 5), EXPECTED)
+
+
+def test_array_interface_is_enough():
+    class OnlyInterface:
+        __array_interface__ = X.__array_interface__
+
+    assert np.array_equal(mluops.psamask_forward(OnlyInterface(), 0, 3, 5), EXPECTED)
+
+
+def test_a_given_output_is_filled_and_returned():
+    y = np.full(EXPECTED.shape, np.nan, np.float32)
+    assert mluops.psamask_forward(X, 0, 3, 5, y=y) is y
+    assert np.array_equal(y, EXPECTED)
+
+
+@pytest.mark.parametrize("y, sentence", [
+    (np.zeros((2, 4, 3, 12), np.float64), "y.dtype must be the same as that of x"),
+    (np.zeros((2, 4, 3, 13), np.float32), r"y.shape\[3\] must be H\*W = 12, got 13"),
+    (np.zeros((2, 4, 3, 24), np.float32)[..., ::2], "y must be a packed, writable"),
+    ([0.0], "y must be a packed, writable"),
+])
+def test_a_wrong_output_is_refused(y, sentence):
+    with pytest.raises(mluops.BadParamError, match=sentence):
+        mluops.psamask_forward(X, 0, 3, 5, y=y)
+
+
+@pytest.mark.parametrize("call, sentence", [
+    (lambda: mluops.psamask_forward(X, 2, 3, 5), "psa_type must be 0 or 1, got 2"),
+    (lambda: mluops.psamask_forward(X[0], 0, 3, 5), "x must be a tensor of 4 dims, got 3"),
+    (lambda: mluops.psamask_forward(X.astype(np.float64), 0, 3, 5), "x.dtype must be float"),
+    (lambda: mluops.psamask_forward(X.astype("S4"), 0, 3, 5), "type must be one of"),
+    (lambda: mluops.psamask_forward(X.astype(">f4"), 0, 3, 5), "type must be one of"),
+    (lambda: mluops.psamask_forward(X, 0, 3, 5 + 2 ** 32), "must fit an int of C"),
+    (lambda: mluops.psamask_forward(X, 0, 3, 5.0), "cannot be interpreted as an integer"),
+    (lambda: mluops.set_num_threads(-1), "count must be in"),
+])
+def test_broken_rules_raise_a_sentence(call, sentence):
+    with pytest.raises(mluops.BadParamError, match=sentence) as caught:
+        call()
+    assert isinstance(caught.value, (mluops.Error, ValueError))
+    assert caught.value.status == 3
+
+
+def test_an_unsupported_size_has_an_error_of_its_own():
+    at = np.zeros(1, np.int32)
+    huge = np.lib.stride_tricks.as_strided(np.zeros(1, np.float32), (2 ** 31, 1), (0, 0))
+    y = np.lib.stride_tricks.as_strided(np.zeros(1, np.float32), (1, 2 ** 31, 1, 1), (0, 0, 0, 0))
+    # Not packed, so it would be copied: the C library's answer comes from the descriptors alone.
+    from mluops import _context, _entries
+    context = mluops.arrays._ArrayContext()
+    with pytest.raises(mluops.NotSupportedError, match="2147483648|2\\^31"):
+        context.run(_entries._masked_col2im_forward, context.descriptor(huge, _context.ARRAY), 0,
+                    context.descriptor(at, _context.ARRAY), 0,
+                    context.descriptor(at, _context.ARRAY), 0, 0, 0,
+                    context.descriptor(y, _context.NCHW), 0)
+
+
+def test_a_workspace_changes_nothing():
+    rng = np.random.default_rng(1)
+    input, rois = rng.random((1, 20, 20, 36), np.float32), np.zeros((9, 5), np.float32)
+    rois[:, 3:] = rng.random((9, 2)) * 19
+    size = mluops.psroipool_forward_workspace_size(input, rois, 3, 3, 4)
+    assert size > 0
+    expected = mluops.psroipool_forward(input, rois, 3, 3, 1.0, 3, 4)
+    for workspace in (np.empty(size, np.uint8), np.empty(1, np.uint8)):
+        actual = mluops.psroipool_forward(input, rois, 3, 3, 1.0, 3, 4, workspace=workspace)
+        assert all(np.array_equal(a, b) for a, b in zip(actual, expected))
+
+
+def test_getters_answer():
+    at, feature = np.zeros(5, np.int32), np.zeros((1, 3, 8, 8), np.float32)
+    columns = mluops.masked_im2col_forward(feature, at, at, 3, 3, 1, 1)
+    assert mluops.masked_im2col_forward_workspace_size(feature, at, at, 3, 3, columns) >= 0
+    assert mluops.masked_col2im_forward_workspace_size(columns[:3], at, at, feature) >= 0
+    points = np.zeros((4, 3), np.float32)
+    assert mluops.roiaware_pool3d_forward_workspace_size(np.zeros((1, 7), np.float32), points,
+                                                         np.zeros((4, 2), np.float32)) >= 0
+
+
+def test_set_num_threads_holds_in_all_threads():
+    before, seen = mluops.get_num_threads(), []
+    try:
+        mluops.set_num_threads(3)
+        thread = threading.Thread(target=lambda: seen.append(mluops.get_num_threads()))
+        thread.start()
+        thread.join()
+        assert seen == [3] and mluops.get_num_threads() == 3
+    finally:
+        mluops.set_num_threads(0)
+    assert mluops.get_num_threads() == before
+
+
+def test_other_threads_run_during_a_call():
+    """A call of some tenths of a second, and a thread that counts: without the GIL let go it would
+    stand still."""
+    x = np.zeros((1, 80, 80, 79 * 79), np.float32)
+    y = np.empty((1, 80, 80, 80 * 80), np.float32)
+    count, stop = [0], threading.Event()
+
+    def tick():
+        while not stop.is_set():
+            count[0] += 1
+            time.sleep(0.001)
+
+    thread = threading.Thread(target=tick)
+    thread.start()
+    try:
+        mluops.psamask_forward(x, 1, 79, 79, y=y)
+        before = count[0]
+        start = time.perf_counter()
+        mluops.psamask_forward(x, 1, 79, 79, y=y)
+        took = time.perf_counter() - start
+        ticks = count[0] - before
+    finally:
+        stop.set()
+        thread.join()
+    assert took < 0.02 or ticks > 1
+
+
+def test_more_shapes_than_are_kept():
+    from mluops import _context
+
+    for size in range(1, _context._MAX_DESCRIPTORS + 50):
+        assert mluops.transpose(np.ones((1, 1, size), np.float32)).shape == (1, size, 1)
+
+
+def test_handles_of_ended_threads_are_freed():
+    """Threads come and go; memory stays. The library answers afterwards."""
+    for _ in range(50):
+        thread = threading.Thread(target=mluops.psamask_forward, args=(X, 0, 3, 5))
+        thread.start()
+        thread.join()
+    assert np.array_equal(mluops.psamask_forward(X, 0, 3, 5), EXPECTED)
+
+
+def test_import_needs_no_torch():
+    code = ("import sys\n"
+            "sys.modules['torch'] = None\n"
+            "import mluops, numpy\n"
+            "mluops.psamask_forward(numpy.zeros((1, 1, 1, 1), numpy.float32), 0, 1, 1)\n")
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+
+
+def test_library_links_neither_torch_nor_python():
+    from mluops import _library
+
+    needed = subprocess.run(["ldd", _library._path], check=True, capture_output=True, text=True)
+    for name in ("torch", "c10", "python", "cudart"):
+        assert name not in needed.stdout
