@@ -63,10 +63,9 @@ int FormatCase(const Arguments& arguments, char* text, size_t size) {
 }
 
 void* Context::Scratch(size_t bytes) {
-  const auto address = reinterpret_cast<uintptr_t>(workspace_.data);
-  const size_t skipped = (kAlignment - address % kAlignment) % kAlignment;
-  if (workspace_.size >= skipped && workspace_.size - skipped >= bytes) {
-    return static_cast<char*>(workspace_.data) + skipped;
+  if (workspace_.size >= WorkspaceFor(bytes)) {
+    const auto address = reinterpret_cast<uintptr_t>(workspace_.data);
+    return static_cast<char*>(workspace_.data) + (kAlignment - address % kAlignment) % kAlignment;
   }
   void* const scratch = handle_.scratch.Reserve(bytes);
   if (scratch == nullptr && bytes > 0) throw std::bad_alloc();
