@@ -146,7 +146,8 @@ MLUOP_WIN_API mluOpStatus_t mluOpCreate(mluOpHandle_t* handle);
 MLUOP_WIN_API mluOpStatus_t mluOpDestroy(mluOpHandle_t handle);
 
 /* Reads the state of the handle's device anew. On the CPU: the number of threads goes back to what
- * the environment and the machine say. BAD_PARAM: handle is NULL. */
+ * the environment's variables say, which are read once in a process, or else to what affinity and
+ * the control group's quota leave now. BAD_PARAM: handle is NULL. */
 MLUOP_WIN_API mluOpStatus_t mluOpUpdateContextInformation(mluOpHandle_t handle);
 
 /* Later calls run on this queue; NULL is the device's default queue.

@@ -136,6 +136,17 @@ TEST(NumberOfThreads, ComesFromTheMachineWithoutVariables) {
   EXPECT_EQ(ThreadsWith({"OMP_NUM_THREADS=none"}), std::to_string(threads));
 }
 
+TEST(NumberOfThreads, FollowsTheAffinityAtUpdateAndInNewHandles) {
+  const ChildResult child = RunChild("affinity", {});
+  EXPECT_EQ(child.status, 0) << child.errors;
+  const std::string all = child.output.substr(0, child.output.find(' '));
+  EXPECT_EQ(child.output, all + " 1 1 " + all + " ");
+}
+
+TEST(NumberOfThreads, OfAVariableStaysWhateverTheAffinity) {
+  EXPECT_EQ(RunChild("affinity", {"MLUOP_NUM_THREADS=5"}).output, "5 5 5 5 ");
+}
+
 TEST(Verbosity, IsSilentByDefault) {
   for (const std::vector<std::string>& variables :
        {std::vector<std::string>{}, {"MLUOP_VERBOSE=0"}, {"MLUOP_VERBOSE="}}) {
