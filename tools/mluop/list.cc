@@ -14,7 +14,8 @@ std::string Rule(const AttributeSpec& row) {
   if (row.kind == AttributeSpec::kPositiveReal) return "> 0 and finite";
   if (row.min == INT32_MIN) return "any integer";
   if (row.max == INT32_MAX) return ">= " + std::to_string(row.min);
-  return std::to_string(row.min) + " or " + std::to_string(row.max);
+  const std::string min = std::to_string(row.min), max = std::to_string(row.max);
+  return row.max == row.min + 1 ? min + " or " + max : "in [" + min + ", " + max + "]";
 }
 
 std::string Shape(const OpSpec& spec, const TensorSpec& row) {
