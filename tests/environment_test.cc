@@ -190,6 +190,23 @@ TEST(Verbosity, TwoAddsTheFailures) {
   EXPECT_EQ(lines[1], "MLUOP_STATUS_BAD_PARAM: psamask_forward: psa_type must be 0 or 1, got 2");
 }
 
+TEST(Verbosity, LineOfAFailedKernelEndsWithItsStatus) {
+  const ChildResult child = RunChild("failing_kernel", {"MLUOP_VERBOSE=1"});
+  EXPECT_EQ(child.status, MLUOP_STATUS_EXECUTION_FAILED);
+  const std::vector<std::string> lines = Lines(child.errors);
+  ASSERT_EQ(lines.size(), 1u) << child.errors;
+  EXPECT_EQ(lines[0].find("failing N=3  # cpu, "), 0u) << lines[0];
+  const std::string end = " us, MLUOP_STATUS_EXECUTION_FAILED";
+  ASSERT_GT(lines[0].size(), end.size());
+  EXPECT_EQ(lines[0].substr(lines[0].size() - end.size()), end) << lines[0];
+}
+
+TEST(Verbosity, LineSaysWhichTensorIsAbsent) {
+  const ChildResult child = RunChild("without_argmax", {"MLUOP_VERBOSE=1"});
+  EXPECT_EQ(child.status, 0) << child.errors;
+  EXPECT_EQ(ParseCase(child.errors).Option("argmax"), "absent") << child.errors;
+}
+
 TEST(Verbosity, LineRepeatsNumbersOfAnySizeExactly) {
   const ChildResult child = RunChild("large_pads", {"MLUOP_VERBOSE=1"});
   EXPECT_EQ(child.status, 0);

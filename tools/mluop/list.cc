@@ -68,8 +68,12 @@ void PrintTensors(const OpSpec& spec) {
   }
 }
 
-void PrintOptions(const testing::OperatorTest& test) {
+void PrintOptions(const OpSpec& spec, const testing::OperatorTest& test) {
   std::printf("options of a case: seed=N data=uniform|special|bits");
+  for (int i = 0; i < spec.tensor_count; ++i) {
+    if (spec.tensors[i].optional_attribute < 0) continue;
+    std::printf(" %s=given|absent", Text(spec.tensors[i].name).c_str());
+  }
   for (const testing::Option& option : test.options) {
     std::printf(" %s=", Text(option.name).c_str());
     for (size_t i = 0; i < option.choices.size(); ++i) {
@@ -103,7 +107,7 @@ int Describe(const std::string& name) {
   PrintAttributes(op->spec);
   std::printf("tensors\n");
   PrintTensors(op->spec);
-  PrintOptions(*testing::FindOperatorTest(name));
+  PrintOptions(op->spec, *testing::FindOperatorTest(name));
   return 0;
 }
 
