@@ -14,6 +14,8 @@
  *   rule is BAD_PARAM. A valid tensor that we do not take is NOT_SUPPORTED: strides that are not
  *   packed (a dim of size 1 and an empty tensor ignore them), 2^31 elements or more.
  * - After BAD_PARAM and NOT_SUPPORTED the outputs are untouched.
+ * - Any operator may return ALLOC_FAILED, where there is no memory for its scratch: what its outputs
+ *   hold then is undefined. The handle stays usable.
  * - An output must not overlap an input, another output or the workspace. A workspace that overlaps
  *   an input is not used.
  * - A workspace is optional: size 0 (with any pointer) is legal, and one smaller than the getter's
@@ -146,7 +148,8 @@ MLUOP_WIN_API mluOpStatus_t mluOpCreate(mluOpHandle_t* handle);
 MLUOP_WIN_API mluOpStatus_t mluOpDestroy(mluOpHandle_t handle);
 
 /* Reads the state of the handle's device anew. On the CPU: the number of threads goes back to what
- * the environment and the machine say. BAD_PARAM: handle is NULL. */
+ * the environment's variables say, which are read once in a process, or else to what affinity and
+ * the control group's quota leave now. BAD_PARAM: handle is NULL. */
 MLUOP_WIN_API mluOpStatus_t mluOpUpdateContextInformation(mluOpHandle_t handle);
 
 /* Later calls run on this queue; NULL is the device's default queue.
@@ -194,7 +197,7 @@ MLUOP_WIN_API mluOpStatus_t mluOpSetTensorDescriptor_v2(mluOpTensorDescriptor_t 
                                                         const int64_t dimSize[]);
 
 /* The same with strides in elements. Operators take packed strides only. BAD_PARAM: as above, or
- * dimStride is NULL. */
+ * dimStride is NULL; with dimNb = 0 it may be. */
 MLUOP_WIN_API mluOpStatus_t mluOpSetTensorDescriptorEx(mluOpTensorDescriptor_t desc,
                                                        mluOpTensorLayout_t layout,
                                                        mluOpDataType_t dtype, int dimNb,
@@ -355,7 +358,7 @@ MLUOP_WIN_API mluOpStatus_t mluOpMaskedCol2imForward(
  *   ws = clamp(floor(pw*bw + xs), 0, W), we = clamp(ceil((pw+1)*bw + xs), 0, W)     (h alike)
  *   ch = (c*G + ph)*G + pw
  *   forward:   output[r,ph,pw,c] = mean of input[batch, hs:he, ws:we, ch], 0 for an empty bin;
- *              mapping_channel[r,ph,pw,c] = ch
+ *              mapping_channel[r,ph,pw,c] = ch, in empty bins and rois too
  *   backward:  bottom_grad = 0, then each pixel of the bin gets top_grad/area in channel
  *              mapping_channel
  *   A roi is empty when one of its values, or of xs, xe, ys, ye, bw, bh, is not finite, or when its
@@ -400,8 +403,7 @@ MLUOP_WIN_API mluOpStatus_t mluOpPsRoiPoolBackward(
  *   bilinear(y,x): 0 unless -1 <= y <= H and -1 <= x <= W (NaN is outside); else clamped below at
  *     0; low = int(y); if low >= H-1 then low = high = H-1 and y = low, else high = low+1; x alike;
  *     the usual four weights. A NaN feature in sample 0 stays, later ones lose.
- *   A sample outside [-1,H] x [-1,W] is 0 and still competes. Backward skips an argmax_idx outside
- *   [0,P].
+ *   A sample outside still competes. Backward skips an argmax_idx outside [0,P].
  *
  *   input, grad_input: [N, H, W, 4*C] of T, NHWC     boxes: [N, K, 4] of T
  *   output, grad_output: [N, K, 4, C] of T, NHWC     argmax_idx: [N, K, 4, C] int32, NHWC

@@ -2,6 +2,7 @@
 #include "child.h"
 
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -10,6 +11,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "core/error.h"
+#include "core/operator.h"
 #include "mlu_op.h"
 #include "mluops/extensions.h"
 #include "mluops/runtime.h"
@@ -104,6 +107,61 @@ int RunLargePads() {
                                   col.data());
 }
 
+constexpr Operator kFailing = {
+    OpSpec("failing", kFloat, {},
+           {{"x", kIn, kT, kAnyLayout, "N", kSkip}, {"y", kOut, kT, kAnyLayout, "N", kSkip}}),
+    [](const Arguments&, Context&) {
+      return Fail(MLUOP_STATUS_EXECUTION_FAILED, "failing: as it should");
+    }};
+
+int RunFailingKernel() {
+  const Handle handle;
+  const Tensor x(MLUOP_LAYOUT_ARRAY, MLUOP_DTYPE_FLOAT, {3});
+  const Tensor y(MLUOP_LAYOUT_ARRAY, MLUOP_DTYPE_FLOAT, {3});
+  return Execute(kFailing, handle, {}, {{x, x.data()}, {y, y.data()}});
+}
+
+int RunAverageWithoutArgmax() {
+  const Handle handle;
+  const auto made = [](mluOpDataType_t type, std::vector<int64_t> dims) {
+    return Tensor(MLUOP_LAYOUT_ARRAY, type, std::move(dims));
+  };
+  const Tensor rois = made(MLUOP_DTYPE_FLOAT, {1, 7}), pts = made(MLUOP_DTYPE_FLOAT, {2, 3});
+  const Tensor feature = made(MLUOP_DTYPE_FLOAT, {2, 3});
+  const Tensor indices = made(MLUOP_DTYPE_INT32, {1, 1, 1, 1, 4});
+  const Tensor pooled = made(MLUOP_DTYPE_FLOAT, {1, 1, 1, 1, 3});
+  return mluOpRoiawarePool3dForward(handle, MLUOP_ROIAWARE_POOL_AVG, 1, 2, 3, rois, rois.data(),
+                                    pts, pts.data(), feature, feature.data(), nullptr, 0, 4, 1, 1,
+                                    1, nullptr, nullptr, indices, indices.data(), pooled,
+                                    pooled.data());
+}
+
+// The number of threads of a handle, of the same on one CPU after an update, of a new one there, and
+// of the first again after an update with all CPUs.
+int ChangeAffinity() {
+  const Handle handle;
+  const auto print = [](mluOpHandle_t of) {
+    int threads = 0;
+    mluOpGetNumThreads(of, &threads);
+    std::printf("%d ", threads);
+  };
+  cpu_set_t all, one;
+  if (sched_getaffinity(0, sizeof(all), &all) != 0) return 1;
+  int cpu = 0;
+  while (!CPU_ISSET(cpu, &all)) ++cpu;
+  CPU_ZERO(&one);
+  CPU_SET(cpu, &one);
+  print(handle);
+  if (sched_setaffinity(0, sizeof(one), &one) != 0) return 2;
+  if (mluOpUpdateContextInformation(handle) != MLUOP_STATUS_SUCCESS) return 3;
+  print(handle);
+  print(Handle());
+  if (sched_setaffinity(0, sizeof(all), &all) != 0) return 4;
+  if (mluOpUpdateContextInformation(handle) != MLUOP_STATUS_SUCCESS) return 5;
+  print(handle);
+  return 0;
+}
+
 // The parent's workers are not there in its child, which must end all the same: through exit(),
 // with all that is destroyed then.
 int ForkAndExit() {
@@ -128,9 +186,15 @@ struct Action {
   std::string_view name;
   int (*run)();
 };
-constexpr Action kActions[] = {{"create", Create},           {"runtime", UseRuntime},
-                               {"threads", PrintThreads},    {"psamask", RunPsamask},
-                               {"large_pads", RunLargePads}, {"fork", ForkAndExit}};
+constexpr Action kActions[] = {{"create", Create},
+                               {"runtime", UseRuntime},
+                               {"threads", PrintThreads},
+                               {"affinity", ChangeAffinity},
+                               {"psamask", RunPsamask},
+                               {"large_pads", RunLargePads},
+                               {"failing_kernel", RunFailingKernel},
+                               {"without_argmax", RunAverageWithoutArgmax},
+                               {"fork", ForkAndExit}};
 
 }  // namespace
 

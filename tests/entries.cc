@@ -7,9 +7,7 @@ namespace {
 void Append(const FamilyTest& family_test, const Family& family, std::vector<Entry>* entries) {
   for (const OperatorTest& test : family_test.operators) {
     const Operator* op = FindOperator(test.name);
-    // A workspace without a getter is the one thing that the tables do not say.
-    const bool workspace = test.workspace_size != nullptr || test.name == "masked_im2col_backward";
-    entries->push_back({&op->spec, op, &test, nullptr, workspace});
+    entries->push_back({&op->spec, op, &test, nullptr, test.has_workspace()});
   }
   for (const GetterTest& getter : family_test.getters) {
     for (const OpSpec* spec : family.getters) {

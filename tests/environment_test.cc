@@ -59,6 +59,10 @@ TEST(VisibleDevices, UnknownNameIsAFault) {
 TEST(VisibleDevices, AbsentDeviceIsAFault) {
   ExpectFault("cuda:99", "cuda:99");
   ExpectFault("cpu,cuda:99", "cuda:99");
+  for (const std::string absent : {"cuda:99", "cuda:1000", "cuda:123456789012345678901234567890"}) {
+    EXPECT_EQ(std::string(ParseDevices(absent.c_str()).fault),
+              "MLUOP_VISIBLE_DEVICES must be a device that is present, got " + absent);
+  }
 }
 
 TEST(VisibleDevices, RepeatedNameIsAFault) { ExpectFault("cpu,cpu", "cpu"); }
@@ -136,6 +140,17 @@ TEST(NumberOfThreads, ComesFromTheMachineWithoutVariables) {
   EXPECT_EQ(ThreadsWith({"OMP_NUM_THREADS=none"}), std::to_string(threads));
 }
 
+TEST(NumberOfThreads, FollowsTheAffinityAtUpdateAndInNewHandles) {
+  const ChildResult child = RunChild("affinity", {});
+  EXPECT_EQ(child.status, 0) << child.errors;
+  const std::string all = child.output.substr(0, child.output.find(' '));
+  EXPECT_EQ(child.output, all + " 1 1 " + all + " ");
+}
+
+TEST(NumberOfThreads, OfAVariableStaysWhateverTheAffinity) {
+  EXPECT_EQ(RunChild("affinity", {"MLUOP_NUM_THREADS=5"}).output, "5 5 5 5 ");
+}
+
 TEST(Verbosity, IsSilentByDefault) {
   for (const std::vector<std::string>& variables :
        {std::vector<std::string>{}, {"MLUOP_VERBOSE=0"}, {"MLUOP_VERBOSE="}}) {
@@ -173,6 +188,23 @@ TEST(Verbosity, TwoAddsTheFailures) {
   const std::vector<std::string> lines = Lines(child.errors);
   ASSERT_EQ(lines.size(), 2u) << child.errors;
   EXPECT_EQ(lines[1], "MLUOP_STATUS_BAD_PARAM: psamask_forward: psa_type must be 0 or 1, got 2");
+}
+
+TEST(Verbosity, LineOfAFailedKernelEndsWithItsStatus) {
+  const ChildResult child = RunChild("failing_kernel", {"MLUOP_VERBOSE=1"});
+  EXPECT_EQ(child.status, MLUOP_STATUS_EXECUTION_FAILED);
+  const std::vector<std::string> lines = Lines(child.errors);
+  ASSERT_EQ(lines.size(), 1u) << child.errors;
+  EXPECT_EQ(lines[0].find("failing N=3  # cpu, "), 0u) << lines[0];
+  const std::string end = " us, MLUOP_STATUS_EXECUTION_FAILED";
+  ASSERT_GT(lines[0].size(), end.size());
+  EXPECT_EQ(lines[0].substr(lines[0].size() - end.size()), end) << lines[0];
+}
+
+TEST(Verbosity, LineSaysWhichTensorIsAbsent) {
+  const ChildResult child = RunChild("without_argmax", {"MLUOP_VERBOSE=1"});
+  EXPECT_EQ(child.status, 0) << child.errors;
+  EXPECT_EQ(ParseCase(child.errors).Option("argmax"), "absent") << child.errors;
 }
 
 TEST(Verbosity, LineRepeatsNumbersOfAnySizeExactly) {

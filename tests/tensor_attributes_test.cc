@@ -184,6 +184,26 @@ TEST_F(DescriptorGroup, SetChangesNoneWhereTheLastIsWrong) {
   for (const mluOpTensorDescriptor_t desc : descs_) EXPECT_EQ(mluOpGetTensorElementNum(desc), 0u);
 }
 
+TEST_F(DescriptorGroup, SentenceNamesTheFunctionAndTheDescriptor) {
+  const int dims[] = {2, 3, 5, 7, 11, -13};
+  mluOpSetGroupTensorDescriptors(group_, layouts_, types_, ranks_, dims, 3);
+  EXPECT_EQ(
+      LastMessage(),
+      "mluOpSetGroupTensorDescriptors: group_desc[2]: dimSize[2] must be at least 0, got -13");
+  const int64_t wide[] = {2, 3, -5, 7, 11, 13};
+  mluOpSetGroupTensorDescriptors_v2(group_, layouts_, types_, ranks_, wide, 3);
+  EXPECT_EQ(
+      LastMessage(),
+      "mluOpSetGroupTensorDescriptors_v2: group_desc[1]: dimSize[0] must be at least 0, got -5");
+  mluOpTensorDescriptor_t none = nullptr;
+  mluOpTensorDescriptor_t* with_none[2] = {group_[0], &none};
+  const std::string rule = ": *group_desc[1] must be a descriptor, got NULL";
+  mluOpSetGroupTensorDescriptors(with_none, layouts_, types_, ranks_, dims, 2);
+  EXPECT_EQ(LastMessage(), "mluOpSetGroupTensorDescriptors" + rule);
+  mluOpDestroyGroupTensorDescriptors(with_none, 2);
+  EXPECT_EQ(LastMessage(), "mluOpDestroyGroupTensorDescriptors" + rule);
+}
+
 TEST_F(DescriptorGroup, SetRefusesNullArguments) {
   const int dims[] = {2, 3, 5, 7, 11, 13};
   const auto set = mluOpSetGroupTensorDescriptors;

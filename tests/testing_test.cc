@@ -62,6 +62,9 @@ struct BadLine {
 TEST(CaseLineTest, AnswersABadLineWithWhatWasExpected) {
   const std::string psamask = kPsamask;
   const std::string im2col = kIm2col;
+  const std::string average =
+      "roiaware_pool3d_backward P=2 boxes_num=1 out_x=1 out_y=1 out_z=1 channels=3 "
+      "max_pts_each_voxel=4";
   const BadLine lines[] = {
       {"", {"operator"}},
       {"   # nothing but a comment", {"operator"}},
@@ -83,6 +86,12 @@ TEST(CaseLineTest, AnswersABadLineWithWhatWasExpected) {
       {im2col + " dtype=double", {"dtype must be float|half, got double"}},
       {psamask + " data=ones", {"data must be uniform|special|bits, got ones"}},
       {psamask + " seed=x", {"seed must be an integer, got x"}},
+      {psamask + " N=2", {"psamask_forward: ", "N must be given once, got it twice"}},
+      {psamask + " seed=3 seed=3", {"seed must be given once"}},
+      {psamask + " data=bits dtype=float data=bits", {"data must be given once"}},
+      {psamask + " y=absent", {"unknown key y"}},
+      {average + " argmax=none", {"argmax must be given|absent, got none"}},
+      {average + " argmax=absent pool_method=0", {"argmax must be given unless pool_method is 1"}},
       {"psroipool_forward spatial_scale=wide", {"spatial_scale must be a number, got wide"}},
   };
   for (const BadLine& bad : lines) {
@@ -100,12 +109,12 @@ TEST(CaseLineTest, AnswersABadLineWithWhatWasExpected) {
 
 // Numbers that the C function could not be given.
 TEST(CaseLineTest, RefusesAttributesAndSeedsOutOfTheirTypesRange) {
-  const std::string im2col = kIm2col;
-  for (const char* end :
-       {" pad_h=2147483648", " pad_h=-2147483649", " kernel_h=1e15", " seed=-1"}) {
+  const std::string im2col = "masked_im2col_forward C=2 H=3 W=4 M=5 kernel_w=3 pad_w=0";
+  for (const char* end : {" kernel_h=2 pad_h=2147483648", " kernel_h=2 pad_h=-2147483649",
+                          " pad_h=0 kernel_h=1e15", " kernel_h=2 pad_h=0 seed=-1"}) {
     EXPECT_THROW(ParseCase(im2col + end), std::invalid_argument) << end;
   }
-  EXPECT_EQ(ParseCase(im2col + " pad_h=2147483647").values.at("pad_h"), 2147483647);
+  EXPECT_EQ(ParseCase(im2col + " kernel_h=2 pad_h=2147483647").values.at("pad_h"), 2147483647);
 }
 
 TEST(CaseLineTest, WithTooLargeATensorIsRefusedWhenTheCallIsMade) {

@@ -3,6 +3,8 @@
 // attribute makes optional.
 #include <limits>
 
+#include "core/checks.h"
+#include "core/error.h"
 #include "table_call.h"
 
 namespace mluop::testing {
@@ -10,6 +12,21 @@ namespace {
 
 bool IsSize(const AttributeSpec& row) {
   return row.kind == AttributeSpec::kInteger && row.max == INT32_MAX && row.min > INT32_MIN;
+}
+
+// No operator has a longer range than two values today.
+constexpr OpSpec kRanges("ranges", kFloat, {OneOf("two", 3, 4), OneOf("more", 0, 3)},
+                         {{"x", kIn, kT, kAnyLayout, "N", kSkip}});
+
+TEST(RangeOfAnAttribute, IsWrittenAsTwoValuesOrAsAnInterval) {
+  Arguments call(kRanges);
+  call.attributes[0] = 5;
+  EXPECT_EQ(CheckAttributes(call), MLUOP_STATUS_BAD_PARAM);
+  EXPECT_STREQ(LastErrorMessage(), "ranges: two must be 3 or 4, got 5");
+  call.attributes[0] = 3;
+  call.attributes[1] = -1;
+  EXPECT_EQ(CheckAttributes(call), MLUOP_STATUS_BAD_PARAM);
+  EXPECT_STREQ(LastErrorMessage(), "ranges: more must be in [0, 3], got -1");
 }
 
 class EveryAttribute : public EntryTest {};

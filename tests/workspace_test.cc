@@ -1,16 +1,79 @@
 // SPDX-License-Identifier: Apache-2.0
-// A workspace over an input is left alone (docs/decisions/0006). The inputs of a prepared call
-// cannot be written: a kernel that used the workspace would die here.
+// Which workspace is used: one of the getter's size, wherever it lies, and none that is smaller or
+// over an input (docs/decisions/0006).
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 
+#include "entries.h"
 #include "mlu_op.h"
+#include "tensors.h"
 #include "testing/prepared_call.h"
 
 namespace mluop::testing {
 namespace {
 
+// The operator's cases that are quick to run.
+std::vector<Case> SmallCases(const Entry& entry) {
+  constexpr size_t kMostBytes = 4 << 20;
+  std::vector<Case> cases;
+  for (const FamilyTest* family : FamilyTests()) {
+    for (const CaseLine& line : ParseCases(CasesOf(family->name))) {
+      if (line.line.find(entry.name() + " ") != 0) continue;
+      Case parsed = ParseCase(line.line);
+      size_t bytes = 0;
+      for (const TensorArgument& tensor : CaseCall(parsed).arguments.tensors) {
+        bytes += tensor.ByteCount();
+      }
+      if (bytes <= kMostBytes) cases.push_back(std::move(parsed));
+    }
+  }
+  return cases;
+}
+
+// Whether the call writes to a workspace of that size, which is poisoned and between inaccessible
+// pages. The outputs must be right.
+bool Uses(size_t workspace, PreparedCall& call, const Baseline& baseline, mluOpHandle_t handle) {
+  call.SetWorkspace(workspace);
+  call.PoisonOutputs();
+  EXPECT_EQ(call.Run(handle), MLUOP_STATUS_SUCCESS) << LastMessage();
+  std::string details;
+  EXPECT_EQ(baseline.Compare(call, &details), "") << details;
+  const auto* bytes = static_cast<const unsigned char*>(call.arguments().workspace.data);
+  return std::any_of(bytes, bytes + workspace, [](unsigned char b) { return b != 0xff; });
+}
+
+class WorkspaceOfTheGettersSize : public ::testing::TestWithParam<Entry> {};
+INSTANTIATE_TEST_SUITE_P(All, WorkspaceOfTheGettersSize,
+                         ::testing::ValuesIn(Filter(OperatorEntries(),
+                                                    [](auto& e) {
+                                                      return e.test->workspace_size != nullptr;
+                                                    })),
+                         EntryName);
+
+// At the front its pointer is aligned: one byte less would do for the kernel, and is not used.
+TEST_P(WorkspaceOfTheGettersSize, IsUsedAndOneByteLessIsNot) {
+  const Handle handle;
+  int used = 0;
+  for (const Case& test_case : SmallCases(GetParam())) {
+    SCOPED_TRACE(test_case.line);
+    PreparedCall front(test_case, Placement::kFront);
+    PreparedCall back(front, Placement::kBack);
+    const Baseline baseline(front);
+    const size_t wanted = front.WantedWorkspace(handle);
+    if (wanted == 0) continue;
+    for (PreparedCall* call : {&front, &back}) {
+      const bool needed = Uses(2 * wanted, *call, baseline, handle);
+      EXPECT_EQ(Uses(wanted, *call, baseline, handle), needed);
+      EXPECT_FALSE(Uses(wanted - 1, *call, baseline, handle));
+      used += needed ? 1 : 0;
+    }
+  }
+  EXPECT_GT(used, 0);
+}
+
+// The inputs of a prepared call cannot be written: a kernel that used the workspace would die here.
 class WorkspaceOverAnInput : public ::testing::TestWithParam<const char*> {};
 
 INSTANTIATE_TEST_SUITE_P(

@@ -82,7 +82,8 @@ struct Arguments {
 };
 
 // Writes the call as a case line of the driver: "psamask_forward N=1 H=4 ... psa_type=0
-// dtype=float". Returns the length, cut to size-1 as snprintf does.
+// dtype=float", with "argmax=absent" for a tensor that is. Returns the length, cut to size-1 as
+// snprintf does.
 int FormatCase(const Arguments& arguments, char* text, size_t size);
 
 }  // namespace mluop

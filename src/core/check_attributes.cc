@@ -25,7 +25,11 @@ mluOpStatus_t CheckInteger(const OpSpec& spec, const AttributeSpec& row, double 
     return FailArgument(MLUOP_STATUS_BAD_PARAM, spec, row.name, " must be >= %lld, got %.0f", min,
                         value);
   }
-  return FailArgument(MLUOP_STATUS_BAD_PARAM, spec, row.name, " must be %lld or %lld, got %.0f",
+  if (max == min + 1) {
+    return FailArgument(MLUOP_STATUS_BAD_PARAM, spec, row.name, " must be %lld or %lld, got %.0f",
+                        min, max, value);
+  }
+  return FailArgument(MLUOP_STATUS_BAD_PARAM, spec, row.name, " must be in [%lld, %lld], got %.0f",
                       min, max, value);
 }
 

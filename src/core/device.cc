@@ -16,7 +16,7 @@ namespace {
 thread_local int current_ordinal = 0;
 
 bool IsCudaName(std::string_view name) {
-  if (name.substr(0, 5) != "cuda:" || name.size() < 6 || name.size() > 8) return false;
+  if (name.substr(0, 5) != "cuda:" || name.size() < 6) return false;
   return name.substr(5).find_first_not_of("0123456789") == std::string_view::npos;
 }
 

@@ -14,6 +14,8 @@
 namespace mluop {
 namespace {
 
+constexpr int kMostCpus = 1 << 20;
+
 // The leading positive number of a variable ("4", or "4,2" as OpenMP allows); 0 if there is none.
 int PositiveVariable(const char* name) {
   const char* text = std::getenv(name);
@@ -26,10 +28,24 @@ int PositiveVariable(const char* name) {
   return static_cast<int>(std::min<long>(value, kMaxThreads));
 }
 
+// The CPUs that this thread may run on, asked for with a set of `size` CPUs; 0 on failure, with
+// errno.
+int CountCpus(int size) {
+  cpu_set_t* const set = CPU_ALLOC(size);
+  if (set == nullptr) return 0;
+  const size_t bytes = CPU_ALLOC_SIZE(size);
+  const int cpus = sched_getaffinity(0, bytes, set) == 0 ? CPU_COUNT_S(bytes, set) : 0;
+  CPU_FREE(set);
+  return cpus;
+}
+
+// The kernel refuses a set that is shorter than its own, of a length that it does not tell.
 int AffinityThreads() {
-  cpu_set_t set;
-  if (sched_getaffinity(0, sizeof(set), &set) != 0) return 1;
-  return std::max(1, CPU_COUNT(&set));
+  for (int size = CPU_SETSIZE; size <= kMostCpus; size *= 2) {
+    if (const int cpus = CountCpus(size)) return cpus;
+    if (errno != EINVAL) break;
+  }
+  return 1;
 }
 
 // Reads "quota period" from one file or, with `period_path`, from two. False without a limit.
@@ -94,10 +110,10 @@ int QuotaThreadsV1() {
   return std::max(1, static_cast<int>(std::lround(cpus)));
 }
 
-int ReadDefaultNumThreads() {
-  if (const int threads = PositiveVariable("MLUOP_NUM_THREADS")) return threads;
-  if (const int threads = PositiveVariable("OMP_NUM_THREADS")) return threads;
-  return std::min({AffinityThreads(), QuotaThreadsV2(), QuotaThreadsV1(), kMaxThreads});
+// 0 if no variable says.
+int ThreadsOfVariables() {
+  const int threads = PositiveVariable("MLUOP_NUM_THREADS");
+  return threads > 0 ? threads : PositiveVariable("OMP_NUM_THREADS");
 }
 
 }  // namespace
@@ -116,8 +132,9 @@ const char* VisibleDevices() {
 }
 
 int DefaultNumThreads() {
-  static const int threads = ReadDefaultNumThreads();
-  return threads;
+  static const int wanted = ThreadsOfVariables();
+  if (wanted > 0) return wanted;
+  return std::min({AffinityThreads(), QuotaThreadsV2(), QuotaThreadsV1(), kMaxThreads});
 }
 
 }  // namespace mluop

@@ -14,7 +14,8 @@ const char* VisibleDevices();
 inline constexpr int kMaxThreads = 1024;
 
 // MLUOP_NUM_THREADS, else OMP_NUM_THREADS, else what affinity and the control group's quota leave:
-// a number in [1, kMaxThreads]. A value that is no positive number counts as not set.
+// a number in [1, kMaxThreads]. A value that is no positive number counts as not set. Affinity and
+// quota are read at each call: they change while a process runs.
 int DefaultNumThreads();
 
 }  // namespace mluop

@@ -33,8 +33,10 @@ mluOpStatus_t RunVerbosely(Kernel kernel, const Arguments& arguments, mluOpConte
   const double us = std::chrono::duration<double, std::micro>(Clock::now() - start).count();
   char line[512];
   FormatCase(arguments, line, sizeof(line));
-  fprintf(stderr, "%s  # %s, %s, %d threads, %.1f us\n", line, handle.device->name(),
-          handle.device->implementation(), handle.threads.num_threads(), us);
+  const bool failed = status != MLUOP_STATUS_SUCCESS;
+  fprintf(stderr, "%s  # %s, %s, %d threads, %.1f us%s%s\n", line, handle.device->name(),
+          handle.device->implementation(), handle.threads.num_threads(), us, failed ? ", " : "",
+          failed ? mluOpGetErrorString(status) : "");
   return status;
 }
 
@@ -59,14 +61,17 @@ int FormatCase(const Arguments& arguments, char* text, size_t size) {
   }
   if (spec.types != kFloat)
     used += snprintf(text + used, rest(), " dtype=%s", NameOf(arguments.Type()));
+  for (int i = 0; i < spec.tensor_count; ++i) {
+    if (arguments.tensors[i].desc != nullptr) continue;
+    used += snprintf(text + used, rest(), " %.*s=absent", MLUOP_SV(spec.tensors[i].name));
+  }
   return used;
 }
 
 void* Context::Scratch(size_t bytes) {
-  const auto address = reinterpret_cast<uintptr_t>(workspace_.data);
-  const size_t skipped = (kAlignment - address % kAlignment) % kAlignment;
-  if (workspace_.size >= skipped && workspace_.size - skipped >= bytes) {
-    return static_cast<char*>(workspace_.data) + skipped;
+  if (workspace_.size >= WorkspaceFor(bytes)) {
+    const auto address = reinterpret_cast<uintptr_t>(workspace_.data);
+    return static_cast<char*>(workspace_.data) + (kAlignment - address % kAlignment) % kAlignment;
   }
   void* const scratch = handle_.scratch.Reserve(bytes);
   if (scratch == nullptr && bytes > 0) throw std::bad_alloc();

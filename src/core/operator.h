@@ -24,9 +24,9 @@ class Context {
 
   ThreadPool& threads() { return handle_.threads; }
 
-  // `bytes` of memory aligned to kAlignment, from the caller's workspace where it is large enough,
-  // else from the handle. Once per kernel: a second call gives the same memory again. Throws
-  // std::bad_alloc.
+  // `bytes` of memory aligned to kAlignment, from the caller's workspace where it is at least
+  // WorkspaceFor(bytes), else from the handle. Once per kernel: a second call gives the same memory
+  // again. Throws std::bad_alloc.
   void* Scratch(size_t bytes);
 
  private:
@@ -39,7 +39,8 @@ mluOpStatus_t Execute(const Operator& op, mluOpHandle_t handle,
                       std::initializer_list<Value> attributes,
                       std::initializer_list<TensorArgument> tensors, Workspace workspace = {});
 
-// The workspace that lets Context::Scratch(bytes) succeed, whatever the alignment of its pointer.
+// The workspace that Context::Scratch(bytes) takes, whatever the alignment of its pointer; a smaller
+// one is as good as none, even where its pointer happens to be aligned.
 constexpr size_t WorkspaceFor(size_t bytes) { return bytes == 0 ? 0 : bytes + kAlignment; }
 
 // Validates a getter's arguments and writes `size(arguments)` or, where there is nothing to do, 0.

@@ -17,6 +17,24 @@ Device* DeviceOf(const char* function, cnrtQueue_t queue) {
   return queue != nullptr ? queue->device : CurrentDevice(function);
 }
 
+// What MLUOP_VERBOSE=2 calls the failure.
+mluOpStatus_t StatusOf(cnrtRet_t error) {
+  switch (error) {
+    case cnrtSuccess: return MLUOP_STATUS_SUCCESS;
+    case cnrtErrorArgsInvalid: return MLUOP_STATUS_BAD_PARAM;
+    case cnrtErrorNoDevice: return MLUOP_STATUS_NOT_INITIALIZED;
+    case cnrtErrorNoMem: return MLUOP_STATUS_ALLOC_FAILED;
+    case cnrtErrorUnknown: return MLUOP_STATUS_EXECUTION_FAILED;
+  }
+  return MLUOP_STATUS_EXECUTION_FAILED;
+}
+
+// Adds the sentence to what a device answered.
+cnrtRet_t Report(const char* function, cnrtRet_t result) {
+  if (result == cnrtSuccess) return result;
+  return FailRuntime(result, "%s: %s", function, cnrtGetErrorStr(result));
+}
+
 cnrtRet_t CopyOn(const char* function, Device* device, void* to, const void* from, size_t bytes,
                  cnrtQueue_t queue, cnrtMemTransDir_t direction) {
   if (direction < cnrtMemcpyHostToDev || direction > cnrtMemcpyNoDirection) {
@@ -27,7 +45,7 @@ cnrtRet_t CopyOn(const char* function, Device* device, void* to, const void* fro
   if (bytes == 0) return cnrtSuccess;
   if (to == nullptr) return FailNullRuntime(function, "dst");
   if (from == nullptr) return FailNullRuntime(function, "src");
-  return device->Copy(to, from, bytes, queue);
+  return Report(function, device->Copy(to, from, bytes, queue));
 }
 
 cnrtRet_t FillOn(const char* function, Device* device, void* pointer, int value, size_t bytes,
@@ -35,7 +53,7 @@ cnrtRet_t FillOn(const char* function, Device* device, void* pointer, int value,
   if (device == nullptr) return cnrtErrorNoDevice;
   if (bytes == 0) return cnrtSuccess;
   if (pointer == nullptr) return FailNullRuntime(function, "ptr");
-  return device->Fill(pointer, value, bytes, queue);
+  return Report(function, device->Fill(pointer, value, bytes, queue));
 }
 
 cnrtRet_t Microseconds(const char* function, cnrtNotifier_t start, cnrtNotifier_t end, double* us) {
@@ -50,13 +68,7 @@ cnrtRet_t Microseconds(const char* function, cnrtNotifier_t start, cnrtNotifier_
     return FailRuntime(cnrtErrorArgsInvalid, "%s: end must be a notifier of %s as start is, got %s",
                        function, start->device->name(), end->device->name());
   }
-  return start->device->Duration(start, end, us);
-}
-
-// Adds the sentence to what a device answered.
-cnrtRet_t Report(const char* function, cnrtRet_t result) {
-  if (result == cnrtSuccess) return result;
-  return FailRuntime(result, "%s: %s", function, cnrtGetErrorStr(result));
+  return Report(function, start->device->Duration(start, end, us));
 }
 
 }  // namespace
@@ -67,8 +79,7 @@ cnrtRet_t FailRuntime(cnrtRet_t error, const char* format, ...) {
   va_start(arguments, format);
   vsnprintf(text, sizeof(text), format, arguments);
   va_end(arguments);
-  static_cast<void>(Fail(
-      error == cnrtErrorNoMem ? MLUOP_STATUS_ALLOC_FAILED : MLUOP_STATUS_BAD_PARAM, "%s", text));
+  static_cast<void>(Fail(StatusOf(error), "%s", text));
   return error;
 }
 
@@ -98,14 +109,14 @@ const char* cnrtGetErrorStr(cnrtRet_t error) {
     case cnrtErrorArgsInvalid: return "cnrtErrorArgsInvalid: an argument breaks a rule";
     case cnrtErrorNoDevice: return "cnrtErrorNoDevice: no device is visible";
     case cnrtErrorNoMem: return "cnrtErrorNoMem: out of memory";
-    case cnrtErrorUnknown: return "cnrtErrorUnknown: anything else";
+    case cnrtErrorUnknown: return "cnrtErrorUnknown: unknown error";
   }
   return "unknown error";
 }
 
 cnrtRet_t cnrtSyncDevice() {
   Device* const device = CurrentDevice(__func__);
-  return device == nullptr ? cnrtErrorNoDevice : device->Synchronize();
+  return device == nullptr ? cnrtErrorNoDevice : Report(__func__, device->Synchronize());
 }
 
 cnrtRet_t cnrtMalloc(void** ptr, size_t bytes) {
@@ -116,7 +127,7 @@ cnrtRet_t cnrtMalloc(void** ptr, size_t bytes) {
 
 cnrtRet_t cnrtFree(void* ptr) {
   Device* const device = CurrentDevice(__func__);
-  return device == nullptr ? cnrtErrorNoDevice : device->Free(ptr);
+  return device == nullptr ? cnrtErrorNoDevice : Report(__func__, device->Free(ptr));
 }
 
 cnrtRet_t cnrtHostMalloc(void** ptr, size_t bytes) {
@@ -127,7 +138,7 @@ cnrtRet_t cnrtHostMalloc(void** ptr, size_t bytes) {
 
 cnrtRet_t cnrtFreeHost(void* ptr) {
   Device* const device = CurrentDevice(__func__);
-  return device == nullptr ? cnrtErrorNoDevice : device->FreeHost(ptr);
+  return device == nullptr ? cnrtErrorNoDevice : Report(__func__, device->FreeHost(ptr));
 }
 
 cnrtRet_t cnrtHostFree(void* ptr) { return cnrtFreeHost(ptr); }
@@ -135,7 +146,7 @@ cnrtRet_t cnrtHostFree(void* ptr) { return cnrtFreeHost(ptr); }
 cnrtRet_t cnrtMemcpy(void* dst, void* src, size_t bytes, cnrtMemTransDir_t dir) {
   Device* const device = CurrentDevice(__func__);
   const cnrtRet_t result = CopyOn(__func__, device, dst, src, bytes, nullptr, dir);
-  return result != cnrtSuccess ? result : device->SynchronizeQueue(nullptr);
+  return result != cnrtSuccess ? result : Report(__func__, device->SynchronizeQueue(nullptr));
 }
 
 cnrtRet_t cnrtMemcpyAsync(void* dst, void* src, size_t bytes, cnrtQueue_t queue,
@@ -146,7 +157,7 @@ cnrtRet_t cnrtMemcpyAsync(void* dst, void* src, size_t bytes, cnrtQueue_t queue,
 cnrtRet_t cnrtMemset(void* ptr, int value, size_t bytes) {
   Device* const device = CurrentDevice(__func__);
   const cnrtRet_t result = FillOn(__func__, device, ptr, value, bytes, nullptr);
-  return result != cnrtSuccess ? result : device->SynchronizeQueue(nullptr);
+  return result != cnrtSuccess ? result : Report(__func__, device->SynchronizeQueue(nullptr));
 }
 
 cnrtRet_t cnrtMemsetAsync(void* ptr, int value, size_t bytes, cnrtQueue_t queue) {
@@ -161,12 +172,12 @@ cnrtRet_t cnrtQueueCreate(cnrtQueue_t* queue) {
 
 cnrtRet_t cnrtQueueDestroy(cnrtQueue_t queue) {
   if (queue == nullptr) return FailNullRuntime(__func__, "queue");
-  return queue->device->DestroyQueue(queue);
+  return Report(__func__, queue->device->DestroyQueue(queue));
 }
 
 cnrtRet_t cnrtQueueSync(cnrtQueue_t queue) {
   Device* const device = DeviceOf(__func__, queue);
-  return device == nullptr ? cnrtErrorNoDevice : device->SynchronizeQueue(queue);
+  return device == nullptr ? cnrtErrorNoDevice : Report(__func__, device->SynchronizeQueue(queue));
 }
 
 cnrtRet_t cnrtNotifierCreate(cnrtNotifier_t* notifier) {
@@ -177,7 +188,7 @@ cnrtRet_t cnrtNotifierCreate(cnrtNotifier_t* notifier) {
 
 cnrtRet_t cnrtNotifierDestroy(cnrtNotifier_t notifier) {
   if (notifier == nullptr) return FailNullRuntime(__func__, "notifier");
-  return notifier->device->DestroyNotifier(notifier);
+  return Report(__func__, notifier->device->DestroyNotifier(notifier));
 }
 
 cnrtRet_t cnrtPlaceNotifier(cnrtNotifier_t notifier, cnrtQueue_t queue) {
@@ -188,12 +199,12 @@ cnrtRet_t cnrtPlaceNotifier(cnrtNotifier_t notifier, cnrtQueue_t queue) {
   }
   const cnrtRet_t result = notifier->device->PlaceNotifier(notifier, queue);
   notifier->placed |= result == cnrtSuccess;
-  return result;
+  return Report(__func__, result);
 }
 
 cnrtRet_t cnrtWaitNotifier(cnrtNotifier_t notifier) {
   if (notifier == nullptr) return FailNullRuntime(__func__, "notifier");
-  return notifier->device->WaitNotifier(notifier);
+  return Report(__func__, notifier->device->WaitNotifier(notifier));
 }
 
 cnrtRet_t cnrtNotifierDuration(cnrtNotifier_t start, cnrtNotifier_t end, float* us) {

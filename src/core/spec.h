@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The table from which every check of an operator follows. One row per attribute and per tensor, in
-// the order of the C function's arguments; validate.cc is the only code that reads rules out of it.
+// the order of the C function's arguments. core/check_*.cc make the checks of it, the driver its
+// tensors and what it tells people, the tests their wrong calls.
 //
 //   constexpr OpSpec kSpec("psamask_forward", kFloat,
 //       {OneOf("psa_type", 0, 1), AtLeast("h_mask", 1), AtLeast("w_mask", 1)},

@@ -131,6 +131,19 @@ mluOpStatus_t GetEx(const char* function, const mluOpTensorStruct* desc,
 }
 
 }  // namespace
+
+mluOpStatus_t SetPackedTensor(const char* function, mluOpTensorStruct* desc,
+                              mluOpTensorLayout_t layout, mluOpDataType_t dtype, int rank,
+                              const int* dims) {
+  return SetAll<int>(function, desc, layout, dtype, rank, dims, nullptr);
+}
+
+mluOpStatus_t SetPackedTensor(const char* function, mluOpTensorStruct* desc,
+                              mluOpTensorLayout_t layout, mluOpDataType_t dtype, int rank,
+                              const int64_t* dims) {
+  return SetAll<int64_t>(function, desc, layout, dtype, rank, dims, nullptr);
+}
+
 }  // namespace mluop
 
 using namespace mluop;
@@ -157,13 +170,13 @@ mluOpStatus_t mluOpResetTensorDescriptor(mluOpTensorDescriptor_t desc) {
 
 mluOpStatus_t mluOpSetTensorDescriptor(mluOpTensorDescriptor_t desc, mluOpTensorLayout_t layout,
                                        mluOpDataType_t dtype, int dimNb, const int dimSize[]) {
-  return SetAll<int>(__func__, desc, layout, dtype, dimNb, dimSize, nullptr);
+  return SetPackedTensor(__func__, desc, layout, dtype, dimNb, dimSize);
 }
 
 mluOpStatus_t mluOpSetTensorDescriptor_v2(mluOpTensorDescriptor_t desc, mluOpTensorLayout_t layout,
                                           mluOpDataType_t dtype, int dimNb,
                                           const int64_t dimSize[]) {
-  return SetAll<int64_t>(__func__, desc, layout, dtype, dimNb, dimSize, nullptr);
+  return SetPackedTensor(__func__, desc, layout, dtype, dimNb, dimSize);
 }
 
 mluOpStatus_t mluOpSetTensorDescriptorEx(mluOpTensorDescriptor_t desc, mluOpTensorLayout_t layout,

@@ -41,3 +41,16 @@ struct mluOpTensorStruct {
     return true;
   }
 };
+
+namespace mluop {
+
+// mluOpSetTensorDescriptor and its _v2 for those who have another name: `function` opens the
+// sentence of a failure.
+mluOpStatus_t SetPackedTensor(const char* function, mluOpTensorStruct* desc,
+                              mluOpTensorLayout_t layout, mluOpDataType_t dtype, int rank,
+                              const int* dims);
+mluOpStatus_t SetPackedTensor(const char* function, mluOpTensorStruct* desc,
+                              mluOpTensorLayout_t layout, mluOpDataType_t dtype, int rank,
+                              const int64_t* dims);
+
+}  // namespace mluop

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Groups of tensor descriptors: made, set and destroyed at once.
+#include <cstdio>
 #include <initializer_list>
 
 #include "core/error.h"
@@ -22,8 +23,12 @@ mluOpStatus_t CheckGroup(const char* function, mluOpTensorDescriptor_t* group[],
   return MLUOP_STATUS_SUCCESS;
 }
 
-// `Set` is the function that sets one descriptor from dims of type Int.
-template <auto Set, typename Int>
+mluOpStatus_t FailNullDescriptor(const char* function, int i) {
+  return Fail(MLUOP_STATUS_BAD_PARAM, "%s: *group_desc[%d] must be a descriptor, got NULL",
+              function, i);
+}
+
+template <typename Int>
 mluOpStatus_t SetGroup(const char* function, mluOpTensorDescriptor_t* group[],
                        const mluOpTensorLayout_t* layouts, const mluOpDataType_t* dtypes,
                        const int* ranks, const Int* dims, int count) {
@@ -35,10 +40,14 @@ mluOpStatus_t SetGroup(const char* function, mluOpTensorDescriptor_t* group[],
   for (const bool commit : {false, true}) {  // all or none: first into copies
     const Int* next = dims;
     for (int i = 0; i < count; ++i) {
-      if (*group[i] == nullptr) return FailNull(function, "a descriptor of group_desc");
+      if (*group[i] == nullptr) return FailNullDescriptor(function, i);
+      char name[96];
+      snprintf(name, sizeof(name), "%s: group_desc[%d]", function, i);
       mluOpTensorStruct copy = **group[i];
       mluOpTensorStruct* target = commit ? *group[i] : &copy;
-      if (mluOpStatus_t status = Set(target, layouts[i], dtypes[i], ranks[i], next)) return status;
+      const mluOpStatus_t status =
+          SetPackedTensor(name, target, layouts[i], dtypes[i], ranks[i], next);
+      if (status != MLUOP_STATUS_SUCCESS) return status;
       next += ranks[i];
     }
   }
@@ -69,8 +78,8 @@ mluOpStatus_t mluOpSetGroupTensorDescriptors(mluOpTensorDescriptor_t* group_desc
                                              const mluOpDataType_t group_dtype[],
                                              const int group_dimNb[], const int group_dimSize[],
                                              const int desc_num) {
-  return SetGroup<mluOpSetTensorDescriptor>(__func__, group_desc, group_layout, group_dtype,
-                                            group_dimNb, group_dimSize, desc_num);
+  return SetGroup(__func__, group_desc, group_layout, group_dtype, group_dimNb, group_dimSize,
+                  desc_num);
 }
 
 mluOpStatus_t mluOpSetGroupTensorDescriptors_v2(mluOpTensorDescriptor_t* group_desc[],
@@ -78,15 +87,15 @@ mluOpStatus_t mluOpSetGroupTensorDescriptors_v2(mluOpTensorDescriptor_t* group_d
                                                 const mluOpDataType_t group_dtype[],
                                                 const int group_dimNb[],
                                                 const int64_t group_dimSize[], const int desc_num) {
-  return SetGroup<mluOpSetTensorDescriptor_v2>(__func__, group_desc, group_layout, group_dtype,
-                                               group_dimNb, group_dimSize, desc_num);
+  return SetGroup(__func__, group_desc, group_layout, group_dtype, group_dimNb, group_dimSize,
+                  desc_num);
 }
 
 mluOpStatus_t mluOpDestroyGroupTensorDescriptors(mluOpTensorDescriptor_t* group_desc[],
                                                  const int desc_num) {
   if (mluOpStatus_t status = CheckGroup(__func__, group_desc, desc_num)) return status;
   for (int i = 0; i < desc_num; ++i) {
-    if (*group_desc[i] == nullptr) return FailNull(__func__, "a descriptor of group_desc");
+    if (*group_desc[i] == nullptr) return FailNullDescriptor(__func__, i);
   }
   for (int i = 0; i < desc_num; ++i) delete *group_desc[i];
   return MLUOP_STATUS_SUCCESS;

@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <cmath>
 #include <cstdlib>
+#include <set>
 #include <stdexcept>
 
 #include "core/dtype.h"
@@ -17,6 +18,7 @@ using std::string;
 using std::string_view;
 
 constexpr string_view kDataChoices[] = {"uniform", "special", "bits"};
+constexpr string_view kPresenceChoices[] = {"given", "absent"};
 
 string_view Trim(string_view text) {
   const size_t first = text.find_first_not_of(" \t\r");
@@ -66,6 +68,40 @@ void CheckChoice(const Case& test_case, string_view key, std::span<const string_
   Reject(test_case, string(key) + " must be " + Join(choices) + ", got " + value);
 }
 
+std::vector<const TensorSpec*> OptionalTensors(const OpSpec& spec) {
+  std::vector<const TensorSpec*> rows;
+  for (int i = 0; i < spec.tensor_count; ++i) {
+    if (spec.tensors[i].optional_attribute >= 0) rows.push_back(&spec.tensors[i]);
+  }
+  return rows;
+}
+
+// What an option may say; the first choice is the default.
+std::span<const string_view> Choices(const Case& test_case, string_view key) {
+  for (const Option& option : test_case.test->options) {
+    if (option.name == key) return option.choices;
+  }
+  return test_case.op->spec.TensorIndex(key) >= 0 ? std::span<const string_view>(kPresenceChoices)
+                                                  : kDataChoices;
+}
+
+bool IsAbsent(const Case& test_case, const TensorSpec& row) {
+  return row.optional_attribute >= 0 && test_case.Option(row.name) == "absent";
+}
+
+// A case is a call that is right.
+void CheckAbsences(const Case& c) {
+  for (const TensorSpec* row : OptionalTensors(c.op->spec)) {
+    const string_view attribute = c.op->spec.attributes[row->optional_attribute].name;
+    if (!IsAbsent(c, *row) ||
+        c.values.find(attribute)->second == static_cast<double>(row->optional_value)) {
+      continue;
+    }
+    Reject(c, string(row->name) + " must be given unless " + string(attribute) + " is " +
+                  std::to_string(row->optional_value) + ", got absent");
+  }
+}
+
 // Everything a line of this operator may say, for a person who said something else.
 string Expected(const Case& test_case) {
   const OpSpec& spec = test_case.op->spec;
@@ -75,6 +111,9 @@ string Expected(const Case& test_case) {
     text += " " + string(spec.attributes[i].name) + "=";
   if (spec.types != kFloat) text += " [dtype=float|half]";
   text += " [seed=] [data=" + Join(kDataChoices) + "]";
+  for (const TensorSpec* row : OptionalTensors(spec)) {
+    text += " [" + string(row->name) + "=" + Join(kPresenceChoices) + "]";
+  }
   for (const Option& option : test_case.test->options) {
     text += " [" + string(option.name) + "=" + Join(option.choices) + "]";
   }
@@ -105,11 +144,7 @@ void SetKey(Case& c, const string& key, const string& value) {
     }
     c.dtype = half ? MLUOP_DTYPE_HALF : MLUOP_DTYPE_FLOAT;
   } else if (c.options.count(key) != 0) {
-    std::span<const string_view> choices = kDataChoices;
-    for (const Option& option : c.test->options) {
-      if (option.name == key) choices = option.choices;
-    }
-    CheckChoice(c, key, choices, value);
+    CheckChoice(c, key, Choices(c, key), value);
     c.options[key] = value;
   } else {
     Reject(c, "unknown key " + key + ", expected" + Expected(c));
@@ -165,13 +200,19 @@ Case ParseCase(string_view line) {
                                 "; the operators are" + names);
   }
   c.options["data"] = kDataChoices[0];
+  for (const TensorSpec* row : OptionalTensors(c.op->spec)) {
+    c.options[string(row->name)] = kPresenceChoices[0];
+  }
   for (const Option& option : c.test->options) c.options[string(option.name)] = option.choices[0];
+  std::set<string> seen;
   for (size_t i = 1; i < words.size(); ++i) {
     const size_t equal = words[i].find('=');
     if (equal == string_view::npos) {
       Reject(c, "key=value expected, got " + string(words[i]) + "; the keys are" + Expected(c));
     }
-    SetKey(c, string(words[i].substr(0, equal)), string(words[i].substr(equal + 1)));
+    const string key(words[i].substr(0, equal));
+    SetKey(c, key, string(words[i].substr(equal + 1)));
+    if (!seen.insert(key).second) Reject(c, key + " must be given once, got it twice");
   }
   const OpSpec& spec = c.op->spec;
   const auto require = [&](string_view key) {
@@ -181,6 +222,7 @@ Case ParseCase(string_view line) {
   };
   for (int i = 0; i < spec.symbol_count; ++i) require(spec.symbols[i]);
   for (int i = 0; i < spec.attribute_count; ++i) require(spec.attributes[i].name);
+  CheckAbsences(c);
   return c;
 }
 
@@ -211,6 +253,7 @@ CaseCall::CaseCall(const Case& test_case) : arguments(test_case.op->spec) {
   }
   for (int i = 0; i < spec.tensor_count; ++i) {
     const TensorSpec& row = spec.tensors[i];
+    if (IsAbsent(test_case, row)) continue;
     auto desc = std::make_unique<mluOpTensorStruct>();
     int64_t dims[kMaxRank];
     for (int d = 0; d < row.rank; ++d) dims[d] = Evaluate(arguments, row.dims[d]);

@@ -8,7 +8,9 @@
 //   data=uniform|special|bits
 //                      inputs of type T: in [-1,1), the same strewn with NaN, Inf and denormals,
 //                      or any bits at all
-//   and the operator's own options.
+//   TENSOR=given|absent
+//                      of a tensor that the table lets be absent (default given)
+//   and the operator's own options. A key stands once in a line.
 #pragma once
 
 #include <map>
@@ -43,7 +45,7 @@ struct CaseLine {
 };
 std::vector<CaseLine> ParseCases(std::string_view text);
 
-// A call made of a case: descriptors for every tensor, and no data yet.
+// A call made of a case: descriptors for every tensor that is not absent, and no data yet.
 struct CaseCall {
   explicit CaseCall(const Case& test_case);
   std::vector<std::unique_ptr<mluOpTensorStruct>> descs;

@@ -60,6 +60,10 @@ struct OperatorTest {
   // sentence.
   std::string (*accept)(const Arguments& arguments, std::string_view output,
                         const void* baseline) = nullptr;
+  // The C function takes a workspace, and there is no getter for it.
+  bool workspace_without_getter = false;
+
+  bool has_workspace() const { return workspace_size != nullptr || workspace_without_getter; }
 };
 
 // A workspace getter, for the tests of its checks.

@@ -5,8 +5,11 @@ set -euo pipefail
 library=$1 include=$2
 
 soname=$(readelf -d "$library" | sed -nE 's/.*Library soname: \[(.*)\]/\1/p')
-major=$(sed -nE 's/#define MLUOP_MAJOR ([0-9]+)/\1/p' "$include/mlu_op.h")
-[ "$soname" = "libmluops.so.$major" ] || { echo "SONAME must be libmluops.so.$major, got $soname" >&2; exit 1; }
+number() { sed -nE "s/#define MLUOP_$1 ([0-9]+)/\1/p" "$include/mlu_op.h"; }
+wanted=libmluops.so.$(number MAJOR)
+# Versions 0.x break what is linked at every x.
+if [ "$(number MAJOR)" = 0 ]; then wanted+=.$(number MINOR); fi
+[ "$soname" = "$wanted" ] || { echo "SONAME must be $wanted, got $soname" >&2; exit 1; }
 
 declared() {
   find "$include" -name '*.h' -printf '#include "%P"\n' | "${CC:-cc}" -std=c99 -E -P -I"$include" -x c - |

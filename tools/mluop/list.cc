@@ -14,7 +14,8 @@ std::string Rule(const AttributeSpec& row) {
   if (row.kind == AttributeSpec::kPositiveReal) return "> 0 and finite";
   if (row.min == INT32_MIN) return "any integer";
   if (row.max == INT32_MAX) return ">= " + std::to_string(row.min);
-  return std::to_string(row.min) + " or " + std::to_string(row.max);
+  const std::string min = std::to_string(row.min), max = std::to_string(row.max);
+  return row.max == row.min + 1 ? min + " or " + max : "in [" + min + ", " + max + "]";
 }
 
 std::string Shape(const OpSpec& spec, const TensorSpec& row) {
@@ -67,8 +68,12 @@ void PrintTensors(const OpSpec& spec) {
   }
 }
 
-void PrintOptions(const testing::OperatorTest& test) {
+void PrintOptions(const OpSpec& spec, const testing::OperatorTest& test) {
   std::printf("options of a case: seed=N data=uniform|special|bits");
+  for (int i = 0; i < spec.tensor_count; ++i) {
+    if (spec.tensors[i].optional_attribute < 0) continue;
+    std::printf(" %s=given|absent", Text(spec.tensors[i].name).c_str());
+  }
   for (const testing::Option& option : test.options) {
     std::printf(" %s=", Text(option.name).c_str());
     for (size_t i = 0; i < option.choices.size(); ++i) {
@@ -102,7 +107,7 @@ int Describe(const std::string& name) {
   PrintAttributes(op->spec);
   std::printf("tensors\n");
   PrintTensors(op->spec);
-  PrintOptions(*testing::FindOperatorTest(name));
+  PrintOptions(op->spec, *testing::FindOperatorTest(name));
   return 0;
 }
 

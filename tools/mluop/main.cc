@@ -13,6 +13,8 @@ namespace {
 using mluop::tool::PerfOptions;
 using mluop::tool::Selection;
 
+constexpr int kWrongUse = 2;  // the exit status
+
 constexpr char kCaseHelp[] =
     "A case is a line such as\n"
     "  'psamask_forward N=1 H=4 W=4 psa_type=0 h_mask=7 w_mask=7'\n"
@@ -21,11 +23,19 @@ constexpr char kCaseHelp[] =
 void AddSelection(CLI::App* command, Selection* selection) {
   command->add_option("case", selection->lines, "case lines, quoted");
   command->add_option("--set", selection->set,
-                      "only this set of the built-in cases: basic, networks");
+                      "only this set of the built-in cases: " + mluop::tool::SetNames());
   command->add_option("--op", selection->op, "only this operator or family");
   command->add_option("--file", selection->file, "take the cases from a file");
   command->add_option("--isa", selection->isa, "only this instruction set");
   command->footer(kCaseHelp);
+}
+
+std::string CommandNames(const CLI::App& app) {
+  std::string names;
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+    names += (names.empty() ? "" : ", ") + command->get_name();
+  }
+  return names;
 }
 
 int Run(int argc, char** argv) {
@@ -68,7 +78,18 @@ int Run(int argc, char** argv) {
       ->capture_default_str();
   measure->callback([&] { action = [&] { return mluop::tool::Perf(selection, perf); }; });
 
-  CLI11_PARSE(app, argc, argv);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) return app.exit(error);  // --help
+    if (!app.get_subcommands().empty()) {
+      app.exit(error);
+    } else {
+      std::fprintf(stderr, "mluop: the command must be one of %s, got %s\n",
+                   CommandNames(app).c_str(), argc > 1 ? argv[1] : "none");
+    }
+    return kWrongUse;
+  }
   return action();
 }
 
@@ -79,6 +100,6 @@ int main(int argc, char** argv) {
     return Run(argc, argv);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "mluop: %s\n", error.what());
-    return 2;
+    return kWrongUse;
   }
 }

@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstring>
 #include <fstream>
+#include <set>
 #include <sstream>
 #include <stdexcept>
 
@@ -49,6 +50,36 @@ std::vector<CaseLine> BuiltInCases() {
   return all;
 }
 
+// Each set once, in alphabetical order.
+std::string SetNamesOf(const std::vector<CaseLine>& lines) {
+  std::set<std::string> sets;
+  for (const CaseLine& line : lines) sets.insert(line.set);
+  std::string names;
+  for (const std::string& set : sets) names += (names.empty() ? "" : ", ") + set;
+  return names;
+}
+
+void CheckSet(const std::string& set, const std::vector<CaseLine>& lines) {
+  for (const CaseLine& line : lines) {
+    if (set.empty() || line.set == set) return;
+  }
+  throw std::invalid_argument("--set must be one of " + SetNamesOf(lines) + ", got " + set);
+}
+
+void CheckOperator(const std::string& op) {
+  std::string names;
+  for (const testing::FamilyTest* family : testing::FamilyTests()) {
+    if (op.empty() || op == family->name) return;
+    names += "\n  " + std::string(family->name) + ":";
+    for (const testing::OperatorTest& test : family->operators) {
+      if (op == test.name) return;
+      names += " " + std::string(test.name);
+    }
+  }
+  throw std::invalid_argument("--op must be an operator or a family, got " + op + "; there are" +
+                              names);
+}
+
 void OnFault(int signal) {
   // Only functions that are safe in a signal handler.
   const auto print = [](const char* text) {
@@ -64,6 +95,8 @@ void OnFault(int signal) {
 
 }  // namespace
 
+std::string SetNames() { return SetNamesOf(BuiltInCases()); }
+
 std::vector<Case> SelectCases(const Selection& selection) {
   std::vector<CaseLine> lines;
   if (!selection.lines.empty()) {
@@ -71,11 +104,8 @@ std::vector<Case> SelectCases(const Selection& selection) {
   } else {
     lines = selection.file.empty() ? BuiltInCases() : testing::ParseCases(ReadFile(selection.file));
   }
-  const bool known_set = selection.set.empty() ||
-                         std::any_of(lines.begin(), lines.end(),
-                                     [&](const CaseLine& l) { return l.set == selection.set; });
-  if (!known_set)
-    throw std::invalid_argument("--set must be a set of the cases, got " + selection.set);
+  CheckSet(selection.set, lines);
+  CheckOperator(selection.op);
   std::vector<Case> cases;
   for (const CaseLine& line : lines) {
     if (!selection.set.empty() && line.set != selection.set) continue;
@@ -86,7 +116,12 @@ std::vector<Case> SelectCases(const Selection& selection) {
       throw std::invalid_argument(c.line + ": no kernel is there yet");
     cases.push_back(std::move(c));
   }
-  if (cases.empty()) throw std::invalid_argument("no case was selected");
+  if (cases.empty()) {
+    throw std::invalid_argument("the selection must hold a case, got none" +
+                                (selection.op.empty() ? "" : " of --op " + selection.op) +
+                                (selection.set.empty() ? "" : " in --set " + selection.set) +
+                                (selection.file.empty() ? "" : " from --file " + selection.file));
+  }
   return cases;
 }
 

@@ -20,6 +20,9 @@ struct Selection {
   bool verbose = false;
 };
 
+// The sets of the built-in cases: "basic, large, networks".
+std::string SetNames();
+
 // The cases, in order. Throws std::invalid_argument.
 std::vector<testing::Case> SelectCases(const Selection& selection);
 

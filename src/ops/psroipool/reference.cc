@@ -196,7 +196,8 @@ void GenerateForward(const Case& test_case, const Arguments& a, Random& random) 
   Tame(a, "input");
 }
 
-// "wild": a third as forward has it, a third in any channel, a third outside.
+// "wild": a third as forward has it, a third in any channel, a third outside. "last": as forward has
+// it but for the very last element, which whoever looks at fewer than all takes for forward's.
 void GenerateBackward(const Case& test_case, const Arguments& a, Random& random) {
   GenerateRois(test_case, a, random);
   Tame(a, "top_grad");
@@ -212,6 +213,7 @@ void GenerateBackward(const Case& test_case, const Arguments& a, Random& random)
     }
     mapping[i] = static_cast<int32_t>(ch);
   }
+  if (test_case.Option("mapping") == "last") --mapping[a.Symbol("R") * C - 1];
 }
 
 mluOpStatus_t CallForward(mluOpHandle_t handle, const Arguments& a) {
@@ -241,7 +243,7 @@ constexpr OutputRule kForwardOutputs[] = {{"output", Criterion::kFixed, 1e-6},
 constexpr OutputRule kBackwardOutputs[] = {{"bottom_grad", Criterion::kFixed, 1e-6}};
 
 constexpr std::string_view kRoiKinds[] = {"inside", "outside", "edge", "half", "point", "bad"};
-constexpr std::string_view kMappings[] = {"forward", "wild"};
+constexpr std::string_view kMappings[] = {"forward", "wild", "last"};
 constexpr Option kForwardOptions[] = {{"rois", kRoiKinds}};
 constexpr Option kBackwardOptions[] = {{"rois", kRoiKinds}, {"mapping", kMappings}};
 

@@ -197,9 +197,10 @@ double BackwardBytes(const Arguments& a) {
   Lines index_lines, grad_lines;
   for (int64_t v = 0; v < voxels; ++v) {
     const int64_t count = std::clamp<int64_t>(indices[v * slots], 0, slots - 1);
-    const int32_t* row = argmax + v * channels;
+    const auto negative = [](int32_t p) { return p < 0; };
     const bool empty =
-        maximum ? std::all_of(row, row + channels, [](int32_t p) { return p < 0; }) : count == 0;
+        maximum ? std::all_of(argmax + v * channels, argmax + (v + 1) * channels, negative)
+                : count == 0;
     if (!maximum) index_lines.Need(v * slots * 4, (1 + count) * 4);
     if (!empty) grad_lines.Need(v * channels * size, channels * size);
   }

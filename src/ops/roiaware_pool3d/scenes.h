@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <limits>
 #include <string_view>
+#include <vector>
 
 #include "core/dtype.h"
 #include "testing/case.h"
@@ -235,9 +236,11 @@ inline void GenerateBackward(const Case& test_case, const Arguments& a, Random& 
   auto* slots = a.Out<int32_t>("pts_idx_of_voxels");
   auto* argmax = a.Out<int32_t>("argmax");
   const int64_t channels = a.Int("channels");
-  const int64_t count = a.Tensor("argmax").desc->ElementCount() / channels;
+  const int64_t count = a.Tensor("grad_out").desc->ElementCount() / channels;
+  std::vector<int32_t> ignored(static_cast<size_t>(channels));  // the argmax that is absent
   for (int64_t voxel = 0; voxel < count; ++voxel) {
-    voxels.Make(slots + voxel * a.Int("max_pts_each_voxel"), argmax + voxel * channels);
+    voxels.Make(slots + voxel * a.Int("max_pts_each_voxel"),
+                argmax == nullptr ? ignored.data() : argmax + voxel * channels);
   }
   TameForSums(a, "grad_out");
 }
