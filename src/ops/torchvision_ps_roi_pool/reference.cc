@@ -2,8 +2,9 @@
 // torchvision_ps_roi_pool as its formula stands, twice: the reference, and the plain loops for
 // speed comparisons; and the rois of the cases. Shares nothing with problem.h.
 #include <algorithm>
+#include <bit>
 #include <cmath>
-#include <cstring>
+#include <cstdio>
 #include <limits>
 #include <vector>
 
@@ -110,7 +111,7 @@ std::string AcceptForward(const Arguments& a, std::string_view output, const voi
   const float* e = a.In<float>(output);
   const float* b = static_cast<const float*>(baseline);
   for (int64_t i = 0; i < a.Tensor(output).desc->ElementCount(); ++i) {
-    if (std::memcmp(e + i, b + i, sizeof(float)) == 0) continue;
+    if (std::bit_cast<uint32_t>(e[i]) == std::bit_cast<uint32_t>(b[i])) continue;
     if (std::isnan(e[i]) && std::isnan(b[i])) continue;
     char text[100];
     std::snprintf(text, sizeof(text), "element %lld must be %.9g, got %.9g",
