@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Blocks of 64 x 64 elements are transposed in tiles into a buffer in the L1 and leave it row by
-// row: without it the rows of an output whose stride is a power of two would fight for one set of
-// the cache, and every line would be written in four pieces.
+// A strip of 256 rows is transposed from left to right, a cache line of every row at a time, in tiles
+// into a buffer in the L1 that leaves it row by row. The pages of the strip's rows stay at hand, and
+// the pages of the output, which are other ones for every row, are each found once for 256 elements.
+// Without the buffer the rows of an output whose stride is a power of two would fight for one set
+// of the cache.
 #include "ops/transpose/cpu.h"
 
 #include <algorithm>
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "ops/transpose/cpu.cc"
+#include <hwy/cache_control.h>
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
@@ -17,8 +20,9 @@
 #define MLUOP_TRANSPOSE_BLOCK_
 namespace mluop::transpose {
 
-// An edge of a block, in elements.
-constexpr int64_t kBlock = 64;
+constexpr int64_t kRows = 256;  // of a strip
+template <typename T>
+constexpr int64_t kColumns = 64 / sizeof(T);  // of a block: a cache line
 
 // One block: from[a*from_stride + b] goes to to[b*to_stride + a], a < rows, b < columns.
 template <typename T>
@@ -86,27 +90,31 @@ HWY_INLINE void TransposeTile(const uint16_t* from, int64_t from_stride, uint16_
 #endif
 }
 
-// Whole tiles into rows of kBlock elements, the rest element by element.
+// Whole tiles by vectors, the rest element by element.
 template <typename T>
 HWY_INLINE void TransposeBlock(const Block<T>& block) {
   constexpr int64_t kTile = TileOf(static_cast<const T*>(nullptr));
-  HWY_ALIGN T rows[kBlock * kBlock];
+  HWY_ALIGN T lines[kColumns<T> * kRows];
   const int64_t tiled_rows = block.rows / kTile * kTile;
   const int64_t tiled_columns = block.columns / kTile * kTile;
   for (int64_t a = 0; a < tiled_rows; a += kTile) {
     const T* from = block.from + a * block.from_stride;
+    // The next block's lines: the hardware follows fewer rows than there are.
+    for (int64_t row = 0; row < kTile; ++row) {
+      hwy::Prefetch(from + row * block.from_stride + kColumns<T>);
+    }
     for (int64_t b = 0; b < tiled_columns; b += kTile) {
-      TransposeTile(from + b, block.from_stride, rows + b * kBlock + a, kBlock);
+      TransposeTile(from + b, block.from_stride, lines + b * kRows + a, kRows);
     }
   }
   for (int64_t a = 0; a < block.rows; ++a) {
     const T* from = block.from + a * block.from_stride;
     for (int64_t b = a < tiled_rows ? tiled_columns : 0; b < block.columns; ++b) {
-      rows[b * kBlock + a] = from[b];
+      lines[b * kRows + a] = from[b];
     }
   }
   for (int64_t b = 0; b < block.columns; ++b) {
-    CopyRow(rows + b * kBlock, block.rows, block.to + b * block.to_stride);
+    CopyRow(lines + b * kRows, block.rows, block.to + b * block.to_stride);
   }
 }
 
@@ -124,32 +132,21 @@ namespace {
 HWY_EXPORT(TransposeFloat);
 HWY_EXPORT(TransposeHalf);
 
-// Blocks are taken by regions of so many elements each way: a region touches a page per row of
-// either matrix, and each page is found once for 1 KiB instead of once for 256 bytes.
-constexpr int64_t kRegion = 256;
-
-int64_t Parts(int64_t size, int64_t part) { return (size + part - 1) / part; }
-
 template <typename T, class Kernel>
 void Run(const Arguments& arguments, Context& context, Kernel kernel) {
   const T* input = arguments.In<T>("input");
   T* output = arguments.Out<T>("output");
   const int64_t n = arguments.Symbol("N"), rows = arguments.Symbol("A");
   const int64_t columns = arguments.Symbol("B");
-  const int64_t down = Parts(rows, kRegion), across = Parts(columns, kRegion);
-  const auto transpose_region = [&](int64_t matrix, int64_t top, int64_t left) {
-    for (int64_t b = left; b < std::min(left + kRegion, columns); b += kBlock) {
-      for (int64_t a = top; a < std::min(top + kRegion, rows); a += kBlock) {
-        kernel({input + matrix + a * columns + b, columns, output + matrix + b * rows + a, rows,
-                std::min(kBlock, rows - a), std::min(kBlock, columns - b)});
-      }
-    }
-  };
-  const int64_t grain = kGrain * down * across / (rows * columns) + 1;
-  context.threads().For(n * down * across, grain, [&](int64_t begin, int64_t end, int) {
+  const int64_t strips = (rows + kRows - 1) / kRows;
+  const int64_t blocks = (columns + kColumns<T> - 1) / kColumns<T>;
+  const int64_t grain = kGrain * strips * blocks / (rows * columns) + 1;
+  context.threads().For(n * strips * blocks, grain, [&](int64_t begin, int64_t end, int) {
     for (int64_t item = begin; item < end; ++item) {
-      transpose_region(item / (down * across) * rows * columns, item / across % down * kRegion,
-                       item % across * kRegion);
+      const int64_t b = item % blocks * kColumns<T>, a = item / blocks % strips * kRows;
+      const int64_t matrix = item / blocks / strips * rows * columns;
+      kernel({input + matrix + a * columns + b, columns, output + matrix + b * rows + a, rows,
+              std::min(kRows, rows - a), std::min(kColumns<T>, columns - b)});
     }
   });
 }
