@@ -15,6 +15,8 @@ NO_WORKSPACE = (0, 0)
 
 _psamask_forward = function("mluOpPsamaskForward")
 _psamask_backward = function("mluOpPsamaskBackward")
+_psamask_nchw_forward = function("mluOpPsamaskNchwForward")
+_psamask_nchw_backward = function("mluOpPsamaskNchwBackward")
 _masked_im2col_forward = function("mluOpMaskedIm2colForward")
 _masked_im2col_backward = function("mluOpMaskedIm2colBackward")
 _masked_col2im_forward = function("mluOpMaskedCol2imForward")
@@ -42,6 +44,18 @@ def psamask_backward(c: Context, psa_type: int, dy: Any, h_mask: int, w_mask: in
                      dx: Any) -> None:
     d, p = c.descriptor, c.pointer
     c.run(_psamask_backward, psa_type, d(dy, NHWC), p(dy), h_mask, w_mask, d(dx, NHWC), p(dx))
+
+
+def psamask_nchw_forward(c: Context, psa_type: int, x: Any, h_mask: int, w_mask: int,
+                         y: Any) -> None:
+    d, p = c.descriptor, c.pointer
+    c.run(_psamask_nchw_forward, psa_type, d(x, NCHW), p(x), h_mask, w_mask, d(y, NCHW), p(y))
+
+
+def psamask_nchw_backward(c: Context, psa_type: int, dy: Any, h_mask: int, w_mask: int,
+                          dx: Any) -> None:
+    d, p = c.descriptor, c.pointer
+    c.run(_psamask_nchw_backward, psa_type, d(dy, NCHW), p(dy), h_mask, w_mask, d(dx, NCHW), p(dx))
 
 
 def masked_im2col_forward(c: Context, feature: Any, mask_h: Any, mask_w: Any, kernel: tuple,

@@ -58,6 +58,8 @@ _SIGNATURES = {
     "cnrtQueueDestroy": "p",
     "mluOpPsamaskForward": "pi t ii t",
     "mluOpPsamaskBackward": "pi t ii t",
+    "mluOpPsamaskNchwForward": "pi t ii t",
+    "mluOpPsamaskNchwBackward": "pi t ii t",
     "mluOpMaskedIm2colForward": "p ttt iiii pz t",
     "mluOpMaskedIm2colBackward": "p ttt iiii pz t",
     "mluOpMaskedCol2imForward": "p ttt zp t",

@@ -24,8 +24,8 @@ __all__ = [
     "border_align_backward", "border_align_forward", "get_num_threads",
     "masked_col2im_forward", "masked_col2im_forward_workspace_size", "masked_im2col_backward",
     "masked_im2col_forward", "masked_im2col_forward_workspace_size", "psamask_backward",
-    "psamask_forward", "psroipool_backward", "psroipool_forward",
-    "psroipool_forward_workspace_size", "roiaware_pool3d_backward", "roiaware_pool3d_forward",
+    "psamask_forward", "psamask_nchw_backward", "psamask_nchw_forward", "psroipool_backward",
+    "psroipool_forward", "psroipool_forward_workspace_size", "roiaware_pool3d_backward", "roiaware_pool3d_forward",
     "roiaware_pool3d_forward_workspace_size", "set_num_threads",
     "torchvision_ps_roi_pool_backward", "torchvision_ps_roi_pool_forward", "transpose",
 ]
@@ -135,6 +135,38 @@ def psamask_backward(dy: Any, psa_type: int, h_mask: int, w_mask: int, *,
     dy = _input(dy, 4, "dy")
     dx = _output(dx, (*dy.shape[:3], h_mask * w_mask), dy.dtype, "dx")
     _entries.psamask_backward(_current(), psa_type, dy, h_mask, w_mask, dx)
+    return dx
+
+
+def psamask_nchw_forward(x: Any, psa_type: int, h_mask: int, w_mask: int, *,
+                         y: Array | None = None) -> Array:
+    """`psamask_forward` on NCHW arrays: x [N, h_mask*w_mask, H, W], y [N, H*W, H, W].
+
+    >>> x = np.array([[0, 10], [1, 11], [2, 12]], np.float32).reshape(1, 3, 1, 2)
+    >>> psamask_nchw_forward(x, 0, 1, 3)[0, :, 0]
+    array([[ 1., 10.],
+           [ 2., 11.]], dtype=float32)
+    """
+    x = _input(x, 4, "x")
+    n, _, height, width = x.shape
+    y = _output(y, (n, height * width, height, width), x.dtype, "y")
+    _entries.psamask_nchw_forward(_current(), psa_type, x, h_mask, w_mask, y)
+    return y
+
+
+def psamask_nchw_backward(dy: Any, psa_type: int, h_mask: int, w_mask: int, *,
+                          dx: Array | None = None) -> Array:
+    """The gradient of `psamask_nchw_forward`: dy [N, H*W, H, W], dx [N, h_mask*w_mask, H, W].
+
+    >>> psamask_nchw_backward(np.array([[1, 3], [2, 4]], np.float32).reshape(1, 2, 1, 2), 0, 1, 3)[0, :, 0]
+    array([[0., 3.],
+           [1., 4.],
+           [2., 0.]], dtype=float32)
+    """
+    dy = _input(dy, 4, "dy")
+    n, _, height, width = dy.shape
+    dx = _output(dx, (n, h_mask * w_mask, height, width), dy.dtype, "dx")
+    _entries.psamask_nchw_backward(_current(), psa_type, dy, h_mask, w_mask, dx)
     return dx
 
 

@@ -78,32 +78,32 @@ def _workspace(like: Tensor, size: Callable[[], int]) -> Tuple[Tuple[int, int], 
     return (memory.data_ptr(), memory.numel()), memory
 
 
-# Transposing rows and columns of y [N, H*W, H*W] turns collect into distribute. Rows of y are
-# pixels in the C layout and mask elements in PyTorch's: a contiguous y is the C library's y of the
-# other kind, and costs no copy.
 def psa_mask(input: Tensor, psa_type: int, h_mask: int, w_mask: int) -> Tensor:
-    x = _nhwc(input, _type(input, half=False))
-    n, height, width, _ = x.shape
-    y = x.new_empty((n, height, width, height * width))
-    channels_last = follows_channels_last(input)
-    kind = psa_type if channels_last or psa_type not in (0, 1) else 1 - psa_type
-    _entries.psamask_forward(context_of(x), kind, x, h_mask, w_mask, y)
-    y = y.to(input.dtype)
+    dtype, channels_last = _type(input, half=False), follows_channels_last(input)
+    n, _, height, width = input.shape
     if channels_last:
-        return y.permute(0, 3, 1, 2)
-    return y.view(n, height * width, height, width)
+        x = _nhwc(input, dtype)
+        y = x.new_empty((n, height, width, height * width))
+        _entries.psamask_forward(context_of(x), psa_type, x, h_mask, w_mask, y)
+        return _nchw(y, input, channels_last)
+    x = _packed(input, dtype)
+    y = x.new_empty((n, height * width, height, width))
+    _entries.psamask_nchw_forward(context_of(x), psa_type, x, h_mask, w_mask, y)
+    return y.to(input.dtype)
 
 
 def psa_mask_backward(grad: Tensor, psa_type: int, h_mask: int, w_mask: int) -> Tensor:
-    n, _, height, width = grad.shape
     dtype, channels_last = _type(grad, half=False), follows_channels_last(grad)
+    n, _, height, width = grad.shape
     if channels_last:
-        dy, kind = _nhwc(grad, dtype), psa_type
-    else:
-        dy, kind = _packed(grad, dtype).view(n, height, width, height * width), 1 - psa_type
-    dx = dy.new_empty((n, height, width, h_mask * w_mask))
-    _entries.psamask_backward(context_of(dy), kind, dy, h_mask, w_mask, dx)
-    return _nchw(dx, grad, channels_last)
+        dy = _nhwc(grad, dtype)
+        dx = dy.new_empty((n, height, width, h_mask * w_mask))
+        _entries.psamask_backward(context_of(dy), psa_type, dy, h_mask, w_mask, dx)
+        return _nchw(dx, grad, channels_last)
+    dy = _packed(grad, dtype)
+    dx = dy.new_empty((n, h_mask * w_mask, height, width))
+    _entries.psamask_nchw_backward(context_of(dy), psa_type, dy, h_mask, w_mask, dx)
+    return dx.to(grad.dtype)
 
 
 def border_align(input: Tensor, boxes: Tensor, pool_size: int) -> Tuple[Tensor, Tensor]:

@@ -13,13 +13,13 @@
 #include <hwy/highway.h>
 
 #include "core/simd-inl.h"
+#include "ops/psamask/band-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mluop::psamask {
 namespace HWY_NAMESPACE {
 
 using mluop::HWY_NAMESPACE::CopyRow;
-using mluop::HWY_NAMESPACE::TransposeTile4;
 using mluop::HWY_NAMESPACE::ZeroRow;
 
 // y rows of the pixels [begin, end) of [N*H*W].
@@ -62,32 +62,6 @@ void CollectBackward(const Problem& p, const float* dy, float* dx, int64_t begin
       ZeroRow(row, first);
       CopyRow(dy + pixel * p.pixels() + r * p.w + first - shift, last - first, row + first);
       ZeroRow(row + last, p.w_mask - last);
-    }
-  }
-}
-
-// to[a*to_stride + b] = from[b*from_stride + a] for a in [begin, end) and b in the band of a, whose
-// ends do not decrease with a.
-template <class BandBegin, class BandEnd>
-HWY_INLINE void TransposeBand(const float* from, int64_t from_stride, float* to, int64_t to_stride,
-                              int64_t begin, int64_t end, BandBegin band_begin, BandEnd band_end) {
-  for (int64_t a = begin; a < end; a += 4) {
-    const int64_t rows = std::min<int64_t>(4, end - a);
-    int64_t whole = 0;      // b in [whole, whole_end) is inside the band of all four rows,
-    int64_t whole_end = 0;  // in tiles of four
-    if (rows == 4) {
-      whole = band_begin(a + 3);
-      whole_end = whole + std::max<int64_t>(0, band_end(a) - whole) / 4 * 4;
-    }
-    for (int64_t b = whole; b < whole_end; b += 4) {
-      TransposeTile4(from + b * from_stride + a, from_stride, to + a * to_stride + b, to_stride);
-    }
-    for (int64_t row = a; row < a + rows; ++row) {
-      const auto copy = [&](int64_t b) { to[row * to_stride + b] = from[b * from_stride + row]; };
-      const int64_t last = band_end(row);
-      const int64_t tiles = std::min(std::max(whole, band_begin(row)), last);
-      for (int64_t b = band_begin(row); b < tiles; ++b) copy(b);
-      for (int64_t b = std::max(tiles, whole_end); b < last; ++b) copy(b);
     }
   }
 }

@@ -7,5 +7,7 @@ namespace mluop::psamask {
 
 mluOpStatus_t ForwardCpu(const Arguments& arguments, Context& context);
 mluOpStatus_t BackwardCpu(const Arguments& arguments, Context& context);
+mluOpStatus_t NchwForwardCpu(const Arguments& arguments, Context& context);
+mluOpStatus_t NchwBackwardCpu(const Arguments& arguments, Context& context);
 
 }  // namespace mluop::psamask

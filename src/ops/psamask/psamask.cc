@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // psamask: tables and C entry points.
 #include "core/operator.h"
+#include "mluops/extensions.h"
 #include "ops/psamask/cpu.h"
 
 namespace mluop::psamask {
@@ -20,7 +21,21 @@ constexpr Operator kBackward = {
             {"dx", kOut, kT, kNHWC, "N H W h_mask*w_mask", kSkip}}),
     BackwardCpu};
 
-constexpr const Operator* kOperators[] = {&kForward, &kBackward};
+constexpr Operator kNchwForward = {
+    OpSpec("psamask_nchw_forward", kFloat,
+           {OneOf("psa_type", 0, 1), AtLeast("h_mask", 1), AtLeast("w_mask", 1)},
+           {{"x", kIn, kT, kNCHW, "N h_mask*w_mask H W", kSkip},
+            {"y", kOut, kT, kNCHW, "N H*W H W", kSkip}}),
+    NchwForwardCpu};
+
+constexpr Operator kNchwBackward = {
+    OpSpec("psamask_nchw_backward", kFloat,
+           {OneOf("psa_type", 0, 1), AtLeast("h_mask", 1), AtLeast("w_mask", 1)},
+           {{"dy", kIn, kT, kNCHW, "N H*W H W", kSkip},
+            {"dx", kOut, kT, kNCHW, "N h_mask*w_mask H W", kSkip}}),
+    NchwBackwardCpu};
+
+constexpr const Operator* kOperators[] = {&kForward, &kBackward, &kNchwForward, &kNchwBackward};
 
 }  // namespace
 
@@ -43,5 +58,21 @@ mluOpStatus_t mluOpPsamaskBackward(mluOpHandle_t handle, const int psa_type,
                                    const int h_mask, const int w_mask,
                                    const mluOpTensorDescriptor_t dx_desc, void* dx) {
   return Execute(psamask::kBackward, handle, {psa_type, h_mask, w_mask},
+                 {{dy_desc, dy}, {dx_desc, dx}});
+}
+
+mluOpStatus_t mluOpPsamaskNchwForward(mluOpHandle_t handle, const int psa_type,
+                                      const mluOpTensorDescriptor_t x_desc, const void* x,
+                                      const int h_mask, const int w_mask,
+                                      const mluOpTensorDescriptor_t y_desc, void* y) {
+  return Execute(psamask::kNchwForward, handle, {psa_type, h_mask, w_mask},
+                 {{x_desc, x}, {y_desc, y}});
+}
+
+mluOpStatus_t mluOpPsamaskNchwBackward(mluOpHandle_t handle, const int psa_type,
+                                       const mluOpTensorDescriptor_t dy_desc, const void* dy,
+                                       const int h_mask, const int w_mask,
+                                       const mluOpTensorDescriptor_t dx_desc, void* dx) {
+  return Execute(psamask::kNchwBackward, handle, {psa_type, h_mask, w_mask},
                  {{dy_desc, dy}, {dx_desc, dx}});
 }

@@ -3,7 +3,9 @@
 // comparisons. Shares nothing with problem.h.
 #include <algorithm>
 #include <cstring>
+#include <string_view>
 
+#include "mluops/extensions.h"
 #include "testing/element.h"
 #include "testing/operator_test.h"
 
@@ -12,9 +14,11 @@ namespace {
 
 using namespace mluop::testing;
 
-// Visits every pair (index into [N,H,W,h_mask*w_mask], index into [N,H,W,H*W]) that meets.
+// Visits every pair (index into x, index into y) that meets. x is [N,H,W,h_mask*w_mask] and y
+// [N,H,W,H*W], or in NCHW [N,h_mask*w_mask,H,W] and [N,H*W,H,W].
 template <class Visit>
 void ForEachPair(const Arguments& a, Visit visit) {
+  const bool nchw = a.spec->name.find("nchw") != std::string_view::npos;
   const int64_t N = a.Symbol("N"), H = a.Symbol("H"), W = a.Symbol("W");
   const int64_t h_mask = a.Int("h_mask"), w_mask = a.Int("w_mask");
   const int64_t hh = (h_mask - 1) / 2, hw = (w_mask - 1) / 2;
@@ -26,10 +30,15 @@ void ForEachPair(const Arguments& a, Visit visit) {
           for (int64_t j = 0; j < w_mask; ++j) {
             const int64_t r = h + i - hh, s = w + j - hw;
             if (r < 0 || r >= H || s < 0 || s >= W) continue;
-            const int64_t mask = ((n * H + h) * W + w) * h_mask * w_mask + i * w_mask + j;
-            const int64_t pixel = collect ? ((n * H + h) * W + w) * H * W + r * W + s
-                                          : ((n * H + r) * W + s) * H * W + h * W + w;
-            visit(mask, pixel);
+            const int64_t here = h * W + w, there = r * W + s, element = i * w_mask + j;
+            const int64_t at = collect ? here : there, channel = collect ? there : here;
+            if (nchw) {
+              visit((n * h_mask * w_mask + element) * H * W + here,
+                    (n * H * W + channel) * H * W + at);
+            } else {
+              visit((n * H * W + here) * h_mask * w_mask + element,
+                    (n * H * W + at) * H * W + channel);
+            }
           }
 }
 
@@ -90,6 +99,17 @@ mluOpStatus_t CallBackward(mluOpHandle_t handle, const Arguments& a) {
                               a.Int("h_mask"), a.Int("w_mask"), Desc(a, "dx"), a.Out<void>("dx"));
 }
 
+mluOpStatus_t CallNchwForward(mluOpHandle_t handle, const Arguments& a) {
+  return mluOpPsamaskNchwForward(handle, a.Int("psa_type"), Desc(a, "x"), a.In<void>("x"),
+                                 a.Int("h_mask"), a.Int("w_mask"), Desc(a, "y"), a.Out<void>("y"));
+}
+
+mluOpStatus_t CallNchwBackward(mluOpHandle_t handle, const Arguments& a) {
+  return mluOpPsamaskNchwBackward(handle, a.Int("psa_type"), Desc(a, "dy"), a.In<void>("dy"),
+                                  a.Int("h_mask"), a.Int("w_mask"), Desc(a, "dx"),
+                                  a.Out<void>("dx"));
+}
+
 constexpr OutputRule kForwardOutputs[] = {{"y", Criterion::kExact}};
 constexpr OutputRule kBackwardOutputs[] = {{"dx", Criterion::kExact}};
 
@@ -107,6 +127,24 @@ constexpr OperatorTest kOperators[] = {
      .outputs = kBackwardOutputs,
      .options = {},
      .call = CallBackward,
+     .workspace_size = nullptr,
+     .generate = nullptr,
+     .reference = BackwardReference,
+     .plain = BackwardPlain,
+     .bytes = [](const Arguments& a) { return Bytes(a, "dx"); }},
+    {.name = "psamask_nchw_forward",
+     .outputs = kForwardOutputs,
+     .options = {},
+     .call = CallNchwForward,
+     .workspace_size = nullptr,
+     .generate = nullptr,
+     .reference = ForwardReference,
+     .plain = ForwardPlain,
+     .bytes = [](const Arguments& a) { return Bytes(a, "y"); }},
+    {.name = "psamask_nchw_backward",
+     .outputs = kBackwardOutputs,
+     .options = {},
+     .call = CallNchwBackward,
      .workspace_size = nullptr,
      .generate = nullptr,
      .reference = BackwardReference,
