@@ -10,7 +10,7 @@ help:
 	@echo 'make test-torch  the tests of the Python package under the newest torch'
 	@echo 'make wheel    the Python package, into dist/'
 	@echo 'make run      every operator on the shapes of its network: checked, then timed'
-	@echo 'make lint     clang-format and clang-tidy'
+	@echo 'make lint     clang-format, clang-tidy, ruff'
 	@echo 'make fuzz     half a minute of libFuzzer per target'
 	@echo 'make bundle   dist/mluops-bundle: runs on another Linux as it is'
 	@echo 'make clean    remove what the above made'

@@ -13,12 +13,11 @@ import statistics
 import sys
 import time
 
+import mluops
+import mluops.torch as ours
 import numpy as np
 import torch
 import torch.nn.functional as F
-
-import mluops
-import mluops.torch as ours
 
 try:
     import torchvision
@@ -55,10 +54,12 @@ def psroipool(images, size, height, width, rois, channels, scale):
     boxes = random_rois(rois, images, height, width, scale)
     peer = None
     if torchvision is not None:
-        peer = lambda x: torchvision.ops.ps_roi_pool(x, boxes, size, scale)  # noqa: E731
+        peer = lambda x: torchvision.ops.ps_roi_pool(x, boxes, size, scale)
     for semantics in ("torchvision", "rfcn"):
-        name = (f"ps_roi_pool, {semantics} [{images},{channels * size * size},{height},{width}] "
-                f"R{rois} k{size}")
+        name = (
+            f"ps_roi_pool, {semantics} [{images},{channels * size * size},{height},{width}] "
+            f"R{rois} k{size}"
+        )
         yield name, lambda x, s=semantics: ours.ps_roi_pool(x, boxes, size, scale, s), peer, x
 
 
@@ -66,10 +67,16 @@ def composed_border_align(x, boxes, pool_size):
     n, channels, height, width = x.shape
     x1, y1, x2, y2 = boxes.unbind(-1)
     t = torch.linspace(0, 1, pool_size + 1)
-    across, down = x1[..., None] + (x2 - x1)[..., None] * t, y1[..., None] + (y2 - y1)[..., None] * t
-    lines = [(across, y1[..., None].expand_as(across)), (x1[..., None].expand_as(down), down),
-             (across.flip(-1), y2[..., None].expand_as(across)),
-             (x2[..., None].expand_as(down), down.flip(-1))]
+    across, down = (
+        x1[..., None] + (x2 - x1)[..., None] * t,
+        y1[..., None] + (y2 - y1)[..., None] * t,
+    )
+    lines = [
+        (across, y1[..., None].expand_as(across)),
+        (x1[..., None].expand_as(down), down),
+        (across.flip(-1), y2[..., None].expand_as(across)),
+        (x2[..., None].expand_as(down), down.flip(-1)),
+    ]
     results = []
     for (xs, ys), part in zip(lines, x.chunk(4, dim=1)):
         grid = torch.stack([2 * xs / (width - 1) - 1, 2 * ys / (height - 1) - 1], dim=-1)
@@ -82,8 +89,12 @@ def border_align(height, width, boxes_per_image, pool_size):
     boxes = random_rois(2 * boxes_per_image, 1, height, width, 1.0)[:, 1:]
     boxes = boxes.view(2, boxes_per_image, 4)
     name = f"border_align [2,1024,{height},{width}] K{boxes_per_image} p{pool_size}"
-    yield (name, lambda x: ours.border_align(x, boxes, pool_size),
-           lambda x: composed_border_align(x, boxes, pool_size), x)
+    yield (
+        name,
+        lambda x: ours.border_align(x, boxes, pool_size),
+        lambda x: composed_border_align(x, boxes, pool_size),
+        x,
+    )
 
 
 def psa_mask(size, mask):
@@ -102,8 +113,12 @@ def psa_mask(size, mask):
         return (y if kind == 0 else y.transpose(1, 2).contiguous()).view(1, -1, size, size)
 
     for kind, word in enumerate(("collect", "distribute")):
-        yield (f"psa_mask, {word} [1,{mask * mask},{size},{size}]",
-               lambda x, k=kind: ours.psa_mask(x, k, mask), lambda x, k=kind: composed(x, k), x)
+        yield (
+            f"psa_mask, {word} [1,{mask * mask},{size},{size}]",
+            lambda x, k=kind: ours.psa_mask(x, k, mask),
+            lambda x, k=kind: composed(x, k),
+            x,
+        )
 
 
 def masked_im2col(size, masks):
@@ -117,25 +132,39 @@ def masked_im2col(size, masks):
     def composed(x):
         return F.pad(x, (1, 1, 1, 1))[0][:, taps_h, taps_w].reshape(256 * 9, masks)
 
-    yield (f"masked_im2col [1,256,{height},{width}] M{masks} k3",
-           lambda x: torch.ops.mluops.masked_im2col(x, rows, columns, [3, 3], [1, 1]), composed, x)
+    yield (
+        f"masked_im2col [1,256,{height},{width}] M{masks} k3",
+        lambda x: torch.ops.mluops.masked_im2col(x, rows, columns, [3, 3], [1, 1]),
+        composed,
+        x,
+    )
 
     conv, mask = torch.nn.Conv2d(256, 256, 3, padding=1), torch.zeros(1, height, width)
     mask[0, rows.long(), columns.long()] = 1
-    yield (f"masked_conv2d [1,256,{height},{width}] M{masks} k3",
-           lambda x: ours.masked_conv2d(x, mask, conv.weight, conv.bias, 1),
-           lambda x: conv(x) * mask, x)
+    yield (
+        f"masked_conv2d [1,256,{height},{width}] M{masks} k3",
+        lambda x: ours.masked_conv2d(x, mask, conv.weight, conv.bias, 1),
+        lambda x: conv(x) * mask,
+        x,
+    )
 
 
 def roiaware():
     """The composed backward adds with index_add_ over what forward found; forward has no peer."""
     features = torch.rand(16000, 16, requires_grad=True)
     pts = torch.rand(16000, 3) * torch.tensor([70.0, 80.0, 4.0])
-    cars = torch.cat([pts[torch.randint(16000, (128,))] - torch.tensor([0, 0, 0.8]),
-                      torch.tensor([3.9, 1.6, 1.56]).expand(128, 3), torch.rand(128, 1) * 6], dim=1)
+    cars = torch.cat(
+        [
+            pts[torch.randint(16000, (128,))] - torch.tensor([0, 0, 0.8]),
+            torch.tensor([3.9, 1.6, 1.56]).expand(128, 3),
+            torch.rand(128, 1) * 6,
+        ],
+        dim=1,
+    )
     for method, word in enumerate(("max", "avg")):
         pooled, argmax, indices = torch.ops.mluops.roiaware_pool3d(
-            cars, pts, features, [12, 12, 12], 128, method)
+            cars, pts, features, [12, 12, 12], 128, method
+        )
         grad = torch.rand_like(pooled)
 
         def composed(method=method, argmax=argmax, indices=indices, grad=grad):
@@ -150,16 +179,22 @@ def roiaware():
             points = slots[voxels, within + 1].long()
             return result.index_add_(0, points, (grad.view(-1, 16)[voxels] / counts[voxels, None]))
 
-        run = lambda p=pooled, g=grad: torch.autograd.grad(  # noqa: E731
-            p, features, g, retain_graph=True)
+        run = lambda p=pooled, g=grad: torch.autograd.grad(p, features, g, retain_graph=True)
         yield f"roiaware_pool3d backward, {word}, PartA2", run, composed
 
 
 def rows(seconds):
-    for case in ([psroipool(1, 7, 14, 14, 320, 8, 1.0), psroipool(2, 3, 14, 14, 493, 21, 0.0625),
-                  psroipool(1, 7, 38, 63, 300, 81, 0.0625), border_align(7, 10, 70, 10),
-                  border_align(25, 38, 950, 10), masked_im2col((20, 20), 200),
-                  masked_im2col((100, 152), 4000), psa_mask(30, 59), psa_mask(60, 119)]):
+    for case in [
+        psroipool(1, 7, 14, 14, 320, 8, 1.0),
+        psroipool(2, 3, 14, 14, 493, 21, 0.0625),
+        psroipool(1, 7, 38, 63, 300, 81, 0.0625),
+        border_align(7, 10, 70, 10),
+        border_align(25, 38, 950, 10),
+        masked_im2col((20, 20), 200),
+        masked_im2col((100, 152), 4000),
+        psa_mask(30, 59),
+        psa_mask(60, 119),
+    ]:
         for name, own, peer, x in case:
             mine = [measure(run, seconds)[0] for run in directions(own, x)]
             theirs = [None, None]
@@ -172,8 +207,10 @@ def rows(seconds):
 
 
 def table(seconds):
-    print(f"torch {torch.__version__}, {torch.get_num_threads()} threads, "
-          f"torchvision {torchvision.__version__ if torchvision else 'absent'}\n")
+    print(
+        f"torch {torch.__version__}, {torch.get_num_threads()} threads, "
+        f"torchvision {torchvision.__version__ if torchvision else 'absent'}\n"
+    )
     print("| operator, shape | ours, ms | peer / ours |\n|---|---|---|")
     for name, own, peer in rows(seconds):
         ratio = "no peer" if peer is None else f"{peer / own:.1f}"
@@ -198,16 +235,19 @@ def overhead(seconds):
     }
     print("| call of psamask on a 2 x 2 map | µs, least | µs, median |\n|---|---|---|")
     for name, run in calls.items():
+
         def many():
             for _ in range(200):
                 run()
+
         least, median = measure(many, seconds)
         print(f"| {name} | {least / 200 * 1e6:.1f} | {median / 200 * 1e6:.1f} |")
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--seconds", type=float, default=0.3, help="per call that is measured")
     parser.add_argument("--threads", type=int, default=0, help="0: torch's own choice")
     parser.add_argument("--overhead", action="store_true")

@@ -19,11 +19,13 @@ from scikit_build_core.build import (  # noqa: F401  (the hooks that pip calls)
 def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
     with tempfile.TemporaryDirectory() as folder:
         bare = pathlib.Path(folder) / _build.build_wheel(
-            folder, config_settings, metadata_directory)
+            folder, config_settings, metadata_directory
+        )
         repaired = pathlib.Path(folder) / "repaired"
         subprocess.run(
             [sys.executable, "-m", "auditwheel", "repair", "--wheel-dir", repaired, bare],
-            check=True)
+            check=True,
+        )
         (wheel,) = repaired.glob("*.whl")
         wheel.replace(pathlib.Path(wheel_directory) / wheel.name)
         return wheel.name

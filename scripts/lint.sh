@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# clang-format and clang-tidy over all sources, or over those named on the command line.
+# clang-format and clang-tidy over all C and C++ sources, or over those named on the command line; ruff
+# over the Python ones.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -10,6 +11,13 @@ else
   mapfile -t files < <(find include src tools tests examples -name '*.h' -o -name '*.cc' -o -name '*.c' | sort)
 fi
 failed=0
+if [ $# -eq 0 ]; then
+  tools=.venv-build
+  [ -x "$tools/bin/python" ] || python3 -m venv "$tools"
+  [ -x "$tools/bin/ruff" ] || "$tools/bin/pip" install --quiet ruff
+  "$tools/bin/ruff" format --check python tests/python benchmarks || failed=1
+  "$tools/bin/ruff" check python tests/python benchmarks || failed=1
+fi
 clang-format-14 --dry-run -Werror "${files[@]}" || failed=1
 
 # clang cannot read g++'s precompiled headers. Configuring writes the compilers' command lines; nothing is built.

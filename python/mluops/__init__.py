@@ -7,9 +7,9 @@
 - `mluops.viz`: pictures of what a box edge, a bin or a mask touches.
 """
 
-from ._library import (AllocFailedError, BadParamError, Error, NotSupportedError)
+from ._library import AllocFailedError, BadParamError, Error, NotSupportedError
 from ._library import version as _version
-from .arrays import *  # noqa: F401,F403
+from .arrays import *  # noqa: F403
 from .arrays import __all__ as _functions
 
 __version__ = _version()

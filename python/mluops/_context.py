@@ -113,12 +113,15 @@ class Context:
     def _describe(self, key: tuple) -> int:
         layout, dtype, shape = key
         if dtype not in self.types:
-            raise BadParamError(f"mluops: an array's type must be one of the C library's, got {dtype}")
+            raise BadParamError(
+                f"mluops: an array's type must be one of the C library's, got {dtype}"
+            )
         descriptor = ctypes.c_void_p()
         check(_create_descriptor(ctypes.addressof(descriptor)))
         dims = (ctypes.c_int64 * len(shape))(*shape)
-        status = _set_descriptor(descriptor, layout, self.types[dtype], len(shape),
-                                 ctypes.addressof(dims))
+        status = _set_descriptor(
+            descriptor, layout, self.types[dtype], len(shape), ctypes.addressof(dims)
+        )
         if status:
             _destroy_descriptor(descriptor)
             fail(status)

@@ -16,6 +16,7 @@ try:
 except OSError as error:
     raise ImportError(f"mluops: cannot load {_path}: {error}") from error
 
+
 class Error(RuntimeError):
     """A status of the C library other than success; the text is the library's own sentence."""
 
@@ -102,8 +103,9 @@ _TYPES: dict[str, list[Any]] = {
 def function(name: str) -> Callable[..., int]:
     """The C function of that name, returning its status."""
     result = getattr(_library, name)
-    result.argtypes = [kind for letter in _SIGNATURES[name].replace(" ", "")
-                       for kind in _TYPES[letter]]
+    result.argtypes = [
+        kind for letter in _SIGNATURES[name].replace(" ", "") for kind in _TYPES[letter]
+    ]
     result.restype = ctypes.c_int
     return result
 

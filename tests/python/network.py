@@ -4,9 +4,8 @@
 from typing import Dict
 
 import torch
-from torch import Tensor, nn
-
 from mluops.torch import PSAMask, PSRoIPool, RoIAwarePool3d, border_align
+from torch import Tensor, nn
 
 
 class Network(nn.Module):
@@ -25,8 +24,16 @@ class Network(nn.Module):
         self.voxels = RoIAwarePool3d(2, 16, "avg")
         self.head = nn.Linear(12 * 64 + 3 + 3 + 12 + 3 + 4, 1)
 
-    def forward(self, image: Tensor, rois: Tensor, boxes: Tensor, rows: Tensor, columns: Tensor,
-                pts: Tensor, cars: Tensor) -> Tensor:
+    def forward(
+        self,
+        image: Tensor,
+        rois: Tensor,
+        boxes: Tensor,
+        rows: Tensor,
+        columns: Tensor,
+        pts: Tensor,
+        cars: Tensor,
+    ) -> Tensor:
         x = torch.relu(self.stem(image))
         n = x.shape[0]
         weights = torch.softmax(self.psa_mask(self.attention(x)), dim=1)  # [N, H*W, H, W]
@@ -54,7 +61,12 @@ def batch(images: int, seed: int = 0) -> Dict[str, Tensor]:
     rois = torch.cat([torch.arange(images)[:, None].float(), corners.amin(1), corners.amax(1)], 1)
     corners = rand(images, 5, 2, 2) * 8
     cars = torch.cat([rand(images, 3) - 1, rand(images, 3) + 1, rand(images, 1)], dim=1)
-    return {"image": rand(images, 3, 8, 8), "rois": rois,
-            "boxes": torch.cat([corners.amin(2), corners.amax(2)], dim=2),
-            "rows": torch.tensor([0, 3, 7]), "columns": torch.tensor([7, 3, 0]),
-            "pts": rand(50, 3) * 2 - 1, "cars": cars}
+    return {
+        "image": rand(images, 3, 8, 8),
+        "rois": rois,
+        "boxes": torch.cat([corners.amin(2), corners.amax(2)], dim=2),
+        "rows": torch.tensor([0, 3, 7]),
+        "columns": torch.tensor([7, 3, 0]),
+        "pts": rand(50, 3) * 2 - 1,
+        "cars": cars,
+    }

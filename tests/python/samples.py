@@ -3,9 +3,8 @@
 
 from typing import Any, Callable, Dict, List, Tuple
 
-import torch
-
 import mluops.torch  # noqa: F401
+import torch
 
 ops = torch.ops.mluops
 Sample = Tuple[Callable[..., Any], List[Any]]
@@ -39,26 +38,41 @@ def make(dtype: torch.dtype = torch.float32) -> Dict[str, Sample]:
         "psa_mask": (ops.psa_mask, [randn(2, 15, 4, 3), 0, 3, 5]),
         "psa_mask_backward": (ops.psa_mask_backward, [randn(2, 12, 4, 3), 1, 3, 5]),
         "border_align": (ops.border_align, [randn(2, 12, 7, 8), boxes, 3]),
-        "border_align_backward": (ops.border_align_backward,
-                                  [randn(2, 3, 5, 4), boxes, argmax, 3, 7, 8]),
+        "border_align_backward": (
+            ops.border_align_backward,
+            [randn(2, 3, 5, 4), boxes, argmax, 3, 7, 8],
+        ),
         "ps_roi_pool": (ops.ps_roi_pool, [randn(2, 12, 9, 8), rois, 0.5, 2, 3]),
-        "ps_roi_pool_backward": (ops.ps_roi_pool_backward,
-                                 [randn(6, 2, 2, 3), rois, 0.5, 2, 3, [2, 12, 9, 8]]),
+        "ps_roi_pool_backward": (
+            ops.ps_roi_pool_backward,
+            [randn(6, 2, 2, 3), rois, 0.5, 2, 3, [2, 12, 9, 8]],
+        ),
         "rfcn_ps_roi_pool": (ops.rfcn_ps_roi_pool, [randn(2, 8, 9, 8), rois, 0.5, 2]),
-        "rfcn_ps_roi_pool_backward": (ops.rfcn_ps_roi_pool_backward,
-                                      [randn(6, 2, 2, 2), rois, mapping, 0.5, [2, 8, 9, 8]]),
+        "rfcn_ps_roi_pool_backward": (
+            ops.rfcn_ps_roi_pool_backward,
+            [randn(6, 2, 2, 2), rois, mapping, 0.5, [2, 8, 9, 8]],
+        ),
         "masked_im2col": (ops.masked_im2col, [randn(1, 3, 5, 6), rows, columns, [3, 2], [1, 0]]),
-        "masked_im2col_backward": (ops.masked_im2col_backward,
-                                   [randn(18, 4), rows, columns, [3, 2], [1, 0], 5, 6]),
+        "masked_im2col_backward": (
+            ops.masked_im2col_backward,
+            [randn(18, 4), rows, columns, [3, 2], [1, 0], 5, 6],
+        ),
         "masked_col2im": (ops.masked_col2im, [randn(3, 4), rows, columns, 5, 6]),
     }
     for method, name in enumerate(("roiaware_pool3d_max", "roiaware_pool3d_avg")):
         arguments = [cars, points, randn(40, 3), [2, 3, 2], 6, method]
         samples[name] = (ops.roiaware_pool3d, arguments)
         pooled, argmax_of, indices = ops.roiaware_pool3d(*arguments)
-        samples[name + "_backward"] = (ops.roiaware_pool3d_backward,
-                                       [torch.randn(pooled.shape, generator=generator).to(dtype),
-                                        argmax_of, indices, method, 40])
+        samples[name + "_backward"] = (
+            ops.roiaware_pool3d_backward,
+            [
+                torch.randn(pooled.shape, generator=generator).to(dtype),
+                argmax_of,
+                indices,
+                method,
+                40,
+            ],
+        )
     return samples
 
 

@@ -8,11 +8,10 @@ import sys
 import threading
 import time
 
-import numpy as np
-import pytest
-
 import mluops
 import mluops.arrays
+import numpy as np
+import pytest
 
 X = np.random.default_rng(0).random((2, 4, 3, 15), np.float32)
 EXPECTED = mluops.psamask_forward(X, 0, 3, 5)
@@ -74,27 +73,33 @@ def test_a_given_output_is_filled_and_returned():
     assert np.array_equal(y, EXPECTED)
 
 
-@pytest.mark.parametrize("y, sentence", [
-    (np.zeros((2, 4, 3, 12), np.float64), "y.dtype must be the same as that of x"),
-    (np.zeros((2, 4, 3, 13), np.float32), r"y.shape\[3\] must be H\*W = 12, got 13"),
-    (np.zeros((2, 4, 3, 24), np.float32)[..., ::2], "y must be a packed, writable"),
-    ([0.0], "y must be a packed, writable"),
-])
+@pytest.mark.parametrize(
+    "y, sentence",
+    [
+        (np.zeros((2, 4, 3, 12), np.float64), "y.dtype must be the same as that of x"),
+        (np.zeros((2, 4, 3, 13), np.float32), r"y.shape\[3\] must be H\*W = 12, got 13"),
+        (np.zeros((2, 4, 3, 24), np.float32)[..., ::2], "y must be a packed, writable"),
+        ([0.0], "y must be a packed, writable"),
+    ],
+)
 def test_a_wrong_output_is_refused(y, sentence):
     with pytest.raises(mluops.BadParamError, match=sentence):
         mluops.psamask_forward(X, 0, 3, 5, y=y)
 
 
-@pytest.mark.parametrize("call, sentence", [
-    (lambda: mluops.psamask_forward(X, 2, 3, 5), "psa_type must be 0 or 1, got 2"),
-    (lambda: mluops.psamask_forward(X[0], 0, 3, 5), "x must be a tensor of 4 dims, got 3"),
-    (lambda: mluops.psamask_forward(X.astype(np.float64), 0, 3, 5), "x.dtype must be float"),
-    (lambda: mluops.psamask_forward(X.astype("S4"), 0, 3, 5), "type must be one of"),
-    (lambda: mluops.psamask_forward(X.astype(">f4"), 0, 3, 5), "type must be one of"),
-    (lambda: mluops.psamask_forward(X, 0, 3, 5 + 2 ** 32), "must fit an int of C"),
-    (lambda: mluops.psamask_forward(X, 0, 3, 5.0), "cannot be interpreted as an integer"),
-    (lambda: mluops.set_num_threads(-1), "count must be in"),
-])
+@pytest.mark.parametrize(
+    "call, sentence",
+    [
+        (lambda: mluops.psamask_forward(X, 2, 3, 5), "psa_type must be 0 or 1, got 2"),
+        (lambda: mluops.psamask_forward(X[0], 0, 3, 5), "x must be a tensor of 4 dims, got 3"),
+        (lambda: mluops.psamask_forward(X.astype(np.float64), 0, 3, 5), "x.dtype must be float"),
+        (lambda: mluops.psamask_forward(X.astype("S4"), 0, 3, 5), "type must be one of"),
+        (lambda: mluops.psamask_forward(X.astype(">f4"), 0, 3, 5), "type must be one of"),
+        (lambda: mluops.psamask_forward(X, 0, 3, 5 + 2**32), "must fit an int of C"),
+        (lambda: mluops.psamask_forward(X, 0, 3, 5.0), "cannot be interpreted as an integer"),
+        (lambda: mluops.set_num_threads(-1), "count must be in"),
+    ],
+)
 def test_broken_rules_raise_a_sentence(call, sentence):
     with pytest.raises(mluops.BadParamError, match=sentence) as caught:
         call()
@@ -104,16 +109,26 @@ def test_broken_rules_raise_a_sentence(call, sentence):
 
 def test_an_unsupported_size_has_an_error_of_its_own():
     at = np.zeros(1, np.int32)
-    huge = np.lib.stride_tricks.as_strided(np.zeros(1, np.float32), (2 ** 31, 1), (0, 0))
-    y = np.lib.stride_tricks.as_strided(np.zeros(1, np.float32), (1, 2 ** 31, 1, 1), (0, 0, 0, 0))
+    huge = np.lib.stride_tricks.as_strided(np.zeros(1, np.float32), (2**31, 1), (0, 0))
+    y = np.lib.stride_tricks.as_strided(np.zeros(1, np.float32), (1, 2**31, 1, 1), (0, 0, 0, 0))
     # Not packed, so it would be copied: the C library's answer comes from the descriptors alone.
     from mluops import _context, _entries
+
     context = mluops.arrays._ArrayContext()
-    with pytest.raises(mluops.NotSupportedError, match="2147483648|2\\^31"):
-        context.run(_entries._masked_col2im_forward, context.descriptor(huge, _context.ARRAY), 0,
-                    context.descriptor(at, _context.ARRAY), 0,
-                    context.descriptor(at, _context.ARRAY), 0, 0, 0,
-                    context.descriptor(y, _context.NCHW), 0)
+    with pytest.raises(mluops.NotSupportedError, match=r"2147483648|2\^31"):
+        context.run(
+            _entries._masked_col2im_forward,
+            context.descriptor(huge, _context.ARRAY),
+            0,
+            context.descriptor(at, _context.ARRAY),
+            0,
+            context.descriptor(at, _context.ARRAY),
+            0,
+            0,
+            0,
+            context.descriptor(y, _context.NCHW),
+            0,
+        )
 
 
 def test_a_workspace_changes_nothing():
@@ -134,8 +149,12 @@ def test_getters_answer():
     assert mluops.masked_im2col_forward_workspace_size(feature, at, at, 3, 3, columns) >= 0
     assert mluops.masked_col2im_forward_workspace_size(columns[:3], at, at, feature) >= 0
     points = np.zeros((4, 3), np.float32)
-    assert mluops.roiaware_pool3d_forward_workspace_size(np.zeros((1, 7), np.float32), points,
-                                                         np.zeros((4, 2), np.float32)) >= 0
+    assert (
+        mluops.roiaware_pool3d_forward_workspace_size(
+            np.zeros((1, 7), np.float32), points, np.zeros((4, 2), np.float32)
+        )
+        >= 0
+    )
 
 
 def test_set_num_threads_holds_in_all_threads():
@@ -195,10 +214,12 @@ def test_handles_of_ended_threads_are_freed():
 
 
 def test_import_needs_no_torch():
-    code = ("import sys\n"
-            "sys.modules['torch'] = None\n"
-            "import mluops, numpy\n"
-            "mluops.psamask_forward(numpy.zeros((1, 1, 1, 1), numpy.float32), 0, 1, 1)\n")
+    code = (
+        "import sys\n"
+        "sys.modules['torch'] = None\n"
+        "import mluops, numpy\n"
+        "mluops.psamask_forward(numpy.zeros((1, 1, 1, 1), numpy.float32), 0, 1, 1)\n"
+    )
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
 
 
@@ -215,7 +236,8 @@ def test_library_links_neither_torch_nor_python():
 def test_library_exports_our_functions_alone():
     from mluops import _library
 
-    listed = subprocess.run(["nm", "-D", "--defined-only", _library._path], check=True,
-                            capture_output=True, text=True)
+    listed = subprocess.run(
+        ["nm", "-D", "--defined-only", _library._path], check=True, capture_output=True, text=True
+    )
     names = [line.split()[-1].partition("@")[0] for line in listed.stdout.splitlines()]
     assert names and all(name.startswith(("mluOp", "cnrt", "MLUOPS")) for name in names)

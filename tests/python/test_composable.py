@@ -7,8 +7,8 @@ torch = pytest.importorskip("torch")
 if not hasattr(torch.library, "opcheck"):
     pytest.skip("torch.library.opcheck is of torch 2.4", allow_module_level=True)
 
-import samples  # noqa: E402
-from network import Network, batch  # noqa: E402
+import samples
+from network import Network, batch
 
 ONCE = ("border_align_backward", "roiaware_pool3d_avg_backward", "roiaware_pool3d_max_backward")
 
@@ -30,7 +30,7 @@ def test_opcheck_of_channels_last(name):
     torch.library.opcheck(operator, tuple(arguments))
 
 
-# "aot_eager": the graph and its gradient are traced, and not translated to C++, which takes minutes.
+# "aot_eager": the graph and its gradient are traced, and not translated to C++, which is slow.
 @pytest.mark.parametrize("dynamic", [False, True])
 def test_compiled_network_is_the_same_in_both_directions(dynamic):
     network, inputs = Network(), batch(2)

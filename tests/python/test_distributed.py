@@ -7,10 +7,9 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-import torch.distributed as dist  # noqa: E402
-import torch.multiprocessing as mp  # noqa: E402
-
-from network import Network, batch  # noqa: E402
+import torch.distributed as dist
+import torch.multiprocessing as mp
+from network import Network, batch
 
 STEPS = 3
 pytestmark = pytest.mark.skipif(not dist.is_available(), reason="this torch is not distributed")

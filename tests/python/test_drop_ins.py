@@ -15,13 +15,20 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-import mluops.compat.mmcv  # noqa: E402
-import mluops.compat.torchvision  # noqa: E402
-import mluops.torch as ours  # noqa: E402
-from mluops.compat._install import Report  # noqa: E402
+import mluops.compat.mmcv
+import mluops.compat.torchvision
+import mluops.torch as ours
+from mluops.compat._install import Report
 
-MMCV_NAMES = ["BorderAlign", "MaskedConv2d", "PSAMask", "RoIAwarePool3d", "border_align",
-              "masked_conv2d", "psa_mask"]
+MMCV_NAMES = [
+    "BorderAlign",
+    "MaskedConv2d",
+    "PSAMask",
+    "RoIAwarePool3d",
+    "border_align",
+    "masked_conv2d",
+    "psa_mask",
+]
 
 
 def randn(*shape, seed=0):
@@ -29,9 +36,13 @@ def randn(*shape, seed=0):
 
 
 def modules():
-    return [ours.BorderAlign(2), ours.PSAMask("distribute", (3, 5)),
-            ours.RoIAwarePool3d((2, 3, 4), 16, "avg"), ours.PSRoIPool((2, 3), 0.5),
-            ours.MaskedConv2d(4, 6, 3, padding=1, groups=2)]
+    return [
+        ours.BorderAlign(2),
+        ours.PSAMask("distribute", (3, 5)),
+        ours.RoIAwarePool3d((2, 3, 4), 16, "avg"),
+        ours.PSRoIPool((2, 3), 0.5),
+        ours.MaskedConv2d(4, 6, 3, padding=1, groups=2),
+    ]
 
 
 def name_of(value):
@@ -40,57 +51,97 @@ def name_of(value):
 
 # Signatures, attributes, texts.
 
-@pytest.mark.parametrize("function, names, defaults", [
-    (ours.border_align, ["input", "boxes", "pool_size"], {}),
-    (ours.psa_mask, ["input", "psa_type", "mask_size"], {}),
-    (ours.masked_conv2d, ["features", "mask", "weight", "bias", "padding", "stride"],
-     {"padding": 0, "stride": 1}),
-    (ours.ps_roi_pool, ["input", "boxes", "output_size", "spatial_scale"], {"spatial_scale": 1.0}),
-    (ours.BorderAlign, ["pool_size"], {}),
-    (ours.BorderAlign.forward, ["self", "input", "boxes"], {}),
-    (ours.PSAMask, ["psa_type", "mask_size"], {"mask_size": None}),
-    (ours.PSAMask.forward, ["self", "input"], {}),
-    (ours.RoIAwarePool3d, ["out_size", "max_pts_per_voxel", "mode"],
-     {"max_pts_per_voxel": 128, "mode": "max"}),
-    (ours.RoIAwarePool3d.forward, ["self", "rois", "pts", "pts_feature"], {}),
-    (ours.MaskedConv2d, ["in_channels", "out_channels", "kernel_size", "stride", "padding",
-                         "dilation", "groups", "bias"],
-     {"stride": 1, "padding": 0, "dilation": 1, "groups": 1, "bias": True}),
-    (ours.MaskedConv2d.forward, ["self", "input", "mask"], {"mask": None}),
-    (ours.PSRoIPool, ["output_size", "spatial_scale"], {}),
-    (ours.PSRoIPool.forward, ["self", "input", "rois"], {}),
-], ids=lambda value: getattr(value, "__qualname__", None))
+
+@pytest.mark.parametrize(
+    "function, names, defaults",
+    [
+        (ours.border_align, ["input", "boxes", "pool_size"], {}),
+        (ours.psa_mask, ["input", "psa_type", "mask_size"], {}),
+        (
+            ours.masked_conv2d,
+            ["features", "mask", "weight", "bias", "padding", "stride"],
+            {"padding": 0, "stride": 1},
+        ),
+        (
+            ours.ps_roi_pool,
+            ["input", "boxes", "output_size", "spatial_scale"],
+            {"spatial_scale": 1.0},
+        ),
+        (ours.BorderAlign, ["pool_size"], {}),
+        (ours.BorderAlign.forward, ["self", "input", "boxes"], {}),
+        (ours.PSAMask, ["psa_type", "mask_size"], {"mask_size": None}),
+        (ours.PSAMask.forward, ["self", "input"], {}),
+        (
+            ours.RoIAwarePool3d,
+            ["out_size", "max_pts_per_voxel", "mode"],
+            {"max_pts_per_voxel": 128, "mode": "max"},
+        ),
+        (ours.RoIAwarePool3d.forward, ["self", "rois", "pts", "pts_feature"], {}),
+        (
+            ours.MaskedConv2d,
+            [
+                "in_channels",
+                "out_channels",
+                "kernel_size",
+                "stride",
+                "padding",
+                "dilation",
+                "groups",
+                "bias",
+            ],
+            {"stride": 1, "padding": 0, "dilation": 1, "groups": 1, "bias": True},
+        ),
+        (ours.MaskedConv2d.forward, ["self", "input", "mask"], {"mask": None}),
+        (ours.PSRoIPool, ["output_size", "spatial_scale"], {}),
+        (ours.PSRoIPool.forward, ["self", "input", "rois"], {}),
+    ],
+    ids=lambda value: getattr(value, "__qualname__", None),
+)
 def test_arguments_come_in_the_originals_order_with_their_defaults(function, names, defaults):
     parameters = inspect.signature(function).parameters
-    assert list(parameters)[:len(names)] == names
+    assert list(parameters)[: len(names)] == names
     assert {name: parameters[name].default for name in defaults} == defaults
-    for extra in list(parameters)[len(names):]:
+    for extra in list(parameters)[len(names) :]:
         assert parameters[extra].default is not inspect.Parameter.empty
 
 
-@pytest.mark.parametrize("module, text", [
-    (ours.BorderAlign(3), "BorderAlign(pool_size=3)"),
-    (ours.PSAMask("collect", (3, 5)), "PSAMask(psa_type=collect, mask_size=(3, 5))"),
-    (ours.PSAMask("distribute"), "PSAMask(psa_type=distribute, mask_size=None)"),
-    (ours.RoIAwarePool3d(4), "RoIAwarePool3d()"),
-    (ours.PSRoIPool((2, 3), 0.25), "PSRoIPool(output_size=(2, 3), spatial_scale=0.25)"),
-    (ours.MaskedConv2d(3, 4, 5, padding=2),
-     "MaskedConv2d(3, 4, kernel_size=(5, 5), stride=(1, 1), padding=(2, 2))"),
-], ids=name_of)
+@pytest.mark.parametrize(
+    "module, text",
+    [
+        (ours.BorderAlign(3), "BorderAlign(pool_size=3)"),
+        (ours.PSAMask("collect", (3, 5)), "PSAMask(psa_type=collect, mask_size=(3, 5))"),
+        (ours.PSAMask("distribute"), "PSAMask(psa_type=distribute, mask_size=None)"),
+        (ours.RoIAwarePool3d(4), "RoIAwarePool3d()"),
+        (ours.PSRoIPool((2, 3), 0.25), "PSRoIPool(output_size=(2, 3), spatial_scale=0.25)"),
+        (
+            ours.MaskedConv2d(3, 4, 5, padding=2),
+            "MaskedConv2d(3, 4, kernel_size=(5, 5), stride=(1, 1), padding=(2, 2))",
+        ),
+    ],
+    ids=name_of,
+)
 def test_modules_print_as_the_originals(module, text):
     assert repr(module) == text
 
 
-@pytest.mark.parametrize("module, attributes", [
-    (ours.BorderAlign(3), {"pool_size": 3}),
-    (ours.PSAMask("collect", (3, 5)),
-     {"psa_type": "collect", "psa_type_enum": 0, "mask_size": (3, 5)}),
-    (ours.PSAMask("distribute", 3), {"psa_type_enum": 1, "mask_size": 3}),
-    (ours.RoIAwarePool3d(4), {"out_size": 4, "max_pts_per_voxel": 128, "mode": 0}),
-    (ours.RoIAwarePool3d((1, 2, 3), 7, "avg"),
-     {"out_size": (1, 2, 3), "max_pts_per_voxel": 7, "mode": 1}),
-    (ours.PSRoIPool(7, 0.25), {"output_size": 7, "spatial_scale": 0.25}),
-], ids=name_of)
+@pytest.mark.parametrize(
+    "module, attributes",
+    [
+        (ours.BorderAlign(3), {"pool_size": 3}),
+        (
+            ours.PSAMask("collect", (3, 5)),
+            {"psa_type": "collect", "psa_type_enum": 0, "mask_size": (3, 5)},
+        ),
+        (ours.PSAMask("distribute", 3), {"psa_type_enum": 1, "mask_size": 3}),
+        (ours.RoIAwarePool3d(4), {"out_size": 4, "max_pts_per_voxel": 128, "mode": 0}),
+        (
+            ours.RoIAwarePool3d((1, 2, 3), 7, "avg"),
+            {"out_size": (1, 2, 3), "max_pts_per_voxel": 7, "mode": 1},
+        ),
+        (ours.PSRoIPool(7, 0.25), {"output_size": 7, "spatial_scale": 0.25}),
+    ],
+    ids=name_of,
+)
 def test_modules_keep_their_arguments_under_the_originals_names(module, attributes):
     assert {name: getattr(module, name) for name in attributes} == attributes
 
@@ -100,8 +151,9 @@ def test_modules_can_be_pickled_and_copied(module):
     for other in (pickle.loads(pickle.dumps(module)), copy.deepcopy(module)):
         assert repr(other) == repr(module)
         state = {key: value for key, value in vars(other).items() if not key.startswith("_")}
-        assert state == {key: value for key, value in vars(module).items()
-                         if not key.startswith("_")}
+        assert state == {
+            key: value for key, value in vars(module).items() if not key.startswith("_")
+        }
 
 
 def test_modules_saved_by_the_originals_can_be_loaded():
@@ -118,23 +170,40 @@ def test_modules_saved_by_the_originals_can_be_loaded():
 
 # What the originals refuse with an AssertionError.
 
-@pytest.mark.parametrize("call", [
-    lambda: ours.border_align(randn(1, 4, 3, 3), torch.zeros(3, 4), 2),
-    lambda: ours.border_align(randn(1, 4, 3, 3), torch.zeros(1, 3, 5), 2),
-    lambda: ours.border_align(randn(1, 6, 3, 3), torch.zeros(1, 3, 4), 2),
-    lambda: ours.PSAMask("gather", (3, 3)),
-    lambda: ours.psa_mask(randn(1, 8, 3, 3), 0, (3, 3)),
-    lambda: ours.RoIAwarePool3d(2, mode="min"),
-    lambda: ours.RoIAwarePool3d((2, 2))(torch.zeros(1, 7), torch.zeros(1, 3), torch.zeros(1, 1)),
-    lambda: ours.masked_conv2d(randn(1, 2, 5, 5), torch.ones(5, 5), randn(2, 2, 3, 3)),
-    lambda: ours.masked_conv2d(randn(1, 2, 5, 5), torch.ones(1, 4, 4), randn(2, 2, 3, 3)),
-    lambda: ours.ps_roi_pool(randn(1, 4, 3, 3), torch.zeros(1, 4), 2),
-    lambda: ours.ps_roi_pool(randn(1, 4, 3, 3), [torch.zeros(1, 5)], 2),
-    lambda: ours.ps_roi_pool(randn(1, 4, 3, 3), None, 2),
-], ids=["boxes of two dimensions", "boxes of five numbers", "channels not by four", "psa_type",
-        "channels of another mask", "mode", "out_size of two", "mask of two dimensions",
-        "mask of another size", "rois of four numbers", "boxes of five numbers in a list",
-        "no boxes"])
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: ours.border_align(randn(1, 4, 3, 3), torch.zeros(3, 4), 2),
+        lambda: ours.border_align(randn(1, 4, 3, 3), torch.zeros(1, 3, 5), 2),
+        lambda: ours.border_align(randn(1, 6, 3, 3), torch.zeros(1, 3, 4), 2),
+        lambda: ours.PSAMask("gather", (3, 3)),
+        lambda: ours.psa_mask(randn(1, 8, 3, 3), 0, (3, 3)),
+        lambda: ours.RoIAwarePool3d(2, mode="min"),
+        lambda: ours.RoIAwarePool3d((2, 2))(
+            torch.zeros(1, 7), torch.zeros(1, 3), torch.zeros(1, 1)
+        ),
+        lambda: ours.masked_conv2d(randn(1, 2, 5, 5), torch.ones(5, 5), randn(2, 2, 3, 3)),
+        lambda: ours.masked_conv2d(randn(1, 2, 5, 5), torch.ones(1, 4, 4), randn(2, 2, 3, 3)),
+        lambda: ours.ps_roi_pool(randn(1, 4, 3, 3), torch.zeros(1, 4), 2),
+        lambda: ours.ps_roi_pool(randn(1, 4, 3, 3), [torch.zeros(1, 5)], 2),
+        lambda: ours.ps_roi_pool(randn(1, 4, 3, 3), None, 2),
+    ],
+    ids=[
+        "boxes of two dimensions",
+        "boxes of five numbers",
+        "channels not by four",
+        "psa_type",
+        "channels of another mask",
+        "mode",
+        "out_size of two",
+        "mask of two dimensions",
+        "mask of another size",
+        "rois of four numbers",
+        "boxes of five numbers in a list",
+        "no boxes",
+    ],
+)
 def test_what_the_originals_assert_is_asserted(call):
     with pytest.raises(AssertionError):
         call()
@@ -145,8 +214,11 @@ def test_channels_that_are_no_multiple_of_the_bins_are_a_runtime_error():
         ours.ps_roi_pool(randn(1, 5, 3, 3), torch.zeros(1, 5), 2)
 
 
-@pytest.mark.parametrize("size", [3, numpy.int64(3), (3, 3), [3, 3], numpy.array([3, 3])],
-                         ids=lambda value: type(value).__name__)
+@pytest.mark.parametrize(
+    "size",
+    [3, numpy.int64(3), (3, 3), [3, 3], numpy.array([3, 3])],
+    ids=lambda value: type(value).__name__,
+)
 def test_a_size_may_be_a_number_or_a_pair_of_any_kind(size):
     x, rois = randn(1, 9, 4, 4), torch.tensor([[0.0, 0, 0, 3, 3]])
     assert torch.equal(ours.psa_mask(x, 0, size), ours.psa_mask(x, 0, (3, 3)))
@@ -156,14 +228,19 @@ def test_a_size_may_be_a_number_or_a_pair_of_any_kind(size):
 def test_results_of_contiguous_features_are_contiguous():
     boxes, x = torch.tensor([[[0.0, 0, 2, 2]]]), randn(1, 9, 3, 3)
     rois, box = torch.tensor([[0.0, 0, 0, 2, 2]]), torch.tensor([[0.0, 0, 0, 2, 2, 2, 0]])
-    results = [ours.border_align(x[:, :8], boxes, 2), ours.psa_mask(x, 0, 3),
-               ours.psa_mask(x, 1, 3), ours.ps_roi_pool(x, rois, 3),
-               ours.RoIAwarePool3d(2)(box, torch.zeros(1, 3), torch.ones(1, 3))]
+    results = [
+        ours.border_align(x[:, :8], boxes, 2),
+        ours.psa_mask(x, 0, 3),
+        ours.psa_mask(x, 1, 3),
+        ours.ps_roi_pool(x, rois, 3),
+        ours.RoIAwarePool3d(2)(box, torch.zeros(1, 3), torch.ones(1, 3)),
+    ]
     for result in results:
         assert result.is_contiguous()
 
 
 # psa_mask.
+
 
 def psa_mask_by_definition(x, psa_type, h_mask, w_mask):
     """A mask lies with its middle on each pixel: its elements go to the pixels they cover."""
@@ -176,8 +253,13 @@ def psa_mask_by_definition(x, psa_type, h_mask, w_mask):
             if 0 <= row < height and 0 <= column < width:
                 planes[row * width + column, pixel] = x[:, element].flatten(1)[:, pixel]
     size, zero = range(height * width), x.new_zeros(n)
-    y = torch.stack([torch.stack([planes.get((covered, pixel), zero) for pixel in size], dim=1)
-                     for covered in size], dim=1)
+    y = torch.stack(
+        [
+            torch.stack([planes.get((covered, pixel), zero) for pixel in size], dim=1)
+            for covered in size
+        ],
+        dim=1,
+    )
     return (y if psa_type == 0 else y.transpose(1, 2)).reshape(n, -1, height, width)
 
 
@@ -211,9 +293,11 @@ def test_the_sum_of_a_psa_mask_has_a_gradient():
 
 # RoIAwarePool3d.
 
+
 def cars():
-    boxes = torch.tensor([[0.0, 0, -1, 3, 2, 2, 0.3], [1, 1, -2, 2, 2, 4, -1.2],
-                          [-1, 0.5, 0, 1, 3, 1, 2.0]])
+    boxes = torch.tensor(
+        [[0.0, 0, -1, 3, 2, 2, 0.3], [1, 1, -2, 2, 2, 4, -1.2], [-1, 0.5, 0, 1, 3, 1, 2.0]]
+    )
     points = torch.rand(60, 3, generator=torch.Generator().manual_seed(1)) * 4 - 2
     return boxes, points
 
@@ -246,6 +330,7 @@ def test_an_unknown_origin_of_boxes_is_refused():
 
 # MaskedConv2d.
 
+
 def masks(n, height, width):
     mask = torch.rand(n, height, width, generator=torch.Generator().manual_seed(5)) - 0.6
     if n > 1:
@@ -254,16 +339,20 @@ def masks(n, height, width):
 
 
 @pytest.mark.parametrize("n", [1, 3])
-@pytest.mark.parametrize("arguments", [
-    dict(kernel_size=3, padding=1),
-    dict(kernel_size=3),
-    dict(kernel_size=1, stride=2),
-    dict(kernel_size=3, padding=1, bias=False),
-    dict(kernel_size=(3, 2), padding=(2, 1), stride=(2, 1)),
-    dict(kernel_size=3, padding=2, dilation=2),
-    dict(kernel_size=(2, 3), padding=(0, 3), dilation=(1, 3), stride=(3, 2), groups=2),
-    dict(kernel_size=3, padding=1, groups=4, bias=False),
-], ids=str)
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        dict(kernel_size=3, padding=1),
+        dict(kernel_size=3),
+        dict(kernel_size=1, stride=2),
+        dict(kernel_size=3, padding=1, bias=False),
+        dict(kernel_size=(3, 2), padding=(2, 1), stride=(2, 1)),
+        dict(kernel_size=3, padding=2, dilation=2),
+        dict(kernel_size=(2, 3), padding=(0, 3), dilation=(1, 3), stride=(3, 2), groups=2),
+        dict(kernel_size=3, padding=1, groups=4, bias=False),
+    ],
+    ids=str,
+)
 def test_masked_convolution_and_its_gradients_are_those_of_conv2d_times_mask(arguments, n):
     conv = ours.MaskedConv2d(4, 8, **arguments)
     plain = torch.nn.Conv2d(4, 8, **arguments).double()
@@ -279,7 +368,7 @@ def test_masked_convolution_and_its_gradients_are_those_of_conv2d_times_mask(arg
     actual.backward(grad)
     expected.backward(grad.double())
     pairs = [(x, reference_x), (conv.weight, plain.weight), (conv.bias, plain.bias)]
-    for ours_one, reference in pairs[:2 if conv.bias is None else 3]:
+    for ours_one, reference in pairs[: 2 if conv.bias is None else 3]:
         torch.testing.assert_close(ours_one.grad, reference.grad.float(), rtol=1e-4, atol=1e-4)
 
 
@@ -288,7 +377,7 @@ def test_of_a_mask_of_the_features_size_the_upper_left_part_counts(arguments):
     conv, x = ours.MaskedConv2d(2, 3, 5, **arguments), randn(2, 2, 9, 9)
     mask = (torch.rand(2, 9, 9, generator=torch.Generator().manual_seed(5)) > 0.5).float()
     full = conv(x)
-    expected = full * mask[:, None, :full.shape[2], :full.shape[3]]
+    expected = full * mask[:, None, : full.shape[2], : full.shape[3]]
     torch.testing.assert_close(conv(x, mask), expected, rtol=1e-4, atol=1e-5)
 
 
@@ -315,8 +404,7 @@ def test_an_empty_mask_gives_contiguous_zeros_and_zero_gradients():
 
 @pytest.mark.parametrize("value", [float("inf"), float("nan"), 1e38])
 def test_where_the_mask_is_empty_no_feature_is_looked_at(value):
-    y = ours.MaskedConv2d(2, 3, 3, padding=1)(torch.full((1, 2, 5, 5), value),
-                                              torch.zeros(1, 5, 5))
+    y = ours.MaskedConv2d(2, 3, 3, padding=1)(torch.full((1, 2, 5, 5), value), torch.zeros(1, 5, 5))
     assert torch.equal(y, torch.zeros(1, 3, 5, 5))
 
 
@@ -338,12 +426,14 @@ def test_without_a_mask_it_is_conv2d():
 def test_the_state_of_a_masked_convolution_is_that_of_conv2d(bias):
     conv, plain = ours.MaskedConv2d(4, 6, 3, bias=bias), torch.nn.Conv2d(4, 6, 3, bias=bias)
     assert isinstance(conv, torch.nn.Conv2d)
-    shapes = [{key: value.shape for key, value in module.state_dict().items()}
-              for module in (conv, plain)]
+    shapes = [
+        {key: value.shape for key, value in module.state_dict().items()} for module in (conv, plain)
+    ]
     assert shapes[0] == shapes[1]
 
 
 # ps_roi_pool.
+
 
 def rois(count, images, size):
     """Inside and outside, inverted and empty boxes."""
@@ -404,18 +494,25 @@ def torchvision():
         setattr(place, name, value)
 
 
-@pytest.mark.parametrize("shape, bins, scale", [
-    ((2, 8, 9, 11), 2, 1.0), ((1, 18, 16, 5), (3, 2), 0.5), ((3, 49, 8, 8), 7, 1 / 16),
-    ((2, 5, 7, 7), 1, 1.3), ((1, 12, 1, 1), (4, 3), 2.0),
-], ids=str)
+@pytest.mark.parametrize(
+    "shape, bins, scale",
+    [
+        ((2, 8, 9, 11), 2, 1.0),
+        ((1, 18, 16, 5), (3, 2), 0.5),
+        ((3, 49, 8, 8), 7, 1 / 16),
+        ((2, 5, 7, 7), 1, 1.3),
+        ((1, 12, 1, 1), (4, 3), 2.0),
+    ],
+    ids=str,
+)
 def test_installed_ps_roi_pool_equals_torchvision_s_to_the_bit(torchvision, shape, bins, scale):
     original = torchvision.ops.ps_roi_pool
     mluops.compat.torchvision.install()
     installed = torchvision.ops.ps_roi_pool
     assert installed is ours.ps_roi_pool is not original
     x, boxes = randn(*shape), rois(64, shape[0], max(shape[2:]) / scale)
-    for boxes in (boxes, [boxes[index::shape[0], 1:] for index in range(shape[0])]):
-        expected, actual = original(x, boxes, bins, scale), installed(x, boxes, bins, scale)
+    for form in (boxes, [boxes[index :: shape[0], 1:] for index in range(shape[0])]):
+        expected, actual = original(x, form, bins, scale), installed(x, form, bins, scale)
         assert torch.equal(actual.view(torch.int32), expected.view(torch.int32))
         assert actual.stride() == expected.stride()
 
@@ -448,9 +545,11 @@ def test_torchvision_finds_the_installed_pool_a_leaf(torchvision):
 
 # mluops.compat.mmcv.install().
 
+
 @pytest.fixture
 def places(monkeypatch, tmp_path):
     """A folder for packages; what was imported from it, and every mmcv, is forgotten after."""
+
     def own(name):
         return name.partition(".")[0] in ("mmcv", "a_program")
 
@@ -481,29 +580,35 @@ FUNCTION = "def {0}(*arguments):\n    raise RuntimeError('the original')\n"
 @pytest.fixture
 def full_mmcv(places):
     """A package shaped as mmcv, and a program that has imported from it."""
-    write(places, {
-        "mmcv/__init__.py": "",
-        "mmcv/ops/__init__.py": "from .border_align import BorderAlign, border_align\n"
-                                "from .masked_conv import MaskedConv2d, masked_conv2d\n"
-                                "from .nms import nms\n"
-                                "from .psa_mask import PSAMask\n"
-                                "from .roiaware_pool3d import RoIAwarePool3d\n",
-        "mmcv/ops/border_align.py": MODULE.format("BorderAlign") + FUNCTION.format("border_align"),
-        "mmcv/ops/masked_conv.py": MODULE.format("MaskedConv2d") + FUNCTION.format("masked_conv2d"),
-        "mmcv/ops/psa_mask.py": MODULE.format("PSAMask") + FUNCTION.format("psa_mask")
-        + "class PSAMaskFunction:\n    pass\n",
-        "mmcv/ops/roiaware_pool3d.py": MODULE.format("RoIAwarePool3d"),
-        "mmcv/ops/nms.py": FUNCTION.format("nms"),
-        "a_program.py": "import mmcv.ops.psa_mask as module\n"
-                        "from mmcv.ops import BorderAlign, border_align, nms\n"
-                        "from mmcv.ops import MaskedConv2d as Conv\n"
-                        "from mmcv.ops.psa_mask import psa_mask\n"
-                        "made = BorderAlign()\n"
-                        "class Derived(Conv):\n    pass\n"
-                        "class Settings:\n    conv = Conv\n"
-                        "def build(kind=BorderAlign):\n    return kind\n"
-                        "registry = {'Border': BorderAlign}\n",
-    })
+    write(
+        places,
+        {
+            "mmcv/__init__.py": "",
+            "mmcv/ops/__init__.py": "from .border_align import BorderAlign, border_align\n"
+            "from .masked_conv import MaskedConv2d, masked_conv2d\n"
+            "from .nms import nms\n"
+            "from .psa_mask import PSAMask\n"
+            "from .roiaware_pool3d import RoIAwarePool3d\n",
+            "mmcv/ops/border_align.py": MODULE.format("BorderAlign")
+            + FUNCTION.format("border_align"),
+            "mmcv/ops/masked_conv.py": MODULE.format("MaskedConv2d")
+            + FUNCTION.format("masked_conv2d"),
+            "mmcv/ops/psa_mask.py": MODULE.format("PSAMask")
+            + FUNCTION.format("psa_mask")
+            + "class PSAMaskFunction:\n    pass\n",
+            "mmcv/ops/roiaware_pool3d.py": MODULE.format("RoIAwarePool3d"),
+            "mmcv/ops/nms.py": FUNCTION.format("nms"),
+            "a_program.py": "import mmcv.ops.psa_mask as module\n"
+            "from mmcv.ops import BorderAlign, border_align, nms\n"
+            "from mmcv.ops import MaskedConv2d as Conv\n"
+            "from mmcv.ops.psa_mask import psa_mask\n"
+            "made = BorderAlign()\n"
+            "class Derived(Conv):\n    pass\n"
+            "class Settings:\n    conv = Conv\n"
+            "def build(kind=BorderAlign):\n    return kind\n"
+            "registry = {'Border': BorderAlign}\n",
+        },
+    )
     return importlib.import_module("a_program")
 
 
@@ -532,7 +637,11 @@ def test_names_that_a_program_imported_before_become_ours(full_mmcv):
     assert full_mmcv.psa_mask is ours.psa_mask
     assert full_mmcv.module.PSAMask is ours.PSAMask
     assert sorted(place for place in report.rebound if place.startswith("a_program.")) == [
-        "a_program.BorderAlign", "a_program.Conv", "a_program.border_align", "a_program.psa_mask"]
+        "a_program.BorderAlign",
+        "a_program.Conv",
+        "a_program.border_align",
+        "a_program.psa_mask",
+    ]
 
 
 def test_what_still_holds_an_original_is_reported(full_mmcv):
@@ -547,6 +656,7 @@ def test_what_still_holds_an_original_is_reported(full_mmcv):
 def test_the_module_psa_mask_is_reached_by_name_as_in_mmcv(full_mmcv):
     mluops.compat.mmcv.install()
     import mmcv.ops.psa_mask as module
+
     assert module.psa_mask is ours.psa_mask
     assert module.PSAMask is ours.PSAMask
     assert module.PSAMaskFunction.__module__ == "mmcv.ops.psa_mask"
@@ -571,15 +681,22 @@ def test_installing_twice_changes_nothing_more(full_mmcv):
     assert vars(sys.modules["mmcv.ops"]) == before
 
 
-@pytest.mark.parametrize("lite", [
-    {}, {"mmcv/ops/__init__.py": "import mmcv._ext\n"},
-    {"mmcv/ops/__init__.py": "from . import nms\nimport mmcv._ext\n", "mmcv/ops/nms.py": ""},
-], ids=["no operators", "no binary", "no binary, found late"])
+@pytest.mark.parametrize(
+    "lite",
+    [
+        {},
+        {"mmcv/ops/__init__.py": "import mmcv._ext\n"},
+        {"mmcv/ops/__init__.py": "from . import nms\nimport mmcv._ext\n", "mmcv/ops/nms.py": ""},
+    ],
+    ids=["no operators", "no binary", "no binary, found late"],
+)
 def test_an_mmcv_without_operators_gets_ours(places, lite):
-    write(places, {"mmcv/__init__.py": "here = 'mmcv-lite'\n", "mmcv/image.py": "value = 3\n",
-                   **lite})
+    write(
+        places, {"mmcv/__init__.py": "here = 'mmcv-lite'\n", "mmcv/image.py": "value = 3\n", **lite}
+    )
     report = mluops.compat.mmcv.install()
     from mmcv.image import value
+
     ops = importlib.import_module("mmcv.ops")
     assert (sys.modules["mmcv"].here, value) == ("mmcv-lite", 3)
     assert "mmcv" not in report.created and "mmcv.ops" in report.created
@@ -600,9 +717,10 @@ def test_where_there_is_no_mmcv_one_is_made(no_mmcv):
     from mmcv.ops import BorderAlign
     from mmcv.ops.roiaware_pool3d import RoIAwarePool3d
     from mmcv.utils import IS_CUDA_AVAILABLE, IS_MLU_AVAILABLE
+
     assert BorderAlign is mmcv.ops.BorderAlign is ours.BorderAlign
     assert RoIAwarePool3d is ours.RoIAwarePool3d
-    assert (IS_CUDA_AVAILABLE, IS_MLU_AVAILABLE) == (torch.cuda.is_available(), False)
+    assert (torch.cuda.is_available(), False) == (IS_CUDA_AVAILABLE, IS_MLU_AVAILABLE)
 
 
 def test_a_made_mmcv_has_a_spec_and_is_made_once(no_mmcv):
@@ -619,13 +737,19 @@ def test_a_made_mmcv_has_no_operators_but_those(no_mmcv):
 
 
 def test_points_in_boxes_of_a_made_mmcv_are_the_points_that_roiaware_pool3d_pools(no_mmcv):
-    from mmcv.ops import (RoIAwarePool3d, points_in_boxes_all, points_in_boxes_cpu,
-                          points_in_boxes_part)
+    from mmcv.ops import (
+        RoIAwarePool3d,
+        points_in_boxes_all,
+        points_in_boxes_cpu,
+        points_in_boxes_part,
+    )
+
     boxes, points = cars()
     inside = points_in_boxes_all(points[None], boxes[None])
     pool = RoIAwarePool3d(1, 2, "max")
-    expected = torch.stack([pool(boxes, point[None], torch.ones(1, 1)).flatten()
-                            for point in points]).to(torch.int32)
+    expected = torch.stack(
+        [pool(boxes, point[None], torch.ones(1, 1)).flatten() for point in points]
+    ).to(torch.int32)
     assert inside.dtype == torch.int32 and 0 < expected.sum() < expected.numel()
     assert torch.equal(inside[0], expected)
     assert torch.equal(points_in_boxes_cpu(points[None], boxes[None]), inside)

@@ -6,20 +6,25 @@ import inspect
 import pathlib
 import re
 
+import mluops
 import numpy as np
 import pytest
 
-import mluops
-
 PAGES = pathlib.Path(__file__).resolve().parents[2] / "docs" / "operators"
-NAMES = ["psroipool", "torchvision_ps_roi_pool", "border_align", "roiaware_pool3d", "psamask",
-         "masked_im2col"]
+NAMES = [
+    "psroipool",
+    "torchvision_ps_roi_pool",
+    "border_align",
+    "roiaware_pool3d",
+    "psamask",
+    "masked_im2col",
+]
 NAN, INF = np.nan, np.inf
 
 
 def text_between(name, first, last):
     text = (PAGES / f"{name}.md").read_text()
-    return text[text.index(first):text.index(last)]
+    return text[text.index(first) : text.index(last)]
 
 
 def blocks(text):
@@ -64,26 +69,39 @@ def odd_rois(random, count, images):
     rois = random.uniform(-40, 160, (count, 5)).astype(np.float32)
     rois[:, 0] = random.randint(0, images, count)
     rois[: count // 3, 1:] = np.round(rois[: count // 3, 1:]) + 0.5
-    rois[count // 3: count // 2, 3:] = rois[count // 3: count // 2, 1:3] + 20
-    bad = [[NAN, 0, 0, 50, 50], [INF, 0, 0, 50, 50], [-1, 0, 0, 50, 50], [images, 0, 0, 50, 50],
-           [-0.5, 0, 0, 50, 50], [0, NAN, 0, 50, 50], [0, 0, -INF, 50, 50], [0, 0, 0, INF, 50],
-           [0, 0, 0, 50, NAN], [0, 3e38, 0, -3e38, 50], [0, -1e30, -1e30, 1e30, 1e30],
-           [0, 0, 0, 127, 111], [0, 112, 96, 127, 111], [0, -3e9, 0, 3e9, 50]]
+    rois[count // 3 : count // 2, 3:] = rois[count // 3 : count // 2, 1:3] + 20
+    bad = [
+        [NAN, 0, 0, 50, 50],
+        [INF, 0, 0, 50, 50],
+        [-1, 0, 0, 50, 50],
+        [images, 0, 0, 50, 50],
+        [-0.5, 0, 0, 50, 50],
+        [0, NAN, 0, 50, 50],
+        [0, 0, -INF, 50, 50],
+        [0, 0, 0, INF, 50],
+        [0, 0, 0, 50, NAN],
+        [0, 3e38, 0, -3e38, 50],
+        [0, -1e30, -1e30, 1e30, 1e30],
+        [0, 0, 0, 127, 111],
+        [0, 112, 96, 127, 111],
+        [0, -3e9, 0, 3e9, 50],
+    ]
     return np.concatenate([rois, np.array(bad, np.float32)])
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_page_has_the_signatures_of_the_library(name):
-    ours = {key: value for key, value in functions(name).items()
-            if key in mluops.arrays.__all__}
+    ours = {key: value for key, value in functions(name).items() if key in mluops.arrays.__all__}
     expected = {f"{name}_forward", f"{name}_backward"}
     if name == "masked_im2col":
         expected.add("masked_col2im_forward")
     assert set(ours) == expected
     for key, function in ours.items():
-        library = [parameter.name for parameter in
-                   inspect.signature(getattr(mluops, key)).parameters.values()
-                   if parameter.kind is not parameter.KEYWORD_ONLY]
+        library = [
+            parameter.name
+            for parameter in inspect.signature(getattr(mluops, key)).parameters.values()
+            if parameter.kind is not parameter.KEYWORD_ONLY
+        ]
         assert list(inspect.signature(function).parameters) == library, key
 
 
@@ -103,8 +121,9 @@ def test_psroipool(random, scale):
     mapping[3] = random.randint(-3, input.shape[3] + 3, mapping[3].shape)  # some are skipped
     grad = floats(random, *output.shape)
     arguments = (grad, rois, mapping, pooled, pooled, scale, dim, input.shape)
-    assert_close(mluops.psroipool_backward(*arguments), page["psroipool_backward"](*arguments),
-                 1e-5)
+    assert_close(
+        mluops.psroipool_backward(*arguments), page["psroipool_backward"](*arguments), 1e-5
+    )
 
 
 @pytest.mark.parametrize("scale", [1.0, 1 / 16, 0.3])
@@ -116,12 +135,16 @@ def test_torchvision_ps_roi_pool(random, scale, size):
         rois[:40, 1:] /= 12
     input = floats(random, 2, dim * height * width, *size)
     output = mluops.torchvision_ps_roi_pool_forward(input, rois, height, width, scale)
-    assert_same_bits(output, page["torchvision_ps_roi_pool_forward"](input, rois, height, width,
-                                                                    scale))
+    assert_same_bits(
+        output, page["torchvision_ps_roi_pool_forward"](input, rois, height, width, scale)
+    )
     grad = floats(random, *output.shape)
     arguments = (grad, rois, height, width, scale, input.shape)
-    assert_close(mluops.torchvision_ps_roi_pool_backward(*arguments),
-                 page["torchvision_ps_roi_pool_backward"](*arguments), 1e-5)
+    assert_close(
+        mluops.torchvision_ps_roi_pool_backward(*arguments),
+        page["torchvision_ps_roi_pool_backward"](*arguments),
+        1e-5,
+    )
 
 
 def odd_boxes(random, images, count, size):
@@ -147,13 +170,15 @@ def test_border_align(random, pool_size, size):
     # Near-ties may be decided otherwise: then the page's sample of that index is as large.
     for n, k, b, c in np.argwhere(argmax != expected_argmax):
         y, x = list(page["samples"](boxes[n, k], b, pool_size))[argmax[n, k, b, c]]
-        value = sum(w * float(input[n, i, j, b * 3 + c])
-                    for i, j, w in page["neighbours"](y, x, *size))
+        value = sum(
+            w * float(input[n, i, j, b * 3 + c]) for i, j, w in page["neighbours"](y, x, *size)
+        )
         assert abs(value - expected[n, k, b, c]) <= 5e-7
     argmax[0, 0, 0, 0], argmax[0, 0, 1, 0] = -1, pool_size + 1  # skipped
     arguments = (floats(random, *output.shape), boxes, argmax, pool_size, *size)
-    assert_close(mluops.border_align_backward(*arguments),
-                 page["border_align_backward"](*arguments), 1e-5)
+    assert_close(
+        mluops.border_align_backward(*arguments), page["border_align_backward"](*arguments), 1e-5
+    )
 
 
 def test_border_align_keeps_nan_of_the_first_sample_only():
@@ -176,9 +201,18 @@ def test_roiaware_pool3d(random, pool_method, max_pts):
     pts[:6] = [[NAN, 0, 0], [0, INF, 0], [1, 0, 0.5], [-1, 0, 0.5], [0, 0, 1], [0, 0, 0]]
     features = floats(random, 150, 3)
     features[10:40, 1], features[40:60, 2] = NAN, -INF
-    rois = np.array([[0, 0, -1, 3, 2, 2, 0.7], [0, 0, 0, 2, 2, 1, 0], [0, 0, 0, 4, 4, 0, 0],
-                     [9, 9, 9, 1, 1, 1, 1], [0, 0, NAN, 2, 2, 2, 0], [0, 0, 0, 2, 2, 2, NAN],
-                     [0.3, -0.4, -2, 4, 3, 4, -2.5]], np.float32)
+    rois = np.array(
+        [
+            [0, 0, -1, 3, 2, 2, 0.7],
+            [0, 0, 0, 2, 2, 1, 0],
+            [0, 0, 0, 4, 4, 0, 0],
+            [9, 9, 9, 1, 1, 1, 1],
+            [0, 0, NAN, 2, 2, 2, 0],
+            [0, 0, 0, 2, 2, 2, NAN],
+            [0.3, -0.4, -2, 4, 3, 4, -2.5],
+        ],
+        np.float32,
+    )
     arguments = (rois, pts, features, pool_method, max_pts, 3, 2, 2)
     pooled, argmax, indices = mluops.roiaware_pool3d_forward(*arguments)
     expected = page["roiaware_pool3d_forward"](*arguments)
@@ -189,8 +223,11 @@ def test_roiaware_pool3d(random, pool_method, max_pts):
     indices[0, 1, 0, 0, 1:] = 1000  # skipped
     argmax[1, 0, 0, 0] = 150
     arguments = (indices, argmax, floats(random, *pooled.shape), pool_method, 150)
-    assert_close(mluops.roiaware_pool3d_backward(*arguments),
-                 page["roiaware_pool3d_backward"](*arguments), 1e-5)
+    assert_close(
+        mluops.roiaware_pool3d_backward(*arguments),
+        page["roiaware_pool3d_backward"](*arguments),
+        1e-5,
+    )
 
 
 @pytest.mark.parametrize("psa_type", [0, 1])
@@ -202,28 +239,40 @@ def test_psamask(random, psa_type, mask):
     y = mluops.psamask_forward(x, psa_type, *mask)
     assert_same_bits(y, page["psamask_forward"](x, psa_type, *mask))
     dy = floats(random, *y.shape)
-    assert_same_bits(mluops.psamask_backward(dy, psa_type, *mask),
-                     page["psamask_backward"](dy, psa_type, *mask))
+    assert_same_bits(
+        mluops.psamask_backward(dy, psa_type, *mask), page["psamask_backward"](dy, psa_type, *mask)
+    )
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float16])
-@pytest.mark.parametrize("kernel, pad", [((1, 1), (0, 0)), ((3, 3), (1, 1)), ((2, 3), (0, 2)),
-                                         ((3, 2), (-2, 5))])
+@pytest.mark.parametrize(
+    "kernel, pad", [((1, 1), (0, 0)), ((3, 3), (1, 1)), ((2, 3), (0, 2)), ((3, 2), (-2, 5))]
+)
 def test_masked_im2col(random, dtype, kernel, pad):
     page, (height, width) = functions("masked_im2col"), (5, 6)
     rows, columns = (random.randint(-3, 9, 30).astype(np.int32) for _ in range(2))
-    rows[:2], columns[1:3] = (-2**31, 2**31 - 1), (2**31 - 1, -2**31)
+    rows[:2], columns[1:3] = (-(2**31), 2**31 - 1), (2**31 - 1, -(2**31))
     arguments = (floats(random, 1, 3, height, width).astype(dtype), rows, columns, *kernel, *pad)
     col = mluops.masked_im2col_forward(*arguments)
     assert_same_bits(col, page["masked_im2col_forward"](*arguments))
-    arguments = (floats(random, *col.shape).astype(dtype), rows, columns, *kernel, *pad, height,
-                 width)
-    assert_close(mluops.masked_im2col_backward(*arguments),
-                 page["masked_im2col_backward"](*arguments),
-                 1e-5 if dtype == np.float32 else 1e-3)
+    arguments = (
+        floats(random, *col.shape).astype(dtype),
+        rows,
+        columns,
+        *kernel,
+        *pad,
+        height,
+        width,
+    )
+    assert_close(
+        mluops.masked_im2col_backward(*arguments),
+        page["masked_im2col_backward"](*arguments),
+        1e-5 if dtype == np.float32 else 1e-3,
+    )
     arguments = (col, rows, columns, height, width)
-    assert_same_bits(mluops.masked_col2im_forward(*arguments),
-                     page["masked_col2im_forward"](*arguments))
+    assert_same_bits(
+        mluops.masked_col2im_forward(*arguments), page["masked_col2im_forward"](*arguments)
+    )
 
 
 def test_masked_convolution_of_the_page_is_convolution_times_mask(random):
@@ -232,8 +281,12 @@ def test_masked_convolution_of_the_page_is_convolution_times_mask(random):
     bias = floats(random, 4)
     mask = random.randint(0, 2, (6, 7)).astype(np.float32)
     got = functions("masked_im2col")["masked_convolution"](feature, mask, weight, bias, 1, 1)
-    expected = torch.nn.functional.conv2d(*(torch.from_numpy(value) for value in
-                                            (feature, weight, bias)), padding=1).numpy() * mask
+    expected = (
+        torch.nn.functional.conv2d(
+            *(torch.from_numpy(value) for value in (feature, weight, bias)), padding=1
+        ).numpy()
+        * mask
+    )
     assert_close(got, expected, 1e-5)
 
 
@@ -249,8 +302,7 @@ def test_calls_of_the_page_run(name):
 def test_links_and_pictures_exist(page):
     links = re.findall(r"!?\[[^\]]*\]\(([^)#]+)[^)]*\)", page.read_text())
     assert links
-    missing = [link for link in links
-               if "://" not in link and not (page.parent / link).exists()]
+    missing = [link for link in links if "://" not in link and not (page.parent / link).exists()]
     assert not missing
 
 

@@ -10,12 +10,15 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-import samples  # noqa: E402
-import mluops  # noqa: E402
+import mluops
+import samples
 
-DIFFERENTIABLE = [name for name in samples.NAMES
-                  if name not in ("border_align_backward", "roiaware_pool3d_max_backward",
-                                  "roiaware_pool3d_avg_backward")]
+DIFFERENTIABLE = [
+    name
+    for name in samples.NAMES
+    if name
+    not in ("border_align_backward", "roiaware_pool3d_max_backward", "roiaware_pool3d_avg_backward")
+]
 LINEAR = [name for name in DIFFERENTIABLE if name not in ("border_align", "roiaware_pool3d_max")]
 
 
@@ -48,8 +51,10 @@ def test_expanded_features_are_taken(name):
         assert torch.equal(a, b)
 
 
-@pytest.mark.parametrize("name", [n for n in samples.NAMES if not n.startswith("roiaware")
-                                  and not n.startswith("masked")])
+@pytest.mark.parametrize(
+    "name",
+    [n for n in samples.NAMES if not n.startswith("roiaware") and not n.startswith("masked")],
+)
 def test_channels_last_gives_the_same_values(name):
     expected, *_ = call(name)
     actual, *_ = call(name, lambda x: x.contiguous(memory_format=torch.channels_last))
@@ -141,10 +146,12 @@ def test_gradient_agrees_with_differences_away_from_ties(name):
     x = arguments[at].clone()
     count = x.numel()
     # Values a whole step apart, so that a small change moves no maximum.
-    x = (torch.randperm(count, generator=torch.Generator().manual_seed(5)).float() / 8).view(x.shape)
+    x = (torch.randperm(count, generator=torch.Generator().manual_seed(5)).float() / 8).view(
+        x.shape
+    )
 
     def run(features):
-        return samples.outputs_of(operator(*arguments[:at], features, *arguments[at + 1:]))[0]
+        return samples.outputs_of(operator(*arguments[:at], features, *arguments[at + 1 :]))[0]
 
     features = x.clone().requires_grad_()
     y = run(features)
@@ -219,8 +226,9 @@ def test_autocast_casts_nothing():
 def test_a_wrong_attribute_raises_the_librarys_sentence():
     operator, arguments = samples.make()["border_align"]
     arguments[2] = 0
-    with pytest.raises(mluops.BadParamError,
-                       match="border_align_forward: pool_size must be .* got 0"):
+    with pytest.raises(
+        mluops.BadParamError, match=r"border_align_forward: pool_size must be .* got 0"
+    ):
         operator(*arguments)
 
 
@@ -229,8 +237,9 @@ def test_nothing_to_pool_gives_nothing():
     assert ops.rfcn_ps_roi_pool(torch.zeros(1, 4, 3, 3), torch.zeros(0, 5), 1.0, 2)[0].shape[0] == 0
     assert ops.ps_roi_pool(torch.zeros(1, 4, 3, 3), torch.zeros(0, 5), 1.0, 2, 2).shape[0] == 0
     assert ops.border_align(torch.zeros(1, 4, 3, 3), torch.zeros(1, 0, 4), 2)[0].numel() == 0
-    pooled, argmax, _ = ops.roiaware_pool3d(torch.zeros(1, 7), torch.zeros(0, 3), torch.zeros(0, 2),
-                                            [1, 1, 1], 4, 0)
+    pooled, argmax, _ = ops.roiaware_pool3d(
+        torch.zeros(1, 7), torch.zeros(0, 3), torch.zeros(0, 2), [1, 1, 1], 4, 0
+    )
     assert (pooled == 0).all() and (argmax == -1).all()
 
 
@@ -271,14 +280,20 @@ def test_threads_of_python_do_not_disturb_each_other():
 
 
 def test_a_forked_child_computes_the_same():
-    code = ("import os, samples, torch\n"
-            "operator, arguments = samples.make()['psa_mask']\n"
-            "expected = operator(*arguments)\n"
-            "child = os.fork()\n"
-            "if child == 0: os._exit(0 if torch.equal(operator(*arguments), expected) else 1)\n"
-            "assert os.waitpid(child, 0)[1] == 0\n")
-    subprocess.run([sys.executable, "-c", code], check=True, timeout=60,
-                   cwd=samples.__file__.rpartition("/")[0])
+    code = (
+        "import os, samples, torch\n"
+        "operator, arguments = samples.make()['psa_mask']\n"
+        "expected = operator(*arguments)\n"
+        "child = os.fork()\n"
+        "if child == 0: os._exit(0 if torch.equal(operator(*arguments), expected) else 1)\n"
+        "assert os.waitpid(child, 0)[1] == 0\n"
+    )
+    subprocess.run(
+        [sys.executable, "-c", code],
+        check=True,
+        timeout=60,
+        cwd=samples.__file__.rpartition("/")[0],
+    )
 
 
 def test_modules_survive_copying_and_saving():

@@ -22,14 +22,18 @@ class Report:
     left: List[str] = dataclasses.field(default_factory=list)
 
     def __str__(self) -> str:
-        lines = [f"{field.name}: {', '.join(places)}"
-                 for field in dataclasses.fields(self)
-                 for places in [getattr(self, field.name)] if places]
+        lines = [
+            f"{field.name}: {', '.join(places)}"
+            for field in dataclasses.fields(self)
+            for places in [getattr(self, field.name)]
+            if places
+        ]
         return "\n".join(lines) or "nothing to do"
 
 
-def put(module: types.ModuleType, name: str, ours: Any, report: Report,
-        originals: Dict[int, Any]) -> None:
+def put(
+    module: types.ModuleType, name: str, ours: Any, report: Report, originals: Dict[int, Any]
+) -> None:
     """Binds module.name to ours; `originals` collects what was there, by its id."""
     if module.__dict__.get(name) is ours:
         return
@@ -90,5 +94,9 @@ def list_left(report: Report, originals: Dict[int, Any]) -> None:
                 note(value, "an item of a list")
         elif type(found) is dict and id(found) not in told:
             for key, value in list(found.items()):
-                note(value, f"item {key!r} of a dictionary" if isinstance(key, str)
-                     else "an item of a dictionary")
+                note(
+                    value,
+                    f"item {key!r} of a dictionary"
+                    if isinstance(key, str)
+                    else "an item of a dictionary",
+                )

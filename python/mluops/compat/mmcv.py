@@ -51,10 +51,16 @@ def _mmcv(report: Report) -> None:
         return
     _make("mmcv", report)
     utils = _make("mmcv.utils", report, package=False)
-    for flag in ("IS_CUDA_AVAILABLE", "IS_MLU_AVAILABLE", "IS_MPS_AVAILABLE", "IS_MUSA_AVAILABLE",
-                 "IS_NPU_AVAILABLE"):
+    for flag in (
+        "IS_CUDA_AVAILABLE",
+        "IS_MLU_AVAILABLE",
+        "IS_MPS_AVAILABLE",
+        "IS_MUSA_AVAILABLE",
+        "IS_NPU_AVAILABLE",
+    ):
         setattr(utils, flag, False)
     from torch import cuda
+
     utils.IS_CUDA_AVAILABLE = cuda.is_available()  # type: ignore[attr-defined]
 
 
@@ -88,9 +94,13 @@ def install() -> Report:
         for name in names:
             put(package, name, getattr(ours, name), report, originals)
     # mmcv.ops.psa_mask is mmcv's module: what it holds can still be reached through the name.
-    vars(ours.psa_mask).update({name: value for name, value
-                                in vars(sys.modules["mmcv.ops.psa_mask"]).items()
-                                if not name.startswith("__")})
+    vars(ours.psa_mask).update(
+        {
+            name: value
+            for name, value in vars(sys.modules["mmcv.ops.psa_mask"]).items()
+            if not name.startswith("__")
+        }
+    )
     rebind(report, originals)
     list_left(report, originals)
     return report

@@ -11,5 +11,15 @@ the features it was given.
 from .functional import border_align, masked_conv2d, ps_roi_pool, psa_mask, roiaware_pool3d
 from .modules import BorderAlign, MaskedConv2d, PSAMask, PSRoIPool, RoIAwarePool3d
 
-__all__ = ["BorderAlign", "MaskedConv2d", "PSAMask", "PSRoIPool", "RoIAwarePool3d", "border_align",
-           "masked_conv2d", "ps_roi_pool", "psa_mask", "roiaware_pool3d"]
+__all__ = [
+    "BorderAlign",
+    "MaskedConv2d",
+    "PSAMask",
+    "PSRoIPool",
+    "RoIAwarePool3d",
+    "border_align",
+    "masked_conv2d",
+    "ps_roi_pool",
+    "psa_mask",
+    "roiaware_pool3d",
+]

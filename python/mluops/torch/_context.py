@@ -12,10 +12,16 @@ from .. import _context
 
 class TorchContext(_context.Context):
     types = {
-        torch.float16: _context.HALF, torch.float32: _context.FLOAT,
-        torch.float64: _context.DOUBLE, torch.bfloat16: _context.BFLOAT16,
-        torch.int8: _context.INT8, torch.int16: _context.INT16, torch.int32: _context.INT32,
-        torch.int64: _context.INT64, torch.uint8: _context.UINT8, torch.bool: _context.BOOL,
+        torch.float16: _context.HALF,
+        torch.float32: _context.FLOAT,
+        torch.float64: _context.DOUBLE,
+        torch.bfloat16: _context.BFLOAT16,
+        torch.int8: _context.INT8,
+        torch.int16: _context.INT16,
+        torch.int32: _context.INT32,
+        torch.int64: _context.INT64,
+        torch.uint8: _context.UINT8,
+        torch.bool: _context.BOOL,
     }
     pointer = staticmethod(torch.Tensor.data_ptr)
 
@@ -37,7 +43,9 @@ def context_of(tensor: torch.Tensor) -> TorchContext:
     else:
         stream = torch.cuda.current_stream(tensor.device)
         context.use_stream(tensor.device.index, stream.cuda_stream)
-    context.use_atomics(_context.ATOMICS_NOT_ALLOWED
-                        if torch.are_deterministic_algorithms_enabled()
-                        else _context.ATOMICS_ALLOWED)
+    context.use_atomics(
+        _context.ATOMICS_NOT_ALLOWED
+        if torch.are_deterministic_algorithms_enabled()
+        else _context.ATOMICS_ALLOWED
+    )
     return context

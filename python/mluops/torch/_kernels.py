@@ -16,7 +16,7 @@ from torch import Tensor
 
 from .. import _entries
 from .._library import BadParamError
-from ._context import TorchContext, context_of
+from ._context import context_of
 
 _FLOATING = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
 
@@ -24,8 +24,9 @@ _FLOATING = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
 def _type(features: Tensor, *others: Tensor, half: bool = True) -> torch.dtype:
     """The type to compute in."""
     if features.dtype not in _FLOATING:
-        raise BadParamError(f"mluops: features must be a floating-point tensor, "
-                            f"got {features.dtype}")
+        raise BadParamError(
+            f"mluops: features must be a floating-point tensor, got {features.dtype}"
+        )
     if half and all(t.dtype == torch.float16 for t in (features, *others)):
         return torch.float16
     return torch.float32
@@ -71,7 +72,7 @@ def _indices(*tensors: Tensor) -> List[Tensor]:
 
 
 def _workspace(like: Tensor, size: Callable[[], int]) -> Tuple[Tuple[int, int], object]:
-    """Memory of torch's allocator on a GPU, and what keeps it; on the CPU the handle has its own."""
+    """Memory of torch's allocator on a GPU, and what keeps it; the CPU's handle has its own."""
     if like.is_cpu:
         return _entries.NO_WORKSPACE, None
     memory = torch.empty(size(), dtype=torch.uint8, device=like.device)
@@ -114,45 +115,58 @@ def border_align(input: Tensor, boxes: Tensor, pool_size: int) -> Tuple[Tensor, 
     argmax = _result(input, shape, torch.int32, some)
     if some:
         x = _nhwc(input, dtype)
-        _entries.border_align_forward(context_of(x), x, _packed(boxes, dtype), pool_size, output,
-                                      argmax)
+        _entries.border_align_forward(
+            context_of(x), x, _packed(boxes, dtype), pool_size, output, argmax
+        )
     return _nchw(output, input, follows_channels_last(input)), argmax
 
 
-def border_align_backward(grad: Tensor, boxes: Tensor, argmax: Tensor, pool_size: int, height: int,
-                          width: int) -> Tensor:
+def border_align_backward(
+    grad: Tensor, boxes: Tensor, argmax: Tensor, pool_size: int, height: int, width: int
+) -> Tensor:
     dtype = _type(grad, boxes)
     n, channels = grad.shape[:2]
     some = bool(grad.numel() and height * width)
     grad_input = _result(grad, (n, height, width, 4 * channels), dtype, some)
     if some:
         g = _nhwc(grad, dtype)
-        _entries.border_align_backward(context_of(g), g, _packed(boxes, dtype), argmax.contiguous(),
-                                       pool_size, grad_input)
+        _entries.border_align_backward(
+            context_of(g), g, _packed(boxes, dtype), argmax.contiguous(), pool_size, grad_input
+        )
     return _nchw(grad_input, grad, follows_channels_last(grad))
 
 
-def ps_roi_pool(input: Tensor, rois: Tensor, spatial_scale: float, pooled_height: int,
-                pooled_width: int) -> Tensor:
+def ps_roi_pool(
+    input: Tensor, rois: Tensor, spatial_scale: float, pooled_height: int, pooled_width: int
+) -> Tensor:
     x, rois = _packed(input, _type(input, half=False)), _packed(rois, torch.float32)
     channels = x.shape[1] // max(pooled_height * pooled_width, 1)
     output = x.new_empty((rois.shape[0], channels, pooled_height, pooled_width))
-    _entries.torchvision_ps_roi_pool_forward(context_of(x), (pooled_height, pooled_width),
-                                             spatial_scale, x, rois, output)
+    _entries.torchvision_ps_roi_pool_forward(
+        context_of(x), (pooled_height, pooled_width), spatial_scale, x, rois, output
+    )
     return output.to(input.dtype)
 
 
-def ps_roi_pool_backward(grad: Tensor, rois: Tensor, spatial_scale: float, pooled_height: int,
-                         pooled_width: int, input_shape: List[int]) -> Tensor:
+def ps_roi_pool_backward(
+    grad: Tensor,
+    rois: Tensor,
+    spatial_scale: float,
+    pooled_height: int,
+    pooled_width: int,
+    input_shape: List[int],
+) -> Tensor:
     g, rois = _packed(grad, _type(grad, half=False)), _packed(rois, torch.float32)
     grad_input = g.new_empty(tuple(input_shape))
-    _entries.torchvision_ps_roi_pool_backward(context_of(g), (pooled_height, pooled_width),
-                                              spatial_scale, g, rois, grad_input)
+    _entries.torchvision_ps_roi_pool_backward(
+        context_of(g), (pooled_height, pooled_width), spatial_scale, g, rois, grad_input
+    )
     return grad_input.to(grad.dtype)
 
 
-def rfcn_ps_roi_pool(input: Tensor, rois: Tensor, spatial_scale: float,
-                     group_size: int) -> Tuple[Tensor, Tensor]:
+def rfcn_ps_roi_pool(
+    input: Tensor, rois: Tensor, spatial_scale: float, group_size: int
+) -> Tuple[Tensor, Tensor]:
     channels = input.shape[1] // max(group_size * group_size, 1)
     shape = (rois.shape[0], group_size, group_size, channels)
     some = bool(rois.numel() and input.numel())
@@ -161,30 +175,55 @@ def rfcn_ps_roi_pool(input: Tensor, rois: Tensor, spatial_scale: float,
     if some:
         x, rois = _nhwc(input, _type(input, half=False)), _packed(rois, torch.float32)
         context, pooled = context_of(x), (group_size, group_size)
-        workspace, memory = _workspace(x, lambda: _entries.psroipool_forward_workspace(
-            context, pooled, channels, x, rois))
-        _entries.psroipool_forward(context, pooled, spatial_scale, group_size, channels, x, rois,
-                                   output, mapping, workspace)
+        workspace, memory = _workspace(
+            x, lambda: _entries.psroipool_forward_workspace(context, pooled, channels, x, rois)
+        )
+        _entries.psroipool_forward(
+            context,
+            pooled,
+            spatial_scale,
+            group_size,
+            channels,
+            x,
+            rois,
+            output,
+            mapping,
+            workspace,
+        )
         del memory
     return _nchw(output, input, follows_channels_last(input)), mapping
 
 
-def rfcn_ps_roi_pool_backward(grad: Tensor, rois: Tensor, mapping: Tensor, spatial_scale: float,
-                              input_shape: List[int]) -> Tensor:
+def rfcn_ps_roi_pool_backward(
+    grad: Tensor, rois: Tensor, mapping: Tensor, spatial_scale: float, input_shape: List[int]
+) -> Tensor:
     n, input_channels, height, width = input_shape
     channels, group_size = grad.shape[1], grad.shape[2]
     some = bool(grad.numel() and n * height * width)
     grad_input = _result(grad, (n, height, width, input_channels), torch.float32, some)
     if some:
         g = _nhwc(grad, _type(grad, half=False))
-        _entries.psroipool_backward(context_of(g), (group_size, group_size), spatial_scale, channels,
-                                    g, _packed(rois, torch.float32), mapping.contiguous(),
-                                    grad_input)
+        _entries.psroipool_backward(
+            context_of(g),
+            (group_size, group_size),
+            spatial_scale,
+            channels,
+            g,
+            _packed(rois, torch.float32),
+            mapping.contiguous(),
+            grad_input,
+        )
     return _nchw(grad_input, grad, follows_channels_last(grad))
 
 
-def roiaware_pool3d(rois: Tensor, pts: Tensor, pts_feature: Tensor, out_size: List[int],
-                    max_pts_each_voxel: int, pool_method: int) -> Tuple[Tensor, Tensor, Tensor]:
+def roiaware_pool3d(
+    rois: Tensor,
+    pts: Tensor,
+    pts_feature: Tensor,
+    out_size: List[int],
+    max_pts_each_voxel: int,
+    pool_method: int,
+) -> Tuple[Tensor, Tensor, Tensor]:
     dtype = _type(pts_feature, rois, pts)
     grid, channels = (rois.shape[0], *out_size), pts_feature.shape[1]
     features = _packed(pts_feature, dtype)
@@ -198,41 +237,63 @@ def roiaware_pool3d(rois: Tensor, pts: Tensor, pts_feature: Tensor, out_size: Li
         rois, pts = _packed(rois, dtype), _packed(pts, dtype)
         context = context_of(features)
         workspace, memory = _workspace(
-            features, lambda: _entries.roiaware_pool3d_forward_workspace(context, rois, pts,
-                                                                         features))
-        _entries.roiaware_pool3d_forward(context, pool_method, rois, pts, features,
-                                         max_pts_each_voxel, tuple(out_size), argmax, indices,
-                                         pooled, workspace)
+            features,
+            lambda: _entries.roiaware_pool3d_forward_workspace(context, rois, pts, features),
+        )
+        _entries.roiaware_pool3d_forward(
+            context,
+            pool_method,
+            rois,
+            pts,
+            features,
+            max_pts_each_voxel,
+            tuple(out_size),
+            argmax,
+            indices,
+            pooled,
+            workspace,
+        )
         del memory
     return pooled.to(pts_feature.dtype), argmax, indices
 
 
-def roiaware_pool3d_backward(grad: Tensor, argmax: Tensor, indices: Tensor, pool_method: int,
-                             pts_num: int) -> Tensor:
+def roiaware_pool3d_backward(
+    grad: Tensor, argmax: Tensor, indices: Tensor, pool_method: int, pts_num: int
+) -> Tensor:
     g = _packed(grad, _type(grad))
     some = bool(g.numel() and pts_num)
     grad_features = _result(g, (pts_num, g.shape[4]), g.dtype, some)
     if some:
-        _entries.roiaware_pool3d_backward(context_of(g), pool_method, indices.contiguous(),
-                                          argmax.contiguous(), g, grad_features)
+        _entries.roiaware_pool3d_backward(
+            context_of(g), pool_method, indices.contiguous(), argmax.contiguous(), g, grad_features
+        )
     return grad_features.to(grad.dtype)
 
 
-def masked_im2col(input: Tensor, mask_h_idx: Tensor, mask_w_idx: Tensor, kernel: List[int],
-                  padding: List[int]) -> Tensor:
+def masked_im2col(
+    input: Tensor, mask_h_idx: Tensor, mask_w_idx: Tensor, kernel: List[int], padding: List[int]
+) -> Tensor:
     x = _packed(input, _type(input))
     at = _indices(mask_h_idx, mask_w_idx)
     columns = x.new_empty((x.shape[1] * kernel[0] * kernel[1], at[0].shape[0]))
     context = context_of(x)
-    workspace, memory = _workspace(x, lambda: _entries.masked_im2col_forward_workspace(
-        context, x, *at, kernel, columns))
+    workspace, memory = _workspace(
+        x, lambda: _entries.masked_im2col_forward_workspace(context, x, *at, kernel, columns)
+    )
     _entries.masked_im2col_forward(context, x, *at, kernel, padding, columns, workspace)
     del memory
     return columns.to(input.dtype)
 
 
-def masked_im2col_backward(grad: Tensor, mask_h_idx: Tensor, mask_w_idx: Tensor, kernel: List[int],
-                           padding: List[int], height: int, width: int) -> Tensor:
+def masked_im2col_backward(
+    grad: Tensor,
+    mask_h_idx: Tensor,
+    mask_w_idx: Tensor,
+    kernel: List[int],
+    padding: List[int],
+    height: int,
+    width: int,
+) -> Tensor:
     g = _packed(grad, _type(grad))
     at = _indices(mask_h_idx, mask_w_idx)
     channels = g.shape[0] // max(kernel[0] * kernel[1], 1)
@@ -243,14 +304,16 @@ def masked_im2col_backward(grad: Tensor, mask_h_idx: Tensor, mask_w_idx: Tensor,
     return grad_input.to(grad.dtype)
 
 
-def masked_col2im(col: Tensor, mask_h_idx: Tensor, mask_w_idx: Tensor, height: int,
-                  width: int) -> Tensor:
+def masked_col2im(
+    col: Tensor, mask_h_idx: Tensor, mask_w_idx: Tensor, height: int, width: int
+) -> Tensor:
     columns = _packed(col, _type(col))
     at = _indices(mask_h_idx, mask_w_idx)
     im = columns.new_empty((1, columns.shape[0], height, width))
     context = context_of(columns)
-    workspace, memory = _workspace(columns, lambda: _entries.masked_col2im_forward_workspace(
-        context, columns, *at, im))
+    workspace, memory = _workspace(
+        columns, lambda: _entries.masked_col2im_forward_workspace(context, columns, *at, im)
+    )
     _entries.masked_col2im_forward(context, columns, *at, im, workspace)
     del memory
     return im.to(col.dtype)

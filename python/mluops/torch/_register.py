@@ -38,7 +38,9 @@ _SCHEMAS = [
 _library = torch.library.Library("mluops", "DEF")
 
 
-def _differentiable(name: str, remember: Callable[..., None], gradients: Callable[..., Any]) -> None:
+def _differentiable(
+    name: str, remember: Callable[..., None], gradients: Callable[..., Any]
+) -> None:
     def keep(ctx: Any, inputs: Any, output: Any) -> None:
         ctx.set_materialize_grads(False)  # indices would get zeros, a hundred megabytes in PartA2
         ctx.input_count = len(inputs)
@@ -48,8 +50,9 @@ def _differentiable(name: str, remember: Callable[..., None], gradients: Callabl
         return gradients(ctx, *grads) if grads[0] is not None else (None,) * ctx.input_count
 
     if hasattr(torch.library, "register_autograd"):  # torch 2.4
-        torch.library.register_autograd(f"mluops::{name}", backward, setup_context=keep,
-                                        lib=_library)
+        torch.library.register_autograd(
+            f"mluops::{name}", backward, setup_context=keep, lib=_library
+        )
         return
     operator = getattr(torch.ops.mluops, name)
 

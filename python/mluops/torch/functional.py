@@ -55,11 +55,13 @@ def _boxes_as_rois(boxes: Union[Tensor, List[Tensor]]) -> Tensor:
         assert boxes.size(1) == 5, "The boxes tensor shape is not correct as Tensor[K, 5]"
         return boxes
     if not torch.jit.is_scripting():
-        assert isinstance(boxes, (list, tuple)), \
+        assert isinstance(boxes, (list, tuple)), (
             "boxes is expected to be a Tensor[L, 5] or a List[Tensor[K, 4]]"
+        )
     for image in boxes:
-        assert image.size(1) == 4, \
+        assert image.size(1) == 4, (
             "The shape of the tensor in the boxes list is not correct as List[Tensor[L, 4]]"
+        )
     batch = [torch.full_like(image[:, :1], index) for index, image in enumerate(boxes)]
     return torch.cat([torch.cat(batch), torch.cat(list(boxes))], dim=1)
 
@@ -67,9 +69,13 @@ def _boxes_as_rois(boxes: Union[Tensor, List[Tensor]]) -> Tensor:
 # As torchvision's: one node for torch.fx, and torch.jit.script can compile it. For that output_size
 # has the annotation for a number or a pair, and texts have no !r.
 @torch.fx.wrap
-def ps_roi_pool(input: Tensor, boxes: Union[Tensor, List[Tensor]],
-                output_size: BroadcastingList2[int], spatial_scale: float = 1.0,
-                semantics: str = "torchvision") -> Tensor:
+def ps_roi_pool(
+    input: Tensor,
+    boxes: Union[Tensor, List[Tensor]],
+    output_size: BroadcastingList2[int],
+    spatial_scale: float = 1.0,
+    semantics: str = "torchvision",
+) -> Tensor:
     """Position-sensitive average pooling: bin (i, j) of a box reads channels of its own.
 
     input: [N, C*height*width, H, W]; boxes: [R, 5] = batch, x1, y1, x2, y2, or a [L, 4] per image;
@@ -93,17 +99,25 @@ def ps_roi_pool(input: Tensor, boxes: Union[Tensor, List[Tensor]],
     if semantics == "torchvision":
         return torch.ops.mluops.ps_roi_pool(input, rois, float(spatial_scale), height, width)
     if semantics != "rfcn":
-        raise ValueError('ps_roi_pool: semantics must be "torchvision" or "rfcn", '
-                         f'got "{semantics}"')
+        raise ValueError(
+            f'ps_roi_pool: semantics must be "torchvision" or "rfcn", got "{semantics}"'
+        )
     if height != width:
-        raise ValueError(f"ps_roi_pool: output_size must be square with semantics rfcn, "
-                         f"got {height} x {width}")
+        raise ValueError(
+            f"ps_roi_pool: output_size must be square with semantics rfcn, got {height} x {width}"
+        )
     return torch.ops.mluops.rfcn_ps_roi_pool(input, rois, float(spatial_scale), height)[0]
 
 
-def roiaware_pool3d(rois: Tensor, pts: Tensor, pts_feature: Tensor,
-                    out_size: Union[int, Sequence[int]], max_pts_per_voxel: int = 128,
-                    mode: Union[int, str] = "max", box_origin: str = "bottom") -> Tensor:
+def roiaware_pool3d(
+    rois: Tensor,
+    pts: Tensor,
+    pts_feature: Tensor,
+    out_size: Union[int, Sequence[int]],
+    max_pts_per_voxel: int = 128,
+    mode: Union[int, str] = "max",
+    box_origin: str = "bottom",
+) -> Tensor:
     """Pools the points inside each rotated box into a grid of voxels (PartA2).
 
     rois: [B, 7] = x, y, z, dx, dy, dz, yaw; pts: [P, 3]; pts_feature: [P, C]; out_size:
@@ -126,7 +140,9 @@ def roiaware_pool3d(rois: Tensor, pts: Tensor, pts_feature: Tensor,
         bottom = rois[:, 2:3] - rois[:, 5:6] / 2
         rois = torch.cat([rois[:, :2], bottom, rois[:, 3:]], dim=1)
     elif box_origin != "bottom":
-        raise ValueError(f'roiaware_pool3d: box_origin must be "bottom" or "center", '
-                         f'got {box_origin!r}')
-    return torch.ops.mluops.roiaware_pool3d(rois, pts, pts_feature, list(out_size),
-                                            max_pts_per_voxel, method)[0]
+        raise ValueError(
+            f'roiaware_pool3d: box_origin must be "bottom" or "center", got {box_origin!r}'
+        )
+    return torch.ops.mluops.roiaware_pool3d(
+        rois, pts, pts_feature, list(out_size), max_pts_per_voxel, method
+    )[0]

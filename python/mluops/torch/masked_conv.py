@@ -18,22 +18,43 @@ def pair(value: Size) -> Tuple[int, int]:
     return int(first), int(second)
 
 
-def _columns(image: Tensor, rows: Tensor, columns: Tensor, kernel: Tuple[int, int],
-             padding: Tuple[int, int], dilation: Tuple[int, int]) -> Tensor:
+def _columns(
+    image: Tensor,
+    rows: Tensor,
+    columns: Tensor,
+    kernel: Tuple[int, int],
+    padding: Tuple[int, int],
+    dilation: Tuple[int, int],
+) -> Tensor:
     """The windows at some places of an image [1, C, H, W]: [C*kernel, M]."""
     im2col = torch.ops.mluops.masked_im2col
     if dilation == (1, 1):
         return im2col(image, rows, columns, list(kernel), list(padding))
     # A tap at a time: a window of one pixel, moved by the padding.
-    taps = [im2col(image, rows, columns, [1, 1],
-                   [padding[0] - i * dilation[0], padding[1] - j * dilation[1]])
-            for i in range(kernel[0]) for j in range(kernel[1])]
+    taps = [
+        im2col(
+            image,
+            rows,
+            columns,
+            [1, 1],
+            [padding[0] - i * dilation[0], padding[1] - j * dilation[1]],
+        )
+        for i in range(kernel[0])
+        for j in range(kernel[1])
+    ]
     return torch.stack(taps, dim=1).flatten(0, 1)
 
 
-def masked_conv2d(features: Tensor, mask: Tensor, weight: Tensor, bias: Optional[Tensor] = None,
-                  padding: Size = 0, stride: Size = 1, dilation: Size = 1,
-                  groups: int = 1) -> Tensor:
+def masked_conv2d(
+    features: Tensor,
+    mask: Tensor,
+    weight: Tensor,
+    bias: Optional[Tensor] = None,
+    padding: Size = 0,
+    stride: Size = 1,
+    dilation: Size = 1,
+    groups: int = 1,
+) -> Tensor:
     """`conv2d(features, weight, bias, stride, padding, dilation, groups) * (mask > 0)`, computed
     only where the mask is positive, with gradients for features, weight and bias.
 
@@ -54,8 +75,10 @@ def masked_conv2d(features: Tensor, mask: Tensor, weight: Tensor, bias: Optional
     pads, strides, dilations = pair(padding), pair(stride), pair(dilation)
     out_channels, group_channels, *kernel = weight.shape
     assert features.size(1) == group_channels * groups and out_channels % groups == 0
-    height, width = ((features.size(2 + i) + 2 * pads[i] - dilations[i] * (kernel[i] - 1) - 1)
-                     // strides[i] + 1 for i in (0, 1))
+    height, width = (
+        (features.size(2 + i) + 2 * pads[i] - dilations[i] * (kernel[i] - 1) - 1) // strides[i] + 1
+        for i in (0, 1)
+    )
     assert mask.shape[1:] in (features.shape[2:], (height, width))
     mask = mask[:, :height, :width]
 
@@ -68,13 +91,16 @@ def masked_conv2d(features: Tensor, mask: Tensor, weight: Tensor, bias: Optional
                 nothing = nothing + bias[:0].sum()
             images.append(nothing.expand(1, out_channels, height, width).contiguous())
             continue
-        windows = _columns(image, rows * strides[0], columns * strides[1],
-                           (kernel[0], kernel[1]), pads, dilations)
+        windows = _columns(
+            image, rows * strides[0], columns * strides[1], (kernel[0], kernel[1]), pads, dilations
+        )
         if groups == 1:  # bmm of an old torch is ten times slower than mm
             products = torch.mm(weight.reshape(out_channels, -1), windows)
         else:
-            products = torch.bmm(weight.reshape(groups, out_channels // groups, -1),
-                                 windows.view(groups, -1, windows.size(1))).flatten(0, 1)
+            products = torch.bmm(
+                weight.reshape(groups, out_channels // groups, -1),
+                windows.view(groups, -1, windows.size(1)),
+            ).flatten(0, 1)
         if bias is not None:
             products = products + bias[:, None]
         images.append(torch.ops.mluops.masked_col2im(products, rows, columns, height, width))

@@ -59,15 +59,20 @@ class RoIAwarePool3d(nn.Module):
 
     >>> import torch
     >>> pool = RoIAwarePool3d((1, 1, 1), mode="avg", box_origin="center")
-    >>> pts, box = torch.tensor([[0.0, 0, 0], [0, 0, 0.25]]), torch.tensor([[0.0, 0, 0, 1, 1, 1, 0]])
-    >>> pool(box, pts, torch.tensor([[2.0], [4.0]])).flatten()
+    >>> pts = torch.tensor([[0.0, 0, 0], [0, 0, 0.25]])
+    >>> pool(torch.tensor([[0.0, 0, 0, 1, 1, 1, 0]]), pts, torch.tensor([[2.0], [4.0]])).flatten()
     tensor([3.])
     """
 
     box_origin = "bottom"  # of those that were pickled by mmcv
 
-    def __init__(self, out_size: Union[int, Sequence[int]], max_pts_per_voxel: int = 128,
-                 mode: str = "max", box_origin: str = "bottom"):
+    def __init__(
+        self,
+        out_size: Union[int, Sequence[int]],
+        max_pts_per_voxel: int = 128,
+        mode: str = "max",
+        box_origin: str = "bottom",
+    ):
         super().__init__()
         self.out_size = out_size
         self.max_pts_per_voxel = max_pts_per_voxel
@@ -77,8 +82,15 @@ class RoIAwarePool3d(nn.Module):
         self.box_origin = box_origin
 
     def forward(self, rois: Tensor, pts: Tensor, pts_feature: Tensor) -> Tensor:
-        return functional.roiaware_pool3d(rois, pts, pts_feature, self.out_size,
-                                          self.max_pts_per_voxel, self.mode, self.box_origin)
+        return functional.roiaware_pool3d(
+            rois,
+            pts,
+            pts_feature,
+            self.out_size,
+            self.max_pts_per_voxel,
+            self.mode,
+            self.box_origin,
+        )
 
 
 class PSRoIPool(nn.Module):
@@ -91,20 +103,27 @@ class PSRoIPool(nn.Module):
 
     semantics = "torchvision"  # of those that were pickled by torchvision
 
-    def __init__(self, output_size: Union[int, Sequence[int]], spatial_scale: float,
-                 semantics: str = "torchvision"):
+    def __init__(
+        self,
+        output_size: Union[int, Sequence[int]],
+        spatial_scale: float,
+        semantics: str = "torchvision",
+    ):
         super().__init__()
         self.output_size = output_size
         self.spatial_scale = spatial_scale
         self.semantics = semantics
 
     def forward(self, input: Tensor, rois: Union[Tensor, List[Tensor]]) -> Tensor:
-        return functional.ps_roi_pool(input, rois, self.output_size, self.spatial_scale,
-                                      self.semantics)
+        return functional.ps_roi_pool(
+            input, rois, self.output_size, self.spatial_scale, self.semantics
+        )
 
     def __repr__(self) -> str:
-        return (f"{self.__class__.__name__}(output_size={self.output_size}, "
-                f"spatial_scale={self.spatial_scale})")
+        return (
+            f"{self.__class__.__name__}(output_size={self.output_size}, "
+            f"spatial_scale={self.spatial_scale})"
+        )
 
 
 class MaskedConv2d(nn.Conv2d):
@@ -120,7 +139,17 @@ class MaskedConv2d(nn.Conv2d):
         if mask is None:
             return super().forward(input)
         if self.padding_mode != "zeros" or isinstance(self.padding, str):
-            raise NotImplementedError("MaskedConv2d: padding must be numbers, with zeros, got "
-                                      f"{self.padding!r} with {self.padding_mode!r}")
-        return functional.masked_conv2d(input, mask, self.weight, self.bias, self.padding,
-                                        self.stride, self.dilation, self.groups)
+            raise NotImplementedError(
+                "MaskedConv2d: padding must be numbers, with zeros, got "
+                f"{self.padding!r} with {self.padding_mode!r}"
+            )
+        return functional.masked_conv2d(
+            input,
+            mask,
+            self.weight,
+            self.bias,
+            self.padding,
+            self.stride,
+            self.dilation,
+            self.groups,
+        )
