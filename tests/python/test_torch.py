@@ -313,3 +313,17 @@ def test_maxima_can_be_differentiated_once(name):
     (gradient,) = torch.autograd.grad(y, x, g, create_graph=True)
     with pytest.raises(NotImplementedError, match="once"):
         gradient.sum().backward()
+
+
+@pytest.mark.parametrize("name", LINEAR)
+def test_gradcheck_of_linear_operators(name):
+    """With a step of 1 the differences of a linear operator are exact to float32's rounding: no
+    other precision is needed than the operator's."""
+    operator, arguments = samples.make(torch.float64)[name]
+    at = samples.features_of(arguments)
+    x = arguments[at] = arguments[at].requires_grad_()
+
+    def forward(x):
+        return samples.outputs_of(operator(*arguments[:at], x, *arguments[at + 1 :]))[0]
+
+    assert torch.autograd.gradcheck(forward, (x,), eps=1.0, atol=1e-5, rtol=1e-4)
