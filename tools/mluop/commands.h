@@ -20,7 +20,10 @@ int Bitwise(const Selection& selection);
 
 struct PerfOptions {
   std::string json;      // file; empty: none
+  std::string report;    // file; empty: none
+  bool cold = false;     // caches flushed before every run
   double seconds = 0.3;  // of measuring per case
+  std::string command;   // what was typed, for the report
 };
 int Perf(const Selection& selection, const PerfOptions& options);
 

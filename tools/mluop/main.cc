@@ -38,6 +38,11 @@ std::string CommandNames(const CLI::App& app) {
   return names;
 }
 
+// An argument as one would type it.
+std::string Quoted(const std::string& argument) {
+  return argument.find(' ') == std::string::npos ? argument : "'" + argument + "'";
+}
+
 int Run(int argc, char** argv) {
   CLI::App app("Runs the operators of mluops: checks them, compares runs, measures them.");
   app.require_subcommand(1);
@@ -45,6 +50,7 @@ int Run(int argc, char** argv) {
   std::string op;
   Selection selection;
   PerfOptions perf;
+  for (int i = 0; i < argc; ++i) perf.command += (i == 0 ? "" : " ") + Quoted(argv[i]);
 
   app.add_subcommand("list", "the families and their operators")->callback([&] {
     action = mluop::tool::List;
@@ -73,6 +79,8 @@ int Run(int argc, char** argv) {
   measure->add_option("--threads", selection.threads, "number of threads")
       ->check(CLI::Range(1, 1024));
   measure->add_option("--json", perf.json, "write the figures to this file, an object per case");
+  measure->add_option("--report", perf.report, "write a page of HTML with bars to this file");
+  measure->add_flag("--cold", perf.cold, "flush the caches before every run");
   measure->add_option("--seconds", perf.seconds, "time to spend on a case")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();

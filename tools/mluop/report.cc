@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <fstream>
+
+namespace mluop::tool {
+namespace {
+
+constexpr char kStyle[] = R"(
+body { font: 15px/1.4 system-ui, sans-serif; margin: 2em auto; max-width: 72em; color: #222; }
+h1 { font-size: 1.5em; } h2 { font-size: 1.15em; margin: 1.6em 0 .4em; }
+code { background: #f3f3f3; padding: .1em .3em; border-radius: 3px; font-size: .85em; }
+table { border-collapse: collapse; } td, th { padding: .2em .8em .2em 0; text-align: left; }
+.case { margin: .9em 0; } .bar { display: flex; align-items: center; height: 1.15em; }
+.bar i { display: block; height: .8em; border-radius: 2px; margin-right: .5em; min-width: 2px; }
+.bar span { font-size: .8em; white-space: nowrap; }
+.floor { background: #009e73; } .ours { background: #0072b2; } .plain { background: #d55e00; }
+.key i { display: inline-block; width: 1em; height: .8em; border-radius: 2px; }
+)";
+
+std::string Escaped(const std::string& text) {
+  std::string result;
+  for (const char c : text) {
+    if (c == '<') {
+      result += "&lt;";
+    } else if (c == '&') {
+      result += "&amp;";
+    } else {
+      result += c;
+    }
+  }
+  return result;
+}
+
+template <typename... Arguments>
+std::string Format(const char* format, Arguments... arguments) {
+  char text[256];
+  std::snprintf(text, sizeof(text), format, arguments...);
+  return text;
+}
+
+std::string Time(double seconds) {
+  if (seconds < 1e-3) return Format("%.1f µs", seconds * 1e6);
+  return Format(seconds < 1 ? "%.2f ms" : "%.0f ms", seconds * 1e3);
+}
+
+// A bar of the plain loops would leave nothing to see of the others: the longest is cut, and says so.
+std::string Bar(const char* kind, double seconds, double scale, const std::string& text) {
+  const double width = seconds / scale;
+  return Format("<div class=bar><i class=%s style='width:%.2f%%'></i><span>", kind,
+                std::min(width, 1.0) * 60) +
+         (width > 1 ? "… " : "") + text + "</span></div>\n";
+}
+
+std::string CaseBars(const Row& row) {
+  const auto number = [&](const char* key) { return row[key].get<double>(); };
+  const double floor = number("floor_s"), ours = number("min_s"), plain = number("plain_loops_s");
+  const double scale = std::max(2 * ours, 1.2 * floor);
+  return "<div class=case><code>" + Escaped(row["case"].get<std::string>()) + "</code>\n" +
+         Bar("floor", floor, scale, "floor " + Time(floor)) +
+         Bar("ours", ours, scale,
+             "mluops " + Time(ours) +
+                 Format(", %.2f × floor, %.0f GB/s, median %+.0f %%", number("ratio_to_floor"),
+                        number("gb_per_s"), (number("median_s") / ours - 1) * 100)) +
+         Bar("plain", plain, scale,
+             "plain loops " + Time(plain) + Format(", %.1f × mluops", number("speedup"))) +
+         "</div>\n";
+}
+
+}  // namespace
+
+std::string MachineName() {
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line);) {
+    if (line.rfind("model name", 0) == 0) return line.substr(line.find(':') + 2);
+  }
+  return "cpu";
+}
+
+std::string Report(const Row& rows, const Row& ceilings, const std::string& command) {
+  std::string page =
+      "<!doctype html><html lang=en><meta charset=utf-8><title>mluops: speed</title><style>";
+  page += kStyle;
+  page += "</style>\n<h1>mluops: speed</h1>\n<p>" + Escaped(MachineName());
+  if (!rows.empty()) {
+    page += Format(", %s, %d threads, caches %s", rows[0]["isa"].get<std::string>().c_str(),
+                   rows[0]["threads"].get<int>(), rows[0]["caches"].get<std::string>().c_str());
+  }
+  page += "</p>\n<p><code>" + Escaped(command) +
+          "</code></p>\n<table><tr><th>moved<th>copy<th>fill</tr>";
+  for (const Row& ceiling : ceilings) {
+    page += Format("<tr><td>%.0f MB<td>%.0f GB/s<td>%.0f GB/s</tr>",
+                   ceiling["bytes"].get<double>() / (1 << 20), ceiling["copy_gb_s"].get<double>(),
+                   ceiling["fill_gb_s"].get<double>());
+  }
+  page +=
+      "</table>\n<p class=key><i class=floor></i> floor: the bytes that must move, streamed over "
+      "the "
+      "operator's own buffers, the best of four ways · <i class=ours></i> mluops, least time · "
+      "<i class=plain></i> plain loops, one thread. All of one run, turn by turn.</p>\n";
+  std::string op;
+  for (const Row& row : rows) {
+    if (row["op"] != op) {
+      op = row["op"].get<std::string>();
+      page += "<h2>" + Escaped(op) + "</h2>\n";
+    }
+    page += CaseBars(row);
+  }
+  return page + "</html>\n";
+}
+
+}  // namespace mluop::tool

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "streams.h"
+
+#include <atomic>
+#include <cstdint>
+#include <cstring>
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "streams.cc"
+#include <hwy/cache_control.h>
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+HWY_BEFORE_NAMESPACE();
+namespace mluop::tool {
+namespace HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+constexpr size_t kLine = 64;
+constexpr size_t kAhead = 1024;  // bytes
+
+// Whole vectors from aligned places on; what is before and after them is less than a line.
+uint64_t Read(const char* from, size_t bytes, bool ahead) {
+  const hn::ScalableTag<uint64_t> d;
+  const size_t step = hn::Lanes(d) * sizeof(uint64_t);
+  auto sum0 = hn::Zero(d), sum1 = sum0;
+  size_t i = 0;
+  for (; i + 2 * step <= bytes; i += 2 * step) {
+    if (ahead) hwy::Prefetch(from + i + kAhead);
+    sum0 = hn::Xor(sum0, hn::LoadU(d, reinterpret_cast<const uint64_t*>(from + i)));
+    sum1 = hn::Xor(sum1, hn::LoadU(d, reinterpret_cast<const uint64_t*>(from + i + step)));
+  }
+  uint64_t rest = 0;
+  for (; i < bytes; ++i) rest ^= static_cast<unsigned char>(from[i]);
+  return rest ^ hn::GetLane(hn::Xor(sum0, sum1));
+}
+
+void Fill(char* to, size_t bytes, bool past_caches) {
+  const hn::ScalableTag<uint64_t> d;
+  const size_t step = hn::Lanes(d) * sizeof(uint64_t);
+  const auto value = hn::Set(d, 0x3f8000003f800000u);
+  size_t i = 0;
+  if (past_caches) {
+    for (; i < bytes && reinterpret_cast<uintptr_t>(to + i) % kLine != 0; ++i) to[i] = 0;
+    for (; i + step <= bytes; i += step) {
+      hn::Stream(value, d, reinterpret_cast<uint64_t*>(to + i));
+    }
+  }
+  for (; i + step <= bytes; i += step) {
+    hn::StoreU(value, d, reinterpret_cast<uint64_t*>(to + i));
+  }
+  for (; i < bytes; ++i) to[i] = 0;
+  if (past_caches) hwy::FlushStream();
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace mluop::tool
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace mluop::tool {
+namespace {
+
+HWY_EXPORT(Read);
+HWY_EXPORT(Fill);
+
+// All pieces are moved side by side, by parts of so many bytes, as an operator's loop moves them.
+constexpr size_t kPart = 16 << 10;
+
+// The bytes of a piece that fall to part `index` of `parts`, in whole lines but for the last.
+struct Cut {
+  size_t begin, bytes;
+};
+
+Cut CutOf(size_t bytes, int64_t index, int64_t parts) {
+  const auto at = [&](int64_t i) {
+    if (i == parts) return bytes;
+    return static_cast<size_t>(static_cast<double>(bytes) * static_cast<double>(i) /
+                               static_cast<double>(parts)) /
+           64 * 64;
+  };
+  return {at(index), at(index + 1) - at(index)};
+}
+
+std::atomic<uint64_t> sink;  // what was read must have been of use
+
+}  // namespace
+
+size_t Traffic::Bytes() const {
+  size_t bytes = 0;
+  for (const Read& read : reads) bytes += read.bytes;
+  for (const Write& write : writes) bytes += write.bytes;
+  return bytes;
+}
+
+void Move(const Traffic& traffic, Way way, ThreadPool& threads) {
+  const auto read = HWY_DYNAMIC_DISPATCH(Read);
+  const auto fill = HWY_DYNAMIC_DISPATCH(Fill);
+  const auto parts = static_cast<int64_t>(traffic.Bytes() / kPart) + 1;
+  threads.For(parts, 4, [&](int64_t begin, int64_t end, int) {
+    uint64_t seen = 0;
+    for (int64_t part = begin; part < end; ++part) {
+      for (const Traffic::Read& piece : traffic.reads) {
+        const Cut cut = CutOf(piece.bytes, part, parts);
+        seen ^= read(piece.data + cut.begin, cut.bytes, way.ahead);
+      }
+      for (const Traffic::Write& piece : traffic.writes) {
+        const Cut cut = CutOf(piece.bytes, part, parts);
+        fill(piece.data + cut.begin, cut.bytes, way.past_caches);
+      }
+    }
+    sink.fetch_xor(seen, std::memory_order_relaxed);
+  });
+}
+
+void Flush(const Traffic& traffic) {
+  const auto flush = [](const char* data, size_t bytes) {
+    for (size_t i = 0; i < bytes; i += 64) hwy::FlushCacheline(data + i);
+    if (bytes != 0) hwy::FlushCacheline(data + bytes - 1);
+  };
+  for (const Traffic::Read& read : traffic.reads) flush(read.data, read.bytes);
+  for (const Traffic::Write& write : traffic.writes) flush(write.data, write.bytes);
+}
+
+}  // namespace mluop::tool
+#endif  // HWY_ONCE
