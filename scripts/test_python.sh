@@ -46,5 +46,6 @@ if [ "$(sha256sum <"$wheel")" != "$(cat "$venv/wheel.sha256" 2>/dev/null)" ]; th
   "$venv/bin/pip" install --quiet --no-deps --force-reinstall "$wheel"
   sha256sum <"$wheel" >"$venv/wheel.sha256"
 fi
+"$venv/bin/python" -c 'import torch; print("torch", torch.__version__)'
 echo "$wheel, sha256 $(sha256sum <"$wheel" | cut -c1-16)"
 "$venv/bin/python" -m pytest -p no:cacheprovider --no-header -q tests/python

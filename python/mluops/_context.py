@@ -7,7 +7,7 @@ import ctypes
 import os
 from typing import Any, Callable, Mapping
 
-from ._library import BadParamError, check, fail, function
+from ._library import BadParamError, NotSupportedError, check, fail, function
 
 # The layouts and types of mlu_op.h.
 NCHW, NHWC, ARRAY = 0, 1, 4
@@ -47,7 +47,10 @@ def _ordinal(device: str) -> int:
 def _create_handle(device: str) -> int:
     handle, before = ctypes.c_void_p(), ctypes.c_int()
     check(_get_device(ctypes.addressof(before)))
-    check(_set_device(_ordinal(device)))
+    if _set_device(_ordinal(device)):
+        raise NotSupportedError(
+            f"mluops: tensors on {device} need the CUDA library and that device"
+        )
     status = _create(ctypes.addressof(handle))
     _set_device(before.value)
     check(status)
@@ -75,8 +78,7 @@ class Context:
         self._atomics = ATOMICS_NOT_ALLOWED
 
     def __del__(self) -> None:
-        for descriptor in self._descriptors.values():
-            _destroy_descriptor(descriptor)
+        self._forget()
         if hasattr(self, "handle"):
             _destroy(self.handle)
         for queue in self._queues.values():
@@ -101,6 +103,10 @@ class Context:
             self._queues[stream] = queue.value or 0
         check(_set_queue(self.handle, self._queues[stream]))
         self._stream = stream
+
+    def tensor(self, tensor: Any, layout: int, shape: Any = None) -> tuple[int, int]:
+        """Descriptor and pointer."""
+        return self.descriptor(tensor, layout, shape), self.pointer(tensor)
 
     def descriptor(self, tensor: Any, layout: int, shape: Any = None) -> int:
         """A descriptor for a tensor, or for its elements seen in another shape."""
@@ -130,14 +136,21 @@ class Context:
 
     def run(self, entry: Callable[..., int], *arguments: Any) -> None:
         """Calls a C function; arguments follow the handle."""
+        # ctypes hands superfluous arguments on, and a list that is too long would move the others.
+        if len(arguments) + 1 != len(entry.argtypes):  # type: ignore[attr-defined]
+            raise BadParamError(f"{entry.__name__}: a list among the arguments has a wrong length")
         try:
             status = entry(self.handle, *arguments)
         except ctypes.ArgumentError as error:
             raise BadParamError(f"{entry.__name__}: {error}") from None
+        finally:
+            # Only here: a call has all its descriptors at hand when it starts.
+            if len(self._descriptors) > _MAX_DESCRIPTORS:
+                self._forget()
         if status:
             fail(status)
-        # Only here: a call has all its descriptors at hand when it starts.
-        if len(self._descriptors) > _MAX_DESCRIPTORS:
-            for descriptor in self._descriptors.values():
-                _destroy_descriptor(descriptor)
-            self._descriptors.clear()
+
+    def _forget(self) -> None:
+        for descriptor in self._descriptors.values():
+            _destroy_descriptor(descriptor)
+        self._descriptors.clear()

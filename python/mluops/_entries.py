@@ -9,7 +9,7 @@ import ctypes
 from typing import Any
 
 from ._context import ARRAY, NCHW, NHWC, Context
-from ._library import check, function
+from ._library import function
 
 NO_WORKSPACE = (0, 0)
 
@@ -36,27 +36,27 @@ _col2im_size = function("mluOpGetMaskedCol2imForwardWorkspaceSize")
 
 
 def psamask_forward(c: Context, psa_type: int, x: Any, h_mask: int, w_mask: int, y: Any) -> None:
-    d, p = c.descriptor, c.pointer
-    c.run(_psamask_forward, psa_type, d(x, NHWC), p(x), h_mask, w_mask, d(y, NHWC), p(y))
+    t = c.tensor
+    c.run(_psamask_forward, psa_type, *t(x, NHWC), h_mask, w_mask, *t(y, NHWC))
 
 
 def psamask_backward(c: Context, psa_type: int, dy: Any, h_mask: int, w_mask: int, dx: Any) -> None:
-    d, p = c.descriptor, c.pointer
-    c.run(_psamask_backward, psa_type, d(dy, NHWC), p(dy), h_mask, w_mask, d(dx, NHWC), p(dx))
+    t = c.tensor
+    c.run(_psamask_backward, psa_type, *t(dy, NHWC), h_mask, w_mask, *t(dx, NHWC))
 
 
 def psamask_nchw_forward(
     c: Context, psa_type: int, x: Any, h_mask: int, w_mask: int, y: Any
 ) -> None:
-    d, p = c.descriptor, c.pointer
-    c.run(_psamask_nchw_forward, psa_type, d(x, NCHW), p(x), h_mask, w_mask, d(y, NCHW), p(y))
+    t = c.tensor
+    c.run(_psamask_nchw_forward, psa_type, *t(x, NCHW), h_mask, w_mask, *t(y, NCHW))
 
 
 def psamask_nchw_backward(
     c: Context, psa_type: int, dy: Any, h_mask: int, w_mask: int, dx: Any
 ) -> None:
-    d, p = c.descriptor, c.pointer
-    c.run(_psamask_nchw_backward, psa_type, d(dy, NCHW), p(dy), h_mask, w_mask, d(dx, NCHW), p(dx))
+    t = c.tensor
+    c.run(_psamask_nchw_backward, psa_type, *t(dy, NCHW), h_mask, w_mask, *t(dx, NCHW))
 
 
 def masked_im2col_forward(
@@ -69,20 +69,16 @@ def masked_im2col_forward(
     data_col: Any,
     workspace: tuple = NO_WORKSPACE,
 ) -> None:
-    d, p = c.descriptor, c.pointer
+    t = c.tensor
     c.run(
         _masked_im2col_forward,
-        d(feature, NCHW),
-        p(feature),
-        d(mask_h, ARRAY),
-        p(mask_h),
-        d(mask_w, ARRAY),
-        p(mask_w),
+        *t(feature, NCHW),
+        *t(mask_h, ARRAY),
+        *t(mask_w, ARRAY),
         *kernel,
         *pad,
         *workspace,
-        d(data_col, ARRAY),
-        p(data_col),
+        *t(data_col, ARRAY),
     )
 
 
@@ -96,39 +92,31 @@ def masked_im2col_backward(
     grad_feature: Any,
     workspace: tuple = NO_WORKSPACE,
 ) -> None:
-    d, p = c.descriptor, c.pointer
+    t = c.tensor
     c.run(
         _masked_im2col_backward,
-        d(grad_col, ARRAY),
-        p(grad_col),
-        d(mask_h, ARRAY),
-        p(mask_h),
-        d(mask_w, ARRAY),
-        p(mask_w),
+        *t(grad_col, ARRAY),
+        *t(mask_h, ARRAY),
+        *t(mask_w, ARRAY),
         *kernel,
         *pad,
         *workspace,
-        d(grad_feature, NCHW),
-        p(grad_feature),
+        *t(grad_feature, NCHW),
     )
 
 
 def masked_col2im_forward(
     c: Context, col: Any, mask_h: Any, mask_w: Any, im: Any, workspace: tuple = NO_WORKSPACE
 ) -> None:
-    d, p = c.descriptor, c.pointer
+    t = c.tensor
     c.run(
         _masked_col2im_forward,
-        d(col, ARRAY),
-        p(col),
-        d(mask_h, ARRAY),
-        p(mask_h),
-        d(mask_w, ARRAY),
-        p(mask_w),
+        *t(col, ARRAY),
+        *t(mask_h, ARRAY),
+        *t(mask_w, ARRAY),
         workspace[1],
         workspace[0],
-        d(im, NCHW),
-        p(im),
+        *t(im, NCHW),
     )
 
 
@@ -144,22 +132,18 @@ def psroipool_forward(
     mapping_channel: Any,
     workspace: tuple = NO_WORKSPACE,
 ) -> None:
-    d, p = c.descriptor, c.pointer
+    t = c.tensor
     c.run(
         _psroipool_forward,
         *pooled,
         spatial_scale,
         group_size,
         output_dim,
-        d(input, NHWC),
-        p(input),
-        d(rois, ARRAY),
-        p(rois),
+        *t(input, NHWC),
+        *t(rois, ARRAY),
         *workspace,
-        d(output, NHWC),
-        p(output),
-        d(mapping_channel, NHWC),
-        p(mapping_channel),
+        *t(output, NHWC),
+        *t(mapping_channel, NHWC),
     )
 
 
@@ -173,90 +157,72 @@ def psroipool_backward(
     mapping_channel: Any,
     bottom_grad: Any,
 ) -> None:
-    d, p = c.descriptor, c.pointer
+    t = c.tensor
     c.run(
         _psroipool_backward,
         *pooled,
         spatial_scale,
         output_dim,
-        d(top_grad, NHWC),
-        p(top_grad),
-        d(rois, ARRAY),
-        p(rois),
-        d(mapping_channel, NHWC),
-        p(mapping_channel),
-        d(bottom_grad, NHWC),
-        p(bottom_grad),
+        *t(top_grad, NHWC),
+        *t(rois, ARRAY),
+        *t(mapping_channel, NHWC),
+        *t(bottom_grad, NHWC),
     )
 
 
 def torchvision_ps_roi_pool_forward(
     c: Context, pooled: tuple, spatial_scale: float, input: Any, rois: Any, output: Any
 ) -> None:
-    d, p = c.descriptor, c.pointer
+    t = c.tensor
     c.run(
         _torchvision_forward,
         *pooled,
         spatial_scale,
-        d(input, NCHW),
-        p(input),
-        d(rois, ARRAY),
-        p(rois),
-        d(output, NCHW),
-        p(output),
+        *t(input, NCHW),
+        *t(rois, ARRAY),
+        *t(output, NCHW),
     )
 
 
 def torchvision_ps_roi_pool_backward(
     c: Context, pooled: tuple, spatial_scale: float, grad_output: Any, rois: Any, grad_input: Any
 ) -> None:
-    d, p = c.descriptor, c.pointer
+    t = c.tensor
     c.run(
         _torchvision_backward,
         *pooled,
         spatial_scale,
-        d(grad_output, NCHW),
-        p(grad_output),
-        d(rois, ARRAY),
-        p(rois),
-        d(grad_input, NCHW),
-        p(grad_input),
+        *t(grad_output, NCHW),
+        *t(rois, ARRAY),
+        *t(grad_input, NCHW),
     )
 
 
 def border_align_forward(
     c: Context, input: Any, boxes: Any, pool_size: int, output: Any, argmax_idx: Any
 ) -> None:
-    d, p = c.descriptor, c.pointer
+    t = c.tensor
     c.run(
         _border_align_forward,
-        d(input, NHWC),
-        p(input),
-        d(boxes, ARRAY),
-        p(boxes),
+        *t(input, NHWC),
+        *t(boxes, ARRAY),
         pool_size,
-        d(output, NHWC),
-        p(output),
-        d(argmax_idx, NHWC),
-        p(argmax_idx),
+        *t(output, NHWC),
+        *t(argmax_idx, NHWC),
     )
 
 
 def border_align_backward(
     c: Context, grad_output: Any, boxes: Any, argmax_idx: Any, pool_size: int, grad_input: Any
 ) -> None:
-    d, p = c.descriptor, c.pointer
+    t = c.tensor
     c.run(
         _border_align_backward,
-        d(grad_output, NHWC),
-        p(grad_output),
-        d(boxes, ARRAY),
-        p(boxes),
-        d(argmax_idx, NHWC),
-        p(argmax_idx),
+        *t(grad_output, NHWC),
+        *t(boxes, ARRAY),
+        *t(argmax_idx, NHWC),
         pool_size,
-        d(grad_input, NHWC),
-        p(grad_input),
+        *t(grad_input, NHWC),
     )
 
 
@@ -273,58 +239,48 @@ def roiaware_pool3d_forward(
     pooled: Any,
     workspace: tuple = NO_WORKSPACE,
 ) -> None:
-    d, p = c.descriptor, c.pointer
+    t = c.tensor
     c.run(
         _roiaware_forward,
         pool_method,
         rois.shape[0],
         pts.shape[0],
         pts_feature.shape[-1],
-        d(rois, ARRAY),
-        p(rois),
-        d(pts, ARRAY),
-        p(pts),
-        d(pts_feature, ARRAY),
-        p(pts_feature),
+        *t(rois, ARRAY),
+        *t(pts, ARRAY),
+        *t(pts_feature, ARRAY),
         *workspace,
         max_pts,
         *out_size,
         *_optional(c, argmax),
-        d(pts_idx, ARRAY),
-        p(pts_idx),
-        d(pooled, ARRAY),
-        p(pooled),
+        *t(pts_idx, ARRAY),
+        *t(pooled, ARRAY),
     )
 
 
 def roiaware_pool3d_backward(
     c: Context, pool_method: int, pts_idx: Any, argmax: Any, grad_out: Any, grad_in: Any
 ) -> None:
-    d, p = c.descriptor, c.pointer
+    t = c.tensor
     c.run(
         _roiaware_backward,
         pool_method,
-        *grad_out.shape,
+        *grad_out.shape[:5],
         pts_idx.shape[-1],
-        d(pts_idx, ARRAY),
-        p(pts_idx),
+        *t(pts_idx, ARRAY),
         *_optional(c, argmax),
-        d(grad_out, ARRAY),
-        p(grad_out),
-        d(grad_in, ARRAY),
-        p(grad_in),
+        *t(grad_out, ARRAY),
+        *t(grad_in, ARRAY),
     )
 
 
 def transpose(c: Context, input: Any, output: Any, n: int, rows: int, columns: int) -> None:
     """Elements as n matrices of rows x columns."""
-    d, p = c.descriptor, c.pointer
+    t = c.tensor
     c.run(
         _transpose,
-        d(input, ARRAY, (n, rows, columns)),
-        p(input),
-        d(output, ARRAY, (n, columns, rows)),
-        p(output),
+        *t(input, ARRAY, (n, rows, columns)),
+        *t(output, ARRAY, (n, columns, rows)),
     )
 
 
@@ -334,7 +290,7 @@ def _optional(c: Context, tensor: Any) -> tuple:
 
 def _size(entry: Any, c: Context, *arguments: Any) -> int:
     size = ctypes.c_size_t()
-    check(entry(c.handle, *arguments, ctypes.addressof(size)))
+    c.run(entry, *arguments, ctypes.addressof(size))
     return size.value
 
 

@@ -10,13 +10,15 @@ are filled and returned. A broken rule raises `BadParamError` with the C library
 from __future__ import annotations
 
 import ctypes
+import math
+import operator
 import threading
 from typing import Any, Tuple
 
 import numpy as np
 
 from . import _context, _entries
-from ._library import BadParamError
+from ._library import BadParamError, NotSupportedError
 
 Array = np.ndarray
 
@@ -95,9 +97,21 @@ def _current() -> _ArrayContext:
 def set_num_threads(count: int) -> None:
     """How many threads a call may use, in all Python threads. 0: what the machine offers."""
     global _num_threads
-    if not 0 <= count <= 1024:
+    count = _count(count, "count")
+    if count > 1024:
         raise BadParamError(f"set_num_threads: count must be in [0, 1024], got {count}")
     _num_threads = count
+
+
+def _count(value: Any, name: str) -> int:
+    """A size, or another attribute that shapes depend on."""
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise BadParamError(f"mluops: {name} must be an integer, got {value!r}") from None
+    if not 0 <= number < 1 << 31:
+        raise BadParamError(f"mluops: {name} must be in [0, 2^31), got {number}")
+    return number
 
 
 def get_num_threads() -> int:
@@ -120,10 +134,18 @@ def _input(value: Any, rank: int, name: str) -> Array:
 
 def _output(given: Array | None, shape: tuple, dtype: Any, name: str) -> Array:
     if given is None:
-        return np.empty(shape, dtype)
-    if not isinstance(given, np.ndarray) or not given.flags.carray:
+        try:
+            return np.empty(shape, dtype)
+        except (TypeError, ValueError, MemoryError):
+            if math.prod(_count(size, f"a size of {name}") for size in shape) < 1 << 31:
+                raise
+        raise NotSupportedError(f"mluops: {name} must have less than 2^31 elements, got {shape}")
+    if not isinstance(given, np.ndarray):
+        raise BadParamError(f"mluops: {name} must be a numpy.ndarray, got {type(given).__name__}")
+    if not given.flags.carray:
         raise BadParamError(
-            f"mluops: {name} must be a packed, writable numpy.ndarray, got {type(given).__name__}"
+            f"mluops: {name} must be packed, aligned and writable, got "
+            f"strides {given.strides} of shape {given.shape}, writable: {given.flags.writeable}"
         )
     return given  # its shape and type are the C library's to check
 
@@ -343,6 +365,9 @@ def psroipool_forward(
     shape = (rois.shape[0], pooled_height, pooled_width, output_dim)
     output = _output(output, shape, input.dtype, "output")
     mapping_channel = _output(mapping_channel, shape, np.int32, "mapping_channel")
+    if input.size == 0:  # which C leaves untouched
+        output.fill(0)
+        mapping_channel.fill(0)
     _entries.psroipool_forward(
         _current(),
         (pooled_height, pooled_width),

@@ -10,7 +10,6 @@
 #include <atomic>
 #include <optional>
 
-
 namespace mluop {
 namespace {
 

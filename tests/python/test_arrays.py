@@ -78,8 +78,8 @@ def test_a_given_output_is_filled_and_returned():
     [
         (np.zeros((2, 4, 3, 12), np.float64), "y.dtype must be the same as that of x"),
         (np.zeros((2, 4, 3, 13), np.float32), r"y.shape\[3\] must be H\*W = 12, got 13"),
-        (np.zeros((2, 4, 3, 24), np.float32)[..., ::2], "y must be a packed, writable"),
-        ([0.0], "y must be a packed, writable"),
+        (np.zeros((2, 4, 3, 24), np.float32)[..., ::2], "y must be packed, aligned and writable"),
+        ([0.0], "y must be a numpy.ndarray, got list"),
     ],
 )
 def test_a_wrong_output_is_refused(y, sentence):
@@ -241,3 +241,54 @@ def test_library_exports_our_functions_alone():
     )
     names = [line.split()[-1].partition("@")[0] for line in listed.stdout.splitlines()]
     assert names and all(name.startswith(("mluOp", "cnrt", "MLUOPS")) for name in names)
+
+
+def test_an_empty_map_pools_to_zeros():
+    output, mapping = mluops.psroipool_forward(
+        np.zeros((0, 2, 2, 4), np.float32), np.zeros((3, 5), np.float32), 2, 2, 1.0, 2, 1
+    )
+    assert not output.any() and not mapping.any()
+
+
+@pytest.mark.parametrize(
+    "call, kind, sentence",
+    [
+        (lambda: mluops.psamask_backward(EXPECTED, 0, -1, 3), ValueError, "size of dx must be in"),
+        (lambda: mluops.set_num_threads(2.5), ValueError, "count must be an integer, got 2.5"),
+        (
+            lambda: mluops.border_align_backward(
+                np.zeros((1, 1, 4, 1), np.float32),
+                np.zeros((1, 1, 4), np.float32),
+                np.zeros((1, 1, 4, 1), np.int32),
+                2,
+                3.0,
+                3,
+            ),
+            ValueError,
+            "must be an integer, got 3.0",
+        ),
+        (
+            lambda: mluops.psroipool_forward_workspace_size(X, np.zeros((1, 5), "f"), 2.5, 2, 1),
+            ValueError,
+            "cannot be interpreted as an integer",
+        ),
+        (
+            lambda: mluops.psamask_backward(EXPECTED, 0, 1 << 30, 1 << 30),
+            mluops.Error,
+            "2\\^31|must be",
+        ),
+    ],
+)
+def test_sizes_that_make_no_array_raise_a_sentence(call, kind, sentence):
+    with pytest.raises(kind, match=sentence) as caught:
+        call()
+    assert isinstance(caught.value, mluops.Error)
+
+
+def test_failing_calls_keep_no_more_descriptors():
+    from mluops import _context
+
+    for size in range(1, 2 * _context._MAX_DESCRIPTORS):
+        with pytest.raises(mluops.BadParamError):
+            mluops.psamask_forward(np.zeros((1, 1, 1, size), np.float32), 7, 1, 1)
+    assert len(mluops.arrays._current()._descriptors) <= _context._MAX_DESCRIPTORS + 4

@@ -10,6 +10,8 @@ if not hasattr(torch.library, "opcheck"):
 import samples
 from network import Network, batch
 
+from mluops.torch import MaskedConv2d, psa_mask
+
 ONCE = ("border_align_backward", "roiaware_pool3d_avg_backward", "roiaware_pool3d_max_backward")
 
 
@@ -53,3 +55,18 @@ def test_exported_network_is_the_same():
     for name in ("psa_mask", "border_align", "ps_roi_pool", "roiaware_pool3d", "masked_im2col"):
         assert getattr(torch.ops.mluops, name).default in called
     assert torch.allclose(program.module()(**inputs), network(**inputs))
+
+
+def test_a_masked_convolution_can_be_exported():
+    module, features = MaskedConv2d(3, 4, 3, padding=1), torch.randn(2, 3, 6, 5)
+    mask = torch.rand(2, 6, 5) > 0.5
+    program = torch.export.export(module, (features, mask)).module()
+    for other in (mask, ~mask, torch.zeros_like(mask)):
+        assert torch.allclose(program(features, other), module(features, other))
+
+
+def test_compiled_with_dynamic_shapes_takes_other_shapes():
+    function = torch.compile(psa_mask, fullgraph=True, backend="aot_eager", dynamic=True)
+    for height, width in ((4, 3), (6, 5), (1, 7)):
+        x = torch.randn(2, 15, height, width)
+        assert torch.equal(function(x, 1, (3, 5)), psa_mask(x, 1, (3, 5)))

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Training in two processes is training in one."""
 
-import socket
-
 import pytest
 
 torch = pytest.importorskip("torch")
@@ -27,9 +25,9 @@ def _train(network, ranks):
     return losses
 
 
-def _worker(rank, port, folder):
+def _worker(rank, folder):
     torch.set_num_threads(1)
-    dist.init_process_group("gloo", init_method=f"tcp://127.0.0.1:{port}", rank=rank, world_size=2)
+    dist.init_process_group("gloo", init_method=f"file://{folder}/store", rank=rank, world_size=2)
     network = torch.nn.parallel.DistributedDataParallel(Network())
     _train(network, [rank])
     torch.save(network.module.state_dict(), f"{folder}/{rank}.pt")
@@ -37,10 +35,7 @@ def _worker(rank, port, folder):
 
 
 def test_two_processes_train_as_one_does(tmp_path):
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    mp.spawn(_worker, (port, str(tmp_path)), nprocs=2)
+    mp.spawn(_worker, (str(tmp_path),), nprocs=2)
     alone = Network()
     _train(alone, [0, 1])
     start = Network().state_dict()

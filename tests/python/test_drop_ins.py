@@ -19,6 +19,7 @@ import mluops.compat.mmcv
 import mluops.compat.torchvision
 import mluops.torch as ours
 from mluops.compat._install import Report
+from mluops.torch import masked_conv
 
 MMCV_NAMES = [
     "BorderAlign",
@@ -761,3 +762,59 @@ def test_points_in_boxes_of_a_made_mmcv_are_the_points_that_roiaware_pool3d_pool
 def test_a_report_says_where_what_happened():
     report = Report(created=["mmcv"], rebound=["a.b", "c.d"])
     assert str(report) == "created: mmcv\nrebound: a.b, c.d"
+
+
+@pytest.mark.parametrize("bias", [False, True])
+@pytest.mark.parametrize("kind", ["full", "partly", "empty"])
+def test_masked_conv2d_has_the_type_of_conv2d_under_autocast(bias, kind, monkeypatch):
+    # The product itself is torch's, and bfloat16 is not every processor's.
+    monkeypatch.setattr(
+        masked_conv,
+        "_product",
+        lambda w, x, g: (
+            w.flatten(1).bfloat16().sum(1, keepdim=True) * x.bfloat16().sum(0, keepdim=True)
+        ),
+    )
+    conv = ours.MaskedConv2d(2, 3, 3, padding=1, bias=bias)
+    features, mask = torch.randn(2, 2, 4, 4), torch.ones(2, 4, 4)
+    if kind != "full":
+        mask[0] = 0
+    if kind == "empty":
+        mask[1] = 0
+    assert conv(features, mask).dtype == torch.bfloat16
+
+
+def test_masked_conv2d_takes_an_empty_batch():
+    conv = ours.MaskedConv2d(2, 3, 3, padding=1)
+    assert conv(torch.zeros(0, 2, 5, 5), torch.zeros(0, 5, 5)).shape == (0, 3, 5, 5)
+
+
+@pytest.mark.parametrize("options", [{"stride": 0}, {"dilation": 0}, {"padding": -3}])
+def test_masked_conv2d_refuses_what_conv2d_refuses(options):
+    with pytest.raises(AssertionError):
+        ours.masked_conv2d(
+            torch.zeros(1, 1, 4, 4), torch.zeros(1, 4, 4), torch.zeros(1, 1, 3, 3), **options
+        )
+
+
+def test_masked_conv2d_refuses_a_bias_of_another_size():
+    with pytest.raises(AssertionError):
+        ours.masked_conv2d(
+            torch.zeros(1, 1, 4, 4), torch.zeros(1, 4, 4), torch.zeros(3, 1, 1, 1), torch.zeros(1)
+        )
+
+
+def test_masked_conv2d_of_halves():
+    features, mask = torch.randn(1, 2, 5, 5), torch.ones(1, 5, 5)
+    weight = torch.randn(3, 2, 3, 3)
+    expected = ours.masked_conv2d(features.half().float(), mask, weight.half().float(), padding=1)
+    actual = ours.masked_conv2d(features.half(), mask, weight.half(), padding=1)
+    assert actual.dtype == torch.float16
+    assert torch.equal(actual, expected.half())
+
+
+def test_many_images_are_told_apart_with_boxes_of_halves():
+    boxes = [torch.zeros(1, 4, dtype=torch.float16) for _ in range(2100)]
+    from mluops.torch.functional import _boxes_as_rois
+
+    assert len(set(_boxes_as_rois(boxes)[:, 0].tolist())) == 2100

@@ -225,9 +225,9 @@ def test_autocast_casts_nothing():
 
 def test_a_wrong_attribute_raises_the_librarys_sentence():
     operator, arguments = samples.make()["border_align"]
-    arguments[2] = 0
+    arguments[1] = torch.zeros(2, 5, 6)
     with pytest.raises(
-        mluops.BadParamError, match=r"border_align_forward: pool_size must be .* got 0"
+        mluops.BadParamError, match=r"border_align_forward: boxes.shape\[2\] must be 4, got 6"
     ):
         operator(*arguments)
 
@@ -327,3 +327,62 @@ def test_gradcheck_of_linear_operators(name):
         return samples.outputs_of(operator(*arguments[:at], x, *arguments[at + 1 :]))[0]
 
     assert torch.autograd.gradcheck(forward, (x,), eps=1.0, atol=1e-5, rtol=1e-4)
+
+
+@pytest.mark.parametrize(
+    "name, at, value, sentence",
+    [
+        ("psa_mask", 0, torch.zeros(15, 4, 3), "psa_mask: input must be a tensor of 4 dims, got 3"),
+        ("psa_mask", 1, 2, "psa_type must be 0 or 1, got 2"),
+        ("psa_mask_backward", 2, -1, "h_mask must be at least 1, got -1"),
+        ("border_align", 2, 0, "pool_size must be at least 1, got 0"),
+        ("ps_roi_pool", 3, 0, "pooled_height must be at least 1, got 0"),
+        ("ps_roi_pool", 2, 0.0, "spatial_scale must be greater than 0 and finite, got 0.0"),
+        ("ps_roi_pool_backward", 5, [1, 2], "input_shape must be a list of 4"),
+        ("rfcn_ps_roi_pool", 3, 0, "group_size must be at least 1, got 0"),
+        ("roiaware_pool3d_max", 3, [2, 2, 2, 7], "out_size must be a list of 3"),
+        ("roiaware_pool3d_max", 5, 17, "pool_method must be 0 or 1, got 17"),
+        ("roiaware_pool3d_max_backward", 0, torch.zeros(1, 2, 2, 2, 2, 2), "grad must be a tensor"),
+        ("masked_im2col", 3, [3, 3, 9], "kernel must be a list of 2"),
+        ("masked_im2col", 4, [1, 1, 0, 0, 7, 7], "padding must be a list of 2"),
+        ("masked_im2col", 1, torch.zeros(4), "indices must be int32 or int64, got torch.float32"),
+    ],
+)
+def test_broken_rules_raise_a_sentence_also_without_elements(name, at, value, sentence):
+    operator, arguments = samples.make()[name]
+    arguments[at] = value
+    with pytest.raises(mluops.BadParamError, match=sentence):
+        operator(*arguments)
+    if "indices" in sentence:  # a type, which only the computation looks at
+        return
+    on_meta = [a.to("meta") if isinstance(a, torch.Tensor) else a for a in arguments]
+    with pytest.raises(mluops.BadParamError, match=sentence):
+        operator(*on_meta)
+
+
+def test_tensors_of_two_devices_are_refused():
+    operator, arguments = samples.make()["ps_roi_pool"]
+    arguments[1] = arguments[1].to("meta")
+    with pytest.raises(mluops.BadParamError, match="one device"):
+        operator(*arguments)
+
+
+def test_tensors_of_an_absent_device_are_refused():
+    from mluops.torch._context import TorchContext
+
+    with pytest.raises(mluops.NotSupportedError, match="tensors on cuda:7 need the CUDA library"):
+        TorchContext("cuda:7")
+
+
+def test_indices_beyond_int32_are_outside():
+    feature = torch.ones(1, 1, 2, 2)
+    far, near = torch.tensor([1 << 32, -(1 << 40)]), torch.tensor([0, 0])
+    columns = torch.ops.mluops.masked_im2col(feature, far, near, [1, 1], [0, 0])
+    assert columns.tolist() == [[0, 0]]
+
+
+def test_infinite_gradients_do_not_reach_columns_that_were_overwritten():
+    col, at = torch.zeros(1, 3, requires_grad=True), torch.tensor([0, 1, 0])
+    im = torch.ops.mluops.masked_col2im(col, at, at, 2, 2)
+    im.backward(torch.full_like(im, float("inf")))
+    assert col.grad.tolist() == [[0, float("inf"), float("inf")]]

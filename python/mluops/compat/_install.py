@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import collections
 import dataclasses
 import gc
 import sys
@@ -69,6 +70,7 @@ def list_left(report: Report, originals: Dict[int, Any]) -> None:
         if found is not None:
             report.left.append(f"{place} is {found[0].__module__}.{found[0].__qualname__}")
 
+    instances: Dict[str, int] = collections.Counter()
     objects = gc.get_objects()
     told = set()  # dictionaries that have an owner with a name
     for found in objects:
@@ -87,7 +89,11 @@ def list_left(report: Report, originals: Dict[int, Any]) -> None:
             if id(found) not in originals and issubclass(found, classes):
                 report.left.append(f"{found.__module__}.{found.__qualname__} is a subclass")
         elif issubclass(kind, classes):
-            report.left.append(f"an instance of {kind.__module__}.{kind.__qualname__}")
+            instances[f"{kind.__module__}.{kind.__qualname__}"] += 1
+    report.left.extend(
+        f"{count} instances of {name}" if count > 1 else f"an instance of {name}"
+        for name, count in instances.items()
+    )
     for found in objects:
         if type(found) is list:
             for value in found:

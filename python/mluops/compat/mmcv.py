@@ -49,7 +49,7 @@ def _mmcv(report: Report) -> None:
     if "mmcv" in sys.modules or importlib.util.find_spec("mmcv") is not None:
         importlib.import_module("mmcv")
         return
-    _make("mmcv", report)
+    _make("mmcv", report).__version__ = "2.1.0"  # whose names and signatures ours are
     utils = _make("mmcv.utils", report, package=False)
     for flag in (
         "IS_CUDA_AVAILABLE",
@@ -98,7 +98,7 @@ def install() -> Report:
         {
             name: value
             for name, value in vars(sys.modules["mmcv.ops.psa_mask"]).items()
-            if not name.startswith("__")
+            if getattr(value, "__module__", "").startswith(("mmcv.ops.psa_mask", "mluops."))
         }
     )
     rebind(report, originals)

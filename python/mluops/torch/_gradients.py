@@ -125,7 +125,8 @@ def _col2im(ctx: Any, grad: Tensor) -> Any:
     names = torch.arange(at[0].shape[0], dtype=torch.int32, device=grad.device).view(torch.float32)
     placed = ops.masked_col2im(names[None], *at, grad.shape[2], grad.shape[3])
     found = ops.masked_im2col(placed, *at, [1, 1], [0, 0])
-    return (gathered * (found.view(torch.int32) == names.view(torch.int32)), None, None, None, None)
+    kept = found.view(torch.int32) == names.view(torch.int32)
+    return (torch.where(kept, gathered, torch.zeros_like(gathered)), None, None, None, None)
 
 
 def _keep_nothing(ctx: Any, inputs: Any, output: Any) -> None:

@@ -68,7 +68,16 @@ def _result(like: Tensor, shape: Tuple[int, ...], dtype: torch.dtype, filled: bo
 
 
 def _indices(*tensors: Tensor) -> List[Tensor]:
-    return [_packed(tensor, torch.int32) for tensor in tensors]
+    """Places as the C library takes them. What is outside int32 is outside of every map."""
+    for tensor in tensors:
+        if tensor.dtype not in (torch.int32, torch.int64):
+            raise BadParamError(f"mluops: indices must be int32 or int64, got {tensor.dtype}")
+    return [
+        _packed(tensor.clamp(-(1 << 31), (1 << 31) - 1), torch.int32)
+        if tensor.dtype == torch.int64
+        else tensor.contiguous()
+        for tensor in tensors
+    ]
 
 
 def _workspace(like: Tensor, size: Callable[[], int]) -> Tuple[Tuple[int, int], object]:

@@ -7,7 +7,8 @@ from typing import Any, Callable
 
 import torch
 
-from . import _gradients, _kernels, _shapes
+from .._library import BadParamError
+from . import _checks, _gradients, _kernels, _shapes
 
 _SCHEMAS = [
     "psa_mask(Tensor input, int psa_type, int h_mask, int w_mask) -> Tensor",
@@ -36,6 +37,22 @@ _SCHEMAS = [
 ]
 
 _library = torch.library.Library("mluops", "DEF")
+
+
+def _checked(name: str, function: Callable[..., Any], mixed: bool) -> Callable[..., Any]:
+    """With its checks before it. Tensors of several devices come to the implementation for the
+    CPU never, and to the others (`mixed`) whenever one of them is theirs."""
+    check, rules = _checks.CHECKS[name], _checks.Check(name)
+
+    def run(*arguments: Any) -> Any:
+        if mixed:
+            devices = {str(a.device) for a in arguments if isinstance(a, torch.Tensor)}
+            if len(devices) > 1:
+                raise BadParamError(f"{name}: tensors must be on one device, got {sorted(devices)}")
+        check(rules, *arguments)
+        return function(*arguments)
+
+    return run
 
 
 def _differentiable(
@@ -76,7 +93,7 @@ def _differentiable(
 for _schema in _SCHEMAS:
     _name = _schema.partition("(")[0]
     _library.define(_schema)
-    for _key in ("CPU", "CUDA"):
-        _library.impl(_name, getattr(_kernels, _name), _key)
-    _library.impl(_name, getattr(_shapes, _name), "Meta")
+    _library.impl(_name, _checked(_name, getattr(_kernels, _name), False), "CPU")
+    _library.impl(_name, _checked(_name, getattr(_kernels, _name), True), "CUDA")
+    _library.impl(_name, _checked(_name, getattr(_shapes, _name), True), "Meta")
     _differentiable(_name, *_gradients.RULES[_name])

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import List, Sequence, Union
+from typing import Iterable, List, Sequence, Union
 
 import torch
 import torch.fx
@@ -62,8 +62,10 @@ def _boxes_as_rois(boxes: Union[Tensor, List[Tensor]]) -> Tensor:
         assert image.size(1) == 4, (
             "The shape of the tensor in the boxes list is not correct as List[Tensor[L, 4]]"
         )
-    batch = [torch.full_like(image[:, :1], index) for index, image in enumerate(boxes)]
-    return torch.cat([torch.cat(batch), torch.cat(list(boxes))], dim=1)
+    # In float32: a half cannot count images beyond 2048.
+    corners = torch.cat([image.float() for image in boxes])
+    batch = [torch.full_like(image[:, :1].float(), index) for index, image in enumerate(boxes)]
+    return torch.cat([torch.cat(batch), corners], dim=1)
 
 
 # As torchvision's: one node for torch.fx, and torch.jit.script can compile it. For that output_size
@@ -130,9 +132,9 @@ def roiaware_pool3d(
     >>> roiaware_pool3d(rois, pts, torch.tensor([[7.0], [8.0]]), (2, 1, 1)).flatten()
     tensor([8., 7.])
     """
-    if isinstance(out_size, int):
-        out_size = (out_size,) * 3
-    assert len(out_size) == 3 and all(isinstance(size, int) for size in out_size)
+    sizes = out_size if isinstance(out_size, Iterable) else (out_size,) * 3
+    out_size = [int(size) for size in sizes]
+    assert len(out_size) == 3
     method = _POOL_METHODS.get(mode, mode) if isinstance(mode, str) else mode
     if method not in (0, 1):
         raise ValueError(f'roiaware_pool3d: mode must be "max" or "avg", got {mode!r}')
@@ -144,5 +146,5 @@ def roiaware_pool3d(
             f'roiaware_pool3d: box_origin must be "bottom" or "center", got {box_origin!r}'
         )
     return torch.ops.mluops.roiaware_pool3d(
-        rois, pts, pts_feature, list(out_size), max_pts_per_voxel, method
+        rois, pts, pts_feature, out_size, max_pts_per_voxel, method
     )[0]

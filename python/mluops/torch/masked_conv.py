@@ -45,6 +45,19 @@ def _columns(
     return torch.stack(taps, dim=1).flatten(0, 1)
 
 
+def _product(weight: Tensor, windows: Tensor, groups: int) -> Tensor:
+    """weight: [O, C/groups, kernel]; windows: [C*kernel, M]. Returns [O, M]."""
+    dtype = windows.dtype
+    if dtype == torch.float16 and windows.is_cpu:  # an old torch has no product of halves there
+        return _product(weight.float(), windows.float(), groups).to(dtype)
+    if groups == 1:  # bmm of an old torch is ten times slower than mm
+        return torch.mm(weight.reshape(weight.size(0), -1), windows)
+    return torch.bmm(
+        weight.reshape(groups, weight.size(0) // groups, -1),
+        windows.view(groups, windows.size(0) // groups, windows.size(1)),
+    ).flatten(0, 1)
+
+
 def masked_conv2d(
     features: Tensor,
     mask: Tensor,
@@ -75,33 +88,31 @@ def masked_conv2d(
     pads, strides, dilations = pair(padding), pair(stride), pair(dilation)
     out_channels, group_channels, *kernel = weight.shape
     assert features.size(1) == group_channels * groups and out_channels % groups == 0
+    assert bias is None or bias.shape == (out_channels,)
+    assert min(strides) > 0 and min(dilations) > 0
     height, width = (
         (features.size(2 + i) + 2 * pads[i] - dilations[i] * (kernel[i] - 1) - 1) // strides[i] + 1
         for i in (0, 1)
     )
+    assert height > 0 and width > 0, "the kernel must fit into the padded features"
     assert mask.shape[1:] in (features.shape[2:], (height, width))
     mask = mask[:, :height, :width]
 
     images: List[Tensor] = []
     for image, here in zip(features.split(1), mask):
         rows, columns = (here > 0).nonzero(as_tuple=True)
-        if rows.numel() == 0:  # still a part of the graph: its gradients are zeros
-            nothing = image[:0].sum() + weight[:0].sum()
-            if bias is not None:
-                nothing = nothing + bias[:0].sum()
-            images.append(nothing.expand(1, out_channels, height, width).contiguous())
-            continue
         windows = _columns(
-            image, rows * strides[0], columns * strides[1], (kernel[0], kernel[1]), pads, dilations
+            image,
+            rows * strides[0],
+            columns * strides[1],
+            (kernel[0], kernel[1]),
+            pads,
+            dilations,
         )
-        if groups == 1:  # bmm of an old torch is ten times slower than mm
-            products = torch.mm(weight.reshape(out_channels, -1), windows)
-        else:
-            products = torch.bmm(
-                weight.reshape(groups, out_channels // groups, -1),
-                windows.view(groups, -1, windows.size(1)),
-            ).flatten(0, 1)
+        products = _product(weight, windows, groups)
         if bias is not None:
-            products = products + bias[:, None]
+            products = products + bias[:, None].to(products.dtype)
         images.append(torch.ops.mluops.masked_col2im(products, rows, columns, height, width))
-    return torch.cat(images) if len(images) != 1 else images[0]
+    if not images:
+        return features.new_empty((0, out_channels, height, width))
+    return torch.cat(images) if len(images) > 1 else images[0]

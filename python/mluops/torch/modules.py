@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import List, Optional, Sequence, Tuple, Union
+from typing import List, Optional, Sequence, Union
 
 from torch import Tensor, nn
 
@@ -40,7 +40,7 @@ class PSAMask(nn.Module):
             [0., 1.]])
     """
 
-    def __init__(self, psa_type: str, mask_size: Optional[Tuple[int, int]] = None):
+    def __init__(self, psa_type: str, mask_size: Union[int, Sequence[int], None] = None):
         super().__init__()
         assert psa_type in ["collect", "distribute"]
         self.psa_type_enum = 0 if psa_type == "collect" else 1
@@ -48,6 +48,7 @@ class PSAMask(nn.Module):
         self.psa_type = psa_type
 
     def forward(self, input: Tensor) -> Tensor:
+        assert self.mask_size is not None
         return functional.psa_mask(input, self.psa_type_enum, self.mask_size)
 
     def __repr__(self) -> str:

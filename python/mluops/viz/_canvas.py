@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import Any, List, Sequence, Tuple, Union
+from typing import Any, Iterable, List, Sequence, Tuple, Union
 
 import numpy as np
 
@@ -37,7 +37,7 @@ def axes(ax: Any) -> Any:
 
 
 def pair(value: Union[int, Sequence[int]]) -> Tuple[int, int]:
-    first, second = (value, value) if isinstance(value, int) else value
+    first, second = value if isinstance(value, Iterable) else (value, value)
     return int(first), int(second)
 
 

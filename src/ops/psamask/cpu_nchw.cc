@@ -10,6 +10,7 @@
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "ops/psamask/cpu_nchw.cc"
+#include <hwy/cache_control.h>
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
@@ -26,9 +27,10 @@ template <typename T>
 struct Rows {
   T* first;
   int64_t stride, count;
+  int64_t width;  // of a row; the next pixel row's follows it
 
   T* Row(int64_t i) const { return first + i * stride; }
-  Rows Reversed() const { return {Row(count - 1), -stride, count}; }
+  Rows Reversed() const { return {Row(count - 1), -stride, count, width}; }
 };
 
 }  // namespace mluop::psamask
@@ -60,7 +62,11 @@ HWY_INLINE void SkewColumns(D d, const Rows<const float>& from, int64_t shift,
   };
   for (int64_t o = 1 - kLanes; o < to.count; ++o) {
     const int64_t row = o + shift;
-    auto v = row >= 0 && row < from.count ? hn::LoadU(d, from.Row(row)) : hn::Zero(d);
+    auto v = hn::Zero(d);
+    if (row >= 0 && row < from.count) {
+      v = hn::LoadU(d, from.Row(row));
+      hwy::Prefetch(from.Row(row) + from.width);
+    }
     if (kLanes > 1) v = step(v, o + kLanes, 1);
     if (kLanes > 2) v = step(v, o + kLanes, 2);
     if (kLanes > 4) v = step(v, o + kLanes, 4);
@@ -69,32 +75,32 @@ HWY_INLINE void SkewColumns(D d, const Rows<const float>& from, int64_t shift,
   }
 }
 
-// to[o][w] = from[o - w + shift][w] for w in [0, width), 0 where there is no such row.
-HWY_INLINE void Skew(const Rows<const float>& from, int64_t shift, const Rows<float>& to,
-                     int64_t width) {
+// to[o][w] = from[o - w + shift][w] for w in [0, to.width), 0 where there is no such row.
+HWY_INLINE void Skew(const Rows<const float>& from, int64_t shift, const Rows<float>& to) {
   const hn::CappedTag<float, 16> d;
   const hn::CappedTag<float, 4> quarter;
   const hn::CappedTag<float, 1> one;
   int64_t w = 0;
   const auto columns = [&](auto tag) HWY_ATTR {
-    SkewColumns(tag, {from.first + w, from.stride, from.count}, shift - w,
-                {to.first + w, to.stride, to.count});
+    SkewColumns(tag, {from.first + w, from.stride, from.count, from.width}, shift - w,
+                {to.first + w, to.stride, to.count, to.width});
     w += static_cast<int64_t>(hn::Lanes(tag));
   };
-  while (w + static_cast<int64_t>(hn::Lanes(d)) <= width) columns(d);
-  while (w + static_cast<int64_t>(hn::Lanes(quarter)) <= width) columns(quarter);
-  while (w < width) columns(one);
+  while (w + static_cast<int64_t>(hn::Lanes(d)) <= to.width) columns(d);
+  while (w + static_cast<int64_t>(hn::Lanes(quarter)) <= to.width) columns(quarter);
+  while (w < to.width) columns(one);
 }
 
 // The rows of y where mask row i puts pixel row h: [s][w] in COLLECT, [w][s] in DISTRIBUTE.
 void ForwardBlock(const Problem& p, const float* x, float* y, int64_t i, int64_t h) {
   const int64_t r = h + i - p.half_h();
   const bool collect = p.type == kCollect;
-  const Rows<const float> from = {x + i * p.w_mask * p.pixels() + h * p.w, p.pixels(), p.w_mask};
+  const Rows<const float> from = {x + i * p.w_mask * p.pixels() + h * p.w, p.pixels(), p.w_mask,
+                                  p.w};
   if (collect) {
-    return Skew(from, p.half_w(), {y + (r * p.pixels() + h) * p.w, p.pixels(), p.w}, p.w);
+    return Skew(from, p.half_w(), {y + (r * p.pixels() + h) * p.w, p.pixels(), p.w, p.w});
   }
-  const Rows<float> to = {y + (h * p.pixels() + r) * p.w, p.pixels(), p.w};
+  const Rows<float> to = {y + (h * p.pixels() + r) * p.w, p.pixels(), p.w, p.w};
   const auto shift = [&](int64_t w) { return p.half_w() - w; };  // j = s + shift
   TransposeBand(
       from.first, from.stride, to.first - p.half_w(), to.stride + 1, 0, p.w,
@@ -109,11 +115,11 @@ void ForwardBlock(const Problem& p, const float* x, float* y, int64_t i, int64_t
 // The rows [j][w] of dx of mask row i and pixel row h.
 void BackwardBlock(const Problem& p, const float* dy, float* dx, int64_t i, int64_t h) {
   const int64_t r = h + i - p.half_h();
-  const Rows<float> to = {dx + i * p.w_mask * p.pixels() + h * p.w, p.pixels(), p.w_mask};
+  const Rows<float> to = {dx + i * p.w_mask * p.pixels() + h * p.w, p.pixels(), p.w_mask, p.w};
   // dx[j][w] = dy[j + w - hw][w]: from the last rows on, that is a skew to the right.
   if (p.type == kCollect) {
-    const Rows<const float> from = {dy + (r * p.pixels() + h) * p.w, p.pixels(), p.w};
-    return Skew(from.Reversed(), int64_t{p.w} - p.w_mask + p.half_w(), to.Reversed(), p.w);
+    const Rows<const float> from = {dy + (r * p.pixels() + h) * p.w, p.pixels(), p.w, p.w};
+    return Skew(from.Reversed(), int64_t{p.w} - p.w_mask + p.half_w(), to.Reversed());
   }
   const float* from = dy + (h * p.pixels() + r) * p.w;
   const auto begin = [&](int64_t j) { return std::clamp<int64_t>(p.half_w() - j, 0, p.w); };

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What README.md and docs/python.md print, run as printed."""
+
+import pathlib
+import re
+import subprocess
+import sys
+
+import pytest
+
+ROOT = pathlib.Path(__file__).parents[2]
+BLOCKS = [
+    (page, number, block)
+    for page in ("README.md", "docs/python.md")
+    for number, block in enumerate(
+        re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), re.DOTALL)
+    )
+]
+
+
+@pytest.mark.parametrize("page, number, block", BLOCKS, ids=[f"{p}-{n}" for p, n, _ in BLOCKS])
+def test_python_runs_as_printed(page, number, block, tmp_path):
+    if "torch" in block or "mmcv" in block:
+        pytest.importorskip("torch")
+    subprocess.run([sys.executable, "-c", block], check=True, timeout=120, cwd=tmp_path)
+
+
+def test_there_are_blocks():
+    assert {page for page, _, _ in BLOCKS} == {"README.md", "docs/python.md"}
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/python.md"])
+def test_no_place_is_left_to_fill(page):
+    assert not re.search(
+        r"^(PEERS|OVERHEAD|MEASURED|TODO)$", (ROOT / page).read_text(), re.MULTILINE
+    )
+
+
+@pytest.mark.parametrize(
+    "page",
+    sorted(ROOT.glob("*.md"))
+    + sorted(ROOT.glob("docs/**/*.md"))
+    + sorted(ROOT.glob("src/ops/*/README.md")),
+    ids=lambda p: str(p.name),
+)
+def test_links_lead_somewhere(page):
+    for target in re.findall(r"\]\(([^)#]+)", page.read_text()):
+        if "://" not in target:
+            assert (page.parent / target).exists(), target
