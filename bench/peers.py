@@ -9,6 +9,7 @@ peer takes. With --overhead, the cost of a call on a tiny problem instead.
 """
 
 import argparse
+import contextlib
 import statistics
 import sys
 import time
@@ -84,11 +85,13 @@ def composed_border_align(x, boxes, pool_size):
     return torch.stack(results, dim=-1)
 
 
-def border_align(height, width, boxes_per_image, pool_size):
-    x = torch.rand(2, 1024, height, width, requires_grad=True)
+def border_align(height, width, boxes_per_image, pool_size, dtype=torch.float32):
+    x = torch.rand(2, 1024, height, width, dtype=dtype, requires_grad=True)
     boxes = random_rois(2 * boxes_per_image, 1, height, width, 1.0)[:, 1:]
-    boxes = boxes.view(2, boxes_per_image, 4)
+    boxes = boxes.view(2, boxes_per_image, 4).to(dtype)
     name = f"border_align [2,1024,{height},{width}] K{boxes_per_image} p{pool_size}"
+    if dtype == torch.float16:
+        name += " half"
     yield (
         name,
         lambda x: ours.border_align(x, boxes, pool_size),
@@ -97,9 +100,9 @@ def border_align(height, width, boxes_per_image, pool_size):
     )
 
 
-def psa_mask(size, mask):
+def psa_mask(images, size, mask):
     """The composed one gathers with an index that is worked out once."""
-    x = torch.rand(1, mask * mask, size, size, requires_grad=True)
+    x = torch.rand(images, mask * mask, size, size, requires_grad=True)
     at = torch.arange(size)
     offset = at[:, None] - at + (mask - 1) // 2  # [r, h]: the mask row that h puts at r
     inside = (offset >= 0) & (offset < mask)
@@ -109,22 +112,25 @@ def psa_mask(size, mask):
 
     def composed(x, kind):
         padded = F.pad(x.flatten(2), (0, 0, 0, 1))
-        y = padded.gather(1, index)
-        return (y if kind == 0 else y.transpose(1, 2).contiguous()).view(1, -1, size, size)
+        y = padded.gather(1, index.expand(images, -1, -1))
+        return (y if kind == 0 else y.transpose(1, 2).contiguous()).view(images, -1, size, size)
 
     for kind, word in enumerate(("collect", "distribute")):
         yield (
-            f"psa_mask, {word} [1,{mask * mask},{size},{size}]",
+            f"psa_mask, {word} [{images},{mask * mask},{size},{size}]",
             lambda x, k=kind: ours.psa_mask(x, k, mask),
             lambda x, k=kind: composed(x, k),
             x,
         )
 
 
-def masked_im2col(size, masks):
+def masked_im2col(size, masks, sort=True):
     height, width = size
     x = torch.rand(1, 256, height, width, requires_grad=True)
-    places = torch.randperm(height * width)[:masks].sort().values
+    places = torch.randperm(height * width)[:masks]
+    if sort:
+        places = places.sort().values
+    order = "sorted" if sort else "random"
     rows, columns = (places // width).int(), (places % width).int()
     taps_h = (rows.long()[None] + torch.arange(3)[:, None])[:, None]
     taps_w = (columns.long()[None] + torch.arange(3)[:, None])[None]
@@ -133,12 +139,21 @@ def masked_im2col(size, masks):
         return F.pad(x, (1, 1, 1, 1))[0][:, taps_h, taps_w].reshape(256 * 9, masks)
 
     yield (
-        f"masked_im2col [1,256,{height},{width}] M{masks} k3",
+        f"masked_im2col [1,256,{height},{width}] M{masks} k3 {order}",
         lambda x: torch.ops.mluops.masked_im2col(x, rows, columns, [3, 3], [1, 1]),
         composed,
         x,
     )
 
+    col = torch.rand(256, masks, requires_grad=True)
+    yield (
+        f"masked_col2im [256,{masks}] to {height} x {width} {order}",
+        lambda col: torch.ops.mluops.masked_col2im(col, rows, columns, height, width),
+        lambda col: torch.zeros(256, height * width).index_copy(1, places, col),
+        col,
+    )
+    if not sort:
+        return
     conv, mask = torch.nn.Conv2d(256, 256, 3, padding=1), torch.zeros(1, height, width)
     mask[0, rows.long(), columns.long()] = 1
     yield (
@@ -181,6 +196,10 @@ def roiaware():
 
         run = lambda p=pooled, g=grad: torch.autograd.grad(p, features, g, retain_graph=True)
         yield f"roiaware_pool3d backward, {word}, PartA2", run, composed
+        forward = lambda m=method: torch.ops.mluops.roiaware_pool3d(
+            cars, pts, features.detach(), [12, 12, 12], 128, m
+        )
+        yield f"roiaware_pool3d forward, {word}, PartA2", forward, None
 
 
 def rows(seconds):
@@ -190,20 +209,25 @@ def rows(seconds):
         psroipool(1, 7, 38, 63, 300, 81, 0.0625),
         border_align(7, 10, 70, 10),
         border_align(25, 38, 950, 10),
+        border_align(25, 38, 950, 10, torch.float16),
         masked_im2col((20, 20), 200),
         masked_im2col((100, 152), 4000),
-        psa_mask(30, 59),
-        psa_mask(60, 119),
+        masked_im2col((100, 152), 4000, sort=False),
+        psa_mask(1, 30, 59),
+        psa_mask(1, 60, 119),
+        psa_mask(2, 60, 119),
+        psa_mask(1, 97, 97),
     ]:
         for name, own, peer, x in case:
             mine = [measure(run, seconds)[0] for run in directions(own, x)]
             theirs = [None, None]
             if peer is not None:
-                theirs = [measure(run, seconds)[0] for run in directions(peer, x)]
+                with contextlib.suppress(NotImplementedError, RuntimeError):  # halves
+                    theirs = [measure(run, seconds)[0] for run in directions(peer, x)]
             for word, own_time, peer_time in zip(("forward", "backward"), mine, theirs):
                 yield f"{name}, {word}", own_time, peer_time
     for name, own, peer in roiaware():
-        yield name, measure(own, seconds)[0], measure(peer, seconds)[0]
+        yield name, measure(own, seconds)[0], peer and measure(peer, seconds)[0]
 
 
 def table(seconds):

@@ -254,7 +254,7 @@ TEST(ForkInAChildProcess, BothEndNormally) {
   // A worker may hold a lock of the sanitizer's allocator at the moment of the fork; the forked
   // process would wait for it when it looks for leaks at its end.
   const ChildResult child =
-      RunChild("fork", {"MLUOP_NUM_THREADS=4", "ASAN_OPTIONS=detect_leaks=0"});
+      RunChild("fork", {"MLUOP_NUM_THREADS=4", "LSAN_OPTIONS=detect_leaks=0"});
   EXPECT_EQ(child.status, 0) << child.errors;
   EXPECT_EQ(child.output, "child 0 parent 0 ");
 }

@@ -8,9 +8,8 @@ if not hasattr(torch.library, "opcheck"):
     pytest.skip("torch.library.opcheck is of torch 2.4", allow_module_level=True)
 
 import samples
-from network import Network, batch
-
 from mluops.torch import MaskedConv2d, psa_mask
+from network import Network, batch
 
 ONCE = ("border_align_backward", "roiaware_pool3d_avg_backward", "roiaware_pool3d_max_backward")
 

@@ -2,6 +2,8 @@
 """What holds for every operator under torch.ops.mluops, on any torch from 1.13 on."""
 
 import copy
+import doctest
+import importlib
 import subprocess
 import sys
 import threading
@@ -386,3 +388,10 @@ def test_infinite_gradients_do_not_reach_columns_that_were_overwritten():
     im = torch.ops.mluops.masked_col2im(col, at, at, 2, 2)
     im.backward(torch.full_like(im, float("inf")))
     assert col.grad.tolist() == [[0, float("inf"), float("inf")]]
+
+
+@pytest.mark.parametrize("name", ["functional", "masked_conv", "modules"])
+def test_examples_of_the_docstrings(name):
+    module = importlib.import_module(f"mluops.torch.{name}")
+    result = doctest.testmod(module)
+    assert result.failed == 0 and result.attempted > 1

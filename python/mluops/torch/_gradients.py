@@ -126,7 +126,7 @@ def _col2im(ctx: Any, grad: Tensor) -> Any:
     placed = ops.masked_col2im(names[None], *at, grad.shape[2], grad.shape[3])
     found = ops.masked_im2col(placed, *at, [1, 1], [0, 0])
     kept = found.view(torch.int32) == names.view(torch.int32)
-    return (torch.where(kept, gathered, torch.zeros_like(gathered)), None, None, None, None)
+    return (gathered.masked_fill_(~kept, 0), None, None, None, None)
 
 
 def _keep_nothing(ctx: Any, inputs: Any, output: Any) -> None:

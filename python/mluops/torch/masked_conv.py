@@ -50,7 +50,12 @@ def _product(weight: Tensor, windows: Tensor, groups: int) -> Tensor:
     dtype = windows.dtype
     if dtype == torch.float16 and windows.is_cpu:  # an old torch has no product of halves there
         return _product(weight.float(), windows.float(), groups).to(dtype)
-    if groups == 1:  # bmm of an old torch is ten times slower than mm
+    if not torch.backends.mkl.is_available() and windows.is_cpu and windows.size(1):
+        # Debian's torch multiplies six times as fast in a convolution.
+        image = windows.view(1, windows.size(0), 1, windows.size(1))
+        kernel = weight.reshape(weight.size(0), -1, 1, 1)
+        return torch.nn.functional.conv2d(image, kernel, groups=groups)[0, :, 0]
+    if groups == 1:
         return torch.mm(weight.reshape(weight.size(0), -1), windows)
     return torch.bmm(
         weight.reshape(groups, weight.size(0) // groups, -1),
