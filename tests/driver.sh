@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# driver.sh <mluop>: how the driver answers a wrong command line: status 2 and a sentence.
+# driver.sh <mluop>: how the driver answers a wrong command line (status 2 and a sentence), and what perf writes.
 set -uo pipefail
 mluop=$1
 failed=0
@@ -23,7 +23,7 @@ refuses 'got nosuch' describe nosuch
 refuses '--threads' check --threads 0
 refuses '--set must be one of basic, large, networks, got nosuch' check --set nosuch
 refuses '--op must be an operator or a family, got nosuch; there are' check --op nosuch
-refuses 'psamask: psamask_forward psamask_backward' check --op nosuch
+refuses "psamask: psamask_forward psamask_backward" check --op nosuch
 refuses 'none of --op psamask in --set large' check --op psamask --set large
 refuses '--file must be a readable file, got /nosuch' check --file /nosuch
 refuses '--isa must be one of' check --isa nosuch
@@ -32,4 +32,18 @@ refuses 'N must be given once' check 'psamask_forward N=1 N=2 H=4 W=4 psa_type=0
 "$mluop" check --help | grep -qF 'basic, large, networks' || { echo "--help must name the sets" >&2; failed=1; }
 "$mluop" describe roiaware_pool3d_forward | grep -qF 'argmax=given|absent' ||
   { echo "describe must name the tensor that may be absent" >&2; failed=1; }
+
+# perf writes one object per case and one page, hot and cold.
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+case_line='masked_col2im_forward C=3 H=8 W=8 M=5'
+for caches in '' --cold; do
+  # shellcheck disable=SC2086  # no argument, or one
+  "$mluop" perf $caches --seconds 0.001 --json "$folder/a.json" --report "$folder/a.html" "$case_line" >"$folder/out"
+  for key in case op device isa threads min_s median_s bytes floor_s ratio_to_floor plain_loops_s speedup; do
+    grep -q "\"$key\"" "$folder/a.json" || { echo "perf --json has no $key" >&2; failed=1; }
+  done
+  grep -qF "<code>$case_line</code>" "$folder/a.html" || { echo "perf --report lacks the case" >&2; failed=1; }
+  grep -qF "(${caches:+cold}" "$folder/out" || { echo "perf must say how the caches are" >&2; failed=1; }
+done
 exit $failed

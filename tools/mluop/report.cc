@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <fstream>
+#include <vector>
 
 namespace mluop::tool {
 namespace {
@@ -100,13 +101,16 @@ std::string Report(const Row& rows, const Row& ceilings, const std::string& comm
       "the "
       "operator's own buffers, the best of four ways · <i class=ours></i> mluops, least time · "
       "<i class=plain></i> plain loops, one thread. All of one run, turn by turn.</p>\n";
-  std::string op;
+  std::vector<std::string> ops;  // in the order of the cases
   for (const Row& row : rows) {
-    if (row["op"] != op) {
-      op = row["op"].get<std::string>();
-      page += "<h2>" + Escaped(op) + "</h2>\n";
+    const auto op = row["op"].get<std::string>();
+    if (std::find(ops.begin(), ops.end(), op) == ops.end()) ops.push_back(op);
+  }
+  for (const std::string& op : ops) {
+    page += "<h2>" + Escaped(op) + "</h2>\n";
+    for (const Row& row : rows) {
+      if (row["op"] == op) page += CaseBars(row);
     }
-    page += CaseBars(row);
   }
   return page + "</html>\n";
 }
