@@ -13,6 +13,7 @@ from scikit_build_core.build import (  # noqa: F401  (the hooks that pip calls)
     build_sdist,
     get_requires_for_build_sdist,
     get_requires_for_build_wheel,
+    prepare_metadata_for_build_wheel,
 )
 
 
