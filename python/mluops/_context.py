@@ -7,10 +7,10 @@ import ctypes
 import os
 from typing import Any, Callable, Mapping
 
-from ._library import BadParamError, NotSupportedError, check, fail, function
+from ._library import BadParamError, Entry, NotSupportedError, check, fail, function
 
 # The layouts and types of mlu_op.h.
-NCHW, NHWC, ARRAY = 0, 1, 4
+_LAYOUTS = {"c": 0, "C": 0, "h": 1, "H": 1, "a": 4, "A": 4}  # by the letters of an Entry
 HALF, FLOAT, INT8, INT16, INT32, UINT8, BOOL, INT64 = 1, 2, 3, 4, 6, 7, 8, 9
 UINT32, UINT64, UINT16, DOUBLE, COMPLEX_FLOAT, BFLOAT16 = 11, 12, 13, 14, 16, 17
 ATOMICS_NOT_ALLOWED, ATOMICS_ALLOWED = 1, 2
@@ -18,19 +18,19 @@ ATOMICS_NOT_ALLOWED, ATOMICS_ALLOWED = 1, 2
 _MAX_THREADS = 1024
 _MAX_DESCRIPTORS = 1024  # a program with more shapes than this makes them again now and then
 
-_create = function("mluOpCreate")
-_destroy = function("mluOpDestroy")
-_set_num_threads = function("mluOpSetNumThreads")
-_get_num_threads = function("mluOpGetNumThreads")
-_set_atomics_mode = function("mluOpSetAtomicsMode")
-_set_queue = function("mluOpSetQueue")
-_queue_from_stream = function("mluOpCreateQueueFromCudaStream")
-_queue_destroy = function("cnrtQueueDestroy")
-_set_device = function("cnrtSetDevice")
-_get_device = function("cnrtGetDevice")
-_create_descriptor = function("mluOpCreateTensorDescriptor")
-_destroy_descriptor = function("mluOpDestroyTensorDescriptor")
-_set_descriptor = function("mluOpSetTensorDescriptor_v2")
+_create = function("mluOpCreate", "p")
+_destroy = function("mluOpDestroy", "p")
+_set_num_threads = function("mluOpSetNumThreads", "pi")
+_get_num_threads = function("mluOpGetNumThreads", "pp")
+_set_atomics_mode = function("mluOpSetAtomicsMode", "pi")
+_set_queue = function("mluOpSetQueue", "pp")
+_queue_from_stream = function("mluOpCreateQueueFromCudaStream", "pip")
+_queue_destroy = function("cnrtQueueDestroy", "p")
+_set_device = function("cnrtSetDevice", "i")
+_get_device = function("cnrtGetDevice", "p")
+_create_descriptor = function("mluOpCreateTensorDescriptor", "p")
+_destroy_descriptor = function("mluOpDestroyTensorDescriptor", "p")
+_set_descriptor = function("mluOpSetTensorDescriptor_v2", "piiip")
 
 
 def _ordinal(device: str) -> int:
@@ -104,13 +104,8 @@ class Context:
         check(_set_queue(self.handle, self._queues[stream]))
         self._stream = stream
 
-    def tensor(self, tensor: Any, layout: int, shape: Any = None) -> tuple[int, int]:
-        """Descriptor and pointer."""
-        return self.descriptor(tensor, layout, shape), self.pointer(tensor)
-
-    def descriptor(self, tensor: Any, layout: int, shape: Any = None) -> int:
-        """A descriptor for a tensor, or for its elements seen in another shape."""
-        key = (layout, tensor.dtype, shape or tensor.shape)
+    def descriptor(self, tensor: Any, layout: int) -> int:
+        key = (layout, tensor.dtype, tensor.shape)
         try:
             return self._descriptors[key]
         except KeyError:
@@ -134,21 +129,36 @@ class Context:
         self._descriptors[key] = descriptor.value or 0
         return self._descriptors[key]
 
-    def run(self, entry: Callable[..., int], *arguments: Any) -> None:
-        """Calls a C function; arguments follow the handle."""
-        # ctypes hands superfluous arguments on, and a list that is too long would move the others.
-        if len(arguments) + 1 != len(entry.argtypes):  # type: ignore[attr-defined]
-            raise BadParamError(f"{entry.__name__}: a list among the arguments has a wrong length")
+    def call(self, entry: Entry, *arguments: Any) -> None:
+        """Calls a C function of operators, with tensors where it has descriptors and pointers. None
+        is a tensor that is absent. Tensors are packed."""
+        if len(arguments) != len(entry.arguments):  # ctypes would hand superfluous ones on
+            raise BadParamError(f"{entry.name}: a list among the arguments has a wrong length")
+        flat: list[Any] = []
+        for letter, value in zip(entry.arguments, arguments):
+            layout = _LAYOUTS.get(letter)
+            if layout is None:
+                flat.append(value)
+                continue
+            flat.append(None if value is None else self.descriptor(value, layout))
+            if letter.islower():
+                flat.append(None if value is None else self.pointer(value))
         try:
-            status = entry(self.handle, *arguments)
+            status = entry.function(self.handle, *flat)
         except ctypes.ArgumentError as error:
-            raise BadParamError(f"{entry.__name__}: {error}") from None
+            raise BadParamError(f"{entry.name}: {error}") from None
         finally:
             # Only here: a call has all its descriptors at hand when it starts.
             if len(self._descriptors) > _MAX_DESCRIPTORS:
                 self._forget()
         if status:
             fail(status)
+
+    def size(self, getter: Entry, *arguments: Any) -> int:
+        """What a getter writes to its last argument."""
+        result = ctypes.c_size_t()
+        self.call(getter, *arguments, ctypes.addressof(result))
+        return result.value
 
     def _forget(self) -> None:
         for descriptor in self._descriptors.values():

@@ -41,45 +41,6 @@ class NotSupportedError(Error, NotImplementedError):
     status = 7
 
 
-# Arguments by letter: i int, f float, p pointer, z size_t, t a tensor (descriptor and pointer).
-_SIGNATURES = {
-    "mluOpCreate": "p",
-    "mluOpDestroy": "p",
-    "mluOpSetQueue": "pp",
-    "mluOpSetAtomicsMode": "pi",
-    "mluOpGetLibVersion": "ppp",
-    "mluOpCreateTensorDescriptor": "p",
-    "mluOpDestroyTensorDescriptor": "p",
-    "mluOpSetTensorDescriptor_v2": "piiip",
-    "mluOpSetNumThreads": "pi",
-    "mluOpGetNumThreads": "pp",
-    "mluOpCreateQueueFromCudaStream": "pip",
-    "cnrtSetDevice": "i",
-    "cnrtGetDevice": "p",
-    "cnrtQueueDestroy": "p",
-    "mluOpPsamaskForward": "pi t ii t",
-    "mluOpPsamaskBackward": "pi t ii t",
-    "mluOpPsamaskNchwForward": "pi t ii t",
-    "mluOpPsamaskNchwBackward": "pi t ii t",
-    "mluOpMaskedIm2colForward": "p ttt iiii pz t",
-    "mluOpMaskedIm2colBackward": "p ttt iiii pz t",
-    "mluOpMaskedCol2imForward": "p ttt zp t",
-    "mluOpPsRoiPoolForward": "pii f ii tt pz tt",
-    "mluOpPsRoiPoolBackward": "pii f i ttt t",
-    "mluOpTorchvisionPsRoiPoolForward": "pii f tt t",
-    "mluOpTorchvisionPsRoiPoolBackward": "pii f tt t",
-    "mluOpBorderAlignForward": "p tt i tt",
-    "mluOpBorderAlignBackward": "p ttt i t",
-    "mluOpRoiawarePool3dForward": "piiii ttt pz iiii ttt",
-    "mluOpRoiawarePool3dBackward": "p iiiiiii ttt t",
-    "mluOpTranspose": "p t t",
-    "mluOpGetPsRoiPoolForwardWorkspaceSize": "piii pp p",
-    "mluOpGetRoiawarePool3dForwardWorkspaceSize": "pppp p",
-    "mluOpGetMaskedIm2colForwardWorkspaceSize": "pppp ii pp",
-    "mluOpGetMaskedCol2imForwardWorkspaceSize": "ppppp p",
-}
-
-
 class _Int:
     """ctypes' own c_int would drop the upper bits of a large number without a word."""
 
@@ -91,23 +52,34 @@ class _Int:
         return value
 
 
+_POINTER = ctypes.c_void_p
 _TYPES: dict[str, list[Any]] = {
     "i": [_Int],
     "f": [ctypes.c_float],
-    "p": [ctypes.c_void_p],
+    "p": [_POINTER],
     "z": [ctypes.c_size_t],
-    "t": [ctypes.c_void_p, ctypes.c_void_p],
+    **{tensor: [_POINTER, _POINTER] for tensor in "hca"},
+    **{descriptor: [_POINTER] for descriptor in "HCA"},
 }
 
 
-def function(name: str) -> Callable[..., int]:
-    """The C function of that name, returning its status."""
+def function(name: str, arguments: str) -> Callable[..., int]:
+    """The C function of that name, returning its status. Arguments by letter: i int, f float,
+    p pointer, z size_t; h, c, a a tensor (descriptor and pointer) in NHWC, in NCHW, in any layout;
+    H, C, A the descriptor alone."""
     result = getattr(_library, name)
-    result.argtypes = [
-        kind for letter in _SIGNATURES[name].replace(" ", "") for kind in _TYPES[letter]
-    ]
+    result.argtypes = [kind for letter in arguments for kind in _TYPES[letter]]
     result.restype = ctypes.c_int
     return result
+
+
+class Entry:
+    """A C function on tensors, with the arguments that follow its handle."""
+
+    def __init__(self, name: str, arguments: str):
+        self.name = name
+        self.arguments = arguments.replace(" ", "")
+        self.function = function(name, "p" + self.arguments)
 
 
 _last_message = _library.mluOpGetLastErrorMessage
@@ -134,5 +106,5 @@ def check(status: int) -> None:
 def version() -> str:
     """The version of the C library."""
     parts = [ctypes.c_int() for _ in range(3)]
-    function("mluOpGetLibVersion")(*(ctypes.addressof(part) for part in parts))
+    function("mluOpGetLibVersion", "ppp")(*(ctypes.addressof(part) for part in parts))
     return ".".join(str(part.value) for part in parts)

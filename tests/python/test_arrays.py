@@ -3,6 +3,7 @@
 C library's own tests' to check."""
 
 import doctest
+import pkgutil
 import subprocess
 import sys
 import threading
@@ -19,8 +20,11 @@ EXPECTED = mluops.psamask_forward(X, 0, 3, 5)
 
 def test_examples_of_the_docstrings():
     options = doctest.NORMALIZE_WHITESPACE
-    failed, tried = doctest.testmod(mluops.arrays, optionflags=options)
-    assert failed == 0 and tried > 20
+    for module in pkgutil.iter_modules(mluops.arrays.__path__):
+        if not module.name.startswith("_"):
+            name = f"mluops.arrays.{module.name}"
+            result = doctest.testmod(sys.modules[name], extraglobs={"np": np}, optionflags=options)
+            assert result.failed == 0 and result.attempted > 0, name
 
 
 def test_every_operator_has_an_example():
@@ -112,23 +116,11 @@ def test_an_unsupported_size_has_an_error_of_its_own():
     huge = np.lib.stride_tricks.as_strided(np.zeros(1, np.float32), (2**31, 1), (0, 0))
     y = np.lib.stride_tricks.as_strided(np.zeros(1, np.float32), (1, 2**31, 1, 1), (0, 0, 0, 0))
     # Not packed, so it would be copied: the C library's answer comes from the descriptors alone.
-    from mluops import _context, _entries
+    from mluops import _entries
+    from mluops.arrays._arrays import ArrayContext
 
-    context = mluops.arrays._ArrayContext()
     with pytest.raises(mluops.NotSupportedError, match=r"2147483648|2\^31"):
-        context.run(
-            _entries._masked_col2im_forward,
-            context.descriptor(huge, _context.ARRAY),
-            0,
-            context.descriptor(at, _context.ARRAY),
-            0,
-            context.descriptor(at, _context.ARRAY),
-            0,
-            0,
-            0,
-            context.descriptor(y, _context.NCHW),
-            0,
-        )
+        ArrayContext().call(_entries.masked_col2im_forward, huge, at, at, 0, None, y)
 
 
 def test_a_workspace_changes_nothing():
@@ -287,8 +279,9 @@ def test_sizes_that_make_no_array_raise_a_sentence(call, kind, sentence):
 
 def test_failing_calls_keep_no_more_descriptors():
     from mluops import _context
+    from mluops.arrays._arrays import current
 
     for size in range(1, 2 * _context._MAX_DESCRIPTORS):
         with pytest.raises(mluops.BadParamError):
             mluops.psamask_forward(np.zeros((1, 1, 1, size), np.float32), 7, 1, 1)
-    assert len(mluops.arrays._current()._descriptors) <= _context._MAX_DESCRIPTORS + 4
+    assert len(current()._descriptors) <= _context._MAX_DESCRIPTORS + 4

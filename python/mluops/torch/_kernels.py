@@ -9,13 +9,13 @@ channels_last, which is the layout of the C library and costs no copy, or else c
 
 from __future__ import annotations
 
-from typing import Callable, List, Tuple
+from typing import Any, List, Tuple
 
 import torch
 from torch import Tensor
 
 from .. import _entries
-from .._library import BadParamError
+from .._library import BadParamError, Entry
 from ._context import context_of
 
 _FLOATING = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
@@ -46,9 +46,10 @@ def _nhwc(x: Tensor, dtype: torch.dtype) -> Tensor:
     n, channels, height, width = x.shape
     if x.is_contiguous(memory_format=torch.channels_last):
         return x.permute(0, 2, 3, 1)
-    x, result = x.contiguous(), x.new_empty((n, height, width, channels))
-    _entries.transpose(context_of(x), x, result, n, channels, height * width)
-    return result
+    result = x.new_empty((n, height * width, channels))
+    planes = x.contiguous().view(n, channels, height * width)
+    context_of(x).call(_entries.transpose, planes, result)
+    return result.view(n, height, width, channels)
 
 
 def _nchw(x: Tensor, like: Tensor, channels_last: bool) -> Tensor:
@@ -56,9 +57,9 @@ def _nchw(x: Tensor, like: Tensor, channels_last: bool) -> Tensor:
     if channels_last:
         return x.to(like.dtype).permute(0, 3, 1, 2)
     n, height, width, channels = x.shape
-    result = x.new_empty((n, channels, height, width))
-    _entries.transpose(context_of(x), x, result, n, height * width, channels)
-    return result.to(like.dtype)
+    result = x.new_empty((n, channels, height * width))
+    context_of(x).call(_entries.transpose, x.view(n, height * width, channels), result)
+    return result.view(n, channels, height, width).to(like.dtype)
 
 
 def _result(like: Tensor, shape: Tuple[int, ...], dtype: torch.dtype, filled: bool) -> Tensor:
@@ -80,40 +81,44 @@ def _indices(*tensors: Tensor) -> List[Tensor]:
     ]
 
 
-def _workspace(like: Tensor, size: Callable[[], int]) -> Tuple[Tuple[int, int], object]:
-    """Memory of torch's allocator on a GPU, and what keeps it; the CPU's handle has its own."""
-    if like.is_cpu:
-        return _entries.NO_WORKSPACE, None
-    memory = torch.empty(size(), dtype=torch.uint8, device=like.device)
-    return (memory.data_ptr(), memory.numel()), memory
+class _Workspace:
+    """Memory of torch's allocator on a GPU, for as long as this lives; the CPU's handle has its
+    own."""
+
+    def __init__(self, like: Tensor, getter: Entry, *arguments: Any):
+        self.pair: Tuple[Any, int] = _entries.NO_WORKSPACE
+        if not like.is_cpu:
+            size = context_of(like).size(getter, *arguments)
+            self._memory = like.new_empty(size, dtype=torch.uint8)
+            self.pair = (self._memory.data_ptr(), size)
+
+
+def _psa_mask(
+    source: Tensor, psa_type: int, mask: Tuple[int, int], channels: int, nhwc: Entry, nchw: Entry
+) -> Tensor:
+    """Either direction: the pixels stay, and the result has so many channels."""
+    dtype, channels_last = _type(source, half=False), follows_channels_last(source)
+    n, _, height, width = source.shape
+    if channels_last:
+        x = _nhwc(source, dtype)
+        y = x.new_empty((n, height, width, channels))
+        context_of(x).call(nhwc, psa_type, x, *mask, y)
+        return _nchw(y, source, channels_last)
+    x = _packed(source, dtype)
+    y = x.new_empty((n, channels, height, width))
+    context_of(x).call(nchw, psa_type, x, *mask, y)
+    return y.to(source.dtype)
 
 
 def psa_mask(input: Tensor, psa_type: int, h_mask: int, w_mask: int) -> Tensor:
-    dtype, channels_last = _type(input, half=False), follows_channels_last(input)
-    n, _, height, width = input.shape
-    if channels_last:
-        x = _nhwc(input, dtype)
-        y = x.new_empty((n, height, width, height * width))
-        _entries.psamask_forward(context_of(x), psa_type, x, h_mask, w_mask, y)
-        return _nchw(y, input, channels_last)
-    x = _packed(input, dtype)
-    y = x.new_empty((n, height * width, height, width))
-    _entries.psamask_nchw_forward(context_of(x), psa_type, x, h_mask, w_mask, y)
-    return y.to(input.dtype)
+    entries = _entries.psamask_forward, _entries.psamask_nchw_forward
+    pixels = input.shape[2] * input.shape[3]
+    return _psa_mask(input, psa_type, (h_mask, w_mask), pixels, *entries)
 
 
 def psa_mask_backward(grad: Tensor, psa_type: int, h_mask: int, w_mask: int) -> Tensor:
-    dtype, channels_last = _type(grad, half=False), follows_channels_last(grad)
-    n, _, height, width = grad.shape
-    if channels_last:
-        dy = _nhwc(grad, dtype)
-        dx = dy.new_empty((n, height, width, h_mask * w_mask))
-        _entries.psamask_backward(context_of(dy), psa_type, dy, h_mask, w_mask, dx)
-        return _nchw(dx, grad, channels_last)
-    dy = _packed(grad, dtype)
-    dx = dy.new_empty((n, h_mask * w_mask, height, width))
-    _entries.psamask_nchw_backward(context_of(dy), psa_type, dy, h_mask, w_mask, dx)
-    return dx.to(grad.dtype)
+    entries = _entries.psamask_backward, _entries.psamask_nchw_backward
+    return _psa_mask(grad, psa_type, (h_mask, w_mask), h_mask * w_mask, *entries)
 
 
 def border_align(input: Tensor, boxes: Tensor, pool_size: int) -> Tuple[Tensor, Tensor]:
@@ -123,10 +128,8 @@ def border_align(input: Tensor, boxes: Tensor, pool_size: int) -> Tuple[Tensor, 
     output = _result(input, shape, dtype, some)
     argmax = _result(input, shape, torch.int32, some)
     if some:
-        x = _nhwc(input, dtype)
-        _entries.border_align_forward(
-            context_of(x), x, _packed(boxes, dtype), pool_size, output, argmax
-        )
+        x, b = _nhwc(input, dtype), _packed(boxes, dtype)
+        context_of(x).call(_entries.border_align_forward, x, b, pool_size, output, argmax)
     return _nchw(output, input, follows_channels_last(input)), argmax
 
 
@@ -136,23 +139,23 @@ def border_align_backward(
     dtype = _type(grad, boxes)
     n, channels = grad.shape[:2]
     some = bool(grad.numel() and height * width)
-    grad_input = _result(grad, (n, height, width, 4 * channels), dtype, some)
+    result = _result(grad, (n, height, width, 4 * channels), dtype, some)
     if some:
-        g = _nhwc(grad, dtype)
-        _entries.border_align_backward(
-            context_of(g), g, _packed(boxes, dtype), argmax.contiguous(), pool_size, grad_input
+        g, b = _nhwc(grad, dtype), _packed(boxes, dtype)
+        context_of(g).call(
+            _entries.border_align_backward, g, b, argmax.contiguous(), pool_size, result
         )
-    return _nchw(grad_input, grad, follows_channels_last(grad))
+    return _nchw(result, grad, follows_channels_last(grad))
 
 
 def ps_roi_pool(
     input: Tensor, rois: Tensor, spatial_scale: float, pooled_height: int, pooled_width: int
 ) -> Tensor:
-    x, rois = _packed(input, _type(input, half=False)), _packed(rois, torch.float32)
-    channels = x.shape[1] // max(pooled_height * pooled_width, 1)
-    output = x.new_empty((rois.shape[0], channels, pooled_height, pooled_width))
-    _entries.torchvision_ps_roi_pool_forward(
-        context_of(x), (pooled_height, pooled_width), spatial_scale, x, rois, output
+    x, r = _packed(input, _type(input, half=False)), _packed(rois, torch.float32)
+    pooled = (pooled_height, pooled_width)
+    output = x.new_empty((r.shape[0], x.shape[1] // (pooled_height * pooled_width), *pooled))
+    context_of(x).call(
+        _entries.torchvision_ps_roi_pool_forward, *pooled, spatial_scale, x, r, output
     )
     return output.to(input.dtype)
 
@@ -165,41 +168,32 @@ def ps_roi_pool_backward(
     pooled_width: int,
     input_shape: List[int],
 ) -> Tensor:
-    g, rois = _packed(grad, _type(grad, half=False)), _packed(rois, torch.float32)
-    grad_input = g.new_empty(tuple(input_shape))
-    _entries.torchvision_ps_roi_pool_backward(
-        context_of(g), (pooled_height, pooled_width), spatial_scale, g, rois, grad_input
+    g, r = _packed(grad, _type(grad, half=False)), _packed(rois, torch.float32)
+    result = g.new_empty(tuple(input_shape))
+    pooled = (pooled_height, pooled_width)
+    context_of(g).call(
+        _entries.torchvision_ps_roi_pool_backward, *pooled, spatial_scale, g, r, result
     )
-    return grad_input.to(grad.dtype)
+    return result.to(grad.dtype)
 
 
 def rfcn_ps_roi_pool(
     input: Tensor, rois: Tensor, spatial_scale: float, group_size: int
 ) -> Tuple[Tensor, Tensor]:
-    channels = input.shape[1] // max(group_size * group_size, 1)
-    shape = (rois.shape[0], group_size, group_size, channels)
+    channels, pooled = input.shape[1] // group_size**2, (group_size, group_size)
+    shape = (rois.shape[0], *pooled, channels)
     some = bool(rois.numel() and input.numel())
     output = _result(input, shape, torch.float32, some)
     mapping = _result(input, shape, torch.int32, some)
     if some:
-        x, rois = _nhwc(input, _type(input, half=False)), _packed(rois, torch.float32)
-        context, pooled = context_of(x), (group_size, group_size)
-        workspace, memory = _workspace(
-            x, lambda: _entries.psroipool_forward_workspace(context, pooled, channels, x, rois)
+        x, r = _nhwc(input, _type(input, half=False)), _packed(rois, torch.float32)
+        context = context_of(x)
+        workspace = _Workspace(x, _entries.psroipool_forward_size, *pooled, channels, x, r)
+        context.call(
+            _entries.psroipool_forward,
+            *(*pooled, spatial_scale, group_size, channels, x, r),
+            *(*workspace.pair, output, mapping),
         )
-        _entries.psroipool_forward(
-            context,
-            pooled,
-            spatial_scale,
-            group_size,
-            channels,
-            x,
-            rois,
-            output,
-            mapping,
-            workspace,
-        )
-        del memory
     return _nchw(output, input, follows_channels_last(input)), mapping
 
 
@@ -209,20 +203,15 @@ def rfcn_ps_roi_pool_backward(
     n, input_channels, height, width = input_shape
     channels, group_size = grad.shape[1], grad.shape[2]
     some = bool(grad.numel() and n * height * width)
-    grad_input = _result(grad, (n, height, width, input_channels), torch.float32, some)
+    result = _result(grad, (n, height, width, input_channels), torch.float32, some)
     if some:
-        g = _nhwc(grad, _type(grad, half=False))
-        _entries.psroipool_backward(
-            context_of(g),
-            (group_size, group_size),
-            spatial_scale,
-            channels,
-            g,
-            _packed(rois, torch.float32),
-            mapping.contiguous(),
-            grad_input,
+        g, r = _nhwc(grad, _type(grad, half=False)), _packed(rois, torch.float32)
+        context_of(g).call(
+            _entries.psroipool_backward,
+            *(group_size, group_size, spatial_scale, channels),
+            *(g, r, mapping.contiguous(), result),
         )
-    return _nchw(grad_input, grad, follows_channels_last(grad))
+    return _nchw(result, grad, follows_channels_last(grad))
 
 
 def roiaware_pool3d(
@@ -234,35 +223,23 @@ def roiaware_pool3d(
     pool_method: int,
 ) -> Tuple[Tensor, Tensor, Tensor]:
     dtype = _type(pts_feature, rois, pts)
-    grid, channels = (rois.shape[0], *out_size), pts_feature.shape[1]
-    features = _packed(pts_feature, dtype)
-    some = bool(rois.numel() and features.numel())
-    pooled = _result(features, (*grid, channels), dtype, some)
-    argmax = _result(features, (*grid, channels), torch.int32, some)
-    indices = _result(features, (*grid, max_pts_each_voxel), torch.int32, some)
-    if not some and pool_method == 0:
-        argmax.fill_(-1)
+    boxes, (points, channels) = rois.shape[0], pts_feature.shape
+    some = bool(rois.numel() and pts_feature.numel())
+    grid = (boxes, *out_size)
+    pooled = _result(pts_feature, (*grid, channels), dtype, some)
+    argmax = _result(pts_feature, (*grid, channels), torch.int32, some)
+    indices = _result(pts_feature, (*grid, max_pts_each_voxel), torch.int32, some)
     if some:
-        rois, pts = _packed(rois, dtype), _packed(pts, dtype)
-        context = context_of(features)
-        workspace, memory = _workspace(
-            features,
-            lambda: _entries.roiaware_pool3d_forward_workspace(context, rois, pts, features),
+        inputs = [_packed(tensor, dtype) for tensor in (rois, pts, pts_feature)]
+        context = context_of(pooled)
+        workspace = _Workspace(pooled, _entries.roiaware_pool3d_forward_size, *inputs)
+        context.call(
+            _entries.roiaware_pool3d_forward,
+            *(pool_method, boxes, points, channels, *inputs, *workspace.pair),
+            *(max_pts_each_voxel, *out_size, argmax, indices, pooled),
         )
-        _entries.roiaware_pool3d_forward(
-            context,
-            pool_method,
-            rois,
-            pts,
-            features,
-            max_pts_each_voxel,
-            tuple(out_size),
-            argmax,
-            indices,
-            pooled,
-            workspace,
-        )
-        del memory
+    elif pool_method == 0:
+        argmax.fill_(-1)
     return pooled.to(pts_feature.dtype), argmax, indices
 
 
@@ -271,12 +248,14 @@ def roiaware_pool3d_backward(
 ) -> Tensor:
     g = _packed(grad, _type(grad))
     some = bool(g.numel() and pts_num)
-    grad_features = _result(g, (pts_num, g.shape[4]), g.dtype, some)
+    result = _result(g, (pts_num, g.shape[4]), g.dtype, some)
     if some:
-        _entries.roiaware_pool3d_backward(
-            context_of(g), pool_method, indices.contiguous(), argmax.contiguous(), g, grad_features
+        context_of(g).call(
+            _entries.roiaware_pool3d_backward,
+            *(pool_method, *g.shape, indices.shape[4]),
+            *(indices.contiguous(), argmax.contiguous(), g, result),
         )
-    return grad_features.to(grad.dtype)
+    return result.to(grad.dtype)
 
 
 def masked_im2col(
@@ -285,12 +264,10 @@ def masked_im2col(
     x = _packed(input, _type(input))
     at = _indices(mask_h_idx, mask_w_idx)
     columns = x.new_empty((x.shape[1] * kernel[0] * kernel[1], at[0].shape[0]))
-    context = context_of(x)
-    workspace, memory = _workspace(
-        x, lambda: _entries.masked_im2col_forward_workspace(context, x, *at, kernel, columns)
+    workspace = _Workspace(x, _entries.masked_im2col_forward_size, x, *at, *kernel, columns)
+    context_of(x).call(
+        _entries.masked_im2col_forward, x, *at, *kernel, *padding, *workspace.pair, columns
     )
-    _entries.masked_im2col_forward(context, x, *at, kernel, padding, columns, workspace)
-    del memory
     return columns.to(input.dtype)
 
 
@@ -305,12 +282,14 @@ def masked_im2col_backward(
 ) -> Tensor:
     g = _packed(grad, _type(grad))
     at = _indices(mask_h_idx, mask_w_idx)
-    channels = g.shape[0] // max(kernel[0] * kernel[1], 1)
     some = bool(g.numel())
-    grad_input = _result(g, (1, channels, height, width), g.dtype, some)
+    result = _result(g, (1, g.shape[0] // (kernel[0] * kernel[1]), height, width), g.dtype, some)
     if some:
-        _entries.masked_im2col_backward(context_of(g), g, *at, kernel, padding, grad_input)
-    return grad_input.to(grad.dtype)
+        no_workspace = _entries.NO_WORKSPACE
+        context_of(g).call(
+            _entries.masked_im2col_backward, g, *at, *kernel, *padding, *no_workspace, result
+        )
+    return result.to(grad.dtype)
 
 
 def masked_col2im(
@@ -319,10 +298,7 @@ def masked_col2im(
     columns = _packed(col, _type(col))
     at = _indices(mask_h_idx, mask_w_idx)
     im = columns.new_empty((1, columns.shape[0], height, width))
-    context = context_of(columns)
-    workspace, memory = _workspace(
-        columns, lambda: _entries.masked_col2im_forward_workspace(context, columns, *at, im)
-    )
-    _entries.masked_col2im_forward(context, columns, *at, im, workspace)
-    del memory
+    workspace = _Workspace(columns, _entries.masked_col2im_forward_size, columns, *at, im)
+    pointer, size = workspace.pair
+    context_of(columns).call(_entries.masked_col2im_forward, columns, *at, size, pointer, im)
     return im.to(col.dtype)

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The operators on NumPy arrays: a function per entry point of the C library, in its layouts.
+
+Arrays are float32 (or float16, where the operator takes half) and int32; anything with
+`__array_interface__`, the buffer protocol or DLPack will do. Inputs that are not packed are copied.
+Outputs are made, or given by keyword: then they are packed arrays of the right shape and type, and
+are filled and returned. A broken rule raises `BadParamError` with the C library's sentence.
+"""
+
+from ._arrays import get_num_threads, set_num_threads
+from .border_align import (
+    border_align_backward,
+    border_align_forward,
+)
+from .masked_im2col import (
+    masked_col2im_forward,
+    masked_col2im_forward_workspace_size,
+    masked_im2col_backward,
+    masked_im2col_forward,
+    masked_im2col_forward_workspace_size,
+)
+from .psamask import (
+    psamask_backward,
+    psamask_forward,
+    psamask_nchw_backward,
+    psamask_nchw_forward,
+)
+from .psroipool import (
+    psroipool_backward,
+    psroipool_forward,
+    psroipool_forward_workspace_size,
+)
+from .roiaware_pool3d import (
+    roiaware_pool3d_backward,
+    roiaware_pool3d_forward,
+    roiaware_pool3d_forward_workspace_size,
+)
+from .torchvision_ps_roi_pool import (
+    torchvision_ps_roi_pool_backward,
+    torchvision_ps_roi_pool_forward,
+)
+from .transpose import (
+    transpose,
+)
+
+__all__ = [
+    "border_align_backward",
+    "border_align_forward",
+    "get_num_threads",
+    "masked_col2im_forward",
+    "masked_col2im_forward_workspace_size",
+    "masked_im2col_backward",
+    "masked_im2col_forward",
+    "masked_im2col_forward_workspace_size",
+    "psamask_backward",
+    "psamask_forward",
+    "psamask_nchw_backward",
+    "psamask_nchw_forward",
+    "psroipool_backward",
+    "psroipool_forward",
+    "psroipool_forward_workspace_size",
+    "roiaware_pool3d_backward",
+    "roiaware_pool3d_forward",
+    "roiaware_pool3d_forward_workspace_size",
+    "set_num_threads",
+    "torchvision_ps_roi_pool_backward",
+    "torchvision_ps_roi_pool_forward",
+    "transpose",
+]

@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Arrays as the C library takes them, and the calling thread's handle for them."""
+
+from __future__ import annotations
+
+import ctypes
+import math
+import operator
+import threading
+from typing import Any, Tuple
+
+import numpy as np
+
+from .. import _context, _entries
+from .._library import BadParamError, NotSupportedError
+
+Array = np.ndarray
+
+_from_buffer = (ctypes.c_char * 0).from_buffer
+_addressof = ctypes.addressof
+
+
+def _pointer(array: Array) -> int:
+    try:  # a quarter of the time of array.ctypes.data
+        return _addressof(_from_buffer(array))
+    except TypeError:  # an input that cannot be written
+        return array.ctypes.data
+
+
+class ArrayContext(_context.Context):
+    types = {
+        np.dtype(name): value
+        for name, value in (
+            ("float16", _context.HALF),
+            ("float32", _context.FLOAT),
+            ("float64", _context.DOUBLE),
+            ("int8", _context.INT8),
+            ("int16", _context.INT16),
+            ("int32", _context.INT32),
+            ("int64", _context.INT64),
+            ("uint8", _context.UINT8),
+            ("uint16", _context.UINT16),
+            ("uint32", _context.UINT32),
+            ("uint64", _context.UINT64),
+            ("bool", _context.BOOL),
+            ("complex64", _context.COMPLEX_FLOAT),
+        )
+    }
+    pointer = staticmethod(_pointer)
+
+
+_local = threading.local()
+_num_threads = 0  # 0: what the C library finds
+
+
+def current() -> ArrayContext:
+    try:
+        context = _local.context
+    except AttributeError:
+        context = _local.context = ArrayContext()
+        _local.found = context.num_threads
+    context.use_threads(_num_threads or _local.found)
+    return context
+
+
+def set_num_threads(count: int) -> None:
+    """How many threads a call may use, in all Python threads. 0: what the machine offers."""
+    global _num_threads
+    count = count_of(count, "count")
+    if count > 1024:
+        raise BadParamError(f"set_num_threads: count must be in [0, 1024], got {count}")
+    _num_threads = count
+
+
+def count_of(value: Any, name: str) -> int:
+    """A size, or another attribute that shapes depend on."""
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise BadParamError(f"mluops: {name} must be an integer, got {value!r}") from None
+    if not 0 <= number < 1 << 31:
+        raise BadParamError(f"mluops: {name} must be in [0, 2^31), got {number}")
+    return number
+
+
+def get_num_threads() -> int:
+    """How many threads a call may use."""
+    return current().num_threads
+
+
+def as_input(value: Any, rank: int, name: str) -> Array:
+    if isinstance(value, np.ndarray):
+        array = value
+    elif hasattr(value, "__dlpack__") and not hasattr(value, "__array__"):
+        array = np.from_dlpack(value)
+    else:
+        array = np.asarray(value)
+    if array.ndim != rank:
+        raise BadParamError(f"mluops: {name} must be a tensor of {rank} dims, got {array.ndim}")
+    flags = array.flags
+    return array if flags.c_contiguous and flags.aligned else np.require(array, None, "CA")
+
+
+def as_output(given: Array | None, shape: tuple, dtype: Any, name: str) -> Array:
+    if given is None:
+        try:
+            return np.empty(shape, dtype)
+        except (TypeError, ValueError, MemoryError):
+            if math.prod(count_of(size, f"a size of {name}") for size in shape) < 1 << 31:
+                raise
+        raise NotSupportedError(f"mluops: {name} must have less than 2^31 elements, got {shape}")
+    if not isinstance(given, np.ndarray):
+        raise BadParamError(f"mluops: {name} must be a numpy.ndarray, got {type(given).__name__}")
+    if not given.flags.carray:
+        raise BadParamError(
+            f"mluops: {name} must be packed, aligned and writable, got "
+            f"strides {given.strides} of shape {given.shape}, writable: {given.flags.writeable}"
+        )
+    return given  # its shape and type are the C library's to check
+
+
+def space(workspace: Array | None) -> Tuple[int, int]:
+    if workspace is None:
+        return _entries.NO_WORKSPACE
+    return _pointer(as_output(workspace, (), None, "workspace")), workspace.nbytes

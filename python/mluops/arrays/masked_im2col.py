@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The windows and the scatter of a masked convolution."""
+
+from __future__ import annotations
+
+from typing import Any, Tuple
+
+from .. import _entries
+from ._arrays import Array, as_input, as_output, current, space
+
+
+def _places(mask_h_idx: Any, mask_w_idx: Any) -> Tuple[Array, Array]:
+    return as_input(mask_h_idx, 1, "mask_h_idx"), as_input(mask_w_idx, 1, "mask_w_idx")
+
+
+def masked_im2col_forward(
+    feature: Any,
+    mask_h_idx: Any,
+    mask_w_idx: Any,
+    kernel_h: int,
+    kernel_w: int,
+    pad_h: int,
+    pad_w: int,
+    *,
+    data_col: Array | None = None,
+    workspace: Array | None = None,
+) -> Array:
+    """The windows around some pixels as columns; zeros outside the map.
+
+    feature: [1, C, H, W]; mask_h_idx, mask_w_idx: [M] int32; data_col: [C*kernel_h*kernel_w, M].
+
+    >>> feature = np.arange(6, dtype=np.float32).reshape(1, 1, 2, 3)
+    >>> at = np.array([0, 1], np.int32)
+    >>> masked_im2col_forward(feature, at, at, 1, 3, 0, 1)
+    array([[0., 3.],
+           [0., 4.],
+           [1., 5.]], dtype=float32)
+    """
+    feature, at = as_input(feature, 4, "feature"), _places(mask_h_idx, mask_w_idx)
+    shape = (feature.shape[1] * kernel_h * kernel_w, at[0].shape[0])
+    data_col = as_output(data_col, shape, feature.dtype, "data_col")
+    window = (kernel_h, kernel_w, pad_h, pad_w)
+    current().call(
+        _entries.masked_im2col_forward, feature, *at, *window, *space(workspace), data_col
+    )
+    return data_col
+
+
+def masked_im2col_backward(
+    grad_col: Any,
+    mask_h_idx: Any,
+    mask_w_idx: Any,
+    kernel_h: int,
+    kernel_w: int,
+    pad_h: int,
+    pad_w: int,
+    height: int,
+    width: int,
+    *,
+    grad_feature: Array | None = None,
+    workspace: Array | None = None,
+) -> Array:
+    """The gradient of `masked_im2col_forward`: columns added back where they were read.
+
+    grad_col: [C*kernel_h*kernel_w, M]; grad_feature: [1, C, height, width].
+
+    >>> at = np.array([0, 1], np.int32)
+    >>> masked_im2col_backward(np.ones((3, 2), np.float32), at, at, 1, 3, 0, 1, 2, 3)[0, 0]
+    array([[1., 1., 0.],
+           [1., 1., 1.]], dtype=float32)
+    """
+    grad_col, at = as_input(grad_col, 2, "grad_col"), _places(mask_h_idx, mask_w_idx)
+    shape = (1, grad_col.shape[0] // max(kernel_h * kernel_w, 1), height, width)
+    grad_feature = as_output(grad_feature, shape, grad_col.dtype, "grad_feature")
+    window = (kernel_h, kernel_w, pad_h, pad_w)
+    current().call(
+        _entries.masked_im2col_backward, grad_col, *at, *window, *space(workspace), grad_feature
+    )
+    return grad_feature
+
+
+def masked_col2im_forward(
+    col: Any,
+    mask_h_idx: Any,
+    mask_w_idx: Any,
+    height: int,
+    width: int,
+    *,
+    im: Array | None = None,
+    workspace: Array | None = None,
+) -> Array:
+    """A map of zeros with columns put at some pixels; the last of equal places wins.
+
+    col: [C, M]; im: [1, C, height, width].
+
+    >>> at = np.array([0, 1], np.int32)
+    >>> masked_col2im_forward(np.array([[5, 6]], np.float32), at, at, 2, 2)[0, 0]
+    array([[5., 0.],
+           [0., 6.]], dtype=float32)
+    """
+    col, at = as_input(col, 2, "col"), _places(mask_h_idx, mask_w_idx)
+    im = as_output(im, (1, col.shape[0], height, width), col.dtype, "im")
+    pointer, size = space(workspace)
+    current().call(_entries.masked_col2im_forward, col, *at, size, pointer, im)
+    return im
+
+
+def masked_im2col_forward_workspace_size(
+    feature: Any, mask_h_idx: Any, mask_w_idx: Any, kernel_h: int, kernel_w: int, data_col: Any
+) -> int:
+    """Bytes of the workspace with which `masked_im2col_forward` needs no scratch of its own."""
+    feature, at = as_input(feature, 4, "feature"), _places(mask_h_idx, mask_w_idx)
+    data_col = as_input(data_col, 2, "data_col")
+    return current().size(
+        _entries.masked_im2col_forward_size, feature, *at, kernel_h, kernel_w, data_col
+    )
+
+
+def masked_col2im_forward_workspace_size(
+    col: Any, mask_h_idx: Any, mask_w_idx: Any, im: Any
+) -> int:
+    """Bytes of the workspace with which `masked_col2im_forward` needs no scratch of its own."""
+    col, at, im = as_input(col, 2, "col"), _places(mask_h_idx, mask_w_idx), as_input(im, 4, "im")
+    return current().size(_entries.masked_col2im_forward_size, col, *at, im)
