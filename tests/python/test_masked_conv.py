@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: Apache-2.0
+"""masked_conv2d and MaskedConv2d: conv2d times the mask, with its gradients."""
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+import mluops.torch as ours
+from drop_ins import randn
+from mluops.torch import masked_conv
+
+
+def masks(n, height, width):
+    mask = torch.rand(n, height, width, generator=torch.Generator().manual_seed(5)) - 0.6
+    if n > 1:
+        mask[-1] = -1  # one image of the batch has no place at all
+    return mask
+
+
+@pytest.mark.parametrize("n", [1, 3])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        dict(kernel_size=3, padding=1),
+        dict(kernel_size=3),
+        dict(kernel_size=1, stride=2),
+        dict(kernel_size=3, padding=1, bias=False),
+        dict(kernel_size=(3, 2), padding=(2, 1), stride=(2, 1)),
+        dict(kernel_size=3, padding=2, dilation=2),
+        dict(kernel_size=(2, 3), padding=(0, 3), dilation=(1, 3), stride=(3, 2), groups=2),
+        dict(kernel_size=3, padding=1, groups=4, bias=False),
+    ],
+    ids=str,
+)
+def test_masked_convolution_and_its_gradients_are_those_of_conv2d_times_mask(arguments, n):
+    conv = ours.MaskedConv2d(4, 8, **arguments)
+    plain = torch.nn.Conv2d(4, 8, **arguments).double()
+    plain.load_state_dict(conv.state_dict())
+    x = randn(n, 4, 9, 8).requires_grad_()
+    reference_x = x.detach().double().requires_grad_()
+    expected = plain(reference_x)
+    mask = masks(n, *expected.shape[2:])
+    expected = expected * (mask > 0)[:, None]
+    actual = conv(x, mask)
+    torch.testing.assert_close(actual, expected.float(), rtol=1e-4, atol=1e-5)
+    grad = randn(*expected.shape, seed=2)
+    actual.backward(grad)
+    expected.backward(grad.double())
+    pairs = [(x, reference_x), (conv.weight, plain.weight), (conv.bias, plain.bias)]
+    for ours_one, reference in pairs[: 2 if conv.bias is None else 3]:
+        torch.testing.assert_close(ours_one.grad, reference.grad.float(), rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("arguments", [dict(), dict(stride=2), dict(padding=2)], ids=str)
+def test_of_a_mask_of_the_features_size_the_upper_left_part_counts(arguments):
+    conv, x = ours.MaskedConv2d(2, 3, 5, **arguments), randn(2, 2, 9, 9)
+    mask = (torch.rand(2, 9, 9, generator=torch.Generator().manual_seed(5)) > 0.5).float()
+    full = conv(x)
+    expected = full * mask[:, None, : full.shape[2], : full.shape[3]]
+    torch.testing.assert_close(conv(x, mask), expected, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("dtype", [torch.bool, torch.uint8, torch.float16, torch.int64])
+def test_a_mask_may_have_any_type(dtype):
+    conv, x, mask = ours.MaskedConv2d(2, 3, 3, padding=1), randn(1, 2, 5, 5), torch.eye(5)[None]
+    assert torch.equal(conv(x, mask.to(dtype)), conv(x, mask))
+
+
+def test_a_mask_may_have_a_dimension_for_its_channel():
+    conv, x, mask = ours.MaskedConv2d(2, 3, 3, padding=1), randn(2, 2, 5, 5), masks(2, 5, 5)
+    assert torch.equal(conv(x, mask[:, None]), conv(x, mask))
+
+
+def test_an_empty_mask_gives_contiguous_zeros_and_zero_gradients():
+    conv = ours.MaskedConv2d(2, 3, 3, padding=1)
+    x = randn(1, 2, 5, 5).requires_grad_()
+    y = conv(x, torch.zeros(1, 5, 5))
+    assert y.is_contiguous() and torch.equal(y, torch.zeros(1, 3, 5, 5))
+    y.sum().backward()
+    for parameter in (x, conv.weight, conv.bias):
+        assert torch.equal(parameter.grad, torch.zeros_like(parameter))
+
+
+@pytest.mark.parametrize("value", [float("inf"), float("nan"), 1e38])
+def test_where_the_mask_is_empty_no_feature_is_looked_at(value):
+    y = ours.MaskedConv2d(2, 3, 3, padding=1)(torch.full((1, 2, 5, 5), value), torch.zeros(1, 5, 5))
+    assert torch.equal(y, torch.zeros(1, 3, 5, 5))
+
+
+def test_masked_conv2d_takes_mmcv_s_arguments_by_place():
+    x, weight, bias, mask = randn(1, 2, 5, 5), randn(3, 2, 3, 3), randn(3), masks(1, 5, 5)
+    expected = torch.nn.functional.conv2d(x, weight, bias, padding=1) * (mask > 0)
+    actual = ours.masked_conv2d(x, mask, weight, bias, 1, 1)
+    torch.testing.assert_close(actual, expected, rtol=1e-4, atol=1e-5)
+
+
+def test_without_a_mask_it_is_conv2d():
+    conv, plain = ours.MaskedConv2d(2, 3, 3, padding=1), torch.nn.Conv2d(2, 3, 3, padding=1)
+    plain.load_state_dict(conv.state_dict())
+    x = randn(2, 2, 5, 5)
+    assert torch.equal(conv(x), plain(x))
+
+
+@pytest.mark.parametrize("bias", [True, False])
+def test_the_state_of_a_masked_convolution_is_that_of_conv2d(bias):
+    conv, plain = ours.MaskedConv2d(4, 6, 3, bias=bias), torch.nn.Conv2d(4, 6, 3, bias=bias)
+    assert isinstance(conv, torch.nn.Conv2d)
+    shapes = [
+        {key: value.shape for key, value in module.state_dict().items()} for module in (conv, plain)
+    ]
+    assert shapes[0] == shapes[1]
+
+
+@pytest.mark.parametrize("bias", [False, True])
+@pytest.mark.parametrize("kind", ["full", "partly", "empty"])
+def test_masked_conv2d_has_the_type_of_conv2d_under_autocast(bias, kind, monkeypatch):
+    # The product itself is torch's, and bfloat16 is not every processor's.
+    monkeypatch.setattr(
+        masked_conv,
+        "_product",
+        lambda w, x, g: (
+            w.flatten(1).bfloat16().sum(1, keepdim=True) * x.bfloat16().sum(0, keepdim=True)
+        ),
+    )
+    conv = ours.MaskedConv2d(2, 3, 3, padding=1, bias=bias)
+    features, mask = torch.randn(2, 2, 4, 4), torch.ones(2, 4, 4)
+    if kind != "full":
+        mask[0] = 0
+    if kind == "empty":
+        mask[1] = 0
+    assert conv(features, mask).dtype == torch.bfloat16
+
+
+def test_masked_conv2d_takes_an_empty_batch():
+    conv = ours.MaskedConv2d(2, 3, 3, padding=1)
+    assert conv(torch.zeros(0, 2, 5, 5), torch.zeros(0, 5, 5)).shape == (0, 3, 5, 5)
+
+
+@pytest.mark.parametrize("options", [{"stride": 0}, {"dilation": 0}, {"padding": -3}])
+def test_masked_conv2d_refuses_what_conv2d_refuses(options):
+    with pytest.raises(AssertionError):
+        ours.masked_conv2d(
+            torch.zeros(1, 1, 4, 4), torch.zeros(1, 4, 4), torch.zeros(1, 1, 3, 3), **options
+        )
+
+
+def test_masked_conv2d_refuses_a_bias_of_another_size():
+    with pytest.raises(AssertionError):
+        ours.masked_conv2d(
+            torch.zeros(1, 1, 4, 4), torch.zeros(1, 4, 4), torch.zeros(3, 1, 1, 1), torch.zeros(1)
+        )
+
+
+def test_masked_conv2d_of_halves():
+    features, mask = torch.randn(1, 2, 5, 5), torch.ones(1, 5, 5)
+    weight = torch.randn(3, 2, 3, 3)
+    expected = ours.masked_conv2d(features.half().float(), mask, weight.half().float(), padding=1)
+    actual = ours.masked_conv2d(features.half(), mask, weight.half(), padding=1)
+    assert actual.dtype == torch.float16
+    assert torch.equal(actual, expected.half())
