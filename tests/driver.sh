@@ -26,7 +26,8 @@ refuses '--op must be an operator or a family, got nosuch; there are' check --op
 refuses "psamask: psamask_forward psamask_backward" check --op nosuch
 refuses 'none of --op psamask in --set large' check --op psamask --set large
 refuses '--file must be a readable file, got /nosuch' check --file /nosuch
-refuses '--isa must be one of' check --isa nosuch
+refuses '--isa must be all or one of' check --isa nosuch
+refuses ', got nosuch' perf --isa AVX2,nosuch
 refuses 'N must be given once' check 'psamask_forward N=1 N=2 H=4 W=4 psa_type=0 h_mask=3 w_mask=3'
 
 "$mluop" check --help | grep -qF 'basic, large, networks' || { echo "--help must name the sets" >&2; failed=1; }
@@ -40,10 +41,21 @@ case_line='masked_col2im_forward C=3 H=8 W=8 M=5'
 for caches in '' --cold; do
   # shellcheck disable=SC2086  # no argument, or one
   "$mluop" perf $caches --seconds 0.001 --json "$folder/a.json" --report "$folder/a.html" "$case_line" >"$folder/out"
-  for key in case op device isa threads min_s median_s bytes floor_s ratio_to_floor plain_loops_s speedup; do
+  for key in case op device isa threads min_s median_s bytes floor_s ratio_to_floor operations compute_efficiency plain_loops_s speedup; do
     grep -q "\"$key\"" "$folder/a.json" || { echo "perf --json has no $key" >&2; failed=1; }
   done
   grep -qF "<code>$case_line</code>" "$folder/a.html" || { echo "perf --report lacks the case" >&2; failed=1; }
-  grep -qF "(${caches:+cold}" "$folder/out" || { echo "perf must say how the caches are" >&2; failed=1; }
+  said=hot
+  [ -z "$caches" ] || said=cold
+  grep -qF "case ($said)" "$folder/out" || { echo "perf must say that the caches are $said" >&2; failed=1; }
+done
+
+# A row for every number of threads and every instruction set.
+"$mluop" perf --seconds 0.001 --threads 1,2 --isa all --json "$folder/a.json" "$case_line" >"$folder/out"
+for threads in 1 2; do
+  sets=$(grep -c "^$threads threads, .*GFLOP/s" "$folder/out")
+  rows=$(grep -c "\"threads\": $threads," "$folder/a.json")
+  [ "$rows" -gt 0 ] && [ "$rows" = "$sets" ] ||
+    { echo "perf must have a row for each of $sets instruction sets at $threads threads, got $rows" >&2; failed=1; }
 done
 exit $failed

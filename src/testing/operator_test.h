@@ -11,6 +11,7 @@
 #include "core/arguments.h"
 #include "core/operator.h"
 #include "testing/random.h"
+#include "testing/work.h"
 
 namespace mluop::testing {
 
@@ -54,8 +55,8 @@ struct OperatorTest {
   void (*reference)(const Arguments& arguments);
   // The plain loops: the same in the operator's own types and buffers, one thread.
   void (*plain)(const Arguments& arguments);
-  // Bytes that must move: each needed input byte read once, each output byte written once.
-  double (*bytes)(const Arguments& arguments);
+  // What the call cannot do without.
+  Work (*work)(const Arguments& arguments);
   // For kFamily outputs: "" if the call's output may differ from the baseline as it does, else a
   // sentence.
   std::string (*accept)(const Arguments& arguments, std::string_view output,

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "selection.h"
 
@@ -19,11 +20,12 @@ int Check(const Selection& selection);
 int Bitwise(const Selection& selection);
 
 struct PerfOptions {
-  std::string json;      // file; empty: none
-  std::string report;    // file; empty: none
-  bool cold = false;     // caches flushed before every run
-  double seconds = 0.3;  // of measuring per case
-  std::string command;   // what was typed, for the report
+  std::string json;                // file; empty: none
+  std::string report;              // file; empty: none
+  std::vector<int> threads = {0};  // numbers to measure with; 0: the library's own choice
+  bool cold = false;               // caches flushed before every run
+  double seconds = 0.3;            // of measuring per case
+  std::string command;             // what was typed, for the report
 };
 int Perf(const Selection& selection, const PerfOptions& options);
 

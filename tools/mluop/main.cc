@@ -26,7 +26,9 @@ void AddSelection(CLI::App* command, Selection* selection) {
                       "only this set of the built-in cases: " + mluop::tool::SetNames());
   command->add_option("--op", selection->op, "only this operator or family");
   command->add_option("--file", selection->file, "take the cases from a file");
-  command->add_option("--isa", selection->isa, "only this instruction set");
+  command->add_option("--isa", selection->isas, "these instruction sets, or all")
+      ->delimiter(',')
+      ->allow_extra_args(false);
   command->footer(kCaseHelp);
 }
 
@@ -76,7 +78,9 @@ int Run(int argc, char** argv) {
   CLI::App* measure =
       app.add_subcommand("perf", "time, share of the copy speed, factor over plain loops");
   AddSelection(measure, &selection);
-  measure->add_option("--threads", selection.threads, "number of threads")
+  measure->add_option("--threads", perf.threads, "numbers of threads, such as 1,2")
+      ->delimiter(',')
+      ->allow_extra_args(false)
       ->check(CLI::Range(1, 1024));
   measure->add_option("--json", perf.json, "write the figures to this file, an object per case");
   measure->add_option("--report", perf.report, "write a page of HTML with bars to this file");

@@ -1,22 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-// mluop perf: how fast is it, against the bytes that must move and against the plain loops? All
-// times of a case are taken turn by turn in one process; figures to quote are the ratios.
+// mluop perf: how fast is it, against the bytes that must move, the arithmetic that must be done and
+// the plain loops? All times of a case are taken turn by turn in one process; figures to quote are
+// the ratios.
 #include <algorithm>
-#include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <fstream>
-#include <functional>
+#include <list>
 #include <stdexcept>
 #include <vector>
 
+#include "ceilings.h"
 #include "commands.h"
 #include "core/handle.h"
-#include "core/scratch.h"
 #include "mluops/extensions.h"
 #include "report.h"
 #include "streams.h"
 #include "testing/isa.h"
 #include "testing/prepared_call.h"
+#include "timing.h"
 
 namespace mluop::tool {
 namespace {
@@ -25,56 +27,12 @@ using testing::Case;
 using testing::Placement;
 using testing::PreparedCall;
 
-constexpr size_t kMostRuns = 2000;
-constexpr double kTurn = 1e-3;  // seconds that a contender has before it is another's turn
-
-double Seconds(const std::function<void()>& work) {
-  using Clock = std::chrono::steady_clock;
-  const auto start = Clock::now();
-  work();
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
-// Something that is timed, and its times.
-struct Contender {
-  std::function<void()> run;
-  double budget;  // seconds
-  std::vector<double> times = {};
-  double spent = 0;
-
-  bool Done() const { return times.size() >= 3 && (spent >= budget || times.size() >= kMostRuns); }
-  void Time() {
-    times.push_back(Seconds(run));
-    spent += times.back();
-  }
-  double Quantile(double q) const {
-    std::vector<double> sorted = times;
-    std::sort(sorted.begin(), sorted.end());
-    return sorted[static_cast<size_t>(q * static_cast<double>(sorted.size() - 1))];
-  }
+// What a case is run on.
+struct Setting {
+  std::string isa;
+  const Handle* handle;
+  double peak;  // operations a second
 };
-
-// Turn by turn, so that a slow moment of the machine is everybody's. Hot: each turn begins with a
-// run that does not count. Cold: `flush` before every run.
-void MeasureTogether(std::vector<Contender>& contenders, const std::function<void()>& flush) {
-  for (bool busy = true; busy;) {
-    busy = false;
-    for (Contender& contender : contenders) {
-      if (contender.Done()) continue;
-      busy = true;
-      if (flush) {
-        flush();
-        contender.Time();
-        continue;
-      }
-      contender.run();
-      const double end = contender.spent + kTurn;
-      do {
-        contender.Time();
-      } while (contender.spent < end && !contender.Done());
-    }
-  }
-}
 
 // The bytes that must move, over the operator's own buffers: all of the outputs, and of each input
 // the share that is needed.
@@ -101,24 +59,30 @@ Traffic TrafficOf(const PreparedCall& call, double bytes) {
   return all;
 }
 
-Row PerfCase(const Case& c, const std::string& isa, const Handle& handle,
-             const PerfOptions& options) {
-  PreparedCall call(c, Placement::kFront);
-  call.SetWorkspace(call.WantedWorkspace(handle.get()));
-  call.PoisonOutputs();
-  const double bytes = c.test->bytes(call.arguments());
-  const Traffic needed = TrafficOf(call, bytes), everything = TrafficOf(call, HUGE_VAL);
-  const double budget = options.seconds;
+// The operator, the plain loops, then the ways to move the bytes.
+std::vector<Contender> ContendersOf(PreparedCall& call, const Traffic& needed,
+                                    const Setting& setting, double budget) {
+  mluOpContext* const handle = setting.handle->get();
   std::vector<Contender> contenders;
-  contenders.push_back({[&] {
-                          if (call.Run(handle.get()) == MLUOP_STATUS_SUCCESS) return;
-                          throw std::runtime_error(c.line + ": " + mluOpGetLastErrorMessage());
+  contenders.push_back({[&call, handle] {
+                          if (call.Run(handle) == MLUOP_STATUS_SUCCESS) return;
+                          throw std::runtime_error(mluOpGetLastErrorMessage());
                         },
                         budget});
-  contenders.push_back({[&] { call.RunPlain(); }, budget / 3});
+  contenders.push_back({[&call] { call.RunPlain(); }, budget / 3});
   for (const Way way : kWays) {
-    contenders.push_back({[&, way] { Move(needed, way, handle.get()->threads); }, budget / 6});
+    contenders.push_back(
+        {[&needed, way, handle] { Move(needed, way, handle->threads); }, budget / 6});
   }
+  return contenders;
+}
+
+Row Measure(const Case& c, PreparedCall& call, const Setting& setting, const PerfOptions& options) {
+  call.SetWorkspace(call.WantedWorkspace(setting.handle->get()));
+  call.PoisonOutputs();
+  const testing::Work work = c.test->work(call.arguments());
+  const Traffic needed = TrafficOf(call, work.bytes), everything = TrafficOf(call, HUGE_VAL);
+  std::vector<Contender> contenders = ContendersOf(call, needed, setting, options.seconds);
   MeasureTogether(contenders, options.cold ? [&] { Flush(everything); } : std::function<void()>());
   const Contender& ours = contenders[0];
   double floor = HUGE_VAL;
@@ -128,70 +92,56 @@ Row PerfCase(const Case& c, const std::string& isa, const Handle& handle,
   const double least = ours.Quantile(0), plain = contenders[1].Quantile(0);
   return {{"case", c.line},
           {"op", c.test->name},
-          {"device", handle.get()->device->name()},
-          {"isa", isa},
-          {"threads", handle.threads()},
+          {"device", setting.handle->get()->device->name()},
+          {"isa", setting.isa},
+          {"threads", setting.handle->threads()},
           {"caches", options.cold ? "cold" : "hot"},
           {"min_s", least},
           {"median_s", ours.Quantile(0.5)},
           {"p90_s", ours.Quantile(0.9)},
-          {"bytes", bytes},
-          {"gb_per_s", bytes / least * 1e-9},
+          {"bytes", work.bytes},
+          {"gb_per_s", work.bytes / least * 1e-9},
           {"floor_s", floor},
           {"ratio_to_floor", least / floor},
           {"io_efficiency", floor / least},
+          {"operations", work.operations},
+          {"compute_efficiency", work.operations / least / setting.peak},
           {"plain_loops_s", plain},
           {"speedup", plain / least}};
 }
 
-// GB/s of a copy and of a fill of so many bytes, the best of all ways.
-Row Ceiling(size_t bytes, const Handle& handle) {
-  const auto free = [](char* p) { FreeAligned(p); };
-  std::unique_ptr<char, decltype(free)> memory(static_cast<char*>(AllocateAligned(bytes)), free);
-  if (memory == nullptr) throw std::bad_alloc();
-  char* const middle = memory.get() + bytes / 2;
-  const Traffic copy = {{{memory.get(), bytes / 2}}, {{middle, bytes / 2}}};
-  const Traffic fill = {{}, {{memory.get(), bytes}}};
-  double best[2] = {HUGE_VAL, HUGE_VAL};
-  for (int kind = 0; kind < 2; ++kind) {
-    std::vector<Contender> contenders;
-    for (const Way way : kWays) {
-      contenders.push_back(
-          {[&, way] { Move(kind == 0 ? copy : fill, way, handle.get()->threads); }, 0.02});
-    }
-    MeasureTogether(contenders, nullptr);
-    for (const Contender& contender : contenders) {
-      best[kind] = std::min(best[kind], contender.Quantile(0));
-    }
-  }
-  const auto size = static_cast<double>(bytes);
-  return {
-      {"bytes", size}, {"copy_gb_s", size / best[0] * 1e-9}, {"fill_gb_s", size / best[1] * 1e-9}};
-}
-
-Row Ceilings(const Handle& handle) {
+Row MeasureCeilings(ThreadPool& threads) {
   Row ceilings = Row::array();
   for (const size_t megabytes : {1, 32, 512}) {
-    ceilings.push_back(Ceiling(megabytes << 20, handle));
-    std::printf("%4zu MB: copy %.0f GB/s, fill %.0f GB/s\n", megabytes,
-                ceilings.back()["copy_gb_s"].get<double>(),
-                ceilings.back()["fill_gb_s"].get<double>());
+    const Bandwidth measured = MeasureBandwidth(megabytes << 20, threads);
+    ceilings.push_back({{"bytes", measured.bytes},
+                        {"threads", threads.num_threads()},
+                        {"copy_gb_s", measured.copy * 1e-9},
+                        {"fill_gb_s", measured.fill * 1e-9}});
+    std::printf("%d threads, %zu MB: copy %.0f GB/s, fill %.0f GB/s\n", threads.num_threads(),
+                megabytes, measured.copy * 1e-9, measured.fill * 1e-9);
   }
   return ceilings;
 }
 
 void PrintHeader(bool cold) {
-  std::printf("%10s %10s %6s %8s %8s %8s %9s  case (%s; floor: the same bytes, streamed)\n",
-              "min us", "median us", "p90/md", "GB/s", "x floor", "IO eff.", "x plain",
+  std::printf("%10s %10s %6s %7s %8s %7s %7s %8s %4s %-5s  case (%s)\n", "min us", "median us",
+              "p90/md", "GB/s", "x floor", "IO", "compute", "x plain", "thr.", "isa",
               cold ? "cold" : "hot");
 }
 
 void PrintRow(const Row& row) {
   const auto number = [&](const char* key) { return row[key].get<double>(); };
-  std::printf("%10.2f %10.2f %6.2f %8.1f %8.2f %7.0f%% %9.1f  %s\n", number("min_s") * 1e6,
-              number("median_s") * 1e6, number("p90_s") / number("median_s"), number("gb_per_s"),
-              number("ratio_to_floor"), number("io_efficiency") * 100, number("speedup"),
-              row["case"].get<std::string>().c_str());
+  const auto text = [&](const char* key) { return row[key].get<std::string>(); };
+  char compute[16] = "-";
+  if (number("operations") > 0) {
+    std::snprintf(compute, sizeof(compute), "%.1f%%", number("compute_efficiency") * 100);
+  }
+  std::printf("%10.2f %10.2f %6.2f %7.1f %8.2f %6.0f%% %7s %8.1f %4d %-5s  %s\n",
+              number("min_s") * 1e6, number("median_s") * 1e6, number("p90_s") / number("median_s"),
+              number("gb_per_s"), number("ratio_to_floor"), number("io_efficiency") * 100, compute,
+              number("speedup"), row["threads"].get<int>(), text("isa").c_str(),
+              text("case").c_str());
   std::fflush(stdout);
 }
 
@@ -209,19 +159,35 @@ int Write(const std::string& name, const char* option, const std::string& text) 
 
 int Perf(const Selection& selection, const PerfOptions& options) {
   const std::vector<Case> cases = SelectCases(selection);
-  const std::string isa = SelectIsas(selection, {testing::SupportedIsas().front()}).front();
+  const auto isas = SelectIsas(selection, {testing::SupportedIsas().front()});
   InstallFaultHandler("perf");
-  testing::ForceIsa(isa);
-  const Handle handle(selection.threads);
-  std::printf("%s, %s, %d threads\n", MachineName().c_str(), isa.c_str(), handle.threads());
-  const Row ceilings = Ceilings(handle);
+  std::printf("%s\n", MachineName().c_str());
+  std::list<Handle> handles;
+  std::vector<Setting> settings;
+  Row ceilings = Row::array();
+  for (const int count : options.threads) {
+    const Handle& handle = handles.emplace_back(count);
+    testing::ResetIsa();
+    const Row measured = MeasureCeilings(handle.get()->threads);
+    ceilings.insert(ceilings.end(), measured.begin(), measured.end());
+    for (const std::string& isa : isas) {
+      testing::ForceIsa(isa);
+      settings.push_back({isa, &handle, MeasurePeak(handle.get()->threads)});
+      std::printf("%d threads, %s: %.0f GFLOP/s\n", handle.threads(), isa.c_str(),
+                  settings.back().peak * 1e-9);
+    }
+  }
   PrintHeader(options.cold);
   Row rows = Row::array();
   for (size_t i = 0; i < cases.size(); ++i) {
     ShowProgress(i, cases.size(), cases[i].line);
-    rows.push_back(PerfCase(cases[i], isa, handle, options));
-    EndProgress();
-    PrintRow(rows.back());
+    PreparedCall call(cases[i], Placement::kFront);
+    for (const Setting& setting : settings) {
+      testing::ForceIsa(setting.isa);
+      rows.push_back(Measure(cases[i], call, setting, options));
+      EndProgress();
+      PrintRow(rows.back());
+    }
   }
   const int status = Write(options.json, "--json", rows.dump(2) + "\n");
   if (status != 0 || options.report.empty()) return status;

@@ -55,16 +55,25 @@ std::string Bar(const char* kind, double seconds, double scale, const std::strin
          (width > 1 ? "… " : "") + text + "</span></div>\n";
 }
 
+// Nothing for operators that only move bytes.
+std::string Compute(const Row& row) {
+  if (row["operations"].get<double>() == 0) return "";
+  return Format(", %.1f %% of the arithmetic peak", row["compute_efficiency"].get<double>() * 100);
+}
+
 std::string CaseBars(const Row& row) {
   const auto number = [&](const char* key) { return row[key].get<double>(); };
   const double floor = number("floor_s"), ours = number("min_s"), plain = number("plain_loops_s");
   const double scale = std::max(2 * ours, 1.2 * floor);
-  return "<div class=case><code>" + Escaped(row["case"].get<std::string>()) + "</code>\n" +
+  return "<div class=case><code>" + Escaped(row["case"].get<std::string>()) + "</code> " +
+         Format("%d threads, %s\n", row["threads"].get<int>(),
+                row["isa"].get<std::string>().c_str()) +
          Bar("floor", floor, scale, "floor " + Time(floor)) +
          Bar("ours", ours, scale,
              "mluops " + Time(ours) +
                  Format(", %.2f × floor, %.0f GB/s, median %+.0f %%", number("ratio_to_floor"),
-                        number("gb_per_s"), (number("median_s") / ours - 1) * 100)) +
+                        number("gb_per_s"), (number("median_s") / ours - 1) * 100) +
+                 Compute(row)) +
          Bar("plain", plain, scale,
              "plain loops " + Time(plain) + Format(", %.1f × mluops", number("speedup"))) +
          "</div>\n";
@@ -85,16 +94,13 @@ std::string Report(const Row& rows, const Row& ceilings, const std::string& comm
       "<!doctype html><html lang=en><meta charset=utf-8><title>mluops: speed</title><style>";
   page += kStyle;
   page += "</style>\n<h1>mluops: speed</h1>\n<p>" + Escaped(MachineName());
-  if (!rows.empty()) {
-    page += Format(", %s, %d threads, caches %s", rows[0]["isa"].get<std::string>().c_str(),
-                   rows[0]["threads"].get<int>(), rows[0]["caches"].get<std::string>().c_str());
-  }
+  if (!rows.empty()) page += ", caches " + rows[0]["caches"].get<std::string>();
   page += "</p>\n<p><code>" + Escaped(command) +
-          "</code></p>\n<table><tr><th>moved<th>copy<th>fill</tr>";
+          "</code></p>\n<table><tr><th>threads<th>moved<th>copy<th>fill</tr>";
   for (const Row& ceiling : ceilings) {
-    page += Format("<tr><td>%.0f MB<td>%.0f GB/s<td>%.0f GB/s</tr>",
-                   ceiling["bytes"].get<double>() / (1 << 20), ceiling["copy_gb_s"].get<double>(),
-                   ceiling["fill_gb_s"].get<double>());
+    page += Format("<tr><td>%d<td>%.0f MB<td>%.0f GB/s<td>%.0f GB/s</tr>",
+                   ceiling["threads"].get<int>(), ceiling["bytes"].get<double>() / (1 << 20),
+                   ceiling["copy_gb_s"].get<double>(), ceiling["fill_gb_s"].get<double>());
   }
   page +=
       "</table>\n<p class=key><i class=floor></i> floor: the bytes that must move, streamed over "

@@ -126,12 +126,16 @@ std::vector<Case> SelectCases(const Selection& selection) {
 }
 
 std::vector<std::string> SelectIsas(const Selection& selection, std::vector<std::string> fallback) {
-  if (selection.isa.empty()) return fallback;
+  if (selection.isas.empty()) return fallback;
   const std::vector<std::string> all = testing::SupportedIsas();
-  if (std::find(all.begin(), all.end(), selection.isa) != all.end()) return {selection.isa};
+  if (selection.isas == std::vector<std::string>{"all"}) return all;
   std::string names;
   for (const std::string& name : all) names += " " + name;
-  throw std::invalid_argument("--isa must be one of" + names + ", got " + selection.isa);
+  for (const std::string& isa : selection.isas) {
+    if (std::find(all.begin(), all.end(), isa) != all.end()) continue;
+    throw std::invalid_argument("--isa must be all or one of" + names + ", got " + isa);
+  }
+  return selection.isas;
 }
 
 Handle::Handle(int threads) {

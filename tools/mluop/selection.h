@@ -15,7 +15,7 @@ struct Selection {
   std::string set;                 // of the families' cases.txt; empty: all
   std::string op;                  // only this operator or family; empty: all
   std::string file;                // a file of cases instead of the built-in ones
-  std::string isa;                 // empty: see the command
+  std::vector<std::string> isas;   // "all": every one; empty: see the command
   int threads = 0;                 // 0: the library's own choice
   bool verbose = false;
 };
@@ -26,7 +26,7 @@ std::string SetNames();
 // The cases, in order. Throws std::invalid_argument.
 std::vector<testing::Case> SelectCases(const Selection& selection);
 
-// The instruction sets to run: the one that was named, or `fallback`. Throws std::invalid_argument.
+// The instruction sets to run: those that were named, or `fallback`. Throws std::invalid_argument.
 std::vector<std::string> SelectIsas(const Selection& selection, std::vector<std::string> fallback);
 
 // A handle with the selection's number of threads, or `threads` where that is not 0.

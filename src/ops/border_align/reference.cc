@@ -206,32 +206,28 @@ std::string AcceptArgmax(const Arguments& a, std::string_view, const void* basel
   return fault;
 }
 
-// Whatever is written, the boxes, and the blocks of C channels that some sample weighs.
-double ForwardBytes(const Arguments& a) {
+// Of the input, the blocks of C channels that some sample weighs. A sample is four products, three
+// sums and a comparison.
+Work ForwardWork(const Arguments& a) {
   const Sizes s(a);
-  std::vector<bool> needed(static_cast<size_t>(s.N * s.H * s.W * 4));
+  NeededLines input(a, "input");
   Sizes blocks = s;
   blocks.C = 1;
+  int64_t samples = 0;
   ForEachOutput(blocks, [&](int64_t n, int64_t k, int64_t b, int64_t) {
     Walk walk = StartOf(a, s, n, k, b);
-    for (int64_t i = 0; i <= s.P; ++i, walk.Step()) {
+    for (int64_t i = 0; i <= s.P; ++i, walk.Step(), ++samples) {
       ForEachNeighbour<float>(s, walk.y, walk.x, [&](int64_t y, int64_t x, float) {
-        needed[static_cast<size_t>(blocks.Pixel(n, y, x, b, 0))] = true;
+        input.Need(s.Pixel(n, y, x, b, 0), s.C);
       });
     }
   });
-  const auto count = std::count(needed.begin(), needed.end(), true);
-  return static_cast<double>(count * s.C) * static_cast<double>(SizeOf(a.Type())) +
-         static_cast<double>(a.Tensor("boxes").ByteCount() + a.Tensor("output").ByteCount() +
-                             a.Tensor("argmax_idx").ByteCount());
+  return {input.TotalBytes(), static_cast<double>(samples * s.C * 8)};
 }
 
-double BackwardBytes(const Arguments& a) {
-  double bytes = 0;
-  for (int i = 0; i < a.spec->tensor_count; ++i) {
-    bytes += static_cast<double>(a.tensors[i].ByteCount());
-  }
-  return bytes;
+// Every gradient is added to four neighbours, by weight.
+Work BackwardWork(const Arguments& a) {
+  return {AllBytes(a), static_cast<double>(a.Tensor("grad_output").desc->ElementCount() * 8)};
 }
 
 mluOpStatus_t CallForward(mluOpHandle_t handle, const Arguments& a) {
@@ -264,7 +260,7 @@ constexpr OperatorTest kOperators[] = {
          [](const Arguments& a) {
            a.Type() == MLUOP_DTYPE_HALF ? ForwardPlain<Half>(a) : ForwardPlain<float>(a);
          },
-     .bytes = ForwardBytes,
+     .work = ForwardWork,
      .accept = AcceptArgmax},
     {.name = "border_align_backward",
      .outputs = kBackwardOutputs,
@@ -277,7 +273,7 @@ constexpr OperatorTest kOperators[] = {
          [](const Arguments& a) {
            a.Type() == MLUOP_DTYPE_HALF ? BackwardPlain<Half>(a) : BackwardPlain<float>(a);
          },
-     .bytes = BackwardBytes},
+     .work = BackwardWork},
 };
 
 }  // namespace

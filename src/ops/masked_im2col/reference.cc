@@ -117,28 +117,27 @@ Kernel KernelOf(const Arguments& a) {
   return {a.Int("kernel_h"), a.Int("kernel_w"), a.Int("pad_h"), a.Int("pad_w")};
 }
 
-// Elements of one channel that all masks together pair with something.
-int64_t InsideElements(const Arguments& a) {
-  const Kernel kernel = KernelOf(a);
-  const auto overlap = [](int64_t first, int64_t kernel_size, int64_t size) {
-    return std::max<int64_t>(0, std::min(first + kernel_size, size) - std::max<int64_t>(first, 0));
-  };
-  int64_t count = 0;
-  for (int64_t m = 0; m < a.Symbol("M"); ++m) {
-    count += overlap(a.In<int32_t>("mask_h_idx")[m] - kernel.pad_h, kernel.height, a.Symbol("H")) *
-             overlap(a.In<int32_t>("mask_w_idx")[m] - kernel.pad_w, kernel.width, a.Symbol("W"));
-  }
-  return count;
+Work ForwardWork(const Arguments& a) {
+  NeededLines feature(a, "feature");
+  ForEachPair(a, [&](int64_t, int64_t pixel) { feature.Need(pixel); });
+  return {feature.TotalBytes()};
 }
 
-// The input's elements that pair with something, the indices, and the whole output. A feature
-// element that several masks want is needed once: counted as if no two did until the feature is
-// exhausted.
-double Bytes(const Arguments& a, const char* output, int64_t most) {
-  const int64_t elements = std::min(most, a.Symbol("C") * InsideElements(a));
-  return static_cast<double>(elements) * static_cast<double>(SizeOf(a.Type())) +
-         static_cast<double>(a.Tensor("mask_h_idx").ByteCount() +
-                             a.Tensor("mask_w_idx").ByteCount() + a.Tensor(output).ByteCount());
+// An addition per pair.
+Work BackwardWork(const Arguments& a) {
+  NeededLines grad_col(a, "grad_col");
+  int64_t pairs = 0;
+  ForEachPair(a, [&](int64_t col, int64_t) {
+    grad_col.Need(col);
+    ++pairs;
+  });
+  return {grad_col.TotalBytes(), static_cast<double>(pairs)};
+}
+
+Work Col2imWork(const Arguments& a) {
+  NeededLines col(a, "col");
+  ForEachCol2imPair(a, [&](int64_t from, int64_t) { col.Need(from); });
+  return {col.TotalBytes()};
 }
 
 constexpr std::string_view kMasks[] = {"random", "sorted", "edge", "wild", "duplicate"};
@@ -239,10 +238,7 @@ constexpr OperatorTest kOperators[] = {
      .generate = Generate,
      .reference = ForwardReference,
      .plain = ForwardPlain,
-     .bytes =
-         [](const Arguments& a) {
-           return Bytes(a, "data_col", a.Tensor("feature").desc->ElementCount());
-         }},
+     .work = ForwardWork},
     {.name = "masked_im2col_backward",
      .outputs = kBackwardOutputs,
      .options = kOptions,
@@ -251,7 +247,7 @@ constexpr OperatorTest kOperators[] = {
      .generate = Generate,
      .reference = BackwardReference,
      .plain = BackwardPlain,
-     .bytes = [](const Arguments& a) { return Bytes(a, "grad_feature", INT64_MAX); },
+     .work = BackwardWork,
      .workspace_without_getter = true},
     {.name = "masked_col2im_forward",
      .outputs = kCol2imOutputs,
@@ -261,7 +257,7 @@ constexpr OperatorTest kOperators[] = {
      .generate = Generate,
      .reference = Col2imReference,
      .plain = Col2imPlain,
-     .bytes = [](const Arguments& a) { return Bytes(a, "im", INT64_MAX); }},
+     .work = Col2imWork},
 };
 
 constexpr GetterTest kGetters[] = {{"masked_im2col_forward_workspace", CallForwardWorkspace},

@@ -70,23 +70,17 @@ void BackwardPlain(const Arguments& a) {
   ForEachPair(a, [=](int64_t mask, int64_t pixel) { dx[mask] = dy[pixel]; });
 }
 
-// Pairs (pixel row, mask row) that meet, over one axis.
-double Meetings(int64_t size, int64_t mask) {
-  const int64_t half = (mask - 1) / 2;
-  double count = 0;
-  for (int64_t h = 0; h < size; ++h) {
-    count += static_cast<double>(
-        std::max<int64_t>(0, std::min(mask, size + half - h) - std::max<int64_t>(0, half - h)));
-  }
-  return count;
+// The input's elements that meet something, and the whole output.
+Work ForwardWork(const Arguments& a) {
+  NeededLines x(a, "x");
+  ForEachPair(a, [&](int64_t mask, int64_t) { x.Need(mask); });
+  return {x.TotalBytes()};
 }
 
-// The input's elements that meet something, and the whole output.
-double Bytes(const Arguments& a, const char* output) {
-  const double read = static_cast<double>(a.Symbol("N")) *
-                      Meetings(a.Symbol("H"), a.Int("h_mask")) *
-                      Meetings(a.Symbol("W"), a.Int("w_mask")) * sizeof(float);
-  return read + static_cast<double>(a.Tensor(output).ByteCount());
+Work BackwardWork(const Arguments& a) {
+  NeededLines dy(a, "dy");
+  ForEachPair(a, [&](int64_t, int64_t pixel) { dy.Need(pixel); });
+  return {dy.TotalBytes()};
 }
 
 mluOpStatus_t CallForward(mluOpHandle_t handle, const Arguments& a) {
@@ -122,7 +116,7 @@ constexpr OperatorTest kOperators[] = {
      .generate = nullptr,
      .reference = ForwardReference,
      .plain = ForwardPlain,
-     .bytes = [](const Arguments& a) { return Bytes(a, "y"); }},
+     .work = ForwardWork},
     {.name = "psamask_backward",
      .outputs = kBackwardOutputs,
      .options = {},
@@ -131,7 +125,7 @@ constexpr OperatorTest kOperators[] = {
      .generate = nullptr,
      .reference = BackwardReference,
      .plain = BackwardPlain,
-     .bytes = [](const Arguments& a) { return Bytes(a, "dx"); }},
+     .work = BackwardWork},
     {.name = "psamask_nchw_forward",
      .outputs = kForwardOutputs,
      .options = {},
@@ -140,7 +134,7 @@ constexpr OperatorTest kOperators[] = {
      .generate = nullptr,
      .reference = ForwardReference,
      .plain = ForwardPlain,
-     .bytes = [](const Arguments& a) { return Bytes(a, "y"); }},
+     .work = ForwardWork},
     {.name = "psamask_nchw_backward",
      .outputs = kBackwardOutputs,
      .options = {},
@@ -149,7 +143,7 @@ constexpr OperatorTest kOperators[] = {
      .generate = nullptr,
      .reference = BackwardReference,
      .plain = BackwardPlain,
-     .bytes = [](const Arguments& a) { return Bytes(a, "dx"); }},
+     .work = BackwardWork},
 };
 
 }  // namespace

@@ -101,28 +101,30 @@ void Backward(const Arguments& a) {
   });
 }
 
-double OtherBytes(const Arguments& a, std::string_view left_out) {
-  double bytes = 0;
-  for (int i = 0; i < a.spec->tensor_count; ++i) {
-    if (a.spec->tensors[i].name != left_out) bytes += static_cast<double>(a.tensors[i].ByteCount());
-  }
-  return bytes;
-}
-
-// Of the input, the pixels that some bin reads, in the channels of that bin.
-double ForwardBytes(const Arguments& a) {
-  const int64_t H = a.Symbol("H"), W = a.Symbol("W"), G = a.Int("group_size");
-  std::vector<bool> needed(static_cast<size_t>(a.Symbol("N") * H * W * G * G));
+// Of the input, the pixels that some bin reads, in the channels of that bin; an addition each, and
+// the division.
+Work ForwardWork(const Arguments& a) {
+  const int64_t H = a.Symbol("H"), W = a.Symbol("W");
+  const int64_t G = a.Int("group_size"), output_dim = a.Int("output_dim");
+  NeededLines input(a, "input");
+  int64_t additions = 0;
   ForEachBin(a, [&](const Bin& b) {
+    additions += b.Area() * output_dim;
     for (int64_t h = b.hs; h < b.he; ++h)
       for (int64_t w = b.ws; w < b.we; ++w)
-        needed[static_cast<size_t>((((b.image * H + h) * W + w) * G + b.ph) * G + b.pw)] = true;
+        for (int64_t c = 0; c < output_dim; ++c)
+          input.Need((((b.image * H + h) * W + w) * output_dim + c) * G * G + b.ph * G + b.pw);
   });
-  const auto count = static_cast<double>(std::count(needed.begin(), needed.end(), true));
-  return OtherBytes(a, "input") + count * a.Int("output_dim") * sizeof(float);
+  const int64_t divisions = a.Tensor("output").desc->ElementCount();
+  return {input.TotalBytes(), static_cast<double>(additions + divisions)};
 }
 
-double BackwardBytes(const Arguments& a) { return OtherBytes(a, ""); }
+Work BackwardWork(const Arguments& a) {
+  int64_t additions = 0;
+  ForEachBin(a, [&](const Bin& b) { additions += b.Area() * a.Int("output_dim"); });
+  const int64_t divisions = a.Tensor("top_grad").desc->ElementCount();
+  return {AllBytes(a), static_cast<double>(additions + divisions)};
+}
 
 struct Ends {
   double first, last;
@@ -256,7 +258,7 @@ constexpr OperatorTest kOperators[] = {
      .generate = GenerateForward,
      .reference = Forward<double>,
      .plain = Forward<float>,
-     .bytes = ForwardBytes},
+     .work = ForwardWork},
     {.name = "psroipool_backward",
      .outputs = kBackwardOutputs,
      .options = kBackwardOptions,
@@ -265,7 +267,7 @@ constexpr OperatorTest kOperators[] = {
      .generate = GenerateBackward,
      .reference = Backward<double>,
      .plain = Backward<float>,
-     .bytes = BackwardBytes},
+     .work = BackwardWork},
 };
 
 constexpr GetterTest kGetters[] = {{"psroipool_forward_workspace", CallForwardWorkspace}};

@@ -164,49 +164,40 @@ void ByType(const Arguments& a) {
   (a.Type() == MLUOP_DTYPE_FLOAT ? kFloatVersion : kHalfVersion)(a);
 }
 
-double ForwardBytes(const Arguments& a) {
-  double bytes = 0;
-  for (int i = 0; i < a.spec->tensor_count; ++i) {
-    bytes += static_cast<double>(a.tensors[i].ByteCount());
-  }
-  return bytes;
+// Every point is held against every box: 3 differences, 4 products, 2 sums, 3 comparisons.
+Work ForwardWork(const Arguments& a) {
+  const double tests = static_cast<double>(a.Int("boxes_num")) * a.Int("pts_num");
+  return {AllBytes(a), tests * 12};
 }
 
-// Counts the cache lines of a tensor that are needed, each once, in ascending order.
-class Lines {
- public:
-  void Need(int64_t first_byte, int64_t bytes) {
-    const int64_t first = std::max(first_byte / 64, next_), last = (first_byte + bytes - 1) / 64;
-    count_ += std::max<int64_t>(last + 1 - first, 0);
-    next_ = std::max(next_, last + 1);
-  }
-  double bytes() const { return static_cast<double>(count_) * 64; }
-
- private:
-  int64_t count_ = 0, next_ = 0;
-};
-
-// Which elements are needed follows from counts and indices; memory comes in lines.
-double BackwardBytes(const Arguments& a) {
+// Which elements are needed follows from counts and indices. An addition per element of a pooled
+// point, and in the mean a division per element.
+Work BackwardWork(const Arguments& a) {
   const int64_t channels = a.Int("channels"), slots = a.Int("max_pts_each_voxel");
   const int64_t voxels = a.Int("boxes_num") * VoxelsOfABox(a);
   const bool maximum = a.Int("pool_method") == 0;
-  const auto size = static_cast<int64_t>(SizeOf(a.Type()));
   const auto* indices = a.In<int32_t>("pts_idx_of_voxels");
   const auto* argmax = a.In<int32_t>("argmax");
-  Lines index_lines, grad_lines;
+  NeededLines index_lines(a, "pts_idx_of_voxels"), grad_lines(a, "grad_out");
+  int64_t operations = 0;
   for (int64_t v = 0; v < voxels; ++v) {
-    const int64_t count = std::clamp<int64_t>(indices[v * slots], 0, slots - 1);
-    const auto negative = [](int32_t p) { return p < 0; };
-    const bool empty =
-        maximum ? std::all_of(argmax + v * channels, argmax + (v + 1) * channels, negative)
-                : count == 0;
-    if (!maximum) index_lines.Need(v * slots * 4, (1 + count) * 4);
-    if (!empty) grad_lines.Need(v * channels * size, channels * size);
+    int64_t additions = 0;
+    if (maximum) {
+      const auto chosen = [](int32_t point) { return point >= 0; };
+      additions = std::count_if(argmax + v * channels, argmax + (v + 1) * channels, chosen);
+    } else {
+      const int64_t count = std::clamp<int64_t>(indices[v * slots], 0, slots - 1);
+      index_lines.Need(v * slots, 1 + count);
+      additions = count * channels;
+    }
+    if (additions == 0) continue;
+    grad_lines.Need(v * channels, channels);
+    operations += additions + (maximum ? 0 : channels);
   }
   const double read =
-      maximum ? static_cast<double>(a.Tensor("argmax").ByteCount()) : index_lines.bytes();
-  return read + grad_lines.bytes() + static_cast<double>(a.Tensor("grad_in").ByteCount());
+      maximum ? static_cast<double>(a.Tensor("argmax").ByteCount()) : index_lines.Bytes();
+  return {read + grad_lines.Bytes() + static_cast<double>(a.Tensor("grad_in").ByteCount()),
+          static_cast<double>(operations)};
 }
 
 mluOpStatus_t CallForward(mluOpHandle_t handle, const Arguments& a) {
@@ -246,7 +237,7 @@ constexpr OperatorTest kOperators[] = {
      .generate = GenerateForward,
      .reference = ByType<ForwardReference<float>, ForwardReference<Half>>,
      .plain = ByType<ForwardPlain<float>, ForwardPlain<Half>>,
-     .bytes = ForwardBytes},
+     .work = ForwardWork},
     {.name = "roiaware_pool3d_backward",
      .outputs = kBackwardOutputs,
      .options = kBackwardOptions,
@@ -255,7 +246,7 @@ constexpr OperatorTest kOperators[] = {
      .generate = GenerateBackward,
      .reference = ByType<BackwardReference<float>, BackwardReference<Half>>,
      .plain = ByType<BackwardPlain<float>, BackwardPlain<Half>>,
-     .bytes = BackwardBytes},
+     .work = BackwardWork},
 };
 
 constexpr GetterTest kGetters[] = {{"roiaware_pool3d_forward_workspace", CallForwardWorkspace}};

@@ -121,25 +121,30 @@ std::string AcceptForward(const Arguments& a, std::string_view output, const voi
   return "";
 }
 
-// Of the input, the pixels that some bin reads, in the channels of that bin.
-double ForwardBytes(const Arguments& a) {
-  const int64_t H = a.Symbol("H"), W = a.Symbol("W");
+// Of the input, the pixels that some bin reads, in the planes of that bin; an addition each, and the
+// division.
+Work ForwardWork(const Arguments& a) {
+  const int64_t H = a.Symbol("H"), W = a.Symbol("W"), output_dim = a.Symbol("O");
   const int64_t PH = a.Int("pooled_height"), PW = a.Int("pooled_width");
-  std::vector<bool> needed(static_cast<size_t>(a.Symbol("N") * H * W * PH * PW));
+  NeededLines input(a, "input");
+  int64_t additions = 0;
   ForEachBin(a, [&](const Bin& b) {
-    for (int64_t h = b.hs; h < b.he; ++h)
-      for (int64_t w = b.ws; w < b.we; ++w)
-        needed[static_cast<size_t>((((b.image * H + h) * W + w) * PH + b.ph) * PW + b.pw)] = true;
+    additions += b.Area() * output_dim;
+    if (b.we == b.ws) return;
+    for (int64_t c = 0; c < output_dim; ++c) {
+      const int64_t plane = ((b.image * output_dim + c) * PH + b.ph) * PW + b.pw;
+      for (int64_t h = b.hs; h < b.he; ++h) input.Need((plane * H + h) * W + b.ws, b.we - b.ws);
+    }
   });
-  const auto count = static_cast<double>(std::count(needed.begin(), needed.end(), true));
-  const auto others = a.Tensor("rois").ByteCount() + a.Tensor("output").ByteCount();
-  return static_cast<double>(others) +
-         count * static_cast<double>(a.Symbol("O")) * static_cast<double>(sizeof(float));
+  const int64_t divisions = a.Tensor("output").desc->ElementCount();
+  return {input.TotalBytes(), static_cast<double>(additions + divisions)};
 }
 
-double BackwardBytes(const Arguments& a) {
-  return static_cast<double>(a.Tensor("rois").ByteCount() + a.Tensor("grad_output").ByteCount() +
-                             a.Tensor("grad_input").ByteCount());
+Work BackwardWork(const Arguments& a) {
+  int64_t additions = 0;
+  ForEachBin(a, [&](const Bin& b) { additions += b.Area() * a.Symbol("O"); });
+  const int64_t divisions = a.Tensor("grad_output").desc->ElementCount();
+  return {AllBytes(a), static_cast<double>(additions + divisions)};
 }
 
 struct Ends {
@@ -241,7 +246,7 @@ constexpr OperatorTest kOperators[] = {
      .generate = GenerateRois,
      .reference = Forward,
      .plain = Forward,
-     .bytes = ForwardBytes,
+     .work = ForwardWork,
      .accept = AcceptForward},
     {.name = "torchvision_ps_roi_pool_backward",
      .outputs = kBackwardOutputs,
@@ -251,7 +256,7 @@ constexpr OperatorTest kOperators[] = {
      .generate = GenerateBackward,
      .reference = Backward<double>,
      .plain = Backward<float>,
-     .bytes = BackwardBytes},
+     .work = BackwardWork},
 };
 
 }  // namespace

@@ -34,7 +34,7 @@ void Plain(const Arguments& a) {
   a.Type() == MLUOP_DTYPE_FLOAT ? PlainOf<float>(a) : PlainOf<uint16_t>(a);
 }
 
-double Bytes(const Arguments& a) { return 2 * static_cast<double>(a.Tensor("output").ByteCount()); }
+Work TransposeWork(const Arguments& a) { return {AllBytes(a)}; }
 
 mluOpStatus_t Call(mluOpHandle_t handle, const Arguments& a) {
   return mluOpTranspose(handle, Desc(a, "input"), a.In<void>("input"), Desc(a, "output"),
@@ -51,7 +51,7 @@ constexpr OperatorTest kOperators[] = {{.name = "transpose",
                                         .generate = nullptr,
                                         .reference = Reference,
                                         .plain = Plain,
-                                        .bytes = Bytes}};
+                                        .work = TransposeWork}};
 
 }  // namespace
 

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ceilings.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <memory>
+#include <new>
+
+#include "core/scratch.h"
+#include "streams.h"
+#include "timing.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "ceilings.cc"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+HWY_BEFORE_NAMESPACE();
+namespace mluop::tool {
+namespace HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+// So many chains that the latency of one hides behind the others.
+constexpr int kChains = 8;
+
+// `rounds` multiply-adds in every chain. *operations: what it did.
+float MultiplyAdd(int64_t rounds, double* operations) {
+  const hn::ScalableTag<float> d;
+  const auto factor = hn::Set(d, 0.999f), term = hn::Set(d, 0.001f);
+  auto a = hn::Zero(d), b = a, c = a, e = a, f = a, g = a, h = a, i = a;
+  for (int64_t round = 0; round < rounds; ++round) {
+    a = hn::MulAdd(a, factor, term);
+    b = hn::MulAdd(b, factor, term);
+    c = hn::MulAdd(c, factor, term);
+    e = hn::MulAdd(e, factor, term);
+    f = hn::MulAdd(f, factor, term);
+    g = hn::MulAdd(g, factor, term);
+    h = hn::MulAdd(h, factor, term);
+    i = hn::MulAdd(i, factor, term);
+  }
+  *operations = 2.0 * kChains * static_cast<double>(hn::Lanes(d)) * static_cast<double>(rounds);
+  const auto left = hn::Add(hn::Add(a, b), hn::Add(c, e));
+  return hn::GetLane(hn::Add(left, hn::Add(hn::Add(f, g), hn::Add(h, i))));
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace mluop::tool
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace mluop::tool {
+namespace {
+
+HWY_EXPORT(MultiplyAdd);
+
+constexpr double kSeconds = 0.02;  // per way
+
+double Least(std::vector<Contender>& contenders) {
+  MeasureTogether(contenders, nullptr);
+  double least = HUGE_VAL;
+  for (const Contender& contender : contenders) least = std::min(least, contender.Quantile(0));
+  return least;
+}
+
+double LeastOfAllWays(const Traffic& traffic, ThreadPool& threads) {
+  std::vector<Contender> contenders;
+  for (const Way way : kWays) {
+    contenders.push_back({[&, way] { Move(traffic, way, threads); }, kSeconds});
+  }
+  return Least(contenders);
+}
+
+}  // namespace
+
+Bandwidth MeasureBandwidth(size_t bytes, ThreadPool& threads) {
+  const auto free = [](char* p) { FreeAligned(p); };
+  std::unique_ptr<char, decltype(free)> memory(static_cast<char*>(AllocateAligned(bytes)), free);
+  if (memory == nullptr) throw std::bad_alloc();
+  const Traffic copy = {{{memory.get(), bytes / 2}}, {{memory.get() + bytes / 2, bytes / 2}}};
+  const Traffic fill = {{}, {{memory.get(), bytes}}};
+  const auto size = static_cast<double>(bytes);
+  return {bytes, size / LeastOfAllWays(copy, threads), size / LeastOfAllWays(fill, threads)};
+}
+
+double MeasurePeak(ThreadPool& threads) {
+  constexpr int64_t kRounds = 50000;
+  const auto multiply_add = HWY_DYNAMIC_DISPATCH(MultiplyAdd);
+  std::atomic<float> sink;  // what was computed must have been of use
+  double operations = 0;
+  multiply_add(kRounds, &operations);
+  const int64_t ranges = 4 * threads.num_threads();
+  std::vector<Contender> contenders = {{[&] {
+                                          threads.For(ranges, 1, [&](int64_t b, int64_t e, int) {
+                                            double done = 0;
+                                            for (; b < e; ++b) sink = multiply_add(kRounds, &done);
+                                          });
+                                        },
+                                        kSeconds}};
+  return operations * static_cast<double>(ranges) / Least(contenders);
+}
+
+}  // namespace mluop::tool
+#endif  // HWY_ONCE

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "timing.h"
+
+#include <algorithm>
+#include <chrono>
+
+namespace mluop::tool {
+namespace {
+
+constexpr size_t kMostRuns = 2000;
+constexpr double kTurn = 1e-3;  // seconds that a contender has before it is another's turn
+
+}  // namespace
+
+bool Contender::Done() const {
+  return times.size() >= 3 && (spent >= budget || times.size() >= kMostRuns);
+}
+
+void Contender::Time() {
+  using Clock = std::chrono::steady_clock;
+  const auto start = Clock::now();
+  run();
+  times.push_back(std::chrono::duration<double>(Clock::now() - start).count());
+  spent += times.back();
+}
+
+double Contender::Quantile(double q) const {
+  std::vector<double> sorted = times;
+  std::sort(sorted.begin(), sorted.end());
+  return sorted[static_cast<size_t>(q * static_cast<double>(sorted.size() - 1))];
+}
+
+void MeasureTogether(std::vector<Contender>& contenders, const std::function<void()>& flush) {
+  for (bool busy = true; busy;) {
+    busy = false;
+    for (Contender& contender : contenders) {
+      if (contender.Done()) continue;
+      busy = true;
+      if (flush) {
+        flush();
+        contender.Time();
+        continue;
+      }
+      contender.run();
+      const double end = contender.spent + kTurn;
+      do {
+        contender.Time();
+      } while (contender.spent < end && !contender.Done());
+    }
+  }
+}
+
+}  // namespace mluop::tool
