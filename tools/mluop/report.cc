@@ -66,7 +66,7 @@ std::string CaseBars(const Row& row) {
   const double floor = number("floor_s"), ours = number("min_s"), plain = number("plain_loops_s");
   const double scale = std::max(2 * ours, 1.2 * floor);
   return "<div class=case><code>" + Escaped(row["case"].get<std::string>()) + "</code> " +
-         Format("%d threads, %s\n", row["threads"].get<int>(),
+         Format("threads: %d, %s\n", row["threads"].get<int>(),
                 row["isa"].get<std::string>().c_str()) +
          Bar("floor", floor, scale, "floor " + Time(floor)) +
          Bar("ours", ours, scale,

@@ -17,6 +17,7 @@ from torch import Tensor
 from .. import _entries
 from .._library import BadParamError, Entry
 from ._context import context_of
+from ._memory import empty
 
 _FLOATING = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
 
@@ -46,7 +47,7 @@ def _nhwc(x: Tensor, dtype: torch.dtype) -> Tensor:
     n, channels, height, width = x.shape
     if x.is_contiguous(memory_format=torch.channels_last):
         return x.permute(0, 2, 3, 1)
-    result = x.new_empty((n, height * width, channels))
+    result = empty(x, (n, height * width, channels))
     planes = x.contiguous().view(n, channels, height * width)
     context_of(x).call(_entries.transpose, planes, result)
     return result.view(n, height, width, channels)
@@ -57,15 +58,14 @@ def _nchw(x: Tensor, like: Tensor, channels_last: bool) -> Tensor:
     if channels_last:
         return x.to(like.dtype).permute(0, 3, 1, 2)
     n, height, width, channels = x.shape
-    result = x.new_empty((n, channels, height * width))
+    result = empty(x, (n, channels, height * width))
     context_of(x).call(_entries.transpose, x.view(n, height * width, channels), result)
     return result.view(n, channels, height, width).to(like.dtype)
 
 
 def _result(like: Tensor, shape: Tuple[int, ...], dtype: torch.dtype, filled: bool) -> Tensor:
     """Memory that an operator will fill, or zeros where there is nothing to compute."""
-    make = like.new_empty if filled else like.new_zeros
-    return make(shape, dtype=dtype)
+    return empty(like, shape, dtype) if filled else like.new_zeros(shape, dtype=dtype)
 
 
 def _indices(*tensors: Tensor) -> List[Tensor]:
@@ -101,11 +101,11 @@ def _psa_mask(
     n, _, height, width = source.shape
     if channels_last:
         x = _nhwc(source, dtype)
-        y = x.new_empty((n, height, width, channels))
+        y = empty(x, (n, height, width, channels))
         context_of(x).call(nhwc, psa_type, x, *mask, y)
         return _nchw(y, source, channels_last)
     x = _packed(source, dtype)
-    y = x.new_empty((n, channels, height, width))
+    y = empty(x, (n, channels, height, width))
     context_of(x).call(nchw, psa_type, x, *mask, y)
     return y.to(source.dtype)
 
@@ -153,7 +153,7 @@ def ps_roi_pool(
 ) -> Tensor:
     x, r = _packed(input, _type(input, half=False)), _packed(rois, torch.float32)
     pooled = (pooled_height, pooled_width)
-    output = x.new_empty((r.shape[0], x.shape[1] // (pooled_height * pooled_width), *pooled))
+    output = empty(x, (r.shape[0], x.shape[1] // (pooled_height * pooled_width), *pooled))
     context_of(x).call(
         _entries.torchvision_ps_roi_pool_forward, *pooled, spatial_scale, x, r, output
     )
@@ -169,7 +169,7 @@ def ps_roi_pool_backward(
     input_shape: List[int],
 ) -> Tensor:
     g, r = _packed(grad, _type(grad, half=False)), _packed(rois, torch.float32)
-    result = g.new_empty(tuple(input_shape))
+    result = empty(g, tuple(input_shape))
     pooled = (pooled_height, pooled_width)
     context_of(g).call(
         _entries.torchvision_ps_roi_pool_backward, *pooled, spatial_scale, g, r, result
@@ -263,7 +263,7 @@ def masked_im2col(
 ) -> Tensor:
     x = _packed(input, _type(input))
     at = _indices(mask_h_idx, mask_w_idx)
-    columns = x.new_empty((x.shape[1] * kernel[0] * kernel[1], at[0].shape[0]))
+    columns = empty(x, (x.shape[1] * kernel[0] * kernel[1], at[0].shape[0]))
     workspace = _Workspace(x, _entries.masked_im2col_forward_size, x, *at, *kernel, columns)
     context_of(x).call(
         _entries.masked_im2col_forward, x, *at, *kernel, *padding, *workspace.pair, columns
@@ -297,7 +297,7 @@ def masked_col2im(
 ) -> Tensor:
     columns = _packed(col, _type(col))
     at = _indices(mask_h_idx, mask_w_idx)
-    im = columns.new_empty((1, columns.shape[0], height, width))
+    im = empty(columns, (1, columns.shape[0], height, width))
     workspace = _Workspace(columns, _entries.masked_col2im_forward_size, columns, *at, im)
     pointer, size = workspace.pair
     context_of(columns).call(_entries.masked_col2im_forward, columns, *at, size, pointer, im)
