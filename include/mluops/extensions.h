@@ -94,6 +94,21 @@ MLUOP_WIN_API mluOpStatus_t mluOpTorchvisionPsRoiPoolBackward(
     const void* grad_output, const mluOpTensorDescriptor_t rois_desc, const void* rois,
     const mluOpTensorDescriptor_t grad_input_desc, void* grad_input);
 
+/* The gradient of masked_col2im, which keeps the last of the masks that name the same pixel:
+ *
+ *   grad_col[c, m] = grad_im[0, c, mask_h_idx[m], mask_w_idx[m]]
+ *   0 where that is outside, or where some m' > m has the same pixel
+ *
+ *   grad_im [1, C, H, W] half or float, NCHW; mask_h_idx, mask_w_idx [M] int32; grad_col [C, M].
+ * Bits are copied as they are. BAD_PARAM: a NULL handle, descriptor or pointer; another rank, type,
+ * layout or shape; an empty grad_im; an output that overlaps another tensor. NOT_SUPPORTED: strides
+ * that are not packed; 2^31 elements or more in a tensor. Without masks it is SUCCESS. */
+MLUOP_WIN_API mluOpStatus_t mluOpMaskedCol2imBackward(
+    mluOpHandle_t handle, const mluOpTensorDescriptor_t grad_im_desc, const void* grad_im,
+    const mluOpTensorDescriptor_t mask_h_idx_desc, const void* mask_h_idx,
+    const mluOpTensorDescriptor_t mask_w_idx_desc, const void* mask_w_idx,
+    const mluOpTensorDescriptor_t grad_col_desc, void* grad_col);
+
 #if defined(__cplusplus)
 }
 #endif

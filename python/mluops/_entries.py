@@ -16,6 +16,7 @@ psamask_nchw_backward = Entry("mluOpPsamaskNchwBackward", "i c ii c")
 masked_im2col_forward = Entry("mluOpMaskedIm2colForward", "caa iiii pz a")
 masked_im2col_backward = Entry("mluOpMaskedIm2colBackward", "aaa iiii pz c")
 masked_col2im_forward = Entry("mluOpMaskedCol2imForward", "aaa zp c")
+masked_col2im_backward = Entry("mluOpMaskedCol2imBackward", "caa a")
 
 psroipool_forward = Entry("mluOpPsRoiPoolForward", "ii f ii ha pz hh")
 psroipool_backward = Entry("mluOpPsRoiPoolBackward", "ii f i hah h")

@@ -58,6 +58,10 @@ def make(dtype: torch.dtype = torch.float32) -> Dict[str, Sample]:
             [randn(18, 4), rows, columns, [3, 2], [1, 0], 5, 6],
         ),
         "masked_col2im": (ops.masked_col2im, [randn(3, 4), rows, columns, 5, 6]),
+        "masked_col2im_backward": (
+            ops.masked_col2im_backward,
+            [randn(1, 3, 5, 6), rows, columns],
+        ),
     }
     for method, name in enumerate(("roiaware_pool3d_max", "roiaware_pool3d_avg")):
         arguments = [cars, points, randn(40, 3), [2, 3, 2], 6, method]

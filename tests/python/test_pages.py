@@ -94,7 +94,7 @@ def test_page_has_the_signatures_of_the_library(name):
     ours = {key: value for key, value in functions(name).items() if key in mluops.arrays.__all__}
     expected = {f"{name}_forward", f"{name}_backward"}
     if name == "masked_im2col":
-        expected.add("masked_col2im_forward")
+        expected |= {"masked_col2im_forward", "masked_col2im_backward"}
     assert set(ours) == expected
     for key, function in ours.items():
         library = [
@@ -272,6 +272,10 @@ def test_masked_im2col(random, dtype, kernel, pad):
     arguments = (col, rows, columns, height, width)
     assert_same_bits(
         mluops.masked_col2im_forward(*arguments), page["masked_col2im_forward"](*arguments)
+    )
+    arguments = (floats(random, 1, 3, height, width).astype(dtype), rows, columns)
+    assert_same_bits(
+        mluops.masked_col2im_backward(*arguments), page["masked_col2im_backward"](*arguments)
     )
 
 

@@ -13,6 +13,7 @@ from .border_align import (
     border_align_forward,
 )
 from .masked_im2col import (
+    masked_col2im_backward,
     masked_col2im_forward,
     masked_col2im_forward_workspace_size,
     masked_im2col_backward,
@@ -47,6 +48,7 @@ __all__ = [
     "border_align_backward",
     "border_align_forward",
     "get_num_threads",
+    "masked_col2im_backward",
     "masked_col2im_forward",
     "masked_col2im_forward_workspace_size",
     "masked_im2col_backward",

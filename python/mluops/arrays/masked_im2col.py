@@ -105,6 +105,24 @@ def masked_col2im_forward(
     return im
 
 
+def masked_col2im_backward(
+    grad_im: Any, mask_h_idx: Any, mask_w_idx: Any, *, grad_col: Array | None = None
+) -> Array:
+    """The gradient of `masked_col2im_forward`: 0 for columns that a later one has overwritten.
+
+    grad_im: [1, C, H, W]; grad_col: [C, M].
+
+    >>> at = np.array([0, 1, 0], np.int32)
+    >>> masked_col2im_backward(np.array([[[[5, 6], [7, 8]]]], np.float32), at, at)
+    array([[0., 8., 5.]], dtype=float32)
+    """
+    grad_im, at = as_input(grad_im, 4, "grad_im"), _places(mask_h_idx, mask_w_idx)
+    shape = (grad_im.shape[1], at[0].shape[0])
+    grad_col = as_output(grad_col, shape, grad_im.dtype, "grad_col")
+    current().call(_entries.masked_col2im_backward, grad_im, *at, grad_col)
+    return grad_col
+
+
 def masked_im2col_forward_workspace_size(
     feature: Any, mask_h_idx: Any, mask_w_idx: Any, kernel_h: int, kernel_w: int, data_col: Any
 ) -> int:

@@ -150,6 +150,11 @@ def _col2im(c: Check, col: Tensor, mask_h: Tensor, mask_w: Tensor, *_: Any) -> N
     c.places(mask_h, mask_w)
 
 
+def _col2im_backward(c: Check, grad: Tensor, mask_h: Tensor, mask_w: Tensor) -> None:
+    c.rank("grad", grad, 4)
+    c.places(mask_h, mask_w)
+
+
 CHECKS: Dict[str, Callable[..., None]] = {
     "psa_mask": _psa_mask,
     "psa_mask_backward": _psa_mask,
@@ -164,4 +169,5 @@ CHECKS: Dict[str, Callable[..., None]] = {
     "masked_im2col": _im2col,
     "masked_im2col_backward": _im2col_backward,
     "masked_col2im": _col2im,
+    "masked_col2im_backward": _col2im_backward,
 }

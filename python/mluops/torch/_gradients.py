@@ -119,14 +119,18 @@ def _col2im_keep(ctx: Any, inputs: Any, output: Any) -> None:
 
 
 def _col2im(ctx: Any, grad: Tensor) -> Any:
-    at = ctx.saved_tensors
-    gathered = ops.masked_im2col(grad, *at, [1, 1], [0, 0])
-    # Where places are equal, only the last column is in the result. Bits of float32 name a column.
-    names = torch.arange(at[0].shape[0], dtype=torch.int32, device=grad.device).view(torch.float32)
-    placed = ops.masked_col2im(names[None], *at, grad.shape[2], grad.shape[3])
-    found = ops.masked_im2col(placed, *at, [1, 1], [0, 0])
-    kept = found.view(torch.int32) == names.view(torch.int32)
-    return (gathered.masked_fill_(~kept, 0), None, None, None, None)
+    grad = ops.masked_col2im_backward(grad, *ctx.saved_tensors)
+    return (grad, None, None, None, None)
+
+
+def _col2im_backward_keep(ctx: Any, inputs: Any, output: Any) -> None:
+    ctx.size = inputs[0].shape[2:]
+    ctx.save_for_backward(inputs[1], inputs[2])
+
+
+def _col2im_backward(ctx: Any, grad: Tensor) -> Any:
+    grad = ops.masked_col2im(grad, *ctx.saved_tensors, *ctx.size)
+    return (grad, None, None)
 
 
 def _keep_nothing(ctx: Any, inputs: Any, output: Any) -> None:
@@ -151,4 +155,5 @@ RULES: Dict[str, Rule] = {
     "masked_im2col": (_im2col_keep, _im2col),
     "masked_im2col_backward": (_im2col_backward_keep, _im2col_backward),
     "masked_col2im": (_col2im_keep, _col2im),
+    "masked_col2im_backward": (_col2im_backward_keep, _col2im_backward),
 }

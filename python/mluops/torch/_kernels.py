@@ -302,3 +302,11 @@ def masked_col2im(
     pointer, size = workspace.pair
     context_of(columns).call(_entries.masked_col2im_forward, columns, *at, size, pointer, im)
     return im.to(col.dtype)
+
+
+def masked_col2im_backward(grad: Tensor, mask_h_idx: Tensor, mask_w_idx: Tensor) -> Tensor:
+    g = _packed(grad, _type(grad))
+    at = _indices(mask_h_idx, mask_w_idx)
+    col = empty(g, (g.shape[1], at[0].shape[0]))
+    context_of(g).call(_entries.masked_col2im_backward, g, *at, col)
+    return col.to(grad.dtype)

@@ -34,6 +34,7 @@ _SCHEMAS = [
     "int[] padding, SymInt height, SymInt width) -> Tensor",
     "masked_col2im(Tensor col, Tensor mask_h_idx, Tensor mask_w_idx, SymInt height, SymInt width) "
     "-> Tensor",
+    "masked_col2im_backward(Tensor grad, Tensor mask_h_idx, Tensor mask_w_idx) -> Tensor",
 ]
 
 _library = torch.library.Library("mluops", "DEF")

@@ -120,3 +120,7 @@ def masked_col2im(
     col: Tensor, mask_h_idx: Tensor, mask_w_idx: Tensor, height: int, width: int
 ) -> Tensor:
     return col.new_empty((1, col.shape[0], height, width))
+
+
+def masked_col2im_backward(grad: Tensor, mask_h_idx: Tensor, mask_w_idx: Tensor) -> Tensor:
+    return grad.new_empty((grad.shape[1], mask_h_idx.shape[0]))

@@ -8,6 +8,7 @@ namespace mluop::masked_im2col {
 mluOpStatus_t ForwardCpu(const Arguments& arguments, Context& context);
 mluOpStatus_t BackwardCpu(const Arguments& arguments, Context& context);
 mluOpStatus_t Col2imCpu(const Arguments& arguments, Context& context);
+mluOpStatus_t Col2imBackwardCpu(const Arguments& arguments, Context& context);
 
 // What the kernels ask of Context::Scratch.
 size_t ForwardWorkspaceSize(const Arguments& arguments);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // masked_im2col and masked_col2im: tables and C entry points.
 #include "core/operator.h"
+#include "mluops/extensions.h"
 #include "ops/masked_im2col/cpu.h"
 
 namespace mluop::masked_im2col {
@@ -43,13 +44,20 @@ constexpr Operator kCol2im = {OpSpec("masked_col2im_forward", kHalfOrFloat, {},
                                       {"im", kOut, kT, kNCHW, "1 C H W", kReject}}),
                               Col2imCpu};
 
+constexpr Operator kCol2imBackward = {OpSpec("masked_col2im_backward", kHalfOrFloat, {},
+                                             {{"grad_im", kIn, kT, kNCHW, "1 C H W", kReject},
+                                              {"mask_h_idx", kIn, kI32, kAnyLayout, "M", kSkip},
+                                              {"mask_w_idx", kIn, kI32, kAnyLayout, "M", kSkip},
+                                              {"grad_col", kOut, kT, kAnyLayout, "C M", kSkip}}),
+                                      Col2imBackwardCpu};
+
 constexpr OpSpec kCol2imWorkspace("masked_col2im_forward_workspace", kHalfOrFloat, {},
                                   {{"col", kIn, kT, kAnyLayout, "C M", kSkip},
                                    {"mask_h_idx", kIn, kI32, kAnyLayout, "M", kSkip},
                                    {"mask_w_idx", kIn, kI32, kAnyLayout, "M", kSkip},
                                    {"im", kOut, kT, kNCHW, "1 C H W", kReject}});
 
-constexpr const Operator* kOperators[] = {&kForward, &kBackward, &kCol2im};
+constexpr const Operator* kOperators[] = {&kForward, &kBackward, &kCol2im, &kCol2imBackward};
 constexpr const OpSpec* kGetters[] = {&kForwardWorkspace, &kCol2imWorkspace};
 
 }  // namespace
@@ -120,4 +128,17 @@ mluOpStatus_t mluOpMaskedCol2imForward(
                   {mask_w_idx_desc, mask_w_idx},
                   {im_desc, im}},
                  {workspace, workspace_size});
+}
+
+mluOpStatus_t mluOpMaskedCol2imBackward(
+    mluOpHandle_t handle, const mluOpTensorDescriptor_t grad_im_desc, const void* grad_im,
+    const mluOpTensorDescriptor_t mask_h_idx_desc, const void* mask_h_idx,
+    const mluOpTensorDescriptor_t mask_w_idx_desc, const void* mask_w_idx,
+    const mluOpTensorDescriptor_t grad_col_desc, void* grad_col) {
+  return Execute(masked_im2col::kCol2imBackward, handle, {},
+                 {{grad_im_desc, grad_im},
+                  {mask_h_idx_desc, mask_h_idx},
+                  {mask_w_idx_desc, mask_w_idx},
+                  {grad_col_desc, grad_col}},
+                 {});
 }

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <vector>
 
+#include "mluops/extensions.h"
 #include "testing/case.h"
 #include "testing/element.h"
 #include "testing/operator_test.h"
@@ -69,6 +70,34 @@ void Col2imReference(const Arguments& a) {
   });
 }
 
+// Which mask the pixel of a plane has in the end; -1: none.
+std::vector<int64_t> LastMasks(const Arguments& a) {
+  const int64_t H = a.Symbol("H"), W = a.Symbol("W");
+  std::vector<int64_t> last(static_cast<size_t>(H * W), -1);
+  for (int64_t m = 0; m < a.Symbol("M"); ++m) {
+    const int64_t h = a.In<int32_t>("mask_h_idx")[m], w = a.In<int32_t>("mask_w_idx")[m];
+    if (h >= 0 && h < H && w >= 0 && w < W) last[static_cast<size_t>(h * W + w)] = m;
+  }
+  return last;
+}
+
+// Visits the pairs (index into grad_col, index into grad_im) that have a gradient.
+template <class Visit>
+void ForEachKeptPair(const Arguments& a, Visit visit) {
+  const std::vector<int64_t> last = LastMasks(a);
+  const int64_t plane = a.Symbol("H") * a.Symbol("W"), M = a.Symbol("M");
+  ForEachCol2imPair(a, [&](int64_t col, int64_t pixel) {
+    if (last[static_cast<size_t>(pixel % plane)] == col % M) visit(col, pixel);
+  });
+}
+
+void Col2imBackwardReference(const Arguments& a) {
+  std::memset(a.Out<void>("grad_col"), 0, a.Tensor("grad_col").ByteCount());
+  ForEachKeptPair(a, [&](int64_t col, int64_t pixel) {
+    CopyElement(a.In<void>("grad_im"), pixel, a.Out<void>("grad_col"), col, a.Type());
+  });
+}
+
 template <typename T>
 void CopyForward(const Arguments& a) {
   const T* feature = a.In<T>("feature");
@@ -108,6 +137,18 @@ void Col2imPlain(const Arguments& a) {
   a.Type() == MLUOP_DTYPE_FLOAT ? CopyCol2im<float>(a) : CopyCol2im<Half>(a);
 }
 
+template <typename T>
+void GatherKept(const Arguments& a) {
+  const T* grad_im = a.In<T>("grad_im");
+  T* grad_col = a.Out<T>("grad_col");
+  std::memset(grad_col, 0, a.Tensor("grad_col").ByteCount());
+  ForEachKeptPair(a, [=](int64_t col, int64_t pixel) { grad_col[col] = grad_im[pixel]; });
+}
+
+void Col2imBackwardPlain(const Arguments& a) {
+  a.Type() == MLUOP_DTYPE_FLOAT ? GatherKept<float>(a) : GatherKept<Half>(a);
+}
+
 struct Kernel {
   int64_t height = 1, width = 1, pad_h = 0, pad_w = 0;
 };
@@ -138,6 +179,12 @@ Work Col2imWork(const Arguments& a) {
   NeededLines col(a, "col");
   ForEachCol2imPair(a, [&](int64_t from, int64_t) { col.Need(from); });
   return {col.TotalBytes()};
+}
+
+Work Col2imBackwardWork(const Arguments& a) {
+  NeededLines grad_im(a, "grad_im");
+  ForEachKeptPair(a, [&](int64_t, int64_t pixel) { grad_im.Need(pixel); });
+  return {grad_im.TotalBytes()};
 }
 
 constexpr std::string_view kMasks[] = {"random", "sorted", "edge", "wild", "duplicate"};
@@ -225,9 +272,17 @@ mluOpStatus_t CallCol2imWorkspace(mluOpHandle_t handle, const Arguments& a, size
                                                   Desc(a, "mask_w_idx"), Desc(a, "im"), size);
 }
 
+mluOpStatus_t CallCol2imBackward(mluOpHandle_t handle, const Arguments& a) {
+  return mluOpMaskedCol2imBackward(handle, Desc(a, "grad_im"), a.In<void>("grad_im"),
+                                   Desc(a, "mask_h_idx"), a.In<void>("mask_h_idx"),
+                                   Desc(a, "mask_w_idx"), a.In<void>("mask_w_idx"),
+                                   Desc(a, "grad_col"), a.Out<void>("grad_col"));
+}
+
 constexpr OutputRule kForwardOutputs[] = {{"data_col", Criterion::kExact}};
 constexpr OutputRule kBackwardOutputs[] = {{"grad_feature", Criterion::kDynamic}};
 constexpr OutputRule kCol2imOutputs[] = {{"im", Criterion::kExact}};
+constexpr OutputRule kCol2imBackwardOutputs[] = {{"grad_col", Criterion::kExact}};
 
 constexpr OperatorTest kOperators[] = {
     {.name = "masked_im2col_forward",
@@ -258,6 +313,15 @@ constexpr OperatorTest kOperators[] = {
      .reference = Col2imReference,
      .plain = Col2imPlain,
      .work = Col2imWork},
+    {.name = "masked_col2im_backward",
+     .outputs = kCol2imBackwardOutputs,
+     .options = kOptions,
+     .call = CallCol2imBackward,
+     .workspace_size = nullptr,
+     .generate = Generate,
+     .reference = Col2imBackwardReference,
+     .plain = Col2imBackwardPlain,
+     .work = Col2imBackwardWork},
 };
 
 constexpr GetterTest kGetters[] = {{"masked_im2col_forward_workspace", CallForwardWorkspace},
