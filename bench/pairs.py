@@ -1,0 +1,319 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What `peers.py` measures: calls of ours, each beside what a PyTorch user would write instead.
+
+A pair is made at two levels. "library": both sides in the layout they like best, results and all
+else given beforehand where they can be; ours is the NumPy level, the C call and little more.
+"drop-in": both sides from a contiguous NCHW tensor to a contiguous result."""
+
+import dataclasses
+from typing import Callable, Optional
+
+import mluops
+import mluops.torch as ours
+import numpy as np
+import torch
+import torch.nn.functional as F
+
+try:
+    import torchvision
+except ImportError:
+    torchvision = None
+
+
+@dataclasses.dataclass
+class Pair:
+    name: str
+    level: str  # "library" or "drop-in"
+    ours: Callable
+    peer: Optional[Callable]  # None: there is none
+    # Whether the peer computes the same; else it is another function of about the same work.
+    same: bool = True
+    tolerance: float = 0.0
+
+
+def array(tensor):
+    return np.ascontiguousarray(tensor.detach().numpy())
+
+
+def nhwc(tensor):
+    return array(tensor.permute(0, 2, 3, 1))
+
+
+def both_directions(name, function, peer, x, same=(True, True), tolerance=0.0):
+    """Pairs at the level of the drop-in, forward and through autograd."""
+    leaf = x.clone().requires_grad_()
+
+    def backward_of(function):
+        y = function(leaf)
+        grad = torch.rand(y.shape, generator=torch.Generator().manual_seed(1)).to(y.dtype)
+        return lambda: torch.autograd.grad(y, leaf, grad, retain_graph=True)[0]
+
+    forward = (lambda: function(x)), (peer and (lambda: peer(x)))
+    yield Pair(f"{name}, forward", "drop-in", *forward, same[0], tolerance)
+    backward = backward_of(function), (peer and backward_of(peer))
+    yield Pair(f"{name}, backward", "drop-in", *backward, same[1], tolerance)
+
+
+def random_rois(count, images, height, width, scale):
+    """Rois whose corners are pixels of the map, as [batch, x1, y1, x2, y2]."""
+    corners = torch.rand(count, 2, 2) * torch.tensor([width - 1, height - 1]) / scale
+    batch = torch.randint(images, (count, 1)).float()
+    return torch.cat([batch, corners.amin(1), corners.amax(1)], dim=1)
+
+
+def ps_roi_pool(images, size, height, width, count, channels, scale):
+    """The peer is torchvision's; the operator of R-FCN is another function."""
+    x = torch.rand(images, channels * size * size, height, width)
+    rois = random_rois(count, images, height, width, scale)
+    shape = f"[{images},{channels * size * size},{height},{width}] R{count} k{size}"
+    peer = from_last = None
+    if torchvision is not None:
+        peer = lambda x: torchvision.ops.ps_roi_pool(x, rois, size, scale)
+        last = x.to(memory_format=torch.channels_last)
+        from_last = lambda: torchvision.ops.ps_roi_pool(last, rois, size, scale)
+    yield from library_psroipool(shape, x, rois, (size, scale, channels), peer, from_last)
+    name = "ps_roi_pool, torchvision's " + shape
+    function = lambda x: ours.ps_roi_pool(x, rois, size, scale)
+    yield from both_directions(name, function, peer, x, same=(True, False))
+    function = lambda x: ours.ps_roi_pool(x, rois, size, scale, "rfcn")
+    yield from both_directions("ps_roi_pool, rfcn " + shape, function, peer, x, (False, False))
+
+
+def library_psroipool(shape, x, rois, attributes, peer, from_last):
+    size, scale, channels = attributes
+    input, boxes = nhwc(x), array(rois)
+    forward = (size, size, scale, size, channels)
+    output, mapping = mluops.psroipool_forward(input, boxes, *forward)
+    grad = np.ones_like(output)
+    given = {"output": output, "mapping_channel": mapping}
+    run = lambda: mluops.psroipool_forward(input, boxes, *forward, **given)[0]
+    same = False  # torchvision rounds and clips otherwise
+    yield Pair(f"psroipool {shape}, forward", "library", run, peer and (lambda: peer(x)), same)
+    yield Pair(f"psroipool {shape}, forward of channels_last", "library", run, from_last, same)
+    backward = (boxes, mapping, size, size, scale, channels, input.shape)
+    bottom = np.empty_like(input)
+    run = lambda: mluops.psroipool_backward(grad, *backward, bottom_grad=bottom)
+    gradient = None
+    if peer is not None:
+        leaf = x.clone().requires_grad_()
+        y = peer(leaf)
+        ones = torch.ones_like(y)
+        gradient = lambda: torch.autograd.grad(y, leaf, ones, retain_graph=True)[0]
+    yield Pair(f"psroipool {shape}, backward", "library", run, gradient, same)
+
+
+def composed_border_align(x, boxes, pool_size):
+    """grid_sample along the four sides, then the maximum."""
+    height, width = x.shape[2:]
+    x1, y1, x2, y2 = boxes.unbind(-1)
+    t = torch.linspace(0, 1, pool_size + 1, dtype=x.dtype)
+    across = x1[..., None] + (x2 - x1)[..., None] * t
+    down = y1[..., None] + (y2 - y1)[..., None] * t
+    lines = [
+        (across, y1[..., None].expand_as(across)),
+        (x1[..., None].expand_as(down), down),
+        (across.flip(-1), y2[..., None].expand_as(across)),
+        (x2[..., None].expand_as(down), down.flip(-1)),
+    ]
+    results = []
+    for (xs, ys), part in zip(lines, x.chunk(4, dim=1)):
+        grid = torch.stack([2 * xs / (width - 1) - 1, 2 * ys / (height - 1) - 1], dim=-1)
+        sampled = F.grid_sample(part, grid, align_corners=True, padding_mode="border")
+        results.append(sampled.amax(-1))
+    return torch.stack(results, dim=-1)
+
+
+def border_align(height, width, count, pool_size, dtype=torch.float32):
+    x = torch.rand(2, 1024, height, width).to(dtype)
+    boxes = random_rois(2 * count, 1, height, width, 1.0)[:, 1:].view(2, count, 4).to(dtype)
+    name = f"border_align [2,1024,{height},{width}] K{count} p{pool_size}"
+    peer = lambda x: composed_border_align(x, boxes, pool_size)
+    if dtype == torch.float16:  # grid_sample has no half on the CPU
+        name, peer = name + " half", None
+    input, places = nhwc(x), array(boxes)
+    output, argmax = mluops.border_align_forward(input, places, pool_size)
+    given = {"output": output, "argmax_idx": argmax}
+    run = lambda: mluops.border_align_forward(input, places, pool_size, **given)[0]
+    expected = peer and (lambda: peer(x).permute(0, 2, 3, 1))
+    yield Pair(f"{name}, forward", "library", run, expected, tolerance=1e-4)
+    grad, result = np.ones_like(output), np.empty_like(input)
+    arguments = (grad, places, argmax, pool_size, height, width)
+    run = lambda: mluops.border_align_backward(*arguments, grad_input=result)
+    # Of nearly equal samples either may be the largest: gradients are those of another sample.
+    drop_in = list(
+        both_directions(
+            name, lambda x: ours.border_align(x, boxes, pool_size), peer, x, (True, False), 1e-4
+        )
+    )
+    yield Pair(f"{name}, backward", "library", run, drop_in[1].peer, same=False)
+    yield from drop_in
+
+
+def shifted(x, size, mask, distribute):
+    """x: [N, size, size, mask*mask] as [N, p, q] without a copy: a row of a pixel's mask is read
+    from where it meets the map. The mask must reach over the whole map."""
+    n, rows, area = x.shape[0], size * mask * mask, mask * mask
+    strides = (size * rows, rows - mask, area - 1, mask, 1)
+    half = (mask - 1) // 2
+    view = x.as_strided((n, size, size, size, size), strides, half * mask + half)
+    if distribute:
+        view = view.permute(0, 3, 4, 1, 2)
+    return view
+
+
+def composed_psa_mask(x, mask, distribute):
+    """From and to NHWC: masks padded to reach over the map, then one strided copy."""
+    n, size = x.shape[:2]
+    reach = max(2 * size - 1, mask)
+    if reach > mask:
+        pad = (reach - mask) // 2
+        x = F.pad(x.view(n, size, size, mask, mask), (pad, pad, pad, pad)).flatten(3)
+    return shifted(x, size, reach, distribute).reshape(n, size, size, size * size)
+
+
+def composed_psa_mask_backward(grad, mask, distribute):
+    n, size = grad.shape[:2]
+    reach = max(2 * size - 1, mask)
+    result = grad.new_zeros((n, size, size, reach * reach))
+    target = shifted(result, size, reach, distribute)
+    target.copy_(grad.view(target.shape))
+    if reach > mask:
+        pad = (reach - mask) // 2
+        inner = result.view(n, size, size, reach, reach)[..., pad : pad + mask, pad : pad + mask]
+        result = inner.reshape(n, size, size, mask * mask)
+    return result
+
+
+def psa_mask(images, size, mask):
+    last = torch.rand(images, size, size, mask * mask)
+    grad = torch.rand(images, size, size, size * size)
+    first, first_grad = (t.permute(0, 3, 1, 2).contiguous() for t in (last, grad))
+    x, dy = array(last), array(grad)
+    y, dx = np.empty_like(dy), np.empty_like(x)
+    for kind, word in enumerate(("collect", "distribute")):
+        name = f"psa_mask, {word} [{images},{mask * mask},{size},{size}]"
+        yield Pair(
+            f"{name}, forward",
+            "library",
+            lambda k=kind: mluops.psamask_forward(x, k, mask, mask, y=y),
+            lambda k=kind: composed_psa_mask(last, mask, k),
+        )
+        yield Pair(
+            f"{name}, backward",
+            "library",
+            lambda k=kind: mluops.psamask_backward(dy, k, mask, mask, dx=dx),
+            lambda k=kind: composed_psa_mask_backward(grad, mask, k),
+        )
+
+        def peer(x, function, k=kind):
+            result = function(x.permute(0, 2, 3, 1).contiguous(), mask, k)
+            return result.permute(0, 3, 1, 2).contiguous()
+
+        yield Pair(
+            f"{name}, forward",
+            "drop-in",
+            lambda k=kind: torch.ops.mluops.psa_mask(first, k, mask, mask),
+            lambda p=peer: p(first, composed_psa_mask),
+        )
+        yield Pair(
+            f"{name}, backward",
+            "drop-in",
+            lambda k=kind: torch.ops.mluops.psa_mask_backward(first_grad, k, mask, mask),
+            lambda p=peer: p(first_grad, composed_psa_mask_backward),
+        )
+
+
+def masked_convolution(height, width, masks, sort=True):
+    x = torch.rand(1, 256, height, width)
+    places = torch.randperm(height * width)[:masks]
+    places = places.sort().values if sort else places
+    order = "sorted" if sort else "random"
+    rows, columns = (places // width).int(), (places % width).int()
+    taps_h = rows.long()[None] + torch.arange(3)[:, None]
+    taps_w = columns.long()[None] + torch.arange(3)[:, None]
+    taps = (taps_h[:, None] * (width + 2) + taps_w[None]).flatten()
+
+    def windows(x):
+        padded = F.pad(x, (1, 1, 1, 1)).view(256, -1)
+        return padded.index_select(1, taps).view(256 * 9, masks)
+
+    name = f"masked_im2col [1,256,{height},{width}] M{masks} k3 {order}"
+    at = array(rows), array(columns)
+    feature, data_col = array(x), np.empty((256 * 9, masks), np.float32)
+    yield Pair(
+        f"{name}, forward",
+        "library",
+        lambda: mluops.masked_im2col_forward(feature, *at, 3, 3, 1, 1, data_col=data_col),
+        lambda: windows(x),
+    )
+    function = lambda x: torch.ops.mluops.masked_im2col(x, rows, columns, [3, 3], [1, 1])
+    yield from both_directions(name, function, windows, x, tolerance=1e-4)
+    name = f"masked_col2im [256,{masks}] to {height} x {width} {order}"
+    function = lambda col: torch.ops.mluops.masked_col2im(col, rows, columns, height, width)
+    scatter = lambda col: torch.zeros(256, height * width).index_copy(1, places, col)
+    peer = lambda col: scatter(col).view(1, 256, height, width)
+    yield from both_directions(name, function, peer, torch.rand(256, masks))
+    if sort:
+        conv, mask = torch.nn.Conv2d(256, 256, 3, padding=1), torch.zeros(1, height, width)
+        mask[0, rows.long(), columns.long()] = 1
+        name = f"masked_conv2d [1,256,{height},{width}] M{masks} k3"
+        function = lambda x: ours.masked_conv2d(x, mask, conv.weight, conv.bias, 1)
+        yield from both_directions(name, function, lambda x: conv(x) * mask, x, tolerance=1e-3)
+
+
+def composed_roiaware_backward(grad, argmax, indices, method, points):
+    """scatter_add_ of the maxima, index_add_ of the means."""
+    channels = grad.shape[-1]
+    result, grad = torch.zeros(points, channels), grad.view(-1, channels)
+    if method == 0:
+        flat = argmax.view(-1, channels).long()
+        return result.scatter_add_(0, flat.clamp(min=0), grad * (flat >= 0))
+    slots = indices.view(-1, indices.shape[-1])
+    counts = slots[:, 0].long()
+    voxels = torch.repeat_interleave(torch.arange(counts.numel()), counts)
+    within = torch.arange(voxels.numel()) - (counts.cumsum(0) - counts)[voxels]
+    named = slots[voxels, within + 1].long()
+    return result.index_add_(0, named, grad[voxels] / counts[voxels, None])
+
+
+def roiaware_pool3d():
+    """Car-sized boxes around points of a scene; nothing in torch does the forward."""
+    features = torch.rand(16000, 16)
+    pts = torch.rand(16000, 3) * torch.tensor([70.0, 80.0, 4.0])
+    centres = pts[torch.randint(16000, (128,))] - torch.tensor([0, 0, 0.8])
+    sizes = torch.tensor([3.9, 1.6, 1.56]).expand(128, 3)
+    cars = torch.cat([centres, sizes, torch.rand(128, 1) * 6], dim=1)
+    for method, word in enumerate(("max", "avg")):
+        name = f"roiaware_pool3d, {word}, PartA2"
+        forward = lambda m=method: torch.ops.mluops.roiaware_pool3d(
+            cars, pts, features, [12, 12, 12], 128, m
+        )
+        pooled, argmax, indices = forward()
+        saved = (torch.rand_like(pooled), argmax, indices, method, 16000)
+        peer = lambda s=saved: composed_roiaware_backward(*s)
+        grad, winners, slots = (array(t) for t in saved[:3])
+        result = np.empty((16000, 16), np.float32)
+        run = lambda a=(slots, winners, grad, method), r=result: mluops.roiaware_pool3d_backward(
+            *a, 16000, grad_in=r
+        )
+        yield Pair(f"{name}, backward", "library", run, peer, tolerance=1e-4)
+        yield Pair(f"{name}, forward", "drop-in", forward, None)
+        backward = lambda s=saved: torch.ops.mluops.roiaware_pool3d_backward(*s)
+        yield Pair(f"{name}, backward", "drop-in", backward, peer, tolerance=1e-4)
+
+
+def all_pairs():
+    yield from ps_roi_pool(1, 7, 14, 14, 320, 8, 1.0)
+    yield from ps_roi_pool(2, 3, 14, 14, 493, 21, 0.0625)
+    yield from ps_roi_pool(1, 7, 38, 63, 300, 81, 0.0625)
+    yield from border_align(7, 10, 70, 10)
+    yield from border_align(25, 38, 950, 10)
+    yield from border_align(25, 38, 950, 10, torch.float16)
+    yield from masked_convolution(20, 20, 200)
+    yield from masked_convolution(100, 152, 4000)
+    yield from masked_convolution(100, 152, 4000, sort=False)
+    yield from psa_mask(1, 30, 59)
+    yield from psa_mask(1, 60, 119)
+    yield from psa_mask(2, 60, 119)
+    yield from psa_mask(1, 97, 97)
+    yield from roiaware_pool3d()
