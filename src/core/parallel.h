@@ -32,6 +32,7 @@ class ThreadPool {
   // elements (one range if n is less), at most num_threads() at a time. `worker` is in
   // [0, num_threads()) and no two calls at the same time have the same one: it indexes scratch.
   // Which ranges there are depends on the number of threads: results must not depend on them.
+  // `body` must not throw, and must not start a loop.
   template <typename Body>
   void For(int64_t n, int64_t grain, Body&& body) {
     using Plain = std::remove_reference_t<Body>;
@@ -45,12 +46,17 @@ class ThreadPool {
 
  private:
   using Function = void (*)(void* context, int64_t begin, int64_t end, int worker);
-  struct Arena;
+  struct Loop {
+    Function function;
+    void* context;
+    int64_t n, ranges;
+  };
+  class Team;
 
   void Run(int64_t n, int64_t grain, Function function, void* context);
 
   int num_threads_;
-  std::unique_ptr<Arena> arena_;  // made at the first loop that is worth more than one thread
+  std::unique_ptr<Team> team_;  // made at the first loop that is worth more than one thread
 };
 
 }  // namespace mluop
