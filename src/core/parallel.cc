@@ -67,7 +67,8 @@ void LeaveCore(int core) {
 // The calling thread and helpers on oneTBB's threads share the ranges of one loop after the other.
 class ThreadPool::Team {
  public:
-  explicit Team(int num_threads) : arena_(num_threads), helping_(num_threads) {
+  explicit Team(int num_threads)
+      : arena_(num_threads), helping_(num_threads), shares_(num_threads) {
     // oneTBB starts as many workers as there are cores; more only where it is told to.
     const auto limit = tbb::global_control::max_allowed_parallelism;
     const auto wanted = static_cast<size_t>(num_threads);
@@ -81,7 +82,11 @@ class ThreadPool::Team {
 
   void Run(const Loop& loop) {
     loop_ = loop;
-    next_.store(0, std::memory_order_relaxed);
+    const int64_t count = std::ssize(shares_);
+    for (int64_t i = 0; i < count; ++i) {
+      shares_[i].next.store(loop.ranges * i / count, std::memory_order_relaxed);
+      shares_[i].end = loop.ranges * (i + 1) / count;
+    }
     CallHelpers(loop.ranges - 1);
     ++generation_;  // open: helpers come in
     Work(0);
@@ -90,6 +95,11 @@ class ThreadPool::Team {
   }
 
  private:
+  struct alignas(64) Share {
+    std::atomic<int64_t> next;  // range
+    int64_t end;
+  };
+
   void CallHelpers(int64_t most) {
     const int64_t count = std::min<int64_t>(std::ssize(helping_) - 1, most);
     callers_core_ = sched_getcpu();
@@ -104,15 +114,25 @@ class ThreadPool::Team {
     }
   }
 
+  // First its own ranges, the same in every loop of so many: what it wrote is still in its cache.
+  // Then what others have not come to.
   void Work(int worker) {
+    const auto count = static_cast<int>(shares_.size());
+    for (int i = 0; i < count; ++i) {
+      Share& share = shares_[(worker + i) % count];
+      while (true) {
+        const int64_t range = share.next.fetch_add(1, std::memory_order_relaxed);
+        if (range >= share.end) break;
+        RunRange(range, worker);
+      }
+    }
+  }
+
+  void RunRange(int64_t range, int worker) {
     const int64_t base = loop_.n / loop_.ranges;
     const int64_t longer = loop_.n % loop_.ranges;  // so many first ranges have one element more
-    while (true) {
-      const int64_t range = next_.fetch_add(1, std::memory_order_relaxed);
-      if (range >= loop_.ranges) return;
-      const int64_t begin = range * base + std::min(range, longer);
-      loop_.function(loop_.context, begin, begin + base + (range < longer ? 1 : 0), worker);
-    }
+    const int64_t begin = range * base + std::min(range, longer);
+    loop_.function(loop_.context, begin, begin + base + (range < longer ? 1 : 0), worker);
   }
 
   // Loop after loop, until none has come for a while.
@@ -145,9 +165,9 @@ class ThreadPool::Team {
   std::atomic<int> callers_core_{-1};
   std::atomic<bool> stop_{false};
   Loop loop_ = {};
+  std::vector<Share> shares_;  // by worker
   // Each on a line of its own: they are what the threads have between them.
   alignas(64) std::atomic<uint64_t> generation_{0};  // odd while a loop is open
-  alignas(64) std::atomic<int64_t> next_{0};         // range
   alignas(64) std::atomic<int> inside_{0};           // helpers
 };
 

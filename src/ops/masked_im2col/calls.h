@@ -13,8 +13,8 @@ namespace mluop::masked_im2col {
 
 template <typename T>
 struct ForwardCall {
-  // Masks of a step: 32 bytes of a data_col row.
-  static constexpr int64_t kStep = 32 / sizeof(T);
+  // Masks of a step: 64 bytes of a data_col row.
+  static constexpr int64_t kStep = 64 / sizeof(T);
   // Masks of a work item; the last one of a row takes up to twice as many. Their corners stay in
   // the L1 cache while the kernel's rows pass over them.
   static constexpr int64_t kBlock = 256;

@@ -8,7 +8,9 @@ namespace {
 
 int64_t StepCount(int64_t masks, int64_t step) { return (masks + step - 1) / step; }
 
-void Include(Step& step, int32_t top, int32_t left) {
+void Include(Step& step, int32_t top, int32_t left, int64_t corner) {
+  step.low = std::min(step.low, corner);
+  step.high = std::max(step.high, corner);
   step.top_min = std::min(step.top_min, top);
   step.top_max = std::max(step.top_max, top);
   step.left_min = std::min(step.left_min, left);
@@ -34,17 +36,18 @@ MaskTable MakeMaskTable(const Problem& p, const int32_t* mask_h, const int32_t* 
   threads.For(table.step_count, kGrain / step, [&](int64_t begin, int64_t end, int) {
     for (int64_t s = begin; s < end; ++s) {
       const int64_t first = s * step;
-      Step box = {INT32_MAX, INT32_MIN, INT32_MAX, INT32_MIN, false};
+      Step box = {INT32_MAX, INT32_MIN, INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN, false};
       // A last step's masks that belong to the one before.
       for (int64_t m = table.StepBegin(p.masks, s); m < first; ++m) {
-        Include(box, p.Top(mask_h[m]), p.Left(mask_w[m]));
+        const int32_t top = p.Top(mask_h[m]), left = p.Left(mask_w[m]);
+        Include(box, top, left, int64_t{top} * p.width + left);
       }
       const int64_t last = std::min<int64_t>(first + step, p.masks);
       for (int64_t m = first; m < last; ++m) {
         table.top[m] = p.Top(mask_h[m]);
         table.left[m] = p.Left(mask_w[m]);
         table.corner[m] = int64_t{table.top[m]} * p.width + table.left[m];
-        Include(box, table.top[m], table.left[m]);
+        Include(box, table.top[m], table.left[m], table.corner[m]);
       }
       box.inside = box.top_min >= 0 && int64_t{box.top_max} + p.kernel_h <= p.height &&
                    box.left_min >= 0 && int64_t{box.left_max} + p.kernel_w <= p.width;

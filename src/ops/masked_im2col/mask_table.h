@@ -14,7 +14,8 @@ namespace mluop::masked_im2col {
 struct Step {
   int32_t top_min, top_max;
   int32_t left_min, left_max;
-  bool inside;  // all kernel elements of all its masks are inside the feature
+  int64_t low, high;  // of their offsets in a plane
+  bool inside;        // all kernel elements of all its masks are inside the feature
 };
 
 struct MaskTable {

@@ -24,7 +24,7 @@ namespace HWY_NAMESPACE {
 
 // Two 16-byte blocks at most: shuffles of 64-byte vectors have one port, of 32-byte vectors two.
 template <typename T>
-using StepTag = hn::CappedTag<T, ForwardCall<T>::kStep>;
+using StepTag = hn::CappedTag<T, 32 / sizeof(T)>;
 
 // All ones in the lane of every mask whose index + shift is in [0, size). The sum may pass
 // INT32_MAX, and is right as an unsigned number. Block b has the indices from index + b*distance
