@@ -2,6 +2,7 @@
 // psamask on the CPU: which kernel a call wants.
 #include "ops/psamask/cpu.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "ops/psamask/kernels.h"
@@ -9,8 +10,14 @@
 namespace mluop::psamask {
 namespace {
 
-constexpr int64_t kSmallPixels = 16;
-constexpr int64_t kSmallOutput = 512;
+// Below these, element after element is faster than runs (floats of the output) and than squares
+// (elements that may meet, pixels).
+constexpr int64_t kFewFloats = 512;
+constexpr int64_t kFewElements = 4096;
+constexpr int64_t kFewPixels = 16;
+// A mask's width so many times is at most the feature's: squares along the band would be mostly
+// zeros. 40x40 mask 5x5 backward took 3 x as long with them.
+constexpr int64_t kNarrow = 4;
 
 enum class Layout { kNhwc, kNchw };
 
@@ -30,26 +37,38 @@ Strides StridesOf(const Mapping& m, const Grid& grid, bool by_pixels) {
   return by_pixels ? Strides{grid.size(), 1} : Strides{1, m.pixels()};
 }
 
-// One element after the other: what is too small for the kernels that move squares.
-void CopyPlaces(const Mapping& m, const Tensors& tensors, Strides in, Strides out) {
+// One element after the other, into zeros: what has too little in a square, or too little at all.
+void CopyPlaces(const Mapping& m, const Tensors& tensors, bool in_by_pixels, bool out_by_pixels,
+                Context& context) {
+  const Strides in = StridesOf(m, m.in, in_by_pixels), out = StridesOf(m, m.out, out_by_pixels);
   const int64_t in_image = m.pixels() * m.in.size(), out_image = m.pixels() * m.out.size();
-  std::memset(tensors.out, 0, static_cast<size_t>(m.n * out_image) * sizeof(float));
-  for (int64_t image = 0; image < m.n; ++image) {
-    for (int64_t h = 0; h < m.h; ++h) {
-      const Range rows = m.OutRows(h);
-      for (int64_t w = 0; w < m.w; ++w) {
-        const Range cols = m.OutCols(w);
-        const float* from = tensors.in + image * in_image + (h * m.w + w) * in.pixel +
-                            (m.RowShift(h) * m.in.cols + m.ColShift(w)) * in.place;
-        float* to = tensors.out + image * out_image + (h * m.w + w) * out.pixel;
-        for (int64_t row = rows.begin; row < rows.end; ++row) {
-          for (int64_t col = cols.begin; col < cols.end; ++col) {
-            to[(row * m.out.cols + col) * out.place] = from[(row * m.in.cols + col) * in.place];
-          }
+  context.threads().For(m.n * out_image, kGrain, [&](int64_t begin, int64_t end, int) {
+    std::memset(tensors.out + begin, 0, static_cast<size_t>(end - begin) * sizeof(float));
+  });
+  const auto copy_row = [&](int64_t image, int64_t h) {
+    const Range rows = m.OutRows(h);
+    for (int64_t w = 0; w < m.w; ++w) {
+      const Range cols = m.OutCols(w);
+      const float* from = tensors.in + image * in_image + (h * m.w + w) * in.pixel +
+                          (m.RowShift(h) * m.in.cols + m.ColShift(w)) * in.place;
+      float* to = tensors.out + image * out_image + (h * m.w + w) * out.pixel;
+      for (int64_t row = rows.begin; row < rows.end; ++row) {
+        for (int64_t col = cols.begin; col < cols.end; ++col) {
+          to[(row * m.out.cols + col) * out.place] = from[(row * m.in.cols + col) * in.place];
         }
       }
     }
-  }
+  };
+  const int64_t work = m.w * std::min(m.in.size(), m.out.size());
+  context.threads().For(m.n * m.h, kGrain / work + 1, [&](int64_t begin, int64_t end, int) {
+    for (int64_t row = begin; row < end; ++row) copy_row(row / m.h, row % m.h);
+  });
+}
+
+// Few elements, few pixels, or a mask so narrow that squares would be mostly zeros.
+bool WantsPlaces(const Problem& p, const Mapping& m) {
+  const int64_t elements = m.n * m.pixels() * std::min(m.in.size(), m.out.size());
+  return elements < kFewElements || m.pixels() < kFewPixels || p.w_mask * kNarrow <= p.w;
 }
 
 mluOpStatus_t Run(const Arguments& arguments, Context& context, Layout layout, bool forward) {
@@ -61,10 +80,10 @@ mluOpStatus_t Run(const Arguments& arguments, Context& context, Layout layout, b
                            static_cast<size_t>(out_floats) * sizeof(float) >= kStreamBytes};
   const bool mask = MaskByPixels(layout), feature = FeatureByPixels(layout, p.type);
   const bool in_by_pixels = forward ? mask : feature, out_by_pixels = forward ? feature : mask;
-  if (in_by_pixels && out_by_pixels) {
+  if (in_by_pixels && out_by_pixels && out_floats >= kFewFloats) {
     CopyRuns(m, tensors, context);
-  } else if (m.pixels() < kSmallPixels || out_floats < kSmallOutput) {
-    CopyPlaces(m, tensors, StridesOf(m, m.in, in_by_pixels), StridesOf(m, m.out, out_by_pixels));
+  } else if (WantsPlaces(p, m)) {
+    CopyPlaces(m, tensors, in_by_pixels, out_by_pixels, context);
   } else if (in_by_pixels) {
     TransposeOut(m, tensors, context);
   } else if (out_by_pixels) {

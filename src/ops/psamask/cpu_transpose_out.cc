@@ -182,6 +182,7 @@ HWY_INLINE void WriteSquare(const Strip& strip, int64_t col, int64_t first, int6
   const int64_t begin = col - first, end = strip.cols.end - first;
   float* to = strip.to + first * strip.pixels + p;
   kept += (col - strip.cols.begin) * kSquare;
+#pragma GCC unroll 16  // v[k] stays in its register
   for (int k = 0; k < kSquare; ++k, to += strip.pixels, kept += kSquare) {
     if (k < begin || k >= end) continue;
     const auto shift =
