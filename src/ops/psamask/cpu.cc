@@ -10,9 +10,8 @@
 namespace mluop::psamask {
 namespace {
 
-// Below these, element after element is faster than runs (floats of the output) and than squares
-// (elements that may meet, pixels).
-constexpr int64_t kFewFloats = 512;
+// Fewer elements than these (that may meet) are faster one by one than in runs or squares; squares
+// want as many pixels as their side.
 constexpr int64_t kFewElements = 4096;
 constexpr int64_t kFewPixels = 16;
 // A mask's width so many times is at most the feature's: squares along the band would be mostly
@@ -65,12 +64,6 @@ void CopyPlaces(const Mapping& m, const Tensors& tensors, bool in_by_pixels, boo
   });
 }
 
-// Few elements, few pixels, or a mask so narrow that squares would be mostly zeros.
-bool WantsPlaces(const Problem& p, const Mapping& m) {
-  const int64_t elements = m.n * m.pixels() * std::min(m.in.size(), m.out.size());
-  return elements < kFewElements || m.pixels() < kFewPixels || p.w_mask * kNarrow <= p.w;
-}
-
 mluOpStatus_t Run(const Arguments& arguments, Context& context, Layout layout, bool forward) {
   const Problem p = MakeProblem(arguments);
   const Mapping m = MakeMapping(p, forward);
@@ -80,9 +73,11 @@ mluOpStatus_t Run(const Arguments& arguments, Context& context, Layout layout, b
                            static_cast<size_t>(out_floats) * sizeof(float) >= kStreamBytes};
   const bool mask = MaskByPixels(layout), feature = FeatureByPixels(layout, p.type);
   const bool in_by_pixels = forward ? mask : feature, out_by_pixels = forward ? feature : mask;
-  if (in_by_pixels && out_by_pixels && out_floats >= kFewFloats) {
+  const bool few = m.n * m.pixels() * std::min(m.in.size(), m.out.size()) < kFewElements;
+  const bool no_squares = m.pixels() < kFewPixels || p.w_mask * kNarrow <= p.w;
+  if (in_by_pixels && out_by_pixels && !few) {
     CopyRuns(m, tensors, context);
-  } else if (WantsPlaces(p, m)) {
+  } else if (few || no_squares) {
     CopyPlaces(m, tensors, in_by_pixels, out_by_pixels, context);
   } else if (in_by_pixels) {
     TransposeOut(m, tensors, context);

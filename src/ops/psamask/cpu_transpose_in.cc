@@ -51,24 +51,42 @@ using mluop::HWY_NAMESPACE::LineWriter;
 using mluop::HWY_NAMESPACE::SquareTag;
 using mluop::HWY_NAMESPACE::TransposeSquare;
 
-// to[p*to_stride + c] = from[c*from_stride + p] for p in `pixels` and c in [0, cols). Writes some
-// rows more, before and after `pixels`.
-void TransposeRows(const float* from, int64_t from_stride, Range pixels, int64_t cols, float* to,
-                   int64_t to_stride) {
+// The input's columns that the pixels [p, p + kSquare) want, and maybe some more.
+HWY_INLINE Range ColsOf(const Mapping& m, int64_t p) {
+  const int64_t w = p % m.w, last = w + kSquare - 1;
+  if (last >= m.w) return {0, m.in.cols};
+  const Range a = m.OutCols(w), b = m.OutCols(last);
+  return {std::min(a.begin + m.ColShift(w), b.begin + m.ColShift(last)),
+          std::max(a.end + m.ColShift(w), b.end + m.ColShift(last))};
+}
+
+// tile[p][c] = from[c][p] for the pixels `pixels` and the columns `cols` as far as they are wanted:
+// a square that no pixel takes anything of is left out (a quarter of them in 97x97 mask 97x97).
+// Writes some rows more, before and after `pixels`.
+void TransposeRows(const Mapping& m, const float* from, Range pixels, Range cols, float* to,
+                   int64_t stride) {
   const SquareTag d;
-  for (int64_t col = 0; col < cols; col += kSquare) {
+  Range wanted[kMostPixels / kSquare + 1];
+  for (int64_t p = pixels.begin, k = 0; p < pixels.end; p += kSquare, ++k) {
+    wanted[k] = ColsOf(m, std::max<int64_t>(std::min(p, pixels.end - kSquare), 0));
+  }
+  const int64_t count = cols.count();
+  for (int64_t col = 0; col < count; col += kSquare) {
     // The last rows and columns with some of those before, where there are so many.
-    const int64_t first = std::max<int64_t>(std::min(col, cols - kSquare), 0);
-    for (int64_t next = pixels.begin; next < pixels.end; next += kSquare) {
+    const int64_t first = std::max<int64_t>(std::min(col, count - kSquare), 0);
+    const Range* range = wanted;
+    for (int64_t next = pixels.begin; next < pixels.end; next += kSquare, ++range) {
+      const int64_t c = cols.begin + first;
+      if (range->end <= c || range->begin >= c + kSquare) continue;
       const int64_t p = std::max<int64_t>(std::min(next, pixels.end - kSquare), 0);
-      const float* at = from + first * from_stride + p;
+      const float* at = from + c * m.pixels() + p;
       hn::Vec<SquareTag> v[kSquare];
       for (int k = 0; k < kSquare; ++k) {
-        v[k] = first + k < cols ? hn::LoadU(d, at + k * from_stride) : hn::Zero(d);
-        hwy::Prefetch(at + (k + kSquare) * from_stride);
+        v[k] = first + k < count ? hn::LoadU(d, at + k * m.pixels()) : hn::Zero(d);
+        hwy::Prefetch(at + (k + kSquare) * m.pixels());
       }
       TransposeSquare(v);
-      for (int k = 0; k < kSquare; ++k) hn::StoreU(v[k], d, to + (p + k) * to_stride + first);
+      for (int k = 0; k < kSquare; ++k) hn::StoreU(v[k], d, to + (p + k) * stride + first);
     }
   }
 }
@@ -123,8 +141,7 @@ void TransposeInBlock(const Mapping& m, const Tensors& tensors, int64_t image, R
     const float* places = tensors.in + (image * m.in.size() + row * m.in.cols) * m.pixels();
     for (int64_t col = 0; col < m.in.cols && pixels.count() > 0; col += kMostCols) {
       const Range cols = {col, std::min(col + kMostCols, m.in.cols)};
-      TransposeRows(places + col * m.pixels(), m.pixels(), pixels, cols.count(),
-                    tile.Row(-block.begin), tile.stride);
+      TransposeRows(m, places, pixels, cols, tile.Row(-block.begin), tile.stride);
       WriteRow(m, tensors, image, pixels, cols, row, block.begin, tile);
     }
   }
