@@ -23,10 +23,11 @@ constexpr int64_t kTileFloats = 65536;  // with the input's lines in an L2 of 1 
 constexpr int64_t kMostPixels = 512;    // of a block
 constexpr int64_t kMostCols = 1024;     // of a tile: wider grids are taken in parts
 
-// The scratch of a thread: the tile, tile[p][c] for the pixels of a block, and for each of them the
-// line it has begun.
+// The scratch of a thread: a row of the input's grids for the pixels of a block, Row(p)[c], and for
+// each pixel the line of the output that it has begun.
 struct Tile {
-  int64_t pixels, stride;
+  int64_t first, pixels;  // the block's first pixel, and how many there are at most
+  int64_t stride;
   float* data;
 
   static int64_t Stride(int64_t cols) { return WholeLines(std::min(cols, kMostCols)); }
@@ -34,8 +35,8 @@ struct Tile {
   static int64_t Floats(int64_t pixels, int64_t stride) {
     return (pixels + 2 * kLine) * stride + pixels * kLine;
   }
-  float* Line(int64_t p) const { return data + p * kLine; }
-  float* Row(int64_t p) const { return data + pixels * kLine + (p + kLine) * stride; }
+  float* Line(int64_t p) const { return data + (p - first) * kLine; }
+  float* Row(int64_t p) const { return data + pixels * kLine + (p - first + kLine) * stride; }
 };
 
 }  // namespace mluop::psamask
@@ -63,8 +64,8 @@ HWY_INLINE Range ColsOf(const Mapping& m, int64_t p) {
 // tile[p][c] = from[c][p] for the pixels `pixels` and the columns `cols` as far as they are wanted:
 // a square that no pixel takes anything of is left out (a quarter of them in 97x97 mask 97x97).
 // Writes some rows more, before and after `pixels`.
-void TransposeRows(const Mapping& m, const float* from, Range pixels, Range cols, float* to,
-                   int64_t stride) {
+void TransposeRows(const Mapping& m, const float* from, Range pixels, Range cols,
+                   const Tile& tile) {
   const SquareTag d;
   Range wanted[kMostPixels / kSquare + 1];
   for (int64_t p = pixels.begin, k = 0; p < pixels.end; p += kSquare, ++k) {
@@ -86,73 +87,71 @@ void TransposeRows(const Mapping& m, const float* from, Range pixels, Range cols
         hwy::Prefetch(at + (k + kSquare) * m.pixels());
       }
       TransposeSquare(v);
-      for (int k = 0; k < kSquare; ++k) hn::StoreU(v[k], d, to + (p + k) * stride + first);
+      for (int k = 0; k < kSquare; ++k) hn::StoreU(v[k], d, tile.Row(p + k) + first);
     }
   }
 }
 
-// The output of pixel p: its grid, and what of it the input has.
-struct Target {
-  float* grid;
-  int64_t row_shift, col_shift;
-  Range rows, cols;
-
-  Target(const Mapping& m, const Tensors& tensors, int64_t image, int64_t p)
-      : grid(tensors.out + (image * m.pixels() + p) * m.out.size()),
-        row_shift(m.RowShift(p / m.w)),
-        col_shift(m.ColShift(p % m.w)),
-        rows(m.OutRows(p / m.w)),
-        cols(m.OutCols(p % m.w)) {}
-};
-
-// The columns `cols` of row in_row of the input's grids, from the tile to the pixels `pixels`.
-void WriteRow(const Mapping& m, const Tensors& tensors, int64_t image, Range pixels, Range cols,
-              int64_t in_row, int64_t first_pixel, const Tile& tile) {
+// The columns `cols` of the input's row in_row, from the tile to the pixels `pixels` of pixel row h.
+void WriteRuns(const Mapping& m, const Tensors& image, int64_t in_row, int64_t h, Range pixels,
+               Range cols, const Tile& tile) {
+  const int64_t out_row = (in_row - m.RowShift(h)) * m.out.cols;
   for (int64_t p = pixels.begin; p < pixels.end; ++p) {
-    const Target target(m, tensors, image, p);
-    const auto inside = [&](int64_t col) {
-      return std::clamp(col - target.col_shift, target.cols.begin, target.cols.end);
-    };
-    const int64_t begin = inside(cols.begin), end = inside(cols.end);
+    const int64_t w = p - h * m.w, shift = m.ColShift(w);
+    const int64_t begin = std::clamp<int64_t>(cols.begin - shift, 0, m.out.cols);
+    const int64_t end = std::clamp<int64_t>(cols.end - shift, begin, m.out.cols);
     // The first part of a row writes the zeros before the run, the last those behind.
     const int64_t start = cols.begin == 0 ? 0 : begin;
-    float* line = tile.Line(p - first_pixel);
-    LineWriter writer(target.grid + (in_row - target.row_shift) * m.out.cols + start, target.grid,
-                      tensors.stream, line);
+    float* grid = image.out + p * m.out.size();
+    float* line = tile.Line(p);
+    LineWriter writer(grid + out_row + start, grid, image.stream, line);
     writer.AppendZeros(begin - start);
-    writer.Append(tile.Row(p - first_pixel) + begin + target.col_shift - cols.begin, end - begin);
+    writer.Append(tile.Row(p) + begin + shift - cols.begin, end - begin);
     if (cols.end == m.in.cols) writer.AppendZeros(m.out.cols - end);
     writer.Pause(line);
   }
 }
 
-void TransposeInBlock(const Mapping& m, const Tensors& tensors, int64_t image, Range block,
-                      const Tile& tile) {
+// The rows of zeros before those that the input has of a pixel's grid.
+void Begin(const Mapping& m, const Tensors& image, Range block, const Tile& tile) {
   for (int64_t p = block.begin; p < block.end; ++p) {
-    const Target target(m, tensors, image, p);
-    LineWriter writer(target.grid, tensors.stream);
-    writer.AppendZeros(target.rows.begin * m.out.cols);
-    writer.Pause(tile.Line(p - block.begin));
+    LineWriter writer(image.out + p * m.out.size(), image.stream);
+    writer.AppendZeros(m.OutRows(p / m.w).begin * m.out.cols);
+    writer.Pause(tile.Line(p));
   }
+}
+
+// And those behind.
+void End(const Mapping& m, const Tensors& image, Range block, const Tile& tile) {
+  for (int64_t p = block.begin; p < block.end; ++p) {
+    float* grid = image.out + p * m.out.size();
+    const int64_t written = m.OutRows(p / m.w).end * m.out.cols;
+    LineWriter writer(grid + written, grid, image.stream, tile.Line(p));
+    writer.AppendZeros(m.out.size() - written);
+    writer.Finish();
+  }
+}
+
+// A block of pixels of one image.
+void TransposeInBlock(const Mapping& m, const Tensors& image, Range block, const Tile& tile) {
+  Begin(m, image, block, tile);
   for (int64_t row = 0; row < m.in.rows; ++row) {
     const Range rows = m.PixelRowsOfIn(row);
     const Range pixels = {std::max(block.begin, rows.begin * m.w),
                           std::min(block.end, rows.end * m.w)};
-    const float* places = tensors.in + (image * m.in.size() + row * m.in.cols) * m.pixels();
+    const float* places = image.in + row * m.in.cols * m.pixels();
     for (int64_t col = 0; col < m.in.cols && pixels.count() > 0; col += kMostCols) {
       const Range cols = {col, std::min(col + kMostCols, m.in.cols)};
-      TransposeRows(m, places, pixels, cols, tile.Row(-block.begin), tile.stride);
-      WriteRow(m, tensors, image, pixels, cols, row, block.begin, tile);
+      TransposeRows(m, places, pixels, cols, tile);
+      for (int64_t p = pixels.begin; p < pixels.end;) {
+        const int64_t h = p / m.w, end = std::min((h + 1) * m.w, pixels.end);
+        WriteRuns(m, image, row, h, {p, end}, cols, tile);
+        p = end;
+      }
     }
   }
-  for (int64_t p = block.begin; p < block.end; ++p) {
-    const Target target(m, tensors, image, p);
-    LineWriter writer(target.grid + target.rows.end * m.out.cols, target.grid, tensors.stream,
-                      tile.Line(p - block.begin));
-    writer.AppendZeros((m.out.rows - target.rows.end) * m.out.cols);
-    writer.Finish();
-  }
-  if (tensors.stream) hwy::FlushStream();
+  End(m, image, block, tile);
+  if (image.stream) hwy::FlushStream();
 }
 
 }  // namespace HWY_NAMESPACE
@@ -173,15 +172,18 @@ void TransposeIn(const Mapping& m, const Tensors& tensors, Context& context) {
   auto* scratch = static_cast<float*>(context.Scratch(
       static_cast<size_t>(floats * context.threads().num_threads()) * sizeof(float)));
   const int64_t work = blocks.length * m.out.size();
-  context.threads().For(m.n * blocks.count, kGrain / work + 1,
-                        [&](int64_t begin, int64_t end, int worker) {
-                          const Tile tile = {blocks.length, stride, scratch + worker * floats};
-                          for (int64_t item = begin; item < end; ++item) {
-                            const int64_t first = item % blocks.count * blocks.length;
-                            kernel(m, tensors, item / blocks.count,
-                                   {first, std::min(first + blocks.length, m.pixels())}, tile);
-                          }
-                        });
+  context.threads().For(
+      m.n * blocks.count, kGrain / work + 1, [&](int64_t begin, int64_t end, int worker) {
+        for (int64_t item = begin; item < end; ++item) {
+          const int64_t first = item % blocks.count * blocks.length;
+          const int64_t before = item / blocks.count * m.pixels();  // pixels of earlier images
+          kernel(m,
+                 {tensors.in + before * m.in.size(), tensors.out + before * m.out.size(),
+                  tensors.stream},
+                 {first, std::min(first + blocks.length, m.pixels())},
+                 {first, blocks.length, stride, scratch + worker * floats});
+        }
+      });
 }
 
 }  // namespace mluop::psamask
