@@ -50,28 +50,33 @@ template <class D>
 HWY_INLINE void SkewColumns(D d, const Rows<const float>& from, int64_t shift, int64_t ahead,
                             const Rows<float>& to) {
   constexpr auto kLanes = static_cast<int64_t>(hn::MaxLanes(D()));
-  HWY_ALIGN float before[kLanes * kLanes] = {};  // for each step, its last `distance` inputs
+  hn::Vec<D> before[kLanes];  // for each step, its last `distance` inputs
+  for (int64_t i = 0; i < kLanes; ++i) before[i] = hn::Zero(d);
   const hn::RebindToSigned<D> di;
   const auto lane = hn::Iota(di, 0);
-  const auto step = [&](auto v, int64_t row, int64_t distance) HWY_ATTR {
-    float* slot = before + (distance - 1 + (row & (distance - 1))) * kLanes;
+  const auto step = [&](hn::Vec<D>& v, int64_t k, int64_t distance) HWY_ATTR {
+    if (kLanes <= distance) return;
+    auto& slot = before[distance - 1 + (k & (distance - 1))];
     const auto moved = hn::TestBit(lane, hn::Set(di, static_cast<int32_t>(distance)));
-    const auto result = hn::IfThenElse(hn::RebindMask(d, moved), hn::Load(d, slot), v);
-    hn::Store(v, d, slot);
-    return result;
+    const auto result = hn::IfThenElse(hn::RebindMask(d, moved), slot, v);
+    slot = v;
+    v = result;
   };
-  for (int64_t o = 1 - kLanes; o < to.count; ++o) {
-    const int64_t row = o + shift;
-    auto v = hn::Zero(d);
-    if (row >= 0 && row < from.count) {
-      v = hn::LoadU(d, from.Row(row));
-      hwy::Prefetch(from.Row(row) + ahead);
+  for (int64_t first = -kLanes; first < to.count; first += kLanes) {
+#pragma GCC unroll 16  // `before` stays in registers
+    for (int64_t k = 0; k < kLanes; ++k) {
+      const int64_t o = first + k, row = o + shift;
+      auto v = hn::Zero(d);
+      if (row >= 0 && row < from.count) {
+        v = hn::LoadU(d, from.Row(row));
+        hwy::Prefetch(from.Row(row) + ahead);
+      }
+      step(v, k, 1);
+      step(v, k, 2);
+      step(v, k, 4);
+      step(v, k, 8);
+      if (o >= 0 && o < to.count) hn::StoreU(v, d, to.Row(o));
     }
-    if (kLanes > 1) v = step(v, o + kLanes, 1);
-    if (kLanes > 2) v = step(v, o + kLanes, 2);
-    if (kLanes > 4) v = step(v, o + kLanes, 4);
-    if (kLanes > 8) v = step(v, o + kLanes, 8);
-    if (o >= 0) hn::StoreU(v, d, to.Row(o));
   }
 }
 
