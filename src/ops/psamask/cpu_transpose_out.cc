@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// psamask where one of input and output is stored by pixels and the other by places: squares are
-// transposed in registers. Both kernels take a block of pixels through all rows of the grids. Of the
-// tensor by pixels that is one page a pixel, which stay at hand; of the tensor by places long
-// pieces of rows. User memory has small pages, and finding one costs more than copying a line.
+// psamask where the input is stored by pixels and the output by places: squares are transposed in
+// registers. A block of pixels is taken through all rows of the grids: of the input that is one page
+// a pixel, which stay at hand, of the output long pieces of rows. User memory has small pages, and
+// finding one costs more than copying a line.
 #include "ops/psamask/kernels.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -47,7 +47,6 @@ namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 using mluop::HWY_NAMESPACE::kSquare;
-using mluop::HWY_NAMESPACE::LineWriter;
 using mluop::HWY_NAMESPACE::SquareTag;
 using mluop::HWY_NAMESPACE::TransposeSquare;
 using V = hn::Vec<SquareTag>;
@@ -138,14 +137,14 @@ HWY_INLINE void PrefetchGroup(const Group& group, int64_t row, Range cols, int64
   }
 }
 
-// Columns `cols` of an output row, of a block of pixels. `base` is the first column that squares
-// begin at: where there are fewer columns than a square has, the last square takes some before.
+// Columns `cols` of an output row, of a block of pixels.
 struct Strip {
   float* to;  // of pixel 0 and column 0
   Range block, cols;
   int64_t row, pixels;
   bool stream;
 
+  // Where the square for the columns from col on begins: the last one takes some before.
   int64_t SquareAt(int64_t col, int64_t out_cols) const {
     return std::max<int64_t>(std::min(col, out_cols - kSquare), 0);
   }
