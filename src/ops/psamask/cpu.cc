@@ -1,190 +1,107 @@
 // SPDX-License-Identifier: Apache-2.0
-// psamask on the CPU. COLLECT copies rows; DISTRIBUTE transposes bands in tiles of 4 x 4 (problem.h
-// has the picture). Every output row is written once, zeros included, by the range that owns it.
+// psamask on the CPU: which kernel a call wants.
 #include "ops/psamask/cpu.h"
 
 #include <algorithm>
+#include <cstring>
 
-#include "ops/psamask/problem.h"
+#include "ops/psamask/kernels.h"
 
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "ops/psamask/cpu.cc"
-#include <hwy/foreach_target.h>
-#include <hwy/highway.h>
-
-#include "core/simd-inl.h"
-#include "ops/psamask/band-inl.h"
-
-HWY_BEFORE_NAMESPACE();
-namespace mluop::psamask {
-namespace HWY_NAMESPACE {
-
-using mluop::HWY_NAMESPACE::CopyRow;
-using mluop::HWY_NAMESPACE::ZeroRow;
-
-// y rows of the pixels [begin, end) of [N*H*W].
-void CollectForward(const Problem& p, const float* x, float* y, int64_t begin, int64_t end) {
-  for (int64_t pixel = begin; pixel < end; ++pixel) {
-    const int64_t w = pixel % p.w;
-    const int h = static_cast<int>(pixel / p.w % p.h);
-    const int64_t first = p.SBegin(w);
-    const int64_t last = p.SEnd(w);
-    const float* mask = x + pixel * p.mask() + p.half_w() - w;  // mask[i*w_mask + s]
-    float* row = y + pixel * p.pixels();
-    for (int r = 0; r < p.h; ++r, row += p.w) {
-      const int64_t i = p.MaskRow(h, r);
-      if (!p.HasMaskRow(i)) {
-        ZeroRow(row, p.w);
-        continue;
-      }
-      ZeroRow(row, first);
-      CopyRow(mask + i * p.w_mask + first, last - first, row + first);
-      ZeroRow(row + last, p.w - last);
-    }
-  }
-}
-
-// dx rows of the pixels [begin, end) of [N*H*W].
-void CollectBackward(const Problem& p, const float* dy, float* dx, int64_t begin, int64_t end) {
-  for (int64_t pixel = begin; pixel < end; ++pixel) {
-    const int64_t w = pixel % p.w;
-    const int64_t h = pixel / p.w % p.h;
-    const int64_t shift = p.half_w() - w;  // j = s + shift
-    const int64_t first = p.SBegin(w) + shift;
-    const int64_t last = p.SEnd(w) + shift;
-    float* row = dx + pixel * p.mask();
-    for (int64_t i = 0; i < p.h_mask; ++i, row += p.w_mask) {
-      const int64_t r = h + i - p.half_h();
-      if (r < 0 || r >= p.h) {
-        ZeroRow(row, p.w_mask);
-        continue;
-      }
-      ZeroRow(row, first);
-      CopyRow(dy + pixel * p.pixels() + r * p.w + first - shift, last - first, row + first);
-      ZeroRow(row + last, p.w_mask - last);
-    }
-  }
-}
-
-// y[n, r, s, :] for s in [begin, end).
-void DistributeForward(const Problem& p, const float* x, float* y, int64_t image, int r,
-                       int64_t begin, int64_t end) {
-  float* rows = y + (image * p.h + r) * p.w * p.pixels();
-  for (int h = 0; h < p.h; ++h) {
-    float* block = rows + int64_t{h} * p.w;  // block[s*pixels + w]
-    const int64_t i = p.MaskRow(h, r);
-    if (!p.HasMaskRow(i)) {
-      for (int64_t s = begin; s < end; ++s) ZeroRow(block + s * p.pixels(), p.w);
-      continue;
-    }
-    const float* mask = x + (image * p.h + h) * p.w * p.mask() + i * p.w_mask + p.half_w();
-    TransposeBand(
-        mask, p.mask() - 1, block, p.pixels(), begin, end, [&](int64_t s) { return p.WBegin(s); },
-        [&](int64_t s) { return p.WEnd(s); });
-    for (int64_t s = begin; s < end; ++s) {
-      float* row = block + s * p.pixels();
-      ZeroRow(row, p.WBegin(s));
-      ZeroRow(row + p.WEnd(s), p.w - p.WEnd(s));
-    }
-  }
-}
-
-// dx[n, h, w, :] for w in [begin, end).
-void DistributeBackward(const Problem& p, const float* dy, float* dx, int64_t image, int h,
-                        int64_t begin, int64_t end) {
-  float* rows = dx + (image * p.h + h) * p.w * p.mask();
-  for (int64_t i = 0; i < p.h_mask; ++i) {
-    float* block = rows + i * p.w_mask;  // block[w*mask + j]
-    const int64_t r = h + i - p.half_h();
-    if (r < 0 || r >= p.h) {
-      for (int64_t w = begin; w < end; ++w) ZeroRow(block + w * p.mask(), p.w_mask);
-      continue;
-    }
-    const float* pixels = dy + (image * p.h + r) * p.w * p.pixels() + int64_t{h} * p.w;
-    TransposeBand(
-        pixels, p.pixels(), block + p.half_w(), p.mask() - 1, begin, end,
-        [&](int64_t w) { return p.SBegin(w); }, [&](int64_t w) { return p.SEnd(w); });
-    for (int64_t w = begin; w < end; ++w) {
-      float* row = block + w * p.mask();
-      const int64_t shift = p.half_w() - w;
-      ZeroRow(row, p.SBegin(w) + shift);
-      ZeroRow(row + p.SEnd(w) + shift, p.w_mask - p.SEnd(w) - shift);
-    }
-  }
-}
-
-}  // namespace HWY_NAMESPACE
-}  // namespace mluop::psamask
-HWY_AFTER_NAMESPACE();
-
-#if HWY_ONCE
 namespace mluop::psamask {
 namespace {
 
-HWY_EXPORT(CollectForward);
-HWY_EXPORT(CollectBackward);
-HWY_EXPORT(DistributeForward);
-HWY_EXPORT(DistributeBackward);
+// Fewer elements than these (that may meet) are faster one by one than in runs or squares; squares
+// want as many pixels as their side.
+constexpr int64_t kFewElements = 4096;
+constexpr int64_t kFewPixels = 16;
+// A mask's width so many times is at most the feature's: squares along the band would be mostly
+// zeros. 40x40 mask 5x5 backward took 3 x as long with them.
+constexpr int64_t kNarrow = 4;
 
-constexpr int64_t kTile = 16;
+enum class Layout { kNhwc, kNchw };
 
-// Splits the pixels of [N*H*W] over the threads.
-template <class Function>
-void ForEachPixel(const Problem& p, int64_t row, Context& context, Function function) {
-  context.threads().For(p.n * p.pixels(), kGrain / row + 1,
-                        [&](int64_t begin, int64_t end, int) { function(begin, end); });
+// The tensor of masks is stored by pixels in NHWC. The tensor of features has the pixel's grid in its
+// channels in COLLECT, and the pixel itself there in DISTRIBUTE.
+bool MaskByPixels(Layout layout) { return layout == Layout::kNhwc; }
+bool FeatureByPixels(Layout layout, PsaType type) {
+  return (layout == Layout::kNhwc) == (type == kCollect);
 }
 
-// Splits [N, H, tiles of W] over the threads: function(image, h, begin, end).
-template <class Function>
-void ForEachTile(const Problem& p, int64_t row, Context& context, Function function) {
-  const int64_t tiles = (p.w + kTile - 1) / kTile;
-  context.threads().For(int64_t{p.n} * p.h * tiles, kGrain / (row * kTile) + 1,
-                        [&](int64_t begin, int64_t end, int) {
-                          for (int64_t item = begin; item < end; ++item) {
-                            const int64_t first = item % tiles * kTile;
-                            const int64_t line = item / tiles;
-                            function(line / p.h, static_cast<int>(line % p.h), first,
-                                     std::min<int64_t>(first + kTile, p.w));
-                          }
-                        });
+// How a tensor is stored: the distance from pixel to pixel, and from place to place of a grid.
+struct Strides {
+  int64_t pixel, place;
+};
+
+Strides StridesOf(const Mapping& m, const Grid& grid, bool by_pixels) {
+  return by_pixels ? Strides{grid.size(), 1} : Strides{1, m.pixels()};
+}
+
+// One element after the other, into zeros: what has too little in a square, or too little at all.
+void CopyPlaces(const Mapping& m, const Tensors& tensors, bool in_by_pixels, bool out_by_pixels,
+                Context& context) {
+  const Strides in = StridesOf(m, m.in, in_by_pixels), out = StridesOf(m, m.out, out_by_pixels);
+  const int64_t in_image = m.pixels() * m.in.size(), out_image = m.pixels() * m.out.size();
+  context.threads().For(m.n * out_image, kGrain, [&](int64_t begin, int64_t end, int) {
+    std::memset(tensors.out + begin, 0, static_cast<size_t>(end - begin) * sizeof(float));
+  });
+  const auto copy_row = [&](int64_t image, int64_t h) {
+    const Range rows = m.OutRows(h);
+    for (int64_t w = 0; w < m.w; ++w) {
+      const Range cols = m.OutCols(w);
+      const float* from = tensors.in + image * in_image + (h * m.w + w) * in.pixel +
+                          (m.RowShift(h) * m.in.cols + m.ColShift(w)) * in.place;
+      float* to = tensors.out + image * out_image + (h * m.w + w) * out.pixel;
+      for (int64_t row = rows.begin; row < rows.end; ++row) {
+        for (int64_t col = cols.begin; col < cols.end; ++col) {
+          to[(row * m.out.cols + col) * out.place] = from[(row * m.in.cols + col) * in.place];
+        }
+      }
+    }
+  };
+  const int64_t work = m.w * std::min(m.in.size(), m.out.size());
+  context.threads().For(m.n * m.h, kGrain / work + 1, [&](int64_t begin, int64_t end, int) {
+    for (int64_t row = begin; row < end; ++row) copy_row(row / m.h, row % m.h);
+  });
+}
+
+mluOpStatus_t Run(const Arguments& arguments, Context& context, Layout layout, bool forward) {
+  const Problem p = MakeProblem(arguments);
+  const Mapping m = MakeMapping(p, forward);
+  const int64_t out_floats = m.n * m.pixels() * m.out.size();
+  const Tensors tensors = {static_cast<const float*>(arguments.tensors[0].data),
+                           static_cast<float*>(arguments.tensors[1].data),
+                           static_cast<size_t>(out_floats) * sizeof(float) >= kStreamBytes};
+  const bool mask = MaskByPixels(layout), feature = FeatureByPixels(layout, p.type);
+  const bool in_by_pixels = forward ? mask : feature, out_by_pixels = forward ? feature : mask;
+  const bool few = m.n * m.pixels() * std::min(m.in.size(), m.out.size()) < kFewElements;
+  const bool no_squares = m.pixels() < kFewPixels || p.w_mask * kNarrow <= p.w;
+  if (in_by_pixels && out_by_pixels && !few) {
+    CopyRuns(m, tensors, context);
+  } else if (few || no_squares) {
+    CopyPlaces(m, tensors, in_by_pixels, out_by_pixels, context);
+  } else if (in_by_pixels) {
+    TransposeOut(m, tensors, context);
+  } else if (out_by_pixels) {
+    TransposeIn(m, tensors, context);
+  } else {
+    Skew(m, tensors, context);
+  }
+  return MLUOP_STATUS_SUCCESS;
 }
 
 }  // namespace
 
 mluOpStatus_t ForwardCpu(const Arguments& arguments, Context& context) {
-  const Problem p = MakeProblem(arguments);
-  const float* x = arguments.In<float>("x");
-  float* y = arguments.Out<float>("y");
-  if (p.type == kCollect) {
-    const auto kernel = HWY_DYNAMIC_DISPATCH(CollectForward);
-    ForEachPixel(p, p.pixels(), context,
-                 [&](int64_t begin, int64_t end) { kernel(p, x, y, begin, end); });
-  } else {
-    const auto kernel = HWY_DYNAMIC_DISPATCH(DistributeForward);
-    ForEachTile(p, p.pixels(), context, [&](int64_t image, int r, int64_t begin, int64_t end) {
-      kernel(p, x, y, image, r, begin, end);
-    });
-  }
-  return MLUOP_STATUS_SUCCESS;
+  return Run(arguments, context, Layout::kNhwc, true);
 }
-
 mluOpStatus_t BackwardCpu(const Arguments& arguments, Context& context) {
-  const Problem p = MakeProblem(arguments);
-  const float* dy = arguments.In<float>("dy");
-  float* dx = arguments.Out<float>("dx");
-  if (p.type == kCollect) {
-    const auto kernel = HWY_DYNAMIC_DISPATCH(CollectBackward);
-    ForEachPixel(p, p.mask(), context,
-                 [&](int64_t begin, int64_t end) { kernel(p, dy, dx, begin, end); });
-  } else {
-    const auto kernel = HWY_DYNAMIC_DISPATCH(DistributeBackward);
-    ForEachTile(p, p.mask(), context, [&](int64_t image, int h, int64_t begin, int64_t end) {
-      kernel(p, dy, dx, image, h, begin, end);
-    });
-  }
-  return MLUOP_STATUS_SUCCESS;
+  return Run(arguments, context, Layout::kNhwc, false);
+}
+mluOpStatus_t NchwForwardCpu(const Arguments& arguments, Context& context) {
+  return Run(arguments, context, Layout::kNchw, true);
+}
+mluOpStatus_t NchwBackwardCpu(const Arguments& arguments, Context& context) {
+  return Run(arguments, context, Layout::kNchw, false);
 }
 
 }  // namespace mluop::psamask
-#endif  // HWY_ONCE

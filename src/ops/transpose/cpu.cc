@@ -14,7 +14,9 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include "core/lines-inl.h"
 #include "core/simd-inl.h"
+#include "core/square-inl.h"
 
 #ifndef MLUOP_TRANSPOSE_BLOCK_
 #define MLUOP_TRANSPOSE_BLOCK_
@@ -32,6 +34,7 @@ struct Block {
   T* to;
   int64_t to_stride;
   int64_t rows, columns;
+  bool stream;  // the output passes by the caches
 };
 
 }  // namespace mluop::transpose
@@ -43,14 +46,30 @@ namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 using mluop::HWY_NAMESPACE::CopyRow;
-using mluop::HWY_NAMESPACE::TransposeTile4;
+using mluop::HWY_NAMESPACE::kSquare;
+using mluop::HWY_NAMESPACE::LineWriter;
+using mluop::HWY_NAMESPACE::SquareTag;
+using mluop::HWY_NAMESPACE::TransposeSquare;
 
-constexpr int64_t TileOf(const float*) { return 4; }
+constexpr int64_t TileOf(const float*) { return kSquare; }
 constexpr int64_t TileOf(const uint16_t*) { return 8; }
 
 HWY_INLINE void TransposeTile(const float* from, int64_t from_stride, float* to,
                               int64_t to_stride) {
-  TransposeTile4(from, from_stride, to, to_stride);
+  const SquareTag d;
+  hn::Vec<SquareTag> v[kSquare];
+  for (int k = 0; k < kSquare; ++k) v[k] = hn::LoadU(d, from + k * from_stride);
+  TransposeSquare(v);
+  for (int k = 0; k < kSquare; ++k) hn::StoreU(v[k], d, to + k * to_stride);
+}
+
+HWY_INLINE void WriteRow(const float* from, int64_t n, bool stream, float* to) {
+  LineWriter writer(to, stream);
+  writer.Append(from, n);
+  writer.Finish();
+}
+HWY_INLINE void WriteRow(const uint16_t* from, int64_t n, bool, uint16_t* to) {
+  CopyRow(from, n, to);
 }
 
 HWY_INLINE void TransposeTile(const uint16_t* from, int64_t from_stride, uint16_t* to,
@@ -114,8 +133,9 @@ HWY_INLINE void TransposeBlock(const Block<T>& block) {
     }
   }
   for (int64_t b = 0; b < block.columns; ++b) {
-    CopyRow(lines + b * kRows, block.rows, block.to + b * block.to_stride);
+    WriteRow(lines + b * kRows, block.rows, block.stream, block.to + b * block.to_stride);
   }
+  if (block.stream) hwy::FlushStream();
 }
 
 void TransposeFloat(const Block<float>& block) { TransposeBlock(block); }
@@ -138,6 +158,7 @@ void Run(const Arguments& arguments, Context& context, Kernel kernel) {
   T* output = arguments.Out<T>("output");
   const int64_t n = arguments.Symbol("N"), rows = arguments.Symbol("A");
   const int64_t columns = arguments.Symbol("B");
+  const bool stream = static_cast<size_t>(n * rows * columns) * sizeof(T) >= kStreamBytes;
   const int64_t strips = (rows + kRows - 1) / kRows;
   const int64_t blocks = (columns + kColumns<T> - 1) / kColumns<T>;
   const int64_t grain = kGrain * strips * blocks / (rows * columns) + 1;
@@ -146,7 +167,7 @@ void Run(const Arguments& arguments, Context& context, Kernel kernel) {
       const int64_t b = item % blocks * kColumns<T>, a = item / blocks % strips * kRows;
       const int64_t matrix = item / blocks / strips * rows * columns;
       kernel({input + matrix + a * columns + b, columns, output + matrix + b * rows + a, rows,
-              std::min(kRows, rows - a), std::min(kColumns<T>, columns - b)});
+              std::min(kRows, rows - a), std::min(kColumns<T>, columns - b), stream});
     }
   });
 }
