@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "core/vectors.h"
 #include "ops/psroipool/problem.h"
 
 namespace mluop::psroipool {
@@ -31,12 +32,6 @@ struct Band {
   int64_t neutral() const { return row_stride - pixel_stride; }
   int64_t floats() const { return (last_row - first_row) * row_stride; }
 };
-
-// A pixel's channels are filled up to whole vectors of at most 64 bytes: no load crosses a cache
-// line, and no store reaches into the next pixel, which the next load would have to wait for.
-inline int64_t WholeVectors(int64_t channels) {
-  return channels <= 4 ? 4 : channels <= 8 ? 8 : (channels + 15) / 16 * 16;
-}
 
 inline int64_t BandFloats(const Problem& p, int64_t rows, const Slice& slice) {
   return rows * (p.w + 1) * slice.bins() * WholeVectors(slice.channels);

@@ -31,7 +31,8 @@ int32_t WidthOf(std::span<const Span> bins) {
 
 size_t BinTable::Bytes(const Problem& p) {
   const auto rois = static_cast<size_t>(p.rois);
-  const size_t bytes = rois * (2 * static_cast<size_t>(p.group) * sizeof(Span) + 2 * sizeof(int32_t));
+  const size_t bytes =
+      rois * (2 * static_cast<size_t>(p.group) * sizeof(Span) + 2 * sizeof(int32_t));
   return (bytes + kAlignment - 1) / kAlignment * kAlignment;
 }
 

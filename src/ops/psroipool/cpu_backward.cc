@@ -18,7 +18,6 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
-#include "core/simd-inl.h"
 #include "ops/psroipool/regroup-inl.h"
 #include "ops/psroipool/vectors-inl.h"
 
@@ -131,7 +130,8 @@ HWY_INLINE bool AddRois(const Problem& p, const BinTable& table, const float* to
 // The band's rows and channels of bottom_grad where no roi is.
 void ZeroRows(const Problem& p, const Band& band, float* bottom_grad) {
   const Slice& slice = band.slice;
-  float* pixel = bottom_grad + band.first_row * p.w * p.channels() + p.Channel(0, slice.first_channel);
+  float* pixel =
+      bottom_grad + band.first_row * p.w * p.channels() + p.Channel(0, slice.first_channel);
   for (int64_t i = (band.last_row - band.first_row) * p.w; i > 0; --i, pixel += p.channels()) {
     ZeroRow(pixel, slice.channels * p.bins());
   }

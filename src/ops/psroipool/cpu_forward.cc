@@ -75,8 +75,8 @@ struct Tensors {
 
 // How the bins and channels are cut into slices.
 struct Cut {
-  int64_t rows;                      // of a band: from the shape alone, for the order of the sums
-  int64_t bins, channels;            // of a slice
+  int64_t rows;                        // of a band: from the shape alone, for the order of the sums
+  int64_t bins, channels;              // of a slice
   int64_t bin_slices, channel_slices;  // how many
 
   Slice At(const Problem& p, int64_t i) const {
@@ -176,8 +176,8 @@ void PoolStrided(const Problem& p, const BinTable& table, const Tensors& t, int6
   }
 }
 
-void PoolRegrouped(const Problem& p, const BinTable& table, const Tensors& t, int64_t work, float* data,
-                   ThreadPool& threads) {
+void PoolRegrouped(const Problem& p, const BinTable& table, const Tensors& t, int64_t work,
+                   float* data, ThreadPool& threads) {
   const auto pool = HWY_DYNAMIC_DISPATCH(PoolSlice);
   const Cut cut = MakeCut(p, std::clamp<int64_t>(work / kGrain, 1, threads.num_threads()));
   threads.For(cut.bin_slices * cut.channel_slices, 1, [&](int64_t begin, int64_t end, int) {

@@ -130,12 +130,16 @@ HWY_INLINE void PoolRoi(const G& g, const Problem& p, const BinTable& table, int
       const int64_t rows = std::min(kPiece, last - h);
       const Span bins = BinsInRow(p, band.slice, ph);
       const int64_t bin = ph * p.group + bins.begin;
-      const auto columns = roi.columns.subspan(static_cast<size_t>(bins.begin),
-                                               static_cast<size_t>(bins.size()));
-      const Strip strip = {data + band.Offset(h, bin), results.sums.At(r, bin),
-                           results.means.At(r, bin),   columns,
-                           span.size(),                rows,
-                           h == top,                   h + rows == bottom};
+      const auto columns =
+          roi.columns.subspan(static_cast<size_t>(bins.begin), static_cast<size_t>(bins.size()));
+      const Strip strip = {data + band.Offset(h, bin),
+                           results.sums.At(r, bin),
+                           results.means.At(r, bin),
+                           columns,
+                           span.size(),
+                           rows,
+                           h == top,
+                           h + rows == bottom};
       WithWidth(roi.width, [&](auto width) HWY_ATTR {
         if constexpr (width.value > 0) return PoolEven<width.value>(g, band, results, strip);
         PoolUneven(g, band, results, strip);

@@ -12,8 +12,8 @@
 #include <hwy/highway.h>
 
 #include <cstdint>
-#include <type_traits>
 
+#include "core/vectors-inl.h"
 #include "ops/psroipool/band.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -22,25 +22,8 @@ namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-template <int kCount>
-using Vectors = std::integral_constant<int, kCount>;
-
-// Calls body(d, Vectors<k>) with the shortest vectors of which k hold all channels; k = 0 stands
-// for any number.
-template <class Body>
-HWY_INLINE void WithVectors(int64_t channels, const Body& body) {
-  const hn::CappedTag<float, 4> four;
-  const hn::CappedTag<float, 8> eight;
-  const hn::CappedTag<float, 16> whole;
-  const auto fits = [&](auto d, int64_t vectors) HWY_ATTR {
-    return channels <= vectors * static_cast<int64_t>(hn::Lanes(d));
-  };
-  if (fits(four, 1)) return body(four, Vectors<1>());
-  if (fits(eight, 1)) return body(eight, Vectors<1>());
-  if (fits(whole, 1)) return body(whole, Vectors<1>());
-  if (fits(whole, 2)) return body(whole, Vectors<2>());
-  body(whole, Vectors<0>());
-}
+using mluop::HWY_NAMESPACE::Vectors;
+using mluop::HWY_NAMESPACE::WithVectors;
 
 // kCount vectors of channels, of which `channels` exist.
 template <class D, int kCount>
