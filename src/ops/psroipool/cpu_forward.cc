@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // psroipool forward on the CPU. A bin's channels lie G*G apart in the map: read so, each costs a
-// cache line. The map is regrouped band by band to [bin][row][W][channel], in a size that stays in
-// the L2, and the bins are summed from there with vectors over the channels.
+// cache line. Each worker regroups a slice of the map band by band (band.h), in a size that stays in
+// its L2, and sums the bins from there with vectors over the channels: no two share anything.
 #include <algorithm>
 #include <atomic>
 #include <cstring>
@@ -59,12 +59,12 @@ HWY_EXPORT(PoolSlice);
 // A band is at most 1 MiB, half of a usual L2, if one row of the map is no longer.
 constexpr int64_t kBandFloats = int64_t{1} << 18;
 
-// With fewer channels a vector holds nothing: regrouping does not pay (0.9 of the plain loops'
-// speed).
-constexpr int kLeastVector = 3;
+// With fewer channels there are no tiles to transpose: regrouping is no faster than reading the
+// elements where they are.
+constexpr int kLeastVector = 4;
 
-// A slice of fewer bins has no tiles to transpose.
-constexpr int64_t kLeastBins = 4;
+// With fewer bins a slice reads much of the map for little.
+constexpr int64_t kLeastBins = 2;
 
 struct Tensors {
   const float* input;
@@ -149,14 +149,22 @@ int64_t WriteBins(const Problem& p, const Tensors& t, BinTable& table, int64_t b
   return pixels;
 }
 
-// The mean of one channel of one bin, from the map itself.
-float MeanOf(const Problem& p, const float* channel, Span rows, Span columns) {
-  double sum = 0;
+// Channels that are read together: each is a chain of additions, which alone would wait for every
+// one.
+constexpr int64_t kTogether = 8;
+
+// The means of kCount channels of one bin, from the map itself.
+template <int64_t kCount>
+void WriteMeans(const Problem& p, const float* channel, Span rows, Span columns, float* output) {
+  double sums[kCount] = {};
   for (int64_t h = rows.begin; h < rows.end; ++h) {
-    const float* row = channel + h * p.w * p.channels();
-    for (int64_t w = columns.begin; w < columns.end; ++w) sum += row[w * p.channels()];
+    for (int64_t w = columns.begin; w < columns.end; ++w) {
+      const float* pixel = channel + (h * p.w + w) * p.channels();
+      for (int64_t k = 0; k < kCount; ++k) sums[k] += pixel[k * p.bins()];
+    }
   }
-  return static_cast<float>(sum / static_cast<double>(rows.size() * columns.size()));
+  const auto area = static_cast<double>(rows.size() * columns.size());
+  for (int64_t k = 0; k < kCount; ++k) output[k] = static_cast<float>(sums[k] / area);
 }
 
 void PoolStrided(const Problem& p, const BinTable& table, const Tensors& t, int64_t begin,
@@ -168,8 +176,13 @@ void PoolStrided(const Problem& p, const BinTable& table, const Tensors& t, int6
     for (int ph = 0; ph < p.group; ++ph) {
       for (int pw = 0; pw < p.group; ++pw, ++channel, output += p.output_dim) {
         if (roi.rows[ph].size() == 0 || roi.columns[pw].size() == 0) continue;
-        for (int64_t c = 0; c < p.output_dim; ++c) {
-          output[c] = MeanOf(p, channel + c * p.bins(), roi.rows[ph], roi.columns[pw]);
+        int64_t c = 0;
+        for (; c + kTogether <= p.output_dim; c += kTogether) {
+          WriteMeans<kTogether>(p, channel + c * p.bins(), roi.rows[ph], roi.columns[pw],
+                                output + c);
+        }
+        for (; c < p.output_dim; ++c) {
+          WriteMeans<1>(p, channel + c * p.bins(), roi.rows[ph], roi.columns[pw], output + c);
         }
       }
     }
