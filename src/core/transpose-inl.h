@@ -108,8 +108,8 @@ HWY_INLINE void TransposeInTiles(Tile<kSide> tile, const Source& from, int64_t r
 }
 
 // to[c][r] = from[r][c], bit for bit, in the largest tiles that fit; the last ones overlap those
-// before, so that nothing beside the matrix is touched. (The map [1,38,63,3969], pixels of 81 x 49,
-// within the L2: 1.5 ms in tiles of 16, 3.5 ms in tiles of 4.)
+// before, so that nothing beside the matrix is touched. (psroipool regroups [2,14,14,189] in 20 us
+// with tiles of 8, in 28 us with tiles of 4; maps beyond the L2 gain nothing.)
 HWY_INLINE void Transpose(const Source& from, int64_t rows, int64_t columns, const Target& to) {
   const int64_t side = std::min(rows, columns);
 #if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3

@@ -4,7 +4,6 @@
 // every device chooses the same bins.
 #pragma once
 
-#include <algorithm>
 #include <cmath>
 #include <cstdint>
 
@@ -62,21 +61,20 @@ inline bool MakeAxis(const Problem& p, float first, float last, Axis* axis) {
   return std::isfinite(start) && std::isfinite(end) && std::isfinite(axis->bin);
 }
 
-// clamp(floor(x), 0, size) and clamp(ceil(x), 0, size); of NaN 0. A size above 2^24 may have no float
-// of its own: the comparison with its neighbour settles what is beyond, the integer minimum the
-// rest. Without branches, which would be guessed wrong (2x on the table of bins).
+// clamp(floor(x), 0, size) and clamp(ceil(x), 0, size). A size above 2^24 may have no float of its
+// own: the comparison with its neighbour settles what is beyond, the integer minimum the rest.
 inline int32_t ClampedFloor(float x, int size) {
-  const auto most = static_cast<float>(size);
-  const float inside = std::min(x > 0.0f ? x : 0.0f, most);
-  const auto whole = std::min<int64_t>(static_cast<int64_t>(inside), size);
-  return static_cast<int32_t>(x > most ? size : whole);
+  if (!(x > 0.0f)) return 0;
+  if (x > static_cast<float>(size)) return size;
+  const auto whole = static_cast<int64_t>(x);
+  return whole < size ? static_cast<int32_t>(whole) : size;
 }
 inline int32_t ClampedCeil(float x, int size) {
-  const auto most = static_cast<float>(size);
-  const float inside = std::min(x > 0.0f ? x : 0.0f, most);
-  const auto whole = static_cast<int64_t>(inside);
-  const auto up = std::min<int64_t>(whole + (static_cast<float>(whole) < inside ? 1 : 0), size);
-  return static_cast<int32_t>(x > most ? size : up);
+  if (!(x > 0.0f)) return 0;
+  if (x > static_cast<float>(size)) return size;
+  const auto whole = static_cast<int64_t>(x);
+  const int64_t up = whole + (static_cast<float>(whole) < x ? 1 : 0);
+  return up < size ? static_cast<int32_t>(up) : size;
 }
 
 inline Span BinSpan(const Axis& axis, int i, int size) {
