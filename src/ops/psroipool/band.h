@@ -1,47 +1,58 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bands: rows of the map and a slice of the output channels, regrouped to [bin][row][W][channel].
+// Bands: rows of the map with some of its bins and a slice of their channels, regrouped to
+// [row][column][bin][channel], so that a pixel of a bin is contiguous.
 #pragma once
 
 #include <algorithm>
 
+#include "core/vectors.h"
 #include "ops/psroipool/problem.h"
 
 namespace mluop::psroipool {
 
-struct Band {
-  int64_t first_row, last_row;      // of Problem::rows()
+// Some bins, and some of the channels of each.
+struct Slice {
+  int64_t first_bin, last_bin;
   int64_t first_channel, channels;  // of output_dim
-  int64_t pixel_stride;             // beyond `channels` the values have no meaning
-  int64_t bin_stride;
 
-  int64_t Offset(const Problem& p, int64_t bin, int64_t row, int64_t column) const {
-    return bin * bin_stride + ((row - first_row) * p.w + column) * pixel_stride;
-  }
+  int64_t bins() const { return last_bin - first_bin; }
 };
 
-// A pixel's channels are filled up to whole vectors of at most 64 bytes: no load crosses a cache
-// line, and no store reaches into the next pixel, which the next load would have to wait for.
-inline int64_t WholeVectors(int64_t channels) {
-  return channels <= 4 ? 4 : channels <= 8 ? 8 : (channels + 15) / 16 * 16;
+struct Band {
+  Slice slice;
+  int64_t first_row, last_row;  // of Problem::rows()
+  int64_t bin_stride;           // beyond slice.channels the values have no meaning
+  int64_t pixel_stride;
+  int64_t row_stride;  // W pixels and one more, the neutral one
+
+  int64_t Offset(int64_t row, int64_t bin) const {
+    return (row - first_row) * row_stride + (bin - slice.first_bin) * bin_stride;
+  }
+
+  int64_t neutral() const { return row_stride - pixel_stride; }
+  int64_t floats() const { return (last_row - first_row) * row_stride; }
+};
+
+inline int64_t BandFloats(const Problem& p, int64_t rows, const Slice& slice) {
+  return rows * (p.w + 1) * slice.bins() * WholeVectors(slice.channels);
 }
 
-// Where vectors are longer still, the last one of a band is whole all the same.
-inline constexpr int64_t kSlack = 64;
-
-inline int64_t BandFloats(const Problem& p, int64_t rows, int64_t channels) {
-  return rows * p.w * p.bins() * WholeVectors(channels) + kSlack;
-}
-
-inline Band MakeBand(const Problem& p, int64_t first_row, int64_t last_row, int64_t first_channel,
-                     int64_t channels) {
-  const int64_t stride = WholeVectors(channels);
-  return {first_row, last_row, first_channel,
-          channels,  stride,   (last_row - first_row) * p.w * stride};
+inline Band MakeBand(const Problem& p, const Slice& slice, int64_t first_row, int64_t last_row) {
+  const int64_t bin_stride = WholeVectors(slice.channels);
+  const int64_t pixel_stride = slice.bins() * bin_stride;
+  return {slice, first_row, last_row, bin_stride, pixel_stride, (p.w + 1) * pixel_stride};
 }
 
 // As many rows of the map as `floats` hold; one at least.
-inline int64_t RowsWithin(const Problem& p, int64_t channels, int64_t floats) {
-  return std::clamp<int64_t>(floats / BandFloats(p, 1, channels), 1, p.rows());
+inline int64_t RowsWithin(const Problem& p, const Slice& slice, int64_t floats) {
+  return std::clamp<int64_t>(floats / BandFloats(p, 1, slice), 1, p.rows());
+}
+
+// The slice's bins in a row of bins: [begin, end) of G.
+inline Span BinsInRow(const Problem& p, const Slice& slice, int64_t ph) {
+  const int64_t first = ph * p.group;
+  return {static_cast<int32_t>(std::clamp<int64_t>(slice.first_bin - first, 0, p.group)),
+          static_cast<int32_t>(std::clamp<int64_t>(slice.last_bin - first, 0, p.group))};
 }
 
 // An element of a bin read from or added to the map itself costs a cache line, as much as to

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <span>
 
-#include "ops/psroipool/problem.h"
+#include "ops/psroipool/band.h"
 
 namespace mluop::psroipool {
 
@@ -14,7 +14,15 @@ struct RoiBins {
   int32_t image;
   std::span<const Span> rows;     // [G], within [0, H)
   std::span<const Span> columns;  // [G], within [0, W)
+  int32_t width;                  // of the widest bin; 0 where one of them has no columns
 };
+
+// Whether some row of the roi is in the band.
+inline bool Meets(const Problem& p, const RoiBins& roi, const Band& band) {
+  const int64_t image_row = int64_t{roi.image} * p.h;
+  return image_row + roi.rows.front().begin < band.last_row &&
+         image_row + roi.rows.back().end > band.first_row;
+}
 
 // An empty roi has empty bins and image 0, so that nobody needs to ask.
 class BinTable {
@@ -26,7 +34,7 @@ class BinTable {
   RoiBins operator[](int64_t roi) const {
     const Span* spans = spans_ + roi * 2 * group_;
     const auto group = static_cast<size_t>(group_);
-    return {images_[roi], {spans, group}, {spans + group_, group}};
+    return {images_[roi], {spans, group}, {spans + group_, group}, widths_[roi]};
   }
 
   // Works out one roi. Returns the pixels in its bins, those of two bins counted twice.
@@ -36,6 +44,7 @@ class BinTable {
   int64_t group_;
   Span* spans_;      // [R, 2, G]
   int32_t* images_;  // [R]
+  int32_t* widths_;  // [R]
 };
 
 }  // namespace mluop::psroipool

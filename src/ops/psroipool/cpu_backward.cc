@@ -2,7 +2,7 @@
 // psroipool backward on the CPU. A range owns rows of the map, or a slice of their channels, and
 // adds the rois to them in ascending order: no two threads meet, and the sums do not depend on the
 // ranges. Where the mapping is the forward's, the sums are made in a band regrouped to
-// [bin][row][W][channel], with vectors over the channels (cpu_forward.cc says why); any other
+// [row][column][bin][channel], with vectors over the channels (cpu_forward.cc says why); any other
 // mapping is scattered (scatter.h).
 #include <algorithm>
 #include <atomic>
@@ -28,112 +28,136 @@ namespace HWY_NAMESPACE {
 using mluop::HWY_NAMESPACE::ForEach;
 using mluop::HWY_NAMESPACE::ZeroRow;
 
-// Some pixels of a bin.
-struct Piece {
-  float* corner;
-  int64_t rows, columns;
-  int64_t row_stride, column_stride;
-  float area;  // of the bin
+// What a band has of a row of bins.
+struct Strip {
+  float* data;            // column 0 of the first bin
+  const float* top_grad;  // of the first bin
+  int64_t bin_height;     // with the rows that the band has not
+  int64_t rows;
 };
 
-// Adds kCount vectors of gradients, of which n elements exist, to every pixel. What the last vector
-// has beyond is zero, so that the next pixel stays what it is.
-template <int kCount, class D>
-HWY_INLINE void AddToPiece(D d, const Piece& piece, const float* top_grad, int64_t n, int64_t c) {
-  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
-  const auto share = [&](int64_t k) HWY_ATTR {
-    if (k >= kCount) return hn::Zero(d);
-    const auto grad = LoadFirst(d, top_grad + c + k * lanes, n - c - k * lanes);
-    return hn::Div(grad, hn::Set(d, piece.area));
-  };
-  const auto share0 = share(0), share1 = share(1), share2 = share(2), share3 = share(3);
-  const auto add = [&](auto v, float* to)
-                       HWY_ATTR { hn::StoreU(hn::Add(hn::LoadU(d, to), v), d, to); };
-  float* row = piece.corner + c;
-  for (int64_t h = 0; h < piece.rows; ++h, row += piece.row_stride) {
-    float* pixel = row;
-    for (int64_t w = 0; w < piece.columns; ++w, pixel += piece.column_stride) {
-      add(share0, pixel);
-      if (kCount > 1) add(share1, pixel + lanes);
-      if (kCount > 2) add(share2, pixel + 2 * lanes);
-      if (kCount > 3) add(share3, pixel + 3 * lanes);
+// Bins of which none is empty or has more than kColumns columns. What the neutral pixel gets is
+// never looked at.
+template <int kColumns, class G>
+HWY_INLINE void AddEven(const G& g, const Problem& p, const Band& band, const RoiBins& roi,
+                        const Strip& strip) {
+  float* data = strip.data;
+  const float* top_grad = strip.top_grad;
+  for (const Span& span : roi.columns) {
+    const Columns<kColumns> columns(band, span);
+    const auto area = static_cast<float>(strip.bin_height * span.size());
+    const auto share = Over(g.d, LoadExisting(g, top_grad), area);
+    float* row = data;
+    for (int64_t h = 0; h < strip.rows; ++h, row += band.row_stride) {
+      for (int w = 0; w < kColumns; ++w) AddLanes(g, share, row + columns.at[w]);
     }
+    top_grad += p.output_dim;
+    data += band.bin_stride;
   }
 }
 
-// Adds one roi, as far as it is in the band.
-template <class D, class Count>
-HWY_INLINE void AddRoi(D d, Count count, const Problem& p, const Band& band, const RoiBins& roi,
+// Any bins.
+template <class G>
+HWY_INLINE void AddUneven(const G& g, const Problem& p, const Band& band, const RoiBins& roi,
+                          const Strip& strip) {
+  float* data = strip.data;
+  const float* top_grad = strip.top_grad;
+  for (const Span& span : roi.columns) {
+    const auto area = static_cast<float>(strip.bin_height * span.size());
+    const auto share = Over(g.d, LoadExisting(g, top_grad), area);
+    float* row = data + span.begin * band.pixel_stride;
+    for (int64_t h = 0; h < strip.rows; ++h, row += band.row_stride) {
+      for (int64_t w = 0; w < span.size(); ++w) AddLanes(g, share, row + w * band.pixel_stride);
+    }
+    top_grad += p.output_dim;
+    data += band.bin_stride;
+  }
+}
+
+// Adds one roi, as far as it is in the band. `top_grad` is the roi's; it and `data` are those of the
+// group's first channel on.
+template <class G>
+HWY_INLINE void AddRoi(const G& g, const Problem& p, const Band& band, const RoiBins& roi,
                        const float* top_grad, float* data) {
   const int64_t image_row = int64_t{roi.image} * p.h;
-  for (const Span& rows : roi.rows) {
+  for (int64_t ph = 0; ph < p.group; ++ph) {
+    const Span rows = roi.rows[static_cast<size_t>(ph)];
     const int64_t first = std::max(image_row + rows.begin, band.first_row);
     const int64_t last = std::min(image_row + rows.end, band.last_row);
-    for (const Span& columns : roi.columns) {
-      if (first < last && columns.size() > 0) {
-        const Piece piece = {data + band.Offset(p, 0, first, columns.begin),
-                             last - first,
-                             columns.size(),
-                             p.w * band.pixel_stride,
-                             band.pixel_stride,
-                             static_cast<float>(rows.size() * columns.size())};
-        ForEachGroup(d, count, band.channels, [&](auto vectors, int64_t c) HWY_ATTR {
-          AddToPiece<vectors.value>(d, piece, top_grad, band.channels, c);
-        });
-      }
-      top_grad += p.output_dim;
-      data += band.bin_stride;
-    }
+    if (first >= last) continue;
+    const Strip strip = {data + band.Offset(first, ph * p.group),
+                         top_grad + ph * p.group * p.output_dim, rows.size(), last - first};
+    WithWidth(roi.width, [&](auto width) HWY_ATTR {
+      if constexpr (width.value > 0) return AddEven<width.value>(g, p, band, roi, strip);
+      AddUneven(g, p, band, roi, strip);
+    });
   }
 }
 
-// Adds the rois [begin, end) to the band's `data`. False if none of them has a row in it.
-HWY_INLINE bool AddRois(const Problem& p, const BinTable& table, const float* top_grad,
-                        const Band& band, float* data, int64_t begin, int64_t end) {
+// The rois [begin, end).
+struct Rois {
+  int64_t begin, end;
+};
+
+// Not inline: the compiler has registers for one group at a time.
+template <class G>
+HWY_NOINLINE bool AddGroup(const G& g, const Problem& p, const BinTable& table, const Band& band,
+                           Rois rois, const float* top_grad, float* data) {
   bool any = false;
-  WithVectors(band.channels, [&](auto d, auto count) HWY_ATTR {
-    for (int64_t r = begin; r < end; ++r) {
-      const RoiBins roi = table[r];
-      const int64_t image_row = int64_t{roi.image} * p.h;
-      if (image_row + roi.rows.front().begin >= band.last_row) continue;
-      if (image_row + roi.rows.back().end <= band.first_row) continue;
-      any = true;
-      AddRoi(d, count, p, band, roi, top_grad + r * p.channels() + band.first_channel, data);
-    }
+  for (int64_t r = rois.begin; r < rois.end; ++r) {
+    const RoiBins roi = table[r];
+    if (!Meets(p, roi, band)) continue;
+    any = true;
+    AddRoi(g, p, band, roi, top_grad + r * p.channels(), data);
+  }
+  return any;
+}
+
+// Adds the rois to the band's `data`. False if none of them has a row in it.
+HWY_INLINE bool AddRois(const Problem& p, const BinTable& table, const float* top_grad,
+                        const Band& band, float* data, Rois rois) {
+  const Slice& slice = band.slice;
+  bool any = false;
+  WithVectors(slice.channels, [&](auto d, auto count) HWY_ATTR {
+    ForEachGroup(d, count, slice.channels, [&](auto group, int64_t c) HWY_ATTR {
+      const float* grads = top_grad + slice.first_channel + c;
+      any |= AddGroup(group, p, table, band, rois, grads, data + c);
+    });
   });
   return any;
+}
+
+// The band's rows and channels of bottom_grad where no roi is.
+void ZeroRows(const Problem& p, const Band& band, float* bottom_grad) {
+  const Slice& slice = band.slice;
+  float* pixel =
+      bottom_grad + band.first_row * p.w * p.channels() + p.Channel(0, slice.first_channel);
+  for (int64_t i = (band.last_row - band.first_row) * p.w; i > 0; --i, pixel += p.channels()) {
+    ZeroRow(pixel, slice.channels * p.bins());
+  }
 }
 
 // The band's rows and channels of bottom_grad.
 void SumBand(const Problem& p, const BinTable& table, const float* top_grad, const Band& band,
              const Sums& sums, float* bottom_grad) {
-  const int64_t floats = p.bins() * band.bin_stride;
-  ZeroRow(sums.total, floats);
+  ZeroRow(sums.total, band.floats());
   bool any = false;
   if (p.rois <= kRoisOfPart) {
-    any = AddRois(p, table, top_grad, band, sums.total, 0, p.rois);
+    any = AddRois(p, table, top_grad, band, sums.total, {0, p.rois});
   } else {
     for (int64_t r = 0; r < p.rois; r += kRoisOfPart) {
-      const int64_t end = std::min(r + kRoisOfPart, p.rois);
-      ZeroRow(sums.part, floats);
-      if (!AddRois(p, table, top_grad, band, sums.part, r, end)) continue;
-      ForEach<float>(floats, [&](auto d, int64_t i) HWY_ATTR {
+      ZeroRow(sums.part, band.floats());
+      const Rois rois = {r, std::min(r + kRoisOfPart, p.rois)};
+      if (!AddRois(p, table, top_grad, band, sums.part, rois)) continue;
+      ForEach<float>(band.floats(), [&](auto d, int64_t i) HWY_ATTR {
         hn::StoreU(hn::Add(hn::LoadU(d, sums.total + i), hn::LoadU(d, sums.part + i)), d,
                    sums.total + i);
       });
       any = true;
     }
   }
-  const int64_t pixels = (band.last_row - band.first_row) * p.w;
-  float* pixel = bottom_grad + band.first_row * p.w * p.channels() + band.first_channel * p.bins();
-  for (int64_t i = 0; i < pixels; ++i, pixel += p.channels()) {
-    if (!any) {
-      ZeroRow(pixel, band.channels * p.bins());
-      continue;
-    }
-    const float* next = i + 1 < pixels ? pixel + p.channels() : pixel;
-    UngroupPixel(sums.total + i * band.pixel_stride, p.bins(), band, pixel, next);
-  }
+  if (!any) return ZeroRows(p, band, bottom_grad);
+  UngroupRows(p, sums.total, band, bottom_grad);
 }
 
 }  // namespace HWY_NAMESPACE
@@ -159,15 +183,16 @@ struct Cut {
 // Rows are cut as the L2 wants it, channels only where one row is too long. Each worker should find
 // some bands, but none that is not worth it: every band looks at every roi.
 Cut MakeCut(const Problem& p, int num_threads) {
+  const auto slice = [&](int64_t channels) { return Slice{0, p.bins(), 0, channels}; };
   int64_t channels = p.output_dim;
-  if (BandFloats(p, 1, channels) > kBandFloats) {
+  if (BandFloats(p, 1, slice(channels)) > kBandFloats) {
     const int64_t fitting = kBandFloats / (p.w * p.bins()) / kLeastSlice * kLeastSlice;
     channels = std::clamp(fitting, kLeastSlice, std::max(kLeastSlice, channels));
   }
   const int64_t work = p.map_elements() + p.rois * p.channels();
   const int64_t wanted = std::clamp<int64_t>(work / kGrain, 1, 4 * num_threads);
   const int64_t rows =
-      std::min(RowsWithin(p, channels, kBandFloats), (p.rows() + wanted - 1) / wanted);
+      std::min(RowsWithin(p, slice(channels), kBandFloats), (p.rows() + wanted - 1) / wanted);
   return {rows, channels, (p.rows() + rows - 1) / rows, (p.output_dim + channels - 1) / channels};
 }
 
@@ -201,21 +226,20 @@ bool IsForwardMapping(const Problem& p, const int32_t* mapping, ThreadPool& thre
 
 // The memory of a worker: Sums.
 int64_t WorkerFloats(const Problem& p, const Cut& cut) {
-  return 2 * BandFloats(p, cut.rows, cut.channels);
+  return 2 * BandFloats(p, cut.rows, {0, p.bins(), 0, cut.channels});
 }
 
 void SumBands(const Problem& p, const Gradients& t, const BinTable& table, const Cut& cut,
               float* memory, ThreadPool& threads) {
   const auto sum_band = HWY_DYNAMIC_DISPATCH(SumBand);
-  const int64_t floats = BandFloats(p, cut.rows, cut.channels);
   threads.For(cut.row_bands * cut.slices, 1, [&](int64_t begin, int64_t end, int worker) {
     float* const own = memory + worker * WorkerFloats(p, cut);
-    const Sums sums = {own, own + floats};
+    const Sums sums = {own, own + WorkerFloats(p, cut) / 2};
     for (int64_t i = begin; i < end; ++i) {
       const int64_t row = i / cut.slices * cut.rows;
       const int64_t channel = i % cut.slices * cut.channels;
-      const Band band = MakeBand(p, row, std::min(row + cut.rows, p.rows()), channel,
-                                 std::min(cut.channels, p.output_dim - channel));
+      const Slice slice = {0, p.bins(), channel, std::min(cut.channels, p.output_dim - channel)};
+      const Band band = MakeBand(p, slice, row, std::min(row + cut.rows, p.rows()));
       sum_band(p, table, t.top_grad, band, sums, t.bottom_grad);
     }
   });

@@ -8,14 +8,10 @@
 #include <algorithm>
 
 #include "core/scratch.h"
+#include "core/vectors.h"
 #include "ops/torchvision_ps_roi_pool/roi_table.h"
 
 namespace mluop::torchvision_ps_roi_pool {
-
-// Channels are filled up to whole vectors of at most 64 bytes: no load crosses a cache line.
-inline int64_t WholeVectors(int64_t channels) {
-  return channels <= 4 ? 4 : channels <= 8 ? 8 : (channels + 15) / 16 * 16;
-}
 
 // A band is at most this long: a quarter of a usual L2 forward, half of it backward. On the map
 // [1,3969,38,63] each is faster by a tenth than the other's.

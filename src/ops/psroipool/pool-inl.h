@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+// Means of bins from a band. Included once per instruction set, as Highway wants it.
+
+#if defined(MLUOP_OPS_PSROIPOOL_POOL_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef MLUOP_OPS_PSROIPOOL_POOL_INL_H_
+#undef MLUOP_OPS_PSROIPOOL_POOL_INL_H_
+#else
+#define MLUOP_OPS_PSROIPOOL_POOL_INL_H_
+#endif
+
+#include <hwy/highway.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+
+#include "ops/psroipool/band.h"
+#include "ops/psroipool/bin_table.h"
+#include "ops/psroipool/vectors-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace mluop::psroipool {
+namespace HWY_NAMESPACE {
+
+// Bins are summed in pieces at most this high and wide, so that no chain of additions is long: a
+// chain of a million would lose the last digits.
+constexpr int64_t kPiece = 32;
+
+// Bins in memory, those of a roi one after the other.
+struct Bins {
+  float* data;
+  int64_t roi_stride, bin_stride;
+
+  float* At(int64_t roi, int64_t bin) const { return data + roi * roi_stride + bin * bin_stride; }
+};
+
+// Where the sum of a bin waits for its next strip, and where its mean goes. The first may be the
+// second.
+struct Results {
+  Bins sums, means;
+};
+
+// Some rows of a row of bins.
+struct Strip {
+  const float* data;  // column 0 of the first bin
+  float* sum;         // of the first bin
+  float* mean;        // of the first bin
+  std::span<const Span> bins;
+  int64_t bin_height;  // with all strips
+  int64_t rows;
+  bool first, last;  // of its bins' strips
+};
+
+// The last strip makes the sum the mean.
+template <class G, class L>
+HWY_INLINE void Finish(const G& g, const L& sum, const Strip& strip, int64_t columns, float* to,
+                       float* mean) {
+  if (!strip.last) return StoreExisting(g, sum, to);
+  StoreExisting(g, Over(g.d, sum, static_cast<float>(strip.bin_height * columns)), mean);
+}
+
+// Bins of which none is empty or has more than kColumns columns.
+template <int kColumns, class G>
+HWY_INLINE void PoolEven(const G& g, const Band& band, const Results& results, const Strip& strip) {
+  const float* data = strip.data;
+  float* place = strip.sum;
+  float* mean = strip.mean;
+  for (const Span& span : strip.bins) {
+    const Columns<kColumns> columns(band, span);
+    const float* row = data;
+    auto sum = Splat(g, 0.0f);
+    for (int64_t h = 0; h < strip.rows; ++h, row += band.row_stride) {
+      auto line = LoadLanes(g, row + columns.at[0]);
+      for (int w = 1; w < kColumns; ++w) line = Plus(line, LoadLanes(g, row + columns.at[w]));
+      sum = Plus(sum, line);
+    }
+    if (!strip.first) sum = Plus(LoadExisting(g, place), sum);
+    Finish(g, sum, strip, span.size(), place, mean);
+    data += band.bin_stride;
+    place += results.sums.bin_stride;
+    mean += results.means.bin_stride;
+  }
+}
+
+// Some columns of a strip, row by row.
+template <class G>
+HWY_INLINE auto SumPiece(const G& g, const Band& band, const float* row, int64_t rows,
+                         int64_t columns) {
+  auto sum = Splat(g, 0.0f);
+  for (int64_t h = 0; h < rows; ++h, row += band.row_stride) {
+    auto line = LoadLanes(g, row);
+    for (int64_t w = 1; w < columns; ++w) {
+      line = Plus(line, LoadLanes(g, row + w * band.pixel_stride));
+    }
+    sum = Plus(sum, line);
+  }
+  return sum;
+}
+
+// Any bins.
+template <class G>
+HWY_INLINE void PoolUneven(const G& g, const Band& band, const Results& results,
+                           const Strip& strip) {
+  for (size_t i = 0; i < strip.bins.size(); ++i) {
+    const Span span = strip.bins[i];
+    if (span.size() == 0) continue;
+    const float* data = strip.data + static_cast<int64_t>(i) * band.bin_stride;
+    float* place = strip.sum + static_cast<int64_t>(i) * results.sums.bin_stride;
+    float* mean = strip.mean + static_cast<int64_t>(i) * results.means.bin_stride;
+    auto sum = strip.first ? Splat(g, -0.0f) : LoadExisting(g, place);
+    for (int64_t w = span.begin; w < span.end; w += kPiece) {
+      const float* corner = data + w * band.pixel_stride;
+      sum = Plus(sum, SumPiece(g, band, corner, strip.rows, std::min(kPiece, span.end - w)));
+    }
+    Finish(g, sum, strip, span.size(), place, mean);
+  }
+}
+
+template <class G>
+HWY_INLINE void PoolRoi(const G& g, const Problem& p, const BinTable& table, int64_t r,
+                        const Band& band, const float* data, const Results& results) {
+  const RoiBins roi = table[r];
+  const int64_t image_row = int64_t{roi.image} * p.h;
+  for (int64_t ph = 0; ph < p.group; ++ph) {
+    const Span span = roi.rows[static_cast<size_t>(ph)];
+    const int64_t top = image_row + span.begin;
+    const int64_t bottom = image_row + span.end;
+    const int64_t last = std::min(bottom, band.last_row);
+    for (int64_t h = std::max(top, band.first_row); h < last; h += kPiece) {
+      const int64_t rows = std::min(kPiece, last - h);
+      const Span bins = BinsInRow(p, band.slice, ph);
+      const int64_t bin = ph * p.group + bins.begin;
+      const auto columns =
+          roi.columns.subspan(static_cast<size_t>(bins.begin), static_cast<size_t>(bins.size()));
+      const Strip strip = {data + band.Offset(h, bin),
+                           results.sums.At(r, bin),
+                           results.means.At(r, bin),
+                           columns,
+                           span.size(),
+                           rows,
+                           h == top,
+                           h + rows == bottom};
+      WithWidth(roi.width, [&](auto width) HWY_ATTR {
+        if constexpr (width.value > 0) return PoolEven<width.value>(g, band, results, strip);
+        PoolUneven(g, band, results, strip);
+      });
+    }
+  }
+}
+
+// Not inline: the compiler has registers for one group at a time.
+template <class G>
+HWY_NOINLINE void PoolGroup(const G& g, const Problem& p, const BinTable& table, const Band& band,
+                            const float* data, Results results) {
+  for (int64_t r = 0; r < p.rois; ++r) {
+    if (Meets(p, table[r], band)) PoolRoi(g, p, table, r, band, data, results);
+  }
+}
+
+// Adds what the band holds of the bins of all rois.
+HWY_INLINE void PoolBand(const Problem& p, const BinTable& table, const Band& band,
+                         const float* data, const Results& results) {
+  const int64_t channels = band.slice.channels;
+  WithVectors(channels, [&](auto d, auto count) HWY_ATTR {
+    ForEachGroup(d, count, channels, [&](auto group, int64_t c) HWY_ATTR {
+      Results from = results;
+      from.sums.data += c;
+      from.means.data += c;
+      PoolGroup(group, p, table, band, data + c, from);
+    });
+  });
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace mluop::psroipool
+HWY_AFTER_NAMESPACE();
+
+#endif  // MLUOP_OPS_PSROIPOOL_POOL_INL_H_
