@@ -82,12 +82,11 @@ class ThreadPool::Team {
 
   void Run(const Loop& loop) {
     loop_ = loop;
-    const int64_t count = std::ssize(shares_);
-    for (int64_t i = 0; i < count; ++i) {
-      shares_[i].next.store(loop.ranges * i / count, std::memory_order_relaxed);
-      shares_[i].end = loop.ranges * (i + 1) / count;
+    for (int i = 0; i < loop.workers; ++i) {
+      shares_[i].next.store(loop.ranges * i / loop.workers, std::memory_order_relaxed);
+      shares_[i].end = loop.ranges * (i + 1) / loop.workers;
     }
-    CallHelpers(loop.ranges - 1);
+    CallHelpers();
     ++generation_;  // open: helpers come in
     Work(0);
     ++generation_;  // closed: nobody comes in any more
@@ -100,13 +99,12 @@ class ThreadPool::Team {
     int64_t end;
   };
 
-  void CallHelpers(int64_t most) {
-    const int64_t count = std::min<int64_t>(std::ssize(helping_) - 1, most);
+  void CallHelpers() {
     callers_core_ = sched_getcpu();
-    for (int64_t worker = 1; worker <= count; ++worker) {
+    for (int worker = 1; worker < loop_.workers; ++worker) {
       if (helping_[worker].exchange(true)) continue;
       try {
-        arena_.enqueue(helpers_.defer([this, worker] { Help(static_cast<int>(worker)); }));
+        arena_.enqueue(helpers_.defer([this, worker] { Help(worker); }));
       } catch (...) {  // no memory: the loop goes on with those who are there
         helping_[worker] = false;
         return;
@@ -117,9 +115,8 @@ class ThreadPool::Team {
   // First its own ranges, the same in every loop of so many: what it wrote is still in its cache.
   // Then what others have not come to.
   void Work(int worker) {
-    const auto count = static_cast<int>(shares_.size());
-    for (int i = 0; i < count; ++i) {
-      Share& share = shares_[(worker + i) % count];
+    for (int i = 0; i < loop_.workers; ++i) {
+      Share& share = shares_[(worker + i) % loop_.workers];
       while (true) {
         const int64_t range = share.next.fetch_add(1, std::memory_order_relaxed);
         if (range >= share.end) break;
@@ -186,9 +183,9 @@ void ThreadPool::SetNumThreads(int num_threads) {
 
 void ThreadPool::Run(int64_t n, int64_t grain, Function function, void* context) {
   if (n <= 0) return;
-  const int64_t most = std::max<int64_t>(n / std::max<int64_t>(grain, 1), 1);
-  const int64_t ranges = std::min(most, num_threads_ * kRangesPerThread);
-  if (num_threads_ == 1 || ranges == 1 || workers_lost.load(std::memory_order_relaxed)) {
+  const int64_t wanted = std::max<int64_t>(n / std::max<int64_t>(grain, 1), 1);
+  const auto workers = static_cast<int>(std::min<int64_t>(wanted, num_threads_));
+  if (workers == 1 || workers_lost.load(std::memory_order_relaxed)) {
     function(context, 0, n, 0);
     return;
   }
@@ -196,7 +193,7 @@ void ThreadPool::Run(int64_t n, int64_t grain, Function function, void* context)
     team_ = std::make_unique<Team>(num_threads_);
     NoteWorkers();
   }
-  team_->Run({function, context, n, ranges});
+  team_->Run({function, context, n, std::min(n, workers * kRangesPerThread), workers});
 }
 
 }  // namespace mluop

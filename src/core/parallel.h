@@ -28,8 +28,8 @@ class ThreadPool {
   int num_threads() const { return num_threads_; }
   void SetNumThreads(int num_threads);
 
-  // Calls body(begin, end, worker) on disjoint ranges that cover [0, n), each of at least `grain`
-  // elements (one range if n is less), at most num_threads() at a time. `worker` is in
+  // Calls body(begin, end, worker) on disjoint ranges that cover [0, n), at most num_threads() at a
+  // time. A thread is called upon for every `grain` elements, which should be worth its coming. `worker` is in
   // [0, num_threads()) and no two calls at the same time have the same one: it indexes scratch.
   // Which ranges there are depends on the number of threads: results must not depend on them.
   // `body` must not throw, and must not start a loop.
@@ -50,6 +50,7 @@ class ThreadPool {
     Function function;
     void* context;
     int64_t n, ranges;
+    int workers;  // that are wanted
   };
   class Team;
 

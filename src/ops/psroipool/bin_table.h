@@ -15,6 +15,14 @@ struct RoiBins {
   std::span<const Span> rows;     // [G], within [0, H)
   std::span<const Span> columns;  // [G], within [0, W)
   int32_t width;                  // of the widest bin; 0 where one of them has no columns
+
+  bool has_empty() const {
+    if (width == 0) return true;
+    for (const Span& row : rows) {
+      if (row.size() == 0) return true;
+    }
+    return false;
+  }
 };
 
 // Whether some row of the roi is in the band.

@@ -124,6 +124,15 @@ Cut MakeCut(const Problem& p, int64_t workers) {
   return cut;
 }
 
+void ZeroEmpty(const Problem& p, const RoiBins& roi, float* output) {
+  for (const Span& row : roi.rows) {
+    for (const Span& column : roi.columns) {
+      if (row.size() == 0 || column.size() == 0) std::fill_n(output, p.output_dim, 0.0f);
+      output += p.output_dim;
+    }
+  }
+}
+
 // Writes what does not depend on the input: the bins, the mapping, and zeros where a bin is empty.
 // Returns the pixels of all bins.
 int64_t WriteBins(const Problem& p, const Tensors& t, BinTable& table, int64_t begin, int64_t end) {
@@ -134,14 +143,7 @@ int64_t WriteBins(const Problem& p, const Tensors& t, BinTable& table, int64_t b
   int64_t pixels = 0;
   for (int64_t r = begin; r < end; ++r) {
     pixels += table.Fill(p, t.rois, r);
-    const RoiBins roi = table[r];
-    float* output = t.output + r * p.channels();
-    for (int ph = 0; ph < p.group; ++ph) {
-      for (int pw = 0; pw < p.group; ++pw, output += p.output_dim) {
-        if (roi.rows[ph].size() > 0 && roi.columns[pw].size() > 0) continue;
-        std::fill_n(output, p.output_dim, 0.0f);
-      }
-    }
+    if (table[r].has_empty()) ZeroEmpty(p, table[r], t.output + r * p.channels());
     if (r == begin) continue;
     std::memcpy(t.mapping + r * p.channels(), first,
                 sizeof(int32_t) * static_cast<size_t>(p.channels()));

@@ -61,20 +61,23 @@ inline bool MakeAxis(const Problem& p, float first, float last, Axis* axis) {
   return std::isfinite(start) && std::isfinite(end) && std::isfinite(axis->bin);
 }
 
-// clamp(floor(x), 0, size) and clamp(ceil(x), 0, size). A size above 2^24 may have no float of its
-// own: the comparison with its neighbour settles what is beyond, the integer minimum the rest.
+// x in [0, size], as far as floats go: a size above 2^24 may have none of its own. NaN is 0. No
+// branches, which no processor would foretell.
+inline float Clamped(float x, int size) {
+  const auto limit = static_cast<float>(size);
+  const float positive = x > 0.0f ? x : 0.0f;
+  return positive < limit ? positive : limit;
+}
+// clamp(floor(x), 0, size) and clamp(ceil(x), 0, size).
 inline int32_t ClampedFloor(float x, int size) {
-  if (!(x > 0.0f)) return 0;
-  if (x > static_cast<float>(size)) return size;
-  const auto whole = static_cast<int64_t>(x);
-  return whole < size ? static_cast<int32_t>(whole) : size;
+  const auto whole = static_cast<int64_t>(Clamped(x, size));
+  return static_cast<int32_t>(whole < size ? whole : size);
 }
 inline int32_t ClampedCeil(float x, int size) {
-  if (!(x > 0.0f)) return 0;
-  if (x > static_cast<float>(size)) return size;
-  const auto whole = static_cast<int64_t>(x);
-  const int64_t up = whole + (static_cast<float>(whole) < x ? 1 : 0);
-  return up < size ? static_cast<int32_t>(up) : size;
+  const float inside = Clamped(x, size);
+  const auto whole = static_cast<int64_t>(inside);
+  const int64_t up = whole + (static_cast<float>(whole) < inside ? 1 : 0);
+  return static_cast<int32_t>(up < size ? up : size);
 }
 
 inline Span BinSpan(const Axis& axis, int i, int size) {
