@@ -6,6 +6,7 @@
 
 #include "core/dtype.h"
 #include "ops/border_align/cpu.h"
+#include "ops/border_align/order.h"
 #include "ops/border_align/slices.h"
 
 #ifndef MLUOP_BORDER_ALIGN_BACKWARD_CALL_
@@ -20,6 +21,7 @@ struct BackwardCall {
   const int32_t* argmax;  // [N, K, 4, C]
   T* grad_input;          // [N, H, W, 4*C]
   Slices slices;
+  const int32_t* order;  // of the boxes
 
   int64_t owners() const { return slices.count * p.n * kBorders; }
 };
@@ -29,70 +31,90 @@ struct BackwardCall {
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "ops/border_align/cpu_backward.cc"
+#include <hwy/cache_control.h>
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
 #include "ops/border_align/samples-inl.h"
+#include "ops/border_align/scatter-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mluop::border_align {
 namespace HWY_NAMESPACE {
 
-using mluop::HWY_NAMESPACE::ForEach;
 using mluop::HWY_NAMESPACE::StoreFloats;
 using mluop::HWY_NAMESPACE::ZeroRow;
 
-// Adds the gradients of one edge's samples in the table. Neighbouring channels seldom choose the
-// same sample, so each goes its own way.
+// Edges whose rows are asked for ahead: sorted, they lie anywhere. 0.85 of the time on
+// [2, 25, 38, 1024], 0.8 in half.
+constexpr int kAhead = 4;
+
+// Where an owner adds: sums of strips of channels [H, W, ...], `strip_stride` elements apart,
+// `stride` elements from pixel to pixel.
+struct Sums {
+  float* data;
+  int64_t stride, strip_stride;
+};
+
 template <typename T>
-HWY_INLINE void Scatter(const SampleTable& table, int edge, const T* HWY_RESTRICT gradient,
-                        const int32_t* HWY_RESTRICT argmax, int64_t channels, float* sums) {
-  const auto count = static_cast<uint64_t>(table.count());
-  for (int64_t c = 0; c < channels; ++c) {
-    const int64_t i = argmax[c] - table.begin();
-    if (static_cast<uint64_t>(i) >= count) continue;  // negative ones are huge
-    const Sample s = table.Get(edge, i);
-    if (!s.inside) continue;
-    const float g = ToFloat(gradient[c]);
-    for (int j = 0; j < 4; ++j) sums[s.offset[j] + c] += s.weight[j] * g;
+HWY_INLINE void PrefetchRow(const T* from, int64_t count) {
+  for (int64_t i = 0; i < count; i += static_cast<int64_t>(64 / sizeof(T))) {
+    hwy::Prefetch(from + i);
   }
 }
 
-// All boxes, for the owner's channels. sums: [H, W, ...], `stride` elements
-// from pixel to pixel.
+// All boxes, for the owner's channels.
 template <typename T>
-HWY_INLINE void ScatterOwner(const BackwardCall<T>& call, const Owner& owner, float* sums,
-                             int64_t stride) {
+HWY_INLINE void ScatterOwner(const BackwardCall<T>& call, const Owner& owner, const Sums& sums) {
   const Problem& p = call.p;
-  SampleTable table(p, owner.border, stride);
-  for (int64_t box = 0; box < p.k; box += kBatch) {
-    const auto count = static_cast<int>(std::min<int64_t>(kBatch, p.k - box));
-    table.Start(call.boxes + (owner.image * p.k + box) * 4, count);
+  const int strip = call.slices.strip;
+  SampleTable table(p, owner.border, sums.stride);
+  for (int64_t first = 0; first < p.k; first += kBatch) {
+    const Batch batch = MakeBatch(p, call.order, owner, first);
+    table.Start(call.boxes + owner.image * p.k * 4, batch);
     do {
-      for (int edge = 0; edge < count; ++edge) {
-        const int64_t row = RowOffset(p, owner, box + edge);
-        Scatter(table, edge, call.grad_output + row, call.argmax + row, owner.channels, sums);
+      for (int c = 0; c < owner.channels; c += strip) {
+        float* to = sums.data + c / strip * sums.strip_stride;
+        for (int edge = 0; edge < batch.count; ++edge) {
+          if (strip >= kStrip && edge + kAhead < batch.count) {
+            const int64_t ahead = RowOffset(p, owner, batch.box[edge + kAhead]) + c;
+            PrefetchRow(call.grad_output + ahead, strip);
+            PrefetchRow(call.argmax + ahead, strip);
+          }
+          const int64_t at = RowOffset(p, owner, batch.box[edge]) + c;
+          ScatterRow(p, table, edge, std::min(strip, owner.channels - c),
+                     Row<T>{call.grad_output + at, call.argmax + at, to});
+        }
       }
     } while (table.Advance());
   }
 }
 
-// Owners [begin, end) of [N, 4, slices]. sums: [H, W, slice].
+// Writes an owner's sums, rounded if half. sums: [strips, H, W, strip]
+template <typename T>
+HWY_INLINE void Unpack(const BackwardCall<T>& call, const Owner& owner, const float* sums) {
+  T* to = call.grad_input + MapOffset(call.p, owner);
+  const int strip = call.slices.strip;
+  for (int64_t pixel = 0; pixel < call.p.pixels(); ++pixel, to += call.p.channels()) {
+    for (int c = 0; c < owner.channels; c += strip) {
+      const float* from = sums + (c / strip * call.p.pixels() + pixel) * strip;
+      ForEach<float>(std::min(strip, owner.channels - c), [&](auto d, int64_t i) {
+        StoreFloats(hn::LoadU(d, from + i), d, to + c + i);
+      });
+    }
+  }
+}
+
+// Owners [begin, end) of [N, 4, slices]. sums: [strips, H, W, strip]
 template <typename T>
 HWY_INLINE void ScatterSlices(const BackwardCall<T>& call, float* HWY_RESTRICT sums, int64_t begin,
                               int64_t end) {
-  const Problem& p = call.p;
-  const int slice = call.slices.size;
+  const Slices& slices = call.slices;
   for (int64_t item = begin; item < end; ++item) {
-    const Owner owner = MakeOwner(p, call.slices, item);
-    ZeroRow(sums, p.pixels() * slice);
-    ScatterOwner(call, owner, sums, slice);
-    T* to = call.grad_input + MapOffset(p, owner);
-    for (int64_t pixel = 0; pixel < p.pixels(); ++pixel, to += p.channels()) {
-      const float* from = sums + pixel * slice;
-      ForEach<float>(owner.channels,
-                     [&](auto d, int64_t c) { StoreFloats(hn::LoadU(d, from + c), d, to + c); });
-    }
+    const Owner owner = MakeOwner(call.p, slices, item);
+    ZeroRow(sums, call.p.pixels() * slices.size);
+    ScatterOwner(call, owner, {sums, slices.strip, call.p.pixels() * slices.strip});
+    Unpack(call, owner, sums);
   }
 }
 
@@ -101,7 +123,8 @@ template <typename T>
 HWY_INLINE void ScatterWhole(const BackwardCall<T>& call, float* sums, int64_t begin, int64_t end) {
   for (int64_t item = begin; item < end; ++item) {
     const Owner owner = MakeOwner(call.p, call.slices, item);
-    ScatterOwner(call, owner, sums + MapOffset(call.p, owner), call.p.channels());
+    ScatterOwner(call, owner,
+                 {sums + MapOffset(call.p, owner), call.p.channels(), call.slices.strip});
   }
 }
 
@@ -153,16 +176,19 @@ BackwardCall<T> MakeCall(const Arguments& a, Context& context) {
           a.In<T>("boxes"),
           a.In<int32_t>("argmax_idx"),
           a.Out<T>("grad_input"),
-          ChooseSlices(p, context.threads().num_threads())};
+          ChooseSlices(p, context.threads().num_threads()),
+          nullptr};
 }
 
 // Many samples: each worker has packed sums of its own, which it writes out slice by slice.
 template <typename T, class Function>
-void BackwardSlices(const BackwardCall<T>& call, Context& context, Function kernel) {
+void BackwardSlices(BackwardCall<T> call, Context& context, Function kernel) {
   const Problem& p = call.p;
   ThreadPool& threads = context.threads();
   const int64_t size = WholeLines(p.pixels() * call.slices.size);
-  float* sums = Floats(context, size * threads.num_threads());
+  float* scratch = Floats(context, OrderSize(p) + size * threads.num_threads());
+  float* sums = scratch + OrderSize(p);
+  call.order = SortAll(p, call.boxes, scratch, threads);
   threads.For(call.owners(), kGrain / ((p.pixels() + p.k) * call.slices.size) + 1,
               [&](int64_t begin, int64_t end, int worker) {
                 kernel(call, sums + worker * size, begin, end);

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the CPU kernels of both directions divide the work: an owner is a slice of the channels of
-// one border of one image, with a packed float copy [H, W, slice] of its part of the map. Packed,
-// because the pixels of a slice are 4*C elements apart in the tensor, often a power of two, and
-// then share a few sets of the cache.
+// How the CPU kernels of both directions divide the work. An owner is a slice of the channels of
+// one border of one image, with a packed float copy of its part of the map: in the tensor the pixels
+// of a slice are 4*C elements apart, often a power of two, and then share a few sets of the cache.
+// The copy lies in strips [H, W, strip], narrow enough that the pixels of a few edges stay in the
+// first cache; a wide slice of several strips works out its samples once and goes to each of the
+// output's pages once.
 #pragma once
 
 #include <cstdint>
@@ -17,11 +19,12 @@ inline constexpr int kWindow = 32;
 
 struct Slices {
   int size;       // channels of a slice; the last of a border may have fewer
+  int strip;      // channels of a strip; the last of a slice may have fewer
   int64_t count;  // of one border
 };
 
-inline Slices MakeSlices(const Problem& p, int size) {
-  return {size, (int64_t{p.c} + size - 1) / size};
+inline Slices MakeSlices(const Problem& p, int size, int strip) {
+  return {size, size < strip ? size : strip, (int64_t{p.c} + size - 1) / size};
 }
 
 // An owner as an index into [N, 4, slices], taken apart.
@@ -37,21 +40,21 @@ inline bool FewSamples(const Problem& p) {
   return (p.samples() < p.pixels() ? p.samples() : p.pixels()) * p.k < 2 * p.pixels();
 }
 
+inline constexpr int kWidest = 256;  // channels of a slice
+inline constexpr int kStrip = 64;
 inline constexpr int64_t kCacheFloats = 1 << 20;
 inline constexpr int64_t kMostFloats = 1 << 22;
 
-// Wide slices work out a border's samples less often and copy long rows; narrow ones stay in a
-// cache and keep all threads busy. Only a map too large for any cache goes below a cache line of
-// floats.
+// Narrow slices stay in a cache and keep all threads busy. Only a map too large for any cache goes
+// below a cache line of floats.
 inline Slices ChooseSlices(const Problem& p, int threads) {
-  constexpr int kWidest = 64;
   constexpr int kLine = 16;
   const int64_t most = FewSamples(p) ? kMostFloats : kCacheFloats;
   int size = kWidest;
-  const auto owners = [&] { return MakeSlices(p, size).count * p.n * kBorders; };
+  const auto owners = [&] { return MakeSlices(p, size, kStrip).count * p.n * kBorders; };
   while (size > kLine && (p.pixels() * size > most || owners() < 4 * threads)) size /= 2;
   while (size > 1 && (p.pixels() * size > kMostFloats || size / 2 >= p.c)) size /= 2;
-  return MakeSlices(p, size);
+  return MakeSlices(p, size, kStrip);
 }
 
 inline Owner MakeOwner(const Problem& p, const Slices& slices, int64_t owner) {
@@ -69,6 +72,24 @@ inline int64_t MapOffset(const Problem& p, const Owner& owner) {
 // The owner's first element of a box in a tensor [N, K, 4, C].
 inline int64_t RowOffset(const Problem& p, const Owner& owner, int64_t box) {
   return ((owner.image * p.k + box) * kBorders + owner.border) * p.c + owner.channel;
+}
+
+// Boxes whose samples are worked out at once.
+struct Batch {
+  int count;
+  int32_t box[kBatch];
+};
+
+// The batch from place `first` on. order: [N, 4, K], the boxes of a border in the order they are
+// taken in; NULL: as they come.
+inline Batch MakeBatch(const Problem& p, const int32_t* order, const Owner& owner, int64_t first) {
+  Batch batch;
+  batch.count = static_cast<int>(p.k - first < kBatch ? p.k - first : kBatch);
+  if (order != nullptr) order += (owner.image * kBorders + owner.border) * p.k;
+  for (int e = 0; e < batch.count; ++e) {
+    batch.box[e] = order == nullptr ? static_cast<int32_t>(first + e) : order[first + e];
+  }
+  return batch;
 }
 
 }  // namespace mluop::border_align
