@@ -61,20 +61,19 @@ inline bool MakeAxis(const Problem& p, float first, float last, Axis* axis) {
   return std::isfinite(start) && std::isfinite(end) && std::isfinite(axis->bin);
 }
 
-// x in [0, size], as far as floats go: a size above 2^24 may have none of its own. NaN is 0. No
-// branches, which no processor would foretell.
-inline float Clamped(float x, int size) {
-  const auto limit = static_cast<float>(size);
+// x in [0, 2^31], NaN is 0. No branches, which no processor would foretell.
+inline float Clamped(float x) {
   const float positive = x > 0.0f ? x : 0.0f;
-  return positive < limit ? positive : limit;
+  return positive < 0x1p31f ? positive : 0x1p31f;
 }
-// clamp(floor(x), 0, size) and clamp(ceil(x), 0, size).
+// clamp(floor(x), 0, size) and clamp(ceil(x), 0, size), the last as integers: a size above 2^24 may
+// have no float of its own.
 inline int32_t ClampedFloor(float x, int size) {
-  const auto whole = static_cast<int64_t>(Clamped(x, size));
+  const auto whole = static_cast<int64_t>(Clamped(x));
   return static_cast<int32_t>(whole < size ? whole : size);
 }
 inline int32_t ClampedCeil(float x, int size) {
-  const float inside = Clamped(x, size);
+  const float inside = Clamped(x);
   const auto whole = static_cast<int64_t>(inside);
   const int64_t up = whole + (static_cast<float>(whole) < inside ? 1 : 0);
   return static_cast<int32_t>(up < size ? up : size);
