@@ -10,8 +10,10 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <exception>
 #include <optional>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "core/floating_point.h"
@@ -88,9 +90,10 @@ class ThreadPool::Team {
     }
     CallHelpers();
     ++generation_;  // open: helpers come in
-    Work(0);
+    WorkOrKeepError(0);
     ++generation_;  // closed: nobody comes in any more
     for (int spins = 0; inside_ != 0; ++spins) spins < 1000 ? Pause() : std::this_thread::yield();
+    if (failed_.exchange(false)) std::rethrow_exception(std::exchange(error_, nullptr));
   }
 
  private:
@@ -109,6 +112,14 @@ class ThreadPool::Team {
         helping_[worker] = false;
         return;
       }
+    }
+  }
+
+  void WorkOrKeepError(int worker) {
+    try {
+      Work(worker);
+    } catch (...) {
+      if (!failed_.exchange(true)) error_ = std::current_exception();
     }
   }
 
@@ -147,7 +158,7 @@ class ThreadPool::Team {
       // Whoever is inside before the loop is closed is waited for: either Run sees it there, or it
       // sees that the generation is another.
       ++inside_;
-      if (generation_ == generation) Work(worker);
+      if (generation_ == generation) WorkOrKeepError(worker);
       --inside_;
       seen = generation;
       since = Clock::now();
@@ -161,6 +172,8 @@ class ThreadPool::Team {
   std::vector<std::atomic<bool>> helping_;  // by worker; the first is the caller
   std::atomic<int> callers_core_{-1};
   std::atomic<bool> stop_{false};
+  std::atomic<bool> failed_{false};
+  std::exception_ptr error_;  // the first of the loop
   Loop loop_ = {};
   std::vector<Share> shares_;  // by worker
   // Each on a line of its own: they are what the threads have between them.

@@ -32,7 +32,7 @@ class ThreadPool {
   // time. A thread is called upon for every `grain` elements, which should be worth its coming. `worker` is in
   // [0, num_threads()) and no two calls at the same time have the same one: it indexes scratch.
   // Which ranges there are depends on the number of threads: results must not depend on them.
-  // `body` must not throw, and must not start a loop.
+  // `body` must not start a loop of the same pool. What it throws is thrown here.
   template <typename Body>
   void For(int64_t n, int64_t grain, Body&& body) {
     using Plain = std::remove_reference_t<Body>;
