@@ -5,12 +5,16 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <new>
+#include <thread>
+#include <utility>
 #include <vector>
 
+#include "core/parallel.h"
 #include "mluops/extensions.h"
 #include "mluops/runtime.h"
 #include "tensors.h"
@@ -19,11 +23,12 @@
 namespace {
 
 std::atomic<int64_t> live_blocks{0};
-std::atomic<int64_t> until_failure{
-    -1};  // counts down to 0, where an allocation fails; negative: none does
+// Counts down to 0, where an allocation fails; negative: none does. Of the calling thread: what the
+// thread library allocates on its own threads, and when, is its business.
+thread_local int64_t until_failure = -1;
 
 void* Allocate(size_t size, size_t alignment) noexcept {
-  if (until_failure.load() >= 0 && until_failure.fetch_sub(1) == 0) return nullptr;
+  if (until_failure >= 0 && until_failure-- == 0) return nullptr;
   const size_t rounded = (size + alignment - 1) / alignment * alignment;
   void* pointer = std::aligned_alloc(alignment, rounded == 0 ? alignment : rounded);
   if (pointer != nullptr) ++live_blocks;
@@ -80,7 +85,7 @@ template <typename Result, typename Action>
 bool FailsAt(int k, Action action, Result* result) {
   until_failure = k;
   *result = action();
-  return until_failure.exchange(-1) < 0;
+  return std::exchange(until_failure, -1) < 0;
 }
 
 // Fails each allocation of `action` in turn: it must answer `failure` with a sentence about
@@ -188,8 +193,24 @@ std::vector<char> OutputsOf(const PreparedCall& call) {
   return bytes;
 }
 
+// Has every one of four threads run something, once: they keep some memory from then on.
+void StartThreads() {
+  static const bool started = [] {
+    ThreadPool pool(4);
+    std::atomic<int> inside{0};
+    pool.For(4, 1, [&](int64_t, int64_t, int) {
+      ++inside;
+      const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(5);
+      while (inside < 4 && std::chrono::steady_clock::now() < end) std::this_thread::yield();
+    });
+    return inside == 4;
+  }();
+  EXPECT_TRUE(started);
+}
+
 // The right outputs. The thread library is warm afterwards, and allocates nothing that stays.
 std::vector<char> RunQuietly(PreparedCall* call) {
+  StartThreads();
   const Handle handle;
   for (const int threads : {4, 1}) {
     mluOpSetNumThreads(handle, threads);
@@ -214,8 +235,12 @@ int FailEachOfCase(const Case& test_case, int threads) {
       mluOpStatus_t status = MLUOP_STATUS_SUCCESS;
       failed = FailsAt(
           k, [&] { return call.Run(handle); }, &status);
-      EXPECT_EQ(status, failed ? MLUOP_STATUS_ALLOC_FAILED : MLUOP_STATUS_SUCCESS);
-      if (failed) {
+      // A loop that finds no memory for a helper goes on without: then all is as it should be.
+      const bool helpless = failed && threads > 1 && status == MLUOP_STATUS_SUCCESS;
+      if (!helpless) {
+        EXPECT_EQ(status, failed ? MLUOP_STATUS_ALLOC_FAILED : MLUOP_STATUS_SUCCESS);
+      }
+      if (failed && !helpless) {
         const std::string start = std::string(test_case.op->spec.name) + ": ";
         EXPECT_EQ(LastMessage().find(start), 0u) << LastMessage();
         call.PoisonOutputs();
