@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Loops over the cores: every index once, no worker twice at a time.
 #include <gtest/gtest.h>
+#include <tbb/parallel_for.h>
 
 #include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <mutex>
 #include <new>
+#include <stdexcept>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -84,6 +86,26 @@ TEST(ThreadPoolTest, GivesEachWorkerANumberOfItsOwn) {
     EXPECT_TRUE(loop.workers_apart);
     EXPECT_LE(loop.most_at_once, threads);
   });
+}
+
+TEST(ThreadPoolTest, OutlivesTheTaskOfItsFirstLoop) {
+  // A program's own loop makes the first call, throws, and with it goes the context it ran in.
+  ThreadPool pool(4);
+  const auto sum_of = [&] {
+    std::atomic<int64_t> sum{0};
+    pool.For(64, 1, [&](int64_t begin, int64_t end, int) {
+      for (int64_t i = begin; i < end; ++i) sum += i;
+    });
+    return sum.load();
+  };
+  const auto program = [&] {
+    tbb::parallel_for(0, 1, [&](int) {
+      EXPECT_EQ(sum_of(), 64 * 63 / 2);
+      throw std::runtime_error("the program's");
+    });
+  };
+  EXPECT_THROW(program(), std::runtime_error);
+  for (int round = 0; round < 100; ++round) EXPECT_EQ(sum_of(), 64 * 63 / 2);
 }
 
 TEST(ThreadPoolTest, LessThanTwoGrainsAreOneRange) {

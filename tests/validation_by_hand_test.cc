@@ -157,6 +157,18 @@ TYPED_TEST(OperatorByHand, TakesOrRefusesLayouts) { CheckLayouts<TypeParam>(); }
 TYPED_TEST(OperatorByHand, RefusesADimTooMany) { CheckRanks<TypeParam>(); }
 TYPED_TEST(OperatorByHand, DoesNotSupportStrides) { CheckStrides<TypeParam>(); }
 
+TYPED_TEST(OperatorByHand, RefusesPointersBetweenElements) {
+  const size_t count = TypeParam().Rows().size();
+  for (size_t i = 0; i < count; ++i) {
+    TypeParam call;
+    const Row row = call.Rows()[i];
+    SCOPED_TRACE(row.name);
+    call.data[row.name] = static_cast<char*>(row.tensor->data()) + 1;
+    ExpectAnyBad(call.Call());
+    EXPECT_TRUE(LastMessageHas("must be aligned to its elements")) << LastMessage();
+  }
+}
+
 TYPED_TEST(OperatorByHand, RefusesOutputsThatShareMemoryAndNothingElse) {
   const size_t count = TypeParam().Rows().size();
   for (size_t i = 0; i < count; ++i) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Checks of what the call would touch: empty tensors, workspace, pointers, overlap.
 #include "core/checks.h"
+#include "core/dtype.h"
 #include "core/error.h"
 
 namespace mluop {
@@ -56,9 +57,17 @@ mluOpStatus_t CheckPointers(const Arguments& call) {
       return FailArgument(MLUOP_STATUS_BAD_PARAM, *call.spec, name,
                           " must be NULL as its descriptor is, got %p", tensor.data);
     }
-    if (tensor.data != nullptr || tensor.ByteCount() == 0) continue;
-    return FailArgument(MLUOP_STATUS_BAD_PARAM, *call.spec, name,
-                        " must be a data pointer, got NULL");
+    if (tensor.ByteCount() == 0) continue;
+    if (tensor.data == nullptr) {
+      return FailArgument(MLUOP_STATUS_BAD_PARAM, *call.spec, name,
+                          " must be a data pointer, got NULL");
+    }
+    const size_t element = SizeOf(tensor.desc->dtype);
+    if (reinterpret_cast<uintptr_t>(tensor.data) % element != 0) {
+      return FailArgument(MLUOP_STATUS_BAD_PARAM, *call.spec, name,
+                          " must be aligned to its elements of %zu bytes, got %p", element,
+                          tensor.data);
+    }
   }
   return MLUOP_STATUS_SUCCESS;
 }

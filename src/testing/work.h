@@ -26,6 +26,7 @@ class NeededLines {
   NeededLines(const Arguments& arguments, std::string_view tensor);
 
   void Need(int64_t first_element, int64_t count = 1) {
+    if (count <= 0) return;
     const size_t last = static_cast<size_t>(first_element + count - 1) * element_ / kLine;
     for (size_t line = static_cast<size_t>(first_element) * element_ / kLine; line <= last; ++line)
       needed_[line] = 1;

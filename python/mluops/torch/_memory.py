@@ -28,6 +28,6 @@ def _ask_for_huge_pages(tensor: Tensor) -> None:
 def empty(like: Tensor, shape: Tuple[int, ...], dtype: torch.dtype | None = None) -> Tensor:
     """Memory of no meaning, on the device of `like` and in its type if none is given."""
     result = like.new_empty(shape, dtype=dtype)
-    if like.is_cpu and result.numel() >= _HUGE_PAGE:
+    if like.is_cpu and result.numel() * result.element_size() >= 2 * _HUGE_PAGE:
         _ask_for_huge_pages(result)
     return result

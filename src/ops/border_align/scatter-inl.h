@@ -111,7 +111,7 @@ HWY_INLINE void ScatterFour(D d, const SampleTable& table, int edge, const Row<T
 }
 
 // The channels that fill vectors; returns how many. A vector goes through all samples of the edge,
-// which pays while there are few: from 20 samples on (AVX-512; 13 on AVX2) single channels are
+// which pays while there are few: from 21 samples on (AVX-512; 13 on AVX2) single channels are
 // faster. Not inlined: its registers are not missed where rows are short.
 template <typename T>
 HWY_NOINLINE int64_t ScatterVectors(const SampleTable& table, int edge, int64_t channels,
