@@ -29,9 +29,9 @@ class ThreadPool {
   void SetNumThreads(int num_threads);
 
   // Calls body(begin, end, worker) on disjoint ranges that cover [0, n), at most num_threads() at a
-  // time. A thread is called upon for every `grain` elements, which should be worth its coming. `worker` is in
-  // [0, num_threads()) and no two calls at the same time have the same one: it indexes scratch.
-  // Which ranges there are depends on the number of threads: results must not depend on them.
+  // time. A thread is called upon for every `grain` elements, which should be worth its coming.
+  // `worker` is in [0, num_threads()) and no two calls at the same time have the same one: it
+  // indexes scratch. Which ranges there are depends on the number of threads: results must not.
   // `body` must not start a loop of the same pool. What it throws is thrown here.
   template <typename Body>
   void For(int64_t n, int64_t grain, Body&& body) {

@@ -171,7 +171,7 @@ HWY_NOINLINE void StoreOwned(V line, const Strip& strip, int64_t c, int64_t at) 
 }
 
 // Squares go straight from the registers to the output, a whole line of it at a time: what a line
-// has of the group before is kept in `kept`, a vector per column. 1.35 x floor where a tile between
+// has of the group before is kept in `kept`, a vector per column. 1.3 x floor where a tile between
 // them takes 2.0 (60x60 mask 119x119). `v` is the square of the pixels from p on and the columns
 // from `first` on, of which the strip wants those from `col` on.
 template <bool kInside>
