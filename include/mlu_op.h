@@ -10,10 +10,10 @@
  *   thread, "<op>: <argument> must be <rule>, got <value>", which mluOpGetLastErrorMessage() of
  *   mluops/extensions.h returns.
  * - Operators check in this order: handle and descriptors not NULL, ranks, data types, layouts,
- *   attributes, shapes, strides, sizes, empty tensors, workspace, data pointers, overlap. A broken
- *   rule is BAD_PARAM. A valid tensor that we do not take is NOT_SUPPORTED: strides that are not
- *   packed (a dim of size 1 and an empty tensor ignore them), 2^31 elements or more. A data pointer
- *   is aligned to the size of its elements.
+ *   attributes, shapes, strides, sizes, empty tensors, workspace, data pointers, overlap, alignment
+ *   of data pointers to the size of their elements. A broken rule is BAD_PARAM. A valid tensor that
+ *   we do not take is NOT_SUPPORTED: strides that are not packed (a dim of size 1 and an empty
+ *   tensor ignore them), 2^31 elements or more.
  * - After BAD_PARAM and NOT_SUPPORTED the outputs are untouched.
  * - Any operator may return ALLOC_FAILED, where there is no memory for its scratch: what its outputs
  *   hold then is undefined. The handle stays usable.

@@ -62,12 +62,6 @@ mluOpStatus_t CheckPointers(const Arguments& call) {
       return FailArgument(MLUOP_STATUS_BAD_PARAM, *call.spec, name,
                           " must be a data pointer, got NULL");
     }
-    const size_t element = SizeOf(tensor.desc->dtype);
-    if (reinterpret_cast<uintptr_t>(tensor.data) % element != 0) {
-      return FailArgument(MLUOP_STATUS_BAD_PARAM, *call.spec, name,
-                          " must be aligned to its elements of %zu bytes, got %p", element,
-                          tensor.data);
-    }
   }
   return MLUOP_STATUS_SUCCESS;
 }
@@ -86,6 +80,19 @@ mluOpStatus_t CheckOverlap(const Arguments& call) {
     if (Overlap(output.data, size, call.workspace.data, call.workspace.size)) {
       return FailOverlap(spec, spec.tensors[i].name, "workspace");
     }
+  }
+  return MLUOP_STATUS_SUCCESS;
+}
+
+mluOpStatus_t CheckAlignment(const Arguments& call) {
+  for (int i = 0; i < call.spec->tensor_count; ++i) {
+    const TensorArgument& tensor = call.tensors[i];
+    if (tensor.ByteCount() == 0) continue;
+    const size_t element = SizeOf(tensor.desc->dtype);
+    if (reinterpret_cast<uintptr_t>(tensor.data) % element == 0) continue;
+    return FailArgument(MLUOP_STATUS_BAD_PARAM, *call.spec, call.spec->tensors[i].name,
+                        " must be aligned to its elements of %zu bytes, got %p", element,
+                        tensor.data);
   }
   return MLUOP_STATUS_SUCCESS;
 }

@@ -29,6 +29,7 @@ mluOpStatus_t CheckEmpties(const Arguments& call, bool* skip);
 mluOpStatus_t CheckWorkspace(const Arguments& call);
 mluOpStatus_t CheckPointers(const Arguments& call);
 mluOpStatus_t CheckOverlap(const Arguments& call);
+mluOpStatus_t CheckAlignment(const Arguments& call);
 
 // Such a workspace is not used: the result must not depend on it.
 bool WorkspaceOverlapsInput(const Arguments& call);

@@ -48,6 +48,7 @@ Validation Validate(mluOpHandle_t handle, Arguments& call) {
   if (mluOpStatus_t status = CheckWorkspace(call)) return {Verdict::kFailed, status};
   if (mluOpStatus_t status = CheckPointers(call)) return {Verdict::kFailed, status};
   if (mluOpStatus_t status = CheckOverlap(call)) return {Verdict::kFailed, status};
+  if (mluOpStatus_t status = CheckAlignment(call)) return {Verdict::kFailed, status};
   return kRun;
 }
 
