@@ -15,10 +15,6 @@
 
 #include "core/simd-inl.h"
 
-// Where masked accesses of floats touch nothing but their lanes.
-#undef MLUOP_MASKS_MEMORY
-#define MLUOP_MASKS_MEMORY (HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX2)
-
 HWY_BEFORE_NAMESPACE();
 namespace mluop {
 namespace HWY_NAMESPACE {

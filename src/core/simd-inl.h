@@ -21,6 +21,10 @@
 #undef MLUOP_CONVERTS_HALF
 #define MLUOP_CONVERTS_HALF (HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX2)
 
+// Where masked accesses of floats touch nothing but their lanes.
+#undef MLUOP_MASKS_MEMORY
+#define MLUOP_MASKS_MEMORY (HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX2)
+
 HWY_BEFORE_NAMESPACE();
 namespace mluop {
 namespace HWY_NAMESPACE {
@@ -76,6 +80,15 @@ HWY_INLINE hn::Vec<D> LoadFloats(D d, const Half* from) {
 #endif
 }
 
+#if MLUOP_CONVERTS_HALF
+// The halves' bits; rounds to nearest even.
+template <class D>
+HWY_INLINE auto HalfBits(hn::Vec<D> v, D) {
+  const hn::Rebind<hwy::float16_t, D> halves;
+  return hn::BitCast(hn::Rebind<uint16_t, D>(), hn::DemoteTo(halves, v));
+}
+#endif
+
 // Floats to float or half: rounds to nearest even.
 template <class D>
 HWY_INLINE void StoreFloats(hn::Vec<D> v, D d, float* to) {
@@ -84,9 +97,7 @@ HWY_INLINE void StoreFloats(hn::Vec<D> v, D d, float* to) {
 template <class D>
 HWY_INLINE void StoreFloats(hn::Vec<D> v, D d, Half* to) {
 #if MLUOP_CONVERTS_HALF
-  const hn::Rebind<uint16_t, D> narrow;
-  const hn::Rebind<hwy::float16_t, D> halves;
-  hn::StoreU(hn::BitCast(narrow, hn::DemoteTo(halves, v)), narrow, &to->bits);
+  hn::StoreU(HalfBits(v, d), hn::Rebind<uint16_t, D>(), &to->bits);
 #else
   HWY_ALIGN float lanes[hn::MaxLanes(D())];
   hn::Store(v, d, lanes);
@@ -94,31 +105,42 @@ HWY_INLINE void StoreFloats(hn::Vec<D> v, D d, Half* to) {
 #endif
 }
 
-// to[a*to_stride + b] = from[b*from_stride + a] for a, b in [0, 4). Bit for bit.
-HWY_INLINE void TransposeTile4(const float* from, int64_t from_stride, float* to,
-                               int64_t to_stride) {
-#if HWY_TARGET == HWY_SCALAR
-  for (int a = 0; a < 4; ++a) {
-    for (int b = 0; b < 4; ++b) to[a * to_stride + b] = from[b * from_stride + a];
-  }
+// The same past the caches; `to` is aligned to what is stored.
+template <class D>
+HWY_INLINE void StreamFloats(hn::Vec<D> v, D d, float* to) {
+  hn::Stream(v, d, to);
+}
+template <class D>
+HWY_INLINE void StreamFloats(hn::Vec<D> v, D d, Half* to) {
+#if MLUOP_CONVERTS_HALF
+  hn::Stream(HalfBits(v, d), hn::Rebind<uint16_t, D>(), &to->bits);
 #else
-  const hn::FixedTag<float, 4> d;
-  const hn::FixedTag<uint64_t, 2> pairs;
-  const auto in0 = hn::LoadU(d, from);
-  const auto in1 = hn::LoadU(d, from + from_stride);
-  const auto in2 = hn::LoadU(d, from + 2 * from_stride);
-  const auto in3 = hn::LoadU(d, from + 3 * from_stride);
-  const auto low01 = hn::BitCast(pairs, hn::InterleaveLower(d, in0, in1));
-  const auto low23 = hn::BitCast(pairs, hn::InterleaveLower(d, in2, in3));
-  const auto high01 = hn::BitCast(pairs, hn::InterleaveUpper(d, in0, in1));
-  const auto high23 = hn::BitCast(pairs, hn::InterleaveUpper(d, in2, in3));
-  const auto store = [&](auto v, int64_t a) {
-    hn::StoreU(hn::BitCast(d, v), d, to + a * to_stride);
-  };
-  store(hn::InterleaveLower(pairs, low01, low23), 0);
-  store(hn::InterleaveUpper(pairs, low01, low23), 1);
-  store(hn::InterleaveLower(pairs, high01, high23), 2);
-  store(hn::InterleaveUpper(pairs, high01, high23), 3);
+  StoreFloats(v, d, to);
+#endif
+}
+
+// The lanes [begin, end) of what is at `from`, 0 in the others.
+template <class D>
+HWY_INLINE hn::Vec<D> LoadLanes(D d, const float* from, int64_t begin, int64_t end) {
+#if MLUOP_MASKS_MEMORY
+  const auto first = [&](int64_t n) HWY_ATTR { return hn::FirstN(d, static_cast<size_t>(n)); };
+  return hn::MaskedLoad(hn::AndNot(first(begin), first(end)), d, from);
+#else
+  HWY_ALIGN float lanes[hn::MaxLanes(D())] = {};
+  for (int64_t i = begin; i < end; ++i) lanes[i] = from[i];
+  return hn::Load(d, lanes);
+#endif
+}
+
+// Stores the lanes [0, end).
+template <class D>
+HWY_INLINE void StoreFirst(hn::Vec<D> v, D d, int64_t end, float* to) {
+#if MLUOP_MASKS_MEMORY
+  hn::BlendedStore(v, hn::FirstN(d, static_cast<size_t>(end)), d, to);
+#else
+  HWY_ALIGN float lanes[hn::MaxLanes(D())];
+  hn::Store(v, d, lanes);
+  for (int64_t i = 0; i < end; ++i) to[i] = lanes[i];
 #endif
 }
 

@@ -23,6 +23,7 @@ namespace mluop::border_align {
 namespace HWY_NAMESPACE {
 
 using mluop::HWY_NAMESPACE::StoreFloats;
+using mluop::HWY_NAMESPACE::StreamFloats;
 
 // The sample's value in the channels from `first` on.
 template <class D, typename In>
@@ -75,22 +76,6 @@ HWY_INLINE hn::Vec<D> StartBest(D d, const SampleTable& table, const Sample& fir
 template <class DI, typename In, typename T>
 HWY_INLINE hn::Vec<DI> StartIndex(DI di, const SampleTable& table, const Row<In, T>& row) {
   return table.begin() == 0 ? hn::Zero(di) : hn::LoadU(di, row.argmax);
-}
-
-// Past the caches; `to` is aligned to a vector.
-template <class D>
-HWY_INLINE void StreamFloats(hn::Vec<D> v, D d, float* to) {
-  hn::Stream(v, d, to);
-}
-template <class D>
-HWY_INLINE void StreamFloats(hn::Vec<D> v, D d, Half* to) {
-#if MLUOP_CONVERTS_HALF
-  const hn::Rebind<uint16_t, D> narrow;
-  const hn::Rebind<hwy::float16_t, D> halves;
-  hn::Stream(hn::BitCast(narrow, hn::DemoteTo(halves, v)), narrow, &to->bits);
-#else
-  StoreFloats(v, d, to);
-#endif
 }
 
 template <class D, class VI, typename In, typename T>

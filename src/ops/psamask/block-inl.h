@@ -8,13 +8,11 @@
 
 #include <algorithm>
 
-#include "core/operator.h"
-#include "ops/psamask/mapping.h"
+#include "ops/psamask/kernels.h"
 
 namespace mluop::psamask {
 
 constexpr int64_t kBlock = 512;  // pixels
-constexpr int64_t kLine = 16;    // floats of a cache line
 
 inline Range ReachOf(Range block, int64_t pixels) {
   return {block.begin, std::min(block.end + kLine - 1, pixels)};

@@ -18,7 +18,6 @@
 #define MLUOP_PSAMASK_TILE_
 namespace mluop::psamask {
 
-constexpr int64_t kLine = 16;           // floats of a cache line
 constexpr int64_t kTileFloats = 65536;  // with the input's lines in an L2 of 1 MB and more
 constexpr int64_t kMostPixels = 512;    // of a block
 constexpr int64_t kMostCols = 1024;     // of a tile: wider grids are taken in parts
@@ -86,7 +85,7 @@ void TransposeRows(const Mapping& m, const float* from, Range pixels, Range cols
         v[k] = first + k < count ? hn::LoadU(d, at + k * m.pixels()) : hn::Zero(d);
         hwy::Prefetch(at + (k + kSquare) * m.pixels());
       }
-      TransposeSquare(v);
+      TransposeSquare(d, v);
       for (int k = 0; k < kSquare; ++k) hn::StoreU(v[k], d, tile.Row(p + k) + first);
     }
   }
@@ -162,6 +161,23 @@ HWY_AFTER_NAMESPACE();
 namespace mluop::psamask {
 
 HWY_EXPORT(TransposeInBlock);
+
+namespace {
+
+// Splits n things into blocks of at most `most`, of equal length up to `unit`, a number of blocks
+// that the threads share evenly.
+struct Blocks {
+  int64_t count, length;
+
+  Blocks(int64_t n, int64_t most, int64_t unit, int threads) {
+    const int64_t rounds = (n + most * threads - 1) / (most * threads);
+    const int64_t even = (n + rounds * threads - 1) / (rounds * threads);
+    length = (even + unit - 1) / unit * unit;
+    count = (n + length - 1) / length;
+  }
+};
+
+}  // namespace
 
 void TransposeIn(const Mapping& m, const Tensors& tensors, Context& context) {
   const auto kernel = HWY_DYNAMIC_DISPATCH(TransposeInBlock);

@@ -22,6 +22,11 @@ namespace mluop::psamask {
 constexpr int64_t kStripCols = 64;  // columns that a group gives before it is the next one's turn
 constexpr int64_t kGroupsAhead = 2;
 
+// Of a strip's memory: a line per column, of which the last square may take some more.
+constexpr int64_t kLineStride = kBlock + kLine;
+constexpr int64_t kStripFloats = (kStripCols + kLine) * kLineStride;
+static_assert(kLineStride / kLine % 2 == 1);  // no power of two: columns in several sets
+
 // Part of a grid.
 struct Window {
   Range rows, cols;
@@ -47,25 +52,10 @@ namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 using mluop::HWY_NAMESPACE::kSquare;
+using mluop::HWY_NAMESPACE::LoadLanes;
 using mluop::HWY_NAMESPACE::SquareTag;
 using mluop::HWY_NAMESPACE::TransposeSquare;
 using V = hn::Vec<SquareTag>;
-
-// The lanes [begin, end) of from, 0 in the others.
-HWY_INLINE V LoadLanes(const float* from, int64_t begin, int64_t end) {
-  const SquareTag d;
-  begin = std::max<int64_t>(begin, 0);
-  end = std::clamp<int64_t>(end, begin, std::max<int64_t>(begin, kSquare));
-#if MLUOP_MASKS_MEMORY
-  return hn::MaskedLoad(hn::AndNot(hn::FirstN(d, static_cast<size_t>(begin)),
-                                   hn::FirstN(d, static_cast<size_t>(end))),
-                        d, from);
-#else
-  HWY_ALIGN float lanes[kSquare] = {};
-  for (int64_t i = begin; i < end; ++i) lanes[i] = from[i];
-  return hn::Load(d, lanes);
-#endif
-}
 
 // What a pixel of a block gives to the output: place (row, col) from[row*in.cols + col] within the
 // window, 0 outside.
@@ -113,14 +103,16 @@ HWY_INLINE void TransposeGroup(const Group& group, int64_t row, int64_t col, int
   const int64_t offset = row * in_cols + col;
   if (Contains(group.all.rows, rows) && Contains(group.all.cols, cols)) {
     for (int k = 0; k < kSquare; ++k) v[k] = hn::LoadU(d, group.sources[k].from + offset);
-    TransposeSquare(v);
+    TransposeSquare(d, v);
   } else if (Meet(group.any.rows, rows) && Meet(group.any.cols, cols)) {
     for (int k = 0; k < kSquare; ++k) {
       const Source& source = group.sources[k];
       const Range window = Contains(source.window.rows, rows) ? source.window.cols : Range{0, 0};
-      v[k] = LoadLanes(source.from + offset, window.begin - col, window.end - col);
+      const int64_t begin = std::clamp<int64_t>(window.begin - col, 0, kSquare);
+      const int64_t end = std::clamp<int64_t>(window.end - col, begin, kSquare);
+      v[k] = LoadLanes(d, source.from + offset, begin, end);
     }
-    TransposeSquare(v);
+    TransposeSquare(d, v);
   } else {
     for (int k = 0; k < kSquare; ++k) v[k] = hn::Zero(d);
   }
@@ -143,6 +135,7 @@ struct Strip {
   Range block, cols;
   int64_t row, pixels;
   bool stream;
+  float* memory;  // kStripFloats, aligned
 
   // Where the square for the columns from col on begins: the last one takes some before.
   int64_t SquareAt(int64_t col, int64_t out_cols) const {
@@ -200,7 +193,7 @@ HWY_INLINE void WriteSquare(const Strip& strip, int64_t col, int64_t first, int6
 
 HWY_INLINE void WriteStrip(const Mapping& m, const Strip& strip, const Group* groups,
                            int64_t group_count) {
-  HWY_ALIGN float kept[(kStripCols + kSquare) * kSquare];  // a square's columns side by side
+  float* const kept = strip.memory;  // a square's columns side by side
   V v[kSquare];
   for (int64_t g = 0; g < group_count; ++g) {
     const int64_t ahead = g + kGroupsAhead;
@@ -224,23 +217,21 @@ HWY_INLINE void WriteStrip(const Mapping& m, const Strip& strip, const Group* gr
 // Through a tile: two vectors of a line must be stored one after the other.
 HWY_INLINE void WriteStrip(const Mapping& m, const Strip& strip, const Group* groups,
                            int64_t group_count) {
-  constexpr int64_t kStride = kBlock + kLine;
-  static_assert(kStride / kLine % 2 == 1);  // no power of two: lines of a column in several sets
   const SquareTag d;
-  HWY_ALIGN float lines[(kStripCols + kSquare) * kStride];
+  float* const lines = strip.memory;
   V v[kSquare];
   const int64_t base = strip.SquareAt(strip.cols.begin, m.out.cols);
   for (int64_t g = 0; g < group_count; ++g) {
     for (int64_t col = strip.cols.begin; col < strip.cols.end; col += kSquare) {
       const int64_t first = strip.SquareAt(col, m.out.cols);
       TransposeGroup(groups[g], strip.row, first, m.in.cols, v);
-      float* to = lines + (first - base) * kStride + g * kSquare;
-      for (int c = 0; c < kSquare; ++c) hn::Store(v[c], d, to + c * kStride);
+      float* to = lines + (first - base) * kLineStride + g * kSquare;
+      for (int c = 0; c < kSquare; ++c) hn::Store(v[c], d, to + c * kLineStride);
     }
   }
   for (int64_t c = strip.cols.begin; c < strip.cols.end; ++c) {
     float* to = strip.to + c * strip.pixels;
-    WriteLines(lines + (c - base) * kStride - strip.block.begin, {0, strip.pixels},
+    WriteLines(lines + (c - base) * kLineStride - strip.block.begin, {0, strip.pixels},
                LinesOf(to, strip.block, strip.pixels), strip.stream, to);
   }
 }
@@ -249,7 +240,7 @@ HWY_INLINE void WriteStrip(const Mapping& m, const Strip& strip, const Group* gr
 
 // Output rows `rows` of the grids, of a block of pixels.
 void TransposeOutBlock(const Mapping& m, const Tensors& tensors, int64_t image, Range block,
-                       Range rows) {
+                       Range rows, float* memory) {
   Group groups[(kBlock + kLine) / kSquare];
   const int64_t group_count = (block.count() + kLine - 1 + kSquare - 1) / kSquare;
   for (int64_t g = 0; g < group_count; ++g) {
@@ -259,7 +250,8 @@ void TransposeOutBlock(const Mapping& m, const Tensors& tensors, int64_t image, 
     float* to = tensors.out + (image * m.out.size() + row * m.out.cols) * m.pixels();
     for (int64_t col = 0; col < m.out.cols; col += kStripCols) {
       const Range cols = {col, std::min(col + kStripCols, m.out.cols)};
-      WriteStrip(m, {to, block, cols, row, m.pixels(), tensors.stream}, groups, group_count);
+      WriteStrip(m, {to, block, cols, row, m.pixels(), tensors.stream, memory}, groups,
+                 group_count);
     }
   }
   if (tensors.stream) hwy::FlushStream();
@@ -276,8 +268,11 @@ HWY_EXPORT(TransposeOutBlock);
 
 void TransposeOut(const Mapping& m, const Tensors& tensors, Context& context) {
   const auto kernel = HWY_DYNAMIC_DISPATCH(TransposeOutBlock);
-  ForEachBlock(m, context, [&](int64_t image, Range block, Range rows, int) {
-    kernel(m, tensors, image, block, rows);
+  const int threads = context.threads().num_threads();
+  auto* memory = static_cast<float*>(
+      context.Scratch(static_cast<size_t>(kStripFloats * threads) * sizeof(float)));
+  ForEachBlock(m, context, [&](int64_t image, Range block, Range rows, int worker) {
+    kernel(m, tensors, image, block, rows, memory + worker * kStripFloats);
   });
 }
 

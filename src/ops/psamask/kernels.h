@@ -7,6 +7,8 @@
 
 namespace mluop::psamask {
 
+constexpr int64_t kLine = 16;  // floats of a cache line
+
 struct Tensors {
   const float* in;
   float* out;
@@ -21,18 +23,5 @@ void TransposeOut(const Mapping& m, const Tensors& tensors, Context& context);
 void TransposeIn(const Mapping& m, const Tensors& tensors, Context& context);
 // By places to by places: every pixel's column of places is moved by its own shift.
 void Skew(const Mapping& m, const Tensors& tensors, Context& context);
-
-// Splits n things into blocks of at most `most`, of equal length up to `unit`, a number of blocks
-// that the threads share evenly.
-struct Blocks {
-  int64_t count, length;
-
-  Blocks(int64_t n, int64_t most, int64_t unit, int threads) {
-    const int64_t rounds = (n + most * threads - 1) / (most * threads);
-    const int64_t even = (n + rounds * threads - 1) / (rounds * threads);
-    length = (even + unit - 1) / unit * unit;
-    count = (n + length - 1) / length;
-  }
-};
 
 }  // namespace mluop::psamask

@@ -12,7 +12,9 @@
 #include <hwy/highway.h>
 
 #include <cstdint>
+#include <type_traits>
 
+#include "core/simd-inl.h"
 #include "core/vectors-inl.h"
 #include "ops/psroipool/band.h"
 
@@ -22,6 +24,8 @@ namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
+using mluop::HWY_NAMESPACE::LoadLanes;
+using mluop::HWY_NAMESPACE::StoreFirst;
 using mluop::HWY_NAMESPACE::Vectors;
 using mluop::HWY_NAMESPACE::WithVectors;
 
@@ -90,38 +94,15 @@ HWY_INLINE Lanes<D> Splat(const Group<D, kCount>& g, float value) {
   return {v, v, v, v};
 }
 
-// The first n elements, or the whole vector if n is more, and zeros.
-template <class D>
-HWY_INLINE hn::Vec<D> LoadFirst(D d, const float* from, int64_t n) {
-  if (n >= static_cast<int64_t>(hn::Lanes(d))) return hn::LoadU(d, from);
-#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX2
-  return hn::MaskedLoad(hn::FirstN(d, static_cast<size_t>(n)), d, from);
-#else
-  HWY_ALIGN float lanes[hn::MaxLanes(d)] = {};
-  for (int64_t i = 0; i < n; ++i) lanes[i] = from[i];
-  return hn::Load(d, lanes);
-#endif
-}
-
-template <class D>
-HWY_INLINE void StoreFirst(D d, hn::Vec<D> v, int64_t n, float* to) {
-  if (n >= static_cast<int64_t>(hn::Lanes(d))) return hn::StoreU(v, d, to);
-#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX2
-  hn::BlendedStore(v, hn::FirstN(d, static_cast<size_t>(n)), d, to);
-#else
-  HWY_ALIGN float lanes[hn::MaxLanes(d)];
-  hn::Store(v, d, lanes);
-  for (int64_t i = 0; i < n; ++i) to[i] = lanes[i];
-#endif
-}
-
 // Those of the group's channels that exist; the last vector alone may be cut short.
 template <class D, int kCount>
 HWY_INLINE Lanes<D> LoadExisting(const Group<D, kCount>& g, const float* from) {
   const auto load = [&](int k) HWY_ATTR {
     if (k >= kCount) return hn::Zero(g.d);
     if (k + 1 < kCount) return hn::LoadU(g.d, from + k * g.lanes);
-    return LoadFirst(g.d, from + k * g.lanes, g.channels - k * g.lanes);
+    const int64_t rest = g.channels - k * g.lanes;
+    if (rest >= g.lanes) return hn::LoadU(g.d, from + k * g.lanes);
+    return LoadLanes(g.d, from + k * g.lanes, 0, rest);
   };
   return {load(0), load(1), load(2), load(3)};
 }
@@ -131,7 +112,9 @@ HWY_INLINE void StoreExisting(const Group<D, kCount>& g, const Lanes<D>& lanes, 
   const auto store = [&](int k, auto v) HWY_ATTR {
     if (k >= kCount) return;
     if (k + 1 < kCount) return hn::StoreU(v, g.d, to + k * g.lanes);
-    StoreFirst(g.d, v, g.channels - k * g.lanes, to + k * g.lanes);
+    const int64_t rest = g.channels - k * g.lanes;
+    if (rest >= g.lanes) return hn::StoreU(v, g.d, to + k * g.lanes);
+    StoreFirst(v, g.d, rest, to + k * g.lanes);
   };
   store(0, lanes.v0);
   store(1, lanes.v1);
@@ -153,19 +136,22 @@ struct Columns {
   }
 };
 
-// Calls body(Vectors<k>) with k = width up to 8, else with 0.
+template <int kColumns>
+using Width = std::integral_constant<int, kColumns>;
+
+// Calls body(Width<k>) with k = width up to 8, else with 0.
 template <class Body>
 HWY_INLINE void WithWidth(int64_t width, const Body& body) {
   switch (width) {
-    case 1: return body(Vectors<1>());
-    case 2: return body(Vectors<2>());
-    case 3: return body(Vectors<3>());
-    case 4: return body(Vectors<4>());
-    case 5: return body(Vectors<5>());
-    case 6: return body(Vectors<6>());
-    case 7: return body(Vectors<7>());
-    case 8: return body(Vectors<8>());
-    default: return body(Vectors<0>());
+    case 1: return body(Width<1>());
+    case 2: return body(Width<2>());
+    case 3: return body(Width<3>());
+    case 4: return body(Width<4>());
+    case 5: return body(Width<5>());
+    case 6: return body(Width<6>());
+    case 7: return body(Width<7>());
+    case 8: return body(Width<8>());
+    default: return body(Width<0>());
   }
 }
 

@@ -16,7 +16,7 @@
 
 #include "core/lines-inl.h"
 #include "core/simd-inl.h"
-#include "core/square-inl.h"
+#include "core/transpose-inl.h"
 
 #ifndef MLUOP_TRANSPOSE_BLOCK_
 #define MLUOP_TRANSPOSE_BLOCK_
@@ -48,19 +48,13 @@ namespace hn = hwy::HWY_NAMESPACE;
 using mluop::HWY_NAMESPACE::CopyRow;
 using mluop::HWY_NAMESPACE::kSquare;
 using mluop::HWY_NAMESPACE::LineWriter;
-using mluop::HWY_NAMESPACE::SquareTag;
-using mluop::HWY_NAMESPACE::TransposeSquare;
 
 constexpr int64_t TileOf(const float*) { return kSquare; }
 constexpr int64_t TileOf(const uint16_t*) { return 8; }
 
 HWY_INLINE void TransposeTile(const float* from, int64_t from_stride, float* to,
                               int64_t to_stride) {
-  const SquareTag d;
-  hn::Vec<SquareTag> v[kSquare];
-  for (int k = 0; k < kSquare; ++k) v[k] = hn::LoadU(d, from + k * from_stride);
-  TransposeSquare(v);
-  for (int k = 0; k < kSquare; ++k) hn::StoreU(v[k], d, to + k * to_stride);
+  mluop::HWY_NAMESPACE::TransposeTile<kSquare>({from, from_stride}, {to, to_stride});
 }
 
 HWY_INLINE void WriteRow(const float* from, int64_t n, bool stream, float* to) {
