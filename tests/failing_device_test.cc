@@ -12,8 +12,13 @@ class FailingDevice final : public Device {
  public:
   explicit FailingDevice(cnrtRet_t error) : error_(error) {}
   const char* name() const override { return "failing"; }
-  Kernel FindKernel(const Operator&) const override { return nullptr; }
   const char* implementation() const override { return "none"; }
+  bool Has(const Operator&) const override { return false; }
+  mluOpStatus_t Run(const Operator&, const Arguments&, mluOpContext&) override {
+    return MLUOP_STATUS_EXECUTION_FAILED;
+  }
+  size_t WorkspaceBytes(const OpSpec&, const Arguments&, WorkspaceSize) const override { return 0; }
+  cnrtRet_t CreateState(std::unique_ptr<DeviceState>*) override { return error_; }
   cnrtRet_t Allocate(void**, size_t) override { return error_; }
   cnrtRet_t Free(void*) override { return error_; }
   cnrtRet_t AllocateHost(void**, size_t) override { return error_; }
@@ -24,6 +29,8 @@ class FailingDevice final : public Device {
   cnrtRet_t CreateQueue(cnrtQueue_t*) override { return error_; }
   cnrtRet_t DestroyQueue(cnrtQueue_t) override { return error_; }
   cnrtRet_t SynchronizeQueue(cnrtQueue_t) override { return error_; }
+  cnrtRet_t WrapStream(void*, cnrtQueue_t*) override { return error_; }
+  cnrtRet_t TimeReplays(Enqueue, void*, int, double*) override { return error_; }
   cnrtRet_t CreateNotifier(cnrtNotifier_t*) override { return error_; }
   cnrtRet_t DestroyNotifier(cnrtNotifier_t) override { return error_; }
   cnrtRet_t PlaceNotifier(cnrtNotifier_t, cnrtQueue_t) override { return error_; }

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "core/cuda_library.h"
 #include "core/environment.h"
 #include "core/error.h"
 #include "core/runtime_error.h"
@@ -20,13 +21,25 @@ bool IsCudaName(std::string_view name) {
   return name.substr(5).find_first_not_of("0123456789") == std::string_view::npos;
 }
 
+// The device of that name, or NULL.
+Device* FindDevice(std::string_view name) {
+  if (name == "cpu") return CpuDevice();
+  if (!IsCudaName(name)) return nullptr;
+  const CudaLibrary& cuda = LoadedCudaLibrary();
+  for (int i = 0; i < cuda.count; ++i) {
+    if (name == cuda.devices[i]->name()) return cuda.devices[i];
+  }
+  return nullptr;
+}
+
 // Adds the device of that name, or writes the fault.
 void Add(std::string_view name, DeviceList* list) {
-  Device* const device = name == "cpu" ? CpuDevice() : nullptr;
+  Device* const device = FindDevice(name);
   const char* rule = nullptr;
   if (device == nullptr) {
     rule = IsCudaName(name) ? "a device that is present" : "cpu or cuda:N";
   }
+  if (list->count == DeviceList::kMaxDevices) rule = "a list of at most 64 devices";
   for (int i = 0; i < list->count && rule == nullptr; ++i) {
     if (list->devices[i] == device) rule = "a list without repetition";
   }
@@ -34,15 +47,34 @@ void Add(std::string_view name, DeviceList* list) {
     list->devices[list->count++] = device;
     return;
   }
-  snprintf(list->fault, sizeof(list->fault), "MLUOP_VISIBLE_DEVICES must be %s, got %.*s", rule,
-           name.size() > 80 ? 80 : static_cast<int>(name.size()), name.data());
+  const char* const cause = IsCudaName(name) && device == nullptr ? LoadedCudaLibrary().fault : "";
+  snprintf(list->fault, sizeof(list->fault), "MLUOP_VISIBLE_DEVICES must be %s, got %.*s%s%s", rule,
+           name.size() > 80 ? 80 : static_cast<int>(name.size()), name.data(),
+           cause[0] == '\0' ? "" : ": ", cause);
 }
+
+// The CPU, then all CUDA devices.
+DeviceList AllDevices() {
+  DeviceList list;
+  const CudaLibrary& cuda = LoadedCudaLibrary();
+  list.devices[list.count++] = CpuDevice();
+  for (int i = 0; i < cuda.count && list.count < DeviceList::kMaxDevices; ++i) {
+    list.devices[list.count++] = cuda.devices[i];
+  }
+  std::memcpy(list.without_cuda, cuda.fault, sizeof(list.without_cuda));
+  return list;
+}
+
+// Device 0 is the CPU unless the environment says otherwise: no need to look for the others, which
+// would load the CUDA library.
+bool IsDefaultCpu(int ordinal) { return ordinal == 0 && VisibleDevices() == nullptr; }
 
 }  // namespace
 
 DeviceList ParseDevices(const char* text) {
+  if (text == nullptr) return AllDevices();
   DeviceList list;
-  std::string_view rest = text == nullptr ? "cpu" : text;
+  std::string_view rest = text;
   for (bool more = true; more && list.fault[0] == '\0';) {
     const size_t comma = rest.find(',');
     Add(rest.substr(0, comma), &list);
@@ -59,6 +91,7 @@ const DeviceList& VisibleDeviceList() {
 }
 
 Device* CurrentDevice(const char* function) {
+  if (IsDefaultCpu(current_ordinal)) return CpuDevice();
   const DeviceList& list = VisibleDeviceList();
   if (list.count > 0) return list.devices[current_ordinal];
   static_cast<void>(Fail(MLUOP_STATUS_NOT_INITIALIZED, "%s: %s", function, list.fault));
@@ -85,7 +118,7 @@ cnrtRet_t cnrtGetDevice(int* ordinal) {
 
 cnrtRet_t cnrtSetDevice(int ordinal) {
   if (CurrentDevice(__func__) == nullptr) return cnrtErrorNoDevice;
-  const int count = VisibleDeviceList().count;
+  const int count = IsDefaultCpu(ordinal) ? 1 : VisibleDeviceList().count;
   if (ordinal < 0 || ordinal >= count) {
     return FailRuntime(cnrtErrorArgsInvalid, "%s: ordinal must be in [0, %d), got %d", __func__,
                        count, ordinal);

@@ -7,6 +7,8 @@
 #include <new>
 
 #include "core/device.h"
+#include "core/error.h"
+#include "core/floating_point.h"
 #include "core/operator.h"
 #include "core/scratch.h"
 
@@ -22,12 +24,27 @@ struct CpuNotifier : cnrtNotifier {
 class Cpu final : public Device {
  public:
   const char* name() const override { return "cpu"; }
-  Kernel FindKernel(const Operator& op) const override { return op.cpu; }
 
   const char* implementation() const override {
     const int64_t targets = hwy::SupportedTargets() & HWY_TARGETS;
     return hwy::TargetName(targets & -targets);  // the best one is the lowest bit
   }
+
+  bool Has(const Operator& op) const override { return op.cpu != nullptr; }
+  mluOpStatus_t Run(const Operator& op, const Arguments& arguments, mluOpContext& handle) override {
+    Context context(handle, arguments.workspace);
+    const DefaultFloatingPoint floating_point;
+    try {
+      return op.cpu(arguments, context);
+    } catch (...) {
+      return FailFromException(op.spec.name.data());
+    }
+  }
+  size_t WorkspaceBytes(const OpSpec&, const Arguments& arguments,
+                        WorkspaceSize on_cpu) const override {
+    return on_cpu(arguments);
+  }
+  cnrtRet_t CreateState(std::unique_ptr<DeviceState>*) override { return cnrtSuccess; }
 
   cnrtRet_t Allocate(void** pointer, size_t bytes) override {
     void* const data = AllocateAligned(bytes == 0 ? 1 : bytes);
@@ -63,6 +80,7 @@ class Cpu final : public Device {
     return cnrtSuccess;
   }
   cnrtRet_t SynchronizeQueue(cnrtQueue_t) override { return cnrtSuccess; }
+  cnrtRet_t WrapStream(void*, cnrtQueue_t*) override { return cnrtErrorArgsInvalid; }
 
   cnrtRet_t CreateNotifier(cnrtNotifier_t* notifier) override {
     auto* created = new (std::nothrow) CpuNotifier;
@@ -86,6 +104,7 @@ class Cpu final : public Device {
     *us = std::chrono::duration<double, std::micro>(last->time - first->time).count();
     return cnrtSuccess;
   }
+  cnrtRet_t TimeReplays(Enqueue, void*, int, double*) override { return cnrtErrorArgsInvalid; }
 };
 
 }  // namespace

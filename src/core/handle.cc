@@ -2,9 +2,12 @@
 // Handles, and the functions about the library as a whole.
 #include "core/handle.h"
 
+#include <cstdio>
+#include <cstring>
 #include <new>
 
 #include "core/error.h"
+#include "core/runtime_error.h"
 #include "mluops/extensions.h"
 
 using namespace mluop;
@@ -21,6 +24,11 @@ mluOpStatus_t mluOpCreate(mluOpHandle_t* handle) {
   if (device == nullptr) return MLUOP_STATUS_NOT_INITIALIZED;
   auto* created = new (std::nothrow) mluOpContext(device);
   if (created == nullptr) return Fail(MLUOP_STATUS_ALLOC_FAILED, "%s: out of memory", __func__);
+  const cnrtRet_t result = device->CreateState(&created->state);
+  if (result != cnrtSuccess) {
+    delete created;
+    return Fail(StatusOf(result), "%s: %s: %s", __func__, device->name(), cnrtGetErrorStr(result));
+  }
   *handle = created;
   return MLUOP_STATUS_SUCCESS;
 }
@@ -43,6 +51,12 @@ mluOpStatus_t mluOpSetQueue(mluOpHandle_t handle, cnrtQueue_t queue) {
     return Fail(MLUOP_STATUS_BAD_PARAM,
                 "%s: queue must be of the handle's device %s, got one of %s", __func__,
                 handle->device->name(), queue->device->name());
+  }
+  if (handle->state != nullptr && queue != handle->queue) {
+    const cnrtRet_t result = handle->state->ChangeQueue(handle->queue, queue);
+    if (result != cnrtSuccess) {
+      return Fail(StatusOf(result), "%s: queue: %s", __func__, cnrtGetErrorStr(result));
+    }
   }
   handle->queue = queue;
   return MLUOP_STATUS_SUCCESS;
@@ -110,8 +124,16 @@ mluOpStatus_t mluOpGetNumThreads(mluOpHandle_t handle, int* num_threads) {
 
 mluOpStatus_t mluOpCreateQueueFromCudaStream(cnrtQueue_t* queue, int cuda_device, void* stream) {
   if (queue == nullptr) return FailNull(__func__, "queue");
-  static_cast<void>(stream);
+  char name[24];
+  snprintf(name, sizeof(name), "cuda:%d", cuda_device);
+  const DeviceList& list = VisibleDeviceList();
+  for (int i = 0; i < list.count; ++i) {
+    if (std::strcmp(list.devices[i]->name(), name) != 0) continue;
+    const cnrtRet_t result = list.devices[i]->WrapStream(stream, queue);
+    if (result == cnrtSuccess) return MLUOP_STATUS_SUCCESS;
+    return Fail(StatusOf(result), "%s: %s: %s", __func__, name, cnrtGetErrorStr(result));
+  }
   return Fail(MLUOP_STATUS_NOT_SUPPORTED,
-              "%s: cuda_device must be a visible CUDA device, got cuda:%d, and there is none",
-              __func__, cuda_device);
+              "%s: cuda_device must be the number of a visible CUDA device, got %d (%s)", __func__,
+              cuda_device, list.fault[0] != '\0' ? list.fault : list.without_cuda);
 }

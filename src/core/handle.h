@@ -2,6 +2,8 @@
 // What a handle holds.
 #pragma once
 
+#include <memory>
+
 #include "core/device.h"
 #include "core/environment.h"
 #include "core/parallel.h"
@@ -17,5 +19,6 @@ struct mluOpContext {
   mluOpAtomicsMode_t atomics_mode = MLUOP_ATOMICS_NOT_ALLOWED;
   mluOpQuantizeRoundMode_t round_mode = MLUOP_ROUND_HALF_TO_EVEN;
   mluop::ThreadPool threads;
-  mluop::Scratch scratch;
+  mluop::Scratch scratch;  // of the CPU
+  std::unique_ptr<mluop::DeviceState> state;
 };

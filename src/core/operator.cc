@@ -9,27 +9,16 @@
 #include "core/dtype.h"
 #include "core/environment.h"
 #include "core/error.h"
-#include "core/floating_point.h"
 #include "core/validate.h"
 
 namespace mluop {
 namespace {
 
-mluOpStatus_t RunKernel(Kernel kernel, const Arguments& arguments, mluOpContext& handle) {
-  Context context(handle, arguments.workspace);
-  const DefaultFloatingPoint floating_point;
-  try {
-    return kernel(arguments, context);
-  } catch (...) {
-    return FailFromException(std::string_view(arguments.spec->name).data());
-  }
-}
-
 // One line per executed operator, which the driver takes as a case.
-mluOpStatus_t RunVerbosely(Kernel kernel, const Arguments& arguments, mluOpContext& handle) {
+mluOpStatus_t RunVerbosely(const Operator& op, const Arguments& arguments, mluOpContext& handle) {
   using Clock = std::chrono::steady_clock;
   const auto start = Clock::now();
-  const mluOpStatus_t status = RunKernel(kernel, arguments, handle);
+  const mluOpStatus_t status = handle.device->Run(op, arguments, handle);
   const double us = std::chrono::duration<double, std::micro>(Clock::now() - start).count();
   char line[512];
   FormatCase(arguments, line, sizeof(line));
@@ -84,15 +73,14 @@ mluOpStatus_t Execute(const Operator& op, mluOpHandle_t handle,
   Arguments arguments(op.spec, attributes, tensors, workspace);
   const Validation validation = Validate(handle, arguments);
   if (validation.verdict != Verdict::kRun) return validation.status;
-  const Kernel kernel = handle->device->FindKernel(op);
-  if (kernel == nullptr) {
+  if (!handle->device->Has(op)) {
     return Fail(MLUOP_STATUS_NOT_SUPPORTED,
                 "%.*s: device must be one that has this operator, got %s", MLUOP_SV(op.spec.name),
                 handle->device->name());
   }
   if (WorkspaceOverlapsInput(arguments)) arguments.workspace = {};
-  if (Verbosity() >= 1) return RunVerbosely(kernel, arguments, *handle);
-  return RunKernel(kernel, arguments, *handle);
+  if (Verbosity() >= 1) return RunVerbosely(op, arguments, *handle);
+  return handle->device->Run(op, arguments, *handle);
 }
 
 mluOpStatus_t GetWorkspaceSize(const OpSpec& spec, mluOpHandle_t handle,
@@ -104,7 +92,8 @@ mluOpStatus_t GetWorkspaceSize(const OpSpec& spec, mluOpHandle_t handle,
   for (const mluOpTensorStruct* desc : tensors) (argument++)->desc = desc;
   const Validation validation = ValidateGetter(handle, arguments, workspace_size);
   if (validation.verdict == Verdict::kFailed) return validation.status;
-  *workspace_size = validation.verdict == Verdict::kNothingToDo ? 0 : size(arguments);
+  const bool nothing = validation.verdict == Verdict::kNothingToDo;
+  *workspace_size = nothing ? 0 : handle->device->WorkspaceBytes(spec, arguments, size);
   return MLUOP_STATUS_SUCCESS;
 }
 

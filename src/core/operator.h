@@ -11,12 +11,17 @@
 
 namespace mluop {
 
+class Context;
+
 struct Operator {
+  // Runs a validated call. Checks nothing again.
+  using Kernel = mluOpStatus_t (*)(const Arguments& arguments, Context& context);
+
   OpSpec spec;
-  Kernel cpu;  // NULL: not there yet
+  Kernel cpu;
 };
 
-// What a kernel needs beside its arguments.
+// What a kernel of the CPU needs beside its arguments.
 class Context {
  public:
   Context(mluOpContext& handle, const Workspace& workspace)
@@ -34,7 +39,7 @@ class Context {
   Workspace workspace_;
 };
 
-// Validates, finds the device's kernel and runs it. Attributes and tensors in the table's order.
+// Validates, and runs it on the handle's device. Attributes and tensors in the table's order.
 mluOpStatus_t Execute(const Operator& op, mluOpHandle_t handle,
                       std::initializer_list<Value> attributes,
                       std::initializer_list<TensorArgument> tensors, Workspace workspace = {});
@@ -44,7 +49,6 @@ mluOpStatus_t Execute(const Operator& op, mluOpHandle_t handle,
 constexpr size_t WorkspaceFor(size_t bytes) { return bytes == 0 ? 0 : bytes + kAlignment; }
 
 // Validates a getter's arguments and writes `size(arguments)` or, where there is nothing to do, 0.
-using WorkspaceSize = size_t (*)(const Arguments& arguments);
 mluOpStatus_t GetWorkspaceSize(const OpSpec& spec, mluOpHandle_t handle,
                                std::initializer_list<Value> attributes,
                                std::initializer_list<const mluOpTensorStruct*> tensors,

@@ -17,18 +17,6 @@ Device* DeviceOf(const char* function, cnrtQueue_t queue) {
   return queue != nullptr ? queue->device : CurrentDevice(function);
 }
 
-// What MLUOP_VERBOSE=2 calls the failure.
-mluOpStatus_t StatusOf(cnrtRet_t error) {
-  switch (error) {
-    case cnrtSuccess: return MLUOP_STATUS_SUCCESS;
-    case cnrtErrorArgsInvalid: return MLUOP_STATUS_BAD_PARAM;
-    case cnrtErrorNoDevice: return MLUOP_STATUS_NOT_INITIALIZED;
-    case cnrtErrorNoMem: return MLUOP_STATUS_ALLOC_FAILED;
-    case cnrtErrorUnknown: return MLUOP_STATUS_EXECUTION_FAILED;
-  }
-  return MLUOP_STATUS_EXECUTION_FAILED;
-}
-
 // Adds the sentence to what a device answered.
 cnrtRet_t Report(const char* function, cnrtRet_t result) {
   if (result == cnrtSuccess) return result;
@@ -72,6 +60,17 @@ cnrtRet_t Microseconds(const char* function, cnrtNotifier_t start, cnrtNotifier_
 }
 
 }  // namespace
+
+mluOpStatus_t StatusOf(cnrtRet_t error) {
+  switch (error) {
+    case cnrtSuccess: return MLUOP_STATUS_SUCCESS;
+    case cnrtErrorArgsInvalid: return MLUOP_STATUS_BAD_PARAM;
+    case cnrtErrorNoDevice: return MLUOP_STATUS_NOT_INITIALIZED;
+    case cnrtErrorNoMem: return MLUOP_STATUS_ALLOC_FAILED;
+    case cnrtErrorUnknown: return MLUOP_STATUS_EXECUTION_FAILED;
+  }
+  return MLUOP_STATUS_EXECUTION_FAILED;
+}
 
 cnrtRet_t FailRuntime(cnrtRet_t error, const char* format, ...) {
   char text[400];

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0
+# libmluops_cuda.so, where there is an nvcc. libmluops.so loads it at the first use of a CUDA device.
+include(CheckLanguage)
+if(MLUOPS_CUDA AND NOT MLUOPS_SANITIZE)
+  check_language(CUDA)
+endif()
+if(NOT CMAKE_CUDA_COMPILER)
+  message(STATUS "CUDA: not built (no nvcc, or not wanted)")
+  return()
+endif()
+
+# Every GPU that this nvcc knows from sm_75 on, and PTX for those that come later.
+set(MLUOPS_CUDA_ARCHITECTURES "75-real;80-real;86-real;89-real;90-real;100-real;120"
+    CACHE STRING "Architectures of libmluops_cuda.so, as CMAKE_CUDA_ARCHITECTURES")
+set(CMAKE_CUDA_ARCHITECTURES ${MLUOPS_CUDA_ARCHITECTURES})
+enable_language(CUDA)
+if(NOT DEFINED CMAKE_CUDA20_STANDARD_COMPILE_OPTION)  # CMake 3.25 does not know that nvcc has it
+  set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION -std=c++20)
+  set(CMAKE_CUDA20_EXTENSION_COMPILE_OPTION -std=c++20)
+endif()
+set(CMAKE_CUDA_STANDARD 20)
+find_package(CUDAToolkit REQUIRED)
+# By its path: nvcc from a package registry has it in a folder that neither CMake nor ld looks into.
+find_library(MLUOPS_CUDART_STATIC libcudart_static.a REQUIRED
+  HINTS ${CUDAToolkit_LIBRARY_DIR} ${CUDAToolkit_INCLUDE_DIRS}/../lib ${CUDAToolkit_INCLUDE_DIRS}/../lib64)
+find_package(Threads REQUIRED)
+
+file(GLOB cuda_sources CONFIGURE_DEPENDS src/core/cuda/*.cc src/ops/*/*.cu)
+add_library(mluops_cuda SHARED ${cuda_sources})
+target_include_directories(mluops_cuda PRIVATE include src)
+target_include_directories(mluops_cuda SYSTEM PRIVATE ${CUDAToolkit_INCLUDE_DIRS})
+target_link_libraries(mluops_cuda PRIVATE ${MLUOPS_CUDART_STATIC} Threads::Threads dl rt)
+# -fmad=false: every device must choose the same bins; where a fused multiply-add is wanted, the
+# kernel says so.
+target_compile_options(mluops_cuda PRIVATE
+  $<$<COMPILE_LANGUAGE:CUDA>:-fmad=false;--expt-relaxed-constexpr;--extended-lambda;-Xcompiler=-Wall,-Wextra>
+  $<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;-Wshadow;-ffp-contract=off>)
+if(MLUOPS_WERROR)
+  target_compile_options(mluops_cuda PRIVATE
+    $<$<COMPILE_LANGUAGE:CUDA>:-Werror=all-warnings> $<$<COMPILE_LANGUAGE:CXX>:-Werror>)
+endif()
+set_target_properties(mluops_cuda PROPERTIES
+  CUDA_RUNTIME_LIBRARY None CUDA_VISIBILITY_PRESET hidden
+  LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
+target_link_options(mluops_cuda PRIVATE LINKER:--no-undefined LINKER:--exclude-libs,ALL)

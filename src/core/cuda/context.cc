@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/cuda/context.h"
+
+#include <algorithm>
+
+#include "core/error.h"
+
+namespace mluop {
+namespace {
+
+constexpr int64_t kMostBlocks = 0x7fffffff;        // of a grid's first dimension
+constexpr size_t kSharedWithoutAsking = 48 << 10;  // bytes of dynamic shared memory
+
+}  // namespace
+
+mluOpStatus_t StatusOf(cudaError_t error) {
+  switch (error) {
+    case cudaSuccess: return MLUOP_STATUS_SUCCESS;
+    case cudaErrorMemoryAllocation:
+    case cudaErrorStreamCaptureUnsupported: return MLUOP_STATUS_ALLOC_FAILED;
+    case cudaErrorNoKernelImageForDevice:
+    case cudaErrorUnsupportedPtxVersion:
+    case cudaErrorInvalidDeviceFunction: return MLUOP_STATUS_ARCH_MISMATCH;
+    default: return MLUOP_STATUS_EXECUTION_FAILED;
+  }
+}
+
+void* CudaContext::Scratch(size_t bytes) {
+  if (call_.workspace.size >= CudaWorkspaceFor(bytes)) {
+    const auto address = reinterpret_cast<uintptr_t>(call_.workspace.data);
+    return static_cast<char*>(call_.workspace.data) + (AlignedBytes(address) - address);
+  }
+  void* data = nullptr;
+  if (error_ == cudaSuccess) Note(call_.scratch->Reserve(bytes, stream(), &data), "scratch");
+  return data;
+}
+
+void CudaContext::Zero(void* data, size_t bytes) {
+  if (error_ != cudaSuccess || bytes == 0) return;
+  Note(cudaMemsetAsync(data, 0, bytes, stream()), "zero fill");
+}
+
+void CudaContext::LaunchPacked(const void* kernel, const Grid& grid, void** parameters) {
+  if (error_ != cudaSuccess || grid.blocks == 0) return;
+  if (grid.shared_bytes > kSharedWithoutAsking) {
+    Note(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                              static_cast<int>(grid.shared_bytes)),
+         "shared memory");
+    if (error_ != cudaSuccess) return;
+  }
+  const dim3 blocks(static_cast<unsigned>(std::min(grid.blocks, kMostBlocks)));
+  Note(cudaLaunchKernel(kernel, blocks, dim3(static_cast<unsigned>(grid.threads)), parameters,
+                        grid.shared_bytes, stream()),
+       "launch");
+}
+
+void CudaContext::Note(cudaError_t error, const char* step) {
+  if (error == cudaSuccess) return;
+  static_cast<void>(cudaGetLastError());  // ours, and nobody else's to find
+  error_ = error;
+  step_ = step;
+}
+
+mluOpStatus_t CudaContext::status() const {
+  if (error_ == cudaSuccess) return MLUOP_STATUS_SUCCESS;
+  if (error_ == cudaErrorStreamCaptureUnsupported) {
+    return Fail(StatusOf(error_),
+                "%.*s: scratch must not grow while the queue is captured into a graph: make the "
+                "call once before, or give a workspace",
+                MLUOP_SV(call_.op));
+  }
+  return Fail(StatusOf(error_), "%.*s: %s: %s", MLUOP_SV(call_.op), step_,
+              cudaGetErrorString(error_));
+}
+
+}  // namespace mluop

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/cuda_library.h"
+
+#include <dlfcn.h>
+
+#include <cstdio>
+#include <cstring>
+
+#include "core/error.h"
+
+namespace mluop {
+namespace {
+
+void KeepMessage(mluOpStatus_t status, const char* sentence) {
+  static_cast<void>(Fail(status, "%s", sentence));
+}
+
+constexpr HostFunctions kHostFunctions = {KeepMessage};
+
+// Beside the file that this code lies in; else wherever the system looks for libraries.
+void* Open() {
+  Dl_info here;
+  char path[4096];
+  if (dladdr(reinterpret_cast<void*>(&KeepMessage), &here) != 0 && here.dli_fname != nullptr) {
+    const char* const slash = std::strrchr(here.dli_fname, '/');
+    const int folder = slash == nullptr ? 0 : static_cast<int>(slash + 1 - here.dli_fname);
+    const int length =
+        snprintf(path, sizeof(path), "%.*s%s", folder, here.dli_fname, kCudaLibraryFile);
+    void* const library =
+        folder > 0 && length < static_cast<int>(sizeof(path)) ? dlopen(path, RTLD_NOW) : nullptr;
+    if (library != nullptr) return library;
+  }
+  return dlopen(kCudaLibraryFile, RTLD_NOW);
+}
+
+CudaLibrary Without(const char* reason, const char* detail) {
+  CudaLibrary none = {};
+  snprintf(none.fault, sizeof(none.fault), "%s%s", reason, detail == nullptr ? "" : detail);
+  return none;
+}
+
+CudaLibrary Load() {
+  void* const library = Open();  // stays: kernels run until the process ends
+  if (library == nullptr) return Without("", dlerror());
+  const auto entry = reinterpret_cast<CudaLibraryEntry>(dlsym(library, kCudaLibraryEntry));
+  if (entry == nullptr) return Without(kCudaLibraryFile, " is no library of ours");
+  const CudaLibrary* const loaded = entry(kCudaLibraryVersion, &kHostFunctions);
+  if (loaded == nullptr) return Without(kCudaLibraryFile, " is of another version");
+  return *loaded;
+}
+
+}  // namespace
+
+const CudaLibrary& LoadedCudaLibrary() {
+  static const CudaLibrary library = Load();
+  return library;
+}
+
+}  // namespace mluop

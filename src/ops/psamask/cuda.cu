@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/cuda/context.h"
+
+namespace mluop::psamask {
+
+extern const CudaFamily kCudaFamily;
+constexpr CudaFamily kCudaFamily = {{}, {}};
+
+}  // namespace mluop::psamask
