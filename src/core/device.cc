@@ -48,9 +48,9 @@ void Add(std::string_view name, DeviceList* list) {
     return;
   }
   const char* const cause = IsCudaName(name) && device == nullptr ? LoadedCudaLibrary().fault : "";
-  snprintf(list->fault, sizeof(list->fault), "MLUOP_VISIBLE_DEVICES must be %s, got %.*s%s%s", rule,
-           name.size() > 80 ? 80 : static_cast<int>(name.size()), name.data(),
-           cause[0] == '\0' ? "" : ": ", cause);
+  snprintf(list->fault, sizeof(list->fault), "MLUOP_VISIBLE_DEVICES must be %s%s%s%s, got %.*s",
+           rule, cause[0] == '\0' ? "" : " (", cause, cause[0] == '\0' ? "" : ")",
+           name.size() > 80 ? 80 : static_cast<int>(name.size()), name.data());
 }
 
 // The CPU, then all CUDA devices.

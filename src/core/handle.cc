@@ -133,7 +133,8 @@ mluOpStatus_t mluOpCreateQueueFromCudaStream(cnrtQueue_t* queue, int cuda_device
     if (result == cnrtSuccess) return MLUOP_STATUS_SUCCESS;
     return Fail(StatusOf(result), "%s: %s: %s", __func__, name, cnrtGetErrorStr(result));
   }
+  const char* const cause = list.fault[0] != '\0' ? list.fault : list.without_cuda;
   return Fail(MLUOP_STATUS_NOT_SUPPORTED,
-              "%s: cuda_device must be the number of a visible CUDA device, got %d (%s)", __func__,
-              cuda_device, list.fault[0] != '\0' ? list.fault : list.without_cuda);
+              "%s: cuda_device must be the number of a visible CUDA device%s%s%s, got %d", __func__,
+              cause[0] == '\0' ? "" : " (", cause, cause[0] == '\0' ? "" : ")", cuda_device);
 }

@@ -5,6 +5,7 @@
 #include <map>
 #include <vector>
 
+#include "check_device.h"
 #include "commands.h"
 #include "mluops/extensions.h"
 #include "testing/isa.h"
@@ -74,6 +75,21 @@ bool CheckCase(const Case& c, const std::vector<std::string>& isas, const Select
   return true;
 }
 
+bool CheckCaseOnDevice(const Case& c, const Selection& selection) {
+  std::string details;
+  const std::string fault = CheckOnDevice(c, &details);
+  if (!fault.empty()) PrintFailure("check", c, " --device " + selection.device, fault);
+  if (fault.empty() && selection.verbose)
+    std::printf("ok   %s %s\n", c.line.c_str(), details.c_str());
+  return fault.empty();
+}
+
+bool BitwiseCaseOnDevice(const Case& c, const Selection& selection) {
+  const std::string fault = BitwiseOnDevice(c);
+  if (!fault.empty()) PrintFailure("bitwise", c, " --device " + selection.device, fault);
+  return fault.empty();
+}
+
 using Outputs = std::vector<std::vector<char>>;
 
 Outputs CopyOutputs(const PreparedCall& call) {
@@ -124,10 +140,13 @@ int Check(const Selection& selection) {
   const std::vector<Case> cases = SelectCases(selection);
   const std::vector<std::string> isas = SelectIsas(selection, testing::SupportedIsas());
   InstallFaultHandler("check");
+  const bool on_cpu = UseDevice(selection) == CpuDevice();
   Score score;
   for (size_t i = 0; i < cases.size(); ++i) {
     ShowProgress(i, cases.size(), cases[i].line);
-    ++(CheckCase(cases[i], isas, selection) ? score.passed : score.failed);
+    ++((on_cpu ? CheckCase(cases[i], isas, selection) : CheckCaseOnDevice(cases[i], selection))
+           ? score.passed
+           : score.failed);
   }
   EndProgress();
   return score.Print();
@@ -137,11 +156,14 @@ int Bitwise(const Selection& selection) {
   const std::vector<Case> cases = SelectCases(selection);
   const std::vector<std::string> isas = SelectIsas(selection, {testing::SupportedIsas().front()});
   InstallFaultHandler("bitwise");
+  const bool on_cpu = UseDevice(selection) == CpuDevice();
   testing::ForceIsa(isas.front());
   Score score;
   for (size_t i = 0; i < cases.size(); ++i) {
     ShowProgress(i, cases.size(), cases[i].line);
-    ++(BitwiseCase(cases[i], isas.front()) ? score.passed : score.failed);
+    ++((on_cpu ? BitwiseCase(cases[i], isas.front()) : BitwiseCaseOnDevice(cases[i], selection))
+           ? score.passed
+           : score.failed);
   }
   EndProgress();
   return score.Print();

@@ -28,5 +28,7 @@ struct PerfOptions {
   std::string command;             // what was typed, for the report
 };
 int Perf(const Selection& selection, const PerfOptions& options);
+// The same on a device that is not the CPU, and is the current one.
+int PerfOnDevice(const Selection& selection, const PerfOptions& options, Device* device);
 
 }  // namespace mluop::tool

@@ -26,6 +26,8 @@ void AddSelection(CLI::App* command, Selection* selection) {
                       "only this set of the built-in cases: " + mluop::tool::SetNames());
   command->add_option("--op", selection->op, "only this operator or family");
   command->add_option("--file", selection->file, "take the cases from a file");
+  command->add_option("--device", selection->device, "cpu, or cuda:0 and so on")
+      ->capture_default_str();
   command->add_option("--isa", selection->isas, "these instruction sets, or all")
       ->delimiter(',')
       ->allow_extra_args(false);

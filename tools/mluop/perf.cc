@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <fstream>
 #include <list>
 #include <stdexcept>
 #include <vector>
@@ -145,19 +144,11 @@ void PrintRow(const Row& row) {
   std::fflush(stdout);
 }
 
-int Write(const std::string& name, const char* option, const std::string& text) {
-  if (name.empty()) return 0;
-  std::ofstream file(name);
-  file << text;
-  if (file.flush()) return 0;
-  std::fprintf(stderr, "mluop: %s must be a file that can be written, got %s\n", option,
-               name.c_str());
-  return 2;
-}
-
 }  // namespace
 
 int Perf(const Selection& selection, const PerfOptions& options) {
+  Device* const device = UseDevice(selection);
+  if (device != CpuDevice()) return PerfOnDevice(selection, options, device);
   const std::vector<Case> cases = SelectCases(selection);
   const auto isas = SelectIsas(selection, {testing::SupportedIsas().front()});
   InstallFaultHandler("perf");
@@ -189,9 +180,7 @@ int Perf(const Selection& selection, const PerfOptions& options) {
       PrintRow(rows.back());
     }
   }
-  const int status = Write(options.json, "--json", rows.dump(2) + "\n");
-  if (status != 0 || options.report.empty()) return status;
-  return Write(options.report, "--report", Report(rows, ceilings, options.command));
+  return WriteFigures(options, rows, ceilings);
 }
 
 }  // namespace mluop::tool

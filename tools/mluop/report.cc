@@ -61,22 +61,35 @@ std::string Compute(const Row& row) {
   return Format(", %.1f %% of the arithmetic peak", row["compute_efficiency"].get<double>() * 100);
 }
 
+// What the case ran on: the CPU's threads and instruction set, or a device's mode.
+std::string Setting(const Row& row) {
+  if (row.contains("mode")) {
+    return row["device"].get<std::string>() + ", " + row["mode"].get<std::string>() + "\n";
+  }
+  return Format("threads: %d, %s\n", row["threads"].get<int>(),
+                row["isa"].get<std::string>().c_str());
+}
+
+std::string PlainLoops(const Row& row, double scale) {
+  if (!row.contains("plain_loops_s")) return "";
+  const double plain = row["plain_loops_s"].get<double>();
+  return Bar(
+      "plain", plain, scale,
+      "plain loops " + Time(plain) + Format(", %.1f × mluops", row["speedup"].get<double>()));
+}
+
 std::string CaseBars(const Row& row) {
   const auto number = [&](const char* key) { return row[key].get<double>(); };
-  const double floor = number("floor_s"), ours = number("min_s"), plain = number("plain_loops_s");
+  const double floor = number("floor_s"), ours = number("min_s");
   const double scale = std::max(2 * ours, 1.2 * floor);
   return "<div class=case><code>" + Escaped(row["case"].get<std::string>()) + "</code> " +
-         Format("threads: %d, %s\n", row["threads"].get<int>(),
-                row["isa"].get<std::string>().c_str()) +
-         Bar("floor", floor, scale, "floor " + Time(floor)) +
+         Setting(row) + Bar("floor", floor, scale, "floor " + Time(floor)) +
          Bar("ours", ours, scale,
              "mluops " + Time(ours) +
                  Format(", %.2f × floor, %.0f GB/s, median %+.0f %%", number("ratio_to_floor"),
                         number("gb_per_s"), (number("median_s") / ours - 1) * 100) +
                  Compute(row)) +
-         Bar("plain", plain, scale,
-             "plain loops " + Time(plain) + Format(", %.1f × mluops", number("speedup"))) +
-         "</div>\n";
+         PlainLoops(row, scale) + "</div>\n";
 }
 
 }  // namespace
@@ -88,6 +101,8 @@ std::string MachineName() {
   }
   return "cpu";
 }
+
+namespace {
 
 std::string Report(const Row& rows, const Row& ceilings, const std::string& command) {
   std::string page =
@@ -119,6 +134,24 @@ std::string Report(const Row& rows, const Row& ceilings, const std::string& comm
     }
   }
   return page + "</html>\n";
+}
+
+int Write(const std::string& name, const char* option, const std::string& text) {
+  if (name.empty()) return 0;
+  std::ofstream file(name);
+  file << text;
+  if (file.flush()) return 0;
+  std::fprintf(stderr, "mluop: %s must be a file that can be written, got %s\n", option,
+               name.c_str());
+  return 2;
+}
+
+}  // namespace
+
+int WriteFigures(const PerfOptions& options, const Row& rows, const Row& ceilings) {
+  const int status = Write(options.json, "--json", rows.dump(2) + "\n");
+  if (status != 0 || options.report.empty()) return status;
+  return Write(options.report, "--report", Report(rows, ceilings, options.command));
 }
 
 }  // namespace mluop::tool

@@ -6,6 +6,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "commands.h"
+
 namespace mluop::tool {
 
 using Row = nlohmann::ordered_json;
@@ -13,7 +15,8 @@ using Row = nlohmann::ordered_json;
 // The processor's own name.
 std::string MachineName();
 
-// `rows`: one object per case; `ceilings`: one per size; `command`: what was typed.
-std::string Report(const Row& rows, const Row& ceilings, const std::string& command);
+// Writes the files that the options name. `rows`: one object per case; `ceilings`: one per size.
+// Returns the exit status.
+int WriteFigures(const PerfOptions& options, const Row& rows, const Row& ceilings);
 
 }  // namespace mluop::tool

@@ -138,6 +138,21 @@ std::vector<std::string> SelectIsas(const Selection& selection, std::vector<std:
   return selection.isas;
 }
 
+Device* UseDevice(const Selection& selection) {
+  if (selection.device == "cpu" && CurrentDevice("mluop") == CpuDevice()) return CpuDevice();
+  const DeviceList& list = VisibleDeviceList();
+  std::string names;
+  for (int i = 0; i < list.count; ++i) {
+    Device* const device = list.devices[i];
+    names += std::string(i == 0 ? "" : ", ") + device->name();
+    if (selection.device == device->name() && cnrtSetDevice(i) == cnrtSuccess) return device;
+  }
+  const std::string reason = list.count == 0 ? list.fault : list.without_cuda;
+  throw std::invalid_argument("--device must be one of " + names +
+                              (reason.empty() ? "" : " (" + reason + ")") + ", got " +
+                              selection.device);
+}
+
 Handle::Handle(int threads) {
   if (mluOpCreate(&handle_) != MLUOP_STATUS_SUCCESS ||
       (threads != 0 && mluOpSetNumThreads(handle_, threads) != MLUOP_STATUS_SUCCESS)) {

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "core/device.h"
 #include "mlu_op.h"
 #include "testing/case.h"
 
@@ -15,7 +16,8 @@ struct Selection {
   std::string set;                 // of the families' cases.txt; empty: all
   std::string op;                  // only this operator or family; empty: all
   std::string file;                // a file of cases instead of the built-in ones
-  std::vector<std::string> isas;   // "all": every one; empty: see the command
+  std::string device = "cpu";      // or "cuda:N"
+  std::vector<std::string> isas;   // of the CPU; "all": every one; empty: see the command
   int threads = 0;                 // 0: the library's own choice
   bool verbose = false;
 };
@@ -29,7 +31,11 @@ std::vector<testing::Case> SelectCases(const Selection& selection);
 // The instruction sets to run: those that were named, or `fallback`. Throws std::invalid_argument.
 std::vector<std::string> SelectIsas(const Selection& selection, std::vector<std::string> fallback);
 
-// A handle with the selection's number of threads, or `threads` where that is not 0.
+// Makes the selection's device the thread's current one, and returns it. Throws
+// std::invalid_argument.
+Device* UseDevice(const Selection& selection);
+
+// A handle of the current device with the selection's number of threads, or `threads` where that is not 0.
 class Handle {
  public:
   explicit Handle(int threads);

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "testing/mirror.h"
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+#include <stdexcept>
+
+#include "core/dtype.h"
+#include "mluops/extensions.h"
+
+namespace mluop::testing {
+namespace {
+
+constexpr size_t kMargin = 512;
+constexpr int kMarginByte = 0xa5;
+
+void Expect(cnrtRet_t result) {
+  if (result == cnrtErrorNoMem) throw std::bad_alloc();
+  if (result != cnrtSuccess) throw std::runtime_error(mluOpGetLastErrorMessage());
+}
+
+void Copy(void* to, const void* from, size_t bytes, cnrtMemTransDir_t direction) {
+  Expect(cnrtMemcpy(to, const_cast<void*>(from), bytes, direction));
+}
+
+bool IsMargin(const char* bytes, size_t count) {
+  return std::all_of(bytes, bytes + count,
+                     [](char b) { return static_cast<unsigned char>(b) == kMarginByte; });
+}
+
+}  // namespace
+
+Mirror::Mirror(const PreparedCall& call, Placement placement)
+    : call_(call), placement_(placement), arguments_(call.arguments()) {
+  for (int i = 0; i < arguments_.spec->tensor_count; ++i) {
+    TensorArgument& tensor = arguments_.tensors[i];
+    const size_t element = tensor.desc == nullptr ? 1 : SizeOf(tensor.desc->dtype);
+    blocks_.push_back(Allocate(tensor.ByteCount(), element));
+    if (tensor.desc == nullptr) continue;
+    void* const data = blocks_.back().base + blocks_.back().margin;
+    if (arguments_.spec->tensors[i].direction == kIn) {
+      Copy(data, tensor.data, tensor.ByteCount(), cnrtMemcpyHostToDev);
+    }
+    tensor.data = data;
+  }
+  arguments_.workspace = {};
+}
+
+Mirror::~Mirror() {
+  SetWorkspace(0);
+  for (const Block& block : blocks_) cnrtFree(block.base);
+}
+
+Mirror::Block Mirror::Allocate(size_t bytes, size_t element) const {
+  Block block = {nullptr, placement_ == Placement::kBack ? kMargin + element : 0, bytes};
+  void* base = nullptr;
+  Expect(cnrtMalloc(&base, bytes + 2 * block.margin));
+  block.base = static_cast<char*>(base);
+  if (block.margin > 0) Expect(cnrtMemset(base, kMarginByte, bytes + 2 * block.margin));
+  return block;
+}
+
+void Mirror::PoisonOutputs() {
+  for (size_t i = 0; i < blocks_.size(); ++i) {
+    if (arguments_.spec->tensors[i].direction != kOut) continue;
+    Expect(cnrtMemset(blocks_[i].base + blocks_[i].margin, 0xff, blocks_[i].bytes));
+  }
+}
+
+void Mirror::SetWorkspace(size_t bytes) {
+  for (const Block& block : workspace_) cnrtFree(block.base);
+  workspace_.clear();
+  arguments_.workspace = {};
+  if (bytes == 0) return;
+  workspace_.push_back(Allocate(bytes, 1));
+  void* const data = workspace_.back().base + workspace_.back().margin;
+  Expect(cnrtMemset(data, 0xff, bytes));
+  arguments_.workspace = {data, bytes};
+}
+
+std::string Mirror::Overwritten(size_t tensor) const {
+  const Block& block = blocks_[tensor];
+  std::vector<char> bytes(block.bytes + 2 * block.margin);
+  Copy(bytes.data(), block.base, bytes.size(), cnrtMemcpyDevToHost);
+  const bool is_input = arguments_.spec->tensors[tensor].direction == kIn;
+  const void* const original = call_.arguments().tensors[tensor].data;
+  if (!IsMargin(bytes.data(), block.margin)) return "memory before ";
+  if (!IsMargin(bytes.data() + block.margin + block.bytes, block.margin)) return "memory behind ";
+  if (is_input && block.bytes > 0 &&
+      std::memcmp(bytes.data() + block.margin, original, block.bytes) != 0) {
+    return "the input ";
+  }
+  return "";
+}
+
+std::string Mirror::Fetch() const {
+  Expect(cnrtSyncDevice());
+  for (size_t i = 0; i < blocks_.size(); ++i) {
+    const std::string place = Overwritten(i);
+    if (!place.empty()) {
+      return place + std::string(arguments_.spec->tensors[i].name) + " was overwritten";
+    }
+    if (arguments_.spec->tensors[i].direction != kOut) continue;
+    Copy(call_.arguments().tensors[i].data, blocks_[i].base + blocks_[i].margin, blocks_[i].bytes,
+         cnrtMemcpyDevToHost);
+  }
+  return "";
+}
+
+}  // namespace mluop::testing

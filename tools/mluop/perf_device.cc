@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+// mluop perf on a device that is not the CPU. What is timed is recorded once and replayed, so that
+// the cost of calls is not in it; the tensors rotate over more memory than the caches hold. The
+// floor is a copy that moves as many bytes as the operator must, timed in the same way.
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <memory>
+#include <stdexcept>
+#include <vector>
+
+#include "commands.h"
+#include "core/handle.h"
+#include "mluops/extensions.h"
+#include "report.h"
+#include "testing/mirror.h"
+
+namespace mluop::tool {
+namespace {
+
+using testing::Case;
+using testing::Mirror;
+using testing::Placement;
+using testing::PreparedCall;
+
+constexpr size_t kRotation = size_t{256} << 20;  // bytes: some times the largest second-level cache
+constexpr size_t kMostSets = 256;
+constexpr int kLeastCalls = 20;  // in one recording
+
+// The same call on several sets of tensors.
+struct Calls {
+  std::vector<std::unique_ptr<Mirror>> sets;
+  mluOpHandle_t handle;
+  int count;  // in one recording
+
+  static mluOpStatus_t Enqueue(void* context, cnrtQueue_t queue) {
+    const auto& calls = *static_cast<const Calls*>(context);
+    mluOpStatus_t status = mluOpSetQueue(calls.handle, queue);
+    for (int i = 0; i < calls.count && status == MLUOP_STATUS_SUCCESS; ++i) {
+      status = calls.sets[static_cast<size_t>(i) % calls.sets.size()]->Run(calls.handle);
+    }
+    return status;
+  }
+};
+
+// Copies over two large buffers.
+class Copies {
+ public:
+  explicit Copies(Device* device) : device_(device) {}
+  ~Copies() {
+    cnrtFree(from_);
+    cnrtFree(to_);
+  }
+  Copies(const Copies&) = delete;
+  Copies& operator=(const Copies&) = delete;
+
+  // Seconds for a copy that moves so many bytes: half of them read, half written.
+  double Time(double bytes) {
+    each_ = std::max<size_t>(static_cast<size_t>(bytes / 2) / 16 * 16, 16);
+    Reserve(std::max(each_, kRotation / 2));
+    count_ = static_cast<int>(std::clamp<size_t>(size_ / each_, kLeastCalls, kMostSets));
+    double us = 0;
+    if (device_->TimeReplays(Enqueue, this, 10, &us) != cnrtSuccess)
+      throw std::runtime_error("the copy could not be timed");
+    return us * 1e-6 / count_;
+  }
+
+ private:
+  void Reserve(size_t bytes) {
+    if (bytes <= size_) return;
+    cnrtFree(from_);
+    cnrtFree(to_);
+    if (cnrtMalloc(&from_, bytes) != cnrtSuccess || cnrtMalloc(&to_, bytes) != cnrtSuccess)
+      throw std::bad_alloc();
+    size_ = bytes;
+    // Never measure on zeros: they may move faster.
+    cnrtMemset(from_, 0x5a, bytes);
+  }
+
+  static mluOpStatus_t Enqueue(void* context, cnrtQueue_t queue) {
+    auto& copies = *static_cast<Copies*>(context);
+    const size_t places = copies.size_ / copies.each_;
+    for (int i = 0; i < copies.count_; ++i) {
+      const size_t at = static_cast<size_t>(i) % places * copies.each_;
+      if (copies.device_->Copy(static_cast<char*>(copies.to_) + at,
+                               static_cast<char*>(copies.from_) + at, copies.each_,
+                               queue) != cnrtSuccess) {
+        return MLUOP_STATUS_EXECUTION_FAILED;
+      }
+    }
+    return MLUOP_STATUS_SUCCESS;
+  }
+
+  Device* device_;
+  void* from_ = nullptr;
+  void* to_ = nullptr;
+  size_t size_ = 0, each_ = 0;
+  int count_ = 0;
+};
+
+Calls MakeCalls(const PreparedCall& call, mluOpHandle_t handle) {
+  Calls calls = {{}, handle, 0};
+  size_t bytes = 0;
+  for (int i = 0; i < call.arguments().spec->tensor_count; ++i)
+    bytes += call.arguments().tensors[i].ByteCount();
+  const size_t sets = std::clamp<size_t>(kRotation / std::max<size_t>(bytes, 1), 2, kMostSets);
+  const size_t workspace = call.WantedWorkspace(handle);
+  for (size_t i = 0; i < sets; ++i) {
+    calls.sets.push_back(std::make_unique<Mirror>(call, Placement::kFront));
+    calls.sets.back()->SetWorkspace(workspace);
+  }
+  calls.count = std::max(static_cast<int>(sets), bytes > (size_t{64} << 20) ? 2 : kLeastCalls);
+  return calls;
+}
+
+// Seconds that the host needs to make a call, least of several batches.
+double HostSeconds(const Calls& calls) {
+  using Clock = std::chrono::steady_clock;
+  constexpr int kBatch = 100;
+  double least = HUGE_VAL;
+  for (int batch = 0; batch < 5; ++batch) {
+    const auto start = Clock::now();
+    for (int i = 0; i < kBatch; ++i)
+      calls.sets[static_cast<size_t>(i) % calls.sets.size()]->Run(calls.handle);
+    const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
+    least = std::min(least, seconds / kBatch);
+    cnrtSyncDevice();
+  }
+  return least;
+}
+
+struct Mode {
+  mluOpAtomicsMode_t value;
+  const char* name;
+};
+constexpr Mode kModes[] = {{MLUOP_ATOMICS_NOT_ALLOWED, "default"},
+                           {MLUOP_ATOMICS_ALLOWED, "allowed"}};
+
+Row Measure(const Case& c, Calls& calls, const Mode& mode, double bytes, double floor,
+            Device* device) {
+  mluOpSetAtomicsMode(calls.handle, mode.value);
+  mluOpSetQueue(calls.handle, nullptr);
+  for (const auto& set : calls.sets) {  // scratch grows now, and not while it is recorded
+    if (set->Run(calls.handle) != MLUOP_STATUS_SUCCESS)
+      throw std::runtime_error(c.line + ": " + mluOpGetLastErrorMessage());
+  }
+  cnrtSyncDevice();
+  const double host = HostSeconds(calls);
+  double us = 0;
+  if (device->TimeReplays(Calls::Enqueue, &calls, 10, &us) != cnrtSuccess) {
+    throw std::runtime_error(
+        c.line + ": the call could not be recorded and replayed: " + mluOpGetLastErrorMessage());
+  }
+  mluOpSetQueue(calls.handle, nullptr);
+  const double least = us * 1e-6 / calls.count;
+  return {{"case", c.line},
+          {"op", c.test->name},
+          {"device", device->name()},
+          {"architecture", device->implementation()},
+          {"mode", mode.name},
+          {"caches", "rotated"},
+          {"sets", calls.sets.size()},
+          {"min_s", least},
+          {"median_s", least},
+          {"host_s", host},
+          {"bytes", bytes},
+          {"gb_per_s", bytes / least * 1e-9},
+          {"floor_s", floor},
+          {"ratio_to_floor", least / floor},
+          {"io_efficiency", floor / least},
+          {"operations", 0.0},
+          {"compute_efficiency", 0.0}};
+}
+
+void PrintRow(const Row& row) {
+  const auto number = [&](const char* key) { return row[key].get<double>(); };
+  std::printf("%10.2f %10.2f %8.2f %8.0f %8.2f  %-7s  %s\n", number("min_s") * 1e6,
+              number("floor_s") * 1e6, number("ratio_to_floor"), number("gb_per_s"),
+              number("host_s") * 1e6, row["mode"].get<std::string>().c_str(),
+              row["case"].get<std::string>().c_str());
+  std::fflush(stdout);
+}
+
+}  // namespace
+
+int PerfOnDevice(const Selection& selection, const PerfOptions& options, Device* device) {
+  const std::vector<Case> cases = SelectCases(selection);
+  std::printf("%s, %s\n", device->name(), device->implementation());
+  Copies copies(device);
+  Row ceilings = Row::array(), rows = Row::array();
+  for (const double megabytes : {0.2, 1.0, 4.0, 16.0, 64.0, 256.0, 1024.0}) {
+    const double bytes = megabytes * (1 << 20), seconds = copies.Time(bytes);
+    ceilings.push_back({{"bytes", bytes},
+                        {"threads", 0},
+                        {"copy_gb_s", bytes / seconds * 1e-9},
+                        {"fill_gb_s", 0.0}});
+    std::printf("%.1f MB: copy %.2f us, %.0f GB/s\n", megabytes, seconds * 1e6,
+                bytes / seconds * 1e-9);
+  }
+  std::printf("%10s %10s %8s %8s %8s  %-7s  case\n", "us", "floor us", "x floor", "GB/s", "host us",
+              "atomics");
+  for (size_t i = 0; i < cases.size(); ++i) {
+    ShowProgress(i, cases.size(), cases[i].line);
+    const PreparedCall call(cases[i], Placement::kFront);
+    const Handle handle(0);
+    Calls calls = MakeCalls(call, handle.get());
+    const double bytes = cases[i].test->work(call.arguments()).bytes;
+    for (const Mode& mode : kModes) {
+      rows.push_back(Measure(cases[i], calls, mode, bytes, copies.Time(bytes), device));
+      EndProgress();
+      PrintRow(rows.back());
+    }
+  }
+  return WriteFigures(options, rows, ceilings);
+}
+
+}  // namespace mluop::tool
