@@ -3,9 +3,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
-from typing import Any, Callable, Mapping
+from typing import Any, Callable, Iterator, Mapping
 
 from ._library import BadParamError, Entry, NotSupportedError, check, fail, function
 
@@ -44,16 +45,25 @@ def _ordinal(device: str) -> int:
     return names.index(device)
 
 
-def _create_handle(device: str) -> int:
-    handle, before = ctypes.c_void_p(), ctypes.c_int()
+@contextlib.contextmanager
+def on_device(device: str) -> Iterator[None]:
+    """While it is open, the calling thread's device of the C library is that one."""
+    before = ctypes.c_int()
     check(_get_device(ctypes.addressof(before)))
     if _set_device(_ordinal(device)):
         raise NotSupportedError(
             f"mluops: tensors on {device} need the CUDA library and that device"
         )
-    status = _create(ctypes.addressof(handle))
-    _set_device(before.value)
-    check(status)
+    try:
+        yield
+    finally:
+        _set_device(before.value)
+
+
+def _create_handle(device: str) -> int:
+    handle = ctypes.c_void_p()
+    with on_device(device):
+        check(_create(ctypes.addressof(handle)))
     return handle.value or 0
 
 

@@ -3,11 +3,14 @@
 
 Arrays are float32 (or float16, where the operator takes half) and int32; anything with
 `__array_interface__`, the buffer protocol or DLPack will do. Inputs that are not packed are copied.
+Arrays on a CUDA device (`__cuda_array_interface__` or DLPack: CuPy, PyTorch, JAX) stay there: the
+call goes to their stream, and the results are `DeviceArray`s.
 Outputs are made, or given by keyword: then they are packed arrays of the right shape and type, and
 are filled and returned. A broken rule raises `BadParamError` with the C library's sentence.
 """
 
 from ._arrays import get_num_threads, set_num_threads
+from ._device import DeviceArray
 from .border_align import (
     border_align_backward,
     border_align_forward,
@@ -45,6 +48,7 @@ from .transpose import (
 )
 
 __all__ = [
+    "DeviceArray",
     "border_align_backward",
     "border_align_forward",
     "get_num_threads",

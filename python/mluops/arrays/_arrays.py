@@ -7,14 +7,15 @@ import ctypes
 import math
 import operator
 import threading
-from typing import Any, Tuple
+from typing import Any, Tuple, Union
 
 import numpy as np
 
 from .. import _context, _entries
 from .._library import BadParamError, NotSupportedError
+from ._device import DeviceArray, from_device
 
-Array = np.ndarray
+Array = Union[np.ndarray, DeviceArray]
 
 _from_buffer = (ctypes.c_char * 0).from_buffer
 _addressof = ctypes.addressof
@@ -24,7 +25,20 @@ def _pointer(array: Array) -> int:
     try:  # a quarter of the time of array.ctypes.data
         return _addressof(_from_buffer(array))
     except TypeError:  # an input that cannot be written
-        return array.ctypes.data
+        if isinstance(array, np.ndarray):
+            return array.ctypes.data
+    raise BadParamError(
+        f"mluops: the arrays of a call must be on one device, got one on the CPU and {array!r}"
+    )
+
+
+def _device_pointer(array: Array) -> int:
+    if isinstance(array, DeviceArray):
+        return array.pointer
+    raise BadParamError(
+        "mluops: the arrays of a call must be on one device, got one on a CUDA device and one on "
+        "the CPU"
+    )
 
 
 class ArrayContext(_context.Context):
@@ -49,11 +63,29 @@ class ArrayContext(_context.Context):
     pointer = staticmethod(_pointer)
 
 
+class DeviceContext(ArrayContext):
+    pointer = staticmethod(_device_pointer)
+
+
 _local = threading.local()
 _num_threads = 0  # 0: what the C library finds
 
 
-def current() -> ArrayContext:
+def _current_on(array: DeviceArray) -> DeviceContext:
+    """For that device, on the array's stream."""
+    if not hasattr(_local, "devices"):
+        _local.devices = {}
+    if array.device not in _local.devices:
+        _local.devices[array.device] = DeviceContext(f"cuda:{array.device}")
+    context = _local.devices[array.device]
+    context.use_stream(array.device, array.stream)
+    return context
+
+
+def current(like: Array | None = None) -> ArrayContext:
+    """The calling thread's context for the device of `like`."""
+    if isinstance(like, DeviceArray):
+        return _current_on(like)
     try:
         context = _local.context
     except AttributeError:
@@ -91,6 +123,12 @@ def get_num_threads() -> int:
 def as_input(value: Any, rank: int, name: str) -> Array:
     if isinstance(value, np.ndarray):
         array = value
+    elif (device_array := from_device(value)) is not None:
+        if device_array.ndim != rank:
+            raise BadParamError(
+                f"mluops: {name} must be a tensor of {rank} dims, got {device_array.ndim}"
+            )
+        return device_array
     elif hasattr(value, "__dlpack__") and not hasattr(value, "__array__"):
         array = np.from_dlpack(value)
     else:
@@ -101,10 +139,15 @@ def as_input(value: Any, rank: int, name: str) -> Array:
     return array if flags.c_contiguous and flags.aligned else np.require(array, None, "CA")
 
 
-def as_output(given: Array | None, shape: tuple, dtype: Any, name: str) -> Array:
+def as_output(
+    given: Array | None, shape: tuple, like: Array, name: str, dtype: Any = None
+) -> Array:
+    """What the caller gave, or new memory on the device of `like`, in its type if none is named."""
+    if isinstance(like, DeviceArray):
+        return _as_device_output(given, shape, like, name, dtype)
     if given is None:
         try:
-            return np.empty(shape, dtype)
+            return np.empty(shape, dtype or like.dtype)
         except (TypeError, ValueError, MemoryError):
             if math.prod(count_of(size, f"a size of {name}") for size in shape) < 1 << 31:
                 raise
@@ -119,7 +162,26 @@ def as_output(given: Array | None, shape: tuple, dtype: Any, name: str) -> Array
     return given  # its shape and type are the C library's to check
 
 
-def space(workspace: Array | None) -> Tuple[int, int]:
+def _as_device_output(
+    given: Any, shape: tuple, like: DeviceArray, name: str, dtype: Any
+) -> DeviceArray:
+    if given is None:
+        sizes = tuple(count_of(size, f"a size of {name}") for size in shape)
+        if math.prod(sizes) >= 1 << 31:
+            raise NotSupportedError(
+                f"mluops: {name} must have less than 2^31 elements, got {shape}"
+            )
+        return DeviceArray.empty(sizes, dtype or like.dtype, like.device, like.stream)
+    array = from_device(given)
+    if array is None or array.device != like.device:
+        raise BadParamError(
+            f"mluops: {name} must be an array on cuda:{like.device}, got {type(given).__name__}"
+        )
+    return array
+
+
+def space(workspace: Any, like: Array) -> Tuple[int, int]:
     if workspace is None:
         return _entries.NO_WORKSPACE
-    return _pointer(as_output(workspace, (), None, "workspace")), workspace.nbytes
+    array = as_output(workspace, (), like, "workspace")
+    return current(like).pointer(array), array.nbytes

@@ -31,9 +31,9 @@ def border_align_forward(
     """
     input, boxes = as_input(input, 4, "input"), as_input(boxes, 3, "boxes")
     shape = (input.shape[0], boxes.shape[1], 4, input.shape[3] // 4)
-    output = as_output(output, shape, input.dtype, "output")
-    argmax_idx = as_output(argmax_idx, shape, np.int32, "argmax_idx")
-    current().call(_entries.border_align_forward, input, boxes, pool_size, output, argmax_idx)
+    output = as_output(output, shape, input, "output")
+    argmax_idx = as_output(argmax_idx, shape, input, "argmax_idx", np.int32)
+    current(input).call(_entries.border_align_forward, input, boxes, pool_size, output, argmax_idx)
     return output, argmax_idx
 
 
@@ -59,7 +59,7 @@ def border_align_backward(
     grad_output, boxes = as_input(grad_output, 4, "grad_output"), as_input(boxes, 3, "boxes")
     argmax_idx = as_input(argmax_idx, 4, "argmax_idx")
     shape = (grad_output.shape[0], height, width, 4 * grad_output.shape[3])
-    grad_input = as_output(grad_input, shape, grad_output.dtype, "grad_input")
+    grad_input = as_output(grad_input, shape, grad_output, "grad_input")
     inputs = (grad_output, boxes, argmax_idx)
-    current().call(_entries.border_align_backward, *inputs, pool_size, grad_input)
+    current(grad_output).call(_entries.border_align_backward, *inputs, pool_size, grad_input)
     return grad_input

@@ -38,10 +38,10 @@ def masked_im2col_forward(
     """
     feature, at = as_input(feature, 4, "feature"), _places(mask_h_idx, mask_w_idx)
     shape = (feature.shape[1] * kernel_h * kernel_w, at[0].shape[0])
-    data_col = as_output(data_col, shape, feature.dtype, "data_col")
+    data_col = as_output(data_col, shape, feature, "data_col")
     window = (kernel_h, kernel_w, pad_h, pad_w)
-    current().call(
-        _entries.masked_im2col_forward, feature, *at, *window, *space(workspace), data_col
+    current(feature).call(
+        _entries.masked_im2col_forward, feature, *at, *window, *space(workspace, feature), data_col
     )
     return data_col
 
@@ -71,10 +71,15 @@ def masked_im2col_backward(
     """
     grad_col, at = as_input(grad_col, 2, "grad_col"), _places(mask_h_idx, mask_w_idx)
     shape = (1, grad_col.shape[0] // max(kernel_h * kernel_w, 1), height, width)
-    grad_feature = as_output(grad_feature, shape, grad_col.dtype, "grad_feature")
+    grad_feature = as_output(grad_feature, shape, grad_col, "grad_feature")
     window = (kernel_h, kernel_w, pad_h, pad_w)
-    current().call(
-        _entries.masked_im2col_backward, grad_col, *at, *window, *space(workspace), grad_feature
+    current(grad_col).call(
+        _entries.masked_im2col_backward,
+        grad_col,
+        *at,
+        *window,
+        *space(workspace, grad_col),
+        grad_feature,
     )
     return grad_feature
 
@@ -99,9 +104,9 @@ def masked_col2im_forward(
            [0., 6.]], dtype=float32)
     """
     col, at = as_input(col, 2, "col"), _places(mask_h_idx, mask_w_idx)
-    im = as_output(im, (1, col.shape[0], height, width), col.dtype, "im")
-    pointer, size = space(workspace)
-    current().call(_entries.masked_col2im_forward, col, *at, size, pointer, im)
+    im = as_output(im, (1, col.shape[0], height, width), col, "im")
+    pointer, size = space(workspace, col)
+    current(col).call(_entries.masked_col2im_forward, col, *at, size, pointer, im)
     return im
 
 
@@ -118,8 +123,8 @@ def masked_col2im_backward(
     """
     grad_im, at = as_input(grad_im, 4, "grad_im"), _places(mask_h_idx, mask_w_idx)
     shape = (grad_im.shape[1], at[0].shape[0])
-    grad_col = as_output(grad_col, shape, grad_im.dtype, "grad_col")
-    current().call(_entries.masked_col2im_backward, grad_im, *at, grad_col)
+    grad_col = as_output(grad_col, shape, grad_im, "grad_col")
+    current(grad_im).call(_entries.masked_col2im_backward, grad_im, *at, grad_col)
     return grad_col
 
 
@@ -129,7 +134,7 @@ def masked_im2col_forward_workspace_size(
     """Bytes of the workspace with which `masked_im2col_forward` needs no scratch of its own."""
     feature, at = as_input(feature, 4, "feature"), _places(mask_h_idx, mask_w_idx)
     data_col = as_input(data_col, 2, "data_col")
-    return current().size(
+    return current(feature).size(
         _entries.masked_im2col_forward_size, feature, *at, kernel_h, kernel_w, data_col
     )
 
@@ -139,4 +144,4 @@ def masked_col2im_forward_workspace_size(
 ) -> int:
     """Bytes of the workspace with which `masked_col2im_forward` needs no scratch of its own."""
     col, at, im = as_input(col, 2, "col"), _places(mask_h_idx, mask_w_idx), as_input(im, 4, "im")
-    return current().size(_entries.masked_col2im_forward_size, col, *at, im)
+    return current(col).size(_entries.masked_col2im_forward_size, col, *at, im)

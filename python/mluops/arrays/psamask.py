@@ -23,8 +23,8 @@ def psamask_forward(
     """
     x = as_input(x, 4, "x")
     n, height, width, _ = x.shape
-    y = as_output(y, (n, height, width, height * width), x.dtype, "y")
-    current().call(_entries.psamask_forward, psa_type, x, h_mask, w_mask, y)
+    y = as_output(y, (n, height, width, height * width), x, "y")
+    current(x).call(_entries.psamask_forward, psa_type, x, h_mask, w_mask, y)
     return y
 
 
@@ -38,8 +38,8 @@ def psamask_backward(
            [3., 4., 0.]], dtype=float32)
     """
     dy = as_input(dy, 4, "dy")
-    dx = as_output(dx, (*dy.shape[:3], h_mask * w_mask), dy.dtype, "dx")
-    current().call(_entries.psamask_backward, psa_type, dy, h_mask, w_mask, dx)
+    dx = as_output(dx, (*dy.shape[:3], h_mask * w_mask), dy, "dx")
+    current(dy).call(_entries.psamask_backward, psa_type, dy, h_mask, w_mask, dx)
     return dx
 
 
@@ -55,8 +55,8 @@ def psamask_nchw_forward(
     """
     x = as_input(x, 4, "x")
     n, _, height, width = x.shape
-    y = as_output(y, (n, height * width, height, width), x.dtype, "y")
-    current().call(_entries.psamask_nchw_forward, psa_type, x, h_mask, w_mask, y)
+    y = as_output(y, (n, height * width, height, width), x, "y")
+    current(x).call(_entries.psamask_nchw_forward, psa_type, x, h_mask, w_mask, y)
     return y
 
 
@@ -73,6 +73,6 @@ def psamask_nchw_backward(
     """
     dy = as_input(dy, 4, "dy")
     n, _, height, width = dy.shape
-    dx = as_output(dx, (n, h_mask * w_mask, height, width), dy.dtype, "dx")
-    current().call(_entries.psamask_nchw_backward, psa_type, dy, h_mask, w_mask, dx)
+    dx = as_output(dx, (n, h_mask * w_mask, height, width), dy, "dx")
+    current(dy).call(_entries.psamask_nchw_backward, psa_type, dy, h_mask, w_mask, dx)
     return dx

@@ -39,15 +39,15 @@ def psroipool_forward(
     """
     input, rois = as_input(input, 4, "input"), as_input(rois, 2, "rois")
     shape = (rois.shape[0], pooled_height, pooled_width, output_dim)
-    output = as_output(output, shape, input.dtype, "output")
-    mapping_channel = as_output(mapping_channel, shape, np.int32, "mapping_channel")
+    output = as_output(output, shape, input, "output")
+    mapping_channel = as_output(mapping_channel, shape, input, "mapping_channel", np.int32)
     if input.size == 0:  # which C leaves untouched
         output.fill(0)
         mapping_channel.fill(0)
-    current().call(
+    current(input).call(
         _entries.psroipool_forward,
         *(pooled_height, pooled_width, spatial_scale, group_size, output_dim),
-        *(input, rois, *space(workspace), output, mapping_channel),
+        *(input, rois, *space(workspace, input), output, mapping_channel),
     )
     return output, mapping_channel
 
@@ -75,8 +75,8 @@ def psroipool_backward(
     """
     top_grad, rois = as_input(top_grad, 4, "top_grad"), as_input(rois, 2, "rois")
     mapping_channel = as_input(mapping_channel, 4, "mapping_channel")
-    bottom_grad = as_output(bottom_grad, tuple(input_shape), top_grad.dtype, "bottom_grad")
-    current().call(
+    bottom_grad = as_output(bottom_grad, tuple(input_shape), top_grad, "bottom_grad")
+    current(top_grad).call(
         _entries.psroipool_backward,
         *(pooled_height, pooled_width, spatial_scale, output_dim),
         *(top_grad, rois, mapping_channel, bottom_grad),
@@ -89,6 +89,6 @@ def psroipool_forward_workspace_size(
 ) -> int:
     """Bytes of the workspace with which `psroipool_forward` needs no scratch of its own."""
     input, rois = as_input(input, 4, "input"), as_input(rois, 2, "rois")
-    return current().size(
+    return current(input).size(
         _entries.psroipool_forward_size, pooled_height, pooled_width, output_dim, input, rois
     )

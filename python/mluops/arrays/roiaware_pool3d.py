@@ -44,12 +44,23 @@ def roiaware_pool3d_forward(
     pts_feature = as_input(pts_feature, 2, "pts_feature")
     boxes, channels, out_size = rois.shape[0], pts_feature.shape[1], (out_x, out_y, out_z)
     values, slots = (boxes, *out_size, channels), (boxes, *out_size, max_pts_each_voxel)
-    argmax = as_output(argmax, values, np.int32, "argmax")
-    pts_idx_of_voxels = as_output(pts_idx_of_voxels, slots, np.int32, "pts_idx_of_voxels")
-    pooled_features = as_output(pooled_features, values, pts_feature.dtype, "pooled_features")
-    current().call(
+    argmax = as_output(argmax, values, pts_feature, "argmax", np.int32)
+    pts_idx_of_voxels = as_output(
+        pts_idx_of_voxels, slots, pts_feature, "pts_idx_of_voxels", np.int32
+    )
+    pooled_features = as_output(pooled_features, values, pts_feature, "pooled_features")
+    current(pts_feature).call(
         _entries.roiaware_pool3d_forward,
-        *(pool_method, boxes, pts.shape[0], channels, rois, pts, pts_feature, *space(workspace)),
+        *(
+            pool_method,
+            boxes,
+            pts.shape[0],
+            channels,
+            rois,
+            pts,
+            pts_feature,
+            *space(workspace, pts_feature),
+        ),
         *(max_pts_each_voxel, *out_size, argmax, pts_idx_of_voxels, pooled_features),
     )
     return pooled_features, argmax, pts_idx_of_voxels
@@ -76,8 +87,8 @@ def roiaware_pool3d_backward(
     pts_idx_of_voxels = as_input(pts_idx_of_voxels, 5, "pts_idx_of_voxels")
     argmax = None if argmax is None else as_input(argmax, 5, "argmax")
     grad_out = as_input(grad_out, 5, "grad_out")
-    grad_in = as_output(grad_in, (pts_num, grad_out.shape[4]), grad_out.dtype, "grad_in")
-    current().call(
+    grad_in = as_output(grad_in, (pts_num, grad_out.shape[4]), grad_out, "grad_in")
+    current(grad_out).call(
         _entries.roiaware_pool3d_backward,
         *(pool_method, *grad_out.shape, pts_idx_of_voxels.shape[4]),
         *(pts_idx_of_voxels, argmax, grad_out, grad_in),
@@ -89,4 +100,4 @@ def roiaware_pool3d_forward_workspace_size(rois: Any, pts: Any, pts_feature: Any
     """Bytes of the workspace with which `roiaware_pool3d_forward` needs no scratch of its own."""
     rois, pts = as_input(rois, 2, "rois"), as_input(pts, 2, "pts")
     pts_feature = as_input(pts_feature, 2, "pts_feature")
-    return current().size(_entries.roiaware_pool3d_forward_size, rois, pts, pts_feature)
+    return current(pts_feature).size(_entries.roiaware_pool3d_forward_size, rois, pts, pts_feature)

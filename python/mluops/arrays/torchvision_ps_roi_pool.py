@@ -30,9 +30,9 @@ def torchvision_ps_roi_pool_forward(
     input, rois = as_input(input, 4, "input"), as_input(rois, 2, "rois")
     channels = input.shape[1] // max(pooled_height * pooled_width, 1)
     shape = (rois.shape[0], channels, pooled_height, pooled_width)
-    output = as_output(output, shape, input.dtype, "output")
+    output = as_output(output, shape, input, "output")
     pooled = (pooled_height, pooled_width, spatial_scale)
-    current().call(_entries.torchvision_ps_roi_pool_forward, *pooled, input, rois, output)
+    current(input).call(_entries.torchvision_ps_roi_pool_forward, *pooled, input, rois, output)
     return output
 
 
@@ -56,8 +56,8 @@ def torchvision_ps_roi_pool_backward(
            [0.  , 0.  , 0.  ]], dtype=float32)
     """
     grad_output, rois = as_input(grad_output, 4, "grad_output"), as_input(rois, 2, "rois")
-    grad_input = as_output(grad_input, tuple(input_shape), grad_output.dtype, "grad_input")
+    grad_input = as_output(grad_input, tuple(input_shape), grad_output, "grad_input")
     pooled = (pooled_height, pooled_width, spatial_scale)
     entry = _entries.torchvision_ps_roi_pool_backward
-    current().call(entry, *pooled, grad_output, rois, grad_input)
+    current(grad_output).call(entry, *pooled, grad_output, rois, grad_input)
     return grad_input

@@ -20,6 +20,6 @@ def transpose(input: Any, *, output: Array | None = None) -> Array:
     """
     input = as_input(input, 3, "input")
     n, rows, columns = input.shape
-    output = as_output(output, (n, columns, rows), input.dtype, "output")
-    current().call(_entries.transpose, input, output)
+    output = as_output(output, (n, columns, rows), input, "output")
+    current(input).call(_entries.transpose, input, output)
     return output

@@ -29,6 +29,14 @@ class TorchContext(_context.Context):
 _local = threading.local()
 
 
+def _current_stream(device: int) -> int:
+    return torch.cuda.current_stream(device).cuda_stream
+
+
+# What torch's own compiled code asks; a tenth of the time.
+_current_stream = getattr(torch._C, "_cuda_getCurrentRawStream", _current_stream)
+
+
 def context_of(tensor: torch.Tensor) -> TorchContext:
     """The calling thread's context for a tensor's device, set as torch is set at this moment."""
     name = "cpu" if tensor.is_cpu else str(tensor.device)
@@ -41,8 +49,7 @@ def context_of(tensor: torch.Tensor) -> TorchContext:
     if tensor.is_cpu:
         context.use_threads(torch.get_num_threads())
     else:
-        stream = torch.cuda.current_stream(tensor.device)
-        context.use_stream(tensor.device.index, stream.cuda_stream)
+        context.use_stream(tensor.get_device(), _current_stream(tensor.get_device()))
     context.use_atomics(
         _context.ATOMICS_NOT_ALLOWED
         if torch.are_deterministic_algorithms_enabled()

@@ -1,0 +1,238 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tensors on a CUDA device: the CPU's results, torch's streams, graphs and compilers."""
+
+import copy
+import threading
+
+import pytest
+
+torch = pytest.importorskip("torch")
+if not torch.cuda.is_available():
+    pytest.skip("no CUDA device", allow_module_level=True)
+
+import mluops
+import numpy as np
+import samples
+from mluops.torch import MaskedConv2d, border_align, psa_mask
+from network import Network, batch
+
+CUDA = torch.device("cuda", torch.cuda.current_device())
+# Moved bits, and indices: equal. Sums: nearly.
+EXACT = ("psa_mask", "masked_im2col", "masked_col2im")
+ONCE = ("border_align_backward", "roiaware_pool3d_avg_backward", "roiaware_pool3d_max_backward")
+
+
+def to(value, device):
+    return value.to(device) if isinstance(value, torch.Tensor) else value
+
+
+def on_cuda(arguments):
+    return [to(value, CUDA) for value in arguments]
+
+
+def results(name, device, dtype=torch.float32):
+    operator, arguments = samples.make(dtype)[name]
+    return samples.outputs_of(operator(*(to(value, device) for value in arguments)))
+
+
+def assert_same(name, expected, actual):
+    for a, b in zip(expected, actual):
+        assert b.is_cuda and a.dtype == b.dtype and a.stride() == b.stride()
+        exact = not a.is_floating_point() or (name.startswith(EXACT) and "backward" not in name)
+        tolerance = 0 if exact else 2e-3 if a.dtype == torch.float16 else 1e-5
+        assert torch.allclose(a, b.cpu(), rtol=tolerance, atol=tolerance)
+
+
+@pytest.mark.parametrize("name", samples.NAMES)
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16, torch.float64])
+def test_results_are_the_cpus(name, dtype):
+    tolerance = {torch.bfloat16: 1e-2}.get(dtype)
+    expected, actual = results(name, "cpu", dtype), results(name, CUDA, dtype)
+    if tolerance is None:
+        assert_same(name, expected, actual)
+    for a, b in zip(expected, actual):
+        assert torch.allclose(a.float(), b.cpu().float(), rtol=1e-2, atol=1e-2)
+
+
+@pytest.mark.parametrize("name", samples.NAMES)
+def test_deterministic_algorithms_repeat_themselves(name):
+    torch.use_deterministic_algorithms(True)
+    try:
+        first = results(name, CUDA)
+        for _ in range(5):
+            assert all(torch.equal(a, b) for a, b in zip(first, results(name, CUDA)))
+    finally:
+        torch.use_deterministic_algorithms(False)
+
+
+@pytest.mark.parametrize("name", samples.NAMES)
+def test_work_goes_to_the_current_stream(name):
+    operator, arguments = samples.make()[name]
+    arguments = on_cuda(arguments)
+    expected = samples.outputs_of(operator(*arguments))
+    torch.cuda.synchronize()
+    stream = torch.cuda.Stream()
+    with torch.cuda.stream(stream):
+        torch.cuda._sleep(100_000_000)  # tens of milliseconds
+        actual = samples.outputs_of(operator(*arguments))
+        assert not stream.query()  # nobody waited
+    stream.synchronize()
+    assert all(torch.allclose(a, b, atol=1e-6) for a, b in zip(expected, actual))
+
+
+@pytest.mark.parametrize("name", samples.NAMES)
+def test_a_captured_graph_replays_on_other_values(name):
+    operator, arguments = samples.make()[name]
+    arguments, at = on_cuda(arguments), samples.features_of(arguments)
+    side = torch.cuda.Stream()
+    with torch.cuda.stream(side):  # scratch grows before the capture
+        operator(*arguments)
+    torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        captured = samples.outputs_of(operator(*arguments))
+    arguments[at].mul_(-2)
+    graph.replay()
+    torch.cuda.synchronize()
+    expected = samples.outputs_of(operator(*arguments))
+    assert all(torch.allclose(a, b, atol=1e-5) for a, b in zip(expected, captured))
+
+
+@pytest.mark.skipif(not hasattr(torch.library, "opcheck"), reason="opcheck is of torch 2.4")
+@pytest.mark.parametrize("name", samples.NAMES)
+def test_opcheck(name):
+    operator, arguments = samples.make()[name]
+    arguments = on_cuda(arguments)
+    torch.library.opcheck(operator, tuple(arguments))
+    if name not in ONCE:
+        at = samples.features_of(arguments)
+        arguments[at] = arguments[at].requires_grad_()
+        torch.library.opcheck(operator, tuple(arguments))
+
+
+def test_a_network_trains_as_on_the_cpu():
+    network, inputs = Network(), batch(2)
+    loss = network(**inputs)
+    loss.backward()
+    twin = copy.deepcopy(network).to(CUDA)
+    twin.zero_grad()
+    other = twin(**{key: to(value, CUDA) for key, value in inputs.items()})
+    other.backward()
+    assert torch.allclose(loss, other.cpu(), rtol=1e-4)
+    for a, b in zip(network.parameters(), twin.parameters()):
+        assert torch.allclose(a.grad, b.grad.cpu(), rtol=1e-3, atol=1e-5)
+
+
+@pytest.mark.parametrize("backend", ["aot_eager", "inductor"])
+def test_a_compiled_network_is_the_same(backend):
+    network = Network().to(CUDA)
+    inputs = {key: to(value, CUDA) for key, value in batch(2).items()}
+    expected = network(**inputs)
+    actual = torch.compile(network, backend=backend)(**inputs)
+    actual.backward()
+    assert torch.allclose(actual, expected, rtol=1e-3)
+
+
+def test_autocast_runs_in_half_where_there_is_half():
+    x = torch.randn(1, 16, 9, 9, device=CUDA, requires_grad=True)
+    boxes = torch.tensor([[[0.0, 0, 5, 5], [1, 2, 8, 7]]], device=CUDA)
+    with torch.autocast("cuda"):
+        half = border_align(x, boxes, 5)
+        mask = psa_mask(torch.randn(1, 15, 4, 3, device=CUDA), 0, (3, 5))
+    assert half.dtype in (torch.float16, torch.float32)
+    assert mask.is_cuda
+    half.float().sum().backward()
+    assert x.grad is not None and x.grad.isfinite().all()
+
+
+def test_threads_have_streams_and_handles_of_their_own():
+    network, inputs = Network().to(CUDA).eval(), batch(2)
+    inputs = {key: to(value, CUDA) for key, value in inputs.items()}
+    expected, failures = network(**inputs).detach(), []
+
+    def run():
+        with torch.cuda.stream(torch.cuda.Stream()), torch.no_grad():
+            for _ in range(20):
+                if not torch.allclose(network(**inputs), expected, rtol=1e-4):
+                    failures.append("differs")
+        torch.cuda.current_stream().synchronize()
+
+    torch.cuda.synchronize()
+    threads = [threading.Thread(target=run) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failures
+
+
+def test_masked_convolution_is_the_cpus():
+    module, features = MaskedConv2d(3, 4, 3, padding=1), torch.randn(1, 3, 6, 5)
+    mask = torch.rand(1, 6, 5) > 0.5
+    expected = module(features, mask)
+    actual = module.to(CUDA)(features.to(CUDA), mask.to(CUDA))
+    assert torch.allclose(expected, actual.cpu(), atol=1e-4)
+
+
+# The NumPy level, on arrays that are on the device.
+
+
+def example():
+    x = np.random.default_rng(1).standard_normal((1, 4, 3, 15)).astype(np.float32)
+    return x, mluops.psamask_forward(x, 0, 3, 5)
+
+
+def test_arrays_on_a_device_give_arrays_on_the_device():
+    x, expected = example()
+    result = mluops.psamask_forward(torch.from_numpy(x).to(CUDA), 0, 3, 5)
+    assert isinstance(result, mluops.DeviceArray)
+    assert np.array_equal(result.numpy(), expected)
+    assert np.array_equal(torch.as_tensor(result, device=CUDA).cpu().numpy(), expected)
+    assert np.array_equal(torch.from_dlpack(result).cpu().numpy(), expected)
+
+
+def test_outputs_on_a_device_may_be_given():
+    x, expected = example()
+    y = torch.full(expected.shape, float("nan"), device=CUDA)
+    mluops.psamask_forward(torch.from_numpy(x).to(CUDA), 0, 3, 5, y=y)
+    assert np.array_equal(y.cpu().numpy(), expected)
+
+
+class OnlyDlpack:
+    def __init__(self, tensor):
+        self.tensor = tensor
+
+    def __dlpack__(self, **arguments):
+        return self.tensor.__dlpack__(**arguments)
+
+    def __dlpack_device__(self):
+        return self.tensor.__dlpack_device__()
+
+
+def test_dlpack_alone_will_do():
+    x, expected = example()
+    result = mluops.psamask_forward(OnlyDlpack(torch.from_numpy(x).to(CUDA)), 0, 3, 5)
+    assert np.array_equal(result.numpy(), expected)
+
+
+def test_cupy_arrays_are_taken():
+    cupy = pytest.importorskip("cupy")
+    x, expected = example()
+    result = mluops.psamask_forward(cupy.asarray(x), 0, 3, 5)
+    assert np.array_equal(cupy.asnumpy(cupy.asarray(result)), expected)
+
+
+def test_arrays_of_two_devices_are_refused():
+    boxes = np.zeros((1, 1, 4), np.float32)
+    with pytest.raises(mluops.BadParamError, match="one device"):
+        mluops.border_align_forward(torch.zeros(1, 2, 2, 4, device=CUDA), boxes, 1)
+    with pytest.raises(mluops.BadParamError, match="one device"):
+        mluops.border_align_forward(
+            np.zeros((1, 2, 2, 4), np.float32), torch.zeros(1, 1, 4, device=CUDA), 1
+        )
+
+
+def test_strided_arrays_on_a_device_are_refused():
+    x = torch.zeros(1, 3, 4, 15, device=CUDA).transpose(1, 2)
+    with pytest.raises(mluops.BadParamError, match="packed"):
+        mluops.psamask_forward(x, 0, 3, 5)
