@@ -153,7 +153,9 @@ MLUOP_WIN_API mluOpStatus_t mluOpDestroy(mluOpHandle_t handle);
  * the control group's quota leave now. BAD_PARAM: handle is NULL. */
 MLUOP_WIN_API mluOpStatus_t mluOpUpdateContextInformation(mluOpHandle_t handle);
 
-/* Later calls run on this queue; NULL is the device's default queue.
+/* Later calls run on this queue; NULL is the device's default queue. A queue stays alive until its
+ * handle has another one. On a CUDA device the new queue's work waits where it shares scratch of the
+ * handle with work of the old one.
  * BAD_PARAM: handle is NULL, or the queue belongs to another device than the handle. */
 MLUOP_WIN_API mluOpStatus_t mluOpSetQueue(mluOpHandle_t handle, cnrtQueue_t queue);
 /* BAD_PARAM: a NULL argument. */

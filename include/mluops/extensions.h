@@ -23,6 +23,12 @@ MLUOP_WIN_API mluOpStatus_t mluOpGetNumThreads(mluOpHandle_t handle, int* num_th
 
 /* Wraps an existing CUDA stream (a cudaStream_t) of CUDA device number cuda_device as a queue,
  * without owning it: cnrtQueueDestroy frees the queue and leaves the stream alone.
+ *
+ * Calls on a queue of a CUDA device are asynchronous, and may be captured into a CUDA graph. Scratch
+ * of the handle does not grow during a capture (ALLOC_FAILED): make the call once before it, or give
+ * a workspace. What a graph uses of it lives as long as the handle; a replay counts as a use of the
+ * handle, so that graphs and calls of one handle run one after the other.
+ *
  * BAD_PARAM: queue is NULL. NOT_SUPPORTED: no CUDA device of that number is visible. */
 MLUOP_WIN_API mluOpStatus_t mluOpCreateQueueFromCudaStream(cnrtQueue_t* queue, int cuda_device,
                                                            void* stream);
