@@ -26,13 +26,20 @@ class Divider {
   // factor_ * divisor_ exceeds 2^(31+shift_) by 2^shift_ at most: times n, by less than
   // 2^(31+shift_), so that the quotient n * factor_ >> (31 + shift_) is exact.
   MLUOP_HOST_DEVICE Result operator()(int n) const {
-    const uint64_t product = uint64_t{2 * static_cast<uint32_t>(n)} * factor_;
-    const uint32_t quotient = static_cast<uint32_t>(product >> 32) >> shift_;
+    const uint32_t quotient = High(2 * static_cast<uint32_t>(n), factor_) >> shift_;
     return {static_cast<int>(quotient), n - static_cast<int>(quotient * divisor_)};
   }
   MLUOP_HOST_DEVICE int divisor() const { return static_cast<int>(divisor_); }
 
  private:
+  static MLUOP_HOST_DEVICE uint32_t High(uint32_t a, uint32_t b) {
+#if defined(__CUDA_ARCH__)
+    return __umulhi(a, b);
+#else
+    return static_cast<uint32_t>((uint64_t{a} * b) >> 32);
+#endif
+  }
+
   uint32_t divisor_ = 1, factor_ = 0, shift_ = 0;
 };
 

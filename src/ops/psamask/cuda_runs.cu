@@ -8,14 +8,15 @@ namespace mluop::psamask {
 namespace {
 
 constexpr int kThreads = 256;
+constexpr int kBlocks = 6;    // on a processor: enough loads on their way, and registers for them
 constexpr int kElements = 4;  // of a vector
 // Vectors of a thread: their loads are all on their way before the first store.
 constexpr int kVectors = 2;
 
 struct Output {
-  int elements;  // of all images
-  int lead;      // elements of the first vector that lie before the tensor
-  int vectors;
+  int elements;   // of all images
+  uint32_t lead;  // elements of the first vector that lie before the tensor
+  uint32_t vectors;
   Divider by_grid, by_cols;  // the places of a pixel's grid, and of one row of it
 };
 
@@ -74,18 +75,18 @@ __device__ void CopyElements(const Shape& s, const Output& o, const CudaTensors&
   }
 }
 
-__global__ void __launch_bounds__(kThreads) CopyRuns(Shape s, Output o, CudaTensors t) {
-  constexpr int kStep = kThreads * kVectors;
-  for (int64_t first = int64_t{blockIdx.x} * kStep; first < o.vectors;
-       first += int64_t{gridDim.x} * kStep) {
+__global__ void __launch_bounds__(kThreads, kBlocks) CopyRuns(Shape s, Output o, CudaTensors t) {
+  constexpr uint32_t kStep = kThreads * kVectors;
+  for (uint32_t first = blockIdx.x * kStep; first < o.vectors; first += gridDim.x * kStep) {
     uint4 value[kVectors];
     int element[kVectors];
     bool whole[kVectors];
 #pragma unroll
     for (int v = 0; v < kVectors; ++v) {
-      const int64_t at = (first + v * kThreads + threadIdx.x) * kElements - o.lead;
-      whole[v] = at >= 0 && at + kElements <= o.elements;
-      element[v] = static_cast<int>(min(at, int64_t{o.elements}));
+      // Beyond the last vector, `elements`: nothing is there.
+      const uint32_t vector = first + v * kThreads + threadIdx.x;
+      element[v] = vector < o.vectors ? static_cast<int>(vector * kElements - o.lead) : o.elements;
+      whole[v] = element[v] >= 0 && element[v] <= o.elements - kElements;
       if (whole[v]) value[v] = LoadVector(s, o, t.in, element[v]);
     }
 #pragma unroll
@@ -103,10 +104,10 @@ __global__ void __launch_bounds__(kThreads) CopyRuns(Shape s, Output o, CudaTens
 
 void CopyRunsCuda(const Mapping& m, const CudaTensors& tensors, CudaContext& context) {
   const int64_t elements = m.n * m.pixels() * m.out.size();
-  const int64_t lead = ElementAddress(tensors.out) % kElements;
+  const uint32_t lead = ElementAddress(tensors.out) % kElements;
   const int64_t vectors = CeilDiv(elements + lead, kElements);
-  const Output output = {static_cast<int>(elements), static_cast<int>(lead),
-                         static_cast<int>(vectors), Divider(m.out.size()), Divider(m.out.cols)};
+  const Output output = {static_cast<int>(elements), lead, static_cast<uint32_t>(vectors),
+                         Divider(m.out.size()), Divider(m.out.cols)};
   const mluop::Grid grid = {CeilDiv(vectors, kThreads * kVectors), kThreads};
   context.Launch(CopyRuns, grid, ShapeOf(m), output, tensors);
 }

@@ -12,6 +12,8 @@ namespace {
 constexpr int kThreads = 256;
 constexpr int kWarp = 32;
 constexpr int kWarps = kThreads / kWarp;
+// So many blocks of full tiles share a processor; more registers let more loads be on their way.
+constexpr int kBlocks = 6;
 constexpr int kSector = 8;  // elements that device memory writes together
 // Elements a thread loads before it puts the first one down.
 constexpr int kBatch = 8;
@@ -19,11 +21,12 @@ constexpr int kBatch = 8;
 // A tile is long along the output. Its rows are padded so that no access of a warp meets a bank more
 // than twice. Lanes are columns of it where a tensor is by pixels (a step of kPitch words), and on
 // the way in from places one pixel and one column apart (kPitch + 1 or kPitch - 1 words).
-template <bool kInByPixels, bool kOutByPixels>
+template <bool kByPixelsIn, bool kByPixelsOut>
 struct TileOf {
-  static constexpr bool kByPixels = kOutByPixels;  // the output
+  static constexpr bool kInByPixels = kByPixelsIn, kOutByPixels = kByPixelsOut;
   static constexpr int kPixels = kOutByPixels ? 64 : 128;
-  static constexpr int kMostCols = kOutByPixels ? 128 : 64;
+  static constexpr int kStoreRuns = 4;  // of lanes, of which the first begins before the tile
+  static constexpr int kMostCols = kOutByPixels ? kStoreRuns * kWarp - (kSector - 1) : 64;
   static constexpr int kPitch = kPixels + (kInByPixels ? 1 : kOutByPixels ? 2 : 0);
 };
 
@@ -54,7 +57,7 @@ __device__ bool HasInRows(const Shape& s, int row, int begin, int end) {
 template <class T>
 __device__ Tile TileAt(const Shape& s, const Tiling& t, int index) {
   Divider::Result pixels, cols, rows;
-  if constexpr (T::kByPixels) {
+  if constexpr (T::kOutByPixels) {
     cols = t.by_cols(index);
     rows = t.by_rows(cols.quotient);
     pixels = t.by_pixels(rows.quotient);
@@ -63,7 +66,7 @@ __device__ Tile TileAt(const Shape& s, const Tiling& t, int index) {
     cols = t.by_cols(pixels.quotient);
     rows = t.by_rows(cols.quotient);
   }
-  const int image = T::kByPixels ? pixels.quotient : rows.quotient;
+  const int image = T::kOutByPixels ? pixels.quotient : rows.quotient;
   const int first_pixel = pixels.remainder * t.pixels - t.reach;
   const int first_col = cols.remainder * t.cols;
   return {image,
@@ -154,21 +157,30 @@ __device__ void LoadByPlaces(const Shape& s, const Tile& tile, const uint32_t* i
   }
 }
 
-// A warp takes pixel after pixel, from a sector's begin on. Rows end within sectors: these stay in the
-// L2 until the block of the next row completes them.
-template <class T>
+// A warp takes pixel after pixel, in kRuns runs of lanes from a sector's begin on. Rows end within
+// sectors: these stay in the L2 until the block of the next row completes them.
+template <class T, int kRuns>
 __device__ void StoreByPixels(const Shape& s, const Tiling& t, const Tile& tile,
                               const uint32_t* from, uint32_t* out) {
   const int lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
-  const int count = min(T::kPixels, s.pixels - tile.first_pixel);
-  for (int pixel = warp; pixel < count; pixel += kWarps) {
+  const int pixels = min(T::kPixels, s.pixels - tile.first_pixel);
+  for (int pixel = warp; pixel < pixels; pixel += kWarps) {
     const uint32_t owner = tile.image * s.pixels + tile.first_pixel + pixel;
-    const uint32_t to = owner * s.out_size() + static_cast<uint32_t>(tile.row) * s.out_cols +
-                        static_cast<uint32_t>(tile.first_col);
-    const int before = static_cast<int>((t.lead + to) % kSector);
-#pragma unroll 4
-    for (int col = lane - before; col < tile.cols; col += kWarp) {
-      if (col >= 0) out[to + col] = tile.live ? from[col * T::kPitch + pixel] : 0;
+    const uint32_t row = owner * s.out_size() + static_cast<uint32_t>(tile.row) * s.out_cols +
+                         static_cast<uint32_t>(tile.first_col);
+    const int first = lane - static_cast<int>((t.lead + row) % kSector);
+    uint32_t value[kRuns];
+    bool mine[kRuns];
+#pragma unroll
+    for (int run = 0; run < kRuns; ++run) {
+      const int col = first + run * kWarp;
+      mine[run] = static_cast<uint32_t>(col) < static_cast<uint32_t>(tile.cols);
+      value[run] = mine[run] && tile.live ? from[col * T::kPitch + pixel] : 0;
+    }
+    uint32_t* to = out + (static_cast<int64_t>(row) + first);
+#pragma unroll
+    for (int run = 0; run < kRuns; ++run) {
+      if (mine[run]) to[run * kWarp] = value[run];
     }
   }
 }
@@ -178,26 +190,35 @@ __device__ void StoreByPixels(const Shape& s, const Tiling& t, const Tile& tile,
 template <class T>
 __device__ void StoreByPlaces(const Shape& s, const Tiling& t, const Tile& tile,
                               const uint32_t* from, uint32_t* out) {
+  constexpr int kRuns = T::kPixels / kWarp;
   const int lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
   const uint32_t place = tile.image * s.out_size() + static_cast<uint32_t>(tile.row) * s.out_cols +
                          static_cast<uint32_t>(tile.first_col);
-#pragma unroll 2
   for (int col = warp; col < tile.cols; col += kWarps) {
     const uint32_t row = (place + col) * s.pixels;
-    const int begin = t.reach - static_cast<int>((t.lead + row) % kSector);
+    const int skip = t.reach - static_cast<int>((t.lead + row) % kSector);
+    const int first = tile.first_pixel + skip;
+    const int begin = max(-first, 0);
+    const uint32_t count = max(min(t.pixels, s.pixels - first) - begin, 0);
+    uint32_t value[kRuns];
+    bool mine[kRuns];
 #pragma unroll
-    for (int i = lane; i < T::kPixels; i += kWarp) {
-      const int p = tile.first_pixel + begin + i;
-      if (i < t.pixels && p >= 0 && p < s.pixels) {
-        __stcs(out + (row + p), tile.live ? from[col * T::kPitch + begin + i] : 0);
-      }
+    for (int run = 0; run < kRuns; ++run) {
+      const int i = lane + run * kWarp;
+      mine[run] = static_cast<uint32_t>(i - begin) < count;
+      value[run] = mine[run] && tile.live ? from[col * T::kPitch + skip + i] : 0;
+    }
+    uint32_t* to = out + (static_cast<int64_t>(row) + first + lane);
+#pragma unroll
+    for (int run = 0; run < kRuns; ++run) {
+      if (mine[run]) to[run * kWarp] = value[run];
     }
   }
 }
 
-template <bool kInByPixels, class T>
+template <class T>
 __device__ void LoadTile(const Shape& s, const Tile& tile, const uint32_t* in, uint32_t* to) {
-  if constexpr (!kInByPixels) {
+  if constexpr (!T::kInByPixels) {
     LoadByPlaces<T>(s, tile, in, to);
   } else if (tile.cols <= kWarp) {
     LoadByPixels<T, 1>(s, tile, in, to);
@@ -206,29 +227,35 @@ __device__ void LoadTile(const Shape& s, const Tile& tile, const uint32_t* in, u
   }
 }
 
-template <bool kInByPixels, bool kOutByPixels>
-__global__ void __launch_bounds__(kThreads)
+template <class T>
+__device__ void StoreTile(const Shape& s, const Tiling& t, const Tile& tile, const uint32_t* from,
+                          uint32_t* out) {
+  if constexpr (!T::kOutByPixels) {
+    StoreByPlaces<T>(s, t, tile, from, out);
+  } else if (tile.cols <= T::kMostCols - kWarp) {
+    StoreByPixels<T, T::kStoreRuns - 1>(s, t, tile, from, out);
+  } else {
+    StoreByPixels<T, T::kStoreRuns>(s, t, tile, from, out);
+  }
+}
+
+template <class T>
+__global__ void __launch_bounds__(kThreads, kBlocks)
     CopyTiles(Shape s, Tiling t, const uint32_t* __restrict__ in, uint32_t* __restrict__ out) {
-  using T = TileOf<kInByPixels, kOutByPixels>;
   extern __shared__ uint32_t words[];
   for (uint32_t i = blockIdx.x; i < t.tiles; i += gridDim.x) {
     const Tile tile = TileAt<T>(s, t, static_cast<int>(i));
-    if (tile.live) LoadTile<kInByPixels, T>(s, tile, in, words);
+    if (tile.live) LoadTile<T>(s, tile, in, words);
     __syncthreads();
-    if constexpr (kOutByPixels) {
-      StoreByPixels<T>(s, t, tile, words, out);
-    } else {
-      StoreByPlaces<T>(s, t, tile, words, out);
-    }
+    StoreTile<T>(s, t, tile, words, out);
     __syncthreads();
   }
 }
 
-template <bool kInByPixels, bool kOutByPixels>
+template <class T>
 void Launch(const Mapping& m, const CudaTensors& tensors, CudaContext& context) {
-  using T = TileOf<kInByPixels, kOutByPixels>;
   const uint32_t lead = ElementAddress(tensors.out);
-  const bool aligned = kOutByPixels || (m.pixels() % kSector == 0 && lead % kSector == 0);
+  const bool aligned = T::kOutByPixels || (m.pixels() % kSector == 0 && lead % kSector == 0);
   const int reach = aligned ? 0 : kSector, pixels = T::kPixels - reach;
   const int64_t along_pixels = CeilDiv(m.pixels() + (aligned ? 0 : kSector - 1), pixels);
   // Columns in equal shares: a last tile of few would cost as much as a full one.
@@ -245,8 +272,7 @@ void Launch(const Mapping& m, const CudaTensors& tensors, CudaContext& context) 
                          lead};
   const mluop::Grid grid = {tiles, kThreads,
                             static_cast<size_t>(cols) * T::kPitch * sizeof(uint32_t)};
-  context.Launch(CopyTiles<kInByPixels, kOutByPixels>, grid, ShapeOf(m), tiling, tensors.in,
-                 tensors.out);
+  context.Launch(CopyTiles<T>, grid, ShapeOf(m), tiling, tensors.in, tensors.out);
 }
 
 }  // namespace
@@ -254,11 +280,11 @@ void Launch(const Mapping& m, const CudaTensors& tensors, CudaContext& context) 
 void CopyTilesCuda(const Mapping& m, const CudaTensors& tensors, const Storage& storage,
                    CudaContext& context) {
   if (storage.in_by_pixels) {
-    Launch<true, false>(m, tensors, context);
+    Launch<TileOf<true, false>>(m, tensors, context);
   } else if (storage.out_by_pixels) {
-    Launch<false, true>(m, tensors, context);
+    Launch<TileOf<false, true>>(m, tensors, context);
   } else {
-    Launch<false, false>(m, tensors, context);
+    Launch<TileOf<false, false>>(m, tensors, context);
   }
 }
 
