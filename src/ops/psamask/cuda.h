@@ -11,6 +11,15 @@
 
 namespace mluop::psamask {
 
+inline constexpr int kThreads = 256;  // of a block
+// Blocks on a processor. Registers are left for all of a thread's loads to be on their way at once:
+// without the bound the compiler waits for the first ones to make do with fewer.
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800  // 1024 threads a processor
+inline constexpr int kBlocks = 4;
+#else
+inline constexpr int kBlocks = 6;
+#endif
+
 // n / divisor for n < 2^31, as a multiplication: the kernels divide by sizes of the call.
 class Divider {
  public:

@@ -7,8 +7,6 @@
 namespace mluop::psamask {
 namespace {
 
-constexpr int kThreads = 256;
-constexpr int kBlocks = 6;    // on a processor: enough loads on their way, and registers for them
 constexpr int kElements = 4;  // of a vector
 // Vectors of a thread: their loads are all on their way before the first store.
 constexpr int kVectors = 2;

@@ -2,18 +2,13 @@
 // psamask on CUDA devices where a tensor is stored by places: a block takes some columns of one
 // output row for some pixels through a tile of shared memory, [column][pixel], so that both sides of
 // the copy run along memory. Bound by bytes: shared memory is passed once, one word a bank or two.
-#include <algorithm>
-
 #include "ops/psamask/cuda.h"
 
 namespace mluop::psamask {
 namespace {
 
-constexpr int kThreads = 256;
 constexpr int kWarp = 32;
 constexpr int kWarps = kThreads / kWarp;
-// So many blocks of full tiles share a processor; more registers let more loads be on their way.
-constexpr int kBlocks = 6;
 constexpr int kSector = 8;  // elements that device memory writes together
 // Elements a thread loads before it puts the first one down.
 constexpr int kBatch = 8;
