@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// psamask on CUDA devices: the geometry of mapping.h in 32 bits, and the two kernels' entries. Every
-// tensor has fewer than 2^31 elements, so that an element's index, and what is added up on the way
-// to one, is exact in uint32_t.
+// psamask on CUDA devices: the geometry of mapping.h in 32 bits, and the two kernels' entries.
+// Every tensor has fewer than 2^31 elements, so that an element's index, and what is added up on
+// the way to one, is exact in uint32_t.
 #pragma once
 
 #include <cstdint>

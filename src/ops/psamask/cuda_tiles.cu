@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // psamask on CUDA devices where a tensor is stored by places: a block takes some columns of one
-// output row for some pixels through a tile of shared memory, [column][pixel], so that both sides of
-// the copy run along memory. Bound by bytes: shared memory is passed once, one word a bank or two.
+// output row for some pixels through a tile of shared memory, [column][pixel], so that both sides
+// of the copy run along memory. Bound by bytes: shared memory is passed once, one word a bank or
+// two.
 #include "ops/psamask/cuda.h"
 
 namespace mluop::psamask {
@@ -13,9 +14,9 @@ constexpr int kSector = 8;  // elements that device memory writes together
 // Elements a thread loads before it puts the first one down.
 constexpr int kBatch = 8;
 
-// A tile is long along the output. Its rows are padded so that no access of a warp meets a bank more
-// than twice. Lanes are columns of it where a tensor is by pixels (a step of kPitch words), and on
-// the way in from places one pixel and one column apart (kPitch + 1 or kPitch - 1 words).
+// A tile is long along the output. Its rows are padded so that no access of a warp meets a bank
+// more than twice. Lanes are columns of it where a tensor is by pixels (a step of kPitch words),
+// and on the way in from places one pixel and one column apart (kPitch + 1 or kPitch - 1 words).
 template <bool kByPixelsIn, bool kByPixelsOut>
 struct TileOf {
   static constexpr bool kInByPixels = kByPixelsIn, kOutByPixels = kByPixelsOut;
@@ -40,8 +41,8 @@ struct Tile {
   bool live;  // any pixel has an input row
 };
 
-// Whether any of the pixels [begin, end) has an input row for the output's row. Of a mask larger than
-// the feature, half the rows are zeros for half the pixels.
+// Whether any of the pixels [begin, end) has an input row for the output's row. Of a mask larger
+// than the feature, half the rows are zeros for half the pixels.
 __device__ bool HasInRows(const Shape& s, int row, int begin, int end) {
   const int a = row + s.RowShift(s.by_width(max(begin, 0)).quotient);
   const int b = row + s.RowShift(s.by_width(min(end, s.pixels) - 1).quotient);
@@ -180,8 +181,9 @@ __device__ void StoreByPixels(const Shape& s, const Tiling& t, const Tile& tile,
   }
 }
 
-// A warp takes column after column. The tile owns whole sectors of each column's row of pixels: where
-// rows begin within a sector, they are other pixels from column to column, and `reach` holds them.
+// A warp takes column after column. The tile owns whole sectors of each column's row of pixels:
+// where rows begin within a sector, they are other pixels from column to column, and `reach` holds
+// them.
 template <class T>
 __device__ void StoreByPlaces(const Shape& s, const Tiling& t, const Tile& tile,
                               const uint32_t* from, uint32_t* out) {

@@ -23,8 +23,8 @@ struct Storage {
   bool in_by_pixels, out_by_pixels;
 };
 
-// The tensor of masks is stored by pixels in NHWC. The tensor of features has the pixel's grid in its
-// channels in COLLECT, and the pixel itself there in DISTRIBUTE.
+// The tensor of masks is stored by pixels in NHWC. The tensor of features has the pixel's grid in
+// its channels in COLLECT, and the pixel itself there in DISTRIBUTE.
 inline Storage StorageOf(Layout layout, PsaType type, bool forward) {
   const bool mask = layout == Layout::kNhwc;
   const bool feature = (layout == Layout::kNhwc) == (type == kCollect);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // transpose on CUDA devices: tiles of the matrix through shared memory, so that both sides of the
-// copy run along memory. Where sizes and pointers are multiples of a vector, a thread turns a square
-// of as many elements a side in its registers, and memory sees vectors alone, 16 bytes at best;
-// elsewhere it is element by element, in stores that begin with a sector of device memory.
+// copy run along memory. Where sizes and pointers are multiples of a vector, a thread turns a
+// square of as many elements a side in its registers, and memory sees vectors alone, 16 bytes at
+// best; elsewhere it is element by element, in stores that begin with a sector of device memory.
 #include "core/cuda/context.h"
 
 namespace mluop::transpose {
