@@ -18,15 +18,6 @@ constexpr int64_t kFewPixels = 16;
 // zeros. 40x40 mask 5x5 backward took 3 x as long with them.
 constexpr int64_t kNarrow = 4;
 
-enum class Layout { kNhwc, kNchw };
-
-// The tensor of masks is stored by pixels in NHWC. The tensor of features has the pixel's grid in its
-// channels in COLLECT, and the pixel itself there in DISTRIBUTE.
-bool MaskByPixels(Layout layout) { return layout == Layout::kNhwc; }
-bool FeatureByPixels(Layout layout, PsaType type) {
-  return (layout == Layout::kNhwc) == (type == kCollect);
-}
-
 // How a tensor is stored: the distance from pixel to pixel, and from place to place of a grid.
 struct Strides {
   int64_t pixel, place;
@@ -71,8 +62,7 @@ mluOpStatus_t Run(const Arguments& arguments, Context& context, Layout layout, b
   const Tensors tensors = {static_cast<const float*>(arguments.tensors[0].data),
                            static_cast<float*>(arguments.tensors[1].data),
                            static_cast<size_t>(out_floats) * sizeof(float) >= kStreamBytes};
-  const bool mask = MaskByPixels(layout), feature = FeatureByPixels(layout, p.type);
-  const bool in_by_pixels = forward ? mask : feature, out_by_pixels = forward ? feature : mask;
+  const auto [in_by_pixels, out_by_pixels] = StorageOf(layout, p.type, forward);
   const bool few = m.n * m.pixels() * std::min(m.in.size(), m.out.size()) < kFewElements;
   const bool no_squares = m.pixels() < kFewPixels || p.w_mask * kNarrow <= p.w;
   if (in_by_pixels && out_by_pixels && !few) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// psamask for the kernels of the CPU: one geometry for both directions, both types and both
+// psamask for the kernels of all devices: one geometry for both directions, both types and both
 // layouts.
 //
 // Every pixel (h, w) owns a grid of mask elements (x, dx) and a grid of feature pixels (y, dy);
@@ -11,9 +11,31 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "core/host_device.h"
 #include "ops/psamask/problem.h"
 
 namespace mluop::psamask {
+
+enum class Layout { kNhwc, kNchw };
+
+// Which of the two tensors of a call are stored by pixels.
+struct Storage {
+  bool in_by_pixels, out_by_pixels;
+};
+
+// The tensor of masks is stored by pixels in NHWC. The tensor of features has the pixel's grid in
+// its channels in COLLECT, and the pixel itself there in DISTRIBUTE.
+inline Storage StorageOf(Layout layout, PsaType type, bool forward) {
+  const bool mask = layout == Layout::kNhwc;
+  const bool feature = (layout == Layout::kNhwc) == (type == kCollect);
+  return forward ? Storage{mask, feature} : Storage{feature, mask};
+}
+
+// How far the input's grid lies beyond the output's, along one side of a pixel's grids.
+template <typename Int>
+MLUOP_HOST_DEVICE constexpr Int ShiftOf(Int sign, Int half, Int pixel) {
+  return sign * (half - pixel);
+}
 
 struct Range {
   int64_t begin, end;
@@ -32,8 +54,8 @@ struct Mapping {
   int64_t sign;  // 1 forward, -1 backward
 
   int64_t pixels() const { return h * w; }
-  int64_t RowShift(int64_t row) const { return sign * (half_h - row); }
-  int64_t ColShift(int64_t col) const { return sign * (half_w - col); }
+  int64_t RowShift(int64_t row) const { return ShiftOf(sign, half_h, row); }
+  int64_t ColShift(int64_t col) const { return ShiftOf(sign, half_w, col); }
 
   // What of the output's grid has a place in the input's.
   Range OutRows(int64_t row) const { return Inside(RowShift(row), in.rows, out.rows); }
