@@ -15,6 +15,14 @@ namespace {
 
 constexpr int kThreads = 512;
 constexpr int kBlocksOfProcessor = 2;
+// Where a processor's shared memory has room for one block of kMostShared only, a second one need
+// not find registers either.
+#if defined(__CUDA_ARCH__) && \
+    (__CUDA_ARCH__ < 800 || __CUDA_ARCH__ == 860 || __CUDA_ARCH__ == 890 || __CUDA_ARCH__ >= 1200)
+constexpr int kBlocksAtOnce = 1;
+#else
+constexpr int kBlocksAtOnce = 2;
+#endif
 constexpr int kAtOnce = 4;
 // The band's sums follow the tables; both together take kMostShared at most.
 constexpr int kMostBand = static_cast<int>((kMostShared - sizeof(Tables)) / sizeof(float)) / 8 * 8;
@@ -102,6 +110,7 @@ __device__ void AddInTurns(const Problem& p, const Band& band, const Kept& kept,
                            const Values<T, V>& values, int2 tap) {
 #pragma unroll
   for (int k = 0; k < kKept; ++k) {
+#pragma unroll 1
     for (uint32_t turns = band.tables->turns[k]; turns != 0; turns &= turns - 1) {
       if (threadIdx.x / 32 == static_cast<uint32_t>(__ffs(static_cast<int>(turns)) - 1)) {
         const bool mine = (kept.repeated >> k & 1) != 0;
@@ -126,6 +135,7 @@ __device__ void AddMasks(const Call<T>& call, const Band& band, int64_t first) {
   Values<T, V> next = LoadValues<T, V>(p, kept, row);
   const bool repeated = FindRepeated(p, band.tables, &kept);
   int2 tap = {0, 0};
+#pragma unroll 1
   while (tap.x < p.kernel_h) {
     const Values<T, V> values = next;
     const int2 now = tap;
@@ -155,7 +165,7 @@ __device__ void WriteBand(const Call<T>& call, const Band& band) {
 }
 
 template <typename T, int V>
-__global__ void __launch_bounds__(kThreads, kBlocksOfProcessor) SumBands(Call<T> call) {
+__global__ void __launch_bounds__(kThreads, kBlocksAtOnce) SumBands(Call<T> call) {
   const Problem& p = call.p;
   auto* const tables = SharedMemory<Tables>();
   auto* const sums = reinterpret_cast<float*>(tables + 1);
