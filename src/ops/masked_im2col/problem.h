@@ -10,6 +10,7 @@
 #include <cstdint>
 
 #include "core/arguments.h"
+#include "core/host_device.h"
 
 namespace mluop::masked_im2col {
 
@@ -19,30 +20,31 @@ struct Problem {
   int kernel_h, kernel_w;
   int pad_h, pad_w;
 
-  int64_t plane() const { return int64_t{height} * width; }
-  int64_t taps() const { return int64_t{kernel_h} * kernel_w; }  // kernel elements
+  MLUOP_HOST_DEVICE int64_t plane() const { return int64_t{height} * width; }
+  // Kernel elements.
+  MLUOP_HOST_DEVICE int64_t taps() const { return int64_t{kernel_h} * kernel_w; }
 
-  int32_t Top(int32_t mask_h) const {
+  MLUOP_HOST_DEVICE int32_t Top(int32_t mask_h) const {
     return Clamp(int64_t{mask_h} - pad_h, -int64_t{kernel_h}, height);
   }
-  int32_t Left(int32_t mask_w) const {
+  MLUOP_HOST_DEVICE int32_t Left(int32_t mask_w) const {
     return Clamp(int64_t{mask_w} - pad_w, -int64_t{kernel_w}, width);
   }
 
-  bool HasRow(int64_t row) const { return IsBelow(row, height); }
-  bool HasColumn(int64_t column) const { return IsBelow(column, width); }
+  MLUOP_HOST_DEVICE bool HasRow(int64_t row) const { return IsBelow(row, height); }
+  MLUOP_HOST_DEVICE bool HasColumn(int64_t column) const { return IsBelow(column, width); }
 
   // Offset in a plane; -1 outside.
-  int64_t Offset(int64_t row, int64_t column) const {
+  MLUOP_HOST_DEVICE int64_t Offset(int64_t row, int64_t column) const {
     return HasRow(row) && HasColumn(column) ? row * width + column : -1;
   }
 
  private:
   // In [0, size), in one comparison.
-  static bool IsBelow(int64_t value, int size) {
+  MLUOP_HOST_DEVICE static bool IsBelow(int64_t value, int size) {
     return static_cast<uint64_t>(value) < static_cast<uint64_t>(size);
   }
-  static int32_t Clamp(int64_t value, int64_t low, int64_t high) {
+  MLUOP_HOST_DEVICE static int32_t Clamp(int64_t value, int64_t low, int64_t high) {
     return static_cast<int32_t>(value < low ? low : value > high ? high : value);
   }
 };
