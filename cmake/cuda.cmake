@@ -26,7 +26,7 @@ find_library(MLUOPS_CUDART_STATIC libcudart_static.a REQUIRED
 find_package(Threads REQUIRED)
 
 file(GLOB cuda_sources CONFIGURE_DEPENDS src/core/cuda/*.cc src/ops/*/*.cu)
-add_library(mluops_cuda SHARED ${cuda_sources})
+add_library(mluops_cuda SHARED ${cuda_sources} src/core/arguments.cc src/core/dtype.cc)
 target_include_directories(mluops_cuda PRIVATE include src)
 target_include_directories(mluops_cuda SYSTEM PRIVATE ${CUDAToolkit_INCLUDE_DIRS})
 target_link_libraries(mluops_cuda PRIVATE ${MLUOPS_CUDART_STATIC} Threads::Threads dl rt)

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/dtype.h"
 
-#include "core/error.h"
 
 namespace mluop {
 
@@ -69,15 +68,3 @@ const char* NameOf(mluOpTensorLayout_t layout) {
 }
 
 }  // namespace mluop
-
-mluOpStatus_t mluOpGetSizeOfDataType(mluOpDataType_t data_type, size_t* size) {
-  using namespace mluop;
-  if (size == nullptr) return FailNull(__func__, "size");
-  const size_t bytes = SizeOf(data_type);
-  if (bytes == 0) {
-    return Fail(MLUOP_STATUS_BAD_PARAM, "%s: data_type must be a data type with a size, got %d",
-                __func__, static_cast<int>(data_type));
-  }
-  *size = bytes;
-  return MLUOP_STATUS_SUCCESS;
-}

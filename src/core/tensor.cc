@@ -233,3 +233,14 @@ mluOpStatus_t mluOpGetTensorDescriptorEx_v2(const mluOpTensorDescriptor_t desc,
 size_t mluOpGetTensorElementNum(const mluOpTensorDescriptor_t desc) {
   return desc == nullptr ? 0 : static_cast<size_t>(desc->ElementCount());
 }
+
+mluOpStatus_t mluOpGetSizeOfDataType(mluOpDataType_t data_type, size_t* size) {
+  if (size == nullptr) return FailNull(__func__, "size");
+  const size_t bytes = SizeOf(data_type);
+  if (bytes == 0) {
+    return Fail(MLUOP_STATUS_BAD_PARAM, "%s: data_type must be a data type with a size, got %d",
+                __func__, static_cast<int>(data_type));
+  }
+  *size = bytes;
+  return MLUOP_STATUS_SUCCESS;
+}

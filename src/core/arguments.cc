@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/arguments.h"
+
+#include <cstdio>
+
+#include "core/dtype.h"
+#include "core/error.h"
+
+namespace mluop {
+
+size_t TensorArgument::ByteCount() const {
+  return desc == nullptr ? 0 : static_cast<size_t>(desc->ElementCount()) * SizeOf(desc->dtype);
+}
+
+int FormatCase(const Arguments& arguments, char* text, size_t size) {
+  const OpSpec& spec = *arguments.spec;
+  int used = snprintf(text, size, "%.*s", MLUOP_SV(spec.name));
+  const auto rest = [&] { return static_cast<size_t>(used) < size ? size - used : 0; };
+  for (int i = 0; i < spec.symbol_count; ++i) {
+    used += snprintf(text + used, rest(), " %.*s=%lld", MLUOP_SV(spec.symbols[i]),
+                     static_cast<long long>(arguments.symbols[i]));
+  }
+  for (int i = 0; i < spec.attribute_count; ++i) {
+    const bool real = spec.attributes[i].kind == AttributeSpec::kPositiveReal;
+    used += snprintf(text + used, rest(), real ? " %.*s=%.9g" : " %.*s=%.0f",
+                     MLUOP_SV(spec.attributes[i].name), arguments.attributes[i].number);
+  }
+  if (spec.types != kFloat)
+    used += snprintf(text + used, rest(), " dtype=%s", NameOf(arguments.Type()));
+  for (int i = 0; i < spec.tensor_count; ++i) {
+    if (arguments.tensors[i].desc != nullptr) continue;
+    used += snprintf(text + used, rest(), " %.*s=absent", MLUOP_SV(spec.tensors[i].name));
+  }
+  return used;
+}
+
+}  // namespace mluop
