@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/dtype.h"
 
-
 namespace mluop {
 
 size_t SizeOf(mluOpDataType_t dtype) {
