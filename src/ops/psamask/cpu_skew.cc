@@ -80,12 +80,10 @@ HWY_INLINE void SkewColumns(D d, const Rows<const float>& from, int64_t shift, i
   }
 }
 
-// Columns `cols` of the output's row `row`, for the pixels `columns` of pixel row h, and some beside
-// them. `tile` is where column 0 of the pixel row would be.
-void SkewPixels(const Mapping& m, const float* in, int64_t row, Range cols, int64_t h,
-                Range columns, float* tile) {
-  const Rows<const float> from = {in + (row + m.RowShift(h)) * m.in.cols * m.pixels() + h * m.w,
-                                  m.pixels(), m.in.cols};
+// Columns `cols` of an output row, for the pixels `columns` of a pixel row, and some beside them.
+// `from` and `tile` are where column 0 of the pixel row is, or would be.
+void SkewPixels(const Mapping& m, const Rows<const float>& from, Range cols, Range columns,
+                float* tile) {
   const Rows<float> to = {tile, kStride, cols.count()};
   int64_t next = columns.begin;
   const auto vectors = [&](auto d) HWY_ATTR {
@@ -118,7 +116,9 @@ void SkewBlock(const Mapping& m, const Tensors& tensors, int64_t image, Range bl
       for (int64_t p = live.begin; p < live.end;) {
         const int64_t h = p / m.w, first = h * m.w;
         const Range columns = {p - first, std::min(live.end - first, m.w)};
-        SkewPixels(m, in, row, cols, h, columns, tile + kLine + first - block.begin);
+        const float* from = in + (row + m.RowShift(h)) * m.in.cols * m.pixels() + first;
+        SkewPixels(m, {from, m.pixels(), m.in.cols}, cols, columns,
+                   tile + kLine + first - block.begin);
         p = first + columns.end;
       }
       for (int64_t c = cols.begin; c < cols.end; ++c) {

@@ -91,9 +91,10 @@ void TransposeRows(const Mapping& m, const float* from, Range pixels, Range cols
   }
 }
 
-// The columns `cols` of the input's row in_row, from the tile to the pixels `pixels` of pixel row h.
-void WriteRuns(const Mapping& m, const Tensors& image, int64_t in_row, int64_t h, Range pixels,
-               Range cols, const Tile& tile) {
+// The columns `cols` of the input's row in_row, from the tile to the pixels `pixels` of a pixel row.
+void WriteRuns(const Mapping& m, const Tensors& image, int64_t in_row, Range pixels, Range cols,
+               const Tile& tile) {
+  const int64_t h = pixels.begin / m.w;
   const int64_t out_row = (in_row - m.RowShift(h)) * m.out.cols;
   for (int64_t p = pixels.begin; p < pixels.end; ++p) {
     const int64_t w = p - h * m.w, shift = m.ColShift(w);
@@ -143,8 +144,8 @@ void TransposeInBlock(const Mapping& m, const Tensors& image, Range block, const
       const Range cols = {col, std::min(col + kMostCols, m.in.cols)};
       TransposeRows(m, places, pixels, cols, tile);
       for (int64_t p = pixels.begin; p < pixels.end;) {
-        const int64_t h = p / m.w, end = std::min((h + 1) * m.w, pixels.end);
-        WriteRuns(m, image, row, h, {p, end}, cols, tile);
+        const int64_t end = std::min((p / m.w + 1) * m.w, pixels.end);
+        WriteRuns(m, image, row, {p, end}, cols, tile);
         p = end;
       }
     }
