@@ -20,9 +20,13 @@ constexpr int kWindow = 512;  // samples of an edge that has more
 constexpr int kAhead = 8;
 
 // Two pixels of the owner, as bytes into its sums; what is not the owner's goes to one behind them.
-struct __align__(8) Place {
-  uint16_t low, high;
-  float above;  // the weight of high; that of low is 1 - above
+// One word of 8 bytes, so that one instruction loads it.
+struct Place {
+  uint2 word;
+
+  __device__ uint32_t low() const { return word.x & 0xffff; }
+  __device__ uint32_t high() const { return word.x >> 16; }
+  __device__ float above() const { return __uint_as_float(word.y); }  // the weight of high
 };
 
 // An edge in shared memory. `again`: all bits where the line is both of the edge's lines, which adds
@@ -73,13 +77,16 @@ __device__ void FillPlaces(const Owner& owner, int size, int count, Walk& walk, 
   const auto bytes = [&](int pixel) {
     const int at = pixel - owner.first;
     const bool own = at >= 0 && at < owner.pixels;
-    return static_cast<uint16_t>((own ? at : owner.pixels) * kWarpLanes * sizeof(float));
+    return static_cast<uint32_t>(own ? at : owner.pixels) * kWarpLanes * uint32_t{sizeof(float)};
+  };
+  const auto place = [&](int low, int high, float above) {
+    return Place{{bytes(low) | bytes(high) << 16, __float_as_uint(above)}};
   };
   walk.Next(count, [&](int i, float position) {
     const Neighbours at = FindNeighbours(position, size);
-    places[i] = {bytes(at.inside ? at.low : -1), bytes(at.inside ? at.high : -1), at.high_weight};
+    places[i] = at.inside ? place(at.low, at.high, at.high_weight) : place(-1, -1, 0);
   });
-  if (walk.first() == 0) places[count] = {bytes(-1), bytes(-1), 0};
+  if (walk.first() == 0) places[count] = place(-1, -1, 0);
 }
 
 // Gradients and indices of kAhead edges, as they were read.
@@ -128,10 +135,10 @@ struct Lane {
     char* sums = reinterpret_cast<char*>(shared.sums + threadIdx.x % kWarpLanes);
 #pragma unroll
     for (int u = 0; u < kAhead; ++u) {
-      auto* low = reinterpret_cast<float*>(sums + place[u].low);
-      auto* high = reinterpret_cast<float*>(sums + place[u].high);
-      const float low_sum = fmaf(1.0f - place[u].above, part[u], *low);
-      const float high_sum = fmaf(place[u].above, part[u], low == high ? low_sum : *high);
+      auto* low = reinterpret_cast<float*>(sums + place[u].low());
+      auto* high = reinterpret_cast<float*>(sums + place[u].high());
+      const float low_sum = fmaf(1.0f - place[u].above(), part[u], *low);
+      const float high_sum = fmaf(place[u].above(), part[u], low == high ? low_sum : *high);
       *low = low_sum;
       *high = high_sum;
     }

@@ -15,8 +15,8 @@ namespace {
 constexpr int kTable = 32;
 constexpr int kMostEdges = 2;
 
-// One block fills a processor's registers.
-constexpr int Threads(int vector, int edges) { return edges == 1 ? 512 : vector == 8 ? 896 : 1024; }
+// One block fills a processor's registers, or two that have one edge a warp.
+constexpr int Threads(int vector, int edges) { return edges == 1 ? 512 : vector == 8 ? 768 : 1024; }
 
 // What the first cache holds for sure. Where a slice of channels of the map is no larger, and where
 // lines have few edges, the order of edges does not matter.
@@ -65,9 +65,9 @@ struct Filler {
 
   __device__ void Fill(int count, Sample* table) {
     walk.Next(count, [&](int i, float position) {
-      const Neighbours at = FindNeighbours(position, moving_size);
-      table[i] = {at.inside && inside ? at.low * moving_stride : -1, at.high * moving_stride,
-                  at.low_weight, at.high_weight};
+      Neighbours at = FindNeighbours(position, moving_size);
+      at.inside = at.inside && inside;
+      table[i] = MakeSample(at, moving_stride);
     });
   }
 };
@@ -111,7 +111,7 @@ __device__ void PoolEdge(const ForwardCall<T>& call, int edge, Filler& filler, W
   while (true) {
     const int count = static_cast<int>(min(int64_t{kWindow}, call.p.samples() - begin));
 #pragma unroll 1
-    for (int i = 0; i < count; ++i) pool.Add(table[i], static_cast<int>(begin) + i);
+    for (int i = 0; i < count; ++i) pool.Add(LoadSample(table[i]), static_cast<int>(begin) + i);
     begin += kWindow;
     if (kEdges > 1 || begin >= call.p.samples()) break;
     __syncwarp();
@@ -124,7 +124,7 @@ __device__ void PoolEdge(const ForwardCall<T>& call, int edge, Filler& filler, W
 }
 
 template <typename T, int kVector, int kEdges>
-__global__ void __launch_bounds__(Threads(kVector, kEdges)) PoolEdges(ForwardCall<T> call) {
+__global__ void __launch_bounds__(Threads(kVector, kEdges), 1) PoolEdges(ForwardCall<T> call) {
   constexpr int kWarps = Threads(kVector, kEdges) / kWarpLanes, kStep = kWarps * kEdges;
   constexpr int kWindow = kTable / kEdges, kStride = kWarpLanes / kEdges;
   __shared__ WarpEdges all[kWarps];
@@ -152,8 +152,8 @@ __global__ void __launch_bounds__(Threads(kVector, kEdges)) PoolEdges(ForwardCal
 
 template <typename T, int kVector, int kEdges>
 void LaunchEdges(const ForwardCall<T>& call, CudaContext& context) {
-  const Grid grid = {std::min<int64_t>(context.processors(), CeilDiv(call.items(), kEdges)),
-                     Threads(kVector, kEdges)};
+  const int64_t blocks = int64_t{context.processors()} * (kEdges == 1 ? 2 : 1);
+  const Grid grid = {std::min(blocks, CeilDiv(call.items(), kEdges)), Threads(kVector, kEdges)};
   context.Launch(PoolEdges<T, kVector, kEdges>, grid, call);
 }
 

@@ -49,11 +49,28 @@ __device__ void StreamChannels(const Channels<T, kCount>& channels, T* to) {
   __stcs(reinterpret_cast<Packed*>(to), channels.packed);
 }
 
-// Offsets along the edge, in elements; low < 0: the sample is outside.
-struct __align__(16) Sample {
-  int low, high;
-  float low_weight, high_weight;
+// A sample along its edge. One word of 16 bytes, so that one instruction loads it.
+struct Sample {
+  int4 word;
+
+  // Offsets of its two pixels, in elements; low < 0: the sample is outside.
+  __device__ int low() const { return word.x; }
+  __device__ int high() const { return word.y; }
+  __device__ float low_weight() const { return __int_as_float(word.z); }
+  __device__ float high_weight() const { return __int_as_float(word.w); }
 };
+
+// The compiler would load the weights apart, after it has looked at the offsets.
+__device__ inline Sample LoadSample(const Sample& from) {
+  int4 word = from.word;
+  asm("" : "+r"(word.x), "+r"(word.y), "+r"(word.z), "+r"(word.w));
+  return {word};
+}
+
+__device__ inline Sample MakeSample(const Neighbours& at, int stride) {
+  return {{at.inside ? at.low * stride : -1, at.high * stride, __float_as_int(at.low_weight),
+           __float_as_int(at.high_weight)}};
+}
 
 // Where an edge lies: offsets of the two lines' first pixels, of its results, and of its group's first
 // channel in all of them.
@@ -69,15 +86,18 @@ class Pool {
  public:
   // low, high: the lane's first channel on the two lines.
   __device__ Pool(const T* low, const T* high, const EdgeLines& lines)
-      : low_(low), high_(high), low_weight_(lines.low_weight), high_weight_(lines.high_weight) {}
+      : low_(low), high_(high), low_weight_(lines.low_weight), high_weight_(lines.high_weight) {
+    // Or the compiler adds a sample's offset to what these are made of: five instructions, not one.
+    asm("" : "+l"(low_), "+l"(high_));
+  }
 
   __device__ void Add(const Sample& s, int index) {
     float value[kVector] = {};
-    if (s.low >= 0) {
+    if (s.low() >= 0) {
       Move(s);
 #pragma unroll
       for (int v = 0; v < kVector; ++v) {
-        value[v] = fmaf(s.high_weight, above_[v], s.low_weight * below_[v]);
+        value[v] = fmaf(s.high_weight(), above_[v], s.low_weight() * below_[v]);
       }
     }
 #pragma unroll
@@ -110,19 +130,19 @@ class Pool {
   // Goes to a sample's two pixels along the edge. Samples are often nearer than pixels: what the last
   // one had is kept. The same for all lanes.
   __device__ void Move(const Sample& s) {
-    if (s.low == at_low_) return;
-    if (s.low == at_high_) {
+    if (s.low() == at_low_) return;
+    if (s.low() == at_high_) {
       Copy(above_, below_);
-      Blend(s.high, above_);
-    } else if (s.high == at_low_) {
+      Blend(s.high(), above_);
+    } else if (s.high() == at_low_) {
       Copy(below_, above_);
-      Blend(s.low, below_);
+      Blend(s.low(), below_);
     } else {
-      Blend(s.low, below_);
-      Blend(s.high, above_);
+      Blend(s.low(), below_);
+      Blend(s.high(), above_);
     }
-    at_low_ = s.low;
-    at_high_ = s.high;
+    at_low_ = s.low();
+    at_high_ = s.high();
   }
 
   static __device__ void Copy(const float (&from)[kVector], float (&to)[kVector]) {
