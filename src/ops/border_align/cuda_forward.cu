@@ -61,7 +61,7 @@ struct WarpEdges {
 struct Filler {
   Walk walk;
   int moving_size, moving_stride;
-  bool inside;  // the edge; its samples are outside if it is
+  bool inside;  // the edge; else none of its samples is
 
   __device__ void Fill(int count, Sample* table) {
     walk.Next(count, [&](int i, float position) {
