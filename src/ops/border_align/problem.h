@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "core/arguments.h"
+#include "core/host_device.h"
 
 namespace mluop::border_align {
 
@@ -17,10 +18,10 @@ struct Problem {
   int n, h, w, c, k;
   int pool_size;
 
-  int64_t pixels() const { return int64_t{h} * w; }
-  int64_t samples() const { return int64_t{pool_size} + 1; }
-  int64_t channels() const { return int64_t{kBorders} * c; }
-  int64_t elements() const { return n * pixels() * channels(); }  // of the map
+  MLUOP_HOST_DEVICE int64_t pixels() const { return int64_t{h} * w; }
+  MLUOP_HOST_DEVICE int64_t samples() const { return int64_t{pool_size} + 1; }
+  MLUOP_HOST_DEVICE int64_t channels() const { return int64_t{kBorders} * c; }
+  MLUOP_HOST_DEVICE int64_t elements() const { return n * pixels() * channels(); }  // of the map
 };
 
 inline Problem MakeProblem(const Arguments& a) {
@@ -39,7 +40,7 @@ struct Edge {
   float start, step, fixed;
 };
 
-inline Edge MakeEdge(const Box& box, int border, int pool_size) {
+MLUOP_HOST_DEVICE inline Edge MakeEdge(const Box& box, int border, int pool_size) {
   const float x_step = (box.x2 - box.x1) / static_cast<float>(pool_size);
   const float y_step = (box.y2 - box.y1) / static_cast<float>(pool_size);
   switch (border) {
@@ -57,7 +58,7 @@ struct Neighbours {
   float low_weight, high_weight;
 };
 
-inline Neighbours FindNeighbours(float position, int size) {
+MLUOP_HOST_DEVICE inline Neighbours FindNeighbours(float position, int size) {
   if (!(position >= -1.0f && position <= static_cast<float>(size))) return {false, 0, 0, 0, 0};
   const float clamped = position > 0.0f ? position : 0.0f;
   const int low = static_cast<int>(clamped);
