@@ -17,12 +17,7 @@ constexpr int64_t kMostVoxels = 1024;
 constexpr int64_t kLeastVoxels = 64;
 // All ranges of a large call run at the same time, and as long as each other: the last are not
 // alone.
-constexpr int kRangesPerProcessor = 6;
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800  // has room for 1024 threads
-constexpr int kResidentRanges = 4;
-#else
-constexpr int kResidentRanges = kRangesPerProcessor;
-#endif
+constexpr int kRangesPerProcessor = 4;
 
 template <typename T>
 struct Pooling {
@@ -44,44 +39,18 @@ struct Range {
   int64_t first;    // voxel of all boxes
   int32_t* counts;  // [warps, size]: points of the warps' chunks
   int32_t* totals;  // [size]: points that are stored
-};
 
-// Calls visit(entry, voxel in the range) for this warp's share of the box's points, in order and
-// with all lanes; where there is no point of the range the voxel is not below range.size.
-template <class Visit>
-__device__ void ForEachEntry(const Lists& lists, const Range& range, Visit visit) {
-  const int lane = threadIdx.x % kLanes, warp = threadIdx.x / kLanes;
-  const int first = static_cast<int>(int64_t{lists.chunks} * warp / kWarps);
-  const int last = static_cast<int>(int64_t{lists.chunks} * (warp + 1) / kWarps);
-  const int2 none = make_int2(-1, -1);
-  for (int chunk = first; chunk < last; chunk += kAhead) {
-    int count[kAhead];
-    int2 entry[kAhead];
-#pragma unroll
-    for (int a = 0; a < kAhead; ++a) {
-      count[a] = chunk + a < last ? *lists.Count(range.box, chunk + a) : 0;
-    }
-#pragma unroll
-    for (int a = 0; a < kAhead; ++a) {
-      entry[a] = lane < count[a] ? lists.Entries(range.box, chunk + a)[lane] : none;
-    }
-#pragma unroll
-    for (int a = 0; a < kAhead; ++a) {
-      if (count[a] > 0) visit(entry[a], static_cast<uint32_t>(entry[a].x) - range.begin);
-      for (int i = kLanes + lane; i < count[a] + lane; i += kLanes) {
-        const int2 e = i < count[a] ? lists.Entries(range.box, chunk + a)[i] : none;
-        visit(e, static_cast<uint32_t>(e.x) - range.begin);
-      }
-    }
-  }
-}
+  // In the range; not below `size` where the entry is not of the range, or none.
+  __device__ uint32_t Voxel(int2 entry) const { return static_cast<uint32_t>(entry.x) - begin; }
+};
 
 // The warps' chunks are in order: what earlier warps have is where a warp's own points begin.
 __device__ void CountPoints(const Lists& lists, const Range& range, int capacity) {
   for (uint32_t i = threadIdx.x; i < kWarps * range.size; i += kThreads) range.counts[i] = 0;
   __syncthreads();
   int32_t* own = range.counts + threadIdx.x / kLanes * range.size;
-  ForEachEntry(lists, range, [&](int2, uint32_t voxel) {
+  ForEachEntry(lists, range.box, [&](int2 entry) {
+    const uint32_t voxel = range.Voxel(entry);
     if (voxel < range.size) atomicAdd(own + voxel, 1);
   });
   __syncthreads();
@@ -102,7 +71,8 @@ __device__ void PlacePoints(const Problem& p, const Lists& lists, const Range& r
                             int32_t* rows) {
   int32_t* own = range.counts + threadIdx.x / kLanes * range.size;
   const unsigned below = (1u << threadIdx.x % kLanes) - 1;
-  ForEachEntry(lists, range, [&](int2 entry, uint32_t voxel) {
+  ForEachEntry(lists, range.box, [&](int2 entry) {
+    const uint32_t voxel = range.Voxel(entry);
     const bool mine = voxel < range.size;
     if (!__any_sync(kAllLanes, mine)) return;
     const unsigned peers = __match_any_sync(kAllLanes, mine ? voxel : ~0u);
@@ -207,7 +177,7 @@ __device__ void PoolRows(const Pooling<T>& c, const Range& range, const int32_t*
 
 // A block for a range of voxels.
 template <typename T, int V, PoolMethod kMethod>
-__global__ void __launch_bounds__(kThreads, kResidentRanges) PoolRange(Pooling<T> c) {
+__global__ void __launch_bounds__(kThreads, kRangesPerProcessor) PoolRange(Pooling<T> c) {
   extern __shared__ int32_t memory[];
   const int64_t box_voxels = c.p.box_voxels();
   const int box = blockIdx.x / c.ranges;
@@ -238,13 +208,18 @@ void LaunchPool(const Pooling<T>& c, CudaContext& context) {
                  grid, c);
 }
 
-// How a box is cut into ranges of voxels.
+// How a box is cut into ranges of voxels. Each reads all of the box's lists, twice: if every point
+// is inside, that should not outweigh the range's outputs by much while processors wait for it.
 template <typename T>
 void Cut(int processors, Pooling<T>* c) {
   const int64_t voxels = c->p.box_voxels();
+  const int64_t written =
+      voxels * (c->p.slots * int64_t{4} + c->p.channels * static_cast<int64_t>(sizeof(T) + 4));
+  const int64_t read = int64_t{c->p.points} * 2 * sizeof(int2);
+  const int64_t worth = std::max<int64_t>(4 * written / read, processors / c->group.count);
   const int64_t at_once = int64_t{kRangesPerProcessor} * processors / c->group.count;
-  const int64_t ranges =
-      std::max(std::min(at_once, CeilDiv(voxels, kLeastVoxels)), CeilDiv(voxels, kMostVoxels));
+  const int64_t ranges = std::max(std::min({at_once, worth, CeilDiv(voxels, kLeastVoxels)}),
+                                  CeilDiv(voxels, kMostVoxels));
   c->size = static_cast<int>(CeilDiv(voxels, ranges));
   c->ranges = static_cast<int>(CeilDiv(voxels, c->size));
 }

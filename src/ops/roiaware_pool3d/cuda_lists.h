@@ -18,7 +18,7 @@ constexpr unsigned kAllLanes = 0xffffffff;
 // Points that a warp holds against a box: few, so that a scene of 16000 points and 128 boxes is some
 // thousands of warps.
 constexpr int kChunk = 512;
-// Tests, and lists, whose loads are under way at the same time.
+// Tests of a thread, and lists of a warp, whose loads are under way at the same time.
 constexpr int kAhead = 4;
 // Boxes go in groups whose lists have so many entries (32 MiB), if one box needs no more.
 constexpr int64_t kEntries = 1 << 22;
@@ -103,6 +103,39 @@ __global__ void __launch_bounds__(kThreads)
     }
   }
   if (lane == 0) *lists.Count(in_group, chunk) = count;
+}
+
+// Calls visit(entry) for this warp's share of the box's points, in order and with all lanes; where
+// a lane has no point, the voxel is -1. The warps' shares are in order too.
+template <class Visit>
+__device__ void ForEachEntry(const Lists& lists, int box, Visit visit) {
+  const int lane = threadIdx.x % kLanes, warp = threadIdx.x / kLanes;
+  const int first = static_cast<int>(int64_t{lists.chunks} * warp / kWarps);
+  const int last = static_cast<int>(int64_t{lists.chunks} * (warp + 1) / kWarps);
+  const int2 none = make_int2(-1, -1);
+  for (int base = first; base < last; base += kLanes) {
+    const int own = base + lane < last ? *lists.Count(box, base + lane) : 0;
+    unsigned filled = __ballot_sync(kAllLanes, own > 0);
+    while (filled != 0) {
+      int chunk[kAhead], count[kAhead];
+      int2 entry[kAhead];
+#pragma unroll
+      for (int a = 0; a < kAhead; ++a) {
+        const int next = filled == 0 ? 0 : __ffs(filled) - 1;
+        chunk[a] = base + next;
+        count[a] = __shfl_sync(kAllLanes, filled == 0 ? 0 : own, next);
+        entry[a] = lane < count[a] ? lists.Entries(box, chunk[a])[lane] : none;
+        filled &= filled - 1;
+      }
+#pragma unroll
+      for (int a = 0; a < kAhead; ++a) {
+        if (count[a] > 0) visit(entry[a]);
+        for (int i = kLanes + lane; i < count[a] + lane; i += kLanes) {
+          visit(i < count[a] ? lists.Entries(box, chunk[a])[i] : none);
+        }
+      }
+    }
+  }
 }
 
 }  // namespace

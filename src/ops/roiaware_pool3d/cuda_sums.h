@@ -49,7 +49,9 @@ struct PackedSums {
 
   // `at` is even.
   __device__ void AddPair(uint32_t at, float low, float high) const {
-    atomicAdd(reinterpret_cast<__half2*>(sums + at), __floats2half2_rn(low, high));
+    asm volatile("red.global.add.noftz.f16x2 [%0], %1;" ::"l"(__cvta_generic_to_global(sums + at)),
+                 "r"(Pack(low, high))
+                 : "memory");
   }
 
   // A single half would be a loop of compare and swap. -0 changes nothing.
