@@ -17,6 +17,7 @@
 #include <cstdint>
 
 #include "core/arguments.h"
+#include "core/host_device.h"
 
 namespace mluop::roiaware_pool3d {
 
@@ -33,12 +34,12 @@ struct Problem {
   int out_x, out_y, out_z;
   int slots;  // max_pts_each_voxel: of a voxel in pts_idx_of_voxels; the first holds the count
 
-  int64_t box_voxels() const { return int64_t{out_x} * out_y * out_z; }
-  int64_t voxels() const { return boxes * box_voxels(); }
+  MLUOP_HOST_DEVICE int64_t box_voxels() const { return int64_t{out_x} * out_y * out_z; }
+  MLUOP_HOST_DEVICE int64_t voxels() const { return boxes * box_voxels(); }
   // Points that a voxel has room for.
-  int capacity() const { return slots - 1; }
+  MLUOP_HOST_DEVICE int capacity() const { return slots - 1; }
   // The points of a voxel whose first slot holds `count`.
-  int Stored(int32_t count) const { return std::clamp(count, 0, capacity()); }
+  MLUOP_HOST_DEVICE int Stored(int32_t count) const { return std::clamp(count, 0, capacity()); }
 };
 
 struct Box {
@@ -50,7 +51,7 @@ struct Box {
 };
 
 // roi: cx, cy, cz (of the bottom), dx, dy, dz, rz
-inline Box MakeBox(const Problem& p, const float (&roi)[kRoiValues]) {
+MLUOP_HOST_DEVICE inline Box MakeBox(const Problem& p, const float (&roi)[kRoiValues]) {
   const auto [cx, cy, cz, dx, dy, dz, rz] = roi;
   const double turn = -rz;  // in double, so that every device rounds the same cosine
   return {.cx = cx,
