@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // psroipool backward on CUDA devices. A block owns some channels of one pixel, sums them in shared
 // memory and writes them once, zeros included: no atomics, and the same bits every time. It lists
-// the rois that cover its pixel, in ascending order. Where the mapping is the forward's, a warp then
-// takes a bin and adds the gradients of the listed rois whose bin covers the pixel, its lanes over
-// the output channels, which are neighbours in top_grad. Any other mapping is added element by
-// element.
+// the rois that cover its pixel, in ascending order. With the forward's mapping a warp then takes a
+// bin and adds the gradients of the listed rois whose bin has the pixel, its lanes over the output
+// channels, which are neighbours in top_grad. Any other mapping is added element by element.
 #include <algorithm>
 
 #include "ops/psroipool/cuda.h"
@@ -13,6 +12,13 @@ namespace mluop::psroipool {
 namespace {
 
 constexpr int kThreads = 256;
+// To a processor, so that warps wait for gradients while others add; the registers follow from it.
+// sm_75 has threads for four.
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
+constexpr int kBlocks = 4;
+#else
+constexpr int kBlocks = 6;
+#endif
 constexpr int kWarps = kThreads / 32;
 constexpr unsigned kWholeWarp = 0xffffffffu;
 
@@ -48,8 +54,8 @@ __global__ void __launch_bounds__(kThreads)
   if (threadIdx.x == 0) flags.others[blockIdx.x] = any;
 }
 
-// Rois that cover a pixel, in ascending order, and for the forward's mapping which of their rows and
-// columns of bins do.
+// Rois that cover a pixel, in ascending order, and for the forward's mapping which of their rows
+// and columns of bins do.
 constexpr int kListed = 2 * kThreads;
 constexpr int kMostGroup = 32;  // bits of a mask
 struct List {
@@ -100,8 +106,8 @@ __device__ void FindBins(const Problem& p, const SpanTable& table, const Owned& 
   __syncthreads();
 }
 
-// Output channels of a lane, 32 apart: all of COCO's in one pass. And rois whose gradients are under
-// way at a time.
+// Output channels of a lane, 32 apart: all of COCO's in one pass. And rois whose gradients are
+// under way at a time.
 constexpr int kLaneChannels = 3;
 constexpr int kLoads = 2;
 
@@ -142,8 +148,8 @@ __device__ void AddHits(const Problem& p, const float* __restrict__ top_grad, co
   }
 }
 
-// Adds what the listed rois give to one bin. `sums`: [C], of which the block has its slice; no other
-// warp has this bin.
+// Adds what the listed rois give to one bin. `sums`: [C], of which the block has its slice; no
+// other warp has this bin.
 __device__ void AddBin(const Problem& p, const SpanTable& table, const List& list, int length,
                        const float* __restrict__ top_grad, const Task& task, float* sums) {
   const int lane = threadIdx.x % 32;
@@ -183,12 +189,12 @@ __device__ void AddBins(const Problem& p, const SpanTable& table, const List& li
   }
 }
 
-// One bin of a listed roi, whatever its mapping. All threads walk all elements; a channel belongs to
-// one of them.
-__device__ void AddElements(const Gradients& t, int64_t first, int count, float area,
-                            const Owned& own, float* sums) {
+// One bin of a listed roi, whatever its mapping, from element `first` of top_grad on. All threads
+// walk all elements; a channel belongs to one of them.
+__device__ void AddElements(const Gradients& t, int first, int count, float area, const Owned& own,
+                            float* sums) {
   const auto size = static_cast<unsigned>(own.end - own.begin);
-  for (int64_t i = first; i < first + count; ++i) {
+  for (int i = first; i < first + count; ++i) {
     // A channel outside the map is no less than 2^31, or beyond the last block's end.
     const unsigned channel = static_cast<unsigned>(t.mapping[i]) - static_cast<unsigned>(own.begin);
     if (channel < size && channel % kThreads == threadIdx.x) sums[channel] += t.top_grad[i] / area;
@@ -205,7 +211,7 @@ __device__ void AddAnyMapping(const Problem& p, const Gradients& t, const SpanTa
       for (int pw = 0; pw < p.group; ++pw) {
         const Range columns = table.columns[first + pw];
         if (!columns.Has(own.column)) continue;
-        AddElements(t, (int64_t{first + ph} * p.group + pw) * p.output_dim, p.output_dim,
+        AddElements(t, ((first + ph) * p.group + pw) * p.output_dim, p.output_dim,
                     static_cast<float>(rows.size() * columns.size()), own, sums);
       }
     }
@@ -218,7 +224,7 @@ struct Cut {
   int slices;
 };
 
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kThreads, kBlocks)
     SumPixels(Problem p, Gradients t, SpanTable table, Flags flags, Cut cut) {
   extern __shared__ float sums[];  // [cut.channels]
   __shared__ List list;
@@ -255,7 +261,7 @@ __global__ void __launch_bounds__(kThreads)
   for (int i = threadIdx.x; i < size; i += kThreads) to[i] = sums[i];
 }
 
-// Channels of a block, 16 KiB of sums: with the list, room for four blocks to a processor and more.
+// Channels of a block, 16 KiB of sums: with the list, room for kBlocks on large devices.
 constexpr int kMostChannels = 4096;
 
 // Between output channels, where bins are summed (AddBins).

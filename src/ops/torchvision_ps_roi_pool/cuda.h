@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// torchvision_ps_roi_pool on CUDA devices: its kernels, and the spans of all bins in scratch, worked
-// out once per call because every block looks at every roi.
+// torchvision_ps_roi_pool on CUDA devices: its kernels, and the spans of all bins in scratch,
+// worked out once per call because every block looks at every roi.
 #pragma once
 
 #include "core/cuda/context.h"
@@ -54,8 +54,8 @@ struct SpanTable {
   __device__ Range Columns(int pw, int64_t r) const { return columns[pw * rois + r]; }
 };
 
-// All threads of a grid write the table, of fewer than 2^32 spans: R*pooled_h*pooled_w is below 2^31.
-// rois: [R, 5]
+// All threads of a grid write the table, of fewer than 2^32 spans: R*pooled_h*pooled_w is below
+// 2^31. rois: [R, 5]
 inline __device__ void WriteSpans(const Problem& p, const float* __restrict__ rois,
                                   const SpanTable& table) {
   const int64_t step = int64_t{gridDim.x} * blockDim.x;

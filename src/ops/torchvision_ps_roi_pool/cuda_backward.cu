@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // torchvision_ps_roi_pool backward on CUDA devices. The gradients are divided by the areas of their
 // bins and transposed to [roi][bin][channel] first. Then a block owns one row of the map in the
-// planes of one bin: it lists the rois whose bin has the row, in ascending order, and a warp takes a
-// pixel and adds those whose bin has it, its lanes over the channels. The sums go through shared
+// planes of one bin: it lists the rois whose bin has the row, in ascending order, and a warp takes
+// a pixel and adds those whose bin has it, its lanes over the channels. The sums go through shared
 // memory to the planes, zeros included: no atomics, every sum in the order of the rois.
 #include <algorithm>
 
