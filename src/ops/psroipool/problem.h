@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "core/arguments.h"
+#include "core/host_device.h"
 
 namespace mluop::psroipool {
 
@@ -18,13 +19,14 @@ struct Problem {
   int output_dim;
   float scale;
 
-  int64_t rows() const { return int64_t{n} * h; }  // of all images, one after the other
-  int64_t bins() const { return int64_t{group} * group; }
-  int64_t channels() const { return bins() * output_dim; }
-  int64_t map_elements() const { return rows() * w * channels(); }
+  // Of all images, one after the other.
+  MLUOP_HOST_DEVICE int64_t rows() const { return int64_t{n} * h; }
+  MLUOP_HOST_DEVICE int64_t bins() const { return int64_t{group} * group; }
+  MLUOP_HOST_DEVICE int64_t channels() const { return bins() * output_dim; }
+  MLUOP_HOST_DEVICE int64_t map_elements() const { return rows() * w * channels(); }
 
   // Channel c of bin = ph*G+pw is channel (c*G+ph)*G+pw of the map.
-  int64_t Channel(int64_t bin, int64_t c) const { return c * bins() + bin; }
+  MLUOP_HOST_DEVICE int64_t Channel(int64_t bin, int64_t c) const { return c * bins() + bin; }
 };
 
 // `scale` apart: the workspace getter has none.
@@ -48,11 +50,11 @@ struct Span {
   int32_t begin;
   int32_t end;
 
-  int64_t size() const { return int64_t{end} - begin; }
+  MLUOP_HOST_DEVICE int64_t size() const { return int64_t{end} - begin; }
 };
 
 // Writes the axis from the roi's first and last coordinate; false if something is not finite.
-inline bool MakeAxis(const Problem& p, float first, float last, Axis* axis) {
+MLUOP_HOST_DEVICE inline bool MakeAxis(const Problem& p, float first, float last, Axis* axis) {
   const float start = std::round(first) * p.scale;  // halves away from zero, before scaling
   const float end = (std::round(last) + 1.0f) * p.scale;
   const float length = end - start;
@@ -62,37 +64,38 @@ inline bool MakeAxis(const Problem& p, float first, float last, Axis* axis) {
 }
 
 // x in [0, 2^31], NaN is 0. No branches, which no processor would foretell.
-inline float Clamped(float x) {
+MLUOP_HOST_DEVICE inline float Clamped(float x) {
   const float positive = x > 0.0f ? x : 0.0f;
   return positive < 0x1p31f ? positive : 0x1p31f;
 }
 // clamp(floor(x), 0, size) and clamp(ceil(x), 0, size), the last as integers: a size above 2^24 may
 // have no float of its own.
-inline int32_t ClampedFloor(float x, int size) {
+MLUOP_HOST_DEVICE inline int32_t ClampedFloor(float x, int size) {
   const auto whole = static_cast<int64_t>(Clamped(x));
   return static_cast<int32_t>(whole < size ? whole : size);
 }
-inline int32_t ClampedCeil(float x, int size) {
+MLUOP_HOST_DEVICE inline int32_t ClampedCeil(float x, int size) {
   const float inside = Clamped(x);
   const auto whole = static_cast<int64_t>(inside);
   const int64_t up = whole + (static_cast<float>(whole) < inside ? 1 : 0);
   return static_cast<int32_t>(up < size ? up : size);
 }
 
-inline Span BinSpan(const Axis& axis, int i, int size) {
+MLUOP_HOST_DEVICE inline Span BinSpan(const Axis& axis, int i, int size) {
   return {ClampedFloor(static_cast<float>(i) * axis.bin + axis.start, size),
           ClampedCeil(static_cast<float>(i + 1) * axis.bin + axis.start, size)};
 }
 
 // The image that `batch` truncates to; -1 if there is none such.
-inline int32_t ImageOf(const Problem& p, float batch) {
+MLUOP_HOST_DEVICE inline int32_t ImageOf(const Problem& p, float batch) {
   if (!(batch > -1.0f && batch <= static_cast<float>(p.n))) return -1;  // NaN too
   const auto image = static_cast<int64_t>(batch);
   return image < p.n ? static_cast<int32_t>(image) : -1;
 }
 
 // roi = [batch, x1, y1, x2, y2]. False where the roi is empty.
-inline bool PlaceRoi(const Problem& p, const float* roi, int32_t* image, Axis* x, Axis* y) {
+MLUOP_HOST_DEVICE inline bool PlaceRoi(const Problem& p, const float* roi, int32_t* image, Axis* x,
+                                       Axis* y) {
   *image = ImageOf(p, roi[0]);
   // A coordinate that is not finite makes its axis so.
   return *image >= 0 && MakeAxis(p, roi[1], roi[3], x) && MakeAxis(p, roi[2], roi[4], y);

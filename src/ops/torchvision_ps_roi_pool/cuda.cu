@@ -1,9 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/cuda/context.h"
+#include "ops/torchvision_ps_roi_pool/cuda.h"
 
 namespace mluop::torchvision_ps_roi_pool {
+namespace {
+
+constexpr CudaFamily::Entry kOperators[] = {{"torchvision_ps_roi_pool_forward", ForwardCuda},
+                                            {"torchvision_ps_roi_pool_backward", BackwardCuda}};
+
+}  // namespace
 
 extern const CudaFamily kCudaFamily;
-constexpr CudaFamily kCudaFamily = {{}, {}};
+constexpr CudaFamily kCudaFamily = {kOperators, {}};
 
 }  // namespace mluop::torchvision_ps_roi_pool

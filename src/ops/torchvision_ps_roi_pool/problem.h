@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "core/arguments.h"
+#include "core/host_device.h"
 
 namespace mluop::torchvision_ps_roi_pool {
 
@@ -19,13 +20,14 @@ struct Problem {
   int pooled_h, pooled_w;
   float scale;
 
-  int64_t pixels() const { return h * w; }  // of a plane: one channel of one image
-  int64_t bins() const { return int64_t{pooled_h} * pooled_w; }
-  int64_t channels() const { return bins() * output_dim; }
-  int64_t map_elements() const { return n * channels() * pixels(); }
+  // Of a plane: one channel of one image.
+  MLUOP_HOST_DEVICE int64_t pixels() const { return h * w; }
+  MLUOP_HOST_DEVICE int64_t bins() const { return int64_t{pooled_h} * pooled_w; }
+  MLUOP_HOST_DEVICE int64_t channels() const { return bins() * output_dim; }
+  MLUOP_HOST_DEVICE int64_t map_elements() const { return n * channels() * pixels(); }
 
   // Where channel c of bin = ph*pooled_w + pw of an image begins in the map.
-  int64_t Plane(int64_t image, int64_t c, int64_t bin) const {
+  MLUOP_HOST_DEVICE int64_t Plane(int64_t image, int64_t c, int64_t bin) const {
     return ((image * output_dim + c) * bins() + bin) * pixels();
   }
 };
@@ -45,12 +47,12 @@ struct Span {
   int32_t begin;
   int32_t end;
 
-  int64_t size() const { return int64_t{end} - begin; }
+  MLUOP_HOST_DEVICE int64_t size() const { return int64_t{end} - begin; }
 };
 
 // torchvision converts to int, which means nothing beyond 2^31: there the coordinate stays at 2^31.
 // False if it is not finite.
-inline bool RoundScaled(const Problem& p, float coordinate, int64_t* rounded) {
+MLUOP_HOST_DEVICE inline bool RoundScaled(const Problem& p, float coordinate, int64_t* rounded) {
   const float scaled = coordinate * p.scale;
   if (!std::isfinite(scaled)) return false;
   *rounded = static_cast<int64_t>(std::clamp(std::round(scaled), -0x1p31f, 0x1p31f));
@@ -58,7 +60,8 @@ inline bool RoundScaled(const Problem& p, float coordinate, int64_t* rounded) {
 }
 
 // Writes the axis of a roi that is cut into `count` bins; false if a coordinate is not finite.
-inline bool MakeAxis(const Problem& p, float first, float last, int count, Axis* axis) {
+MLUOP_HOST_DEVICE inline bool MakeAxis(const Problem& p, float first, float last, int count,
+                                       Axis* axis) {
   int64_t end = 0;
   if (!RoundScaled(p, first, &axis->start) || !RoundScaled(p, last, &end)) return false;
   const int64_t length = std::max<int64_t>(end - axis->start, 1);
@@ -67,7 +70,7 @@ inline bool MakeAxis(const Problem& p, float first, float last, int count, Axis*
 }
 
 // Clipped at size-1, as torchvision's forward does: no bin holds the last row or column.
-inline Span BinSpan(const Axis& axis, int i, int64_t size) {
+MLUOP_HOST_DEVICE inline Span BinSpan(const Axis& axis, int i, int64_t size) {
   // Neither is negative, so that truncation is floor; std::floor is a function call without SSE4.1.
   const auto begin = static_cast<int64_t>(static_cast<float>(i) * axis.bin);
   const float last = static_cast<float>(i + 1) * axis.bin;
@@ -80,7 +83,7 @@ inline Span BinSpan(const Axis& axis, int i, int64_t size) {
 }
 
 // The image that `batch` truncates to; -1 if there is none such.
-inline int64_t ImageOf(const Problem& p, float batch) {
+MLUOP_HOST_DEVICE inline int64_t ImageOf(const Problem& p, float batch) {
   if (!(batch > -1.0f && batch <= static_cast<float>(p.n))) return -1;  // NaN too
   const auto image = static_cast<int64_t>(batch);
   return image < p.n ? image : -1;
