@@ -30,8 +30,10 @@ class OnCuda : public ::testing::Test {
   void TearDown() override { cnrtSetDevice(0); }
 };
 
-// masked_col2im of one channel onto one row of pixels: mask m goes to pixel size-1-m. It uses
-// scratch.
+// masked_col2im of one channel onto one row of pixels: mask m goes to pixel size-1-m. From
+// kWithScratch pixels on it uses scratch.
+constexpr int kWithScratch = 30000;
+
 class Scatter {
  public:
   explicit Scatter(int size)
@@ -121,7 +123,7 @@ class Stream {
 TEST_F(OnCuda, CallsReturnBeforeTheWorkIsDone) {
   const Handle handle;
   const Stream stream;
-  Scatter scatter(1000);
+  Scatter scatter(kWithScratch);
   ASSERT_EQ(scatter.Run(handle), MLUOP_STATUS_SUCCESS);  // whatever is made once is made now
   ASSERT_TRUE(scatter.IsRight());
   scatter.Clear();
@@ -147,7 +149,7 @@ TEST_F(OnCuda, TheCurrentCudaDeviceStays) {
 TEST_F(OnCuda, ANewQueueWaitsForTheScratchOfTheOldOne) {
   const Handle handle;
   const Stream first, second;
-  Scatter a(1000), b(1000);
+  Scatter a(kWithScratch), b(kWithScratch);
   ASSERT_EQ(a.Run(handle), MLUOP_STATUS_SUCCESS);
   ASSERT_TRUE(a.IsRight());
   std::atomic<bool> open = false;
@@ -178,7 +180,7 @@ cudaGraphExec_t Capture(const Stream& stream, mluOpHandle_t handle, const Scatte
 TEST_F(OnCuda, ACapturedCallReplaysEvenAfterTheScratchGrew) {
   const Handle handle;
   const Stream stream;
-  Scatter small(1000), large(1000000);
+  Scatter small(kWithScratch), large(1000000);
   ASSERT_EQ(mluOpSetQueue(handle, stream.queue()), MLUOP_STATUS_SUCCESS);
   ASSERT_EQ(small.Run(handle), MLUOP_STATUS_SUCCESS);
   ASSERT_TRUE(small.IsRight());
@@ -211,7 +213,7 @@ TEST_F(OnCuda, ScratchDoesNotGrowDuringACapture) {
 TEST_F(OnCuda, ACaptureOnAnotherQueueThanTheLastUseIsValid) {
   const Handle handle;
   const Stream first, second;
-  Scatter scatter(1000);
+  Scatter scatter(kWithScratch);
   ASSERT_EQ(mluOpSetQueue(handle, first.queue()), MLUOP_STATUS_SUCCESS);
   ASSERT_EQ(scatter.Run(handle), MLUOP_STATUS_SUCCESS);
   ASSERT_EQ(mluOpSetQueue(handle, second.queue()), MLUOP_STATUS_SUCCESS);
@@ -237,7 +239,7 @@ TEST_F(OnCuda, HandlesOfSeveralThreadsWorkAtOnce) {
       const Handle handle;
       const Stream stream;
       mluOpSetQueue(handle, stream.queue());
-      Scatter scatter(1000 * (i + 1));
+      Scatter scatter(kWithScratch * (i + 1));
       for (int round = 0; round < 50; ++round) {
         scatter.Clear();
         cudaDeviceSynchronize();  // the fill is on the default stream

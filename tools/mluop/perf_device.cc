@@ -40,26 +40,24 @@ struct Calls {
     for (int i = 0; i < calls.count && status == MLUOP_STATUS_SUCCESS; ++i) {
       status = calls.sets[static_cast<size_t>(i) % calls.sets.size()]->Run(calls.handle);
     }
+    mluOpSetQueue(calls.handle, nullptr);  // the queue will be gone
     return status;
   }
 };
 
-// Copies over two large buffers.
+// Copies over a large buffer, each from one piece of it to the next.
 class Copies {
  public:
   explicit Copies(Device* device) : device_(device) {}
-  ~Copies() {
-    cnrtFree(from_);
-    cnrtFree(to_);
-  }
+  ~Copies() { cnrtFree(memory_); }
   Copies(const Copies&) = delete;
   Copies& operator=(const Copies&) = delete;
 
   // Seconds for a copy that moves so many bytes: half of them read, half written.
   double Time(double bytes) {
-    each_ = std::max<size_t>(static_cast<size_t>(bytes / 2) / 16 * 16, 16);
-    Reserve(std::max(each_, kRotation / 2));
-    count_ = static_cast<int>(std::clamp<size_t>(size_ / each_, kLeastCalls, kMostSets));
+    each_ = std::max<size_t>(static_cast<size_t>(bytes / 2) / 256 * 256, 256);
+    Reserve(std::max(4 * each_, kRotation));
+    count_ = static_cast<int>(std::clamp<size_t>(size_ / (2 * each_), kLeastCalls, kMostSets));
     double us = 0;
     if (device_->TimeReplays(Enqueue, this, 10, &us) != cnrtSuccess)
       throw std::runtime_error("the copy could not be timed");
@@ -69,32 +67,27 @@ class Copies {
  private:
   void Reserve(size_t bytes) {
     if (bytes <= size_) return;
-    cnrtFree(from_);
-    cnrtFree(to_);
-    if (cnrtMalloc(&from_, bytes) != cnrtSuccess || cnrtMalloc(&to_, bytes) != cnrtSuccess)
-      throw std::bad_alloc();
+    cnrtFree(memory_);
+    if (cnrtMalloc(&memory_, bytes) != cnrtSuccess) throw std::bad_alloc();
     size_ = bytes;
     // Never measure on zeros: they may move faster.
-    cnrtMemset(from_, 0x5a, bytes);
+    cnrtMemset(memory_, 0x5a, bytes);
   }
 
   static mluOpStatus_t Enqueue(void* context, cnrtQueue_t queue) {
     auto& copies = *static_cast<Copies*>(context);
-    const size_t places = copies.size_ / copies.each_;
+    const size_t places = copies.size_ / (2 * copies.each_);
     for (int i = 0; i < copies.count_; ++i) {
-      const size_t at = static_cast<size_t>(i) % places * copies.each_;
-      if (copies.device_->Copy(static_cast<char*>(copies.to_) + at,
-                               static_cast<char*>(copies.from_) + at, copies.each_,
-                               queue) != cnrtSuccess) {
+      char* const from =
+          static_cast<char*>(copies.memory_) + static_cast<size_t>(i) % places * 2 * copies.each_;
+      if (copies.device_->Copy(from + copies.each_, from, copies.each_, queue) != cnrtSuccess)
         return MLUOP_STATUS_EXECUTION_FAILED;
-      }
     }
     return MLUOP_STATUS_SUCCESS;
   }
 
   Device* device_;
-  void* from_ = nullptr;
-  void* to_ = nullptr;
+  void* memory_ = nullptr;
   size_t size_ = 0, each_ = 0;
   int count_ = 0;
 };
@@ -152,7 +145,6 @@ Row Measure(const Case& c, Calls& calls, const Mode& mode, double bytes, double 
     throw std::runtime_error(
         c.line + ": the call could not be recorded and replayed: " + mluOpGetLastErrorMessage());
   }
-  mluOpSetQueue(calls.handle, nullptr);
   const double least = us * 1e-6 / calls.count;
   return {{"case", c.line},
           {"op", c.test->name},
@@ -189,7 +181,7 @@ int PerfOnDevice(const Selection& selection, const PerfOptions& options, Device*
   std::printf("%s, %s\n", device->name(), device->implementation());
   Copies copies(device);
   Row ceilings = Row::array(), rows = Row::array();
-  for (const double megabytes : {0.2, 1.0, 4.0, 16.0, 64.0, 256.0, 1024.0}) {
+  for (const double megabytes : {0.2, 1.0, 4.0, 16.0, 64.0, 256.0}) {
     const double bytes = megabytes * (1 << 20), seconds = copies.Time(bytes);
     ceilings.push_back({{"bytes", bytes},
                         {"threads", 0},

@@ -37,6 +37,11 @@ cnrtRet_t CudaScratch::ChangeQueue(cnrtQueue_t from, cnrtQueue_t) {
   const DeviceGuard guard(device_);
   bool captured = false;
   cudaError_t error = IsCaptured(StreamOf(from), &captured);
+  // The default stream while a stream is captured that waits for it anyway: so will the replays.
+  if (error == cudaErrorStreamCaptureImplicit) {
+    static_cast<void>(cudaGetLastError());
+    return cnrtSuccess;
+  }
   // A graph that is being recorded uses nothing yet.
   if (error == cudaSuccess && !captured) {
     error = cudaEventRecord(last_use_, StreamOf(from));
