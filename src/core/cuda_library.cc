@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 
 #include "core/error.h"
@@ -17,8 +18,10 @@ void KeepMessage(mluOpStatus_t status, const char* sentence) {
 
 constexpr HostFunctions kHostFunctions = {KeepMessage};
 
-// Beside the file that this code lies in; else wherever the system looks for libraries.
+// The one that MLUOP_CUDA_LIBRARY names; else beside the file that this code lies in; else wherever
+// the system looks for libraries.
 void* Open() {
+  if (const char* const named = std::getenv("MLUOP_CUDA_LIBRARY")) return dlopen(named, RTLD_NOW);
   Dl_info here;
   char path[4096];
   if (dladdr(reinterpret_cast<void*>(&KeepMessage), &here) != 0 && here.dli_fname != nullptr) {

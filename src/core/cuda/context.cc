@@ -43,9 +43,7 @@ void CudaContext::Zero(void* data, size_t bytes) {
 void CudaContext::LaunchPacked(const void* kernel, const Grid& grid, void** parameters) {
   if (error_ != cudaSuccess || grid.blocks == 0) return;
   if (grid.shared_bytes > kSharedWithoutAsking) {
-    Note(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                              static_cast<int>(grid.shared_bytes)),
-         "shared memory");
+    Note(call_.scratch->AllowShared(kernel, grid.shared_bytes), "shared memory");
     if (error_ != cudaSuccess) return;
   }
   const dim3 blocks(static_cast<unsigned>(std::min(grid.blocks, kMostBlocks)));
