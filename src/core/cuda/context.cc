@@ -2,6 +2,8 @@
 #include "core/cuda/context.h"
 
 #include <algorithm>
+#include <mutex>
+#include <vector>
 
 #include "core/error.h"
 
@@ -10,6 +12,28 @@ namespace {
 
 constexpr int64_t kMostBlocks = 0x7fffffff;        // of a grid's first dimension
 constexpr size_t kSharedWithoutAsking = 48 << 10;  // bytes of dynamic shared memory
+
+// Lets a kernel have so much dynamic shared memory, and never less than it was allowed before: other
+// handles launch it too. Asks the driver once per kernel, device and size.
+cudaError_t AllowShared(const void* kernel, int device, size_t bytes) {
+  struct Allowed {
+    const void* kernel;
+    int device;
+    size_t bytes;
+  };
+  static std::mutex mutex;
+  static std::vector<Allowed> all;
+  const std::lock_guard<std::mutex> lock(mutex);
+  auto known = std::find_if(all.begin(), all.end(), [&](const Allowed& allowed) {
+    return allowed.kernel == kernel && allowed.device == device;
+  });
+  if (known == all.end()) known = all.insert(known, {kernel, device, 0});
+  if (known->bytes >= bytes) return cudaSuccess;
+  const cudaError_t error = cudaFuncSetAttribute(
+      kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes));
+  if (error == cudaSuccess) known->bytes = bytes;
+  return error;
+}
 
 }  // namespace
 
@@ -43,7 +67,7 @@ void CudaContext::Zero(void* data, size_t bytes) {
 void CudaContext::LaunchPacked(const void* kernel, const Grid& grid, void** parameters) {
   if (error_ != cudaSuccess || grid.blocks == 0) return;
   if (grid.shared_bytes > kSharedWithoutAsking) {
-    Note(call_.scratch->AllowShared(kernel, grid.shared_bytes), "shared memory");
+    Note(AllowShared(kernel, call_.properties->device, grid.shared_bytes), "shared memory");
     if (error_ != cudaSuccess) return;
   }
   const dim3 blocks(static_cast<unsigned>(std::min(grid.blocks, kMostBlocks)));

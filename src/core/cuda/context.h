@@ -34,6 +34,14 @@ constexpr size_t AlignedBytes(size_t bytes) {
 // The workspace that CudaContext::Scratch(bytes) takes, whatever the alignment of its pointer.
 constexpr size_t CudaWorkspaceFor(size_t bytes) { return bytes == 0 ? 0 : bytes + kCudaAlignment; }
 
+// What kernels are fitted to.
+struct CudaProperties {
+  int device = 0;           // its number
+  int processors = 0;       // multiprocessors
+  size_t shared_bytes = 0;  // that a block may have
+  char architecture[16] = "sm_?";
+};
+
 // After the first failure every further step does nothing, and status() tells of it: callers need
 // not look in between.
 class CudaContext {
@@ -42,7 +50,7 @@ class CudaContext {
     std::string_view op;
     cudaStream_t stream;
     bool atomics_allowed;
-    int processors;  // of the device
+    const CudaProperties* properties;
     Workspace workspace;
     CudaScratch* scratch;
   };
@@ -50,7 +58,8 @@ class CudaContext {
 
   cudaStream_t stream() const { return call_.stream; }
   bool atomics_allowed() const { return call_.atomics_allowed; }
-  int processors() const { return call_.processors; }
+  int processors() const { return call_.properties->processors; }
+  size_t shared_bytes() const { return call_.properties->shared_bytes; }
 
   // `bytes` of memory aligned to kCudaAlignment, from the caller's workspace where it is at least
   // CudaWorkspaceFor(bytes), else from the handle. Once per call. NULL after a failure, which the

@@ -50,15 +50,19 @@ CudaDevice::CudaDevice(int ordinal) : ordinal_(ordinal) {
   snprintf(name_, sizeof(name_), "cuda:%d", ordinal);
 }
 
-const CudaDevice::Properties& CudaDevice::properties() const {
+const CudaProperties& CudaDevice::properties() const {
   static constexpr int kMost = 64;
   static std::once_flag once[kMost];
-  static Properties known[kMost];
+  static CudaProperties known[kMost];
   const int slot = std::min(ordinal_, kMost - 1);
   std::call_once(once[slot], [&] {
     int major = 0, minor = 0;
     cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, ordinal_);
     cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, ordinal_);
+    int shared = 0;
+    cudaDeviceGetAttribute(&shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, ordinal_);
+    known[slot].shared_bytes = static_cast<size_t>(shared);
+    known[slot].device = ordinal_;
     cudaDeviceGetAttribute(&known[slot].processors, cudaDevAttrMultiProcessorCount, ordinal_);
     snprintf(known[slot].architecture, sizeof(known[slot].architecture), "sm_%d%d", major, minor);
   });
@@ -73,7 +77,7 @@ mluOpStatus_t CudaDevice::Run(const Operator& op, const Arguments& arguments,
                               mluOpContext& handle) {
   const DeviceGuard guard(ordinal_);
   CudaContext context({op.spec.name, StreamOf(handle.queue),
-                       handle.atomics_mode == MLUOP_ATOMICS_ALLOWED, properties().processors,
+                       handle.atomics_mode == MLUOP_ATOMICS_ALLOWED, &properties(),
                        arguments.workspace, static_cast<CudaScratch*>(handle.state.get())});
   try {
     return FindKernel(op.spec.name)(arguments, context);

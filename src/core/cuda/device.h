@@ -46,12 +46,8 @@ class CudaDevice final : public Device {
   cnrtRet_t TimeReplays(Enqueue enqueue, void* context, int replays, double* us) override;
 
  private:
-  struct Properties {
-    int processors = 0;
-    char architecture[16] = "sm_?";
-  };
-  // Asked once, when first needed: what is asked makes a context on the device.
-  const Properties& properties() const;
+  // Asked once, when first needed.
+  const CudaProperties& properties() const;
 
   int ordinal_;
   char name_[16];

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/cuda/scratch.h"
 
-#include <algorithm>
-
 #include "core/cuda/device_guard.h"
 
 namespace mluop {
@@ -70,18 +68,6 @@ cudaError_t CudaScratch::Reserve(size_t bytes, cudaStream_t stream, void** data)
   captured_ |= captured;
   used_ = true;
   *data = data_;
-  return cudaSuccess;
-}
-
-cudaError_t CudaScratch::AllowShared(const void* kernel, size_t bytes) {
-  auto known = std::find_if(shared_.begin(), shared_.end(),
-                            [&](const Shared& shared) { return shared.kernel == kernel; });
-  if (known != shared_.end() && known->bytes >= bytes) return cudaSuccess;
-  const cudaError_t error = cudaFuncSetAttribute(
-      kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes));
-  if (error != cudaSuccess) return error;
-  if (known == shared_.end()) known = shared_.insert(known, {kernel, 0});
-  known->bytes = bytes;
   return cudaSuccess;
 }
 

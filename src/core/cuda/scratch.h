@@ -31,9 +31,6 @@ class CudaScratch final : public DeviceState {
   // as long as the handle.
   cudaError_t Reserve(size_t bytes, cudaStream_t stream, void** data);
 
-  // Lets a kernel have so much dynamic shared memory. Asked of the driver once per kernel and size.
-  cudaError_t AllowShared(const void* kernel, size_t bytes);
-
  private:
   cudaError_t Grow(size_t bytes, cudaStream_t stream);
 
@@ -45,11 +42,6 @@ class CudaScratch final : public DeviceState {
   bool used_ = false;             // since the last change of queue
   bool behind_ = false;           // the next use has to wait for last_use_
   cudaEvent_t last_use_ = nullptr;
-  struct Shared {
-    const void* kernel;
-    size_t bytes;
-  };
-  std::vector<Shared> shared_;  // what the kernels were allowed
 };
 
 }  // namespace mluop
