@@ -1,5 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # libmluops_cuda.so, where there is an nvcc. libmluops.so loads it at the first use of a CUDA device.
+if(MLUOPS_CUDA_LIBRARY)  # one that is there already, from another build of this tree
+  add_library(mluops_cuda SHARED IMPORTED)
+  set_target_properties(mluops_cuda PROPERTIES IMPORTED_LOCATION ${MLUOPS_CUDA_LIBRARY})
+  return()
+endif()
 include(CheckLanguage)
 if(MLUOPS_CUDA AND NOT MLUOPS_SANITIZE)
   check_language(CUDA)

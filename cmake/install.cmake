@@ -8,7 +8,7 @@ install(TARGETS mluops EXPORT mluops-targets
         LIBRARY DESTINATION ${library_folder} ARCHIVE DESTINATION ${library_folder})
 install(DIRECTORY include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
 if(TARGET mluops_cuda)  # nobody links it: the library loads it
-  install(TARGETS mluops_cuda LIBRARY DESTINATION ${library_folder})
+  install(PROGRAMS $<TARGET_FILE:mluops_cuda> DESTINATION ${library_folder})
   install(PROGRAMS $<TARGET_FILE:mluops_cuda> DESTINATION mluops COMPONENT python EXCLUDE_FROM_ALL)
 endif()
 if(MLUOPS_TOOLS)

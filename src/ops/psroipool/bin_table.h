@@ -55,4 +55,13 @@ class BinTable {
   int32_t* widths_;  // [R]
 };
 
+// Forward of some rois.
+struct Pooling {
+  const Problem& p;
+  const BinTable& table;
+  const float* input;
+  float* output;
+  int64_t first_roi, last_roi;
+};
+
 }  // namespace mluop::psroipool

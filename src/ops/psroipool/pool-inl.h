@@ -38,6 +38,14 @@ struct Bins {
 // second.
 struct Results {
   Bins sums, means;
+
+  // From channel `c` of a roi on.
+  Results Of(int64_t roi, int64_t c) const {
+    const auto moved = [&](const Bins& bins) HWY_ATTR {
+      return Bins{bins.At(roi, 0) + c, bins.roi_stride, bins.bin_stride};
+    };
+    return {moved(sums), moved(means)};
+  }
 };
 
 // Some rows of a row of bins.
@@ -116,10 +124,10 @@ HWY_INLINE void PoolUneven(const G& g, const Band& band, const Results& results,
   }
 }
 
+// `results` are the roi's.
 template <class G>
-HWY_INLINE void PoolRoi(const G& g, const Problem& p, const BinTable& table, int64_t r,
-                        const Band& band, const float* data, const Results& results) {
-  const RoiBins roi = table[r];
+HWY_INLINE void PoolRoi(const G& g, const Problem& p, const RoiBins& roi, const Band& band,
+                        const float* data, const Results& results) {
   const int64_t image_row = int64_t{roi.image} * p.h;
   for (int64_t ph = 0; ph < p.group; ++ph) {
     const Span span = roi.rows[static_cast<size_t>(ph)];
@@ -133,8 +141,8 @@ HWY_INLINE void PoolRoi(const G& g, const Problem& p, const BinTable& table, int
       const auto columns =
           roi.columns.subspan(static_cast<size_t>(bins.begin), static_cast<size_t>(bins.size()));
       const Strip strip = {data + band.Offset(h, bin),
-                           results.sums.At(r, bin),
-                           results.means.At(r, bin),
+                           results.sums.At(0, bin),
+                           results.means.At(0, bin),
                            columns,
                            span.size(),
                            rows,
@@ -150,23 +158,22 @@ HWY_INLINE void PoolRoi(const G& g, const Problem& p, const BinTable& table, int
 
 // Not inline: the compiler has registers for one group at a time.
 template <class G>
-HWY_NOINLINE void PoolGroup(const G& g, const Problem& p, const BinTable& table, const Band& band,
-                            const float* data, Results results) {
-  for (int64_t r = 0; r < p.rois; ++r) {
-    if (Meets(p, table[r], band)) PoolRoi(g, p, table, r, band, data, results);
+HWY_NOINLINE void PoolGroup(const G& g, int64_t c, const Pooling& pooling, const Band& band,
+                            const float* data, const Results& results) {
+  for (int64_t r = pooling.first_roi; r < pooling.last_roi; ++r) {
+    const RoiBins roi = pooling.table[r];
+    if (!Meets(pooling.p, roi, band)) continue;
+    PoolRoi(g, pooling.p, roi, band, data + c, results.Of(r, c));
   }
 }
 
-// Adds what the band holds of the bins of all rois.
-HWY_INLINE void PoolBand(const Problem& p, const BinTable& table, const Band& band,
-                         const float* data, const Results& results) {
+// Adds what the band holds of the bins of the rois.
+HWY_INLINE void PoolBand(const Pooling& pooling, const Band& band, const float* data,
+                         const Results& results) {
   const int64_t channels = band.slice.channels;
   WithVectors(channels, [&](auto d, auto count) HWY_ATTR {
     ForEachGroup(d, count, channels, [&](auto group, int64_t c) HWY_ATTR {
-      Results from = results;
-      from.sums.data += c;
-      from.means.data += c;
-      PoolGroup(group, p, table, band, data + c, from);
+      PoolGroup(group, c, pooling, band, data, results);
     });
   });
 }
