@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <mutex>
 #include <new>
+#include <unordered_map>
 
 #include "core/cuda/device_guard.h"
 #include "core/error.h"
@@ -32,12 +33,15 @@ cnrtRet_t ResultOf(cudaError_t error) {
 }
 
 CudaKernel FindKernel(std::string_view op) {
-  for (const CudaFamily* family : CudaFamilies()) {
-    for (const CudaFamily::Entry& entry : family->operators) {
-      if (entry.op == op) return entry.run;
+  static const auto* const kernels = [] {
+    auto* all = new std::unordered_map<std::string_view, CudaKernel>;
+    for (const CudaFamily* family : CudaFamilies()) {
+      for (const CudaFamily::Entry& entry : family->operators) all->emplace(entry.op, entry.run);
     }
-  }
-  return nullptr;
+    return all;
+  }();
+  const auto found = kernels->find(op);
+  return found == kernels->end() ? nullptr : found->second;
 }
 
 }  // namespace
