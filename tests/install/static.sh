@@ -3,7 +3,7 @@
 # static.sh <source folder> <build folder>: the preset `static` gives a libmluops.a that C programs can link.
 source "$(dirname "$0")/consumers.sh"
 # Speed is for the other tests; this one is about linking, and is built in a tenth of the time without.
-cmake -S "$1" --preset static -B "$2" -DMLUOPS_TESTS=OFF -DMLUOPS_TOOLS=OFF -DCMAKE_CXX_FLAGS_RELEASE=-O0 \
+cmake -S "$1" --preset static -B "$2" -DMLUOPS_TESTS=OFF -DMLUOPS_TOOLS=OFF -DMLUOPS_CUDA=OFF -DCMAKE_CXX_FLAGS_RELEASE=-O0 \
   -DCMAKE_CXX_FLAGS=-DHWY_COMPILE_ONLY_STATIC >/dev/null
 cmake --build "$2" >/dev/null
 cmake --install "$2" --prefix "$folder/prefix" >/dev/null
