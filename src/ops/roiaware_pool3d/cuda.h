@@ -37,6 +37,11 @@ __device__ inline float2 Unpack(uint32_t pair) {
   raw.y = static_cast<unsigned short>(pair >> 16);
   return __half22float2(__half2(raw));
 }
+__device__ inline void Load(const __half* from, float (&to)[4]) {
+  const uint2 v = *reinterpret_cast<const uint2*>(from);
+  const float2 low = Unpack(v.x), high = Unpack(v.y);
+  to[0] = low.x, to[1] = low.y, to[2] = high.x, to[3] = high.y;
+}
 __device__ inline void Load(const __half* from, float (&to)[8]) {
   const uint4 v = *reinterpret_cast<const uint4*>(from);
   const uint32_t pairs[] = {v.x, v.y, v.z, v.w};
@@ -62,21 +67,8 @@ __device__ inline void Store(__half* to, const float (&from)[8]) {
                                                   Pack(from[4], from[5]), Pack(from[6], from[7])));
 }
 
-// Indices, in multiples of four aligned to 16 bytes, or one. They are read or written once: the
-// caches are for what is used again.
-template <int V>
-__device__ inline void LoadIndices(const int32_t* from, int32_t (&to)[V]) {
-  if constexpr (V == 1) {
-    to[0] = __ldcs(from);
-  } else {
-#pragma unroll
-    for (int i = 0; i < V; i += 4) {
-      const int4 v = __ldcs(reinterpret_cast<const int4*>(from + i));
-      to[i] = v.x, to[i + 1] = v.y, to[i + 2] = v.z, to[i + 3] = v.w;
-    }
-  }
-}
-
+// Indices, in multiples of four aligned to 16 bytes, or one. They are not used again: the caches are
+// for what is.
 template <int V>
 __device__ inline void StoreIndices(int32_t* to, const int32_t (&from)[V]) {
   if constexpr (V == 1) {

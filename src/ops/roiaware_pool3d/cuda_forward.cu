@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// roiaware_pool3d forward on CUDA devices: the points of each box are listed in ascending order, then
-// ranges of voxels take theirs out of the lists and write every output once. The bound is the bytes
-// of the outputs, most of them zeros of pts_idx_of_voxels.
+// roiaware_pool3d forward on CUDA devices: the points of each box are listed in ascending order while
+// pts_idx_of_voxels is zeroed, then ranges of voxels take theirs out of the lists. The bound is the
+// bytes of the outputs, most of them those zeros.
 #include <limits>
 
 #include "ops/roiaware_pool3d/cuda.h"
@@ -25,7 +25,6 @@ struct Pooling {
   Lists lists = {};
   Group group = {};
   int ranges = 0, size = 0;  // of a box, and the voxels of one
-  bool wide_slots = false;   // rows of indices are whole 16 bytes
   const T* features;         // [points, channels]
   int32_t* argmax;           // [voxels, channels], or NULL
   int32_t* indices;          // [voxels, slots]
@@ -39,13 +38,18 @@ struct Range {
   int64_t first;    // voxel of all boxes
   int32_t* counts;  // [warps, size]: points of the warps' chunks
   int32_t* totals;  // [size]: points that are stored
+  int32_t* filled;  // [size]: voxels with points, in any order
 
   // In the range; not below `size` where the entry is not of the range, or none.
   __device__ uint32_t Voxel(int2 entry) const { return static_cast<uint32_t>(entry.x) - begin; }
 };
 
 // The warps' chunks are in order: what earlier warps have is where a warp's own points begin.
-__device__ void CountPoints(const Lists& lists, const Range& range, int capacity) {
+// Returns how many voxels have points, and writes their counts into their rows, [size, slots].
+__device__ int CountPoints(const Problem& p, const Lists& lists, const Range& range,
+                           int32_t* rows) {
+  __shared__ int filled;
+  if (threadIdx.x == 0) filled = 0;
   for (uint32_t i = threadIdx.x; i < kWarps * range.size; i += kThreads) range.counts[i] = 0;
   __syncthreads();
   int32_t* own = range.counts + threadIdx.x / kLanes * range.size;
@@ -61,9 +65,14 @@ __device__ void CountPoints(const Lists& lists, const Range& range, int capacity
       range.counts[warp * range.size + voxel] = sum;
       sum += count;
     }
-    range.totals[voxel] = min(sum, capacity);
+    const int32_t total = min(sum, p.capacity());
+    range.totals[voxel] = total;
+    if (total == 0) continue;
+    range.filled[atomicAdd(&filled, 1)] = static_cast<int32_t>(voxel);
+    rows[int64_t{voxel} * p.slots] = total;
   }
   __syncthreads();
+  return filled;
 }
 
 // rows: of the range, [size, slots]
@@ -99,25 +108,6 @@ __device__ void ForEachInRows(uint32_t size, uint32_t length, Visit visit) {
     at += rest;
     if (at >= length) at -= length, ++row;
   }
-}
-
-// Writes the counts, and 0 into every slot that holds no point. rows: [size, slots]
-template <int V>
-__device__ void FillSlots(const Range& range, int slots, int32_t* rows) {
-  const int32_t zeros[V] = {};
-  ForEachInRows(range.size, slots / V, [&](uint32_t row, uint32_t at) {
-    const int64_t first = int64_t{at} * V, total = range.totals[row];
-    int32_t* to = rows + int64_t{row} * slots + first;
-    if (total == 0 || first > total) {
-      StoreIndices(to, zeros);
-      return;
-    }
-#pragma unroll
-    for (int i = 0; i < V; ++i) {
-      if (first + i == 0) to[i] = static_cast<int32_t>(total);
-      if (first + i > total) to[i] = 0;
-    }
-  });
 }
 
 // features: of the channels in question
@@ -158,21 +148,36 @@ __device__ void Average(const T* features, int64_t channels, const int32_t* poin
 }
 
 template <typename T, int V, PoolMethod kMethod>
-__device__ void PoolRows(const Pooling<T>& c, const Range& range, const int32_t* rows) {
-  const int64_t channels = c.p.channels, first = range.first * channels;
-  ForEachInRows(range.size, c.p.channels / V, [&](uint32_t row, uint32_t at) {
-    const int64_t channel = int64_t{at} * V, to = first + row * channels + channel;
-    const int32_t* points = rows + int64_t{row} * c.p.slots + 1;
-    float pooled[V];
-    int32_t argmax[V] = {};
-    if constexpr (kMethod == kMaximum) {
-      Maximum(c.features + channel, channels, points, range.totals[row], pooled, argmax);
-    } else {
-      Average(c.features + channel, channels, points, range.totals[row], pooled);
-    }
-    Store(c.pooled + to, pooled);
-    if (c.argmax != nullptr) StoreIndices(c.argmax + to, argmax);
-  });
+__device__ void PoolRow(const Pooling<T>& c, const Range& range, uint32_t row, int64_t channel) {
+  const int64_t channels = c.p.channels, to = (range.first + row) * channels + channel;
+  const int32_t* points = c.indices + (range.first + row) * c.p.slots + 1;
+  float pooled[V];
+  int32_t argmax[V] = {};
+  if constexpr (kMethod == kMaximum) {
+    Maximum(c.features + channel, channels, points, range.totals[row], pooled, argmax);
+  } else {
+    Average(c.features + channel, channels, points, range.totals[row], pooled);
+  }
+  Store(c.pooled + to, pooled);
+  if (c.argmax != nullptr) StoreIndices(c.argmax + to, argmax);
+}
+
+// Rows without points: what they store is under way while the others wait for what they load.
+template <typename T, int V, PoolMethod kMethod>
+__device__ void ClearRows(const Pooling<T>& c, const Range& range) {
+  const uint32_t groups = c.p.channels / V;
+  const float zeros[V] = {};
+  int32_t none[V];
+#pragma unroll
+  for (int i = 0; i < V; ++i) none[i] = kMethod == kMaximum ? -1 : 0;
+  T* pooled = c.pooled + range.first * c.p.channels;
+  int32_t* argmax = c.argmax == nullptr ? nullptr : c.argmax + range.first * c.p.channels;
+#pragma unroll 4
+  for (uint32_t i = threadIdx.x; i < range.size * groups; i += kThreads) {
+    if (range.totals[i / groups] > 0) continue;
+    Store(pooled + int64_t{i} * V, zeros);
+    if (argmax != nullptr) StoreIndices(argmax + int64_t{i} * V, none);
+  }
 }
 
 // A block for a range of voxels.
@@ -187,23 +192,23 @@ __global__ void __launch_bounds__(kThreads, kRangesPerProcessor) PoolRange(Pooli
                  .size = static_cast<uint32_t>(min(int64_t{c.size}, box_voxels - begin)),
                  .first = (c.group.first + box) * box_voxels + begin};
   range.totals = memory;
-  range.counts = memory + range.size;
+  range.filled = memory + range.size;
+  range.counts = memory + 2 * range.size;
   int32_t* rows = c.indices + range.first * c.p.slots;
-  CountPoints(c.lists, range, c.p.capacity());
+  const int filled = CountPoints(c.p, c.lists, range, rows);
+  const uint32_t groups = c.p.channels / V;
+  ClearRows<T, V, kMethod>(c, range);
   PlacePoints(c.p, c.lists, range, rows);
   __syncthreads();
-  PoolRows<T, V, kMethod>(c, range, rows);
-  if (c.wide_slots) {
-    FillSlots<4>(range, c.p.slots, rows);
-  } else {
-    FillSlots<1>(range, c.p.slots, rows);
-  }
+  ForEachInRows(filled, groups, [&](uint32_t at, uint32_t group) {
+    PoolRow<T, V, kMethod>(c, range, range.filled[at], int64_t{group} * V);
+  });
 }
 
 template <typename T, int V>
 void LaunchPool(const Pooling<T>& c, CudaContext& context) {
   const Grid grid = {int64_t{c.group.count} * c.ranges, kThreads,
-                     (kWarps + 1) * static_cast<size_t>(c.size) * sizeof(int32_t)};
+                     (kWarps + 2) * static_cast<size_t>(c.size) * sizeof(int32_t)};
   context.Launch(c.p.method == kMaximum ? PoolRange<T, V, kMaximum> : PoolRange<T, V, kAverage>,
                  grid, c);
 }
@@ -238,15 +243,19 @@ void Forward(const Arguments& a, CudaContext& context) {
              .chunks = Chunks(c.p.points),
              .entries = reinterpret_cast<int2*>(scratch),
              .counts = reinterpret_cast<int32_t*>(scratch + group * c.p.points * sizeof(int2))};
-  c.wide_slots = c.p.slots % 4 == 0 && IsAligned(c.indices);
   const bool wide = c.p.channels % kWide<T> == 0 && IsAligned(c.features) && IsAligned(c.pooled) &&
                     IsAligned(c.argmax);
   for (int64_t first = 0; first < c.p.boxes; first += group) {
     c.group = {static_cast<int>(first), static_cast<int>(std::min(group, c.p.boxes - first))};
     Cut(context.processors(), &c);
     const int64_t warps = int64_t{c.lists.chunks} * c.group.count;
-    context.Launch(FindInside<T>, {CeilDiv(warps, kWarps), kThreads}, c.p, c.lists, c.group, rois,
-                   pts);
+    const int64_t group_slots = c.group.count * c.p.box_voxels() * c.p.slots;
+    const Clearing clearing = {.finders = static_cast<int>(CeilDiv(warps, kWarps)),
+                               .slots = c.indices + first * c.p.box_voxels() * c.p.slots,
+                               .count = group_slots};
+    const int64_t blocks =
+        clearing.finders + std::max<int64_t>(clearing.finders, clearing.clearers());
+    context.Launch(FindInside<T>, {blocks, kThreads}, c.p, c.lists, c.group, clearing, rois, pts);
     if (wide) {
       LaunchPool<T, kWide<T>>(c, context);
     } else {

@@ -66,14 +66,36 @@ __device__ int VoxelOf(const Problem& p, const Box& box, float x, float y, float
   return (ix * p.out_y + iy) * p.out_z + iz;
 }
 
-// A warp for a box and a chunk; the warps of a block share the chunk where there are boxes enough.
+// Slots of the group that FindInside zeroes meanwhile: its tests leave the memory idle. Blocks take
+// turns, so that both go on from the start: 0.89 of the time of zeroing in PoolRange, on PartA2.
+struct Clearing {
+  int finders = 0;  // blocks that hold points against boxes
+  int32_t* slots = nullptr;
+  int64_t count = 0;
+
+  // Blocks that zero.
+  int64_t clearers() const { return CeilDiv(count, kShare); }
+
+  static constexpr int64_t kShare = 1 << 14;  // slots of a block
+};
+
+__device__ void Clear(const Clearing& c, int64_t share) {
+  const int64_t begin = share * c.kShare, count = min(c.kShare, c.count - begin);
+  int32_t* slots = c.slots + begin;
+  // Up to the first 16 bytes, and behind the last.
+  const int64_t unaligned = -(reinterpret_cast<uintptr_t>(slots) / sizeof(int32_t)) % 4;
+  const int64_t head = min(unaligned, count), vectors = (count - head) / 4;
+  auto* to = reinterpret_cast<uint4*>(slots + head);
+  for (int64_t i = threadIdx.x; i < vectors; i += kThreads) to[i] = make_uint4(0, 0, 0, 0);
+  for (int64_t i = threadIdx.x; i < head; i += kThreads) slots[i] = 0;
+  for (int64_t i = head + vectors * 4 + threadIdx.x; i < count; i += kThreads) slots[i] = 0;
+}
+
+// A warp for a box and a chunk.
 template <typename T>
-__global__ void __launch_bounds__(kThreads)
-    FindInside(Problem p, Lists lists, Group group, const T* __restrict__ rois,
-               const T* __restrict__ pts) {
+__device__ void FindInChunk(const Problem& p, const Lists& lists, const Group& group, int64_t task,
+                            const T* __restrict__ rois, const T* __restrict__ pts) {
   const int lane = threadIdx.x % kLanes;
-  const int64_t task = (int64_t{blockIdx.x} * kThreads + threadIdx.x) / kLanes;
-  if (task >= int64_t{lists.chunks} * group.count) return;
   const int chunk = static_cast<int>(task / group.count);
   const int in_group = static_cast<int>(task % group.count);
   float roi[kRoiValues];
@@ -103,6 +125,21 @@ __global__ void __launch_bounds__(kThreads)
     }
   }
   if (lane == 0) *lists.Count(in_group, chunk) = count;
+}
+
+// The warps of a block share the chunk where there are boxes enough.
+template <typename T>
+__global__ void __launch_bounds__(kThreads)
+    FindInside(Problem p, Lists lists, Group group, Clearing clearing, const T* __restrict__ rois,
+               const T* __restrict__ pts) {
+  const int64_t block = blockIdx.x, turns = 2 * int64_t{clearing.finders};
+  if (block >= turns || block % 2 == 1) {
+    Clear(clearing, block < turns ? block / 2 : block - clearing.finders);
+    return;
+  }
+  const int64_t task = (block / 2 * kThreads + threadIdx.x) / kLanes;
+  if (task >= int64_t{lists.chunks} * group.count) return;
+  FindInChunk(p, lists, group, task, rois, pts);
 }
 
 // Calls visit(entry) for this warp's share of the box's points, in order and with all lanes; where

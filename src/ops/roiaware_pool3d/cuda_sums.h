@@ -16,61 +16,46 @@ namespace mluop::roiaware_pool3d {
 namespace {
 
 constexpr int kWarps = kThreads / 32;
+constexpr int kMostWarps = 32;  // of any block
 
 struct FloatSums {
+  using Share = float;  // as a block sums them up
+
   float* sums;
+
+  static __device__ bool Holds(float) { return true; }
+  static __device__ Share ToShare(float value) { return value; }
 
   __device__ void Begin() {}
 
   __device__ void Add(uint32_t at, const float (&g)[1]) const { atomicAdd(sums + at, g[0]); }
 
-  // `at` is a multiple of V, and sums + at is aligned to 16 bytes.
-  template <int V>
-  __device__ void Add(uint32_t at, const float (&g)[V]) const {
-#pragma unroll
-    for (int i = 0; i < V; i += 4) {
+  // `at` is a multiple of 4, and sums + at is aligned to 16 bytes.
+  __device__ void Add(uint32_t at, const float (&g)[4]) const {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-      asm volatile("red.global.add.v4.f32 [%0], {%1, %2, %3, %4};" ::"l"(
-                       __cvta_generic_to_global(sums + at + i)),
-                   "f"(g[i]), "f"(g[i + 1]), "f"(g[i + 2]), "f"(g[i + 3])
-                   : "memory");
+    asm volatile(
+        "red.global.add.v4.f32 [%0], {%1, %2, %3, %4};" ::"l"(__cvta_generic_to_global(sums + at)),
+        "f"(g[0]), "f"(g[1]), "f"(g[2]), "f"(g[3])
+        : "memory");
 #else
-      for (int k = i; k < i + 4; ++k) atomicAdd(sums + at + k, g[k]);
+    for (int i = 0; i < 4; ++i) atomicAdd(sums + at + i, g[i]);
 #endif
-    }
   }
 };
 
 // Half sums, rounded at each addition: for few additions to an element.
 struct PackedSums {
-  __half* sums;  // aligned to 16 bytes
+  __half* sums;  // aligned to 4 bytes, whole pairs
 
   __device__ void Begin() {}
 
-  // `at` is even.
-  __device__ void AddPair(uint32_t at, float low, float high) const {
-    asm volatile("red.global.add.noftz.f16x2 [%0], %1;" ::"l"(__cvta_generic_to_global(sums + at)),
-                 "r"(Pack(low, high))
-                 : "memory");
-  }
-
   // A single half would be a loop of compare and swap. -0 changes nothing.
   __device__ void Add(uint32_t at, const float (&g)[1]) const {
-    AddPair(at & ~1u, at % 2 == 0 ? g[0] : -0.0f, at % 2 == 0 ? -0.0f : g[0]);
-  }
-
-  // `at` is a multiple of 8.
-  __device__ void Add(uint32_t at, const float (&g)[8]) const {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-    asm volatile("red.global.add.noftz.v4.f16x2 [%0], {%1, %2, %3, %4};" ::"l"(
-                     __cvta_generic_to_global(sums + at)),
-                 "r"(Pack(g[0], g[1])), "r"(Pack(g[2], g[3])), "r"(Pack(g[4], g[5])),
-                 "r"(Pack(g[6], g[7]))
-                 : "memory");
-#else
-#pragma unroll
-    for (int i = 0; i < 8; i += 2) AddPair(at + i, g[i], g[i + 1]);
-#endif
+    const uint32_t pair = at % 2 == 0 ? Pack(g[0], -0.0f) : Pack(-0.0f, g[0]);
+    asm volatile(
+        "red.global.add.noftz.f16x2 [%0], %1;" ::"l"(__cvta_generic_to_global(sums + (at & ~1u))),
+        "r"(pair)
+        : "memory");
   }
 };
 
@@ -81,6 +66,7 @@ struct PackedSums {
 struct FixedSums {
   static constexpr uint32_t kPlus = 1, kMinus = 2, kNan = 4;
   static constexpr int kMarks = 8;  // elements of a word of marks
+  using Share = unsigned long long;
 
   unsigned long long* sums;
   uint32_t* marks;         // four bits an element
@@ -100,10 +86,19 @@ struct FixedSums {
     scale[1] = Power(shift - shift / 2);
   }
 
+  // What it does not hold is 0 as a share, and is added as it is.
+  static __device__ bool Holds(float value) { return isfinite(value); }
+  __device__ Share ToShare(float value) const {
+    return Holds(value) ? static_cast<Share>(__float2ll_rn(value * scale[0] * scale[1])) : 0;
+  }
+
+  __device__ void Add(uint32_t at, const Share (&units)[1]) const {
+    if (units[0] != 0) atomicAdd(sums + at, units[0]);
+  }
   __device__ void Add(uint32_t at, const float (&g)[1]) const {
-    if (isfinite(g[0])) {
-      const auto units = static_cast<unsigned long long>(__float2ll_rn(g[0] * scale[0] * scale[1]));
-      if (units != 0) atomicAdd(sums + at, units);
+    if (Holds(g[0])) {
+      const Share units[1] = {ToShare(g[0])};
+      Add(at, units);
       return;
     }
     const uint32_t mark = isnan(g[0]) ? kNan : g[0] > 0 ? kPlus : kMinus;
@@ -127,15 +122,15 @@ struct FixedSums {
   static __device__ float Power(int exponent) { return __int_as_float((exponent + 127) << 23); }
 
   __device__ void FindShift() {
-    __shared__ uint32_t greatest[kWarps];
+    __shared__ uint32_t greatest[kMostWarps];
     uint32_t most = 0;
-    for (int i = threadIdx.x; i < blocks; i += kThreads) most = max(most, maxima[i]);
+    for (int i = threadIdx.x; i < blocks; i += blockDim.x) most = max(most, maxima[i]);
     for (int step = 16; step > 0; step /= 2) {
       most = max(most, __shfl_xor_sync(0xffffffff, most, step));
     }
     if (threadIdx.x % 32 == 0) greatest[threadIdx.x / 32] = most;
     __syncthreads();
-    for (int warp = 0; warp < kWarps; ++warp) most = max(most, greatest[warp]);
+    for (int warp = 0; warp < blockDim.x / 32; ++warp) most = max(most, greatest[warp]);
     // Denormals have the exponent of the least normal number.
     shift = Shift(bits, max(static_cast<int>(most >> 23), 1) - 127);
     if (blockIdx.x == 0 && threadIdx.x == 0) *found_shift = shift;
