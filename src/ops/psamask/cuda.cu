@@ -14,6 +14,8 @@ mluOpStatus_t Run(const Arguments& arguments, CudaContext& context) {
                                static_cast<uint32_t*>(arguments.tensors[1].data)};
   if (storage.in_by_pixels && storage.out_by_pixels) {
     CopyRunsCuda(m, tensors, context);
+  } else if (!storage.in_by_pixels && storage.out_by_pixels && FitsTurned(m)) {
+    CopyTurnedCuda(m, tensors, context);
   } else {
     CopyTilesCuda(m, tensors, storage, context);
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// psamask on CUDA devices: the geometry of mapping.h in 32 bits, and the two kernels' entries.
+// psamask on CUDA devices: the geometry of mapping.h in 32 bits, and the kernels' entries.
 // Every tensor has fewer than 2^31 elements, so that an element's index, and what is added up on
 // the way to one, is exact in uint32_t.
 #pragma once
@@ -12,6 +12,9 @@
 namespace mluop::psamask {
 
 inline constexpr int kThreads = 256;  // of a block
+inline constexpr int kWarp = 32;
+inline constexpr int kWarps = kThreads / kWarp;
+inline constexpr int kSector = 8;  // elements that device memory writes together
 // Blocks on a processor. Registers are left for all of a thread's loads to be on their way at once:
 // without the bound the compiler waits for the first ones to make do with fewer.
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800  // 1024 threads a processor
@@ -79,6 +82,9 @@ struct CudaTensors {
 
 // By pixels to by pixels.
 void CopyRunsCuda(const Mapping& m, const CudaTensors& tensors, CudaContext& context);
+// By places to by pixels, where the input's rows are no longer than the output's.
+bool FitsTurned(const Mapping& m);
+void CopyTurnedCuda(const Mapping& m, const CudaTensors& tensors, CudaContext& context);
 // All others.
 void CopyTilesCuda(const Mapping& m, const CudaTensors& tensors, const Storage& storage,
                    CudaContext& context);

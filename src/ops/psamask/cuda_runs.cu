@@ -18,11 +18,12 @@ struct Output {
   Divider by_grid, by_cols;  // the places of a pixel's grid, and of one row of it
 };
 
-// An element of the output, and where the input's row for it would be.
+// Where an element of the output comes from, and with it those of the same row of its grid: the
+// element i after it is i after `from`, where the input has column in_col + i.
 struct Cursor {
-  uint32_t from;  // index into the input of output column 0
-  int row, col;
-  int in_row, shift;
+  int row, col;  // of the output's grid
+  int in_row, in_col;
+  uint32_t from;  // index into the input; wraps where in_row or in_col lie outside
 
   __device__ Cursor(const Shape& s, const Output& o, int element) {
     const auto [pixel, place] = o.by_grid(element);
@@ -31,50 +32,63 @@ struct Cursor {
     row = grid_row;
     col = grid_col;
     in_row = row + s.RowShift(s.by_height(line).remainder);
-    shift = s.ColShift(w);
+    in_col = col + s.ColShift(w);
     from = static_cast<uint32_t>(pixel) * s.in_size() + static_cast<uint32_t>(in_row) * s.in_cols +
-           static_cast<uint32_t>(shift);
-  }
-
-  __device__ uint32_t Load(const Shape& s, const uint32_t* in) const {
-    const bool live = s.HasInRow(in_row) && s.HasInCol(col + shift);
-    return live ? __ldg(in + (from + static_cast<uint32_t>(col))) : 0;
-  }
-
-  // The next element of the same pixel; false where it has none.
-  __device__ bool Next(const Shape& s) {
-    if (++col == s.out_cols) {
-      col = 0;
-      ++row;
-      ++in_row;
-      from += static_cast<uint32_t>(s.in_cols);
-    }
-    return row < s.out_rows;
+           static_cast<uint32_t>(in_col);
   }
 };
 
-// The vector's elements from `element` on, all of them in the tensor.
+// A row's share of a vector, counted from the vector's first element on. in_col lies beyond the
+// input's columns where it has no such row.
+struct Share {
+  uint32_t from;
+  int in_col;
+
+  __device__ Share(const Shape& s, const Cursor& cursor, int first)
+      : from(cursor.from - static_cast<uint32_t>(first)),
+        in_col(s.HasInRow(cursor.in_row) ? cursor.in_col - first : s.in_cols) {}
+};
+
+// What follows the first `split` elements of a vector: the pixel's next row, or the next pixel's
+// first.
+__device__ Share NextShare(const Shape& s, const Output& o, Cursor cursor, int element, int split) {
+  if (cursor.row + 1 == s.out_rows && split < kElements)
+    return Share(s, Cursor(s, o, element + split), split);
+  ++cursor.in_row;
+  cursor.in_col -= s.out_cols;
+  cursor.from += static_cast<uint32_t>(s.in_cols - s.out_cols);
+  return Share(s, cursor, 0);
+}
+
+// The vector's elements from `element` on, all of them in the tensor. Rows have three elements at
+// least, so that it has a share of two at most.
 __device__ uint4 LoadVector(const Shape& s, const Output& o, const uint32_t* in, int element) {
+  const Cursor cursor(s, o, element);
+  const int split = s.out_cols - cursor.col;
+  const Share head(s, cursor, 0), tail = NextShare(s, o, cursor, element, split);
   uint32_t value[kElements];
-  Cursor cursor(s, o, element);
 #pragma unroll
   for (int i = 0; i < kElements; ++i) {
-    value[i] = cursor.Load(s, in);
-    if (i + 1 < kElements && !cursor.Next(s)) cursor = Cursor(s, o, element + i + 1);
+    const auto from = static_cast<int32_t>(i < split ? head.from : tail.from);
+    const int in_col = i < split ? head.in_col : tail.in_col;
+    value[i] = s.HasInCol(in_col + i) ? __ldg(in + from + i) : 0;
   }
   return {value[0], value[1], value[2], value[3]};
 }
 
-// What of the vector lies in the tensor.
+// What of the vector lies in the tensor, one by one.
 __device__ void CopyElements(const Shape& s, const Output& o, const CudaTensors& t, int element) {
   const int count = min(kElements, o.elements - element);
   for (int i = max(-element, 0); i < count; ++i) {
-    t.out[element + i] = Cursor(s, o, element + i).Load(s, t.in);
+    const Cursor cursor(s, o, element + i);
+    const bool live = s.HasInRow(cursor.in_row) && s.HasInCol(cursor.in_col);
+    t.out[element + i] = live ? __ldg(t.in + cursor.from) : 0;
   }
 }
 
 __global__ void __launch_bounds__(kThreads, kBlocks) CopyRuns(Shape s, Output o, CudaTensors t) {
   constexpr uint32_t kStep = kThreads * kVectors;
+  const bool long_rows = s.out_cols >= kElements - 1;
   for (uint32_t first = blockIdx.x * kStep; first < o.vectors; first += gridDim.x * kStep) {
     uint4 value[kVectors];
     int element[kVectors];
@@ -84,7 +98,7 @@ __global__ void __launch_bounds__(kThreads, kBlocks) CopyRuns(Shape s, Output o,
       // Beyond the last vector, `elements`: nothing is there.
       const uint32_t vector = first + v * kThreads + threadIdx.x;
       element[v] = vector < o.vectors ? static_cast<int>(vector * kElements - o.lead) : o.elements;
-      whole[v] = element[v] >= 0 && element[v] <= o.elements - kElements;
+      whole[v] = element[v] >= 0 && element[v] <= o.elements - kElements && long_rows;
       if (whole[v]) value[v] = LoadVector(s, o, t.in, element[v]);
     }
 #pragma unroll
