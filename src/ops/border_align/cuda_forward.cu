@@ -15,13 +15,31 @@ namespace {
 constexpr int kTable = 32;
 constexpr int kMostEdges = 2;
 
+// Edges of a warp from which on it takes two at a time.
+#ifndef V_MANY
+#define V_MANY 2
+#endif
+constexpr int kManyEdges = V_MANY;
+
 // One block fills a processor's registers, or two that have one edge a warp.
-constexpr int Threads(int vector, int edges) { return edges == 1 ? 512 : vector == 8 ? 768 : 1024; }
+constexpr int Blocks(int edges) { return edges == 1 ? 2 : 1; }
+constexpr int Threads(int vector, int edges) {
+  if (edges == 1) return vector == 8 ? 320 : 448;
+  return vector == 8 ? 768 : 1024;
+}
 
 // What the first cache holds for sure. Where a slice of channels of the map is no larger, and where
-// lines have few edges, the order of edges does not matter.
+// lines have few edges, the order of edges does not matter. Few results are not worth a sort.
 constexpr int64_t kCacheBytes = 128 << 10;
 constexpr int kEdgesPerLine = 4;
+constexpr int64_t kSortedResults = 1 << 22;
+
+// Items that a block takes from its neighbourhood before it goes to another: about the edges of a line.
+// More would leave some blocks with dearer borders than others.
+#ifndef V_CHUNK
+#define V_CHUNK 128
+#endif
+constexpr int kMostChunk = V_CHUNK;
 
 template <typename T>
 struct ForwardCall {
@@ -32,6 +50,7 @@ struct ForwardCall {
   T* output;             // [N, K, 4, C]
   int32_t* argmax;       // [N, K, 4, C]
   int groups;            // of channels that a warp takes at once
+  uint32_t chunk;        // items; blocks take turns at chunks
 
   MLUOP_HOST_DEVICE uint32_t all_edges() const {
     return static_cast<uint32_t>(p.n) * kBorders * static_cast<uint32_t>(p.k);
@@ -51,31 +70,52 @@ __device__ Item MakeItem(const ForwardCall<T>& call, uint32_t i) {
   return {i / call.all_edges(), edge / k, edge % k};
 }
 
+// The same item where its rank is beyond its list.
+template <typename T>
+__device__ Item NextList(const ForwardCall<T>& call, const Item& item) {
+  const uint32_t lists = static_cast<uint32_t>(call.p.n) * kBorders;
+  const bool wraps = item.list + 1 == lists;
+  return {item.group + (wraps ? 1 : 0), wraps ? 0 : item.list + 1,
+          item.rank - static_cast<uint32_t>(call.p.k)};
+}
+
 // What a warp needs of its edges: each lane walks one of them.
 struct WarpEdges {
-  Sample table[kTable];
+  Sample table[kTable + 1];  // the last one: read ahead, not used
   EdgeLines lines[kMostEdges];
 };
 
+// A step from which on samples have no pixel in common often enough to load all of theirs.
+#ifndef V_APART
+#define V_APART 1.0f
+#endif
+constexpr float kApart = V_APART;
+
 // A lane's part in working out the samples of its edge.
+template <int kStride>
 struct Filler {
-  Walk walk;
+  Walk<kStride> walk;
   int moving_size, moving_stride;
   bool inside;  // the edge; else none of its samples is
 
-  __device__ void Fill(int count, Sample* table) {
-    walk.Next(count, [&](int i, float position) {
+  // Returns whether all of the lane's samples are inside and far apart.
+  __device__ bool Fill(int count, bool last, Sample* table) {
+    bool apart = fabsf(walk.step()) >= kApart;
+    const auto fill = [&](int i, float position) {
       Neighbours at = FindNeighbours(position, moving_size);
       at.inside = at.inside && inside;
+      apart = apart && at.inside;
       table[i] = MakeSample(at, moving_stride);
-    });
+    };
+    last ? walk.Last(count, fill) : walk.Next(count, fill);
+    return apart;
   }
 };
 
-// `first` and `stride`: the lane's samples.
-template <typename T, int kVector>
-__device__ Filler StartEdge(const ForwardCall<T>& call, const Item& item, int first, int stride,
-                            EdgeLines* lines) {
+// `first`: the lane's first sample.
+template <typename T, int kVector, int kStride>
+__device__ Filler<kStride> StartEdge(const ForwardCall<T>& call, const Item& item, int first,
+                                     EdgeLines* lines) {
   const Problem& p = call.p;
   const int border = static_cast<int>(item.list % kBorders);
   const int image = static_cast<int>(item.list / kBorders);
@@ -94,28 +134,55 @@ __device__ Filler StartEdge(const ForwardCall<T>& call, const Item& item, int fi
               (box * kBorders + border) * p.c,
               static_cast<int>(item.group) * kVector * kWarpLanes};
   }
-  return {Walk(edge, first, stride), axes.moving_size, axes.moving_stride, at.inside};
+  return {Walk<kStride>(edge, first), axes.moving_size, axes.moving_stride, at.inside};
 }
 
-// One edge of a warp's table, and all its samples: the first of them are in the table.
+// Adds the samples of a table.
+template <typename T, int kVector>
+__device__ void AddSamples(const Sample* table, int count, int begin, bool apart,
+                           Pool<T, kVector>& pool) {
+  // The next sample is on its way while one is added, if there are registers.
+  constexpr bool kEarly = kVector < 8;
+  Sample next = LoadSample(table[0]);
+  const auto each = [&](const auto& add) {
+#pragma unroll 1
+    for (int i = 0; i < count; ++i) {
+      const Sample sample = kEarly ? next : LoadSample(table[i]);
+      if (kEarly) next = LoadSample(table[i + 1]);
+      add(sample, begin + i);
+    }
+  };
+  if (apart) {
+    each([&](const Sample& sample, int i) { pool.AddApart(sample, i); });
+  } else {
+    each([&](const Sample& sample, int i) { pool.Add(sample, i); });
+  }
+}
+
+// One edge of a warp's table, and all its samples: the first of them are in the table. `apart`: lanes
+// that had them inside and apart.
 template <typename T, int kVector, int kEdges>
-__device__ void PoolEdge(const ForwardCall<T>& call, int edge, Filler& filler, WarpEdges& shared) {
+__device__ void PoolEdge(const ForwardCall<T>& call, int edge, unsigned apart,
+                         Filler<kWarpLanes / kEdges>& filler, WarpEdges& shared) {
   constexpr int kWindow = kTable / kEdges;
+  constexpr unsigned kLanes = kWholeWarp >> (kWarpLanes - kWarpLanes / kEdges);
   const EdgeLines lines = shared.lines[edge];
   const int own = lines.channel + static_cast<int>(threadIdx.x) % kWarpLanes * kVector;
   // Lanes without channels read the first ones.
   const int channel = own < call.p.c ? own : 0;
   Pool<T, kVector> pool(call.input + lines.low + channel, call.input + lines.high + channel, lines);
   const Sample* table = shared.table + edge * kWindow;
-  int64_t begin = 0;
+  const auto samples = static_cast<uint32_t>(call.p.samples());
+  uint32_t begin = 0;
   while (true) {
-    const int count = static_cast<int>(min(int64_t{kWindow}, call.p.samples() - begin));
-#pragma unroll 1
-    for (int i = 0; i < count; ++i) pool.Add(LoadSample(table[i]), static_cast<int>(begin) + i);
+    const auto count = static_cast<int>(min(uint32_t{kWindow}, samples - begin));
+    AddSamples(table, count, static_cast<int>(begin), (apart >> edge * kWindow & kLanes) == kLanes,
+               pool);
     begin += kWindow;
-    if (kEdges > 1 || begin >= call.p.samples()) break;
+    if (kEdges > 1 || begin >= samples) break;
     __syncwarp();
-    filler.Fill(static_cast<int>(min(int64_t{kWindow}, call.p.samples() - begin)), shared.table);
+    const auto rest = static_cast<int>(min(uint32_t{kWindow}, samples - begin));
+    apart = __ballot_sync(kWholeWarp, filler.Fill(rest, false, shared.table));
     __syncwarp();
   }
   if (own < call.p.c) {
@@ -124,37 +191,47 @@ __device__ void PoolEdge(const ForwardCall<T>& call, int edge, Filler& filler, W
 }
 
 template <typename T, int kVector, int kEdges>
-__global__ void __launch_bounds__(Threads(kVector, kEdges), 1) PoolEdges(ForwardCall<T> call) {
-  constexpr int kWarps = Threads(kVector, kEdges) / kWarpLanes, kStep = kWarps * kEdges;
+__global__ void __launch_bounds__(Threads(kVector, kEdges), Blocks(kEdges))
+    PoolEdges(const __grid_constant__ ForwardCall<T> call) {
+  constexpr int kWarps = Threads(kVector, kEdges) / kWarpLanes;
   constexpr int kWindow = kTable / kEdges, kStride = kWarpLanes / kEdges;
   __shared__ WarpEdges all[kWarps];
   const int warp = threadIdx.x / kWarpLanes, lane = threadIdx.x % kWarpLanes;
   const int edge = lane / kStride, first = lane % kStride;
+  const auto window = static_cast<int>(min(int64_t{kWindow}, call.p.samples()));
+  const auto k = static_cast<uint32_t>(call.p.k);
   WarpEdges& shared = all[warp];
-  // A block has one run of items, so that its lines change slowly.
   const uint64_t items = call.items();
-  const uint32_t end = static_cast<uint32_t>(items * (blockIdx.x + 1) / gridDim.x);
-  uint32_t i = static_cast<uint32_t>(items * blockIdx.x / gridDim.x) + warp * kEdges;
-  Item item = MakeItem(call, i + edge);
-  for (; i < end; i += kStep) {
-    // May be beyond the end: worked out, not pooled.
-    Filler filler = StartEdge<T, kVector>(call, item, first, kStride, shared.lines + edge);
-    filler.Fill(static_cast<int>(min(int64_t{kWindow}, call.p.samples())),
-                shared.table + edge * kWindow);
-    __syncwarp();
-    const int edges = static_cast<int>(min(end - i, uint32_t{kEdges}));
-    for (int e = 0; e < edges; ++e) PoolEdge<T, kVector, kEdges>(call, e, filler, shared);
-    __syncwarp();
-    item.rank += kStep;
-    if (item.rank >= static_cast<uint32_t>(call.p.k)) item = MakeItem(call, i + kStep + edge);
+  for (uint64_t begin = uint64_t{blockIdx.x} * call.chunk; begin < items;
+       begin += uint64_t{gridDim.x} * call.chunk) {
+    const auto count = static_cast<uint32_t>(min(items - begin, uint64_t{call.chunk}));
+    Item item = MakeItem(call, static_cast<uint32_t>(begin));
+    item.rank += warp * kEdges + edge;
+    for (uint32_t i = warp * kEdges; i < count;
+         i += kWarps * kEdges, item.rank += kWarps * kEdges) {
+      // The second edge may be beyond the end: worked out, not pooled.
+      while (item.rank >= k) item = NextList(call, item);
+      Filler<kStride> filler =
+          StartEdge<T, kVector, kStride>(call, item, first, shared.lines + edge);
+      const bool apart = filler.Fill(window, kEdges > 1, shared.table + edge * kWindow);
+      const unsigned all_apart = __ballot_sync(kWholeWarp, apart);
+      __syncwarp();
+      const int edges = static_cast<int>(min(count - i, uint32_t{kEdges}));
+      for (int e = 0; e < edges; ++e) {
+        PoolEdge<T, kVector, kEdges>(call, e, all_apart, filler, shared);
+      }
+      __syncwarp();
+    }
   }
 }
 
 template <typename T, int kVector, int kEdges>
-void LaunchEdges(const ForwardCall<T>& call, CudaContext& context) {
-  const int64_t blocks = int64_t{context.processors()} * (kEdges == 1 ? 2 : 1);
-  const Grid grid = {std::min(blocks, CeilDiv(call.items(), kEdges)), Threads(kVector, kEdges)};
-  context.Launch(PoolEdges<T, kVector, kEdges>, grid, call);
+void LaunchEdges(ForwardCall<T> call, CudaContext& context) {
+  const int64_t items = call.items(), most = int64_t{context.processors()} * Blocks(kEdges);
+  const int64_t blocks = std::min(most, CeilDiv(items, kEdges));
+  const int64_t chunks = CeilDiv(items, blocks * kMostChunk);  // of a block
+  call.chunk = static_cast<uint32_t>(CeilDiv(items, blocks * chunks * kEdges)) * kEdges;
+  context.Launch(PoolEdges<T, kVector, kEdges>, {blocks, Threads(kVector, kEdges)}, call);
 }
 
 template <typename T, int kVector>
@@ -163,11 +240,13 @@ mluOpStatus_t Launch(ForwardCall<T> call, CudaContext& context) {
   constexpr int kGroup = kVector * kWarpLanes;
   call.groups = static_cast<int>(CeilDiv(p.c, kGroup));
   const int64_t slice = p.pixels() * kGroup * static_cast<int64_t>(sizeof(T));
-  if (slice > kCacheBytes && p.k >= int64_t{kEdgesPerLine} * std::min(p.h, p.w)) {
+  const int64_t results = int64_t{call.all_edges()} * p.c;
+  if (slice > kCacheBytes && p.k >= int64_t{kEdgesPerLine} * std::min(p.h, p.w) &&
+      results >= kSortedResults) {
     call.order = SortEdges(p, call.boxes, context).order;
   }
   const int64_t warps = int64_t{context.processors()} * Threads(kVector, 1) / kWarpLanes;
-  if (p.samples() <= kTable / 2 && call.items() > warps) {
+  if (p.samples() <= kTable / 2 && call.items() > kManyEdges * warps) {
     LaunchEdges<T, kVector, 2>(call, context);
   } else {
     LaunchEdges<T, kVector, 1>(call, context);
@@ -195,6 +274,7 @@ mluOpStatus_t Forward(const Arguments& a, CudaContext& context) {
                                nullptr,
                                a.Out<T>("output"),
                                a.Out<int32_t>("argmax_idx"),
+                               0,
                                0};
   if constexpr (sizeof(T) == 2) {
     if (VectorPays<T, 8>(call)) return Launch<T, 8>(call, context);
