@@ -213,7 +213,7 @@ __global__ void __launch_bounds__(Threads(kVector, kEdges), Blocks(kEdges))
       while (item.rank >= k) item = NextList(call, item);
       Filler<kStride> filler =
           StartEdge<T, kVector, kStride>(call, item, first, shared.lines + edge);
-      const bool apart = filler.Fill(window, kEdges > 1, shared.table + edge * kWindow);
+      const bool apart = filler.Fill(window, call.p.samples() <= kWindow, shared.table + edge * kWindow);
       const unsigned all_apart = __ballot_sync(kWholeWarp, apart);
       __syncwarp();
       const int edges = static_cast<int>(min(count - i, uint32_t{kEdges}));
