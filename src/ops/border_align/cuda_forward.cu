@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// border_align forward on CUDA devices. A warp takes an edge, its lanes channels; the instructions of
-// the loop over samples are the bound, while the map is read from the first cache. For that a
-// block fills a processor and its warps take neighbouring edges of the order of lines.
+// border_align forward on CUDA devices. A warp takes an edge, its lanes channels; bound by the
+// instructions of the loop over samples (49 for four channels) and by reads of the first cache. For that
+// a block fills a processor and its warps take neighbouring edges of the order of lines.
 #include <algorithm>
 
 #include "ops/border_align/cuda.h"
@@ -16,16 +16,13 @@ constexpr int kTable = 32;
 constexpr int kMostEdges = 2;
 
 // Edges of a warp from which on it takes two at a time.
-#ifndef V_MANY
-#define V_MANY 2
-#endif
-constexpr int kManyEdges = V_MANY;
+constexpr int kManyEdges = 2;
 
 // One block fills a processor's registers, or two that have one edge a warp.
 constexpr int Blocks(int edges) { return edges == 1 ? 2 : 1; }
 constexpr int Threads(int vector, int edges) {
   if (edges == 1) return vector == 8 ? 320 : 448;
-  return vector == 8 ? 768 : 1024;
+  return vector == 8 ? 640 : 1024;
 }
 
 // What the first cache holds for sure. Where a slice of channels of the map is no larger, and where
@@ -36,10 +33,7 @@ constexpr int64_t kSortedResults = 1 << 22;
 
 // Items that a block takes from its neighbourhood before it goes to another: about the edges of a line.
 // More would leave some blocks with dearer borders than others.
-#ifndef V_CHUNK
-#define V_CHUNK 128
-#endif
-constexpr int kMostChunk = V_CHUNK;
+constexpr int kMostChunk = 128;
 
 template <typename T>
 struct ForwardCall {
@@ -66,30 +60,17 @@ struct Item {
 
 template <typename T>
 __device__ Item MakeItem(const ForwardCall<T>& call, uint32_t i) {
-  const uint32_t k = static_cast<uint32_t>(call.p.k), edge = i % call.all_edges();
-  return {i / call.all_edges(), edge / k, edge % k};
-}
-
-// The same item where its rank is beyond its list.
-template <typename T>
-__device__ Item NextList(const ForwardCall<T>& call, const Item& item) {
-  const uint32_t lists = static_cast<uint32_t>(call.p.n) * kBorders;
-  const bool wraps = item.list + 1 == lists;
-  return {item.group + (wraps ? 1 : 0), wraps ? 0 : item.list + 1,
-          item.rank - static_cast<uint32_t>(call.p.k)};
+  const uint32_t k = static_cast<uint32_t>(call.p.k);
+  const uint32_t group = call.groups == 1 ? 0 : i / call.all_edges();
+  const uint32_t edge = i - group * call.all_edges();
+  return {group, edge / k, edge % k};
 }
 
 // What a warp needs of its edges: each lane walks one of them.
 struct WarpEdges {
-  Sample table[kTable + 1];  // the last one: read ahead, not used
+  Sample table[kTable];
   EdgeLines lines[kMostEdges];
 };
-
-// A step from which on samples have no pixel in common often enough to load all of theirs.
-#ifndef V_APART
-#define V_APART 1.0f
-#endif
-constexpr float kApart = V_APART;
 
 // A lane's part in working out the samples of its edge.
 template <int kStride>
@@ -98,17 +79,22 @@ struct Filler {
   int moving_size, moving_stride;
   bool inside;  // the edge; else none of its samples is
 
-  // Returns whether all of the lane's samples are inside and far apart.
-  __device__ bool Fill(int count, bool last, Sample* table) {
-    bool apart = fabsf(walk.step()) >= kApart;
+  // Returns how the samples lie; for all lanes of a warp.
+  __device__ Spacing Fill(int count, bool last, Sample* table) {
+    bool all_inside = true;
     const auto fill = [&](int i, float position) {
       Neighbours at = FindNeighbours(position, moving_size);
       at.inside = at.inside && inside;
-      apart = apart && at.inside;
+      all_inside = all_inside && at.inside;
       table[i] = MakeSample(at, moving_stride);
     };
     last ? walk.Last(count, fill) : walk.Next(count, fill);
-    return apart;
+    // The lanes that share the edge.
+    const unsigned lanes = kWholeWarp >> (kWarpLanes - kStride)
+                                             << threadIdx.x % kWarpLanes / kStride * kStride;
+    const unsigned inside_lanes = __ballot_sync(kWholeWarp, all_inside);
+    if ((inside_lanes & lanes) != lanes) return Spacing::kAny;
+    return fabsf(walk.step()) < 1.0f ? Spacing::kNear : Spacing::kApart;
   }
 };
 
@@ -132,40 +118,35 @@ __device__ Filler<kStride> StartEdge(const ForwardCall<T>& call, const Item& ite
               at.low_weight,
               at.high_weight,
               (box * kBorders + border) * p.c,
-              static_cast<int>(item.group) * kVector * kWarpLanes};
+              static_cast<int>(item.group) * kVector * kWarpLanes,
+              Spacing::kAny};
   }
   return {Walk<kStride>(edge, first), axes.moving_size, axes.moving_stride, at.inside};
 }
 
 // Adds the samples of a table.
 template <typename T, int kVector>
-__device__ void AddSamples(const Sample* table, int count, int begin, bool apart,
+__device__ void AddSamples(const Sample* table, int count, int begin, Spacing spacing,
                            Pool<T, kVector>& pool) {
-  // The next sample is on its way while one is added, if there are registers.
-  constexpr bool kEarly = kVector < 8;
-  Sample next = LoadSample(table[0]);
   const auto each = [&](const auto& add) {
 #pragma unroll 1
-    for (int i = 0; i < count; ++i) {
-      const Sample sample = kEarly ? next : LoadSample(table[i]);
-      if (kEarly) next = LoadSample(table[i + 1]);
-      add(sample, begin + i);
-    }
+    for (int i = 0; i < count; ++i) add(LoadSample(table[i]), begin + i);
   };
-  if (apart) {
+  if (spacing == Spacing::kApart) {
     each([&](const Sample& sample, int i) { pool.AddApart(sample, i); });
+  } else if (spacing == Spacing::kNear) {
+    pool.Move(LoadSample(table[0]));
+    each([&](const Sample& sample, int i) { pool.AddNear(sample, i); });
   } else {
     each([&](const Sample& sample, int i) { pool.Add(sample, i); });
   }
 }
 
-// One edge of a warp's table, and all its samples: the first of them are in the table. `apart`: lanes
-// that had them inside and apart.
+// One edge of a warp's table, and all its samples: the first of them are in the table.
 template <typename T, int kVector, int kEdges>
-__device__ void PoolEdge(const ForwardCall<T>& call, int edge, unsigned apart,
-                         Filler<kWarpLanes / kEdges>& filler, WarpEdges& shared) {
+__device__ void PoolEdge(const ForwardCall<T>& call, int edge, Filler<kWarpLanes / kEdges>& filler,
+                         WarpEdges& shared) {
   constexpr int kWindow = kTable / kEdges;
-  constexpr unsigned kLanes = kWholeWarp >> (kWarpLanes - kWarpLanes / kEdges);
   const EdgeLines lines = shared.lines[edge];
   const int own = lines.channel + static_cast<int>(threadIdx.x) % kWarpLanes * kVector;
   // Lanes without channels read the first ones.
@@ -174,20 +155,31 @@ __device__ void PoolEdge(const ForwardCall<T>& call, int edge, unsigned apart,
   const Sample* table = shared.table + edge * kWindow;
   const auto samples = static_cast<uint32_t>(call.p.samples());
   uint32_t begin = 0;
+  Spacing spacing = lines.spacing;
   while (true) {
     const auto count = static_cast<int>(min(uint32_t{kWindow}, samples - begin));
-    AddSamples(table, count, static_cast<int>(begin), (apart >> edge * kWindow & kLanes) == kLanes,
-               pool);
+    AddSamples(table, count, static_cast<int>(begin), spacing, pool);
     begin += kWindow;
     if (kEdges > 1 || begin >= samples) break;
     __syncwarp();
     const auto rest = static_cast<int>(min(uint32_t{kWindow}, samples - begin));
-    apart = __ballot_sync(kWholeWarp, filler.Fill(rest, false, shared.table));
+    spacing = filler.Fill(rest, false, shared.table);
     __syncwarp();
   }
   if (own < call.p.c) {
     pool.Store(call.output + lines.result + own, call.argmax + lines.result + own);
   }
+}
+
+// The next of a block's items for a warp, which takes kEdges of them: in their order, so that all warps
+// work in one neighbourhood, however long each takes. `taken`: how many are, in shared memory.
+template <int kEdges>
+__device__ uint32_t TakeItems(uint32_t chunk, uint32_t* taken) {
+  uint32_t at = 0;
+  if (threadIdx.x % kWarpLanes == 0) at = atomicAdd(taken, kEdges);
+  at = __shfl_sync(kWholeWarp, at, 0);
+  // From the block's own chunk to its chunk of all blocks'.
+  return at + (at / chunk * (gridDim.x - 1) + blockIdx.x) * chunk;
 }
 
 template <typename T, int kVector, int kEdges>
@@ -196,32 +188,27 @@ __global__ void __launch_bounds__(Threads(kVector, kEdges), Blocks(kEdges))
   constexpr int kWarps = Threads(kVector, kEdges) / kWarpLanes;
   constexpr int kWindow = kTable / kEdges, kStride = kWarpLanes / kEdges;
   __shared__ WarpEdges all[kWarps];
+  __shared__ uint32_t taken;
   const int warp = threadIdx.x / kWarpLanes, lane = threadIdx.x % kWarpLanes;
   const int edge = lane / kStride, first = lane % kStride;
   const auto window = static_cast<int>(min(int64_t{kWindow}, call.p.samples()));
-  const auto k = static_cast<uint32_t>(call.p.k);
   WarpEdges& shared = all[warp];
-  const uint64_t items = call.items();
-  for (uint64_t begin = uint64_t{blockIdx.x} * call.chunk; begin < items;
-       begin += uint64_t{gridDim.x} * call.chunk) {
-    const auto count = static_cast<uint32_t>(min(items - begin, uint64_t{call.chunk}));
-    Item item = MakeItem(call, static_cast<uint32_t>(begin));
-    item.rank += warp * kEdges + edge;
-    for (uint32_t i = warp * kEdges; i < count;
-         i += kWarps * kEdges, item.rank += kWarps * kEdges) {
-      // The second edge may be beyond the end: worked out, not pooled.
-      while (item.rank >= k) item = NextList(call, item);
-      Filler<kStride> filler =
-          StartEdge<T, kVector, kStride>(call, item, first, shared.lines + edge);
-      const bool apart = filler.Fill(window, call.p.samples() <= kWindow, shared.table + edge * kWindow);
-      const unsigned all_apart = __ballot_sync(kWholeWarp, apart);
-      __syncwarp();
-      const int edges = static_cast<int>(min(count - i, uint32_t{kEdges}));
-      for (int e = 0; e < edges; ++e) {
-        PoolEdge<T, kVector, kEdges>(call, e, all_apart, filler, shared);
-      }
-      __syncwarp();
+  if (threadIdx.x == 0) taken = 0;
+  __syncthreads();
+  // Items are less than 2^31, and one chunk more of each block does not make it 2^32.
+  for (uint32_t i; (i = TakeItems<kEdges>(call.chunk, &taken)) < call.items();) {
+    // The second edge may be beyond the end: worked out, not pooled.
+    const Item item = MakeItem(call, min(i + edge, call.items() - 1));
+    Filler<kStride> filler = StartEdge<T, kVector, kStride>(call, item, first, shared.lines + edge);
+    const Spacing spacing =
+        filler.Fill(window, call.p.samples() <= kWindow, shared.table + edge * kWindow);
+    if (first == 0) shared.lines[edge].spacing = spacing;
+    __syncwarp();
+    const int edges = static_cast<int>(min(call.items() - i, uint32_t{kEdges}));
+    for (int e = 0; e < edges; ++e) {
+      PoolEdge<T, kVector, kEdges>(call, e, filler, shared);
     }
+    __syncwarp();
   }
 }
 

@@ -78,12 +78,16 @@ __device__ inline Sample MakeSample(const Neighbours& at, int stride) {
   return {{high, low, high_weight, low_weight}};
 }
 
+// How the samples of an edge lie: less than a pixel apart, further apart, or some of them outside.
+enum class Spacing { kNear, kApart, kAny };
+
 // Where an edge lies: offsets of the two lines' first pixels, of its results, and of its group's first
 // channel in all of them.
 struct EdgeLines {
   int low, high;
   float low_weight, high_weight;
   int result, channel;
+  Spacing spacing;
 };
 
 // Maxima of a lane's channels.
@@ -97,6 +101,14 @@ class Pool {
     asm("" : "+l"(low_), "+l"(high_));
   }
 
+  // Goes to a sample's two pixels along the edge; keeps what the last one had.
+  __device__ void Move(const Sample& s) {
+    if (s.even() != at_even_) LoadBlended(s.even(), even_);
+    if (s.odd() != at_odd_) LoadBlended(s.odd(), odd_);
+    at_even_ = s.even();
+    at_odd_ = s.odd();
+  }
+
   __device__ void Add(const Sample& s, int index) {
     float value[kVector] = {};
     if (s.even() >= 0) {
@@ -106,6 +118,25 @@ class Pool {
         value[v] = fmaf(s.odd_weight(), odd_[v], s.even_weight() * even_[v]);
       }
     }
+    Compare(value, index);
+  }
+
+  // The same for a sample inside that is less than a pixel away from where the lane is: at most one of
+  // its two pixels is new, and if none is, one is loaded again.
+  __device__ void AddNear(const Sample& s, int index) {
+    const bool odd = s.odd() != at_odd_;
+    Column column;
+    Load(odd ? s.odd() : s.even(), column);
+    float value[kVector];
+#pragma unroll
+    for (int v = 0; v < kVector; ++v) {
+      const float blend = Blend(column, v);
+      even_[v] = odd ? even_[v] : blend;
+      odd_[v] = odd ? blend : odd_[v];
+      value[v] = fmaf(s.odd_weight(), odd_[v], s.even_weight() * even_[v]);
+    }
+    at_even_ = s.even();
+    at_odd_ = s.odd();
     Compare(value, index);
   }
 
@@ -161,29 +192,22 @@ class Pool {
     Channels<T, kVector> low, high;
   };
 
-  // Goes to a sample's two pixels along the edge. Samples are often nearer than pixels: what the last
-  // one had is kept. The same for all lanes.
-  __device__ void Move(const Sample& s) {
-    if (s.even() != at_even_) Blend(s.even(), even_);
-    if (s.odd() != at_odd_) Blend(s.odd(), odd_);
-    at_even_ = s.even();
-    at_odd_ = s.odd();
-  }
-
   __device__ void Load(int offset, Column& column) const {
     column.low = LoadChannels<T, kVector>(low_ + offset);
     column.high = LoadChannels<T, kVector>(high_ + offset);
   }
 
-  // Between the two lines.
-  __device__ void Blend(int offset, float (&blend)[kVector]) const {
+  __device__ void LoadBlended(int offset, float (&blend)[kVector]) const {
     Column column;
     Load(offset, column);
 #pragma unroll
-    for (int v = 0; v < kVector; ++v) {
-      blend[v] = fmaf(high_weight_, AsFloat(column.high.element[v]),
-                      low_weight_ * AsFloat(column.low.element[v]));
-    }
+    for (int v = 0; v < kVector; ++v) blend[v] = Blend(column, v);
+  }
+
+  // Between the two lines.
+  __device__ float Blend(const Column& column, int v) const {
+    return fmaf(high_weight_, AsFloat(column.high.element[v]),
+                low_weight_ * AsFloat(column.low.element[v]));
   }
 
   const T *low_, *high_;
