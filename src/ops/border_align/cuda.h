@@ -43,7 +43,7 @@ MLUOP_HOST_DEVICE inline Axes MakeAxes(const Problem& p, int border) {
 }
 
 MLUOP_HOST_DEVICE inline int BucketOf(int line, int lines) {
-  return line / ((lines + kBuckets - 1) / kBuckets);
+  return lines <= kBuckets ? line : line / ((lines + kBuckets - 1) / kBuckets);
 }
 
 #if defined(__CUDACC__)
@@ -60,34 +60,46 @@ __device__ Box LoadBox(const T* boxes, int64_t index) {
   return {AsFloat(box[0]), AsFloat(box[1]), AsFloat(box[2]), AsFloat(box[3])};
 }
 
-// Every `stride`-th sample of an edge, from sample `first` on. Positions are sums of steps, one by
-// one: lanes that share an edge all walk it, and look at samples of their own.
+// Every kStride-th sample of an edge, from sample `first` < kStride on. Positions are sums of steps,
+// one by one: lanes that share an edge all walk it, and look at samples of their own.
+template <int kStride>
 class Walk {
  public:
-  __device__ Walk(const Edge& edge, int first, int stride)
-      : position_(edge.start), step_(edge.step), first_(first), stride_(stride) {
-    Advance(first);
+  Walk() = default;
+  __device__ Walk(const Edge& edge, int first)
+      : position_(edge.start), step_(edge.step), first_(first) {
+#pragma unroll
+    for (int i = 1; i < kStride; ++i) {
+      if (i <= first) position_ += step_;
+    }
   }
 
-  __device__ int first() const { return first_; }
+  __device__ float step() const { return step_; }
 
   // Visits those of the next `count` samples that are this lane's, as visit(i, position). `count` is
   // a multiple of the stride if more samples follow.
   template <class Visit>
   __device__ void Next(int count, Visit visit) {
-    for (int i = first_; i < count; i += stride_) {
+    for (int i = first_; i < count; i += kStride) {
       visit(i, position_);
-      Advance(stride_);
+      Advance();
     }
   }
 
+  // The same for at most kStride samples, after which there are none.
+  template <class Visit>
+  __device__ void Last(int count, Visit visit) const {
+    if (first_ < count) visit(first_, position_);
+  }
+
  private:
-  __device__ void Advance(int steps) {
-    for (int i = 0; i < steps; ++i) position_ += step_;
+  __device__ void Advance() {
+#pragma unroll
+    for (int i = 0; i < kStride; ++i) position_ += step_;
   }
 
   float position_, step_;
-  int first_, stride_;
+  int first_;
 };
 
 #endif  // __CUDACC__

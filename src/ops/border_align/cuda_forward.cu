@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// border_align forward on CUDA devices. A warp takes an edge, its lanes channels; the instructions of
-// the loop over samples are the bound, while the map is read from the first cache. For that a
-// block fills a processor and its warps take neighbouring edges of the order of lines.
+// border_align forward on CUDA devices. A warp takes an edge, its lanes channels; bound by the
+// instructions of the loop over samples (49 for four channels) and by reads of the first cache. For that
+// a block fills a processor and its warps take neighbouring edges of the order of lines.
 #include <algorithm>
 
 #include "ops/border_align/cuda.h"
@@ -15,13 +15,25 @@ namespace {
 constexpr int kTable = 32;
 constexpr int kMostEdges = 2;
 
+// Edges of a warp from which on it takes two at a time.
+constexpr int kManyEdges = 2;
+
 // One block fills a processor's registers, or two that have one edge a warp.
-constexpr int Threads(int vector, int edges) { return edges == 1 ? 512 : vector == 8 ? 768 : 1024; }
+constexpr int Blocks(int edges) { return edges == 1 ? 2 : 1; }
+constexpr int Threads(int vector, int edges) {
+  if (edges == 1) return vector == 8 ? 320 : 448;
+  return vector == 8 ? 640 : 1024;
+}
 
 // What the first cache holds for sure. Where a slice of channels of the map is no larger, and where
-// lines have few edges, the order of edges does not matter.
+// lines have few edges, the order of edges does not matter. Few results are not worth a sort.
 constexpr int64_t kCacheBytes = 128 << 10;
 constexpr int kEdgesPerLine = 4;
+constexpr int64_t kSortedResults = 1 << 22;
+
+// Items that a block takes from its neighbourhood before it goes to another: about the edges of a line.
+// More would leave some blocks with dearer borders than others.
+constexpr int kMostChunk = 128;
 
 template <typename T>
 struct ForwardCall {
@@ -32,6 +44,7 @@ struct ForwardCall {
   T* output;             // [N, K, 4, C]
   int32_t* argmax;       // [N, K, 4, C]
   int groups;            // of channels that a warp takes at once
+  uint32_t chunk;        // items; blocks take turns at chunks
 
   MLUOP_HOST_DEVICE uint32_t all_edges() const {
     return static_cast<uint32_t>(p.n) * kBorders * static_cast<uint32_t>(p.k);
@@ -47,8 +60,10 @@ struct Item {
 
 template <typename T>
 __device__ Item MakeItem(const ForwardCall<T>& call, uint32_t i) {
-  const uint32_t k = static_cast<uint32_t>(call.p.k), edge = i % call.all_edges();
-  return {i / call.all_edges(), edge / k, edge % k};
+  const uint32_t k = static_cast<uint32_t>(call.p.k);
+  const uint32_t group = call.groups == 1 ? 0 : i / call.all_edges();
+  const uint32_t edge = i - group * call.all_edges();
+  return {group, edge / k, edge % k};
 }
 
 // What a warp needs of its edges: each lane walks one of them.
@@ -58,24 +73,35 @@ struct WarpEdges {
 };
 
 // A lane's part in working out the samples of its edge.
+template <int kStride>
 struct Filler {
-  Walk walk;
+  Walk<kStride> walk;
   int moving_size, moving_stride;
   bool inside;  // the edge; else none of its samples is
 
-  __device__ void Fill(int count, Sample* table) {
-    walk.Next(count, [&](int i, float position) {
+  // Returns how the samples lie; for all lanes of a warp.
+  __device__ Spacing Fill(int count, bool last, Sample* table) {
+    bool all_inside = true;
+    const auto fill = [&](int i, float position) {
       Neighbours at = FindNeighbours(position, moving_size);
       at.inside = at.inside && inside;
+      all_inside = all_inside && at.inside;
       table[i] = MakeSample(at, moving_stride);
-    });
+    };
+    last ? walk.Last(count, fill) : walk.Next(count, fill);
+    // The lanes that share the edge.
+    const unsigned lanes = kWholeWarp >> (kWarpLanes - kStride)
+                                             << threadIdx.x % kWarpLanes / kStride * kStride;
+    const unsigned inside_lanes = __ballot_sync(kWholeWarp, all_inside);
+    if ((inside_lanes & lanes) != lanes) return Spacing::kAny;
+    return fabsf(walk.step()) < 1.0f ? Spacing::kNear : Spacing::kApart;
   }
 };
 
-// `first` and `stride`: the lane's samples.
-template <typename T, int kVector>
-__device__ Filler StartEdge(const ForwardCall<T>& call, const Item& item, int first, int stride,
-                            EdgeLines* lines) {
+// `first`: the lane's first sample.
+template <typename T, int kVector, int kStride>
+__device__ Filler<kStride> StartEdge(const ForwardCall<T>& call, const Item& item, int first,
+                                     EdgeLines* lines) {
   const Problem& p = call.p;
   const int border = static_cast<int>(item.list % kBorders);
   const int image = static_cast<int>(item.list / kBorders);
@@ -92,14 +118,34 @@ __device__ Filler StartEdge(const ForwardCall<T>& call, const Item& item, int fi
               at.low_weight,
               at.high_weight,
               (box * kBorders + border) * p.c,
-              static_cast<int>(item.group) * kVector * kWarpLanes};
+              static_cast<int>(item.group) * kVector * kWarpLanes,
+              Spacing::kAny};
   }
-  return {Walk(edge, first, stride), axes.moving_size, axes.moving_stride, at.inside};
+  return {Walk<kStride>(edge, first), axes.moving_size, axes.moving_stride, at.inside};
+}
+
+// Adds the samples of a table.
+template <typename T, int kVector>
+__device__ void AddSamples(const Sample* table, int count, int begin, Spacing spacing,
+                           Pool<T, kVector>& pool) {
+  const auto each = [&](const auto& add) {
+#pragma unroll 1
+    for (int i = 0; i < count; ++i) add(LoadSample(table[i]), begin + i);
+  };
+  if (spacing == Spacing::kApart) {
+    each([&](const Sample& sample, int i) { pool.AddApart(sample, i); });
+  } else if (spacing == Spacing::kNear) {
+    pool.Move(LoadSample(table[0]));
+    each([&](const Sample& sample, int i) { pool.AddNear(sample, i); });
+  } else {
+    each([&](const Sample& sample, int i) { pool.Add(sample, i); });
+  }
 }
 
 // One edge of a warp's table, and all its samples: the first of them are in the table.
 template <typename T, int kVector, int kEdges>
-__device__ void PoolEdge(const ForwardCall<T>& call, int edge, Filler& filler, WarpEdges& shared) {
+__device__ void PoolEdge(const ForwardCall<T>& call, int edge, Filler<kWarpLanes / kEdges>& filler,
+                         WarpEdges& shared) {
   constexpr int kWindow = kTable / kEdges;
   const EdgeLines lines = shared.lines[edge];
   const int own = lines.channel + static_cast<int>(threadIdx.x) % kWarpLanes * kVector;
@@ -107,15 +153,17 @@ __device__ void PoolEdge(const ForwardCall<T>& call, int edge, Filler& filler, W
   const int channel = own < call.p.c ? own : 0;
   Pool<T, kVector> pool(call.input + lines.low + channel, call.input + lines.high + channel, lines);
   const Sample* table = shared.table + edge * kWindow;
-  int64_t begin = 0;
+  const auto samples = static_cast<uint32_t>(call.p.samples());
+  uint32_t begin = 0;
+  Spacing spacing = lines.spacing;
   while (true) {
-    const int count = static_cast<int>(min(int64_t{kWindow}, call.p.samples() - begin));
-#pragma unroll 1
-    for (int i = 0; i < count; ++i) pool.Add(LoadSample(table[i]), static_cast<int>(begin) + i);
+    const auto count = static_cast<int>(min(uint32_t{kWindow}, samples - begin));
+    AddSamples(table, count, static_cast<int>(begin), spacing, pool);
     begin += kWindow;
-    if (kEdges > 1 || begin >= call.p.samples()) break;
+    if (kEdges > 1 || begin >= samples) break;
     __syncwarp();
-    filler.Fill(static_cast<int>(min(int64_t{kWindow}, call.p.samples() - begin)), shared.table);
+    const auto rest = static_cast<int>(min(uint32_t{kWindow}, samples - begin));
+    spacing = filler.Fill(rest, false, shared.table);
     __syncwarp();
   }
   if (own < call.p.c) {
@@ -123,38 +171,54 @@ __device__ void PoolEdge(const ForwardCall<T>& call, int edge, Filler& filler, W
   }
 }
 
+// The next of a block's items for a warp, which takes kEdges of them: in their order, so that all warps
+// work in one neighbourhood, however long each takes. `taken`: how many are, in shared memory.
+template <int kEdges>
+__device__ uint32_t TakeItems(uint32_t chunk, uint32_t* taken) {
+  uint32_t at = 0;
+  if (threadIdx.x % kWarpLanes == 0) at = atomicAdd(taken, kEdges);
+  at = __shfl_sync(kWholeWarp, at, 0);
+  // From the block's own chunk to its chunk of all blocks'.
+  return at + (at / chunk * (gridDim.x - 1) + blockIdx.x) * chunk;
+}
+
 template <typename T, int kVector, int kEdges>
-__global__ void __launch_bounds__(Threads(kVector, kEdges), 1) PoolEdges(ForwardCall<T> call) {
-  constexpr int kWarps = Threads(kVector, kEdges) / kWarpLanes, kStep = kWarps * kEdges;
+__global__ void __launch_bounds__(Threads(kVector, kEdges), Blocks(kEdges))
+    PoolEdges(const __grid_constant__ ForwardCall<T> call) {
+  constexpr int kWarps = Threads(kVector, kEdges) / kWarpLanes;
   constexpr int kWindow = kTable / kEdges, kStride = kWarpLanes / kEdges;
   __shared__ WarpEdges all[kWarps];
+  __shared__ uint32_t taken;
   const int warp = threadIdx.x / kWarpLanes, lane = threadIdx.x % kWarpLanes;
   const int edge = lane / kStride, first = lane % kStride;
+  const auto window = static_cast<int>(min(int64_t{kWindow}, call.p.samples()));
   WarpEdges& shared = all[warp];
-  // A block has one run of items, so that its lines change slowly.
-  const uint64_t items = call.items();
-  const uint32_t end = static_cast<uint32_t>(items * (blockIdx.x + 1) / gridDim.x);
-  uint32_t i = static_cast<uint32_t>(items * blockIdx.x / gridDim.x) + warp * kEdges;
-  Item item = MakeItem(call, i + edge);
-  for (; i < end; i += kStep) {
-    // May be beyond the end: worked out, not pooled.
-    Filler filler = StartEdge<T, kVector>(call, item, first, kStride, shared.lines + edge);
-    filler.Fill(static_cast<int>(min(int64_t{kWindow}, call.p.samples())),
-                shared.table + edge * kWindow);
+  if (threadIdx.x == 0) taken = 0;
+  __syncthreads();
+  // Items are less than 2^31, and one chunk more of each block does not make it 2^32.
+  for (uint32_t i; (i = TakeItems<kEdges>(call.chunk, &taken)) < call.items();) {
+    // The second edge may be beyond the end: worked out, not pooled.
+    const Item item = MakeItem(call, min(i + edge, call.items() - 1));
+    Filler<kStride> filler = StartEdge<T, kVector, kStride>(call, item, first, shared.lines + edge);
+    const Spacing spacing =
+        filler.Fill(window, call.p.samples() <= kWindow, shared.table + edge * kWindow);
+    if (first == 0) shared.lines[edge].spacing = spacing;
     __syncwarp();
-    const int edges = static_cast<int>(min(end - i, uint32_t{kEdges}));
-    for (int e = 0; e < edges; ++e) PoolEdge<T, kVector, kEdges>(call, e, filler, shared);
+    const int edges = static_cast<int>(min(call.items() - i, uint32_t{kEdges}));
+    for (int e = 0; e < edges; ++e) {
+      PoolEdge<T, kVector, kEdges>(call, e, filler, shared);
+    }
     __syncwarp();
-    item.rank += kStep;
-    if (item.rank >= static_cast<uint32_t>(call.p.k)) item = MakeItem(call, i + kStep + edge);
   }
 }
 
 template <typename T, int kVector, int kEdges>
-void LaunchEdges(const ForwardCall<T>& call, CudaContext& context) {
-  const int64_t blocks = int64_t{context.processors()} * (kEdges == 1 ? 2 : 1);
-  const Grid grid = {std::min(blocks, CeilDiv(call.items(), kEdges)), Threads(kVector, kEdges)};
-  context.Launch(PoolEdges<T, kVector, kEdges>, grid, call);
+void LaunchEdges(ForwardCall<T> call, CudaContext& context) {
+  const int64_t items = call.items(), most = int64_t{context.processors()} * Blocks(kEdges);
+  const int64_t blocks = std::min(most, CeilDiv(items, kEdges));
+  const int64_t chunks = CeilDiv(items, blocks * kMostChunk);  // of a block
+  call.chunk = static_cast<uint32_t>(CeilDiv(items, blocks * chunks * kEdges)) * kEdges;
+  context.Launch(PoolEdges<T, kVector, kEdges>, {blocks, Threads(kVector, kEdges)}, call);
 }
 
 template <typename T, int kVector>
@@ -163,11 +227,13 @@ mluOpStatus_t Launch(ForwardCall<T> call, CudaContext& context) {
   constexpr int kGroup = kVector * kWarpLanes;
   call.groups = static_cast<int>(CeilDiv(p.c, kGroup));
   const int64_t slice = p.pixels() * kGroup * static_cast<int64_t>(sizeof(T));
-  if (slice > kCacheBytes && p.k >= int64_t{kEdgesPerLine} * std::min(p.h, p.w)) {
+  const int64_t results = int64_t{call.all_edges()} * p.c;
+  if (slice > kCacheBytes && p.k >= int64_t{kEdgesPerLine} * std::min(p.h, p.w) &&
+      results >= kSortedResults) {
     call.order = SortEdges(p, call.boxes, context).order;
   }
   const int64_t warps = int64_t{context.processors()} * Threads(kVector, 1) / kWarpLanes;
-  if (p.samples() <= kTable / 2 && call.items() > warps) {
+  if (p.samples() <= kTable / 2 && call.items() > kManyEdges * warps) {
     LaunchEdges<T, kVector, 2>(call, context);
   } else {
     LaunchEdges<T, kVector, 1>(call, context);
@@ -195,6 +261,7 @@ mluOpStatus_t Forward(const Arguments& a, CudaContext& context) {
                                nullptr,
                                a.Out<T>("output"),
                                a.Out<int32_t>("argmax_idx"),
+                               0,
                                0};
   if constexpr (sizeof(T) == 2) {
     if (VectorPays<T, 8>(call)) return Launch<T, 8>(call, context);

@@ -49,15 +49,17 @@ __device__ void StreamChannels(const Channels<T, kCount>& channels, T* to) {
   __stcs(reinterpret_cast<Packed*>(to), channels.packed);
 }
 
-// A sample along its edge. One word of 16 bytes, so that one instruction loads it.
+// A sample along its edge. A pixel with an even coordinate has one place in a lane's registers, one
+// with an odd coordinate the other: both pixels of a sample fit, and on the way to the next pixel,
+// in either direction, one stays where it is. One word of 16 bytes, so that one instruction loads it.
 struct Sample {
   int4 word;
 
-  // Offsets of its two pixels, in elements; low < 0: the sample is outside.
-  __device__ int low() const { return word.x; }
-  __device__ int high() const { return word.y; }
-  __device__ float low_weight() const { return __int_as_float(word.z); }
-  __device__ float high_weight() const { return __int_as_float(word.w); }
+  // Offsets of its two pixels, in elements; even < 0: the sample is outside.
+  __device__ int even() const { return word.x; }
+  __device__ int odd() const { return word.y; }
+  __device__ float even_weight() const { return __int_as_float(word.z); }
+  __device__ float odd_weight() const { return __int_as_float(word.w); }
 };
 
 // The compiler would load the weights apart, after it has looked at the offsets.
@@ -68,9 +70,16 @@ __device__ inline Sample LoadSample(const Sample& from) {
 }
 
 __device__ inline Sample MakeSample(const Neighbours& at, int stride) {
-  return {{at.inside ? at.low * stride : -1, at.high * stride, __float_as_int(at.low_weight),
-           __float_as_int(at.high_weight)}};
+  const int low = at.low * stride, high = at.high * stride;
+  const int low_weight = __float_as_int(at.low_weight),
+            high_weight = __float_as_int(at.high_weight);
+  if (!at.inside) return {{-1, -1, 0, 0}};
+  if (at.low % 2 == 0) return {{low, high, low_weight, high_weight}};
+  return {{high, low, high_weight, low_weight}};
 }
+
+// How the samples of an edge lie: less than a pixel apart, further apart, or some of them outside.
+enum class Spacing { kNear, kApart, kAny };
 
 // Where an edge lies: offsets of the two lines' first pixels, of its results, and of its group's first
 // channel in all of them.
@@ -78,6 +87,7 @@ struct EdgeLines {
   int low, high;
   float low_weight, high_weight;
   int result, channel;
+  Spacing spacing;
 };
 
 // Maxima of a lane's channels.
@@ -91,21 +101,62 @@ class Pool {
     asm("" : "+l"(low_), "+l"(high_));
   }
 
+  // Goes to a sample's two pixels along the edge; keeps what the last one had.
+  __device__ void Move(const Sample& s) {
+    if (s.even() != at_even_) LoadBlended(s.even(), even_);
+    if (s.odd() != at_odd_) LoadBlended(s.odd(), odd_);
+    at_even_ = s.even();
+    at_odd_ = s.odd();
+  }
+
   __device__ void Add(const Sample& s, int index) {
     float value[kVector] = {};
-    if (s.low() >= 0) {
+    if (s.even() >= 0) {
       Move(s);
 #pragma unroll
       for (int v = 0; v < kVector; ++v) {
-        value[v] = fmaf(s.high_weight(), above_[v], s.low_weight() * below_[v]);
+        value[v] = fmaf(s.odd_weight(), odd_[v], s.even_weight() * even_[v]);
       }
     }
+    Compare(value, index);
+  }
+
+  // The same for a sample inside that is less than a pixel away from where the lane is: at most one of
+  // its two pixels is new, and if none is, one is loaded again.
+  __device__ void AddNear(const Sample& s, int index) {
+    const bool odd = s.odd() != at_odd_;
+    Column column;
+    Load(odd ? s.odd() : s.even(), column);
+    float value[kVector];
 #pragma unroll
     for (int v = 0; v < kVector; ++v) {
-      const bool more = value[v] > best_[v] || index == 0;
-      best_[v] = more ? value[v] : best_[v];
-      index_[v] = more ? index : index_[v];
+      const float blend = Blend(column, v);
+      even_[v] = odd ? even_[v] : blend;
+      odd_[v] = odd ? blend : odd_[v];
+      value[v] = fmaf(s.odd_weight(), odd_[v], s.even_weight() * even_[v]);
     }
+    at_even_ = s.even();
+    at_odd_ = s.odd();
+    Compare(value, index);
+  }
+
+  // The same for a sample inside that has no pixel in common with the one before.
+  __device__ void AddApart(const Sample& s, int index) {
+    Column even, odd;
+    Load(s.even(), even);
+    Load(s.odd(), odd);
+    const float even_low = s.even_weight() * low_weight_,
+                even_high = s.even_weight() * high_weight_;
+    const float odd_low = s.odd_weight() * low_weight_, odd_high = s.odd_weight() * high_weight_;
+    float value[kVector];
+#pragma unroll
+    for (int v = 0; v < kVector; ++v) {
+      value[v] = even_low * AsFloat(even.low.element[v]);
+      value[v] = fmaf(even_high, AsFloat(even.high.element[v]), value[v]);
+      value[v] = fmaf(odd_low, AsFloat(odd.low.element[v]), value[v]);
+      value[v] = fmaf(odd_high, AsFloat(odd.high.element[v]), value[v]);
+    }
+    Compare(value, index);
   }
 
   __device__ void Store(T* output, int32_t* argmax) const {
@@ -124,47 +175,45 @@ class Pool {
   }
 
  private:
+  __device__ void Compare(const float (&value)[kVector], int index) {
+#pragma unroll
+    for (int v = 0; v < kVector; ++v) {
+      const bool more = value[v] > best_[v] || index == 0;
+      best_[v] = more ? value[v] : best_[v];
+      index_[v] = more ? index : index_[v];
+    }
+  }
+
   static __device__ void Assign(float value, float& element) { element = value; }
   static __device__ void Assign(float value, __half& element) { element = __float2half_rn(value); }
 
-  // Goes to a sample's two pixels along the edge. Samples are often nearer than pixels: what the last
-  // one had is kept. The same for all lanes.
-  __device__ void Move(const Sample& s) {
-    if (s.low() == at_low_) return;
-    if (s.low() == at_high_) {
-      Copy(above_, below_);
-      Blend(s.high(), above_);
-    } else if (s.high() == at_low_) {
-      Copy(below_, above_);
-      Blend(s.low(), below_);
-    } else {
-      Blend(s.low(), below_);
-      Blend(s.high(), above_);
-    }
-    at_low_ = s.low();
-    at_high_ = s.high();
+  // A pixel along the edge on both lines.
+  struct Column {
+    Channels<T, kVector> low, high;
+  };
+
+  __device__ void Load(int offset, Column& column) const {
+    column.low = LoadChannels<T, kVector>(low_ + offset);
+    column.high = LoadChannels<T, kVector>(high_ + offset);
   }
 
-  static __device__ void Copy(const float (&from)[kVector], float (&to)[kVector]) {
+  __device__ void LoadBlended(int offset, float (&blend)[kVector]) const {
+    Column column;
+    Load(offset, column);
 #pragma unroll
-    for (int v = 0; v < kVector; ++v) to[v] = from[v];
+    for (int v = 0; v < kVector; ++v) blend[v] = Blend(column, v);
   }
 
-  // A pixel along the edge: between the two lines.
-  __device__ void Blend(int offset, float (&column)[kVector]) const {
-    const Channels<T, kVector> low = LoadChannels<T, kVector>(low_ + offset);
-    const Channels<T, kVector> high = LoadChannels<T, kVector>(high_ + offset);
-#pragma unroll
-    for (int v = 0; v < kVector; ++v) {
-      column[v] =
-          fmaf(high_weight_, AsFloat(high.element[v]), low_weight_ * AsFloat(low.element[v]));
-    }
+  // Between the two lines.
+  __device__ float Blend(const Column& column, int v) const {
+    return fmaf(high_weight_, AsFloat(column.high.element[v]),
+                low_weight_ * AsFloat(column.low.element[v]));
   }
 
   const T *low_, *high_;
   float low_weight_, high_weight_;
-  int at_low_ = -1, at_high_ = -1;  // where below_ and above_ lie along the edge
-  float below_[kVector], above_[kVector];
+  int at_even_ = -1, at_odd_ = -1;  // where even_ and odd_ lie along the edge
+  float even_[kVector], odd_[kVector];
   float best_[kVector] = {};
   int32_t index_[kVector] = {};
 };

@@ -22,7 +22,8 @@ inline void SetValue(const Arguments& a, std::string_view tensor, int64_t i, dou
   }
 }
 
-inline constexpr std::string_view kBoxes[] = {"inside", "outside", "edge", "degenerate", "bad"};
+inline constexpr std::string_view kBoxes[] = {"inside",     "outside", "edge",
+                                              "degenerate", "bad",     "located"};
 
 // A box's interval on an axis of `size` pixels.
 inline std::pair<double, double> MakeInterval(std::string_view kind, int64_t size,
@@ -43,6 +44,15 @@ inline std::pair<double, double> MakeInterval(std::string_view kind, int64_t siz
   return {std::min(first, second), std::max(first, second)};
 }
 
+// An interval around pixel `at`, up to 8 pixels to both sides: what a detector predicts there on the
+// level of its pyramid that is for objects of that size.
+inline std::pair<double, double> MakeIntervalAround(int64_t at, int64_t size,
+                                                    testing::Random& random) {
+  const auto middle = static_cast<double>(at), last = static_cast<double>(size - 1);
+  const double first = middle - random.Uniform(0, 8), second = middle + random.Uniform(0, 8);
+  return {std::max(first, 0.0), std::min(second, last)};
+}
+
 inline void GenerateBoxes(const testing::Case& c, const Arguments& a, testing::Random& random) {
   static constexpr double kBad[] = {std::numeric_limits<double>::quiet_NaN(),
                                     std::numeric_limits<double>::infinity(),
@@ -51,9 +61,15 @@ inline void GenerateBoxes(const testing::Case& c, const Arguments& a, testing::R
                                     -1e30,
                                     6e4};
   const std::string& kind = c.Option("boxes");
-  for (int64_t box = 0; box < a.Symbol("N") * a.Symbol("K"); ++box) {
-    const auto [x1, x2] = MakeInterval(kind, a.Symbol("W"), random);
-    const auto [y1, y2] = MakeInterval(kind, a.Symbol("H"), random);
+  const int64_t height = a.Symbol("H"), width = a.Symbol("W"), count = a.Symbol("K");
+  for (int64_t box = 0; box < a.Symbol("N") * count; ++box) {
+    const int64_t at =
+        box % count * (height * width) / count;  // the box's own pixel, if it has one
+    const bool located = kind == "located";
+    const auto [x1, x2] =
+        located ? MakeIntervalAround(at % width, width, random) : MakeInterval(kind, width, random);
+    const auto [y1, y2] = located ? MakeIntervalAround(at / width, height, random)
+                                  : MakeInterval(kind, height, random);
     const double coordinates[] = {x1, y1, x2, y2};
     for (int64_t i = 0; i < 4; ++i) {
       const bool bad = kind == "bad" && random.Below(4) == 0;

@@ -41,13 +41,14 @@ struct Edge {
 };
 
 MLUOP_HOST_DEVICE inline Edge MakeEdge(const Box& box, int border, int pool_size) {
-  const float x_step = (box.x2 - box.x1) / static_cast<float>(pool_size);
-  const float y_step = (box.y2 - box.y1) / static_cast<float>(pool_size);
+  const bool horizontal = border == kTop || border == kBottom;
+  const float length = horizontal ? box.x2 - box.x1 : box.y2 - box.y1;
+  const float step = length / static_cast<float>(pool_size);
   switch (border) {
-    case kTop: return {box.x1, x_step, box.y1};
-    case kLeft: return {box.y1, y_step, box.x1};
-    case kBottom: return {box.x2, -x_step, box.y2};
-    default: return {box.y2, -y_step, box.x2};
+    case kTop: return {box.x1, step, box.y1};
+    case kLeft: return {box.y1, step, box.x1};
+    case kBottom: return {box.x2, -step, box.y2};
+    default: return {box.y2, -step, box.x2};
   }
 }
 
