@@ -4,6 +4,8 @@
 // both have, in ascending order of the rois: no lists, and one load of a warp for 1024 rois.
 #pragma once
 
+#include <algorithm>
+
 #include "core/cuda/context.h"
 #include "core/host_device.h"
 
@@ -30,6 +32,13 @@ struct RoiMasks {
   int64_t Lines() const { return rows * row_bins + columns * column_bins; }
   size_t Bytes() const {
     return AlignedBytes(static_cast<size_t>(Lines() * words) * sizeof(uint32_t));
+  }
+
+  // Rois at a time, whose masks are so many bytes at most, or a single word of each line.
+  static constexpr int64_t kMostBytes = int64_t{64} << 20;
+  int64_t RoisAtATime() const {
+    const int64_t bytes = std::max<int64_t>(Lines() * static_cast<int64_t>(sizeof(uint32_t)), 1);
+    return std::max<int64_t>(kMostBytes / bytes, 1) * kRoisOfWord;
   }
 
   // An item is what a warp writes together: one word of each of 32 rows or columns.

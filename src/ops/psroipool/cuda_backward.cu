@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// psroipool backward on CUDA devices. A block owns some channels of a few neighbouring pixels, sums
-// them in shared memory and writes them once, zeros included: no atomics, and the same bits every
-// time. With the forward's mapping a warp takes a bin and adds the gradients of the rois whose bin
-// has some of the pixels, its lanes over the output channels, which are neighbours in top_grad: each
-// gradient is loaded once for all pixels. Any other mapping is added element by element.
+// psroipool backward on CUDA devices. A block owns some channels of a few neighbouring pixels and
+// writes their sums once, zeros included: no atomics, and the same bits every time. A warp takes a
+// bin, its lanes the output channels, and loads each gradient once for all pixels.
 #include <algorithm>
 
 #include "ops/psroipool/cuda_backward.h"
@@ -90,7 +88,7 @@ __device__ void AddHits(const Problem& p, const Gradients& t, const Share* share
   }
 }
 
-// For a small map, where there is little else to do meanwhile: several are under way.
+// Of a small map, where there is little else to do, several are under way.
 constexpr int kLoads = 4;
 template <>
 __device__ void AddHits<1>(const Problem& p, const Gradients& t, const Share* shares,
@@ -254,13 +252,6 @@ RoiMasks MasksOf(const Problem& p, int columns) {
   return {p.rois, p.rows(), CeilDiv(p.w, columns), p.group, p.group};
 }
 
-// Rois at a time, whose masks are so many bytes at most, or a single word of each line.
-constexpr int64_t kMostMaskBytes = int64_t{64} << 20;
-int64_t RoisAtATime(const Problem& p) {
-  const int64_t bytes = MasksOf(p, 1).Lines() * static_cast<int64_t>(sizeof(uint32_t));
-  return std::max<int64_t>(kMostMaskBytes / std::max<int64_t>(bytes, 1), 1) * RoiMasks::kRoisOfWord;
-}
-
 // scratch: masks, shares, flags
 void AddRois(const Problem& p, const Gradients& t, bool add, char* scratch, CudaContext& context) {
   const Cut cut = MakeCut(p, context.shared_bytes());
@@ -292,7 +283,7 @@ mluOpStatus_t BackwardCuda(const Arguments& a, CudaContext& context) {
   Gradients t = {a.In<float>("top_grad"), a.In<float>("rois"), a.In<int32_t>("mapping_channel"),
                  a.Out<float>("bottom_grad")};
   const int64_t rois = p.rois;
-  p.rois = std::min(rois, RoisAtATime(p));
+  p.rois = std::min(rois, MasksOf(p, 1).RoisAtATime());
   auto* scratch = static_cast<char*>(context.Scratch(ScratchBytes(p)));
   int64_t done = 0;
   do {  // zeros without rois

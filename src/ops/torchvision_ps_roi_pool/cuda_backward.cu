@@ -34,8 +34,8 @@ struct Tiles {
         across(static_cast<unsigned>(CeilDiv(p.w, columns))),
         slices(static_cast<unsigned>(CeilDiv(p.output_dim, channels))) {}
 
-  // Of a channel in shared memory, where some columns are written at a time: an odd number of such, so
-  // that those of neighbouring channels lie in different banks.
+  // Of a channel in shared memory, where `step` columns are written at a time: an odd number of
+  // such, so that those of neighbouring channels lie in different banks.
   __host__ __device__ int stride(int step) const {
     return (((columns + step - 1) / step) | 1) * step;
   }
@@ -205,13 +205,6 @@ RoiMasks MasksOf(const Problem& p, int step) {
   return {p.rois, p.n * p.h, CeilDiv(p.w, step), p.pooled_h, p.pooled_w};
 }
 
-// Rois at a time, whose masks are so many bytes at most, or a single word of each line.
-constexpr int64_t kMostMaskBytes = int64_t{64} << 20;
-int64_t RoisAtATime(const Problem& p) {
-  const int64_t bytes = MasksOf(p, 1).Lines() * static_cast<int64_t>(sizeof(uint32_t));
-  return std::max<int64_t>(kMostMaskBytes / std::max<int64_t>(bytes, 1), 1) * RoiMasks::kRoisOfWord;
-}
-
 size_t ColumnBytes(const Problem& p) {
   return AlignedBytes(sizeof(Range) * static_cast<size_t>(p.rois * p.pooled_w));
 }
@@ -240,7 +233,7 @@ mluOpStatus_t BackwardCuda(const Arguments& a, CudaContext& context) {
   Problem p = MakeProblem(a);
   Gradients t = {a.In<float>("grad_output"), a.In<float>("rois"), a.Out<float>("grad_input")};
   const int64_t rois = p.rois;
-  p.rois = std::min(rois, RoisAtATime(p));
+  p.rois = std::min(rois, MasksOf(p, 1).RoisAtATime());
   auto* scratch = static_cast<char*>(
       context.Scratch(MasksOf(p, 1).Bytes() + ColumnBytes(p) +
                       sizeof(float) * static_cast<size_t>(p.rois * p.channels())));
