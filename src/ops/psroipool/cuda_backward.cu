@@ -29,8 +29,7 @@ struct Owned {
   int stride;
 };
 
-// Output channels of a lane, 32 apart: all of COCO's in one pass.
-constexpr int kLaneChannels = 3;
+constexpr int kLaneChannels = 3;  // 32 apart: all of COCO's in one pass
 // Words of rois whose gradients make a part of a sum: no chain of additions is long.
 constexpr int kWordsOfPart = 16;
 

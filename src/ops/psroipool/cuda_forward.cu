@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// psroipool forward on CUDA devices: which way a call goes, and the one of few rois, or of bins that
-// are large: elements are read where they are.
+// psroipool forward on CUDA devices: which way a call goes, and the way of small maps and of few
+// rois: elements are read where they are.
 #include <algorithm>
 
 #include "ops/psroipool/cuda.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// psroipool backward on CUDA devices, the first kernel: which rois have which rows and columns, what
-// their bins give, and whether the mapping is forward's.
+// psroipool backward on CUDA devices, the first kernel: which rois have which rows and columns,
+// what their bins give, and whether the mapping is forward's.
 #include <algorithm>
 
 #include "ops/psroipool/cuda_backward.h"

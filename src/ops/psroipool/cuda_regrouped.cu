@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // psroipool forward on CUDA devices, large maps. The channels of a bin are G*G apart, so that each
-// element read on its own costs a sector of 32 bytes, and there are tens to an output. A first kernel
-// regroups the map in scratch to [slice of the output channels][bin][pixel][quad of them], at the
-// cost of a copy; a second one gathers there, 16 bytes a load.
+// element read on its own costs a sector of 32 bytes, and there are tens to an output. A first
+// kernel regroups the map in scratch to [slice of the output channels][bin][pixel][quad of them],
+// at the cost of a copy; a second one gathers there, 16 bytes a load.
 #include <cuda_pipeline.h>
 
 #include <algorithm>

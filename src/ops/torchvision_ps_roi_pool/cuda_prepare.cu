@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// torchvision_ps_roi_pool backward on CUDA devices, the first kernel: which rois have which rows and
-// columns, and the gradients by their areas, transposed to [roi][bin][channel].
+// torchvision_ps_roi_pool backward on CUDA devices, the first kernel: which rois have which rows
+// and columns, and the gradients by their areas, transposed to [roi][bin][channel].
 #include <algorithm>
 
 #include "ops/torchvision_ps_roi_pool/cuda_backward.h"
