@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// psroipool on CUDA devices: its kernels, and the spans of all bins in scratch, worked out once per
-// call because every block looks at every roi.
+// psroipool on CUDA devices: the entry points, and forward's two ways to pool.
 #pragma once
 
 #include "core/cuda/context.h"
@@ -11,8 +10,20 @@ namespace mluop::psroipool {
 mluOpStatus_t ForwardCuda(const Arguments& arguments, CudaContext& context);
 mluOpStatus_t BackwardCuda(const Arguments& arguments, CudaContext& context);
 
-// What forward asks of scratch at most, whatever the device.
+// What forward asks of scratch.
 size_t ForwardScratchCuda(const Problem& p);
+
+struct Tensors {
+  const float* input;  // [N, H, W, C]
+  const float* rois;   // [R, 5]
+  float* output;       // [R, G, G, output_dim]
+  int32_t* mapping;    // as output
+};
+
+// A large map is regrouped in scratch, of so many bytes.
+bool FitsRegrouping(const Problem& p);
+size_t RegroupedBytes(const Problem& p);
+void PoolRegrouped(const Problem& p, const Tensors& t, CudaContext& context);
 
 #if defined(__CUDACC__)
 
@@ -24,55 +35,60 @@ struct alignas(8) Range {
   __device__ int32_t size() const { return end - begin; }
 };
 
-// What all bins of a roi are within: bins lie in ascending order.
-struct alignas(16) Extent {
+// Where a bin lies. Rows are counted through all images, so that a row says its image too: N*H is
+// below 2^31, as the map's elements are. Both are [0, 0) where the roi is empty.
+struct alignas(16) Bin {
   Range rows, columns;
+
+  __device__ int32_t area() const { return rows.size() * columns.size(); }
 };
 
-// Rows are counted through all images, so that a row says its image too: N*H is below 2^31, as the
-// map's elements are. The rows of an empty roi are [0, 0).
-struct SpanTable {
-  Extent* extents;  // [R]
-  Range* rows;      // [R, G]
-  Range* columns;   // [R, G]
+// Where all bins of a roi lie.
+struct Place {
+  int32_t first_row;  // of the image; -1 where the roi is empty
+  Axis x, y;
 
-  static size_t Bytes(const Problem& p) {
-    const auto spans = static_cast<size_t>(p.rois) * static_cast<size_t>(p.group);
-    return AlignedBytes(static_cast<size_t>(p.rois) * sizeof(Extent) + 2 * spans * sizeof(Range));
+  __device__ Range Rows(const Problem& p, int ph) const {
+    if (first_row < 0) return {0, 0};
+    const Span span = BinSpan(y, ph, p.h);
+    return {span.begin + first_row, span.end + first_row};
   }
-  SpanTable(const Problem& p, void* scratch)
-      : extents(static_cast<Extent*>(scratch)),
-        rows(reinterpret_cast<Range*>(extents + p.rois)),
-        columns(rows + p.rois * p.group) {}
+  __device__ Range Columns(const Problem& p, int pw) const {
+    if (first_row < 0) return {0, 0};
+    const Span span = BinSpan(x, pw, p.w);
+    return {span.begin, span.end};
+  }
+  __device__ Bin BinOf(const Problem& p, int ph, int pw) const {
+    return {Rows(p, ph), Columns(p, pw)};
+  }
 };
 
-inline __device__ Range RangeOf(const Span& span, int32_t offset) {
-  return {span.begin + offset, span.end + offset};
+// [batch, x1, y1, x2, y2]
+struct Roi {
+  float values[5] = {};
+
+  __device__ void Load(const float* __restrict__ from) {
+#pragma unroll
+    for (int i = 0; i < 5; ++i) values[i] = __ldg(from + i);
+  }
+  __device__ Place PlaceOf(const Problem& p) const {
+    Place place = {};
+    int32_t image = 0;
+    const bool placed = PlaceRoi(p, values, &image, &place.x, &place.y);
+    place.first_row = placed ? image * p.h : -1;
+    return place;
+  }
+};
+
+inline __device__ Place PlaceOf(const Problem& p, const float* __restrict__ rois, int64_t r) {
+  Roi roi;
+  roi.Load(rois + r * 5);
+  return roi.PlaceOf(p);
 }
 
-// All threads of a grid write the table. rois: [R, 5]
-inline __device__ void WriteSpans(const Problem& p, const float* __restrict__ rois,
-                                  const SpanTable& table) {
-  const int64_t step = int64_t{gridDim.x} * blockDim.x;
-  for (int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < p.rois * p.group;
-       i += step) {
-    const auto span = static_cast<unsigned>(i);  // of fewer than 2^31
-    const int64_t r = span / static_cast<unsigned>(p.group);
-    const auto bin = static_cast<int>(span % static_cast<unsigned>(p.group));
-    int32_t image = 0;
-    Axis x = {}, y = {};
-    const bool placed = PlaceRoi(p, rois + r * 5, &image, &x, &y);
-    const int32_t first_row = image * p.h;
-    const Range none = {0, 0};
-    table.rows[i] = placed ? RangeOf(BinSpan(y, bin, p.h), first_row) : none;
-    table.columns[i] = placed ? RangeOf(BinSpan(x, bin, p.w), 0) : none;
-    if (bin > 0) continue;
-    const int last = p.group - 1;
-    const Range y_range = {BinSpan(y, 0, p.h).begin + first_row,
-                           BinSpan(y, last, p.h).end + first_row};
-    const Range x_range = {BinSpan(x, 0, p.w).begin, BinSpan(x, last, p.w).end};
-    table.extents[r] = placed ? Extent{y_range, x_range} : Extent{none, none};
-  }
+// How many floats an address is beyond a multiple of 16 bytes.
+inline __device__ int ShiftOf(const float* address) {
+  return static_cast<int>(reinterpret_cast<uintptr_t>(address) / sizeof(float) % 4);
 }
 
 #endif  // __CUDACC__

@@ -1,218 +1,181 @@
 // SPDX-License-Identifier: Apache-2.0
-// psroipool backward on CUDA devices. A block owns some channels of one pixel, sums them in shared
-// memory and writes them once, zeros included: no atomics, and the same bits every time. It lists
-// the rois that cover its pixel, in ascending order. With the forward's mapping a warp then takes a
-// bin and adds the gradients of the listed rois whose bin has the pixel, its lanes over the output
-// channels, which are neighbours in top_grad. Any other mapping is added element by element.
+// psroipool backward on CUDA devices. A block owns some channels of a few neighbouring pixels and
+// writes their sums once, zeros included: no atomics, and the same bits every time. A warp takes a
+// bin, its lanes the output channels, and loads each gradient once for all pixels.
 #include <algorithm>
 
-#include "ops/psroipool/cuda.h"
+#include "ops/psroipool/cuda_backward.h"
 
 namespace mluop::psroipool {
 namespace {
 
-constexpr int kThreads = 256;
-// To a processor, so that warps wait for gradients while others add; the registers follow from it.
-// sm_75 has threads for four.
+// Ten warps: 49 bins are five for each but one. And blocks to a processor; the registers follow.
+constexpr int kSumThreads = 320;
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
-constexpr int kBlocks = 4;
+constexpr int kSumBlocks = 2;
 #else
-constexpr int kBlocks = 6;
+constexpr int kSumBlocks = 3;
 #endif
-constexpr int kWarps = kThreads / 32;
-constexpr unsigned kWholeWarp = 0xffffffffu;
 
-struct Gradients {
-  const float* top_grad;   // [R, G, G, output_dim]
-  const float* rois;       // [R, 5]
-  const int32_t* mapping;  // as top_grad
-  float* bottom_grad;      // [N, H, W, C]
-};
+// Pixels of a block, neighbours in a row. Of a small map, which would be too few blocks, one.
+constexpr int kMostColumns = 4;
 
-// Not 0 where a block has seen an element with another channel than forward gives it. No more than
-// a thread each, so that every block of the next kernel looks at all of them in one step.
-struct Flags {
-  int* others;
-  int count;
-};
-constexpr int kMostFlags = kThreads;
-
-__global__ void __launch_bounds__(kThreads)
-    Prepare(Problem p, Gradients t, SpanTable table, Flags flags) {
-  WriteSpans(p, t.rois, table);
-  const auto output_dim = static_cast<unsigned>(p.output_dim);
-  const auto bins = static_cast<unsigned>(p.bins());
-  const int64_t step = int64_t{gridDim.x} * kThreads;
-  bool other = false;
-  for (int64_t i = int64_t{blockIdx.x} * kThreads + threadIdx.x; i < p.rois * p.channels();
-       i += step) {
-    const auto element = static_cast<unsigned>(i);  // of fewer than 2^31
-    const unsigned channel = element % output_dim * bins + element / output_dim % bins;
-    other |= static_cast<unsigned>(t.mapping[i]) != channel;
-  }
-  const int any = __syncthreads_or(other);
-  if (threadIdx.x == 0) flags.others[blockIdx.x] = any;
-}
-
-// Rois that cover a pixel, in ascending order, and for the forward's mapping which of their rows
-// and columns of bins do.
-constexpr int kListed = 2 * kThreads;
-constexpr int kMostGroup = 32;  // bits of a mask
-struct List {
-  int32_t rois[kListed];
-  uint32_t row_bins[kListed];
-  uint32_t column_bins[kListed];
-  int warp_counts[kWarps];
-};
-
-// The channels [begin, end) of one pixel.
+// The channels [begin, end) of the pixels in `columns` of a row. Their sums in shared memory are
+// `stride` apart.
 struct Owned {
-  int32_t row, column;  // the row counted through all images
+  int32_t row;  // counted through all images
+  Range columns;
   int begin, end;
+  int stride;
 };
 
-// Appends a roi of each thread that has one, in the order of the threads. Returns the new length of
-// the list. All threads come here. Ends with a barrier.
-__device__ int Append(List& list, int length, bool has, int32_t roi) {
-  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-  const unsigned having = __ballot_sync(kWholeWarp, has);
-  if (lane == 0) list.warp_counts[warp] = __popc(having);
-  __syncthreads();
-  int at = length, total = length;
-#pragma unroll
-  for (int i = 0; i < kWarps; ++i) {
-    if (i == warp) at = total;
-    total += list.warp_counts[i];
-  }
-  if (has) list.rois[at + __popc(having & ((1u << lane) - 1))] = roi;
-  __syncthreads();
-  return total;
-}
+constexpr int kLaneChannels = 3;  // 32 apart: all of COCO's in one pass
+// Words of rois whose gradients make a part of a sum: no chain of additions is long.
+constexpr int kWordsOfPart = 16;
 
-__device__ uint32_t CoveringBins(const Range* __restrict__ spans, int group, int32_t i) {
-  uint32_t bins = 0;
-  for (int bin = 0; bin < group; ++bin) bins |= spans[bin].Has(i) ? 1u << bin : 0u;
-  return bins;
-}
-
-// Ends with a barrier.
-__device__ void FindBins(const Problem& p, const SpanTable& table, const Owned& own, List& list,
-                         int length) {
-  for (int i = threadIdx.x; i < length; i += kThreads) {
-    const int first = list.rois[i] * p.group;  // of [R, G]
-    list.row_bins[i] = CoveringBins(table.rows + first, p.group, own.row);
-    list.column_bins[i] = CoveringBins(table.columns + first, p.group, own.column);
-  }
-  __syncthreads();
-}
-
-// Output channels of a lane, 32 apart: all of COCO's in one pass. And rois whose gradients are
-// under way at a time.
-constexpr int kLaneChannels = 3;
-constexpr int kLoads = 2;
-
-// One bin of the pixel, and of its output channels those first+lane, first+lane+32, ... below end.
+// One bin, and some of its output channels: those of a lane from c on, below end.
 struct Task {
-  int bin;
-  int first, end;
+  int ph, pw, bin;
+  int c, end;
+};
 
-  __device__ int Channel(int i) const {
-    return first + static_cast<int>(threadIdx.x) % 32 + 32 * i;
+// A roi's gradients under way.
+struct Load {
+  Share share;
+  float grads[kLaneChannels];
+
+  __device__ void Start(const Problem& p, const Gradients& t, const Share* __restrict__ shares,
+                        const Task& task, int r) {
+    const int item = r * p.group * p.group + task.bin;  // of [R, G, G], below 2^31
+    const float4 loaded = __ldg(reinterpret_cast<const float4*>(shares + item));
+    share = {loaded.x, {__float_as_int(loaded.z), __float_as_int(loaded.w)}};
+    const float* from = t.top_grad + item * p.output_dim + task.c;
+#pragma unroll
+    for (int i = 0; i < kLaneChannels; ++i) {
+      grads[i] = task.c + 32 * i < task.end ? __ldg(from + 32 * i) : 0.0f;
+    }
   }
 };
 
-// Adds to `sums` a hit of each lane that has one, from lane 0 on: its roi's gradients by `scale`.
-__device__ void AddHits(const Problem& p, const float* __restrict__ top_grad, const Task& task,
-                        unsigned hits, int2 roi_and_scale, float* sums) {
-  const int bins = p.group * p.group;
-  while (hits != 0) {
-    float scales[kLoads], grads[kLoads][kLaneChannels];
+template <int kColumns>
+using Sums = float[kColumns][kLaneChannels];
+
+template <int kColumns>
+__device__ void AddLoaded(const Load& load, int first_column, Sums<kColumns>& sums) {
 #pragma unroll
-    for (int k = 0; k < kLoads; ++k) {
-      const bool is_hit = hits != 0;
-      const int lane = is_hit ? __ffs(static_cast<int>(hits)) - 1 : 0;
-      hits &= hits - 1;  // 0 stays 0
-      const int roi = __shfl_sync(kWholeWarp, roi_and_scale.x, lane);
-      scales[k] = __int_as_float(__shfl_sync(kWholeWarp, roi_and_scale.y, lane));
-      const float* from = top_grad + (roi * bins + task.bin) * p.output_dim;  // below 2^31
+  for (int k = 0; k < kColumns; ++k) {
+    if (!load.share.columns.Has(first_column + k)) continue;
 #pragma unroll
-      for (int i = 0; i < kLaneChannels; ++i) {
-        grads[k][i] = is_hit && task.Channel(i) < task.end ? from[task.Channel(i)] : 0.0f;
+    for (int i = 0; i < kLaneChannels; ++i) {
+      sums[k][i] = fmaf(load.grads[i], load.share.scale, sums[k][i]);
+    }
+  }
+}
+
+// Adds what the hits give, in their order; the next one's gradients are under way meanwhile.
+template <int kColumns>
+__device__ void AddHits(const Problem& p, const Gradients& t, const Share* shares, const Task& task,
+                        int first_column, RoiHits hits, Sums<kColumns>& sums) {
+  int r = hits.Next();
+  Load next;
+  if (r >= 0) next.Start(p, t, shares, task, r);
+  while (r >= 0) {
+    const Load now = next;
+    r = hits.Next();
+    if (r >= 0) next.Start(p, t, shares, task, r);
+    AddLoaded<kColumns>(now, first_column, sums);
+  }
+}
+
+// Of a small map, where there is little else to do, several are under way.
+constexpr int kLoads = 4;
+template <>
+__device__ void AddHits<1>(const Problem& p, const Gradients& t, const Share* shares,
+                           const Task& task, int first_column, RoiHits hits, Sums<1>& sums) {
+  int r = 0;
+  while (r >= 0) {
+    Load loads[kLoads];
+#pragma unroll
+    for (int i = 0; i < kLoads; ++i) {
+      r = hits.Next();
+      loads[i].share.columns = {0, 0};
+      if (r >= 0) loads[i].Start(p, t, shares, task, r);
+    }
+#pragma unroll
+    for (int i = 0; i < kLoads; ++i) AddLoaded<1>(loads[i], first_column, sums);
+  }
+}
+
+// Writes what the rois give to one bin to `sums`: [columns, stride], from the slice's first on.
+template <int kColumns>
+__device__ void SumBin(const Problem& p, const Gradients& t, const Prepared& prepared,
+                       const Owned& own, const Task& task, float* sums) {
+  const uint32_t* row = prepared.masks.Row(own.row, task.ph);
+  const uint32_t* column = prepared.masks.Column(own.columns.begin / kColumns, task.pw);
+  const int words = prepared.masks.words;
+  for (int first = 0; first == 0 || first < words; first += kWordsOfPart) {
+    const RoiHits hits(row, column, first, min(kWordsOfPart, words - first));
+    Sums<kColumns> part = {};
+    AddHits<kColumns>(p, t, prepared.shares, task, own.columns.begin, hits, part);
+#pragma unroll
+    for (int i = 0; i < kLaneChannels; ++i) {
+      const int c = task.c + 32 * i;
+      if (c >= task.end) continue;
+      float* to = sums + c * p.group * p.group + task.bin;
+#pragma unroll
+      for (int k = 0; k < kColumns; ++k, to += own.stride) {
+        *to = first == 0 ? part[k][i] : *to + part[k][i];
       }
     }
-#pragma unroll
-    for (int k = 0; k < kLoads; ++k) {
-#pragma unroll
-      for (int i = 0; i < kLaneChannels; ++i) sums[i] += grads[k][i] * scales[k];
-    }
   }
 }
 
-// Adds what the listed rois give to one bin. `sums`: [C], of which the block has its slice; no
-// other warp has this bin.
-__device__ void AddBin(const Problem& p, const SpanTable& table, const List& list, int length,
-                       const float* __restrict__ top_grad, const Task& task, float* sums) {
-  const int lane = threadIdx.x % 32;
-  const int ph = task.bin / p.group, pw = task.bin % p.group;
-  float bin_sums[kLaneChannels] = {};
-  for (int i = 0; i < length; i += 32) {
-    const int at = i + lane;
-    const bool hit =
-        at < length && (list.row_bins[at] >> ph & 1) != 0 && (list.column_bins[at] >> pw & 1) != 0;
-    const unsigned hits = __ballot_sync(kWholeWarp, hit);
-    if (hits == 0) continue;
-    int2 roi_and_scale = {0, 0};
-    if (hit) {
-      const int roi = list.rois[at];
-      const Range rows = table.rows[roi * p.group + ph];
-      const Range columns = table.columns[roi * p.group + pw];
-      const float scale = 1.0f / static_cast<float>(rows.size() * columns.size());
-      roi_and_scale = {roi, __float_as_int(scale)};
+// The first and the last output channel may have some of their bins elsewhere.
+template <int kColumns>
+__device__ void SumBins(const Problem& p, const Gradients& t, const Prepared& prepared,
+                        const Owned& own, float* sums) {
+  const int bins = p.group * p.group, lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  const int first = own.begin / bins, before = own.begin % bins;
+  const int last = own.end / bins, beyond = own.end % bins;
+  int ph = warp / p.group, pw = warp % p.group;
+  for (int bin = warp; bin < bins; bin += kSumThreads / 32) {
+    const int end = last + (bin < beyond);
+    for (int c = first + (bin < before); c < end; c += 32 * kLaneChannels) {
+      SumBin<kColumns>(p, t, prepared, own, {ph, pw, bin, c + lane, end}, sums - own.begin);
     }
-    AddHits(p, top_grad, task, hits, roi_and_scale, bin_sums);
-  }
-#pragma unroll
-  for (int i = 0; i < kLaneChannels; ++i) {
-    const int c = task.Channel(i);
-    if (c < task.end) sums[c * p.group * p.group + task.bin] += bin_sums[i];
+    for (pw += kSumThreads / 32; pw >= p.group; pw -= p.group) ++ph;
   }
 }
 
-// Needs FindBins. `own` begins and ends between output channels.
-__device__ void AddBins(const Problem& p, const SpanTable& table, const List& list, int length,
-                        const float* top_grad, const Owned& own, float* sums) {
-  const int bins = p.group * p.group, first = own.begin / bins, end = own.end / bins;
-  for (int bin = threadIdx.x / 32; bin < bins; bin += kWarps) {
-    for (int c = first; c < end; c += 32 * kLaneChannels) {
-      AddBin(p, table, list, length, top_grad, {bin, c, end}, sums - own.begin);
-    }
-  }
-}
-
-// One bin of a listed roi, whatever its mapping, from element `first` of top_grad on. All threads
-// walk all elements; a channel belongs to one of them.
-__device__ void AddElements(const Gradients& t, int first, int count, float area, const Owned& own,
-                            float* sums) {
+// One bin of a roi, whatever its mapping, from element `first` of top_grad on. All threads walk all
+// elements; a channel belongs to one of them.
+__device__ void AddElements(const Problem& p, const Gradients& t, int first, const Share& share,
+                            const Owned& own, float* sums) {
   const auto size = static_cast<unsigned>(own.end - own.begin);
-  for (int i = first; i < first + count; ++i) {
+  for (int i = first; i < first + p.output_dim; ++i) {
     // A channel outside the map is no less than 2^31, or beyond the last block's end.
     const unsigned channel = static_cast<unsigned>(t.mapping[i]) - static_cast<unsigned>(own.begin);
-    if (channel < size && channel % kThreads == threadIdx.x) sums[channel] += t.top_grad[i] / area;
+    if (channel >= size || channel % kSumThreads != threadIdx.x) continue;
+    for (int x = own.columns.begin; x < own.columns.end; ++x) {
+      if (!share.columns.Has(x)) continue;
+      sums[(x - own.columns.begin) * own.stride + channel] += t.top_grad[i] * share.scale;
+    }
   }
 }
 
-__device__ void AddAnyMapping(const Problem& p, const Gradients& t, const SpanTable& table,
-                              const List& list, int length, const Owned& own, float* sums) {
-  for (int i = 0; i < length; ++i) {
-    const int first = list.rois[i] * p.group;  // of [R, G]
-    for (int ph = 0; ph < p.group; ++ph) {
-      const Range rows = table.rows[first + ph];
-      if (!rows.Has(own.row)) continue;
-      for (int pw = 0; pw < p.group; ++pw) {
-        const Range columns = table.columns[first + pw];
-        if (!columns.Has(own.column)) continue;
-        AddElements(t, ((first + ph) * p.group + pw) * p.output_dim, p.output_dim,
-                    static_cast<float>(rows.size() * columns.size()), own, sums);
+// `sums` are 0.
+__device__ void AddAnyMapping(const Problem& p, const Gradients& t, const Prepared& prepared,
+                              const Owned& own, float* sums) {
+  const int bins = p.group * p.group, words = prepared.masks.words;
+  for (int bin = 0; bin < bins; ++bin) {
+    const uint32_t* row = prepared.masks.Row(own.row, bin / p.group);
+    const uint32_t* column =
+        prepared.masks.Column(own.columns.begin / prepared.columns, bin % p.group);
+    for (int first = 0; first < words; first += kWordsOfPart) {
+      RoiHits hits(row, column, first, min(kWordsOfPart, words - first));
+      for (int r = hits.Next(); r >= 0; r = hits.Next()) {
+        const int item = r * bins + bin;
+        AddElements(p, t, item * p.output_dim, prepared.shares[item], own, sums);
       }
     }
   }
@@ -222,76 +185,115 @@ __device__ void AddAnyMapping(const Problem& p, const Gradients& t, const SpanTa
 struct Cut {
   int channels;
   int slices;
+
+  // Of a pixel's sums: they may begin anywhere in 16 bytes.
+  __host__ __device__ int stride() const { return (channels + 3) / 4 * 4 + 4; }
 };
 
-__global__ void __launch_bounds__(kThreads, kBlocks)
-    SumPixels(Problem p, Gradients t, SpanTable table, Flags flags, Cut cut) {
-  extern __shared__ float sums[];  // [cut.channels]
-  __shared__ List list;
-  const auto slices = static_cast<unsigned>(cut.slices), width = static_cast<unsigned>(p.w);
-  const unsigned pixel = blockIdx.x / slices;
-  const auto channels = static_cast<int>(p.channels());
-  const int begin = static_cast<int>(blockIdx.x % slices) * cut.channels;
-  const Owned own = {static_cast<int32_t>(pixel / width), static_cast<int32_t>(pixel % width),
-                     begin, min(begin + cut.channels, channels)};
-  const int size = own.end - own.begin;
-  for (int i = threadIdx.x; i < size; i += kThreads) sums[i] = 0;
-  const bool other = threadIdx.x < flags.count && flags.others[threadIdx.x] != 0;
-  const bool any_mapping = __syncthreads_or(other) != 0 || p.group > kMostGroup;
-  int length = 0;
-  for (int64_t first = 0; first < p.rois; first += kThreads) {
-    const int64_t r = first + threadIdx.x;
-    bool covers = false;
-    if (r < p.rois) {
-      const Extent extent = table.extents[r];
-      covers = extent.rows.Has(own.row) && extent.columns.Has(own.column);
-    }
-    length = Append(list, length, covers, static_cast<int32_t>(r));
-    if (length + kThreads <= kListed && first + kThreads < p.rois) continue;
-    if (any_mapping) {
-      AddAnyMapping(p, t, table, list, length, own, sums);
-    } else {
-      FindBins(p, table, own, list, length);
-      AddBins(p, table, list, length, t.top_grad, own, sums);
-    }
-    length = 0;
-    __syncthreads();
-  }
-  float* to = t.bottom_grad + int64_t{pixel} * channels + own.begin;
-  for (int i = threadIdx.x; i < size; i += kThreads) to[i] = sums[i];
+template <int kColumns>
+__device__ Owned OwnedBy(const Problem& p, const Cut& cut, unsigned block) {
+  const auto slices = static_cast<unsigned>(cut.slices);
+  const auto groups = static_cast<unsigned>((p.w - 1) / kColumns + 1);
+  const int begin = static_cast<int>(block % slices) * cut.channels;
+  block /= slices;
+  const int column = static_cast<int>(block % groups) * kColumns;
+  return {static_cast<int32_t>(block / groups),
+          {column, min(column + kColumns, p.w)},
+          begin,
+          min(begin + cut.channels, static_cast<int>(p.channels())),
+          cut.stride()};
 }
 
-// Channels of a block, 16 KiB of sums: with the list, room for kBlocks on large devices.
-constexpr int kMostChannels = 4096;
+// `add`: to what the rois before have given.
+template <int kColumns>
+__global__ void __launch_bounds__(kSumThreads, kSumBlocks)
+    SumPixels(Problem p, Gradients t, Prepared prepared, Cut cut, bool add) {
+  extern __shared__ float4 aligned[];  // [kColumns, stride] floats
+  auto* sums = reinterpret_cast<float*>(aligned);
+  bool other = false;
+  for (int i = threadIdx.x; i < prepared.flags; i += kSumThreads) other |= prepared.others[i] != 0;
+  Owned own = OwnedBy<kColumns>(p, cut, blockIdx.x);
+  const auto channels = static_cast<int>(p.channels());
+  float* to = t.bottom_grad + (int64_t{own.row} * p.w + own.columns.begin) * channels + own.begin;
+  // Each pixel's sums as far from 16 bytes as the pixel: neighbours are so by as much.
+  own.stride += channels % 4;
+  sums += ShiftOf(to);
+  SumBins<kColumns>(p, t, prepared, own, sums);
+  if (__syncthreads_or(other) != 0) {
+    for (int i = threadIdx.x; i < kColumns * own.stride - 4; i += kSumThreads) sums[i] = 0;
+    __syncthreads();
+    AddAnyMapping(p, t, prepared, own, sums);
+    __syncthreads();
+  }
+  for (int k = 0; k < own.columns.size(); ++k, to += channels) {
+    WriteSums(sums + k * own.stride, own.end - own.begin, add, to);
+  }
+}
 
-// Between output channels, where bins are summed (AddBins).
-Cut MakeCut(const Problem& p) {
-  const int64_t unit = p.group <= kMostGroup ? p.bins() : 1;
-  const int64_t most = kMostChannels / unit * unit;
+// Of a block: room for kSumBlocks on large devices.
+constexpr size_t kMostSharedBytes = 66 << 10;
+size_t SharedBytes(int columns, int stride) {
+  return sizeof(float) * static_cast<size_t>(columns) * (static_cast<size_t>(stride) + 4);
+}
+
+// Between output channels, where they are so short.
+Cut MakeCut(const Problem& p, size_t shared_bytes) {
+  const auto most_channels = static_cast<int64_t>(
+      std::min(shared_bytes, kMostSharedBytes) / (sizeof(float) * kMostColumns) - 16);
+  const int64_t unit = p.bins() <= most_channels ? p.bins() : 1;
+  const int64_t most = most_channels / unit * unit;
   const int64_t slices = CeilDiv(p.channels(), most);
   const int64_t channels = CeilDiv(CeilDiv(p.channels(), unit), slices) * unit;
   return {static_cast<int>(channels), static_cast<int>(CeilDiv(p.channels(), channels))};
 }
 
+RoiMasks MasksOf(const Problem& p, int columns) {
+  return {p.rois, p.rows(), CeilDiv(p.w, columns), p.group, p.group};
+}
+
+// scratch: masks, shares, flags
+void AddRois(const Problem& p, const Gradients& t, bool add, char* scratch, CudaContext& context) {
+  const Cut cut = MakeCut(p, context.shared_bytes());
+  const int64_t wide = p.rows() * CeilDiv(p.w, kMostColumns) * cut.slices;
+  const int columns = wide >= int64_t{2} * context.processors() ? kMostColumns : 1;
+  RoiMasks masks = MasksOf(p, columns);
+  masks.data = reinterpret_cast<uint32_t*>(scratch);
+  auto* shares = reinterpret_cast<Share*>(scratch + masks.Bytes());
+  const Prepared prepared = {columns, masks, shares,
+                             reinterpret_cast<int*>(shares + p.rois * p.bins()),
+                             PrepareBlocks(p, context)};
+  PrepareBackward(p, t, prepared, context);
+  // No more blocks than elements of the map: below 2^31.
+  const Grid grid = {p.rows() * CeilDiv(p.w, columns) * cut.slices, kSumThreads,
+                     SharedBytes(columns, cut.stride())};
+  context.Launch(columns == 1 ? SumPixels<1> : SumPixels<kMostColumns>, grid, p, t, prepared, cut,
+                 add);
+}
+
+size_t ScratchBytes(const Problem& p) {
+  return MasksOf(p, 1).Bytes() + sizeof(Share) * static_cast<size_t>(p.rois * p.bins()) +
+         sizeof(int) * kMostFlags;
+}
+
 }  // namespace
 
 mluOpStatus_t BackwardCuda(const Arguments& a, CudaContext& context) {
-  const Problem p = MakeProblem(a, a.Float("spatial_scale"));
-  const Gradients t = {a.In<float>("top_grad"), a.In<float>("rois"),
-                       a.In<int32_t>("mapping_channel"), a.Out<float>("bottom_grad")};
-  const size_t table_bytes = SpanTable::Bytes(p);
-  void* scratch = context.Scratch(table_bytes + kMostFlags * sizeof(int));
-  const SpanTable table(p, scratch);
-  const int64_t blocks = std::min<int64_t>(CeilDiv(p.rois * p.channels(), kThreads), kMostFlags);
-  const Flags flags = {reinterpret_cast<int*>(static_cast<char*>(scratch) + table_bytes),
-                       static_cast<int>(blocks)};
-  context.Launch(Prepare, Grid{blocks, kThreads}, p, t, table, flags);
-  const Cut cut = MakeCut(p);
-  // No more blocks than elements of the map: below 2^31.
-  context.Launch(SumPixels,
-                 Grid{p.rows() * p.w * cut.slices, kThreads,
-                      sizeof(float) * static_cast<size_t>(cut.channels)},
-                 p, t, table, flags, cut);
+  Problem p = MakeProblem(a, a.Float("spatial_scale"));
+  Gradients t = {a.In<float>("top_grad"), a.In<float>("rois"), a.In<int32_t>("mapping_channel"),
+                 a.Out<float>("bottom_grad")};
+  const int64_t rois = p.rois;
+  p.rois = std::min(rois, MasksOf(p, 1).RoisAtATime());
+  auto* scratch = static_cast<char*>(context.Scratch(ScratchBytes(p)));
+  int64_t done = 0;
+  do {  // zeros without rois
+    Problem part = p;
+    part.rois = std::min(p.rois, rois - done);
+    AddRois(part, t, done > 0, scratch, context);
+    t.top_grad += p.rois * p.channels();
+    t.mapping += p.rois * p.channels();
+    t.rois += p.rois * 5;
+    done += p.rois;
+  } while (done < rois);
   return context.status();
 }
 

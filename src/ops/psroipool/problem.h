@@ -71,14 +71,14 @@ MLUOP_HOST_DEVICE inline float Clamped(float x) {
 // clamp(floor(x), 0, size) and clamp(ceil(x), 0, size), the last as integers: a size above 2^24 may
 // have no float of its own.
 MLUOP_HOST_DEVICE inline int32_t ClampedFloor(float x, int size) {
-  const auto whole = static_cast<int64_t>(Clamped(x));
-  return static_cast<int32_t>(whole < size ? whole : size);
+  const auto whole = static_cast<uint32_t>(Clamped(x)), most = static_cast<uint32_t>(size);
+  return static_cast<int32_t>(whole < most ? whole : most);
 }
 MLUOP_HOST_DEVICE inline int32_t ClampedCeil(float x, int size) {
   const float inside = Clamped(x);
-  const auto whole = static_cast<int64_t>(inside);
-  const int64_t up = whole + (static_cast<float>(whole) < inside ? 1 : 0);
-  return static_cast<int32_t>(up < size ? up : size);
+  const auto whole = static_cast<uint32_t>(inside), most = static_cast<uint32_t>(size);
+  const uint32_t up = whole + (static_cast<float>(whole) < inside ? 1 : 0);
+  return static_cast<int32_t>(up < most ? up : most);
 }
 
 MLUOP_HOST_DEVICE inline Span BinSpan(const Axis& axis, int i, int size) {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// torchvision_ps_roi_pool on CUDA devices: its kernels, and the spans of all bins in scratch,
-// worked out once per call because every block looks at every roi.
+// torchvision_ps_roi_pool on CUDA devices: its kernels, and where bins lie.
 #pragma once
 
 #include "core/cuda/context.h"
@@ -13,10 +12,31 @@ mluOpStatus_t BackwardCuda(const Arguments& arguments, CudaContext& context);
 
 #if defined(__CUDACC__)
 
-// Where the bins of a roi lie.
+// Half-open, and one load.
+struct alignas(8) Range {
+  int32_t begin, end;
+
+  __device__ bool Has(int32_t i) const { return i >= begin && i < end; }
+  __device__ int32_t size() const { return end - begin; }
+};
+
+// Where the bins of a roi lie. Rows are counted through all images, so that a row says its image
+// too: N*H is below 2^31, as the map's elements are. Both are [0, 0) of a roi on no image.
 struct Place {
   int64_t image;  // -1: on none
   Axis x, y;
+
+  __device__ Range Rows(const Problem& p, int ph) const {
+    if (image < 0) return {0, 0};
+    const Span span = BinSpan(y, ph, p.h);
+    const auto first = static_cast<int32_t>(image * p.h);
+    return {span.begin + first, span.end + first};
+  }
+  __device__ Range Columns(const Problem& p, int pw) const {
+    if (image < 0) return {0, 0};
+    const Span span = BinSpan(x, pw, p.w);
+    return {span.begin, span.end};
+  }
 };
 
 inline __device__ Place PlaceOf(const Problem& p, const float* __restrict__ roi) {
@@ -28,16 +48,8 @@ inline __device__ Place PlaceOf(const Problem& p, const float* __restrict__ roi)
   return place;
 }
 
-// Half-open, and one load.
-struct alignas(8) Range {
-  int32_t begin, end;
-
-  __device__ bool Has(int32_t i) const { return i >= begin && i < end; }
-  __device__ int32_t size() const { return end - begin; }
-};
-
-// Rows are counted through all images, so that a row says its image too: N*H is below 2^31, as the
-// map's elements are. The spans of a roi on no image are [0, 0).
+// The spans of all bins in scratch, worked out once per call because every block of forward looks
+// at every roi.
 struct SpanTable {
   int64_t rois;
   Range* rows;     // [pooled_h, R]
@@ -64,16 +76,7 @@ inline __device__ void WriteSpans(const Problem& p, const float* __restrict__ ro
     const auto item = static_cast<unsigned>(i), count = static_cast<unsigned>(p.rois);
     const auto bin = static_cast<int>(item / count);  // of the rows, then of the columns
     const Place place = PlaceOf(p, rois + int64_t{item % count} * 5);
-    Range range = {0, 0};
-    if (place.image >= 0 && bin < p.pooled_h) {
-      const Span span = BinSpan(place.y, bin, p.h);
-      const auto first_row = static_cast<int32_t>(place.image * p.h);
-      range = {span.begin + first_row, span.end + first_row};
-    } else if (place.image >= 0) {
-      const Span span = BinSpan(place.x, bin - p.pooled_h, p.w);
-      range = {span.begin, span.end};
-    }
-    table.rows[i] = range;  // the columns follow the rows
+    table.rows[i] = bin < p.pooled_h ? place.Rows(p, bin) : place.Columns(p, bin - p.pooled_h);
   }
 }
 

@@ -11,13 +11,13 @@
 namespace mluop::torchvision_ps_roi_pool {
 namespace {
 
-constexpr int kThreads = 512;
+constexpr int kThreads = 256;
 // To a processor, so that some load while others pool; the registers follow from it. sm_75 has
-// threads for two.
+// threads for four.
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
-constexpr int kBlocks = 2;
+constexpr int kBlocks = 4;
 #else
-constexpr int kBlocks = 3;
+constexpr int kBlocks = 6;
 #endif
 
 struct Tensors {
@@ -112,7 +112,8 @@ struct Cut {
   int planes;
   int stride;
 };
-constexpr int kMostPlanes = 32;
+// Many small blocks: their last ones leave few processors idle.
+constexpr int kMostPlanes = 3;
 
 // Planes begin one bank after another, because neighbouring threads read neighbouring planes, at
 // much the same pixel. 32 banks are 128 bytes.
@@ -177,12 +178,10 @@ __global__ void __launch_bounds__(kThreads, kBlocks)
   }
 }
 
-// Shared memory of a block: kBlocks of them fit, and 48 KiB are everywhere.
-int StagedBytes() {
-  int device = 0, most = 0;
-  cudaGetDevice(&device);
-  cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
-  return std::max(48 << 10, most / 3) - static_cast<int>(sizeof(Bin)) * kMostPlanes;
+// Shared memory of a block: some of them fit, and 48 KiB are everywhere.
+int64_t StagedBytes(size_t shared_bytes) {
+  const size_t most = std::max(size_t{48} << 10, shared_bytes / 3);
+  return static_cast<int64_t>(most - sizeof(Bin) * kMostPlanes);
 }
 
 // Staging reads the whole map; reading directly costs a sector or two for each row of each bin. A
@@ -191,12 +190,13 @@ int StagedBytes() {
 constexpr int64_t kLeastStaged = int64_t{1} << 20;
 constexpr int64_t kMapPerOutput = 32;
 
-int PlanesToStage(const Problem& p) {
+int PlanesToStage(const Problem& p, size_t shared_bytes) {
   if (p.map_elements() < kLeastStaged || p.rois * p.channels() * kMapPerOutput < p.map_elements()) {
     return 0;
   }
   const int64_t bytes = static_cast<int64_t>(sizeof(float)) * (p.pixels() + 32);
-  return static_cast<int>(std::min({StagedBytes() / bytes, p.channels(), int64_t{kMostPlanes}}));
+  return static_cast<int>(
+      std::min({StagedBytes(shared_bytes) / bytes, p.channels(), int64_t{kMostPlanes}}));
 }
 
 }  // namespace
@@ -208,7 +208,7 @@ mluOpStatus_t ForwardCuda(const Arguments& a, CudaContext& context) {
     context.Zero(t.output, a.Tensor("output").ByteCount());
     return context.status();
   }
-  const int planes = PlanesToStage(p);
+  const int planes = PlanesToStage(p, context.shared_bytes());
   if (planes == 0) {
     PoolDirect(p, t, context);
     return context.status();
