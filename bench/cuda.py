@@ -21,6 +21,7 @@ except ImportError:
     torchvision = None
 
 ROTATION = 256 << 20  # bytes
+SIDE = torch.cuda.Stream()  # what is measured runs here
 
 
 def size_of(tensors):
@@ -28,13 +29,12 @@ def size_of(tensors):
 
 
 def device_seconds(run, sets):
-    side = torch.cuda.Stream()
-    with torch.cuda.stream(side):  # scratch grows before the capture
+    with torch.cuda.stream(SIDE):  # scratch grows before the capture
         for arguments in sets:
             run(*arguments)
     torch.cuda.synchronize()
     graph, calls = torch.cuda.CUDAGraph(), max(len(sets), 10)
-    with torch.cuda.graph(graph):
+    with torch.cuda.graph(graph, stream=SIDE):
         for i in range(calls):
             run(*sets[i % len(sets)])
     times = []
@@ -72,7 +72,9 @@ def measure(name, run, *arguments):
 def backward(name, function, x, *rest):
     """The gradient's operator alone, through autograd."""
     leaf = x.clone().requires_grad_()
-    y = function(leaf, *rest)
+    with torch.cuda.stream(SIDE):  # a gradient runs where its forward ran
+        y = function(leaf, *rest)
+    torch.cuda.synchronize()
     grads = torch.randn_like(y)
     count = max(2, min(16, ROTATION // size_of([leaf, y])))
     run = lambda g: torch.autograd.grad(y, leaf, g, retain_graph=True)[0]
