@@ -14,8 +14,17 @@ if(NOT CMAKE_CUDA_COMPILER)
   return()
 endif()
 
-# Every GPU that this nvcc knows from sm_75 on, and PTX for those that come later.
-set(MLUOPS_CUDA_ARCHITECTURES "75-real;80-real;86-real;89-real;90-real;100-real;120"
+# Of these GPUs those that this nvcc knows; PTX of the first for what lies between, of the last for
+# what comes later.
+execute_process(COMMAND ${CMAKE_CUDA_COMPILER} --list-gpu-code OUTPUT_VARIABLE known_codes)
+foreach(code 75 80 86 89 90 100 120)
+  if(known_codes MATCHES "sm_${code}\n")
+    list(APPEND known ${code}-real)
+  endif()
+endforeach()
+list(TRANSFORM known REPLACE "-real" "" AT 0)
+list(TRANSFORM known REPLACE "-real" "" AT -1)
+set(MLUOPS_CUDA_ARCHITECTURES "${known}"
     CACHE STRING "Architectures of libmluops_cuda.so, as CMAKE_CUDA_ARCHITECTURES")
 set(CMAKE_CUDA_ARCHITECTURES ${MLUOPS_CUDA_ARCHITECTURES})
 enable_language(CUDA)

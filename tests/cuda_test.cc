@@ -3,6 +3,7 @@
 // none.
 #include <cuda_runtime_api.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <chrono>
@@ -25,6 +26,7 @@ class OnCuda : public ::testing::Test {
       ASSERT_EQ(cnrtSetDevice(i), cnrtSuccess);
       return;
     }
+    ASSERT_NE(access("/dev/nvidia0", F_OK), 0) << "there is a GPU, but: " << list.without_cuda;
     GTEST_SKIP() << "no CUDA device is visible: " << list.without_cuda;
   }
   void TearDown() override { cnrtSetDevice(0); }

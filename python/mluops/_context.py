@@ -8,7 +8,7 @@ import ctypes
 import os
 from typing import Any, Callable, Iterator, Mapping
 
-from ._library import BadParamError, Entry, NotSupportedError, check, fail, function
+from ._library import BadParamError, Entry, NotSupportedError, check, fail, function, last_message
 
 # The layouts and types of mlu_op.h.
 _LAYOUTS = {"c": 0, "C": 0, "h": 1, "H": 1, "a": 4, "A": 4}  # by the letters of an Entry
@@ -52,7 +52,7 @@ def on_device(device: str) -> Iterator[None]:
     check(_get_device(ctypes.addressof(before)))
     if _set_device(_ordinal(device)):
         raise NotSupportedError(
-            f"mluops: tensors on {device} need the CUDA library and that device"
+            f"mluops: tensors on {device} need the CUDA library and that device: {last_message()}"
         )
     try:
         yield

@@ -90,9 +90,14 @@ _last_message.restype = ctypes.c_char_p
 _ERRORS = {kind.status: kind for kind in (BadParamError, AllocFailedError, NotSupportedError)}
 
 
+def last_message() -> str:
+    """The sentence that the last failure of this thread left."""
+    return _last_message().decode()
+
+
 def fail(status: int) -> NoReturn:
     """Raises what a status stands for, with the sentence that the C library left."""
-    message = _last_message().decode()
+    message = last_message()
     error = _ERRORS.get(status, Error)(message or f"mluops: status {status}")
     error.status = status
     raise error

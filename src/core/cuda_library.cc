@@ -2,6 +2,7 @@
 #include "core/cuda_library.h"
 
 #include <dlfcn.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
@@ -18,8 +19,8 @@ void KeepMessage(mluOpStatus_t status, const char* sentence) {
 
 constexpr HostFunctions kHostFunctions = {KeepMessage};
 
-// The one that MLUOP_CUDA_LIBRARY names; else beside the file that this code lies in; else wherever
-// the system looks for libraries.
+// The one that MLUOP_CUDA_LIBRARY names; else, if there is one, that beside the file that this code
+// lies in; else wherever the system looks for libraries. NULL leaves dlerror().
 void* Open() {
   if (const char* const named = std::getenv("MLUOP_CUDA_LIBRARY")) return dlopen(named, RTLD_NOW);
   Dl_info here;
@@ -29,9 +30,8 @@ void* Open() {
     const int folder = slash == nullptr ? 0 : static_cast<int>(slash + 1 - here.dli_fname);
     const int length =
         snprintf(path, sizeof(path), "%.*s%s", folder, here.dli_fname, kCudaLibraryFile);
-    void* const library =
-        folder > 0 && length < static_cast<int>(sizeof(path)) ? dlopen(path, RTLD_NOW) : nullptr;
-    if (library != nullptr) return library;
+    const bool whole = folder > 0 && length < static_cast<int>(sizeof(path));
+    if (whole && access(path, F_OK) == 0) return dlopen(path, RTLD_NOW);
   }
   return dlopen(kCudaLibraryFile, RTLD_NOW);
 }

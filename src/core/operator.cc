@@ -22,8 +22,14 @@ mluOpStatus_t RunVerbosely(const Operator& op, const Arguments& arguments, mluOp
   char line[512];
   FormatCase(arguments, line, sizeof(line));
   const bool failed = status != MLUOP_STATUS_SUCCESS;
-  fprintf(stderr, "%s  # %s, %s, %d threads, %.1f us%s%s\n", line, handle.device->name(),
-          handle.device->implementation(), handle.threads.num_threads(), us, failed ? ", " : "",
+  char where[64];
+  if (handle.device == CpuDevice()) {
+    snprintf(where, sizeof(where), "%d threads, %.1f us", handle.threads.num_threads(), us);
+  } else {  // the work itself goes on
+    snprintf(where, sizeof(where), "enqueued in %.1f us", us);
+  }
+  fprintf(stderr, "%s  # %s, %s, %s%s%s\n", line, handle.device->name(),
+          handle.device->implementation(), where, failed ? ", " : "",
           failed ? mluOpGetErrorString(status) : "");
   return status;
 }

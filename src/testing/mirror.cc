@@ -79,14 +79,23 @@ void Mirror::SetWorkspace(size_t bytes) {
   arguments_.workspace = {data, bytes};
 }
 
-std::string Mirror::Overwritten(size_t tensor) const {
-  const Block& block = blocks_[tensor];
+std::vector<char> Mirror::Fetched(const Block& block, std::string* overwritten) {
   std::vector<char> bytes(block.bytes + 2 * block.margin);
   Copy(bytes.data(), block.base, bytes.size(), cnrtMemcpyDevToHost);
+  if (!IsMargin(bytes.data(), block.margin)) *overwritten = "memory before ";
+  if (!IsMargin(bytes.data() + block.margin + block.bytes, block.margin)) {
+    *overwritten = "memory behind ";
+  }
+  return bytes;
+}
+
+std::string Mirror::Overwritten(size_t tensor) const {
+  const Block& block = blocks_[tensor];
+  std::string overwritten;
+  const std::vector<char> bytes = Fetched(block, &overwritten);
+  if (!overwritten.empty()) return overwritten;
   const bool is_input = arguments_.spec->tensors[tensor].direction == kIn;
   const void* const original = call_.arguments().tensors[tensor].data;
-  if (!IsMargin(bytes.data(), block.margin)) return "memory before ";
-  if (!IsMargin(bytes.data() + block.margin + block.bytes, block.margin)) return "memory behind ";
   if (is_input && block.bytes > 0 &&
       std::memcmp(bytes.data() + block.margin, original, block.bytes) != 0) {
     return "the input ";
@@ -96,6 +105,11 @@ std::string Mirror::Overwritten(size_t tensor) const {
 
 std::string Mirror::Fetch() const {
   Expect(cnrtSyncDevice());
+  for (const Block& block : workspace_) {
+    std::string overwritten;
+    Fetched(block, &overwritten);
+    if (!overwritten.empty()) return overwritten + "the workspace was overwritten";
+  }
   for (size_t i = 0; i < blocks_.size(); ++i) {
     const std::string place = Overwritten(i);
     if (!place.empty()) {

@@ -105,9 +105,10 @@ def from_device(value: Any) -> DeviceArray | None:
     if isinstance(value, DeviceArray):
         return value
     interface = getattr(value, "__cuda_array_interface__", None)
-    if interface is not None:
-        return _from_interface(value, interface)
     device = getattr(value, "__dlpack_device__", None)
+    if interface is not None and (device is None or interface.get("stream") is not None):
+        return _from_interface(value, interface)
+    # DLPack's protocol orders the stream: PyTorch's interface does not even name one.
     if device is None or device()[0] != KIND_CUDA:
         return None
     capsule = value.__dlpack__(stream=_LEGACY)

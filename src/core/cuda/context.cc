@@ -40,8 +40,7 @@ cudaError_t AllowShared(const void* kernel, int device, size_t bytes) {
 mluOpStatus_t StatusOf(cudaError_t error) {
   switch (error) {
     case cudaSuccess: return MLUOP_STATUS_SUCCESS;
-    case cudaErrorMemoryAllocation:
-    case cudaErrorStreamCaptureUnsupported: return MLUOP_STATUS_ALLOC_FAILED;
+    case cudaErrorMemoryAllocation: return MLUOP_STATUS_ALLOC_FAILED;
     case cudaErrorNoKernelImageForDevice:
     case cudaErrorUnsupportedPtxVersion:
     case cudaErrorInvalidDeviceFunction: return MLUOP_STATUS_ARCH_MISMATCH;
@@ -55,7 +54,9 @@ void* CudaContext::Scratch(size_t bytes) {
     return static_cast<char*>(call_.workspace.data) + (AlignedBytes(address) - address);
   }
   void* data = nullptr;
-  if (error_ == cudaSuccess) Note(call_.scratch->Reserve(bytes, stream(), &data), "scratch");
+  if (error_ != cudaSuccess) return nullptr;
+  Note(call_.scratch->Reserve(bytes, stream(), &data), "scratch");
+  growth_refused_ = error_ == cudaErrorStreamCaptureUnsupported;
   return data;
 }
 
@@ -70,7 +71,8 @@ void CudaContext::LaunchPacked(const void* kernel, const Grid& grid, void** para
     Note(AllowShared(kernel, call_.properties->device, grid.shared_bytes), "shared memory");
     if (error_ != cudaSuccess) return;
   }
-  const dim3 blocks(static_cast<unsigned>(std::min(grid.blocks, kMostBlocks)));
+  if (grid.blocks > kMostBlocks) return Note(cudaErrorInvalidConfiguration, "launch");
+  const dim3 blocks(static_cast<unsigned>(grid.blocks));
   Note(cudaLaunchKernel(kernel, blocks, dim3(static_cast<unsigned>(grid.threads)), parameters,
                         grid.shared_bytes, stream()),
        "launch");
@@ -85,8 +87,8 @@ void CudaContext::Note(cudaError_t error, const char* step) {
 
 mluOpStatus_t CudaContext::status() const {
   if (error_ == cudaSuccess) return MLUOP_STATUS_SUCCESS;
-  if (error_ == cudaErrorStreamCaptureUnsupported) {
-    return Fail(StatusOf(error_),
+  if (growth_refused_) {
+    return Fail(MLUOP_STATUS_ALLOC_FAILED,
                 "%.*s: scratch must not grow while the queue is captured into a graph: make the "
                 "call once before, or give a workspace",
                 MLUOP_SV(call_.op));

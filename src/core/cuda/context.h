@@ -16,8 +16,8 @@
 
 namespace mluop {
 
-// How many blocks of how many threads. Kernels walk their work in strides of the grid, so that any
-// number of blocks does.
+// How many blocks of how many threads, in one dimension, which holds 2^31-1: no tensor has more
+// elements.
 struct Grid {
   int64_t blocks;
   int threads;
@@ -88,6 +88,7 @@ class CudaContext {
 
   Call call_;
   cudaError_t error_ = cudaSuccess;
+  bool growth_refused_ = false;  // of scratch, during a capture
   const char* step_ = "";
 };
 

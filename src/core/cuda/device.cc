@@ -87,6 +87,8 @@ mluOpStatus_t CudaDevice::Run(const Operator& op, const Arguments& arguments,
     return FindKernel(op.spec.name)(arguments, context);
   } catch (const std::bad_alloc&) {
     return Fail(MLUOP_STATUS_ALLOC_FAILED, "%.*s: out of memory", MLUOP_SV(op.spec.name));
+  } catch (...) {
+    return Fail(MLUOP_STATUS_INTERNAL_ERROR, "%.*s: unknown exception", MLUOP_SV(op.spec.name));
   }
 }
 
@@ -101,6 +103,7 @@ size_t CudaDevice::WorkspaceBytes(const OpSpec& getter, const Arguments& argumen
 }
 
 cnrtRet_t CudaDevice::CreateState(std::unique_ptr<DeviceState>* state) {
+  if (properties().processors == 0) return cnrtErrorUnknown;  // it does not even tell its size
   const DeviceGuard guard(ordinal_);
   auto created = std::unique_ptr<CudaScratch>(new (std::nothrow) CudaScratch(ordinal_));
   if (created == nullptr) return cnrtErrorNoMem;

@@ -28,10 +28,10 @@ cudaError_t TimeGraph(cudaGraphExec_t graph, cudaStream_t stream, int replays, d
   if (error == cudaSuccess) error = cudaEventCreate(&end);
   for (int i = 0; i <= replays && error == cudaSuccess; ++i) {  // the first one does not count
     float milliseconds = 0;
-    cudaEventRecord(start, stream);
-    cudaGraphLaunch(graph, stream);
-    cudaEventRecord(end, stream);
-    error = cudaEventSynchronize(end);
+    error = cudaEventRecord(start, stream);
+    if (error == cudaSuccess) error = cudaGraphLaunch(graph, stream);
+    if (error == cudaSuccess) error = cudaEventRecord(end, stream);
+    if (error == cudaSuccess) error = cudaEventSynchronize(end);
     if (error == cudaSuccess) error = cudaEventElapsedTime(&milliseconds, start, end);
     const double time = 1e3 * static_cast<double>(milliseconds);
     *us = i <= 1 ? time : std::min(*us, time);

@@ -20,9 +20,12 @@ CudaScratch::~CudaScratch() {
   // Another thread may be recording a graph, which is none of our business.
   cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;
   cudaThreadExchangeStreamCaptureMode(&mode);
-  if (data_ != nullptr || !of_graphs_.empty()) cudaDeviceSynchronize();
-  for (void* block : of_graphs_) cudaFree(block);
-  if (data_ != nullptr) cudaFree(data_);
+  const bool some = data_ != nullptr || !of_graphs_.empty();
+  // What a kernel may still use is better lost than freed.
+  if (some && cudaDeviceSynchronize() == cudaSuccess) {
+    for (void* block : of_graphs_) cudaFree(block);
+    if (data_ != nullptr) cudaFree(data_);
+  }
   if (last_use_ != nullptr) cudaEventDestroy(last_use_);
   cudaThreadExchangeStreamCaptureMode(&mode);
   static_cast<void>(cudaGetLastError());
@@ -32,22 +35,23 @@ cudaError_t CudaScratch::Create() {
   return cudaEventCreateWithFlags(&last_use_, cudaEventDisableTiming);
 }
 
-cnrtRet_t CudaScratch::ChangeQueue(cnrtQueue_t from, cnrtQueue_t) {
+cnrtRet_t CudaScratch::ChangeQueue(cnrtQueue_t, cnrtQueue_t) {
   if (!used_) return cnrtSuccess;
   const DeviceGuard guard(device_);
   bool captured = false;
-  cudaError_t error = IsCaptured(StreamOf(from), &captured);
-  // The default stream while a stream is captured that waits for it anyway: so will the replays.
+  cudaError_t error = IsCaptured(stream_, &captured);
+  used_ = false;
+  // The default stream, while a stream is captured that waits for it: nothing may be recorded now.
   if (error == cudaErrorStreamCaptureImplicit) {
     static_cast<void>(cudaGetLastError());
+    owed_ = true;
     return cnrtSuccess;
   }
   // A graph that is being recorded uses nothing yet.
   if (error == cudaSuccess && !captured) {
-    error = cudaEventRecord(last_use_, StreamOf(from));
+    error = cudaEventRecord(last_use_, stream_);
     behind_ = error == cudaSuccess;
   }
-  used_ = error != cudaSuccess;
   if (error == cudaSuccess) return cnrtSuccess;
   static_cast<void>(cudaGetLastError());
   return cnrtErrorUnknown;
@@ -58,6 +62,12 @@ cudaError_t CudaScratch::Reserve(size_t bytes, cudaStream_t stream, void** data)
   cudaError_t error = IsCaptured(stream, &captured);
   if (error != cudaSuccess) return error;
   if (bytes > size_ && captured) return cudaErrorStreamCaptureUnsupported;
+  if (owed_ && !captured) {  // a captured stream that waits for the default one is in order anyway
+    error = cudaEventRecord(last_use_, nullptr);
+    if (error != cudaSuccess) return error;
+    owed_ = false;
+    behind_ = true;
+  }
   if (behind_) {
     error = cudaStreamWaitEvent(stream, last_use_,
                                 captured ? cudaEventWaitExternal : cudaEventWaitDefault);
@@ -66,6 +76,7 @@ cudaError_t CudaScratch::Reserve(size_t bytes, cudaStream_t stream, void** data)
   }
   if (bytes > size_ && (error = Grow(bytes, stream)) != cudaSuccess) return error;
   captured_ |= captured;
+  stream_ = stream;
   used_ = true;
   *data = data_;
   return cudaSuccess;

@@ -37,10 +37,12 @@ class CudaScratch final : public DeviceState {
   int device_;
   void* data_ = nullptr;
   size_t size_ = 0;
-  bool captured_ = false;         // a graph uses data_
-  std::vector<void*> of_graphs_;  // blocks that were outgrown, and graphs use
-  bool used_ = false;             // since the last change of queue
-  bool behind_ = false;           // the next use has to wait for last_use_
+  bool captured_ = false;          // a graph uses data_
+  std::vector<void*> of_graphs_;   // blocks that were outgrown, and graphs use
+  cudaStream_t stream_ = nullptr;  // of the last use
+  bool used_ = false;              // since the last change of queue
+  bool behind_ = false;            // the next use has to wait for last_use_
+  bool owed_ = false;              // last_use_ has yet to be recorded, on the default stream
   cudaEvent_t last_use_ = nullptr;
 };
 
