@@ -13,7 +13,7 @@ if not torch.cuda.is_available():
 import mluops
 import numpy as np
 import samples
-from mluops.torch import MaskedConv2d, border_align, psa_mask
+from mluops.torch import BorderAlign, MaskedConv2d, PSAMask, PSRoIPool, border_align, psa_mask
 from network import Network, batch
 
 CUDA = torch.device("cuda", torch.cuda.current_device())
@@ -164,6 +164,34 @@ def test_threads_have_streams_and_handles_of_their_own():
     for thread in threads:
         thread.join()
     assert not failures
+
+
+def drop_in_calls():
+    boxes = torch.tensor([[[0.0, 0, 5, 5], [1, 2, 8, 7]]])
+    rois = torch.tensor([[0.0, 1, 1, 7, 6], [0, 0, 0, 3, 8]])
+    return {
+        "BorderAlign": (BorderAlign(3), [torch.randn(1, 8, 9, 9), boxes]),
+        "PSAMask": (PSAMask("distribute", (3, 5)), [torch.randn(2, 15, 4, 3)]),
+        "PSRoIPool": (PSRoIPool((2, 3), 0.5), [torch.randn(1, 12, 9, 8), rois]),
+        "MaskedConv2d": (
+            MaskedConv2d(3, 4, 3, padding=1),
+            [torch.randn(1, 3, 6, 5), torch.rand(1, 6, 5) > 0.5],
+        ),
+    }
+
+
+@pytest.mark.parametrize("name", ["BorderAlign", "PSAMask", "PSRoIPool", "MaskedConv2d"])
+def test_drop_ins_and_their_gradients_are_the_cpus(name):
+    module, arguments = drop_in_calls()[name]
+    gradients = []
+    for device in ("cpu", CUDA):
+        x, *rest = (to(value, device) for value in arguments)
+        x = x.detach().requires_grad_()
+        y = module.to(device)(x, *rest)
+        y.backward(torch.ones_like(y))
+        gradients.append((y.detach().cpu(), x.grad.cpu()))
+    for a, b in zip(*gradients):
+        assert torch.allclose(a, b, atol=1e-4)
 
 
 def test_masked_convolution_is_the_cpus():

@@ -13,34 +13,52 @@ STEPS = 3
 pytestmark = pytest.mark.skipif(not dist.is_available(), reason="this torch is not distributed")
 
 
-def _train(network, ranks):
+def to(value, device):
+    return value.to(device) if isinstance(value, torch.Tensor) else value
+
+
+def _train(network, ranks, device="cpu"):
     optimiser = torch.optim.SGD(network.parameters(), lr=0.05)
     losses = []
     for step in range(STEPS):
         optimiser.zero_grad()
-        loss = sum(network(**batch(2, seed=10 * step + rank)) for rank in ranks) / len(ranks)
+        batches = [batch(2, seed=10 * step + rank) for rank in ranks]
+        inputs = [{key: to(value, device) for key, value in one.items()} for one in batches]
+        loss = sum(network(**one) for one in inputs) / len(ranks)
         loss.backward()
         optimiser.step()
         losses.append(loss.detach())
     return losses
 
 
-def _worker(rank, folder):
+def _worker(rank, folder, backend):
     torch.set_num_threads(1)
-    dist.init_process_group("gloo", init_method=f"file://{folder}/store", rank=rank, world_size=2)
-    network = torch.nn.parallel.DistributedDataParallel(Network())
-    _train(network, [rank])
+    dist.init_process_group(backend, init_method=f"file://{folder}/store", rank=rank, world_size=2)
+    device = torch.device("cuda", rank) if backend == "nccl" else torch.device("cpu")
+    network = torch.nn.parallel.DistributedDataParallel(Network().to(device))
+    _train(network, [rank], device)
     torch.save(network.module.state_dict(), f"{folder}/{rank}.pt")
     dist.destroy_process_group()
 
 
-def test_two_processes_train_as_one_does(tmp_path):
-    mp.spawn(_worker, (str(tmp_path),), nprocs=2)
+@pytest.mark.parametrize(
+    "backend",
+    [
+        "gloo",
+        pytest.param(
+            "nccl",
+            marks=pytest.mark.skipif(torch.cuda.device_count() < 2, reason="fewer than two GPUs"),
+        ),
+    ],
+)
+def test_two_processes_train_as_one_does(tmp_path, backend):
+    tolerance = 1e-6 if backend == "gloo" else 1e-4  # another device's convolutions
+    mp.spawn(_worker, (str(tmp_path), backend), nprocs=2)
     alone = Network()
     _train(alone, [0, 1])
     start = Network().state_dict()
     for rank in range(2):
-        trained = torch.load(f"{tmp_path}/{rank}.pt")
+        trained = torch.load(f"{tmp_path}/{rank}.pt", map_location="cpu")
         for name, value in alone.state_dict().items():
-            assert torch.allclose(trained[name], value, atol=1e-6), name
+            assert torch.allclose(trained[name], value, atol=tolerance), name
     assert any(not torch.equal(value, start[name]) for name, value in alone.state_dict().items())
