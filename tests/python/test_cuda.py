@@ -137,10 +137,11 @@ def test_autocast_runs_in_half_where_there_is_half():
     x = torch.randn(1, 16, 9, 9, device=CUDA, requires_grad=True)
     boxes = torch.tensor([[[0.0, 0, 5, 5], [1, 2, 8, 7]]], device=CUDA)
     with torch.autocast("cuda"):
-        half = border_align(x, boxes, 5)
+        features = torch.nn.functional.conv2d(x, torch.randn(16, 16, 1, 1, device=CUDA))
+        half = border_align(features, boxes, 5)
         mask = psa_mask(torch.randn(1, 15, 4, 3, device=CUDA), 0, (3, 5))
-    assert half.dtype in (torch.float16, torch.float32)
-    assert mask.is_cuda
+    assert features.dtype == half.dtype == torch.float16
+    assert mask.dtype == torch.float32
     half.float().sum().backward()
     assert x.grad is not None and x.grad.isfinite().all()
 

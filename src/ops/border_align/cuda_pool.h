@@ -2,41 +2,23 @@
 // border_align forward on CUDA devices: what one lane does with the samples of an edge.
 #pragma once
 
+#include "core/cuda/words.h"
 #include "ops/border_align/cuda.h"
 
 namespace mluop::border_align {
-
-template <int kBytes>
-struct PackedBytes;
-template <>
-struct PackedBytes<2> {
-  using Type = unsigned short;
-};
-template <>
-struct PackedBytes<4> {
-  using Type = unsigned;
-};
-template <>
-struct PackedBytes<8> {
-  using Type = uint2;
-};
-template <>
-struct PackedBytes<16> {
-  using Type = uint4;
-};
 
 // kCount channels as they lie in memory, aligned to their size.
 template <typename T, int kCount>
 union Channels {
   __device__ Channels() {}
 
-  typename PackedBytes<kCount * sizeof(T)>::Type packed;
+  typename Word<kCount * sizeof(T)>::Type packed;
   T element[kCount];
 };
 
 template <typename T, int kCount>
 __device__ Channels<T, kCount> LoadChannels(const T* from) {
-  using Packed = typename PackedBytes<kCount * sizeof(T)>::Type;
+  using Packed = typename Word<kCount * sizeof(T)>::Type;
   Channels<T, kCount> channels;
   channels.packed = __ldg(reinterpret_cast<const Packed*>(from));
   return channels;
@@ -45,7 +27,7 @@ __device__ Channels<T, kCount> LoadChannels(const T* from) {
 // Nothing of this call reads them: they should not displace what is read.
 template <typename T, int kCount>
 __device__ void StreamChannels(const Channels<T, kCount>& channels, T* to) {
-  using Packed = typename PackedBytes<kCount * sizeof(T)>::Type;
+  using Packed = typename Word<kCount * sizeof(T)>::Type;
   __stcs(reinterpret_cast<Packed*>(to), channels.packed);
 }
 

@@ -5,6 +5,7 @@
 #include <bit>
 
 #include "core/cuda/context.h"
+#include "core/cuda/words.h"
 #include "ops/masked_im2col/problem.h"
 
 namespace mluop::masked_im2col {
@@ -24,10 +25,6 @@ inline constexpr size_t kMostShared = 64 << 10;
 inline int ThreadsFor(int64_t work, int most) {
   const int64_t threads = CeilDiv(work, 32) * 32;
   return static_cast<int>(threads < 64 ? 64 : threads > most ? most : threads);
-}
-
-inline bool IsAligned(const void* data, size_t bytes) {
-  return reinterpret_cast<uintptr_t>(data) % bytes == 0;
 }
 
 struct Masks {
@@ -51,26 +48,6 @@ struct alignas(sizeof(T) * V) Pack {
 };
 
 #if defined(__CUDACC__)
-
-// The unsigned type of a pack's size.
-template <size_t kBytes>
-struct Word;
-template <>
-struct Word<2> {
-  using Type = unsigned short;
-};
-template <>
-struct Word<4> {
-  using Type = unsigned int;
-};
-template <>
-struct Word<8> {
-  using Type = uint2;
-};
-template <>
-struct Word<16> {
-  using Type = uint4;
-};
 
 template <typename P, typename T>
 __device__ P LoadPack(const T* from) {

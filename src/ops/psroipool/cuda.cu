@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// psroipool on CUDA devices: its operators.
 #include "ops/psroipool/cuda.h"
 
 namespace mluop::psroipool {

@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "core/cuda/context.h"
+#include "core/cuda/words.h"
 
 namespace mluop::roiaware_pool3d {
 
@@ -21,8 +22,6 @@ constexpr int kThreads = 256;
 // Channels that a thread takes where rows of T are aligned for it: 16 bytes.
 template <typename T>
 inline constexpr int kWide = 16 / sizeof(T);
-
-inline bool IsAligned(const void* data) { return reinterpret_cast<uintptr_t>(data) % 16 == 0; }
 
 // One element, or 16 bytes of them. Half becomes float, exactly, and is rounded when stored.
 __device__ inline void Load(const float* from, float (&to)[1]) { to[0] = *from; }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// torchvision_ps_roi_pool on CUDA devices: its operators.
 #include "ops/torchvision_ps_roi_pool/cuda.h"
 
 namespace mluop::torchvision_ps_roi_pool {
