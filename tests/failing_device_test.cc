@@ -31,6 +31,7 @@ class FailingDevice final : public Device {
   cnrtRet_t SynchronizeQueue(cnrtQueue_t) override { return error_; }
   cnrtRet_t WrapStream(void*, cnrtQueue_t*) override { return error_; }
   cnrtRet_t TimeReplays(Enqueue, void*, int, double*) override { return error_; }
+  cnrtRet_t TimeLaunch(double*) override { return error_; }
   cnrtRet_t CreateNotifier(cnrtNotifier_t*) override { return error_; }
   cnrtRet_t DestroyNotifier(cnrtNotifier_t) override { return error_; }
   cnrtRet_t PlaceNotifier(cnrtNotifier_t, cnrtQueue_t) override { return error_; }

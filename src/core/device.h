@@ -86,6 +86,8 @@ class Device {
   // recorded once and replayed without the cost of calls; the least of so many replays.
   using Enqueue = mluOpStatus_t (*)(void* context, cnrtQueue_t queue);
   virtual cnrtRet_t TimeReplays(Enqueue enqueue, void* context, int replays, double* us) = 0;
+  // For benchmarks: the microseconds that the host takes to launch a kernel that does nothing.
+  virtual cnrtRet_t TimeLaunch(double* us) = 0;
 
  protected:
   ~Device() = default;  // devices live as long as the process

@@ -105,6 +105,7 @@ class Cpu final : public Device {
     return cnrtSuccess;
   }
   cnrtRet_t TimeReplays(Enqueue, void*, int, double*) override { return cnrtErrorArgsInvalid; }
+  cnrtRet_t TimeLaunch(double*) override { return cnrtErrorArgsInvalid; }
 };
 
 }  // namespace

@@ -70,15 +70,6 @@ class Copies {
     return us * 1e-6 / count_;
   }
 
-  // What the host takes at least to hand something to the device.
-  double HostSeconds() {
-    const auto start = std::chrono::steady_clock::now();
-    for (int i = 0; i < 200; ++i) device_->Fill(memory_, 0x5a, 256, nullptr);
-    const auto end = std::chrono::steady_clock::now();
-    cnrtSyncDevice();
-    return std::chrono::duration<double>(end - start).count() / 200;
-  }
-
  private:
   void Reserve(size_t bytes) {
     if (bytes <= size_) return;
@@ -127,7 +118,7 @@ double HostSeconds(const Calls& calls) {
   using Clock = std::chrono::steady_clock;
   constexpr int kBatch = 100;
   double least = HUGE_VAL;
-  for (int batch = 0; batch < 5; ++batch) {
+  for (int batch = 0; batch < 10; ++batch) {
     const auto start = Clock::now();
     for (int i = 0; i < kBatch; ++i)
       calls.sets[static_cast<size_t>(i) % calls.sets.size()]->Run(calls.handle);
@@ -204,7 +195,10 @@ int PerfOnDevice(const Selection& selection, const PerfOptions& options, Device*
     std::printf("%.1f MB: copy %.2f us, %.0f GB/s\n", megabytes, seconds * 1e6,
                 bytes / seconds * 1e-9);
   }
-  std::printf("host: %.2f us for a fill of 256 bytes\n", copies.HostSeconds() * 1e6);
+  double launch_us = 0;
+  if (device->TimeLaunch(&launch_us) != cnrtSuccess)
+    throw std::runtime_error("the launch of a kernel could not be timed");
+  std::printf("host: %.2f us to launch a kernel that does nothing\n", launch_us);
   std::printf("%10s %10s %8s %8s %8s  %-7s  case\n", "us", "floor us", "x floor", "GB/s", "host us",
               "atomics");
   for (size_t i = 0; i < cases.size(); ++i) {
@@ -215,6 +209,7 @@ int PerfOnDevice(const Selection& selection, const PerfOptions& options, Device*
     const double bytes = cases[i].test->work(call.arguments()).bytes;
     for (const Mode& mode : kModes) {
       rows.push_back(Measure(cases[i], calls, mode, bytes, copies.Time(bytes), device));
+      rows.back()["host_launch_s"] = launch_us * 1e-6;
       EndProgress();
       PrintRow(rows.back());
     }

@@ -44,6 +44,7 @@ class CudaDevice final : public Device {
   cnrtRet_t Duration(cnrtNotifier_t start, cnrtNotifier_t end, double* us) override;
 
   cnrtRet_t TimeReplays(Enqueue enqueue, void* context, int replays, double* us) override;
+  cnrtRet_t TimeLaunch(double* us) override;
 
  private:
   // Asked once, when first needed.

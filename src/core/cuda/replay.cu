@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Timing by graph replay, for benchmarks.
+// For benchmarks: timing by graph replay, and what a launch costs the host.
 #include <algorithm>
+#include <chrono>
 
 #include "core/cuda/device.h"
 #include "core/cuda/device_guard.h"
 
 namespace mluop {
 namespace {
+
+__global__ void Nothing() {}
 
 // Records what `enqueue` does. The queue's stream captures for this thread alone.
 cudaError_t Record(Device::Enqueue enqueue, void* context, cnrtQueue_t queue,
@@ -55,6 +58,21 @@ cnrtRet_t CudaDevice::TimeReplays(Enqueue enqueue, void* context, int replays, d
   DestroyQueue(queue);
   static_cast<void>(cudaGetLastError());
   return error == cudaSuccess ? cnrtSuccess : cnrtErrorUnknown;
+}
+
+cnrtRet_t CudaDevice::TimeLaunch(double* us) {
+  using Clock = std::chrono::steady_clock;
+  constexpr int kBatches = 10, kLaunches = 100;  // fewer than the driver lets wait
+  const DeviceGuard guard(ordinal_);
+  for (int batch = 0; batch < kBatches; ++batch) {
+    const auto start = Clock::now();
+    for (int i = 0; i < kLaunches; ++i) Nothing<<<1, 32>>>();
+    const double time = std::chrono::duration<double, std::micro>(Clock::now() - start).count();
+    *us = batch == 0 ? time / kLaunches : std::min(*us, time / kLaunches);
+    const cnrtRet_t result = Synchronize();
+    if (result != cnrtSuccess) return result;
+  }
+  return cnrtSuccess;
 }
 
 }  // namespace mluop
