@@ -227,6 +227,31 @@ def test_outputs_on_a_device_may_be_given():
     assert np.array_equal(y.cpu().numpy(), expected)
 
 
+class OnStream:
+    """A tensor that tells the stream it is written on."""
+
+    def __init__(self, tensor, stream):
+        self.__cuda_array_interface__ = {
+            **tensor.__cuda_array_interface__,
+            "stream": stream.cuda_stream,
+        }
+
+
+def test_arrays_of_other_streams_are_waited_for():
+    x = np.arange(64, dtype=np.float32).reshape(1, 4, 4, 4)
+    wanted = np.tile(np.float32([0.5, 1, 2, 2.5]), (1, 16, 1))
+    features, source = torch.from_numpy(x).to(CUDA), torch.from_numpy(wanted).to(CUDA)
+    boxes, late = torch.zeros_like(source), torch.cuda.Stream()
+    torch.cuda.synchronize()
+    with torch.cuda.stream(late):
+        torch.cuda._sleep(100_000_000)  # some tens of milliseconds
+        boxes.copy_(source)
+    early = OnStream(features, torch.cuda.Stream())
+    result = mluops.border_align_forward(early, OnStream(boxes, late), 2)
+    for got, expected in zip(result, mluops.border_align_forward(x, wanted, 2)):
+        assert np.array_equal(got.numpy(), expected)
+
+
 class OnlyDlpack:
     def __init__(self, tensor):
         self.tensor = tensor

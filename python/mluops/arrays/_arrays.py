@@ -32,15 +32,6 @@ def _pointer(array: Array) -> int:
     )
 
 
-def _device_pointer(array: Array) -> int:
-    if isinstance(array, DeviceArray):
-        return array.pointer
-    raise BadParamError(
-        "mluops: the arrays of a call must be on one device, got one on a CUDA device and one on "
-        "the CPU"
-    )
-
-
 class ArrayContext(_context.Context):
     types = {
         np.dtype(name): value
@@ -64,7 +55,19 @@ class ArrayContext(_context.Context):
 
 
 class DeviceContext(ArrayContext):
-    pointer = staticmethod(_device_pointer)
+    def __init__(self, device: int):
+        super().__init__(f"cuda:{device}")
+        self._device = device
+
+    def pointer(self, array: Array) -> int:  # type: ignore[override]
+        if not isinstance(array, DeviceArray) or array.device != self._device:
+            raise BadParamError(
+                "mluops: the arrays of a call must be on one device, got one on "
+                f"cuda:{self._device} and {array!r}"
+            )
+        if array.stream != self._stream:  # it may still be written there
+            array.synchronize()
+        return array.pointer
 
 
 _local = threading.local()
@@ -76,7 +79,7 @@ def _current_on(array: DeviceArray) -> DeviceContext:
     if not hasattr(_local, "devices"):
         _local.devices = {}
     if array.device not in _local.devices:
-        _local.devices[array.device] = DeviceContext(f"cuda:{array.device}")
+        _local.devices[array.device] = DeviceContext(array.device)
     context = _local.devices[array.device]
     context.use_stream(array.device, array.stream)
     return context
