@@ -1,0 +1,238 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Changes one operator, bound, constant or table entry of a family's CPU code at a time, and sees
+whether `mluop check` and the C++ tests notice.
+
+    scripts/mutate.py [--mutants 20] [--seed 1] [--folder build-mutants] [family ...]
+
+A mutant that does not compile, or that gives the very same machine code, does not count and another
+one is taken. Code that is not compiled for AVX-512 is judged in a second build, for AVX2. Survivors
+are printed with their line; docs/mutation.md says what to think of them. Fails where less than 90 %
+of a family's mutants are noticed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import os
+import random
+import re
+import shutil
+import subprocess
+import sys
+from collections import Counter
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+WANTED = 0.9  # of a family's mutants must be noticed
+
+# What becomes what. clang-format puts spaces around binary operators, and none around templates'.
+SWAPS = {
+    " < ": " <= ", " <= ": " < ", " > ": " >= ", " >= ": " > ", " == ": " != ", " != ": " == ",
+    " + ": " - ", " - ": " + ", " * ": " + ", " / ": " * ", " % ": " / ", " += ": " -= ",
+    " && ": " || ", " || ": " && ", " & ": " | ", " | ": " & ", " << ": " >> ", " >> ": " << ",
+    "std::min": "std::max", "std::max": "std::min", "hn::Min": "hn::Max", "hn::Max": "hn::Min",
+    "hn::Add": "hn::Sub", "hn::Sub": "hn::Add", "hn::Mul(": "hn::Add(", "hn::Lt": "hn::Le",
+    "hn::Le": "hn::Lt", "hn::Gt": "hn::Ge", "hn::Ge": "hn::Gt", "hn::And(": "hn::Or(",
+    "std::floor": "std::ceil", "std::ceil": "std::floor", "true": "false", "false": "true",
+    "kSkip": "kReject", "kReject": "kSkip", "kPositive": "kAny", "++": "--",
+}  # fmt: skip
+NUMBER = re.compile(r"(?<![\w.])\d+(?![\w.])")
+# Lines on which a change is no change of behaviour, or of a message only.
+DULL = re.compile(r"^\s*(//|#|static_assert|template|namespace|using |HWY_EXPORT)|Fail\(|assert\(")
+
+CONFIGURATIONS = {
+    "avx512": "-march=skylake-avx512 -DHWY_COMPILE_ONLY_STATIC",
+    "avx2": "-march=haswell -DHWY_COMPILE_ONLY_STATIC",
+}
+VALIDATION = "All/Every*:OperatorByHand*:GetterByHand*:GetterAttributesByHand*:Document*:Empty*"
+SUITES = {
+    "psamask": "Psamask*",
+    "psroipool": "PsRoiPool*",
+    "border_align": "BorderAlign*",
+    "masked_im2col": "MaskedIm2col*:Col2im*",
+    "roiaware_pool3d": "RoiawarePool3d*",
+    "torchvision_ps_roi_pool": "TorchvisionPsRoiPool*",
+    "transpose": "Transpose*",
+}
+
+
+@dataclass
+class Mutant:
+    file: str
+    line: int  # from 1
+    column: int
+    before: str
+    after: str
+
+
+def changes_of(text: str) -> list[tuple[int, str, str]]:
+    """(column, before, after) of one line."""
+    if DULL.search(text):
+        return []
+    code = re.sub(r'"[^"]*"', lambda found: "\0" * len(found[0]), text.split("//")[0])
+    changes = [
+        (at.start(), before, after)
+        for before, after in SWAPS.items()
+        for at in re.finditer(re.escape(before), code)
+    ]
+    changes += [(at.start(), at[0], str(int(at[0]) + 1)) for at in NUMBER.finditer(code)]
+    return changes
+
+
+class Bench:
+    """A copy of the sources, built twice, in which mutants come and go."""
+
+    def __init__(self, folder: Path):
+        self.folder, self.tree = folder, folder / "tree"
+        self.tree.mkdir(parents=True, exist_ok=True)
+        listed = subprocess.run(
+            ["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True, text=True
+        ).stdout
+        for file in listed.split("\0")[:-1]:
+            self._copy(file)
+        for name, flags in CONFIGURATIONS.items():
+            self._run(
+                ["cmake", "--preset", "release", "-B", folder / name, "-DMLUOPS_CUDA=OFF",
+                 f"-DCMAKE_CXX_FLAGS={flags}", "-DCMAKE_CXX_FLAGS_RELEASE=-O1 -DNDEBUG",
+                 "-DMLUOPS_WERROR=OFF"], check=True
+            )  # fmt: skip
+            if not self.build(name):
+                sys.exit(f"mutate.py: the sources as they are do not build for {name}")
+        self.original = {name: self.code(name) for name in CONFIGURATIONS}
+
+    def _copy(self, file: str) -> None:
+        """Leaves alone what is the same, so that it is not compiled again."""
+        source, target = ROOT / file, self.tree / file
+        if source.is_symlink() or not source.is_file():
+            return
+        if not target.is_file() or target.read_bytes() != source.read_bytes():
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(source, target)
+
+    def _run(self, command: list, seconds: float = 600, check: bool = False) -> bool:
+        try:
+            done = subprocess.run(
+                [str(part) for part in command], cwd=self.tree, timeout=seconds,
+                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=check,
+            )  # fmt: skip
+        except subprocess.TimeoutExpired:
+            return False
+        return done.returncode == 0
+
+    def build(self, name: str) -> bool:
+        return self._run(["ninja", "-C", self.folder / name, "mluop", "mluops_tests"], 1800)
+
+    def code(self, name: str) -> str:
+        library = (self.folder / name / "libmluops.so").resolve()
+        return hashlib.sha256(library.read_bytes()).hexdigest()
+
+    def sources(self, family: str) -> list[str]:
+        """The family's files that the library is compiled from."""
+        deps = subprocess.run(
+            ["ninja", "-C", str(self.folder / "avx512"), "-t", "deps"],
+            capture_output=True, check=True, text=True,
+        ).stdout  # fmt: skip
+        own = f"src/ops/{family}/"
+        found = set()
+        for block in deps.split("\n\n"):
+            if f"mluops.dir/{own}" in block.split("\n")[0]:
+                found.update(re.findall(rf"({re.escape(own)}\S+)", block.split("\n", 1)[1]))
+        return sorted(found)
+
+    def noticed_by(self, name: str, family: str) -> str:
+        """The first step that fails; '' where none does."""
+        driver, tests = self.folder / name / "mluop", self.folder / name / "tests/mluops_tests"
+        steps = {
+            "check basic": [driver, "check", "--op", family, "--set", "basic"],
+            "tests": [tests, f"--gtest_filter={SUITES[family]}:{VALIDATION}"],
+            "check": [driver, "check", "--op", family],
+        }
+        for step, command in steps.items():
+            if not self._run(command):
+                return step
+        return ""
+
+    def judge(self, mutant: Mutant, family: str) -> str:
+        """The step that noticed, 'survived', 'no build', 'same code'."""
+        path = self.tree / mutant.file
+        text = path.read_text()
+        lines = text.split("\n")
+        line = lines[mutant.line - 1]
+        end = mutant.column + len(mutant.before)
+        lines[mutant.line - 1] = line[: mutant.column] + mutant.after + line[end:]
+        path.write_text("\n".join(lines))
+        try:
+            for name in CONFIGURATIONS:
+                if not self.build(name):
+                    return "no build"
+                if self.code(name) != self.original[name]:
+                    return self.noticed_by(name, family) or "survived"
+            return "same code"
+        finally:
+            path.write_text(text)
+
+
+def candidates(bench: Bench, family: str) -> list[Mutant]:
+    mutants = []
+    for file in bench.sources(family):
+        for number, line in enumerate((bench.tree / file).read_text().split("\n"), 1):
+            mutants += [Mutant(file, number, *change) for change in changes_of(line)]
+    return mutants
+
+
+def attack(bench: Bench, family: str, wanted: int, seed: int, log) -> bool:
+    pool = candidates(bench, family)
+    random.Random(f"{seed} {family}").shuffle(pool)
+    outcomes: Counter = Counter()
+    survivors = []
+    for mutant in pool:
+        if outcomes.total() >= wanted:
+            break
+        outcome = bench.judge(mutant, family)
+        print(
+            json.dumps({"family": family, "outcome": outcome, **asdict(mutant)}),
+            file=log,
+            flush=True,
+        )
+        if outcome in ("no build", "same code"):
+            continue
+        outcomes[outcome] += 1
+        if outcome == "survived":
+            survivors.append(mutant)
+    noticed = outcomes.total() - outcomes["survived"]
+    print(
+        f"{family}: {noticed} of {outcomes.total()} noticed {dict(outcomes)}, {len(pool)} possible"
+    )
+    for mutant in survivors:
+        print(f"  survived: {mutant.file}:{mutant.line}: '{mutant.before}' -> '{mutant.after}'")
+    sys.stdout.flush()
+    return noticed >= WANTED * outcomes.total()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("--mutants", type=int, default=20, help="per family")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--folder", type=Path, default=ROOT / "build-mutants")
+    parser.add_argument("family", nargs="*", help=", ".join(SUITES))
+    options = parser.parse_args()
+    unknown = set(options.family) - set(SUITES)
+    if unknown:
+        parser.error(f"the families are {', '.join(SUITES)}, got {', '.join(sorted(unknown))}")
+    bench = Bench(options.folder)
+    good = True
+    with open(options.folder / "mutants.jsonl", "a", encoding="ascii") as log:
+        for family in options.family or SUITES:
+            good &= attack(bench, family, options.mutants, options.seed, log)
+    sys.exit(0 if good else 1)
+
+
+if __name__ == "__main__":
+    os.environ.setdefault("MLUOP_VISIBLE_DEVICES", "cpu")
+    main()
