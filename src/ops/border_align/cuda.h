@@ -27,6 +27,8 @@ size_t ListsBytes(const Problem& p);
 Lists SortEdges(const Problem& p, const float* boxes, CudaContext& context);
 Lists SortEdges(const Problem& p, const __half* boxes, CudaContext& context);
 
+// Whether this call is for it; then it is done.
+bool StagedForwardCuda(const Arguments& arguments, CudaContext& context);
 mluOpStatus_t ForwardCuda(const Arguments& arguments, CudaContext& context);
 mluOpStatus_t BackwardCuda(const Arguments& arguments, CudaContext& context);
 

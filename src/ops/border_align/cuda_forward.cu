@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// border_align forward on CUDA devices. A warp takes an edge, its lanes channels; bound by the
-// instructions of the loop over samples (49 for four channels) and by reads of the first cache. For that
-// a block fills a processor and its warps take neighbouring edges of the order of lines.
+// border_align forward on CUDA devices. A warp takes an edge, its lanes channels; bound by reads of the
+// first cache (float) and by the instructions of the loop over samples (half). For that a block fills
+// a processor and its warps take neighbouring edges of the order of lines.
 #include <algorithm>
 
 #include "ops/border_align/cuda.h"
@@ -10,13 +10,16 @@
 namespace mluop::border_align {
 namespace {
 
-// Samples in the table of a warp: of two edges where they fit, so that working them out keeps more
-// lanes busy. One edge may have more samples than the table, and then more state.
-constexpr int kTable = 32;
-constexpr int kMostEdges = 2;
+// Edges that a warp takes at a time: working out the samples of several keeps more lanes busy (0.93 of
+// the instructions of two at a time).
+constexpr int kMostEdges = 4;
 
-// Edges of a warp from which on it takes two at a time.
-constexpr int kManyEdges = 2;
+// Samples of an edge in the table of its warp. One edge alone may have more of them, one window after
+// the other. More for several would take from the first cache.
+constexpr int Window(int edges) { return edges == 1 ? kWarpLanes : 12; }
+
+// Edges of a warp from which on it takes several at a time.
+constexpr int kManyEdges = 4;
 
 // One block fills a processor's registers, or two that have one edge a warp.
 constexpr int Blocks(int edges) { return edges == 1 ? 2 : 1; }
@@ -68,7 +71,8 @@ __device__ Item MakeItem(const ForwardCall<T>& call, uint32_t i) {
 
 // What a warp needs of its edges: each lane walks one of them.
 struct WarpEdges {
-  Sample table[kTable];
+  Sample table[kMostEdges * Window(kMostEdges)];
+  static_assert(kMostEdges * Window(kMostEdges) >= Window(1));
   EdgeLines lines[kMostEdges];
 };
 
@@ -79,8 +83,8 @@ struct Filler {
   int moving_size, moving_stride;
   bool inside;  // the edge; else none of its samples is
 
-  // Returns how the samples lie; for all lanes of a warp.
-  __device__ Spacing Fill(int count, bool last, Sample* table) {
+  // Returns whether all samples of the lane's edge are inside; for all lanes of a warp.
+  __device__ bool Fill(int count, bool last, Sample* table) {
     bool all_inside = true;
     const auto fill = [&](int i, float position) {
       Neighbours at = FindNeighbours(position, moving_size);
@@ -93,8 +97,7 @@ struct Filler {
     const unsigned lanes = kWholeWarp >> (kWarpLanes - kStride)
                                              << threadIdx.x % kWarpLanes / kStride * kStride;
     const unsigned inside_lanes = __ballot_sync(kWholeWarp, all_inside);
-    if ((inside_lanes & lanes) != lanes) return Spacing::kAny;
-    return fabsf(walk.step()) < 1.0f ? Spacing::kNear : Spacing::kApart;
+    return (inside_lanes & lanes) == lanes;
   }
 };
 
@@ -119,51 +122,40 @@ __device__ Filler<kStride> StartEdge(const ForwardCall<T>& call, const Item& ite
               at.high_weight,
               (box * kBorders + border) * p.c,
               static_cast<int>(item.group) * kVector * kWarpLanes,
-              Spacing::kAny};
+              false};
   }
   return {Walk<kStride>(edge, first), axes.moving_size, axes.moving_stride, at.inside};
-}
-
-// Adds the samples of a table.
-template <typename T, int kVector>
-__device__ void AddSamples(const Sample* table, int count, int begin, Spacing spacing,
-                           Pool<T, kVector>& pool) {
-  const auto each = [&](const auto& add) {
-#pragma unroll 1
-    for (int i = 0; i < count; ++i) add(LoadSample(table[i]), begin + i);
-  };
-  if (spacing == Spacing::kApart) {
-    each([&](const Sample& sample, int i) { pool.AddApart(sample, i); });
-  } else if (spacing == Spacing::kNear) {
-    pool.Move(LoadSample(table[0]));
-    each([&](const Sample& sample, int i) { pool.AddNear(sample, i); });
-  } else {
-    each([&](const Sample& sample, int i) { pool.Add(sample, i); });
-  }
 }
 
 // One edge of a warp's table, and all its samples: the first of them are in the table.
 template <typename T, int kVector, int kEdges>
 __device__ void PoolEdge(const ForwardCall<T>& call, int edge, Filler<kWarpLanes / kEdges>& filler,
                          WarpEdges& shared) {
-  constexpr int kWindow = kTable / kEdges;
+  constexpr int kWindow = Window(kEdges);
   const EdgeLines lines = shared.lines[edge];
   const int own = lines.channel + static_cast<int>(threadIdx.x) % kWarpLanes * kVector;
   // Lanes without channels read the first ones.
   const int channel = own < call.p.c ? own : 0;
-  Pool<T, kVector> pool(call.input + lines.low + channel, call.input + lines.high + channel, lines);
+  using Lines = GlobalLines<T, kVector>;
+  Pool<T, kVector, Lines> pool(
+      Lines(call.input + lines.low + channel, call.input + lines.high + channel), lines.low_weight,
+      lines.high_weight);
   const Sample* table = shared.table + edge * kWindow;
   const auto samples = static_cast<uint32_t>(call.p.samples());
   uint32_t begin = 0;
-  Spacing spacing = lines.spacing;
+  bool inside = lines.inside;
   while (true) {
     const auto count = static_cast<int>(min(uint32_t{kWindow}, samples - begin));
-    AddSamples(table, count, static_cast<int>(begin), spacing, pool);
+    if (inside) {
+      pool.template AddSamples<true>(table, count, static_cast<int>(begin));
+    } else {
+      pool.template AddSamples<false>(table, count, static_cast<int>(begin));
+    }
     begin += kWindow;
     if (kEdges > 1 || begin >= samples) break;
     __syncwarp();
     const auto rest = static_cast<int>(min(uint32_t{kWindow}, samples - begin));
-    spacing = filler.Fill(rest, false, shared.table);
+    inside = filler.Fill(rest, false, shared.table);
     __syncwarp();
   }
   if (own < call.p.c) {
@@ -186,7 +178,7 @@ template <typename T, int kVector, int kEdges>
 __global__ void __launch_bounds__(Threads(kVector, kEdges), Blocks(kEdges))
     PoolEdges(const __grid_constant__ ForwardCall<T> call) {
   constexpr int kWarps = Threads(kVector, kEdges) / kWarpLanes;
-  constexpr int kWindow = kTable / kEdges, kStride = kWarpLanes / kEdges;
+  constexpr int kWindow = Window(kEdges), kStride = kWarpLanes / kEdges;
   __shared__ WarpEdges all[kWarps];
   __shared__ uint32_t taken;
   const int warp = threadIdx.x / kWarpLanes, lane = threadIdx.x % kWarpLanes;
@@ -197,12 +189,12 @@ __global__ void __launch_bounds__(Threads(kVector, kEdges), Blocks(kEdges))
   __syncthreads();
   // Items are less than 2^31, and one chunk more of each block does not make it 2^32.
   for (uint32_t i; (i = TakeItems<kEdges>(call.chunk, &taken)) < call.items();) {
-    // The second edge may be beyond the end: worked out, not pooled.
+    // Edges beyond the end are worked out, not pooled.
     const Item item = MakeItem(call, min(i + edge, call.items() - 1));
     Filler<kStride> filler = StartEdge<T, kVector, kStride>(call, item, first, shared.lines + edge);
-    const Spacing spacing =
-        filler.Fill(window, call.p.samples() <= kWindow, shared.table + edge * kWindow);
-    if (first == 0) shared.lines[edge].spacing = spacing;
+    const bool inside =
+        filler.Fill(window, call.p.samples() <= kStride, shared.table + edge * kWindow);
+    if (first == 0) shared.lines[edge].inside = inside;
     __syncwarp();
     const int edges = static_cast<int>(min(call.items() - i, uint32_t{kEdges}));
     for (int e = 0; e < edges; ++e) {
@@ -233,8 +225,8 @@ mluOpStatus_t Launch(ForwardCall<T> call, CudaContext& context) {
     call.order = SortEdges(p, call.boxes, context).order;
   }
   const int64_t warps = int64_t{context.processors()} * Threads(kVector, 1) / kWarpLanes;
-  if (p.samples() <= kTable / 2 && call.items() > kManyEdges * warps) {
-    LaunchEdges<T, kVector, 2>(call, context);
+  if (p.samples() <= Window(kMostEdges) && call.items() > kManyEdges * warps) {
+    LaunchEdges<T, kVector, kMostEdges>(call, context);
   } else {
     LaunchEdges<T, kVector, 1>(call, context);
   }
@@ -274,6 +266,7 @@ mluOpStatus_t Forward(const Arguments& a, CudaContext& context) {
 }  // namespace
 
 mluOpStatus_t ForwardCuda(const Arguments& a, CudaContext& context) {
+  if (StagedForwardCuda(a, context)) return context.status();
   return a.Type() == MLUOP_DTYPE_HALF ? Forward<__half>(a, context) : Forward<float>(a, context);
 }
 

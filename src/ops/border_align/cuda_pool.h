@@ -60,85 +60,98 @@ __device__ inline Sample MakeSample(const Neighbours& at, int stride) {
   return {{high, low, high_weight, low_weight}};
 }
 
-// How the samples of an edge lie: less than a pixel apart, further apart, or some of them outside.
-enum class Spacing { kNear, kApart, kAny };
-
 // Where an edge lies: offsets of the two lines' first pixels, of its results, and of its group's first
 // channel in all of them.
 struct EdgeLines {
   int low, high;
   float low_weight, high_weight;
   int result, channel;
-  Spacing spacing;
+  bool inside;  // all its samples
+};
+
+// A lane's channels on the two lines of an edge, in global memory.
+template <typename T, int kVector>
+struct GlobalLines {
+  // Half leaves the first cache time to spare: loads of two samples on their way together are worth more
+  // than loads saved (0.98 of the time).
+  static constexpr bool kKeep = sizeof(T) > 2;
+
+  const T *low, *high;
+
+  __device__ GlobalLines(const T* low_line, const T* high_line) : low(low_line), high(high_line) {
+    // Or the compiler adds a sample's offset to what these are made of: five instructions, not one.
+    asm("" : "+l"(low), "+l"(high));
+  }
+
+  // Loads a pixel of both lines, unless it is the one that is there. Without a branch, and for that into
+  // registers that it may leave as they are.
+  __device__ void Load(int offset, int there, Channels<T, kVector>& a,
+                       Channels<T, kVector>& b) const {
+    if constexpr (kVector * sizeof(T) == 16) {
+      uint4 &x = a.packed, &y = b.packed;
+      asm volatile(
+          "{.reg .pred needed;\n"
+          "setp.ne.s32 needed, %8, %9;\n"
+          "@needed ld.global.nc.v4.b32 {%0, %1, %2, %3}, [%10];\n"
+          "@needed ld.global.nc.v4.b32 {%4, %5, %6, %7}, [%11];\n}"
+          : "+r"(x.x), "+r"(x.y), "+r"(x.z), "+r"(x.w), "+r"(y.x), "+r"(y.y), "+r"(y.z), "+r"(y.w)
+          : "r"(offset), "r"(there), "l"(low + offset), "l"(high + offset));
+    } else if (offset != there) {
+      Load(offset, a, b);
+    }
+  }
+
+  __device__ void Load(int offset, Channels<T, kVector>& a, Channels<T, kVector>& b) const {
+    a = LoadChannels<T, kVector>(low + offset);
+    b = LoadChannels<T, kVector>(high + offset);
+  }
+};
+
+// The same in shared memory, offsets and addresses in bytes.
+template <typename T>
+struct SharedLines {
+  static constexpr bool kKeep = true;
+  static constexpr int kVector = 16 / sizeof(T);
+  uint32_t low, high;
+
+  __device__ void Load(int offset, int there, Channels<T, kVector>& a,
+                       Channels<T, kVector>& b) const {
+    uint4 &x = a.packed, &y = b.packed;
+    asm volatile(
+        "{.reg .pred needed;\n"
+        "setp.ne.s32 needed, %8, %9;\n"
+        "@needed ld.shared.v4.b32 {%0, %1, %2, %3}, [%10];\n"
+        "@needed ld.shared.v4.b32 {%4, %5, %6, %7}, [%11];\n}"
+        : "+r"(x.x), "+r"(x.y), "+r"(x.z), "+r"(x.w), "+r"(y.x), "+r"(y.y), "+r"(y.z), "+r"(y.w)
+        : "r"(offset), "r"(there), "r"(low + offset), "r"(high + offset));
+  }
 };
 
 // Maxima of a lane's channels.
-template <typename T, int kVector>
+template <typename T, int kVector, class Lines>
 class Pool {
  public:
-  // low, high: the lane's first channel on the two lines.
-  __device__ Pool(const T* low, const T* high, const EdgeLines& lines)
-      : low_(low), high_(high), low_weight_(lines.low_weight), high_weight_(lines.high_weight) {
-    // Or the compiler adds a sample's offset to what these are made of: five instructions, not one.
-    asm("" : "+l"(low_), "+l"(high_));
+  __device__ Pool(const Lines& lines, float low_weight, float high_weight)
+      : lines_(lines), low_weight_(low_weight), high_weight_(high_weight) {
+    kept_.even_low.packed = kept_.even_high.packed = {};
+    kept_.odd_low.packed = kept_.odd_high.packed = {};
   }
 
-  // Goes to a sample's two pixels along the edge; keeps what the last one had.
-  __device__ void Move(const Sample& s) {
-    if (s.even() != at_even_) LoadBlended(s.even(), even_);
-    if (s.odd() != at_odd_) LoadBlended(s.odd(), odd_);
-    at_even_ = s.even();
-    at_odd_ = s.odd();
-  }
-
-  __device__ void Add(const Sample& s, int index) {
-    float value[kVector] = {};
-    if (s.even() >= 0) {
-      Move(s);
+  // Adds the samples of a table, of which the first is sample `begin` of the edge. kInside: all are.
+  template <bool kInside>
+  __device__ void AddSamples(const Sample* table, int count, int begin) {
+    int i = 0;
+    if (begin == 0) {
+      const Sample sample = LoadSample(table[0]);
+      Fetch<kInside>(sample, kept_);
+      Interpolate<kInside>(sample, kept_, best_);
 #pragma unroll
-      for (int v = 0; v < kVector; ++v) {
-        value[v] = fmaf(s.odd_weight(), odd_[v], s.even_weight() * even_[v]);
-      }
+      for (int v = 0; v < kVector; ++v) first_[v] = best_[v];
+      i = 1;
     }
-    Compare(value, index);
-  }
-
-  // The same for a sample inside that is less than a pixel away from where the lane is: at most one of
-  // its two pixels is new, and if none is, one is loaded again.
-  __device__ void AddNear(const Sample& s, int index) {
-    const bool odd = s.odd() != at_odd_;
-    Column column;
-    Load(odd ? s.odd() : s.even(), column);
-    float value[kVector];
-#pragma unroll
-    for (int v = 0; v < kVector; ++v) {
-      const float blend = Blend(column, v);
-      even_[v] = odd ? even_[v] : blend;
-      odd_[v] = odd ? blend : odd_[v];
-      value[v] = fmaf(s.odd_weight(), odd_[v], s.even_weight() * even_[v]);
-    }
-    at_even_ = s.even();
-    at_odd_ = s.odd();
-    Compare(value, index);
-  }
-
-  // The same for a sample inside that has no pixel in common with the one before.
-  __device__ void AddApart(const Sample& s, int index) {
-    Column even, odd;
-    Load(s.even(), even);
-    Load(s.odd(), odd);
-    const float even_low = s.even_weight() * low_weight_,
-                even_high = s.even_weight() * high_weight_;
-    const float odd_low = s.odd_weight() * low_weight_, odd_high = s.odd_weight() * high_weight_;
-    float value[kVector];
-#pragma unroll
-    for (int v = 0; v < kVector; ++v) {
-      value[v] = even_low * AsFloat(even.low.element[v]);
-      value[v] = fmaf(even_high, AsFloat(even.high.element[v]), value[v]);
-      value[v] = fmaf(odd_low, AsFloat(odd.low.element[v]), value[v]);
-      value[v] = fmaf(odd_high, AsFloat(odd.high.element[v]), value[v]);
-    }
-    Compare(value, index);
+#pragma unroll 1
+    for (; i + 1 < count; i += 2) AddTwo<kInside>(table + i, begin + i);
+    if (i < count) AddOne<kInside>(table[i], begin + i);
   }
 
   __device__ void Store(T* output, int32_t* argmax) const {
@@ -148,56 +161,106 @@ class Pool {
     for (int v = 0; v < kVector; ++v) Assign(best_[v], maxima.element[v]);
     StreamChannels(maxima, output);
 #pragma unroll
-    for (int first = 0; first < kVector; first += kIndices) {
+    for (int begin = 0; begin < kVector; begin += kIndices) {
       Channels<int32_t, kIndices> indices;
 #pragma unroll
-      for (int v = 0; v < kIndices; ++v) indices.element[v] = index_[first + v];
-      StreamChannels(indices, argmax + first);
+      for (int v = 0; v < kIndices; ++v) indices.element[v] = Index(begin + v);
+      StreamChannels(indices, argmax + begin);
     }
   }
 
  private:
-  __device__ void Compare(const float (&value)[kVector], int index) {
+  // The pixels of a sample on both lines.
+  struct Pixels {
+    Channels<T, kVector> even_low, even_high, odd_low, odd_high;
+  };
+
+  // Where pixels are kept, those that the sample before had are there.
+  template <bool kInside>
+  __device__ void Fetch(const Sample& s, Pixels& pixels) {
+    const int even = kInside ? s.even() : max(s.even(), 0);
+    const int odd = kInside ? s.odd() : max(s.odd(), 0);
+    if constexpr (Lines::kKeep) {
+      lines_.Load(even, at_even_, pixels.even_low, pixels.even_high);
+      lines_.Load(odd, at_odd_, pixels.odd_low, pixels.odd_high);
+      at_even_ = even;
+      at_odd_ = odd;
+    } else {
+      lines_.Load(even, pixels.even_low, pixels.even_high);
+      lines_.Load(odd, pixels.odd_low, pixels.odd_high);
+    }
+  }
+
+  template <bool kInside>
+  __device__ void Interpolate(const Sample& s, const Pixels& pixels,
+                              float (&value)[kVector]) const {
+    const float even_low = s.even_weight() * low_weight_,
+                even_high = s.even_weight() * high_weight_;
+    const float odd_low = s.odd_weight() * low_weight_, odd_high = s.odd_weight() * high_weight_;
 #pragma unroll
     for (int v = 0; v < kVector; ++v) {
-      const bool more = value[v] > best_[v] || index == 0;
-      best_[v] = more ? value[v] : best_[v];
-      index_[v] = more ? index : index_[v];
+      value[v] = even_low * AsFloat(pixels.even_low.element[v]);
+      value[v] = fmaf(even_high, AsFloat(pixels.even_high.element[v]), value[v]);
+      value[v] = fmaf(odd_low, AsFloat(pixels.odd_low.element[v]), value[v]);
+      value[v] = fmaf(odd_high, AsFloat(pixels.odd_high.element[v]), value[v]);
+      if (!kInside && s.even() < 0) value[v] = 0;
     }
+  }
+
+  template <bool kInside>
+  __device__ void AddOne(const Sample& from, int index) {
+    const Sample sample = LoadSample(from);
+    float value[kVector];
+    Fetch<kInside>(sample, kept_);
+    Interpolate<kInside>(sample, kept_, value);
+#pragma unroll
+    for (int v = 0; v < kVector; ++v) Replace(v, value[v], value[v], index);
+  }
+
+  // Two samples compete first with each other: five instructions for both, not six. Which of them it
+  // was is told apart at the end.
+  template <bool kInside>
+  __device__ void AddTwo(const Sample* samples, int index) {
+    const Sample sample = LoadSample(samples[0]), second = LoadSample(samples[1]);
+    float value[kVector], next[kVector];
+    if constexpr (Lines::kKeep) {
+      Fetch<kInside>(sample, kept_);
+      Interpolate<kInside>(sample, kept_, value);
+      Fetch<kInside>(second, kept_);
+      Interpolate<kInside>(second, kept_, next);
+    } else {
+      Pixels pixels, pixels_of_second;
+      Fetch<kInside>(sample, pixels);
+      Fetch<kInside>(second, pixels_of_second);
+      Interpolate<kInside>(sample, pixels, value);
+      Interpolate<kInside>(second, pixels_of_second, next);
+    }
+#pragma unroll
+    for (int v = 0; v < kVector; ++v) Replace(v, fmaxf(value[v], next[v]), value[v], index);
+  }
+
+  __device__ void Replace(int v, float value, float first, int index) {
+    const bool more = value > best_[v];
+    best_[v] = more ? value : best_[v];
+    first_[v] = more ? first : first_[v];
+    index_[v] = more ? index : index_[v];
+  }
+
+  // A maximum that is NaN is sample 0; a first sample of two that is NaN lost.
+  __device__ int Index(int v) const {
+    return index_[v] + (first_[v] != best_[v] && best_[v] == best_[v] ? 1 : 0);
   }
 
   static __device__ void Assign(float value, float& element) { element = value; }
   static __device__ void Assign(float value, __half& element) { element = __float2half_rn(value); }
 
-  // A pixel along the edge on both lines.
-  struct Column {
-    Channels<T, kVector> low, high;
-  };
-
-  __device__ void Load(int offset, Column& column) const {
-    column.low = LoadChannels<T, kVector>(low_ + offset);
-    column.high = LoadChannels<T, kVector>(high_ + offset);
-  }
-
-  __device__ void LoadBlended(int offset, float (&blend)[kVector]) const {
-    Column column;
-    Load(offset, column);
-#pragma unroll
-    for (int v = 0; v < kVector; ++v) blend[v] = Blend(column, v);
-  }
-
-  // Between the two lines.
-  __device__ float Blend(const Column& column, int v) const {
-    return fmaf(high_weight_, AsFloat(column.high.element[v]),
-                low_weight_ * AsFloat(column.low.element[v]));
-  }
-
-  const T *low_, *high_;
+  const Lines lines_;
   float low_weight_, high_weight_;
-  int at_even_ = -1, at_odd_ = -1;  // where even_ and odd_ lie along the edge
-  float even_[kVector], odd_[kVector];
+  Pixels kept_;
+  int at_even_ = -1, at_odd_ = -1;  // which they are
   float best_[kVector] = {};
-  int32_t index_[kVector] = {};
+  float first_[kVector] = {};    // of the two samples that the maximum is one of
+  int32_t index_[kVector] = {};  // of that sample
 };
 
 }  // namespace mluop::border_align
