@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// psroipool backward on CUDA devices. A block owns some channels of a few neighbouring pixels and
-// writes their sums once, zeros included: no atomics, and the same bits every time. A warp takes a
-// bin, its lanes the output channels, and loads each gradient once for all pixels.
+// psroipool backward on CUDA devices, but for small maps. A block owns some channels of a few pixels
+// in a row and writes their sums once, zeros included: no atomics, and the same bits every time. A
+// warp takes a bin, its lanes the output channels, and loads each gradient once for all pixels.
 #include <algorithm>
 
 #include "ops/psroipool/cuda_backward.h"
@@ -9,7 +9,7 @@
 namespace mluop::psroipool {
 namespace {
 
-// Ten warps: 49 bins are five for each but one. And blocks to a processor; the registers follow.
+// Ten warps: 49 bins are five for each but one. And blocks to a processor.
 constexpr int kSumThreads = 320;
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
 constexpr int kSumBlocks = 2;
@@ -87,8 +87,7 @@ __device__ void AddHits(const Problem& p, const Gradients& t, const Share* share
   }
 }
 
-// Of a small map, where there is little else to do, several are under way.
-constexpr int kLoads = 4;
+constexpr int kLoads = 4;  // under way, of few pixels, where there is little else to do
 template <>
 __device__ void AddHits<1>(const Problem& p, const Gradients& t, const Share* shares,
                            const Task& task, int first_column, RoiHits hits, Sums<1>& sums) {
@@ -130,7 +129,7 @@ __device__ void SumBin(const Problem& p, const Gradients& t, const Prepared& pre
   }
 }
 
-// The first and the last output channel may have some of their bins elsewhere.
+// The first and last output channel may have some bins elsewhere.
 template <int kColumns>
 __device__ void SumBins(const Problem& p, const Gradients& t, const Prepared& prepared,
                         const Owned& own, float* sums) {
@@ -281,6 +280,7 @@ mluOpStatus_t BackwardCuda(const Arguments& a, CudaContext& context) {
   Problem p = MakeProblem(a, a.Float("spatial_scale"));
   Gradients t = {a.In<float>("top_grad"), a.In<float>("rois"), a.In<int32_t>("mapping_channel"),
                  a.Out<float>("bottom_grad")};
+  if (BackwardSmall(p, t, context)) return context.status();
   const int64_t rois = p.rois;
   p.rois = std::min(rois, MasksOf(p, 1).RoisAtATime());
   auto* scratch = static_cast<char*>(context.Scratch(ScratchBytes(p)));

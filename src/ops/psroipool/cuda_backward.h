@@ -30,6 +30,9 @@ struct Prepared {
 };
 constexpr int kMostFlags = 1024;
 
+// Small maps; false where the map is not small.
+bool BackwardSmall(const Problem& p, const Gradients& t, CudaContext& context);
+
 // Blocks of the first kernel, a flag each.
 int PrepareBlocks(const Problem& p, const CudaContext& context);
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// torchvision_ps_roi_pool backward on CUDA devices. The gradients are divided by the areas of their
-// bins and transposed to [roi][bin][channel] first. Then a block owns one row of the map in the
-// planes of one bin: a warp takes a pixel and adds the rois whose bin has it, in ascending order,
-// its lanes over the channels. The sums go through shared memory to the planes, zeros included: no
-// atomics, every sum in the order of the rois.
+// torchvision_ps_roi_pool backward on CUDA devices, but for small maps. The gradients are divided by
+// the areas of their bins and transposed to [roi][bin][channel] first. Then a block owns one row of
+// the map in the planes of one bin: a warp takes a pixel and adds the rois whose bin has it, in
+// ascending order, its lanes over the channels. The sums go through shared memory to the planes,
+// zeros included: no atomics, every sum in the order of the rois.
 #include <algorithm>
 
 #include "ops/torchvision_ps_roi_pool/cuda_backward.h"
@@ -232,6 +232,7 @@ void AddRois(const Problem& p, const Gradients& t, bool add, char* scratch, Cuda
 mluOpStatus_t BackwardCuda(const Arguments& a, CudaContext& context) {
   Problem p = MakeProblem(a);
   Gradients t = {a.In<float>("grad_output"), a.In<float>("rois"), a.Out<float>("grad_input")};
+  if (BackwardSmall(p, t, context)) return context.status();
   const int64_t rois = p.rois;
   p.rois = std::min(rois, MasksOf(p, 1).RoisAtATime());
   auto* scratch = static_cast<char*>(

@@ -22,6 +22,9 @@ struct Prepared {
   float* shares;   // [R, bins, O]
 };
 
+// Small maps, in one kernel; false where the map is not small.
+bool BackwardSmall(const Problem& p, const Gradients& t, CudaContext& context);
+
 void PrepareBackward(const Problem& p, const Gradients& t, const Prepared& prepared,
                      CudaContext& context);
 

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// torchvision_ps_roi_pool backward on CUDA devices, small maps: one kernel.
+#include "core/cuda/small_map.h"
+#include "ops/torchvision_ps_roi_pool/cuda_backward.h"
+
+namespace mluop::torchvision_ps_roi_pool {
+namespace {
+
+__global__ void __launch_bounds__(SmallMap::kThreads, 2)
+    SumSmallMap(Problem p, Gradients t, SmallMap map) {
+  const SmallMap::Part part = map.PartOf(blockIdx.x);
+  SmallMapSums sums(map);
+  sums.ReadRois([&](int r) {
+    RoiShare share = {};
+    const float* grads = t.grad_output + r * p.channels() + part.channel * p.bins() + part.bin;
+#pragma unroll
+    for (int k = 0; k < SmallMap::kChannels; ++k) {
+      if (k < part.channels) share.values[k] = __ldg(grads + k * p.bins());
+    }
+    const Place place = PlaceOf(p, t.rois + r * 5);
+    if (place.image != part.image) return share;
+    const Span rows = BinSpan(place.y, part.bin / p.pooled_w, p.h);
+    const Span columns = BinSpan(place.x, part.bin % p.pooled_w, p.w);
+    share.rows = {rows.begin, rows.end};
+    share.columns = {columns.begin, columns.end};
+    // Nobody reads what an empty bin gives.
+    const auto area = static_cast<float>((rows.end - rows.begin) * (columns.end - columns.begin));
+#pragma unroll
+    for (float& value : share.values) value /= area;
+    return share;
+  });
+  sums.Sum([&](int y, int x, int first, float2 sum) {
+    if (first >= part.channels) return;
+    float* to = t.grad_input + p.Plane(part.image, part.channel + first, part.bin) + y * p.w + x;
+    *to = sum.x;
+    if (first + 1 < part.channels) to[p.bins() * p.pixels()] = sum.y;
+  });
+}
+
+constexpr int64_t kMostRois = 1024;  // fit into shared memory
+
+}  // namespace
+
+bool BackwardSmall(const Problem& p, const Gradients& t, CudaContext& context) {
+  if (!IsSmallMap(p.h, p.w, p.rois, kMostRois)) return false;
+  const SmallMap map = {p.n,
+                        static_cast<int>(p.h),
+                        static_cast<int>(p.w),
+                        static_cast<int>(p.bins()),
+                        static_cast<int>(p.output_dim),
+                        static_cast<int>(p.rois)};
+  if (!HasFewBlocks(map, context)) return false;
+  context.Launch(SumSmallMap, Grid{map.Blocks(), SmallMap::kThreads, map.SharedBytes()}, p, t, map);
+  return true;
+}
+
+}  // namespace mluop::torchvision_ps_roi_pool
