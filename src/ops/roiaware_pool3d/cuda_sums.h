@@ -9,6 +9,7 @@
 #include <cmath>
 #include <type_traits>
 
+#include "core/cuda/early.h"
 #include "core/host_device.h"
 #include "ops/roiaware_pool3d/cuda.h"
 
@@ -154,6 +155,7 @@ __device__ uint32_t FiniteBits(float value) {
 
 __global__ void __launch_bounds__(kThreads) Prepare(Preparation c) {
   __shared__ uint32_t greatest[kWarps];
+  LetNextStart();
   const int64_t first = int64_t{blockIdx.x} * kThreads + threadIdx.x;
   const int64_t step = int64_t{gridDim.x} * kThreads;
   for (int64_t i = first; i < c.vectors; i += step) c.sums[i] = make_uint4(0, 0, 0, 0);
@@ -179,14 +181,23 @@ __global__ void __launch_bounds__(kThreads) Prepare(Preparation c) {
   c.maxima[blockIdx.x] = most;
 }
 
+// Instead of the driver's fill: the next kernel may start meanwhile.
+__global__ void __launch_bounds__(kThreads) ZeroSums(uint4* sums, int64_t vectors) {
+  LetNextStart();
+  const int64_t i = int64_t{blockIdx.x} * kThreads + threadIdx.x;
+  if (i < vectors) sums[i] = make_uint4(0, 0, 0, 0);
+}
+
 __global__ void __launch_bounds__(kThreads)
     RoundFloats(const float* __restrict__ sums, uint32_t count, __half* __restrict__ grad_in) {
+  AwaitKernelBefore();
   const uint32_t i = blockIdx.x * kThreads + threadIdx.x;
   if (i < count) grad_in[i] = __float2half_rn(sums[i]);
 }
 
 template <typename T>
 __global__ void __launch_bounds__(kThreads) RoundFixed(FixedSums sums, uint32_t count, T* grad_in) {
+  AwaitKernelBefore();
   const uint32_t i = blockIdx.x * kThreads + threadIdx.x;
   if (i >= count) return;
   const int shift = sums.blocks > 0 ? *sums.found_shift : sums.shift;
