@@ -170,17 +170,18 @@ __global__ void __launch_bounds__(kThreads) FillPlanes(Call<T> call) {
   }
 }
 
-// Parts of at most `most` pixels, of which every processor gets one at least, and slices of the
-// `groups` of channels.
+// Parts of at most `most` pixels, more of them where there are fewer `groups` of channels than
+// processors, and slices of these groups.
 template <typename T, int V>
 int64_t Cut(int64_t most, int64_t groups, int processors, Call<T>* call) {
-  const int64_t packs = call->p.plane() / V;
-  const int64_t range = std::clamp<int64_t>(CeilDiv(packs * groups, processors), 32, most / V);
-  const int64_t parts = CeilDiv(packs, range);
-  call->parts = static_cast<int>(parts);
+  constexpr int64_t kLeast = 32;  // packs of a part
+  const int64_t packs = call->p.plane() / V, least = CeilDiv(packs, most / V);
+  const int64_t useful = std::max(least, CeilDiv(packs, kLeast));
+  const int64_t parts = std::clamp<int64_t>(processors / groups, least, useful);
   call->range = static_cast<int>(CeilDiv(packs, parts)) * V;
-  call->slices = static_cast<int>(std::clamp<int64_t>(processors / parts, 1, groups));
-  return parts * call->slices;
+  call->parts = static_cast<int>(CeilDiv(packs * V, call->range));
+  call->slices = static_cast<int>(std::clamp<int64_t>(processors / call->parts, 1, groups));
+  return int64_t{call->parts} * call->slices;
 }
 
 template <typename T, int V>

@@ -153,17 +153,17 @@ __global__ void __launch_bounds__(kStagedThreads, 2) GatherStaged(Call<T> call) 
 template <typename T, int V>
 __global__ void __launch_bounds__(kTwoThreads) GatherTwo(Call<T> call) {
   const int64_t groups = call.p.masks / V, plane = call.p.plane();
-  T* const planes[2] = {SharedMemory<T>(), SharedMemory<T>() + plane};
+  T* const planes = SharedMemory<T>();
   int64_t channel = blockIdx.x;
-  StartPlane(call, channel, planes[0]);
+  StartPlane(call, channel, planes);
   const int64_t own = threadIdx.x;
   Corners<V> corners = {};
   if (own < groups) corners = LoadCorners<V>(call.p, call.masks, own);
   for (int at = 0; channel < call.p.channels; at ^= 1, channel += gridDim.x) {
-    const T* const now = planes[at];
+    const T* const now = planes + at * plane;
     const auto read = [=](uint32_t offset) { return now[offset]; };
     if (channel + gridDim.x < call.p.channels) {
-      StartPlane(call, channel + gridDim.x, planes[at ^ 1]);
+      StartPlane(call, channel + gridDim.x, planes + (at ^ 1) * plane);
       if (call.whole_chunks) __pipeline_wait_prior(1);
     } else {
       __pipeline_wait_prior(0);

@@ -36,7 +36,6 @@ class Backward {
   void Run() {
     if (!context_.atomics_allowed()) return RunFixed();
     if constexpr (std::is_same_v<T, float>) {
-      // The maximum gains nothing: its loads are too many to be under way before it may add.
       if (maximum_) {
         context_.Zero(grad_in_, Bytes(s_.p.points, sizeof(T)));
       } else {
@@ -92,8 +91,8 @@ class Backward {
   void AddMaxima(const Sums& sums, const Points& points) {
     Cut(1, points);
     const int64_t elements = s_.p.voxels() * s_.p.channels;
-    context_.Launch(AddMaximum<T, Sums>, {CeilDiv(elements, kThreads * kAtOnce), kThreads, 0, true},
-                    s_, sums, elements);
+    const Grid grid = {CeilDiv(elements, kThreads * kAtOnce), kThreads, 0, Sums::kEarlyMaximum};
+    context_.Launch(AddMaximum<T, Sums>, grid, s_, sums, elements);
   }
 
   template <int V, class Sums>

@@ -45,8 +45,10 @@ __global__ void __launch_bounds__(kThreads) AddMaximum(Scatter<T> s, Sums sums, 
   for (int u = 0; u < kAtOnce; ++u) {
     if (row[u] < s.points) Load(s.grad + first + u * kThreads, grad[u]);
   }
-  AwaitKernelBefore();
-  LetNextStart();
+  if constexpr (Sums::kEarlyMaximum) {
+    AwaitKernelBefore();
+    LetNextStart();
+  }
   sums.Begin();
 #pragma unroll
   for (int u = 0; u < kAtOnce; ++u) {

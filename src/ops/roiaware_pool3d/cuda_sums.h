@@ -3,7 +3,8 @@
 //   FloatSums, PackedSums   atomic additions, in the order in which they happen to arrive
 //   FixedSums               integers, whose sums are the same in every order
 // Each has Begin(), which all threads of a block call once before they add, and Add(at, gradients),
-// `at` being the first element of [points, channels].
+// `at` being the first element of [points, channels]. kEarlyMaximum: the maximum starts before the
+// sums are zero (early.h)
 #pragma once
 
 #include <cmath>
@@ -20,7 +21,8 @@ constexpr int kWarps = kThreads / 32;
 constexpr int kMostWarps = 32;  // of any block
 
 struct FloatSums {
-  using Share = float;  // as a block sums them up
+  using Share = float;                          // as a block sums them up
+  static constexpr bool kEarlyMaximum = false;  // 1.04 of the time
 
   float* sums;
 
@@ -46,6 +48,8 @@ struct FloatSums {
 
 // Half sums, rounded at each addition: for few additions to an element.
 struct PackedSums {
+  static constexpr bool kEarlyMaximum = true;
+
   __half* sums;  // aligned to 4 bytes, whole pairs
 
   __device__ void Begin() {}
@@ -68,6 +72,7 @@ struct FixedSums {
   static constexpr uint32_t kPlus = 1, kMinus = 2, kNan = 4;
   static constexpr int kMarks = 8;  // elements of a word of marks
   using Share = unsigned long long;
+  static constexpr bool kEarlyMaximum = true;
 
   unsigned long long* sums;
   uint32_t* marks;         // four bits an element
