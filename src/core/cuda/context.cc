@@ -13,6 +13,8 @@ namespace {
 constexpr int64_t kMostBlocks = 0x7fffffff;        // of a grid's first dimension
 constexpr size_t kSharedWithoutAsking = 48 << 10;  // bytes of dynamic shared memory
 
+constexpr int kFirstEarly = 90;  // architectures whose code waits for the kernel before
+
 // Lets a kernel have so much dynamic shared memory, and never less than it was allowed before: other
 // handles launch it too. Asks the driver once per kernel, device and size.
 cudaError_t AllowShared(const void* kernel, int device, size_t bytes) {
@@ -33,6 +35,30 @@ cudaError_t AllowShared(const void* kernel, int device, size_t bytes) {
       kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes));
   if (error == cudaSuccess) known->bytes = bytes;
   return error;
+}
+
+// Whether the code that this device runs of a kernel waits for the kernel before. Code compiled for
+// an older architecture does not, on whatever device. The driver is asked once per kernel and device.
+cudaError_t Waits(const void* kernel, int device, bool* waits) {
+  struct Known {
+    const void* kernel;
+    int device;
+    bool waits;
+  };
+  static std::mutex mutex;
+  static std::vector<Known> all;
+  const std::lock_guard<std::mutex> lock(mutex);
+  auto known = std::find_if(all.begin(), all.end(), [&](const Known& entry) {
+    return entry.kernel == kernel && entry.device == device;
+  });
+  if (known == all.end()) {
+    cudaFuncAttributes attributes;
+    const cudaError_t error = cudaFuncGetAttributes(&attributes, kernel);
+    if (error != cudaSuccess) return error;
+    known = all.insert(known, {kernel, device, attributes.ptxVersion >= kFirstEarly});
+  }
+  *waits = known->waits;
+  return cudaSuccess;
 }
 
 }  // namespace
@@ -62,6 +88,7 @@ void* CudaContext::Scratch(size_t bytes) {
 
 void CudaContext::Zero(void* data, size_t bytes) {
   if (error_ != cudaSuccess || bytes == 0) return;
+  after_kernel_ = false;
   Note(cudaMemsetAsync(data, 0, bytes, stream()), "zero fill");
 }
 
@@ -72,10 +99,22 @@ void CudaContext::LaunchPacked(const void* kernel, const Grid& grid, void** para
     if (error_ != cudaSuccess) return;
   }
   if (grid.blocks > kMostBlocks) return Note(cudaErrorInvalidConfiguration, "launch");
-  const dim3 blocks(static_cast<unsigned>(grid.blocks));
-  Note(cudaLaunchKernel(kernel, blocks, dim3(static_cast<unsigned>(grid.threads)), parameters,
-                        grid.shared_bytes, stream()),
-       "launch");
+  bool early = false;
+  if (grid.early && after_kernel_)
+    Note(Waits(kernel, call_.properties->device, &early), "attributes");
+  if (error_ != cudaSuccess) return;
+  cudaLaunchAttribute attribute = {};
+  attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  attribute.val.programmaticStreamSerializationAllowed = 1;
+  cudaLaunchConfig_t config = {};
+  config.gridDim = dim3(static_cast<unsigned>(grid.blocks));
+  config.blockDim = dim3(static_cast<unsigned>(grid.threads));
+  config.dynamicSmemBytes = grid.shared_bytes;
+  config.stream = stream();
+  config.attrs = &attribute;
+  config.numAttrs = early ? 1 : 0;
+  Note(cudaLaunchKernelExC(&config, kernel, parameters), "launch");
+  after_kernel_ = true;
 }
 
 void CudaContext::Note(cudaError_t error, const char* step) {

@@ -22,6 +22,9 @@ struct Grid {
   int64_t blocks;
   int threads;
   size_t shared_bytes = 0;  // of dynamic shared memory
+  // The kernel may start before the one launched before it in the same call has ended, where the
+  // device knows how to: it waits for that one by itself (early.h).
+  bool early = false;
 };
 
 constexpr int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
@@ -88,6 +91,7 @@ class CudaContext {
 
   Call call_;
   cudaError_t error_ = cudaSuccess;
+  bool after_kernel_ = false;    // the last step was a launch
   bool growth_refused_ = false;  // of scratch, during a capture
   const char* step_ = "";
 };

@@ -21,6 +21,9 @@ size_t Col2imCudaBytes(const Arguments& arguments);
 // A block has at least this much shared memory on every architecture from sm_75 on.
 inline constexpr size_t kMostShared = 64 << 10;
 
+// Of shared memory, what a block takes beside what it asks for.
+inline constexpr size_t kReserved = 1024;
+
 // Threads of a block for `work` items, whole warps.
 inline int ThreadsFor(int64_t work, int most) {
   const int64_t threads = CeilDiv(work, 32) * 32;

@@ -15,19 +15,13 @@ namespace {
 
 constexpr int kThreads = 512;
 constexpr int kBlocksOfProcessor = 2;
-// Where a processor's shared memory has room for one block of kMostShared only, a second one need
-// not find registers either.
-#if defined(__CUDA_ARCH__) && \
-    (__CUDA_ARCH__ < 800 || __CUDA_ARCH__ == 860 || __CUDA_ARCH__ == 890 || __CUDA_ARCH__ >= 1200)
-constexpr int kBlocksAtOnce = 1;
-#else
-constexpr int kBlocksAtOnce = 2;
-#endif
 constexpr int kAtOnce = 4;
-// The band's sums follow the tables; both together take kMostShared at most.
-constexpr int kMostBand = static_cast<int>((kMostShared - sizeof(Tables)) / sizeof(float)) / 8 * 8;
-// Smaller ones cost more in reading masks than they gain in blocks.
+// Of a larger kernel one part after another is added: the margins stay small.
+constexpr int kMostKernel = 8;
+// Smaller bands, in pixels, cost more in reading masks than they gain in blocks.
 constexpr int kLeastBand = 128;
+// Rows of a band, at least, where those of the feature are too long for it.
+constexpr int64_t kLeastRows = 16;
 
 template <typename T>
 struct Call {
@@ -35,8 +29,10 @@ struct Call {
   const T* grad_col;
   Masks masks;
   T* grad_feature;
-  int bands, band_size;  // band_size: a multiple of 8
-  bool whole_chunks;     // bands begin and end where 16-byte stores may
+  int rows, columns;  // of a band
+  int row_bands, column_bands;
+  int kernel_h, kernel_w;  // at most, that is added at a time
+  bool whole_chunks;       // bands begin and end where 16-byte stores may
 };
 
 __device__ float ToFloat(float value) { return value; }
@@ -56,69 +52,90 @@ struct Values {
   Pack<T, V> packs[kKept / V];
 
   __device__ float At(int k) const { return ToFloat(packs[k / V].at[k % V]); }
+
+  // row: the kernel element's row of grad_col from the thread's first mask on. Groups without a mask
+  // in the band are left alone, so that rows are not read over again for every band.
+  __device__ void Load(const Kept& kept, const T* row) {
+#pragma unroll
+    for (int k = 0; k < kKept; k += V) {
+      int any = 0;
+#pragma unroll
+      for (int v = 0; v < V; ++v) any |= kept.place[k + v];
+      if (any != 0) packs[k / V] = LoadPack<Pack<T, V>>(row + k * static_cast<int>(blockDim.x));
+    }
+  }
 };
 
-// row: the kernel element's row of grad_col from the thread's first mask on. Groups without a mask
-// in the band are left alone, so that rows are not read over again for every band.
+// All masks, where each is at a position of its own: kAtOnce reads of sums, then as many writes.
 template <typename T, int V>
-__device__ Values<T, V> LoadValues(const Problem& p, const Kept& kept, const T* row) {
-  Values<T, V> values;
-#pragma unroll
-  for (int k = 0; k < kKept; k += V) {
-    bool any = false;
-#pragma unroll
-    for (int v = 0; v < V; ++v) any |= kept.IsIn(p, k + v);
-    if (any) values.packs[k / V] = LoadPack<Pack<T, V>>(row + k * static_cast<int>(blockDim.x));
-  }
-  return values;
-}
-
-// Those without another mask at their position: kAtOnce reads of sums, then as many writes.
-template <typename T, int V>
-__device__ void AddSingles(const Problem& p, const Band& band, const Kept& kept,
-                           const Values<T, V>& values, int2 tap) {
+__device__ void AddAll(float* sums, const Kept& kept, const Values<T, V>& values) {
 #pragma unroll
   for (int first = 0; first < kKept; first += kAtOnce) {
-    uint32_t at[kAtOnce];
     float sum[kAtOnce];
 #pragma unroll
-    for (int u = 0; u < kAtOnce; ++u) {
-      const int k = first + u;
-      at[u] = (kept.repeated >> k & 1) != 0 ? kOutside : Meet(p, band, kept, k, tap);
-      if (at[u] != kOutside) sum[u] = band.sums[at[u]] + values.At(k);
+    for (int u = 0; u < kAtOnce; ++u) sum[u] = sums[kept.place[first + u]] + values.At(first + u);
+#pragma unroll
+    for (int u = 0; u < kAtOnce; ++u) sums[kept.place[first + u]] = sum[u];
+  }
+}
+
+// Those whose turn it is, likewise.
+template <typename T, int V>
+__device__ void AddTurn(float* sums, const Kept& kept, const Values<T, V>& values, uint32_t turn) {
+#pragma unroll
+  for (int first = 0; first < kKept; first += kAtOnce) {
+    float sum[kAtOnce];
+#pragma unroll
+    for (int k = first; k < first + kAtOnce; ++k) {
+      if (kept.Turn(k) == turn) sum[k - first] = sums[kept.place[k]] + values.At(k);
     }
 #pragma unroll
-    for (int u = 0; u < kAtOnce; ++u) {
-      if (at[u] != kOutside) band.sums[at[u]] = sum[u];
+    for (int k = first; k < first + kAtOnce; ++k) {
+      if (kept.Turn(k) == turn) sums[kept.place[k]] = sum[k - first];
     }
   }
 }
 
 // The lanes of a warp, in their order where they meet the same pixel.
-__device__ void AddInOrder(float* sums, uint32_t at, float value) {
-  const uint32_t lane = threadIdx.x % 32, equal = __match_any_sync(~0u, at);
+__device__ void AddInOrder(float* sums, int place, bool live, float value) {
+  const uint32_t lane = threadIdx.x % 32, equal = __match_any_sync(~0u, live ? place : -1);
   const int before = __popc(equal & ((1u << lane) - 1));
-  for (int turn = 0; __any_sync(~0u, at != kOutside && before >= turn); ++turn) {
-    if (at != kOutside && before == turn) sums[at] += value;
+  for (int turn = 0; __any_sync(~0u, live && before >= turn); ++turn) {
+    if (live && before == turn) sums[place] += value;
     __syncwarp();
   }
 }
 
-// Those with another mask at their position, warp after warp. All threads of the block come along.
+// Those without a turn, warp after warp. All threads of the block come along.
 template <typename T, int V>
-__device__ void AddInTurns(const Problem& p, const Band& band, const Kept& kept,
-                           const Values<T, V>& values, int2 tap) {
+__device__ void AddLate(const Tables& tables, float* sums, const Kept& kept,
+                        const Values<T, V>& values) {
 #pragma unroll
   for (int k = 0; k < kKept; ++k) {
 #pragma unroll 1
-    for (uint32_t turns = band.tables->turns[k]; turns != 0; turns &= turns - 1) {
-      if (threadIdx.x / 32 == static_cast<uint32_t>(__ffs(static_cast<int>(turns)) - 1)) {
-        const bool mine = (kept.repeated >> k & 1) != 0;
-        AddInOrder(band.sums, mine ? Meet(p, band, kept, k, tap) : kOutside, values.At(k));
-      }
+    for (uint32_t warps = tables.late[k]; warps != 0; warps &= warps - 1) {
+      if (threadIdx.x / 32 == static_cast<uint32_t>(__ffs(static_cast<int>(warps)) - 1))
+        AddInOrder(sums, kept.place[k], kept.Turn(k) == kLate, values.At(k));
       __syncthreads();
     }
   }
+}
+
+// sums: the band's, from the kernel element on. Ends with all threads of the block together.
+template <typename T, int V>
+__device__ void AddElement(const Tables& tables, float* sums, const Kept& kept,
+                           const Values<T, V>& values, int turns) {
+  if (turns == 1) {
+    AddAll<T, V>(sums, kept, values);
+    __syncthreads();
+    return;
+  }
+#pragma unroll 1
+  for (int turn = 0; turn < min(turns, kTurns); ++turn) {
+    AddTurn<T, V>(sums, kept, values, static_cast<uint32_t>(turn));
+    __syncthreads();
+  }
+  if (turns > kTurns) AddLate<T, V>(tables, sums, kept, values);
 }
 
 // Masks [first, first + kKept*threads). Starts and ends with all threads of the block together.
@@ -126,78 +143,134 @@ template <typename T, int V>
 __device__ void AddMasks(const Call<T>& call, const Band& band, int64_t first) {
   const Problem& p = call.p;
   Kept kept = LoadKept<V>(p, call.masks, band, first);
-  bool any = false;
+  int any = 0;
 #pragma unroll
-  for (int k = 0; k < kKept; ++k) any |= kept.IsIn(p, k);
+  for (int k = 0; k < kKept; ++k) any |= kept.place[k];
   ClearTables(band.tables);
-  if (!__syncthreads_or(any)) return;
-  const T* row = call.grad_col + band.channel * p.taps() * p.masks + first + threadIdx.x * V;
-  Values<T, V> next = LoadValues<T, V>(p, kept, row);
-  const bool repeated = FindRepeated(p, band.tables, &kept);
-  int2 tap = {0, 0};
+  if (!__syncthreads_or(any != 0)) return;
+  const T* row = call.grad_col + first + threadIdx.x * V +
+                 (band.channel * p.taps() + int64_t{band.i} * p.kernel_w + band.j) * p.masks;
+  Values<T, V> next = {};
+  next.Load(kept, row);
+  const int turns = TakeTurns<V>(band.tables, FindRepeated(band.tables, kept), &kept);
+  const int taps_h = min(band.kernel_h, p.kernel_h - band.i);
+  const int taps_w = min(band.kernel_w, p.kernel_w - band.j);
+  int i = 0, j = 0;
 #pragma unroll 1
-  while (tap.x < p.kernel_h) {
+  while (i < taps_h) {
     const Values<T, V> values = next;
-    const int2 now = tap;
-    if (++tap.y == p.kernel_w) tap = {tap.x + 1, 0};
+    float* const sums = band.sums + i * band.pitch() + j;
     row += p.masks;
-    if (tap.x < p.kernel_h) next = LoadValues<T, V>(p, kept, row);
-    AddSingles<T, V>(p, band, kept, values, now);
-    if (repeated) AddInTurns<T, V>(p, band, kept, values, now);
-    __syncthreads();
+    if (++j == taps_w) {
+      ++i, j = 0;
+      row += int64_t{p.kernel_w - taps_w} * p.masks;
+    }
+    if (i < taps_h) next.Load(kept, row);
+    AddElement<T, V>(*band.tables, sums, kept, values, turns);
   }
 }
 
+// Chunks of pixels run on from row to row: bands that have them are as wide as the feature.
 template <typename T>
 __device__ void WriteBand(const Call<T>& call, const Band& band) {
-  T* const to = call.grad_feature + band.channel * call.p.plane() + band.begin;
+  T* const to = call.grad_feature + band.channel * call.p.plane() +
+                int64_t{band.row} * call.p.width + band.column;
+  const int size = band.rows * band.columns;
   if (!call.whole_chunks) {
-    for (uint32_t k = threadIdx.x; k < band.size; k += blockDim.x) to[k] = Rounded<T>(band.sums[k]);
+    for (int k = threadIdx.x; k < size; k += blockDim.x) {
+      const int r = k / band.columns, c = k - r * band.columns;
+      to[int64_t{r} * call.p.width + c] = Rounded<T>(band.sums[band.Place(r, c)]);
+    }
     return;
   }
   constexpr int kChunk = 16 / sizeof(T);
-  for (uint32_t k = threadIdx.x * kChunk; k < band.size; k += blockDim.x * kChunk) {
+  for (int k = threadIdx.x * kChunk; k < size; k += blockDim.x * kChunk) {
+    const int r = k / band.columns;
+    int c = k - r * band.columns, place = band.Place(r, c);
     Pack<T, kChunk> pack;
 #pragma unroll
-    for (int v = 0; v < kChunk; ++v) pack.at[v] = Rounded<T>(band.sums[k + v]);
+    for (int v = 0; v < kChunk; ++v) {
+      pack.at[v] = Rounded<T>(band.sums[place++]);
+      if (++c == band.columns) c = 0, place += band.kernel_w;
+    }
     StorePack(pack, to + k);
   }
 }
 
 template <typename T, int V>
-__global__ void __launch_bounds__(kThreads, kBlocksAtOnce) SumBands(Call<T> call) {
+__device__ void SumBand(const Call<T>& call, Band band) {
   const Problem& p = call.p;
-  auto* const tables = SharedMemory<Tables>();
-  auto* const sums = reinterpret_cast<float*>(tables + 1);
-  for (int64_t item = blockIdx.x; item < int64_t{p.channels} * call.bands; item += gridDim.x) {
-    const auto begin = static_cast<uint32_t>(item % call.bands * call.band_size);
-    const auto left = static_cast<uint32_t>(p.plane()) - begin;
-    const Band band = {item / call.bands, begin,
-                       std::min(left, static_cast<uint32_t>(call.band_size)), tables, sums};
-    const T* const rows = call.grad_col + band.channel * p.taps() * p.masks;
-    PrefetchLines(rows, rows + p.taps() * p.masks);
-    for (uint32_t k = threadIdx.x; k < band.size; k += blockDim.x) sums[k] = 0;
-    for (int64_t first = 0; first < p.masks; first += kKept * int64_t{blockDim.x})
-      AddMasks<T, V>(call, band, first);
-    WriteBand(call, band);
-    __syncthreads();
+  const T* const rows = call.grad_col + band.channel * p.taps() * p.masks;
+  PrefetchLines(rows, rows + p.taps() * p.masks);
+  for (int k = threadIdx.x; k < band.size(); k += blockDim.x) band.sums[k] = 0;
+  for (band.i = 0; band.i < p.kernel_h; band.i += band.kernel_h) {
+    for (band.j = 0; band.j < p.kernel_w; band.j += band.kernel_w) {
+      for (int64_t first = 0; first < p.masks; first += kKept * int64_t{blockDim.x})
+        AddMasks<T, V>(call, band, first);
+    }
   }
+  WriteBand(call, band);
+  __syncthreads();
+}
+
+template <typename T, int V>
+__global__ void __launch_bounds__(kThreads, kBlocksOfProcessor) SumBands(Call<T> call) {
+  auto* const tables = SharedMemory<Tables>();
+  const int64_t bands = int64_t{call.row_bands} * call.column_bands;
+  for (int64_t item = blockIdx.x; item < call.p.channels * bands; item += gridDim.x) {
+    Band band = {};
+    band.channel = item / bands;
+    const auto rest = static_cast<int>(item % bands);
+    band.row = rest / call.column_bands * call.rows;
+    band.column = rest % call.column_bands * call.columns;
+    band.rows = min(call.rows, call.p.height - band.row);
+    band.columns = min(call.columns, call.p.width - band.column);
+    band.kernel_h = call.kernel_h;
+    band.kernel_w = call.kernel_w;
+    band.tables = tables;
+    band.sums = reinterpret_cast<float*>(tables + 1);
+    SumBand<T, V>(call, band);
+  }
+}
+
+// Cuts planes into bands, and returns the bytes of shared memory that one takes.
+template <typename T>
+size_t CutPlanes(const CudaContext& context, Call<T>* call) {
+  const Problem& p = call->p;
+  const int64_t kernel_h = std::min(p.kernel_h, kMostKernel);
+  const int64_t kernel_w = std::min(p.kernel_w, kMostKernel);
+  // Two blocks a processor, where it has more than kMostShared.
+  const size_t shared = std::max(context.shared_bytes() / kBlocksOfProcessor - kReserved,
+                                 std::min(context.shared_bytes(), kMostShared));
+  const auto floats = static_cast<int64_t>((shared - sizeof(Tables)) / sizeof(float));
+  const int64_t widest = (floats - kernel_w) / (kLeastRows + 2 * kernel_h) - kernel_w;
+  const int64_t columns = std::min<int64_t>(p.width, widest);
+  const int64_t pitch = columns + kernel_w;
+  const int64_t most = std::min<int64_t>((floats - kernel_w) / pitch - 2 * kernel_h, p.height);
+  const int64_t wanted = int64_t{context.processors()} * kBlocksOfProcessor / p.channels;
+  const int64_t least = std::min(CeilDiv(kLeastBand, columns), most);
+  const int64_t rows = std::clamp(CeilDiv(p.height, std::max<int64_t>(wanted, 1)), least, most);
+  call->rows = static_cast<int>(rows);
+  call->columns = static_cast<int>(columns);
+  call->row_bands = static_cast<int>(CeilDiv(p.height, rows));
+  call->column_bands = static_cast<int>(CeilDiv(p.width, columns));
+  call->kernel_h = static_cast<int>(kernel_h);
+  call->kernel_w = static_cast<int>(kernel_w);
+  const auto sums = static_cast<size_t>((rows + 2 * kernel_h) * pitch + kernel_w);
+  return sizeof(Tables) + sums * sizeof(float);
 }
 
 template <typename T, int V>
 void LaunchBands(Call<T> call, CudaContext& context) {
-  const int64_t plane = call.p.plane(), least = CeilDiv(plane, kMostBand);
-  const int64_t wanted = int64_t{context.processors()} * kBlocksOfProcessor / call.p.channels;
-  const int64_t bands =
-      std::clamp<int64_t>(wanted, least, std::max(least, CeilDiv(plane, kLeastBand)));
-  call.band_size = static_cast<int>(CeilDiv(CeilDiv(plane, bands), 8) * 8);
-  call.bands = static_cast<int>(CeilDiv(plane, call.band_size));
-  call.whole_chunks = IsAligned(call.grad_feature, 16) && plane % (16 / sizeof(T)) == 0;
-  const size_t bytes =
-      sizeof(Tables) +
-      static_cast<size_t>(std::min<int64_t>(call.band_size, plane)) * sizeof(float);
+  const size_t bytes = CutPlanes(context, &call);
+  constexpr int64_t kChunk = 16 / sizeof(T);
+  const int64_t width = call.p.width;
+  call.whole_chunks = IsAligned(call.grad_feature, 16) && call.p.plane() % kChunk == 0 &&
+                      call.columns == width &&
+                      (call.row_bands == 1 || call.rows * width % kChunk == 0);
   const int threads = ThreadsFor(CeilDiv(call.p.masks, kKept), kThreads);
-  context.Launch(SumBands<T, V>, {int64_t{call.p.channels} * call.bands, threads, bytes}, call);
+  const int64_t bands = int64_t{call.row_bands} * call.column_bands;
+  context.Launch(SumBands<T, V>, {call.p.channels * bands, threads, bytes}, call);
 }
 
 template <typename T>

@@ -1,26 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
-// masked_col2im forward on CUDA devices: every element of im is written once, from the table of
-// winners. Small tables are made by every block for itself in shared memory: cheaper than two
-// launches more.
+// masked_col2im forward on CUDA devices: bound by the bytes of im, every element of which is written
+// once. A table says which mask won each pixel. Where there are few masks, a block makes the table of
+// its pixels in shared memory, which is cheaper than two launches more, while the elements of two
+// channels come to shared memory as well: then it has all it needs, and writes.
+#include <cuda_pipeline.h>
+
 #include <algorithm>
 
+#include "core/cuda/early.h"
 #include "ops/masked_im2col/cuda_winners.h"
 
 namespace mluop::masked_im2col {
 namespace {
 
-constexpr int kThreads = 512;
-constexpr int kBlocksOfProcessor = 2;  // with tables of kMostShared bytes, of kThreads
+constexpr int kThreads = 1024;
 // Masks that a thread reads before it waits for any of them.
-constexpr int kBatch = 8;
-// More masks than these two batches a thread are better put into a table once for all blocks.
-constexpr int kMostOwnMasks = 2 * kBatch * kThreads;
-// A block's own table costs about as much as writing a fraction of a plane: so many blocks may share
-// a channel.
-constexpr int kBlocksOfChannel = 4;
+constexpr int kBatch = 4;
+// More masks, or pixels, than these are better put into a table once for all blocks. A channel's
+// elements take half of kMostShared at most.
+constexpr int kMostOwnMasks = 8192;
+constexpr int64_t kMostOwnPixels = 1 << 20;
+// Channels that a block writes at a time, where their elements fit.
+constexpr int kPlanes = 2;
+// Without a table of their own, elements that a thread reads before it stores any of them.
+constexpr int kElements = 16;
+
+template <typename T>
+using Call = Col2imCudaCall<T>;
 
 bool HasOwnTables(const Problem& p) {
-  return WinnersBytes(p) <= kMostShared && p.masks <= kMostOwnMasks;
+  return p.plane() <= kMostOwnPixels && p.masks <= kMostOwnMasks;
 }
 
 __global__ void __launch_bounds__(kThreads)
@@ -32,101 +41,178 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
-// Zeroes the table, and has the first masks come meanwhile.
-__device__ void MakeTable(const Problem& p, const Masks& masks, int32_t* table) {
-  const auto step = static_cast<int>(blockDim.x);
-  for (int first = threadIdx.x; first - static_cast<int>(threadIdx.x) < p.masks;
-       first += kBatch * step) {
+// The pixels of a block.
+struct Range {
+  int first, size;
+
+  template <typename T>
+  __device__ explicit Range(const Call<T>& call)
+      : first(static_cast<int>(blockIdx.x % call.parts) * call.range),
+        size(min(call.range, static_cast<int>(call.p.plane()) - first)) {}
+};
+
+// The first masks come while the table is zeroed.
+__device__ void MakeTable(const Problem& p, const Masks& masks, const Range& range,
+                          int32_t* table) {
+  const int step = blockDim.x, at = threadIdx.x;
+  for (int first = 0; first < p.masks; first += kBatch * step) {
     int32_t h[kBatch], w[kBatch];
 #pragma unroll
     for (int k = 0; k < kBatch; ++k) {
-      const int m = first + k * step;
+      const int m = first + k * step + at;
       h[k] = m < p.masks ? __ldg(masks.h + m) : -1;
       w[k] = m < p.masks ? __ldg(masks.w + m) : -1;
     }
-    if (first == static_cast<int>(threadIdx.x)) {
-      for (int k = threadIdx.x; k < p.plane(); k += step) table[k] = 0;
+    if (first == 0) {
+      for (int k = at * 4; k < range.size; k += step * 4)  // there is room for whole vectors
+        *reinterpret_cast<int4*>(table + k) = int4{0, 0, 0, 0};
       __syncthreads();
     }
 #pragma unroll
     for (int k = 0; k < kBatch; ++k) {
-      const uint32_t pixel = PixelOf(p, h[k], w[k]);
-      if (pixel != kOutside) atomicMax(table + pixel, first + k * step + 1);
+      const uint32_t pixel = PixelOf(p, h[k], w[k]), place = pixel - range.first;
+      if (pixel != kOutside && place < static_cast<uint32_t>(range.size))
+        atomicMax(table + place, first + k * step + at + 1);
     }
   }
-  __syncthreads();
 }
 
-// Where a thread is in im, V elements at a time.
-struct Position {
-  int64_t channel;
-  int pixel;
+// A channel's elements in shared memory, behind a zero for pixels that no mask won: winner w has
+// element kLead - 1 + w.
+template <typename T>
+constexpr int kLead = 16 / sizeof(T);
+template <typename T>
+MLUOP_HOST_DEVICE int RowPitch(int masks) {
+  return (masks + 2 * kLead<T> - 1) / kLead<T> * kLead<T>;
+}
 
-  __device__ Position(const Problem& p, int64_t element)
-      : channel(element / p.plane()), pixel(static_cast<int>(element % p.plane())) {}
-  __device__ void Advance(const Position& step, int plane) {
-    channel += step.channel;
-    pixel += step.pixel - plane;  // below zero: still in this plane
-    if (pixel < 0) {
-      pixel += plane;
-    } else {
-      ++channel;
-    }
+template <typename T>
+__device__ void StartRow(const Call<T>& call, int64_t channel, T* row) {
+  const int masks = call.p.masks;
+  const T* const from = call.from + channel * masks;
+  if (threadIdx.x == 0) row[kLead<T> - 1] = T{0};
+  if (call.whole_chunks) {
+    for (int k = threadIdx.x * kLead<T>; k < masks; k += blockDim.x * kLead<T>)
+      __pipeline_memcpy_async(row + kLead<T> + k, from + k, 16);
+  } else {
+    for (int k = threadIdx.x; k < masks; k += blockDim.x) row[kLead<T> + k] = __ldg(from + k);
   }
-};
+}
 
-// Every block has an equal share of im, whatever the number of channels. V divides H*W, unless it
-// is one.
-template <typename T, int V, bool kOwnTable>
-__global__ void __launch_bounds__(kThreads, kBlocksOfProcessor) FillPlanes(Col2imCudaCall<T> call) {
+// V pixels at a time. V divides H*W, unless it is one.
+template <typename T, int V>
+__global__ void __launch_bounds__(kThreads) FillStaged(Call<T> call) {
   const Problem& p = call.p;
-  const int64_t packs = p.channels * p.plane() / V;
-  const int64_t begin = packs * blockIdx.x / gridDim.x;
-  const int64_t end = packs * (blockIdx.x + int64_t{1}) / gridDim.x;
-  const int32_t* winners = call.winners;
-  if constexpr (kOwnTable) {
-    const T* const first = call.from + begin * V / p.plane() * p.masks;
-    PrefetchLines(first, first + p.masks);
-    int32_t* const table = SharedMemory<int32_t>();
-    MakeTable(p, call.masks, table);
-    winners = table;
-  }
-  Position at(p, (begin + threadIdx.x) * V);
-  const Position step(p, int64_t{blockDim.x} * V);
-  for (int64_t i = begin + threadIdx.x; i < end; i += blockDim.x) {
-    const T* const row = call.from + at.channel * p.masks;
-    int32_t winner[V];
-    LoadIntegers<V>(winners + at.pixel, winner);
-    Pack<T, V> pack;
+  const Range range(call);
+  const int pitch = RowPitch<T>(p.masks);
+  T* const rows = SharedMemory<T>();
+  int32_t* const table = reinterpret_cast<int32_t*>(rows + call.planes * pitch);
+  const int64_t step = int64_t{call.slices} * call.planes;
+  for (int64_t channel = blockIdx.x / call.parts * call.planes; channel < p.channels;
+       channel += step) {
+    const int planes = static_cast<int>(min(int64_t{call.planes}, p.channels - channel));
+    for (int k = 0; k < planes; ++k) StartRow(call, channel + k, rows + k * pitch);
+    if (channel < step) MakeTable(p, call.masks, range, table);
+    __pipeline_commit();
+    __pipeline_wait_prior(0);
+    __syncthreads();
+    T* const to = call.to + channel * p.plane() + range.first;
+#pragma unroll 2
+    for (int pixel = threadIdx.x * V; pixel < range.size; pixel += blockDim.x * V) {
+      int32_t winner[V];
+      LoadIntegers<V>(table + pixel, winner);
 #pragma unroll
-    for (int v = 0; v < V; ++v) pack.at[v] = winner[v] == 0 ? T{0} : __ldg(row + winner[v] - 1);
-    StorePack(pack, call.to + i * V);
-    at.Advance(step, static_cast<int>(p.plane()));
+      for (int k = 0; k < kPlanes; ++k) {
+        if (k >= planes) break;
+        Pack<T, V> pack;
+#pragma unroll
+        for (int v = 0; v < V; ++v) pack.at[v] = rows[k * pitch + kLead<T> - 1 + winner[v]];
+        StorePack(pack, to + k * p.plane() + pixel);
+      }
+    }
+    __syncthreads();
   }
+}
+
+// A thread keeps the winners of its V pixels for all channels of the block.
+template <typename T, int V>
+__global__ void __launch_bounds__(kThreads) FillPlanes(Call<T> call) {
+  constexpr int kAtOnce = V == 1 ? 8 : kElements / V;  // channels
+  const Problem& p = call.p;
+  const Range range(call);
+  const int pixel = static_cast<int>(threadIdx.x) * V;
+  AwaitKernelBefore();
+  if (pixel >= range.size) return;
+  int32_t winner[V];
+  LoadIntegers<V>(call.winners + range.first + pixel, winner);
+  const int64_t slice = blockIdx.x / call.parts, channels = p.channels;
+  const int64_t begin = channels * slice / call.slices;
+  const int64_t end = channels * (slice + 1) / call.slices;
+  const T* row = call.from + begin * p.masks - 1;
+  T* to = call.to + begin * p.plane() + range.first + pixel;
+#pragma unroll 1
+  for (auto left = static_cast<int>(end - begin); left > 0; left -= kAtOnce) {
+    Pack<T, V> packs[kAtOnce];
+#pragma unroll
+    for (int u = 0; u < kAtOnce; ++u) {
+#pragma unroll
+      for (int v = 0; v < V; ++v) {
+        const bool live = winner[v] != 0 && u < left;
+        packs[u].at[v] = live ? __ldg(row + int64_t{u} * p.masks + winner[v]) : T{0};
+      }
+    }
+#pragma unroll
+    for (int u = 0; u < kAtOnce; ++u) {
+      if (u < left) StorePack(packs[u], to + u * p.plane());
+    }
+    row += int64_t{kAtOnce} * p.masks;
+    to += kAtOnce * p.plane();
+  }
+}
+
+// Parts of at most `most` pixels, more of them where there are fewer `groups` of channels than
+// processors, and slices of these groups.
+template <typename T, int V>
+int64_t Cut(int64_t most, int64_t groups, int processors, Call<T>* call) {
+  constexpr int64_t kLeast = 32;  // packs of a part
+  const int64_t packs = call->p.plane() / V, least = CeilDiv(packs, most / V);
+  const int64_t useful = std::max(least, CeilDiv(packs, kLeast));
+  const int64_t parts = std::clamp<int64_t>(processors / groups, least, useful);
+  call->range = static_cast<int>(CeilDiv(packs, parts)) * V;
+  call->parts = static_cast<int>(CeilDiv(packs * V, call->range));
+  call->slices = static_cast<int>(std::clamp<int64_t>(processors / call->parts, 1, groups));
+  return int64_t{call->parts} * call->slices;
 }
 
 template <typename T, int V>
-void Fill(Col2imCudaCall<T> call, CudaContext& context) {
+void LaunchStaged(Call<T> call, CudaContext& context) {
   const Problem& p = call.p;
-  const int64_t packs = p.channels * p.plane() / V;
-  if (HasOwnTables(p)) {
-    const int64_t blocks = std::min<int64_t>(int64_t{p.channels} * kBlocksOfChannel,
-                                             int64_t{context.processors()} * kBlocksOfProcessor);
-    const int threads = ThreadsFor(std::max<int64_t>(CeilDiv(packs, blocks), p.masks), kThreads);
-    context.Launch(FillPlanes<T, V, true>, {blocks, threads, WinnersBytes(p)}, call);
-    return;
-  }
-  call.winners = MakeWinners(p, call.masks, context);
-  // Four blocks of kThreads fill a processor.
-  const int64_t blocks =
-      std::min<int64_t>(CeilDiv(packs, kThreads), int64_t{context.processors()} * 4);
-  context.Launch(FillPlanes<T, V, false>, {blocks, kThreads}, call);
+  const size_t shared = context.shared_bytes() - kReserved;
+  const size_t row = static_cast<size_t>(RowPitch<T>(p.masks)) * sizeof(T);
+  call.planes = kPlanes * row + WinnersBytes(p) <= shared ? kPlanes : 1;
+  call.whole_chunks = IsAligned(call.from) && p.masks % kLead<T> == 0;
+  const size_t rows = static_cast<size_t>(call.planes) * row;
+  const auto most = static_cast<int64_t>((shared - rows) / sizeof(int32_t)) / 8 * 8;
+  const int64_t groups = CeilDiv(p.channels, call.planes);
+  const int64_t blocks = Cut<T, V>(most, groups, context.processors(), &call);
+  const int64_t work = std::max<int64_t>(call.range / V, CeilDiv(p.masks, kBatch));
+  const auto table = static_cast<size_t>(CeilDiv(call.range, 4)) * sizeof(int4);
+  context.Launch(FillStaged<T, V>, {blocks, ThreadsFor(work, kThreads), rows + table}, call);
+}
+
+template <typename T, int V>
+void Fill(Call<T> call, CudaContext& context) {
+  if (HasOwnTables(call.p)) return LaunchStaged<T, V>(call, context);
+  call.winners = MakeWinners(call.p, call.masks, context);
+  const int64_t blocks = Cut<T, V>(kThreads * V, call.p.channels, context.processors(), &call);
+  const int threads = ThreadsFor(call.range / V, kThreads);
+  context.Launch(FillPlanes<T, V>, {blocks, threads, 0, true}, call);
 }
 
 template <typename T>
 mluOpStatus_t Run(const Arguments& a, CudaContext& context) {
-  const Col2imCudaCall<T> call = {
-      MakeProblem(a), MasksOf(a), a.In<T>("col"), a.Out<T>("im"), nullptr, 1, 1};
+  const Call<T> call = {
+      .p = MakeProblem(a), .masks = MasksOf(a), .from = a.In<T>("col"), .to = a.Out<T>("im")};
   if (call.p.masks == 0) {
     context.Zero(call.to, a.Tensor("im").ByteCount());
     return context.status();

@@ -213,8 +213,10 @@ void Gather(Call<T> call, CudaContext& context) {
 
 template <typename T>
 mluOpStatus_t Run(const Arguments& a, CudaContext& context) {
-  const Call<T> call = {
-      MakeProblem(a), MasksOf(a), a.In<T>("grad_im"), a.Out<T>("grad_col"), nullptr, 1, 1};
+  const Call<T> call = {.p = MakeProblem(a),
+                        .masks = MasksOf(a),
+                        .from = a.In<T>("grad_im"),
+                        .to = a.Out<T>("grad_col")};
   constexpr int kPair = 4 / sizeof(T);
   call.masks.HaveGroups(call.p.masks, kPair) && IsAligned(call.to, 4)
       ? Gather<T, kPair>(call, context)

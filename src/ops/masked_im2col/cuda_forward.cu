@@ -16,6 +16,8 @@ namespace {
 constexpr int kStagedThreads = 512;
 constexpr int kDirectThreads = 256;
 constexpr int kBlocksOfProcessor = 8;  // of kDirectThreads
+// One block a processor, of two planes.
+constexpr int kTwoThreads = 1024;
 // Masks of a thread: stores of 16 bytes for float, 8 for half.
 constexpr int kWide = 4;
 // Elements of a kernel row that are read before the first of them is stored.
@@ -147,6 +149,34 @@ __global__ void __launch_bounds__(kStagedThreads, 2) GatherStaged(Call<T> call) 
   }
 }
 
+// Two planes at a time: one comes while the other is gathered from. 0.95 of the time of one for half.
+template <typename T, int V>
+__global__ void __launch_bounds__(kTwoThreads) GatherTwo(Call<T> call) {
+  const int64_t groups = call.p.masks / V, plane = call.p.plane();
+  T* const planes = SharedMemory<T>();
+  int64_t channel = blockIdx.x;
+  StartPlane(call, channel, planes);
+  const int64_t own = threadIdx.x;
+  Corners<V> corners = {};
+  if (own < groups) corners = LoadCorners<V>(call.p, call.masks, own);
+  for (int at = 0; channel < call.p.channels; at ^= 1, channel += gridDim.x) {
+    const T* const now = planes + at * plane;
+    const auto read = [=](uint32_t offset) { return now[offset]; };
+    if (channel + gridDim.x < call.p.channels) {
+      StartPlane(call, channel + gridDim.x, planes + (at ^ 1) * plane);
+      if (call.whole_chunks) __pipeline_wait_prior(1);
+    } else {
+      __pipeline_wait_prior(0);
+    }
+    __syncthreads();
+    for (int64_t group = own; group < groups; group += blockDim.x) {
+      if (groups > blockDim.x) corners = LoadCorners<V>(call.p, call.masks, group);
+      CopyKernels<T, V>(call.p, corners, read, ColumnOf(call, channel, group * V));
+    }
+    __syncthreads();
+  }
+}
+
 // Straight from the caches: for large planes, and where the masks need little of one. Lanes have
 // neighbouring masks, whose elements lie in few sectors where masks are sorted.
 template <typename T, int V>
@@ -186,6 +216,21 @@ void LaunchStaged(Call<T> call, CudaContext& context) {
   context.Launch(GatherStaged<T, V>, {int64_t{p.channels} * call.parts, threads, bytes}, call);
 }
 
+// Whether two planes fit, processors get more than one, and threads masks.
+template <typename T>
+bool TwoPay(const CudaContext& context, const Problem& p) {
+  return 2 * p.plane() * static_cast<int64_t>(sizeof(T)) <= static_cast<int64_t>(kMostShared) &&
+         p.channels > context.processors() && p.masks >= kTwoThreads * kWide / 2;
+}
+
+template <typename T, int V>
+void LaunchTwo(Call<T> call, CudaContext& context) {
+  const size_t bytes = static_cast<size_t>(call.p.plane()) * sizeof(T);
+  call.whole_chunks = IsAligned(call.feature, 16) && bytes % 16 == 0;
+  const int threads = ThreadsFor(call.p.masks / V, kTwoThreads);
+  context.Launch(GatherTwo<T, V>, {context.processors(), threads, 2 * bytes}, call);
+}
+
 template <typename T, int V>
 void LaunchDirect(Call<T> call, CudaContext& context) {
   const int64_t wanted = int64_t{context.processors()} * kBlocksOfProcessor;
@@ -210,8 +255,13 @@ mluOpStatus_t Run(const Arguments& arguments, CudaContext& context) {
   const bool large = int64_t{call.p.channels} * call.p.masks >=
                      int64_t{context.processors()} * kStagedThreads * kWide;
   if (StagingPays<T>(call.p)) {
-    large&& groups_of(kWide) ? LaunchStaged<T, kWide>(call, context)
-                             : LaunchStaged<T, 1>(call, context);
+    if (!large || !groups_of(kWide)) {
+      LaunchStaged<T, 1>(call, context);
+    } else if (TwoPay<T>(context, call.p)) {
+      LaunchTwo<T, kWide>(call, context);
+    } else {
+      LaunchStaged<T, kWide>(call, context);
+    }
   } else {
     groups_of(kPair) ? LaunchDirect<T, kPair>(call, context) : LaunchDirect<T, 1>(call, context);
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The masks that a thread of masked_im2col backward keeps in registers: where their kernels meet the
-// block's band of pixels, and which of them have another mask at their position.
+// block's band of pixels, and in which turn those of them add that have another mask at their
+// position.
 #pragma once
 
 #include <algorithm>
@@ -15,46 +16,54 @@ constexpr int kKept = 8;
 // Two bits for each position, to find masks at the same one.
 constexpr uint32_t kSeenBits = 16384;
 constexpr int kSeenWords = kSeenBits / 32;
+// Where masks at the same position find their turns.
+constexpr uint32_t kPlaces = 2048;
+constexpr int kTurns = 8;
+constexpr uint32_t kLate = 15;  // no turn: after all others, one by one
 
 struct Tables {
   uint32_t seen[kSeenWords];   // a mask is there
   uint32_t again[kSeenWords];  // another one is, too
-  uint32_t turns[kKept];       // the warps whose k-th masks have one like them
+  int32_t first[kPlaces];      // the first of the masks that have no turn yet
+  uint32_t late[kKept];        // the warps whose k-th masks have no turn
 };
 
+// A rectangle of pixels of a plane, and of the kernel one of kernel_h x kernel_w from (i, j) on. The
+// sums have margins as large as the kernel, so that whatever a mask adds finds a place: kernel_h rows
+// above and below, and kernel_w columns between the rows, before the first and behind the last.
 struct Band {
+  int row, column, rows, columns;
+  int i, j, kernel_h, kernel_w;
   int64_t channel;
-  uint32_t begin, size;  // pixels
   Tables* tables;
-  float* sums;  // [size]
+  float* sums;
+
+  __device__ int pitch() const { return columns + kernel_w; }
+  __device__ int size() const { return (rows + 2 * kernel_h) * pitch() + kernel_w; }
+  // Of a pixel, from the band's first one on.
+  __device__ int Place(int r, int c) const { return (r + kernel_h) * pitch() + kernel_w + c; }
 };
 
 // The masks of a thread: kKept/V groups of V, a block's threads apart.
 struct Kept {
-  int32_t top[kKept], left[kKept];  // top is p.height where nothing of the kernel is in the band
-  uint32_t repeated = 0;            // bit k: mask k may have another one at its position
+  int place[kKept];  // of the kernel's upper left corner; 0, a margin, where nothing is in the band
+  uint32_t turns = 0;  // four bits each
 
-  __device__ bool IsIn(const Problem& p, int k) const { return top[k] != p.height; }
+  __device__ uint32_t Turn(int k) const { return turns >> 4 * k & 15; }
 };
 
-// Where kernel element (i, j) of mask k meets the band; kOutside elsewhere. Unsigned sums that wrap:
-// a cut corner plus a kernel index lies above -2^31 and below 2^32.
-constexpr uint32_t kOutside = ~0u;
-__device__ uint32_t Meet(const Problem& p, const Band& band, const Kept& kept, int k, int2 tap) {
-  const uint32_t h = static_cast<uint32_t>(kept.top[k]) + static_cast<uint32_t>(tap.x);
-  const uint32_t w = static_cast<uint32_t>(kept.left[k]) + static_cast<uint32_t>(tap.y);
-  const uint32_t at = h * static_cast<uint32_t>(p.width) + w - band.begin;
-  const bool inside = h < static_cast<uint32_t>(p.height) && w < static_cast<uint32_t>(p.width);
-  return inside && at < band.size ? at : kOutside;
+// 0: the kernel ends before the band; size + kernel: it begins behind
+__device__ int Cut(int64_t corner, int begin, int size, int kernel) {
+  const int64_t place = corner - begin + kernel, most = int64_t{size} + kernel;
+  return static_cast<int>(place < 0 ? 0 : place > most ? most : place);
 }
 
-// Whether the rectangle of the kernel may have a pixel in the band.
-__device__ bool Touches(const Problem& p, const Band& band, int64_t top, int64_t left) {
-  const int64_t h0 = top < 0 ? 0 : top, w0 = left < 0 ? 0 : left;
-  const int64_t h1 = std::min<int64_t>(top + p.kernel_h, p.height) - 1;
-  const int64_t w1 = std::min<int64_t>(left + p.kernel_w, p.width) - 1;
-  return h0 <= h1 && w0 <= w1 && h0 * p.width + w0 < int64_t{band.begin} + band.size &&
-         h1 * p.width + w1 >= band.begin;
+__device__ int PlaceOf(const Problem& p, const Band& band, int32_t h, int32_t w) {
+  const int top = Cut(int64_t{h} - p.pad_h + band.i, band.row, band.rows, band.kernel_h);
+  const int left = Cut(int64_t{w} - p.pad_w + band.j, band.column, band.columns, band.kernel_w);
+  const bool meets =
+      top > 0 && top < band.rows + band.kernel_h && left > 0 && left < band.columns + band.kernel_w;
+  return meets ? top * band.pitch() + left : 0;
 }
 
 template <int V>
@@ -69,23 +78,9 @@ __device__ Kept LoadKept(const Problem& p, const Masks& masks, const Band& band,
       LoadIntegers<V>(masks.w + m, w);
     }
 #pragma unroll
-    for (int v = 0; v < V; ++v) {
-      kept.top[k + v] = p.Top(h[v]);
-      kept.left[k + v] = p.Left(w[v]);
-      if (m >= p.masks || !Touches(p, band, kept.top[k + v], kept.left[k + v]))
-        kept.top[k + v] = p.height;
-    }
+    for (int v = 0; v < V; ++v) kept.place[k + v] = m < p.masks ? PlaceOf(p, band, h[v], w[v]) : 0;
   }
   return kept;
-}
-
-// Different for different positions, unless kernels are large or rows long: then masks may take
-// turns without need.
-__device__ uint32_t SeenBit(const Problem& p, const Kept& kept, int k) {
-  const auto h = static_cast<uint32_t>(kept.top[k]) + static_cast<uint32_t>(p.kernel_h);
-  const auto w = static_cast<uint32_t>(kept.left[k]) + static_cast<uint32_t>(p.kernel_w);
-  const auto row = static_cast<uint32_t>(p.width) + static_cast<uint32_t>(p.kernel_w);
-  return (h * row + w) % kSeenBits;
 }
 
 __device__ void ClearTables(Tables* tables) {
@@ -93,28 +88,71 @@ __device__ void ClearTables(Tables* tables) {
   for (int k = threadIdx.x; k < static_cast<int>(sizeof(Tables) / 4); k += blockDim.x) words[k] = 0;
 }
 
-// Fills kept->repeated; returns whether any thread has any. The tables are clear.
-__device__ bool FindRepeated(const Problem& p, Tables* tables, Kept* kept) {
+// The masks that have another one at their position, a bit each. The tables are clear.
+__device__ uint32_t FindRepeated(Tables* tables, const Kept& kept) {
   bool twice = false;
 #pragma unroll
   for (int k = 0; k < kKept; ++k) {
-    if (!kept->IsIn(p, k)) continue;
-    const uint32_t bit = SeenBit(p, *kept, k), one = 1u << bit % 32;
+    if (kept.place[k] == 0) continue;
+    const uint32_t bit = kept.place[k] % kSeenBits, one = 1u << bit % 32;
     if ((atomicOr(&tables->seen[bit / 32], one) & one) == 0) continue;
     atomicOr(&tables->again[bit / 32], one);
     twice = true;
   }
-  if (!__syncthreads_or(twice)) return false;
+  if (!__syncthreads_or(twice)) return 0;
+  uint32_t repeated = 0;
 #pragma unroll
   for (int k = 0; k < kKept; ++k) {
-    const uint32_t bit = SeenBit(p, *kept, k);
-    const bool repeated = kept->IsIn(p, k) && (tables->again[bit / 32] >> bit % 32 & 1) != 0;
-    kept->repeated |= static_cast<uint32_t>(repeated) << k;
-    if (__any_sync(~0u, repeated) && threadIdx.x % 32 == 0)
-      atomicOr(&tables->turns[k], 1u << threadIdx.x / 32);
+    const uint32_t bit = kept.place[k] % kSeenBits;
+    const bool again = kept.place[k] != 0 && (tables->again[bit / 32] >> bit % 32 & 1) != 0;
+    repeated |= static_cast<uint32_t>(again) << k;
+  }
+  return repeated;
+}
+
+// Lets the masks of each place take turns, the first ones first; fills kept->turns. Masks at different
+// positions may share a place, and then wait without need. Returns how many turns there are, and
+// kTurns + 1 with masks that have none. V: masks of a group
+template <int V>
+__device__ int TakeTurns(Tables* tables, uint32_t repeated, Kept* kept) {
+  int turn = 0;
+  int waiting = __syncthreads_or(repeated != 0);
+  for (; turn < kTurns && waiting; ++turn) {
+    // What is greater comes first.
+    const auto key = [&](int k) {
+      const int before = (k / V * static_cast<int>(blockDim.x) + threadIdx.x) * V + k % V;
+      return kKept * static_cast<int>(blockDim.x) - before;
+    };
+#pragma unroll
+    for (int k = 0; k < kKept; ++k) {
+      if ((repeated >> k & 1) != 0) atomicMax(tables->first + kept->place[k] % kPlaces, key(k));
+    }
+    __syncthreads();
+    uint32_t mine = 0;
+#pragma unroll
+    for (int k = 0; k < kKept; ++k) {
+      const bool is = (repeated >> k & 1) != 0 && tables->first[kept->place[k] % kPlaces] == key(k);
+      mine |= static_cast<uint32_t>(is) << k;
+      if (is) kept->turns |= static_cast<uint32_t>(turn) << 4 * k;
+    }
+    repeated &= ~mine;
+    __syncthreads();
+#pragma unroll
+    for (int k = 0; k < kKept; ++k) {
+      if ((mine >> k & 1) != 0) tables->first[kept->place[k] % kPlaces] = 0;
+    }
+    waiting = __syncthreads_or(repeated != 0);
+  }
+  if (!waiting) return std::max(turn, 1);
+#pragma unroll
+  for (int k = 0; k < kKept; ++k) {
+    const bool late = (repeated >> k & 1) != 0;
+    if (late) kept->turns |= kLate << 4 * k;
+    if (__any_sync(~0u, late) && threadIdx.x % 32 == 0)
+      atomicOr(&tables->late[k], 1u << threadIdx.x / 32);
   }
   __syncthreads();
-  return true;
+  return kTurns + 1;
 }
 
 }  // namespace

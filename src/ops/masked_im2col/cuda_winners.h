@@ -14,9 +14,12 @@ struct Col2imCudaCall {
   Masks masks;
   const T* from;
   T* to;
-  int32_t* winners;  // [H*W], of global memory; NULL: every block makes its own
-  int parts;         // backward: of the masks, for different blocks
-  int slices;        // backward: of the channels, likewise
+  int32_t* winners = nullptr;  // [H*W], of global memory; NULL: every block makes its own
+  int parts = 1;               // of the pixels (backward: of the masks), for different blocks
+  int slices = 1;              // of the channels, likewise
+  int range = 0;               // forward: pixels of a part
+  int planes = 0;              // forward, with tables of blocks: channels at a time
+  bool whole_chunks = false;   // likewise: rows of col begin and end where 16-byte loads may
 };
 
 inline size_t WinnersBytes(const Problem& p) {

@@ -36,10 +36,14 @@ class Backward {
   void Run() {
     if (!context_.atomics_allowed()) return RunFixed();
     if constexpr (std::is_same_v<T, float>) {
-      context_.Zero(grad_in_, Bytes(s_.p.points, sizeof(T)));
+      if (maximum_) {
+        context_.Zero(grad_in_, Bytes(s_.p.points, sizeof(T)));
+      } else {
+        Zero(grad_in_, Bytes(s_.p.points, sizeof(T)));
+      }
       AddFloats(grad_in_, {0, s_.p.points});
     } else if (maximum_ && s_.p.voxels() <= kFewVoxels * s_.p.points && IsPaired()) {
-      context_.Zero(grad_in_, Bytes(s_.p.points, sizeof(T)));
+      Zero(grad_in_, Bytes(s_.p.points, sizeof(T)));
       AddMaxima(PackedSums{grad_in_}, {0, s_.p.points});
     } else {
       RunRounded();
@@ -50,6 +54,13 @@ class Backward {
   struct Points {
     int64_t first, count;
   };
+
+  void Zero(void* data, size_t bytes) {
+    if (!IsAligned(data) || bytes % sizeof(uint4) != 0) return context_.Zero(data, bytes);
+    const auto vectors = static_cast<int64_t>(bytes / sizeof(uint4));
+    context_.Launch(ZeroSums, {CeilDiv(vectors, kThreads), kThreads}, static_cast<uint4*>(data),
+                    vectors);
+  }
 
   // Whether grad_in is whole pairs of halves.
   bool IsPaired() const {
@@ -80,8 +91,8 @@ class Backward {
   void AddMaxima(const Sums& sums, const Points& points) {
     Cut(1, points);
     const int64_t elements = s_.p.voxels() * s_.p.channels;
-    context_.Launch(AddMaximum<T, Sums>, {CeilDiv(elements, kThreads * kAtOnce), kThreads}, s_,
-                    sums, elements);
+    const Grid grid = {CeilDiv(elements, kThreads * kAtOnce), kThreads, 0, Sums::kEarlyMaximum};
+    context_.Launch(AddMaximum<T, Sums>, grid, s_, sums, elements);
   }
 
   template <int V, class Sums>
@@ -92,7 +103,7 @@ class Backward {
     tile.wide_slots = s_.p.slots % 4 == 0 && IsAligned(s_.indices);
     const Grid grid = {CeilDiv(s_.p.voxels(), int64_t{tile.tiles} * tile.voxels),
                        tile.pairs > 0 ? kTileThreads : kThreads,
-                       static_cast<size_t>(TileBytes(tile, points.count, row_bytes))};
+                       static_cast<size_t>(TileBytes(tile, points.count, row_bytes)), true};
     context_.Launch(AddAverage<T, V, Sums>, grid, s_, sums, tile);
   }
 
@@ -112,10 +123,10 @@ class Backward {
     const int64_t size = RoundSize();
     auto* sums = static_cast<float*>(context_.Scratch(Bytes(size, sizeof(float))));
     ForEachRound(size, [&](const Points& points) {
-      context_.Zero(sums, Bytes(points.count, sizeof(float)));
+      Zero(sums, Bytes(points.count, sizeof(float)));
       AddFloats(sums, points);
       const int64_t count = points.count * s_.p.channels;
-      context_.Launch(RoundFloats, {CeilDiv(count, kThreads), kThreads}, sums, count,
+      context_.Launch(RoundFloats, {CeilDiv(count, kThreads), kThreads, 0, true}, sums, count,
                       reinterpret_cast<__half*>(grad_in_) + points.first * s_.p.channels);
     });
   }
@@ -140,7 +151,7 @@ class Backward {
       if constexpr (std::is_same_v<T, float>) {
         sums.blocks = LaunchPrepare(scratch, zero_bytes, maxima);
       } else {
-        context_.Zero(scratch, zero_bytes);
+        Zero(scratch, zero_bytes);
       }
       if (maximum_) {
         AddMaxima(sums, points);
@@ -148,8 +159,8 @@ class Backward {
         AddAverages<1>(sums, points);
       }
       const int64_t elements = points.count * s_.p.channels;
-      context_.Launch(RoundFixed<T>, {CeilDiv(elements, kThreads), kThreads}, sums, elements,
-                      grad_in_ + points.first * s_.p.channels);
+      context_.Launch(RoundFixed<T>, {CeilDiv(elements, kThreads), kThreads, 0, true}, sums,
+                      elements, grad_in_ + points.first * s_.p.channels);
     });
   }
 

@@ -4,6 +4,7 @@
 // bytes of the outputs, most of them those zeros.
 #include <limits>
 
+#include "core/cuda/early.h"
 #include "ops/roiaware_pool3d/cuda.h"
 #include "ops/roiaware_pool3d/cuda_lists.h"
 #include "ops/roiaware_pool3d/problem.h"
@@ -184,6 +185,7 @@ __device__ void ClearRows(const Pooling<T>& c, const Range& range) {
 template <typename T, int V, PoolMethod kMethod>
 __global__ void __launch_bounds__(kThreads, kRangesPerProcessor) PoolRange(Pooling<T> c) {
   extern __shared__ int32_t memory[];
+  AwaitKernelBefore();
   const int64_t box_voxels = c.p.box_voxels();
   const int box = blockIdx.x / c.ranges;
   const int64_t begin = int64_t{blockIdx.x % c.ranges} * c.size;
@@ -208,7 +210,7 @@ __global__ void __launch_bounds__(kThreads, kRangesPerProcessor) PoolRange(Pooli
 template <typename T, int V>
 void LaunchPool(const Pooling<T>& c, CudaContext& context) {
   const Grid grid = {int64_t{c.group.count} * c.ranges, kThreads,
-                     (kWarps + 2) * static_cast<size_t>(c.size) * sizeof(int32_t)};
+                     (kWarps + 2) * static_cast<size_t>(c.size) * sizeof(int32_t), true};
   context.Launch(c.p.method == kMaximum ? PoolRange<T, V, kMaximum> : PoolRange<T, V, kAverage>,
                  grid, c);
 }

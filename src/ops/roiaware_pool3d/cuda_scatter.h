@@ -2,6 +2,7 @@
 // roiaware_pool3d backward on CUDA devices: what is scattered, and the maximum.
 #pragma once
 
+#include "core/cuda/early.h"
 #include "ops/roiaware_pool3d/cuda.h"
 #include "ops/roiaware_pool3d/problem.h"
 
@@ -40,11 +41,15 @@ __global__ void __launch_bounds__(kThreads) AddMaximum(Scatter<T> s, Sums sums, 
     const uint32_t at = first + u * kThreads;
     row[u] = s.Row(at < elements ? __ldcs(s.argmax + at) : -1);
   }
-  sums.Begin();
 #pragma unroll
   for (int u = 0; u < kAtOnce; ++u) {
     if (row[u] < s.points) Load(s.grad + first + u * kThreads, grad[u]);
   }
+  if constexpr (Sums::kEarlyMaximum) {
+    AwaitKernelBefore();
+    LetNextStart();
+  }
+  sums.Begin();
 #pragma unroll
   for (int u = 0; u < kAtOnce; ++u) {
     const uint32_t channels = s.p.channels, channel = (first + u * kThreads) % channels;

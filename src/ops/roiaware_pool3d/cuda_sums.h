@@ -3,12 +3,14 @@
 //   FloatSums, PackedSums   atomic additions, in the order in which they happen to arrive
 //   FixedSums               integers, whose sums are the same in every order
 // Each has Begin(), which all threads of a block call once before they add, and Add(at, gradients),
-// `at` being the first element of [points, channels].
+// `at` being the first element of [points, channels]. kEarlyMaximum: the maximum starts before the
+// sums are zero (early.h)
 #pragma once
 
 #include <cmath>
 #include <type_traits>
 
+#include "core/cuda/early.h"
 #include "core/host_device.h"
 #include "ops/roiaware_pool3d/cuda.h"
 
@@ -19,7 +21,8 @@ constexpr int kWarps = kThreads / 32;
 constexpr int kMostWarps = 32;  // of any block
 
 struct FloatSums {
-  using Share = float;  // as a block sums them up
+  using Share = float;                          // as a block sums them up
+  static constexpr bool kEarlyMaximum = false;  // 1.04 of the time
 
   float* sums;
 
@@ -45,6 +48,8 @@ struct FloatSums {
 
 // Half sums, rounded at each addition: for few additions to an element.
 struct PackedSums {
+  static constexpr bool kEarlyMaximum = true;
+
   __half* sums;  // aligned to 4 bytes, whole pairs
 
   __device__ void Begin() {}
@@ -67,6 +72,7 @@ struct FixedSums {
   static constexpr uint32_t kPlus = 1, kMinus = 2, kNan = 4;
   static constexpr int kMarks = 8;  // elements of a word of marks
   using Share = unsigned long long;
+  static constexpr bool kEarlyMaximum = true;
 
   unsigned long long* sums;
   uint32_t* marks;         // four bits an element
@@ -154,6 +160,7 @@ __device__ uint32_t FiniteBits(float value) {
 
 __global__ void __launch_bounds__(kThreads) Prepare(Preparation c) {
   __shared__ uint32_t greatest[kWarps];
+  LetNextStart();
   const int64_t first = int64_t{blockIdx.x} * kThreads + threadIdx.x;
   const int64_t step = int64_t{gridDim.x} * kThreads;
   for (int64_t i = first; i < c.vectors; i += step) c.sums[i] = make_uint4(0, 0, 0, 0);
@@ -179,14 +186,23 @@ __global__ void __launch_bounds__(kThreads) Prepare(Preparation c) {
   c.maxima[blockIdx.x] = most;
 }
 
+// Instead of the driver's fill: the next kernel may start meanwhile.
+__global__ void __launch_bounds__(kThreads) ZeroSums(uint4* sums, int64_t vectors) {
+  LetNextStart();
+  const int64_t i = int64_t{blockIdx.x} * kThreads + threadIdx.x;
+  if (i < vectors) sums[i] = make_uint4(0, 0, 0, 0);
+}
+
 __global__ void __launch_bounds__(kThreads)
     RoundFloats(const float* __restrict__ sums, uint32_t count, __half* __restrict__ grad_in) {
+  AwaitKernelBefore();
   const uint32_t i = blockIdx.x * kThreads + threadIdx.x;
   if (i < count) grad_in[i] = __float2half_rn(sums[i]);
 }
 
 template <typename T>
 __global__ void __launch_bounds__(kThreads) RoundFixed(FixedSums sums, uint32_t count, T* grad_in) {
+  AwaitKernelBefore();
   const uint32_t i = blockIdx.x * kThreads + threadIdx.x;
   if (i >= count) return;
   const int shift = sums.blocks > 0 ? *sums.found_shift : sums.shift;
