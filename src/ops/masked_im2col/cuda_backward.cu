@@ -66,32 +66,20 @@ struct Values {
   }
 };
 
-// All masks, where each is at a position of its own: kAtOnce reads of sums, then as many writes.
-template <typename T, int V>
-__device__ void AddAll(float* sums, const Kept& kept, const Values<T, V>& values) {
-#pragma unroll
-  for (int first = 0; first < kKept; first += kAtOnce) {
-    float sum[kAtOnce];
-#pragma unroll
-    for (int u = 0; u < kAtOnce; ++u) sum[u] = sums[kept.place[first + u]] + values.At(first + u);
-#pragma unroll
-    for (int u = 0; u < kAtOnce; ++u) sums[kept.place[first + u]] = sum[u];
-  }
-}
-
-// Those whose turn it is, likewise.
-template <typename T, int V>
-__device__ void AddTurn(float* sums, const Kept& kept, const Values<T, V>& values, uint32_t turn) {
+// Those masks of the band that `has(k)` names, each at a position of its own: kAtOnce reads of sums,
+// then as many writes.
+template <typename T, int V, typename Has>
+__device__ void AddThose(float* sums, const Kept& kept, const Values<T, V>& values, Has has) {
 #pragma unroll
   for (int first = 0; first < kKept; first += kAtOnce) {
     float sum[kAtOnce];
 #pragma unroll
     for (int k = first; k < first + kAtOnce; ++k) {
-      if (kept.Turn(k) == turn) sum[k - first] = sums[kept.place[k]] + values.At(k);
+      if (kept.place[k] != 0 && has(k)) sum[k - first] = sums[kept.place[k]] + values.At(k);
     }
 #pragma unroll
     for (int k = first; k < first + kAtOnce; ++k) {
-      if (kept.Turn(k) == turn) sums[kept.place[k]] = sum[k - first];
+      if (kept.place[k] != 0 && has(k)) sums[kept.place[k]] = sum[k - first];
     }
   }
 }
@@ -126,13 +114,14 @@ template <typename T, int V>
 __device__ void AddElement(const Tables& tables, float* sums, const Kept& kept,
                            const Values<T, V>& values, int turns) {
   if (turns == 1) {
-    AddAll<T, V>(sums, kept, values);
+    AddThose<T, V>(sums, kept, values, [](int) { return true; });
     __syncthreads();
     return;
   }
 #pragma unroll 1
   for (int turn = 0; turn < min(turns, kTurns); ++turn) {
-    AddTurn<T, V>(sums, kept, values, static_cast<uint32_t>(turn));
+    AddThose<T, V>(sums, kept, values,
+                   [&](int k) { return kept.Turn(k) == static_cast<uint32_t>(turn); });
     __syncthreads();
   }
   if (turns > kTurns) AddLate<T, V>(tables, sums, kept, values);
