@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Floats written front to back in whole, aligned vectors, whatever the pieces they come in. Included
+// Floats written front to back in whole, aligned lines, whatever the pieces they come in. Included
 // once per instruction set.
 
 #if defined(MLUOP_CORE_LINES_INL_H_) == defined(HWY_TARGET_TOGGLE)
@@ -11,6 +11,7 @@
 
 #include <hwy/highway.h>
 
+#include <algorithm>
 #include <cstdint>
 
 #include "core/simd-inl.h"
@@ -23,83 +24,126 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 #if MLUOP_MASKS_MEMORY
 
-// Collects pieces in a register and stores it when it is full, past the caches if `stream` says so
-// (FlushStream() before another thread may read it). Pieces end where they like: a line that two of
-// them share is still one store, which is what non-temporal stores need to be fast.
+// Collects pieces in registers and stores them when they have a whole line, past the caches if
+// `stream` says so (FlushStream() before another thread may read it). Pieces end where they like: a
+// line that two of them share is still stored at once, which is what non-temporal stores need to be
+// fast. With AVX2 a line is two vectors: stored one by one, as each is full, they take up to 2.7
+// times as long.
 class LineWriter {
  public:
   using D = hn::ScalableTag<float>;
-  static constexpr auto kLanes = static_cast<int64_t>(hn::MaxLanes(D()));
+  static constexpr int64_t kLine = 16;  // floats
 
   LineWriter(float* to, bool stream) : LineWriter(to, to, stream) {}
 
   // Goes on at `to` with what Pause() left in `paused`. `first` is the first float that is the
-  // writer's: of the vector around it, what is before is another's.
+  // writer's: of the line around it, what is before is another's.
   LineWriter(float* to, float* first, bool stream, const float* paused = nullptr)
       : stream_(stream) {
-    fill_ = static_cast<int64_t>(reinterpret_cast<uintptr_t>(to) / sizeof(float)) % kLanes;
-    line_ = to - fill_;
-    skip_ = first > line_ ? first - line_ : 0;
-    vector_ = paused == nullptr ? hn::Zero(d_) : hn::Load(d_, paused);
+    fill_ = static_cast<int64_t>(reinterpret_cast<uintptr_t>(to) / sizeof(float)) % kLine;
+    to_ = to - fill_;
+    skip_ = first > to_ ? first - to_ : 0;
+    line_ = Line([&](int64_t i) HWY_ATTR {
+      return paused == nullptr ? hn::Zero(d_) : hn::Load(d_, paused + i);
+    });
   }
 
   HWY_INLINE void Append(const float* from, int64_t n) {
     from -= fill_;
     const int64_t end = fill_ + n;
-    if (end < kLanes) {
-      Add(hn::AndNot(First(fill_), First(end)), from);
+    if (end < kLine) {
+      Add(from, end);
       fill_ = end;
       return;
     }
-    Add(hn::Not(First(fill_)), from);
-    Put(vector_);
-    int64_t i = kLanes;
-    for (; i + kLanes <= end; i += kLanes) Put(hn::LoadU(d_, from + i));
-    fill_ = end - i;
-    vector_ = hn::MaskedLoad(First(fill_), d_, from + i);
+    Add(from, kLine);
+    Put(line_);
+    int64_t at = kLine;
+    for (; at + kLine <= end; at += kLine) {
+      Put(Line([&](int64_t i) HWY_ATTR { return hn::LoadU(d_, from + at + i); }));
+    }
+    fill_ = end - at;
+    line_ = Line([&](int64_t i)
+                     HWY_ATTR { return hn::MaskedLoad(First(fill_, i), d_, from + at + i); });
   }
 
   HWY_INLINE void AppendZeros(int64_t n) {
     fill_ += n;
-    if (fill_ < kLanes) return;
-    Put(vector_);
-    vector_ = hn::Zero(d_);
-    for (fill_ -= kLanes; fill_ >= kLanes; fill_ -= kLanes) Put(vector_);
+    if (fill_ < kLine) return;
+    Put(line_);
+    line_ = Line([&](int64_t) HWY_ATTR { return hn::Zero(d_); });
+    for (fill_ -= kLine; fill_ >= kLine; fill_ -= kLine) Put(line_);
   }
 
-  // Stores what the last vector holds so far.
+  // Stores what the last line holds so far.
   void Finish() {
-    if (fill_ <= skip_) return;
-    hn::BlendedStore(vector_, hn::AndNot(First(skip_), First(fill_)), d_, line_);
+    if (fill_ > skip_) StoreBetween(line_, skip_, fill_);
   }
 
-  // Keeps it for the writer that goes on here. `paused`: an aligned vector.
-  void Pause(float* paused) const { hn::Store(vector_, d_, paused); }
+  // Keeps it for the writer that goes on here. `paused`: an aligned line.
+  void Pause(float* paused) const {
+    ForEachVector([&](int64_t i) HWY_ATTR { hn::Store(line_.v[i / kLanes], d_, paused + i); });
+  }
 
  private:
-  HWY_INLINE hn::Mask<D> First(int64_t n) const { return hn::FirstN(d_, static_cast<size_t>(n)); }
+  static constexpr auto kLanes = static_cast<int64_t>(hn::MaxLanes(D()));
 
-  HWY_INLINE void Add(hn::Mask<D> lanes, const float* from) {
-    const hn::RebindToUnsigned<D> bits;
-    const auto piece = hn::BitCast(bits, hn::MaskedLoad(lanes, d_, from));
-    vector_ = hn::BitCast(d_, hn::Or(hn::BitCast(bits, vector_), piece));
+  // Calls body(i) for the first float i of each vector of a line.
+  template <class Body>
+  static HWY_INLINE void ForEachVector(const Body& body) {
+    body(0);
+    if constexpr (kLanes < kLine) body(kLanes);
+    static_assert(2 * kLanes >= kLine);
   }
 
-  HWY_INLINE void Put(hn::Vec<D> v) {
+  struct Line {
+    hn::Vec<D> v[kLine / kLanes];
+
+    Line() = default;
+    template <class Value>
+    explicit HWY_INLINE Line(const Value& value) {
+      ForEachVector([&](int64_t i) HWY_ATTR { v[i / kLanes] = value(i); });
+    }
+  };
+
+  // The lanes of the vector at i that are among the first n floats of a line.
+  static HWY_INLINE hn::Mask<D> First(int64_t n, int64_t i) {
+    return hn::FirstN(d_, static_cast<size_t>(i == 0 ? n : std::max<int64_t>(n - i, 0)));
+  }
+
+  // The floats [fill_, end) of the line.
+  HWY_INLINE void Add(const float* from, int64_t end) {
+    const hn::RebindToUnsigned<D> bits;
+    ForEachVector([&](int64_t i) HWY_ATTR {
+      const auto lanes = hn::AndNot(First(fill_, i), First(end, i));
+      const auto piece = hn::BitCast(bits, hn::MaskedLoad(lanes, d_, from + i));
+      auto& v = line_.v[i / kLanes];
+      v = hn::BitCast(d_, hn::Or(hn::BitCast(bits, v), piece));
+    });
+  }
+
+  HWY_INLINE void Put(const Line& line) {
     if (HWY_UNLIKELY(skip_ != 0)) {
-      hn::BlendedStore(v, hn::Not(First(skip_)), d_, line_);
+      StoreBetween(line, skip_, kLine);
       skip_ = 0;
     } else if (stream_) {
-      hn::Stream(v, d_, line_);
+      ForEachVector([&](int64_t i) HWY_ATTR { hn::Stream(line.v[i / kLanes], d_, to_ + i); });
     } else {
-      hn::Store(v, d_, line_);
+      ForEachVector([&](int64_t i) HWY_ATTR { hn::Store(line.v[i / kLanes], d_, to_ + i); });
     }
-    line_ += kLanes;
+    to_ += kLine;
+  }
+
+  HWY_INLINE void StoreBetween(const Line& line, int64_t begin, int64_t end) {
+    ForEachVector([&](int64_t i) HWY_ATTR {
+      const auto lanes = hn::AndNot(First(begin, i), First(end, i));
+      hn::BlendedStore(line.v[i / kLanes], lanes, d_, to_ + i);
+    });
   }
 
   static constexpr D d_{};
-  hn::Vec<D> vector_;  // 0 from lane fill_ on
-  float* line_;
+  Line line_;  // 0 from float fill_ on
+  float* to_;  // where it belongs
   int64_t fill_;
   int64_t skip_;
   bool stream_;

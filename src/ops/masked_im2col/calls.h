@@ -16,8 +16,9 @@ struct ForwardCall {
   // Masks of a step: 64 bytes of a data_col row.
   static constexpr int64_t kStep = 64 / sizeof(T);
   // Masks of a work item; the last one of a row takes up to twice as many. Their corners stay in
-  // the L1 cache while the kernel's rows pass over them.
-  static constexpr int64_t kBlock = 256;
+  // the L1 cache while the kernel's rows pass over them. Stores past the caches come in bursts of
+  // so many: with 1 KiB a row C256 100x152 M4000 k3 takes 1.12 of the time, with 256 bytes 1.05.
+  static constexpr int64_t kBlock = 512 / sizeof(T);
   // Elements of a work item where there is no table.
   static constexpr int64_t kChunk = 512;
 

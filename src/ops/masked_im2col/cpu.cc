@@ -163,6 +163,17 @@ void CopyGroup(const ForwardCall<T>& call, const Group<T>& g, int64_t channel) {
 #endif
 }
 
+// From the stage to data_col, whose kernel rows and columns are so many elements apart.
+template <typename T>
+HWY_INLINE void StreamGroup(const Group<T>& g, int64_t row_step, int64_t column_step, T* to) {
+  for (int64_t r = 0; r < g.rows; ++r, to += row_step) {
+    const T* from = g.to + r * g.row_step * g.stride;
+    for (int64_t k = 0; k < g.columns; ++k) {
+      WriteRow(from + k * g.stride, g.end - g.begin, to + k * column_step, true);
+    }
+  }
+}
+
 // Masks [begin, end) of a channel.
 template <typename T>
 void CopyBlock(const ForwardCall<T>& call, int64_t channel, int64_t begin, int64_t end) {
@@ -182,10 +193,7 @@ void CopyBlock(const ForwardCall<T>& call, int64_t channel, int64_t begin, int64
         g.stride = kStride;
       }
       CopyGroup(call, g, channel);
-      for (int64_t k = 0; k < rows * columns && call.stream; ++k) {
-        const int64_t row = k / columns * p.kernel_w + k % columns;
-        WriteRow(stage + k * kStride, end - begin, out + row * p.masks, true);
-      }
+      if (call.stream) StreamGroup(g, p.kernel_w * p.masks, p.masks, out);
     }
   }
 }
