@@ -3,12 +3,12 @@
 """Changes one operator, bound, constant or table entry of a family's CPU code at a time, and sees
 whether `mluop check` and the C++ tests notice.
 
-    scripts/mutate.py [--mutants 20] [--seed 1] [--folder build-mutants] [family ...]
+    scripts/mutate.py [--mutants 20] [--seed 1] [--folder build-mutants] [--again] [family ...]
 
 A mutant that does not compile, or that gives the very same machine code, does not count and another
 one is taken. Code that is not compiled for AVX-512 is judged in a second build, for AVX2. Survivors
 are printed with their line; docs/mutation.md says what to think of them. Fails where less than 90 %
-of a family's mutants are noticed.
+of a family's mutants are noticed. --again judges those that have survived so far, and only those.
 """
 
 from __future__ import annotations
@@ -184,9 +184,24 @@ def candidates(bench: Bench, family: str) -> list[Mutant]:
     return mutants
 
 
-def attack(bench: Bench, family: str, wanted: int, seed: int, log) -> bool:
-    pool = candidates(bench, family)
-    random.Random(f"{seed} {family}").shuffle(pool)
+def drawn(bench: Bench, family: str, seed: int) -> list[Mutant]:
+    mutants = candidates(bench, family)
+    random.Random(f"{seed} {family}").shuffle(mutants)
+    return mutants
+
+
+def survivors_of(log: Path, family: str) -> list[Mutant]:
+    """Where a mutant was judged more than once, the last time counts."""
+    last = {}
+    for line in log.read_text().splitlines() if log.exists() else []:
+        entry = json.loads(line)
+        outcome, of = entry.pop("outcome"), entry.pop("family")
+        if of == family:
+            last[tuple(entry.values())] = outcome
+    return [Mutant(*key) for key, outcome in last.items() if outcome == "survived"]
+
+
+def attack(bench: Bench, family: str, pool: list[Mutant], wanted: int, log) -> bool:
     outcomes: Counter = Counter()
     survivors = []
     for mutant in pool:
@@ -220,16 +235,20 @@ def main() -> None:
     parser.add_argument("--mutants", type=int, default=20, help="per family")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--folder", type=Path, default=ROOT / "build-mutants")
+    parser.add_argument("--again", action="store_true", help="only those that have survived")
     parser.add_argument("family", nargs="*", help=", ".join(SUITES))
     options = parser.parse_args()
     unknown = set(options.family) - set(SUITES)
     if unknown:
         parser.error(f"the families are {', '.join(SUITES)}, got {', '.join(sorted(unknown))}")
     bench = Bench(options.folder)
-    good = True
-    with open(options.folder / "mutants.jsonl", "a", encoding="ascii") as log:
+    good, record = True, options.folder / "mutants.jsonl"
+    with open(record, "a", encoding="ascii") as log:
         for family in options.family or SUITES:
-            good &= attack(bench, family, options.mutants, options.seed, log)
+            again = options.again
+            pool = survivors_of(record, family) if again else drawn(bench, family, options.seed)
+            wanted = len(pool) if again else options.mutants
+            good &= attack(bench, family, pool, wanted, log)
     sys.exit(0 if good else 1)
 
 
