@@ -22,6 +22,7 @@ import re
 import shutil
 import subprocess
 import sys
+import time
 from collections import Counter
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -143,16 +144,27 @@ class Bench:
                 found.update(re.findall(rf"({re.escape(own)}\S+)", block.split("\n", 1)[1]))
         return sorted(found)
 
-    def noticed_by(self, name: str, family: str) -> str:
-        """The first step that fails; '' where none does."""
+    def steps(self, name: str, family: str) -> dict[str, list]:
         driver, tests = self.folder / name / "mluop", self.folder / name / "tests/mluops_tests"
-        steps = {
+        return {
             "check basic": [driver, "check", "--op", family, "--set", "basic"],
             "tests": [tests, f"--gtest_filter={SUITES[family]}:{VALIDATION}"],
             "check": [driver, "check", "--op", family],
         }
-        for step, command in steps.items():
+
+    def learn(self, family: str) -> None:
+        """How long the steps take on the sources as they are, which must pass."""
+        self.limits = {}
+        for step, command in self.steps("avx512", family).items():
+            start = time.monotonic()
             if not self._run(command):
+                sys.exit(f"mutate.py: {family}: {step} fails on the sources as they are")
+            self.limits[step] = 20 + 5 * (time.monotonic() - start)
+
+    def noticed_by(self, name: str, family: str) -> str:
+        """The first step that fails or does not end; '' where none does."""
+        for step, command in self.steps(name, family).items():
+            if not self._run(command, self.limits[step]):
                 return step
         return ""
 
@@ -204,6 +216,7 @@ def survivors_of(log: Path, family: str) -> list[Mutant]:
 def attack(bench: Bench, family: str, pool: list[Mutant], wanted: int, log) -> bool:
     outcomes: Counter = Counter()
     survivors = []
+    bench.learn(family)
     for mutant in pool:
         if outcomes.total() >= wanted:
             break
