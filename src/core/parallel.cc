@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "core/floating_point.h"
+#include "core/hand_over.h"
 #include "core/one_tbb.h"
 #include "core/thread_budget.h"
 
@@ -65,6 +66,7 @@ class ThreadPool::Team {
   ~Team() {
     stop_ = true;
     if (size_ > 1) arena_.execute([&] { helpers_.wait(); });  // runs those that found no thread
+    TakeOver();
   }
 
   // The caller, and as many helpers as could be had.
@@ -102,11 +104,16 @@ class ThreadPool::Team {
   bool CallHelper(int worker) {
     tbb::task_handle task;
     try {
-      task = helpers_.defer([this, worker] { Help(worker); });
+      task = helpers_.defer([this, worker] {
+        TakeOver();
+        Help(worker);
+        HandOver();
+      });
     } catch (...) {  // no memory
       helping_[worker] = false;
       return false;
     }
+    HandOver();
     try {
       EnterOneTbb([&] { arena_.enqueue(std::move(task)); });
     } catch (...) {  // it may come all the same, so nobody else is this worker
