@@ -105,9 +105,9 @@ TEST(CudaLibrary, WithADeviceThatFailsIsAStatusAndASentence) {
 
 #ifdef MLUOPS_CUDA_FILE
 // The CUDA part itself, on drivers that are stubs.
-TEST(CudaDriver, ThatIsMissingIsAFaultWhereADeviceIsNeeded) {
-  ExpectSentenceAbout(CreateWith(MLUOPS_CUDA_FILE), "CUDA: ");
-  ExpectTheCpuWorks(MLUOPS_CUDA_FILE);
+TEST(CudaDriver, ThatIsBrokenIsAFaultWhereADeviceIsNeeded) {
+  ExpectSentenceAbout(CreateWith(MLUOPS_CUDA_FILE, kStubs + "/broken_driver"), "CUDA: ");
+  ExpectTheCpuWorks(MLUOPS_CUDA_FILE, kStubs + "/broken_driver");
 }
 
 TEST(CudaDriver, ThatIsTooOldIsAFaultWhereADeviceIsNeeded) {
