@@ -11,7 +11,7 @@ missing=$(build/mluop list | awk -v file="$cases" '
   BEGIN { while ((getline line < file) > 0) { split(line, words, " "); seen[words[1]] = 1 } }
   /^ / && !($1 in seen) { print $1 }')
 if [ -n "$missing" ]; then
-  echo "valgrind.sh: $cases has no case of" $missing >&2
+  echo "valgrind.sh: $cases has no case of ${missing//$'\n'/ }" >&2
   exit 1
 fi
 valgrind --quiet --error-exitcode=9 --leak-check=full --show-leak-kinds=definite --errors-for-leak-kinds=definite \
