@@ -138,24 +138,6 @@ TEST(Load, HasEveryOperator) {
   }
 }
 
-// Each thread has a handle, and another one now and then, while the others run.
-TEST(Load, EightThreadsComputeWhatOneDoes) {
-  const int64_t calls = NumberOf("LOAD_CALLS", 8000) / kCallers;
-  std::atomic<int64_t> mistakes{0}, made{0};
-  static_cast<void>(AllExpected());
-  OnThreads(kCallers, [&](int index) {
-    Caller caller(Seed() * kCallers + static_cast<uint64_t>(index));
-    for (int64_t i = 0; i < calls; ++i) {
-      if (i % 100 == 0) mistakes += !caller.ChangeHandle();
-      if (i == 0) caller.TakeWorkspaces();
-      mistakes += !caller.CallSome();
-      ++made;
-    }
-  });
-  EXPECT_EQ(mistakes, 0);
-  EXPECT_EQ(made, calls * kCallers);
-}
-
 // The exit status of a process, or minus the signal that ended it.
 int StatusOf(pid_t child) {
   int status = 0;
@@ -197,6 +179,41 @@ class BusyCallers {
   std::atomic<int64_t> calls_{0};
 };
 
+// What is destroyed at exit must not be what the threads still use. Before the tests that start
+// threads: a fork beside them would be another matter.
+TEST(Load, ExitWithLiveHandlesAndRunningThreadsIsClean) {
+  for (int round = 0; round < 5; ++round) {
+    const pid_t child = fork();
+    if (child == 0) {
+      alarm(60);
+      mluOpHandle_t idle = nullptr;
+      mluOpCreate(&idle);
+      auto* const forever = new BusyCallers(4);
+      static_cast<void>(forever);
+      std::exit(0);
+    }
+    EXPECT_EQ(StatusOf(child), 0) << "round " << round;
+  }
+}
+
+// Each thread has a handle, and another one now and then, while the others run.
+TEST(Load, EightThreadsComputeWhatOneDoes) {
+  const int64_t calls = NumberOf("LOAD_CALLS", 8000) / kCallers;
+  std::atomic<int64_t> mistakes{0}, made{0};
+  static_cast<void>(AllExpected());
+  OnThreads(kCallers, [&](int index) {
+    Caller caller(Seed() * kCallers + static_cast<uint64_t>(index));
+    for (int64_t i = 0; i < calls; ++i) {
+      if (i % 100 == 0) mistakes += !caller.ChangeHandle();
+      if (i == 0) caller.TakeWorkspaces();
+      mistakes += !caller.CallSome();
+      ++made;
+    }
+  });
+  EXPECT_EQ(mistakes, 0);
+  EXPECT_EQ(made, calls * kCallers);
+}
+
 TEST(Load, AForkInTheMiddleLeavesBothProcessesRight) {
 #if defined(__SANITIZE_ADDRESS__)
   GTEST_SKIP() << "the sanitizer's allocator may be locked at the moment of the fork";
@@ -216,23 +233,6 @@ TEST(Load, AForkInTheMiddleLeavesBothProcessesRight) {
     EXPECT_EQ(StatusOf(child), 0);
   }
   EXPECT_EQ(others.Stop(), 0);
-}
-
-// What is destroyed at exit must not be what the threads still use. The process is forked while
-// nothing has been called yet.
-TEST(Load, ExitWithLiveHandlesAndRunningThreadsIsClean) {
-  for (int round = 0; round < 5; ++round) {
-    const pid_t child = fork();
-    if (child == 0) {
-      alarm(60);
-      mluOpHandle_t idle = nullptr;
-      mluOpCreate(&idle);
-      auto* const forever = new BusyCallers(4);
-      static_cast<void>(forever);
-      std::exit(0);
-    }
-    EXPECT_EQ(StatusOf(child), 0) << "round " << round;
-  }
 }
 
 size_t ResidentBytes() {
