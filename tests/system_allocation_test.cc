@@ -56,7 +56,7 @@ int posix_memalign(void** pointer, size_t alignment, size_t size) {
 void* mmap(void* address, size_t size, int protection, int flags, int file, off_t offset) {
   if (Fails()) return MAP_FAILED;
   const long result = syscall(SYS_mmap, address, size, protection, flags, file, offset);
-  return reinterpret_cast<void*>(result);  // -1 is MAP_FAILED
+  return reinterpret_cast<void*>(result);  // -1: MAP_FAILED NOLINT(performance-no-int-to-ptr)
 }
 }
 
