@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The commands of daily work. CMake does the building; this file says in which folders and with what.
 .DEFAULT_GOAL := help
-.PHONY: help deps build asan wheel test test-torch run lint fuzz bundle clean
+.PHONY: help deps build asan wheel test test-torch run lint fuzz load tsan valgrind bundle clean
 
 help:
 	@echo 'make deps     install what is missing (Debian packages, as root)'
@@ -12,6 +12,9 @@ help:
 	@echo 'make run      every operator on the shapes of its network: checked, then timed'
 	@echo 'make lint     clang-format, clang-tidy, ruff'
 	@echo 'make fuzz     half a minute of libFuzzer per target'
+	@echo 'make load     10^5 calls of all operators from eight threads, 10^6 in memory that must not grow (LOAD_CALLS, FLAT_CALLS, LOAD_SEED)'
+	@echo 'make tsan     the tests of threads under ThreadSanitizer, in build-tsan/'
+	@echo 'make valgrind  cases of every operator under memcheck'
 	@echo 'make bundle   dist/mluops-bundle: runs on another Linux as it is'
 	@echo 'make clean    remove what the above made'
 
@@ -22,6 +25,7 @@ deps:
 build/build.ninja: PRESET = release
 build-asan/build.ninja: PRESET = asan
 build-fuzz/build.ninja: PRESET = fuzz
+build-tsan/build.ninja: PRESET = tsan
 %/build.ninja: CMakePresets.json | deps
 	cmake --preset $(PRESET)
 	@touch $@
@@ -59,8 +63,21 @@ fuzz:
 	@cmake --build build-fuzz
 	@scripts/fuzz.sh
 
+load: build
+	LOAD_CALLS=$${LOAD_CALLS:-100000} FLAT_CALLS=$${FLAT_CALLS:-1000000} build/tests/mluops_load_tests
+
+tsan: build-tsan/build.ninja deps
+	@cmake --build build-tsan --target mluops_load_tests mluops_thread_start_tests mluops_thread_tests
+	@ctest --preset tsan
+
+valgrind: build/build.ninja deps
+	@scripts/install_deps.sh valgrind
+	@cmake -DMLUOPS_VALGRIND=ON build >/dev/null
+	@cmake --build build --target mluop
+	@scripts/valgrind.sh
+
 bundle: build
 	@scripts/bundle.sh
 
 clean:
-	rm -rf build build-asan build-clang build-fuzz build-lint build-static build-wheel dist .venv-*
+	rm -rf build build-asan build-clang build-fuzz build-lint build-static build-tsan build-wheel dist .venv-*

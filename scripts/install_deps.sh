@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Installs the Debian packages that the named groups (build, lint, fuzz, venv, python)
+# Installs the Debian packages that the named groups (build, lint, fuzz, valgrind, venv, python)
 # need and that are not there.
 # Looks for the tools and headers themselves, so that it does nothing where they came some other way.
 set -euo pipefail
@@ -53,6 +53,10 @@ LIST
 have_tool clang++-14|clang-14
 have_fuzzer|libclang-rt-14-dev
 LIST
+    valgrind) cat <<'LIST' ;;
+have_tool valgrind|valgrind
+have_header valgrind/memcheck.h|valgrind
+LIST
     venv) cat <<'LIST' ;;
 have_tool python3|python3
 have_venv|python3-venv
@@ -63,7 +67,7 @@ have_module numpy|python3-numpy
 have_module pytest|python3-pytest
 have_module ensurepip|python3-venv
 LIST
-    *) echo "install_deps.sh: group must be build, lint, fuzz, venv or python, got $1" >&2; exit 2 ;;
+    *) echo "install_deps.sh: group must be build, lint, fuzz, valgrind, venv or python, got $1" >&2; exit 2 ;;
   esac
 }
 

@@ -17,8 +17,8 @@
 #include "core/parallel.h"
 #include "mluops/extensions.h"
 #include "mluops/runtime.h"
+#include "small_cases.h"
 #include "tensors.h"
-#include "testing/prepared_call.h"
 
 namespace {
 
@@ -183,16 +183,6 @@ TEST(FailedAllocation, HasNoPlaceInARefusedCall) {
   EXPECT_EQ(status, MLUOP_STATUS_BAD_PARAM);
 }
 
-std::vector<char> OutputsOf(const PreparedCall& call) {
-  std::vector<char> bytes;
-  for (const OutputRule& rule : call.test_case().test->outputs) {
-    const TensorArgument& tensor = call.Output(rule.tensor);
-    const char* data = static_cast<const char*>(tensor.data);
-    bytes.insert(bytes.end(), data, data + tensor.ByteCount());
-  }
-  return bytes;
-}
-
 // Has every one of four threads run something, once: they keep some memory from then on.
 void StartThreads() {
   static const bool started = [] {
@@ -255,36 +245,14 @@ int FailEachOfCase(const Case& test_case, int threads) {
 }
 
 constexpr double kMostBytes = 4e6;
-constexpr int kCasesPerOperator = 6;
-
-// The first cases of each operator that are neither large nor empty.
-std::vector<std::string> SomeCases() {
-  std::vector<std::string> lines;
-  for (const FamilyTest* family : FamilyTests()) {
-    std::map<std::string, int> taken;
-    for (const CaseLine& line : ParseCases(CasesOf(family->name))) {
-      const Case parsed = ParseCase(line.line);
-      if (parsed.op->cpu == nullptr) continue;
-      const CaseCall call(parsed);
-      double bytes = 0;
-      for (const TensorArgument& tensor : call.arguments.tensors) {
-        bytes += static_cast<double>(tensor.ByteCount());
-      }
-      if (bytes > kMostBytes || bytes == 0) continue;
-      if (++taken[std::string(parsed.op->spec.name)] <= kCasesPerOperator) {
-        lines.push_back(line.line);
-      }
-    }
-  }
-  return lines;
-}
+constexpr size_t kCasesPerOperator = 6;
 
 class FailedAllocationInOperator : public ::testing::TestWithParam<int> {};
 INSTANTIATE_TEST_SUITE_P(Threads, FailedAllocationInOperator, ::testing::Values(1, 4));
 
 TEST_P(FailedAllocationInOperator, LeavesTheHandleUsable) {
   int allocations = 0;
-  for (const std::string& line : SomeCases()) {
+  for (const std::string& line : SmallCases(kCasesPerOperator, kMostBytes)) {
     SCOPED_TRACE(line);
     allocations += FailEachOfCase(ParseCase(line), GetParam());
   }

@@ -37,6 +37,15 @@ bool IsOurs(const char* variable) {
          std::strncmp(variable, "OMP_NUM_THREADS=", 16) == 0;
 }
 
+// Whether one of `variables` has its name.
+bool IsReplaced(std::string_view variable, const std::vector<std::string>& variables) {
+  const std::string_view start = variable.substr(0, variable.find('=') + 1);
+  for (const std::string& other : variables) {
+    if (other.compare(0, start.size(), start) == 0) return true;
+  }
+  return false;
+}
+
 // "mluOpCreate 1 mluOpCreate: MLUOP_VISIBLE_DEVICES must be ..."
 int Create() {
   mluOpHandle_t handle = nullptr;
@@ -71,6 +80,13 @@ int UseRuntime() {
   report("cnrtQueueSync", cnrtQueueSync(nullptr));
   report("cnrtNotifierCreate", cnrtNotifierCreate(&notifier));
   return 0;
+}
+
+int PrintDevices() {
+  unsigned int count = 0;
+  const int status = cnrtGetDeviceCount(&count);
+  std::printf("%u ", count);
+  return status;
 }
 
 int PrintThreads() {
@@ -188,6 +204,7 @@ struct Action {
 };
 constexpr Action kActions[] = {{"create", Create},
                                {"runtime", UseRuntime},
+                               {"devices", PrintDevices},
                                {"threads", PrintThreads},
                                {"affinity", ChangeAffinity},
                                {"psamask", RunPsamask},
@@ -201,7 +218,8 @@ constexpr Action kActions[] = {{"create", Create},
 ChildResult RunChild(const std::string& action, const std::vector<std::string>& variables) {
   std::vector<char*> environment;
   for (char** variable = environ; *variable != nullptr; ++variable) {
-    if (!IsOurs(*variable)) environment.push_back(*variable);
+    const bool kept = !IsOurs(*variable) && !IsReplaced(*variable, variables);
+    if (kept) environment.push_back(*variable);
   }
   for (const std::string& variable : variables) {
     environment.push_back(const_cast<char*>(variable.c_str()));

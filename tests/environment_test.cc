@@ -111,33 +111,6 @@ TEST(VisibleDevices, RightListLetsThemSucceed) {
   EXPECT_EQ(child.output, "mluOpCreate 0 \n");
 }
 
-// What mluOpCreate says where only cuda:0 is visible, with this file as the CUDA library.
-std::string CreateWithCudaLibrary(const std::string& file) {
-  const ChildResult child =
-      RunChild("create", {"MLUOP_VISIBLE_DEVICES=cuda:0", "MLUOP_CUDA_LIBRARY=" + file});
-  EXPECT_EQ(child.status, 0) << child.errors;
-  return child.output;
-}
-
-TEST(CudaLibrary, ThatIsMissingOrBrokenIsAFaultWhereItIsNeeded) {
-  const std::string start =
-      "mluOpCreate 1 mluOpCreate: MLUOP_VISIBLE_DEVICES must be a device "
-      "that is present (";
-  for (const std::string file : {"/nosuch/libmluops_cuda.so", "/etc/passwd"}) {
-    const std::string said = CreateWithCudaLibrary(file);
-    EXPECT_EQ(said.find(start + file + ": "), 0u) << said;
-    EXPECT_NE(said.find("), got cuda:0"), std::string::npos) << said;
-  }
-  const std::string said = CreateWithCudaLibrary("libm.so.6");  // a library, but not ours
-  EXPECT_EQ(said, start + "libmluops_cuda.so is no library of ours), got cuda:0\n");
-}
-
-TEST(CudaLibrary, ThatIsBrokenDoesNotKeepTheCpuFromWorking) {
-  const ChildResult child = RunChild("create", {"MLUOP_CUDA_LIBRARY=/etc/passwd"});
-  EXPECT_EQ(child.status, 0) << child.errors;
-  EXPECT_EQ(child.output, "mluOpCreate 0 \n");
-}
-
 std::string ThreadsWith(const std::vector<std::string>& variables) {
   const ChildResult child = RunChild("threads", variables);
   EXPECT_EQ(child.status, 0) << child.errors;

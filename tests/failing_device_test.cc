@@ -2,45 +2,11 @@
 // What a runtime function makes of a device that fails: its code, and a sentence.
 #include <gtest/gtest.h>
 
-#include "core/device.h"
+#include "failing_device.h"
 #include "tensors.h"
 
 namespace mluop::testing {
 namespace {
-
-class FailingDevice final : public Device {
- public:
-  explicit FailingDevice(cnrtRet_t error) : error_(error) {}
-  const char* name() const override { return "failing"; }
-  const char* implementation() const override { return "none"; }
-  bool Has(const Operator&) const override { return false; }
-  mluOpStatus_t Run(const Operator&, const Arguments&, mluOpContext&) override {
-    return MLUOP_STATUS_EXECUTION_FAILED;
-  }
-  size_t WorkspaceBytes(const OpSpec&, const Arguments&, WorkspaceSize) const override { return 0; }
-  cnrtRet_t CreateState(std::unique_ptr<DeviceState>*) override { return error_; }
-  cnrtRet_t Allocate(void**, size_t) override { return error_; }
-  cnrtRet_t Free(void*) override { return error_; }
-  cnrtRet_t AllocateHost(void**, size_t) override { return error_; }
-  cnrtRet_t FreeHost(void*) override { return error_; }
-  cnrtRet_t Copy(void*, const void*, size_t, cnrtQueue_t) override { return error_; }
-  cnrtRet_t Fill(void*, int, size_t, cnrtQueue_t) override { return error_; }
-  cnrtRet_t Synchronize() override { return error_; }
-  cnrtRet_t CreateQueue(cnrtQueue_t*) override { return error_; }
-  cnrtRet_t DestroyQueue(cnrtQueue_t) override { return error_; }
-  cnrtRet_t SynchronizeQueue(cnrtQueue_t) override { return error_; }
-  cnrtRet_t WrapStream(void*, cnrtQueue_t*) override { return error_; }
-  cnrtRet_t TimeReplays(Enqueue, void*, int, double*) override { return error_; }
-  cnrtRet_t TimeLaunch(double*) override { return error_; }
-  cnrtRet_t CreateNotifier(cnrtNotifier_t*) override { return error_; }
-  cnrtRet_t DestroyNotifier(cnrtNotifier_t) override { return error_; }
-  cnrtRet_t PlaceNotifier(cnrtNotifier_t, cnrtQueue_t) override { return error_; }
-  cnrtRet_t WaitNotifier(cnrtNotifier_t) override { return error_; }
-  cnrtRet_t Duration(cnrtNotifier_t, cnrtNotifier_t, double*) override { return error_; }
-
- private:
-  cnrtRet_t error_;
-};
 
 class FailureOfADevice : public ::testing::TestWithParam<cnrtRet_t> {
  protected:

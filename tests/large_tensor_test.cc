@@ -37,14 +37,19 @@ size_t AvailableMemory() {
 // Memory whose pages come when they are touched.
 class LazyMemory {
  public:
-  LazyMemory()
-      : data_(mmap(nullptr, kBytes, PROT_READ | PROT_WRITE,
+  explicit LazyMemory(size_t bytes = kBytes)
+      : bytes_(bytes),
+        data_(mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)) {}
-  ~LazyMemory() { munmap(data_, kBytes); }
+  ~LazyMemory() { munmap(data_, bytes_); }
   LazyMemory(const LazyMemory&) = delete;
   LazyMemory& operator=(const LazyMemory&) = delete;
   bool ok() const { return data_ != MAP_FAILED; }
   float* data() const { return static_cast<float*>(data_); }
+  template <typename T>
+  T* as() const {
+    return static_cast<T*>(data_);
+  }
 
   // New pages are zero, as much of the result is: what is left out must show at the places where a
   // narrow offset would go wrong.
@@ -56,6 +61,7 @@ class LazyMemory {
   }
 
  private:
+  size_t bytes_;
   void* data_;
 };
 
@@ -127,6 +133,55 @@ TEST(LargeTensor, PsamaskFillsAndReadsMoreThan4GiB) {
     CheckForward(psa_type, &y);
     CheckBackward(psa_type, y);
   }
+}
+
+// The most elements that a tensor may have. Pages that are only read cost no memory.
+constexpr int64_t kMost = INT32_MAX;
+
+TEST(TensorOfTheMostElements, IsReadToItsEndByMaskedIm2col) {
+  const LazyMemory feature(kMost * sizeof(uint16_t));
+  ASSERT_TRUE(feature.ok());
+  const Handle handle;
+  const Tensor feature_desc(MLUOP_LAYOUT_NCHW, MLUOP_DTYPE_HALF, {1, 1, 1, kMost});
+  const Tensor mask_h(MLUOP_LAYOUT_ARRAY, MLUOP_DTYPE_INT32, {4});
+  const Tensor mask_w(MLUOP_LAYOUT_ARRAY, MLUOP_DTYPE_INT32, {4});
+  const Tensor col(MLUOP_LAYOUT_ARRAY, MLUOP_DTYPE_HALF, {3, 4}, 255);
+  const int32_t places[] = {0, 1 << 30, INT32_MAX - 1, INT32_MAX};
+  std::memcpy(mask_w.data(), places, sizeof(places));
+  feature.as<uint16_t>()[0] = 1;
+  feature.as<uint16_t>()[1 << 30] = 2;
+  feature.as<uint16_t>()[kMost - 1] = 3;
+  ASSERT_EQ(
+      mluOpMaskedIm2colForward(handle, feature_desc, feature.as<void>(), mask_h, mask_h.data(),
+                               mask_w, mask_w.data(), 1, 3, 0, 1, nullptr, 0, col, col.data()),
+      MLUOP_STATUS_SUCCESS)
+      << LastMessage();
+  // One before the mask, the mask, one after it: zero outside.
+  const uint16_t expected[] = {0, 0, 0, 3, 1, 2, 3, 0, 0, 0, 0, 0};
+  EXPECT_EQ(std::memcmp(col.data(), expected, sizeof(expected)), 0);
+}
+
+TEST(TensorOfTheMostElements, IsReadToItsEndByPsRoiPool) {
+  const LazyMemory input(kMost * sizeof(float));
+  ASSERT_TRUE(input.ok());
+  const Handle handle;
+  const Tensor input_desc(MLUOP_LAYOUT_NHWC, MLUOP_DTYPE_FLOAT, {1, 1, kMost, 1});
+  const Tensor rois(MLUOP_LAYOUT_ARRAY, MLUOP_DTYPE_FLOAT, {1, 5});
+  const Tensor output(MLUOP_LAYOUT_NHWC, MLUOP_DTYPE_FLOAT, {1, 1, 1, 1}, 255);
+  const Tensor mapping(MLUOP_LAYOUT_NHWC, MLUOP_DTYPE_INT32, {1, 1, 1, 1}, 255);
+  // Floats are 128 apart there: the bin is the last 127 pixels, as it is clipped at W.
+  constexpr int kPixelsOfBin = 127;
+  const float roi[] = {0, 2147483520.0f, 0, 2147483648.0f, 0};
+  std::memcpy(rois.data(), roi, sizeof(roi));
+  for (int i = 1; i <= kPixelsOfBin; ++i) input.as<float>()[kMost - i] = 1;
+  input.as<float>()[kMost - kPixelsOfBin - 1] = 1000;
+  ASSERT_EQ(mluOpPsRoiPoolForward(handle, 1, 1, 1.0f, 1, 1, input_desc, input.as<void>(), rois,
+                                  rois.data(), nullptr, 0, output, output.data(), mapping,
+                                  mapping.data()),
+            MLUOP_STATUS_SUCCESS)
+      << LastMessage();
+  EXPECT_EQ(*output.as<float>(), 1.0f);
+  EXPECT_EQ(*mapping.as<int32_t>(), 0);
 }
 
 }  // namespace

@@ -40,6 +40,17 @@ bool IsAbout(std::string_view text, std::string_view argument) {
   return text.empty() || text[0] == ' ' || text[0] == '.' || StartsWith(text, "_desc ");
 }
 
+// Of more elements than get memory, or than fit in 63 bits.
+bool IsLarge(const mluOpTensorStruct& desc) {
+  int64_t count = 1;
+  bool large = false, empty = false;
+  for (int d = 0; d < desc.rank; ++d) {
+    large |= __builtin_mul_overflow(count, desc.dims[d], &count) || count > kMaxElements;
+    empty |= desc.dims[d] == 0;
+  }
+  return large && !empty;
+}
+
 }  // namespace
 
 TableCall::TableCall(const Entry& entry, mluOpDataType_t type)
@@ -88,7 +99,7 @@ void TableCall::Place() {
   std::vector<size_t> offsets;
   size_t end = 0;
   for (int t = 0; t < spec().tensor_count; ++t) {
-    const bool large = descs_[t].ElementCount() > kMaxElements;
+    const bool large = IsLarge(descs_[t]);
     offsets.push_back(end);
     end += ((large ? 0 : arguments.tensors[t].ByteCount()) + 2 * kGap) / kGap * kGap;
   }
@@ -97,7 +108,7 @@ void TableCall::Place() {
   for (int t = 0; t < spec().tensor_count; ++t) {
     std::byte* data = memory_.data() + offsets[t];
     arguments.tensors[t].data = data;
-    const bool input = row(t).direction == kIn && descs_[t].ElementCount() <= kMaxElements;
+    const bool input = row(t).direction == kIn && !IsLarge(descs_[t]);
     if (input) std::memset(data, 0, arguments.tensors[t].ByteCount());
   }
 }
@@ -137,11 +148,11 @@ int64_t TableCall::Get(const Variable& variable) const {
 void TableCall::SetDims(int tensor, std::vector<int64_t> dims) {
   mluOpTensorStruct& desc = descs_[tensor];
   desc.rank = static_cast<int>(dims.size());
-  int64_t packed = 1;
+  uint64_t packed = 1;  // wraps around where a test wants more than there can be
   for (int d = desc.rank - 1; d >= 0; --d) {
     desc.dims[d] = dims[d];
-    desc.strides[d] = packed;
-    packed *= dims[d];
+    desc.strides[d] = static_cast<int64_t>(packed);
+    packed *= static_cast<uint64_t>(dims[d]);
   }
 }
 

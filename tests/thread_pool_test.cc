@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Loops over the cores: every index once, no worker twice at a time.
 #include <gtest/gtest.h>
+#include <tbb/global_control.h>
 #include <tbb/parallel_for.h>
 
 #include <algorithm>
@@ -154,6 +155,26 @@ TEST(ThreadPoolTest, WorksAfterAChangeOfTheNumberOfThreads) {
     EXPECT_TRUE(loop.workers_in_range && loop.workers_apart);
     EXPECT_LE(loop.most_at_once, threads);
   }
+}
+
+// oneTBB prints where it is asked for more threads than some limit in the process allows.
+TEST(ThreadPoolTest, ThatIsLargerThanAnotherOnePrintsNothing) {
+  const int cores = static_cast<int>(std::thread::hardware_concurrency());
+  ::testing::internal::CaptureStderr();
+  ThreadPool first(cores + 1), second(cores + 3);
+  RunLoop(first, 1000, 1);
+  EXPECT_EQ(RunLoop(second, 1000, 1).ranges.back().second, 1000);
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");
+}
+
+TEST(ThreadPoolTest, KeepsToTheProgramsLimitOfThreadsInSilence) {
+  const tbb::global_control limit(tbb::global_control::max_allowed_parallelism, 2);
+  ::testing::internal::CaptureStderr();
+  ThreadPool pool(4);
+  const Loop loop = RunLoop(pool, 1000, 1);
+  EXPECT_EQ(loop.ranges.back().second, 1000);
+  EXPECT_LE(loop.most_at_once, 2);
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");
 }
 
 TEST(ThreadPoolTest, PassesExceptionsToTheCallerAndGoesOn) {

@@ -73,6 +73,27 @@ TEST_P(WorkspaceOfTheGettersSize, IsUsedAndOneByteLessIsNot) {
   EXPECT_GT(used, 0);
 }
 
+// Descriptors that changed after the getter was asked: the workspace is that of another shape.
+TEST_P(WorkspaceOfTheGettersSize, OfAnotherShapeIsLargeEnoughOrNotUsed) {
+  const Handle handle;
+  const std::vector<Case> cases = SmallCases(GetParam());
+  size_t smaller = 0, larger = 0;
+  for (size_t i = 0; i < cases.size(); ++i) {
+    const Case& other = cases[(i + 1) % cases.size()];
+    SCOPED_TRACE(cases[i].line + " after " + other.line);
+    PreparedCall call(cases[i], Placement::kBack);
+    const Baseline baseline(call);
+    const size_t needed = call.WantedWorkspace(handle);
+    const size_t given = PreparedCall(other, Placement::kBack).WantedWorkspace(handle);
+    const bool used = Uses(given, call, baseline, handle);
+    EXPECT_FALSE(used && given < needed);
+    smaller += given < needed;
+    larger += given > needed;
+  }
+  EXPECT_GT(smaller, 0u);
+  EXPECT_GT(larger, 0u);
+}
+
 // The inputs of a prepared call cannot be written: a kernel that used the workspace would die here.
 class WorkspaceOverAnInput : public ::testing::TestWithParam<const char*> {};
 

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/parallel.h"
 
-#include <pthread.h>
 #include <sched.h>
-#include <tbb/global_control.h>
 #include <tbb/task_arena.h>
 #include <tbb/task_group.h>
 
@@ -11,30 +9,17 @@
 #include <atomic>
 #include <chrono>
 #include <exception>
-#include <optional>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include "core/floating_point.h"
+#include "core/hand_over.h"
+#include "core/one_tbb.h"
+#include "core/thread_budget.h"
 
 namespace mluop {
 namespace {
-
-// A forked child has none of its parent's workers. Loops there run on the calling thread, and
-// do not enter the library whose locks may have been held at the moment of the fork.
-std::atomic<bool> workers_started{false};
-std::atomic<bool> workers_lost{false};
-
-void AfterForkInChild() {
-  if (workers_started.load()) workers_lost.store(true);
-}
-
-void NoteWorkers() {
-  static const int registered = pthread_atfork(nullptr, nullptr, AfterForkInChild);
-  static_cast<void>(registered);
-  workers_started.store(true);
-}
 
 // Ranges per thread: enough that a slow core does not hold up the others.
 constexpr int64_t kRangesPerThread = 4;
@@ -70,17 +55,22 @@ void LeaveCore(int core) {
 class ThreadPool::Team {
  public:
   explicit Team(int num_threads)
-      : arena_(num_threads), helping_(num_threads), shares_(num_threads) {
-    // oneTBB starts as many workers as there are cores; more only where it is told to.
-    const auto limit = tbb::global_control::max_allowed_parallelism;
-    const auto wanted = static_cast<size_t>(num_threads);
-    if (wanted > tbb::global_control::active_value(limit)) control_.emplace(limit, wanted);
+      : taken_(num_threads - 1),
+        size_(taken_.count() + 1),
+        arena_(size_),
+        helping_(size_),
+        shares_(size_) {
+    EnterOneTbb([this] { arena_.initialize(); });
   }
 
   ~Team() {
     stop_ = true;
-    arena_.execute([&] { helpers_.wait(); });  // runs those that found no thread
+    if (size_ > 1) arena_.execute([&] { helpers_.wait(); });  // runs those that found no thread
+    TakeOver();
   }
+
+  // The caller, and as many helpers as could be had.
+  int size() const { return size_; }
 
   void Run(const Loop& loop) {
     loop_ = loop;
@@ -106,14 +96,30 @@ class ThreadPool::Team {
   void CallHelpers() {
     callers_core_ = sched_getcpu();
     for (int worker = 1; worker < loop_.workers; ++worker) {
-      if (helping_[worker].exchange(true)) continue;
-      try {
-        arena_.enqueue(helpers_.defer([this, worker] { Help(worker); }));
-      } catch (...) {  // no memory: the loop goes on with those who are there
-        helping_[worker] = false;
-        return;
-      }
+      if (!helping_[worker].exchange(true) && !CallHelper(worker)) return;
     }
+  }
+
+  // False where it cannot: the loop goes on with those who are there.
+  bool CallHelper(int worker) {
+    tbb::task_handle task;
+    try {
+      task = helpers_.defer([this, worker] {
+        TakeOver();
+        Help(worker);
+        HandOver();
+      });
+    } catch (...) {  // no memory
+      helping_[worker] = false;
+      return false;
+    }
+    HandOver();
+    try {
+      EnterOneTbb([&] { arena_.enqueue(std::move(task)); });
+    } catch (...) {  // it may come all the same, so nobody else is this worker
+      return false;
+    }
+    return true;
   }
 
   void WorkOrKeepError(int worker) {
@@ -168,7 +174,8 @@ class ThreadPool::Team {
     helping_[worker] = false;
   }
 
-  std::optional<tbb::global_control> control_;
+  TakenThreads taken_;
+  int size_;
   tbb::task_arena arena_;
   // Of its own: the caller's task, whose child it would be, may be over before the helpers are.
   tbb::task_group_context context_{tbb::task_group_context::isolated};
@@ -188,12 +195,12 @@ class ThreadPool::Team {
 ThreadPool::ThreadPool(int num_threads) : num_threads_(num_threads) {}
 
 ThreadPool::~ThreadPool() {
-  if (workers_lost.load()) static_cast<void>(team_.release());  // its threads died with the parent
+  if (OneTbbIsLost()) static_cast<void>(team_.release());  // its helpers may yet come
 }
 
 void ThreadPool::SetNumThreads(int num_threads) {
   if (num_threads == num_threads_) return;
-  if (workers_lost.load()) static_cast<void>(team_.release());
+  if (OneTbbIsLost()) static_cast<void>(team_.release());
   team_.reset();
   num_threads_ = num_threads;
 }
@@ -201,14 +208,19 @@ void ThreadPool::SetNumThreads(int num_threads) {
 void ThreadPool::Run(int64_t n, int64_t grain, Function function, void* context) {
   if (n <= 0) return;
   const int64_t wanted = std::max<int64_t>(n / std::max<int64_t>(grain, 1), 1);
-  const auto workers = static_cast<int>(std::min<int64_t>(wanted, num_threads_));
-  if (workers == 1 || workers_lost.load(std::memory_order_relaxed)) {
+  int workers = static_cast<int>(std::min<int64_t>(wanted, num_threads_));
+  if (workers > 1 && team_ == nullptr && !OneTbbIsLost()) {
+    NoteOneTbb();
+    try {
+      team_ = std::make_unique<Team>(num_threads_);
+    } catch (...) {
+      if (!OneTbbIsLost()) throw;
+    }
+  }
+  if (team_ != nullptr) workers = std::min(workers, team_->size());
+  if (workers == 1 || OneTbbIsLost()) {
     function(context, 0, n, 0);
     return;
-  }
-  if (team_ == nullptr) {
-    team_ = std::make_unique<Team>(num_threads_);
-    NoteWorkers();
   }
   team_->Run({function, context, n, std::min(n, workers * kRangesPerThread), workers});
 }

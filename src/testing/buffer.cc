@@ -8,6 +8,13 @@
 #include <new>
 #include <utility>
 
+#ifdef MLUOPS_VALGRIND
+#include <valgrind/memcheck.h>
+#else
+#define VALGRIND_MAKE_MEM_NOACCESS(address, size) static_cast<void>(0)
+#define VALGRIND_MAKE_MEM_UNDEFINED(address, size) static_cast<void>(0)
+#endif
+
 namespace mluop::testing {
 
 GuardedBuffer::GuardedBuffer(size_t bytes, Placement placement) : size_(bytes) {
@@ -21,6 +28,9 @@ GuardedBuffer::GuardedBuffer(size_t bytes, Placement placement) : size_(bytes) {
   if (inner > 0 && mprotect(map_ + page, inner, PROT_READ | PROT_WRITE) != 0)
     throw std::bad_alloc();
   data_ = map_ + page + (placement == Placement::kBack ? inner - bytes : 0);
+  // The rest of the pages, at the end that no inaccessible page guards.
+  VALGRIND_MAKE_MEM_NOACCESS(placement == Placement::kBack ? map_ + page : data_ + bytes,
+                             inner - bytes);
 }
 
 GuardedBuffer::~GuardedBuffer() {
@@ -40,6 +50,7 @@ void GuardedBuffer::MakeReadOnly() {
 
 void GuardedBuffer::Poison() {
   if (size_ > 0) std::memset(data_, 0xff, size_);
+  VALGRIND_MAKE_MEM_UNDEFINED(data_, size_);  // and whatever depends on it shows
 }
 
 }  // namespace mluop::testing

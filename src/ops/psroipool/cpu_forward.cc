@@ -89,7 +89,7 @@ struct Cut {
 
   // A slice's memory: pixels of a band and, where there are several bands, of each roi the sums.
   int64_t Pixels(const Problem& p) const {
-    return rows * (p.w + 1) + (rows < p.rows() ? p.rois : 0);
+    return rows * (int64_t{p.w} + 1) + (rows < p.rows() ? p.rois : 0);
   }
   int64_t MemoryOf(const Problem& p, const Slice& slice) const {
     const int64_t before =
@@ -108,7 +108,7 @@ int64_t ChannelSlices(int64_t vectors, int64_t wanted) {
 // Channels are cut first: every slice reads the whole of its channels, a slice of bins the lines of
 // all of them.
 Cut MakeCut(const Problem& p, int64_t workers) {
-  const int64_t vectors = (p.output_dim + 15) / 16;
+  const int64_t vectors = (int64_t{p.output_dim} + 15) / 16;
   const auto channels = [&](int64_t slices) { return (p.output_dim + slices - 1) / slices; };
   const auto whole = [&](int64_t slices) { return Slice{0, p.bins(), 0, channels(slices)}; };
   int64_t slices = 1;

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// Stubs of libmluops_cuda.so with something wrong, one for each macro.
+#include "core/cuda_library.h"
+#include "failing_device.h"
+
+#ifdef MISSES_SYMBOL
+extern "C" void mluopsNowhere();
+#endif
+
+namespace {
+
+#ifdef OTHER_VERSION
+const mluop::CudaLibrary* Answer() { return nullptr; }
+#elif defined(FAILING_DEVICE)
+const mluop::CudaLibrary* Answer() {
+  static mluop::testing::FailingDevice device(cnrtErrorNoMem, "cuda:0");
+  static mluop::Device* devices[] = {&device};
+  static const mluop::CudaLibrary library = {1, devices, ""};
+  return &library;
+}
+#else
+const mluop::CudaLibrary* Answer() {
+  static const mluop::CudaLibrary library = {0, nullptr, "CUDA: as it should"};
+  return &library;
+}
+#endif
+
+}  // namespace
+
+extern "C" [[gnu::visibility("default")]] const mluop::CudaLibrary* mluopsCudaLibrary(
+    int, const mluop::HostFunctions*) {
+#ifdef MISSES_SYMBOL
+  mluopsNowhere();
+#endif
+  return Answer();
+}

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// Cases of every operator that are quick to run, and the bytes that a call has written.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "testing/prepared_call.h"
+
+namespace mluop::testing {
+
+// Up to so many cases of each operator, from its smallest to its largest of at most so many bytes,
+// none of them empty.
+inline std::vector<std::string> SmallCases(size_t per_operator, double most_bytes) {
+  std::map<std::string_view, std::multimap<double, std::string>> by_size;
+  for (const FamilyTest* family : FamilyTests()) {
+    for (const CaseLine& line : ParseCases(CasesOf(family->name))) {
+      const Case parsed = ParseCase(line.line);
+      if (parsed.op->cpu == nullptr) continue;
+      const CaseCall call(parsed);
+      double bytes = 0;
+      for (const TensorArgument& tensor : call.arguments.tensors) {
+        bytes += static_cast<double>(tensor.ByteCount());
+      }
+      if (bytes > most_bytes || bytes == 0) continue;
+      by_size[parsed.op->spec.name].emplace(bytes, line.line);
+    }
+  }
+  std::vector<std::string> lines;
+  for (const auto& [name, cases] : by_size) {
+    size_t index = 0, taken = 0;
+    for (const auto& [bytes, line] : cases) {
+      const bool last = ++index == cases.size();
+      if (!last && index * per_operator < (taken + 1) * cases.size()) continue;
+      if (taken++ < per_operator) lines.push_back(line);
+    }
+  }
+  return lines;
+}
+
+// All outputs, one after the other.
+inline std::vector<char> OutputsOf(const PreparedCall& call) {
+  std::vector<char> bytes;
+  for (const OutputRule& rule : call.test_case().test->outputs) {
+    const TensorArgument& tensor = call.Output(rule.tensor);
+    const char* data = static_cast<const char*>(tensor.data);
+    bytes.insert(bytes.end(), data, data + tensor.ByteCount());
+  }
+  return bytes;
+}
+
+}  // namespace mluop::testing
