@@ -1,0 +1,21 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Runs the tests of build-coverage/ and prints the lines of each file under src/ that none of them ran. Fails under
+# COVERAGE_PERCENT (default 95). Code that is compiled once per instruction set counts as run where one of them ran it.
+# The pages are build-coverage/html/. Left out: CUDA, and the tests that lie beside their family.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+build=build-coverage
+
+find "$build" -name '*.gcda' -delete
+for program in mluops_tests mluops_allocation_tests fuzz/fuzz_calls_replay fuzz/fuzz_descriptors_replay; do
+  "$build/tests/$program" >"$build/${program##*/}.log" 2>&1 ||
+    { tail -n 40 "$build/${program##*/}.log"; echo "coverage: $program failed" >&2; exit 1; }
+done
+"$build/mluop" check --set "${COVERAGE_SET:-basic}"
+tests/driver.sh "$build/mluop"
+
+mkdir -p "$build/html"
+gcovr --root . --object-directory "$build" -j "$(nproc)" --filter src/ \
+  --exclude 'src/core/cuda/' --exclude 'src/ops/[a-z0-9_]*/test\.cc' --sort-percentage \
+  --txt --html-details "$build/html/index.html" --fail-under-line "${COVERAGE_PERCENT:-95}"
