@@ -20,9 +20,10 @@ void KeepMessage(mluOpStatus_t status, const char* sentence) {
 constexpr HostFunctions kHostFunctions = {KeepMessage};
 
 // The one that MLUOP_CUDA_LIBRARY names; else, if there is one, that beside the file that this code
-// lies in; else wherever the system looks for libraries. NULL leaves dlerror().
+// lies in; else wherever the system looks for libraries. NULL leaves dlerror(). A set-uid program
+// must not run what its caller names.
 void* Open() {
-  if (const char* const named = std::getenv("MLUOP_CUDA_LIBRARY")) return dlopen(named, RTLD_NOW);
+  if (const char* const named = secure_getenv("MLUOP_CUDA_LIBRARY")) return dlopen(named, RTLD_NOW);
   Dl_info here;
   char path[4096];
   if (dladdr(reinterpret_cast<void*>(&KeepMessage), &here) != 0 && here.dli_fname != nullptr) {
