@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Runs the tests of build-coverage/ and prints the lines of each file under src/ that none of them ran. Fails under
-# COVERAGE_PERCENT (default 95). Code that is compiled once per instruction set counts as run where one of them ran it.
-# The pages are build-coverage/html/. Left out: CUDA, and the tests that lie beside their family.
+# COVERAGE_PERCENT (default 95). COVERAGE_SETS (default basic) are the sets of cases that mluop check runs. Code that is
+# compiled once per instruction set counts as run where one of them ran it. The pages are build-coverage/html/. Left
+# out: CUDA, and the tests that lie beside their family.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 build=build-coverage
@@ -16,7 +17,7 @@ for program in "$build"/tests/mluops_*tests; do
   "$program" >"$log" 2>&1 || { tail -n 40 "$log"; echo "coverage: ${program##*/} failed" >&2; exit 1; }
 done
 ctest --test-dir "$build" -R '^fuzz\.' --output-on-failure
-"$build/mluop" check --set "${COVERAGE_SET:-basic}"
+for set in ${COVERAGE_SETS:-basic}; do "$build/mluop" check --set "$set"; done
 tests/driver.sh "$build/mluop"
 
 mkdir -p "$build/html"
