@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # The commands of daily work. CMake does the building; this file says in which folders and with what.
 .DEFAULT_GOAL := help
-.PHONY: help deps build asan wheel test test-torch run lint fuzz load tsan valgrind bundle clean
+.PHONY: help deps build asan wheel test test-torch run lint fuzz load tsan valgrind coverage aarch64 fresh-root \
+  mutate bundle clean
 
 help:
 	@echo 'make deps     install what is missing (Debian packages, as root)'
@@ -10,11 +11,15 @@ help:
 	@echo 'make test-torch  the tests of the Python package under the newest torch'
 	@echo 'make wheel    the Python package, into dist/'
 	@echo 'make run      every operator on the shapes of its network: checked, then timed'
-	@echo 'make lint     clang-format, clang-tidy, ruff'
+	@echo 'make lint     clang-format, clang-tidy, cppcheck, ruff'
 	@echo 'make fuzz     half a minute of libFuzzer per target'
 	@echo 'make load     10^5 calls of all operators from eight threads, 10^6 in memory that must not grow (LOAD_CALLS, FLAT_CALLS, LOAD_SEED)'
 	@echo 'make tsan     the tests of threads under ThreadSanitizer, in build-tsan/'
 	@echo 'make valgrind  cases of every operator under memcheck'
+	@echo 'make coverage  lines of src/ that the tests run, at least 95 %'
+	@echo 'make aarch64  cross-built for 64-bit Arm, a sample of the cases checked under qemu'
+	@echo 'make fresh-root  the commands of README in a Debian 12 root made for it (root; an hour)'
+	@echo 'make mutate   changes operators and bounds of the kernels, and sees whether the tests notice (an hour)'
 	@echo 'make bundle   dist/mluops-bundle: runs on another Linux as it is'
 	@echo 'make clean    remove what the above made'
 
@@ -26,6 +31,7 @@ build/build.ninja: PRESET = release
 build-asan/build.ninja: PRESET = asan
 build-fuzz/build.ninja: PRESET = fuzz
 build-tsan/build.ninja: PRESET = tsan
+build-coverage/build.ninja: PRESET = coverage
 %/build.ninja: CMakePresets.json | deps
 	cmake --preset $(PRESET)
 	@touch $@
@@ -76,8 +82,26 @@ valgrind: build/build.ninja deps
 	@cmake --build build --target mluop
 	@scripts/valgrind.sh
 
+coverage:
+	@scripts/install_deps.sh build coverage
+	@$(MAKE) --no-print-directory build-coverage/build.ninja
+	@cmake --build build-coverage
+	@scripts/coverage.sh
+
+aarch64:
+	@scripts/install_deps.sh build aarch64
+	@scripts/aarch64.sh
+
+fresh-root:
+	@scripts/install_deps.sh fresh-root
+	@scripts/fresh_root.sh
+
+mutate: deps
+	@scripts/mutate.py
+
 bundle: build
 	@scripts/bundle.sh
 
 clean:
-	rm -rf build build-asan build-clang build-fuzz build-lint build-static build-tsan build-wheel dist .venv-*
+	rm -rf build build-aarch64 build-asan build-clang build-coverage build-fresh build-fuzz build-lint build-mutants \
+	  build-static build-tsan build-wheel dist .venv-*

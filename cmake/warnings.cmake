@@ -6,6 +6,11 @@ target_compile_options(mluops_flags INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow -ffp-contract=off
   # g++ 12 sees overlaps in "text" + std::string that are not there (GCC bug 105651).
   $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>)
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|arm64)$")
+  # Vectors whose size is known at run time only can be no members, and our kernels keep theirs in structs.
+  target_compile_definitions(mluops_flags INTERFACE
+    "HWY_DISABLED_TARGETS=(HWY_SVE|HWY_SVE_256|HWY_SVE2|HWY_SVE2_128)")
+endif()
 if(MLUOPS_WERROR)
   target_compile_options(mluops_flags INTERFACE -Werror)
 endif()

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Installs the Debian packages that the named groups (build, lint, fuzz, valgrind, venv, python)
+# Installs the Debian packages that the named groups (build, lint, fuzz, valgrind, coverage, aarch64, fresh-root, venv, python)
 # need and that are not there.
 # Looks for the tools and headers themselves, so that it does nothing where they came some other way.
 set -euo pipefail
@@ -48,6 +48,7 @@ LIST
     lint) cat <<'LIST' ;;
 have_tool clang-format-14|clang-format-14
 have_tool clang-tidy-14|clang-tidy-14
+have_tool cppcheck|cppcheck
 LIST
     fuzz) cat <<'LIST' ;;
 have_tool clang++-14|clang-14
@@ -56,6 +57,16 @@ LIST
     valgrind) cat <<'LIST' ;;
 have_tool valgrind|valgrind
 have_header valgrind/memcheck.h|valgrind
+LIST
+    coverage) cat <<'LIST' ;;
+have_tool gcovr|gcovr
+LIST
+    aarch64) cat <<'LIST' ;;
+have_tool aarch64-linux-gnu-g++|g++-aarch64-linux-gnu
+have_tool qemu-aarch64-static|qemu-user-static
+LIST
+    fresh-root) cat <<'LIST' ;;
+have_tool debootstrap|debootstrap
 LIST
     venv) cat <<'LIST' ;;
 have_tool python3|python3
@@ -67,7 +78,7 @@ have_module numpy|python3-numpy
 have_module pytest|python3-pytest
 have_module ensurepip|python3-venv
 LIST
-    *) echo "install_deps.sh: group must be build, lint, fuzz, valgrind, venv or python, got $1" >&2; exit 2 ;;
+    *) echo "install_deps.sh: group must be build, lint, fuzz, valgrind, coverage, aarch64, fresh-root, venv or python, got $1" >&2; exit 2 ;;
   esac
 }
 

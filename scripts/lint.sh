@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# clang-format and clang-tidy over all C and C++ sources, or over those named on the command line; ruff
+# clang-format, clang-tidy and cppcheck over all C and C++ sources, or over those named on the command line; ruff
 # over the Python ones.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -19,6 +19,14 @@ if [ $# -eq 0 ]; then
   "$tools/bin/ruff" check python tests/python bench || failed=1
 fi
 clang-format-14 --dry-run -Werror "${files[@]}" || failed=1
+
+# Headers are seen through the sources here too; a configuration that none of them has is not worth a warning.
+mapfile -t sources < <(printf '%s\n' "${files[@]}" | grep -E '\.cc?$')
+if [ ${#sources[@]} -gt 0 ]; then
+  cppcheck --quiet --error-exitcode=1 -j "$(nproc)" --std=c++20 --library=googletest --enable=warning,performance,portability \
+    --template='{file}:{line}: {severity}: {message} [{id}]' --suppressions-list=.cppcheck \
+    -Iinclude -Isrc -Itools/mluop -Itests "${sources[@]}" || failed=1
+fi
 
 # clang cannot read g++'s precompiled headers. Configuring writes the compilers' command lines; nothing is built.
 cmake --preset release -B build-lint -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON >/dev/null

@@ -58,4 +58,18 @@ for threads in 1 2; do
   [ "$rows" -gt 0 ] && [ "$rows" = "$sets" ] ||
     { echo "perf must have a row for each of $sets instruction sets at $threads threads, got $rows" >&2; failed=1; }
 done
+
+# The variable names code to load; a set-uid program does not run what its caller names. (Only root can make one, and it is
+# none where the file system or the process may not change identity; a sanitizer does not run in one.)
+no_such=/nosuch/libmluops_cuda.so
+MLUOP_CUDA_LIBRARY=$no_such refuses "$no_such" check --device cuda:99
+if [ "$(id -u)" = 0 ] && grep -q '^NoNewPrivs:.*0' /proc/self/status && ! ldd "$mluop" | grep -q libasan &&
+  ! findmnt -no OPTIONS -T "$folder" | grep -qw nosuid; then
+  chmod 755 "$folder"
+  install -m 4755 "$mluop" "$folder/set_uid"
+  MLUOP_CUDA_LIBRARY=$no_such setpriv --reuid nobody --clear-groups \
+    "$folder/set_uid" check --device cuda:99 >"$folder/out" 2>&1
+  grep -qF -- '--device must be one of' "$folder/out" && ! grep -qF "$no_such" "$folder/out" ||
+    { echo "a set-uid program must not look at MLUOP_CUDA_LIBRARY, got: $(cat "$folder/out")" >&2; failed=1; }
+fi
 exit $failed

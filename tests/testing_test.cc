@@ -230,6 +230,14 @@ TEST(InstructionSets, CanBeForcedOneByOne) {
   EXPECT_EQ(CpuDevice()->implementation(), names[0]);
 }
 
+#if defined(__x86_64__) && !defined(__SSSE3__)
+// What runs on an x86 that is older than SSSE3 is checked with the rest.
+TEST(InstructionSets, EndWithTheOneThatNeedsNone) {
+  const std::string last = SupportedIsas().back();
+  EXPECT_TRUE(last == "SCALAR" || last == "EMU128") << last;
+}
+#endif
+
 TEST(BaselineTest, NoticesASingleWrongBit) {
   const Case parsed = ParseCase(kPsamask);
   PreparedCall call(parsed, Placement::kBack);

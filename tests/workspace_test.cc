@@ -20,7 +20,7 @@ std::vector<Case> SmallCases(const Entry& entry) {
   std::vector<Case> cases;
   for (const FamilyTest* family : FamilyTests()) {
     for (const CaseLine& line : ParseCases(CasesOf(family->name))) {
-      if (line.line.find(entry.name() + " ") != 0) continue;
+      if (!line.line.starts_with(entry.name() + " ")) continue;
       Case parsed = ParseCase(line.line);
       size_t bytes = 0;
       for (const TensorArgument& tensor : CaseCall(parsed).arguments.tensors) {

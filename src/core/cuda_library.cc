@@ -49,9 +49,10 @@ bool IsCutShort(const char* path) {
 }
 
 // The one that MLUOP_CUDA_LIBRARY names; else, if there is one, that beside the file that this code
-// lies in; else wherever the system looks for libraries.
+// lies in; else wherever the system looks for libraries. A set-uid program must not run what its
+// caller names.
 void FindFile(char* path, int size) {
-  if (const char* const named = std::getenv("MLUOP_CUDA_LIBRARY")) {
+  if (const char* const named = secure_getenv("MLUOP_CUDA_LIBRARY")) {
     snprintf(path, static_cast<size_t>(size), "%s", named);
     return;
   }

@@ -48,7 +48,7 @@ Mirror::Mirror(const PreparedCall& call, Placement placement)
 }
 
 Mirror::~Mirror() {
-  SetWorkspace(0);
+  FreeWorkspace();
   for (const Block& block : blocks_) cnrtFree(block.base);
 }
 
@@ -68,10 +68,14 @@ void Mirror::PoisonOutputs() {
   }
 }
 
-void Mirror::SetWorkspace(size_t bytes) {
+void Mirror::FreeWorkspace() {
   for (const Block& block : workspace_) cnrtFree(block.base);
   workspace_.clear();
   arguments_.workspace = {};
+}
+
+void Mirror::SetWorkspace(size_t bytes) {
+  FreeWorkspace();
   if (bytes == 0) return;
   workspace_.push_back(Allocate(bytes, 1));
   void* const data = workspace_.back().base + workspace_.back().margin;

@@ -39,6 +39,7 @@ class Mirror {
     size_t bytes;
   };
   Block Allocate(size_t bytes, size_t element) const;
+  void FreeWorkspace();
   static std::vector<char> Fetched(const Block& block, std::string* overwritten);
   std::string Overwritten(size_t tensor) const;
 

@@ -48,7 +48,7 @@ inline int64_t PartOf(int64_t channels, int64_t most) {
 
 // Results do not depend on the cut. Channels are cut first: a bin in several bands costs more.
 inline Cut MakeCut(const Problem& p, int64_t band_floats, int num_threads) {
-  Cut cut;
+  Cut cut = {};
   cut.chunk = PartOf(p.output_dim, kStageFloats / std::max<int64_t>(p.bins() * p.rois, 1));
   const int64_t bins = p.n * p.bins();
   const int64_t wanted = std::max<int64_t>((2 * num_threads + bins - 1) / bins, 1);  // of each bin

@@ -1,0 +1,40 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# aarch64.sh [ARGUMENTS OF mluop check]: cross-builds library and driver for 64-bit Arm into build-aarch64/ and runs
+# mluop check there under qemu, over the basic cases of every operator or over what the arguments say. Arm's libraries
+# are unpacked into build-aarch64/sysroot: no architecture is added to this machine's packages.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+build=$PWD/build-aarch64
+# The two of headers alone are the same on every machine.
+packages=(libhwy-dev libhwy1 libtbb-dev libtbb12 libtbbmalloc2 libtbbbind-2-5 libcli11-dev nlohmann-json3-dev)
+
+fill_sysroot() {
+  local apt=$build/apt
+  mkdir -p "$apt/lists/partial" "$apt/cache/archives/partial" "$build/sysroot.new"
+  : >"$apt/status"
+  # apt with a state of its own, in which this machine is an Arm with nothing installed.
+  local options=(-qq -o APT::Architecture=arm64 -o APT::Architectures=arm64 -o APT::Sandbox::User=root
+    -o "Dir::State::lists=$apt/lists" -o "Dir::State::status=$apt/status" -o "Dir::Cache=$apt/cache")
+  apt-get "${options[@]}" update
+  (cd "$apt" && apt-get "${options[@]}" download "${packages[@]}")
+  for package in "$apt"/*.deb; do dpkg -x "$package" "$build/sysroot.new"; done
+  mv "$build/sysroot.new" "$build/sysroot"
+  rm -rf "$apt"
+}
+
+if [ ! -d "$build/sysroot" ]; then
+  echo "Unpacking ${packages[*]} for Arm"
+  rm -rf "$build/sysroot.new"
+  fill_sysroot
+fi
+if [ ! -f "$build/build.ninja" ] || [ CMakePresets.json -nt "$build/build.ninja" ]; then cmake --preset aarch64; fi
+cmake --build "$build"
+
+arguments=("$@")
+[ $# -gt 0 ] || arguments=(--set basic)
+start=$SECONDS
+qemu-aarch64-static -L /usr/aarch64-linux-gnu \
+  -E "LD_LIBRARY_PATH=$build/sysroot/usr/lib/aarch64-linux-gnu:/usr/aarch64-linux-gnu/lib" \
+  "$build/mluop" check "${arguments[@]}"
+echo "aarch64: $((SECONDS - start)) s under qemu"

@@ -1,0 +1,26 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Runs the tests of build-coverage/ and prints the lines of each file under src/ that none of them ran. Fails under
+# COVERAGE_PERCENT (default 95). COVERAGE_SETS (default basic) are the sets of cases that mluop check runs. Code that is
+# compiled once per instruction set counts as run where one of them ran it. The pages are build-coverage/html/. Left
+# out: CUDA, and the tests that lie beside their family.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+build=build-coverage
+
+find "$build" -name '*.gcda' -delete
+# One process a program, not one a test: each writes the counters of all files when it ends. The largest tensors run
+# nothing that small ones do not.
+for program in "$build"/tests/mluops_*tests; do
+  log=$build/${program##*/}.log
+  case $program in *_large_tests) continue ;; esac
+  "$program" >"$log" 2>&1 || { tail -n 40 "$log"; echo "coverage: ${program##*/} failed" >&2; exit 1; }
+done
+ctest --test-dir "$build" -R '^fuzz\.' --output-on-failure
+for set in ${COVERAGE_SETS:-basic}; do "$build/mluop" check --set "$set"; done
+tests/driver.sh "$build/mluop"
+
+mkdir -p "$build/html"
+gcovr --root . --object-directory "$build" -j "$(nproc)" --filter src/ \
+  --exclude 'src/core/cuda/' --exclude 'src/ops/[a-z0-9_]*/test\.cc' --sort-percentage \
+  --txt --html-details "$build/html/index.html" --fail-under-line "${COVERAGE_PERCENT:-95}"
