@@ -42,8 +42,11 @@ SWAPS = {
     "kSkip": "kReject", "kReject": "kSkip", "kPositive": "kAny", "++": "--",
 }  # fmt: skip
 NUMBER = re.compile(r"(?<![\w.])\d+(?![\w.])")
-# Lines on which a change is no change of behaviour, or of a message only.
-DULL = re.compile(r"^\s*(//|#|static_assert|template|namespace|using |HWY_EXPORT)|Fail\(|assert\(")
+# Lines on which a change is no change of behaviour, or of a message only. kGrain: how the work is cut
+# into ranges for threads.
+DULL = re.compile(
+    r"^\s*(//|#|static_assert|template|namespace|using |HWY_EXPORT)|Fail\(|assert\(|kGrain"
+)
 
 CONFIGURATIONS = {
     "avx512": "-march=skylake-avx512 -DHWY_COMPILE_ONLY_STATIC",
