@@ -16,9 +16,11 @@ using testing::Case;
 
 constexpr float kInf = std::numeric_limits<float>::infinity();
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
-constexpr float kStrangeValues[] = {kNan, -kNan,  kInf,  -kInf,    0.0f,   -0.0f,  1e-45f, -1e-40f,
-                                    1.0f, -1.0f,  0.5f,  -0.5f,    2.5f,   1e9f,   3e9f,   -3e9f,
-                                    1e30, -1e30f, 3e38f, 65504.0f, 2.0e9f, 1e-10f, 7.0f,   16.0f};
+// No denormal: a coordinate that is one has weights that are 0 in float and not in double, so that an infinity is NaN in
+// one of them. As values denormals come from the cases' own contents.
+constexpr float kStrangeValues[] = {kNan,  -kNan,    kInf,   -kInf,  0.0f, -0.0f, 1.0f,  -1.0f,
+                                    0.5f,  -0.5f,    2.5f,   1e9f,   3e9f, -3e9f, 1e30f, -1e30f,
+                                    3e38f, 65504.0f, 2.0e9f, 1e-10f, 7.0f, 16.0f};
 constexpr int32_t kStrangeIndices[] = {INT32_MIN, INT32_MAX,     -1, 0,  1,
                                        1 << 16,   INT32_MIN + 1, 7,  64, -4};
 
