@@ -11,7 +11,7 @@ help:
 	@echo 'make wheel    the Python package, into dist/'
 	@echo 'make run      every operator on the shapes of its network: checked, then timed'
 	@echo 'make lint     clang-format, clang-tidy, ruff'
-	@echo 'make fuzz     half a minute of libFuzzer per target'
+	@echo 'make fuzz     half a minute of libFuzzer per target; FUZZ_SECONDS or FUZZ_RUNS make it another length'
 	@echo 'make bundle   dist/mluops-bundle: runs on another Linux as it is'
 	@echo 'make clean    remove what the above made'
 
