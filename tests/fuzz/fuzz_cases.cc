@@ -51,6 +51,12 @@ bool IsSmall(const Case& c, const Arguments& arguments) {
   return steps <= kMaxSteps;
 }
 
+void RequireAllValues(const Case& c) {
+  const OpSpec& spec = c.op->spec;
+  Require(std::ssize(c.values) == spec.symbol_count + spec.attribute_count,
+          "a case must have a value for every key", c.line.c_str());
+}
+
 // Seed and contents are no part of the call.
 void RequireSameAgain(const Case& c, const testing::CaseCall& call) {
   char text[1024];
@@ -77,6 +83,7 @@ void RoundReals(Arguments& arguments) {
 }
 
 Outcome RunCase(const Case& c, mluOpHandle_t handle) {
+  RequireAllValues(c);
   const testing::CaseCall shapes(c);
   RequireSameAgain(c, shapes);
   if (!IsSmall(c, shapes.arguments)) return Outcome::kTooMuchWork;
