@@ -3,8 +3,8 @@
 # Runs the libFuzzer targets of build-fuzz/, one after the other.
 #   scripts/fuzz.sh [target]...           each for FUZZ_SECONDS (default 30), or for FUZZ_RUNS executions; all targets
 #                                         where none is named
-#   scripts/fuzz.sh minimise [target]...  makes tests/fuzz/corpus/<target> anew, of as few inputs as reach what all that
-#                                         are known reach
+#   scripts/fuzz.sh minimise [target]...  makes tests/fuzz/corpus/<target> anew, of the inputs that reach the most among
+#                                         all that are known, at most FUZZ_FILES (default 64)
 # A run starts from tests/fuzz/corpus/<target> and keeps what it learns in build-fuzz/corpus. An input that fails is
 # written to build-fuzz/crashes and repeats with
 #   build-fuzz/tests/fuzz/<target> build-fuzz/crashes/<input>
@@ -28,10 +28,12 @@ export ASAN_OPTIONS=allocator_may_return_null=1 UBSAN_OPTIONS=print_stacktrace=1
 fuzz() {
   local target=$1
   shift
-  # Counting how often each feature is seen would take a quarter of the time.
-  local options=(-entropic=0 -timeout=20 -rss_limit_mb=4096 -artifact_prefix="build-fuzz/crashes/$target-")
+  # Counting how often each feature is seen would take a quarter of the time; an input that is short leaves most of its
+  # decisions at 0.
+  local options=(-entropic=0 -len_control=0 -timeout=20 -rss_limit_mb=4096 -artifact_prefix="build-fuzz/crashes/$target-")
   case $target in
-    fuzz_calls | fuzz_cases) options+=(-max_len=256) ;;
+    fuzz_calls) options+=(-max_len=128) ;;
+    fuzz_cases) options+=(-max_len=256) ;;
     *) options+=(-max_len=64) ;;  # a row of calls: the longer, the slower
   esac
   [ ! -f "tests/fuzz/$target.dict" ] || options+=(-dict="tests/fuzz/$target.dict")
@@ -52,13 +54,15 @@ run() {
 
 # Edges are enough for what is replayed at every test; how often each was taken is for the runs.
 minimise() {
-  local target=$1 fresh=build-fuzz/minimised/$1
-  rm -rf "$fresh"
-  mkdir -p "$fresh" "build-fuzz/corpus/$target" "tests/fuzz/corpus/$target" build-fuzz/crashes
-  fuzz "$target" -merge=1 -use_counters=0 "$fresh" "tests/fuzz/corpus/$target" "build-fuzz/corpus/$target"
+  local target=$1 folder=build-fuzz/minimised/$1
+  rm -rf "$folder"
+  mkdir -p "$folder/merged" "$folder/picked" "build-fuzz/corpus/$target" "tests/fuzz/corpus/$target" build-fuzz/crashes
+  fuzz "$target" -merge=1 -use_counters=0 -merge_control_file="$folder/control" "$folder/merged" \
+    "tests/fuzz/corpus/$target" "build-fuzz/corpus/$target"
+  python3 scripts/pick_corpus.py "$folder/control" "$folder/picked" "${FUZZ_FILES:-64}"
   rm -rf "tests/fuzz/corpus/$target"
-  cp -r "$fresh" "tests/fuzz/corpus/$target"
-  echo "$target: $(find "$fresh" -type f | wc -l) inputs, $(du -sb "$fresh" | cut -f 1) bytes"
+  cp -r "$folder/picked" "tests/fuzz/corpus/$target"
+  echo "$target: $(find "$folder/picked" -type f | wc -l) inputs"
 }
 
 failed=0
