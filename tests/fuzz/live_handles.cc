@@ -141,7 +141,7 @@ void LiveHandles::Transpose(const Record& record, Bytes& bytes) const {
                 "mluOpCreateGroupTensorDescriptors");
   mluOpSetTensorDescriptor(from_desc, MLUOP_LAYOUT_ARRAY, MLUOP_DTYPE_FLOAT, 3, from_dims);
   mluOpSetTensorDescriptor(to_desc, MLUOP_LAYOUT_ARRAY, MLUOP_DTYPE_FLOAT, 3, to_dims);
-  std::vector<float> from(static_cast<size_t>(rows * columns)), to(from.size(), -1);
+  std::vector<float> from(static_cast<size_t>(rows) * columns), to(from.size(), -1);
   for (size_t i = 0; i < from.size(); ++i) from[i] = static_cast<float>(i);
   const bool legal = record.handle != nullptr && record.threads <= kMaxThreadsOfACall;
   if (legal || record.handle == nullptr) {
@@ -151,7 +151,7 @@ void LiveHandles::Transpose(const Record& record, Bytes& bytes) const {
     for (int r = 0; r < rows; ++r) {
       for (int c = 0; c < columns; ++c) {
         const float wanted = legal ? static_cast<float>(r * columns + c) : -1;
-        Require(to[static_cast<size_t>(c * rows + r)] == wanted, "must be right", "transpose");
+        Require(to[static_cast<size_t>(c) * rows + r] == wanted, "must be right", "transpose");
       }
     }
   }
