@@ -52,7 +52,7 @@ void RequireStatus(const MadeCall& call, mluOpStatus_t got, mluOpStatus_t expect
 
 // `arguments` are those of the call, with the symbols' values.
 void RequireAgreement(const MadeCall& call, const Arguments& arguments) {
-  const std::string fault = Disagreement(*call.entry.test, arguments, call.smooth);
+  const std::string fault = Disagreement(*call.entry.test, arguments, call.tame);
   if (fault.empty()) return;
   char line[512];
   FormatCase(arguments, line, sizeof(line));

@@ -141,7 +141,7 @@ void MadeCall::AllocateTensors() {
   }
   const bool valid = ExpectedFromShapes(handle, arguments).runs;
   too_much_work = !fits || (valid && IsTooMuchWork());
-  if (!too_much_work) smooth = FillInputs(entry, arguments, valid, bytes_);
+  if (!too_much_work) tame = FillInputs(entry, arguments, valid, bytes_);
   for (Block& block : blocks) block.Remember();
 }
 

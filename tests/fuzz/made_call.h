@@ -25,8 +25,8 @@ struct MadeCall {
   Arguments arguments;
   std::vector<Block> blocks;  // one per tensor, even where the pointer is NULL or another's
   bool too_much_work =
-      false;  // a tensor is larger than its block, or a loop is longer than a test may take
-  bool smooth = false;  // inputs of type T are in [0, 12): sums of them lose no digits
+      false;          // a tensor is larger than its block, or a loop is longer than a test may take
+  bool tame = false;  // the values of the inputs are of a small range
 
  private:
   void MakeValid();
