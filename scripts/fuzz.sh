@@ -56,7 +56,7 @@ minimise() {
   local target=$1 folder=build-fuzz/minimised/$1
   rm -rf "$folder"
   mkdir -p "$folder/merged" "$folder/picked" "build-fuzz/corpus/$target" "tests/fuzz/corpus/$target" build-fuzz/crashes
-  fuzz "$target" -merge=1 -use_counters=0 -merge_control_file="$folder/control" "$folder/merged" \
+  fuzz "$target" -set_cover_merge=1 -use_counters=0 -merge_control_file="$folder/control" "$folder/merged" \
     "tests/fuzz/corpus/$target" "build-fuzz/corpus/$target"
   python3 scripts/pick_corpus.py "$folder/control" "$folder/picked" "${FUZZ_FILES:-64}"
   rm -rf "tests/fuzz/corpus/$target"

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Picks the inputs of a fuzz target that are worth keeping.
+"""Picks the inputs of a fuzz target that are worth replaying at every test.
 
-pick_corpus.py <control file of libFuzzer's -merge> <folder> <at most>: of the inputs that the control file names,
-copies those into the folder that reach the most, one after the other: each the one with the most edges that none
-before it has. libFuzzer's own choice takes the smallest inputs first and ends with some hundreds.
+pick_corpus.py <control file of libFuzzer's -set_cover_merge> <folder> <at most>: of the inputs that the control file
+names, copies those into the folder that reach the most, one after the other: each the one with the most edges that none
+before it has. libFuzzer's own choice goes on until every edge is reached, which takes some hundreds of inputs.
 """
 
 import shutil
