@@ -12,7 +12,7 @@ help:
 	@echo 'make wheel    the Python package, into dist/'
 	@echo 'make run      every operator on the shapes of its network: checked, then timed'
 	@echo 'make lint     clang-format, clang-tidy, cppcheck, ruff'
-	@echo 'make fuzz     half a minute of libFuzzer per target'
+	@echo 'make fuzz     half a minute of libFuzzer per target; FUZZ_SECONDS or FUZZ_RUNS make it another length'
 	@echo 'make load     10^5 calls of all operators from eight threads, 10^6 in memory that must not grow (LOAD_CALLS, FLAT_CALLS, LOAD_SEED)'
 	@echo 'make tsan     the tests of threads under ThreadSanitizer, in build-tsan/'
 	@echo 'make valgrind  cases of every operator under memcheck'

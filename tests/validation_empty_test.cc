@@ -129,6 +129,14 @@ TEST(EmptyPsamask, ShapeIsCheckedThoughItDoesNotFitIn63Bits) {
   }
 }
 
+// The largest product that does fit is no overflow.
+TEST(EmptyPsamask, DimsMayBeTheLargestNumber) {
+  PsamaskForward call;
+  call.x = Nhwc({0, INT64_MAX, 1, call.x.dims()[3]});
+  call.y = Nhwc({0, INT64_MAX, 1, INT64_MAX});
+  EXPECT_EQ(call.Call(), MLUOP_STATUS_SUCCESS) << LastMessage();
+}
+
 TEST(EmptyIm2col, FeatureOrRowsAreBadParamEvenWithoutMasks) {
   for (const int64_t masks : {200, 0}) {
     MaskedIm2colForward no_pixels;

@@ -24,8 +24,24 @@ int64_t FactorValue(const Arguments& call, const Factor& factor) {
   return 0;
 }
 
+// The value of a dim; false where the product does not fit.
+bool Multiply(const Arguments& call, const DimSpec& dim, int64_t* product) {
+  bool fits = true;
+  *product = 1;
+  for (int f = 0; f < dim.factor_count; ++f) {
+    const int64_t factor = FactorValue(call, dim.factors[f]);
+    if (factor == 0) {
+      *product = 0;
+      return true;
+    }
+    fits = fits && !__builtin_mul_overflow(*product, factor, product);
+  }
+  return fits;
+}
+
 // "H*W = 24"; a literal stands for itself: "5".
-void Describe(const OpSpec& spec, const DimSpec& dim, int64_t value, char* text, size_t size) {
+void Describe(const OpSpec& spec, const DimSpec& dim, const int64_t* value, char* text,
+              size_t size) {
   size_t used = 0;
   for (int f = 0; f < dim.factor_count && used < size; ++f) {
     const Factor& factor = dim.factors[f];
@@ -43,10 +59,10 @@ void Describe(const OpSpec& spec, const DimSpec& dim, int64_t value, char* text,
   }
   const bool literal = dim.factor_count == 1 && dim.factors[0].kind == Factor::kLiteral;
   if (literal || used >= size) return;
-  if (value == INT64_MAX) {
+  if (value == nullptr) {
     snprintf(text + used, size - used, " (over 2^63)");
   } else {
-    snprintf(text + used, size - used, " = %lld", static_cast<long long>(value));
+    snprintf(text + used, size - used, " = %lld", static_cast<long long>(*value));
   }
 }
 
@@ -64,10 +80,11 @@ class Solver {
 
   mluOpStatus_t CompareAll() {
     return ForEachDim([this](const TensorSpec& row, int index, int64_t dim) {
-      const int64_t wanted = Evaluate(call_, row.dims[index]);
-      if (wanted == dim && wanted != INT64_MAX) return MLUOP_STATUS_SUCCESS;
+      int64_t wanted = 0;
+      const bool fits = Multiply(call_, row.dims[index], &wanted);
+      if (fits && wanted == dim) return MLUOP_STATUS_SUCCESS;
       char rule[96];
-      Describe(spec_, row.dims[index], wanted, rule, sizeof(rule));
+      Describe(spec_, row.dims[index], fits ? &wanted : nullptr, rule, sizeof(rule));
       return FailArgument(MLUOP_STATUS_BAD_PARAM, spec_, row.name,
                           ".shape[%d] must be %s, got %lld", index, rule,
                           static_cast<long long>(dim));
@@ -118,11 +135,8 @@ class Solver {
 }  // namespace
 
 int64_t Evaluate(const Arguments& call, const DimSpec& dim) {
-  int64_t product = 1;
-  for (int f = 0; f < dim.factor_count; ++f) {
-    product = Multiply(product, FactorValue(call, dim.factors[f]));
-  }
-  return product;
+  int64_t product = 0;
+  return Multiply(call, dim, &product) ? product : INT64_MAX;
 }
 
 mluOpStatus_t CheckShapes(Arguments& call) {

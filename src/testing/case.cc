@@ -10,6 +10,7 @@
 
 #include "core/dtype.h"
 #include "core/shape.h"
+#include "mluops/extensions.h"
 
 namespace mluop::testing {
 namespace {
@@ -262,7 +263,12 @@ CaseCall::CaseCall(const Case& test_case) : arguments(test_case.op->spec) {
                                               : MLUOP_LAYOUT_ARRAY;
     const auto dtype = row.type == kI32 ? MLUOP_DTYPE_INT32 : test_case.dtype;
     if (mluOpSetTensorDescriptor_v2(desc.get(), layout, dtype, row.rank, dims) != 0) {
-      Reject(test_case, string(row.name) + " is too large for a tensor");
+      Reject(test_case, string(row.name) + ": " + mluOpGetLastErrorMessage());
+    }
+    // More is for no operator, and the bytes of still more are no longer counted by size_t.
+    if (desc->ElementCount() > INT32_MAX) {
+      Reject(test_case, string(row.name) + " must be of fewer than 2^31 elements, got " +
+                            std::to_string(desc->ElementCount()));
     }
     arguments.tensors[i].desc = desc.get();
     descs.push_back(std::move(desc));

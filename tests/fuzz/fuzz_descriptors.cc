@@ -6,106 +6,14 @@
 #include <cstring>
 #include <vector>
 
+#include "answers.h"
 #include "bytes.h"
+#include "descriptor_groups.h"
+#include "descriptor_state.h"
 #include "mlu_op.h"
 
 namespace mluop::fuzz {
 namespace {
-
-constexpr int kDescriptors = 3;
-
-// Exactly `count` elements on the heap: AddressSanitizer sees any other.
-template <typename T>
-class Array {
- public:
-  explicit Array(int count) : data_(new T[static_cast<size_t>(count)]()) {}
-  ~Array() { delete[] data_; }
-  Array(const Array&) = delete;
-  Array& operator=(const Array&) = delete;
-  T& operator[](int i) { return data_[i]; }
-  T* get() { return data_; }
-
- private:
-  T* data_;
-};
-
-// All that the getters say of a descriptor.
-struct State {
-  mluOpTensorLayout_t layout;
-  mluOpDataType_t dtype;
-  int rank;
-  std::vector<int64_t> dims, strides;
-  size_t count;
-  mluOpDataType_t onchip_dtype;
-  mluOpPointerMode_t pointer_mode;
-  int position;
-  uint32_t scale;  // its bits: a NaN is stored like any other value
-  int offset;
-  bool operator==(const State&) const = default;
-};
-
-void RequireSuccess(mluOpStatus_t status, const char* function) {
-  Require(status == MLUOP_STATUS_SUCCESS, "must succeed", function);
-}
-
-State Read(mluOpTensorDescriptor_t desc) {
-  State state;
-  float scale = 0;
-  RequireSuccess(mluOpGetTensorDescriptor_v2(desc, nullptr, nullptr, &state.rank, nullptr), "Get");
-  Array<int64_t> dims(state.rank), strides(state.rank);
-  RequireSuccess(mluOpGetTensorDescriptorEx_v2(desc, &state.layout, &state.dtype, &state.rank,
-                                               dims.get(), strides.get()),
-                 "GetEx_v2");
-  state.dims.assign(dims.get(), dims.get() + state.rank);
-  state.strides.assign(strides.get(), strides.get() + state.rank);
-  state.count = mluOpGetTensorElementNum(desc);
-  RequireSuccess(mluOpGetTensorDescriptorOnchipDataType(desc, &state.onchip_dtype), "GetOnchip");
-  RequireSuccess(mluOpGetTensorDescriptorPointerMode(desc, &state.pointer_mode), "GetPointerMode");
-  RequireSuccess(
-      mluOpGetTensorDescriptorPositionScaleAndOffset(desc, &state.position, &scale, &state.offset),
-      "GetPositionScaleAndOffset");
-  state.scale = std::bit_cast<uint32_t>(scale);
-  return state;
-}
-
-bool IsLayout(int value) { return value >= 0 && value <= 10; }
-bool IsDtype(int value) { return value >= 0 && value <= 17 && value != 10; }
-
-// Dims and strides as a caller gives them.
-template <typename Int>
-struct Shape {
-  explicit Shape(Bytes& bytes)
-      : rank(bytes.OneIn(8) ? static_cast<int>(bytes.Integer()) : bytes.Below(MLUOP_DIM_MAX + 1)),
-        readable(rank > 0 && rank <= MLUOP_DIM_MAX ? rank : 0),
-        dims(readable),
-        strides(readable) {
-    for (int i = 0; i < readable; ++i) {
-      dims[i] =
-          bytes.OneIn(8) ? static_cast<Int>(bytes.Integer()) : static_cast<Int>(bytes.Below(300));
-      strides[i] = static_cast<Int>(bytes.Integer());
-    }
-    if (bytes.OneIn(16)) dims_pointer = nullptr;
-  }
-
-  bool IsLegal(mluOpPointerMode_t pointer_mode) {
-    if (rank == 0) return pointer_mode == MLUOP_POINTER_MODE_HOST;
-    if (rank != readable || dims_pointer == nullptr) return false;
-    __extension__ __int128 product = 1;
-    for (int i = 0; i < rank; ++i) {
-      if (dims[i] < 0) return false;
-    }
-    for (int i = 0; i < rank; ++i) {
-      if (dims[i] == 0) return true;
-    }
-    for (int i = 0; i < rank && product <= INT64_MAX; ++i) product *= dims[i];
-    return product <= INT64_MAX;
-  }
-
-  int rank;
-  int readable;
-  Array<Int> dims, strides;
-  Int* dims_pointer = dims.get();
-};
 
 template <typename Int>
 void RequireShape(const State& state, Shape<Int>& shape, bool with_strides) {
@@ -143,13 +51,6 @@ mluOpStatus_t SetDim(mluOpTensorDescriptor_t desc, Shape<int>& s) {
 }
 mluOpStatus_t SetDim(mluOpTensorDescriptor_t desc, Shape<int64_t>& s) {
   return mluOpSetTensorDescriptorDim_v2(desc, s.rank, s.dims_pointer);
-}
-
-int LayoutFrom(Bytes& bytes) {
-  return bytes.OneIn(8) ? static_cast<int>(bytes.Integer()) : bytes.Below(11);
-}
-int DtypeFrom(Bytes& bytes) {
-  return bytes.OneIn(8) ? static_cast<int>(bytes.Integer()) : bytes.Below(18);
 }
 
 // The full setters, and those that take the dims alone.
@@ -205,7 +106,7 @@ void TryStoredValues(mluOpTensorDescriptor_t desc, Bytes& bytes) {
   State expected = before;
   mluOpStatus_t status = MLUOP_STATUS_SUCCESS;
   bool legal = true;
-  switch (bytes.Below(3)) {
+  switch (bytes.Below(5)) {
     case 0:
       status = mluOpSetTensorDescriptorPointerMode(desc, static_cast<mluOpPointerMode_t>(value));
       legal = value == 0 || (value == 1 && !(before.rank == 0 && before.count == 1));
@@ -216,6 +117,15 @@ void TryStoredValues(mluOpTensorDescriptor_t desc, Bytes& bytes) {
       legal = IsDtype(value);
       if (legal) expected.onchip_dtype = static_cast<mluOpDataType_t>(value);
       break;
+    case 2:
+      status = mluOpSetTensorDescriptorPosition(desc, value);
+      expected.position = value;
+      break;
+    case 3:
+      status = mluOpSetTensorDescriptorPositionAndScale(desc, value, scale);
+      expected.position = value;
+      expected.scale = std::bit_cast<uint32_t>(scale);
+      break;
     default:
       status = mluOpSetTensorDescriptorPositionScaleAndOffset(desc, value, scale, ~value);
       expected.position = value;
@@ -225,40 +135,6 @@ void TryStoredValues(mluOpTensorDescriptor_t desc, Bytes& bytes) {
   Require(status == (legal ? MLUOP_STATUS_SUCCESS : MLUOP_STATUS_BAD_PARAM),
           "the status must say whether the value is legal", "stored value");
   Require(Read(desc) == expected, "must be stored, and nothing else changed", "stored value");
-}
-
-// A group changes all of its descriptors or none.
-template <auto SetGroup, typename Int>
-void TryGroup(mluOpTensorDescriptor_t (&descs)[kDescriptors], Bytes& bytes) {
-  mluOpTensorDescriptor_t* group[kDescriptors];
-  mluOpTensorLayout_t layouts[kDescriptors];
-  mluOpDataType_t dtypes[kDescriptors];
-  int ranks[kDescriptors];
-  std::vector<State> before;
-  std::vector<Int> values;
-  bool legal = true;
-  for (int i = 0; i < kDescriptors; ++i) {
-    group[i] = &descs[i];
-    before.push_back(Read(descs[i]));
-    const int layout = LayoutFrom(bytes), dtype = DtypeFrom(bytes);
-    layouts[i] = static_cast<mluOpTensorLayout_t>(layout);
-    dtypes[i] = static_cast<mluOpDataType_t>(dtype);
-    Shape<Int> shape(bytes);
-    shape.dims_pointer = shape.dims.get();
-    ranks[i] = shape.rank;
-    values.insert(values.end(), shape.dims.get(), shape.dims.get() + shape.readable);
-    legal = legal && IsLayout(layout) && IsDtype(dtype) && shape.IsLegal(before[i].pointer_mode);
-  }
-  Array<Int> dims(static_cast<int>(values.size()));
-  if (!values.empty()) std::memcpy(dims.get(), values.data(), values.size() * sizeof(Int));
-  const mluOpStatus_t status = SetGroup(group, layouts, dtypes, ranks, dims.get(), kDescriptors);
-  Require(status == (legal ? MLUOP_STATUS_SUCCESS : MLUOP_STATUS_BAD_PARAM),
-          "must succeed just where each would", "SetGroup");
-  for (int i = 0; i < kDescriptors; ++i) {
-    const State after = Read(descs[i]);
-    Require(legal ? after.rank == ranks[i] && after.layout == layouts[i] : after == before[i],
-            "must set all or none", "SetGroup");
-  }
 }
 
 // Functions without a descriptor that take an enumerator.
@@ -274,27 +150,71 @@ void TryEnumerators(Bytes& bytes) {
   Require(unknown == (value < 0 || value > 8), "must know the statuses", "GetErrorString");
 }
 
+// `Get` skips an out-pointer that is NULL; `GetEx` refuses it and writes nothing; all refuse a NULL descriptor.
+void TryNullPointers(mluOpTensorDescriptor_t desc, Bytes& bytes) {
+  const State state = Read(desc);
+  const int given = bytes.Below(32);
+  constexpr auto kNoLayout = static_cast<mluOpTensorLayout_t>(99);
+  mluOpTensorLayout_t layout = kNoLayout;
+  mluOpDataType_t dtype = MLUOP_DTYPE_INVALID;
+  int rank = -1;
+  Array<int64_t> dims(state.rank), strides(state.rank);
+  auto* l = (given & 1) != 0 ? &layout : nullptr;
+  auto* t = (given & 2) != 0 ? &dtype : nullptr;
+  auto* r = (given & 4) != 0 ? &rank : nullptr;
+  auto* d = (given & 8) != 0 ? dims.get() : nullptr;
+  auto* s = (given & 16) != 0 ? strides.get() : nullptr;
+  RequireStatus(given == 31, mluOpGetTensorDescriptorEx_v2(desc, l, t, r, d, s),
+                "mluOpGetTensorDescriptorEx_v2");
+  Require((given == 31) == (layout != kNoLayout), "must write all or nothing", "GetEx_v2");
+  RequireStatus(true, mluOpGetTensorDescriptor_v2(desc, l, t, r, d), "mluOpGetTensorDescriptor_v2");
+  Require((l == nullptr || layout == state.layout) && (r == nullptr || rank == state.rank) &&
+              (t == nullptr || dtype == state.dtype),
+          "must write what it was asked for", "Get_v2");
+  RequireStatus(false, mluOpGetTensorDescriptor(nullptr, l, t, r, nullptr),
+                "mluOpGetTensorDescriptor");
+  RequireStatus(false, mluOpCreateTensorDescriptor(nullptr), "mluOpCreateTensorDescriptor");
+  RequireStatus(false, mluOpDestroyTensorDescriptor(nullptr), "mluOpDestroyTensorDescriptor");
+  RequireStatus(false, mluOpResetTensorDescriptor(nullptr), "mluOpResetTensorDescriptor");
+  Require(mluOpGetTensorElementNum(nullptr) == 0, "must be 0 for NULL", "GetTensorElementNum");
+  Require(Read(desc) == state, "reading must change nothing", "Get");
+}
+
+// The three getters of what is stored for quantisation, each with one pointer too few.
+void TryQuantisation(mluOpTensorDescriptor_t desc, Bytes& bytes) {
+  const State state = Read(desc);
+  int position = 0;
+  float scale = 0;
+  int* const p = bytes.OneIn(2) ? nullptr : &position;
+  float* const s = bytes.OneIn(2) ? nullptr : &scale;
+  RequireStatus(p != nullptr, mluOpGetTensorDescriptorPosition(desc, p),
+                "mluOpGetTensorDescriptorPosition");
+  Require(p == nullptr || position == state.position, "must be what was set", "GetPosition");
+  RequireStatus(p != nullptr && s != nullptr, mluOpGetTensorDescriptorPositionAndScale(desc, p, s),
+                "mluOpGetTensorDescriptorPositionAndScale");
+  RequireStatus(false, mluOpGetTensorDescriptorPositionScaleAndOffset(desc, p, s, nullptr),
+                "mluOpGetTensorDescriptorPositionScaleAndOffset");
+}
+
 void Run(Bytes bytes) {
   mluOpTensorDescriptor_t descs[kDescriptors];
   for (auto& desc : descs) RequireSuccess(mluOpCreateTensorDescriptor(&desc), "Create");
   const State fresh = Read(descs[0]);
   while (!bytes.empty()) {
     mluOpTensorDescriptor_t desc = descs[bytes.Below(kDescriptors)];
-    switch (bytes.Below(9)) {
+    switch (bytes.Below(10)) {
       case 0:
       case 1: TrySet<int>(desc, bytes, /*dims_only=*/bytes.OneIn(4)); break;
       case 2:
       case 3: TrySet<int64_t>(desc, bytes, /*dims_only=*/bytes.OneIn(4)); break;
-      case 4: TryIntGetter(desc); break;
-      case 5: TryStoredValues(desc, bytes); break;
-      case 6:
-        if (bytes.OneIn(2)) {
-          TryGroup<mluOpSetGroupTensorDescriptors, int>(descs, bytes);
-        } else {
-          TryGroup<mluOpSetGroupTensorDescriptors_v2, int64_t>(descs, bytes);
-        }
+      case 4:
+        TryIntGetter(desc);
+        TryQuantisation(desc, bytes);
         break;
+      case 5: TryStoredValues(desc, bytes); break;
+      case 6: TryGroup(descs, bytes); break;
       case 7: TryEnumerators(bytes); break;
+      case 8: TryNullPointers(desc, bytes); break;
       default:
         RequireSuccess(mluOpResetTensorDescriptor(desc), "Reset");
         Require(Read(desc) == fresh, "must be as a new one", "Reset");

@@ -3,31 +3,32 @@
 
 #include <algorithm>
 
+#include "contents.h"
 #include "core/dtype.h"
 #include "core/shape.h"
+#include "expected.h"
 
 namespace mluop::fuzz {
 namespace {
 
-constexpr int64_t kMaxElements = int64_t{1} << 16;  // of a tensor that is computed on
+constexpr int64_t kMaxElements = int64_t{1} << 14;  // of a tensor that is computed on
+constexpr double kMaxSteps = 1 << 18;               // of the longest loop of a call
 constexpr size_t kMaxWorkspace = size_t{1} << 20;
 
 }  // namespace
 
 MadeCall::MadeCall(const EntryPoint& entry_point, mluOpHandle_t some_handle, Bytes& bytes)
-    : entry(entry_point),
-      spec(*entry.spec),
-      name(spec.name),
-      handle(some_handle),
-      arguments(spec),
-      bytes_(bytes) {
+    : entry(entry_point), spec(*entry.spec), handle(some_handle), arguments(spec), bytes_(bytes) {
   MakeValid();
-  const int changes = bytes.OneIn(3) ? 0 : bytes.Below(4);
+  const int changes = bytes.OneIn(2) ? bytes.Below(4) : 0;
   for (int i = 0; i < changes; ++i) ChangeDescriptorOrAttribute();
   AllocateTensors();
   AllocateWorkspace();
   if (changes > 0 && bytes.OneIn(4)) ChangePointer();
-  as_made = as_made && changes == 0 && !too_large;  // what is too large may seem to overlap
+}
+
+MadeCall::~MadeCall() {
+  for (int i = 0; i < spec.tensor_count; ++i) mluOpDestroyTensorDescriptor(descs_[i]);
 }
 
 void MadeCall::MakeValid() {
@@ -39,12 +40,17 @@ void MadeCall::MakeValid() {
         arguments.attributes[spec.AttributeIndex(spec.relations[i].second)];
   }
   for (int i = 0; i < spec.symbol_count; ++i) {
-    arguments.symbols[i] = bytes_.OneIn(8) ? bytes_.Below(70) : bytes_.Below(8);
-    as_made = as_made && arguments.symbols[i] > 0;
+    arguments.symbols[i] = bytes_.OneIn(8) ? 1 + bytes_.Below(70) : 1 + bytes_.Below(7);
+    if (bytes_.OneIn(64)) arguments.symbols[i] = 0;
   }
   const bool half = spec.types == kHalfOrFloat && bytes_.OneIn(2);
   for (int i = 0; i < spec.tensor_count; ++i) {
     MakeDescriptor(i, half ? MLUOP_DTYPE_HALF : MLUOP_DTYPE_FLOAT);
+    const TensorSpec& row = spec.tensors[i];
+    const bool may_be_absent =
+        row.optional_attribute >= 0 && arguments.attributes[row.optional_attribute].number ==
+                                           static_cast<double>(row.optional_value);
+    if (may_be_absent && bytes_.OneIn(2)) arguments.tensors[i].desc = nullptr;
   }
 }
 
@@ -54,36 +60,38 @@ Value MadeCall::ValidAttribute(const AttributeSpec& row) {
   }
   if (row.max < INT32_MAX) return static_cast<int>(row.min) + bytes_.Below(2);
   if (row.min < 0) return bytes_.OneIn(4) ? bytes_.Raw<int32_t>() : bytes_.Below(9) - 4;
-  const int value = static_cast<int>(row.min) + bytes_.Below(5);
-  as_made = as_made && value > 0;  // 0 makes a tensor empty
-  return value;
+  return static_cast<int>(row.min) + (bytes_.OneIn(16) ? bytes_.Below(40) : bytes_.Below(5));
 }
 
 void MadeCall::MakeDescriptor(int i, mluOpDataType_t type) {
   const TensorSpec& row = spec.tensors[i];
-  int64_t dims[kMaxRank];
-  for (int d = 0; d < row.rank; ++d) dims[d] = Evaluate(arguments, row.dims[d]);
-  const auto layout = row.layout == kNHWC   ? MLUOP_LAYOUT_NHWC
-                      : row.layout == kNCHW ? MLUOP_LAYOUT_NCHW
-                                            : static_cast<mluOpTensorLayout_t>(bytes_.Below(11));
-  const mluOpStatus_t status = mluOpSetTensorDescriptor_v2(
-      &descs_[i], layout, row.type == kI32 ? MLUOP_DTYPE_INT32 : type, row.rank, dims);
-  Require(status == MLUOP_STATUS_SUCCESS, "a descriptor of a small problem is refused",
-          name.c_str());
-  arguments.tensors[i].desc = &descs_[i];
+  Described wanted;
+  wanted.rank = row.rank;
+  for (int d = 0; d < row.rank; ++d) wanted.dims[d] = Evaluate(arguments, row.dims[d]);
+  wanted.layout = row.layout == kNHWC   ? MLUOP_LAYOUT_NHWC
+                  : row.layout == kNCHW ? MLUOP_LAYOUT_NCHW
+                                        : static_cast<mluOpTensorLayout_t>(bytes_.Below(11));
+  wanted.dtype = row.type == kI32 ? MLUOP_DTYPE_INT32 : type;
+  Require(mluOpCreateTensorDescriptor(&descs_[i]) == MLUOP_STATUS_SUCCESS, "must succeed",
+          "mluOpCreateTensorDescriptor");
+  Require(Set(descs_[i], wanted, bytes_) == MLUOP_STATUS_SUCCESS,
+          "a descriptor of a small problem is refused", entry.name.c_str());
+  arguments.tensors[i].desc = descs_[i];
 }
 
 void MadeCall::ChangeDescriptorOrAttribute() {
   const int i = bytes_.Below(spec.tensor_count);
-  switch (bytes_.Below(8)) {
+  switch (bytes_.Below(10)) {
     case 0:
     case 1:
+    case 2:
       if (spec.attribute_count > 0) ChangeAttribute(bytes_.Below(spec.attribute_count));
       break;
-    case 2: arguments.tensors[i].desc = nullptr; break;
-    case 3:
+    case 3: arguments.tensors[i].desc = bytes_.OneIn(2) ? nullptr : descs_[i]; break;
+    case 4:
       if (bytes_.OneIn(4)) handle = nullptr;
       break;
+    case 5: SetWhatDoesNotMatter(descs_[i], bytes_); break;
     default: ChangeDescriptor(descs_[i]);
   }
 }
@@ -96,38 +104,61 @@ void MadeCall::ChangeAttribute(int i) {
   }
 }
 
-// Through the public setters, which may refuse and then change nothing.
-void MadeCall::ChangeDescriptor(mluOpTensorStruct& desc) {
-  mluOpTensorStruct next = desc;
+// Through the public setters, which may refuse.
+void MadeCall::ChangeDescriptor(mluOpTensorDescriptor_t desc) {
+  Described next = Described::Of(*desc);
   const int i = bytes_.Below(MLUOP_DIM_MAX);
-  bool packed = true;
-  switch (bytes_.Below(5)) {
+  switch (bytes_.Below(8)) {
     case 0: next.rank = bytes_.Below(MLUOP_DIM_MAX + 1); break;
     case 1: next.dtype = static_cast<mluOpDataType_t>(bytes_.Below(19)); break;
     case 2: next.layout = static_cast<mluOpTensorLayout_t>(bytes_.Below(12)); break;
     case 3: next.dims[i] = bytes_.Integer(); break;
-    default: next.strides[i] = bytes_.Integer(); packed = false;
+    case 4: std::swap(next.dims[i], next.dims[0]); break;
+    case 5:
+      next.strides[i] = bytes_.Integer();
+      next.packed = false;
+      break;
+    case 6:
+      mluOpResetTensorDescriptor(desc);
+      mluOpSetTensorDescriptorPointerMode(desc, MLUOP_POINTER_MODE_HOST);
+      next.rank = bytes_.Below(2);
+      break;
+    default: next = Described::Any(bytes_);
   }
-  if (packed) {
-    mluOpSetTensorDescriptor_v2(&desc, next.layout, next.dtype, next.rank, next.dims);
-  } else {
-    mluOpSetTensorDescriptorEx_v2(&desc, next.layout, next.dtype, next.rank, next.dims,
-                                  next.strides);
-  }
+  static_cast<void>(Set(desc, next, bytes_));
 }
 
 void MadeCall::AllocateTensors() {
-  testing::Random random(bytes_.Raw<uint64_t>());
-  smooth = bytes_.OneIn(2);
+  bool fits = true;
   for (int i = 0; i < spec.tensor_count; ++i) {
     const mluOpTensorStruct* desc = arguments.tensors[i].desc;
-    const bool fits = desc == nullptr || desc->ElementCount() <= kMaxElements;
-    too_large = too_large || !fits;
-    Block& block = blocks.emplace_back(fits ? arguments.tensors[i].ByteCount() : 1);
-    if (spec.tensors[i].direction == kIn) Fill(i, block, random);
-    block.Remember();
+    const bool small = desc == nullptr || desc->ElementCount() <= kMaxElements;
+    fits = fits && small;
+    const size_t element = desc == nullptr ? 1 : SizeOf(desc->dtype);
+    const size_t skew = bytes_.OneIn(4) ? element * static_cast<size_t>(bytes_.Below(16)) : 0;
+    const Block& block = blocks.emplace_back(small ? arguments.tensors[i].ByteCount() : 1, skew);
     if (desc != nullptr) arguments.tensors[i].data = block.data();
   }
+  const bool valid = ExpectedFromShapes(handle, arguments).runs;
+  too_much_work = !fits || (valid && IsTooMuchWork());
+  if (!too_much_work) tame = FillInputs(entry, arguments, valid, bytes_);
+  for (Block& block : blocks) block.Remember();
+}
+
+// A kernel's work is bounded by its tensors, except for a count that is no dim of any and for rois that cover all.
+bool MadeCall::IsTooMuchWork() const {
+  double steps = 1;
+  for (int i = 0; i < spec.symbol_count; ++i) {
+    if (spec.symbols[i] != "M")
+      steps *= static_cast<double>(std::max<int64_t>(arguments.symbols[i], 1));
+  }
+  for (int i = 0; i < spec.attribute_count; ++i) {
+    const std::string_view name = spec.attributes[i].name;
+    const bool counts = name == "pool_size" || name == "output_dim" || name == "boxes_num" ||
+                        name == "pts_num" || name == "channels";
+    if (counts) steps *= std::max(arguments.attributes[i].number, 1.0);
+  }
+  return steps > kMaxSteps;
 }
 
 // Of the size that the getter says, of some other size, or none; at any address.
@@ -142,43 +173,24 @@ void MadeCall::AllocateWorkspace() {
   arguments.workspace = {workspace_->data(), size};
 }
 
-// Indices that mostly hit, coordinates that mostly lie within the small shapes; or any bits at all.
-void MadeCall::Fill(int i, const Block& block, testing::Random& random) {
-  const TensorSpec& row = spec.tensors[i];
-  if (row.type == kI32 && !bytes_.OneIn(4)) {
-    auto* indices = reinterpret_cast<int32_t*>(block.data());
-    for (size_t k = 0; k < block.size() / sizeof(int32_t); ++k) {
-      indices[k] = static_cast<int32_t>(random.Below(12)) - 3;
-    }
-  } else if (row.type == kT && smooth && descs_[i].dtype == MLUOP_DTYPE_FLOAT) {
-    auto* values = reinterpret_cast<float*>(block.data());
-    for (size_t k = 0; k < block.size() / sizeof(float); ++k) {
-      values[k] = static_cast<float>(random.Uniform(0, 12));
-    }
-  } else if (row.type == kT && smooth && descs_[i].dtype == MLUOP_DTYPE_HALF) {
-    auto* values = reinterpret_cast<Half*>(block.data());
-    for (size_t k = 0; k < block.size() / sizeof(Half); ++k) {
-      values[k] = ToHalf(static_cast<float>(random.Uniform(0, 12)));
-    }
-  } else {
-    for (size_t k = 0; k < block.size(); ++k) {
-      block.data()[k] = static_cast<unsigned char>(random.Bits());
-    }
-  }
-}
-
 void MadeCall::ChangePointer() {
   const int i = bytes_.Below(spec.tensor_count);
   const int j = bytes_.Below(spec.tensor_count);
   TensorArgument& tensor = arguments.tensors[i];
-  switch (bytes_.Below(4)) {
+  switch (bytes_.Below(6)) {
     case 0: tensor.data = nullptr; break;
     case 1: arguments.workspace = {nullptr, static_cast<size_t>(bytes_.Integer())}; break;
     case 2:  // a pointer without a descriptor
       if (tensor.desc == nullptr) tensor.data = blocks[i].data();
       break;
+    case 3:  // an address that no element may have; what is there must not be touched
+      tensor.data = blocks[i].data() + (bytes_.OneIn(2) ? 1 : 3);
+      break;
+    case 4:  // a workspace that is a tensor's memory
+      arguments.workspace = {blocks[j].data(), blocks[j].size()};
+      break;
     default: {  // the same memory twice, as far as it is large enough
-      if (too_large || blocks[j].size() < blocks[i].size()) break;
+      if (too_much_work || blocks[j].size() < blocks[i].size()) break;
       const size_t room = blocks[j].size() - blocks[i].size();
       tensor.data = blocks[j].data() + room / sizeof(double) * sizeof(double);
     }

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs a fuzz target without libFuzzer: on pseudo-random inputs, or on the files that are named.
+// Runs a fuzz target without libFuzzer: on pseudo-random inputs, or on the files that are named and those of the folders
+// that are.
 //   fuzz_calls_replay <number of inputs> [first]
-//   fuzz_calls_replay <file>...
+//   fuzz_calls_replay <file or folder>...
+#include <algorithm>
 #include <atomic>
 #include <csignal>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <string>
@@ -17,11 +20,16 @@ namespace {
 
 constexpr int64_t kMaxLength = 256;
 std::atomic<int64_t> current = 0;
+std::string current_file;
 
 // A failure aborts (the sanitizers too, with abort_on_error=1): say which input it was.
 void OnAbort(int) {
-  std::fprintf(stderr, "repeat it with the arguments: 1 %lld\n",
-               static_cast<long long>(current.load()));
+  if (current_file.empty()) {
+    std::fprintf(stderr, "repeat it with the arguments: 1 %lld\n",
+                 static_cast<long long>(current.load()));
+  } else {
+    std::fprintf(stderr, "repeat it with the argument: %s\n", current_file.c_str());
+  }
   std::signal(SIGABRT, SIG_DFL);
   std::raise(SIGABRT);
 }
@@ -33,12 +41,31 @@ void RunRandom(int64_t seed) {
   LLVMFuzzerTestOneInput(input.data(), input.size());
 }
 
-void RunFile(const char* path) {
+void RunFile(const std::string& path) {
+  current_file = path;
   std::ifstream file(path, std::ios::binary);
-  mluop::fuzz::Require(file.good(), "cannot be read", path);
+  mluop::fuzz::Require(file.good(), "cannot be read", path.c_str());
   const std::string text(std::istreambuf_iterator<char>(file), {});
   const std::vector<uint8_t> input(text.begin(), text.end());
   LLVMFuzzerTestOneInput(input.data(), input.size());
+}
+
+// In the order of their names. A folder without files is one that was forgotten.
+int64_t RunFolder(const std::string& path) {
+  std::vector<std::string> files;
+  for (const auto& entry : std::filesystem::directory_iterator(path)) {
+    files.push_back(entry.path().string());
+  }
+  std::sort(files.begin(), files.end());
+  mluop::fuzz::Require(!files.empty(), "must have files", path.c_str());
+  for (const std::string& file : files) RunFile(file);
+  return static_cast<int64_t>(files.size());
+}
+
+int64_t RunPath(const std::string& path) {
+  if (std::filesystem::is_directory(path)) return RunFolder(path);
+  RunFile(path);
+  return 1;
 }
 
 }  // namespace
@@ -46,9 +73,11 @@ void RunFile(const char* path) {
 int main(int argc, char** argv) {
   std::signal(SIGABRT, OnAbort);
   char* end = nullptr;
-  const int64_t count = argc > 1 ? std::strtoll(argv[1], &end, 10) : 1000;
+  int64_t count = argc > 1 ? std::strtoll(argv[1], &end, 10) : 1000;
   if (end != nullptr && *end != '\0') {
-    for (int i = 1; i < argc; ++i) RunFile(argv[i]);
+    count = 0;
+    for (int i = 1; i < argc; ++i) count += RunPath(argv[i]);
+    std::printf("%lld inputs\n", static_cast<long long>(count));
     return 0;
   }
   const int64_t first = argc > 2 ? std::strtoll(argv[2], nullptr, 10) : 0;

@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <exception>
 #include <functional>
+#include <new>
 
 #include <CLI/CLI.hpp>
 
@@ -112,6 +113,9 @@ int Run(int argc, char** argv) {
 int main(int argc, char** argv) {
   try {
     return Run(argc, argv);
+  } catch (const std::bad_alloc&) {
+    std::fprintf(stderr, "mluop: the case must fit in memory, got one that does not\n");
+    return kWrongUse;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "mluop: %s\n", error.what());
     return kWrongUse;

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agreement.h"
+
+#include <cfloat>
+#include <cmath>
+#include <vector>
+
+#include "block.h"
+#include "core/dtype.h"
+#include "testing/accuracy.h"
+#include "testing/element.h"
+
+namespace mluop::fuzz {
+namespace {
+
+using testing::Criterion;
+using testing::OutputRule;
+
+// Roundings of a sum of n terms are at most n; those of a mean or a weighted sum a few more.
+constexpr double kMaxRoundings = 64;
+
+// border_align's argmax: among samples that are equal but for rounding any may be named.
+constexpr std::string_view kNearTies = "argmax_idx";
+
+// The sum of so large numbers may be infinite in float, on the way to a mean that is finite or to an infinity of the
+// other sign. It is finite in double: nobody can be right about it.
+constexpr double kMayOverflow = FLT_MAX / (1 << 16);
+
+// The outputs of a call in memory of its own; in double where `reals` says so and the reference writes it.
+struct Outputs {
+  Outputs(const testing::OperatorTest& test, const Arguments& of, bool reals) : arguments(of) {
+    for (const OutputRule& rule : test.outputs) {
+      TensorArgument& tensor = arguments.tensors[of.spec->TensorIndex(rule.tensor)];
+      if (tensor.desc == nullptr) continue;
+      const bool own_type =
+          !reals || rule.criterion == Criterion::kExact || rule.criterion == Criterion::kFamily;
+      const auto count = static_cast<size_t>(tensor.desc->ElementCount());
+      blocks.emplace_back(own_type ? tensor.ByteCount() : count * sizeof(double));
+      tensor.data = blocks.back().data();
+    }
+  }
+  const double* Reals(std::string_view tensor) const {
+    return static_cast<const double*>(arguments.Tensor(tensor).data);
+  }
+
+  Arguments arguments;
+  std::vector<Block> blocks;
+};
+
+bool IsCoordinate(std::string_view tensor) {
+  return tensor == "rois" || tensor == "boxes" || tensor == "pts";
+}
+
+// How large the terms of each sum are: what the reference gives for the absolute values of the same inputs.
+struct Magnitudes {
+  Magnitudes(const testing::OperatorTest& test, const Arguments& arguments)
+      : outputs(test, Absolute(arguments), /*reals=*/true) {
+    test.reference(outputs.arguments);
+  }
+
+  Arguments Absolute(const Arguments& arguments) {
+    Arguments absolute = arguments;
+    for (int i = 0; i < arguments.spec->tensor_count; ++i) {
+      const TensorSpec& row = arguments.spec->tensors[i];
+      TensorArgument& tensor = absolute.tensors[i];
+      if (row.direction != kIn || row.type != kT || IsCoordinate(row.name)) continue;
+      const Block& copy = inputs.emplace_back(tensor.ByteCount());
+      const size_t size = SizeOf(tensor.desc->dtype);
+      if (copy.size() > 0) std::memcpy(copy.data(), tensor.data, copy.size());
+      for (size_t b = size - 1; b < copy.size(); b += size) copy.data()[b] &= 0x7f;  // the sign
+      tensor.data = copy.data();
+      for (int64_t e = 0; e < tensor.desc->ElementCount(); ++e) {
+        const double value = testing::LoadValue(tensor.data, tensor.desc->dtype, e);
+        may_overflow = may_overflow || (std::isfinite(value) && value > kMayOverflow);
+      }
+    }
+    return absolute;
+  }
+
+  std::vector<Block> inputs;
+  bool may_overflow = false;  // some input is so large
+  Outputs outputs;
+};
+
+// `value` rounded to the type; a double beyond the range of float becomes infinite first.
+double Rounded(double value, mluOpDataType_t dtype) {
+  const float single = std::abs(value) > FLT_MAX
+                           ? std::copysign(INFINITY, static_cast<float>(value > 0 ? 1 : -1))
+                           : static_cast<float>(value);
+  return dtype == MLUOP_DTYPE_HALF ? ToFloat(ToHalf(single)) : single;
+}
+
+bool IsNear(double got, double expected, double magnitude, mluOpDataType_t dtype) {
+  if (std::isnan(expected)) return std::isnan(got);
+  if (std::isinf(expected)) return got == expected;
+  if (!std::isfinite(got) && dtype == MLUOP_DTYPE_FLOAT) return false;
+  const double bound =
+      std::isfinite(magnitude) ? magnitude * kMaxRoundings * 0x1p-24 : std::abs(expected) * 1e-3;
+  const double margin = bound + kMaxRoundings * 0x1p-149;
+  return Rounded(expected - margin, dtype) <= got && got <= Rounded(expected + margin, dtype);
+}
+
+std::string FirstFarElement(const TensorArgument& got, std::string_view name,
+                            const double* expected, const Magnitudes& terms) {
+  const double* magnitudes = terms.outputs.Reals(name);
+  for (int64_t i = 0; i < got.desc->ElementCount(); ++i) {
+    const double value = testing::LoadValue(got.data, got.desc->dtype, i);
+    if (terms.may_overflow && !(magnitudes[i] <= kMayOverflow)) continue;
+    if (IsNear(value, expected[i], magnitudes[i], got.desc->dtype)) continue;
+    char text[160];
+    std::snprintf(text, sizeof(text), "[%lld] must be %.9g, got %.9g; its terms sum up to %.9g",
+                  static_cast<long long>(i), expected[i], value, magnitudes[i]);
+    return text;
+  }
+  return "";
+}
+
+// The error that the plain loops make, which the dynamic criterion takes ten times.
+testing::Threshold ThresholdOf(const testing::OperatorTest& test, const Arguments& arguments,
+                               const OutputRule& rule, const double* expected) {
+  if (rule.criterion == Criterion::kFixed) return {rule.threshold, rule.threshold};
+  const Outputs plain(test, arguments, /*reals=*/false);
+  test.plain(plain.arguments);
+  const TensorArgument& tensor = plain.arguments.Tensor(rule.tensor);
+  const int64_t count = tensor.desc->ElementCount();
+  return testing::ThresholdFrom(testing::Compare(tensor.data, tensor.desc->dtype, expected, count),
+                                tensor.desc->dtype);
+}
+
+std::string Judge(const testing::OperatorTest& test, const Arguments& arguments,
+                  const OutputRule& rule, const Outputs& reference) {
+  const TensorArgument& got = arguments.Tensor(rule.tensor);
+  const double* expected = reference.Reals(rule.tensor);
+  const testing::Differences differences =
+      testing::Compare(got.data, got.desc->dtype, expected, got.desc->ElementCount());
+  if (differences.misplaced < 0 && differences.diff3_2 == 0) return "";
+  const testing::Threshold threshold = ThresholdOf(test, arguments, rule, expected);
+  const bool bias = rule.criterion == Criterion::kDynamic;
+  const std::string fault = testing::Judge(differences, threshold, bias);
+  if (fault.empty()) return "";
+  const std::string far = FirstFarElement(got, rule.tensor, expected, Magnitudes(test, arguments));
+  return far.empty() ? "" : far + "; " + fault;
+}
+
+}  // namespace
+
+std::string Disagreement(const testing::OperatorTest& test, const Arguments& arguments, bool tame) {
+  const Outputs reference(test, arguments, /*reals=*/true);
+  test.reference(reference.arguments);
+  for (const OutputRule& rule : test.outputs) {
+    const TensorArgument& got = arguments.Tensor(rule.tensor);
+    if (got.desc == nullptr) continue;
+    const void* expected = reference.arguments.Tensor(rule.tensor).data;
+    std::string fault;
+    if (rule.criterion == Criterion::kExact) {
+      const int64_t i =
+          testing::FirstDifference(got.data, expected, got.desc->ElementCount(), got.desc->dtype);
+      if (i >= 0) fault = "[" + std::to_string(i) + "] differs";
+    } else if (rule.criterion != Criterion::kFamily) {
+      fault = Judge(test, arguments, rule, reference);
+    } else if (tame || rule.tensor != kNearTies) {
+      fault = test.accept(arguments, rule.tensor, expected);
+    }
+    if (!fault.empty()) return std::string(rule.tensor) + fault;
+  }
+  return "";
+}
+
+}  // namespace mluop::fuzz

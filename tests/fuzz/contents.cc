@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "contents.h"
+
+#include <cmath>
+#include <limits>
+#include <map>
+#include <vector>
+
+#include "core/dtype.h"
+#include "testing/case.h"
+
+namespace mluop::fuzz {
+namespace {
+
+using testing::Case;
+
+constexpr float kInf = std::numeric_limits<float>::infinity();
+constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+// No denormal: a coordinate that is one has weights that are 0 in float and not in double, so that an infinity is NaN in
+// one of them. As values denormals come from the cases' own contents.
+constexpr float kStrangeValues[] = {kNan,  -kNan,    kInf,   -kInf,  0.0f, -0.0f, 1.0f,  -1.0f,
+                                    0.5f,  -0.5f,    2.5f,   1e9f,   3e9f, -3e9f, 1e30f, -1e30f,
+                                    3e38f, 65504.0f, 2.0e9f, 1e-10f, 7.0f, 16.0f};
+constexpr int32_t kStrangeIndices[] = {INT32_MIN, INT32_MAX,     -1, 0,  1,
+                                       1 << 16,   INT32_MIN + 1, 7,  64, -4};
+
+int64_t ElementCount(const TensorArgument& tensor) { return tensor.desc->ElementCount(); }
+
+void Store(const TensorArgument& tensor, int64_t i, float value) {
+  if (tensor.desc->dtype == MLUOP_DTYPE_HALF) {
+    static_cast<Half*>(tensor.data)[i] = ToHalf(value);
+  } else {
+    static_cast<float*>(tensor.data)[i] = value;
+  }
+}
+
+bool IsReal(const TensorArgument& tensor) {
+  return tensor.desc->dtype == MLUOP_DTYPE_HALF || tensor.desc->dtype == MLUOP_DTYPE_FLOAT;
+}
+
+// Indices that mostly hit, coordinates that mostly lie within the small shapes.
+void FillSmall(const TensorArgument& tensor, testing::Random& random) {
+  for (int64_t i = 0; i < ElementCount(tensor); ++i) {
+    if (tensor.desc->dtype == MLUOP_DTYPE_INT32) {
+      static_cast<int32_t*>(tensor.data)[i] = static_cast<int32_t>(random.Below(12)) - 3;
+    } else {
+      Store(tensor, i, static_cast<float>(random.Uniform(0, 12)));
+    }
+  }
+}
+
+void FillBits(const TensorArgument& tensor, testing::Random& random) {
+  auto* data = static_cast<unsigned char*>(tensor.data);
+  for (size_t i = 0; i < tensor.ByteCount(); ++i)
+    data[i] = static_cast<unsigned char>(random.Bits());
+}
+
+// The operator's own generator, with any of its options. Returns whether all values are in [-1, 1).
+bool FillAsCase(const testing::OperatorTest& test, const Arguments& arguments, Bytes& bytes) {
+  static constexpr const char* kData[] = {"uniform", "uniform", "special", "bits"};
+  static std::map<const testing::OperatorTest*, Case> cases;
+  Case& c = cases[&test];
+  c.test = &test;
+  c.seed = bytes.Raw<uint64_t>();
+  const int data = bytes.Below(4);
+  c.options["data"] = kData[data];
+  for (const testing::Option& option : test.options) {
+    c.options[std::string(option.name)] =
+        option.choices[static_cast<size_t>(bytes.Below(static_cast<int>(option.choices.size())))];
+  }
+  testing::FillInputs(c, arguments);
+  return data < 2;
+}
+
+// A few elements become what they should not be.
+void Strew(const Arguments& arguments, Bytes& bytes) {
+  const int count = bytes.Below(5);
+  for (int k = 0; k < count; ++k) {
+    const int i = bytes.Below(arguments.spec->tensor_count);
+    const TensorArgument& tensor = arguments.tensors[i];
+    if (arguments.spec->tensors[i].direction != kIn || tensor.desc == nullptr) continue;
+    const int64_t elements = ElementCount(tensor);
+    if (elements == 0) continue;
+    const int64_t at = bytes.Raw<uint16_t>() % elements;
+    if (IsReal(tensor)) {
+      Store(tensor, at, kStrangeValues[bytes.Below(std::size(kStrangeValues))]);
+    } else if (tensor.desc->dtype == MLUOP_DTYPE_INT32) {
+      const int32_t strange = kStrangeIndices[bytes.Below(std::size(kStrangeIndices))];
+      static_cast<int32_t*>(tensor.data)[at] = bytes.OneIn(4) ? bytes.Raw<int32_t>() : strange;
+    }
+  }
+}
+
+}  // namespace
+
+bool FillInputs(const EntryPoint& entry, const Arguments& arguments, bool valid, Bytes& bytes) {
+  const int kind = bytes.Below(8);
+  if (valid && entry.test != nullptr && kind < 4) {
+    const bool tame = FillAsCase(*entry.test, arguments, bytes);
+    const bool strewn = bytes.OneIn(2);
+    if (strewn) Strew(arguments, bytes);
+    return tame && !strewn;
+  }
+  testing::Random random(bytes.Raw<uint64_t>());
+  for (int i = 0; i < arguments.spec->tensor_count; ++i) {
+    const TensorArgument& tensor = arguments.tensors[i];
+    if (arguments.spec->tensors[i].direction != kIn || tensor.desc == nullptr) continue;
+    const bool numbers = IsReal(tensor) || tensor.desc->dtype == MLUOP_DTYPE_INT32;
+    numbers&& kind < 7 ? FillSmall(tensor, random) : FillBits(tensor, random);
+  }
+  if (kind == 6) Strew(arguments, bytes);
+  return kind < 6;
+}
+
+}  // namespace mluop::fuzz

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every operator and workspace getter of the C API, in every spelling.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "testing/operator_test.h"
+
+namespace mluop::fuzz {
+
+struct EntryPoint {
+  std::string name;  // of the table; with what sets it apart where a function has two spellings
+  const OpSpec* spec = nullptr;
+  // Of an operator. `call` is the C function: test->call, or another spelling of it.
+  const testing::OperatorTest* test = nullptr;
+  mluOpStatus_t (*call)(mluOpHandle_t handle, const Arguments& arguments) = nullptr;
+  bool has_workspace = false;
+  // Of a getter.
+  mluOpStatus_t (*get)(mluOpHandle_t handle, const Arguments& arguments, size_t* size) = nullptr;
+};
+
+std::vector<EntryPoint> AllEntryPoints();
+
+}  // namespace mluop::fuzz

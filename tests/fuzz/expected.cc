@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "expected.h"
+
+#include <cmath>
+
+#include "core/dtype.h"
+
+namespace mluop::fuzz {
+namespace {
+
+__extension__ using Wide = __int128;
+
+constexpr Expected kBadParam = {MLUOP_STATUS_BAD_PARAM, false};
+constexpr Expected kNotSupported = {MLUOP_STATUS_NOT_SUPPORTED, false};
+constexpr Expected kNothingToDo = {MLUOP_STATUS_SUCCESS, false};
+constexpr Expected kRuns = {MLUOP_STATUS_SUCCESS, true};
+
+bool IsAbsentRightly(const Arguments& a, const TensorSpec& row) {
+  return row.optional_attribute >= 0 &&
+         a.attributes[row.optional_attribute].number == static_cast<double>(row.optional_value);
+}
+
+bool IsLayoutRight(const TensorSpec& row, const mluOpTensorStruct& desc) {
+  if (row.layout == kNHWC) return desc.layout == MLUOP_LAYOUT_NHWC;
+  return row.layout == kNCHW ? desc.layout == MLUOP_LAYOUT_NCHW : true;
+}
+
+// Each tensor of the table's rank, type and layout; those of type T alike.
+bool AreTensorsRight(const Arguments& a) {
+  auto type = MLUOP_DTYPE_INVALID;
+  for (int i = 0; i < a.spec->tensor_count; ++i) {
+    const TensorSpec& row = a.spec->tensors[i];
+    const mluOpTensorStruct* desc = a.tensors[i].desc;
+    if (desc == nullptr) {
+      if (!IsAbsentRightly(a, row)) return false;
+      continue;
+    }
+    if (desc->rank != row.rank || !IsLayoutRight(row, *desc)) return false;
+    if (row.type == kI32) {
+      if (desc->dtype != MLUOP_DTYPE_INT32) return false;
+      continue;
+    }
+    const bool allowed = desc->dtype == MLUOP_DTYPE_FLOAT ||
+                         (desc->dtype == MLUOP_DTYPE_HALF && a.spec->types == kHalfOrFloat);
+    if (!allowed || (type != MLUOP_DTYPE_INVALID && type != desc->dtype)) return false;
+    type = desc->dtype;
+  }
+  return true;
+}
+
+bool AreAttributesRight(const Arguments& a) {
+  for (int i = 0; i < a.spec->attribute_count; ++i) {
+    const AttributeSpec& row = a.spec->attributes[i];
+    const double value = a.attributes[i].number;
+    if (row.kind == AttributeSpec::kPositiveReal) {
+      if (!(value > 0) || std::isinf(value)) return false;
+    } else if (value < static_cast<double>(row.min) || value > static_cast<double>(row.max)) {
+      return false;
+    }
+  }
+  for (int i = 0; i < a.spec->relation_count; ++i) {
+    if (a.Int(a.spec->relations[i].first) != a.Int(a.spec->relations[i].second)) return false;
+  }
+  return true;
+}
+
+// A product of dims in which at most one symbol, `unknown`, has no value yet (-1 where all have).
+struct Product {
+  Wide known = 1;
+  int unknown = -1;
+  bool several = false;
+};
+
+Product Multiply(const Arguments& a, const DimSpec& dim, const bool* has_value) {
+  Product product;
+  for (int f = 0; f < dim.factor_count; ++f) {
+    const Factor& factor = dim.factors[f];
+    int64_t value = factor.value;
+    if (factor.kind == Factor::kAttribute) {
+      value = static_cast<int64_t>(a.attributes[factor.value].number);
+    } else if (factor.kind == Factor::kSymbol) {
+      if (!has_value[factor.value]) {
+        product.several = product.unknown >= 0;
+        product.unknown = factor.value;
+        continue;
+      }
+      value = a.symbols[factor.value];
+    }
+    product.known *= value;
+    if (product.known > INT64_MAX) product.known = Wide{INT64_MAX} + 1;  // no dim is as large
+  }
+  return product;
+}
+
+// Every symbol takes its value at the first dim that tells it, and every dim is as the table says.
+bool AreShapesRight(Arguments& a) {
+  bool has_value[kMaxSymbols] = {};
+  for (const bool bare : {true, false, false}) {
+    for (int i = 0; i < a.spec->tensor_count; ++i) {
+      const TensorSpec& row = a.spec->tensors[i];
+      if (a.tensors[i].desc == nullptr) continue;
+      for (int d = 0; d < row.rank; ++d) {
+        const int64_t dim = a.tensors[i].desc->dims[d];
+        const Product product = Multiply(a, row.dims[d], has_value);
+        if (product.unknown < 0) {
+          if (product.known != dim) return false;
+        } else if (!product.several && row.dims[d].IsBareSymbol() == bare) {
+          if (product.known == 0 || dim % product.known != 0) return false;
+          a.symbols[product.unknown] = static_cast<int64_t>(dim / product.known);
+          has_value[product.unknown] = true;
+        }
+      }
+    }
+  }
+  return true;
+}
+
+// The table of zero elements: what is refused, what is nothing to do, and what is computed all the same.
+Expected ExpectedWhenEmpty(const Arguments& a) {
+  const std::string_view op = a.spec->name;
+  const auto is = [&](std::string_view start) { return op.substr(0, start.size()) == start; };
+  const auto empty = [&](std::string_view tensor) {
+    const int index = a.spec->TensorIndex(tensor);
+    return index >= 0 && a.tensors[index].desc != nullptr &&
+           a.tensors[index].desc->ElementCount() == 0;
+  };
+  bool any = false;
+  for (int i = 0; i < a.spec->tensor_count; ++i) any = any || empty(a.spec->tensors[i].name);
+  if (!any) return kRuns;
+  if (is("border_align") || is("roiaware")) return kBadParam;
+  if (is("psroipool_forward")) return empty("input") ? kNothingToDo : kBadParam;
+  if (is("psroipool_backward")) return empty("rois") ? kBadParam : kNothingToDo;
+  if (is("masked")) {
+    for (const char* image : {"feature", "grad_feature", "im", "grad_im"}) {
+      if (empty(image)) return kBadParam;
+    }
+    const bool fills = op == "masked_col2im_forward" || op == "masked_im2col_backward";
+    return fills ? kRuns : kNothingToDo;
+  }
+  if (op == "torchvision_ps_roi_pool_forward") return empty("output") ? kNothingToDo : kRuns;
+  if (op == "torchvision_ps_roi_pool_backward") return empty("grad_input") ? kNothingToDo : kRuns;
+  return kNothingToDo;  // psamask, transpose
+}
+
+bool Overlap(const void* a, size_t a_bytes, const void* b, size_t b_bytes) {
+  const auto first = reinterpret_cast<uintptr_t>(a), second = reinterpret_cast<uintptr_t>(b);
+  return a_bytes > 0 && b_bytes > 0 && Wide{first} < Wide{second} + Wide{b_bytes} &&
+         Wide{second} < Wide{first} + Wide{a_bytes};
+}
+
+// Pointers where there must be some, at addresses where they may be.
+bool IsMemoryRight(const Arguments& a) {
+  if (a.workspace.size > 0 && a.workspace.data == nullptr) return false;
+  for (int i = 0; i < a.spec->tensor_count; ++i) {
+    const TensorArgument& tensor = a.tensors[i];
+    if (tensor.desc == nullptr && tensor.data != nullptr) return false;
+    const size_t bytes = tensor.ByteCount();
+    if (bytes == 0) continue;
+    if (tensor.data == nullptr) return false;
+    if (reinterpret_cast<uintptr_t>(tensor.data) % SizeOf(tensor.desc->dtype) != 0) return false;
+    if (a.spec->tensors[i].direction == kIn) continue;
+    if (Overlap(tensor.data, bytes, a.workspace.data, a.workspace.size)) return false;
+    for (int j = 0; j < a.spec->tensor_count; ++j) {
+      const TensorArgument& other = a.tensors[j];
+      if (j != i && Overlap(tensor.data, bytes, other.data, other.ByteCount())) return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+Expected ExpectedFromShapes(mluOpHandle_t handle, Arguments& arguments) {
+  if (handle == nullptr || !AreTensorsRight(arguments) || !AreAttributesRight(arguments) ||
+      !AreShapesRight(arguments)) {
+    return kBadParam;
+  }
+  for (int i = 0; i < arguments.spec->tensor_count; ++i) {
+    const mluOpTensorStruct* desc = arguments.tensors[i].desc;
+    if (desc == nullptr) continue;
+    const int64_t count = desc->ElementCount();
+    if (count >= int64_t{1} << 31) return kNotSupported;
+    int64_t stride = 1;
+    for (int d = desc->rank - 1; d >= 0 && count > 0; --d) {
+      if (desc->dims[d] != 1 && desc->strides[d] != stride) return kNotSupported;
+      stride *= desc->dims[d];
+    }
+  }
+  return ExpectedWhenEmpty(arguments);
+}
+
+Expected ExpectedFromCall(const EntryPoint& entry, mluOpHandle_t handle, Arguments& arguments) {
+  if (!entry.has_workspace) arguments.workspace = {};  // the C function takes none
+  const Expected expected = ExpectedFromShapes(handle, arguments);
+  if (!expected.runs || IsMemoryRight(arguments)) return expected;
+  return kBadParam;
+}
+
+}  // namespace mluop::fuzz

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// Handles and queues that come and go, beside a record of what each was told.
+#pragma once
+
+#include "bytes.h"
+#include "mlu_op.h"
+
+namespace mluop::fuzz {
+
+class LiveHandles {
+ public:
+  static constexpr int kThreads = 2;  // of a new handle: what MLUOP_NUM_THREADS says
+
+  LiveHandles() = default;
+  ~LiveHandles();  // handles first, then their queues
+  LiveHandles(const LiveHandles&) = delete;
+  LiveHandles& operator=(const LiveHandles&) = delete;
+
+  // One call of one function, on a handle or a queue that is there or on NULL.
+  void Step(Bytes& bytes);
+  // A queue that is there, or NULL.
+  cnrtQueue_t AnyQueue(Bytes& bytes) const { return queues_[bytes.Below(kCount)]; }
+
+ private:
+  static constexpr int kCount = 4;
+  static constexpr int kMaxThreadsOfACall = 8;
+
+  struct Record {
+    mluOpHandle_t handle = nullptr;
+    cnrtQueue_t queue = nullptr;
+    int atomics = MLUOP_ATOMICS_NOT_ALLOWED;
+    int rounding = MLUOP_ROUND_HALF_TO_EVEN;
+    int threads = kThreads;
+  };
+
+  void CreateOrDestroy(Record& record, Bytes& bytes);
+  void CreateOrDestroyQueue(cnrtQueue_t& queue, Bytes& bytes);
+  void SetQueue(Record& record, Bytes& bytes);
+  void SetMode(Record& record, Bytes& bytes);
+  void SetThreads(Record& record, Bytes& bytes);
+  void Transpose(const Record& record, Bytes& bytes) const;
+  // The getters say what the setters were told, and refuse NULL.
+  void Check(const Record& record) const;
+
+  Record records_[kCount];
+  cnrtQueue_t queues_[kCount] = {};
+};
+
+}  // namespace mluop::fuzz
