@@ -45,7 +45,7 @@ NUMBER = re.compile(r"(?<![\w.])\d+(?![\w.])")
 # Lines on which a change is no change of behaviour, or of a message only. kGrain: how the work is cut
 # into ranges for threads.
 DULL = re.compile(
-    r"^\s*(//|#|static_assert|template|namespace|using |HWY_EXPORT)|Fail\(|assert\(|kGrain"
+    r"^\s*(//|#|static_assert|template|namespace|using |HWY_EXPORT)|Fail\(|assert\(|kGrain|Prefetch"
 )
 
 CONFIGURATIONS = {
@@ -158,6 +158,7 @@ class Bench:
     def learn(self, family: str) -> None:
         """How long the steps take on the sources as they are, which must pass."""
         self.limits = {}
+        self.build("avx512")  # what is there is the last mutant
         for step, command in self.steps("avx512", family).items():
             start = time.monotonic()
             if not self._run(command):
