@@ -2,6 +2,8 @@
 // Kernels of one call that overlap on CUDA devices (Grid::early). The first of a call begins when all
 // before it has ended, so that those after it may read the call's inputs at once; before they touch
 // what an earlier kernel of the call writes, and before they write anything, all their threads wait.
+// What an earlier kernel writes must be neither __restrict__ nor read by __ldg: both promise that
+// nobody writes it while the kernel runs.
 #pragma once
 
 namespace mluop {

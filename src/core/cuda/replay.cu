@@ -67,6 +67,7 @@ cnrtRet_t CudaDevice::TimeLaunch(double* us) {
   for (int batch = 0; batch < kBatches; ++batch) {
     const auto start = Clock::now();
     for (int i = 0; i < kLaunches; ++i) Nothing<<<1, 32>>>();
+    if (cudaGetLastError() != cudaSuccess) return cnrtErrorUnknown;
     const double time = std::chrono::duration<double, std::micro>(Clock::now() - start).count();
     *us = batch == 0 ? time / kLaunches : std::min(*us, time / kLaunches);
     const cnrtRet_t result = Synchronize();

@@ -76,8 +76,6 @@ class Walk {
     }
   }
 
-  __device__ float step() const { return step_; }
-
   // Visits those of the next `count` samples that are this lane's, as visit(i, position). `count` is
   // a multiple of the stride if more samples follow.
   template <class Visit>

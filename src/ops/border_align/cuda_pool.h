@@ -37,7 +37,7 @@ __device__ void StreamChannels(const Channels<T, kCount>& channels, T* to) {
 struct Sample {
   int4 word;
 
-  // Offsets of its two pixels, in elements; even < 0: the sample is outside.
+  // Offsets of its two pixels, in elements or, in shared memory, bytes; even < 0: the sample is outside.
   __device__ int even() const { return word.x; }
   __device__ int odd() const { return word.y; }
   __device__ float even_weight() const { return __int_as_float(word.z); }

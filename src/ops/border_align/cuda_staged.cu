@@ -176,6 +176,7 @@ bool Forward(const Arguments& a, CudaContext& context) {
   const int64_t shares = int64_t{p.n} * kBorders * call.slices;
   call.parts = static_cast<int>(std::clamp<int64_t>(context.processors() / shares, 1, p.k));
   call.part = static_cast<int>(CeilDiv(p.k, call.parts));
+  call.parts = static_cast<int>(CeilDiv(p.k, call.part));  // none is without a box
   const int64_t map = p.pixels() * kPixelBytes, room = context.shared_bytes();
   // Fewer samples than pixels are not worth a copy of the map.
   if (map > room || call.part * p.samples() < p.pixels()) return false;

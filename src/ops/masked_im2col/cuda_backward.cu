@@ -192,8 +192,10 @@ __device__ void SumBand(const Call<T>& call, Band band) {
   const T* const rows = call.grad_col + band.channel * p.taps() * p.masks;
   PrefetchLines(rows, rows + p.taps() * p.masks);
   for (int k = threadIdx.x; k < band.size(); k += blockDim.x) band.sums[k] = 0;
-  for (band.i = 0; band.i < p.kernel_h; band.i += band.kernel_h) {
-    for (band.j = 0; band.j < p.kernel_w; band.j += band.kernel_w) {
+  for (int64_t i = 0; i < p.kernel_h; i += band.kernel_h) {
+    for (int64_t j = 0; j < p.kernel_w; j += band.kernel_w) {
+      band.i = static_cast<int>(i);
+      band.j = static_cast<int>(j);
       for (int64_t first = 0; first < p.masks; first += kKept * int64_t{blockDim.x})
         AddMasks<T, V>(call, band, first);
     }
@@ -228,7 +230,7 @@ size_t CutPlanes(const CudaContext& context, Call<T>* call) {
   const Problem& p = call->p;
   const int64_t kernel_h = std::min(p.kernel_h, kMostKernel);
   const int64_t kernel_w = std::min(p.kernel_w, kMostKernel);
-  // Two blocks a processor, where it has more than kMostShared.
+  // Two blocks a processor, unless each had less than kMostShared.
   const size_t shared = std::max(context.shared_bytes() / kBlocksOfProcessor - kReserved,
                                  std::min(context.shared_bytes(), kMostShared));
   const auto floats = static_cast<int64_t>((shared - sizeof(Tables)) / sizeof(float));

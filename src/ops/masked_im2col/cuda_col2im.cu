@@ -17,7 +17,7 @@ constexpr int kThreads = 1024;
 // Masks that a thread reads before it waits for any of them.
 constexpr int kBatch = 4;
 // More masks, or pixels, than these are better put into a table once for all blocks. A channel's
-// elements take half of kMostShared at most.
+// elements take about half of kMostShared at most.
 constexpr int kMostOwnMasks = 8192;
 constexpr int64_t kMostOwnPixels = 1 << 20;
 // Channels that a block writes at a time, where their elements fit.

@@ -31,7 +31,7 @@ struct Call {
   Masks masks;
   T* data_col;
   int parts;          // of the masks, for different blocks
-  int slices;         // of the channels, likewise; staged: as many as channels
+  int slices;         // of the channels, likewise; not where planes are staged
   bool whole_chunks;  // planes begin and end where 16-byte loads may
 };
 

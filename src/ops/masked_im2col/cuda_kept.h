@@ -46,7 +46,7 @@ struct Band {
 
 // The masks of a thread: kKept/V groups of V, a block's threads apart.
 struct Kept {
-  int place[kKept];  // of the kernel's upper left corner; 0 where nothing of it is in the band
+  int place[kKept];    // of the kernel's upper left corner; 0 where nothing of it is in the band
   uint32_t turns = 0;  // four bits each
 
   __device__ uint32_t Turn(int k) const { return turns >> 4 * k & 15; }

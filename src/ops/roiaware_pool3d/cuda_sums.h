@@ -194,7 +194,7 @@ __global__ void __launch_bounds__(kThreads) ZeroSums(uint4* sums, int64_t vector
 }
 
 __global__ void __launch_bounds__(kThreads)
-    RoundFloats(const float* __restrict__ sums, uint32_t count, __half* __restrict__ grad_in) {
+    RoundFloats(const float* sums, uint32_t count, __half* __restrict__ grad_in) {
   AwaitKernelBefore();
   const uint32_t i = blockIdx.x * kThreads + threadIdx.x;
   if (i < count) grad_in[i] = __float2half_rn(sums[i]);
