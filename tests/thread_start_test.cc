@@ -177,6 +177,25 @@ TEST(ThreadsThatDoNotStart, AreNotMissedWhenTheLimitComesLater) {
             0);
 }
 
+TEST(ThreadsThatDoNotStart, AreNotMissedWhereAnEarlierTeamHasStartedFew) {
+  for (int limit = 2; limit <= 16; limit += 2) {
+    EXPECT_EQ(InChild([&] {
+                most_alive = limit;
+                ThreadPool few(8), many(20);
+                std::atomic<int64_t> sum{0};
+                const auto add = [&](int64_t begin, int64_t end, int) {
+                  sum += end - begin;
+                  std::this_thread::sleep_for(std::chrono::milliseconds(2));
+                };
+                few.For(2, 1, add);
+                for (int i = 0; i < 3; ++i) many.For(400, 1, add);
+                return sum == 2 + 3 * 400 ? 0 : 1;
+              }),
+              0)
+        << "limit " << limit;
+  }
+}
+
 TEST(ThreadsThatDoNotStart, AreUsedByTheNextHandleOnceTheyDo) {
   EXPECT_EQ(InChild([] {
               const auto most_at_once = [](int threads) {

@@ -15,13 +15,12 @@ void AfterForkInChild() {
   if (entered.load()) lost.store(true);
 }
 
+// When the library is loaded: later another thread might fork in the middle of it.
+[[maybe_unused]] const int registered = pthread_atfork(nullptr, nullptr, AfterForkInChild);
+
 }  // namespace
 
-void NoteOneTbb() {
-  static const int registered = pthread_atfork(nullptr, nullptr, AfterForkInChild);
-  static_cast<void>(registered);
-  entered.store(true);
-}
+void NoteOneTbb() { entered.store(true); }
 
 bool OneTbbIsLost() { return lost.load(std::memory_order_relaxed); }
 

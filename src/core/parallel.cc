@@ -6,9 +6,11 @@
 #include <tbb/task_group.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <exception>
+#include <mutex>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -54,8 +56,20 @@ void LeaveCore(int core) {
 // The calling thread and helpers on oneTBB's threads share the ranges of one loop after the other.
 class ThreadPool::Team {
  public:
+  // One that no pool has any more, or a new one.
+  static std::unique_ptr<Team> Of(int num_threads) {
+    std::unique_ptr<Team> team = idle.Take(num_threads);
+    return team != nullptr ? std::move(team) : std::make_unique<Team>(num_threads);
+  }
+  static void Retire(std::unique_ptr<Team> team) {
+    // Its helpers may yet come where oneTBB is lost.
+    if (OneTbbIsLost()) static_cast<void>(team.release());
+    if (team != nullptr) idle.Keep(std::move(team));
+  }
+
   explicit Team(int num_threads)
-      : taken_(num_threads - 1),
+      : wanted_(num_threads),
+        taken_(num_threads - 1),
         size_(taken_.count() + 1),
         arena_(size_),
         helping_(size_),
@@ -88,6 +102,34 @@ class ThreadPool::Team {
   }
 
  private:
+  // Teams for the next pools of as many threads. What a new one costs, oneTBB gets back only when a
+  // worker comes by, which may never be: with a handle to a call memory grew by 11 KiB a call. They
+  // are never destroyed: oneTBB may be gone before.
+  class Idle {
+   public:
+    std::unique_ptr<Team> Take(int wanted) {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      for (Team*& team : teams_) {
+        if (team != nullptr && team->wanted_ == wanted)
+          return std::unique_ptr<Team>(std::exchange(team, nullptr));
+      }
+      return nullptr;
+    }
+
+    // Not one that found too few threads, of which there may be more next time.
+    void Keep(std::unique_ptr<Team> team) {
+      if (team->size_ < team->wanted_) return;
+      const std::lock_guard<std::mutex> lock(mutex_);
+      const auto place = std::find(teams_.begin(), teams_.end(), nullptr);
+      if (place != teams_.end()) *place = team.release();
+    }
+
+   private:
+    std::mutex mutex_;
+    std::array<Team*, 16> teams_ = {};
+  };
+  static constinit Idle idle;
+
   struct alignas(64) Share {
     std::atomic<int64_t> next;  // range
     int64_t end;
@@ -174,6 +216,7 @@ class ThreadPool::Team {
     helping_[worker] = false;
   }
 
+  int wanted_;
   TakenThreads taken_;
   int size_;
   tbb::task_arena arena_;
@@ -192,16 +235,15 @@ class ThreadPool::Team {
   alignas(64) std::atomic<int> inside_{0};           // helpers
 };
 
+constinit ThreadPool::Team::Idle ThreadPool::Team::idle;
+
 ThreadPool::ThreadPool(int num_threads) : num_threads_(num_threads) {}
 
-ThreadPool::~ThreadPool() {
-  if (OneTbbIsLost()) static_cast<void>(team_.release());  // its helpers may yet come
-}
+ThreadPool::~ThreadPool() { Team::Retire(std::move(team_)); }
 
 void ThreadPool::SetNumThreads(int num_threads) {
   if (num_threads == num_threads_) return;
-  if (OneTbbIsLost()) static_cast<void>(team_.release());
-  team_.reset();
+  Team::Retire(std::move(team_));
   num_threads_ = num_threads;
 }
 
@@ -212,7 +254,7 @@ void ThreadPool::Run(int64_t n, int64_t grain, Function function, void* context)
   if (workers > 1 && team_ == nullptr && !OneTbbIsLost()) {
     NoteOneTbb();
     try {
-      team_ = std::make_unique<Team>(num_threads_);
+      team_ = Team::Of(num_threads_);
     } catch (...) {
       if (!OneTbbIsLost()) throw;
     }

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <mutex>
 #include <utility>
 #include <vector>
@@ -26,7 +27,8 @@ class Budget {
   int Take(int wanted) {
     const std::lock_guard<std::mutex> lock(mutex_);
     const int needed = std::min(taken_ + wanted, std::max(MostOfOneTbb(), wanted));
-    if (needed > proven_) proven_ += CountStartable(needed - proven_);
+    // All of them again: of those that were proven before, oneTBB may have started none yet.
+    if (needed > proven_) proven_ = std::max(proven_, CountStartable(needed));
     const int missing = std::max(needed - proven_, 0);
     int taken = std::max(wanted - missing, 0);
     if (taken > MostOfOneTbb()) RaiseLimit(taken);
@@ -52,15 +54,18 @@ class Budget {
   }
 
   void RaiseLimit(int threads) {
-    const auto wish = static_cast<size_t>(threads) + 1;
-    auto* const raised = EnterOneTbb([wish] { return new tbb::global_control(kLimit, wish); });
+    const int wish = std::max(wish_, threads + 1);
+    auto* const raised =
+        EnterOneTbb([wish] { return new tbb::global_control(kLimit, static_cast<size_t>(wish)); });
     delete std::exchange(limit_, raised);
+    wish_ = wish;
   }
 
   std::mutex mutex_;
   int taken_ = 0;
   int proven_ = 0;                        // threads that oneTBB has or can start
   tbb::global_control* limit_ = nullptr;  // stays to the end: oneTBB may be gone before
+  int wish_ = 0;                          // of limit_
 };
 
 constinit Budget budget;
@@ -74,8 +79,9 @@ size_t TaskLinks() {
 // A thread that has been joined counts against the system's limits a little longer. Others may have
 // started some of their own meanwhile: it is not waited for long.
 void AwaitTaskLinks(size_t most) {
-  constexpr int kMostLooks = 1000;
-  for (int i = 0; i < kMostLooks && TaskLinks() > most; ++i) sched_yield();
+  using Clock = std::chrono::steady_clock;
+  const auto end = Clock::now() + std::chrono::milliseconds(1);
+  while (TaskLinks() > most && Clock::now() < end) sched_yield();
 }
 
 void* StayUntil(void* released) {
