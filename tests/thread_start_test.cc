@@ -183,13 +183,13 @@ TEST(ThreadsThatDoNotStart, AreNotMissedWhereAnEarlierTeamHasStartedFew) {
                 most_alive = limit;
                 ThreadPool few(8), many(20);
                 std::atomic<int64_t> sum{0};
-                const auto add = [&](int64_t begin, int64_t end, int) {
+                // At once, before the first team's threads are all there.
+                few.For(2, 1, [&](int64_t begin, int64_t end, int) { sum += end - begin; });
+                many.For(400, 1, [&](int64_t begin, int64_t end, int) {
                   sum += end - begin;
                   std::this_thread::sleep_for(std::chrono::milliseconds(2));
-                };
-                few.For(2, 1, add);
-                for (int i = 0; i < 3; ++i) many.For(400, 1, add);
-                return sum == 2 + 3 * 400 ? 0 : 1;
+                });
+                return sum == 402 ? 0 : 1;
               }),
               0)
         << "limit " << limit;

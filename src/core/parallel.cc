@@ -59,7 +59,10 @@ class ThreadPool::Team {
   // One that no pool has any more, or a new one.
   static std::unique_ptr<Team> Of(int num_threads) {
     std::unique_ptr<Team> team = idle.Take(num_threads);
-    return team != nullptr ? std::move(team) : std::make_unique<Team>(num_threads);
+    if (team != nullptr) return team;
+    team = std::make_unique<Team>(num_threads);
+    team->Muster();
+    return team;
   }
   static void Retire(std::unique_ptr<Team> team) {
     // Its helpers may yet come where oneTBB is lost.
@@ -135,6 +138,27 @@ class ThreadPool::Team {
     int64_t end;
   };
 
+  // Lets oneTBB start its threads now: the next team tries how many more can be started, which would
+  // be in the way of those that start then. Each of them waits for the others, or it would come
+  // for them.
+  void Muster() {
+    using Clock = std::chrono::steady_clock;
+    const int expected = taken_.expected();
+    const auto end = Clock::now() + std::chrono::milliseconds(100);
+    const auto wait = [expected, end] {
+      while (ThreadsSeen() < expected && Clock::now() < end) std::this_thread::yield();
+    };
+    for (int worker = 1; worker < size_ && ThreadsSeen() < expected; ++worker) {
+      tbb::task_handle task = helpers_.defer([this, wait] {
+        if (stop_) return;  // on the thread that waits for it
+        NoteThread();
+        wait();
+      });
+      EnterOneTbb([&] { arena_.enqueue(std::move(task)); });
+    }
+    wait();
+  }
+
   void CallHelpers() {
     callers_core_ = sched_getcpu();
     for (int worker = 1; worker < loop_.workers; ++worker) {
@@ -196,6 +220,7 @@ class ThreadPool::Team {
   void Help(int worker) {
     using Clock = std::chrono::steady_clock;
     if (stop_) return;  // on the caller's thread, which is waiting for it
+    NoteThread();
     const DefaultFloatingPoint floating_point;
     if (const int core = callers_core_; core >= 0 && sched_getcpu() == core) LeaveCore(core);
     uint64_t seen = 0;

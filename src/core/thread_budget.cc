@@ -24,11 +24,13 @@ constexpr auto kLimit = tbb::global_control::max_allowed_parallelism;
 // end them with the last.
 class Budget {
  public:
-  int Take(int wanted) {
+  int Take(int wanted, int* expected) {
     const std::lock_guard<std::mutex> lock(mutex_);
     const int needed = std::min(taken_ + wanted, std::max(MostOfOneTbb(), wanted));
-    // All of them again: of those that were proven before, oneTBB may have started none yet.
-    if (needed > proven_) proven_ = std::max(proven_, CountStartable(needed));
+    if (needed > proven_) {
+      proven_ += CountStartable(needed - proven_);
+      *expected = std::min(needed, proven_);
+    }
     const int missing = std::max(needed - proven_, 0);
     int taken = std::max(wanted - missing, 0);
     if (taken > MostOfOneTbb()) RaiseLimit(taken);
@@ -70,6 +72,8 @@ class Budget {
 
 constinit Budget budget;
 
+std::atomic<int> seen{0};
+
 // The links of this folder are the process's threads and two more; 0 where there is no /proc.
 size_t TaskLinks() {
   struct stat tasks = {};
@@ -91,6 +95,13 @@ void* StayUntil(void* released) {
 
 }  // namespace
 
+void NoteThread() {
+  thread_local bool noted = false;
+  if (!std::exchange(noted, true)) ++seen;
+}
+
+int ThreadsSeen() { return seen.load(); }
+
 int CountStartable(int wanted) {
   std::vector<pthread_t> threads(static_cast<size_t>(std::max(wanted, 0)));
   const size_t links = TaskLinks();
@@ -107,7 +118,7 @@ int CountStartable(int wanted) {
   return static_cast<int>(started);
 }
 
-TakenThreads::TakenThreads(int wanted) : count_(budget.Take(wanted)) {}
+TakenThreads::TakenThreads(int wanted) : count_(budget.Take(wanted, &expected_)) {}
 
 TakenThreads::~TakenThreads() { budget.GiveBack(count_); }
 
