@@ -78,7 +78,6 @@ tsan: build-tsan/build.ninja deps
 
 valgrind: build/build.ninja deps
 	@scripts/install_deps.sh valgrind
-	@cmake -DMLUOPS_VALGRIND=ON build >/dev/null
 	@cmake --build build --target mluop
 	@scripts/valgrind.sh
 

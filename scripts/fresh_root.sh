@@ -37,7 +37,7 @@ mirror=$(apt-get indextargets --format '$(REPO_URI)' 'Codename: bookworm' 'Creat
 [ -n "$mirror" ] || fail "apt must know a source of Debian 12 (bookworm): run apt-get update"
 eval "$(apt-config shell proxy Acquire::http::Proxy)"
 echo "== a root in $root"
-http_proxy=${proxy:-${http_proxy-}} debootstrap --variant=minbase --include=ca-certificates,git,make,g++,python3 \
+http_proxy=${proxy:-${http_proxy-}} unshare --mount debootstrap --variant=minbase --include=ca-certificates,git,make,g++,python3 \
   bookworm "$root" "$mirror" >build-fresh/debootstrap.log 2>&1 ||
   { tail -n 20 build-fresh/debootstrap.log >&2; fail "debootstrap failed"; }
 

@@ -42,8 +42,8 @@ SWAPS = {
     "kSkip": "kReject", "kReject": "kSkip", "kPositive": "kAny", "++": "--",
 }  # fmt: skip
 NUMBER = re.compile(r"(?<![\w.])\d+(?![\w.])")
-# Lines on which a change is no change of behaviour, or of a message only. kGrain: how the work is cut
-# into ranges for threads.
+# Lines on which a change is no change of behaviour, or of a message only. kGrain: how the work is
+# cut into ranges for threads.
 DULL = re.compile(
     r"^\s*(//|#|static_assert|template|namespace|using |HWY_EXPORT)|Fail\(|assert\(|kGrain|Prefetch"
 )
@@ -96,9 +96,16 @@ class Bench:
         listed = subprocess.run(
             ["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True, text=True
         ).stdout
-        for file in listed.split("\0")[:-1]:
+        files = set(listed.split("\0")[:-1])
+        for file in files:
             self._copy(file)
-        for name, flags in CONFIGURATIONS.items():
+        for path in self.tree.rglob("*"):  # what has another name by now
+            if path.is_file() and str(path.relative_to(self.tree)) not in files:
+                path.unlink()
+        has_avx512 = " avx512dq" in Path("/proc/cpuinfo").read_text(encoding="ascii")
+        self.names = [name for name in CONFIGURATIONS if name != "avx512" or has_avx512]
+        for name in self.names:
+            flags = CONFIGURATIONS[name]
             self._run(
                 ["cmake", "--preset", "release", "-B", folder / name, "-DMLUOPS_CUDA=OFF",
                  f"-DCMAKE_CXX_FLAGS={flags}", "-DCMAKE_CXX_FLAGS_RELEASE=-O1 -DNDEBUG",
@@ -106,7 +113,7 @@ class Bench:
             )  # fmt: skip
             if not self.build(name):
                 sys.exit(f"mutate.py: the sources as they are do not build for {name}")
-        self.original = {name: self.code(name) for name in CONFIGURATIONS}
+        self.original = {name: self.code(name) for name in self.names}
 
     def _copy(self, file: str) -> None:
         """Leaves alone what is the same, so that it is not compiled again."""
@@ -137,7 +144,7 @@ class Bench:
     def sources(self, family: str) -> list[str]:
         """The family's files that the library is compiled from."""
         deps = subprocess.run(
-            ["ninja", "-C", str(self.folder / "avx512"), "-t", "deps"],
+            ["ninja", "-C", str(self.folder / self.names[0]), "-t", "deps"],
             capture_output=True, check=True, text=True,
         ).stdout  # fmt: skip
         own = f"src/ops/{family}/"
@@ -158,8 +165,8 @@ class Bench:
     def learn(self, family: str) -> None:
         """How long the steps take on the sources as they are, which must pass."""
         self.limits = {}
-        self.build("avx512")  # what is there is the last mutant
-        for step, command in self.steps("avx512", family).items():
+        self.build(self.names[0])  # what is there is the last mutant
+        for step, command in self.steps(self.names[0], family).items():
             start = time.monotonic()
             if not self._run(command):
                 sys.exit(f"mutate.py: {family}: {step} fails on the sources as they are")
@@ -173,16 +180,18 @@ class Bench:
         return ""
 
     def judge(self, mutant: Mutant, family: str) -> str:
-        """The step that noticed, 'survived', 'no build', 'same code'."""
+        """The step that noticed, 'survived', 'no build', 'same code', 'gone'."""
         path = self.tree / mutant.file
         text = path.read_text()
         lines = text.split("\n")
         line = lines[mutant.line - 1]
         end = mutant.column + len(mutant.before)
+        if line[mutant.column : end] != mutant.before:
+            return "gone"
         lines[mutant.line - 1] = line[: mutant.column] + mutant.after + line[end:]
         path.write_text("\n".join(lines))
         try:
-            for name in CONFIGURATIONS:
+            for name in self.names:
                 if not self.build(name):
                     return "no build"
                 if self.code(name) != self.original[name]:
@@ -230,7 +239,7 @@ def attack(bench: Bench, family: str, pool: list[Mutant], wanted: int, log) -> b
             file=log,
             flush=True,
         )
-        if outcome in ("no build", "same code"):
+        if outcome in ("no build", "same code", "gone"):
             continue
         outcomes[outcome] += 1
         if outcome == "survived":
@@ -242,7 +251,7 @@ def attack(bench: Bench, family: str, pool: list[Mutant], wanted: int, log) -> b
     for mutant in survivors:
         print(f"  survived: {mutant.file}:{mutant.line}: '{mutant.before}' -> '{mutant.after}'")
     sys.stdout.flush()
-    return noticed >= WANTED * outcomes.total()
+    return outcomes.total() >= min(wanted, 1) and noticed >= WANTED * outcomes.total()
 
 
 def main() -> None:

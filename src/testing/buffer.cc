@@ -8,7 +8,7 @@
 #include <new>
 #include <utility>
 
-#ifdef MLUOPS_VALGRIND
+#if __has_include(<valgrind/memcheck.h>)
 #include <valgrind/memcheck.h>
 #else
 #define VALGRIND_MAKE_MEM_NOACCESS(address, size) static_cast<void>(0)
