@@ -15,8 +15,8 @@ if [ $# -eq 0 ]; then
   tools=.venv-build
   [ -x "$tools/bin/python" ] || python3 -m venv "$tools"
   [ -x "$tools/bin/ruff" ] || "$tools/bin/pip" install --quiet ruff
-  "$tools/bin/ruff" format --check python tests/python bench || failed=1
-  "$tools/bin/ruff" check python tests/python bench || failed=1
+  "$tools/bin/ruff" format --check python tests/python bench scripts || failed=1
+  "$tools/bin/ruff" check python tests/python bench scripts || failed=1
 fi
 clang-format-14 --dry-run -Werror "${files[@]}" || failed=1
 

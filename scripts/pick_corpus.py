@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Picks the inputs of a fuzz target that are worth replaying at every test.
 
-pick_corpus.py <control file of libFuzzer's -set_cover_merge> <folder> <at most>: of the inputs that the control file
-names, copies those into the folder that reach the most, one after the other: each the one with the most edges that none
-before it has. libFuzzer's own choice goes on until every edge is reached, which takes some hundreds of inputs.
+pick_corpus.py <control file of libFuzzer's -set_cover_merge> <folder> <at most>: of the inputs that
+the control file names, copies those into the folder that reach the most, one after the other: each
+the one with the most edges that none before it has. libFuzzer's own choice goes on until every edge
+is reached, which takes some hundreds of inputs.
 """
 
 import shutil
@@ -12,8 +13,8 @@ from pathlib import Path
 
 
 def read_edges(control_file: Path) -> dict[str, set[int]]:
-    """What each input reaches: the file has a number of inputs, a number that does not matter here, their names, and
-    a line "FT <input> <edge>..." for each that ran."""
+    """What each input reaches: the file has a number of inputs, a number that does not matter here,
+    their names, and a line "FT <input> <edge>..." for each that ran."""
     lines = control_file.read_text().splitlines()
     count = int(lines[0])
     names = lines[2 : 2 + count]

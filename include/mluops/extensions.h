@@ -41,8 +41,7 @@ MLUOP_WIN_API mluOpStatus_t mluOpCreateQueueFromCudaStream(cnrtQueue_t* queue, i
 MLUOP_WIN_API mluOpStatus_t mluOpTranspose(mluOpHandle_t handle,
                                            const mluOpTensorDescriptor_t input_desc,
                                            const void* input,
-                                           const mluOpTensorDescriptor_t output_desc,
-                                           void* output);
+                                           const mluOpTensorDescriptor_t output_desc, void* output);
 
 /* psamask on NCHW tensors, as PyTorch has them: mluOpPsamaskForward and mluOpPsamaskBackward with the
  * channels before the pixels.
@@ -52,13 +51,14 @@ MLUOP_WIN_API mluOpStatus_t mluOpTranspose(mluOpHandle_t handle,
  *   x, dx  [N, h_mask*w_mask, H, W]   float, NCHW
  *   y, dy  [N, H*W, H, W]             float, NCHW
  * Checks and statuses as for mluOpPsamaskForward and mluOpPsamaskBackward. */
-MLUOP_WIN_API mluOpStatus_t mluOpPsamaskNchwForward(
-    mluOpHandle_t handle, const int psa_type, const mluOpTensorDescriptor_t x_desc, const void* x,
-    const int h_mask, const int w_mask, const mluOpTensorDescriptor_t y_desc, void* y);
+MLUOP_WIN_API mluOpStatus_t mluOpPsamaskNchwForward(mluOpHandle_t handle, const int psa_type,
+                                                    const mluOpTensorDescriptor_t x_desc,
+                                                    const void* x, const int h_mask,
+                                                    const int w_mask,
+                                                    const mluOpTensorDescriptor_t y_desc, void* y);
 MLUOP_WIN_API mluOpStatus_t mluOpPsamaskNchwBackward(
-    mluOpHandle_t handle, const int psa_type, const mluOpTensorDescriptor_t dy_desc,
-    const void* dy, const int h_mask, const int w_mask, const mluOpTensorDescriptor_t dx_desc,
-    void* dx);
+    mluOpHandle_t handle, const int psa_type, const mluOpTensorDescriptor_t dy_desc, const void* dy,
+    const int h_mask, const int w_mask, const mluOpTensorDescriptor_t dx_desc, void* dx);
 
 /* torchvision_ps_roi_pool: position-sensitive pooling of regions as torchvision.ops.ps_roi_pool
  * does it on the CPU, forward bit for bit. Another function than mluOpPsRoiPoolForward: coordinates
