@@ -218,6 +218,20 @@ int64_t CopyFloats(const Problem& p) {
   return small && many ? cut.Pixels(p) * p.bins() * WholeVectors(p.output_dim) : 0;
 }
 
+// The floats of all slices together, however they are cut.
+int64_t SliceFloats(const Problem& p) {
+  return MakeCut(p, 1).Pixels(p) * p.bins() * WholeVectors(p.output_dim);
+}
+
+// Whether elements are read where they are, whatever the rois. A row of the map, whose channels become
+// whole vectors, may be too long to have it in scratch.
+bool IsStrided(const Problem& p) {
+  constexpr int64_t kMostFloats = int64_t{1} << 28;  // 1 GiB, unless the tensors are half as large
+  const int64_t tensors = p.map_elements() + p.rois * p.channels();
+  return (p.group > 1 && p.output_dim < kLeastVector) ||
+         SliceFloats(p) > std::max(kMostFloats, 2 * tensors);
+}
+
 void PoolFromCopies(const Problem& p, BinTable& table, const Tensors& t, float* data,
                     ThreadPool& threads) {
   const auto pool = HWY_DYNAMIC_DISPATCH(PoolSlice);
@@ -238,9 +252,7 @@ void PoolFromCopies(const Problem& p, BinTable& table, const Tensors& t, float* 
 }  // namespace
 
 size_t ForwardScratch(const Problem& p) {
-  // All slices together, however they are cut.
-  const int64_t slices = MakeCut(p, 1).Pixels(p) * p.bins() * WholeVectors(p.output_dim);
-  const int64_t floats = std::max(slices, kMostCopies * CopyFloats(p));
+  const int64_t floats = IsStrided(p) ? 0 : std::max(SliceFloats(p), kMostCopies * CopyFloats(p));
   return BinTable::Bytes(p) + sizeof(float) * static_cast<size_t>(floats);
 }
 
@@ -252,7 +264,7 @@ mluOpStatus_t ForwardCpu(const Arguments& a, Context& context) {
   BinTable table(p, scratch);
   auto* const data = reinterpret_cast<float*>(scratch + BinTable::Bytes(p));
   ThreadPool& threads = context.threads();
-  const bool strided = p.group > 1 && p.output_dim < kLeastVector;
+  const bool strided = IsStrided(p);
   if (!strided && CopyFloats(p) > 0) {
     PoolFromCopies(p, table, t, data, threads);
     return MLUOP_STATUS_SUCCESS;
