@@ -9,7 +9,7 @@ namespace mluop {
 // locks may have been held at the moment of the fork: from then on it is lost to the child.
 void NoteOneTbb();
 
-// Once lost it stays so.
+// Once lost it stays so; at exit it is.
 bool OneTbbIsLost();
 void LoseOneTbb();
 

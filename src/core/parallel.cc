@@ -150,10 +150,14 @@ class ThreadPool::Team {
     };
     for (int worker = 1; worker < size_ && ThreadsSeen() < expected; ++worker) {
       tbb::task_handle task = helpers_.defer([this, wait] {
-        if (stop_) return;  // on the thread that waits for it
-        NoteThread();
-        wait();
+        TakeOver();
+        if (!stop_) {  // else on the thread that waits for it
+          NoteThread();
+          wait();
+        }
+        HandOver();
       });
+      HandOver();
       EnterOneTbb([&] { arena_.enqueue(std::move(task)); });
     }
     wait();
