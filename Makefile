@@ -18,8 +18,8 @@ help:
 	@echo 'make valgrind  cases of every operator under memcheck'
 	@echo 'make coverage  lines of src/ that the tests run, at least 95 %'
 	@echo 'make aarch64  cross-built for 64-bit Arm, a sample of the cases checked under qemu'
-	@echo 'make fresh-root  the commands of README in a Debian 12 root made for it (root; an hour)'
-	@echo 'make mutate   changes operators and bounds of the kernels, and sees whether the tests notice (an hour)'
+	@echo 'make fresh-root  the commands of README in a Debian 12 root made for it (root)'
+	@echo 'make mutate   changes operators and bounds of the kernels, and sees whether the tests notice'
 	@echo 'make bundle   dist/mluops-bundle: runs on another Linux as it is'
 	@echo 'make clean    remove what the above made'
 

@@ -2,8 +2,6 @@
 // Many handles at once, handles that come and go, and a fork after use: always the bits of one
 // quiet thread.
 #include <gtest/gtest.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <atomic>
 #include <cstring>
@@ -12,9 +10,11 @@
 #include <vector>
 
 #include "child.h"
+#include "forked.h"
 #include "mluops/extensions.h"
 #include "tensors.h"
 #include "testing/prepared_call.h"
+#include "threads.h"
 
 namespace mluop::testing {
 namespace {
@@ -71,14 +71,6 @@ class Concurrency : public ::testing::Test {
 
   std::vector<std::unique_ptr<Expected>> expected_;
 };
-
-// Runs `body(index)` on so many threads at once.
-template <typename Body>
-void OnThreads(int count, Body body) {
-  std::vector<std::thread> threads;
-  for (int i = 0; i < count; ++i) threads.emplace_back(body, i);
-  for (std::thread& thread : threads) thread.join();
-}
 
 // A handle without the expectations of Handle, for use off the main thread.
 struct QuietHandle {
@@ -149,20 +141,6 @@ TEST(ConcurrentFailures, LeaveEachThreadItsOwnSentence) {
   EXPECT_EQ(wrong, 0);
 }
 
-// Runs `body` in a forked child and gives its exit status, or minus the signal that ended it: a
-// hang ends by alarm.
-template <typename Body>
-int InForkedChild(Body body) {
-  const pid_t child = fork();
-  if (child == 0) {
-    alarm(60);
-    _exit(body());
-  }
-  int status = 0;
-  EXPECT_EQ(waitpid(child, &status, 0), child);
-  return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
-}
-
 class Fork : public Concurrency {
  protected:
   Fork() {
@@ -212,11 +190,7 @@ TEST_F(Fork, ParentGoesOnWhileChildrenRun) {
     children.push_back(child);
     EXPECT_EQ(Mistakes(handle_), 0);
   }
-  for (const pid_t child : children) {
-    int status = 0;
-    EXPECT_EQ(waitpid(child, &status, 0), child);
-    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
-  }
+  for (const pid_t child : children) EXPECT_EQ(StatusOf(child), 0);
   EXPECT_EQ(Mistakes(handle_), 0);
 }
 

@@ -2,27 +2,16 @@
 #include "entries.h"
 
 namespace mluop::testing {
-namespace {
-
-void Append(const FamilyTest& family_test, const Family& family, std::vector<Entry>* entries) {
-  for (const OperatorTest& test : family_test.operators) {
-    const Operator* op = FindOperator(test.name);
-    entries->push_back({&op->spec, op, &test, nullptr, test.has_workspace()});
-  }
-  for (const GetterTest& getter : family_test.getters) {
-    for (const OpSpec* spec : family.getters) {
-      if (spec->name == getter.name) entries->push_back({spec, nullptr, nullptr, &getter, false});
-    }
-  }
-}
-
-}  // namespace
 
 std::vector<Entry> AllEntries() {
   std::vector<Entry> entries;
-  for (const FamilyTest* family_test : FamilyTests()) {
-    for (const Family* family : Families()) {
-      if (family->name == family_test->name) Append(*family_test, *family, &entries);
+  for (const FamilyTest* family : FamilyTests()) {
+    for (const OperatorTest& test : family->operators) {
+      const Operator* op = FindOperator(test.name);
+      entries.push_back({&op->spec, op, &test, nullptr, test.has_workspace()});
+    }
+    for (const GetterTest& getter : family->getters) {
+      entries.push_back({FindGetter(getter.name), nullptr, nullptr, &getter, false});
     }
   }
   return entries;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The main program of mluops_tests.
 #include <gtest/gtest.h>
 
 #include "child.h"

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "entries.h"
+#include "small_cases.h"
 #include "tensors.h"
 #include "testing/mirror.h"
 #include "testing/prepared_call.h"
@@ -16,21 +17,8 @@
 namespace mluop::testing {
 namespace {
 
-double TensorBytes(const Case& test_case) { return AllBytes(CaseCall(test_case).arguments); }
-
 // The operator's cases that are quick to run, in both types.
-std::vector<Case> SmallCases(const Entry& entry) {
-  constexpr double kMostBytes = 1 << 18;
-  std::vector<Case> cases;
-  for (const FamilyTest* family : FamilyTests()) {
-    for (const CaseLine& line : ParseCases(CasesOf(family->name))) {
-      if (!line.line.starts_with(entry.name() + " ")) continue;
-      Case parsed = ParseCase(line.line);
-      if (TensorBytes(parsed) <= kMostBytes) cases.push_back(std::move(parsed));
-    }
-  }
-  return cases;
-}
+std::vector<Case> SmallCases(const Entry& entry) { return CasesWithin(1 << 18, entry.name()); }
 
 class JudgeOfEveryOperator : public ::testing::TestWithParam<Entry> {};
 INSTANTIATE_TEST_SUITE_P(All, JudgeOfEveryOperator, ::testing::ValuesIn(OperatorEntries()),

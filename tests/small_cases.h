@@ -11,22 +11,29 @@
 
 namespace mluop::testing {
 
-// Up to so many cases of each operator, from its smallest to its largest of at most so many bytes,
-// none of them empty.
-inline std::vector<std::string> SmallCases(size_t per_operator, double most_bytes) {
-  std::map<std::string_view, std::multimap<double, std::string>> by_size;
+inline double TensorBytes(const Case& test_case) { return AllBytes(CaseCall(test_case).arguments); }
+
+// The cases of at most so many bytes; of one operator, where it is named.
+inline std::vector<Case> CasesWithin(double most_bytes, std::string_view name = {}) {
+  std::vector<Case> cases;
   for (const FamilyTest* family : FamilyTests()) {
     for (const CaseLine& line : ParseCases(CasesOf(family->name))) {
-      const Case parsed = ParseCase(line.line);
-      if (parsed.op->cpu == nullptr) continue;
-      const CaseCall call(parsed);
-      double bytes = 0;
-      for (const TensorArgument& tensor : call.arguments.tensors) {
-        bytes += static_cast<double>(tensor.ByteCount());
-      }
-      if (bytes > most_bytes || bytes == 0) continue;
-      by_size[parsed.op->spec.name].emplace(bytes, line.line);
+      Case parsed = ParseCase(line.line);
+      if (!name.empty() && parsed.op->spec.name != name) continue;
+      if (TensorBytes(parsed) <= most_bytes) cases.push_back(std::move(parsed));
     }
+  }
+  return cases;
+}
+
+// Up to so many lines of each operator that the CPU has, from its smallest case to its largest of at
+// most so many bytes, none of them empty.
+inline std::vector<std::string> SmallCases(size_t per_operator, double most_bytes) {
+  std::map<std::string_view, std::multimap<double, std::string>> by_size;
+  for (const Case& parsed : CasesWithin(most_bytes)) {
+    const double bytes = TensorBytes(parsed);
+    if (parsed.op->cpu == nullptr || bytes == 0) continue;
+    by_size[parsed.op->spec.name].emplace(bytes, parsed.line);
   }
   std::vector<std::string> lines;
   for (const auto& [name, cases] : by_size) {

@@ -6,14 +6,13 @@
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstdlib>
-#include <functional>
 #include <utility>
 
+#include "forked.h"
 #include "mluops/extensions.h"
 #include "small_cases.h"
 #include "tensors.h"
@@ -65,18 +64,6 @@ namespace {
 
 constexpr int kMostAllocations = 2000;
 
-// Exit status of `body` in a process of its own, or minus the signal that ended it.
-int InChild(const std::function<int()>& body) {
-  const pid_t child = fork();
-  if (child == 0) {
-    alarm(30);
-    _exit(body());
-  }
-  int status = 0;
-  EXPECT_EQ(waitpid(child, &status, 0), child);
-  return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
-}
-
 // What a child answers.
 enum Answer { kRight, kNoSuchAllocation, kWrongStatus, kWrongSentence, kWrongAfterwards };
 
@@ -124,7 +111,7 @@ TEST(FailedSystemAllocation, InTheProcessesFirstLoopOnSeveralThreads) {
   const std::vector<char> expected = RunAlone(&call);
   int allocation = 0, answer = kRight;
   for (; answer == kRight && allocation < kMostAllocations; ++allocation) {
-    answer = InChild([&] { return RunWithFault(call, expected, {allocation, 4}); });
+    answer = InForkedChild([&] { return RunWithFault(call, expected, {allocation, 4}); });
   }
   EXPECT_EQ(answer, kNoSuchAllocation) << "allocation " << allocation - 1;
   EXPECT_GT(allocation, 10);
@@ -137,7 +124,7 @@ TEST(FailedSystemAllocation, InEveryOperator) {
     PreparedCall call(parsed, Placement::kBack);
     const std::vector<char> expected = RunAlone(&call);
     for (const int threads : {1, 4}) {
-      EXPECT_EQ(InChild([&] {
+      EXPECT_EQ(InForkedChild([&] {
                   for (int k = 0; k < kMostAllocations; ++k) {
                     const Answer answer = RunWithFault(call, expected, {k, threads});
                     if (answer != kRight) return static_cast<int>(answer);

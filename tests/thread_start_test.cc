@@ -5,12 +5,11 @@
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <pthread.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <atomic>
 #include <cerrno>
 #include <chrono>
+#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <string>
@@ -19,6 +18,7 @@
 
 #include "core/parallel.h"
 #include "core/thread_budget.h"
+#include "forked.h"
 #include "mluops/extensions.h"
 #include "tensors.h"
 #include "testing/prepared_call.h"
@@ -119,17 +119,10 @@ mluOpHandle_t NewHandle(int threads) {
   return handle;
 }
 
-// Exit status of `body` in a process of its own, or minus the signal that ended it.
+// With all that is destroyed at the end of a process.
 template <typename Body>
-int InChild(Body body) {
-  const pid_t child = fork();
-  if (child == 0) {
-    alarm(60);
-    std::exit(body());  // with all that is destroyed then
-  }
-  int status = 0;
-  EXPECT_EQ(waitpid(child, &status, 0), child);
-  return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+int InChild(const Body& body) {
+  return InForkedChild(body, std::exit);
 }
 
 // Handles that come, work, meet each other and go.

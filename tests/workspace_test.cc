@@ -8,6 +8,7 @@
 
 #include "entries.h"
 #include "mlu_op.h"
+#include "small_cases.h"
 #include "tensors.h"
 #include "testing/prepared_call.h"
 
@@ -15,22 +16,7 @@ namespace mluop::testing {
 namespace {
 
 // The operator's cases that are quick to run.
-std::vector<Case> SmallCases(const Entry& entry) {
-  constexpr size_t kMostBytes = 4 << 20;
-  std::vector<Case> cases;
-  for (const FamilyTest* family : FamilyTests()) {
-    for (const CaseLine& line : ParseCases(CasesOf(family->name))) {
-      if (!line.line.starts_with(entry.name() + " ")) continue;
-      Case parsed = ParseCase(line.line);
-      size_t bytes = 0;
-      for (const TensorArgument& tensor : CaseCall(parsed).arguments.tensors) {
-        bytes += tensor.ByteCount();
-      }
-      if (bytes <= kMostBytes) cases.push_back(std::move(parsed));
-    }
-  }
-  return cases;
-}
+std::vector<Case> SmallCases(const Entry& entry) { return CasesWithin(4 << 20, entry.name()); }
 
 // Whether the call writes to a workspace of that size, which is poisoned and between inaccessible
 // pages. The outputs must be right.

@@ -148,17 +148,13 @@ class ThreadPool::Team {
     const auto wait = [expected, end] {
       while (ThreadsSeen() < expected && Clock::now() < end) std::this_thread::yield();
     };
+    const auto arrive = [this, wait] {
+      if (stop_) return;  // on the thread that waits for it
+      NoteThread();
+      wait();
+    };
     for (int worker = 1; worker < size_ && ThreadsSeen() < expected; ++worker) {
-      tbb::task_handle task = helpers_.defer([this, wait] {
-        TakeOver();
-        if (!stop_) {  // else on the thread that waits for it
-          NoteThread();
-          wait();
-        }
-        HandOver();
-      });
-      HandOver();
-      EnterOneTbb([&] { arena_.enqueue(std::move(task)); });
+      if (Enqueue(arrive) != Enqueued::kYes) break;
     }
     wait();
   }
@@ -172,24 +168,34 @@ class ThreadPool::Team {
 
   // False where it cannot: the loop goes on with those who are there.
   bool CallHelper(int worker) {
+    const Enqueued enqueued = Enqueue([this, worker] { Help(worker); });
+    if (enqueued == Enqueued::kNo) helping_[worker] = false;
+    return enqueued == Enqueued::kYes;
+  }
+
+  // kPerhaps: oneTBB failed, and the task may come all the same.
+  enum class Enqueued { kNo, kYes, kPerhaps };
+
+  // Has a thread of oneTBB's run `body`.
+  template <typename Body>
+  Enqueued Enqueue(const Body& body) {
     tbb::task_handle task;
     try {
-      task = helpers_.defer([this, worker] {
+      task = helpers_.defer([body] {
         TakeOver();
-        Help(worker);
+        body();
         HandOver();
       });
     } catch (...) {  // no memory
-      helping_[worker] = false;
-      return false;
+      return Enqueued::kNo;
     }
     HandOver();
     try {
       EnterOneTbb([&] { arena_.enqueue(std::move(task)); });
-    } catch (...) {  // it may come all the same, so nobody else is this worker
-      return false;
+    } catch (...) {
+      return Enqueued::kPerhaps;
     }
-    return true;
+    return Enqueued::kYes;
   }
 
   void WorkOrKeepError(int worker) {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// How much room rows of floats take in scratch.
 #pragma once
 
 #include <cstdint>

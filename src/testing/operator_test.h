@@ -63,6 +63,8 @@ struct OperatorTest {
                         const void* baseline) = nullptr;
   // The C function takes a workspace, and there is no getter for it.
   bool workspace_without_getter = false;
+  // The public C function under its other name; NULL where it has but one.
+  mluOpStatus_t (*other_spelling)(mluOpHandle_t handle, const Arguments& arguments) = nullptr;
 
   bool has_workspace() const { return workspace_size != nullptr || workspace_without_getter; }
 };
@@ -71,6 +73,8 @@ struct OperatorTest {
 struct GetterTest {
   std::string_view name;  // of the getter's table
   mluOpStatus_t (*call)(mluOpHandle_t handle, const Arguments& arguments, size_t* size);
+  mluOpStatus_t (*other_spelling)(mluOpHandle_t handle, const Arguments& arguments,
+                                  size_t* size) = nullptr;
 };
 
 struct FamilyTest {
@@ -87,6 +91,7 @@ std::string_view CasesOf(std::string_view family);
 // By the name of the table; NULL if there is none.
 const Operator* FindOperator(std::string_view name);
 const OperatorTest* FindOperatorTest(std::string_view name);
+const OpSpec* FindGetter(std::string_view name);
 
 // A descriptor as the C functions take it.
 inline mluOpTensorDescriptor_t Desc(const Arguments& arguments, std::string_view tensor) {

@@ -50,5 +50,14 @@ const OperatorTest* FindOperatorTest(std::string_view name) {
   return nullptr;
 }
 
+const OpSpec* FindGetter(std::string_view name) {
+  for (const Family* family : Families()) {
+    for (const OpSpec* getter : family->getters) {
+      if (getter->name == name) return getter;
+    }
+  }
+  return nullptr;
+}
+
 }  // namespace testing
 }  // namespace mluop

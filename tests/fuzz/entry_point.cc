@@ -8,29 +8,6 @@ namespace {
 
 using testing::Desc;
 
-mluOpStatus_t CallRoiAwareForward(mluOpHandle_t handle, const Arguments& a) {
-  return mluOpRoiAwarePool3dForward(
-      handle, a.Int("pool_method"), a.Int("boxes_num"), a.Int("pts_num"), a.Int("channels"),
-      Desc(a, "rois"), a.In<void>("rois"), Desc(a, "pts"), a.In<void>("pts"),
-      Desc(a, "pts_feature"), a.In<void>("pts_feature"), a.workspace.data, a.workspace.size,
-      a.Int("max_pts_each_voxel"), a.Int("out_x"), a.Int("out_y"), a.Int("out_z"),
-      Desc(a, "argmax"), a.Out<void>("argmax"), Desc(a, "pts_idx_of_voxels"),
-      a.Out<void>("pts_idx_of_voxels"), Desc(a, "pooled_features"), a.Out<void>("pooled_features"));
-}
-
-mluOpStatus_t CallRoiAwareBackward(mluOpHandle_t handle, const Arguments& a) {
-  return mluOpRoiAwarePool3dBackward(
-      handle, a.Int("pool_method"), a.Int("boxes_num"), a.Int("out_x"), a.Int("out_y"),
-      a.Int("out_z"), a.Int("channels"), a.Int("max_pts_each_voxel"), Desc(a, "pts_idx_of_voxels"),
-      a.In<void>("pts_idx_of_voxels"), Desc(a, "argmax"), a.In<void>("argmax"), Desc(a, "grad_out"),
-      a.In<void>("grad_out"), Desc(a, "grad_in"), a.Out<void>("grad_in"));
-}
-
-mluOpStatus_t GetRoiAwareForward(mluOpHandle_t handle, const Arguments& a, size_t* size) {
-  return mluOpGetRoiAwarePool3dForwardWorkspaceSize(handle, Desc(a, "rois"), Desc(a, "pts"),
-                                                    Desc(a, "pts_feature"), size);
-}
-
 mluOpStatus_t CallPsRoiPoolWithoutWorkspace(mluOpHandle_t handle, const Arguments& a) {
   return mluOpPsRoiPoolForward(handle, a.Int("pooled_height"), a.Int("pooled_width"),
                                a.Float("spatial_scale"), a.Int("group_size"), a.Int("output_dim"),
@@ -39,41 +16,37 @@ mluOpStatus_t CallPsRoiPoolWithoutWorkspace(mluOpHandle_t handle, const Argument
                                Desc(a, "mapping_channel"), a.Out<void>("mapping_channel"));
 }
 
-// The entry point of that name once more, under another.
-EntryPoint* Again(std::vector<EntryPoint>& all, std::string_view name, const char* suffix) {
-  for (const EntryPoint& entry : all) {
-    if (entry.name != name) continue;
-    EntryPoint copy = entry;
-    copy.name += suffix;
-    return &all.emplace_back(std::move(copy));
-  }
-  return nullptr;
-}
-
 }  // namespace
 
+// The corpus names them by their places: new ones go to the end.
 std::vector<EntryPoint> AllEntryPoints() {
-  std::vector<EntryPoint> all;
+  std::vector<EntryPoint> all, others;
+  // One more, by another C function.
+  const auto again = [&others](EntryPoint entry, const char* suffix) -> EntryPoint& {
+    entry.name += suffix;
+    return others.emplace_back(std::move(entry));
+  };
   for (const testing::FamilyTest* family : testing::FamilyTests()) {
     for (const testing::OperatorTest& test : family->operators) {
       all.push_back({std::string(test.name), &testing::FindOperator(test.name)->spec, &test,
                      test.call, test.has_workspace(), nullptr});
+      if (test.other_spelling != nullptr)
+        again(all.back(), ", other spelling").call = test.other_spelling;
     }
     for (const testing::GetterTest& getter : family->getters) {
-      for (const Family* tables : Families()) {
-        for (const OpSpec* spec : tables->getters) {
-          if (spec->name != getter.name) continue;
-          all.push_back({std::string(spec->name), spec, nullptr, nullptr, false, getter.call});
-        }
-      }
+      all.push_back({std::string(getter.name), testing::FindGetter(getter.name), nullptr, nullptr,
+                     false, getter.call});
+      if (getter.other_spelling != nullptr)
+        again(all.back(), ", other spelling").get = getter.other_spelling;
     }
   }
-  Again(all, "roiaware_pool3d_forward", ", RoiAware")->call = CallRoiAwareForward;
-  Again(all, "roiaware_pool3d_backward", ", RoiAware")->call = CallRoiAwareBackward;
-  Again(all, "roiaware_pool3d_forward_workspace", ", RoiAware")->get = GetRoiAwareForward;
-  EntryPoint* short_form = Again(all, "psroipool_forward", ", no workspace");
-  short_form->call = CallPsRoiPoolWithoutWorkspace;
-  short_form->has_workspace = false;
+  for (const EntryPoint& entry : all) {
+    if (entry.name != "psroipool_forward") continue;
+    EntryPoint& short_form = again(entry, ", no workspace");
+    short_form.call = CallPsRoiPoolWithoutWorkspace;
+    short_form.has_workspace = false;
+  }
+  all.insert(all.end(), others.begin(), others.end());
   return all;
 }
 

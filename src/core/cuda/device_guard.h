@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The current CUDA device, which is the caller's: borrowed and given back.
 #pragma once
 
 #include <cuda_runtime_api.h>

@@ -61,6 +61,17 @@ inline bool HasFewBlocks(const SmallMap& map, const CudaContext& context) {
 struct RoiShare {
   int2 rows, columns;
   float values[SmallMap::kChannels];
+
+  // The values are those of the whole bin: each of its pixels gets a share. Nobody reads what an
+  // empty bin gives.
+  template <typename Span>
+  __device__ void Divide(const Span& of_rows, const Span& of_columns) {
+    rows = {of_rows.begin, of_rows.end};
+    columns = {of_columns.begin, of_columns.end};
+    const auto area = static_cast<float>((rows.y - rows.x) * (columns.y - columns.x));
+#pragma unroll
+    for (float& value : values) value /= area;
+  }
 };
 
 class SmallMapSums {

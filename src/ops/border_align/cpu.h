@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// border_align on the CPU: what the tables of border_align.cc name.
 #pragma once
 
 #include "core/operator.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// masked_im2col and masked_col2im on the CPU: what the tables of masked_im2col.cc name.
 #pragma once
 
 #include "core/operator.h"

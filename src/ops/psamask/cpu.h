@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// psamask on the CPU: what the tables of psamask.cc name.
 #pragma once
 
 #include "core/operator.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// psroipool on the CPU: what the tables of psroipool.cc name.
 #pragma once
 
 #include "core/operator.h"

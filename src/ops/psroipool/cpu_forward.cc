@@ -210,63 +210,64 @@ void PoolRegrouped(const Problem& p, const BinTable& table, const Tensors& t, in
 // is then worth 1.7x.
 constexpr int64_t kMostCopies = 8;
 
-// The floats of a copy; 0 where the map is too large to be copied, or the rois too few to pay for it.
-int64_t CopyFloats(const Problem& p) {
+// More scratch than this, and than twice the tensors, is not asked for.
+constexpr int64_t kMostFloats = int64_t{1} << 28;  // 1 GiB
+
+// Which way a call goes, as far as its sizes say: the workspace getter knows no more.
+struct Plan {
+  // Elements are read where they are, whatever the rois: where there are few channels, or where a row
+  // of the map, whose channels become whole vectors, is too long to have it in scratch.
+  bool strided;
+  int64_t slice_floats;  // of all slices together, however they are cut
+  int64_t copy_floats;  // of a copy; 0: the map is too large for one, or the rois too few to pay it
+
+  size_t ScratchBytes(const Problem& p) const {
+    const int64_t floats = strided ? 0 : std::max(slice_floats, kMostCopies * copy_floats);
+    return BinTable::Bytes(p) + sizeof(float) * static_cast<size_t>(floats);
+  }
+};
+
+Plan MakePlan(const Problem& p) {
   const Cut cut = MakeCut(p, 1);
-  const bool small = cut.rows == p.rows() && cut.channel_slices == 1;
-  const bool many = p.rois * p.channels() >= p.map_elements();
-  return small && many ? cut.Pixels(p) * p.bins() * WholeVectors(p.output_dim) : 0;
+  const int64_t outputs = p.rois * p.channels(), map = p.map_elements();
+  const int64_t floats = cut.Pixels(p) * p.bins() * WholeVectors(p.output_dim);
+  const bool copies = cut.rows == p.rows() && cut.channel_slices == 1 && outputs >= map;
+  const bool strided = (p.group > 1 && p.output_dim < kLeastVector) ||
+                       floats > std::max(kMostFloats, 2 * (map + outputs));
+  return {strided, floats, copies ? floats : 0};
 }
 
-// The floats of all slices together, however they are cut.
-int64_t SliceFloats(const Problem& p) {
-  return MakeCut(p, 1).Pixels(p) * p.bins() * WholeVectors(p.output_dim);
-}
-
-// Whether elements are read where they are, whatever the rois. A row of the map, whose channels become
-// whole vectors, may be too long to have it in scratch.
-bool IsStrided(const Problem& p) {
-  constexpr int64_t kMostFloats = int64_t{1} << 28;  // 1 GiB, unless the tensors are half as large
-  const int64_t tensors = p.map_elements() + p.rois * p.channels();
-  return (p.group > 1 && p.output_dim < kLeastVector) ||
-         SliceFloats(p) > std::max(kMostFloats, 2 * tensors);
-}
-
-void PoolFromCopies(const Problem& p, BinTable& table, const Tensors& t, float* data,
-                    ThreadPool& threads) {
+void PoolFromCopies(const Problem& p, const Plan& plan, BinTable& table, const Tensors& t,
+                    float* data, ThreadPool& threads) {
   const auto pool = HWY_DYNAMIC_DISPATCH(PoolSlice);
   const int64_t most = std::min<int64_t>({kMostCopies, threads.num_threads(), p.rois});
   const int64_t work = p.rois * p.channels() + p.map_elements();
   const int64_t workers = std::clamp<int64_t>(work / kGrain, 1, most);
-  const int64_t floats = CopyFloats(p);
   threads.For(workers, 1, [&](int64_t begin, int64_t end, int) {
     for (int64_t i = begin; i < end; ++i) {
       const int64_t first = i * p.rois / workers, last = (i + 1) * p.rois / workers;
       WriteBins(p, t, table, first, last);
       pool({p, table, t.input, t.output, first, last}, {0, p.bins(), 0, p.output_dim}, p.rows(),
-           data + i * floats);
+           data + i * plan.copy_floats);
     }
   });
 }
 
 }  // namespace
 
-size_t ForwardScratch(const Problem& p) {
-  const int64_t floats = IsStrided(p) ? 0 : std::max(SliceFloats(p), kMostCopies * CopyFloats(p));
-  return BinTable::Bytes(p) + sizeof(float) * static_cast<size_t>(floats);
-}
+size_t ForwardScratch(const Problem& p) { return MakePlan(p).ScratchBytes(p); }
 
 mluOpStatus_t ForwardCpu(const Arguments& a, Context& context) {
   const Problem p = MakeProblem(a, a.Float("spatial_scale"));
   const Tensors t = {a.In<float>("input"), a.In<float>("rois"), a.Out<float>("output"),
                      a.Out<int32_t>("mapping_channel")};
-  char* scratch = static_cast<char*>(context.Scratch(ForwardScratch(p)));
+  const Plan plan = MakePlan(p);
+  char* scratch = static_cast<char*>(context.Scratch(plan.ScratchBytes(p)));
   BinTable table(p, scratch);
   auto* const data = reinterpret_cast<float*>(scratch + BinTable::Bytes(p));
   ThreadPool& threads = context.threads();
-  const bool strided = IsStrided(p);
-  if (!strided && CopyFloats(p) > 0) {
-    PoolFromCopies(p, table, t, data, threads);
+  if (!plan.strided && plan.copy_floats > 0) {
+    PoolFromCopies(p, plan, table, t, data, threads);
     return MLUOP_STATUS_SUCCESS;
   }
   std::atomic<int64_t> pixels = 0;
@@ -275,7 +276,7 @@ mluOpStatus_t ForwardCpu(const Arguments& a, Context& context) {
   });
   const int64_t elements = pixels * p.output_dim;
   const int64_t grain = kGrain * p.rois / (elements + p.rois * p.bins()) + 1;
-  if (strided || kStridedCost * elements < p.map_elements()) {
+  if (plan.strided || kStridedCost * elements < p.map_elements()) {
     threads.For(p.rois, grain,
                 [&](int64_t begin, int64_t end, int) { PoolStrided(p, table, t, begin, end); });
   } else {

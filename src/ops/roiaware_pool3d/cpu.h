@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// roiaware_pool3d on the CPU: what the tables of roiaware_pool3d.cc name.
 #pragma once
 
 #include "core/operator.h"

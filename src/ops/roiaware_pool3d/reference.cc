@@ -200,28 +200,32 @@ Work BackwardWork(const Arguments& a) {
           static_cast<double>(operations)};
 }
 
+// The functions have two spellings each.
+template <auto kFunction>
 mluOpStatus_t CallForward(mluOpHandle_t handle, const Arguments& a) {
-  return mluOpRoiawarePool3dForward(
-      handle, a.Int("pool_method"), a.Int("boxes_num"), a.Int("pts_num"), a.Int("channels"),
-      Desc(a, "rois"), a.In<void>("rois"), Desc(a, "pts"), a.In<void>("pts"),
-      Desc(a, "pts_feature"), a.In<void>("pts_feature"), a.workspace.data, a.workspace.size,
-      a.Int("max_pts_each_voxel"), a.Int("out_x"), a.Int("out_y"), a.Int("out_z"),
-      Desc(a, "argmax"), a.Out<void>("argmax"), Desc(a, "pts_idx_of_voxels"),
-      a.Out<void>("pts_idx_of_voxels"), Desc(a, "pooled_features"), a.Out<void>("pooled_features"));
+  return kFunction(handle, a.Int("pool_method"), a.Int("boxes_num"), a.Int("pts_num"),
+                   a.Int("channels"), Desc(a, "rois"), a.In<void>("rois"), Desc(a, "pts"),
+                   a.In<void>("pts"), Desc(a, "pts_feature"), a.In<void>("pts_feature"),
+                   a.workspace.data, a.workspace.size, a.Int("max_pts_each_voxel"), a.Int("out_x"),
+                   a.Int("out_y"), a.Int("out_z"), Desc(a, "argmax"), a.Out<void>("argmax"),
+                   Desc(a, "pts_idx_of_voxels"), a.Out<void>("pts_idx_of_voxels"),
+                   Desc(a, "pooled_features"), a.Out<void>("pooled_features"));
 }
 
+template <auto kFunction>
 mluOpStatus_t CallBackward(mluOpHandle_t handle, const Arguments& a) {
-  return mluOpRoiawarePool3dBackward(
-      handle, a.Int("pool_method"), a.Int("boxes_num"), a.Int("out_x"), a.Int("out_y"),
-      a.Int("out_z"), a.Int("channels"), a.Int("max_pts_each_voxel"), Desc(a, "pts_idx_of_voxels"),
-      a.In<void>("pts_idx_of_voxels"), Desc(a, "argmax"), a.In<void>("argmax"), Desc(a, "grad_out"),
-      a.In<void>("grad_out"), Desc(a, "grad_in"), a.Out<void>("grad_in"));
+  return kFunction(handle, a.Int("pool_method"), a.Int("boxes_num"), a.Int("out_x"), a.Int("out_y"),
+                   a.Int("out_z"), a.Int("channels"), a.Int("max_pts_each_voxel"),
+                   Desc(a, "pts_idx_of_voxels"), a.In<void>("pts_idx_of_voxels"), Desc(a, "argmax"),
+                   a.In<void>("argmax"), Desc(a, "grad_out"), a.In<void>("grad_out"),
+                   Desc(a, "grad_in"), a.Out<void>("grad_in"));
 }
 
-mluOpStatus_t CallForwardWorkspace(mluOpHandle_t handle, const Arguments& a, size_t* size) {
-  return mluOpGetRoiawarePool3dForwardWorkspaceSize(handle, Desc(a, "rois"), Desc(a, "pts"),
-                                                    Desc(a, "pts_feature"), size);
+template <auto kFunction>
+mluOpStatus_t CallGetter(mluOpHandle_t handle, const Arguments& a, size_t* size) {
+  return kFunction(handle, Desc(a, "rois"), Desc(a, "pts"), Desc(a, "pts_feature"), size);
 }
+constexpr auto kCallForwardWorkspace = CallGetter<mluOpGetRoiawarePool3dForwardWorkspaceSize>;
 
 constexpr OutputRule kForwardOutputs[] = {{"argmax", Criterion::kExact},
                                           {"pts_idx_of_voxels", Criterion::kExact},
@@ -232,24 +236,27 @@ constexpr OperatorTest kOperators[] = {
     {.name = "roiaware_pool3d_forward",
      .outputs = kForwardOutputs,
      .options = kForwardOptions,
-     .call = CallForward,
-     .workspace_size = CallForwardWorkspace,
+     .call = CallForward<mluOpRoiawarePool3dForward>,
+     .workspace_size = kCallForwardWorkspace,
      .generate = GenerateForward,
      .reference = ByType<ForwardReference<float>, ForwardReference<Half>>,
      .plain = ByType<ForwardPlain<float>, ForwardPlain<Half>>,
-     .work = ForwardWork},
+     .work = ForwardWork,
+     .other_spelling = CallForward<mluOpRoiAwarePool3dForward>},
     {.name = "roiaware_pool3d_backward",
      .outputs = kBackwardOutputs,
      .options = kBackwardOptions,
-     .call = CallBackward,
+     .call = CallBackward<mluOpRoiawarePool3dBackward>,
      .workspace_size = nullptr,
      .generate = GenerateBackward,
      .reference = ByType<BackwardReference<float>, BackwardReference<Half>>,
      .plain = ByType<BackwardPlain<float>, BackwardPlain<Half>>,
-     .work = BackwardWork},
+     .work = BackwardWork,
+     .other_spelling = CallBackward<mluOpRoiAwarePool3dBackward>},
 };
 
-constexpr GetterTest kGetters[] = {{"roiaware_pool3d_forward_workspace", CallForwardWorkspace}};
+constexpr GetterTest kGetters[] = {{"roiaware_pool3d_forward_workspace", kCallForwardWorkspace,
+                                    CallGetter<mluOpGetRoiAwarePool3dForwardWorkspaceSize>}};
 
 }  // namespace
 

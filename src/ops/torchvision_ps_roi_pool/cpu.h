@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// torchvision_ps_roi_pool on the CPU: what the tables of torchvision_ps_roi_pool.cc name.
 #pragma once
 
 #include "core/operator.h"

@@ -19,14 +19,8 @@ __global__ void __launch_bounds__(SmallMap::kThreads, 2)
     }
     const Place place = PlaceOf(p, t.rois + r * 5);
     if (place.image != part.image) return share;
-    const Span rows = BinSpan(place.y, part.bin / p.pooled_w, p.h);
-    const Span columns = BinSpan(place.x, part.bin % p.pooled_w, p.w);
-    share.rows = {rows.begin, rows.end};
-    share.columns = {columns.begin, columns.end};
-    // Nobody reads what an empty bin gives.
-    const auto area = static_cast<float>((rows.end - rows.begin) * (columns.end - columns.begin));
-#pragma unroll
-    for (float& value : share.values) value /= area;
+    share.Divide(BinSpan(place.y, part.bin / p.pooled_w, p.h),
+                 BinSpan(place.x, part.bin % p.pooled_w, p.w));
     return share;
   });
   sums.Sum([&](int y, int x, int first, float2 sum) {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// transpose on the CPU: what the tables of transpose.cc name.
 #pragma once
 
 #include "core/operator.h"
