@@ -59,11 +59,38 @@ void Fill(char* to, size_t bytes, bool past_caches) {
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
+#if HWY_ARCH_X86
+#include <cpuid.h>
+#include <immintrin.h>
+#endif
+
 namespace mluop::tool {
 namespace {
 
 HWY_EXPORT(Read);
 HWY_EXPORT(Fill);
+
+#if HWY_ARCH_X86
+// clflush waits for every line before the next.
+__attribute__((target("clflushopt"))) void FlushLinesUnordered(char* data, size_t bytes) {
+  for (size_t i = 0; i < bytes; i += 64) _mm_clflushopt(data + i);
+  if (bytes != 0) _mm_clflushopt(data + bytes - 1);
+}
+
+bool HasUnorderedFlush() {
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  return __get_cpuid_count(7, 0, &a, &b, &c, &d) != 0 && (b & bit_CLFLUSHOPT) != 0;
+}
+#endif
+
+void FlushLines(const char* data, size_t bytes) {
+#if HWY_ARCH_X86
+  static const bool unordered = HasUnorderedFlush();
+  if (unordered) return FlushLinesUnordered(const_cast<char*>(data), bytes);
+#endif
+  for (size_t i = 0; i < bytes; i += 64) hwy::FlushCacheline(data + i);
+  if (bytes != 0) hwy::FlushCacheline(data + bytes - 1);
+}
 
 // All pieces are moved side by side, by parts of so many bytes, as an operator's loop moves them.
 constexpr size_t kPart = 16 << 10;
@@ -115,12 +142,9 @@ void Move(const Traffic& traffic, Way way, ThreadPool& threads) {
 }
 
 void Flush(const Traffic& traffic) {
-  const auto flush = [](const char* data, size_t bytes) {
-    for (size_t i = 0; i < bytes; i += 64) hwy::FlushCacheline(data + i);
-    if (bytes != 0) hwy::FlushCacheline(data + bytes - 1);
-  };
-  for (const Traffic::Read& read : traffic.reads) flush(read.data, read.bytes);
-  for (const Traffic::Write& write : traffic.writes) flush(write.data, write.bytes);
+  for (const Traffic::Read& read : traffic.reads) FlushLines(read.data, read.bytes);
+  for (const Traffic::Write& write : traffic.writes) FlushLines(write.data, write.bytes);
+  hwy::FlushStream();
 }
 
 }  // namespace mluop::tool

@@ -7,20 +7,24 @@
 namespace mluop::tool {
 namespace {
 
-constexpr size_t kMostRuns = 2000;
+constexpr size_t kLeastRuns = 5, kMostRuns = 2000;
 constexpr double kTurn = 1e-3;  // seconds that a contender has before it is another's turn
+
+double SecondsOf(const std::function<void()>& run) {
+  using Clock = std::chrono::steady_clock;
+  const auto start = Clock::now();
+  run();
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
 
 }  // namespace
 
 bool Contender::Done() const {
-  return times.size() >= 3 && (spent >= budget || times.size() >= kMostRuns);
+  return times.size() >= kLeastRuns && (spent >= budget || times.size() >= kMostRuns);
 }
 
 void Contender::Time() {
-  using Clock = std::chrono::steady_clock;
-  const auto start = Clock::now();
-  run();
-  times.push_back(std::chrono::duration<double>(Clock::now() - start).count());
+  times.push_back(SecondsOf(run));
   spent += times.back();
 }
 
@@ -37,7 +41,7 @@ void MeasureTogether(std::vector<Contender>& contenders, const std::function<voi
       if (contender.Done()) continue;
       busy = true;
       if (flush) {
-        flush();
+        contender.spent += SecondsOf(flush);
         contender.Time();
         continue;
       }

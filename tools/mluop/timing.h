@@ -13,7 +13,7 @@ struct Contender {
   std::function<void()> run;
   double budget;
   std::vector<double> times = {};
-  double spent = 0;
+  double spent = 0;  // seconds
 
   bool Done() const;
   void Time();
@@ -21,7 +21,8 @@ struct Contender {
 };
 
 // Turn by turn, so that a slow moment of the machine is everybody's. Hot: each turn begins with a
-// run that does not count. Cold: `flush` before every run.
+// run that does not count. Cold: `flush` before every run,
+// and its time counts against the budget (it can be a hundred times that of the run).
 void MeasureTogether(std::vector<Contender>& contenders, const std::function<void()>& flush);
 
 }  // namespace mluop::tool
