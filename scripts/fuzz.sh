@@ -57,10 +57,10 @@ minimise() {
   rm -rf "$folder"
   mkdir -p "$folder/merged" "$folder/picked" "build-fuzz/corpus/$target" "tests/fuzz/corpus/$target" build-fuzz/crashes
   fuzz "$target" -set_cover_merge=1 -use_counters=0 -merge_control_file="$folder/control" "$folder/merged" \
-    "tests/fuzz/corpus/$target" "build-fuzz/corpus/$target"
-  python3 scripts/pick_corpus.py "$folder/control" "$folder/picked" "${FUZZ_FILES:-64}"
-  rm -rf "tests/fuzz/corpus/$target"
-  cp -r "$folder/picked" "tests/fuzz/corpus/$target"
+    "tests/fuzz/corpus/$target" "build-fuzz/corpus/$target" || return 1
+  python3 scripts/pick_corpus.py "$folder/control" "$folder/picked" "${FUZZ_FILES:-64}" || return 1
+  find "tests/fuzz/corpus/$target" -type f -name '[0-9][0-9]' -delete  # what has a name stays
+  cp "$folder"/picked/* "tests/fuzz/corpus/$target"
   echo "$target: $(find "$folder/picked" -type f | wc -l) inputs"
 }
 

@@ -244,6 +244,8 @@ TEST(Load, MemoryIsFlat) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "a sanitizer keeps memory of its own, and looks for leaks itself";
 #endif
+  constexpr int64_t kCallsPerHandle = 50;
+  constexpr int64_t kWarmUp = 20000;  // every thread has met the largest case
   const int64_t calls = NumberOf("FLAT_CALLS", 20000);
   constexpr size_t kPages = size_t{1} << 20;  // the allocator may still change its mind
   // A huge page the system happens to have for scratch would count as two megabytes of growth.
@@ -252,12 +254,12 @@ TEST(Load, MemoryIsFlat) {
   int64_t mistakes = 0;
   const auto run = [&](int64_t count) {
     for (int64_t i = 0; i < count; ++i) {
-      if (i % 200 == 0) mistakes += !caller.ChangeHandle();
+      if (i % kCallsPerHandle == 0) mistakes += !caller.ChangeHandle();
       mistakes += !caller.CallSome();
       if (i % 10 == 0) mistakes += !MakeAndRefuse();
     }
   };
-  run(calls / 10);
+  run(kWarmUp);
   const size_t resident = ResidentBytes(), in_use = mallinfo2().uordblks;
   run(calls);
   EXPECT_EQ(mistakes, 0);

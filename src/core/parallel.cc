@@ -65,9 +65,9 @@ class ThreadPool::Team {
     return team;
   }
   static void Retire(std::unique_ptr<Team> team) {
-    // Its helpers may yet come where oneTBB is lost.
-    if (OneTbbIsLost()) static_cast<void>(team.release());
-    if (team != nullptr) idle.Keep(std::move(team));
+    if (team != nullptr && !OneTbbIsLost()) team = idle.Keep(std::move(team));
+    // Its helpers may yet come where oneTBB is lost: it stays as it is.
+    if (team != nullptr && !team->Stop()) static_cast<void>(team.release());
   }
 
   explicit Team(int num_threads)
@@ -80,11 +80,7 @@ class ThreadPool::Team {
     EnterOneTbb([this] { arena_.initialize(); });
   }
 
-  ~Team() {
-    stop_ = true;
-    if (size_ > 1) arena_.execute([&] { helpers_.wait(); });  // runs those that found no thread
-    TakeOver();
-  }
+  ~Team() { TakeOver(); }
 
   // The caller, and as many helpers as could be had.
   int size() const { return size_; }
@@ -119,12 +115,14 @@ class ThreadPool::Team {
       return nullptr;
     }
 
-    // Not one that found too few threads, of which there may be more next time.
-    void Keep(std::unique_ptr<Team> team) {
-      if (team->size_ < team->wanted_) return;
+    // Returns what is not kept: one that found too few threads, of which there may be more next time,
+    // and one too many.
+    std::unique_ptr<Team> Keep(std::unique_ptr<Team> team) {
+      if (team->size_ < team->wanted_) return team;
       const std::lock_guard<std::mutex> lock(mutex_);
       const auto place = std::find(teams_.begin(), teams_.end(), nullptr);
       if (place != teams_.end()) *place = team.release();
+      return team;
     }
 
    private:
@@ -137,6 +135,21 @@ class ThreadPool::Team {
     std::atomic<int64_t> next;  // range
     int64_t end;
   };
+
+  // Whether no helper will come any more.
+  bool Stop() {
+    stop_ = true;
+    if (OneTbbIsLost()) return false;
+    if (size_ == 1) return true;
+    try {
+      EnterOneTbb([this] {
+        arena_.execute([this] { helpers_.wait(); });  // runs those that found no thread
+      });
+    } catch (...) {  // no memory
+      return false;
+    }
+    return true;
+  }
 
   // Lets oneTBB start its threads now: the next team tries how many more can be started, which would
   // be in the way of those that start then. Each of them waits for the others, or it would come

@@ -18,6 +18,16 @@
 namespace mluop {
 namespace {
 
+// Threads that came since the last ForgetThreads(), and above them how often that was.
+std::atomic<uint64_t> seen{0};
+constexpr int kEpochShift = 32;
+
+void ForgetThreads() {
+  uint64_t now = seen;
+  while (!seen.compare_exchange_weak(now, ((now >> kEpochShift) + 1) << kEpochShift)) {
+  }
+}
+
 constexpr auto kLimit = tbb::global_control::max_allowed_parallelism;
 
 // Threads that were there for a team are there for the next as long as any team lives: oneTBB may
@@ -36,17 +46,22 @@ class Budget {
     if (taken > MostOfOneTbb()) RaiseLimit(taken);
     taken = std::min(taken, MostOfOneTbb());  // the program may have set a limit of its own
     taken_ += taken;
-    if (taken_ == 0) proven_ = 0;
+    if (taken_ == 0) Forget();
     return taken;
   }
 
   void GiveBack(int taken) {
     const std::lock_guard<std::mutex> lock(mutex_);
     taken_ -= taken;
-    if (taken_ == 0) proven_ = 0;
+    if (taken_ == 0) Forget();
   }
 
  private:
+  void Forget() {
+    proven_ = 0;
+    ForgetThreads();
+  }
+
   // Threads that it starts for all teams together: as many as there are cores, and no more unless it
   // is told to. Of several such wishes it takes the least, and asked for more than that it prints:
   // there is one wish for the whole process, which grows.
@@ -72,8 +87,6 @@ class Budget {
 
 constinit Budget budget;
 
-std::atomic<int> seen{0};
-
 // The links of this folder are the process's threads and two more; 0 where there is no /proc.
 size_t TaskLinks() {
   struct stat tasks = {};
@@ -96,11 +109,14 @@ void* StayUntil(void* released) {
 }  // namespace
 
 void NoteThread() {
-  thread_local bool noted = false;
-  if (!std::exchange(noted, true)) ++seen;
+  thread_local uint64_t noted = UINT64_MAX;  // the epoch
+  uint64_t now = seen;
+  while (now >> kEpochShift != noted) {
+    if (seen.compare_exchange_weak(now, now + 1)) noted = now >> kEpochShift;
+  }
 }
 
-int ThreadsSeen() { return seen.load(); }
+int ThreadsSeen() { return static_cast<int>(seen & UINT32_MAX); }
 
 int CountStartable(int wanted) {
   std::vector<pthread_t> threads(static_cast<size_t>(std::max(wanted, 0)));

@@ -14,7 +14,7 @@ namespace mluop {
 // How many of `wanted` threads can be started beside those that run. Throws std::bad_alloc.
 int CountStartable(int wanted);
 
-// To be called on threads of oneTBB's; how many have done so.
+// To be called on threads of oneTBB's; how many have done so since there last was no team.
 void NoteThread();
 int ThreadsSeen();
 

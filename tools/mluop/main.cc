@@ -87,7 +87,7 @@ int Run(int argc, char** argv) {
       ->check(CLI::Range(1, 1024));
   measure->add_option("--json", perf.json, "write the figures to this file, an object per case");
   measure->add_option("--report", perf.report, "write a page of HTML with bars to this file");
-  measure->add_flag("--cold", perf.cold, "flush the caches before every run");
+  measure->add_flag("--cold", perf.cold, "flush the tensors out of the caches before every run");
   measure->add_option("--seconds", perf.seconds, "time to spend on a case")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();

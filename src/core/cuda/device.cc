@@ -5,7 +5,6 @@
 #include <cstdio>
 #include <mutex>
 #include <new>
-#include <unordered_map>
 
 #include "core/cuda/device_guard.h"
 #include "core/error.h"
@@ -32,16 +31,14 @@ cnrtRet_t ResultOf(cudaError_t error) {
   return error == cudaErrorMemoryAllocation ? cnrtErrorNoMem : cnrtErrorUnknown;
 }
 
+// There are so few that a search takes less than a hash, and no memory.
 CudaKernel FindKernel(std::string_view op) {
-  static const auto* const kernels = [] {
-    auto* all = new std::unordered_map<std::string_view, CudaKernel>;
-    for (const CudaFamily* family : CudaFamilies()) {
-      for (const CudaFamily::Entry& entry : family->operators) all->emplace(entry.op, entry.run);
+  for (const CudaFamily* family : CudaFamilies()) {
+    for (const CudaFamily::Entry& entry : family->operators) {
+      if (entry.op == op) return entry.run;
     }
-    return all;
-  }();
-  const auto found = kernels->find(op);
-  return found == kernels->end() ? nullptr : found->second;
+  }
+  return nullptr;
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include <cstdarg>
 #include <cstdio>
+#include <new>
 #include <vector>
 
 #include "core/cuda/device.h"
@@ -24,7 +25,12 @@ CudaLibrary Describe() {
     snprintf(library.fault, sizeof(library.fault), "CUDA: %s", cudaGetErrorString(error));
     return library;
   }
-  for (int i = 0; i < count; ++i) devices.push_back(new CudaDevice(i));
+  try {
+    for (int i = 0; i < count; ++i) devices.push_back(new CudaDevice(i));
+  } catch (const std::bad_alloc&) {
+    snprintf(library.fault, sizeof(library.fault), "CUDA: no memory for the devices");
+    return library;
+  }
   library.count = count;
   library.devices = devices.data();
   return library;

@@ -123,16 +123,17 @@ void FillPlanes(const Col2imCall<T>& call, const int32_t* mask_h, const int32_t*
   threads.For(p.channels * p.plane(), kGrain, [&](int64_t begin, int64_t end, int) {
     std::fill(call.im + begin, call.im + end, T{});
   });
-  threads.For(p.channels, kGrain / (p.masks + 1) + 1, [&](int64_t begin, int64_t end, int) {
-    for (int64_t channel = begin; channel < end; ++channel) {
-      const T* from = call.col + channel * p.masks;
-      T* to = call.im + channel * p.plane();
-      for (int64_t m = 0; m < p.masks; ++m) {
-        const int64_t pixel = p.Offset(mask_h[m], mask_w[m]);
-        if (pixel >= 0) to[pixel] = from[m];
-      }
-    }
-  });
+  threads.For(p.channels, kGrain / (int64_t{p.masks} + 1) + 1,
+              [&](int64_t begin, int64_t end, int) {
+                for (int64_t channel = begin; channel < end; ++channel) {
+                  const T* from = call.col + channel * p.masks;
+                  T* to = call.im + channel * p.plane();
+                  for (int64_t m = 0; m < p.masks; ++m) {
+                    const int64_t pixel = p.Offset(mask_h[m], mask_w[m]);
+                    if (pixel >= 0) to[pixel] = from[m];
+                  }
+                }
+              });
 }
 
 template <typename T, class Kernel>

@@ -26,16 +26,20 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 // Writes value(d, i) at to + i for i in [0, n), past the caches but for the ends of the row, which
 // share a cache line with what others write. FlushStream() before another thread may read it.
+// Whole lines only: a line of which a part is written past the caches and a part through them costs
+// many times either (C256 100x152 M3997 k3 with AVX2: 8.9 instead of 1.7 x floor).
 template <typename T, class Value>
 HWY_INLINE void StreamRow(T* to, int64_t n, const Value& value) {
-  const hn::ScalableTag<T> d;
+  constexpr int64_t kLine = kAlignment / sizeof(T);
+  const hn::CappedTag<T, kLine> d;
   const hn::CappedTag<T, 1> one;
   const int64_t step = static_cast<int64_t>(hn::Lanes(d));
-  const auto past = reinterpret_cast<uintptr_t>(to) % kAlignment / sizeof(T);
-  const int64_t head = std::min<int64_t>(n, past == 0 ? 0 : kAlignment / sizeof(T) - past);
+  const auto past = static_cast<int64_t>(reinterpret_cast<uintptr_t>(to) % kAlignment / sizeof(T));
+  const int64_t head = std::min(n, past == 0 ? 0 : kLine - past);
+  const int64_t tail = head + (n - head) / kLine * kLine;
   int64_t i = 0;
   for (; i < head; ++i) hn::StoreU(value(one, i), one, to + i);
-  for (; i + step <= n; i += step) hn::Stream(value(d, i), d, to + i);
+  for (; i < tail; i += step) hn::Stream(value(d, i), d, to + i);
   for (; i < n; ++i) hn::StoreU(value(one, i), one, to + i);
 }
 

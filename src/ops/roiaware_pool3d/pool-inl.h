@@ -37,7 +37,7 @@ using CellTag = hn::Rebind<int32_t, PointTag>;
 template <typename T>
 HWY_INLINE void Fill(T* to, int64_t n, T value, bool stream) {
   constexpr int64_t kLine = kAlignment / sizeof(T);
-  const hn::ScalableTag<T> d;
+  const hn::CappedTag<T, kLine> d;
   int64_t i = 0;
   const auto address = reinterpret_cast<uintptr_t>(to);
   if (stream && n >= 2 * kLine && address % sizeof(T) == 0) {
