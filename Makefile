@@ -60,7 +60,7 @@ run: build
 	build/mluop perf --set networks
 
 lint:
-	@scripts/install_deps.sh build lint
+	@scripts/install_deps.sh build lint venv
 	@scripts/lint.sh
 
 fuzz:
@@ -96,6 +96,7 @@ fresh-root:
 	@scripts/fresh_root.sh
 
 mutate: deps
+	@scripts/install_deps.sh venv
 	@scripts/mutate.py
 
 bundle: build

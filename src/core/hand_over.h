@@ -11,6 +11,7 @@ extern "C" void __tsan_release(void* address);
 namespace mluop {
 
 #ifdef __SANITIZE_THREAD__
+// One for all: a task reads what it has captured, a team say, before it could name it here.
 inline char handed_over;
 inline void HandOver() { __tsan_release(&handed_over); }
 // All that went before any HandOver() has happened.
