@@ -34,7 +34,7 @@ if(NOT DEFINED CMAKE_CUDA20_STANDARD_COMPILE_OPTION)  # CMake 3.25 does not know
 endif()
 set(CMAKE_CUDA_STANDARD 20)
 find_package(CUDAToolkit REQUIRED)
-# By its path: nvcc from a package registry has it in a folder that neither CMake nor ld looks into.
+# By its path: nvcc from a wheel has it in a folder that neither CMake nor ld looks into.
 find_library(MLUOPS_CUDART_STATIC libcudart_static.a REQUIRED
   HINTS ${CUDAToolkit_LIBRARY_DIR} ${CUDAToolkit_INCLUDE_DIRS}/../lib ${CUDAToolkit_INCLUDE_DIRS}/../lib64)
 find_package(Threads REQUIRED)

@@ -18,7 +18,8 @@ mluOpStatus_t CallPsRoiPoolWithoutWorkspace(mluOpHandle_t handle, const Argument
 
 }  // namespace
 
-// The corpus names them by their places: new ones go to the end.
+// The corpus names them by their places, modulo their number: with a new one it is made anew
+// (`scripts/fuzz.sh minimise`).
 std::vector<EntryPoint> AllEntryPoints() {
   std::vector<EntryPoint> all, others;
   // One more, by another C function.
