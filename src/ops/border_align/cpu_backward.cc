@@ -164,6 +164,10 @@ HWY_EXPORT(Round);
 
 constexpr int64_t kFillGrain = 65536;
 
+// With so many channels of a huge map, float sums of all of it take less memory than of one channel a
+// thread, where threads are many.
+constexpr int64_t kHugeChannels = 8;
+
 float* Floats(Context& context, int64_t count) {
   return static_cast<float*>(context.Scratch(static_cast<size_t>(count) * sizeof(float)));
 }
@@ -220,14 +224,15 @@ mluOpStatus_t BackwardCpu(const Arguments& arguments, Context& context) {
   const Problem p = MakeProblem(arguments);
   if (arguments.Type() == MLUOP_DTYPE_FLOAT) {
     const auto call = MakeCall<float>(arguments, context);
-    if (FewSamples(p)) {
+    if (FewSamples(p) || IsHuge(p)) {
       BackwardWhole(call, call.grad_input, context, HWY_DYNAMIC_DISPATCH(WholeFloat));
     } else {
       BackwardSlices(call, context, HWY_DYNAMIC_DISPATCH(SlicesFloat));
     }
   } else {
     const auto call = MakeCall<Half>(arguments, context);
-    if (FewSamples(p) && p.elements() <= kMostFloats) {
+    const bool few_channels = IsHuge(p) && p.elements() <= kHugeChannels * p.pixels();
+    if ((FewSamples(p) && p.elements() <= kMostFloats) || few_channels) {
       BackwardWholeHalf(call, context);
     } else {
       BackwardSlices(call, context, HWY_DYNAMIC_DISPATCH(SlicesHalf));

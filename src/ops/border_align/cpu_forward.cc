@@ -165,7 +165,7 @@ template <typename T, class Function>
 mluOpStatus_t Forward(const Arguments& a, Context& context, Function kernel) {
   const Problem p = MakeProblem(a);
   ThreadPool& threads = context.threads();
-  const bool packed = !FewSamples(p);
+  const bool packed = !FewSamples(p) && !IsHuge(p);
   const Slices slices =
       packed ? ChooseSlices(p, threads.num_threads()) : MakeSlices(p, kUnpacked, kUnpacked);
   const int64_t map = packed ? WholeLines(p.pixels() * slices.size) : 0;

@@ -45,6 +45,10 @@ inline constexpr int kStrip = 64;
 inline constexpr int64_t kCacheFloats = 1 << 20;
 inline constexpr int64_t kMostFloats = 1 << 22;
 
+// One channel of such a map fits no cache, and a copy of it for every thread is more memory than there
+// may be.
+inline bool IsHuge(const Problem& p) { return p.pixels() > kMostFloats; }
+
 // Narrow slices stay in a cache and keep all threads busy. Only a map too large for any cache goes
 // below a cache line of floats.
 inline Slices ChooseSlices(const Problem& p, int threads) {
