@@ -13,11 +13,22 @@ void NoteOneTbb();
 bool OneTbbIsLost();
 void LoseOneTbb();
 
+// As long as it lives the process does not end under the feet of what is inside of oneTBB. Throws where
+// oneTBB is lost.
+class InsideOneTbb {
+ public:
+  InsideOneTbb();
+  ~InsideOneTbb();
+  InsideOneTbb(const InsideOneTbb&) = delete;
+  InsideOneTbb& operator=(const InsideOneTbb&) = delete;
+};
+
 // Calls `body`, which enters oneTBB. Where it throws, oneTBB is lost to the whole process: what it
 // does once (counting the cores, say) and failed to do, it waits for in the next call, for ever; and
 // what it had queued may or may not run.
 template <typename Body>
 auto EnterOneTbb(Body&& body) {
+  const InsideOneTbb inside;
   try {
     return body();
   } catch (...) {

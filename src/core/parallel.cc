@@ -66,8 +66,15 @@ class ThreadPool::Team {
   }
   static void Retire(std::unique_ptr<Team> team) {
     if (team != nullptr && !OneTbbIsLost()) team = idle.Keep(std::move(team));
-    // Its helpers may yet come where oneTBB is lost: it stays as it is.
-    if (team != nullptr && !team->Stop()) static_cast<void>(team.release());
+    if (team == nullptr) return;
+    try {
+      EnterOneTbb([&team] {
+        team->Stop();
+        team.reset();
+      });
+    } catch (...) {  // its helpers may yet come where oneTBB is lost: it stays as it is
+      static_cast<void>(team.release());
+    }
   }
 
   explicit Team(int num_threads)
@@ -136,19 +143,10 @@ class ThreadPool::Team {
     int64_t end;
   };
 
-  // Whether no helper will come any more.
-  bool Stop() {
+  // No helper will come any more.
+  void Stop() {
     stop_ = true;
-    if (OneTbbIsLost()) return false;
-    if (size_ == 1) return true;
-    try {
-      EnterOneTbb([this] {
-        arena_.execute([this] { helpers_.wait(); });  // runs those that found no thread
-      });
-    } catch (...) {  // no memory
-      return false;
-    }
-    return true;
+    if (size_ > 1) arena_.execute([this] { helpers_.wait(); });  // runs those that found no thread
   }
 
   // Lets oneTBB start its threads now: the next team tries how many more can be started, which would
@@ -194,12 +192,13 @@ class ThreadPool::Team {
   Enqueued Enqueue(const Body& body) {
     tbb::task_handle task;
     try {
+      const InsideOneTbb inside;
       task = helpers_.defer([body] {
         TakeOver();
         body();
         HandOver();
       });
-    } catch (...) {  // no memory
+    } catch (...) {  // no memory, or oneTBB is lost
       return Enqueued::kNo;
     }
     HandOver();
