@@ -44,8 +44,8 @@ HWY_INLINE void TransposeTile<1>(const Source& from, const Target& to) {
   to.data[0] = from.data[0];
 }
 
-// Along the rows of `from`: psroipool regroups [1,38,63,3969] in 0.89 of the time that it takes
-// along those of `to`.
+// Along the rows of `from`: psroipool forward on [1,38,63,3969] takes 0.94 of the time that it takes
+// along those of `to`, hot, on two threads; backward makes no odds.
 template <int kSide>
 HWY_INLINE void TransposeInTiles(const Source& from, int64_t rows, int64_t columns,
                                  const Target& to) {

@@ -21,8 +21,8 @@ struct Contender {
 };
 
 // Turn by turn, so that a slow moment of the machine is everybody's. Hot: each turn begins with a
-// run that does not count. Cold: `flush` before every run,
-// and its time counts against the budget (it can be a hundred times that of the run).
+// run that does not count. Cold: `flush` before every run, and
+// its time counts against the budget: it may be many times that of the run.
 void MeasureTogether(std::vector<Contender>& contenders, const std::function<void()>& flush);
 
 }  // namespace mluop::tool

@@ -31,7 +31,7 @@ cnrtRet_t ResultOf(cudaError_t error) {
   return error == cudaErrorMemoryAllocation ? cnrtErrorNoMem : cnrtErrorUnknown;
 }
 
-// There are so few that a search takes less than a hash, and no memory.
+// A search through the few there are takes no memory, as a table would.
 CudaKernel FindKernel(std::string_view op) {
   for (const CudaFamily* family : CudaFamilies()) {
     for (const CudaFamily::Entry& entry : family->operators) {
