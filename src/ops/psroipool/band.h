@@ -48,17 +48,25 @@ inline int64_t RowsWithin(const Problem& p, const Slice& slice, int64_t floats) 
   return std::clamp<int64_t>(floats / BandFloats(p, 1, slice), 1, p.rows());
 }
 
+// Bins are summed in pieces at most this high and wide, so that no chain of additions is long: a
+// chain of a million would lose the last digits.
+inline constexpr int64_t kPiece = 32;
+
+// Whether some bin may be summed in several strips: its sum waits in scratch for the next.
+inline bool HasStrips(const Problem& p, int64_t band_rows) {
+  return band_rows < p.rows() || p.h > kPiece;
+}
+
+// Beside the sums, room for these many pixels: one for what nobody reads, the others, of 16 bytes a
+// bin at least, for a Reach.
+inline constexpr int64_t kSparePixels = 4;
+
 // The slice's bins in a row of bins: [begin, end) of G.
 inline Span BinsInRow(const Problem& p, const Slice& slice, int64_t ph) {
   const int64_t first = ph * p.group;
   return {static_cast<int32_t>(std::clamp<int64_t>(slice.first_bin - first, 0, p.group)),
           static_cast<int32_t>(std::clamp<int64_t>(slice.last_bin - first, 0, p.group))};
 }
-
-// An element of a bin read from or added to the map itself costs a cache line, as much as to
-// regroup this many: with few rois, most of the map is not worth it. (38x63x3969: even at 25 rois;
-// 14x14x392: at 8.)
-inline constexpr int64_t kStridedCost = 6;
 
 // The memory in which a worker sums the gradients of a band.
 struct Sums {

@@ -25,11 +25,15 @@ struct RoiBins {
   }
 };
 
+// Whether some of these rows of the roi is in the band.
+inline bool Meets(const Problem& p, const RoiBins& roi, Span rows, const Band& band) {
+  const int64_t image_row = int64_t{roi.image} * p.h;
+  return image_row + rows.begin < band.last_row && image_row + rows.end > band.first_row;
+}
+
 // Whether some row of the roi is in the band.
 inline bool Meets(const Problem& p, const RoiBins& roi, const Band& band) {
-  const int64_t image_row = int64_t{roi.image} * p.h;
-  return image_row + roi.rows.front().begin < band.last_row &&
-         image_row + roi.rows.back().end > band.first_row;
+  return Meets(p, roi, {roi.rows.front().begin, roi.rows.back().end}, band);
 }
 
 // An empty roi has empty bins and image 0, so that nobody needs to ask.
@@ -62,6 +66,7 @@ struct Pooling {
   const float* input;
   float* output;
   int64_t first_roi, last_roi;
+  bool sparse;  // what no roi reads is left out
 };
 
 }  // namespace mluop::psroipool

@@ -12,6 +12,7 @@
 #include "ops/psroipool/bin_table.h"
 #include "ops/psroipool/cpu.h"
 #include "ops/psroipool/scatter.h"
+#include "ops/psroipool/tuning.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "ops/psroipool/cpu_backward.cc"
@@ -170,10 +171,6 @@ namespace {
 
 HWY_EXPORT(SumBand);
 
-// A band is at most 512 KiB, a quarter of a usual L2, if one row of 16 channels is no longer.
-constexpr int64_t kBandFloats = int64_t{1} << 17;
-constexpr int64_t kLeastSlice = 16;
-
 // How the map is cut into bands.
 struct Cut {
   int64_t rows, channels;     // of a band
@@ -185,14 +182,14 @@ struct Cut {
 Cut MakeCut(const Problem& p, int num_threads) {
   const auto slice = [&](int64_t channels) { return Slice{0, p.bins(), 0, channels}; };
   int64_t channels = p.output_dim;
-  if (BandFloats(p, 1, slice(channels)) > kBandFloats) {
-    const int64_t fitting = kBandFloats / (p.w * p.bins()) / kLeastSlice * kLeastSlice;
+  if (BandFloats(p, 1, slice(channels)) > kBackwardBand) {
+    const int64_t fitting = kBackwardBand / (p.w * p.bins()) / kLeastSlice * kLeastSlice;
     channels = std::clamp(fitting, kLeastSlice, std::max(kLeastSlice, channels));
   }
   const int64_t work = p.map_elements() + p.rois * p.channels();
   const int64_t wanted = std::clamp<int64_t>(work / kGrain, 1, 4 * num_threads);
   const int64_t rows =
-      std::min(RowsWithin(p, slice(channels), kBandFloats), (p.rows() + wanted - 1) / wanted);
+      std::min(RowsWithin(p, slice(channels), kBackwardBand), (p.rows() + wanted - 1) / wanted);
   return {rows, channels, (p.rows() + rows - 1) / rows, (p.output_dim + channels - 1) / channels};
 }
 

@@ -10,6 +10,7 @@
 #include "ops/psroipool/band.h"
 #include "ops/psroipool/bin_table.h"
 #include "ops/psroipool/cpu.h"
+#include "ops/psroipool/tuning.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "ops/psroipool/cpu_forward.cc"
@@ -31,7 +32,7 @@ void FillNeutral(const Band& band, float* data) {
 }
 
 // The slice's channels of its bins, of some rois. `memory` is for `rows` rows of the map at a time,
-// and for sums where that is not the whole map.
+// and where there are strips for the sums of the rois and kSparePixels.
 void PoolSlice(const Pooling& pooling, const Slice& slice, int64_t rows, float* memory) {
   const Problem& p = pooling.p;
   const Band all = MakeBand(p, slice, 0, rows);
@@ -39,12 +40,19 @@ void PoolSlice(const Pooling& pooling, const Slice& slice, int64_t rows, float* 
   const Bins means = {pooling.output + slice.first_channel, p.channels(), p.output_dim};
   const Bins sums = {memory + all.floats() - slice.first_bin * all.bin_stride, all.pixel_stride,
                      all.bin_stride};
-  const Results results = {rows < p.rows() ? sums : means, means};
-  for (int64_t row = 0; row < p.rows(); row += rows) {
-    const Band band = MakeBand(p, slice, row, std::min(row + rows, p.rows()));
-    RegroupRows(p, pooling.input, band, memory);
-    PoolBand(pooling, band, memory, results);
+  const auto pool = [&](const auto& regroup) HWY_ATTR {
+    for (int64_t row = 0; row < p.rows(); row += rows) {
+      const Band band = MakeBand(p, slice, row, std::min(row + rows, p.rows()));
+      regroup(band);
+      PoolBand(pooling, band, memory, {sums, means});
+    }
+  };
+  if (!pooling.sparse) {
+    return pool([&](const Band& band) HWY_ATTR { RegroupRows(p, pooling.input, band, memory); });
   }
+  const int64_t nowhere = all.floats() + p.rois * all.pixel_stride;
+  Reach reach(slice, memory + nowhere + all.pixel_stride, nowhere);
+  pool([&](const Band& band) HWY_ATTR { RegroupReach(pooling, band, reach, memory); });
 }
 
 }  // namespace HWY_NAMESPACE
@@ -56,16 +64,6 @@ namespace mluop::psroipool {
 namespace {
 
 HWY_EXPORT(PoolSlice);
-
-// A band is at most 1 MiB, half of a usual L2, if one row of the map is no longer.
-constexpr int64_t kBandFloats = int64_t{1} << 18;
-
-// With fewer channels there are no tiles to transpose: regrouping is no faster than reading the
-// elements where they are.
-constexpr int kLeastVector = 4;
-
-// With fewer bins a slice reads much of the map for little.
-constexpr int64_t kLeastBins = 2;
 
 struct Tensors {
   const float* input;
@@ -87,9 +85,9 @@ struct Cut {
             std::min(channels, p.output_dim - channel)};
   }
 
-  // A slice's memory: pixels of a band and, where there are several bands, of each roi the sums.
+  // A slice's memory: pixels of a band and, where there are strips, of each roi the sums.
   int64_t Pixels(const Problem& p) const {
-    return rows * (int64_t{p.w} + 1) + (rows < p.rows() ? p.rois : 0);
+    return rows * (int64_t{p.w} + 1) + (HasStrips(p, rows) ? p.rois + kSparePixels : 0);
   }
   int64_t MemoryOf(const Problem& p, const Slice& slice) const {
     const int64_t before =
@@ -112,11 +110,11 @@ Cut MakeCut(const Problem& p, int64_t workers) {
   const auto channels = [&](int64_t slices) { return (p.output_dim + slices - 1) / slices; };
   const auto whole = [&](int64_t slices) { return Slice{0, p.bins(), 0, channels(slices)}; };
   int64_t slices = 1;
-  while (slices < vectors && BandFloats(p, 1, whole(slices)) > kBandFloats) {
+  while (slices < vectors && BandFloats(p, 1, whole(slices)) > kForwardBand) {
     slices = ChannelSlices(vectors, slices + 1);
   }
   Cut cut;
-  cut.rows = RowsWithin(p, whole(slices), kBandFloats);
+  cut.rows = RowsWithin(p, whole(slices), kForwardBand);
   cut.channel_slices = ChannelSlices(vectors, std::max(slices, workers));
   cut.channels = channels(cut.channel_slices);
   const int64_t parts = (workers + cut.channel_slices - 1) / cut.channel_slices;
@@ -192,26 +190,22 @@ void PoolStrided(const Problem& p, const BinTable& table, const Tensors& t, int6
   }
 }
 
-void PoolRegrouped(const Problem& p, const BinTable& table, const Tensors& t, int64_t work,
+// elements: of the map, as often as some bin reads them
+void PoolRegrouped(const Problem& p, const BinTable& table, const Tensors& t, int64_t elements,
                    float* data, ThreadPool& threads) {
   const auto pool = HWY_DYNAMIC_DISPATCH(PoolSlice);
+  const int64_t work = elements + p.map_elements();
   const Cut cut = MakeCut(p, std::clamp<int64_t>(work / kGrain, 1, threads.num_threads()));
   threads.For(cut.bin_slices * cut.channel_slices, 1, [&](int64_t begin, int64_t end, int) {
     for (int64_t i = begin; i < end; ++i) {
       const Slice slice = cut.At(p, i);
-      pool({p, table, t.input, t.output, 0, p.rois}, slice, cut.rows,
+      const bool sparse = cut.rows < p.rows() && slice.bins() >= kLeastReachBins &&
+                          elements <= kMostReads * p.map_elements();
+      pool({p, table, t.input, t.output, 0, p.rois, sparse}, slice, cut.rows,
            data + cut.MemoryOf(p, slice));
     }
   });
 }
-
-// Workers that have a copy of the map each: what they save is the second visit to every bin and the
-// wait for each other, worth 1.1x on 14x14x392 and 14x14x189 with two workers; the second worker
-// is then worth 1.7x.
-constexpr int64_t kMostCopies = 8;
-
-// More scratch than this, and than twice the tensors, is not asked for.
-constexpr int64_t kMostFloats = int64_t{1} << 28;  // 1 GiB
 
 // Which way a call goes, as far as its sizes say: the workspace getter knows no more.
 struct Plan {
@@ -247,8 +241,8 @@ void PoolFromCopies(const Problem& p, const Plan& plan, BinTable& table, const T
     for (int64_t i = begin; i < end; ++i) {
       const int64_t first = i * p.rois / workers, last = (i + 1) * p.rois / workers;
       WriteBins(p, t, table, first, last);
-      pool({p, table, t.input, t.output, first, last}, {0, p.bins(), 0, p.output_dim}, p.rows(),
-           data + i * plan.copy_floats);
+      pool({p, table, t.input, t.output, first, last, false}, {0, p.bins(), 0, p.output_dim},
+           p.rows(), data + i * plan.copy_floats);
     }
   });
 }
@@ -280,7 +274,7 @@ mluOpStatus_t ForwardCpu(const Arguments& a, Context& context) {
     threads.For(p.rois, grain,
                 [&](int64_t begin, int64_t end, int) { PoolStrided(p, table, t, begin, end); });
   } else {
-    PoolRegrouped(p, table, t, elements + p.map_elements(), data, threads);
+    PoolRegrouped(p, table, t, elements, data, threads);
   }
   return MLUOP_STATUS_SUCCESS;
 }

@@ -22,10 +22,6 @@ HWY_BEFORE_NAMESPACE();
 namespace mluop::psroipool {
 namespace HWY_NAMESPACE {
 
-// Bins are summed in pieces at most this high and wide, so that no chain of additions is long: a
-// chain of a million would lose the last digits.
-constexpr int64_t kPiece = 32;
-
 // Bins in memory, those of a roi one after the other.
 struct Bins {
   float* data;
@@ -34,8 +30,7 @@ struct Bins {
   float* At(int64_t roi, int64_t bin) const { return data + roi * roi_stride + bin * bin_stride; }
 };
 
-// Where the sum of a bin waits for its next strip, and where its mean goes. The first may be the
-// second.
+// Where the sum of a bin waits for its next strip, in whole vectors, and where its mean goes.
 struct Results {
   Bins sums, means;
 
@@ -63,8 +58,16 @@ struct Strip {
 template <class G, class L>
 HWY_INLINE void Finish(const G& g, const L& sum, const Strip& strip, int64_t columns, float* to,
                        float* mean) {
-  if (!strip.last) return StoreExisting(g, sum, to);
+  if (!strip.last) return StoreLanes(g, sum, to);
   StoreExisting(g, Over(g.d, sum, static_cast<float>(strip.bin_height * columns)), mean);
+}
+
+// One row of a bin.
+template <int kColumns, class G>
+HWY_INLINE auto SumColumns(const G& g, const Columns<kColumns>& columns, const float* row) {
+  auto sum = LoadLanes(g, row + columns.at[0]);
+  for (int w = 1; w < kColumns; ++w) sum = Plus(sum, LoadLanes(g, row + columns.at[w]));
+  return sum;
 }
 
 // Bins of which none is empty or has more than kColumns columns.
@@ -76,13 +79,12 @@ HWY_INLINE void PoolEven(const G& g, const Band& band, const Results& results, c
   for (const Span& span : strip.bins) {
     const Columns<kColumns> columns(band, span);
     const float* row = data;
-    auto sum = Splat(g, 0.0f);
-    for (int64_t h = 0; h < strip.rows; ++h, row += band.row_stride) {
-      auto line = LoadLanes(g, row + columns.at[0]);
-      for (int w = 1; w < kColumns; ++w) line = Plus(line, LoadLanes(g, row + columns.at[w]));
-      sum = Plus(sum, line);
+    auto sum = SumColumns(g, columns, row);
+    for (int64_t h = 1; h < strip.rows; ++h) {
+      row += band.row_stride;
+      sum = Plus(sum, SumColumns(g, columns, row));
     }
-    if (!strip.first) sum = Plus(LoadExisting(g, place), sum);
+    sum = Plus(strip.first ? Splat(g, 0.0f) : LoadLanes(g, place), sum);
     Finish(g, sum, strip, span.size(), place, mean);
     data += band.bin_stride;
     place += results.sums.bin_stride;
@@ -115,7 +117,7 @@ HWY_INLINE void PoolUneven(const G& g, const Band& band, const Results& results,
     const float* data = strip.data + static_cast<int64_t>(i) * band.bin_stride;
     float* place = strip.sum + static_cast<int64_t>(i) * results.sums.bin_stride;
     float* mean = strip.mean + static_cast<int64_t>(i) * results.means.bin_stride;
-    auto sum = strip.first ? Splat(g, -0.0f) : LoadExisting(g, place);
+    auto sum = strip.first ? Splat(g, -0.0f) : LoadLanes(g, place);
     for (int64_t w = span.begin; w < span.end; w += kPiece) {
       const float* corner = data + w * band.pixel_stride;
       sum = Plus(sum, SumPiece(g, band, corner, strip.rows, std::min(kPiece, span.end - w)));

@@ -34,7 +34,9 @@ template <class D, int kCount>
 struct Group {
   D d;
   int64_t channels;
-  int64_t lanes = static_cast<int64_t>(hn::Lanes(D()));
+
+  // Not a member: it is a constant but for SVE, and the kernels are short of registers.
+  static int64_t lanes() { return static_cast<int64_t>(hn::Lanes(D())); }
 };
 
 // Calls body(group, c) for groups from channel c on, which hold all channels.
@@ -59,17 +61,17 @@ struct Lanes {
 template <class D, int kCount>
 HWY_INLINE Lanes<D> LoadLanes(const Group<D, kCount>& g, const float* from) {
   const auto none = hn::Zero(g.d);
-  return {hn::LoadU(g.d, from), kCount > 1 ? hn::LoadU(g.d, from + g.lanes) : none,
-          kCount > 2 ? hn::LoadU(g.d, from + 2 * g.lanes) : none,
-          kCount > 3 ? hn::LoadU(g.d, from + 3 * g.lanes) : none};
+  return {hn::LoadU(g.d, from), kCount > 1 ? hn::LoadU(g.d, from + g.lanes()) : none,
+          kCount > 2 ? hn::LoadU(g.d, from + 2 * g.lanes()) : none,
+          kCount > 3 ? hn::LoadU(g.d, from + 3 * g.lanes()) : none};
 }
 
 template <class D, int kCount>
 HWY_INLINE void StoreLanes(const Group<D, kCount>& g, const Lanes<D>& lanes, float* to) {
   hn::StoreU(lanes.v0, g.d, to);
-  if (kCount > 1) hn::StoreU(lanes.v1, g.d, to + g.lanes);
-  if (kCount > 2) hn::StoreU(lanes.v2, g.d, to + 2 * g.lanes);
-  if (kCount > 3) hn::StoreU(lanes.v3, g.d, to + 3 * g.lanes);
+  if (kCount > 1) hn::StoreU(lanes.v1, g.d, to + g.lanes());
+  if (kCount > 2) hn::StoreU(lanes.v2, g.d, to + 2 * g.lanes());
+  if (kCount > 3) hn::StoreU(lanes.v3, g.d, to + 3 * g.lanes());
 }
 
 template <class D>
@@ -99,10 +101,10 @@ template <class D, int kCount>
 HWY_INLINE Lanes<D> LoadExisting(const Group<D, kCount>& g, const float* from) {
   const auto load = [&](int k) HWY_ATTR {
     if (k >= kCount) return hn::Zero(g.d);
-    if (k + 1 < kCount) return hn::LoadU(g.d, from + k * g.lanes);
-    const int64_t rest = g.channels - k * g.lanes;
-    if (rest >= g.lanes) return hn::LoadU(g.d, from + k * g.lanes);
-    return LoadLanes(g.d, from + k * g.lanes, 0, rest);
+    if (k + 1 < kCount) return hn::LoadU(g.d, from + k * g.lanes());
+    const int64_t rest = g.channels - k * g.lanes();
+    if (rest >= g.lanes()) return hn::LoadU(g.d, from + k * g.lanes());
+    return LoadLanes(g.d, from + k * g.lanes(), 0, rest);
   };
   return {load(0), load(1), load(2), load(3)};
 }
@@ -111,10 +113,10 @@ template <class D, int kCount>
 HWY_INLINE void StoreExisting(const Group<D, kCount>& g, const Lanes<D>& lanes, float* to) {
   const auto store = [&](int k, auto v) HWY_ATTR {
     if (k >= kCount) return;
-    if (k + 1 < kCount) return hn::StoreU(v, g.d, to + k * g.lanes);
-    const int64_t rest = g.channels - k * g.lanes;
-    if (rest >= g.lanes) return hn::StoreU(v, g.d, to + k * g.lanes);
-    StoreFirst(v, g.d, rest, to + k * g.lanes);
+    if (k + 1 < kCount) return hn::StoreU(v, g.d, to + k * g.lanes());
+    const int64_t rest = g.channels - k * g.lanes();
+    if (rest >= g.lanes()) return hn::StoreU(v, g.d, to + k * g.lanes());
+    StoreFirst(v, g.d, rest, to + k * g.lanes());
   };
   store(0, lanes.v0);
   store(1, lanes.v1);
