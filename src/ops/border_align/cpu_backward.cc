@@ -162,12 +162,6 @@ HWY_EXPORT(WholeHalf);
 HWY_EXPORT(Zero);
 HWY_EXPORT(Round);
 
-constexpr int64_t kFillGrain = 65536;
-
-// With so many channels of a huge map, float sums of all of it take less memory than of one channel a
-// thread, where threads are many.
-constexpr int64_t kHugeChannels = 8;
-
 float* Floats(Context& context, int64_t count) {
   return static_cast<float*>(context.Scratch(static_cast<size_t>(count) * sizeof(float)));
 }

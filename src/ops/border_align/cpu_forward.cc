@@ -141,12 +141,6 @@ namespace {
 HWY_EXPORT(ForwardFloat);
 HWY_EXPORT(ForwardHalf);
 
-// Samples of a channel that are worth a range of their own: some microseconds.
-constexpr int64_t kRangeSamples = 65536;
-
-// Channels that read the map itself at once.
-constexpr int kUnpacked = 1024;
-
 // Whether the outputs are large, and whole vectors of any instruction set lie aligned in them.
 // 0.85 of the time with one thread on [2, 25, 38, 1024], hot.
 template <typename T>

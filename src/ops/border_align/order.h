@@ -17,7 +17,6 @@ namespace mluop::border_align {
 // forward's time on [2, 25, 38, 1024]. Follows from the sizes alone, because sums depend on the
 // order.
 inline bool SortPays(const Problem& p) {
-  constexpr int64_t kFirstCacheFloats = 8192;
   return !FewSamples(p) && p.k > kBatch && p.pixels() * std::min(p.c, kStrip) > kFirstCacheFloats;
 }
 

@@ -10,6 +10,7 @@
 #include <cstdint>
 
 #include "ops/border_align/problem.h"
+#include "ops/border_align/tuning.h"
 
 namespace mluop::border_align {
 
@@ -37,13 +38,8 @@ struct Owner {
 
 // Few boxes on a large map do not touch enough of it to pay for a packed copy.
 inline bool FewSamples(const Problem& p) {
-  return (p.samples() < p.pixels() ? p.samples() : p.pixels()) * p.k < 2 * p.pixels();
+  return (p.samples() < p.pixels() ? p.samples() : p.pixels()) * p.k < kLeastReads * p.pixels();
 }
-
-inline constexpr int kWidest = 256;  // channels of a slice
-inline constexpr int kStrip = 64;
-inline constexpr int64_t kCacheFloats = 1 << 20;
-inline constexpr int64_t kMostFloats = 1 << 22;
 
 // One channel of such a map fits no cache, and a copy of it for every thread is more memory than there
 // may be.

@@ -8,6 +8,7 @@
 
 #include "ops/masked_im2col/mask_table.h"
 #include "ops/masked_im2col/problem.h"
+#include "ops/masked_im2col/tuning.h"
 
 namespace mluop::masked_im2col {
 
@@ -15,12 +16,8 @@ template <typename T>
 struct ForwardCall {
   // Masks of a step: 64 bytes of a data_col row.
   static constexpr int64_t kStep = 64 / sizeof(T);
-  // Masks of a work item; the last one of a row takes up to twice as many. Their corners stay in
-  // the L1 cache while the kernel's rows pass over them. Stores past the caches come in bursts of
-  // so many: with 1 KiB a row C256 100x152 M4000 k3 takes 1.12 of the time, with 256 bytes 1.05.
-  static constexpr int64_t kBlock = 512 / sizeof(T);
-  // Elements of a work item where there is no table.
-  static constexpr int64_t kChunk = 512;
+  // Masks of a work item; the last one of a row takes up to twice as many.
+  static constexpr int64_t kBlock = kBlockBytes / sizeof(T);
 
   Problem p;
   const int32_t* mask_h;
@@ -30,12 +27,12 @@ struct ForwardCall {
   T* data_col;
   bool stream;
 
-  // A step needs its masks, and a table pays from some elements a mask on.
-  bool direct() const { return p.masks < kStep || p.channels * p.taps() <= 2; }
+  // A step needs its masks.
+  bool direct() const { return p.masks < kStep || p.channels * p.taps() < kLeastOfTable; }
   int64_t blocks() const { return std::max<int64_t>(1, p.masks / kBlock); }
   // A work item is a block of masks of a channel, or a chunk of a channel.
   int64_t items() const {
-    const int64_t chunks = (p.taps() * p.masks + kChunk - 1) / kChunk;
+    const int64_t chunks = (p.taps() * p.masks + kDirectChunk - 1) / kDirectChunk;
     return p.channels * (direct() ? chunks : blocks());
   }
 };
@@ -52,10 +49,13 @@ struct BackwardCall {
   T* grad_feature;
   bool stream;
 
-  // Side by side takes one more pass over the pixels: it pays with enough additions.
-  bool side_by_side() const { return p.channels >= kLanes && p.taps() * p.masks >= p.plane() / 4; }
+  bool side_by_side() const {
+    return p.channels >= kLanes && p.taps() * p.masks >= p.plane() / kPixelsPerSum;
+  }
   // Channels of a work item; small planes one after the other, so that an item is worth its while.
-  int64_t lanes() const { return side_by_side() ? kLanes : std::max<int64_t>(1, 8192 / p.plane()); }
+  int64_t lanes() const {
+    return side_by_side() ? kLanes : std::max<int64_t>(1, kTileElements / p.plane());
+  }
 };
 
 // A work item of backward: pixels [begin, end) of the planes of `channels` channels from `channel`
@@ -73,8 +73,7 @@ struct Band {
 
 template <typename T>
 struct Col2imCall {
-  // Elements that are zeroed, scattered into and written at once: 32 KiB at most, in the L1 cache.
-  static constexpr int64_t kTile = 8192;
+  static constexpr int64_t kTile = kTileElements;
 
   Problem p;
   // The masks inside the feature, by tile; within a tile in the order they came.
@@ -88,8 +87,8 @@ struct Col2imCall {
   // Of a plane. A tile that has the whole plane takes further planes along, up to its size.
   int64_t tiles() const { return (p.plane() + kTile - 1) / kTile; }
   int64_t planes() const { return std::max<int64_t>(1, kTile / p.plane()); }
-  // Where the masks are put in order once for all channels: it pays from some channels on.
-  bool sorted() const { return p.channels >= 8; }
+  // Where the masks are put in order once for all channels.
+  bool sorted() const { return p.channels >= kLeastOfOrder; }
   // A work item is a group of planes and a tile.
   int64_t items() const { return (p.channels + planes() - 1) / planes() * tiles(); }
 };

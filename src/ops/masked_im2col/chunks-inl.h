@@ -43,11 +43,11 @@ template <typename T>
 void CopyChunks(const ForwardCall<T>& call, int64_t begin, int64_t end) {
   const Problem p = call.p;
   const int64_t row = p.taps() * p.masks;
-  int64_t offset[ForwardCall<T>::kChunk];
+  int64_t offset[kDirectChunk];
   int64_t chunk = -1;
   for (int64_t item = begin; item < end; ++item) {
-    const int64_t first = item / p.channels * call.kChunk;
-    const int64_t count = std::min(call.kChunk, row - first);
+    const int64_t first = item / p.channels * kDirectChunk;
+    const int64_t count = std::min(kDirectChunk, row - first);
     if (item / p.channels != chunk) {
       chunk = item / p.channels;
       FindOffsets(call, first, count, offset);

@@ -24,9 +24,6 @@ namespace HWY_NAMESPACE {
 using mluop::HWY_NAMESPACE::LoadFloats;
 using mluop::HWY_NAMESPACE::ZeroRow;
 
-// Masks whose kernel elements are all added before the next block's.
-constexpr int64_t kBlock = 1024;
-
 // One kernel element: its rows of grad_col, and where its pixels are in the band.
 template <typename T>
 struct Tap {
@@ -132,8 +129,8 @@ void Sum(const BackwardCall<T>& call, const Band& band, int64_t channel) {
   const int64_t stride = p.taps() * p.masks;
   const int64_t pixels = band.pixels();
   ZeroRow(band.sums, kWidth == 1 ? pixels : (pixels + 7) / 8 * 8 * kWidth);
-  for (int64_t begin = 0; begin < p.masks; begin += kBlock) {
-    const int64_t end = std::min<int64_t>(begin + kBlock, p.masks);
+  for (int64_t begin = 0; begin < p.masks; begin += kAddedMasks) {
+    const int64_t end = std::min<int64_t>(begin + kAddedMasks, p.masks);
     const T* row = call.grad_col + channel * stride;
     for (int64_t i = 0; i < p.kernel_h; ++i) {
       for (int64_t j = 0; j < p.kernel_w; ++j, row += p.masks) {
@@ -227,11 +224,6 @@ namespace {
 
 HWY_EXPORT(BackwardFloat);
 HWY_EXPORT(BackwardHalf);
-
-// Sums of a band: 1 MiB, which stays in the L2 cache.
-constexpr int64_t kMaxSums = 262144;
-// Pixels below which a band does not pay for its walk over the masks.
-constexpr int64_t kMinBand = 1024;
 
 // Pixels of a band. Bands beyond those that memory asks for give work to threads that would have
 // none.

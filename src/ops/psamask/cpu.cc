@@ -10,14 +10,6 @@
 namespace mluop::psamask {
 namespace {
 
-// Fewer elements than these (that may meet) are faster one by one than in runs or squares; squares
-// want as many pixels as their side.
-constexpr int64_t kFewElements = 4096;
-constexpr int64_t kFewPixels = 16;
-// A mask's width so many times is at most the feature's: squares along the band would be mostly
-// zeros. 40x40 mask 5x5 backward took 3 x as long with them.
-constexpr int64_t kNarrow = 4;
-
 // How a tensor is stored: the distance from pixel to pixel, and from place to place of a grid.
 struct Strides {
   int64_t pixel, place;

@@ -17,8 +17,6 @@ namespace HWY_NAMESPACE {
 
 using mluop::HWY_NAMESPACE::LineWriter;
 
-constexpr int kAhead = 32;  // rows: without asking, 1.8 x floor instead of 1.1 (60x60, forward)
-
 // The runs of the input that the pixels [pixel, end) of [N*H*W] take, one after the other.
 struct Runs {
   const Mapping& m;

@@ -18,9 +18,7 @@
 #define MLUOP_PSAMASK_TILE_
 namespace mluop::psamask {
 
-constexpr int64_t kTileFloats = 65536;  // with the input's lines in an L2 of 1 MB and more
-constexpr int64_t kMostPixels = 512;    // of a block
-constexpr int64_t kMostCols = 1024;     // of a tile: wider grids are taken in parts
+constexpr int64_t kMostCols = 1024;  // of a tile: wider grids are taken in parts
 
 // The scratch of a thread: a row of the input's grids for the pixels of a block, Row(p)[c], and for
 // each pixel the line of the output that it has begun.

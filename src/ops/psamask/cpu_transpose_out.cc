@@ -19,12 +19,6 @@
 #define MLUOP_PSAMASK_TRANSPOSE_
 namespace mluop::psamask {
 
-// Columns that a group gives before it is the next one's turn. Straight to the output as many as may
-// be, for then the lines of the input are neighbours (64 of them take 1.2 times as long in 97x97
-// mask 97x97); of a tile as the second cache has room for.
-constexpr int64_t kStraightCols = 128;
-constexpr int64_t kTileCols = 64;
-
 // A strip's memory: a tile of a line per column, of which the last square may take some more.
 constexpr int64_t kLineStride = kBlock + kLine;
 constexpr int64_t kStripFloats = (kTileCols + kLine) * kLineStride;

@@ -4,6 +4,7 @@
 
 #include "core/operator.h"
 #include "ops/psamask/mapping.h"
+#include "ops/psamask/tuning.h"
 
 namespace mluop::psamask {
 

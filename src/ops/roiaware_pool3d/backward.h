@@ -10,6 +10,8 @@
 
 #include <cstdint>
 
+#include "ops/roiaware_pool3d/tuning.h"
+
 namespace mluop::roiaware_pool3d {
 
 struct BackwardTensors {

@@ -76,12 +76,6 @@ HWY_EXPORT(AddShareHalf);
 HWY_EXPORT(AddPartsFloat);
 HWY_EXPORT(AddPartsHalf);
 
-// A part more costs a pass over its sums: it pays where there are this many voxels to a point.
-constexpr int64_t kVoxelsPerPoint = 4;
-constexpr int64_t kMostParts = 8;
-// Sums beyond this are made for one range of points after another.
-constexpr int64_t kMostSums = int64_t{1} << 24;  // floats: 64 MiB
-
 class Backward {
  public:
   Backward(const Problem& problem, const BackwardTensors& tensors, bool half, Context& context)

@@ -117,12 +117,6 @@ HWY_EXPORT(FindInside);
 HWY_EXPORT(PoolBlockFloat);
 HWY_EXPORT(PoolBlockHalf);
 
-// Tests of a point against a box, and output elements, that are worth a range of their own: some
-// microseconds. What a box costs before its first point is counted as points.
-constexpr int64_t kTestGrain = 65536;
-constexpr int64_t kBoxCost = 128;
-constexpr int64_t kOutputGrain = 16384;
-
 Box BoxAt(const Problem& p, const ForwardTensors& tensors, bool half, int64_t box) {
   float roi[kRoiValues];
   for (int i = 0; i < kRoiValues; ++i) {

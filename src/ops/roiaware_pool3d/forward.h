@@ -12,14 +12,9 @@
 #include <cstdint>
 
 #include "core/scratch.h"
+#include "ops/roiaware_pool3d/tuning.h"
 
 namespace mluop::roiaware_pool3d {
-
-inline constexpr int64_t kLanes = 16;    // at most so many points are tested at once
-inline constexpr int64_t kChunk = 4096;  // points: their coordinates stay in the L1 or L2 cache
-inline constexpr int64_t kMostVoxels = 2048;  // of a block: their counts are on the stack
-inline constexpr int64_t kEntries =
-    1 << 19;  // of all lists together, if one box needs no more: 4 MiB
 
 // One array for each coordinate, padded with NaN, which is outside of every box, to whole vectors.
 struct Coordinates {

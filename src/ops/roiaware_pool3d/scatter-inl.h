@@ -90,14 +90,6 @@ HWY_INLINE void AddMaximumRow(const Share& share, int64_t channels, const int32_
   AddElements(share, channels, argmax, grad + c, c, channels);
 }
 
-// Voxels are taken in tiles. Those with something to add are listed first, without a branch: which
-// ones they are cannot be predicted. Their gradients do not come to the cache by themselves; asked
-// for as soon as they are listed they cost 0.8 of the time. The hardware sees argmax coming but for
-// the ends of its pages, hence kAhead. Where rows are long a wrong guess costs less than the list.
-constexpr int64_t kTile = 256;
-constexpr int64_t kAhead = 32;
-constexpr int64_t kLongRow = 32;
-
 // The first elements of those voxels in [begin, end) that name a point of the share, in order. Not
 // inlined: its registers are short among the others.
 HWY_NOINLINE int64_t ListNamed(const Share& share, int64_t channels, const int32_t* argmax,
