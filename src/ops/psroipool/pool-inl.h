@@ -126,8 +126,8 @@ HWY_INLINE void PoolUneven(const G& g, const Band& band, const Results& results,
   }
 }
 
-// `results` are the roi's.
-template <class G>
+// A roi whose bins have up to kColumns columns, with 0 any number. `results` are the roi's.
+template <int kColumns, class G>
 HWY_INLINE void PoolRoi(const G& g, const Problem& p, const RoiBins& roi, const Band& band,
                         const float* data, const Results& results) {
   const int64_t image_row = int64_t{roi.image} * p.h;
@@ -150,10 +150,11 @@ HWY_INLINE void PoolRoi(const G& g, const Problem& p, const RoiBins& roi, const 
                            rows,
                            h == top,
                            h + rows == bottom};
-      WithWidth(roi.width, [&](auto width) HWY_ATTR {
-        if constexpr (width.value > 0) return PoolEven<width.value>(g, band, results, strip);
+      if constexpr (kColumns > 0) {
+        PoolEven<kColumns>(g, band, results, strip);
+      } else {
         PoolUneven(g, band, results, strip);
-      });
+      }
     }
   }
 }
@@ -165,7 +166,9 @@ HWY_NOINLINE void PoolGroup(const G& g, int64_t c, const Pooling& pooling, const
   for (int64_t r = pooling.first_roi; r < pooling.last_roi; ++r) {
     const RoiBins roi = pooling.table[r];
     if (!Meets(pooling.p, roi, band)) continue;
-    PoolRoi(g, pooling.p, roi, band, data + c, results.Of(r, c));
+    WithWidth(roi.width, [&](auto width) HWY_ATTR {
+      PoolRoi<width.value>(g, pooling.p, roi, band, data + c, results.Of(r, c));
+    });
   }
 }
 
