@@ -36,7 +36,7 @@ struct Owner {
   int channels;
 };
 
-// Few boxes on a large map do not touch enough of it to pay for a packed copy.
+// Whether the boxes touch too little of the map for a packed copy of it.
 inline bool FewSamples(const Problem& p) {
   return (p.samples() < p.pixels() ? p.samples() : p.pixels()) * p.k < kLeastReads * p.pixels();
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the CPU kernels choose by size, with the measurements behind it where there are some: time on
-// two threads with AVX-512, hot, against the other choice.
+// What the CPU kernels choose by size, with the measurements behind it where there are some: the
+// time against that of the other choice, hot.
 #pragma once
 
 #include <cstdint>
@@ -10,9 +10,8 @@ namespace mluop::border_align {
 // Boxes that read fewer times the pixels of the map than this do not pay for a packed copy of it.
 inline constexpr int64_t kLeastReads = 2;
 
-// Channels of a slice and of a strip, at most; a slice of the map is at most kCacheFloats (4 MiB), or
-// kMostFloats where it is not packed. One channel of more pixels than that fits no cache, and a copy
-// of it for every thread is more memory than there may be.
+// Channels of a slice and of a strip, at most. A slice of the map has at most kCacheFloats (4 MiB)
+// down to 16 channels, and kMostFloats always, if one channel has no more.
 inline constexpr int kWidest = 256;
 inline constexpr int kStrip = 64;
 inline constexpr int64_t kCacheFloats = 1 << 20;
@@ -22,7 +21,7 @@ inline constexpr int64_t kMostFloats = 1 << 22;
 // thread, where threads are many.
 inline constexpr int64_t kHugeChannels = 8;
 
-// Boxes are sorted where a strip of the map is larger than the first cache: 0.9 of forward's time on
+// Boxes are sorted where a strip of the map is larger than this: 0.9 of forward's time on
 // [2, 25, 38, 1024].
 inline constexpr int64_t kFirstCacheFloats = 8192;
 

@@ -54,7 +54,7 @@ struct BackwardCall {
   }
   // Channels of a work item; small planes one after the other, so that an item is worth its while.
   int64_t lanes() const {
-    return side_by_side() ? kLanes : std::max<int64_t>(1, kTileElements / p.plane());
+    return side_by_side() ? kLanes : std::max<int64_t>(1, kItemPixels / p.plane());
   }
 };
 

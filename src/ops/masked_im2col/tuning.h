@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the CPU kernels choose by size, with the measurements behind it where there are some: time on
-// two threads with AVX-512, hot, against the other choice.
+// What the CPU kernels choose by size, with the measurements behind it where there are some: the
+// time against that of the other choice, hot.
 #pragma once
 
 #include <cstdint>
@@ -21,16 +21,19 @@ inline constexpr int64_t kDirectChunk = 512;
 inline constexpr int64_t kPixelsPerSum = 4;
 
 // Sums of a band: 1 MiB, which stays in the L2 cache. Pixels below which a band does not pay for its
-// walk over the masks. Masks whose kernel elements are all added before those of the next.
+// walk over the masks. Masks of a block: its kernel elements are all added before the next one's.
 inline constexpr int64_t kMaxSums = 262144;
 inline constexpr int64_t kMinBand = 1024;
 inline constexpr int64_t kAddedMasks = 1024;
 
-// Elements that are zeroed, added or scattered into, and written at once: 32 KiB at most, in the L1
+// Pixels that are worth a work item, where channels are not side by side.
+inline constexpr int64_t kItemPixels = 8192;
+
+// col2im: elements that are zeroed, scattered into and written at once: 32 KiB at most, in the L1
 // cache.
 inline constexpr int64_t kTileElements = 8192;
 
-// col2im: putting the masks in order pays from so many channels on.
+// Putting the masks in order pays from so many channels on.
 inline constexpr int64_t kLeastOfOrder = 8;
 
 }  // namespace mluop::masked_im2col

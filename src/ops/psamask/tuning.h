@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the CPU kernels choose by size, with the measurements behind it where there are some: time on
-// two threads with AVX-512, hot, against the other choice.
+// What the CPU kernels choose by size, with the measurements behind it where there are some: the
+// time against that of the other choice, hot.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ inline constexpr int kAhead = 32;
 inline constexpr int64_t kStraightCols = 128;
 inline constexpr int64_t kTileCols = 64;
 
-// Into pixels: floats of a tile, with the input's lines in an L2 of 1 MB and more, and its pixels.
+// Into pixels: floats of a tile, with the input's lines in an L2 of 1 MB and more; pixels of a block.
 inline constexpr int64_t kTileFloats = 65536;
 inline constexpr int64_t kMostPixels = 512;
 

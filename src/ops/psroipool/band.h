@@ -57,9 +57,9 @@ inline bool HasStrips(const Problem& p, int64_t band_rows) {
   return band_rows < p.rows() || p.h > kPiece;
 }
 
-// Beside the sums, room for these many pixels: one for what nobody reads, the others, of 16 bytes a
-// bin at least, for a Reach.
-inline constexpr int64_t kSparePixels = 4;
+// Beside the sums, room for these many pixels: one for what nobody reads, the others for a Reach.
+inline constexpr int64_t kReachPixels = 3;
+inline constexpr int64_t kSparePixels = 1 + kReachPixels;
 
 // The slice's bins in a row of bins: [begin, end) of G.
 inline Span BinsInRow(const Problem& p, const Slice& slice, int64_t ph) {

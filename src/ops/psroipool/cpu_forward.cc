@@ -225,7 +225,7 @@ Plan MakePlan(const Problem& p) {
   const Cut cut = MakeCut(p, 1);
   const int64_t outputs = p.rois * p.channels(), map = p.map_elements();
   const int64_t floats = cut.Pixels(p) * p.bins() * WholeVectors(p.output_dim);
-  const bool copies = cut.rows == p.rows() && cut.channel_slices == 1 && outputs >= map;
+  const bool copies = !HasStrips(p, cut.rows) && cut.channel_slices == 1 && outputs >= map;
   const bool strided = (p.group > 1 && p.output_dim < kLeastVector) ||
                        floats > std::max(kMostFloats, 2 * (map + outputs));
   return {strided, floats, copies ? floats : 0};

@@ -84,6 +84,7 @@ HWY_INLINE void PoolEven(const G& g, const Band& band, const Results& results, c
       row += band.row_stride;
       sum = Plus(sum, SumColumns(g, columns, row));
     }
+    // Begun with 0, as PoolUneven begins its pieces: a mean of -0.0 is 0.
     sum = Plus(strip.first ? Splat(g, 0.0f) : LoadLanes(g, place), sum);
     Finish(g, sum, strip, span.size(), place, mean);
     data += band.bin_stride;

@@ -26,7 +26,7 @@ namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 using mluop::HWY_NAMESPACE::ForEach;
 
-constexpr Span kNothing = {std::numeric_limits<int32_t>::max(), 0};
+inline constexpr Span kNothing = {std::numeric_limits<int32_t>::max(), 0};
 
 // Widens each of `bins` spans so that it contains another.
 HWY_INLINE void Widen(Span* spans, const Span* others, int64_t bins) {
@@ -44,7 +44,9 @@ HWY_INLINE void Widen(Span* spans, const Span* others, int64_t bins) {
   }
 }
 
-// Of each bin of a slice, the columns of a band from the first to the last that some roi reads.
+// Of each bin of a slice, the columns of a band from the first to the last that some roi reads. What
+// lies outside of them goes nowhere: to one place, which stays in the first cache. (38x63x3969 with
+// 300 and 60 rois takes 1.06 and 1.25 times as long where only whole tiles are left out.)
 class Reach {
  public:
   // memory: kReachPixels pixels of the slice. nowhere: the place of what nobody reads
@@ -56,7 +58,10 @@ class Reach {
         ends_(begins_ + bins_),
         offsets_(ends_ + bins_),
         columns_(reinterpret_cast<Span*>(offsets_ + bins_)),
-        tiles_(columns_ + bins_) {}
+        tiles_(columns_ + bins_) {
+    // A bin has room for four floats at least in each pixel, and four bins or more make a tile.
+    static_assert(4 * sizeof(int64_t) + 2 * sizeof(Span) <= kReachPixels * 4 * sizeof(float));
+  }
 
   // `side` bins each are a tile.
   void Find(const Pooling& pooling, const Band& band, int64_t side) {
@@ -66,20 +71,25 @@ class Reach {
       const RoiBins roi = pooling.table[r];
       if (!Meets(p, roi, band)) continue;
       for (int64_t ph = 0; ph < p.group; ++ph) {
-        if (!Meets(p, roi, roi.rows[static_cast<size_t>(ph)], band)) continue;
         const Span bins = BinsInRow(p, band.slice, ph);
+        if (bins.size() == 0 || !Meets(p, roi, roi.rows[static_cast<size_t>(ph)], band)) continue;
         Widen(columns_ + (ph * p.group + bins.begin - band.slice.first_bin),
               roi.columns.data() + bins.begin, bins.size());
       }
     }
     std::fill_n(tiles_, (bins_ + side - 1) / side, kNothing);
+    all_ = kNothing;
     for (int64_t b = 0; b < bins_; ++b) {
       begins_[b] = columns_[b].begin;
       ends_[b] = columns_[b].end;
       offsets_[b] = b * band.bin_stride;
       Widen(tiles_ + b / side, columns_ + b, 1);
+      Widen(&all_, columns_ + b, 1);
     }
   }
+
+  // Of all bins.
+  Span columns() const { return all_; }
 
   // Works out where the bins of a pixel of the band go.
   HWY_INLINE void Place(const Band& band, int64_t row, int64_t column) {
@@ -105,6 +115,7 @@ class Reach {
   int64_t *places_, *begins_, *ends_, *offsets_;  // [bins of the slice]
   Span* columns_;                                 // [bins of the slice]
   Span* tiles_;                                   // [tiles of its bins]
+  Span all_ = kNothing;
 };
 
 }  // namespace HWY_NAMESPACE

@@ -265,6 +265,23 @@ TEST_F(PsRoiPool, RoiIsPooledTheSameAloneAndAmongOthers) {
   }
 }
 
+// Two images of three, each as if it were alone; what is in the third makes no odds.
+TEST_F(PsRoiPool, ImageThatNoRoiIsInIsNotRead) {
+  const Shape one = {1, 45, 40, 4, 20}, three = {3, 45, 40, 4, 20};
+  const Floats rois = RandomRois(100, one);
+  const Floats first = RandomFloats(one.map(), 3), last = RandomFloats(one.map(), 4);
+  Floats input = first;
+  input.insert(input.end(), one.map(), kNan);
+  input.insert(input.end(), last.begin(), last.end());
+  Floats both = rois;
+  for (size_t i = 0; i < rois.size(); ++i) both.push_back(i % 5 == 0 ? 2 : rois[i]);
+  const Floats together = Forward(three, input, both).output;
+  Floats alone = Forward(one, first, rois).output;
+  for (const float value : Forward(one, last, rois).output) alone.push_back(value);
+  ASSERT_EQ(together.size(), alone.size());
+  for (size_t i = 0; i < alone.size(); ++i) ASSERT_NEAR(together[i], alone[i], 1e-6) << i;
+}
+
 TEST_F(PsRoiPool, WorkspaceDoesNotChangeTheResult) {
   const Shape s = {1, 31, 40, 3, 81, 0.25};  // several bands
   const Floats rois = RandomRois(60, s);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the CPU kernels choose by size, with the measurements behind it: time on two threads with
-// AVX-512, hot, against the other choice.
+// What the CPU kernels choose by size, with the measurements behind it where there are some: the
+// time against that of the other choice, hot.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 namespace mluop::psroipool {
 
 // Forward: a band is at most 1 MiB, half of a usual L2, if one row of the map is no longer.
-// Backward: 512 KiB, if one row of 16 channels is no longer.
+// Backward: 512 KiB, if one row of kLeastSlice channels is no longer.
 inline constexpr int64_t kForwardBand = int64_t{1} << 18;
 inline constexpr int64_t kBackwardBand = int64_t{1} << 17;
 inline constexpr int64_t kLeastSlice = 16;

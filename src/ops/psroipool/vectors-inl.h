@@ -35,7 +35,7 @@ struct Group {
   D d;
   int64_t channels;
 
-  // Not a member: it is a constant but for SVE, and the kernels are short of registers.
+  // Not a member: as a constant it takes no register, of which the kernels are short.
   static int64_t lanes() { return static_cast<int64_t>(hn::Lanes(D())); }
 };
 

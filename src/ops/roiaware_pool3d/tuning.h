@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the CPU kernels choose by size, with the measurements behind it where there are some: time on
-// two threads with AVX-512, hot, against the other choice.
+// What the CPU kernels choose by size, with the measurements behind it where there are some: the
+// time against that of the other choice, hot.
 #pragma once
 
 #include <cstdint>
