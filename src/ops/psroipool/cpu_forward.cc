@@ -214,6 +214,7 @@ struct Plan {
   bool strided;
   int64_t slice_floats;  // of all slices together, however they are cut
   int64_t copy_floats;  // of a copy; 0: the map is too large for one, or the rois too few to pay it
+  bool reaches;         // what no roi reads may be left out
 
   size_t ScratchBytes(const Problem& p) const {
     const int64_t floats = strided ? 0 : std::max(slice_floats, kMostCopies * copy_floats);
@@ -228,7 +229,8 @@ Plan MakePlan(const Problem& p) {
   const bool copies = !HasStrips(p, cut.rows) && cut.channel_slices == 1 && outputs >= map;
   const bool strided = (p.group > 1 && p.output_dim < kLeastVector) ||
                        floats > std::max(kMostFloats, 2 * (map + outputs));
-  return {strided, floats, copies ? floats : 0};
+  const bool reaches = cut.rows < p.rows() && p.bins() >= kLeastReachBins;
+  return {strided, floats, copies ? floats : 0, reaches};
 }
 
 void PoolFromCopies(const Problem& p, const Plan& plan, BinTable& table, const Tensors& t,
@@ -270,7 +272,8 @@ mluOpStatus_t ForwardCpu(const Arguments& a, Context& context) {
   });
   const int64_t elements = pixels * p.output_dim;
   const int64_t grain = kGrain * p.rois / (elements + p.rois * p.bins()) + 1;
-  if (plan.strided || kStridedCost * elements < p.map_elements()) {
+  const int64_t strided_cost = plan.reaches ? kStridedCostOfReach : kStridedCost;
+  if (plan.strided || strided_cost * elements < p.map_elements()) {
     threads.For(p.rois, grain,
                 [&](int64_t begin, int64_t end, int) { PoolStrided(p, table, t, begin, end); });
   } else {
