@@ -190,17 +190,13 @@ void PoolStrided(const Problem& p, const BinTable& table, const Tensors& t, int6
   }
 }
 
-// elements: of the map, as often as some bin reads them
-void PoolRegrouped(const Problem& p, const BinTable& table, const Tensors& t, int64_t elements,
-                   float* data, ThreadPool& threads) {
+void PoolRegrouped(const Problem& p, const BinTable& table, const Tensors& t, int64_t work,
+                   bool sparse, float* data, ThreadPool& threads) {
   const auto pool = HWY_DYNAMIC_DISPATCH(PoolSlice);
-  const int64_t work = elements + p.map_elements();
   const Cut cut = MakeCut(p, std::clamp<int64_t>(work / kGrain, 1, threads.num_threads()));
   threads.For(cut.bin_slices * cut.channel_slices, 1, [&](int64_t begin, int64_t end, int) {
     for (int64_t i = begin; i < end; ++i) {
       const Slice slice = cut.At(p, i);
-      const bool sparse = cut.rows < p.rows() && slice.bins() >= kLeastReachBins &&
-                          elements <= kMostReads * p.map_elements();
       pool({p, table, t.input, t.output, 0, p.rois, sparse}, slice, cut.rows,
            data + cut.MemoryOf(p, slice));
     }
@@ -277,7 +273,8 @@ mluOpStatus_t ForwardCpu(const Arguments& a, Context& context) {
     threads.For(p.rois, grain,
                 [&](int64_t begin, int64_t end, int) { PoolStrided(p, table, t, begin, end); });
   } else {
-    PoolRegrouped(p, table, t, elements, data, threads);
+    const bool sparse = plan.reaches && elements <= kMostReads * p.map_elements();
+    PoolRegrouped(p, table, t, elements + p.map_elements(), sparse, data, threads);
   }
   return MLUOP_STATUS_SUCCESS;
 }

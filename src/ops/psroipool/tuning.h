@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the CPU kernels choose by size, with the measurements behind it where there are some: the
-// time against that of the other choice, hot.
+// time against that of the other choice, hot; for the newer ones two builds in turn, `mluop perf` with
+// the shape, on two threads.
 #pragma once
 
 #include <cstdint>
