@@ -39,8 +39,8 @@ find_library(MLUOPS_CUDART_STATIC libcudart_static.a REQUIRED
   HINTS ${CUDAToolkit_LIBRARY_DIR} ${CUDAToolkit_INCLUDE_DIRS}/../lib ${CUDAToolkit_INCLUDE_DIRS}/../lib64)
 find_package(Threads REQUIRED)
 
-file(GLOB cuda_sources CONFIGURE_DEPENDS src/core/cuda/*.cc src/core/cuda/*.cu src/ops/*/*.cu)
-add_library(mluops_cuda SHARED ${cuda_sources} src/core/arguments.cc src/core/dtype.cc)
+file(GLOB cuda_sources CONFIGURE_DEPENDS src/cuda/*.cc src/cuda/*.cu)
+add_library(mluops_cuda SHARED ${cuda_sources} ${family_cuda} src/core/arguments.cc src/core/dtype.cc)
 target_include_directories(mluops_cuda PRIVATE include src)
 target_include_directories(mluops_cuda SYSTEM PRIVATE ${CUDAToolkit_INCLUDE_DIRS})
 target_link_libraries(mluops_cuda PRIVATE ${MLUOPS_CUDART_STATIC} Threads::Threads dl rt)

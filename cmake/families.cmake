@@ -1,15 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 # Reads src/ops/op_list.inc: each family is the folder that its line names.
 
-# Sets the four variables to the families' library sources, references, tests and generated cases.
-function(mluops_family_sources sources references tests cases)
+# Sets the five variables to the families' CPU sources, CUDA sources, references, tests and generated
+# cases.
+function(mluops_family_sources sources cuda_sources references tests cases)
   set(list_file ${PROJECT_SOURCE_DIR}/src/ops/op_list.inc)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${list_file})
   file(STRINGS ${list_file} lines REGEX "^MLUOP_FAMILY\\(")
   foreach(line ${lines})
     string(REGEX REPLACE "^MLUOP_FAMILY\\(([a-z0-9_]+)\\).*" "\\1" family ${line})
     set(folder ${PROJECT_SOURCE_DIR}/src/ops/${family})
-    file(GLOB all CONFIGURE_DEPENDS ${folder}/*.cc)
+    file(GLOB all CONFIGURE_DEPENDS ${folder}/*.cc ${folder}/cpu/*.cc)
+    file(GLOB cuda CONFIGURE_DEPENDS ${folder}/cuda/*.cu)
+    list(APPEND found_cuda ${cuda})
     foreach(file ${all})
       cmake_path(GET file FILENAME name)
       if(name STREQUAL "reference.cc")
@@ -37,6 +40,7 @@ constexpr std::string_view kCases = R\"cases(@text@)cases\";
     list(APPEND found_cases ${generated})
   endforeach()
   set(${sources} ${found_sources} PARENT_SCOPE)
+  set(${cuda_sources} ${found_cuda} PARENT_SCOPE)
   set(${references} ${found_references} PARENT_SCOPE)
   set(${tests} ${found_tests} PARENT_SCOPE)
   set(${cases} ${found_cases} PARENT_SCOPE)

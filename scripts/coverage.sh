@@ -22,5 +22,5 @@ tests/driver.sh "$build/mluop"
 
 mkdir -p "$build/html"
 gcovr --root . --object-directory "$build" -j "$(nproc)" --filter src/ \
-  --exclude 'src/core/cuda/' --exclude 'src/ops/[a-z0-9_]*/test\.cc' --sort-percentage \
+  --exclude 'src/cuda/' --exclude 'src/ops/[a-z0-9_]*/test\.cc' --sort-percentage \
   --txt --html-details "$build/html/index.html" --fail-under-line "${COVERAGE_PERCENT:-95}"

@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/parallel.h"
+#include "cpu/parallel.h"
 #include "mluops/extensions.h"
 #include "mluops/runtime.h"
 #include "small_cases.h"

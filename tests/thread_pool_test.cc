@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/parallel.h"
+#include "cpu/parallel.h"
 
 namespace mluop::testing {
 namespace {

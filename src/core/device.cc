@@ -6,7 +6,7 @@
 #include <cstring>
 #include <string_view>
 
-#include "core/cuda_library.h"
+#include "core/device_library.h"
 #include "core/environment.h"
 #include "core/error.h"
 #include "core/runtime_error.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Stubs of libmluops_cuda.so with something wrong, one for each macro.
-#include "core/cuda_library.h"
+#include "core/device_library.h"
 #include "failing_device.h"
 
 #ifdef MISSES_SYMBOL

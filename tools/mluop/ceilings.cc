@@ -7,7 +7,7 @@
 #include <memory>
 #include <new>
 
-#include "core/scratch.h"
+#include "cpu/scratch.h"
 #include "streams.h"
 #include "timing.h"
 

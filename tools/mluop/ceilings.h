@@ -4,7 +4,7 @@
 
 #include <cstddef>
 
-#include "core/parallel.h"
+#include "cpu/parallel.h"
 
 namespace mluop::tool {
 

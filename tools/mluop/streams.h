@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "core/parallel.h"
+#include "cpu/parallel.h"
 
 namespace mluop::tool {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // border_align: tables and C entry points.
 #include "core/operator.h"
-#include "ops/border_align/cpu.h"
+#include "ops/border_align/cpu/operators.h"
 
 namespace mluop::border_align {
 namespace {

@@ -2,7 +2,7 @@
 // masked_im2col and masked_col2im: tables and C entry points.
 #include "core/operator.h"
 #include "mluops/extensions.h"
-#include "ops/masked_im2col/cpu.h"
+#include "ops/masked_im2col/cpu/operators.h"
 
 namespace mluop::masked_im2col {
 namespace {

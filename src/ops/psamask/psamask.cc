@@ -2,7 +2,7 @@
 // psamask: tables and C entry points.
 #include "core/operator.h"
 #include "mluops/extensions.h"
-#include "ops/psamask/cpu.h"
+#include "ops/psamask/cpu/operators.h"
 
 namespace mluop::psamask {
 namespace {

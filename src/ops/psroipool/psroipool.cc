@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // psroipool: tables and C entry points.
 #include "core/operator.h"
-#include "ops/psroipool/cpu.h"
+#include "ops/psroipool/cpu/operators.h"
 
 namespace mluop::psroipool {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // roiaware_pool3d: tables and C entry points, in both spellings.
 #include "core/operator.h"
-#include "ops/roiaware_pool3d/cpu.h"
+#include "ops/roiaware_pool3d/cpu/operators.h"
 #include "ops/roiaware_pool3d/problem.h"
 
 namespace mluop::roiaware_pool3d {

@@ -2,7 +2,7 @@
 // torchvision_ps_roi_pool: tables and C entry points.
 #include "core/operator.h"
 #include "mluops/extensions.h"
-#include "ops/torchvision_ps_roi_pool/cpu.h"
+#include "ops/torchvision_ps_roi_pool/cpu/operators.h"
 
 namespace mluop::torchvision_ps_roi_pool {
 namespace {

@@ -2,7 +2,7 @@
 // transpose: table and C entry point.
 #include "core/operator.h"
 #include "mluops/extensions.h"
-#include "ops/transpose/cpu.h"
+#include "ops/transpose/cpu/operators.h"
 
 namespace mluop::transpose {
 namespace {

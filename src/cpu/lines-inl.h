@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+// Floats written front to back in whole, aligned lines, whatever the pieces they come in. Included
+// once per instruction set.
+
+#if defined(MLUOP_CPU_LINES_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef MLUOP_CPU_LINES_INL_H_
+#undef MLUOP_CPU_LINES_INL_H_
+#else
+#define MLUOP_CPU_LINES_INL_H_
+#endif
+
+#include <hwy/highway.h>
+
+#include <algorithm>
+#include <cstdint>
+
+#include "cpu/simd-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace mluop {
+namespace HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+#if MLUOP_MASKS_MEMORY
+
+// Collects pieces in registers and stores them when they have a whole line, past the caches if
+// `stream` says so (FlushStream() before another thread may read it). Pieces end where they like: a
+// line that two of them share is still stored at once, which is what non-temporal stores need to be
+// fast. With AVX2 a line is two vectors: stored one by one, as each is full, they take up to 2.7
+// times as long.
+class LineWriter {
+ public:
+  using D = hn::ScalableTag<float>;
+  static constexpr int64_t kLine = 16;  // floats
+
+  LineWriter(float* to, bool stream) : LineWriter(to, to, stream) {}
+
+  // Goes on at `to` with what Pause() left in `paused`. `first` is the first float that is the
+  // writer's: of the line around it, what is before is another's.
+  LineWriter(float* to, float* first, bool stream, const float* paused = nullptr)
+      : stream_(stream) {
+    fill_ = static_cast<int64_t>(reinterpret_cast<uintptr_t>(to) / sizeof(float)) % kLine;
+    to_ = to - fill_;
+    skip_ = first > to_ ? first - to_ : 0;
+    line_ = Line([&](int64_t i) HWY_ATTR {
+      return paused == nullptr ? hn::Zero(d_) : hn::Load(d_, paused + i);
+    });
+  }
+
+  HWY_INLINE void Append(const float* from, int64_t n) {
+    from -= fill_;
+    const int64_t end = fill_ + n;
+    if (end < kLine) {
+      Add(from, end);
+      fill_ = end;
+      return;
+    }
+    Add(from, kLine);
+    Put(line_);
+    int64_t at = kLine;
+    for (; at + kLine <= end; at += kLine) {
+      Put(Line([&](int64_t i) HWY_ATTR { return hn::LoadU(d_, from + at + i); }));
+    }
+    fill_ = end - at;
+    line_ = Line([&](int64_t i)
+                     HWY_ATTR { return hn::MaskedLoad(First(fill_, i), d_, from + at + i); });
+  }
+
+  HWY_INLINE void AppendZeros(int64_t n) {
+    fill_ += n;
+    if (fill_ < kLine) return;
+    Put(line_);
+    line_ = Line([&](int64_t) HWY_ATTR { return hn::Zero(d_); });
+    for (fill_ -= kLine; fill_ >= kLine; fill_ -= kLine) Put(line_);
+  }
+
+  // Stores what the last line holds so far.
+  void Finish() {
+    if (fill_ > skip_) StoreBetween(line_, skip_, fill_);
+  }
+
+  // Keeps it for the writer that goes on here. `paused`: an aligned line.
+  void Pause(float* paused) const {
+    ForEachVector([&](int64_t i) HWY_ATTR { hn::Store(line_.v[i / kLanes], d_, paused + i); });
+  }
+
+ private:
+  static constexpr auto kLanes = static_cast<int64_t>(hn::MaxLanes(D()));
+
+  // Calls body(i) for the first float i of each vector of a line.
+  template <class Body>
+  static HWY_INLINE void ForEachVector(const Body& body) {
+    body(0);
+    if constexpr (kLanes < kLine) body(kLanes);
+    static_assert(2 * kLanes >= kLine);
+  }
+
+  struct Line {
+    hn::Vec<D> v[kLine / kLanes];
+
+    Line() = default;
+    template <class Value>
+    explicit HWY_INLINE Line(const Value& value) {
+      ForEachVector([&](int64_t i) HWY_ATTR { v[i / kLanes] = value(i); });
+    }
+  };
+
+  // The lanes of the vector at i that are among the first n floats of a line.
+  static HWY_INLINE hn::Mask<D> First(int64_t n, int64_t i) {
+    return hn::FirstN(d_, static_cast<size_t>(i == 0 ? n : std::max<int64_t>(n - i, 0)));
+  }
+
+  // The floats [fill_, end) of the line.
+  HWY_INLINE void Add(const float* from, int64_t end) {
+    const hn::RebindToUnsigned<D> bits;
+    ForEachVector([&](int64_t i) HWY_ATTR {
+      const auto lanes = hn::AndNot(First(fill_, i), First(end, i));
+      const auto piece = hn::BitCast(bits, hn::MaskedLoad(lanes, d_, from + i));
+      auto& v = line_.v[i / kLanes];
+      v = hn::BitCast(d_, hn::Or(hn::BitCast(bits, v), piece));
+    });
+  }
+
+  HWY_INLINE void Put(const Line& line) {
+    if (HWY_UNLIKELY(skip_ != 0)) {
+      StoreBetween(line, skip_, kLine);
+      skip_ = 0;
+    } else if (stream_) {
+      ForEachVector([&](int64_t i) HWY_ATTR { hn::Stream(line.v[i / kLanes], d_, to_ + i); });
+    } else {
+      ForEachVector([&](int64_t i) HWY_ATTR { hn::Store(line.v[i / kLanes], d_, to_ + i); });
+    }
+    to_ += kLine;
+  }
+
+  HWY_INLINE void StoreBetween(const Line& line, int64_t begin, int64_t end) {
+    ForEachVector([&](int64_t i) HWY_ATTR {
+      const auto lanes = hn::AndNot(First(begin, i), First(end, i));
+      hn::BlendedStore(line.v[i / kLanes], lanes, d_, to_ + i);
+    });
+  }
+
+  static constexpr D d_{};
+  Line line_;  // 0 from float fill_ on
+  float* to_;  // where it belongs
+  int64_t fill_;
+  int64_t skip_;
+  bool stream_;
+};
+
+#else
+
+// Where there are no masked accesses: at once, and through the caches.
+class LineWriter {
+ public:
+  LineWriter(float* to, bool) : to_(to) {}
+  LineWriter(float* to, float*, bool, const float* = nullptr) : to_(to) {}
+
+  HWY_INLINE void Append(const float* from, int64_t n) {
+    CopyRow(from, n, to_);
+    to_ += n;
+  }
+  HWY_INLINE void AppendZeros(int64_t n) {
+    ZeroRow(to_, n);
+    to_ += n;
+  }
+  void Finish() {}
+  void Pause(float*) const {}
+
+ private:
+  float* to_;
+};
+
+#endif
+
+}  // namespace HWY_NAMESPACE
+}  // namespace mluop
+HWY_AFTER_NAMESPACE();
+
+#endif  // MLUOP_CPU_LINES_INL_H_

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cpu/scratch.h"
+
+#include <sys/mman.h>
+
+#include <cstdint>
+#include <memory>
+#include <new>
+
+namespace mluop {
+namespace {
+
+constexpr size_t kHugePage = size_t{2} << 20;
+
+}  // namespace
+
+void* AllocateAligned(size_t bytes) {
+  if (bytes > PTRDIFF_MAX) return nullptr;  // operator new would round it up to something small
+  void* pointer = ::operator new (bytes, std::align_val_t{kAlignment}, std::nothrow);
+  if (pointer == nullptr || bytes < 2 * kHugePage) return pointer;
+  void* first = pointer;
+  size_t rest = bytes;
+  std::align(kHugePage, kHugePage, first, rest);
+  // A wish: where the system has no huge pages, ordinary ones serve.
+  static_cast<void>(madvise(first, rest / kHugePage * kHugePage, MADV_HUGEPAGE));
+  return pointer;
+}
+
+void FreeAligned(void* pointer) { ::operator delete (pointer, std::align_val_t{kAlignment}); }
+
+void* Scratch::Reserve(size_t bytes) {
+  if (bytes <= size_) return data_;
+  void* grown = AllocateAligned(bytes);
+  if (grown == nullptr) return nullptr;
+  FreeAligned(data_);
+  data_ = grown;
+  size_ = bytes;
+  return data_;
+}
+
+}  // namespace mluop

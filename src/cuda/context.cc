@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cuda/context.h"
+
+#include <algorithm>
+#include <mutex>
+#include <vector>
+
+#include "core/error.h"
+
+namespace mluop {
+namespace {
+
+constexpr int64_t kMostBlocks = 0x7fffffff;        // of a grid's first dimension
+constexpr size_t kSharedWithoutAsking = 48 << 10;  // bytes of dynamic shared memory
+
+constexpr int kFirstEarly = 90;  // architectures whose code waits for the kernel before
+
+// Lets a kernel have so much dynamic shared memory, and never less than it was allowed before: other
+// handles launch it too. Asks the driver once per kernel, device and size.
+cudaError_t AllowShared(const void* kernel, int device, size_t bytes) {
+  struct Allowed {
+    const void* kernel;
+    int device;
+    size_t bytes;
+  };
+  static std::mutex mutex;
+  static std::vector<Allowed> all;
+  const std::lock_guard<std::mutex> lock(mutex);
+  auto known = std::find_if(all.begin(), all.end(), [&](const Allowed& allowed) {
+    return allowed.kernel == kernel && allowed.device == device;
+  });
+  if (known == all.end()) known = all.insert(known, {kernel, device, 0});
+  if (known->bytes >= bytes) return cudaSuccess;
+  const cudaError_t error = cudaFuncSetAttribute(
+      kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes));
+  if (error == cudaSuccess) known->bytes = bytes;
+  return error;
+}
+
+// Whether the code that this device runs of a kernel waits for the kernel before. Code compiled for
+// an older architecture does not, on whatever device. The driver is asked once per kernel and device.
+cudaError_t Waits(const void* kernel, int device, bool* waits) {
+  struct Known {
+    const void* kernel;
+    int device;
+    bool waits;
+  };
+  static std::mutex mutex;
+  static std::vector<Known> all;
+  const std::lock_guard<std::mutex> lock(mutex);
+  auto known = std::find_if(all.begin(), all.end(), [&](const Known& entry) {
+    return entry.kernel == kernel && entry.device == device;
+  });
+  if (known == all.end()) {
+    cudaFuncAttributes attributes;
+    const cudaError_t error = cudaFuncGetAttributes(&attributes, kernel);
+    if (error != cudaSuccess) return error;
+    known = all.insert(known, {kernel, device, attributes.ptxVersion >= kFirstEarly});
+  }
+  *waits = known->waits;
+  return cudaSuccess;
+}
+
+}  // namespace
+
+mluOpStatus_t StatusOf(cudaError_t error) {
+  switch (error) {
+    case cudaSuccess: return MLUOP_STATUS_SUCCESS;
+    case cudaErrorMemoryAllocation: return MLUOP_STATUS_ALLOC_FAILED;
+    case cudaErrorNoKernelImageForDevice:
+    case cudaErrorUnsupportedPtxVersion:
+    case cudaErrorInvalidDeviceFunction: return MLUOP_STATUS_ARCH_MISMATCH;
+    default: return MLUOP_STATUS_EXECUTION_FAILED;
+  }
+}
+
+void* CudaContext::Scratch(size_t bytes) {
+  if (call_.workspace.size >= CudaWorkspaceFor(bytes)) {
+    const auto address = reinterpret_cast<uintptr_t>(call_.workspace.data);
+    return static_cast<char*>(call_.workspace.data) + (AlignedBytes(address) - address);
+  }
+  void* data = nullptr;
+  if (error_ != cudaSuccess) return nullptr;
+  Note(call_.scratch->Reserve(bytes, stream(), &data), "scratch");
+  growth_refused_ = error_ == cudaErrorStreamCaptureUnsupported;
+  return data;
+}
+
+void CudaContext::Zero(void* data, size_t bytes) {
+  if (error_ != cudaSuccess || bytes == 0) return;
+  after_kernel_ = false;
+  Note(cudaMemsetAsync(data, 0, bytes, stream()), "zero fill");
+}
+
+void CudaContext::LaunchPacked(const void* kernel, const Grid& grid, void** parameters) {
+  if (error_ != cudaSuccess || grid.blocks == 0) return;
+  if (grid.shared_bytes > kSharedWithoutAsking) {
+    Note(AllowShared(kernel, call_.properties->device, grid.shared_bytes), "shared memory");
+    if (error_ != cudaSuccess) return;
+  }
+  if (grid.blocks > kMostBlocks) return Note(cudaErrorInvalidConfiguration, "launch");
+  bool early = false;
+  if (grid.early && after_kernel_)
+    Note(Waits(kernel, call_.properties->device, &early), "attributes");
+  if (error_ != cudaSuccess) return;
+  cudaLaunchAttribute attribute = {};
+  attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  attribute.val.programmaticStreamSerializationAllowed = 1;
+  cudaLaunchConfig_t config = {};
+  config.gridDim = dim3(static_cast<unsigned>(grid.blocks));
+  config.blockDim = dim3(static_cast<unsigned>(grid.threads));
+  config.dynamicSmemBytes = grid.shared_bytes;
+  config.stream = stream();
+  config.attrs = &attribute;
+  config.numAttrs = early ? 1 : 0;
+  Note(cudaLaunchKernelExC(&config, kernel, parameters), "launch");
+  after_kernel_ = true;
+}
+
+void CudaContext::Note(cudaError_t error, const char* step) {
+  if (error == cudaSuccess) return;
+  static_cast<void>(cudaGetLastError());  // ours, and nobody else's to find
+  error_ = error;
+  step_ = step;
+}
+
+mluOpStatus_t CudaContext::status() const {
+  if (error_ == cudaSuccess) return MLUOP_STATUS_SUCCESS;
+  if (growth_refused_) {
+    return Fail(MLUOP_STATUS_ALLOC_FAILED,
+                "%.*s: scratch must not grow while the queue is captured into a graph: make the "
+                "call once before, or give a workspace",
+                MLUOP_SV(call_.op));
+  }
+  return Fail(StatusOf(error_), "%.*s: %s: %s", MLUOP_SV(call_.op), step_,
+              cudaGetErrorString(error_));
+}
+
+}  // namespace mluop

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cuda/device.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <mutex>
+#include <new>
+
+#include "core/error.h"
+#include "core/handle.h"
+#include "core/operator.h"
+#include "cuda/device_guard.h"
+
+namespace mluop {
+namespace {
+
+struct CudaQueue : cnrtQueue {
+  cudaStream_t stream;
+  bool owned;
+};
+
+struct CudaNotifier : cnrtNotifier {
+  cudaEvent_t event;
+};
+
+cudaEvent_t EventOf(cnrtNotifier_t notifier) { return static_cast<CudaNotifier*>(notifier)->event; }
+
+cnrtRet_t ResultOf(cudaError_t error) {
+  if (error == cudaSuccess) return cnrtSuccess;
+  static_cast<void>(cudaGetLastError());
+  return error == cudaErrorMemoryAllocation ? cnrtErrorNoMem : cnrtErrorUnknown;
+}
+
+// A search through the few there are takes no memory, as a table would.
+CudaKernel FindKernel(std::string_view op) {
+  for (const CudaFamily* family : CudaFamilies()) {
+    for (const CudaFamily::Entry& entry : family->operators) {
+      if (entry.op == op) return entry.run;
+    }
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+cudaStream_t StreamOf(cnrtQueue_t queue) {
+  return queue == nullptr ? nullptr : static_cast<CudaQueue*>(queue)->stream;
+}
+
+CudaDevice::CudaDevice(int ordinal) : ordinal_(ordinal) {
+  snprintf(name_, sizeof(name_), "cuda:%d", ordinal);
+}
+
+const CudaProperties& CudaDevice::properties() const {
+  static constexpr int kMost = 64;
+  static std::once_flag once[kMost];
+  static CudaProperties known[kMost];
+  const int slot = std::min(ordinal_, kMost - 1);
+  std::call_once(once[slot], [&] {
+    int major = 0, minor = 0;
+    cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, ordinal_);
+    cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, ordinal_);
+    int shared = 0;
+    cudaDeviceGetAttribute(&shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, ordinal_);
+    known[slot].shared_bytes = static_cast<size_t>(shared);
+    known[slot].device = ordinal_;
+    cudaDeviceGetAttribute(&known[slot].processors, cudaDevAttrMultiProcessorCount, ordinal_);
+    snprintf(known[slot].architecture, sizeof(known[slot].architecture), "sm_%d%d", major, minor);
+  });
+  return known[slot];
+}
+
+const char* CudaDevice::implementation() const { return properties().architecture; }
+
+bool CudaDevice::Has(const Operator& op) const { return FindKernel(op.spec.name) != nullptr; }
+
+mluOpStatus_t CudaDevice::Run(const Operator& op, const Arguments& arguments,
+                              mluOpContext& handle) {
+  const DeviceGuard guard(ordinal_);
+  CudaContext context({op.spec.name, StreamOf(handle.queue),
+                       handle.atomics_mode == MLUOP_ATOMICS_ALLOWED, &properties(),
+                       arguments.workspace, static_cast<CudaScratch*>(handle.state.get())});
+  try {
+    return FindKernel(op.spec.name)(arguments, context);
+  } catch (const std::bad_alloc&) {
+    return Fail(MLUOP_STATUS_ALLOC_FAILED, "%.*s: out of memory", MLUOP_SV(op.spec.name));
+  } catch (...) {
+    return Fail(MLUOP_STATUS_INTERNAL_ERROR, "%.*s: unknown exception", MLUOP_SV(op.spec.name));
+  }
+}
+
+size_t CudaDevice::WorkspaceBytes(const OpSpec& getter, const Arguments& arguments,
+                                  WorkspaceSize) const {
+  for (const CudaFamily* family : CudaFamilies()) {
+    for (const CudaFamily::Getter& entry : family->getters) {
+      if (entry.getter == getter.name) return CudaWorkspaceFor(entry.bytes(arguments));
+    }
+  }
+  return 0;
+}
+
+cnrtRet_t CudaDevice::CreateState(std::unique_ptr<DeviceState>* state) {
+  if (properties().processors == 0) return cnrtErrorUnknown;  // it does not even tell its size
+  const DeviceGuard guard(ordinal_);
+  auto created = std::unique_ptr<CudaScratch>(new (std::nothrow) CudaScratch(ordinal_));
+  if (created == nullptr) return cnrtErrorNoMem;
+  const cudaError_t error = created->Create();
+  if (error == cudaSuccess) *state = std::move(created);
+  return ResultOf(error);
+}
+
+cnrtRet_t CudaDevice::Allocate(void** pointer, size_t bytes) {
+  const DeviceGuard guard(ordinal_);
+  return ResultOf(cudaMalloc(pointer, std::max<size_t>(bytes, 1)));
+}
+
+cnrtRet_t CudaDevice::Free(void* pointer) {
+  const DeviceGuard guard(ordinal_);
+  return ResultOf(cudaFree(pointer));
+}
+
+cnrtRet_t CudaDevice::AllocateHost(void** pointer, size_t bytes) {
+  const DeviceGuard guard(ordinal_);
+  return ResultOf(cudaMallocHost(pointer, std::max<size_t>(bytes, 1)));
+}
+
+cnrtRet_t CudaDevice::FreeHost(void* pointer) {
+  const DeviceGuard guard(ordinal_);
+  return ResultOf(cudaFreeHost(pointer));
+}
+
+cnrtRet_t CudaDevice::Copy(void* to, const void* from, size_t bytes, cnrtQueue_t queue) {
+  const DeviceGuard guard(ordinal_);
+  return ResultOf(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, StreamOf(queue)));
+}
+
+cnrtRet_t CudaDevice::Fill(void* pointer, int value, size_t bytes, cnrtQueue_t queue) {
+  const DeviceGuard guard(ordinal_);
+  return ResultOf(cudaMemsetAsync(pointer, value, bytes, StreamOf(queue)));
+}
+
+cnrtRet_t CudaDevice::Synchronize() {
+  const DeviceGuard guard(ordinal_);
+  return ResultOf(cudaDeviceSynchronize());
+}
+
+cnrtRet_t CudaDevice::CreateQueue(cnrtQueue_t* queue) {
+  const DeviceGuard guard(ordinal_);
+  cudaStream_t stream = nullptr;
+  const cnrtRet_t made = ResultOf(cudaStreamCreate(&stream));
+  if (made != cnrtSuccess) return made;
+  const cnrtRet_t wrapped = WrapStream(stream, queue);
+  if (wrapped == cnrtSuccess) {
+    static_cast<CudaQueue*>(*queue)->owned = true;
+  } else {
+    cudaStreamDestroy(stream);
+  }
+  return wrapped;
+}
+
+cnrtRet_t CudaDevice::WrapStream(void* stream, cnrtQueue_t* queue) {
+  auto* created = new (std::nothrow) CudaQueue;
+  if (created == nullptr) return cnrtErrorNoMem;
+  created->device = this;
+  created->stream = static_cast<cudaStream_t>(stream);
+  created->owned = false;
+  *queue = created;
+  return cnrtSuccess;
+}
+
+cnrtRet_t CudaDevice::DestroyQueue(cnrtQueue_t queue) {
+  const DeviceGuard guard(ordinal_);
+  auto* const destroyed = static_cast<CudaQueue*>(queue);
+  const cnrtRet_t result =
+      destroyed->owned ? ResultOf(cudaStreamDestroy(destroyed->stream)) : cnrtSuccess;
+  delete destroyed;
+  return result;
+}
+
+cnrtRet_t CudaDevice::SynchronizeQueue(cnrtQueue_t queue) {
+  const DeviceGuard guard(ordinal_);
+  return ResultOf(cudaStreamSynchronize(StreamOf(queue)));
+}
+
+cnrtRet_t CudaDevice::CreateNotifier(cnrtNotifier_t* notifier) {
+  const DeviceGuard guard(ordinal_);
+  auto* created = new (std::nothrow) CudaNotifier;
+  if (created == nullptr) return cnrtErrorNoMem;
+  created->device = this;
+  const cnrtRet_t result = ResultOf(cudaEventCreate(&created->event));
+  if (result == cnrtSuccess) {
+    *notifier = created;
+  } else {
+    delete created;
+  }
+  return result;
+}
+
+cnrtRet_t CudaDevice::DestroyNotifier(cnrtNotifier_t notifier) {
+  const DeviceGuard guard(ordinal_);
+  const cnrtRet_t result = ResultOf(cudaEventDestroy(EventOf(notifier)));
+  delete static_cast<CudaNotifier*>(notifier);
+  return result;
+}
+
+cnrtRet_t CudaDevice::PlaceNotifier(cnrtNotifier_t notifier, cnrtQueue_t queue) {
+  const DeviceGuard guard(ordinal_);
+  return ResultOf(cudaEventRecord(EventOf(notifier), StreamOf(queue)));
+}
+
+cnrtRet_t CudaDevice::WaitNotifier(cnrtNotifier_t notifier) {
+  const DeviceGuard guard(ordinal_);
+  return ResultOf(cudaEventSynchronize(EventOf(notifier)));
+}
+
+cnrtRet_t CudaDevice::Duration(cnrtNotifier_t start, cnrtNotifier_t end, double* us) {
+  const DeviceGuard guard(ordinal_);
+  float milliseconds = 0;
+  cudaError_t error = cudaEventSynchronize(EventOf(end));
+  if (error == cudaSuccess)
+    error = cudaEventElapsedTime(&milliseconds, EventOf(start), EventOf(end));
+  *us = 1e3 * static_cast<double>(milliseconds);
+  return ResultOf(error);
+}
+
+}  // namespace mluop

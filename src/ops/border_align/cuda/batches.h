@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+// border_align backward on CUDA devices: the edges of an owner in shared memory, and where the samples
+// of each lie in the owner's sums.
+#pragma once
+
+#include "ops/border_align/cuda/owners.h"
+
+namespace mluop::border_align {
+
+// Edges at a time, and samples of them.
+inline constexpr int kBatch = kWarpLanes;
+inline constexpr int kMostWindow = 32;
+// Sums beside those of an owner's pixels: of the pixel before, the one after, and two for what lies
+// elsewhere. The higher pixel of a sample is always the next: where the map ends, its weight is 0, and
+// what comes of that is added to the last pixel at the end: 0, or NaN from infinite gradients.
+inline constexpr int kMoreSums = 4;
+
+// A sample's lower pixel, as bytes into a warp's sums, and what the higher one weighs. One word of 8
+// bytes, so that one instruction loads it.
+struct Place {
+  uint2 word;
+
+  __device__ uint32_t low() const { return word.x; }
+  __device__ float above() const { return __uint_as_float(word.y); }
+};
+
+// The edges of a batch that touch the owner's line. Those beyond the last one have box 0's gradients, and
+// all their samples lie elsewhere.
+struct __align__(16) LineEdges {
+  int offset[kBatch];    // of an edge's gradients, in elements
+  float weight[kBatch];  // of the line
+  float start[kBatch], step[kBatch];
+};
+
+MLUOP_HOST_DEVICE constexpr int RowOf(int window) {
+  return (window + 1) | 1;
+}  // odd: no two lanes in a bank
+
+// What a block has in shared memory, as one of its warps sees it.
+struct Shared {
+  float* sums;       // [pixels + kMoreSums, 32], the warp's own
+  LineEdges* edges;  // [2], the warp's own
+  Place* places;     // [2, kBatch, row], the block's
+  int row;
+};
+
+template <typename T>
+size_t SharedBytes(const BackwardCall<T>& call) {
+  const size_t sums = static_cast<size_t>(call.pixels + kMoreSums) * kWarpLanes * sizeof(float);
+  return call.warps * (sums + 2 * sizeof(LineEdges)) +
+         size_t{2} * kBatch * RowOf(call.window) * sizeof(Place);
+}
+
+template <typename T>
+__device__ Shared MakeShared(const BackwardCall<T>& call) {
+  extern __shared__ __align__(16) float memory[];
+  const int warp = threadIdx.x / kWarpLanes, sums = (call.pixels + kMoreSums) * kWarpLanes;
+  auto* edges = reinterpret_cast<LineEdges*>(memory + call.warps * sums);
+  auto* places = reinterpret_cast<Place*>(edges + call.warps * 2);
+  return {memory + warp * sums, edges + warp * 2, places, RowOf(call.window)};
+}
+
+// Reads the owner's edges, a batch after the other; every warp for itself. Boxes and their indices are
+// on their way while earlier batches are added.
+template <typename T>
+class Reader {
+ public:
+  __device__ Reader(const BackwardCall<T>& call, const Owner& owner)
+      : call_(call), owner_(owner), candidates_(FindCandidates(call, owner)) {
+    k_ = candidates_.Box(Lane(), run_);
+    FetchBox();
+  }
+
+  __device__ bool more() const { return at_ < candidates_.total(); }
+
+  // Puts the next candidates that touch the owner's line into `edges`; returns how many.
+  __device__ int Next(LineEdges* edges) {
+    const Edge edge = MakeEdge(box_, owner_.border, call_.p.pool_size);
+    const Neighbours at = FindNeighbours(edge.fixed, owner_.lines);
+    const bool touches = box_k_ >= 0 && at.inside && at.low == box_run_.low;
+    const unsigned all = __ballot_sync(kWholeWarp, touches);
+    const int count = __popc(all);
+    // Behind the edges that touch the line come the others.
+    const unsigned before = (1u << Lane()) - 1;
+    const int place = touches ? __popc(all & before) : count + __popc(~all & before);
+    edges->offset[place] = touches ? box_k_ * kBorders * call_.p.c : 0;
+    edges->weight[place] = box_run_.high == 1 ? at.high_weight : at.low_weight;
+    edges->start[place] = edge.start;
+    edges->step[place] = edge.step;
+    __syncwarp();
+    at_ += kBatch;
+    FetchBox();
+    return count;
+  }
+
+ private:
+  static __device__ int Lane() { return threadIdx.x % kWarpLanes; }
+
+  __device__ void FetchBox() {
+    box_k_ = k_;
+    box_run_ = run_;
+    if (k_ >= 0) box_ = LoadBox(call_.boxes, int64_t{owner_.image} * call_.p.k + k_);
+    k_ = candidates_.Box(at_ + kBatch + Lane(), run_);
+  }
+
+  const BackwardCall<T>& call_;
+  const Owner owner_;
+  const Candidates candidates_;
+  int at_ = 0;  // the first candidate of the batch that is next
+  int box_k_, k_;
+  Run box_run_, run_;
+  Box box_ = {};
+};
+
+// The places of the next `samples` samples of an edge, a lane each, those that are the warp's, and
+// after them the one for what lies elsewhere. `valid`: the lane has an edge.
+template <int kWarps>
+__device__ void FillPlaces(const Owner& owner, int samples, bool valid, Walk<kWarps>& walk,
+                           Place* places) {
+  constexpr uint32_t kPixelBytes = kWarpLanes * sizeof(float);
+  const uint32_t elsewhere = (owner.pixels + 2) * kPixelBytes;
+  if (threadIdx.x < kWarpLanes) places[samples] = {{elsewhere, 0}};
+  walk.Next(samples, [&](int i, float position) {
+    const Neighbours at = FindNeighbours(position, owner.size);
+    const int slot = at.low - owner.first + 1;
+    const bool own = valid && at.inside && slot >= 0 && slot <= owner.pixels;
+    places[i] = {{own ? slot * kPixelBytes : elsewhere, __float_as_uint(at.high_weight)}};
+  });
+}
+
+// A batch and the samples of it that have places.
+struct Batch {
+  const LineEdges* edges;
+  const Place* places;  // [kBatch, row]
+  int count;
+  uint32_t begin, samples;
+};
+
+// Goes through an owner's edges, batch by batch, and through the samples of a batch, window by window.
+template <typename T, int kWarps>
+class Batches {
+ public:
+  __device__ Batches(const BackwardCall<T>& call, const Owner& owner, const Shared& shared)
+      : reader_(call, owner),
+        owner_(owner),
+        shared_(shared),
+        window_(call.window),
+        all_(static_cast<uint32_t>(call.p.samples())),
+        begin_(all_) {}
+
+  // Works out the next places; false: there are none.
+  __device__ bool Next(Batch& batch) {
+    const int lane = threadIdx.x % kWarpLanes;
+    begin_ += window_;
+    if (begin_ >= all_) {
+      if (!reader_.more()) return false;
+      begin_ = 0;
+      edges_ ^= 1;
+      LineEdges* edges = shared_.edges + edges_;
+      count_ = reader_.Next(edges);
+      walk_ = Walk<kWarps>({edges->start[lane], edges->step[lane], 0}, threadIdx.x / kWarpLanes);
+    }
+    places_ ^= 1;
+    Place* places = shared_.places + places_ * kBatch * shared_.row;
+    batch = {shared_.edges + edges_, places, count_, begin_, min(window_, all_ - begin_)};
+    FillPlaces(owner_, static_cast<int>(batch.samples), lane < count_, walk_,
+               places + lane * shared_.row);
+    return true;
+  }
+
+ private:
+  Reader<T> reader_;
+  const Owner owner_;
+  const Shared shared_;
+  const uint32_t window_, all_;
+  uint32_t begin_;              // of the window
+  int count_ = 0;               // edges of the batch
+  int edges_ = 0, places_ = 0;  // which of two
+  Walk<kWarps> walk_;
+};
+
+}  // namespace mluop::border_align

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+// border_align on CUDA devices: what both directions share.
+#pragma once
+
+#include <cuda_fp16.h>
+
+#include <cstdint>
+
+#include "cuda/context.h"
+#include "ops/border_align/problem.h"
+
+namespace mluop::border_align {
+
+// Buckets of lines that the edges of a border are sorted into, by the lower of the two lines that an
+// edge lies between. A line is a row of the map for top and bottom, a column for left and right.
+// More than 256 lines share buckets; the counters of a block's warps must fit shared memory.
+inline constexpr int kBuckets = 256;
+
+// The edges of each border of each image in the order of their lines, boxes in ascending order
+// within a bucket: which follows from the boxes alone.
+struct Lists {
+  const int32_t* offsets;  // [N, 4, kBuckets + 2]; the last bucket: edges outside the map
+  const int32_t* order;    // [N, 4, K]; NULL: not sorted, all boxes as they come
+};
+
+size_t ListsBytes(const Problem& p);
+Lists SortEdges(const Problem& p, const float* boxes, CudaContext& context);
+Lists SortEdges(const Problem& p, const __half* boxes, CudaContext& context);
+
+// Whether this call is for it; then it is done.
+bool StagedForwardCuda(const Arguments& arguments, CudaContext& context);
+mluOpStatus_t ForwardCuda(const Arguments& arguments, CudaContext& context);
+mluOpStatus_t BackwardCuda(const Arguments& arguments, CudaContext& context);
+
+// The map as a border sees it. Strides in elements; they fit, because a tensor has less than 2^31.
+struct Axes {
+  int fixed_size, moving_size;
+  int fixed_stride, moving_stride;
+};
+
+MLUOP_HOST_DEVICE inline Axes MakeAxes(const Problem& p, int border) {
+  const int pixel = kBorders * p.c, row = p.w * pixel;
+  if (border == kTop || border == kBottom) return {p.h, p.w, row, pixel};
+  return {p.w, p.h, pixel, row};
+}
+
+MLUOP_HOST_DEVICE inline int BucketOf(int line, int lines) {
+  return lines <= kBuckets ? line : line / ((lines + kBuckets - 1) / kBuckets);
+}
+
+#if defined(__CUDACC__)
+
+inline constexpr unsigned kWholeWarp = 0xffffffffu;
+inline constexpr int kWarpLanes = 32;
+
+__device__ inline float AsFloat(float value) { return value; }
+__device__ inline float AsFloat(__half value) { return __half2float(value); }
+
+template <typename T>
+__device__ Box LoadBox(const T* boxes, int64_t index) {
+  const T* box = boxes + index * 4;
+  return {AsFloat(box[0]), AsFloat(box[1]), AsFloat(box[2]), AsFloat(box[3])};
+}
+
+// Every kStride-th sample of an edge, from sample `first` < kStride on. Positions are sums of steps,
+// one by one: lanes that share an edge all walk it, and look at samples of their own.
+template <int kStride>
+class Walk {
+ public:
+  Walk() = default;
+  __device__ Walk(const Edge& edge, int first)
+      : position_(edge.start), step_(edge.step), first_(first) {
+#pragma unroll
+    for (int i = 1; i < kStride; ++i) {
+      if (i <= first) position_ += step_;
+    }
+  }
+
+  // Visits those of the next `count` samples that are this lane's, as visit(i, position). `count` is
+  // a multiple of the stride if more samples follow.
+  template <class Visit>
+  __device__ void Next(int count, Visit visit) {
+    for (int i = first_; i < count; i += kStride) {
+      visit(i, position_);
+      Advance();
+    }
+  }
+
+  // The same for at most kStride samples, after which there are none.
+  template <class Visit>
+  __device__ void Last(int count, Visit visit) const {
+    if (first_ < count) visit(first_, position_);
+  }
+
+ private:
+  __device__ void Advance() {
+#pragma unroll
+    for (int i = 0; i < kStride; ++i) position_ += step_;
+  }
+
+  float position_, step_;
+  int first_;
+};
+
+#endif  // __CUDACC__
+
+}  // namespace mluop::border_align

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+// border_align on CUDA devices: the edges of a border sorted by the line they lie on. A stable
+// counting sort in one launch, several blocks per border of an image.
+#include <algorithm>
+
+#include "ops/border_align/cuda/kernels.h"
+
+namespace mluop::border_align {
+namespace {
+
+constexpr int kWarps = 32;
+constexpr int kThreads = kWarps * kWarpLanes;
+constexpr int kCounters = kBuckets + 1;  // the last one: edges outside
+// Blocks of a list. Each counts all of its boxes, which is cheaper than to wait for what others have
+// counted, and places its share.
+constexpr int kMostShares = 32;
+constexpr int kUnroll = 8;  // boxes of a thread that are on their way together
+
+struct Counters {
+  int32_t next[kWarps][kCounters];  // of a warp in a round: edges, then those of earlier warps
+  int32_t total[kCounters];         // of the list
+  int32_t first[kCounters + 1];     // the place of a bucket's first edge
+  int32_t given[kCounters];         // edges of earlier shares, then places given away
+};
+
+template <typename T>
+struct SortCall {
+  Problem p;
+  const T* boxes;    // [N, K, 4]
+  int32_t* offsets;  // [N, 4, kBuckets + 2]
+  int32_t* order;    // [N, 4, K]
+  int shares;
+};
+
+// Where one border of an image lies.
+template <typename T>
+struct List {
+  const T* fixed;  // of box 0; boxes lie 4 elements apart
+  int lines, k;
+
+  __device__ List(const SortCall<T>& call, int list) : k(call.p.k) {
+    const int border = list % kBorders;
+    lines = MakeAxes(call.p, border).fixed_size;
+    // y1, x1, y2, x2: where top, left, bottom and right stay.
+    fixed = call.boxes + int64_t{list / kBorders} * k * 4 + (border ^ 1);
+  }
+
+  __device__ float Fixed(int box) const { return AsFloat(fixed[int64_t{box} * 4]); }
+  __device__ int Bucket(float position) const {
+    const Neighbours at = FindNeighbours(position, lines);
+    return at.inside ? BucketOf(at.low, lines) : kBuckets;
+  }
+};
+
+// Counts all edges, and those before box `begin`.
+template <typename T>
+__device__ void CountEdges(const List<T>& list, int begin, Counters& counters) {
+  for (int64_t k = threadIdx.x; k < list.k; k += kUnroll * kThreads) {
+    float position[kUnroll];
+#pragma unroll
+    for (int u = 0; u < kUnroll; ++u) {
+      const int64_t at = k + u * kThreads;
+      position[u] = at < list.k ? list.Fixed(static_cast<int>(at)) : 0;
+    }
+#pragma unroll
+    for (int u = 0; u < kUnroll; ++u) {
+      const int64_t at = k + u * kThreads;
+      if (at >= list.k) break;
+      const int bucket = list.Bucket(position[u]);
+      atomicAdd(&counters.total[bucket], 1);
+      if (at < begin) atomicAdd(&counters.given[bucket], 1);
+    }
+  }
+}
+
+// From totals to places: before a bucket come all earlier ones. For one warp.
+__device__ void SumTotals(Counters& counters) {
+  constexpr int kEach = (kCounters + kWarpLanes - 1) / kWarpLanes;
+  const int lane = threadIdx.x;
+  const int begin = lane * kEach, end = min(begin + kEach, kCounters);
+  int own = 0;
+  for (int i = begin; i < end; ++i) own += counters.total[i];
+  int sum = own;
+  for (int distance = 1; distance < kWarpLanes; distance *= 2) {
+    const int before = __shfl_up_sync(kWholeWarp, sum, distance);
+    if (lane >= distance) sum += before;
+  }
+  if (lane == kWarpLanes - 1) counters.first[kCounters] = sum;
+  sum -= own;
+  for (int i = begin; i < end; ++i) {
+    counters.first[i] = sum;
+    counters.given[i] += sum;
+    sum += counters.total[i];
+  }
+}
+
+// Gives places to the edges of a round, a box per thread; bucket < 0: there is none. All threads.
+__device__ void PlaceRound(int k, int bucket, Counters& counters, int32_t* order) {
+  const int thread = threadIdx.x, lane = thread % kWarpLanes;
+  int32_t* next = counters.next[thread / kWarpLanes];
+  for (int i = lane; i < kCounters; i += kWarpLanes) next[i] = 0;
+  __syncwarp();
+  const unsigned alike = __match_any_sync(kWholeWarp, bucket);
+  const int rank = __popc(alike & ((1u << lane) - 1));
+  if (bucket >= 0 && rank == 0) next[bucket] = __popc(alike);
+  __syncthreads();
+  if (thread < kCounters) {
+    int sum = counters.given[thread];
+#pragma unroll
+    for (int warp = 0; warp < kWarps; ++warp) {
+      const int count = counters.next[warp][thread];
+      counters.next[warp][thread] = sum;
+      sum += count;
+    }
+    counters.given[thread] = sum;
+  }
+  __syncthreads();
+  if (bucket >= 0) order[next[bucket] + rank] = k;
+  __syncwarp();
+}
+
+template <typename T>
+__global__ void __launch_bounds__(kThreads) SortLists(SortCall<T> call) {
+  __shared__ Counters counters;
+  const int thread = threadIdx.x, shares = call.shares;
+  const int rounds = (call.p.k + shares * kThreads - 1) / (shares * kThreads);
+  for (int i = blockIdx.x; i < call.p.n * kBorders * shares; i += gridDim.x) {
+    const int index = i / shares, share = i % shares;
+    const List<T> list(call, index);
+    const int64_t begin = int64_t{share} * rounds * kThreads;
+    if (thread < kCounters) counters.total[thread] = counters.given[thread] = 0;
+    __syncthreads();
+    CountEdges(list, static_cast<int>(min(begin, int64_t{list.k})), counters);
+    __syncthreads();
+    if (thread < kWarpLanes) SumTotals(counters);
+    __syncthreads();
+    int32_t* order = call.order + int64_t{index} * list.k;
+    for (int round = 0; round < rounds; ++round) {
+      const int64_t k = begin + round * kThreads + thread;
+      const int bucket = k < list.k ? list.Bucket(list.Fixed(static_cast<int>(k))) : -1;
+      PlaceRound(static_cast<int>(k), bucket, counters, order);
+    }
+    int32_t* offsets = call.offsets + int64_t{index} * (kCounters + 1);
+    if (share == 0 && thread <= kCounters) offsets[thread] = counters.first[thread];
+    __syncthreads();
+  }
+}
+
+int64_t OffsetsCount(const Problem& p) { return int64_t{p.n} * kBorders * (kCounters + 1); }
+
+template <typename T>
+Lists Sort(const Problem& p, const T* boxes, CudaContext& context) {
+  auto* offsets = static_cast<int32_t*>(context.Scratch(ListsBytes(p)));
+  int32_t* order = offsets + OffsetsCount(p);
+  const int shares = static_cast<int>(std::min<int64_t>(kMostShares, CeilDiv(p.k, kThreads)));
+  context.Launch(SortLists<T>, {int64_t{p.n} * kBorders * shares, kThreads},
+                 SortCall<T>{p, boxes, offsets, order, shares});
+  return {offsets, order};
+}
+
+}  // namespace
+
+size_t ListsBytes(const Problem& p) {
+  return static_cast<size_t>(OffsetsCount(p) + int64_t{p.n} * kBorders * p.k) * sizeof(int32_t);
+}
+
+Lists SortEdges(const Problem& p, const float* boxes, CudaContext& context) {
+  return Sort(p, boxes, context);
+}
+Lists SortEdges(const Problem& p, const __half* boxes, CudaContext& context) {
+  return Sort(p, boxes, context);
+}
+
+}  // namespace mluop::border_align

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+// The masks that a thread of masked_im2col backward keeps in registers: where their kernels meet the
+// block's band of pixels, and in which turn those of them add that have another mask at their
+// position.
+#pragma once
+
+#include <algorithm>
+
+#include "ops/masked_im2col/cuda/kernels.h"
+
+namespace mluop::masked_im2col {
+namespace {
+
+// Masks that a thread keeps in registers over all kernel elements.
+constexpr int kKept = 8;
+// Two bits for each position, to find masks at the same one.
+constexpr uint32_t kSeenBits = 16384;
+constexpr int kSeenWords = kSeenBits / 32;
+// Where masks at the same position find their turns.
+constexpr uint32_t kPlaces = 2048;
+constexpr int kTurns = 8;
+constexpr uint32_t kLate = 15;  // no turn: after all others, one by one
+
+struct Tables {
+  uint32_t seen[kSeenWords];   // a mask is there
+  uint32_t again[kSeenWords];  // another one is, too
+  int32_t first[kPlaces];      // the first of the masks that have no turn yet
+  uint32_t late[kKept];        // the warps whose k-th masks have no turn
+};
+
+// A rectangle of pixels of a plane, and of the kernel one of kernel_h x kernel_w from (i, j) on. The
+// sums have margins as large as the kernel, so that whatever a mask adds finds a place: kernel_h rows
+// above and below, and kernel_w columns between the rows, before the first and behind the last.
+struct Band {
+  int row, column, rows, columns;
+  int i, j, kernel_h, kernel_w;
+  int64_t channel;
+  Tables* tables;
+  float* sums;
+
+  __device__ int pitch() const { return columns + kernel_w; }
+  __device__ int size() const { return (rows + 2 * kernel_h) * pitch() + kernel_w; }
+  // Of a pixel, from the band's first one on.
+  __device__ int Place(int r, int c) const { return (r + kernel_h) * pitch() + kernel_w + c; }
+};
+
+// The masks of a thread: kKept/V groups of V, a block's threads apart.
+struct Kept {
+  int place[kKept];    // of the kernel's upper left corner; 0 where nothing of it is in the band
+  uint32_t turns = 0;  // four bits each
+
+  __device__ uint32_t Turn(int k) const { return turns >> 4 * k & 15; }
+};
+
+// 0: the kernel ends before the band; size + kernel: it begins behind
+__device__ int Cut(int64_t corner, int begin, int size, int kernel) {
+  const int64_t place = corner - begin + kernel, most = int64_t{size} + kernel;
+  return static_cast<int>(place < 0 ? 0 : place > most ? most : place);
+}
+
+__device__ int PlaceOf(const Problem& p, const Band& band, int32_t h, int32_t w) {
+  const int top = Cut(int64_t{h} - p.pad_h + band.i, band.row, band.rows, band.kernel_h);
+  const int left = Cut(int64_t{w} - p.pad_w + band.j, band.column, band.columns, band.kernel_w);
+  const bool meets =
+      top > 0 && top < band.rows + band.kernel_h && left > 0 && left < band.columns + band.kernel_w;
+  return meets ? top * band.pitch() + left : 0;
+}
+
+template <int V>
+__device__ Kept LoadKept(const Problem& p, const Masks& masks, const Band& band, int64_t first) {
+  Kept kept;
+#pragma unroll
+  for (int k = 0; k < kKept; k += V) {
+    const int64_t m = first + int64_t{k} * blockDim.x + int64_t{threadIdx.x} * V;
+    int32_t h[V] = {}, w[V] = {};
+    if (m < p.masks) {
+      LoadIntegers<V>(masks.h + m, h);
+      LoadIntegers<V>(masks.w + m, w);
+    }
+#pragma unroll
+    for (int v = 0; v < V; ++v) kept.place[k + v] = m < p.masks ? PlaceOf(p, band, h[v], w[v]) : 0;
+  }
+  return kept;
+}
+
+__device__ void ClearTables(Tables* tables) {
+  auto* const words = reinterpret_cast<uint32_t*>(tables);
+  for (int k = threadIdx.x; k < static_cast<int>(sizeof(Tables) / 4); k += blockDim.x) words[k] = 0;
+}
+
+// The masks that have another one at their position, a bit each. The tables are clear.
+__device__ uint32_t FindRepeated(Tables* tables, const Kept& kept) {
+  bool twice = false;
+#pragma unroll
+  for (int k = 0; k < kKept; ++k) {
+    if (kept.place[k] == 0) continue;
+    const uint32_t bit = kept.place[k] % kSeenBits, one = 1u << bit % 32;
+    if ((atomicOr(&tables->seen[bit / 32], one) & one) == 0) continue;
+    atomicOr(&tables->again[bit / 32], one);
+    twice = true;
+  }
+  if (!__syncthreads_or(twice)) return 0;
+  uint32_t repeated = 0;
+#pragma unroll
+  for (int k = 0; k < kKept; ++k) {
+    const uint32_t bit = kept.place[k] % kSeenBits;
+    const bool again = kept.place[k] != 0 && (tables->again[bit / 32] >> bit % 32 & 1) != 0;
+    repeated |= static_cast<uint32_t>(again) << k;
+  }
+  return repeated;
+}
+
+// Lets the masks of each place take turns, the first ones first; fills kept->turns. Masks at different
+// positions may share a place, and then wait without need. Returns how many turns there are, and
+// kTurns + 1 with masks that have none. V: masks of a group
+template <int V>
+__device__ int TakeTurns(Tables* tables, uint32_t repeated, Kept* kept) {
+  int turn = 0;
+  int waiting = __syncthreads_or(repeated != 0);
+  for (; turn < kTurns && waiting; ++turn) {
+    // What is greater comes first.
+    const auto key = [&](int k) {
+      const int before = (k / V * static_cast<int>(blockDim.x) + threadIdx.x) * V + k % V;
+      return kKept * static_cast<int>(blockDim.x) - before;
+    };
+#pragma unroll
+    for (int k = 0; k < kKept; ++k) {
+      if ((repeated >> k & 1) != 0) atomicMax(tables->first + kept->place[k] % kPlaces, key(k));
+    }
+    __syncthreads();
+    uint32_t mine = 0;
+#pragma unroll
+    for (int k = 0; k < kKept; ++k) {
+      const bool is = (repeated >> k & 1) != 0 && tables->first[kept->place[k] % kPlaces] == key(k);
+      mine |= static_cast<uint32_t>(is) << k;
+      if (is) kept->turns |= static_cast<uint32_t>(turn) << 4 * k;
+    }
+    repeated &= ~mine;
+    __syncthreads();
+#pragma unroll
+    for (int k = 0; k < kKept; ++k) {
+      if ((mine >> k & 1) != 0) tables->first[kept->place[k] % kPlaces] = 0;
+    }
+    waiting = __syncthreads_or(repeated != 0);
+  }
+  if (!waiting) return std::max(turn, 1);
+#pragma unroll
+  for (int k = 0; k < kKept; ++k) {
+    const bool late = (repeated >> k & 1) != 0;
+    if (late) kept->turns |= kLate << 4 * k;
+    if (__any_sync(~0u, late) && threadIdx.x % 32 == 0)
+      atomicOr(&tables->late[k], 1u << threadIdx.x / 32);
+  }
+  __syncthreads();
+  return kTurns + 1;
+}
+
+}  // namespace
+}  // namespace mluop::masked_im2col

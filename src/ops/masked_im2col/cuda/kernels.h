@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the family's CUDA kernels share: packs of elements that move at once, and the masks.
+#pragma once
+
+#include <bit>
+
+#include "cuda/context.h"
+#include "cuda/words.h"
+#include "ops/masked_im2col/problem.h"
+
+namespace mluop::masked_im2col {
+
+mluOpStatus_t ForwardCuda(const Arguments& arguments, CudaContext& context);
+mluOpStatus_t BackwardCuda(const Arguments& arguments, CudaContext& context);
+mluOpStatus_t Col2imCuda(const Arguments& arguments, CudaContext& context);
+mluOpStatus_t Col2imBackwardCuda(const Arguments& arguments, CudaContext& context);
+
+// What Col2imCuda asks of CudaContext::Scratch.
+size_t Col2imCudaBytes(const Arguments& arguments);
+
+// A block has at least this much shared memory on every architecture from sm_75 on.
+inline constexpr size_t kMostShared = 64 << 10;
+
+// Of shared memory, what a block takes beside what it asks for.
+inline constexpr size_t kReserved = 1024;
+
+// Threads of a block for `work` items, whole warps.
+inline int ThreadsFor(int64_t work, int most) {
+  const int64_t threads = CeilDiv(work, 32) * 32;
+  return static_cast<int>(threads < 64 ? 64 : threads > most ? most : threads);
+}
+
+struct Masks {
+  const int32_t* h;
+  const int32_t* w;
+
+  // Whether the kernels may read groups of V masks of M.
+  bool HaveGroups(int64_t count, int V) const {
+    const size_t bytes = sizeof(int32_t) * static_cast<size_t>(V < 4 ? V : 4);
+    return count % V == 0 && IsAligned(h, bytes) && IsAligned(w, bytes);
+  }
+};
+
+inline Masks MasksOf(const Arguments& a) {
+  return {a.In<int32_t>("mask_h_idx"), a.In<int32_t>("mask_w_idx")};
+}
+
+template <typename T, int V>
+struct alignas(sizeof(T) * V) Pack {
+  T at[V];
+};
+
+#if defined(__CUDACC__)
+
+template <typename P, typename T>
+__device__ P LoadPack(const T* from) {
+  return std::bit_cast<P>(__ldg(reinterpret_cast<const typename Word<sizeof(P)>::Type*>(from)));
+}
+
+// Outputs are not read again: they should not push inputs out of the caches.
+template <typename P, typename T>
+__device__ void StorePack(const P& pack, T* to) {
+  using W = typename Word<sizeof(P)>::Type;
+  __stcs(reinterpret_cast<W*>(to), std::bit_cast<W>(pack));
+}
+
+// V integers of global or shared memory, aligned as HaveGroups asks.
+template <int V>
+__device__ void LoadIntegers(const int32_t* from, int32_t (&to)[V]) {
+  constexpr int kStep = V < 4 ? V : 4;
+#pragma unroll
+  for (int k = 0; k < V; k += kStep) {
+    const auto pack = *reinterpret_cast<const Pack<int32_t, kStep>*>(from + k);
+#pragma unroll
+    for (int v = 0; v < kStep; ++v) to[k + v] = pack.at[v];
+  }
+}
+
+template <typename T>
+__device__ T* SharedMemory() {
+  extern __shared__ uint4 shared_memory[];
+  return reinterpret_cast<T*>(shared_memory);
+}
+
+// Asks for the lines of [begin, end), at most one a thread: they come while the masks do.
+__device__ inline void PrefetchLines(const void* begin, const void* end) {
+  constexpr size_t kLine = 128;
+  const char* line = static_cast<const char*>(begin) + threadIdx.x * kLine;
+  if (line < end) asm volatile("prefetch.global.L2 [%0];" ::"l"(line));
+}
+
+#endif
+
+}  // namespace mluop::masked_im2col

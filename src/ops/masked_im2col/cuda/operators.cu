@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// masked_im2col and masked_col2im on CUDA devices: what there is.
+#include "ops/masked_im2col/cuda/kernels.h"
+
+namespace mluop::masked_im2col {
+namespace {
+
+size_t NoBytes(const Arguments& /*arguments*/) { return 0; }
+
+constexpr CudaFamily::Entry kOperators[] = {{"masked_im2col_forward", ForwardCuda},
+                                            {"masked_im2col_backward", BackwardCuda},
+                                            {"masked_col2im_forward", Col2imCuda},
+                                            {"masked_col2im_backward", Col2imBackwardCuda}};
+constexpr CudaFamily::Getter kGetters[] = {{"masked_im2col_forward_workspace", NoBytes},
+                                           {"masked_col2im_forward_workspace", Col2imCudaBytes}};
+
+}  // namespace
+
+extern const CudaFamily kCudaFamily;
+constexpr CudaFamily kCudaFamily = {kOperators, kGetters};
+
+}  // namespace mluop::masked_im2col

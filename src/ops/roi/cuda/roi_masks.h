@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which rois have a pixel in one of their bins, on CUDA devices. For every row of the map and every
+// row of bins there is a bit for each roi, for columns alike; those of a pixel are the bits that
+// both have, in ascending order of the rois: no lists, and one load of a warp for 1024 rois.
+#pragma once
+
+#include <algorithm>
+
+#include "core/host_device.h"
+#include "cuda/context.h"
+
+namespace mluop {
+
+struct RoiMasks {
+  static constexpr int kRoisOfWord = 32;
+
+  int64_t rois;
+  int64_t rows, columns;      // of the map
+  int row_bins, column_bins;  // rows and columns of bins
+  int words;                  // of a line and a bin
+  uint32_t* data;             // [rows, row_bins, words], [columns, column_bins, words]
+
+  RoiMasks(int64_t rois, int64_t rows, int64_t columns, int row_bins, int column_bins)
+      : rois(rois),
+        rows(rows),
+        columns(columns),
+        row_bins(row_bins),
+        column_bins(column_bins),
+        words(static_cast<int>(CeilDiv(rois, kRoisOfWord))),
+        data(nullptr) {}
+
+  int64_t Lines() const { return rows * row_bins + columns * column_bins; }
+  size_t Bytes() const {
+    return AlignedBytes(static_cast<size_t>(Lines() * words) * sizeof(uint32_t));
+  }
+
+  // Rois at a time, whose masks are so many bytes at most, or a single word of each line.
+  static constexpr int64_t kMostBytes = int64_t{64} << 20;
+  int64_t RoisAtATime() const {
+    const int64_t bytes = std::max<int64_t>(Lines() * static_cast<int64_t>(sizeof(uint32_t)), 1);
+    return std::max<int64_t>(kMostBytes / bytes, 1) * kRoisOfWord;
+  }
+
+  // An item is what a warp writes together: one word of each of 32 rows or columns.
+  MLUOP_HOST_DEVICE int64_t RowItems() const { return (rows + 31) / 32 * row_bins * words; }
+  MLUOP_HOST_DEVICE int64_t Items() const {
+    return RowItems() + (columns + 31) / 32 * column_bins * words;
+  }
+
+#if defined(__CUDACC__)
+  __device__ uint32_t* Row(int64_t row, int bin) const {
+    return data + (row * row_bins + bin) * words;
+  }
+  __device__ uint32_t* Column(int64_t column, int bin) const {
+    return data + (rows * row_bins + column * column_bins + bin) * words;
+  }
+
+  // A warp writes an item. range_of(r, is_row, bin): the rows or columns of a roi's bin
+  template <typename RangeOf>
+  __device__ void Write(int64_t item, RangeOf range_of) const {
+    const bool is_row = item < RowItems();
+    if (!is_row) item -= RowItems();
+    const int bins = is_row ? row_bins : column_bins;
+    const auto lane = static_cast<int>(threadIdx.x % 32);
+    const auto word = static_cast<int>(item % words);
+    const auto bin = static_cast<int>(item / words % bins);
+    const int64_t first = item / words / bins * 32;
+    const int64_t r = int64_t{word} * kRoisOfWord + lane;
+    int begin = 0, end = 0;  // from `first` on
+    if (r < rois) {
+      const auto range = range_of(r, is_row, bin);
+      begin = static_cast<int>(range.begin - first);
+      end = static_cast<int>(range.end - first);
+    }
+    uint32_t mask = 0;
+#pragma unroll
+    for (int i = 0; i < 32; ++i) {
+      const unsigned having = __ballot_sync(0xffffffffu, i >= begin && i < end);
+      if (lane == i) mask = having;
+    }
+    if (first + lane >= (is_row ? rows : columns)) return;
+    uint32_t* line = is_row ? Row(first + lane, bin) : Column(first + lane, bin);
+    line[word] = mask;
+  }
+#endif
+};
+
+#if defined(__CUDACC__)
+
+// The rois that both a row and a column have, of some words no more than lanes; a warp walks them.
+class RoiHits {
+ public:
+  __device__ RoiHits(const uint32_t* __restrict__ row, const uint32_t* __restrict__ column,
+                     int first, int words)
+      : first_(first) {
+    const auto lane = static_cast<int>(threadIdx.x % 32);
+    mask_ = lane < words ? row[first + lane] & column[first + lane] : 0;
+    words_ = __ballot_sync(0xffffffffu, mask_ != 0);
+  }
+  // -1 after the last one.
+  __device__ int Next() {
+    if (bits_ == 0) {
+      if (words_ == 0) return -1;
+      word_ = __ffs(static_cast<int>(words_)) - 1;
+      words_ &= words_ - 1;
+      bits_ = __shfl_sync(0xffffffffu, mask_, word_);
+    }
+    const int bit = __ffs(static_cast<int>(bits_)) - 1;
+    bits_ &= bits_ - 1;
+    return (first_ + word_) * RoiMasks::kRoisOfWord + bit;
+  }
+
+ private:
+  int first_, word_ = 0;
+  uint32_t mask_;
+  unsigned words_, bits_ = 0;
+};
+
+#endif  // __CUDACC__
+
+}  // namespace mluop

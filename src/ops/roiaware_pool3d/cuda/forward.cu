@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: Apache-2.0
+// roiaware_pool3d forward on CUDA devices: the points of each box are listed in ascending order while
+// pts_idx_of_voxels is zeroed, then ranges of voxels take theirs out of the lists. The bound is the
+// bytes of the outputs, most of them those zeros.
+#include <limits>
+
+#include "cuda/early.h"
+#include "ops/roiaware_pool3d/cuda/kernels.h"
+#include "ops/roiaware_pool3d/cuda/lists.h"
+#include "ops/roiaware_pool3d/problem.h"
+
+namespace mluop::roiaware_pool3d {
+namespace {
+
+// Voxels of a range: their counts, of each warp and of all, stay below 48 KiB of shared memory.
+constexpr int64_t kMostVoxels = 1024;
+// A range reads all of its box's lists: fewer voxels than this are not worth that.
+constexpr int64_t kLeastVoxels = 64;
+// All ranges of a large call run at the same time, and as long as each other: the last are not
+// alone.
+constexpr int kRangesPerProcessor = 4;
+
+template <typename T>
+struct Pooling {
+  Problem p;
+  Lists lists = {};
+  Group group = {};
+  int ranges = 0, size = 0;  // of a box, and the voxels of one
+  const T* features;         // [points, channels]
+  int32_t* argmax;           // [voxels, channels], or NULL
+  int32_t* indices;          // [voxels, slots]
+  T* pooled;                 // [voxels, channels]
+};
+
+// Voxels [begin, begin + size) of a box, its rows of the outputs, and shared memory.
+struct Range {
+  int box;  // in the group
+  uint32_t begin, size;
+  int64_t first;    // voxel of all boxes
+  int32_t* counts;  // [warps, size]: points of the warps' chunks
+  int32_t* totals;  // [size]: points that are stored
+  int32_t* filled;  // [size]: voxels with points, in any order
+
+  // In the range; not below `size` where the entry is not of the range, or none.
+  __device__ uint32_t Voxel(int2 entry) const { return static_cast<uint32_t>(entry.x) - begin; }
+};
+
+// The warps' chunks are in order: what earlier warps have is where a warp's own points begin.
+// Returns how many voxels have points, and writes their counts into their rows, [size, slots].
+__device__ int CountPoints(const Problem& p, const Lists& lists, const Range& range,
+                           int32_t* rows) {
+  __shared__ int filled;
+  if (threadIdx.x == 0) filled = 0;
+  for (uint32_t i = threadIdx.x; i < kWarps * range.size; i += kThreads) range.counts[i] = 0;
+  __syncthreads();
+  int32_t* own = range.counts + threadIdx.x / kLanes * range.size;
+  ForEachEntry(lists, range.box, [&](int2 entry) {
+    const uint32_t voxel = range.Voxel(entry);
+    if (voxel < range.size) atomicAdd(own + voxel, 1);
+  });
+  __syncthreads();
+  for (uint32_t voxel = threadIdx.x; voxel < range.size; voxel += kThreads) {
+    int32_t sum = 0;
+    for (int warp = 0; warp < kWarps; ++warp) {
+      const int32_t count = range.counts[warp * range.size + voxel];
+      range.counts[warp * range.size + voxel] = sum;
+      sum += count;
+    }
+    const int32_t total = min(sum, p.capacity());
+    range.totals[voxel] = total;
+    if (total == 0) continue;
+    range.filled[atomicAdd(&filled, 1)] = static_cast<int32_t>(voxel);
+    rows[int64_t{voxel} * p.slots] = total;
+  }
+  __syncthreads();
+  return filled;
+}
+
+// rows: of the range, [size, slots]
+__device__ void PlacePoints(const Problem& p, const Lists& lists, const Range& range,
+                            int32_t* rows) {
+  int32_t* own = range.counts + threadIdx.x / kLanes * range.size;
+  const unsigned below = (1u << threadIdx.x % kLanes) - 1;
+  ForEachEntry(lists, range.box, [&](int2 entry) {
+    const uint32_t voxel = range.Voxel(entry);
+    const bool mine = voxel < range.size;
+    if (!__any_sync(kAllLanes, mine)) return;
+    const unsigned peers = __match_any_sync(kAllLanes, mine ? voxel : ~0u);
+    const int rank = __popc(peers & below);
+    const int32_t base = mine ? own[voxel] : 0;
+    __syncwarp();
+    if (mine && rank == 0) own[voxel] = base + __popc(peers);
+    __syncwarp();
+    // base + rank is below the number of points.
+    if (mine && base + rank < p.capacity()) {
+      rows[int64_t{voxel} * p.slots + 1 + base + rank] = entry.y;
+    }
+  });
+}
+
+// Calls visit(row, at) for all at < length of all rows < size, neighbours in neighbouring threads.
+template <class Visit>
+__device__ void ForEachInRows(uint32_t size, uint32_t length, Visit visit) {
+  const uint32_t rows = kThreads / length, rest = kThreads % length;
+  uint32_t row = threadIdx.x / length, at = threadIdx.x % length;
+  while (row < size) {
+    visit(row, at);
+    row += rows;
+    at += rest;
+    if (at >= length) at -= length, ++row;
+  }
+}
+
+// features: of the channels in question
+template <typename T, int V>
+__device__ void Maximum(const T* features, int64_t channels, const int32_t* points, int count,
+                        float (&best)[V], int32_t (&argmax)[V]) {
+  constexpr float kLowest = -std::numeric_limits<float>::infinity();
+#pragma unroll
+  for (int i = 0; i < V; ++i) best[i] = kLowest, argmax[i] = -1;
+#pragma unroll(V == 8 ? 1 : 4)
+  for (int k = 0; k < count; ++k) {
+    const int32_t point = points[k];
+    float value[V];
+    Load(features + point * channels, value);
+#pragma unroll
+    for (int i = 0; i < V; ++i) {
+      if (value[i] > best[i]) best[i] = value[i], argmax[i] = point;
+    }
+  }
+#pragma unroll
+  for (int i = 0; i < V; ++i) best[i] = argmax[i] < 0 ? 0 : best[i];
+}
+
+template <typename T, int V>
+__device__ void Average(const T* features, int64_t channels, const int32_t* points, int count,
+                        float (&mean)[V]) {
+#pragma unroll
+  for (int i = 0; i < V; ++i) mean[i] = 0;
+#pragma unroll(V == 8 ? 1 : 4)
+  for (int k = 0; k < count; ++k) {
+    float value[V];
+    Load(features + points[k] * channels, value);
+#pragma unroll
+    for (int i = 0; i < V; ++i) mean[i] += value[i];
+  }
+#pragma unroll
+  for (int i = 0; i < V; ++i) mean[i] = count == 0 ? 0 : mean[i] / static_cast<float>(count);
+}
+
+template <typename T, int V, PoolMethod kMethod>
+__device__ void PoolRow(const Pooling<T>& c, const Range& range, uint32_t row, int64_t channel) {
+  const int64_t channels = c.p.channels, to = (range.first + row) * channels + channel;
+  const int32_t* points = c.indices + (range.first + row) * c.p.slots + 1;
+  float pooled[V];
+  int32_t argmax[V] = {};
+  if constexpr (kMethod == kMaximum) {
+    Maximum(c.features + channel, channels, points, range.totals[row], pooled, argmax);
+  } else {
+    Average(c.features + channel, channels, points, range.totals[row], pooled);
+  }
+  Store(c.pooled + to, pooled);
+  if (c.argmax != nullptr) StoreIndices(c.argmax + to, argmax);
+}
+
+// Rows without points: what they store is under way while the others wait for what they load.
+template <typename T, int V, PoolMethod kMethod>
+__device__ void ClearRows(const Pooling<T>& c, const Range& range) {
+  const uint32_t groups = c.p.channels / V;
+  const float zeros[V] = {};
+  int32_t none[V];
+#pragma unroll
+  for (int i = 0; i < V; ++i) none[i] = kMethod == kMaximum ? -1 : 0;
+  T* pooled = c.pooled + range.first * c.p.channels;
+  int32_t* argmax = c.argmax == nullptr ? nullptr : c.argmax + range.first * c.p.channels;
+#pragma unroll 4
+  for (uint32_t i = threadIdx.x; i < range.size * groups; i += kThreads) {
+    if (range.totals[i / groups] > 0) continue;
+    Store(pooled + int64_t{i} * V, zeros);
+    if (argmax != nullptr) StoreIndices(argmax + int64_t{i} * V, none);
+  }
+}
+
+// A block for a range of voxels.
+template <typename T, int V, PoolMethod kMethod>
+__global__ void __launch_bounds__(kThreads, kRangesPerProcessor) PoolRange(Pooling<T> c) {
+  extern __shared__ int32_t memory[];
+  AwaitKernelBefore();
+  const int64_t box_voxels = c.p.box_voxels();
+  const int box = blockIdx.x / c.ranges;
+  const int64_t begin = int64_t{blockIdx.x % c.ranges} * c.size;
+  Range range = {.box = box,
+                 .begin = static_cast<uint32_t>(begin),
+                 .size = static_cast<uint32_t>(min(int64_t{c.size}, box_voxels - begin)),
+                 .first = (c.group.first + box) * box_voxels + begin};
+  range.totals = memory;
+  range.filled = memory + range.size;
+  range.counts = memory + 2 * range.size;
+  int32_t* rows = c.indices + range.first * c.p.slots;
+  const int filled = CountPoints(c.p, c.lists, range, rows);
+  const uint32_t groups = c.p.channels / V;
+  ClearRows<T, V, kMethod>(c, range);
+  PlacePoints(c.p, c.lists, range, rows);
+  __syncthreads();
+  ForEachInRows(filled, groups, [&](uint32_t at, uint32_t group) {
+    PoolRow<T, V, kMethod>(c, range, range.filled[at], int64_t{group} * V);
+  });
+}
+
+template <typename T, int V>
+void LaunchPool(const Pooling<T>& c, CudaContext& context) {
+  const Grid grid = {int64_t{c.group.count} * c.ranges, kThreads,
+                     (kWarps + 2) * static_cast<size_t>(c.size) * sizeof(int32_t), true};
+  context.Launch(c.p.method == kMaximum ? PoolRange<T, V, kMaximum> : PoolRange<T, V, kAverage>,
+                 grid, c);
+}
+
+// How a box is cut into ranges of voxels. Each reads all of the box's lists, twice: if every point
+// is inside, that should not outweigh the range's outputs by much while processors wait for it.
+template <typename T>
+void Cut(int processors, Pooling<T>* c) {
+  const int64_t voxels = c->p.box_voxels();
+  const int64_t written =
+      voxels * (c->p.slots * int64_t{4} + c->p.channels * static_cast<int64_t>(sizeof(T) + 4));
+  const int64_t read = int64_t{c->p.points} * 2 * sizeof(int2);
+  const int64_t worth = std::max<int64_t>(4 * written / read, processors / c->group.count);
+  const int64_t at_once = int64_t{kRangesPerProcessor} * processors / c->group.count;
+  const int64_t ranges = std::max(std::min({at_once, worth, CeilDiv(voxels, kLeastVoxels)}),
+                                  CeilDiv(voxels, kMostVoxels));
+  c->size = static_cast<int>(CeilDiv(voxels, ranges));
+  c->ranges = static_cast<int>(CeilDiv(voxels, c->size));
+}
+
+template <typename T>
+void Forward(const Arguments& a, CudaContext& context) {
+  Pooling<T> c = {.p = MakeProblem(a, a.Int("pts_num")),
+                  .features = a.In<T>("pts_feature"),
+                  .argmax = a.Out<int32_t>("argmax"),
+                  .indices = a.Out<int32_t>("pts_idx_of_voxels"),
+                  .pooled = a.Out<T>("pooled_features")};
+  const T *rois = a.In<T>("rois"), *pts = a.In<T>("pts");
+  const int64_t group = GroupSize(c.p.boxes, c.p.points);
+  char* scratch = static_cast<char*>(context.Scratch(ForwardCudaBytes(c.p.boxes, c.p.points)));
+  c.lists = {.points = c.p.points,
+             .chunks = Chunks(c.p.points),
+             .entries = reinterpret_cast<int2*>(scratch),
+             .counts = reinterpret_cast<int32_t*>(scratch + group * c.p.points * sizeof(int2))};
+  const bool wide = c.p.channels % kWide<T> == 0 && IsAligned(c.features) && IsAligned(c.pooled) &&
+                    IsAligned(c.argmax);
+  for (int64_t first = 0; first < c.p.boxes; first += group) {
+    c.group = {static_cast<int>(first), static_cast<int>(std::min(group, c.p.boxes - first))};
+    Cut(context.processors(), &c);
+    const int64_t warps = int64_t{c.lists.chunks} * c.group.count;
+    const int64_t group_slots = c.group.count * c.p.box_voxels() * c.p.slots;
+    const Clearing clearing = {.finders = static_cast<int>(CeilDiv(warps, kWarps)),
+                               .slots = c.indices + first * c.p.box_voxels() * c.p.slots,
+                               .count = group_slots};
+    const int64_t blocks =
+        clearing.finders + std::max<int64_t>(clearing.finders, clearing.clearers());
+    context.Launch(FindInside<T>, {blocks, kThreads}, c.p, c.lists, c.group, clearing, rois, pts);
+    if (wide) {
+      LaunchPool<T, kWide<T>>(c, context);
+    } else {
+      LaunchPool<T, 1>(c, context);
+    }
+  }
+}
+
+}  // namespace
+
+size_t ForwardCudaBytes(int64_t boxes, int64_t points) {
+  const int64_t group = GroupSize(boxes, points);
+  return static_cast<size_t>(group) *
+         (points * sizeof(int2) + static_cast<size_t>(Chunks(points)) * sizeof(int32_t));
+}
+
+mluOpStatus_t ForwardCuda(const Arguments& arguments, CudaContext& context) {
+  if (arguments.Type() == MLUOP_DTYPE_HALF) {
+    Forward<__half>(arguments, context);
+  } else {
+    Forward<float>(arguments, context);
+  }
+  return context.status();
+}
+
+}  // namespace mluop::roiaware_pool3d
