@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "cpu/parallel.h"
+#include "cpu/thread_pool.h"
 #include "mluops/extensions.h"
 #include "mluops/runtime.h"
 #include "small_cases.h"

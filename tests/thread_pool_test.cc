@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "cpu/parallel.h"
+#include "cpu/thread_pool.h"
 
 namespace mluop::testing {
 namespace {

@@ -16,8 +16,8 @@
 #include <thread>
 #include <vector>
 
-#include "cpu/parallel.h"
 #include "cpu/thread_budget.h"
+#include "cpu/thread_pool.h"
 #include "forked.h"
 #include "mluops/extensions.h"
 #include "tensors.h"

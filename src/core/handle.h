@@ -6,8 +6,8 @@
 
 #include "core/device.h"
 #include "core/environment.h"
-#include "cpu/parallel.h"
 #include "cpu/scratch.h"
+#include "cpu/thread_pool.h"
 #include "mlu_op.h"
 
 struct mluOpContext {

@@ -4,7 +4,7 @@
 
 #include <cstddef>
 
-#include "cpu/parallel.h"
+#include "cpu/thread_pool.h"
 
 namespace mluop::tool {
 

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "cpu/parallel.h"
+#include "cpu/thread_pool.h"
 
 namespace mluop::tool {
 

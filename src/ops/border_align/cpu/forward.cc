@@ -5,6 +5,7 @@
 
 #include "core/dtype.h"
 #include "cpu/scratch.h"
+#include "cpu/tuning.h"
 #include "ops/border_align/cpu/operators.h"
 #include "ops/border_align/cpu/order.h"
 #include "ops/border_align/cpu/slices.h"

@@ -8,7 +8,8 @@
 #include <cstdint>
 
 #include "core/dtype.h"
-#include "cpu/parallel.h"
+#include "cpu/thread_pool.h"
+#include "cpu/tuning.h"
 #include "ops/border_align/cpu/slices.h"
 
 namespace mluop::border_align {

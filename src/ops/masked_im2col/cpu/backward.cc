@@ -7,6 +7,7 @@
 // and instruction sets.
 #include <algorithm>
 
+#include "cpu/tuning.h"
 #include "ops/masked_im2col/cpu/calls.h"
 #include "ops/masked_im2col/cpu/operators.h"
 

@@ -5,6 +5,7 @@
 // not pay for the order.
 #include <algorithm>
 
+#include "cpu/tuning.h"
 #include "ops/masked_im2col/cpu/calls.h"
 #include "ops/masked_im2col/cpu/operators.h"
 

@@ -3,6 +3,7 @@
 // that won their pixels are found once, for all channels.
 #include <algorithm>
 
+#include "cpu/tuning.h"
 #include "ops/masked_im2col/cpu/operators.h"
 #include "ops/masked_im2col/problem.h"
 

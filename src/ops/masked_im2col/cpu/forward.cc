@@ -4,6 +4,7 @@
 // transposed. The loads take neighbours along that are not asked for, but never a byte outside the
 // feature: a step near its ends goes element by element. So does a call that does not pay for a
 // table of its masks.
+#include "cpu/tuning.h"
 #include "ops/masked_im2col/cpu/operators.h"
 
 #include <algorithm>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/masked_im2col/cpu/mask_table.h"
+#include "cpu/tuning.h"
 
 #include <algorithm>
 

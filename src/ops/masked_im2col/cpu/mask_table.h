@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "cpu/parallel.h"
+#include "cpu/thread_pool.h"
 #include "ops/masked_im2col/problem.h"
 
 namespace mluop::masked_im2col {

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 
+#include "cpu/tuning.h"
 #include "ops/psamask/cpu/kernels.h"
 
 namespace mluop::psamask {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // psamask on the CPU: which kernel a call wants.
+#include "cpu/tuning.h"
 #include "ops/psamask/cpu/operators.h"
 
 #include <algorithm>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // psamask where input and output are stored by pixels: the output is written from its first line to
 // its last, each row of a pixel's grid a run of the input's and zeros.
+#include "cpu/tuning.h"
 #include "ops/psamask/cpu/kernels.h"
 
 #undef HWY_TARGET_INCLUDE

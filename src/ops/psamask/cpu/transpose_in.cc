@@ -3,6 +3,7 @@
 // is transposed into a tile, from which every pixel of the block takes its run. The block goes
 // through all rows: the long pieces of the input's rows and the page that each pixel writes to are
 // few at a time, and the line that a pixel has begun waits for the next row.
+#include "cpu/tuning.h"
 #include "ops/psamask/cpu/kernels.h"
 
 #undef HWY_TARGET_INCLUDE

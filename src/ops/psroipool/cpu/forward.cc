@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstring>
 
+#include "cpu/tuning.h"
 #include "ops/psroipool/cpu/band.h"
 #include "ops/psroipool/cpu/bin_table.h"
 #include "ops/psroipool/cpu/operators.h"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/psroipool/cpu/scatter.h"
+#include "cpu/tuning.h"
 
 #include <algorithm>
 #include <functional>

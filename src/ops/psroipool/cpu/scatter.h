@@ -2,7 +2,7 @@
 // psroipool backward with any mapping, element by element.
 #pragma once
 
-#include "cpu/parallel.h"
+#include "cpu/thread_pool.h"
 #include "ops/psroipool/cpu/band.h"
 #include "ops/psroipool/cpu/bin_table.h"
 

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "core/dtype.h"
+#include "cpu/tuning.h"
 #include "ops/roiaware_pool3d/cpu/forward.h"
 #include "ops/roiaware_pool3d/cpu/operators.h"
 #include "ops/roiaware_pool3d/problem.h"

@@ -5,6 +5,7 @@
 // [pixel][channel], with vectors over the channels.
 #include <algorithm>
 
+#include "cpu/tuning.h"
 #include "ops/torchvision_ps_roi_pool/cpu/operators.h"
 #include "ops/torchvision_ps_roi_pool/cpu/roi_table.h"
 #include "ops/torchvision_ps_roi_pool/cpu/slices.h"

@@ -4,6 +4,7 @@
 // map (slices.h) are regrouped to [pixel][channel] and pooled from there.
 #include <algorithm>
 
+#include "cpu/tuning.h"
 #include "ops/torchvision_ps_roi_pool/cpu/operators.h"
 #include "ops/torchvision_ps_roi_pool/cpu/roi_table.h"
 #include "ops/torchvision_ps_roi_pool/cpu/slices.h"

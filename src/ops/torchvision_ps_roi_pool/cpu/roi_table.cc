@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/torchvision_ps_roi_pool/cpu/roi_table.h"
+#include "cpu/tuning.h"
 
 #include <atomic>
 

@@ -5,7 +5,7 @@
 
 #include <cstddef>
 
-#include "cpu/parallel.h"
+#include "cpu/thread_pool.h"
 #include "ops/torchvision_ps_roi_pool/problem.h"
 
 namespace mluop::torchvision_ps_roi_pool {

@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "cpu/scratch.h"
+#include "cpu/tuning.h"
 #include "cpu/vectors.h"
 #include "ops/torchvision_ps_roi_pool/cpu/roi_table.h"
 

@@ -4,6 +4,7 @@
 // the pages of the output, which are other ones for every row, are each found once for 256 elements.
 // Without the buffer the rows of an output whose stride is a power of two would fight for one set
 // of the cache.
+#include "cpu/tuning.h"
 #include "ops/transpose/cpu/operators.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cpu/parallel.h"
+#include "cpu/thread_pool.h"
 
 #include <sched.h>
 #include <tbb/task_arena.h>

@@ -2,21 +2,11 @@
 // Loops over the cores, on oneTBB (docs/decisions/0002-threads.md says why).
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <type_traits>
 
 namespace mluop {
-
-// Elements read, added or written that are worth a range of their own: some microseconds.
-inline constexpr int64_t kGrain = 16384;
-
-// Outputs of this size pass by the caches: they would be gone from them before anyone reads them.
-inline constexpr size_t kStreamBytes = size_t{8} << 20;
-
-// Floats in whole cache lines: what a thread writes shares no line with what another writes.
-constexpr int64_t WholeLines(int64_t floats) { return (floats + 15) / 16 * 16; }
 
 class ThreadPool {
  public:
