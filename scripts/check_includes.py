@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Checks the include arrows of docs/design.md in src/. Prints `file:line: rule` for each include that
-breaks one, and fails if there is any.
+"""Checks the include arrows of docs/design.md in src/. Prints `file:line: rule` for each include
+that breaks a rule, and fails if there is one.
 
     scripts/check_includes.py
 """

@@ -21,7 +21,7 @@ ROOT = Path(__file__).resolve().parent.parent
 LIMIT = 25
 SKIPPED = re.compile(r"\.(md|svg)$|^bench/results/|^tests/fuzz/corpus/|^python/|^tests/python/")
 # These names are also words of the language: only the operator counts.
-WORDS = {"transpose": r"mluoptranspose|ops/transpose|family\(transpose|\btranspose [a-z]=|['\"]transpose\b"}
+WORDS = {"transpose": r"mluoptranspose|ops/transpose|y\(transpose|\btranspose n=|['\"]transpose\b"}
 
 
 def families() -> list[str]:
@@ -74,7 +74,9 @@ def main() -> None:
     worst = 0
     for family in options.family or families():
         pattern = pattern_of(family)
-        files = [path for path, text in texts.items() if family not in path and pattern.search(text)]
+        files = [
+            path for path, text in texts.items() if family not in path and pattern.search(text)
+        ]
         worst = max(worst, len(files))
         print(f"count_mentions.py: {family} is named in {len(files)} files, limit {LIMIT}")
         if options.list or len(files) > LIMIT:
