@@ -5,7 +5,7 @@
 # source must not be compiled. The build folder is kept, so that a second run compiles only what changed.
 source "$(dirname "$0")/consumers.sh"
 source=$1 build=$2
-tree=$build/mluops
+tree=$build/tree
 rm -rf "$tree"
 mkdir -p "$tree/src/ops/stray/cpu"
 ln -s "$source"/{CMakeLists.txt,cmake,include} "$tree"
