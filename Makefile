@@ -10,7 +10,7 @@ help:
 	@echo 'make run         check, then time every operator on the shapes of its network'
 	@echo 'make test        run all tests: in build/, under ASan and UBSan in build-asan/, of the Python package'
 	@echo 'make test-torch  run the tests of the Python package under the newest torch'
-	@echo 'make lint        clang-format, clang-tidy, cppcheck, ruff and our own rules, over what changed'
+	@echo 'make lint        clang-format, clang-tidy, cppcheck, ruff, our own rules and make odr, over what changed'
 	@echo 'make odr         link with -flto -Wodr: one definition per name'
 	@echo 'make tsan        run the tests of threads under ThreadSanitizer, in build-tsan/'
 	@echo 'make valgrind    run cases of every operator under memcheck'

@@ -35,7 +35,9 @@ CPPCHECK = [
     "--enable=warning,performance,portability", "--suppressions-list=.cppcheck",
     "--template={file}:{line}: {severity}: {message} [{id}]", *INCLUDES,
 ]  # fmt: skip
-NOISE = re.compile(r"^\d+ warnings? (generated|treated)|^Suppressed |^Use -header-filter")
+NOISE = re.compile(
+    r"^\d+ warnings? (generated|treated)|^Suppressed |^Use -header-filter|.*\[toomanyconfigs\]$"
+)
 
 
 @functools.cache

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # lint.sh [source ...]: clang-format, clang-tidy and cppcheck over the named C and C++ sources. Without arguments over all
-# of them, and also ruff, the include arrows and the files that name a family. clang-tidy and cppcheck read only what
-# changed since they last passed it (scripts/analyse.py); `rm -r build-lint` makes them read everything again.
+# of them, and also ruff, the include arrows, the files that name a family and `make odr`. clang-tidy and cppcheck read
+# only what changed since they last passed it (scripts/analyse.py); `rm -r build-lint` makes them read everything again.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -32,5 +32,6 @@ run clang-format-14 --dry-run -Werror "${files[@]}"
 # Configuring writes the compile commands; nothing is built. clang cannot read g++'s precompiled headers.
 cmake --preset release -B build-lint -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON >/dev/null
 run scripts/analyse.py build-lint "${files[@]}"
+if [ $# -eq 0 ]; then run make --no-print-directory odr; fi
 if [ "$failed" = 0 ]; then echo "lint: ${#files[@]} files are clean"; fi
 exit "$failed"
