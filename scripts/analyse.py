@@ -36,7 +36,8 @@ CPPCHECK = [
     "--template={file}:{line}: {severity}: {message} [{id}]", *INCLUDES,
 ]  # fmt: skip
 NOISE = re.compile(
-    r"^\d+ warnings? (generated|treated)|^Suppressed |^Use -header-filter|.*\[toomanyconfigs\]$"
+    r"^\d+ (warnings?|errors?) (and|generated|treated)|^Suppressed |^Use -header-filter"
+    r"|^Error while processing|.*\[toomanyconfigs\]$"
 )
 
 
