@@ -25,7 +25,7 @@ mapfile -t sources < <(printf '%s\n' "${files[@]}" | grep -E '\.cc?$')
 if [ ${#sources[@]} -gt 0 ]; then
   cppcheck --quiet --error-exitcode=1 -j "$(nproc)" --std=c++20 --library=googletest --enable=warning,performance,portability \
     --template='{file}:{line}: {severity}: {message} [{id}]' --suppressions-list=.cppcheck \
-    -Iinclude -Isrc -Itools/mluop -Itests "${sources[@]}" || failed=1
+    -I. -Iinclude -Isrc -Itools/mluop "${sources[@]}" || failed=1
 fi
 
 # clang cannot read g++'s precompiled headers. Configuring writes the compilers' command lines; nothing is built.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Stubs of libmluops_cuda.so with something wrong, one for each macro.
 #include "core/device_library.h"
-#include "failing_device.h"
+#include "tests/faults/failing_device.h"
 
 #ifdef MISSES_SYMBOL
 extern "C" void mluopsNowhere();

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "agreement.h"
+#include "tests/fuzz/agreement.h"
 
 #include <cfloat>
 #include <cmath>
 #include <vector>
 
-#include "block.h"
 #include "core/dtype.h"
 #include "testing/accuracy.h"
 #include "testing/element.h"
+#include "tests/fuzz/block.h"
 
 namespace mluop::fuzz {
 namespace {

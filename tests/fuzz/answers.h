@@ -6,8 +6,8 @@
 #include <string>
 #include <string_view>
 
-#include "bytes.h"
 #include "mluops/runtime.h"
+#include "tests/fuzz/bytes.h"
 
 namespace mluop::fuzz {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "contents.h"
+#include "tests/fuzz/contents.h"
 
 #include <cmath>
 #include <limits>

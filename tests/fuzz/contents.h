@@ -2,9 +2,9 @@
 // What the inputs of a call hold.
 #pragma once
 
-#include "bytes.h"
 #include "core/arguments.h"
-#include "entry_point.h"
+#include "tests/fuzz/bytes.h"
+#include "tests/fuzz/entry_point.h"
 
 namespace mluop::fuzz {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "described.h"
+#include "tests/fuzz/described.h"
 
 #include <algorithm>
 #include <vector>

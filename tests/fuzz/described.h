@@ -2,9 +2,9 @@
 // What a tensor descriptor shall hold, and the many functions that may put it there.
 #pragma once
 
-#include "bytes.h"
 #include "core/tensor.h"
 #include "mlu_op.h"
+#include "tests/fuzz/bytes.h"
 
 namespace mluop::fuzz {
 

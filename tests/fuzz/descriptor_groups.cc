@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "descriptor_groups.h"
+#include "tests/fuzz/descriptor_groups.h"
 
 #include <cstring>
 #include <vector>
 
-#include "answers.h"
-#include "descriptor_state.h"
+#include "tests/fuzz/answers.h"
+#include "tests/fuzz/descriptor_state.h"
 
 namespace mluop::fuzz {
 namespace {

@@ -2,8 +2,8 @@
 // Groups of descriptors: made, set and destroyed all or none.
 #pragma once
 
-#include "bytes.h"
 #include "mlu_op.h"
+#include "tests/fuzz/bytes.h"
 
 namespace mluop::fuzz {
 

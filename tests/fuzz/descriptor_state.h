@@ -5,8 +5,8 @@
 #include <bit>
 #include <vector>
 
-#include "bytes.h"
 #include "mlu_op.h"
+#include "tests/fuzz/bytes.h"
 
 namespace mluop::fuzz {
 

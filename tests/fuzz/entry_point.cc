@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "entry_point.h"
+#include "tests/fuzz/entry_point.h"
 
 #include "mlu_op.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "expected.h"
+#include "tests/fuzz/expected.h"
 
 #include <cmath>
 

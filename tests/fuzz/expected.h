@@ -4,7 +4,7 @@
 #pragma once
 
 #include "core/arguments.h"
-#include "entry_point.h"
+#include "tests/fuzz/entry_point.h"
 
 namespace mluop::fuzz {
 

@@ -8,12 +8,12 @@
 #include <string_view>
 #include <vector>
 
-#include "agreement.h"
-#include "bytes.h"
-#include "expected.h"
-#include "made_call.h"
-#include "tally.h"
 #include "testing/isa.h"
+#include "tests/fuzz/agreement.h"
+#include "tests/fuzz/bytes.h"
+#include "tests/fuzz/expected.h"
+#include "tests/fuzz/made_call.h"
+#include "tests/fuzz/tally.h"
 
 namespace mluop::fuzz {
 namespace {

@@ -8,14 +8,14 @@
 #include <stdexcept>
 #include <string>
 
-#include "agreement.h"
-#include "bytes.h"
-#include "expected.h"
-#include "made_line.h"
-#include "tally.h"
 #include "testing/case.h"
 #include "testing/isa.h"
 #include "testing/prepared_call.h"
+#include "tests/fuzz/agreement.h"
+#include "tests/fuzz/bytes.h"
+#include "tests/fuzz/expected.h"
+#include "tests/fuzz/made_line.h"
+#include "tests/fuzz/tally.h"
 #include "tools/mluop/selection.h"
 
 namespace mluop::fuzz {

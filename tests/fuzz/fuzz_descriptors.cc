@@ -6,11 +6,11 @@
 #include <cstring>
 #include <vector>
 
-#include "answers.h"
-#include "bytes.h"
-#include "descriptor_groups.h"
-#include "descriptor_state.h"
 #include "mlu_op.h"
+#include "tests/fuzz/answers.h"
+#include "tests/fuzz/bytes.h"
+#include "tests/fuzz/descriptor_groups.h"
+#include "tests/fuzz/descriptor_state.h"
 
 namespace mluop::fuzz {
 namespace {

@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "answers.h"
-#include "live_handles.h"
 #include "mlu_op.h"
 #include "mluops/runtime.h"
+#include "tests/fuzz/answers.h"
+#include "tests/fuzz/live_handles.h"
 
 namespace mluop::fuzz {
 namespace {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "live_handles.h"
+#include "tests/fuzz/live_handles.h"
 
 #include <algorithm>
 #include <vector>
 
-#include "answers.h"
 #include "mluops/extensions.h"
 #include "mluops/runtime.h"
+#include "tests/fuzz/answers.h"
 
 namespace mluop::fuzz {
 namespace {

@@ -2,8 +2,8 @@
 // Handles and queues that come and go, beside a record of what each was told.
 #pragma once
 
-#include "bytes.h"
 #include "mlu_op.h"
+#include "tests/fuzz/bytes.h"
 
 namespace mluop::fuzz {
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "made_call.h"
+#include "tests/fuzz/made_call.h"
 
 #include <algorithm>
 
-#include "contents.h"
 #include "core/dtype.h"
 #include "core/shape.h"
-#include "expected.h"
+#include "tests/fuzz/contents.h"
+#include "tests/fuzz/expected.h"
 
 namespace mluop::fuzz {
 namespace {

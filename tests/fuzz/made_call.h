@@ -5,11 +5,11 @@
 #include <optional>
 #include <vector>
 
-#include "block.h"
-#include "bytes.h"
 #include "core/arguments.h"
-#include "described.h"
-#include "entry_point.h"
+#include "tests/fuzz/block.h"
+#include "tests/fuzz/bytes.h"
+#include "tests/fuzz/described.h"
+#include "tests/fuzz/entry_point.h"
 
 namespace mluop::fuzz {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "made_line.h"
+#include "tests/fuzz/made_line.h"
 
 #include <vector>
 

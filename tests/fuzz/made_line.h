@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "bytes.h"
+#include "tests/fuzz/bytes.h"
 
 namespace mluop::fuzz {
 

@@ -13,8 +13,8 @@
 #include <string>
 #include <vector>
 
-#include "bytes.h"
 #include "testing/random.h"
+#include "tests/fuzz/bytes.h"
 
 namespace {
 
