@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a CUDA device adds to the API: streams, graphs, memory of its own. Skipped where there is
-// none.
+// The API on a CUDA device: streams, graphs, device memory. Skipped if no CUDA device is visible.
 #include <cuda_runtime_api.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -16,8 +15,8 @@
 namespace mluop::testing {
 namespace {
 
-// The first CUDA device is current while it lives.
-class OnCuda : public ::testing::Test {
+// The first CUDA device is current during the test.
+class CudaDeviceTest : public ::testing::Test {
  protected:
   void SetUp() override {
     const DeviceList& list = VisibleDeviceList();
@@ -122,7 +121,7 @@ class Stream {
   cnrtQueue_t queue_ = nullptr;
 };
 
-TEST_F(OnCuda, CallsReturnBeforeTheWorkIsDone) {
+TEST_F(CudaDeviceTest, CallReturnsBeforeTheWorkIsDone) {
   const Handle handle;
   const Stream stream;
   Scatter scatter(kWithScratch);
@@ -138,7 +137,7 @@ TEST_F(OnCuda, CallsReturnBeforeTheWorkIsDone) {
   EXPECT_TRUE(scatter.IsRight());
 }
 
-TEST_F(OnCuda, TheCurrentCudaDeviceStays) {
+TEST_F(CudaDeviceTest, CallKeepsTheCurrentCudaDevice) {
   const Handle handle;
   const Scatter scatter(10);
   int before = -1, after = -2;
@@ -148,7 +147,7 @@ TEST_F(OnCuda, TheCurrentCudaDeviceStays) {
   EXPECT_EQ(before, after);
 }
 
-TEST_F(OnCuda, ANewQueueWaitsForTheScratchOfTheOldOne) {
+TEST_F(CudaDeviceTest, NewQueueWaitsForTheScratchOfTheOldOne) {
   const Handle handle;
   const Stream first, second;
   Scatter a(kWithScratch), b(kWithScratch);
@@ -179,7 +178,7 @@ cudaGraphExec_t Capture(const Stream& stream, mluOpHandle_t handle, const Scatte
   return executable;
 }
 
-TEST_F(OnCuda, ACapturedCallReplaysEvenAfterTheScratchGrew) {
+TEST_F(CudaDeviceTest, CapturedCallReplaysAfterTheScratchGrew) {
   const Handle handle;
   const Stream stream;
   Scatter small(kWithScratch), large(1000000);
@@ -197,7 +196,7 @@ TEST_F(OnCuda, ACapturedCallReplaysEvenAfterTheScratchGrew) {
   cudaGraphExecDestroy(graph);
 }
 
-TEST_F(OnCuda, ScratchDoesNotGrowDuringACapture) {
+TEST_F(CudaDeviceTest, ScratchDoesNotGrowDuringACapture) {
   const Handle handle;
   const Stream stream;
   Scatter scatter(100000);
@@ -212,7 +211,7 @@ TEST_F(OnCuda, ScratchDoesNotGrowDuringACapture) {
   EXPECT_TRUE(scatter.IsRight());
 }
 
-TEST_F(OnCuda, ACaptureOnAnotherQueueThanTheLastUseIsValid) {
+TEST_F(CudaDeviceTest, CaptureOnAnotherQueueSucceeds) {
   const Handle handle;
   const Stream first, second;
   Scatter scatter(kWithScratch);
@@ -229,7 +228,7 @@ TEST_F(OnCuda, ACaptureOnAnotherQueueThanTheLastUseIsValid) {
   cudaGraphExecDestroy(graph);
 }
 
-TEST_F(OnCuda, HandlesOfSeveralThreadsWorkAtOnce) {
+TEST_F(CudaDeviceTest, HandlesOfSeveralThreadsWorkAtOnce) {
   constexpr int kThreads = 4;
   std::vector<std::thread> threads;
   std::atomic<int> wrong = 0;
@@ -253,7 +252,7 @@ TEST_F(OnCuda, HandlesOfSeveralThreadsWorkAtOnce) {
   EXPECT_EQ(wrong, 0);
 }
 
-TEST_F(OnCuda, NoMemoryIsAStatusAndTheNextCallWorks) {
+TEST_F(CudaDeviceTest, NoMemoryReturnsAllocFailedAndTheNextCallSucceeds) {
   const Handle handle;
   Scatter small(100), large(10000000);
   ASSERT_EQ(small.Run(handle), MLUOP_STATUS_SUCCESS);
@@ -278,7 +277,7 @@ TEST_F(OnCuda, NoMemoryIsAStatusAndTheNextCallWorks) {
   EXPECT_TRUE(large.IsRight());
 }
 
-TEST_F(OnCuda, QueuesOfOtherDevicesAreRefused) {
+TEST_F(CudaDeviceTest, QueueOfAnotherDeviceReturnsBadParam) {
   int ordinal = 0;
   cnrtGetDevice(&ordinal);
   const Handle handle;
@@ -292,7 +291,7 @@ TEST_F(OnCuda, QueuesOfOtherDevicesAreRefused) {
   cnrtSetDevice(ordinal);
 }
 
-TEST_F(OnCuda, NotifiersTimeAQueue) {
+TEST_F(CudaDeviceTest, NotifiersTimeAQueue) {
   cnrtQueue_t queue = nullptr;
   cnrtNotifier_t start = nullptr, end = nullptr;
   ASSERT_EQ(cnrtQueueCreate(&queue), cnrtSuccess);

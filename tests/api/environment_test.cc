@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the environment says: devices, threads, verbosity. Each variable is read once, so most of
-// these run a child process.
+// Environment variables: devices, threads, verbosity. The library reads each one once, so most tests run
+// a child process.
 #include <gtest/gtest.h>
 
 #include <sstream>
@@ -31,20 +31,20 @@ void ExpectFault(const char* text, const std::string& culprit) {
   EXPECT_EQ(fault.substr(fault.size() - end.size()), end);
 }
 
-TEST(VisibleDevices, StartWithTheCpuByDefault) {
+TEST(VisibleDevices, CpuIsFirstByDefault) {
   const DeviceList list = ParseDevices(nullptr);
   ASSERT_GE(list.count, 1);
   EXPECT_STREQ(list.devices[0]->name(), "cpu");
   EXPECT_STREQ(list.fault, "");
 }
 
-TEST(VisibleDevices, MayBeTheCpuAlone) {
+TEST(VisibleDevices, CpuOnlySucceeds) {
   const DeviceList list = ParseDevices("cpu");
   ASSERT_EQ(list.count, 1);
   EXPECT_EQ(list.devices[0], CpuDevice());
 }
 
-TEST(VisibleDevices, UnknownNameIsAFault) {
+TEST(VisibleDevices, UnknownNameFails) {
   ExpectFault("tpu", "tpu");
   ExpectFault("cpu,tpu", "tpu");
   ExpectFault("CPU", "CPU");
@@ -56,27 +56,27 @@ TEST(VisibleDevices, UnknownNameIsAFault) {
   ExpectFault(" cpu", " cpu");
 }
 
-TEST(VisibleDevices, AbsentDeviceIsAFault) {
+TEST(VisibleDevices, AbsentDeviceFails) {
   ExpectFault("cuda:99", "cuda:99");
   ExpectFault("cpu,cuda:99", "cuda:99");
   for (const std::string absent : {"cuda:99", "cuda:1000", "cuda:123456789012345678901234567890"}) {
     ExpectFault(absent.c_str(), absent);
-    // With the reason in between, where there is no CUDA device at all.
+    // The reason follows if no CUDA device is present.
     EXPECT_EQ(std::string(ParseDevices(absent.c_str()).fault)
                   .find("MLUOP_VISIBLE_DEVICES must be a device that is present"),
               0u);
   }
 }
 
-TEST(VisibleDevices, RepeatedNameIsAFault) { ExpectFault("cpu,cpu", "cpu"); }
+TEST(VisibleDevices, RepeatedNameFails) { ExpectFault("cpu,cpu", "cpu"); }
 
-TEST(VisibleDevices, EmptyNameIsAFault) {
+TEST(VisibleDevices, EmptyNameFails) {
   ExpectFault("", "");
   ExpectFault("cpu,", "");
   ExpectFault(",cpu", "");
 }
 
-TEST(VisibleDevices, LongNameIsCutInTheFault) {
+TEST(VisibleDevices, LongNameIsTruncatedInTheMessage) {
   const std::string name(100000, 'x');
   const DeviceList list = ParseDevices(name.c_str());
   EXPECT_EQ(list.count, 0);
@@ -84,7 +84,7 @@ TEST(VisibleDevices, LongNameIsCutInTheFault) {
   EXPECT_NE(std::string(list.fault).find("xxx"), std::string::npos);
 }
 
-TEST(VisibleDevices, WrongListFailsCreateWithASentenceThatNamesIt) {
+TEST(VisibleDevices, WrongListFailsMluOpCreateWithAMessage) {
   for (const std::string wrong : {"tpu", "cuda:99", "cpu,cpu", ""}) {
     const ChildResult child = RunChild("create", {"MLUOP_VISIBLE_DEVICES=" + wrong});
     EXPECT_EQ(child.status, 0) << child.errors;
@@ -93,7 +93,7 @@ TEST(VisibleDevices, WrongListFailsCreateWithASentenceThatNamesIt) {
   }
 }
 
-TEST(VisibleDevices, WrongListFailsEveryRuntimeFunctionThatNeedsADevice) {
+TEST(VisibleDevices, WrongListFailsEveryRuntimeFunction) {
   const ChildResult child = RunChild("runtime", {"MLUOP_VISIBLE_DEVICES=tpu"});
   EXPECT_EQ(child.status, 0) << child.errors;
   const std::vector<std::string> lines = Lines(child.output);
@@ -105,7 +105,7 @@ TEST(VisibleDevices, WrongListFailsEveryRuntimeFunctionThatNeedsADevice) {
   }
 }
 
-TEST(VisibleDevices, RightListLetsThemSucceed) {
+TEST(VisibleDevices, ValidListSucceeds) {
   const ChildResult child = RunChild("create", {"MLUOP_VISIBLE_DEVICES=cpu"});
   EXPECT_EQ(child.status, 0) << child.errors;
   EXPECT_EQ(child.output, "mluOpCreate 0 \n");
@@ -117,44 +117,42 @@ std::string ThreadsWith(const std::vector<std::string>& variables) {
   return child.output;
 }
 
-TEST(NumberOfThreads, ComesFromOurVariableFirst) {
+TEST(NumThreads, MluopVariablePrecedesOpenMp) {
   EXPECT_EQ(ThreadsWith({"MLUOP_NUM_THREADS=5", "OMP_NUM_THREADS=7"}), "5");
 }
 
-TEST(NumberOfThreads, ComesFromOpenMpsVariableElse) {
+TEST(NumThreads, OpenMpVariableIsTheDefault) {
   EXPECT_EQ(ThreadsWith({"OMP_NUM_THREADS=7"}), "7");
   EXPECT_EQ(ThreadsWith({"OMP_NUM_THREADS=3,2"}), "3");
 }
 
-TEST(NumberOfThreads, VariableThatIsNoPositiveNumberCountsAsNotSet) {
+TEST(NumThreads, InvalidVariableIsIgnored) {
   for (const std::string wrong : {"0", "-3", "many", "", "4x", "99999999999999999999"}) {
     EXPECT_EQ(ThreadsWith({"MLUOP_NUM_THREADS=" + wrong, "OMP_NUM_THREADS=6"}), "6") << wrong;
   }
 }
 
-TEST(NumberOfThreads, IsAtMost1024) {
-  EXPECT_EQ(ThreadsWith({"MLUOP_NUM_THREADS=1000000"}), "1024");
-}
+TEST(NumThreads, IsLimitedTo1024) { EXPECT_EQ(ThreadsWith({"MLUOP_NUM_THREADS=1000000"}), "1024"); }
 
-TEST(NumberOfThreads, ComesFromTheMachineWithoutVariables) {
+TEST(NumThreads, DefaultComesFromTheMachine) {
   const int threads = std::stoi(ThreadsWith({}));
   EXPECT_GE(threads, 1);
   EXPECT_LE(threads, 1024);
   EXPECT_EQ(ThreadsWith({"OMP_NUM_THREADS=none"}), std::to_string(threads));
 }
 
-TEST(NumberOfThreads, FollowsTheAffinityAtUpdateAndInNewHandles) {
+TEST(NumThreads, FollowsAffinityAtUpdateAndInNewHandles) {
   const ChildResult child = RunChild("affinity", {});
   EXPECT_EQ(child.status, 0) << child.errors;
   const std::string all = child.output.substr(0, child.output.find(' '));
   EXPECT_EQ(child.output, all + " 1 1 " + all + " ");
 }
 
-TEST(NumberOfThreads, OfAVariableStaysWhateverTheAffinity) {
+TEST(NumThreads, VariableOverridesAffinity) {
   EXPECT_EQ(RunChild("affinity", {"MLUOP_NUM_THREADS=5"}).output, "5 5 5 5 ");
 }
 
-TEST(Verbosity, IsSilentByDefault) {
+TEST(Verbose, DefaultPrintsNothing) {
   for (const std::vector<std::string>& variables :
        {std::vector<std::string>{}, {"MLUOP_VERBOSE=0"}, {"MLUOP_VERBOSE="}}) {
     const ChildResult child = RunChild("psamask", variables);
@@ -164,7 +162,7 @@ TEST(Verbosity, IsSilentByDefault) {
   }
 }
 
-TEST(Verbosity, OnePrintsOneLineForEachExecutedOperator) {
+TEST(Verbose, Level1PrintsOneLinePerOperatorThatRan) {
   const ChildResult child = RunChild("psamask", {"MLUOP_VERBOSE=1", "MLUOP_NUM_THREADS=3"});
   EXPECT_EQ(child.status, 0);
   EXPECT_EQ(child.output, "0 3 0");
@@ -177,7 +175,7 @@ TEST(Verbosity, OnePrintsOneLineForEachExecutedOperator) {
   EXPECT_EQ(parsed.values, values);
 }
 
-TEST(Verbosity, LineTellsDeviceImplementationThreadsAndTime) {
+TEST(Verbose, LineHasDeviceImplementationThreadsAndTime) {
   const ChildResult child = RunChild("psamask", {"MLUOP_VERBOSE=1", "MLUOP_NUM_THREADS=3"});
   const std::string comment = child.errors.substr(child.errors.find('#'));
   EXPECT_NE(comment.find("cpu"), std::string::npos) << comment;
@@ -186,14 +184,14 @@ TEST(Verbosity, LineTellsDeviceImplementationThreadsAndTime) {
   EXPECT_NE(comment.find(" us"), std::string::npos) << comment;
 }
 
-TEST(Verbosity, TwoAddsTheFailures) {
+TEST(Verbose, Level2AddsFailures) {
   const ChildResult child = RunChild("psamask", {"MLUOP_VERBOSE=2"});
   const std::vector<std::string> lines = Lines(child.errors);
   ASSERT_EQ(lines.size(), 2u) << child.errors;
   EXPECT_EQ(lines[1], "MLUOP_STATUS_BAD_PARAM: psamask_forward: psa_type must be 0 or 1, got 2");
 }
 
-TEST(Verbosity, LineOfAFailedKernelEndsWithItsStatus) {
+TEST(Verbose, LineOfAFailedKernelEndsWithItsStatus) {
   const ChildResult child = RunChild("failing_kernel", {"MLUOP_VERBOSE=1"});
   EXPECT_EQ(child.status, MLUOP_STATUS_EXECUTION_FAILED);
   const std::vector<std::string> lines = Lines(child.errors);
@@ -204,13 +202,13 @@ TEST(Verbosity, LineOfAFailedKernelEndsWithItsStatus) {
   EXPECT_EQ(lines[0].substr(lines[0].size() - end.size()), end) << lines[0];
 }
 
-TEST(Verbosity, LineSaysWhichTensorIsAbsent) {
+TEST(Verbose, LineNamesAbsentTensor) {
   const ChildResult child = RunChild("without_argmax", {"MLUOP_VERBOSE=1"});
   EXPECT_EQ(child.status, 0) << child.errors;
   EXPECT_EQ(ParseCase(child.errors).Option("argmax"), "absent") << child.errors;
 }
 
-TEST(Verbosity, LineRepeatsNumbersOfAnySizeExactly) {
+TEST(Verbose, LineHasExactNumbersOfAnySize) {
   const ChildResult child = RunChild("large_pads", {"MLUOP_VERBOSE=1"});
   EXPECT_EQ(child.status, 0);
   const Case parsed = ParseCase(child.errors);

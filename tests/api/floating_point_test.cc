@@ -9,6 +9,7 @@
 #include "mlu_op.h"
 #include "mluops/extensions.h"
 #include "testing/prepared_call.h"
+#include "tests/support/tensors.h"
 
 #if defined(__x86_64__)
 #include <xmmintrin.h>
@@ -21,25 +22,21 @@ using mluop::testing::ParseCase;
 using mluop::testing::Placement;
 using mluop::testing::PreparedCall;
 
-// Gradients just above the denormals: what a pixel of a bin gets is one. Large enough for several
-// threads.
+// Gradients just above the denormals: the share of a pixel is denormal. Large enough for several threads.
 constexpr char kCase[] =
     "psroipool_backward N=4 H=40 W=40 R=200 pooled_height=3 pooled_width=3 spatial_scale=0.5 "
     "output_dim=16";
 
 std::vector<char> RunCase(const Case& test_case, int threads) {
   PreparedCall call(test_case, Placement::kFront);
-  // Tiny gradients in a copy of the arguments: the prepared ones cannot be written.
+  // Tiny gradients in a copy of the arguments: the prepared inputs are read-only.
   mluop::Arguments arguments = call.arguments();
   std::vector<float> gradients(arguments.Tensor("top_grad").ByteCount() / sizeof(float));
   for (size_t i = 0; i < gradients.size(); ++i) gradients[i] = i % 2 == 0 ? 1.5e-38f : 2.5e-38f;
   arguments.tensors[arguments.spec->TensorIndex("top_grad")].data = gradients.data();
-  mluOpHandle_t handle = nullptr;
-  EXPECT_EQ(mluOpCreate(&handle), MLUOP_STATUS_SUCCESS);
-  EXPECT_EQ(mluOpSetNumThreads(handle, threads), MLUOP_STATUS_SUCCESS);
+  const mluop::testing::Handle handle(threads);
   call.PoisonOutputs();
   EXPECT_EQ(test_case.test->call(handle, arguments), MLUOP_STATUS_SUCCESS);
-  mluOpDestroy(handle);
   const mluop::TensorArgument& output = call.Output("bottom_grad");
   const auto* bytes = static_cast<const char*>(output.data);
   return {bytes, bytes + output.ByteCount()};
@@ -54,7 +51,7 @@ bool HasDenormals(const std::vector<char>& bytes) {
   return false;
 }
 
-TEST(FloatingPointSettings, RoundingOfTheCallerChangesNothing) {
+TEST(FloatingPointSettings, RoundingModeOfTheCallerDoesNotChangeResults) {
   const Case test_case = ParseCase(kCase);
   const std::vector<char> expected = RunCase(test_case, 1);
   ASSERT_EQ(std::fesetround(FE_UPWARD), 0);
@@ -68,7 +65,7 @@ TEST(FloatingPointSettings, RoundingOfTheCallerChangesNothing) {
 }
 
 #if defined(__x86_64__)
-TEST(FloatingPointSettings, FlushingOfTheCallerChangesNothing) {
+TEST(FloatingPointSettings, FlushToZeroOfTheCallerDoesNotChangeResults) {
   const Case test_case = ParseCase(kCase);
   const std::vector<char> expected = RunCase(test_case, 1);
   ASSERT_TRUE(HasDenormals(expected));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Handles, and what the library says about itself: numeric values, names, sizes, version.
+// Handles, enumerators, sizes of data types, error strings and the version.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -59,7 +59,7 @@ constexpr TypeSize kTypes[] = {
     {MLUOP_DTYPE_DOUBLE, 14, 8},        {MLUOP_DTYPE_COMPLEX_HALF, 15, 4},
     {MLUOP_DTYPE_COMPLEX_FLOAT, 16, 8}, {MLUOP_DTYPE_BFLOAT16, 17, 2}};
 
-TEST(DataType, HasItsValueAndSize) {
+TEST(MluOpGetSizeOfDataType, ReturnsTheSizeOfEveryType) {
   for (const TypeSize& row : kTypes) {
     size_t bytes = 0;
     EXPECT_EQ(static_cast<int>(row.type), row.value);
@@ -68,7 +68,7 @@ TEST(DataType, HasItsValueAndSize) {
   }
 }
 
-TEST(DataType, WithoutASizeIsRefusedAndNothingIsWritten) {
+TEST(MluOpGetSizeOfDataType, UnknownTypeReturnsBadParamAndKeepsSize) {
   for (const int value : {0, 10, 18, -1, 1 << 30}) {
     size_t bytes = 77;
     EXPECT_EQ(mluOpGetSizeOfDataType(static_cast<mluOpDataType_t>(value), &bytes),
@@ -79,7 +79,7 @@ TEST(DataType, WithoutASizeIsRefusedAndNothingIsWritten) {
   EXPECT_EQ(mluOpGetSizeOfDataType(MLUOP_DTYPE_FLOAT, nullptr), MLUOP_STATUS_BAD_PARAM);
 }
 
-TEST(ErrorString, IsTheEnumeratorsName) {
+TEST(MluOpGetErrorString, ReturnsTheNameOfTheStatus) {
   const char* const names[] = {"MLUOP_STATUS_SUCCESS",           "MLUOP_STATUS_NOT_INITIALIZED",
                                "MLUOP_STATUS_ALLOC_FAILED",      "MLUOP_STATUS_BAD_PARAM",
                                "MLUOP_STATUS_INTERNAL_ERROR",    "MLUOP_STATUS_ARCH_MISMATCH",
@@ -90,13 +90,13 @@ TEST(ErrorString, IsTheEnumeratorsName) {
   }
 }
 
-TEST(ErrorString, IsUnknownForAnyOtherValue) {
+TEST(MluOpGetErrorString, OtherValueReturnsUnknown) {
   for (const int value : {-1, 9, 10, 1000, INT32_MAX, INT32_MIN}) {
     EXPECT_STREQ(mluOpGetErrorString(static_cast<mluOpStatus_t>(value)), "MLUOP_STATUS_UNKNOWN");
   }
 }
 
-TEST(LibraryVersion, IsThatOfTheHeader) {
+TEST(MluOpGetLibVersion, ReturnsTheVersionOfTheHeader) {
   int major = -1, minor = -1, patch = -1;
   mluOpGetLibVersion(&major, &minor, &patch);
   EXPECT_EQ(major, MLUOP_MAJOR);
@@ -104,26 +104,26 @@ TEST(LibraryVersion, IsThatOfTheHeader) {
   EXPECT_EQ(patch, MLUOP_PATCHLEVEL);
 }
 
-TEST(LibraryVersion, SkipsNullPointers) {
+TEST(MluOpGetLibVersion, NullPointerIsSkipped) {
   int patch = -1;
   mluOpGetLibVersion(nullptr, nullptr, &patch);
   EXPECT_EQ(patch, MLUOP_PATCHLEVEL);
 }
 
-TEST(LastErrorMessage, IsEmptyOnAThreadWithoutFailures) {
+TEST(MluOpGetLastErrorMessage, IsEmptyOnAThreadWithoutFailures) {
   EXPECT_EQ(mluOpCreate(nullptr), MLUOP_STATUS_BAD_PARAM);
   std::string other = "not read";
   std::thread([&] { other = mluOpGetLastErrorMessage(); }).join();
   EXPECT_EQ(other, "");
 }
 
-TEST(LastErrorMessage, IsNotChangedByASuccess) {
+TEST(MluOpGetLastErrorMessage, SuccessKeepsTheMessage) {
   EXPECT_EQ(mluOpCreate(nullptr), MLUOP_STATUS_BAD_PARAM);
   const Handle handle;
   EXPECT_EQ(LastMessage(), "mluOpCreate: handle must be a pointer, got NULL");
 }
 
-TEST(HandleTest, StartsWithTheDefaultQueueAndModes) {
+TEST(MluOpCreate, HandleHasDefaultQueueAndModes) {
   const Handle handle;
   int unused = 0;
   cnrtQueue_t queue = reinterpret_cast<cnrtQueue_t>(&unused);
@@ -137,7 +137,7 @@ TEST(HandleTest, StartsWithTheDefaultQueueAndModes) {
   EXPECT_EQ(round, MLUOP_ROUND_HALF_TO_EVEN);
 }
 
-TEST(HandleTest, KeepsTheQueueItIsGivenUntilNull) {
+TEST(MluOpSetQueue, QueueIsKeptUntilNullIsSet) {
   const Handle handle;
   cnrtQueue_t queue = nullptr, got = nullptr;
   ASSERT_EQ(cnrtQueueCreate(&queue), cnrtSuccess);
@@ -150,7 +150,7 @@ TEST(HandleTest, KeepsTheQueueItIsGivenUntilNull) {
   EXPECT_EQ(cnrtQueueDestroy(queue), cnrtSuccess);
 }
 
-TEST(HandleTest, StoresAtomicsModesAndRefusesOthers) {
+TEST(MluOpSetAtomicsMode, UnknownModeReturnsBadParamAndKeepsMode) {
   const Handle handle;
   mluOpAtomicsMode_t mode = MLUOP_ATOMICS_NOT_ALLOWED;
   EXPECT_EQ(mluOpSetAtomicsMode(handle, MLUOP_ATOMICS_ALLOWED), MLUOP_STATUS_SUCCESS);
@@ -163,7 +163,7 @@ TEST(HandleTest, StoresAtomicsModesAndRefusesOthers) {
   EXPECT_EQ(mode, MLUOP_ATOMICS_ALLOWED);
 }
 
-TEST(HandleTest, StoresRoundModesAndRefusesOthers) {
+TEST(MluOpSetQuantizeRoundMode, UnknownModeReturnsBadParamAndKeepsMode) {
   const Handle handle;
   mluOpQuantizeRoundMode_t mode = MLUOP_ROUND_HALF_TO_EVEN;
   for (const auto right :
@@ -180,7 +180,7 @@ TEST(HandleTest, StoresRoundModesAndRefusesOthers) {
   EXPECT_EQ(mode, MLUOP_ROUND_HALF_OFF_ZERO);
 }
 
-TEST(HandleTest, TakesOneTo1024Threads) {
+TEST(MluOpSetNumThreads, NumberOutside1To1024ReturnsBadParam) {
   const Handle handle;
   int threads = 0;
   for (const int right : {1, 2, 1024}) {
@@ -196,7 +196,7 @@ TEST(HandleTest, TakesOneTo1024Threads) {
   EXPECT_EQ(threads, 1024);
 }
 
-TEST(HandleTest, UpdateGoesBackToTheMachinesNumberOfThreads) {
+TEST(MluOpUpdateContextInformation, RestoresTheDefaultNumberOfThreads) {
   const Handle handle;
   int at_first = 0, later = 0;
   ASSERT_EQ(mluOpGetNumThreads(handle, &at_first), MLUOP_STATUS_SUCCESS);
@@ -206,7 +206,7 @@ TEST(HandleTest, UpdateGoesBackToTheMachinesNumberOfThreads) {
   EXPECT_EQ(later, at_first);
 }
 
-TEST(HandleTest, NullArgumentsAreBadParam) {
+TEST(HandleFunctions, NullArgumentReturnsBadParam) {
   const Handle handle;
   cnrtQueue_t queue = nullptr;
   mluOpAtomicsMode_t atomics;
@@ -230,7 +230,7 @@ TEST(HandleTest, NullArgumentsAreBadParam) {
   EXPECT_EQ(LastMessage(), "mluOpGetNumThreads: num_threads must be a pointer, got NULL");
 }
 
-TEST(CudaStream, IsNotSupportedWhereNoSuchDeviceIsVisible) {
+TEST(MluOpCreateQueueFromCudaStream, UnknownDeviceReturnsNotSupported) {
   cnrtQueue_t queue = nullptr;
   EXPECT_EQ(mluOpCreateQueueFromCudaStream(&queue, 99, nullptr), MLUOP_STATUS_NOT_SUPPORTED);
   EXPECT_EQ(queue, nullptr);

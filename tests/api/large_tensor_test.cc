@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A tensor of more than 4 GiB is ordinary work: offsets are 64-bit all the way. Compared row by
-// row, so that no second tensor of that size is needed.
+// Tensors of more than 4 GiB: all offsets are 64-bit. The test compares row by row, so it needs no
+// second tensor of that size.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 
@@ -34,7 +34,7 @@ size_t AvailableMemory() {
   return static_cast<size_t>(kilobytes) << 10;
 }
 
-// Memory whose pages come when they are touched.
+// Memory whose pages are allocated on first touch.
 class LazyMemory {
  public:
   explicit LazyMemory(size_t bytes = kBytes)
@@ -51,8 +51,7 @@ class LazyMemory {
     return static_cast<T*>(data_);
   }
 
-  // New pages are zero, as much of the result is: what is left out must show at the places where a
-  // narrow offset would go wrong.
+  // Poisons the rows that a 32-bit offset would miss: new pages are zero, as most of the result is.
   void PoisonSomeRows() {
     for (const size_t place : {size_t{0}, size_t{1} << 31, size_t{1} << 32, kBytes - kRowBytes}) {
       const size_t begin = std::min(place, kBytes - 2 * kRowBytes);
@@ -121,8 +120,8 @@ void CheckBackward(int psa_type, const LazyMemory& dy) {
   }
 }
 
-// All in one test: half of its time is the system's, for the first touch of the pages.
-TEST(LargeTensor, PsamaskFillsAndReadsMoreThan4GiB) {
+// One test for all: half of its time is the first touch of the pages.
+TEST(LargeTensor, PsamaskWritesAndReadsMoreThan4GiB) {
   const size_t available = AvailableMemory();
   if (available < kNeeded) {
     GTEST_SKIP() << "needs 10 GiB of available memory, there are " << (available >> 20) << " MiB";
@@ -135,10 +134,10 @@ TEST(LargeTensor, PsamaskFillsAndReadsMoreThan4GiB) {
   }
 }
 
-// The most elements that a tensor may have. Pages that are only read cost no memory.
+// The largest element count of a tensor. Pages that are only read cost no memory.
 constexpr int64_t kMost = INT32_MAX;
 
-TEST(TensorOfTheMostElements, IsReadToItsEndByMaskedIm2col) {
+TEST(LargeTensor, MaskedIm2colReadsTheLastOf2147483647Elements) {
   const LazyMemory feature(kMost * sizeof(uint16_t));
   ASSERT_TRUE(feature.ok());
   const Handle handle;
@@ -161,7 +160,7 @@ TEST(TensorOfTheMostElements, IsReadToItsEndByMaskedIm2col) {
   EXPECT_EQ(std::memcmp(col.data(), expected, sizeof(expected)), 0);
 }
 
-TEST(TensorOfTheMostElements, IsReadToItsEndByPsRoiPool) {
+TEST(LargeTensor, PsRoiPoolReadsTheLastOf2147483647Elements) {
   const LazyMemory input(kMost * sizeof(float));
   ASSERT_TRUE(input.ok());
   const Handle handle;

@@ -20,7 +20,7 @@ void ExpectInvalid(cnrtRet_t result, const std::string& start) {
   EXPECT_EQ(LastMessage().find(start), 0u) << LastMessage();
 }
 
-TEST(RuntimeMemory, IsAlignedWritableAndFreed) {
+TEST(CnrtMalloc, MemoryIsAlignedTo64Bytes) {
   for (const size_t bytes : {size_t{1}, size_t{4096}, size_t{5} << 20}) {
     void* pointer = nullptr;
     ASSERT_EQ(cnrtMalloc(&pointer, bytes), cnrtSuccess);
@@ -30,7 +30,7 @@ TEST(RuntimeMemory, IsAlignedWritableAndFreed) {
   }
 }
 
-TEST(RuntimeMemory, OfZeroBytesIsAPointerThatMayBeFreed) {
+TEST(CnrtMalloc, ZeroBytesReturnAPointerToFree) {
   int unused = 0;
   void* pointer = &unused;
   ASSERT_EQ(cnrtMalloc(&pointer, 0), cnrtSuccess);
@@ -40,12 +40,12 @@ TEST(RuntimeMemory, OfZeroBytesIsAPointerThatMayBeFreed) {
   EXPECT_EQ(cnrtHostFree(pointer), cnrtSuccess);
 }
 
-TEST(RuntimeMemory, FreeTakesNull) {
+TEST(CnrtFree, NullSucceeds) {
   EXPECT_EQ(cnrtFree(nullptr), cnrtSuccess);
   EXPECT_EQ(cnrtFreeHost(nullptr), cnrtSuccess);
 }
 
-TEST(RuntimeMemory, OnTheHostHasTwoSpellingsOfFree) {
+TEST(CnrtHostMalloc, BothSpellingsOfFreeSucceed) {
   void* first = nullptr;
   void* second = nullptr;
   ASSERT_EQ(cnrtHostMalloc(&first, 100), cnrtSuccess);
@@ -55,8 +55,8 @@ TEST(RuntimeMemory, OnTheHostHasTwoSpellingsOfFree) {
   EXPECT_EQ(cnrtHostFree(second), cnrtSuccess);
 }
 
-// Sizes near the largest are those whose rounding up to the alignment overflows.
-TEST(RuntimeMemory, ThatIsNotThereIsNoMemAndLeavesThePointer) {
+// Rounding a size near SIZE_MAX up to the alignment overflows.
+TEST(CnrtMalloc, TooLargeReturnsNoMemAndKeepsPointer) {
   for (const size_t bytes : {SIZE_MAX, SIZE_MAX - 62, SIZE_MAX - 63, SIZE_MAX / 2}) {
     int unused = 0;
     void* pointer = &unused;
@@ -68,12 +68,12 @@ TEST(RuntimeMemory, ThatIsNotThereIsNoMemAndLeavesThePointer) {
   }
 }
 
-TEST(RuntimeMemory, NullOutPointerIsInvalid) {
+TEST(CnrtMalloc, NullOutPointerReturnsArgsInvalid) {
   ExpectInvalid(cnrtMalloc(nullptr, 1), "cnrtMalloc: ptr");
   ExpectInvalid(cnrtHostMalloc(nullptr, 1), "cnrtHostMalloc: ptr");
 }
 
-TEST(RuntimeCopy, MovesBytesInEveryDirection) {
+TEST(CnrtMemcpy, CopiesInEveryDirection) {
   for (const cnrtMemTransDir_t direction :
        {cnrtMemcpyHostToDev, cnrtMemcpyDevToDev, cnrtMemcpyDevToHost, cnrtMemcpyHostToHost,
         cnrtMemcpyPeerToPeer, cnrtMemcpyNoDirection}) {
@@ -88,7 +88,7 @@ TEST(RuntimeCopy, MovesBytesInEveryDirection) {
   }
 }
 
-TEST(RuntimeCopy, OldNamesOfDirectionsAreTheSame) {
+TEST(CnrtMemcpy, OldDirectionNamesHaveTheSameValues) {
   EXPECT_EQ(CNRT_MEM_TRANS_DIR_HOST2DEV, cnrtMemcpyHostToDev);
   EXPECT_EQ(CNRT_MEM_TRANS_DIR_DEV2DEV, cnrtMemcpyDevToDev);
   EXPECT_EQ(CNRT_MEM_TRANS_DIR_DEV2HOST, cnrtMemcpyDevToHost);
@@ -98,7 +98,7 @@ TEST(RuntimeCopy, OldNamesOfDirectionsAreTheSame) {
   EXPECT_EQ(CNRT_RET_SUCCESS, cnrtSuccess);
 }
 
-TEST(RuntimeCopy, RefusesADirectionThatIsNone) {
+TEST(CnrtMemcpy, UnknownDirectionReturnsArgsInvalid) {
   char bytes[2] = {1, 2};
   for (const int wrong : {-1, 6}) {
     const auto direction = static_cast<cnrtMemTransDir_t>(wrong);
@@ -108,14 +108,14 @@ TEST(RuntimeCopy, RefusesADirectionThatIsNone) {
   EXPECT_EQ(bytes[0], 1);
 }
 
-TEST(RuntimeCopy, RefusesNullUnlessThereIsNothingToCopy) {
+TEST(CnrtMemcpy, NullReturnsArgsInvalidUnlessSizeIsZero) {
   char byte = 0;
   ExpectInvalid(cnrtMemcpy(nullptr, &byte, 1, cnrtMemcpyHostToDev), "cnrtMemcpy: dst");
   ExpectInvalid(cnrtMemcpy(&byte, nullptr, 1, cnrtMemcpyHostToDev), "cnrtMemcpy: src");
   EXPECT_EQ(cnrtMemcpy(nullptr, nullptr, 0, cnrtMemcpyHostToDev), cnrtSuccess);
 }
 
-TEST(RuntimeFill, WritesBytes) {
+TEST(CnrtMemset, WritesBytes) {
   unsigned char bytes[4] = {1, 1, 1, 1};
   EXPECT_EQ(cnrtMemset(bytes, 0x1ff, 2), cnrtSuccess);
   EXPECT_EQ(cnrtMemsetAsync(bytes + 3, 7, 1, nullptr), cnrtSuccess);
@@ -124,13 +124,13 @@ TEST(RuntimeFill, WritesBytes) {
   EXPECT_EQ(bytes[3], 7);
 }
 
-TEST(RuntimeFill, RefusesNullUnlessThereIsNothingToFill) {
+TEST(CnrtMemset, NullReturnsArgsInvalidUnlessSizeIsZero) {
   ExpectInvalid(cnrtMemset(nullptr, 0, 1), "cnrtMemset: ptr");
   ExpectInvalid(cnrtMemsetAsync(nullptr, 0, 1, nullptr), "cnrtMemsetAsync: ptr");
   EXPECT_EQ(cnrtMemset(nullptr, 0, 0), cnrtSuccess);
 }
 
-TEST(RuntimeQueue, RunsCopiesAndFills) {
+TEST(CnrtQueue, RunsCopiesAndFills) {
   cnrtQueue_t queue = nullptr;
   ASSERT_EQ(cnrtQueueCreate(&queue), cnrtSuccess);
   char from[] = "abc";
@@ -142,14 +142,14 @@ TEST(RuntimeQueue, RunsCopiesAndFills) {
   EXPECT_EQ(cnrtQueueDestroy(queue), cnrtSuccess);
 }
 
-TEST(RuntimeQueue, NullIsInvalidForCreateAndDestroyAndTheDefaultForSync) {
+TEST(CnrtQueue, NullIsInvalidForCreateAndDestroyAndTheDefaultForSync) {
   ExpectInvalid(cnrtQueueCreate(nullptr), "cnrtQueueCreate: queue");
   ExpectInvalid(cnrtQueueDestroy(nullptr), "cnrtQueueDestroy: queue");
   EXPECT_EQ(cnrtQueueSync(nullptr), cnrtSuccess);
   EXPECT_EQ(cnrtSyncDevice(), cnrtSuccess);
 }
 
-class Notifiers : public ::testing::Test {
+class CnrtNotifier : public ::testing::Test {
  protected:
   void SetUp() override {
     ASSERT_EQ(cnrtNotifierCreate(&start_), cnrtSuccess);
@@ -163,7 +163,7 @@ class Notifiers : public ::testing::Test {
   cnrtNotifier_t end_ = nullptr;
 };
 
-TEST_F(Notifiers, MeasureTheTimeBetweenThem) {
+TEST_F(CnrtNotifier, MeasuresElapsedTime) {
   constexpr auto kPause = std::chrono::milliseconds(5);
   ASSERT_EQ(cnrtPlaceNotifier(start_, nullptr), cnrtSuccess);
   std::this_thread::sleep_for(kPause);
@@ -177,7 +177,7 @@ TEST_F(Notifiers, MeasureTheTimeBetweenThem) {
   EXPECT_FLOAT_EQ(ms, us / 1000);
 }
 
-TEST_F(Notifiers, CountBackwardsWhenSwapped) {
+TEST_F(CnrtNotifier, SwappedNotifiersGiveNegativeTime) {
   ASSERT_EQ(cnrtPlaceNotifier(start_, nullptr), cnrtSuccess);
   std::this_thread::sleep_for(std::chrono::milliseconds(1));
   ASSERT_EQ(cnrtPlaceNotifier(end_, nullptr), cnrtSuccess);
@@ -186,7 +186,7 @@ TEST_F(Notifiers, CountBackwardsWhenSwapped) {
   EXPECT_LE(us, -1000.0f);
 }
 
-TEST_F(Notifiers, ThatWereNeverPlacedAreInvalid) {
+TEST_F(CnrtNotifier, DurationBeforePlacingReturnsArgsInvalid) {
   float us = 7;
   ExpectInvalid(cnrtNotifierDuration(start_, end_, &us), "cnrtNotifierDuration: start");
   ASSERT_EQ(cnrtPlaceNotifier(start_, nullptr), cnrtSuccess);
@@ -194,7 +194,7 @@ TEST_F(Notifiers, ThatWereNeverPlacedAreInvalid) {
   EXPECT_EQ(us, 7.0f);
 }
 
-TEST_F(Notifiers, NullIsInvalid) {
+TEST_F(CnrtNotifier, NullReturnsArgsInvalid) {
   float us = 0;
   ExpectInvalid(cnrtNotifierCreate(nullptr), "cnrtNotifierCreate: notifier");
   ExpectInvalid(cnrtNotifierDestroy(nullptr), "cnrtNotifierDestroy: notifier");
@@ -206,7 +206,7 @@ TEST_F(Notifiers, NullIsInvalid) {
   ExpectInvalid(cnrtNotifierElapsedTime(start_, end_, nullptr), "cnrtNotifierElapsedTime: ms");
 }
 
-TEST(RuntimeError, HasANameAndASentenceThatOpensWithIt) {
+TEST(CnrtGetErrorStr, StartsWithTheName) {
   std::set<std::string> names;
   for (const cnrtRet_t error :
        {cnrtSuccess, cnrtErrorArgsInvalid, cnrtErrorNoDevice, cnrtErrorNoMem, cnrtErrorUnknown}) {
@@ -218,13 +218,13 @@ TEST(RuntimeError, HasANameAndASentenceThatOpensWithIt) {
   EXPECT_EQ(names.count("cnrtErrorNoMem"), 1u);
 }
 
-TEST(RuntimeError, OfAnotherValueIsUnknown) {
+TEST(CnrtGetErrorStr, OtherValueReturnsUnknown) {
   for (const int value : {-1, 1, 100000, 1000000}) {
     EXPECT_STREQ(cnrtGetErrorStr(static_cast<cnrtRet_t>(value)), "unknown error");
   }
 }
 
-TEST(RuntimeDevice, NumberZeroIsThereAndCurrent) {
+TEST(CnrtGetDevice, DeviceZeroIsCurrentOnANewThread) {
   unsigned int count = 0;
   int ordinal = -1;
   EXPECT_EQ(cnrtGetDeviceCount(&count), cnrtSuccess);
@@ -234,7 +234,7 @@ TEST(RuntimeDevice, NumberZeroIsThereAndCurrent) {
   EXPECT_EQ(cnrtSetDevice(0), cnrtSuccess);
 }
 
-TEST(RuntimeDevice, RefusesNullAndOrdinalsOutsideTheList) {
+TEST(CnrtSetDevice, NullOrUnknownOrdinalReturnsArgsInvalid) {
   unsigned int count = 0;
   ASSERT_EQ(cnrtGetDeviceCount(&count), cnrtSuccess);
   ExpectInvalid(cnrtGetDeviceCount(nullptr), "cnrtGetDeviceCount: count");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tensor descriptors: NULL arguments, what is stored beside the shape, and groups.
+// Tensor descriptors: NULL arguments, values other than the shape, and groups.
 #include <gtest/gtest.h>
 
 #include <climits>
@@ -10,22 +10,19 @@
 namespace mluop::testing {
 namespace {
 
-class DescriptorArguments : public ::testing::Test {
+class TensorDescriptorArguments : public ::testing::Test {
  protected:
-  void SetUp() override { ASSERT_EQ(mluOpCreateTensorDescriptor(&desc_), MLUOP_STATUS_SUCCESS); }
-  void TearDown() override { mluOpDestroyTensorDescriptor(desc_); }
-
   static void ExpectNull(mluOpStatus_t status, const std::string& function,
                          const std::string& argument) {
     EXPECT_EQ(status, MLUOP_STATUS_BAD_PARAM) << function;
     EXPECT_EQ(LastMessage(), function + ": " + argument + " must be a pointer, got NULL");
   }
-  mluOpTensorDescriptor_t desc_ = nullptr;
+  const Descriptor desc_;
 };
 
 #define EXPECT_NULL(function, argument, ...) ExpectNull(function(__VA_ARGS__), #function, argument)
 
-TEST_F(DescriptorArguments, NullDescriptorIsNamedByEverySetter) {
+TEST_F(TensorDescriptorArguments, NullDescriptorReturnsBadParamInEverySetter) {
   const int dims[] = {1};
   const int64_t wide[] = {1};
   const auto nchw = MLUOP_LAYOUT_NCHW;
@@ -46,7 +43,7 @@ TEST_F(DescriptorArguments, NullDescriptorIsNamedByEverySetter) {
   EXPECT_NULL(mluOpSetTensorDescriptorPositionScaleAndOffset, "desc", nullptr, 1, 1.0f, 1);
 }
 
-TEST_F(DescriptorArguments, NullDescriptorIsNamedByEveryGetter) {
+TEST_F(TensorDescriptorArguments, NullDescriptorReturnsBadParamInEveryGetter) {
   mluOpTensorLayout_t layout;
   mluOpDataType_t type;
   mluOpPointerMode_t mode;
@@ -66,7 +63,7 @@ TEST_F(DescriptorArguments, NullDescriptorIsNamedByEveryGetter) {
   EXPECT_EQ(mluOpGetTensorElementNum(nullptr), 0u);
 }
 
-TEST_F(DescriptorArguments, NullOutPointerIsNamedByGetEx) {
+TEST_F(TensorDescriptorArguments, NullOutPointerReturnsBadParamInGetEx) {
   mluOpTensorLayout_t layout;
   mluOpDataType_t type;
   int rank, d[8], s[8];
@@ -81,7 +78,7 @@ TEST_F(DescriptorArguments, NullOutPointerIsNamedByGetEx) {
               nullptr);
 }
 
-TEST_F(DescriptorArguments, NullOutPointerIsNamedByTheOtherGetters) {
+TEST_F(TensorDescriptorArguments, NullOutPointerReturnsBadParamInOtherGetters) {
   int position, offset;
   float scale;
   EXPECT_NULL(mluOpGetTensorDescriptorOnchipDataType, "onchip_dtype", desc_, nullptr);
@@ -97,7 +94,7 @@ TEST_F(DescriptorArguments, NullOutPointerIsNamedByTheOtherGetters) {
               nullptr);
 }
 
-TEST_F(DescriptorArguments, OnchipTypeIsStored) {
+TEST_F(TensorDescriptorArguments, OnchipTypeIsStored) {
   mluOpDataType_t type = MLUOP_DTYPE_FLOAT;
   EXPECT_EQ(mluOpSetTensorDescriptorOnchipDataType(desc_, MLUOP_DTYPE_INT16), MLUOP_STATUS_SUCCESS);
   EXPECT_EQ(mluOpSetTensorDescriptorOnchipDataType(desc_, static_cast<mluOpDataType_t>(10)),
@@ -106,7 +103,7 @@ TEST_F(DescriptorArguments, OnchipTypeIsStored) {
   EXPECT_EQ(type, MLUOP_DTYPE_INT16);
 }
 
-TEST_F(DescriptorArguments, PointerModeIsStored) {
+TEST_F(TensorDescriptorArguments, PointerModeIsStored) {
   mluOpPointerMode_t mode = MLUOP_POINTER_MODE_DEVICE;
   EXPECT_EQ(mluOpSetTensorDescriptorPointerMode(desc_, MLUOP_POINTER_MODE_HOST),
             MLUOP_STATUS_SUCCESS);
@@ -118,7 +115,7 @@ TEST_F(DescriptorArguments, PointerModeIsStored) {
   EXPECT_EQ(mode, MLUOP_POINTER_MODE_HOST);
 }
 
-TEST_F(DescriptorArguments, QuantisationValuesAreStoredOneByOne) {
+TEST_F(TensorDescriptorArguments, PositionScaleAndOffsetAreStored) {
   int position = 0, offset = 0;
   float scale = 0;
   ASSERT_EQ(mluOpSetTensorDescriptorPositionScaleAndOffset(desc_, -3, 2.5f, INT_MIN),
@@ -141,7 +138,7 @@ TEST_F(DescriptorArguments, QuantisationValuesAreStoredOneByOne) {
   EXPECT_EQ(position, 9);
 }
 
-class DescriptorGroup : public ::testing::Test {
+class TensorDescriptorGroup : public ::testing::Test {
  protected:
   void SetUp() override {
     ASSERT_EQ(mluOpCreateGroupTensorDescriptors(group_, 3), MLUOP_STATUS_SUCCESS);
@@ -156,7 +153,7 @@ class DescriptorGroup : public ::testing::Test {
   const int ranks_[3] = {2, 1, 3};
 };
 
-TEST_F(DescriptorGroup, SetTakesTheDimsOfAllOneAfterTheOther) {
+TEST_F(TensorDescriptorGroup, SetReadsTheDimsOfAllDescriptorsInOrder) {
   const int dims[] = {2, 3, 5, 7, 11, 13};
   EXPECT_EQ(mluOpSetGroupTensorDescriptors(group_, layouts_, types_, ranks_, dims, 3),
             MLUOP_STATUS_SUCCESS);
@@ -170,21 +167,21 @@ TEST_F(DescriptorGroup, SetTakesTheDimsOfAllOneAfterTheOther) {
   EXPECT_EQ(type, MLUOP_DTYPE_FLOAT);
 }
 
-TEST_F(DescriptorGroup, SetV2TakesWideDims) {
+TEST_F(TensorDescriptorGroup, SetV2Stores64BitDims) {
   const int64_t dims[] = {int64_t{1} << 35, 3, 5, 7, 11, 13};
   EXPECT_EQ(mluOpSetGroupTensorDescriptors_v2(group_, layouts_, types_, ranks_, dims, 3),
             MLUOP_STATUS_SUCCESS);
   EXPECT_EQ(mluOpGetTensorElementNum(descs_[0]), size_t{3} << 35);
 }
 
-TEST_F(DescriptorGroup, SetChangesNoneWhereTheLastIsWrong) {
+TEST_F(TensorDescriptorGroup, SetChangesNothingIfTheLastIsWrong) {
   const int dims[] = {2, 3, 5, 7, 11, -13};
   EXPECT_EQ(mluOpSetGroupTensorDescriptors(group_, layouts_, types_, ranks_, dims, 3),
             MLUOP_STATUS_BAD_PARAM);
   for (const mluOpTensorDescriptor_t desc : descs_) EXPECT_EQ(mluOpGetTensorElementNum(desc), 0u);
 }
 
-TEST_F(DescriptorGroup, SentenceNamesTheFunctionAndTheDescriptor) {
+TEST_F(TensorDescriptorGroup, MessageNamesFunctionAndDescriptor) {
   const int dims[] = {2, 3, 5, 7, 11, -13};
   mluOpSetGroupTensorDescriptors(group_, layouts_, types_, ranks_, dims, 3);
   EXPECT_EQ(
@@ -204,7 +201,7 @@ TEST_F(DescriptorGroup, SentenceNamesTheFunctionAndTheDescriptor) {
   EXPECT_EQ(LastMessage(), "mluOpDestroyGroupTensorDescriptors" + rule);
 }
 
-TEST_F(DescriptorGroup, SetRefusesNullArguments) {
+TEST_F(TensorDescriptorGroup, NullArgumentReturnsBadParam) {
   const int dims[] = {2, 3, 5, 7, 11, 13};
   const auto set = mluOpSetGroupTensorDescriptors;
   EXPECT_EQ(set(nullptr, layouts_, types_, ranks_, dims, 3), MLUOP_STATUS_BAD_PARAM);
@@ -221,17 +218,17 @@ TEST_F(DescriptorGroup, SetRefusesNullArguments) {
   EXPECT_TRUE(LastMessageHas("desc_num"));
 }
 
-TEST_F(DescriptorGroup, NullEntryIsRefusedBeforeAnythingIsDone) {
+TEST_F(TensorDescriptorGroup, NullEntryReturnsBadParamAndChangesNothing) {
   mluOpTensorDescriptor_t fresh = nullptr;
   mluOpTensorDescriptor_t* group[2] = {&fresh, nullptr};
   EXPECT_EQ(mluOpCreateGroupTensorDescriptors(group, 2), MLUOP_STATUS_BAD_PARAM);
   EXPECT_EQ(fresh, nullptr);
   mluOpTensorDescriptor_t* with_null_desc[2] = {group_[0], &fresh};
   EXPECT_EQ(mluOpDestroyGroupTensorDescriptors(with_null_desc, 2), MLUOP_STATUS_BAD_PARAM);
-  EXPECT_EQ(mluOpGetTensorElementNum(descs_[0]), 0u);  // still there: TearDown destroys it
+  EXPECT_EQ(mluOpGetTensorElementNum(descs_[0]), 0u);  // TearDown destroys it
 }
 
-TEST_F(DescriptorGroup, CreateRefusesACountBelowOne) {
+TEST_F(TensorDescriptorGroup, CountBelowOneReturnsBadParam) {
   mluOpTensorDescriptor_t* group[1] = {&descs_[0]};
   for (const int count : {0, -1}) {
     EXPECT_EQ(mluOpCreateGroupTensorDescriptors(group, count), MLUOP_STATUS_BAD_PARAM);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tensor descriptors: what they hold at first, what the setters take and refuse, what the getters
-// give.
+// Tensor descriptors: initial state, setters and getters.
 #include <gtest/gtest.h>
 
 #include <climits>
@@ -14,7 +13,7 @@ namespace {
 
 using Dims = std::vector<int64_t>;
 
-// All that the getters tell about a descriptor.
+// What the getters return for a descriptor.
 struct State {
   mluOpTensorLayout_t layout = MLUOP_LAYOUT_NCHW;
   mluOpDataType_t dtype = MLUOP_DTYPE_INVALID;
@@ -26,9 +25,6 @@ struct State {
 
 class TensorDescriptor : public ::testing::Test {
  protected:
-  void SetUp() override { ASSERT_EQ(mluOpCreateTensorDescriptor(&desc_), MLUOP_STATUS_SUCCESS); }
-  void TearDown() override { EXPECT_EQ(mluOpDestroyTensorDescriptor(desc_), MLUOP_STATUS_SUCCESS); }
-
   State Get() const {
     State state;
     EXPECT_EQ(mluOpGetTensorDescriptorEx_v2(desc_, &state.layout, &state.dtype, &state.rank,
@@ -44,10 +40,10 @@ class TensorDescriptor : public ::testing::Test {
                                        static_cast<int>(dims.size()), dims.data());
   }
 
-  mluOpTensorDescriptor_t desc_ = nullptr;
+  const Descriptor desc_;
 };
 
-TEST_F(TensorDescriptor, StartsAsAnEmptyFloatArrayInDeviceMode) {
+TEST_F(TensorDescriptor, NewDescriptorIsAnEmptyFloatArrayInDeviceMode) {
   mluOpPointerMode_t mode = MLUOP_POINTER_MODE_HOST;
   EXPECT_EQ(mluOpGetTensorDescriptorPointerMode(desc_, &mode), MLUOP_STATUS_SUCCESS);
   EXPECT_EQ(Get(), (State{MLUOP_LAYOUT_ARRAY, MLUOP_DTYPE_FLOAT, 0, {}, {}}));
@@ -55,7 +51,7 @@ TEST_F(TensorDescriptor, StartsAsAnEmptyFloatArrayInDeviceMode) {
   EXPECT_EQ(mluOpGetTensorElementNum(desc_), 0u);
 }
 
-TEST_F(TensorDescriptor, StartsWithPositionZeroScaleOneOffsetZero) {
+TEST_F(TensorDescriptor, NewDescriptorHasPosition0Scale1Offset0) {
   int position = 7, offset = 7;
   float scale = 7;
   EXPECT_EQ(mluOpGetTensorDescriptorPositionScaleAndOffset(desc_, &position, &scale, &offset),
@@ -65,7 +61,7 @@ TEST_F(TensorDescriptor, StartsWithPositionZeroScaleOneOffsetZero) {
   EXPECT_EQ(offset, 0);
 }
 
-TEST_F(TensorDescriptor, ResetGoesBackToTheStart) {
+TEST_F(TensorDescriptor, ResetRestoresTheInitialState) {
   ASSERT_EQ(mluOpSetTensorDescriptorPointerMode(desc_, MLUOP_POINTER_MODE_HOST),
             MLUOP_STATUS_SUCCESS);
   ASSERT_EQ(Set({2, 3}), MLUOP_STATUS_SUCCESS);
@@ -81,7 +77,7 @@ TEST_F(TensorDescriptor, ResetGoesBackToTheStart) {
   EXPECT_EQ(mluOpGetTensorElementNum(desc_), 0u);
 }
 
-TEST_F(TensorDescriptor, SetStoresIntDimsAndPackedStrides) {
+TEST_F(TensorDescriptor, SetStoresDimsAndPackedStrides) {
   const int dims[] = {2, 3, 4, 5};
   EXPECT_EQ(mluOpSetTensorDescriptor(desc_, MLUOP_LAYOUT_NCHW, MLUOP_DTYPE_INT32, 4, dims),
             MLUOP_STATUS_SUCCESS);
@@ -89,13 +85,13 @@ TEST_F(TensorDescriptor, SetStoresIntDimsAndPackedStrides) {
   EXPECT_EQ(mluOpGetTensorElementNum(desc_), 120u);
 }
 
-TEST_F(TensorDescriptor, SetV2StoresWideDims) {
+TEST_F(TensorDescriptor, SetV2Stores64BitDims) {
   EXPECT_EQ(Set({int64_t{1} << 40, 3}), MLUOP_STATUS_SUCCESS);
   EXPECT_EQ(Get(), (State{MLUOP_LAYOUT_NHWC, MLUOP_DTYPE_HALF, 2, {int64_t{1} << 40, 3}, {3, 1}}));
   EXPECT_EQ(mluOpGetTensorElementNum(desc_), size_t{3} << 40);
 }
 
-TEST_F(TensorDescriptor, SetExStoresIntStrides) {
+TEST_F(TensorDescriptor, SetExStoresStrides) {
   const int dims[] = {2, 3};
   const int strides[] = {-7, 0};
   EXPECT_EQ(mluOpSetTensorDescriptorEx(desc_, MLUOP_LAYOUT_NC, MLUOP_DTYPE_BOOL, 2, dims, strides),
@@ -103,7 +99,7 @@ TEST_F(TensorDescriptor, SetExStoresIntStrides) {
   EXPECT_EQ(Get(), (State{MLUOP_LAYOUT_NC, MLUOP_DTYPE_BOOL, 2, {2, 3}, {-7, 0}}));
 }
 
-TEST_F(TensorDescriptor, SetExV2StoresWideStrides) {
+TEST_F(TensorDescriptor, SetExV2Stores64BitStrides) {
   const Dims dims = {2, 3};
   const Dims strides = {int64_t{1} << 50, 1};
   EXPECT_EQ(mluOpSetTensorDescriptorEx_v2(desc_, MLUOP_LAYOUT_NC, MLUOP_DTYPE_INT8, 2, dims.data(),
@@ -126,12 +122,12 @@ TEST_F(TensorDescriptor, SetDimV2KeepsLayoutAndTypeAndPacks) {
   EXPECT_EQ(Get(), (State{MLUOP_LAYOUT_NHWC, MLUOP_DTYPE_HALF, 2, dims, {8, 1}}));
 }
 
-TEST_F(TensorDescriptor, TakesEightDims) {
+TEST_F(TensorDescriptor, EightDimsSucceed) {
   EXPECT_EQ(Set({1, 2, 3, 4, 5, 6, 7, 8}), MLUOP_STATUS_SUCCESS);
   EXPECT_EQ(mluOpGetTensorElementNum(desc_), 40320u);
 }
 
-TEST_F(TensorDescriptor, TakesEveryEnumeratorOfLayoutAndType) {
+TEST_F(TensorDescriptor, EveryLayoutAndTypeSucceeds) {
   const int dims[] = {2};
   for (int layout = 0; layout <= 10; ++layout) {
     EXPECT_EQ(mluOpSetTensorDescriptor(desc_, static_cast<mluOpTensorLayout_t>(layout),
@@ -148,25 +144,23 @@ TEST_F(TensorDescriptor, TakesEveryEnumeratorOfLayoutAndType) {
   }
 }
 
-TEST_F(TensorDescriptor, ProductOfDimsUpTo63BitsIsTaken) {
+TEST_F(TensorDescriptor, ProductOfDimsUpTo63BitsSucceeds) {
   EXPECT_EQ(Set({INT64_MAX}), MLUOP_STATUS_SUCCESS);
   EXPECT_EQ(Set({int64_t{1} << 31, (int64_t{1} << 32) - 1}), MLUOP_STATUS_SUCCESS);
   EXPECT_EQ(mluOpGetTensorElementNum(desc_), (size_t{1} << 63) - (size_t{1} << 31));
 }
 
-TEST_F(TensorDescriptor, AnEmptyTensorMayHaveAnyOtherDims) {
+TEST_F(TensorDescriptor, EmptyTensorMayHaveAnyOtherDims) {
   const Dims dims = {int64_t{1} << 40, 0, int64_t{1} << 40};
   EXPECT_EQ(Set(dims), MLUOP_STATUS_SUCCESS);
   EXPECT_EQ(Get().dims, dims);
   EXPECT_EQ(mluOpGetTensorElementNum(desc_), 0u);
 }
 
-// Every refusal leaves the descriptor as it was, and a sentence that begins with the function's
-// name.
-class RefusingDescriptor : public TensorDescriptor {
+// A setter that fails leaves the descriptor unchanged, and a message that starts with its name.
+class TensorDescriptorSetters : public TensorDescriptor {
  protected:
   void SetUp() override {
-    TensorDescriptor::SetUp();
     ASSERT_EQ(Set({4, 5}), MLUOP_STATUS_SUCCESS);
     before_ = Get();
   }
@@ -179,33 +173,33 @@ class RefusingDescriptor : public TensorDescriptor {
   State before_;
 };
 
-TEST_F(RefusingDescriptor, MoreThanEightDims) {
+TEST_F(TensorDescriptorSetters, NineDimsReturnBadParam) {
   const Dims dims(9, 1);
   ExpectRefused(Set(dims), "mluOpSetTensorDescriptor_v2", "dimNb");
   ExpectRefused(mluOpSetTensorDescriptorDim_v2(desc_, 9, dims.data()),
                 "mluOpSetTensorDescriptorDim_v2", "dimNb");
 }
 
-TEST_F(RefusingDescriptor, ANegativeNumberOfDims) {
+TEST_F(TensorDescriptorSetters, NegativeRankReturnsBadParam) {
   const int dims[] = {1};
   ExpectRefused(mluOpSetTensorDescriptor(desc_, MLUOP_LAYOUT_NC, MLUOP_DTYPE_FLOAT, -1, dims),
                 "mluOpSetTensorDescriptor", "dimNb");
 }
 
-TEST_F(RefusingDescriptor, NoDimsInDeviceMode) {
+TEST_F(TensorDescriptorSetters, RankZeroInDeviceModeReturnsBadParam) {
   ExpectRefused(Set({}), "mluOpSetTensorDescriptor_v2", "dimNb");
   ExpectRefused(mluOpSetTensorDescriptorDim(desc_, 0, nullptr), "mluOpSetTensorDescriptorDim",
                 "dimNb");
 }
 
-TEST_F(RefusingDescriptor, ANegativeDim) {
+TEST_F(TensorDescriptorSetters, NegativeDimReturnsBadParam) {
   ExpectRefused(Set({2, -1}), "mluOpSetTensorDescriptor_v2", "dimSize[1]");
   const int dims[] = {INT_MIN, 0};
   ExpectRefused(mluOpSetTensorDescriptorDim(desc_, 2, dims), "mluOpSetTensorDescriptorDim",
                 "dimSize[0]");
 }
 
-TEST_F(RefusingDescriptor, AProductThatOverflows63Bits) {
+TEST_F(TensorDescriptorSetters, ProductBeyond63BitsReturnsBadParam) {
   ExpectRefused(Set({int64_t{1} << 32, int64_t{1} << 31}), "mluOpSetTensorDescriptor_v2",
                 "dimSize");
   const int dims[] = {INT_MAX, INT_MAX, 3};
@@ -213,7 +207,7 @@ TEST_F(RefusingDescriptor, AProductThatOverflows63Bits) {
                 "dimSize");
 }
 
-TEST_F(RefusingDescriptor, NullDimsAndStrides) {
+TEST_F(TensorDescriptorSetters, NullDimsOrStridesReturnBadParam) {
   const int dims[] = {2};
   ExpectRefused(mluOpSetTensorDescriptor(desc_, MLUOP_LAYOUT_NC, MLUOP_DTYPE_INT8, 1, nullptr),
                 "mluOpSetTensorDescriptor", "dimSize");
@@ -222,7 +216,7 @@ TEST_F(RefusingDescriptor, NullDimsAndStrides) {
       "mluOpSetTensorDescriptorEx", "dimStride");
 }
 
-TEST_F(RefusingDescriptor, ALayoutOrTypeThatIsNoEnumerator) {
+TEST_F(TensorDescriptorSetters, UnknownLayoutOrTypeReturnsBadParam) {
   const int dims[] = {2};
   for (const int layout : {-1, 11, 1000}) {
     ExpectRefused(mluOpSetTensorDescriptor(desc_, static_cast<mluOpTensorLayout_t>(layout),
@@ -236,7 +230,7 @@ TEST_F(RefusingDescriptor, ALayoutOrTypeThatIsNoEnumerator) {
   }
 }
 
-TEST_F(TensorDescriptor, IsAScalarOfOneElementInHostModeOnly) {
+TEST_F(TensorDescriptor, RankZeroIsAScalarInHostModeOnly) {
   ASSERT_EQ(mluOpSetTensorDescriptorPointerMode(desc_, MLUOP_POINTER_MODE_HOST),
             MLUOP_STATUS_SUCCESS);
   EXPECT_EQ(mluOpSetTensorDescriptor(desc_, MLUOP_LAYOUT_ARRAY, MLUOP_DTYPE_FLOAT, 0, nullptr),
@@ -263,7 +257,7 @@ TEST_F(TensorDescriptor, GetSkipsNullOutPointers) {
   EXPECT_EQ(wide[1], 3);
 }
 
-TEST_F(TensorDescriptor, GetRefusesADimThatDoesNotFitInInt) {
+TEST_F(TensorDescriptor, GetOfADimBeyondIntReturnsBadParam) {
   ASSERT_EQ(Set({3, int64_t{INT_MAX} + 1}), MLUOP_STATUS_SUCCESS);
   int dims[2] = {-5, -5};
   int rank = -5;
@@ -275,7 +269,7 @@ TEST_F(TensorDescriptor, GetRefusesADimThatDoesNotFitInInt) {
   EXPECT_EQ(dims[1], INT_MAX);
 }
 
-TEST_F(TensorDescriptor, GetExRefusesAStrideThatDoesNotFitInInt) {
+TEST_F(TensorDescriptor, GetExOfAStrideBeyondIntReturnsBadParam) {
   ASSERT_EQ(Set({1, 2, int64_t{1} << 30}), MLUOP_STATUS_SUCCESS);
   State state;
   int dims[3] = {}, strides[3] = {-5, -5, -5};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which workspace is used: one of the getter's size, wherever it lies, and none that is smaller or
-// over an input (docs/decisions/0006).
+// A workspace of the getter's size is used at any address. A smaller one, or one that overlaps an
+// input, is not used (docs/decisions/0006).
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -15,11 +15,11 @@
 namespace mluop::testing {
 namespace {
 
-// The operator's cases that are quick to run.
+// The operator's cases of at most 4 MiB.
 std::vector<Case> SmallCases(const Entry& entry) { return CasesWithin(4 << 20, entry.name()); }
 
-// Whether the call writes to a workspace of that size, which is poisoned and between inaccessible
-// pages. The outputs must be right.
+// Returns whether the call writes to a workspace of that size, which is poisoned and lies between
+// inaccessible pages. The outputs must be right.
 bool Uses(size_t workspace, PreparedCall& call, const Baseline& baseline, mluOpHandle_t handle) {
   call.SetWorkspace(workspace);
   call.PoisonOutputs();
@@ -30,16 +30,16 @@ bool Uses(size_t workspace, PreparedCall& call, const Baseline& baseline, mluOpH
   return std::any_of(bytes, bytes + workspace, [](unsigned char b) { return b != 0xff; });
 }
 
-class WorkspaceOfTheGettersSize : public ::testing::TestWithParam<Entry> {};
-INSTANTIATE_TEST_SUITE_P(All, WorkspaceOfTheGettersSize,
+class WorkspaceSize : public ::testing::TestWithParam<Entry> {};
+INSTANTIATE_TEST_SUITE_P(All, WorkspaceSize,
                          ::testing::ValuesIn(Filter(OperatorEntries(),
                                                     [](auto& e) {
                                                       return e.test->workspace_size != nullptr;
                                                     })),
                          EntryName);
 
-// At the front its pointer is aligned: one byte less would do for the kernel, and is not used.
-TEST_P(WorkspaceOfTheGettersSize, IsUsedAndOneByteLessIsNot) {
+// At the front the pointer is aligned: one byte less would suffice for the kernel, but is not used.
+TEST_P(WorkspaceSize, GetterSizeIsUsedAndOneByteLessIsNot) {
   const Handle handle;
   int used = 0;
   for (const Case& test_case : SmallCases(GetParam())) {
@@ -59,8 +59,8 @@ TEST_P(WorkspaceOfTheGettersSize, IsUsedAndOneByteLessIsNot) {
   EXPECT_GT(used, 0);
 }
 
-// Descriptors that changed after the getter was asked: the workspace is that of another shape.
-TEST_P(WorkspaceOfTheGettersSize, OfAnotherShapeIsLargeEnoughOrNotUsed) {
+// The descriptors changed after the getter was called: the workspace is sized for another shape.
+TEST_P(WorkspaceSize, SizeForAnotherShapeIsUsedOnlyIfLargeEnough) {
   const Handle handle;
   const std::vector<Case> cases = SmallCases(GetParam());
   size_t smaller = 0, larger = 0;
@@ -80,7 +80,7 @@ TEST_P(WorkspaceOfTheGettersSize, OfAnotherShapeIsLargeEnoughOrNotUsed) {
   EXPECT_GT(larger, 0u);
 }
 
-// The inputs of a prepared call cannot be written: a kernel that used the workspace would die here.
+// The inputs of a prepared call are read-only: a kernel that uses the workspace crashes.
 class WorkspaceOverAnInput : public ::testing::TestWithParam<const char*> {};
 
 INSTANTIATE_TEST_SUITE_P(
@@ -92,14 +92,14 @@ INSTANTIATE_TEST_SUITE_P(
         "max_pts_each_voxel=16 out_x=4 out_y=4 out_z=4",
         "masked_im2col_forward C=32 H=40 W=40 M=300 kernel_h=3 kernel_w=3 pad_h=1 pad_w=1",
         "masked_im2col_backward C=32 H=40 W=40 M=300 kernel_h=3 kernel_w=3 pad_h=1 pad_w=1",
-        "masked_col2im_forward C=32 H=40 W=40 M=300"));
+        "masked_col2im_forward C=32 H=40 W=40 M=300"),
+    [](const auto& info) { return std::string(ParseCase(info.param).op->spec.name); });
 
 TEST_P(WorkspaceOverAnInput, IsNotUsed) {
   const Case test_case = ParseCase(GetParam());
   PreparedCall call(test_case, Placement::kFront);
   const Baseline baseline(call);
-  mluOpHandle_t handle = nullptr;
-  ASSERT_EQ(mluOpCreate(&handle), MLUOP_STATUS_SUCCESS);
+  const Handle handle;
   const OpSpec& spec = *call.arguments().spec;
   for (int t = 0; t < spec.tensor_count; ++t) {
     if (spec.tensors[t].direction != kIn) continue;
@@ -111,7 +111,6 @@ TEST_P(WorkspaceOverAnInput, IsNotUsed) {
     std::string details;
     EXPECT_EQ(baseline.Compare(call, &details), "") << details;
   }
-  mluOpDestroy(handle);
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The accuracy criteria with numbers computed by hand, and the conversions between half and float.
+// The accuracy criteria against numbers computed by hand, and the conversions between half and float.
 #include "testing/accuracy.h"
 
 #include <gtest/gtest.h>
@@ -27,7 +27,7 @@ Differences CompareFloats(const std::vector<float>& e, const std::vector<double>
   return Compare(e.data(), MLUOP_DTYPE_FLOAT, b.data(), static_cast<int64_t>(b.size()));
 }
 
-TEST(Differences, AreThoseComputedByHand) {
+TEST(Compare, DifferencesEqualNumbersComputedByHand) {
   const Differences d = CompareFloats({1.5f, -2.0f, 4.0f, 0.0f}, {1.0, -4.0, 4.0, 0.0});
   EXPECT_NEAR(d.diff1, 2.5 / 9.0, 1e-9);                       // (0.5+2) / (1+4+4)
   EXPECT_NEAR(d.diff2, std::sqrt((0.25 + 4.0) / 33.0), 1e-9);  // (1+16+16)
@@ -39,7 +39,7 @@ TEST(Differences, AreThoseComputedByHand) {
   EXPECT_EQ(d.misplaced, -1);
 }
 
-TEST(Differences, OfEqualNumbersAreZero) {
+TEST(Compare, EqualNumbersHaveNoDifference) {
   const Differences d = CompareFloats({1.5f, -0.0f, 1e-30f}, {1.5, 0.0, double{1e-30f}});
   EXPECT_EQ(d.diff1, 0);
   EXPECT_EQ(d.diff2, 0);
@@ -49,20 +49,20 @@ TEST(Differences, OfEqualNumbersAreZero) {
   EXPECT_EQ(d.above + d.below, 0);
 }
 
-TEST(Differences, OfNothingAreZero) {
+TEST(Compare, EmptyTensorsHaveNoDifference) {
   const Differences d = CompareFloats({}, {});
   EXPECT_EQ(d.diff1, 0);
   EXPECT_EQ(d.diff2, 0);
 }
 
-TEST(Differences, AgainstZerosHaveADenominator) {
+TEST(Compare, ZeroBaselineHasADenominator) {
   const Differences d = CompareFloats({1e-9f}, {0.0});
   EXPECT_NEAR(d.diff1, 1.0, 1e-6);
   EXPECT_NEAR(d.diff3_1, 1.0, 1e-6);
 }
 
 // diff3 is absolute up to |b| = th, relative above.
-TEST(Differences, Diff3ChangesAtTheThresholdOfTheType) {
+TEST(Compare, Diff3ChangesAtTheThresholdOfTheType) {
   const Differences below = CompareFloats({2e-6f}, {1e-6});
   EXPECT_NEAR(below.diff3, 1e-6, 1e-9);
   const Differences above = CompareFloats({2.4e-6f}, {1.2e-6});
@@ -73,7 +73,7 @@ TEST(Differences, Diff3ChangesAtTheThresholdOfTheType) {
   EXPECT_NEAR(half_below.diff3, 1e-4, 1e-6);
 }
 
-TEST(Differences, NanAndInfMustStandInTheSamePlaces) {
+TEST(Compare, NanAndInfInOtherPlacesAreMisplaced) {
   const auto inf = static_cast<float>(kInf);
   const auto nan = static_cast<float>(kNan);
   EXPECT_EQ(CompareFloats({1, nan, inf, -inf}, {1, kNan, kInf, -kInf}).misplaced, -1);
@@ -85,20 +85,20 @@ TEST(Differences, NanAndInfMustStandInTheSamePlaces) {
   EXPECT_EQ(CompareFloats({1, 2, nan, nan}, {1, 2, 3, 4}).misplaced, 2);
 }
 
-TEST(Differences, OtherElementsAreComparedBesideNan) {
+TEST(Compare, OtherElementsAreComparedBesideNan) {
   const Differences d = CompareFloats({static_cast<float>(kNan), 3.0f}, {kNan, 2.0});
   EXPECT_NEAR(d.diff1, 0.5, 1e-9);
   EXPECT_EQ(d.above, 1);
 }
 
-// A sum that half cannot hold is infinity in half, and rightly so.
-TEST(Differences, ABaselineBeyondHalfCountsAsInfinity) {
+// A sum beyond the range of half must be infinity in half.
+TEST(Compare, BaselineBeyondHalfCountsAsInfinity) {
   const uint16_t half[] = {0x7c00, 0xfc00, 0x7bff};
   const double baseline[] = {70000, -1e300, 65504};
   EXPECT_EQ(Compare(half, MLUOP_DTYPE_HALF, baseline, 3).misplaced, -1);
 }
 
-TEST(Judgement, NamesTheCriterionThatFails) {
+TEST(Judge, NamesTheCriterionThatFails) {
   const Threshold threshold = {0.1, 0.2};
   EXPECT_EQ(Judge({.diff1 = 0.1, .diff2 = 0.2}, threshold, true), "");
   EXPECT_NE(Judge({.diff1 = 0.11}, threshold, true).find("diff1"), std::string::npos);
@@ -107,7 +107,7 @@ TEST(Judgement, NamesTheCriterionThatFails) {
   EXPECT_NE(Judge({.misplaced = 3}, threshold, true).find("NaN"), std::string::npos);
 }
 
-TEST(Judgement, LooksAtBiasFromHundredUnequalElementsOn) {
+TEST(Judge, TestsBiasFrom100UnequalElementsOn) {
   const Threshold threshold = {1, 1};
   EXPECT_EQ(Judge({.above = 99, .below = 0}, threshold, true), "");
   EXPECT_NE(Judge({.above = 100, .below = 0}, threshold, true).find("diff4"), std::string::npos);
@@ -117,7 +117,7 @@ TEST(Judgement, LooksAtBiasFromHundredUnequalElementsOn) {
   EXPECT_EQ(Judge({.above = 100, .below = 0}, threshold, false), "");
 }
 
-TEST(Judgement, ThresholdIsTenTimesThePlainErrorAndAtLeastOneRounding) {
+TEST(ThresholdFrom, IsTenTimesThePlainErrorAndAtLeastOneRounding) {
   const Threshold wide = ThresholdFrom({.diff1 = 1e-3, .diff2 = 2e-3}, MLUOP_DTYPE_FLOAT);
   EXPECT_DOUBLE_EQ(wide.diff1, 1e-2);
   EXPECT_DOUBLE_EQ(wide.diff2, 2e-2);
@@ -125,7 +125,7 @@ TEST(Judgement, ThresholdIsTenTimesThePlainErrorAndAtLeastOneRounding) {
   EXPECT_DOUBLE_EQ(ThresholdFrom({}, MLUOP_DTYPE_HALF).diff2, 9.8e-4);
 }
 
-TEST(FirstDifferenceTest, ComparesBits) {
+TEST(FirstDifference, ComparesBits) {
   const float a[] = {1, 0.0f, 3};
   const float b[] = {1, -0.0f, 4};
   EXPECT_EQ(FirstDifference(a, a, 3, MLUOP_DTYPE_FLOAT), -1);
@@ -136,7 +136,7 @@ TEST(FirstDifferenceTest, ComparesBits) {
   EXPECT_EQ(FirstDifference(c, d, 3, MLUOP_DTYPE_HALF), 2);
 }
 
-// The value that the bits of a half stand for, from the definition of the format.
+// The value of a half, from the definition of the format.
 double ValueOf(uint16_t bits) {
   const int exponent = (bits >> 10) & 0x1f;
   const int mantissa = bits & 0x3ff;
@@ -147,7 +147,7 @@ double ValueOf(uint16_t bits) {
 
 bool IsFinite(uint16_t bits) { return (bits & 0x7c00) != 0x7c00; }
 
-TEST(Half, HasItsValueInFloat) {
+TEST(ToFloat, EveryHalfKeepsItsValue) {
   for (uint32_t bits = 0; bits < 65536; ++bits) {
     const auto half = static_cast<uint16_t>(bits);
     const float value = ToFloat(Half{half});
@@ -161,17 +161,17 @@ TEST(Half, HasItsValueInFloat) {
   }
 }
 
-TEST(Half, SurvivesTheWayToFloatAndBack) {
+TEST(ToHalf, RoundTripThroughFloatKeepsBits) {
   for (uint32_t bits = 0; bits < 65536; ++bits) {
     const auto half = static_cast<uint16_t>(bits);
     const bool nan = !IsFinite(half) && (half & 0x3ff) != 0;
-    const auto expected = static_cast<uint16_t>(nan ? half | 0x200 : half);  // a NaN gets quiet
+    const auto expected = static_cast<uint16_t>(nan ? half | 0x200 : half);  // a NaN becomes quiet
     ASSERT_EQ(ToHalf(ToFloat(Half{half})).bits, expected) << bits;
   }
 }
 
-// Between two neighbours: the middle goes to the even one, the floats beside it to the nearer.
-TEST(Half, IsRoundedToNearestEven) {
+// The midpoint of two neighbours rounds to the even one, the floats next to it to the nearer one.
+TEST(ToHalf, RoundsToNearestEven) {
   for (uint16_t low = 0; low < 0x7bff; ++low) {
     const uint16_t high = low + 1;
     const auto middle = static_cast<float>((ValueOf(low) + ValueOf(high)) / 2);
@@ -183,7 +183,7 @@ TEST(Half, IsRoundedToNearestEven) {
   }
 }
 
-TEST(Half, BecomesInfinityFrom65520On) {
+TEST(ToHalf, ReturnsInfinityFrom65520On) {
   EXPECT_EQ(ToHalf(65519.996f).bits, 0x7bff);
   EXPECT_EQ(ToHalf(65520.0f).bits, 0x7c00);
   EXPECT_EQ(ToHalf(-65520.0f).bits, 0xfc00);
@@ -191,8 +191,9 @@ TEST(Half, BecomesInfinityFrom65520On) {
   EXPECT_EQ(ToHalf(std::numeric_limits<float>::infinity()).bits, 0x7c00);
 }
 
-TEST(Half, KeepsTheSignOfWhatBecomesZero) {
-  EXPECT_EQ(ToHalf(0x1p-25f).bits, 0);  // the middle between 0 and the least denormal: to even
+TEST(ToHalf, UnderflowKeepsTheSign) {
+  EXPECT_EQ(ToHalf(0x1p-25f).bits,
+            0);  // the midpoint of 0 and the smallest denormal rounds to even
   EXPECT_EQ(ToHalf(-0x1p-26f).bits, 0x8000);
   EXPECT_EQ(ToHalf(-std::numeric_limits<float>::denorm_min()).bits, 0x8000);
 }
@@ -208,8 +209,8 @@ bool HasF16c() {
   return __get_cpuid(1, &a, &b, &c, &d) != 0 && (c & bit_F16C) != 0;
 }
 
-TEST(Half, IsWhatTheHardwareMakesOfAnyBits) {
-  if (!HasF16c()) GTEST_SKIP() << "this processor has no F16C";
+TEST(ToHalf, EqualsF16cForRandomBits) {
+  if (!HasF16c()) GTEST_SKIP() << "this CPU has no F16C";
   Random random(7);
   for (int i = 0; i < 2000000; ++i) {
     const auto value = std::bit_cast<float>(static_cast<uint32_t>(random.Bits()));

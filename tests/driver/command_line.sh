@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# command_line.sh <mluop>: how the driver answers a wrong command line (status 2 and a sentence), and what perf writes.
+# command_line.sh <mluop>: tests that a wrong command line ends with status 2 and a message, and what perf writes.
 set -uo pipefail
 mluop=$1
 failed=0
 
-# refuses <part of the sentence> <arguments of mluop>...
+# refuses <part of the message> <arguments of mluop>...
 refuses() {
   local part=$1 output status
   shift
@@ -28,7 +28,7 @@ refuses 'none of --op psamask in --set large' check --op psamask --set large
 refuses '--file must be a readable file, got /nosuch' check --file /nosuch
 refuses '--isa must be all or one of' check --isa nosuch
 refuses ', got nosuch' perf --isa AVX2,nosuch
-# 2^62 elements: the bytes of a float tensor would be 0 again.
+# 2^62 elements: the bytes of a float tensor overflow to 0.
 refuses 'input must be of fewer than 2^31 elements' check 'transpose N=1 A=2147483648 B=2147483648'
 refuses 'transpose: input: mluOpSetTensorDescriptor_v2: ' check 'transpose N=4294967296 A=4294967296 B=4294967296'
 refuses 'N must be given once' check 'psamask_forward N=1 N=2 H=4 W=4 psa_type=0 h_mask=3 w_mask=3'
@@ -62,8 +62,8 @@ for threads in 1 2; do
     { echo "perf must have a row for each of $sets instruction sets at $threads threads, got $rows" >&2; failed=1; }
 done
 
-# The variable names code to load; a set-uid program does not run what its caller names. (Only root can make one, and it is
-# none where the file system or the process may not change identity; a sanitizer does not run in one.)
+# MLUOP_CUDA_LIBRARY names code to load, so a set-uid program ignores it. (Skipped if not root, if the file system or the
+# process cannot change identity, and under a sanitizer.)
 no_such=/nosuch/libmluops_cuda.so
 MLUOP_CUDA_LIBRARY=$no_such refuses "$no_such" check --device cuda:99
 if [ "$(id -u)" = 0 ] && grep -q '^NoNewPrivs:.*0' /proc/self/status && ! ldd "$mluop" | grep -q libasan &&

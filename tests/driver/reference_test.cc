@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the operators are judged by: references, plain loops, the work that a call cannot do without,
-// and the copies of a call's tensors on another device, which the CPU can play as well.
+// The yardsticks of the operators: references, plain loops, minimum work, and Mirror, which copies a
+// call's tensors to another device (here the CPU).
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -17,14 +17,13 @@
 namespace mluop::testing {
 namespace {
 
-// The operator's cases that are quick to run, in both types.
+// The operator's cases of at most 256 KiB, in both types.
 std::vector<Case> SmallCases(const Entry& entry) { return CasesWithin(1 << 18, entry.name()); }
 
-class JudgeOfEveryOperator : public ::testing::TestWithParam<Entry> {};
-INSTANTIATE_TEST_SUITE_P(All, JudgeOfEveryOperator, ::testing::ValuesIn(OperatorEntries()),
-                         EntryName);
+class Reference : public ::testing::TestWithParam<Entry> {};
+INSTANTIATE_TEST_SUITE_P(All, Reference, ::testing::ValuesIn(OperatorEntries()), EntryName);
 
-TEST_P(JudgeOfEveryOperator, HasPlainLoopsThatAgreeWithItsReference) {
+TEST_P(Reference, PlainLoopsAgree) {
   int compared = 0;
   for (const Case& test_case : SmallCases(GetParam())) {
     SCOPED_TRACE(test_case.line);
@@ -40,7 +39,7 @@ TEST_P(JudgeOfEveryOperator, HasPlainLoopsThatAgreeWithItsReference) {
   EXPECT_GT(compared, 0);
 }
 
-TEST_P(JudgeOfEveryOperator, NeedsToMoveNoMoreThanItsTensors) {
+TEST_P(Reference, MinimumWorkIsAtMostTheTensorBytes) {
   for (const Case& test_case : SmallCases(GetParam())) {
     SCOPED_TRACE(test_case.line);
     const PreparedCall call(test_case, Placement::kFront);
@@ -51,7 +50,7 @@ TEST_P(JudgeOfEveryOperator, NeedsToMoveNoMoreThanItsTensors) {
   }
 }
 
-TEST_P(JudgeOfEveryOperator, GivesTheSameFromTensorsThatWereCopied) {
+TEST_P(Reference, OperatorAgreesOnMirroredTensors) {
   const Handle handle;
   const std::vector<Case> cases = SmallCases(GetParam());
   for (size_t i = 0; i < std::min<size_t>(cases.size(), 5); ++i) {
@@ -73,12 +72,12 @@ TEST_P(JudgeOfEveryOperator, GivesTheSameFromTensorsThatWereCopied) {
   }
 }
 
-// What Fetch says after a call of masked_im2col_forward that does `misdeed` instead.
-std::string FetchedAfter(mluOpStatus_t (*misdeed)(mluOpHandle_t, const Arguments&)) {
+// What Fetch returns after `wrong_call` ran in place of masked_im2col_forward.
+std::string FetchedAfter(mluOpStatus_t (*wrong_call)(mluOpHandle_t, const Arguments&)) {
   Case test_case =
       ParseCase("masked_im2col_forward C=2 H=3 W=4 M=5 kernel_h=2 kernel_w=3 pad_h=0 pad_w=0");
   OperatorTest wrong = *test_case.test;
-  wrong.call = misdeed;
+  wrong.call = wrong_call;
   test_case.test = &wrong;
   const PreparedCall call(test_case, Placement::kFront);
   Mirror mirror(call, Placement::kBack);
@@ -92,14 +91,14 @@ mluOpStatus_t Flip(void* data, int64_t offset) {
   return MLUOP_STATUS_SUCCESS;
 }
 
-TEST(MirrorTest, NoticesAWriteBeforeATensor) {
+TEST(MirrorFetch, ReportsAWriteBeforeATensor) {
   EXPECT_EQ(FetchedAfter([](mluOpHandle_t, const Arguments& a) {
               return Flip(a.Tensor("data_col").data, -1);
             }),
             "memory before data_col was overwritten");
 }
 
-TEST(MirrorTest, NoticesAWriteBehindATensor) {
+TEST(MirrorFetch, ReportsAWriteBehindATensor) {
   EXPECT_EQ(FetchedAfter([](mluOpHandle_t, const Arguments& a) {
               const TensorArgument& tensor = a.Tensor("data_col");
               return Flip(tensor.data, static_cast<int64_t>(tensor.ByteCount()));
@@ -107,14 +106,14 @@ TEST(MirrorTest, NoticesAWriteBehindATensor) {
             "memory behind data_col was overwritten");
 }
 
-TEST(MirrorTest, NoticesAWriteToAnInput) {
+TEST(MirrorFetch, ReportsAWriteToAnInput) {
   EXPECT_EQ(FetchedAfter([](mluOpHandle_t, const Arguments& a) {
               return Flip(a.Tensor("mask_w_idx").data, 3);
             }),
             "the input mask_w_idx was overwritten");
 }
 
-TEST(MirrorTest, NoticesAWriteBehindTheWorkspace) {
+TEST(MirrorFetch, ReportsAWriteBehindTheWorkspace) {
   EXPECT_EQ(FetchedAfter([](mluOpHandle_t, const Arguments& a) {
               return Flip(a.workspace.data, static_cast<int64_t>(a.workspace.size));
             }),

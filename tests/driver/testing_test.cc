@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tools that the tests and the driver are made of: case lines, guarded buffers, random numbers,
+// src/testing, which the driver and the tests share: case lines, guarded buffers, random numbers,
 // instruction sets, and the comparison with the reference.
 #include <gtest/gtest.h>
 
@@ -20,7 +20,7 @@ constexpr const char* kPsamask = "psamask_forward N=2 H=3 W=4 psa_type=0 h_mask=
 constexpr const char* kIm2col =
     "masked_im2col_forward C=2 H=3 W=4 M=5 kernel_h=2 kernel_w=3 pad_h=-1 pad_w=0";
 
-TEST(CaseLineTest, GivesEveryValue) {
+TEST(ParseCase, ReturnsEveryValue) {
   const Case parsed = ParseCase(kPsamask);
   EXPECT_EQ(parsed.op->spec.name, "psamask_forward");
   EXPECT_EQ(parsed.test->name, "psamask_forward");
@@ -31,7 +31,7 @@ TEST(CaseLineTest, GivesEveryValue) {
   EXPECT_EQ(parsed.Option("data"), "uniform");
 }
 
-TEST(CaseLineTest, TakesTypeSeedAndDataInAnyOrder) {
+TEST(ParseCase, KeysMayComeInAnyOrder) {
   const Case parsed = ParseCase(
       "masked_im2col_forward data=bits seed=77 dtype=half pad_w=0 pad_h=-1 kernel_w=3 "
       "kernel_h=2 M=5 W=4 H=3 C=2");
@@ -41,14 +41,14 @@ TEST(CaseLineTest, TakesTypeSeedAndDataInAnyOrder) {
   EXPECT_EQ(parsed.values.at("pad_h"), -1);
 }
 
-TEST(CaseLineTest, TakesNumbersWithFractionsOnlyForReals) {
+TEST(ParseCase, RealAttributeMayHaveAFraction) {
   const Case parsed = ParseCase(
       "psroipool_forward N=1 H=2 W=2 R=1 pooled_height=1 pooled_width=1 spatial_scale=0.0625 "
       "group_size=1 output_dim=1");
   EXPECT_EQ(parsed.values.at("spatial_scale"), 0.0625);
 }
 
-TEST(CaseLineTest, IgnoresBlanksAndComment) {
+TEST(ParseCase, BlanksAndCommentAreIgnored) {
   const Case parsed = ParseCase("  " + std::string(kPsamask) + "\t # d003, H=99");
   EXPECT_EQ(parsed.line, kPsamask);
   EXPECT_EQ(parsed.values.at("H"), 3);
@@ -56,10 +56,10 @@ TEST(CaseLineTest, IgnoresBlanksAndComment) {
 
 struct BadLine {
   std::string line;
-  std::vector<std::string> sentence;  // what it must say
+  std::vector<std::string> message;  // the parts that it must have
 };
 
-TEST(CaseLineTest, AnswersABadLineWithWhatWasExpected) {
+TEST(ParseCase, BadLineThrowsAMessageWithTheExpectedKeys) {
   const std::string psamask = kPsamask;
   const std::string im2col = kIm2col;
   const std::string average =
@@ -100,15 +100,15 @@ TEST(CaseLineTest, AnswersABadLineWithWhatWasExpected) {
       ParseCase(bad.line);
       ADD_FAILURE() << "accepted";
     } catch (const std::invalid_argument& error) {
-      for (const std::string& part : bad.sentence) {
+      for (const std::string& part : bad.message) {
         EXPECT_NE(std::string(error.what()).find(part), std::string::npos) << error.what();
       }
     }
   }
 }
 
-// Numbers that the C function could not be given.
-TEST(CaseLineTest, RefusesAttributesAndSeedsOutOfTheirTypesRange) {
+// Numbers that do not fit in the types of the C function.
+TEST(ParseCase, NumberOutOfRangeOfItsTypeThrows) {
   const std::string im2col = "masked_im2col_forward C=2 H=3 W=4 M=5 kernel_w=3 pad_w=0";
   for (const char* end : {" kernel_h=2 pad_h=2147483648", " kernel_h=2 pad_h=-2147483649",
                           " pad_h=0 kernel_h=1e15", " kernel_h=2 pad_h=0 seed=-1"}) {
@@ -117,13 +117,13 @@ TEST(CaseLineTest, RefusesAttributesAndSeedsOutOfTheirTypesRange) {
   EXPECT_EQ(ParseCase(im2col + " kernel_h=2 pad_h=2147483647").values.at("pad_h"), 2147483647);
 }
 
-TEST(CaseLineTest, WithTooLargeATensorIsRefusedWhenTheCallIsMade) {
+TEST(CaseCall, TooLargeTensorThrows) {
   const Case parsed =
       ParseCase("psamask_forward N=4000000000 H=4000000000 W=4 psa_type=0 h_mask=3 w_mask=5");
   EXPECT_THROW(CaseCall{parsed}, std::invalid_argument);
 }
 
-TEST(CasesFile, HasSetsAndIgnoresCommentsAndBlankLines) {
+TEST(ParseCases, ReadsSetsAndIgnoresCommentsAndBlankLines) {
   const auto cases = ParseCases("# head\n\na N=1\n[large]  # a set\nb N=2 # why\n\n  c\n[x]\nd");
   ASSERT_EQ(cases.size(), 4u);
   EXPECT_EQ(cases[0].line, "a N=1");
@@ -134,7 +134,7 @@ TEST(CasesFile, HasSetsAndIgnoresCommentsAndBlankLines) {
   EXPECT_NE(cases[0].set, "large");
 }
 
-TEST(CasesFile, OfEveryFamilyParses) {
+TEST(ParseCases, CasesOfEveryFamilyParse) {
   int count = 0;
   for (const FamilyTest* family : FamilyTests()) {
     for (const CaseLine& line : ParseCases(CasesOf(family->name))) {
@@ -145,7 +145,7 @@ TEST(CasesFile, OfEveryFamilyParses) {
   EXPECT_GT(count, 50);
 }
 
-TEST(CaseInputs, AreTheSameForTheSameSeedAndOthersForAnother) {
+TEST(PreparedCall, InputsDependOnTheSeedOnly) {
   const Case first = ParseCase(kPsamask);
   const Case second = ParseCase(std::string(kPsamask) + " seed=2");
   const PreparedCall a(first, Placement::kFront), b(first, Placement::kBack),
@@ -158,29 +158,30 @@ TEST(CaseInputs, AreTheSameForTheSameSeedAndOthersForAnother) {
   EXPECT_NE(bytes(a), bytes(c));
 }
 
-class Guard : public ::testing::TestWithParam<size_t> {};
-INSTANTIATE_TEST_SUITE_P(Sizes, Guard, ::testing::Values(0, 1, 7, 4095, 4096, 4097));
+class GuardedBufferTest : public ::testing::TestWithParam<size_t> {};
+INSTANTIATE_TEST_SUITE_P(Sizes, GuardedBufferTest, ::testing::Values(0, 1, 7, 4095, 4096, 4097),
+                         ::testing::PrintToStringParamName());
 
-TEST_P(Guard, EndsTheProgramAtAReadBeforeTheFirstByte) {
+TEST_P(GuardedBufferTest, ReadBeforeTheFirstByteCrashes) {
   const GuardedBuffer buffer(GetParam(), Placement::kFront);
   const volatile char* data = static_cast<const char*>(buffer.data());
   EXPECT_DEATH(static_cast<void>(data[-1]), "");
 }
 
-TEST_P(Guard, EndsTheProgramAtAReadAfterTheLastByte) {
+TEST_P(GuardedBufferTest, ReadAfterTheLastByteCrashes) {
   const GuardedBuffer buffer(GetParam(), Placement::kBack);
   const volatile char* data = static_cast<const char*>(buffer.data());
   EXPECT_DEATH(static_cast<void>(data[GetParam()]), "");
 }
 
-TEST_P(Guard, EndsTheProgramAtAWriteOutside) {
+TEST_P(GuardedBufferTest, WriteOutsideCrashes) {
   const GuardedBuffer front(GetParam(), Placement::kFront);
   const GuardedBuffer back(GetParam(), Placement::kBack);
   EXPECT_DEATH(static_cast<volatile char*>(front.data())[-1] = 1, "");
   EXPECT_DEATH(static_cast<volatile char*>(back.data())[GetParam()] = 1, "");
 }
 
-TEST_P(Guard, LetsEveryByteInsideBeUsed) {
+TEST_P(GuardedBufferTest, EveryByteInsideIsUsable) {
   for (const Placement placement : {Placement::kFront, Placement::kBack}) {
     GuardedBuffer buffer(GetParam(), placement);
     buffer.Poison();
@@ -190,7 +191,7 @@ TEST_P(Guard, LetsEveryByteInsideBeUsed) {
   }
 }
 
-TEST(ReadOnlyBuffer, EndsTheProgramAtAWriteButNotAtARead) {
+TEST(GuardedBufferMakeReadOnly, WriteCrashesAndReadDoesNot) {
   GuardedBuffer buffer(10, Placement::kBack);
   buffer.Poison();
   buffer.MakeReadOnly();
@@ -198,14 +199,14 @@ TEST(ReadOnlyBuffer, EndsTheProgramAtAWriteButNotAtARead) {
   EXPECT_DEATH(static_cast<volatile char*>(buffer.data())[9] = 1, "");
 }
 
-TEST(RandomTest, IsSplitMix64) {
+TEST(RandomBits, AreThoseOfSplitMix64) {
   Random random(0);
   EXPECT_EQ(random.Bits(), 0xe220a8397b1dcdafu);
   EXPECT_EQ(random.Bits(), 0x6e789e6aa1b965f4u);
   EXPECT_EQ(random.Bits(), 0x06c45d188009454fu);
 }
 
-TEST(RandomTest, StaysInsideItsRange) {
+TEST(RandomUniformAndBelow, StayInRange) {
   Random random(3);
   std::set<int64_t> seen;
   for (int i = 0; i < 1000; ++i) {
@@ -218,7 +219,7 @@ TEST(RandomTest, StaysInsideItsRange) {
   EXPECT_EQ(random.Below(1), 0);
 }
 
-TEST(InstructionSets, CanBeForcedOneByOne) {
+TEST(ForceIsa, ForcesEverySupportedInstructionSet) {
   const std::vector<std::string> names = SupportedIsas();
   ASSERT_FALSE(names.empty());
   for (const std::string& name : names) {
@@ -231,14 +232,14 @@ TEST(InstructionSets, CanBeForcedOneByOne) {
 }
 
 #if defined(__x86_64__) && !defined(__SSSE3__)
-// What runs on an x86 that is older than SSSE3 is checked with the rest.
-TEST(InstructionSets, EndWithTheOneThatNeedsNone) {
+// The fallback for x86 without SSSE3 is tested too.
+TEST(SupportedIsas, LastIsTheScalarFallback) {
   const std::string last = SupportedIsas().back();
   EXPECT_TRUE(last == "SCALAR" || last == "EMU128") << last;
 }
 #endif
 
-TEST(BaselineTest, NoticesASingleWrongBit) {
+TEST(BaselineCompare, ReportsASingleWrongBit) {
   const Case parsed = ParseCase(kPsamask);
   PreparedCall call(parsed, Placement::kBack);
   call.PoisonOutputs();
@@ -251,8 +252,8 @@ TEST(BaselineTest, NoticesASingleWrongBit) {
   EXPECT_EQ(baseline.Compare(call, &details).find("y[7] must be "), 0u);
 }
 
-// The generated tests of the checks cover what is listed here: nothing may be missing.
-TEST(Registry, HasATestForEveryOperatorAndGetter) {
+// The generated tests cover what FamilyTests() lists, so it must list every table.
+TEST(FamilyTests, ListEveryOperatorAndGetter) {
   std::set<std::string_view> tables, tests;
   size_t count = 0;
   for (const Family* family : Families()) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every allocation of the library fails once: the answer is ALLOC_FAILED with a sentence, nothing
-// leaks, and the same handle computes the right result at once. (oneTBB has memory of its own, out
-// of reach here.)
+// Each allocation of the library fails in turn: the call returns ALLOC_FAILED with a message, nothing
+// leaks, and the next call with the same handle is right.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -23,8 +22,7 @@
 namespace {
 
 std::atomic<int64_t> live_blocks{0};
-// Counts down to 0, where an allocation fails; negative: none does. Of the calling thread: what the
-// thread library allocates on its own threads, and when, is its business.
+// The allocation that fails, counted down on the calling thread; negative: none fails.
 thread_local int64_t until_failure = -1;
 
 void* Allocate(size_t size, size_t alignment) noexcept {
@@ -88,9 +86,8 @@ bool FailsAt(int k, Action action, Result* result) {
   return std::exchange(until_failure, -1) < 0;
 }
 
-// Fails each allocation of `action` in turn: it must answer `failure` with a sentence about
-// `function` and keep no memory. `undo` releases what a success made. Gives the number of
-// allocations.
+// Fails each allocation of `action` in turn: it must return `failure` with a message about `function`
+// and keep no memory. `undo` releases what a success made. Returns the number of allocations.
 template <typename Result, typename Action, typename Undo>
 int FailEach(const std::string& function, Result failure, Action action, Undo undo) {
   for (int k = 0; k < kMostAllocations; ++k) {
@@ -111,7 +108,7 @@ int FailEach(const std::string& function, Result failure, Action action, Undo un
   return kMostAllocations;
 }
 
-TEST(FailedAllocation, InCreate) {
+TEST(FailedAllocation, MluOpCreateReturnsAllocFailed) {
   mluOpHandle_t handle = nullptr;
   EXPECT_EQ(FailEach(
                 "mluOpCreate", MLUOP_STATUS_ALLOC_FAILED, [&] { return mluOpCreate(&handle); },
@@ -119,7 +116,7 @@ TEST(FailedAllocation, InCreate) {
             1);
 }
 
-TEST(FailedAllocation, InCreateLeavesTheHandleAlone) {
+TEST(FailedAllocation, MluOpCreateKeepsTheHandlePointer) {
   mluOpHandle_t handle = nullptr;
   mluOpStatus_t status = MLUOP_STATUS_SUCCESS;
   EXPECT_TRUE(FailsAt(
@@ -128,7 +125,7 @@ TEST(FailedAllocation, InCreateLeavesTheHandleAlone) {
   EXPECT_EQ(handle, nullptr);
 }
 
-TEST(FailedAllocation, InCreateTensorDescriptor) {
+TEST(FailedAllocation, MluOpCreateTensorDescriptorReturnsAllocFailed) {
   mluOpTensorDescriptor_t desc = nullptr;
   EXPECT_EQ(FailEach(
                 "mluOpCreateTensorDescriptor", MLUOP_STATUS_ALLOC_FAILED,
@@ -137,7 +134,7 @@ TEST(FailedAllocation, InCreateTensorDescriptor) {
             1);
 }
 
-TEST(FailedAllocation, InCreateGroupMakesNone) {
+TEST(FailedAllocation, MluOpCreateGroupTensorDescriptorsCreatesNone) {
   mluOpTensorDescriptor_t descs[3] = {};
   mluOpTensorDescriptor_t* group[3] = {&descs[0], &descs[1], &descs[2]};
   EXPECT_EQ(FailEach(
@@ -147,7 +144,7 @@ TEST(FailedAllocation, InCreateGroupMakesNone) {
             3);
 }
 
-TEST(FailedAllocation, InMallocOfTheDeviceAndTheHost) {
+TEST(FailedAllocation, CnrtMallocAndCnrtHostMallocReturnNoMem) {
   void* pointer = nullptr;
   EXPECT_EQ(FailEach(
                 "cnrtMalloc", cnrtErrorNoMem, [&] { return cnrtMalloc(&pointer, 100); },
@@ -159,7 +156,7 @@ TEST(FailedAllocation, InMallocOfTheDeviceAndTheHost) {
             1);
 }
 
-TEST(FailedAllocation, InQueueAndNotifierCreate) {
+TEST(FailedAllocation, CnrtQueueCreateAndCnrtNotifierCreateReturnNoMem) {
   cnrtQueue_t queue = nullptr;
   EXPECT_EQ(FailEach(
                 "cnrtQueueCreate", cnrtErrorNoMem, [&] { return cnrtQueueCreate(&queue); },
@@ -172,8 +169,8 @@ TEST(FailedAllocation, InQueueAndNotifierCreate) {
             1);
 }
 
-// What neither allocates nor fails: the checks of a call, and the sentence.
-TEST(FailedAllocation, HasNoPlaceInARefusedCall) {
+// The checks of a call and its message do not allocate.
+TEST(FailedAllocation, RefusedCallDoesNotAllocate) {
   const Handle handle;
   mluOpStatus_t status = MLUOP_STATUS_SUCCESS;
   const auto refused = [&] {
@@ -183,7 +180,7 @@ TEST(FailedAllocation, HasNoPlaceInARefusedCall) {
   EXPECT_EQ(status, MLUOP_STATUS_BAD_PARAM);
 }
 
-// Has every one of four threads run something, once: they keep some memory from then on.
+// Runs something on each of four threads, once: they keep some memory from then on.
 void StartThreads() {
   static const bool started = [] {
     ThreadPool pool(4);
@@ -198,7 +195,7 @@ void StartThreads() {
   EXPECT_TRUE(started);
 }
 
-// The right outputs. The thread library is warm afterwards, and allocates nothing that stays.
+// Returns the right outputs. Afterwards the threads are started, and keep no further memory.
 std::vector<char> RunQuietly(PreparedCall* call) {
   StartThreads();
   const Handle handle;
@@ -210,8 +207,8 @@ std::vector<char> RunQuietly(PreparedCall* call) {
   return OutputsOf(*call);
 }
 
-// Runs the case with a fresh handle for each allocation that it makes, which fails; then again on
-// the same handle, without failure.
+// For each allocation of the case: runs it on a fresh handle with that allocation failing, then again
+// on the same handle without failure.
 int FailEachOfCase(const Case& test_case, int threads) {
   PreparedCall call(test_case, Placement::kBack);
   const std::vector<char> expected = RunQuietly(&call);
@@ -225,12 +222,12 @@ int FailEachOfCase(const Case& test_case, int threads) {
       mluOpStatus_t status = MLUOP_STATUS_SUCCESS;
       failed = FailsAt(
           k, [&] { return call.Run(handle); }, &status);
-      // A loop that finds no memory for a helper goes on without: then all is as it should be.
-      const bool helpless = failed && threads > 1 && status == MLUOP_STATUS_SUCCESS;
-      if (!helpless) {
+      // A loop without memory for a worker runs with fewer workers, and succeeds.
+      const bool fewer_workers = failed && threads > 1 && status == MLUOP_STATUS_SUCCESS;
+      if (!fewer_workers) {
         EXPECT_EQ(status, failed ? MLUOP_STATUS_ALLOC_FAILED : MLUOP_STATUS_SUCCESS);
       }
-      if (failed && !helpless) {
+      if (failed && !fewer_workers) {
         const std::string start = std::string(test_case.op->spec.name) + ": ";
         EXPECT_EQ(LastMessage().find(start), 0u) << LastMessage();
         call.PoisonOutputs();
@@ -248,9 +245,10 @@ constexpr double kMostBytes = 4e6;
 constexpr size_t kCasesPerOperator = 6;
 
 class FailedAllocationInOperator : public ::testing::TestWithParam<int> {};
-INSTANTIATE_TEST_SUITE_P(Threads, FailedAllocationInOperator, ::testing::Values(1, 4));
+INSTANTIATE_TEST_SUITE_P(Threads, FailedAllocationInOperator, ::testing::Values(1, 4),
+                         ::testing::PrintToStringParamName());
 
-TEST_P(FailedAllocationInOperator, LeavesTheHandleUsable) {
+TEST_P(FailedAllocationInOperator, ReturnsAllocFailedAndTheHandleStaysUsable) {
   int allocations = 0;
   for (const std::string& line : SmallCases(kCasesPerOperator, kMostBytes)) {
     SCOPED_TRACE(line);
@@ -259,7 +257,7 @@ TEST_P(FailedAllocationInOperator, LeavesTheHandleUsable) {
   EXPECT_GT(allocations, 0);
 }
 
-TEST(FailedAllocation, InTheProcessesFirstLoopOnSeveralThreads) {
+TEST(FailedAllocation, FirstParallelLoopOfTheProcessReturnsAllocFailed) {
   const Case parsed = ParseCase("psamask_forward N=2 H=20 W=21 psa_type=0 h_mask=23 w_mask=19");
   PreparedCall call(parsed, Placement::kBack);
   const Handle handle;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A CUDA library or a CUDA driver that is missing, broken, foreign, too old or failing: a sentence
-// where a CUDA device is asked for, and the CPU works as ever. The stubs are made in faults/.
+// A CUDA library or a CUDA driver that is missing, truncated, foreign, too old or failing: a call that
+// needs a CUDA device returns a message, and the CPU works. library.cc and driver.c are the stubs.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -21,7 +21,7 @@ std::string Stub(const std::string& name) { return kStubs + "/lib" + name + ".so
 constexpr const char* kAbsent =
     "mluOpCreate 1 mluOpCreate: MLUOP_VISIBLE_DEVICES must be a device that is present (";
 
-// What mluOpCreate says where only cuda:0 is visible, with this file as the CUDA library.
+// What mluOpCreate prints if only cuda:0 is visible and `library` is the CUDA library.
 std::string CreateWith(const std::string& library, const std::string& drivers = "/nosuch") {
   const ChildResult child =
       RunChild("create", {"MLUOP_VISIBLE_DEVICES=cuda:0", "MLUOP_CUDA_LIBRARY=" + library,
@@ -30,8 +30,8 @@ std::string CreateWith(const std::string& library, const std::string& drivers = 
   return child.output;
 }
 
-// One call that runs, one that is refused, one that has nothing to do; and the list of devices.
-void ExpectTheCpuWorks(const std::string& library, const std::string& drivers = "/nosuch") {
+// Runs a valid call, a refused one and an empty one, and counts the devices.
+void ExpectCpuWorks(const std::string& library, const std::string& drivers = "/nosuch") {
   const std::vector<std::string> variables = {"MLUOP_CUDA_LIBRARY=" + library,
                                               "LD_LIBRARY_PATH=" + drivers};
   const ChildResult calls = RunChild("psamask", variables);
@@ -42,27 +42,27 @@ void ExpectTheCpuWorks(const std::string& library, const std::string& drivers = 
   EXPECT_EQ(devices.output, "1 ");
 }
 
-void ExpectSentence(const std::string& said, const std::string& reason) {
-  EXPECT_EQ(said, kAbsent + reason + "), got cuda:0\n");
+void ExpectMessage(const std::string& message, const std::string& reason) {
+  EXPECT_EQ(message, kAbsent + reason + "), got cuda:0\n");
 }
 
-// The reason begins so, and goes on in the words of the system.
-void ExpectSentenceAbout(const std::string& said, const std::string& reason) {
-  EXPECT_EQ(said.find(kAbsent + reason), 0u) << said;
+// The reason starts with `reason` and continues in the words of the system.
+void ExpectMessageAbout(const std::string& message, const std::string& reason) {
+  EXPECT_EQ(message.find(kAbsent + reason), 0u) << message;
   const std::string end = "), got cuda:0\n";
-  ASSERT_GE(said.size(), end.size());
-  EXPECT_EQ(said.substr(said.size() - end.size()), end) << said;
+  ASSERT_GE(message.size(), end.size());
+  EXPECT_EQ(message.substr(message.size() - end.size()), end) << message;
 }
 
-TEST(CudaLibrary, ThatCannotBeLoadedIsAFaultWhereItIsNeeded) {
+TEST(CudaLibrary, MissingFileFailsMluOpCreateOnCuda) {
   for (const std::string file : {"/nosuch/libmluops_cuda.so", "/etc/passwd", "/etc"}) {
-    ExpectSentenceAbout(CreateWith(file), file + ": ");
-    ExpectTheCpuWorks(file);
+    ExpectMessageAbout(CreateWith(file), file + ": ");
+    ExpectCpuWorks(file);
   }
 }
 
-// Which the system's loader would die of.
-TEST(CudaLibrary, ThatIsCutShortIsAFault) {
+// The system's loader would crash on some of these files.
+TEST(CudaLibrary, TruncatedFileFailsMluOpCreateOnCuda) {
   const std::string file = ::testing::TempDir() + "mluops_cut_short_" + std::to_string(getpid());
   std::ifstream whole(Stub("no_devices"), std::ios::binary);
   const std::string bytes((std::istreambuf_iterator<char>(whole)), {});
@@ -71,54 +71,54 @@ TEST(CudaLibrary, ThatIsCutShortIsAFault) {
                             bytes.size() / 2, bytes.size() - 1}) {
     SCOPED_TRACE(size);
     std::ofstream(file, std::ios::binary) << bytes.substr(0, size);
-    ExpectSentenceAbout(CreateWith(file), file + ": ");
-    ExpectTheCpuWorks(file);
+    ExpectMessageAbout(CreateWith(file), file + ": ");
+    ExpectCpuWorks(file);
   }
   std::remove(file.c_str());
 }
 
-TEST(CudaLibrary, ThatMissesASymbolIsAFault) {
+TEST(CudaLibrary, UndefinedSymbolFailsMluOpCreateOnCuda) {
   const std::string file = Stub("misses_symbol");
-  ExpectSentenceAbout(CreateWith(file), file + ": undefined symbol: ");
-  ExpectTheCpuWorks(file);
+  ExpectMessageAbout(CreateWith(file), file + ": undefined symbol: ");
+  ExpectCpuWorks(file);
 }
 
-TEST(CudaLibrary, ThatIsNotOursIsAFault) {
-  ExpectSentence(CreateWith("libm.so.6"), "libmluops_cuda.so is no library of ours");
-  ExpectTheCpuWorks("libm.so.6");
+TEST(CudaLibrary, ForeignLibraryFailsMluOpCreateOnCuda) {
+  ExpectMessage(CreateWith("libm.so.6"), "libmluops_cuda.so is no library of ours");
+  ExpectCpuWorks("libm.so.6");
 }
 
-TEST(CudaLibrary, OfAnotherVersionIsAFault) {
-  ExpectSentence(CreateWith(Stub("other_version")), "libmluops_cuda.so is of another version");
-  ExpectTheCpuWorks(Stub("other_version"));
+TEST(CudaLibrary, OtherVersionFailsMluOpCreateOnCuda) {
+  ExpectMessage(CreateWith(Stub("other_version")), "libmluops_cuda.so is of another version");
+  ExpectCpuWorks(Stub("other_version"));
 }
 
-TEST(CudaLibrary, WithoutDevicesSaysWhyInTheSentence) {
-  ExpectSentence(CreateWith(Stub("no_devices")), "CUDA: as it should");
-  ExpectTheCpuWorks(Stub("no_devices"));
+TEST(CudaLibrary, MessageSaysWhyThereIsNoDevice) {
+  ExpectMessage(CreateWith(Stub("no_devices")), "CUDA: as it should");
+  ExpectCpuWorks(Stub("no_devices"));
 }
 
-TEST(CudaLibrary, WithADeviceThatFailsIsAStatusAndASentence) {
+TEST(CudaLibrary, FailingDeviceFailsMluOpCreateWithItsError) {
   EXPECT_EQ(CreateWith(Stub("failing_device")),
             "mluOpCreate 2 mluOpCreate: cuda:0: cnrtErrorNoMem: out of memory\n");
 }
 
 #ifdef MLUOPS_CUDA_FILE
-// The CUDA part itself, on drivers that are stubs.
-TEST(CudaDriver, ThatIsBrokenIsAFaultWhereADeviceIsNeeded) {
-  ExpectSentenceAbout(CreateWith(MLUOPS_CUDA_FILE, kStubs + "/broken_driver"), "CUDA: ");
-  ExpectTheCpuWorks(MLUOPS_CUDA_FILE, kStubs + "/broken_driver");
+// The CUDA library itself, with stubs as drivers.
+TEST(CudaDriver, BrokenDriverFailsMluOpCreateOnCuda) {
+  ExpectMessageAbout(CreateWith(MLUOPS_CUDA_FILE, kStubs + "/broken_driver"), "CUDA: ");
+  ExpectCpuWorks(MLUOPS_CUDA_FILE, kStubs + "/broken_driver");
 }
 
-TEST(CudaDriver, ThatIsTooOldIsAFaultWhereADeviceIsNeeded) {
-  ExpectSentence(CreateWith(MLUOPS_CUDA_FILE, kStubs + "/old_driver"),
-                 "CUDA: CUDA driver version is insufficient for CUDA runtime version");
-  ExpectTheCpuWorks(MLUOPS_CUDA_FILE, kStubs + "/old_driver");
+TEST(CudaDriver, OldDriverFailsMluOpCreateOnCuda) {
+  ExpectMessage(CreateWith(MLUOPS_CUDA_FILE, kStubs + "/old_driver"),
+                "CUDA: CUDA driver version is insufficient for CUDA runtime version");
+  ExpectCpuWorks(MLUOPS_CUDA_FILE, kStubs + "/old_driver");
 }
 
-TEST(CudaDriver, ThatDoesNotStartIsAFaultWhereADeviceIsNeeded) {
-  ExpectSentence(CreateWith(MLUOPS_CUDA_FILE, kStubs + "/failing_driver"), "CUDA: unknown error");
-  ExpectTheCpuWorks(MLUOPS_CUDA_FILE, kStubs + "/failing_driver");
+TEST(CudaDriver, FailingDriverFailsMluOpCreateOnCuda) {
+  ExpectMessage(CreateWith(MLUOPS_CUDA_FILE, kStubs + "/failing_driver"), "CUDA: unknown error");
+  ExpectCpuWorks(MLUOPS_CUDA_FILE, kStubs + "/failing_driver");
 }
 #endif
 

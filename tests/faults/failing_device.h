@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A device of which nothing works.
+// A device whose every function fails.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a runtime function makes of a device that fails: its code, and a sentence.
+// A runtime function returns the error code of a failing device, and leaves a message.
 #include <gtest/gtest.h>
 
 #include "tests/faults/failing_device.h"
@@ -8,9 +8,9 @@
 namespace mluop::testing {
 namespace {
 
-class FailureOfADevice : public ::testing::TestWithParam<cnrtRet_t> {
+class FailingDeviceTest : public ::testing::TestWithParam<cnrtRet_t> {
  protected:
-  // `function` must have handed the device's code on.
+  // `function` must have returned the device's error code.
   void Expect(cnrtRet_t result, const std::string& function) const {
     EXPECT_EQ(result, GetParam()) << function;
     EXPECT_EQ(LastMessage(), function + ": " + cnrtGetErrorStr(GetParam()));
@@ -20,17 +20,18 @@ class FailureOfADevice : public ::testing::TestWithParam<cnrtRet_t> {
   cnrtNotifier notifier_{&device_};
   char bytes_[2] = {};
 };
-INSTANTIATE_TEST_SUITE_P(All, FailureOfADevice,
-                         ::testing::Values(cnrtErrorNoMem, cnrtErrorUnknown));
+INSTANTIATE_TEST_SUITE_P(All, FailingDeviceTest,
+                         ::testing::Values(cnrtErrorNoMem, cnrtErrorUnknown),
+                         [](const auto& info) { return cnrtGetErrorName(info.param); });
 
-TEST_P(FailureOfADevice, OnAQueueLeavesASentence) {
+TEST_P(FailingDeviceTest, QueueFunctionsReturnItsError) {
   Expect(cnrtMemcpyAsync(bytes_, bytes_ + 1, 1, &queue_, cnrtMemcpyHostToDev), "cnrtMemcpyAsync");
   Expect(cnrtMemsetAsync(bytes_, 0, 1, &queue_), "cnrtMemsetAsync");
   Expect(cnrtQueueSync(&queue_), "cnrtQueueSync");
   Expect(cnrtQueueDestroy(&queue_), "cnrtQueueDestroy");
 }
 
-TEST_P(FailureOfADevice, OnANotifierLeavesASentence) {
+TEST_P(FailingDeviceTest, NotifierFunctionsReturnItsError) {
   Expect(cnrtPlaceNotifier(&notifier_, &queue_), "cnrtPlaceNotifier");
   EXPECT_FALSE(notifier_.placed);
   Expect(cnrtWaitNotifier(&notifier_), "cnrtWaitNotifier");
@@ -42,7 +43,7 @@ TEST_P(FailureOfADevice, OnANotifierLeavesASentence) {
   Expect(cnrtNotifierDestroy(&notifier_), "cnrtNotifierDestroy");
 }
 
-TEST(UnknownRuntimeError, IsCalledThat) {
+TEST(CnrtGetErrorStr, UnknownErrorHasAName) {
   EXPECT_STREQ(cnrtGetErrorStr(cnrtErrorUnknown), "cnrtErrorUnknown: unknown error");
 }
 

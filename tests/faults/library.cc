@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stubs of libmluops_cuda.so with something wrong, one for each macro.
+// Stubs of libmluops_cuda.so, each with the defect that its macro names.
 #include "core/device_library.h"
 #include "tests/faults/failing_device.h"
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every allocation of a call fails once, those of the thread library and the C library among them:
-// malloc and its kin, and mmap. The answer is ALLOC_FAILED, or SUCCESS where it could be done
-// without; the same handle computes the right result at once. Failures on the calling thread only:
-// a thread of oneTBB's that finds no memory ends the process, and nobody can help it.
+// Each allocation of a call fails in turn, including those of the C library: malloc and its variants,
+// and mmap, on the calling thread. The call returns ALLOC_FAILED, or SUCCESS if it can do without; the
+// next call with the same handle is right.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -19,7 +18,7 @@
 
 namespace {
 
-// Counts down to 0, where an allocation fails; negative: none does.
+// The allocation that fails, counted down; negative: none fails.
 thread_local int64_t until_failure = -1;
 
 bool Fails() {
@@ -64,11 +63,11 @@ namespace {
 
 constexpr int kMostAllocations = 2000;
 
-// What a child answers.
-enum Answer { kRight, kNoSuchAllocation, kWrongStatus, kWrongSentence, kWrongAfterwards };
+// The exit status of a child.
+enum Answer { kRight, kNoSuchAllocation, kWrongStatus, kWrongMessage, kWrongAfterwards };
 
 struct Fault {
-  int allocation;  // which fails
+  int allocation;  // that fails
   int threads;
 };
 
@@ -83,7 +82,7 @@ Answer RunWithFault(PreparedCall& call, const std::vector<char>& expected, const
   const bool failed = std::exchange(until_failure, -1) < 0;
   if (status == MLUOP_STATUS_ALLOC_FAILED) {
     const std::string name(call.test_case().op->spec.name);
-    if (LastMessage() != name + ": out of memory") return kWrongSentence;
+    if (LastMessage() != name + ": out of memory") return kWrongMessage;
     call.PoisonOutputs();
     status = call.Run(handle);
   }
@@ -96,16 +95,15 @@ Answer RunWithFault(PreparedCall& call, const std::vector<char>& expected, const
   return failed ? kRight : kNoSuchAllocation;
 }
 
-// What one thread computes, which leaves the thread library as it was.
+// Returns what one thread computes. Starts no worker.
 std::vector<char> RunAlone(PreparedCall* call) {
-  const Handle handle;
-  mluOpSetNumThreads(handle, 1);
+  const Handle handle(1);
   call->PoisonOutputs();
   EXPECT_EQ(call->Run(handle), MLUOP_STATUS_SUCCESS) << LastMessage();
   return OutputsOf(*call);
 }
 
-TEST(FailedSystemAllocation, InTheProcessesFirstLoopOnSeveralThreads) {
+TEST(FailedSystemAllocation, FirstParallelLoopOfTheProcessIsRightAfterwards) {
   const Case parsed = ParseCase("psamask_forward N=2 H=20 W=21 psa_type=0 h_mask=23 w_mask=19");
   PreparedCall call(parsed, Placement::kBack);
   const std::vector<char> expected = RunAlone(&call);
@@ -117,7 +115,7 @@ TEST(FailedSystemAllocation, InTheProcessesFirstLoopOnSeveralThreads) {
   EXPECT_GT(allocation, 10);
 }
 
-TEST(FailedSystemAllocation, InEveryOperator) {
+TEST(FailedSystemAllocation, EveryOperatorIsRightAfterwards) {
   for (const std::string& line : SmallCases(4, 2e6)) {
     SCOPED_TRACE(line);
     const Case parsed = ParseCase(line);
@@ -137,8 +135,8 @@ TEST(FailedSystemAllocation, InEveryOperator) {
   }
 }
 
-// A handle knows the machine's CPUs and limits from files, which need memory to be read.
-TEST(FailedSystemAllocation, InCreateLeavesAHandleOrNone) {
+// mluOpCreate reads the machine's CPUs and limits from files, which allocates.
+TEST(FailedSystemAllocation, MluOpCreateReturnsAHandleOrAllocFailed) {
   for (int k = 0; k < kMostAllocations; ++k) {
     mluOpHandle_t handle = nullptr;
     until_failure = k;

@@ -53,7 +53,7 @@ int Create() {
   return handle == nullptr ? 0 : mluOpDestroy(handle);
 }
 
-// One line for each runtime function that needs a device.
+// Prints one line for each runtime function that needs a device.
 int UseRuntime() {
   unsigned int count = 77;
   int ordinal = 77;
@@ -97,7 +97,7 @@ int PrintThreads() {
   return status;
 }
 
-// One call that runs, one that is refused, one that has nothing to do.
+// Makes a valid call, a refused one, and one with an empty tensor.
 int RunPsamask() {
   const Handle handle;
   const Tensor x(MLUOP_LAYOUT_NHWC, MLUOP_DTYPE_FLOAT, {2, 3, 4, 15});
@@ -111,7 +111,7 @@ int RunPsamask() {
   return 0;
 }
 
-// The numbers with the most digits that an attribute can have.
+// Uses the attribute values with the most digits.
 int RunLargePads() {
   const Handle handle;
   const Tensor feature(MLUOP_LAYOUT_NCHW, MLUOP_DTYPE_HALF, {1, 2, 3, 4});
@@ -152,8 +152,8 @@ int RunAverageWithoutArgmax() {
                                     pooled.data());
 }
 
-// The number of threads of a handle, of the same on one CPU after an update, of a new one there, and
-// of the first again after an update with all CPUs.
+// Prints the number of threads of a handle; on one CPU after an update; of a new handle there; and of
+// the first handle after an update with all CPUs.
 int ChangeAffinity() {
   const Handle handle;
   const auto print = [](mluOpHandle_t of) {
@@ -178,8 +178,8 @@ int ChangeAffinity() {
   return 0;
 }
 
-// The parent's workers are not there in its child, which must end all the same: through exit(),
-// with all that is destroyed then.
+// A forked child has none of the parent's workers, and must still end through exit(), which runs the
+// destructors.
 int ForkAndExit() {
   const Handle handle;
   const auto x = Nhwc({2, 20, 20, 81});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Some facts can only be seen in a process of their own: the environment is read once, and a fork
-// must not hang. Such a test runs this program again with the name of an action.
+// Runs an action in a separate process: the library reads the environment once, and a fork must not
+// hang. The test program runs itself with the name of the action.
 #pragma once
 
 #include <string>
@@ -12,16 +12,16 @@ namespace mluop::testing {
 inline constexpr std::string_view kChildFlag = "--child";
 
 struct ChildResult {
-  int status;  // exit status, or minus the signal that ended it
+  int status;  // exit status, or minus the signal that killed it
   std::string output;
   std::string errors;
 };
 
-// Runs an action of child.cc with these variables ("NAME=value") added to the environment, from
-// which all variables of ours are removed first.
+// Runs an action of child.cc. Removes the variables that the library reads from the environment, then
+// adds `variables` ("NAME=value").
 ChildResult RunChild(const std::string& action, const std::vector<std::string>& variables);
 
-// What the child's main() does; the exit status.
+// Runs the action in the child, and returns the exit status.
 int RunAction(std::string_view name);
 
 }  // namespace mluop::testing

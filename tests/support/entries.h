@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// All operators and getters with their tables, and what a table says about its sizes.
+// All operators and getters with their tables, and queries about the sizes in a table.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -26,7 +26,7 @@ struct Entry {
 std::vector<Entry> AllEntries();
 std::vector<Entry> OperatorEntries();
 
-// Those of `entries` for which `wanted(entry)` holds.
+// The entries for which `wanted(entry)` is true.
 template <typename Predicate>
 std::vector<Entry> Filter(const std::vector<Entry>& entries, Predicate wanted) {
   std::vector<Entry> found;
@@ -36,10 +36,10 @@ std::vector<Entry> Filter(const std::vector<Entry>& entries, Predicate wanted) {
   return found;
 }
 
-// What a test of the entry is called.
+// The name of the entry as a test parameter.
 std::string EntryName(const ::testing::TestParamInfo<Entry>& info);
 
-// A symbol, or an attribute that some shape depends on.
+// A symbol, or an attribute that occurs in a shape.
 struct Variable {
   Factor::Kind kind;
   int index;
@@ -48,7 +48,7 @@ std::vector<Variable> VariablesOf(const OpSpec& spec);
 bool Mentions(const DimSpec& dim, const Variable& variable);
 bool Mentions(const TensorSpec& row, const Variable& variable);
 std::string_view NameOf(const OpSpec& spec, const Variable& variable);
-// Whether nothing else depends on the dim.
+// Whether the dim is a symbol that occurs nowhere else.
 bool IsFree(const OpSpec& spec, const DimSpec& dim);
 
 }  // namespace mluop::testing

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parts of a test in a forked process, and how they ended.
+// Runs part of a test in a forked process.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -8,15 +8,15 @@
 
 namespace mluop::testing {
 
-// The exit status of a process, or minus the signal that ended it.
+// The exit status of a process, or minus the signal that killed it.
 inline int StatusOf(pid_t child) {
   int status = 0;
   EXPECT_EQ(waitpid(child, &status, 0), child);
   return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
 }
 
-// The status with which a forked child ends that runs `body`: what it returns, by way of `end`
-// (std::exit: with all that is destroyed then). A hang ends by alarm.
+// Runs `body` in a forked child and returns the child's status. The child passes the result of `body`
+// to `end`; std::exit runs the destructors too. An alarm kills a child that hangs.
 template <typename Body>
 int InForkedChild(const Body& body, void (*end)(int) = _exit) {
   const pid_t child = fork();

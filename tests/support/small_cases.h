@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cases of every operator that are quick to run, and the bytes that a call has written.
+// The built-in cases up to a size, and the outputs of a call as bytes.
 #pragma once
 
 #include <map>
@@ -13,7 +13,7 @@ namespace mluop::testing {
 
 inline double TensorBytes(const Case& test_case) { return AllBytes(CaseCall(test_case).arguments); }
 
-// The cases of at most so many bytes; of one operator, where it is named.
+// The cases whose tensors have at most `most_bytes`; of one operator if `name` is given.
 inline std::vector<Case> CasesWithin(double most_bytes, std::string_view name = {}) {
   std::vector<Case> cases;
   for (const FamilyTest* family : FamilyTests()) {
@@ -26,13 +26,12 @@ inline std::vector<Case> CasesWithin(double most_bytes, std::string_view name = 
   return cases;
 }
 
-// Up to so many lines of each operator that the CPU has, from its smallest case to its largest of at
-// most so many bytes, none of them empty.
+// Up to `per_operator` cases of each operator, spread by size up to `most_bytes`, none of them empty.
 inline std::vector<std::string> SmallCases(size_t per_operator, double most_bytes) {
   std::map<std::string_view, std::multimap<double, std::string>> by_size;
   for (const Case& parsed : CasesWithin(most_bytes)) {
     const double bytes = TensorBytes(parsed);
-    if (parsed.op->cpu == nullptr || bytes == 0) continue;
+    if (bytes == 0) continue;
     by_size[parsed.op->spec.name].emplace(bytes, parsed.line);
   }
   std::vector<std::string> lines;
@@ -47,7 +46,7 @@ inline std::vector<std::string> SmallCases(size_t per_operator, double most_byte
   return lines;
 }
 
-// All outputs, one after the other.
+// The bytes of all outputs in order.
 inline std::vector<char> OutputsOf(const PreparedCall& call) {
   std::vector<char> bytes;
   for (const OutputRule& rule : call.test_case().test->outputs) {

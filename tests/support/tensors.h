@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Handles and tensors for tests that are written against the public API alone.
+// The fixture of every test that calls the public API: a handle, descriptors and tensors.
 #pragma once
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -17,6 +18,9 @@ namespace mluop::testing {
 class Handle {
  public:
   Handle() { EXPECT_EQ(mluOpCreate(&handle_), MLUOP_STATUS_SUCCESS); }
+  explicit Handle(int threads) : Handle() {
+    EXPECT_EQ(mluOpSetNumThreads(handle_, threads), MLUOP_STATUS_SUCCESS);
+  }
   ~Handle() { EXPECT_EQ(mluOpDestroy(handle_), MLUOP_STATUS_SUCCESS); }
   Handle(const Handle&) = delete;
   Handle& operator=(const Handle&) = delete;
@@ -27,32 +31,28 @@ class Handle {
   mluOpHandle_t handle_ = nullptr;
 };
 
-// A descriptor with memory of exactly its size, all bytes alike.
-class Tensor {
+// The base of a suite that calls operators.
+class OperatorFixture : public ::testing::Test {
+ protected:
+  const Handle handle_;
+};
+
+// A descriptor; without arguments, one that was never set.
+class Descriptor {
  public:
-  Tensor(mluOpTensorLayout_t layout, mluOpDataType_t dtype, std::vector<int64_t> dims,
-         int byte = 0) {
-    EXPECT_EQ(mluOpCreateTensorDescriptor(&desc_), MLUOP_STATUS_SUCCESS);
+  Descriptor() { EXPECT_EQ(mluOpCreateTensorDescriptor(&desc_), MLUOP_STATUS_SUCCESS); }
+  Descriptor(mluOpTensorLayout_t layout, mluOpDataType_t dtype, const std::vector<int64_t>& dims)
+      : Descriptor() {
     EXPECT_EQ(mluOpSetTensorDescriptor_v2(desc_, layout, dtype, static_cast<int>(dims.size()),
                                           dims.data()),
               MLUOP_STATUS_SUCCESS);
-    size_t size = 0;
-    if (dtype != MLUOP_DTYPE_INVALID) mluOpGetSizeOfDataType(dtype, &size);
-    const size_t bytes = mluOpGetTensorElementNum(desc_) * size;
-    constexpr size_t kLargest = size_t{64} << 20;  // beyond it the call must not get to the memory
-    data_.assign(bytes > kLargest ? 1 : bytes, static_cast<char>(byte));
   }
-  ~Tensor() {
+  ~Descriptor() {
     if (desc_ != nullptr) mluOpDestroyTensorDescriptor(desc_);
   }
-  Tensor(Tensor&& other) noexcept : desc_(other.desc_), data_(std::move(other.data_)) {
-    other.desc_ = nullptr;
-  }
-  Tensor(const Tensor&) = delete;
-  Tensor& operator=(const Tensor&) = delete;
-  Tensor& operator=(Tensor&& other) noexcept {
+  Descriptor(Descriptor&& other) noexcept : desc_(std::exchange(other.desc_, nullptr)) {}
+  Descriptor& operator=(Descriptor&& other) noexcept {
     std::swap(desc_, other.desc_);
-    std::swap(data_, other.data_);
     return *this;
   }
 
@@ -75,7 +75,25 @@ class Tensor {
     dims.resize(static_cast<size_t>(rank));
     return dims;
   }
-  // Not NULL even where the tensor is empty.
+
+ private:
+  mluOpTensorDescriptor_t desc_ = nullptr;
+};
+
+// A descriptor with memory of exactly its size, every byte set to the same value.
+class Tensor : public Descriptor {
+ public:
+  Tensor(mluOpTensorLayout_t layout, mluOpDataType_t dtype, const std::vector<int64_t>& dims,
+         int byte = 0)
+      : Descriptor(layout, dtype, dims) {
+    size_t size = 0;
+    if (dtype != MLUOP_DTYPE_INVALID) mluOpGetSizeOfDataType(dtype, &size);
+    const size_t bytes = mluOpGetTensorElementNum(desc()) * size;
+    constexpr size_t kLargest = size_t{64} << 20;  // a larger tensor must be refused before use
+    data_.assign(bytes > kLargest ? 1 : bytes, static_cast<char>(byte));
+  }
+
+  // Not NULL even if the tensor is empty.
   void* data() const {
     static char nothing[64];
     return data_.empty() ? nothing : const_cast<char*>(data_.data());
@@ -86,25 +104,22 @@ class Tensor {
   }
   size_t bytes() const { return data_.size(); }
   bool AllBytesAre(int byte) const {
-    for (const char c : data_) {
-      if (c != static_cast<char>(byte)) return false;
-    }
-    return true;
+    return std::all_of(data_.begin(), data_.end(),
+                       [byte](char c) { return c == static_cast<char>(byte); });
   }
 
  private:
-  mluOpTensorDescriptor_t desc_ = nullptr;
   std::vector<char> data_;
 };
 
-inline Tensor Nhwc(std::vector<int64_t> dims, mluOpDataType_t dtype = MLUOP_DTYPE_FLOAT) {
-  return Tensor(MLUOP_LAYOUT_NHWC, dtype, std::move(dims));
+inline Tensor Nhwc(const std::vector<int64_t>& dims, mluOpDataType_t dtype = MLUOP_DTYPE_FLOAT) {
+  return Tensor(MLUOP_LAYOUT_NHWC, dtype, dims);
 }
-inline Tensor Nchw(std::vector<int64_t> dims, mluOpDataType_t dtype = MLUOP_DTYPE_FLOAT) {
-  return Tensor(MLUOP_LAYOUT_NCHW, dtype, std::move(dims));
+inline Tensor Nchw(const std::vector<int64_t>& dims, mluOpDataType_t dtype = MLUOP_DTYPE_FLOAT) {
+  return Tensor(MLUOP_LAYOUT_NCHW, dtype, dims);
 }
-inline Tensor Array(std::vector<int64_t> dims, mluOpDataType_t dtype = MLUOP_DTYPE_FLOAT) {
-  return Tensor(MLUOP_LAYOUT_ARRAY, dtype, std::move(dims));
+inline Tensor Array(const std::vector<int64_t>& dims, mluOpDataType_t dtype = MLUOP_DTYPE_FLOAT) {
+  return Tensor(MLUOP_LAYOUT_ARRAY, dtype, dims);
 }
 
 inline std::string LastMessage() { return mluOpGetLastErrorMessage(); }

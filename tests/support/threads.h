@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Many threads at once.
+// Runs a function on several threads.
 #pragma once
 
 #include <thread>
@@ -7,7 +7,7 @@
 
 namespace mluop::testing {
 
-// Runs `body(index)` on so many threads at once.
+// Runs `body(index)` on `count` threads at once, and joins them.
 template <typename Body>
 void OnThreads(int count, Body body) {
   std::vector<std::thread> threads;
