@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls made from the operators' tables: a valid one with small, distinct sizes, which a test then
-// breaks.
+// Calls built from the operators' tables. Each starts valid, with small, distinct sizes; a test breaks
+// one rule and calls.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -13,12 +13,13 @@
 #include "core/arguments.h"
 #include "core/tensor.h"
 #include "tests/support/entries.h"
+#include "tests/support/tensors.h"
 
 namespace mluop::testing {
 
 struct Outcome {
   mluOpStatus_t status;
-  std::string sentence;  // "" where the call left none
+  std::string message;  // "" if the call left none
 };
 
 class TableCall {
@@ -33,30 +34,29 @@ class TableCall {
   TensorArgument& tensor(int index) { return arguments.tensors[index]; }
   double& attribute(int index) { return arguments.attributes[index].number; }
 
-  // Gives the variable, and the attributes that must equal it, a value, and every tensor the shape
-  // and the place that follow.
+  // Sets the variable and the attributes that must equal it, then reshapes and places every tensor.
   void Set(const Variable& variable, int64_t value);
   int64_t Get(const Variable& variable) const;
-  // Changes the dims of one tensor alone; it is packed again.
+  // Changes the dims of one tensor only, and packs it.
   void SetDims(int tensor, std::vector<int64_t> dims);
   std::vector<int64_t> Dims(int tensor) const;
-  // Puts the tensor somewhere else; an input is all zeros there too.
+  // Moves the tensor to `data`; an input is filled with zeros there.
   void Move(int tensor, std::byte* data);
-  // NULL descriptor and NULL pointer.
+  // Sets descriptor and pointer to NULL.
   void Remove(int tensor) { arguments.tensors[tensor] = {}; }
 
-  // Makes the call, through the public C function.
+  // Calls the public C function.
   Outcome Run();
-  // What the last Run() did to memory: nothing at all; or wrote every element of every output
-  // present, and nothing else but perhaps the workspace.
+  // Whether the last Run() wrote nothing.
   bool untouched() const { return memory_ == before_ && size == kPoisonedSize; }
+  // Whether the last Run() wrote every element of every output, and nothing else but the workspace.
   bool WroteOutputs() const;
 
-  // Memory that no tensor uses: where a test may put a workspace, or a tensor at an odd place.
+  // Memory that no tensor uses, for a workspace or a misplaced tensor.
   std::byte* spare() { return memory_.data() + spare_; }
   static constexpr size_t kSpareBytes = size_t{64} << 10;
 
-  mluOpHandle_t handle;
+  mluOpHandle_t handle;  // what the call is given
   Arguments arguments;
   size_t size = kPoisonedSize;  // what a getter writes
   size_t* size_pointer = &size;
@@ -76,22 +76,30 @@ class TableCall {
   mluOpDataType_t type_;
   mluOpTensorStruct descs_[kMaxTensors];
   size_t spare_ = 0;
-  std::vector<std::byte> memory_;  // inputs are zeros, all else is poison
+  std::vector<std::byte> memory_;  // inputs are zeros, the rest is poison
   std::vector<std::byte> before_;
 };
 
-using Names = std::vector<std::string_view>;
+using Names = std::vector<std::string>;
 
-// The call must be refused with that status, a sentence of the contract's form that opens with one
-// of the arguments, and no byte written.
-void ExpectRefused(TableCall& call, mluOpStatus_t status, const Names& arguments);
+// The call must return `status` and write no byte. Its message must be "<op>: <argument> must <rule>,
+// got <value>", with one of `arguments`, and with `value` unless that is empty.
+void ExpectRefused(TableCall& call, mluOpStatus_t status, const Names& arguments,
+                   const std::string& value = "");
 
-// The call must pass every check: SUCCESS with all outputs written or, where the device has no
-// kernel for it yet, NOT_SUPPORTED saying that.
+// The call must return SUCCESS and write all outputs, or a getter its size.
 void ExpectAccepted(TableCall& call, const Entry& entry);
 
-// The call must be SUCCESS without a byte written; a getter must write 0.
+// The call must return SUCCESS without writing a byte; a getter must write 0.
 void ExpectNothingDone(TableCall& call, const Entry& entry);
+
+// "y" and 3: "y.shape[3]".
+inline std::string Shape(const TensorSpec& row, int dim) {
+  return std::string(row.name) + ".shape[" + std::to_string(dim) + "]";
+}
+inline std::string Stride(const TensorSpec& row, int dim) {
+  return std::string(row.name) + ".stride[" + std::to_string(dim) + "]";
+}
 
 class EntryTest : public ::testing::TestWithParam<Entry> {
  protected:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The order of the checks, for every table: a call that breaks the rules of two phases is answered
-// exactly as one that breaks those of the earlier phase alone.
+// The order of the checks, for every table: a call that breaks rules of two phases returns what a call
+// returns that breaks only the earlier one.
 #include <array>
 
 #include "tests/validation/table_call.h"
@@ -28,8 +28,7 @@ constexpr std::array<const char*, kPhaseCount> kPhaseNames = {
     "null",   "rank", "type",  "layout",    "attribute", "shape",
     "stride", "size", "empty", "workspace", "pointer",   "overlap"};
 
-// Which part of an entry's call each phase breaks: different tensors where the table has enough of
-// them.
+// Breaks one rule of each phase, on different tensors if the table has enough of them.
 class Breaks {
  public:
   explicit Breaks(const Entry& entry) : entry_(entry), spec_(*entry.spec) {
@@ -60,7 +59,7 @@ class Breaks {
     return memory || phase < kWorkspacePhase;
   }
 
-  // False where breaking one would mend the other.
+  // False if breaking one rule would satisfy the other.
   bool CanBreakBoth(Phase first, Phase second) const {
     if (!CanBreak(first) || !CanBreak(second)) return false;
     if (first == kStridePhase && second == kEmptyPhase) return StaysFull(full_);
@@ -98,7 +97,7 @@ class Breaks {
  private:
   bool StaysFull(int t) const { return can_be_empty_ && !Mentions(spec_.tensors[t], vanishing_); }
 
-  // The symbol whose disappearance leaves most tensors as they are, among those that end the call.
+  // Chooses the symbol that ends the call at 0 and empties the fewest tensors.
   void ChooseEmpty() {
     int most = -1;
     for (const Variable& variable : VariablesOf(spec_)) {
@@ -117,7 +116,7 @@ class Breaks {
     }
   }
 
-  // A variable that grows only tensors which stay full, where there is one.
+  // Prefers a variable that grows only tensors that vanishing_ does not empty.
   void ChooseSize() {
     for (const Variable& variable : VariablesOf(spec_)) {
       int first = -1;
@@ -139,20 +138,19 @@ class Breaks {
   Variable vanishing_ = {};
   Variable growing_ = {};
   int large_ = -1;   // grows with growing_
-  int full_ = -1;    // not empty even without vanishing_, where there is such a tensor
+  int full_ = -1;    // preferably a tensor that vanishing_ does not empty
   int layout_ = -1;  // has a layout rule
   int output_ = -1;
-  int other_ = -1;             // not output_ and, where there are three tensors, not full_
-  int attribute_ = -1;         // has a least value
+  int other_ = -1;             // not output_; with three tensors, not full_ either
+  int attribute_ = -1;         // has a minimum
   std::pair<int, int> fixed_;  // a tensor and a dim of it that other dims or attributes decide
 };
 
-// The status and the sentence with its numbers blotted out: sizes differ between the calls
-// compared.
+// The status, and the message with its numbers replaced by #: sizes differ between the calls.
 std::pair<mluOpStatus_t, std::string> Answer(const Entry& entry, const Breaks& breaks,
                                              std::initializer_list<Phase> phases) {
   TableCall call(entry);
-  // Phases that change sizes come first: they lay out the whole call anew.
+  // Phases that change sizes are broken first: they reshape the whole call.
   for (const Phase phase : phases) {
     if (phase == kEmptyPhase) breaks.Break(phase, &call);
   }
@@ -163,19 +161,19 @@ std::pair<mluOpStatus_t, std::string> Answer(const Entry& entry, const Breaks& b
     if (phase != kEmptyPhase && phase != kSizePhase) breaks.Break(phase, &call);
   }
   const Outcome outcome = call.Run();
-  std::string sentence;
-  for (const char c : outcome.sentence) {
+  std::string message;
+  for (const char c : outcome.message) {
     const bool digit = c >= '0' && c <= '9';
-    if (!digit) sentence += c;
-    if (digit && (sentence.empty() || sentence.back() != '#')) sentence += '#';
+    if (!digit) message += c;
+    if (digit && (message.empty() || message.back() != '#')) message += '#';
   }
-  return {outcome.status, sentence};
+  return {outcome.status, message};
 }
 
-class EveryPhase : public EntryTest {};
-INSTANTIATE_TEST_SUITE_P(All, EveryPhase, ::testing::ValuesIn(AllEntries()), EntryName);
+class GeneratedOrder : public EntryTest {};
+INSTANTIATE_TEST_SUITE_P(All, GeneratedOrder, ::testing::ValuesIn(AllEntries()), EntryName);
 
-TEST_P(EveryPhase, GoesBeforeAllLaterOnes) {
+TEST_P(GeneratedOrder, EarlierPhaseIsReported) {
   const Breaks breaks(entry());
   for (int first = 0; first < kPhaseCount; ++first) {
     for (int second = first + 1; second < kPhaseCount; ++second) {
@@ -191,7 +189,7 @@ TEST_P(EveryPhase, GoesBeforeAllLaterOnes) {
   }
 }
 
-TEST(OrderOfChecks, IsObservedForEveryPairOfNeighbours) {
+TEST(GeneratedOrderCoverage, EveryPairOfNeighbouringPhasesIsTested) {
   for (int phase = 0; phase + 1 < kPhaseCount; ++phase) {
     int observed = 0;
     for (const Entry& entry : AllEntries()) {

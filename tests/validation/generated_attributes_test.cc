@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every rule on attributes that the tables state, broken one at a time; and the tensors that an
+// Breaks every rule that the tables state for attributes, one at a time, and tests the tensors that an
 // attribute makes optional.
 #include <limits>
 
@@ -14,11 +14,11 @@ bool IsSize(const AttributeSpec& row) {
   return row.kind == AttributeSpec::kInteger && row.max == INT32_MAX && row.min > INT32_MIN;
 }
 
-// No operator has a longer range than two values today.
+// No operator has an attribute with more than two values, so this table states one.
 constexpr OpSpec kRanges("ranges", kFloat, {OneOf("two", 3, 4), OneOf("more", 0, 3)},
                          {{"x", kIn, kT, kAnyLayout, "N", kSkip}});
 
-TEST(RangeOfAnAttribute, IsWrittenAsTwoValuesOrAsAnInterval) {
+TEST(CheckAttributes, MessageNamesTwoValuesOrAnInterval) {
   Arguments call(kRanges);
   call.attributes[0] = 5;
   EXPECT_EQ(CheckAttributes(call), MLUOP_STATUS_BAD_PARAM);
@@ -29,13 +29,13 @@ TEST(RangeOfAnAttribute, IsWrittenAsTwoValuesOrAsAnInterval) {
   EXPECT_STREQ(LastErrorMessage(), "ranges: more must be in [0, 3], got -1");
 }
 
-class EveryAttribute : public EntryTest {};
+class GeneratedAttributes : public EntryTest {};
 INSTANTIATE_TEST_SUITE_P(
-    All, EveryAttribute,
+    All, GeneratedAttributes,
     ::testing::ValuesIn(Filter(AllEntries(), [](auto& e) { return e.spec->attribute_count > 0; })),
     EntryName);
 
-TEST_P(EveryAttribute, IsRefusedOutsideItsRange) {
+TEST_P(GeneratedAttributes, ValueOutOfRangeReturnsBadParam) {
   const float nan = std::numeric_limits<float>::quiet_NaN();
   const float infinity = std::numeric_limits<float>::infinity();
   for (int i = 0; i < spec().attribute_count; ++i) {
@@ -54,17 +54,19 @@ TEST_P(EveryAttribute, IsRefusedOutsideItsRange) {
       SCOPED_TRACE(value);
       TableCall call(entry());
       call.attribute(i) = value;
-      ExpectRefused(call, MLUOP_STATUS_BAD_PARAM, {row.name});
+      const bool is_integer = row.kind == AttributeSpec::kInteger;
+      ExpectRefused(call, MLUOP_STATUS_BAD_PARAM, {std::string(row.name)},
+                    is_integer ? std::to_string(static_cast<int64_t>(value)) : "");
     }
   }
 }
 
-TEST_P(EveryAttribute, IsTakenAtTheEndsOfItsRange) {
+TEST_P(GeneratedAttributes, EndsOfTheRangeSucceed) {
   for (int i = 0; i < spec().attribute_count; ++i) {
     const AttributeSpec& row = spec().attributes[i];
     SCOPED_TRACE(row.name);
     TableCall call(entry());
-    if (IsSize(row)) {  // the shapes go with it
+    if (IsSize(row)) {  // Set() adapts the shapes
       call.Set({Factor::kAttribute, i}, 1);
       ExpectAccepted(call, entry());
       continue;
@@ -79,40 +81,40 @@ TEST_P(EveryAttribute, IsTakenAtTheEndsOfItsRange) {
   }
 }
 
-// The names of the tensors whose shape depends on the attribute, and of the attributes that must
-// equal it.
-Names WhatDependsOn(const OpSpec& spec, int attribute) {
+// The dims that depend on the attribute, and the attributes that must equal it.
+Names DependentsOf(const OpSpec& spec, int attribute) {
   Names names;
   for (int t = 0; t < spec.tensor_count; ++t) {
-    if (Mentions(spec.tensors[t], {Factor::kAttribute, attribute})) {
-      names.push_back(spec.tensors[t].name);
+    for (int d = 0; d < spec.tensors[t].rank; ++d) {
+      const bool depends = Mentions(spec.tensors[t].dims[d], {Factor::kAttribute, attribute});
+      if (depends) names.push_back(Shape(spec.tensors[t], d));
     }
   }
   for (int i = 0; i < spec.relation_count; ++i) {
     const Relation& relation = spec.relations[i];
     const std::string_view name = spec.attributes[attribute].name;
-    if (relation.first == name || relation.second == name) names.push_back(relation.first);
+    if (relation.first == name || relation.second == name) names.emplace_back(relation.first);
   }
   return names;
 }
 
-class EverySizeAttribute : public EntryTest {};
-INSTANTIATE_TEST_SUITE_P(All, EverySizeAttribute,
+class GeneratedSizeAttributes : public EntryTest {};
+INSTANTIATE_TEST_SUITE_P(All, GeneratedSizeAttributes,
                          ::testing::ValuesIn(Filter(AllEntries(),
                                                     [](auto& e) {
                                                       bool any = false;
                                                       for (int i = 0; i < e.spec->attribute_count;
                                                            ++i) {
                                                         any = any ||
-                                                              !WhatDependsOn(*e.spec, i).empty();
+                                                              !DependentsOf(*e.spec, i).empty();
                                                       }
                                                       return any;
                                                     })),
                          EntryName);
 
-TEST_P(EverySizeAttribute, MustAgreeWithTheShapes) {
+TEST_P(GeneratedSizeAttributes, ValueThatDisagreesWithTheShapesReturnsBadParam) {
   for (int i = 0; i < spec().attribute_count; ++i) {
-    const Names names = WhatDependsOn(spec(), i);
+    const Names names = DependentsOf(spec(), i);
     if (names.empty()) continue;
     SCOPED_TRACE(spec().attributes[i].name);
     for (const double change : {-1.0, 1.0, 1e9}) {
@@ -123,26 +125,25 @@ TEST_P(EverySizeAttribute, MustAgreeWithTheShapes) {
   }
 }
 
-class EveryRelation : public EntryTest {};
+class GeneratedRelations : public EntryTest {};
 INSTANTIATE_TEST_SUITE_P(
-    All, EveryRelation,
+    All, GeneratedRelations,
     ::testing::ValuesIn(Filter(AllEntries(), [](auto& e) { return e.spec->relation_count > 0; })),
     EntryName);
 
-// The tensors keep the shapes that the other attributes give them, so that only the relation is
-// broken.
-TEST_P(EveryRelation, IsNamedWithBothAttributesWhenBroken) {
+// The tensors keep their shapes, so only the relation is broken.
+TEST_P(GeneratedRelations, UnequalAttributesReturnBadParamAndNameBoth) {
   for (int i = 0; i < spec().relation_count; ++i) {
     const Relation& relation = spec().relations[i];
     SCOPED_TRACE(relation.first);
     TableCall call(entry());
     call.attribute(spec().AttributeIndex(relation.first)) += 1;
-    ExpectRefused(call, MLUOP_STATUS_BAD_PARAM, {relation.first});
-    const std::string sentence = call.Run().sentence;
-    EXPECT_NE(sentence.find(std::string(relation.first) + " must be " +
-                            std::string(relation.second) + " = "),
+    ExpectRefused(call, MLUOP_STATUS_BAD_PARAM, {std::string(relation.first)});
+    const std::string message = call.Run().message;
+    EXPECT_NE(message.find(std::string(relation.first) + " must be " +
+                           std::string(relation.second) + " = "),
               std::string::npos)
-        << sentence;
+        << message;
   }
 }
 
@@ -153,9 +154,9 @@ int OptionalTensor(const OpSpec& spec) {
   return -1;
 }
 
-class OptionalTensorTest : public EntryTest {
+class GeneratedOptionalTensors : public EntryTest {
  protected:
-  // Now the tensor may be absent.
+  // Sets the attribute to the value that makes the tensor optional.
   void Allow(TableCall* call) {
     const TensorSpec& row = spec().tensors[OptionalTensor(spec())];
     call->attribute(row.optional_attribute) = static_cast<double>(row.optional_value);
@@ -163,56 +164,56 @@ class OptionalTensorTest : public EntryTest {
   int t() const { return OptionalTensor(spec()); }
 };
 INSTANTIATE_TEST_SUITE_P(
-    All, OptionalTensorTest,
+    All, GeneratedOptionalTensors,
     ::testing::ValuesIn(Filter(AllEntries(), [](auto& e) { return OptionalTensor(*e.spec) >= 0; })),
     EntryName);
 
-TEST_P(OptionalTensorTest, MayBeAbsentWhereTheAttributeAllowsIt) {
+TEST_P(GeneratedOptionalTensors, AbsentTensorSucceeds) {
   TableCall call(entry());
   Allow(&call);
   call.Remove(t());
   ExpectAccepted(call, entry());
 }
 
-TEST_P(OptionalTensorTest, MayBePresentWhereTheAttributeAllowsAbsence) {
+TEST_P(GeneratedOptionalTensors, PresentTensorSucceeds) {
   TableCall call(entry());
   Allow(&call);
   ExpectAccepted(call, entry());
 }
 
-TEST_P(OptionalTensorTest, IsNeededOtherwise) {
+TEST_P(GeneratedOptionalTensors, AbsentTensorReturnsBadParamIfRequired) {
   TableCall call(entry());
   call.Remove(t());
-  ExpectRefused(call, MLUOP_STATUS_BAD_PARAM, {call.row(t()).name});
+  ExpectRefused(call, MLUOP_STATUS_BAD_PARAM, {std::string(call.row(t()).name) + "_desc"});
 }
 
-TEST_P(OptionalTensorTest, IsRefusedAsAPointerWithoutADescriptor) {
+TEST_P(GeneratedOptionalTensors, PointerWithoutDescriptorReturnsBadParam) {
   TableCall call(entry());
   Allow(&call);
   call.tensor(t()).desc = nullptr;
-  ExpectRefused(call, MLUOP_STATUS_BAD_PARAM, {call.row(t()).name});
+  ExpectRefused(call, MLUOP_STATUS_BAD_PARAM, {std::string(call.row(t()).name)});
 }
 
-TEST_P(OptionalTensorTest, IsRefusedAsADescriptorWithoutAPointer) {
+TEST_P(GeneratedOptionalTensors, DescriptorWithoutPointerReturnsBadParam) {
   TableCall call(entry());
   Allow(&call);
   call.tensor(t()).data = nullptr;
-  ExpectRefused(call, MLUOP_STATUS_BAD_PARAM, {call.row(t()).name});
+  ExpectRefused(call, MLUOP_STATUS_BAD_PARAM, {std::string(call.row(t()).name)});
 }
 
-TEST_P(OptionalTensorTest, IsCheckedWherePresent) {
+TEST_P(GeneratedOptionalTensors, PresentTensorIsChecked) {
   TableCall call(entry());
   Allow(&call);
   call.desc(t()).dtype = MLUOP_DTYPE_FLOAT;
-  ExpectRefused(call, MLUOP_STATUS_BAD_PARAM, {call.row(t()).name});
+  ExpectRefused(call, MLUOP_STATUS_BAD_PARAM, {std::string(call.row(t()).name) + ".dtype"});
 }
 
-// An attribute out of range allows nothing: the missing descriptor comes first.
-TEST_P(OptionalTensorTest, IsNeededWhereTheAttributeHasNoMeaning) {
+// Descriptors are checked before attributes, so the missing descriptor is reported.
+TEST_P(GeneratedOptionalTensors, AbsentTensorReturnsBadParamIfTheAttributeIsOutOfRange) {
   TableCall call(entry());
   call.attribute(call.row(t()).optional_attribute) = 7;
   call.Remove(t());
-  ExpectRefused(call, MLUOP_STATUS_BAD_PARAM, {call.row(t()).name});
+  ExpectRefused(call, MLUOP_STATUS_BAD_PARAM, {std::string(call.row(t()).name) + "_desc"});
 }
 
 }  // namespace

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rules on empty tensors, workspaces, data pointers and overlap, for every table.
+// Empty tensors, workspaces, data pointers and alignment, for every table.
 #include "tests/validation/table_call.h"
 
 namespace mluop::testing {
 namespace {
 
-// The variables that may be zero: symbols, and the sizes whose range begins there.
+// The variables that may be 0: symbols, and attributes whose range includes 0.
 std::vector<Variable> VariablesThatMayBeZero(const OpSpec& spec) {
   std::vector<Variable> found;
   for (const Variable& variable : VariablesOf(spec)) {
@@ -20,17 +20,17 @@ Names EmptyTensors(TableCall& call, WhenEmpty rule) {
   Names names;
   for (int t = 0; t < call.spec().tensor_count; ++t) {
     if (call.row(t).when_empty == rule && call.desc(t).ElementCount() == 0) {
-      names.push_back(call.row(t).name);
+      names.emplace_back(call.row(t).name);
     }
   }
   return names;
 }
 
-class EveryEmptyTensor : public EntryTest {
+class GeneratedEmptyTensors : public EntryTest {
  protected:
-  // Runs `test` on the valid call with every choice of variables set to zero, but none.
+  // Runs `test` on the valid call with every non-empty set of variables at 0.
   template <typename Test>
-  void ForEachChoice(Test test) {
+  void ForEachZeroSet(Test test) {
     const std::vector<Variable> variables = VariablesThatMayBeZero(spec());
     ASSERT_FALSE(variables.empty());
     for (unsigned choice = 1; choice < 1u << variables.size(); ++choice) {
@@ -46,11 +46,11 @@ class EveryEmptyTensor : public EntryTest {
     }
   }
 
-  void ExpectTheTablesAnswer(TableCall& call) {
+  void ExpectAsInTable(TableCall& call) {
     const Names rejected = EmptyTensors(call, kReject);
     const bool skipped_first = !EmptyTensors(call, kSkipFirst).empty();
     if (!skipped_first && !rejected.empty()) {
-      ExpectRefused(call, MLUOP_STATUS_BAD_PARAM, rejected);
+      ExpectRefused(call, MLUOP_STATUS_BAD_PARAM, rejected, "0 elements");
     } else if (skipped_first || !EmptyTensors(call, kSkip).empty()) {
       ExpectNothingDone(call, entry());
     } else {
@@ -59,48 +59,48 @@ class EveryEmptyTensor : public EntryTest {
   }
 };
 INSTANTIATE_TEST_SUITE_P(
-    All, EveryEmptyTensor,
+    All, GeneratedEmptyTensors,
     ::testing::ValuesIn(Filter(AllEntries(),
                                [](auto& e) { return !VariablesThatMayBeZero(*e.spec).empty(); })),
     EntryName);
 
-TEST_P(EveryEmptyTensor, IsAnsweredAsTheTableSays) {
-  ForEachChoice([this](TableCall& call) { ExpectTheTablesAnswer(call); });
+TEST_P(GeneratedEmptyTensors, ResultFollowsTheTable) {
+  ForEachZeroSet([this](TableCall& call) { ExpectAsInTable(call); });
 }
 
-TEST_P(EveryEmptyTensor, NeedsNoPointer) {
-  ForEachChoice([this](TableCall& call) {
+TEST_P(GeneratedEmptyTensors, NullPointerIsAllowed) {
+  ForEachZeroSet([this](TableCall& call) {
     for (int t = 0; t < spec().tensor_count; ++t) {
       if (call.desc(t).ElementCount() == 0) call.tensor(t).data = nullptr;
     }
-    ExpectTheTablesAnswer(call);
+    ExpectAsInTable(call);
   });
 }
 
-TEST_P(EveryEmptyTensor, MayHaveAnyStrides) {
-  ForEachChoice([this](TableCall& call) {
+TEST_P(GeneratedEmptyTensors, StridesAreIgnored) {
+  ForEachZeroSet([this](TableCall& call) {
     for (int t = 0; t < spec().tensor_count; ++t) {
       if (call.desc(t).ElementCount() != 0) continue;
       for (int d = 0; d < call.row(t).rank; ++d) call.desc(t).strides[d] = -3;
     }
-    ExpectTheTablesAnswer(call);
+    ExpectAsInTable(call);
   });
 }
 
-// The rule on empty tensors comes before those on pointers, workspace and overlap.
-TEST_P(EveryEmptyTensor, DecidesBeforeAnyPointerIsLookedAt) {
-  ForEachChoice([this](TableCall& call) {
+// The rule on empty tensors precedes those on workspace and pointers.
+TEST_P(GeneratedEmptyTensors, AreCheckedBeforePointers) {
+  ForEachZeroSet([this](TableCall& call) {
     const bool computes = EmptyTensors(call, kSkipFirst).empty() &&
                           EmptyTensors(call, kReject).empty() && EmptyTensors(call, kSkip).empty();
     if (computes) return;
     for (int t = 0; t < spec().tensor_count; ++t) call.tensor(t).data = nullptr;
     call.arguments.workspace = {nullptr, 16};
-    ExpectTheTablesAnswer(call);
+    ExpectAsInTable(call);
   });
 }
 
-TEST_P(EveryEmptyTensor, OverlapsNothing) {
-  ForEachChoice([this](TableCall& call) {
+TEST_P(GeneratedEmptyTensors, OverlapIsIgnored) {
+  ForEachZeroSet([this](TableCall& call) {
     for (int t = 0; t < spec().tensor_count; ++t) {
       if (call.desc(t).ElementCount() != 0) continue;
       for (int other = 0; other < spec().tensor_count; ++other) {
@@ -108,33 +108,41 @@ TEST_P(EveryEmptyTensor, OverlapsNothing) {
         call.tensor(t).data = static_cast<std::byte*>(call.tensor(other).data) + 4;
       }
     }
-    ExpectTheTablesAnswer(call);
+    ExpectAsInTable(call);
   });
 }
 
-class EveryGetter : public EntryTest {};
-INSTANTIATE_TEST_SUITE_P(All, EveryGetter,
+class GeneratedGetters : public EntryTest {};
+INSTANTIATE_TEST_SUITE_P(All, GeneratedGetters,
                          ::testing::ValuesIn(Filter(AllEntries(),
                                                     [](auto& e) { return e.getter != nullptr; })),
                          EntryName);
 
-TEST_P(EveryGetter, RefusesANullOutPointer) {
+TEST_P(GeneratedGetters, NullSizePointerReturnsBadParam) {
   TableCall call(entry());
   call.size_pointer = nullptr;
-  ExpectRefused(call, MLUOP_STATUS_BAD_PARAM, {"workspace_size"});
+  ExpectRefused(call, MLUOP_STATUS_BAD_PARAM, {"workspace_size"}, "NULL");
 }
 
-class EveryOperator : public EntryTest {};
-INSTANTIATE_TEST_SUITE_P(All, EveryOperator, ::testing::ValuesIn(OperatorEntries()), EntryName);
+class GeneratedPointers : public EntryTest {};
+INSTANTIATE_TEST_SUITE_P(All, GeneratedPointers, ::testing::ValuesIn(OperatorEntries()), EntryName);
 
-TEST_P(EveryOperator, RefusesEachNullPointer) {
+TEST_P(GeneratedPointers, NullReturnsBadParam) {
   ForEachTensor([](TableCall& call, int t) {
     call.tensor(t).data = nullptr;
-    ExpectRefused(call, MLUOP_STATUS_BAD_PARAM, {call.row(t).name});
+    ExpectRefused(call, MLUOP_STATUS_BAD_PARAM, {std::string(call.row(t).name)}, "NULL");
   });
 }
 
-class EveryWorkspace : public EntryTest {
+TEST_P(GeneratedPointers, AddressBetweenElementsReturnsBadParam) {
+  ForEachTensor([](TableCall& call, int t) {
+    call.tensor(t).data = call.spare() + 1;
+    ExpectRefused(call, MLUOP_STATUS_BAD_PARAM, {std::string(call.row(t).name)});
+    EXPECT_TRUE(LastMessageHas(" must be aligned to its elements")) << LastMessage();
+  });
+}
+
+class GeneratedWorkspaces : public EntryTest {
  protected:
   size_t WantedSize(const TableCall& call) const {
     size_t size = 0;
@@ -144,20 +152,20 @@ class EveryWorkspace : public EntryTest {
     return size;
   }
 };
-INSTANTIATE_TEST_SUITE_P(All, EveryWorkspace,
+INSTANTIATE_TEST_SUITE_P(All, GeneratedWorkspaces,
                          ::testing::ValuesIn(Filter(OperatorEntries(),
                                                     [](auto& e) { return e.has_workspace; })),
                          EntryName);
 
-TEST_P(EveryWorkspace, IsRefusedAsASizeWithoutAPointer) {
+TEST_P(GeneratedWorkspaces, SizeWithoutPointerReturnsBadParam) {
   for (const size_t size : {size_t{1}, size_t{1024}, SIZE_MAX}) {
     TableCall call(entry());
     call.arguments.workspace = {nullptr, size};
-    ExpectRefused(call, MLUOP_STATUS_BAD_PARAM, {"workspace"});
+    ExpectRefused(call, MLUOP_STATUS_BAD_PARAM, {"workspace"}, "NULL");
   }
 }
 
-TEST_P(EveryWorkspace, OfSizeZeroMayHaveAnyPointer) {
+TEST_P(GeneratedWorkspaces, AnyPointerOfSizeZeroSucceeds) {
   TableCall call(entry());
   for (void* pointer : {static_cast<void*>(nullptr), reinterpret_cast<void*>(1),
                         call.tensor(spec().tensor_count - 1).data}) {
@@ -166,8 +174,8 @@ TEST_P(EveryWorkspace, OfSizeZeroMayHaveAnyPointer) {
   }
 }
 
-// The workspace's own bytes may change, so it lies outside the memory that is compared.
-TEST_P(EveryWorkspace, OfAnySizeAndAlignmentIsTaken) {
+// The workspace may be written, so it lies outside the memory that is compared.
+TEST_P(GeneratedWorkspaces, AnySizeAndAlignmentSucceeds) {
   TableCall call(entry());
   const size_t wanted = WantedSize(call);
   std::vector<std::byte> memory(wanted + 64);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sizes that are meant to go wrong, for every table: the last number of elements that is taken and
-// the first that is not, products beyond 32 and 64 bits, strides that alias, huge dims of nothing.
+// Limits of sizes, for every table: the largest element count that is accepted and the smallest that
+// is not, products beyond 32 and 64 bits, strides that alias, and huge dims of empty tensors.
 #include <algorithm>
 
 #include "tests/validation/table_call.h"
@@ -10,10 +10,10 @@ namespace {
 
 constexpr int64_t kLimit = int64_t{1} << 31;  // elements
 
-class EverySize : public EntryTest {
+class GeneratedSizes : public EntryTest {
  protected:
-  // The tensors of at least kLimit elements. `fits` says whether all counts fit in 63 bits: what
-  // does not, the setters of a descriptor refuse.
+  // The tensors of at least kLimit elements. Sets `fits` to whether all counts fit in 63 bits: the
+  // setters of a descriptor refuse larger ones.
   Names TooLarge(TableCall& call, bool* fits) {
     Names names;
     *fits = true;
@@ -22,23 +22,23 @@ class EverySize : public EntryTest {
       if (std::find(dims.begin(), dims.end(), 0) != dims.end()) continue;
       int64_t count = 1;
       for (const int64_t dim : dims) *fits &= !__builtin_mul_overflow(count, dim, &count);
-      if (count >= kLimit) names.push_back(call.row(t).name);
+      if (count >= kLimit) names.emplace_back(call.row(t).name);
     }
     return names;
   }
 
-  bool IsTaken(TableCall& call, const Variable& variable, int64_t value) {
+  bool FitsLimit(TableCall& call, const Variable& variable, int64_t value) {
     call.Set(variable, value);
     bool fits = true;
     return TooLarge(call, &fits).empty() && fits;
   }
 
-  // The largest value at which no tensor has too many elements.
+  // The largest value of the variable with all tensors below the limit.
   int64_t Largest(TableCall& call, const Variable& variable) {
     int64_t taken = 1, refused = kLimit;
     while (refused - taken > 1) {
       const int64_t middle = taken + (refused - taken) / 2;
-      (IsTaken(call, variable, middle) ? taken : refused) = middle;
+      (FitsLimit(call, variable, middle) ? taken : refused) = middle;
     }
     return taken;
   }
@@ -47,29 +47,28 @@ class EverySize : public EntryTest {
     for (const Variable& variable : VariablesOf(spec())) call.Set(variable, 1);
   }
 
-  // There is no such memory: an operator that has come to look for it has passed all checks of
-  // sizes.
-  void ExpectSizesTaken(TableCall& call) {
+  // No such memory exists: an operator that refuses the NULL pointers has accepted the sizes.
+  void ExpectSizesAccepted(TableCall& call) {
     if (entry().getter != nullptr) return ExpectAccepted(call, entry());
     for (int t = 0; t < spec().tensor_count; ++t) call.tensor(t).data = nullptr;
     const Outcome outcome = call.Run();
     EXPECT_EQ(outcome.status, MLUOP_STATUS_BAD_PARAM);
-    EXPECT_NE(outcome.sentence.find("must be a data pointer, got NULL"), std::string::npos)
-        << outcome.sentence;
+    EXPECT_NE(outcome.message.find("must be a data pointer, got NULL"), std::string::npos)
+        << outcome.message;
   }
 };
-INSTANTIATE_TEST_SUITE_P(All, EverySize, ::testing::ValuesIn(AllEntries()), EntryName);
+INSTANTIATE_TEST_SUITE_P(All, GeneratedSizes, ::testing::ValuesIn(AllEntries()), EntryName);
 
-TEST_P(EverySize, IsTakenUpToTheLastElementBelowTwoToThe31) {
+TEST_P(GeneratedSizes, LimitIsTwoToThe31Elements) {
   for (const Variable& variable : VariablesOf(spec())) {
     SCOPED_TRACE(NameOf(spec(), variable));
     TableCall call(entry());
     MakeOnes(call);
     const int64_t largest = Largest(call, variable);
-    ASSERT_TRUE(IsTaken(call, variable, largest));
-    ExpectSizesTaken(call);
+    ASSERT_TRUE(FitsLimit(call, variable, largest));
+    ExpectSizesAccepted(call);
     const bool is_int = variable.kind == Factor::kAttribute;
-    if (is_int && largest == INT32_MAX) continue;  // there is no larger int
+    if (is_int && largest == INT32_MAX) continue;  // no larger int exists
     call.Set(variable, largest + 1);
     bool fits = true;
     const Names large = TooLarge(call, &fits);
@@ -78,8 +77,8 @@ TEST_P(EverySize, IsTakenUpToTheLastElementBelowTwoToThe31) {
   }
 }
 
-// 65537 * 65537 is 131073 in 32 bits, and 65536 * 65536 is 0.
-TEST_P(EverySize, IsMultipliedInMoreThan32Bits) {
+// In 32 bits, 65537 * 65537 is 131073 and 65536 * 65536 is 0.
+TEST_P(GeneratedSizes, ProductBeyond32BitsReturnsNotSupported) {
   const std::vector<Variable> variables = VariablesOf(spec());
   for (const int64_t value : {65536, 65537}) {
     for (size_t i = 0; i < variables.size(); ++i) {
@@ -90,7 +89,7 @@ TEST_P(EverySize, IsMultipliedInMoreThan32Bits) {
         call.Set(variables[j], value);
         bool fits = true;
         const Names large = TooLarge(call, &fits);
-        if (large.empty() || !fits) continue;  // no tensor has both, or nobody can describe it
+        if (large.empty() || !fits) continue;  // no tensor has both, or the count overflows
         SCOPED_TRACE(std::string(NameOf(spec(), variables[i])) + " " +
                      std::string(NameOf(spec(), variables[j])));
         ExpectRefused(call, MLUOP_STATUS_NOT_SUPPORTED, large);
@@ -99,8 +98,8 @@ TEST_P(EverySize, IsMultipliedInMoreThan32Bits) {
   }
 }
 
-// The tensors stay small: only the attributes say that they should not be.
-TEST_P(EverySize, MayBeBeyond64BitsByTheAttributes) {
+// The tensors stay small; only the attributes are large.
+TEST_P(GeneratedSizes, AttributeProductBeyond64BitsReturnsBadParam) {
   for (const double value : {65536.0, 2097152.0, double{INT32_MAX}}) {
     TableCall call(entry());
     Names names;
@@ -111,8 +110,9 @@ TEST_P(EverySize, MayBeBeyond64BitsByTheAttributes) {
       if (!size) continue;
       call.attribute(i) = value;
       for (int t = 0; t < spec().tensor_count; ++t) {
-        if (Mentions(spec().tensors[t], {Factor::kAttribute, i})) {
-          names.push_back(spec().tensors[t].name);
+        for (int d = 0; d < spec().tensors[t].rank; ++d) {
+          const bool depends = Mentions(spec().tensors[t].dims[d], {Factor::kAttribute, i});
+          if (depends) names.push_back(Shape(spec().tensors[t], d));
         }
       }
     }
@@ -121,7 +121,7 @@ TEST_P(EverySize, MayBeBeyond64BitsByTheAttributes) {
   }
 }
 
-TEST_P(EverySize, OfATensorWhoseStridesAliasIsNotSupported) {
+TEST_P(GeneratedSizes, AliasingStrideReturnsNotSupported) {
   ForEachTensor([this](TableCall&, int t) {
     for (int d = 0; d < spec().tensors[t].rank; ++d) {
       TableCall call(entry());
@@ -131,16 +131,15 @@ TEST_P(EverySize, OfATensorWhoseStridesAliasIsNotSupported) {
            {int64_t{0}, -packed, packed / 2, packed - 1, INT64_MIN, INT64_MAX}) {
         SCOPED_TRACE(std::to_string(d) + " " + std::to_string(stride));
         call.desc(t).strides[d] = stride;
-        const std::string argument =
-            std::string(call.row(t).name) + ".stride[" + std::to_string(d) + "]";
-        ExpectRefused(call, MLUOP_STATUS_NOT_SUPPORTED, {argument});
+        ExpectRefused(call, MLUOP_STATUS_NOT_SUPPORTED, {Stride(call.row(t), d)},
+                      std::to_string(stride));
       }
     }
   });
 }
 
-// An empty tensor may have other dims of any size, which no int holds.
-TEST_P(EverySize, OfNothingMayBeHuge) {
+// The other dims of an empty tensor may exceed the range of int.
+TEST_P(GeneratedSizes, HugeDimsOfEmptyTensorsAreHandled) {
   const std::vector<Variable> variables = VariablesOf(spec());
   for (const Variable& zero : variables) {
     for (const Variable& huge : variables) {
@@ -160,7 +159,7 @@ TEST_P(EverySize, OfNothingMayBeHuge) {
       const Outcome outcome = call.Run();
       EXPECT_TRUE(outcome.status == MLUOP_STATUS_SUCCESS ||
                   outcome.status == MLUOP_STATUS_BAD_PARAM)
-          << outcome.sentence;
+          << outcome.message;
       if (outcome.status == MLUOP_STATUS_BAD_PARAM) {
         EXPECT_TRUE(call.untouched());
       }
