@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Environment variables: devices, threads, verbosity. The library reads each one once, so most tests run
-// a child process.
+// Environment variables: devices, threads, verbosity. The library reads each one once, so most
+// tests run a child process.
 #include <gtest/gtest.h>
 
 #include <sstream>

@@ -22,7 +22,8 @@ using mluop::testing::ParseCase;
 using mluop::testing::Placement;
 using mluop::testing::PreparedCall;
 
-// Gradients just above the denormals: the share of a pixel is denormal. Large enough for several threads.
+// Gradients just above the denormals: the share of a pixel is denormal. Large enough for several
+// threads.
 constexpr char kCase[] =
     "psroipool_backward N=4 H=40 W=40 R=200 pooled_height=3 pooled_width=3 spatial_scale=0.5 "
     "output_dim=16";

@@ -93,7 +93,7 @@ INSTANTIATE_TEST_SUITE_P(
         "masked_im2col_forward C=32 H=40 W=40 M=300 kernel_h=3 kernel_w=3 pad_h=1 pad_w=1",
         "masked_im2col_backward C=32 H=40 W=40 M=300 kernel_h=3 kernel_w=3 pad_h=1 pad_w=1",
         "masked_col2im_forward C=32 H=40 W=40 M=300"),
-    [](const auto& info) { return std::string(ParseCase(info.param).op->spec.name); });
+    [](const auto& row) { return std::string(ParseCase(row.param).op->spec.name); });
 
 TEST_P(WorkspaceOverAnInput, IsNotUsed) {
   const Case test_case = ParseCase(GetParam());

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The accuracy criteria against numbers computed by hand, and the conversions between half and float.
+// The accuracy criteria against numbers computed by hand, and the conversions between half and
+// float.
 #include "testing/accuracy.h"
 
 #include <gtest/gtest.h>

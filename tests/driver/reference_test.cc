@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The yardsticks of the operators: references, plain loops, minimum work, and Mirror, which copies a
-// call's tensors to another device (here the CPU).
+// The yardsticks of the operators: references, plain loops, minimum work, and Mirror, which copies
+// a call's tensors to another device (here the CPU).
 #include <gtest/gtest.h>
 
 #include <algorithm>

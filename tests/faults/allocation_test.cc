@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each allocation of the library fails in turn: the call returns ALLOC_FAILED with a message, nothing
-// leaks, and the next call with the same handle is right.
+// Each allocation of the library fails in turn: the call returns ALLOC_FAILED with a message,
+// nothing leaks, and the next call with the same handle is right.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -86,8 +86,9 @@ bool FailsAt(int k, Action action, Result* result) {
   return std::exchange(until_failure, -1) < 0;
 }
 
-// Fails each allocation of `action` in turn: it must return `failure` with a message about `function`
-// and keep no memory. `undo` releases what a success made. Returns the number of allocations.
+// Fails each allocation of `action` in turn: it must return `failure` with a message about
+// `function` and keep no memory. `undo` releases what a success made. Returns the number of
+// allocations.
 template <typename Result, typename Action, typename Undo>
 int FailEach(const std::string& function, Result failure, Action action, Undo undo) {
   for (int k = 0; k < kMostAllocations; ++k) {
@@ -207,8 +208,8 @@ std::vector<char> RunQuietly(PreparedCall* call) {
   return OutputsOf(*call);
 }
 
-// For each allocation of the case: runs it on a fresh handle with that allocation failing, then again
-// on the same handle without failure.
+// For each allocation of the case: runs it on a fresh handle with that allocation failing, then
+// again on the same handle without failure.
 int FailEachOfCase(const Case& test_case, int threads) {
   PreparedCall call(test_case, Placement::kBack);
   const std::vector<char> expected = RunQuietly(&call);

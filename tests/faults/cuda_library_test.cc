@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A CUDA library or a CUDA driver that is missing, truncated, foreign, too old or failing: a call that
-// needs a CUDA device returns a message, and the CPU works. library.cc and driver.c are the stubs.
+// A CUDA library or a CUDA driver that is missing, truncated, foreign, too old or failing: a call
+// that needs a CUDA device returns a message, and the CPU works. library.cc and driver.c are the
+// stubs.
 #include <gtest/gtest.h>
 #include <unistd.h>
 

@@ -22,7 +22,7 @@ class FailingDeviceTest : public ::testing::TestWithParam<cnrtRet_t> {
 };
 INSTANTIATE_TEST_SUITE_P(All, FailingDeviceTest,
                          ::testing::Values(cnrtErrorNoMem, cnrtErrorUnknown),
-                         [](const auto& info) { return cnrtGetErrorName(info.param); });
+                         [](const auto& row) { return cnrtGetErrorName(row.param); });
 
 TEST_P(FailingDeviceTest, QueueFunctionsReturnItsError) {
   Expect(cnrtMemcpyAsync(bytes_, bytes_ + 1, 1, &queue_, cnrtMemcpyHostToDev), "cnrtMemcpyAsync");

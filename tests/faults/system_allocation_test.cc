@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each allocation of a call fails in turn, including those of the C library: malloc and its variants,
-// and mmap, on the calling thread. The call returns ALLOC_FAILED, or SUCCESS if it can do without; the
-// next call with the same handle is right.
+// Each allocation of a call fails in turn, including those of the C library: malloc and its
+// variants, and mmap, on the calling thread. The call returns ALLOC_FAILED, or SUCCESS if it can do
+// without; the next call with the same handle is right.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>

@@ -152,8 +152,8 @@ int RunAverageWithoutArgmax() {
                                     pooled.data());
 }
 
-// Prints the number of threads of a handle; on one CPU after an update; of a new handle there; and of
-// the first handle after an update with all CPUs.
+// Prints the number of threads of a handle; on one CPU after an update; of a new handle there; and
+// of the first handle after an update with all CPUs.
 int ChangeAffinity() {
   const Handle handle;
   const auto print = [](mluOpHandle_t of) {
@@ -178,8 +178,8 @@ int ChangeAffinity() {
   return 0;
 }
 
-// A forked child has none of the parent's workers, and must still end through exit(), which runs the
-// destructors.
+// A forked child has none of the parent's workers, and must still end through exit(), which runs
+// the destructors.
 int ForkAndExit() {
   const Handle handle;
   const auto x = Nhwc({2, 20, 20, 81});

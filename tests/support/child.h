@@ -17,8 +17,8 @@ struct ChildResult {
   std::string errors;
 };
 
-// Runs an action of child.cc. Removes the variables that the library reads from the environment, then
-// adds `variables` ("NAME=value").
+// Runs an action of child.cc. Removes the variables that the library reads from the environment,
+// then adds `variables` ("NAME=value").
 ChildResult RunChild(const std::string& action, const std::vector<std::string>& variables);
 
 // Runs the action in the child, and returns the exit status.

@@ -15,8 +15,8 @@ inline int StatusOf(pid_t child) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
 }
 
-// Runs `body` in a forked child and returns the child's status. The child passes the result of `body`
-// to `end`; std::exit runs the destructors too. An alarm kills a child that hangs.
+// Runs `body` in a forked child and returns the child's status. The child passes the result of
+// `body` to `end`; std::exit runs the destructors too. An alarm kills a child that hangs.
 template <typename Body>
 int InForkedChild(const Body& body, void (*end)(int) = _exit) {
   const pid_t child = fork();

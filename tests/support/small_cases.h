@@ -26,7 +26,8 @@ inline std::vector<Case> CasesWithin(double most_bytes, std::string_view name = 
   return cases;
 }
 
-// Up to `per_operator` cases of each operator, spread by size up to `most_bytes`, none of them empty.
+// Up to `per_operator` cases of each operator, spread by size up to `most_bytes`, none of them
+// empty.
 inline std::vector<std::string> SmallCases(size_t per_operator, double most_bytes) {
   std::map<std::string_view, std::multimap<double, std::string>> by_size;
   for (const Case& parsed : CasesWithin(most_bytes)) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Breaks every rule that the tables state for attributes, one at a time, and tests the tensors that an
-// attribute makes optional.
+// Breaks every rule that the tables state for attributes, one at a time, and tests the tensors that
+// an attribute makes optional.
 #include <limits>
 
 #include "core/checks.h"

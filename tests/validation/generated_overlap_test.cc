@@ -8,8 +8,8 @@ namespace {
 
 class GeneratedOverlap : public EntryTest {
  protected:
-  // Runs test(call, output, other) for each pair of an output and another tensor. The output lies in
-  // the spare memory, with space for the other tensor before and after it.
+  // Runs test(call, output, other) for each pair of an output and another tensor. The output lies
+  // in the spare memory, with space for the other tensor before and after it.
   template <typename Test>
   void ForEachPair(Test test) {
     for (int output = 0; output < spec().tensor_count; ++output) {

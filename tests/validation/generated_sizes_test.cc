@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Limits of sizes, for every table: the largest element count that is accepted and the smallest that
-// is not, products beyond 32 and 64 bits, strides that alias, and huge dims of empty tensors.
+// Limits of sizes, for every table: the largest element count that is accepted and the smallest
+// that is not, products beyond 32 and 64 bits, strides that alias, and huge dims of empty tensors.
 #include <algorithm>
 
 #include "tests/validation/table_call.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls built from the operators' tables. Each starts valid, with small, distinct sizes; a test breaks
-// one rule and calls.
+// Calls built from the operators' tables. Each starts valid, with small, distinct sizes; a test
+// breaks one rule and calls.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -82,8 +82,8 @@ class TableCall {
 
 using Names = std::vector<std::string>;
 
-// The call must return `status` and write no byte. Its message must be "<op>: <argument> must <rule>,
-// got <value>", with one of `arguments`, and with `value` unless that is empty.
+// The call must return `status` and write no byte. Its message must be "<op>: <argument> must
+// <rule>, got <value>", with one of `arguments`, and with `value` unless that is empty.
 void ExpectRefused(TableCall& call, mluOpStatus_t status, const Names& arguments,
                    const std::string& value = "");
 
