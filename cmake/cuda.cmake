@@ -40,7 +40,8 @@ find_library(MLUOPS_CUDART_STATIC libcudart_static.a REQUIRED
 find_package(Threads REQUIRED)
 
 file(GLOB cuda_sources CONFIGURE_DEPENDS src/cuda/*.cc src/cuda/*.cu)
-add_library(mluops_cuda SHARED ${cuda_sources} ${family_cuda} src/core/arguments.cc src/core/dtype.cc)
+add_library(mluops_cuda SHARED ${cuda_sources} ${family_cuda} src/ops/cuda_list.cc
+  src/core/arguments.cc src/core/dtype.cc src/core/error.cc src/core/implementation.cc)
 target_include_directories(mluops_cuda PRIVATE include src)
 target_include_directories(mluops_cuda SYSTEM PRIVATE ${CUDAToolkit_INCLUDE_DIRS})
 target_link_libraries(mluops_cuda PRIVATE ${MLUOPS_CUDART_STATIC} Threads::Threads dl rt)

@@ -9,25 +9,34 @@
 #include "core/device_library.h"
 #include "core/environment.h"
 #include "core/error.h"
-#include "core/runtime_error.h"
 
 namespace mluop {
 namespace {
 
 thread_local int current_ordinal = 0;
 
-bool IsCudaName(std::string_view name) {
-  if (name.substr(0, 5) != "cuda:" || name.size() < 6) return false;
-  return name.substr(5).find_first_not_of("0123456789") == std::string_view::npos;
+// The kinds of devices that the default list holds after the CPU.
+constexpr std::string_view kDefaultKinds[] = {"cuda"};
+
+// The kind in a name like "cuda:0"; empty where the name has another form.
+std::string_view KindOf(std::string_view name) {
+  const size_t colon = name.find(':');
+  if (colon == std::string_view::npos || colon + 1 == name.size()) return {};
+  const bool is_number = name.find_first_not_of("0123456789", colon + 1) == std::string_view::npos;
+  const std::string_view kind = name.substr(0, colon);
+  const bool is_word =
+      kind.find_first_not_of("abcdefghijklmnopqrstuvwxyz") == std::string_view::npos;
+  return is_number && is_word ? kind : std::string_view();
 }
 
 // The device of that name, or NULL.
 Device* FindDevice(std::string_view name) {
-  if (name == "cpu") return CpuDevice();
-  if (!IsCudaName(name)) return nullptr;
-  const CudaLibrary& cuda = LoadedCudaLibrary();
-  for (int i = 0; i < cuda.count; ++i) {
-    if (name == cuda.devices[i]->name()) return cuda.devices[i];
+  if (name == CpuDevice()->name()) return CpuDevice();
+  const std::string_view kind = KindOf(name);
+  if (kind.empty()) return nullptr;
+  const DeviceLibrary& library = LoadDeviceLibrary(kind);
+  for (int i = 0; i < library.count; ++i) {
+    if (name == library.devices[i]->name()) return library.devices[i];
   }
   return nullptr;
 }
@@ -35,10 +44,9 @@ Device* FindDevice(std::string_view name) {
 // Adds the device of that name, or writes the fault.
 void Add(std::string_view name, DeviceList* list) {
   Device* const device = FindDevice(name);
+  const std::string_view kind = KindOf(name);
   const char* rule = nullptr;
-  if (device == nullptr) {
-    rule = IsCudaName(name) ? "a device that is present" : "cpu or cuda:N";
-  }
+  if (device == nullptr) rule = kind.empty() ? "cpu or cuda:N" : "a device that is present";
   if (list->count == DeviceList::kMaxDevices) rule = "a list of at most 64 devices";
   for (int i = 0; i < list->count && rule == nullptr; ++i) {
     if (list->devices[i] == device) rule = "a list without repetition";
@@ -47,32 +55,34 @@ void Add(std::string_view name, DeviceList* list) {
     list->devices[list->count++] = device;
     return;
   }
-  const char* const cause = IsCudaName(name) && device == nullptr ? LoadedCudaLibrary().fault : "";
+  const char* const cause = device == nullptr && !kind.empty() ? LoadDeviceLibrary(kind).fault : "";
   snprintf(list->fault, sizeof(list->fault), "MLUOP_VISIBLE_DEVICES must be %s%s%s%s, got %.*s",
            rule, cause[0] == '\0' ? "" : " (", cause, cause[0] == '\0' ? "" : ")",
            name.size() > 80 ? 80 : static_cast<int>(name.size()), name.data());
 }
 
-// The CPU, then all CUDA devices.
-DeviceList AllDevices() {
+// The CPU, then all devices of the default kinds.
+DeviceList DefaultDevices() {
   DeviceList list;
-  const CudaLibrary& cuda = LoadedCudaLibrary();
   list.devices[list.count++] = CpuDevice();
-  for (int i = 0; i < cuda.count && list.count < DeviceList::kMaxDevices; ++i) {
-    list.devices[list.count++] = cuda.devices[i];
+  for (const std::string_view kind : kDefaultKinds) {
+    const DeviceLibrary& library = LoadDeviceLibrary(kind);
+    for (int i = 0; i < library.count && list.count < DeviceList::kMaxDevices; ++i) {
+      list.devices[list.count++] = library.devices[i];
+    }
+    std::memcpy(list.library_fault, library.fault, sizeof(list.library_fault));
   }
-  std::memcpy(list.without_cuda, cuda.fault, sizeof(list.without_cuda));
   return list;
 }
 
-// Device 0 is the CPU unless the environment says otherwise: no need to look for the others, which
-// would load the CUDA library.
+// Device 0 is the CPU unless the environment says otherwise. Answering without the list avoids
+// loading the device libraries.
 bool IsDefaultCpu(int ordinal) { return ordinal == 0 && VisibleDevices() == nullptr; }
 
 }  // namespace
 
 DeviceList ParseDevices(const char* text) {
-  if (text == nullptr) return AllDevices();
+  if (text == nullptr) return DefaultDevices();
   DeviceList list;
   std::string_view rest = text;
   for (bool more = true; more && list.fault[0] == '\0';) {
@@ -120,8 +130,8 @@ cnrtRet_t cnrtSetDevice(int ordinal) {
   if (CurrentDevice(__func__) == nullptr) return cnrtErrorNoDevice;
   const int count = IsDefaultCpu(ordinal) ? 1 : VisibleDeviceList().count;
   if (ordinal < 0 || ordinal >= count) {
-    return FailRuntime(cnrtErrorArgsInvalid, "%s: ordinal must be in [0, %d), got %d", __func__,
-                       count, ordinal);
+    return Fail(cnrtErrorArgsInvalid, "%s: ordinal must be in [0, %d), got %d", __func__, count,
+                ordinal);
   }
   current_ordinal = ordinal;
   return cnrtSuccess;

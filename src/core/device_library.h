@@ -1,32 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
-// Between libmluops.so and libmluops_cuda.so, which the former loads at the first use of a CUDA
-// device. Both come from one build: they share the classes of core/ and check each other's version.
+// Between libmluops.so and a device library, libmluops_<kind>.so, which is loaded at the first use of
+// a device of that kind. Both come from one build: they share the classes of core/ and check each
+// other's version.
 #pragma once
 
+#include <span>
+#include <string_view>
+
 #include "core/device.h"
+#include "core/error.h"
 
 namespace mluop {
 
-// What the CUDA library may call.
-struct HostFunctions {
-  void (*keep_message)(mluOpStatus_t status, const char* sentence);  // for the calling thread
+// What a device library gets.
+struct DeviceLibraryHost {
+  StoreMessage store_message;
+  std::span<const OpSpec* const> tables;  // of all operators and workspace getters
 };
 
 // What it gives.
-struct CudaLibrary {
-  int count;         // of CUDA devices
-  Device** devices;  // which live as long as the process
-  char fault[200];   // why there are none; "" where there are
+struct DeviceLibrary {
+  int count;         // of devices
+  Device** devices;  // they live as long as the process
+  char fault[200];   // why there are none; "" where there are some
 };
 
-inline constexpr char kCudaLibraryFile[] = "libmluops_cuda.so";
-inline constexpr char kCudaLibraryEntry[] = "mluopsCudaLibrary";
-// NULL for another version than its own.
-using CudaLibraryEntry = const CudaLibrary* (*)(int version, const HostFunctions* host);
+// The symbol that a device library exports; returns NULL for another version than its own.
+inline constexpr char kDeviceLibraryEntry[] = "mluopsDeviceLibrary";
+using DeviceLibraryEntry = const DeviceLibrary* (*)(int version, const DeviceLibraryHost* host);
 
-constexpr int kCudaLibraryVersion = (MLUOP_MAJOR * 1000 + MLUOP_MINOR) * 1000 + MLUOP_PATCHLEVEL;
+constexpr int kDeviceLibraryVersion = (MLUOP_MAJOR * 1000 + MLUOP_MINOR) * 1000 + MLUOP_PATCHLEVEL;
 
-// Loads the library, once. Where that fails there are no devices, and `fault` says why.
-const CudaLibrary& LoadedCudaLibrary();
+// Loads the library of a kind ("cuda"), once. Where that fails it has no devices and says why.
+const DeviceLibrary& LoadDeviceLibrary(std::string_view kind);
 
 }  // namespace mluop

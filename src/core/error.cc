@@ -6,30 +6,51 @@
 #include <exception>
 #include <new>
 
-#include "core/environment.h"
-#include "mluops/extensions.h"
-
 namespace mluop {
 namespace {
 
-thread_local char last_message[512] = "";
+void FailWith(mluOpStatus_t status, const char* format, va_list arguments) {
+  char message[512];
+  vsnprintf(message, sizeof(message), format, arguments);
+  store_message(status, message);
+}
 
 }  // namespace
 
 mluOpStatus_t Fail(mluOpStatus_t status, const char* format, ...) {
   va_list arguments;
   va_start(arguments, format);
-  vsnprintf(last_message, sizeof(last_message), format, arguments);
+  FailWith(status, format, arguments);
   va_end(arguments);
-  if (Verbosity() >= 2) fprintf(stderr, "%s: %s\n", mluOpGetErrorString(status), last_message);
   return status;
+}
+
+cnrtRet_t Fail(cnrtRet_t error, const char* format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  FailWith(StatusOf(error), format, arguments);
+  va_end(arguments);
+  return error;
 }
 
 mluOpStatus_t FailNull(const char* function, const char* argument) {
   return Fail(MLUOP_STATUS_BAD_PARAM, "%s: %s must be a pointer, got NULL", function, argument);
 }
 
-const char* LastErrorMessage() { return last_message; }
+cnrtRet_t FailNullRuntime(const char* function, const char* argument) {
+  return Fail(cnrtErrorArgsInvalid, "%s: %s must be a pointer, got NULL", function, argument);
+}
+
+mluOpStatus_t StatusOf(cnrtRet_t error) {
+  switch (error) {
+    case cnrtSuccess: return MLUOP_STATUS_SUCCESS;
+    case cnrtErrorArgsInvalid: return MLUOP_STATUS_BAD_PARAM;
+    case cnrtErrorNoDevice: return MLUOP_STATUS_NOT_INITIALIZED;
+    case cnrtErrorNoMem: return MLUOP_STATUS_ALLOC_FAILED;
+    case cnrtErrorUnknown: return MLUOP_STATUS_EXECUTION_FAILED;
+  }
+  return MLUOP_STATUS_EXECUTION_FAILED;
+}
 
 mluOpStatus_t FailFromException(const char* operation) {
   try {
@@ -44,20 +65,3 @@ mluOpStatus_t FailFromException(const char* operation) {
 }
 
 }  // namespace mluop
-
-const char* mluOpGetLastErrorMessage() { return mluop::LastErrorMessage(); }
-
-const char* mluOpGetErrorString(mluOpStatus_t status) {
-  switch (status) {
-    case MLUOP_STATUS_SUCCESS: return "MLUOP_STATUS_SUCCESS";
-    case MLUOP_STATUS_NOT_INITIALIZED: return "MLUOP_STATUS_NOT_INITIALIZED";
-    case MLUOP_STATUS_ALLOC_FAILED: return "MLUOP_STATUS_ALLOC_FAILED";
-    case MLUOP_STATUS_BAD_PARAM: return "MLUOP_STATUS_BAD_PARAM";
-    case MLUOP_STATUS_INTERNAL_ERROR: return "MLUOP_STATUS_INTERNAL_ERROR";
-    case MLUOP_STATUS_ARCH_MISMATCH: return "MLUOP_STATUS_ARCH_MISMATCH";
-    case MLUOP_STATUS_EXECUTION_FAILED: return "MLUOP_STATUS_EXECUTION_FAILED";
-    case MLUOP_STATUS_NOT_SUPPORTED: return "MLUOP_STATUS_NOT_SUPPORTED";
-    case MLUOP_STATUS_NUMERICAL_OVERFLOW: return "MLUOP_STATUS_NUMERICAL_OVERFLOW";
-  }
-  return "MLUOP_STATUS_UNKNOWN";
-}

@@ -7,8 +7,20 @@
 #include <new>
 
 #include "core/error.h"
-#include "core/runtime_error.h"
 #include "mluops/extensions.h"
+
+namespace mluop {
+
+HandleUse::HandleUse(mluOpContext& handle, std::string_view function)
+    : handle_(handle), ok_(!handle.in_use.exchange(true, std::memory_order_acquire)) {
+  if (ok_) return;
+  static_cast<void>(Fail(MLUOP_STATUS_BAD_PARAM,
+                         "%.*s: handle must be used by one thread at a time, got a call while "
+                         "another is running",
+                         MLUOP_SV(function)));
+}
+
+}  // namespace mluop
 
 using namespace mluop;
 
@@ -41,12 +53,16 @@ mluOpStatus_t mluOpDestroy(mluOpHandle_t handle) {
 
 mluOpStatus_t mluOpUpdateContextInformation(mluOpHandle_t handle) {
   if (handle == nullptr) return FailNull(__func__, "handle");
-  handle->threads.SetNumThreads(DefaultNumThreads());
+  const HandleUse use(*handle, __func__);
+  if (!use.ok()) return MLUOP_STATUS_BAD_PARAM;
+  handle->num_threads = DefaultNumThreads();
   return MLUOP_STATUS_SUCCESS;
 }
 
 mluOpStatus_t mluOpSetQueue(mluOpHandle_t handle, cnrtQueue_t queue) {
   if (handle == nullptr) return FailNull(__func__, "handle");
+  const HandleUse use(*handle, __func__);
+  if (!use.ok()) return MLUOP_STATUS_BAD_PARAM;
   if (queue != nullptr && queue->device != handle->device) {
     return Fail(MLUOP_STATUS_BAD_PARAM,
                 "%s: queue must be of the handle's device %s, got one of %s", __func__,
@@ -64,6 +80,8 @@ mluOpStatus_t mluOpSetQueue(mluOpHandle_t handle, cnrtQueue_t queue) {
 
 mluOpStatus_t mluOpGetQueue(mluOpHandle_t handle, cnrtQueue_t* queue) {
   if (handle == nullptr) return FailNull(__func__, "handle");
+  const HandleUse use(*handle, __func__);
+  if (!use.ok()) return MLUOP_STATUS_BAD_PARAM;
   if (queue == nullptr) return FailNull(__func__, "queue");
   *queue = handle->queue;
   return MLUOP_STATUS_SUCCESS;
@@ -71,6 +89,8 @@ mluOpStatus_t mluOpGetQueue(mluOpHandle_t handle, cnrtQueue_t* queue) {
 
 mluOpStatus_t mluOpSetAtomicsMode(mluOpHandle_t handle, mluOpAtomicsMode_t atomics_mode) {
   if (handle == nullptr) return FailNull(__func__, "handle");
+  const HandleUse use(*handle, __func__);
+  if (!use.ok()) return MLUOP_STATUS_BAD_PARAM;
   if (atomics_mode != MLUOP_ATOMICS_NOT_ALLOWED && atomics_mode != MLUOP_ATOMICS_ALLOWED) {
     return Fail(MLUOP_STATUS_BAD_PARAM,
                 "%s: atomics_mode must be NOT_ALLOWED (1) or ALLOWED (2), got %d", __func__,
@@ -82,6 +102,8 @@ mluOpStatus_t mluOpSetAtomicsMode(mluOpHandle_t handle, mluOpAtomicsMode_t atomi
 
 mluOpStatus_t mluOpGetAtomicsMode(mluOpHandle_t handle, mluOpAtomicsMode_t* atomics_mode) {
   if (handle == nullptr) return FailNull(__func__, "handle");
+  const HandleUse use(*handle, __func__);
+  if (!use.ok()) return MLUOP_STATUS_BAD_PARAM;
   if (atomics_mode == nullptr) return FailNull(__func__, "atomics_mode");
   *atomics_mode = handle->atomics_mode;
   return MLUOP_STATUS_SUCCESS;
@@ -89,6 +111,8 @@ mluOpStatus_t mluOpGetAtomicsMode(mluOpHandle_t handle, mluOpAtomicsMode_t* atom
 
 mluOpStatus_t mluOpSetQuantizeRoundMode(mluOpHandle_t handle, mluOpQuantizeRoundMode_t round_mode) {
   if (handle == nullptr) return FailNull(__func__, "handle");
+  const HandleUse use(*handle, __func__);
+  if (!use.ok()) return MLUOP_STATUS_BAD_PARAM;
   if (round_mode < MLUOP_ROUND_HALF_TO_EVEN || round_mode > MLUOP_ROUND_HALF_OFF_ZERO) {
     return Fail(MLUOP_STATUS_BAD_PARAM, "%s: round_mode must be 0, 1 or 2, got %d", __func__,
                 static_cast<int>(round_mode));
@@ -100,6 +124,8 @@ mluOpStatus_t mluOpSetQuantizeRoundMode(mluOpHandle_t handle, mluOpQuantizeRound
 mluOpStatus_t mluOpGetQuantizeRoundMode(mluOpHandle_t handle,
                                         mluOpQuantizeRoundMode_t* round_mode) {
   if (handle == nullptr) return FailNull(__func__, "handle");
+  const HandleUse use(*handle, __func__);
+  if (!use.ok()) return MLUOP_STATUS_BAD_PARAM;
   if (round_mode == nullptr) return FailNull(__func__, "round_mode");
   *round_mode = handle->round_mode;
   return MLUOP_STATUS_SUCCESS;
@@ -107,18 +133,22 @@ mluOpStatus_t mluOpGetQuantizeRoundMode(mluOpHandle_t handle,
 
 mluOpStatus_t mluOpSetNumThreads(mluOpHandle_t handle, int num_threads) {
   if (handle == nullptr) return FailNull(__func__, "handle");
+  const HandleUse use(*handle, __func__);
+  if (!use.ok()) return MLUOP_STATUS_BAD_PARAM;
   if (num_threads < 1 || num_threads > kMaxThreads) {
     return Fail(MLUOP_STATUS_BAD_PARAM, "%s: num_threads must be in [1, %d], got %d", __func__,
                 kMaxThreads, num_threads);
   }
-  handle->threads.SetNumThreads(num_threads);
+  handle->num_threads = num_threads;
   return MLUOP_STATUS_SUCCESS;
 }
 
 mluOpStatus_t mluOpGetNumThreads(mluOpHandle_t handle, int* num_threads) {
   if (handle == nullptr) return FailNull(__func__, "handle");
+  const HandleUse use(*handle, __func__);
+  if (!use.ok()) return MLUOP_STATUS_BAD_PARAM;
   if (num_threads == nullptr) return FailNull(__func__, "num_threads");
-  *num_threads = handle->threads.num_threads();
+  *num_threads = handle->num_threads;
   return MLUOP_STATUS_SUCCESS;
 }
 
@@ -133,7 +163,7 @@ mluOpStatus_t mluOpCreateQueueFromCudaStream(cnrtQueue_t* queue, int cuda_device
     if (result == cnrtSuccess) return MLUOP_STATUS_SUCCESS;
     return Fail(StatusOf(result), "%s: %s: %s", __func__, name, cnrtGetErrorStr(result));
   }
-  const char* const cause = list.fault[0] != '\0' ? list.fault : list.without_cuda;
+  const char* const cause = list.fault[0] != '\0' ? list.fault : list.library_fault;
   return Fail(MLUOP_STATUS_NOT_SUPPORTED,
               "%s: cuda_device must be the number of a visible CUDA device%s%s%s, got %d", __func__,
               cause[0] == '\0' ? "" : " (", cause, cause[0] == '\0' ? "" : ")", cuda_device);

@@ -2,23 +2,47 @@
 // What a handle holds.
 #pragma once
 
+#include <atomic>
 #include <memory>
+#include <string_view>
 
 #include "core/device.h"
 #include "core/environment.h"
-#include "cpu/scratch.h"
-#include "cpu/thread_pool.h"
 #include "mlu_op.h"
 
 struct mluOpContext {
   explicit mluOpContext(mluop::Device* handle_device)
-      : device(handle_device), threads(mluop::DefaultNumThreads()) {}
+      : device(handle_device), num_threads(mluop::DefaultNumThreads()) {}
 
   mluop::Device* device;
   cnrtQueue_t queue = nullptr;
   mluOpAtomicsMode_t atomics_mode = MLUOP_ATOMICS_NOT_ALLOWED;
   mluOpQuantizeRoundMode_t round_mode = MLUOP_ROUND_HALF_TO_EVEN;
-  mluop::ThreadPool threads;
-  mluop::Scratch scratch;  // of the CPU
+  int num_threads;
   std::unique_ptr<mluop::DeviceState> state;
+  // Forces an implementation by name, for tests and the driver; empty: the first that applies.
+  std::string_view implementation;
+  std::atomic<bool> in_use{false};
 };
+
+namespace mluop {
+
+// Holds a handle for one call. A handle serves one thread at a time; ok() is false, with an error
+// message, where another thread is using it.
+class HandleUse {
+ public:
+  HandleUse(mluOpContext& handle, std::string_view function);
+  ~HandleUse() {
+    if (ok_) handle_.in_use.store(false, std::memory_order_release);
+  }
+  HandleUse(const HandleUse&) = delete;
+  HandleUse& operator=(const HandleUse&) = delete;
+
+  bool ok() const { return ok_; }
+
+ private:
+  mluOpContext& handle_;
+  bool ok_;
+};
+
+}  // namespace mluop

@@ -2,12 +2,8 @@
 // The CNRT functions: they check their arguments and pass the work to a device.
 #include "mluops/runtime.h"
 
-#include <cstdarg>
-#include <cstdio>
-
 #include "core/device.h"
 #include "core/error.h"
-#include "core/runtime_error.h"
 
 namespace mluop {
 namespace {
@@ -17,17 +13,17 @@ Device* DeviceOf(const char* function, cnrtQueue_t queue) {
   return queue != nullptr ? queue->device : CurrentDevice(function);
 }
 
-// Adds the sentence to what a device answered.
+// Adds the error message to what a device answered.
 cnrtRet_t Report(const char* function, cnrtRet_t result) {
   if (result == cnrtSuccess) return result;
-  return FailRuntime(result, "%s: %s", function, cnrtGetErrorStr(result));
+  return Fail(result, "%s: %s", function, cnrtGetErrorStr(result));
 }
 
 cnrtRet_t CopyOn(const char* function, Device* device, void* to, const void* from, size_t bytes,
                  cnrtQueue_t queue, cnrtMemTransDir_t direction) {
   if (direction < cnrtMemcpyHostToDev || direction > cnrtMemcpyNoDirection) {
-    return FailRuntime(cnrtErrorArgsInvalid, "%s: dir must be a cnrtMemTransDir_t, got %d",
-                       function, static_cast<int>(direction));
+    return Fail(cnrtErrorArgsInvalid, "%s: dir must be a cnrtMemTransDir_t, got %d", function,
+                static_cast<int>(direction));
   }
   if (device == nullptr) return cnrtErrorNoDevice;
   if (bytes == 0) return cnrtSuccess;
@@ -48,44 +44,17 @@ cnrtRet_t Microseconds(const char* function, cnrtNotifier_t start, cnrtNotifier_
   if (start == nullptr) return FailNullRuntime(function, "start");
   if (end == nullptr) return FailNullRuntime(function, "end");
   if (!start->placed || !end->placed) {
-    return FailRuntime(cnrtErrorArgsInvalid,
-                       "%s: %s must be a placed notifier, got one never placed", function,
-                       start->placed ? "end" : "start");
+    return Fail(cnrtErrorArgsInvalid, "%s: %s must be a placed notifier, got one never placed",
+                function, start->placed ? "end" : "start");
   }
   if (start->device != end->device) {
-    return FailRuntime(cnrtErrorArgsInvalid, "%s: end must be a notifier of %s as start is, got %s",
-                       function, start->device->name(), end->device->name());
+    return Fail(cnrtErrorArgsInvalid, "%s: end must be a notifier of %s as start is, got %s",
+                function, start->device->name(), end->device->name());
   }
   return Report(function, start->device->Duration(start, end, us));
 }
 
 }  // namespace
-
-mluOpStatus_t StatusOf(cnrtRet_t error) {
-  switch (error) {
-    case cnrtSuccess: return MLUOP_STATUS_SUCCESS;
-    case cnrtErrorArgsInvalid: return MLUOP_STATUS_BAD_PARAM;
-    case cnrtErrorNoDevice: return MLUOP_STATUS_NOT_INITIALIZED;
-    case cnrtErrorNoMem: return MLUOP_STATUS_ALLOC_FAILED;
-    case cnrtErrorUnknown: return MLUOP_STATUS_EXECUTION_FAILED;
-  }
-  return MLUOP_STATUS_EXECUTION_FAILED;
-}
-
-cnrtRet_t FailRuntime(cnrtRet_t error, const char* format, ...) {
-  char text[400];
-  va_list arguments;
-  va_start(arguments, format);
-  vsnprintf(text, sizeof(text), format, arguments);
-  va_end(arguments);
-  static_cast<void>(Fail(StatusOf(error), "%s", text));
-  return error;
-}
-
-cnrtRet_t FailNullRuntime(const char* function, const char* argument) {
-  return FailRuntime(cnrtErrorArgsInvalid, "%s: %s must be a pointer, got NULL", function,
-                     argument);
-}
 
 }  // namespace mluop
 
@@ -193,8 +162,8 @@ cnrtRet_t cnrtNotifierDestroy(cnrtNotifier_t notifier) {
 cnrtRet_t cnrtPlaceNotifier(cnrtNotifier_t notifier, cnrtQueue_t queue) {
   if (notifier == nullptr) return FailNullRuntime(__func__, "notifier");
   if (queue != nullptr && queue->device != notifier->device) {
-    return FailRuntime(cnrtErrorArgsInvalid, "%s: queue must be of %s as the notifier is, got %s",
-                       __func__, notifier->device->name(), queue->device->name());
+    return Fail(cnrtErrorArgsInvalid, "%s: queue must be of %s as the notifier is, got %s",
+                __func__, notifier->device->name(), queue->device->name());
   }
   const cnrtRet_t result = notifier->device->PlaceNotifier(notifier, queue);
   notifier->placed |= result == cnrtSuccess;

@@ -27,6 +27,7 @@ inline constexpr int kMaxTensors = 6;
 inline constexpr int kMaxSymbols = 8;
 inline constexpr int kMaxRank = 5;
 inline constexpr int kMaxFactors = 4;
+inline constexpr int kMaxTables = 64;  // of all operators and getters
 
 // The types that the type variable T of a call may take.
 enum TypeSet : uint8_t { kFloat = 1, kHalfOrFloat = 3 };

@@ -40,8 +40,7 @@ mluOpStatus_t FailArgument(mluOpStatus_t status, const OpSpec& spec, std::string
   return Fail(status, "%.*s: %.*s%s", MLUOP_SV(spec.name), MLUOP_SV(argument), text);
 }
 
-Validation Validate(mluOpHandle_t handle, Arguments& call) {
-  if (mluOpStatus_t status = CheckHandle(handle, call)) return {Verdict::kFailed, status};
+Validation Validate(Arguments& call) {
   if (mluOpStatus_t status = CheckDescriptors(call)) return {Verdict::kFailed, status};
   const Validation shapes = ValidateShapes(call);
   if (shapes.verdict != Verdict::kRun) return shapes;
@@ -52,8 +51,7 @@ Validation Validate(mluOpHandle_t handle, Arguments& call) {
   return kRun;
 }
 
-Validation ValidateGetter(mluOpHandle_t handle, Arguments& call, const size_t* out) {
-  if (mluOpStatus_t status = CheckHandle(handle, call)) return {Verdict::kFailed, status};
+Validation ValidateGetter(Arguments& call, const size_t* out) {
   if (mluOpStatus_t status = CheckDescriptors(call)) return {Verdict::kFailed, status};
   if (out == nullptr) {
     return {Verdict::kFailed, FailArgument(MLUOP_STATUS_BAD_PARAM, *call.spec, "workspace_size",

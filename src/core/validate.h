@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The checks of every operator, in the one order of the contract: handle and descriptors not NULL,
+// The checks of every operator, in the one order of the contract: after the handle: descriptors not NULL,
 // ranks, types, layouts, attributes, shapes, strides, sizes, empty tensors, workspace, data
 // pointers, overlap.
 #pragma once
@@ -17,9 +17,9 @@ struct Validation {
 };
 
 // All checks. Fills arguments.symbols.
-Validation Validate(mluOpHandle_t handle, Arguments& arguments);
+Validation Validate(Arguments& arguments);
 
 // For workspace getters: the checks up to the empty tensors. `out` is the caller's out-pointer.
-Validation ValidateGetter(mluOpHandle_t handle, Arguments& arguments, const size_t* out);
+Validation ValidateGetter(Arguments& arguments, const size_t* out);
 
 }  // namespace mluop

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// The CPU as a device: its memory is the host's, and whatever is queued is done at once.
+// The CPU as a device: its memory is the host's, and a call is complete when it returns.
 #include <hwy/highway.h>
 
 #include <chrono>
 #include <cstring>
 #include <new>
 
-#include "core/device.h"
 #include "core/error.h"
 #include "core/operator.h"
+#include "cpu/context.h"
 #include "cpu/floating_point.h"
-#include "cpu/scratch.h"
 
 namespace mluop {
 namespace {
@@ -21,30 +20,42 @@ struct CpuNotifier : cnrtNotifier {
   Clock::time_point time;
 };
 
+struct CpuState : DeviceState {
+  Scratch scratch;
+};
+
 class Cpu final : public Device {
  public:
   const char* name() const override { return "cpu"; }
 
-  const char* implementation() const override {
+  const char* architecture() const override {
     const int64_t targets = hwy::SupportedTargets() & HWY_TARGETS;
     return hwy::TargetName(targets & -targets);  // the best one is the lowest bit
   }
+  bool is_synchronous() const override { return true; }
 
-  bool Has(const Operator& op) const override { return op.cpu != nullptr; }
-  mluOpStatus_t Run(const Operator& op, const Arguments& arguments, mluOpContext& handle) override {
-    Context context(handle, arguments.workspace);
-    const DefaultFloatingPoint floating_point;
-    try {
-      return op.cpu(arguments, context);
-    } catch (...) {
-      return FailFromException(op.spec.name.data());
-    }
+  std::span<const std::string_view> Implementations(const OpSpec& op) const override {
+    const CpuOperator* const found = Index().FindOperator(op);
+    return found == nullptr ? std::span<const std::string_view>() : found->names;
   }
-  size_t WorkspaceBytes(const OpSpec&, const Arguments& arguments,
-                        WorkspaceSize on_cpu) const override {
-    return on_cpu(arguments);
+  mluOpStatus_t Run(const Arguments& arguments, mluOpContext& handle) override {
+    return WithOperator(arguments, handle, [&](const CpuOperator& op, CpuContext& context) {
+      return op.run(arguments, context, handle.implementation);
+    });
   }
-  cnrtRet_t CreateState(std::unique_ptr<DeviceState>*) override { return cnrtSuccess; }
+  mluOpStatus_t MakePlan(const Arguments& arguments, mluOpContext& handle, Plan* plan) override {
+    return WithOperator(arguments, handle, [&](const CpuOperator& op, CpuContext& context) {
+      return op.plan(arguments, context, handle.implementation, plan);
+    });
+  }
+  size_t WorkspaceBytes(const OpSpec& getter, const Arguments& arguments) const override {
+    const DeviceGetter* const found = Index().FindGetter(getter);
+    return found == nullptr ? 0 : WorkspaceFor(found->bytes(arguments));
+  }
+  cnrtRet_t CreateState(std::unique_ptr<DeviceState>* state) override {
+    state->reset(new (std::nothrow) CpuState);
+    return *state == nullptr ? cnrtErrorNoMem : cnrtSuccess;
+  }
 
   cnrtRet_t Allocate(void** pointer, size_t bytes) override {
     void* const data = AllocateAligned(bytes == 0 ? 1 : bytes);
@@ -104,11 +115,39 @@ class Cpu final : public Device {
     *us = std::chrono::duration<double, std::micro>(last->time - first->time).count();
     return cnrtSuccess;
   }
-  cnrtRet_t TimeReplays(Enqueue, void*, int, double*) override { return cnrtErrorArgsInvalid; }
-  cnrtRet_t TimeLaunch(double*) override { return cnrtErrorArgsInvalid; }
+
+ private:
+  static const DeviceIndex<CpuContext>& Index() {
+    static const DeviceIndex<CpuContext> index(Tables(), CpuFamilies());
+    return index;
+  }
+
+  // Calls body(operator, context) with the library's floating-point settings.
+  template <class Body>
+  static mluOpStatus_t WithOperator(const Arguments& arguments, mluOpContext& handle,
+                                    const Body& body) {
+    CpuContext context(handle.num_threads, arguments.workspace,
+                       static_cast<CpuState&>(*handle.state).scratch);
+    const DefaultFloatingPoint floating_point;
+    try {
+      return body(*Index().FindOperator(*arguments.spec), context);
+    } catch (...) {
+      return FailFromException(arguments.spec->name.data());
+    }
+  }
 };
 
 }  // namespace
+
+void* CpuContext::Scratch(size_t bytes) {
+  if (workspace_.size >= WorkspaceFor(bytes)) {
+    const auto address = reinterpret_cast<uintptr_t>(workspace_.data);
+    return static_cast<char*>(workspace_.data) + (kAlignment - address % kAlignment) % kAlignment;
+  }
+  void* const scratch = scratch_.Reserve(bytes);
+  if (scratch == nullptr && bytes > 0) throw std::bad_alloc();
+  return scratch;
+}
 
 Device* CpuDevice() {
   static Cpu cpu;

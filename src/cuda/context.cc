@@ -13,10 +13,10 @@ namespace {
 constexpr int64_t kMostBlocks = 0x7fffffff;        // of a grid's first dimension
 constexpr size_t kSharedWithoutAsking = 48 << 10;  // bytes of dynamic shared memory
 
-constexpr int kFirstEarly = 90;  // architectures whose code waits for the kernel before
+constexpr int kFirstPdl = 90;  // the first architecture with programmatic dependent launch
 
-// Lets a kernel have so much dynamic shared memory, and never less than it was allowed before: other
-// handles launch it too. Asks the driver once per kernel, device and size.
+// Allows a kernel `bytes` of dynamic shared memory. Never lowers the limit: other handles launch the
+// kernel too. Asks the driver once per kernel, device and size.
 cudaError_t AllowShared(const void* kernel, int device, size_t bytes) {
   struct Allowed {
     const void* kernel;
@@ -37,8 +37,8 @@ cudaError_t AllowShared(const void* kernel, int device, size_t bytes) {
   return error;
 }
 
-// Whether the code that this device runs of a kernel waits for the kernel before. Code compiled for
-// an older architecture does not, on whatever device. The driver is asked once per kernel and device.
+// Whether the code of a kernel that this device runs waits for its predecessor. Code compiled for an
+// older architecture does not, on any device. Queries the driver once per kernel and device.
 cudaError_t Waits(const void* kernel, int device, bool* waits) {
   struct Known {
     const void* kernel;
@@ -55,7 +55,7 @@ cudaError_t Waits(const void* kernel, int device, bool* waits) {
     cudaFuncAttributes attributes;
     const cudaError_t error = cudaFuncGetAttributes(&attributes, kernel);
     if (error != cudaSuccess) return error;
-    known = all.insert(known, {kernel, device, attributes.ptxVersion >= kFirstEarly});
+    known = all.insert(known, {kernel, device, attributes.ptxVersion >= kFirstPdl});
   }
   *waits = known->waits;
   return cudaSuccess;
@@ -99,9 +99,8 @@ void CudaContext::LaunchPacked(const void* kernel, const Grid& grid, void** para
     if (error_ != cudaSuccess) return;
   }
   if (grid.blocks > kMostBlocks) return Note(cudaErrorInvalidConfiguration, "launch");
-  bool early = false;
-  if (grid.early && after_kernel_)
-    Note(Waits(kernel, call_.properties->device, &early), "attributes");
+  bool pdl = false;
+  if (grid.pdl && after_kernel_) Note(Waits(kernel, call_.properties->device, &pdl), "attributes");
   if (error_ != cudaSuccess) return;
   cudaLaunchAttribute attribute = {};
   attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
@@ -112,14 +111,14 @@ void CudaContext::LaunchPacked(const void* kernel, const Grid& grid, void** para
   config.dynamicSmemBytes = grid.shared_bytes;
   config.stream = stream();
   config.attrs = &attribute;
-  config.numAttrs = early ? 1 : 0;
+  config.numAttrs = pdl ? 1 : 0;
   Note(cudaLaunchKernelExC(&config, kernel, parameters), "launch");
   after_kernel_ = true;
 }
 
 void CudaContext::Note(cudaError_t error, const char* step) {
   if (error == cudaSuccess) return;
-  static_cast<void>(cudaGetLastError());  // ours, and nobody else's to find
+  static_cast<void>(cudaGetLastError());  // the caller must not find our error
   error_ = error;
   step_ = step;
 }

@@ -11,20 +11,19 @@
 #include <span>
 #include <string_view>
 
-#include "core/arguments.h"
+#include "core/implementation.h"
 #include "cuda/scratch.h"
 
 namespace mluop {
 
-// How many blocks of how many threads, in one dimension, which holds 2^31-1: no tensor has more
-// elements.
+// A one-dimensional launch: at most 2^31-1 blocks.
 struct Grid {
   int64_t blocks;
   int threads;
   size_t shared_bytes = 0;  // of dynamic shared memory
-  // The kernel may start before the one launched before it in the same call has ended, where the
-  // device knows how to: it waits for that one by itself (early.h).
-  bool early = false;
+  // Programmatic dependent launch: the kernel may start before its predecessor in the same call has
+  // ended, and waits for it by itself (pdl.h).
+  bool pdl = false;
 };
 
 constexpr int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
@@ -39,8 +38,8 @@ constexpr size_t CudaWorkspaceFor(size_t bytes) { return bytes == 0 ? 0 : bytes 
 
 // What kernels are fitted to.
 struct CudaProperties {
-  int device = 0;           // its number
-  int processors = 0;       // multiprocessors
+  int device = 0;  // its number
+  int sm_count = 0;
   size_t shared_bytes = 0;  // that a block may have
   char architecture[16] = "sm_?";
 };
@@ -61,7 +60,7 @@ class CudaContext {
 
   cudaStream_t stream() const { return call_.stream; }
   bool atomics_allowed() const { return call_.atomics_allowed; }
-  int processors() const { return call_.properties->processors; }
+  int sm_count() const { return call_.properties->sm_count; }
   size_t shared_bytes() const { return call_.properties->shared_bytes; }
 
   // `bytes` of memory aligned to kCudaAlignment, from the caller's workspace where it is at least
@@ -96,21 +95,16 @@ class CudaContext {
   const char* step_ = "";
 };
 
-using CudaKernel = mluOpStatus_t (*)(const Arguments& arguments, CudaContext& context);
+template <class Problem>
+using CudaCall = Call<Problem, CudaContext>;
+template <class Problem>
+using CudaImplementation = Implementation<Problem, CudaContext>;
+using CudaOperator = DeviceOperator<CudaContext>;
+// A family defines one of these, <folder>::kCudaFamily.
+using CudaFamily = DeviceFamily<CudaContext>;
 
-// A family's cuda.cu defines one of these, <folder>::kCudaFamily.
-struct CudaFamily {
-  struct Entry {
-    std::string_view op;  // the name of its table
-    CudaKernel run;
-  };
-  struct Getter {
-    std::string_view getter;  // the name of its table
-    size_t (*bytes)(const Arguments& arguments);
-  };
-  std::span<const Entry> operators;
-  std::span<const Getter> getters;
-};
+// src/ops/cuda_list.cc lists them.
+std::span<const CudaFamily* const> CudaFamilies();
 
 mluOpStatus_t StatusOf(cudaError_t error);
 

@@ -8,7 +8,6 @@
 
 #include "core/error.h"
 #include "core/handle.h"
-#include "core/operator.h"
 #include "cuda/device_guard.h"
 
 namespace mluop {
@@ -31,23 +30,14 @@ cnrtRet_t ResultOf(cudaError_t error) {
   return error == cudaErrorMemoryAllocation ? cnrtErrorNoMem : cnrtErrorUnknown;
 }
 
-// A search through the few there are takes no memory, as a table would.
-CudaKernel FindKernel(std::string_view op) {
-  for (const CudaFamily* family : CudaFamilies()) {
-    for (const CudaFamily::Entry& entry : family->operators) {
-      if (entry.op == op) return entry.run;
-    }
-  }
-  return nullptr;
-}
-
 }  // namespace
 
 cudaStream_t StreamOf(cnrtQueue_t queue) {
   return queue == nullptr ? nullptr : static_cast<CudaQueue*>(queue)->stream;
 }
 
-CudaDevice::CudaDevice(int ordinal) : ordinal_(ordinal) {
+CudaDevice::CudaDevice(int ordinal, std::span<const OpSpec* const> tables)
+    : ordinal_(ordinal), tables_(tables) {
   snprintf(name_, sizeof(name_), "cuda:%d", ordinal);
 }
 
@@ -64,43 +54,58 @@ const CudaProperties& CudaDevice::properties() const {
     cudaDeviceGetAttribute(&shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, ordinal_);
     known[slot].shared_bytes = static_cast<size_t>(shared);
     known[slot].device = ordinal_;
-    cudaDeviceGetAttribute(&known[slot].processors, cudaDevAttrMultiProcessorCount, ordinal_);
+    cudaDeviceGetAttribute(&known[slot].sm_count, cudaDevAttrMultiProcessorCount, ordinal_);
     snprintf(known[slot].architecture, sizeof(known[slot].architecture), "sm_%d%d", major, minor);
   });
   return known[slot];
 }
 
-const char* CudaDevice::implementation() const { return properties().architecture; }
+const char* CudaDevice::architecture() const { return properties().architecture; }
 
-bool CudaDevice::Has(const Operator& op) const { return FindKernel(op.spec.name) != nullptr; }
+const DeviceIndex<CudaContext>& CudaDevice::Index() const {
+  static const DeviceIndex<CudaContext> index(tables_, CudaFamilies());  // the same for all devices
+  return index;
+}
 
-mluOpStatus_t CudaDevice::Run(const Operator& op, const Arguments& arguments,
-                              mluOpContext& handle) {
+std::span<const std::string_view> CudaDevice::Implementations(const OpSpec& op) const {
+  const CudaOperator* const found = Index().FindOperator(op);
+  return found == nullptr ? std::span<const std::string_view>() : found->names;
+}
+
+template <class Body>
+mluOpStatus_t CudaDevice::WithOperator(const Arguments& arguments, mluOpContext& handle,
+                                       const Body& body) {
+  const std::string_view name = arguments.spec->name;
   const DeviceGuard guard(ordinal_);
-  CudaContext context({op.spec.name, StreamOf(handle.queue),
-                       handle.atomics_mode == MLUOP_ATOMICS_ALLOWED, &properties(),
-                       arguments.workspace, static_cast<CudaScratch*>(handle.state.get())});
+  CudaContext context({name, StreamOf(handle.queue), handle.atomics_mode == MLUOP_ATOMICS_ALLOWED,
+                       &properties(), arguments.workspace,
+                       static_cast<CudaScratch*>(handle.state.get())});
   try {
-    return FindKernel(op.spec.name)(arguments, context);
-  } catch (const std::bad_alloc&) {
-    return Fail(MLUOP_STATUS_ALLOC_FAILED, "%.*s: out of memory", MLUOP_SV(op.spec.name));
+    return body(*Index().FindOperator(*arguments.spec), context);
   } catch (...) {
-    return Fail(MLUOP_STATUS_INTERNAL_ERROR, "%.*s: unknown exception", MLUOP_SV(op.spec.name));
+    return FailFromException(name.data());
   }
 }
 
-size_t CudaDevice::WorkspaceBytes(const OpSpec& getter, const Arguments& arguments,
-                                  WorkspaceSize) const {
-  for (const CudaFamily* family : CudaFamilies()) {
-    for (const CudaFamily::Getter& entry : family->getters) {
-      if (entry.getter == getter.name) return CudaWorkspaceFor(entry.bytes(arguments));
-    }
-  }
-  return 0;
+mluOpStatus_t CudaDevice::Run(const Arguments& arguments, mluOpContext& handle) {
+  return WithOperator(arguments, handle, [&](const CudaOperator& op, CudaContext& context) {
+    return op.run(arguments, context, handle.implementation);
+  });
+}
+
+mluOpStatus_t CudaDevice::MakePlan(const Arguments& arguments, mluOpContext& handle, Plan* plan) {
+  return WithOperator(arguments, handle, [&](const CudaOperator& op, CudaContext& context) {
+    return op.plan(arguments, context, handle.implementation, plan);
+  });
+}
+
+size_t CudaDevice::WorkspaceBytes(const OpSpec& getter, const Arguments& arguments) const {
+  const DeviceGetter* const found = Index().FindGetter(getter);
+  return found == nullptr ? 0 : CudaWorkspaceFor(found->bytes(arguments));
 }
 
 cnrtRet_t CudaDevice::CreateState(std::unique_ptr<DeviceState>* state) {
-  if (properties().processors == 0) return cnrtErrorUnknown;  // it does not even tell its size
+  if (properties().sm_count == 0) return cnrtErrorUnknown;  // it does not even tell its size
   const DeviceGuard guard(ordinal_);
   auto created = std::unique_ptr<CudaScratch>(new (std::nothrow) CudaScratch(ordinal_));
   if (created == nullptr) return cnrtErrorNoMem;

@@ -9,19 +9,19 @@
 
 namespace mluop {
 
-std::span<const CudaFamily* const> CudaFamilies();
-
 class CudaDevice final : public Device {
  public:
-  explicit CudaDevice(int ordinal);
+  // `tables`: those of the library that loaded this one.
+  CudaDevice(int ordinal, std::span<const OpSpec* const> tables);
 
   const char* name() const override { return name_; }
-  const char* implementation() const override;
+  const char* architecture() const override;
+  bool is_synchronous() const override { return false; }
 
-  bool Has(const Operator& op) const override;
-  mluOpStatus_t Run(const Operator& op, const Arguments& arguments, mluOpContext& handle) override;
-  size_t WorkspaceBytes(const OpSpec& getter, const Arguments& arguments,
-                        WorkspaceSize on_cpu) const override;
+  std::span<const std::string_view> Implementations(const OpSpec& op) const override;
+  mluOpStatus_t Run(const Arguments& arguments, mluOpContext& handle) override;
+  mluOpStatus_t MakePlan(const Arguments& arguments, mluOpContext& handle, Plan* plan) override;
+  size_t WorkspaceBytes(const OpSpec& getter, const Arguments& arguments) const override;
   cnrtRet_t CreateState(std::unique_ptr<DeviceState>* state) override;
 
   cnrtRet_t Allocate(void** pointer, size_t bytes) override;
@@ -43,14 +43,16 @@ class CudaDevice final : public Device {
   cnrtRet_t WaitNotifier(cnrtNotifier_t notifier) override;
   cnrtRet_t Duration(cnrtNotifier_t start, cnrtNotifier_t end, double* us) override;
 
-  cnrtRet_t TimeReplays(Enqueue enqueue, void* context, int replays, double* us) override;
-  cnrtRet_t TimeLaunch(double* us) override;
-
  private:
-  // Asked once, when first needed.
+  const DeviceIndex<CudaContext>& Index() const;
+  // Queries the driver once, on first use.
   const CudaProperties& properties() const;
+  // Calls body(operator, context) with this device as the current one.
+  template <class Body>
+  mluOpStatus_t WithOperator(const Arguments& arguments, mluOpContext& handle, const Body& body);
 
   int ordinal_;
+  std::span<const OpSpec* const> tables_;
   char name_[16];
 };
 

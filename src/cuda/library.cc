@@ -1,23 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// The entry of libmluops_cuda.so: its devices, and all families' kernels.
-#include "core/device_library.h"
-
-#include <cstdarg>
+// The entry of libmluops_cuda.so: gives its devices to the library that loads it.
 #include <cstdio>
 #include <new>
 #include <vector>
 
-#include "core/error.h"
+#include "core/device_library.h"
 #include "cuda/device.h"
 
 namespace mluop {
+
+StoreMessage store_message = nullptr;  // set by the entry, before anything can fail
+
 namespace {
 
-HostFunctions host_functions = {};
-
-CudaLibrary Describe() {
+DeviceLibrary MakeLibrary(std::span<const OpSpec* const> tables) {
   static std::vector<Device*> devices;
-  CudaLibrary library = {};
+  DeviceLibrary library = {};
   int count = 0;
   const cudaError_t error = cudaGetDeviceCount(&count);
   if (error != cudaSuccess) {
@@ -26,9 +24,9 @@ CudaLibrary Describe() {
     return library;
   }
   try {
-    for (int i = 0; i < count; ++i) devices.push_back(new CudaDevice(i));
+    for (int i = 0; i < count; ++i) devices.push_back(new CudaDevice(i, tables));
   } catch (const std::bad_alloc&) {
-    snprintf(library.fault, sizeof(library.fault), "CUDA: no memory for the devices");
+    snprintf(library.fault, sizeof(library.fault), "CUDA: out of memory");
     return library;
   }
   library.count = count;
@@ -37,39 +35,12 @@ CudaLibrary Describe() {
 }
 
 }  // namespace
-
-mluOpStatus_t Fail(mluOpStatus_t status, const char* format, ...) {
-  char sentence[512];
-  va_list arguments;
-  va_start(arguments, format);
-  vsnprintf(sentence, sizeof(sentence), format, arguments);
-  va_end(arguments);
-  host_functions.keep_message(status, sentence);
-  return status;
-}
-
-#define MLUOP_FAMILY(folder)           \
-  namespace folder {                   \
-  extern const CudaFamily kCudaFamily; \
-  }
-#include "ops/op_list.inc"
-#undef MLUOP_FAMILY
-
-std::span<const CudaFamily* const> CudaFamilies() {
-  static const CudaFamily* const families[] = {
-#define MLUOP_FAMILY(folder) &folder::kCudaFamily,
-#include "ops/op_list.inc"
-#undef MLUOP_FAMILY
-  };
-  return families;
-}
-
 }  // namespace mluop
 
-extern "C" [[gnu::visibility("default")]] const mluop::CudaLibrary* mluopsCudaLibrary(
-    int version, const mluop::HostFunctions* host) {
-  if (version != mluop::kCudaLibraryVersion) return nullptr;
-  mluop::host_functions = *host;
-  static const mluop::CudaLibrary library = mluop::Describe();
+extern "C" [[gnu::visibility("default")]] const mluop::DeviceLibrary* mluopsDeviceLibrary(
+    int version, const mluop::DeviceLibraryHost* host) {
+  if (version != mluop::kDeviceLibraryVersion) return nullptr;
+  mluop::store_message = host->store_message;
+  static const mluop::DeviceLibrary library = mluop::MakeLibrary(host->tables);
   return &library;
 }

@@ -30,8 +30,7 @@ bool StaysPoisoned(const TensorArgument& tensor) {
 // Empty tensors ask for no work: then the outputs are left alone.
 bool NothingToDo(const Arguments& arguments) {
   Arguments copy = arguments;
-  mluOpContext handle(CpuDevice());
-  return Validate(&handle, copy).verdict == Verdict::kNothingToDo;
+  return Validate(copy).verdict == Verdict::kNothingToDo;
 }
 
 }  // namespace

@@ -30,7 +30,8 @@ using testing::PreparedCall;
 struct Setting {
   std::string isa;
   const Handle* handle;
-  double peak;  // operations a second
+  ThreadPool* threads;  // as many as the handle's
+  double peak;          // operations a second
 };
 
 // The bytes that must move, over the operator's own buffers: all of the outputs, and of each input
@@ -71,7 +72,7 @@ std::vector<Contender> ContendersOf(PreparedCall& call, const Traffic& needed,
   contenders.push_back({[&call] { call.RunPlain(); }, budget / 3});
   for (const Way way : kWays) {
     contenders.push_back(
-        {[&needed, way, handle] { Move(needed, way, handle->threads); }, budget / 6});
+        {[&needed, way, &threads = *setting.threads] { Move(needed, way, threads); }, budget / 6});
   }
   return contenders;
 }
@@ -154,16 +155,18 @@ int Perf(const Selection& selection, const PerfOptions& options) {
   InstallFaultHandler("perf");
   std::printf("%s\n", MachineName().c_str());
   std::list<Handle> handles;
+  std::list<ThreadPool> pools;
   std::vector<Setting> settings;
   Row ceilings = Row::array();
   for (const int count : options.threads) {
     const Handle& handle = handles.emplace_back(count);
     testing::ResetIsa();
-    const Row measured = MeasureCeilings(handle.get()->threads);
+    ThreadPool& threads = pools.emplace_back(handle.threads());
+    const Row measured = MeasureCeilings(threads);
     ceilings.insert(ceilings.end(), measured.begin(), measured.end());
     for (const std::string& isa : isas) {
       testing::ForceIsa(isa);
-      settings.push_back({isa, &handle, MeasurePeak(handle.get()->threads)});
+      settings.push_back({isa, &handle, &threads, MeasurePeak(threads)});
       std::printf("%d threads, %s: %.0f GFLOP/s\n", handle.threads(), isa.c_str(),
                   settings.back().peak * 1e-9);
     }

@@ -12,6 +12,7 @@
 
 #include "commands.h"
 #include "core/handle.h"
+#include "cuda_timer.h"
 #include "mluops/extensions.h"
 #include "report.h"
 #include "testing/mirror.h"
@@ -35,13 +36,12 @@ struct Calls {
   int count;     // in one recording
   size_t bytes;  // of a set
 
-  static mluOpStatus_t Enqueue(void* context, cnrtQueue_t queue) {
-    const auto& calls = *static_cast<const Calls*>(context);
-    mluOpStatus_t status = mluOpSetQueue(calls.handle, queue);
-    for (int i = 0; i < calls.count && status == MLUOP_STATUS_SUCCESS; ++i) {
-      status = calls.sets[static_cast<size_t>(i) % calls.sets.size()]->Run(calls.handle);
+  mluOpStatus_t Enqueue(cnrtQueue_t queue) const {
+    mluOpStatus_t status = mluOpSetQueue(handle, queue);
+    for (int i = 0; i < count && status == MLUOP_STATUS_SUCCESS; ++i) {
+      status = sets[static_cast<size_t>(i) % sets.size()]->Run(handle);
     }
-    mluOpSetQueue(calls.handle, nullptr);  // the queue will be gone
+    mluOpSetQueue(handle, nullptr);
     return status;
   }
 };
@@ -49,7 +49,7 @@ struct Calls {
 // Copies over a large buffer, each from one piece of it to the next.
 class Copies {
  public:
-  explicit Copies(Device* device) : device_(device) {}
+  Copies(Device* device, CudaTimer& timer) : device_(device), timer_(timer) {}
   ~Copies() { cnrtFree(memory_); }
   Copies(const Copies&) = delete;
   Copies& operator=(const Copies&) = delete;
@@ -64,10 +64,8 @@ class Copies {
     each_ = (static_cast<size_t>(bytes / 2) + unit - 1) / unit * unit;
     Reserve(std::max(4 * each_, kRotation));
     count_ = static_cast<int>(std::clamp<size_t>(size_ / (2 * each_), kLeastCalls, kMostSets));
-    double us = 0;
-    if (device_->TimeReplays(Enqueue, this, 10, &us) != cnrtSuccess)
-      throw std::runtime_error("the copy could not be timed");
-    return us * 1e-6 / count_;
+    return timer_.SecondsOfReplay([this](cnrtQueue_t queue) { return Enqueue(queue); }, 10) /
+           count_;
   }
 
  private:
@@ -80,19 +78,18 @@ class Copies {
     cnrtMemset(memory_, 0x5a, bytes);
   }
 
-  static mluOpStatus_t Enqueue(void* context, cnrtQueue_t queue) {
-    auto& copies = *static_cast<Copies*>(context);
-    const size_t places = copies.size_ / (2 * copies.each_);
-    for (int i = 0; i < copies.count_; ++i) {
-      char* const from =
-          static_cast<char*>(copies.memory_) + static_cast<size_t>(i) % places * 2 * copies.each_;
-      if (copies.device_->Copy(from + copies.each_, from, copies.each_, queue) != cnrtSuccess)
+  mluOpStatus_t Enqueue(cnrtQueue_t queue) const {
+    const size_t places = size_ / (2 * each_);
+    for (int i = 0; i < count_; ++i) {
+      char* const from = static_cast<char*>(memory_) + static_cast<size_t>(i) % places * 2 * each_;
+      if (device_->Copy(from + each_, from, each_, queue) != cnrtSuccess)
         return MLUOP_STATUS_EXECUTION_FAILED;
     }
     return MLUOP_STATUS_SUCCESS;
   }
 
   Device* device_;
+  CudaTimer& timer_;
   void* memory_ = nullptr;
   size_t size_ = 0, each_ = 0;
   int count_ = 0;
@@ -137,7 +134,7 @@ constexpr Mode kModes[] = {{MLUOP_ATOMICS_NOT_ALLOWED, "default"},
                            {MLUOP_ATOMICS_ALLOWED, "allowed"}};
 
 Row Measure(const Case& c, Calls& calls, const Mode& mode, double bytes, double floor,
-            Device* device) {
+            CudaTimer& timer) {
   mluOpSetAtomicsMode(calls.handle, mode.value);
   mluOpSetQueue(calls.handle, nullptr);
   for (const auto& set : calls.sets) {  // scratch grows now, and not while it is recorded
@@ -146,16 +143,14 @@ Row Measure(const Case& c, Calls& calls, const Mode& mode, double bytes, double 
   }
   cnrtSyncDevice();
   const double host = HostSeconds(calls);
-  double us = 0;
-  if (device->TimeReplays(Calls::Enqueue, &calls, 10, &us) != cnrtSuccess) {
-    throw std::runtime_error(
-        c.line + ": the call could not be recorded and replayed: " + mluOpGetLastErrorMessage());
-  }
-  const double least = us * 1e-6 / calls.count;
+  const double least =
+      timer.SecondsOfReplay([&](cnrtQueue_t queue) { return calls.Enqueue(queue); }, 10) /
+      calls.count;
+  const Device* const device = calls.handle->device;
   return {{"case", c.line},
           {"op", c.test->name},
           {"device", device->name()},
-          {"architecture", device->implementation()},
+          {"architecture", device->architecture()},
           {"mode", mode.name},
           {"caches", calls.bytes * calls.sets.size() >= kRotation / 2 ? "rotated" : "warm"},
           {"sets", calls.sets.size()},
@@ -183,8 +178,9 @@ void PrintRow(const Row& row) {
 
 int PerfOnDevice(const Selection& selection, const PerfOptions& options, Device* device) {
   const std::vector<Case> cases = SelectCases(selection);
-  std::printf("%s, %s\n", device->name(), device->implementation());
-  Copies copies(device);
+  std::printf("%s, %s\n", device->name(), device->architecture());
+  CudaTimer timer(device->name());
+  Copies copies(device, timer);
   Row ceilings = Row::array(), rows = Row::array();
   for (const double megabytes : {0.2, 1.0, 4.0, 16.0, 64.0, 256.0}) {
     const double bytes = megabytes * (1 << 20), seconds = copies.Time(bytes);
@@ -195,10 +191,8 @@ int PerfOnDevice(const Selection& selection, const PerfOptions& options, Device*
     std::printf("%.1f MB: copy %.2f us, %.0f GB/s\n", megabytes, seconds * 1e6,
                 bytes / seconds * 1e-9);
   }
-  double launch_us = 0;
-  if (device->TimeLaunch(&launch_us) != cnrtSuccess)
-    throw std::runtime_error("the launch of a kernel could not be timed");
-  std::printf("host: %.2f us to launch a kernel that does nothing\n", launch_us);
+  const double launch_seconds = timer.SecondsOfLaunch();
+  std::printf("host: %.2f us to launch an empty kernel\n", launch_seconds * 1e6);
   std::printf("%10s %10s %8s %8s %8s  %-7s  case\n", "us", "floor us", "x floor", "GB/s", "host us",
               "atomics");
   for (size_t i = 0; i < cases.size(); ++i) {
@@ -208,8 +202,8 @@ int PerfOnDevice(const Selection& selection, const PerfOptions& options, Device*
     Calls calls = MakeCalls(call, handle.get());
     const double bytes = cases[i].test->work(call.arguments()).bytes;
     for (const Mode& mode : kModes) {
-      rows.push_back(Measure(cases[i], calls, mode, bytes, copies.Time(bytes), device));
-      rows.back()["host_launch_s"] = launch_us * 1e-6;
+      rows.push_back(Measure(cases[i], calls, mode, bytes, copies.Time(bytes), timer));
+      rows.back()["host_launch_s"] = launch_seconds;
       EndProgress();
       PrintRow(rows.back());
     }

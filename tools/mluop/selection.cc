@@ -147,7 +147,7 @@ Device* UseDevice(const Selection& selection) {
     names += std::string(i == 0 ? "" : ", ") + device->name();
     if (selection.device == device->name() && cnrtSetDevice(i) == cnrtSuccess) return device;
   }
-  const std::string reason = list.count == 0 ? list.fault : list.without_cuda;
+  const std::string reason = list.count == 0 ? list.fault : list.library_fault;
   throw std::invalid_argument("--device must be one of " + names +
                               (reason.empty() ? "" : " (" + reason + ")") + ", got " +
                               selection.device);

@@ -1,26 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 // border_align: tables and C entry points.
 #include "core/operator.h"
-#include "ops/border_align/cpu/operators.h"
 
 namespace mluop::border_align {
 namespace {
 
-constexpr Operator kForward = {
-    OpSpec("border_align_forward", kHalfOrFloat, {AtLeast("pool_size", 1)},
-           {{"input", kIn, kT, kNHWC, "N H W 4*C", kReject},
-            {"boxes", kIn, kT, kAnyLayout, "N K 4", kReject},
-            {"output", kOut, kT, kNHWC, "N K 4 C", kReject},
-            {"argmax_idx", kOut, kI32, kNHWC, "N K 4 C", kReject}}),
-    ForwardCpu};
+constexpr Operator kForward = {OpSpec("border_align_forward", kHalfOrFloat,
+                                      {AtLeast("pool_size", 1)},
+                                      {{"input", kIn, kT, kNHWC, "N H W 4*C", kReject},
+                                       {"boxes", kIn, kT, kAnyLayout, "N K 4", kReject},
+                                       {"output", kOut, kT, kNHWC, "N K 4 C", kReject},
+                                       {"argmax_idx", kOut, kI32, kNHWC, "N K 4 C", kReject}})};
 
-constexpr Operator kBackward = {
-    OpSpec("border_align_backward", kHalfOrFloat, {AtLeast("pool_size", 1)},
-           {{"grad_output", kIn, kT, kNHWC, "N K 4 C", kReject},
-            {"boxes", kIn, kT, kAnyLayout, "N K 4", kReject},
-            {"argmax_idx", kIn, kI32, kNHWC, "N K 4 C", kReject},
-            {"grad_input", kOut, kT, kNHWC, "N H W 4*C", kReject}}),
-    BackwardCpu};
+constexpr Operator kBackward = {OpSpec("border_align_backward", kHalfOrFloat,
+                                       {AtLeast("pool_size", 1)},
+                                       {{"grad_output", kIn, kT, kNHWC, "N K 4 C", kReject},
+                                        {"boxes", kIn, kT, kAnyLayout, "N K 4", kReject},
+                                        {"argmax_idx", kIn, kI32, kNHWC, "N K 4 C", kReject},
+                                        {"grad_input", kOut, kT, kNHWC, "N H W 4*C", kReject}})};
 
 constexpr const Operator* kOperators[] = {&kForward, &kBackward};
 

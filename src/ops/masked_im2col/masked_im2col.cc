@@ -2,20 +2,17 @@
 // masked_im2col and masked_col2im: tables and C entry points.
 #include "core/operator.h"
 #include "mluops/extensions.h"
-#include "ops/masked_im2col/cpu/operators.h"
 
 namespace mluop::masked_im2col {
 namespace {
 
-constexpr Operator kForward = {
-    OpSpec(
-        "masked_im2col_forward", kHalfOrFloat,
-        {AtLeast("kernel_h", 1), AtLeast("kernel_w", 1), AnyInteger("pad_h"), AnyInteger("pad_w")},
-        {{"feature", kIn, kT, kNCHW, "1 C H W", kReject},
-         {"mask_h_idx", kIn, kI32, kAnyLayout, "M", kSkip},
-         {"mask_w_idx", kIn, kI32, kAnyLayout, "M", kSkip},
-         {"data_col", kOut, kT, kAnyLayout, "C*kernel_h*kernel_w M", kSkip}}),
-    ForwardCpu};
+constexpr Operator kForward = {OpSpec(
+    "masked_im2col_forward", kHalfOrFloat,
+    {AtLeast("kernel_h", 1), AtLeast("kernel_w", 1), AnyInteger("pad_h"), AnyInteger("pad_w")},
+    {{"feature", kIn, kT, kNCHW, "1 C H W", kReject},
+     {"mask_h_idx", kIn, kI32, kAnyLayout, "M", kSkip},
+     {"mask_w_idx", kIn, kI32, kAnyLayout, "M", kSkip},
+     {"data_col", kOut, kT, kAnyLayout, "C*kernel_h*kernel_w M", kSkip}})};
 
 constexpr OpSpec kForwardWorkspace("masked_im2col_forward_workspace", kHalfOrFloat,
                                    {AtLeast("kernel_h", 1), AtLeast("kernel_w", 1)},
@@ -27,29 +24,25 @@ constexpr OpSpec kForwardWorkspace("masked_im2col_forward_workspace", kHalfOrFlo
 
 // Without masks the gradient is zero everywhere, and is written: nobody wants to train on
 // leftovers.
-constexpr Operator kBackward = {
-    OpSpec(
-        "masked_im2col_backward", kHalfOrFloat,
-        {AtLeast("kernel_h", 1), AtLeast("kernel_w", 1), AnyInteger("pad_h"), AnyInteger("pad_w")},
-        {{"grad_col", kIn, kT, kAnyLayout, "C*kernel_h*kernel_w M", kCompute},
-         {"mask_h_idx", kIn, kI32, kAnyLayout, "M", kCompute},
-         {"mask_w_idx", kIn, kI32, kAnyLayout, "M", kCompute},
-         {"grad_feature", kOut, kT, kNCHW, "1 C H W", kReject}}),
-    BackwardCpu};
+constexpr Operator kBackward = {OpSpec(
+    "masked_im2col_backward", kHalfOrFloat,
+    {AtLeast("kernel_h", 1), AtLeast("kernel_w", 1), AnyInteger("pad_h"), AnyInteger("pad_w")},
+    {{"grad_col", kIn, kT, kAnyLayout, "C*kernel_h*kernel_w M", kCompute},
+     {"mask_h_idx", kIn, kI32, kAnyLayout, "M", kCompute},
+     {"mask_w_idx", kIn, kI32, kAnyLayout, "M", kCompute},
+     {"grad_feature", kOut, kT, kNCHW, "1 C H W", kReject}})};
 
 constexpr Operator kCol2im = {OpSpec("masked_col2im_forward", kHalfOrFloat, {},
                                      {{"col", kIn, kT, kAnyLayout, "C M", kCompute},
                                       {"mask_h_idx", kIn, kI32, kAnyLayout, "M", kCompute},
                                       {"mask_w_idx", kIn, kI32, kAnyLayout, "M", kCompute},
-                                      {"im", kOut, kT, kNCHW, "1 C H W", kReject}}),
-                              Col2imCpu};
+                                      {"im", kOut, kT, kNCHW, "1 C H W", kReject}})};
 
 constexpr Operator kCol2imBackward = {OpSpec("masked_col2im_backward", kHalfOrFloat, {},
                                              {{"grad_im", kIn, kT, kNCHW, "1 C H W", kReject},
                                               {"mask_h_idx", kIn, kI32, kAnyLayout, "M", kSkip},
                                               {"mask_w_idx", kIn, kI32, kAnyLayout, "M", kSkip},
-                                              {"grad_col", kOut, kT, kAnyLayout, "C M", kSkip}}),
-                                      Col2imBackwardCpu};
+                                              {"grad_col", kOut, kT, kAnyLayout, "C M", kSkip}})};
 
 constexpr OpSpec kCol2imWorkspace("masked_col2im_forward_workspace", kHalfOrFloat, {},
                                   {{"col", kIn, kT, kAnyLayout, "C M", kSkip},
@@ -76,7 +69,7 @@ mluOpStatus_t mluOpGetMaskedIm2colForwardWorkspaceSize(
     size_t* workspace_size) {
   return GetWorkspaceSize(masked_im2col::kForwardWorkspace, handle, {kernel_h, kernel_w},
                           {feature_desc, mask_h_idx_desc, mask_w_idx_desc, data_col_desc},
-                          workspace_size, masked_im2col::ForwardWorkspaceSize);
+                          workspace_size);
 }
 
 mluOpStatus_t mluOpMaskedIm2colForward(
@@ -113,8 +106,7 @@ mluOpStatus_t mluOpGetMaskedCol2imForwardWorkspaceSize(
     const mluOpTensorDescriptor_t mask_h_idx_desc, const mluOpTensorDescriptor_t mask_w_idx_desc,
     const mluOpTensorDescriptor_t im_desc, size_t* workspace_size) {
   return GetWorkspaceSize(masked_im2col::kCol2imWorkspace, handle, {},
-                          {col_desc, mask_h_idx_desc, mask_w_idx_desc, im_desc}, workspace_size,
-                          masked_im2col::Col2imWorkspaceSize);
+                          {col_desc, mask_h_idx_desc, mask_w_idx_desc, im_desc}, workspace_size);
 }
 
 mluOpStatus_t mluOpMaskedCol2imForward(

@@ -2,7 +2,6 @@
 // psamask: tables and C entry points.
 #include "core/operator.h"
 #include "mluops/extensions.h"
-#include "ops/psamask/cpu/operators.h"
 
 namespace mluop::psamask {
 namespace {
@@ -11,29 +10,25 @@ constexpr Operator kForward = {
     OpSpec("psamask_forward", kFloat,
            {OneOf("psa_type", 0, 1), AtLeast("h_mask", 1), AtLeast("w_mask", 1)},
            {{"x", kIn, kT, kNHWC, "N H W h_mask*w_mask", kSkip},
-            {"y", kOut, kT, kNHWC, "N H W H*W", kSkip}}),
-    ForwardCpu};
+            {"y", kOut, kT, kNHWC, "N H W H*W", kSkip}})};
 
 constexpr Operator kBackward = {
     OpSpec("psamask_backward", kFloat,
            {OneOf("psa_type", 0, 1), AtLeast("h_mask", 1), AtLeast("w_mask", 1)},
            {{"dy", kIn, kT, kNHWC, "N H W H*W", kSkip},
-            {"dx", kOut, kT, kNHWC, "N H W h_mask*w_mask", kSkip}}),
-    BackwardCpu};
+            {"dx", kOut, kT, kNHWC, "N H W h_mask*w_mask", kSkip}})};
 
 constexpr Operator kNchwForward = {
     OpSpec("psamask_nchw_forward", kFloat,
            {OneOf("psa_type", 0, 1), AtLeast("h_mask", 1), AtLeast("w_mask", 1)},
            {{"x", kIn, kT, kNCHW, "N h_mask*w_mask H W", kSkip},
-            {"y", kOut, kT, kNCHW, "N H*W H W", kSkip}}),
-    NchwForwardCpu};
+            {"y", kOut, kT, kNCHW, "N H*W H W", kSkip}})};
 
 constexpr Operator kNchwBackward = {
     OpSpec("psamask_nchw_backward", kFloat,
            {OneOf("psa_type", 0, 1), AtLeast("h_mask", 1), AtLeast("w_mask", 1)},
            {{"dy", kIn, kT, kNCHW, "N H*W H W", kSkip},
-            {"dx", kOut, kT, kNCHW, "N h_mask*w_mask H W", kSkip}}),
-    NchwBackwardCpu};
+            {"dx", kOut, kT, kNCHW, "N h_mask*w_mask H W", kSkip}})};
 
 constexpr const Operator* kOperators[] = {&kForward, &kBackward, &kNchwForward, &kNchwBackward};
 

@@ -1,22 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // psroipool: tables and C entry points.
 #include "core/operator.h"
-#include "ops/psroipool/cpu/operators.h"
 
 namespace mluop::psroipool {
 namespace {
 
-constexpr Operator kForward = {
-    OpSpec("psroipool_forward", kFloat,
-           {AtLeast("pooled_height", 1), AtLeast("pooled_width", 1), Positive("spatial_scale"),
-            AtLeast("group_size", 1), AtLeast("output_dim", 1)},
-           {{"input", kIn, kT, kNHWC, "N H W pooled_height*pooled_width*output_dim", kSkipFirst},
-            {"rois", kIn, kT, kAnyLayout, "R 5", kReject},
-            {"output", kOut, kT, kNHWC, "R pooled_height pooled_width output_dim", kReject},
-            {"mapping_channel", kOut, kI32, kNHWC, "R pooled_height pooled_width output_dim",
-             kReject}},
-           {{"group_size", "pooled_height"}, {"pooled_width", "pooled_height"}}),
-    ForwardCpu};
+constexpr Operator kForward = {OpSpec(
+    "psroipool_forward", kFloat,
+    {AtLeast("pooled_height", 1), AtLeast("pooled_width", 1), Positive("spatial_scale"),
+     AtLeast("group_size", 1), AtLeast("output_dim", 1)},
+    {{"input", kIn, kT, kNHWC, "N H W pooled_height*pooled_width*output_dim", kSkipFirst},
+     {"rois", kIn, kT, kAnyLayout, "R 5", kReject},
+     {"output", kOut, kT, kNHWC, "R pooled_height pooled_width output_dim", kReject},
+     {"mapping_channel", kOut, kI32, kNHWC, "R pooled_height pooled_width output_dim", kReject}},
+    {{"group_size", "pooled_height"}, {"pooled_width", "pooled_height"}})};
 
 constexpr OpSpec kForwardWorkspace(
     "psroipool_forward_workspace", kFloat,
@@ -33,15 +30,10 @@ constexpr Operator kBackward = {
             {"rois", kIn, kT, kAnyLayout, "R 5", kReject},
             {"mapping_channel", kIn, kI32, kNHWC, "R pooled_height pooled_width output_dim", kSkip},
             {"bottom_grad", kOut, kT, kNHWC, "N H W pooled_height*pooled_width*output_dim", kSkip}},
-           {{"pooled_width", "pooled_height"}}),
-    BackwardCpu};
+           {{"pooled_width", "pooled_height"}})};
 
 constexpr const Operator* kOperators[] = {&kForward, &kBackward};
 constexpr const OpSpec* kGetters[] = {&kForwardWorkspace};
-
-size_t ForwardWorkspaceSize(const Arguments& arguments) {
-  return WorkspaceFor(ForwardScratch(MakeProblem(arguments, 1)));
-}
 
 }  // namespace
 
@@ -59,7 +51,7 @@ mluOpStatus_t mluOpGetPsRoiPoolForwardWorkspaceSize(mluOpHandle_t handle, const 
                                                     size_t* workspace_size) {
   return GetWorkspaceSize(psroipool::kForwardWorkspace, handle,
                           {pooled_height, pooled_width, output_dim}, {input_desc, rois_desc},
-                          workspace_size, psroipool::ForwardWorkspaceSize);
+                          workspace_size);
 }
 
 mluOpStatus_t mluOpPsRoiPoolForward(mluOpHandle_t handle, const int pooled_height,

@@ -1,62 +1,53 @@
 // SPDX-License-Identifier: Apache-2.0
 // roiaware_pool3d: tables and C entry points, in both spellings.
 #include "core/operator.h"
-#include "ops/roiaware_pool3d/cpu/operators.h"
 #include "ops/roiaware_pool3d/problem.h"
 
 namespace mluop::roiaware_pool3d {
 namespace {
 
-constexpr Operator kForward = {
-    OpSpec("roiaware_pool3d_forward", kHalfOrFloat,
-           {OneOf("pool_method", 0, 1), AtLeast("boxes_num", 1), AtLeast("pts_num", 1),
-            AtLeast("channels", 1), AtLeast("max_pts_each_voxel", 1), AtLeast("out_x", 1),
-            AtLeast("out_y", 1), AtLeast("out_z", 1)},
-           {{"rois", kIn, kT, kAnyLayout, "boxes_num 7", kReject},
-            {"pts", kIn, kT, kAnyLayout, "pts_num 3", kReject},
-            {"pts_feature", kIn, kT, kAnyLayout, "pts_num channels", kReject},
-            {"argmax",
-             kOut,
-             kI32,
-             kAnyLayout,
-             "boxes_num out_x out_y out_z channels",
-             kReject,
-             {"pool_method", kAverage}},
-            {"pts_idx_of_voxels", kOut, kI32, kAnyLayout,
-             "boxes_num out_x out_y out_z max_pts_each_voxel", kReject},
-            {"pooled_features", kOut, kT, kAnyLayout, "boxes_num out_x out_y out_z channels",
-             kReject}}),
-    ForwardCpu};
+constexpr Operator kForward = {OpSpec(
+    "roiaware_pool3d_forward", kHalfOrFloat,
+    {OneOf("pool_method", 0, 1), AtLeast("boxes_num", 1), AtLeast("pts_num", 1),
+     AtLeast("channels", 1), AtLeast("max_pts_each_voxel", 1), AtLeast("out_x", 1),
+     AtLeast("out_y", 1), AtLeast("out_z", 1)},
+    {{"rois", kIn, kT, kAnyLayout, "boxes_num 7", kReject},
+     {"pts", kIn, kT, kAnyLayout, "pts_num 3", kReject},
+     {"pts_feature", kIn, kT, kAnyLayout, "pts_num channels", kReject},
+     {"argmax",
+      kOut,
+      kI32,
+      kAnyLayout,
+      "boxes_num out_x out_y out_z channels",
+      kReject,
+      {"pool_method", kAverage}},
+     {"pts_idx_of_voxels", kOut, kI32, kAnyLayout, "boxes_num out_x out_y out_z max_pts_each_voxel",
+      kReject},
+     {"pooled_features", kOut, kT, kAnyLayout, "boxes_num out_x out_y out_z channels", kReject}})};
 
 constexpr OpSpec kForwardWorkspace("roiaware_pool3d_forward_workspace", kHalfOrFloat, {},
                                    {{"rois", kIn, kT, kAnyLayout, "B 7", kReject},
                                     {"pts", kIn, kT, kAnyLayout, "P 3", kReject},
                                     {"pts_feature", kIn, kT, kAnyLayout, "P C", kReject}});
 
-constexpr Operator kBackward = {
-    OpSpec("roiaware_pool3d_backward", kHalfOrFloat,
-           {OneOf("pool_method", 0, 1), AtLeast("boxes_num", 1), AtLeast("out_x", 1),
-            AtLeast("out_y", 1), AtLeast("out_z", 1), AtLeast("channels", 1),
-            AtLeast("max_pts_each_voxel", 1)},
-           {{"pts_idx_of_voxels", kIn, kI32, kAnyLayout,
-             "boxes_num out_x out_y out_z max_pts_each_voxel", kReject},
-            {"argmax",
-             kIn,
-             kI32,
-             kAnyLayout,
-             "boxes_num out_x out_y out_z channels",
-             kReject,
-             {"pool_method", kAverage}},
-            {"grad_out", kIn, kT, kAnyLayout, "boxes_num out_x out_y out_z channels", kReject},
-            {"grad_in", kOut, kT, kAnyLayout, "P channels", kReject}}),
-    BackwardCpu};
+constexpr Operator kBackward = {OpSpec(
+    "roiaware_pool3d_backward", kHalfOrFloat,
+    {OneOf("pool_method", 0, 1), AtLeast("boxes_num", 1), AtLeast("out_x", 1), AtLeast("out_y", 1),
+     AtLeast("out_z", 1), AtLeast("channels", 1), AtLeast("max_pts_each_voxel", 1)},
+    {{"pts_idx_of_voxels", kIn, kI32, kAnyLayout, "boxes_num out_x out_y out_z max_pts_each_voxel",
+      kReject},
+     {"argmax",
+      kIn,
+      kI32,
+      kAnyLayout,
+      "boxes_num out_x out_y out_z channels",
+      kReject,
+      {"pool_method", kAverage}},
+     {"grad_out", kIn, kT, kAnyLayout, "boxes_num out_x out_y out_z channels", kReject},
+     {"grad_in", kOut, kT, kAnyLayout, "P channels", kReject}})};
 
 constexpr const Operator* kOperators[] = {&kForward, &kBackward};
 constexpr const OpSpec* kGetters[] = {&kForwardWorkspace};
-
-size_t ForwardWorkspaceSize(const Arguments& arguments) {
-  return WorkspaceFor(ForwardScratchBytes(arguments.Symbol("B"), arguments.Symbol("P")));
-}
 
 }  // namespace
 
@@ -72,8 +63,7 @@ mluOpStatus_t mluOpGetRoiawarePool3dForwardWorkspaceSize(
     const mluOpTensorDescriptor_t pts_desc, const mluOpTensorDescriptor_t pts_feature_desc,
     size_t* workspace_size) {
   return GetWorkspaceSize(roiaware_pool3d::kForwardWorkspace, handle, {},
-                          {rois_desc, pts_desc, pts_feature_desc}, workspace_size,
-                          roiaware_pool3d::ForwardWorkspaceSize);
+                          {rois_desc, pts_desc, pts_feature_desc}, workspace_size);
 }
 
 mluOpStatus_t mluOpRoiawarePool3dForward(

@@ -2,7 +2,6 @@
 // torchvision_ps_roi_pool: tables and C entry points.
 #include "core/operator.h"
 #include "mluops/extensions.h"
-#include "ops/torchvision_ps_roi_pool/cpu/operators.h"
 
 namespace mluop::torchvision_ps_roi_pool {
 namespace {
@@ -13,8 +12,7 @@ constexpr Operator kForward = {
            {AtLeast("pooled_height", 1), AtLeast("pooled_width", 1), Positive("spatial_scale")},
            {{"input", kIn, kT, kNCHW, "N O*pooled_height*pooled_width H W", kCompute},
             {"rois", kIn, kT, kAnyLayout, "R 5", kSkip},
-            {"output", kOut, kT, kNCHW, "R O pooled_height pooled_width", kSkip}}),
-    ForwardCpu};
+            {"output", kOut, kT, kNCHW, "R O pooled_height pooled_width", kSkip}})};
 
 // Without rois the gradient is zeros, and is written: nobody wants to train on leftovers.
 constexpr Operator kBackward = {
@@ -22,8 +20,7 @@ constexpr Operator kBackward = {
            {AtLeast("pooled_height", 1), AtLeast("pooled_width", 1), Positive("spatial_scale")},
            {{"grad_output", kIn, kT, kNCHW, "R O pooled_height pooled_width", kCompute},
             {"rois", kIn, kT, kAnyLayout, "R 5", kCompute},
-            {"grad_input", kOut, kT, kNCHW, "N O*pooled_height*pooled_width H W", kSkip}}),
-    BackwardCpu};
+            {"grad_input", kOut, kT, kNCHW, "N O*pooled_height*pooled_width H W", kSkip}})};
 
 constexpr const Operator* kOperators[] = {&kForward, &kBackward};
 

@@ -2,15 +2,13 @@
 // transpose: table and C entry point.
 #include "core/operator.h"
 #include "mluops/extensions.h"
-#include "ops/transpose/cpu/operators.h"
 
 namespace mluop::transpose {
 namespace {
 
 constexpr Operator kTranspose = {OpSpec("transpose", kHalfOrFloat, {},
                                         {{"input", kIn, kT, kAnyLayout, "N A B", kSkip},
-                                         {"output", kOut, kT, kAnyLayout, "N B A", kSkip}}),
-                                 TransposeCpu};
+                                         {"output", kOut, kT, kAnyLayout, "N B A", kSkip}})};
 
 constexpr const Operator* kOperators[] = {&kTranspose};
 

@@ -163,12 +163,12 @@ HWY_EXPORT(WholeHalf);
 HWY_EXPORT(Zero);
 HWY_EXPORT(Round);
 
-float* Floats(Context& context, int64_t count) {
+float* Floats(CpuContext& context, int64_t count) {
   return static_cast<float*>(context.Scratch(static_cast<size_t>(count) * sizeof(float)));
 }
 
 template <typename T>
-BackwardCall<T> MakeCall(const Arguments& a, Context& context) {
+BackwardCall<T> MakeCall(const Arguments& a, CpuContext& context) {
   const Problem p = MakeProblem(a);
   return {p,
           a.In<T>("grad_output"),
@@ -181,7 +181,7 @@ BackwardCall<T> MakeCall(const Arguments& a, Context& context) {
 
 // Many samples: each worker has packed sums of its own, which it writes out slice by slice.
 template <typename T, class Function>
-void BackwardSlices(BackwardCall<T> call, Context& context, Function kernel) {
+void BackwardSlices(BackwardCall<T> call, CpuContext& context, Function kernel) {
   const Problem& p = call.p;
   ThreadPool& threads = context.threads();
   const int64_t size = WholeLines(p.pixels() * call.slices.size);
@@ -196,7 +196,7 @@ void BackwardSlices(BackwardCall<T> call, Context& context, Function kernel) {
 
 // Few samples: almost all is filling, which is best done from end to end.
 template <typename T, class Function>
-void BackwardWhole(const BackwardCall<T>& call, float* sums, Context& context, Function kernel) {
+void BackwardWhole(const BackwardCall<T>& call, float* sums, CpuContext& context, Function kernel) {
   const auto zero = HWY_DYNAMIC_DISPATCH(Zero);
   context.threads().For(call.p.elements(), kFillGrain,
                         [&](int64_t begin, int64_t end, int) { zero(sums, begin, end); });
@@ -204,7 +204,7 @@ void BackwardWhole(const BackwardCall<T>& call, float* sums, Context& context, F
                         [&](int64_t begin, int64_t end, int) { kernel(call, sums, begin, end); });
 }
 
-void BackwardWholeHalf(const BackwardCall<Half>& call, Context& context) {
+void BackwardWholeHalf(const BackwardCall<Half>& call, CpuContext& context) {
   float* sums = Floats(context, call.p.elements());
   BackwardWhole(call, sums, context, HWY_DYNAMIC_DISPATCH(WholeHalf));
   const auto round = HWY_DYNAMIC_DISPATCH(Round);
@@ -215,7 +215,7 @@ void BackwardWholeHalf(const BackwardCall<Half>& call, Context& context) {
 
 }  // namespace
 
-mluOpStatus_t BackwardCpu(const Arguments& arguments, Context& context) {
+mluOpStatus_t BackwardCpu(const Arguments& arguments, CpuContext& context) {
   const Problem p = MakeProblem(arguments);
   if (arguments.Type() == MLUOP_DTYPE_FLOAT) {
     const auto call = MakeCall<float>(arguments, context);

@@ -157,7 +157,7 @@ bool StreamPays(const Problem& p, const Slices& slices, const Arguments& a) {
 }
 
 template <typename T, class Function>
-mluOpStatus_t Forward(const Arguments& a, Context& context, Function kernel) {
+mluOpStatus_t Forward(const Arguments& a, CpuContext& context, Function kernel) {
   const Problem p = MakeProblem(a);
   ThreadPool& threads = context.threads();
   const bool packed = !FewSamples(p) && !IsHuge(p);
@@ -189,7 +189,7 @@ mluOpStatus_t Forward(const Arguments& a, Context& context, Function kernel) {
 
 }  // namespace
 
-mluOpStatus_t ForwardCpu(const Arguments& arguments, Context& context) {
+mluOpStatus_t ForwardCpu(const Arguments& arguments, CpuContext& context) {
   if (arguments.Type() == MLUOP_DTYPE_HALF) {
     return Forward<Half>(arguments, context, HWY_DYNAMIC_DISPATCH(ForwardHalf));
   }

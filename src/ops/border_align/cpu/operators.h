@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// border_align on the CPU: what the tables of border_align.cc name.
+// border_align on the CPU: its operators.
 #pragma once
 
-#include "core/operator.h"
+#include "cpu/context.h"
 
 namespace mluop::border_align {
 
-mluOpStatus_t ForwardCpu(const Arguments& arguments, Context& context);
-mluOpStatus_t BackwardCpu(const Arguments& arguments, Context& context);
+mluOpStatus_t ForwardCpu(const Arguments& arguments, CpuContext& context);
+mluOpStatus_t BackwardCpu(const Arguments& arguments, CpuContext& context);
 
 }  // namespace mluop::border_align

@@ -206,7 +206,7 @@ __global__ void __launch_bounds__(Threads(kVector, kEdges), Blocks(kEdges))
 
 template <typename T, int kVector, int kEdges>
 void LaunchEdges(ForwardCall<T> call, CudaContext& context) {
-  const int64_t items = call.items(), most = int64_t{context.processors()} * Blocks(kEdges);
+  const int64_t items = call.items(), most = int64_t{context.sm_count()} * Blocks(kEdges);
   const int64_t blocks = std::min(most, CeilDiv(items, kEdges));
   const int64_t chunks = CeilDiv(items, blocks * kMostChunk);  // of a block
   call.chunk = static_cast<uint32_t>(CeilDiv(items, blocks * chunks * kEdges)) * kEdges;
@@ -224,7 +224,7 @@ mluOpStatus_t Launch(ForwardCall<T> call, CudaContext& context) {
       results >= kSortedResults) {
     call.order = SortEdges(p, call.boxes, context).order;
   }
-  const int64_t warps = int64_t{context.processors()} * Threads(kVector, 1) / kWarpLanes;
+  const int64_t warps = int64_t{context.sm_count()} * Threads(kVector, 1) / kWarpLanes;
   if (p.samples() <= Window(kMostEdges) && call.items() > kManyEdges * warps) {
     LaunchEdges<T, kVector, kMostEdges>(call, context);
   } else {

@@ -5,8 +5,20 @@
 namespace mluop::border_align {
 namespace {
 
-constexpr CudaFamily::Entry kOperators[] = {{"border_align_forward", ForwardCuda},
-                                            {"border_align_backward", BackwardCuda}};
+struct Whole {};
+Whole MakeWhole(const Arguments&) { return {}; }
+
+template <mluOpStatus_t (*kRun)(const Arguments&, CudaContext&)>
+mluOpStatus_t RunWhole(const CudaCall<Whole>& call, void*) {
+  return kRun(call.arguments, call.context);
+}
+
+constexpr CudaImplementation<Whole> kForward[] = {{"default", "always", Always, nullptr, RunWhole<ForwardCuda>}};
+constexpr CudaOperator kForwardCuda = Bind<MakeWhole, kForward>("border_align_forward");
+constexpr CudaImplementation<Whole> kBackward[] = {{"default", "always", Always, nullptr, RunWhole<BackwardCuda>}};
+constexpr CudaOperator kBackwardCuda = Bind<MakeWhole, kBackward>("border_align_backward");
+
+constexpr const CudaOperator* kOperators[] = {&kForwardCuda, &kBackwardCuda};
 
 }  // namespace
 

@@ -174,7 +174,7 @@ bool Forward(const Arguments& a, CudaContext& context) {
   }
   call.slices = static_cast<int>(CeilDiv(p.c, kLanes * kVector));
   const int64_t shares = int64_t{p.n} * kBorders * call.slices;
-  call.parts = static_cast<int>(std::clamp<int64_t>(context.processors() / shares, 1, p.k));
+  call.parts = static_cast<int>(std::clamp<int64_t>(context.sm_count() / shares, 1, p.k));
   call.part = static_cast<int>(CeilDiv(p.k, call.parts));
   call.parts = static_cast<int>(CeilDiv(p.k, call.part));  // none is without a box
   const int64_t map = p.pixels() * kPixelBytes, room = context.shared_bytes();

@@ -238,7 +238,7 @@ int64_t BandPixels(int64_t plane, int64_t lanes, int64_t groups, int64_t threads
 }
 
 template <typename T, class Kernel>
-void Run(const Arguments& arguments, Context& context, Kernel kernel) {
+void Run(const Arguments& arguments, CpuContext& context, Kernel kernel) {
   BackwardCall<T> call = {};
   call.p = MakeProblem(arguments);
   call.grad_col = arguments.In<T>("grad_col");
@@ -273,7 +273,7 @@ void Run(const Arguments& arguments, Context& context, Kernel kernel) {
 
 }  // namespace
 
-mluOpStatus_t BackwardCpu(const Arguments& arguments, Context& context) {
+mluOpStatus_t BackwardCpu(const Arguments& arguments, CpuContext& context) {
   if (arguments.Type() == MLUOP_DTYPE_FLOAT) {
     Run<float>(arguments, context, HWY_DYNAMIC_DISPATCH(BackwardFloat));
   } else {

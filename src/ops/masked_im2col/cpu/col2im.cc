@@ -138,7 +138,7 @@ void FillPlanes(const Col2imCall<T>& call, const int32_t* mask_h, const int32_t*
 }
 
 template <typename T, class Kernel>
-void Run(const Arguments& arguments, Context& context, Kernel kernel) {
+void Run(const Arguments& arguments, CpuContext& context, Kernel kernel) {
   Col2imCall<T> call = {};
   call.p = MakeProblem(arguments);
   call.col = arguments.In<T>("col");
@@ -155,7 +155,7 @@ void Run(const Arguments& arguments, Context& context, Kernel kernel) {
 
 }  // namespace
 
-mluOpStatus_t Col2imCpu(const Arguments& arguments, Context& context) {
+mluOpStatus_t Col2imCpu(const Arguments& arguments, CpuContext& context) {
   if (arguments.Type() == MLUOP_DTYPE_FLOAT) {
     Run<float>(arguments, context, HWY_DYNAMIC_DISPATCH(Col2imFloat));
   } else {

@@ -25,7 +25,7 @@ void FindOffsets(const Problem& p, const int32_t* mask_h, const int32_t* mask_w,
 
 // T: of the element's size; bits are copied.
 template <typename T>
-void Gather(const Arguments& arguments, Context& context) {
+void Gather(const Arguments& arguments, CpuContext& context) {
   const Problem p = MakeProblem(arguments);
   const T* const grad_im = arguments.In<T>("grad_im");
   T* const grad_col = arguments.Out<T>("grad_col");
@@ -45,7 +45,7 @@ void Gather(const Arguments& arguments, Context& context) {
 
 }  // namespace
 
-mluOpStatus_t Col2imBackwardCpu(const Arguments& arguments, Context& context) {
+mluOpStatus_t Col2imBackwardCpu(const Arguments& arguments, CpuContext& context) {
   arguments.Type() == MLUOP_DTYPE_FLOAT ? Gather<uint32_t>(arguments, context)
                                         : Gather<uint16_t>(arguments, context);
   return MLUOP_STATUS_SUCCESS;

@@ -241,7 +241,7 @@ size_t ScratchBytes(const Problem& p) {
 }
 
 template <typename T, class Kernel>
-void Run(const Arguments& arguments, Context& context, Kernel kernel) {
+void Run(const Arguments& arguments, CpuContext& context, Kernel kernel) {
   ForwardCall<T> call = {};
   call.p = MakeProblem(arguments);
   call.mask_h = arguments.In<int32_t>("mask_h_idx");
@@ -262,7 +262,7 @@ void Run(const Arguments& arguments, Context& context, Kernel kernel) {
 
 }  // namespace
 
-mluOpStatus_t ForwardCpu(const Arguments& arguments, Context& context) {
+mluOpStatus_t ForwardCpu(const Arguments& arguments, CpuContext& context) {
   if (arguments.Type() == MLUOP_DTYPE_FLOAT) {
     Run<float>(arguments, context, HWY_DYNAMIC_DISPATCH(ForwardFloat));
   } else {

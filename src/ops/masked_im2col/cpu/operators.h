@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// masked_im2col and masked_col2im on the CPU: what the tables of masked_im2col.cc name.
+// masked_im2col and masked_col2im on the CPU: its operators.
 #pragma once
 
-#include "core/operator.h"
+#include "cpu/context.h"
 
 namespace mluop::masked_im2col {
 
-mluOpStatus_t ForwardCpu(const Arguments& arguments, Context& context);
-mluOpStatus_t BackwardCpu(const Arguments& arguments, Context& context);
-mluOpStatus_t Col2imCpu(const Arguments& arguments, Context& context);
-mluOpStatus_t Col2imBackwardCpu(const Arguments& arguments, Context& context);
+mluOpStatus_t ForwardCpu(const Arguments& arguments, CpuContext& context);
+mluOpStatus_t BackwardCpu(const Arguments& arguments, CpuContext& context);
+mluOpStatus_t Col2imCpu(const Arguments& arguments, CpuContext& context);
+mluOpStatus_t Col2imBackwardCpu(const Arguments& arguments, CpuContext& context);
 
-// What the kernels ask of Context::Scratch.
+// What the kernels ask of CpuContext::Scratch.
 size_t ForwardWorkspaceSize(const Arguments& arguments);
 size_t Col2imWorkspaceSize(const Arguments& arguments);
 

@@ -238,7 +238,7 @@ size_t CutPlanes(const CudaContext& context, Call<T>* call) {
   const int64_t columns = std::min<int64_t>(p.width, widest);
   const int64_t pitch = columns + kernel_w;
   const int64_t most = std::min<int64_t>((floats - kernel_w) / pitch - 2 * kernel_h, p.height);
-  const int64_t wanted = int64_t{context.processors()} * kBlocksOfProcessor / p.channels;
+  const int64_t wanted = int64_t{context.sm_count()} * kBlocksOfProcessor / p.channels;
   const int64_t least = std::min(CeilDiv(kLeastBand, columns), most);
   const int64_t rows = std::clamp(CeilDiv(p.height, std::max<int64_t>(wanted, 1)), least, most);
   call->rows = static_cast<int>(rows);

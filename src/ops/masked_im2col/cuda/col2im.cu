@@ -7,7 +7,7 @@
 
 #include <algorithm>
 
-#include "cuda/early.h"
+#include "cuda/pdl.h"
 #include "ops/masked_im2col/cuda/winners.h"
 
 namespace mluop::masked_im2col {
@@ -141,7 +141,7 @@ __global__ void __launch_bounds__(kThreads) FillPlanes(Call<T> call) {
   const Problem& p = call.p;
   const Range range(call);
   const int pixel = static_cast<int>(threadIdx.x) * V;
-  AwaitKernelBefore();
+  WaitForPredecessor();
   if (pixel >= range.size) return;
   int32_t winner[V];
   LoadIntegers<V>(call.winners + range.first + pixel, winner);
@@ -194,7 +194,7 @@ void LaunchStaged(Call<T> call, CudaContext& context) {
   const size_t rows = static_cast<size_t>(call.planes) * row;
   const auto most = static_cast<int64_t>((shared - rows) / sizeof(int32_t)) / 8 * 8;
   const int64_t groups = CeilDiv(p.channels, call.planes);
-  const int64_t blocks = Cut<T, V>(most, groups, context.processors(), &call);
+  const int64_t blocks = Cut<T, V>(most, groups, context.sm_count(), &call);
   const int64_t work = std::max<int64_t>(call.range / V, CeilDiv(p.masks, kBatch));
   const auto table = static_cast<size_t>(CeilDiv(call.range, 4)) * sizeof(int4);
   context.Launch(FillStaged<T, V>, {blocks, ThreadsFor(work, kThreads), rows + table}, call);
@@ -204,7 +204,7 @@ template <typename T, int V>
 void Fill(Call<T> call, CudaContext& context) {
   if (HasOwnTables(call.p)) return LaunchStaged<T, V>(call, context);
   call.winners = MakeWinners(call.p, call.masks, context);
-  const int64_t blocks = Cut<T, V>(kThreads * V, call.p.channels, context.processors(), &call);
+  const int64_t blocks = Cut<T, V>(kThreads * V, call.p.channels, context.sm_count(), &call);
   const int threads = ThreadsFor(call.range / V, kThreads);
   context.Launch(FillPlanes<T, V>, {blocks, threads, 0, true}, call);
 }

@@ -192,7 +192,7 @@ __global__ void __launch_bounds__(kThreads, kBlocksOfProcessor) GatherWinners(Ca
 template <typename T, int V>
 void Gather(Call<T> call, CudaContext& context) {
   const int64_t groups = call.p.masks / V;
-  const int64_t wanted = int64_t{context.processors()} * kBlocksOfProcessor;
+  const int64_t wanted = int64_t{context.sm_count()} * kBlocksOfProcessor;
   if (HasOwnTables(call.p)) {
     const int threads = ThreadsFor(groups, kThreads);
     const int64_t packs = CeilDiv(groups, threads);

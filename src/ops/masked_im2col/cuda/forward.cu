@@ -209,7 +209,7 @@ void LaunchStaged(Call<T> call, CudaContext& context) {
   const int64_t groups = p.masks / V;
   // Few channels: several blocks share one, and each copies its plane.
   call.parts = static_cast<int>(
-      std::clamp<int64_t>(2 * context.processors() / p.channels, 1, CeilDiv(groups, 64)));
+      std::clamp<int64_t>(2 * context.sm_count() / p.channels, 1, CeilDiv(groups, 64)));
   const size_t bytes = static_cast<size_t>(p.plane()) * sizeof(T);
   call.whole_chunks = IsAligned(call.feature, 16) && bytes % 16 == 0;
   const int threads = ThreadsFor(CeilDiv(groups, call.parts), kStagedThreads);
@@ -220,7 +220,7 @@ void LaunchStaged(Call<T> call, CudaContext& context) {
 template <typename T>
 bool TwoPay(const CudaContext& context, const Problem& p) {
   return 2 * p.plane() * static_cast<int64_t>(sizeof(T)) <= static_cast<int64_t>(kMostShared) &&
-         p.channels > context.processors() && p.masks >= kTwoThreads * kWide / 2;
+         p.channels > context.sm_count() && p.masks >= kTwoThreads * kWide / 2;
 }
 
 template <typename T, int V>
@@ -228,12 +228,12 @@ void LaunchTwo(Call<T> call, CudaContext& context) {
   const size_t bytes = static_cast<size_t>(call.p.plane()) * sizeof(T);
   call.whole_chunks = IsAligned(call.feature, 16) && bytes % 16 == 0;
   const int threads = ThreadsFor(call.p.masks / V, kTwoThreads);
-  context.Launch(GatherTwo<T, V>, {context.processors(), threads, 2 * bytes}, call);
+  context.Launch(GatherTwo<T, V>, {context.sm_count(), threads, 2 * bytes}, call);
 }
 
 template <typename T, int V>
 void LaunchDirect(Call<T> call, CudaContext& context) {
-  const int64_t wanted = int64_t{context.processors()} * kBlocksOfProcessor;
+  const int64_t wanted = int64_t{context.sm_count()} * kBlocksOfProcessor;
   call.parts = static_cast<int>(CeilDiv(call.p.masks / V, kDirectThreads));
   call.slices = static_cast<int>(std::min<int64_t>(call.p.channels, CeilDiv(wanted, call.parts)));
   context.Launch(GatherDirect<T, V>, {int64_t{call.parts} * call.slices, kDirectThreads}, call);
@@ -253,7 +253,7 @@ mluOpStatus_t Run(const Arguments& arguments, CudaContext& context) {
   constexpr int kPair = 4 / sizeof(T);
   // Small problems are bound by latency: many threads that do little each.
   const bool large = int64_t{call.p.channels} * call.p.masks >=
-                     int64_t{context.processors()} * kStagedThreads * kWide;
+                     int64_t{context.sm_count()} * kStagedThreads * kWide;
   if (StagingPays<T>(call.p)) {
     if (!large || !groups_of(kWide)) {
       LaunchStaged<T, 1>(call, context);

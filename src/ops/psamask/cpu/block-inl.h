@@ -37,7 +37,7 @@ inline Range LinesOf(const float* to, Range block, int64_t pixels) {
 // Calls body(image, block, rows, worker) on blocks of pixels and rows of the output's grids. A
 // thread has many rows of the same block.
 template <class Body>
-void ForEachBlock(const Mapping& m, Context& context, const Body& body) {
+void ForEachBlock(const Mapping& m, CpuContext& context, const Body& body) {
   const int64_t blocks = (m.pixels() + kBlock - 1) / kBlock;
   const int64_t work = std::min(kBlock, m.pixels()) * m.out.cols;
   context.threads().For(m.n * blocks * m.out.rows, kGrain / work + 1,

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// psamask on the CPU: what the tables of psamask.cc name.
+// psamask on the CPU: its operators.
 #pragma once
 
-#include "core/operator.h"
+#include "cpu/context.h"
 
 namespace mluop::psamask {
 
-mluOpStatus_t ForwardCpu(const Arguments& arguments, Context& context);
-mluOpStatus_t BackwardCpu(const Arguments& arguments, Context& context);
-mluOpStatus_t NchwForwardCpu(const Arguments& arguments, Context& context);
-mluOpStatus_t NchwBackwardCpu(const Arguments& arguments, Context& context);
+mluOpStatus_t ForwardCpu(const Arguments& arguments, CpuContext& context);
+mluOpStatus_t BackwardCpu(const Arguments& arguments, CpuContext& context);
+mluOpStatus_t NchwForwardCpu(const Arguments& arguments, CpuContext& context);
+mluOpStatus_t NchwBackwardCpu(const Arguments& arguments, CpuContext& context);
 
 }  // namespace mluop::psamask

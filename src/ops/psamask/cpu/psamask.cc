@@ -22,7 +22,7 @@ Strides StridesOf(const Mapping& m, const Grid& grid, bool by_pixels) {
 
 // One element after the other, into zeros: what has too little in a square, or too little at all.
 void CopyPlaces(const Mapping& m, const Tensors& tensors, bool in_by_pixels, bool out_by_pixels,
-                Context& context) {
+                CpuContext& context) {
   const Strides in = StridesOf(m, m.in, in_by_pixels), out = StridesOf(m, m.out, out_by_pixels);
   const int64_t in_image = m.pixels() * m.in.size(), out_image = m.pixels() * m.out.size();
   context.threads().For(m.n * out_image, kGrain, [&](int64_t begin, int64_t end, int) {
@@ -48,7 +48,7 @@ void CopyPlaces(const Mapping& m, const Tensors& tensors, bool in_by_pixels, boo
   });
 }
 
-mluOpStatus_t Run(const Arguments& arguments, Context& context, Layout layout, bool forward) {
+mluOpStatus_t Run(const Arguments& arguments, CpuContext& context, Layout layout, bool forward) {
   const Problem p = MakeProblem(arguments);
   const Mapping m = MakeMapping(p, forward);
   const int64_t out_floats = m.n * m.pixels() * m.out.size();
@@ -74,16 +74,16 @@ mluOpStatus_t Run(const Arguments& arguments, Context& context, Layout layout, b
 
 }  // namespace
 
-mluOpStatus_t ForwardCpu(const Arguments& arguments, Context& context) {
+mluOpStatus_t ForwardCpu(const Arguments& arguments, CpuContext& context) {
   return Run(arguments, context, Layout::kNhwc, true);
 }
-mluOpStatus_t BackwardCpu(const Arguments& arguments, Context& context) {
+mluOpStatus_t BackwardCpu(const Arguments& arguments, CpuContext& context) {
   return Run(arguments, context, Layout::kNhwc, false);
 }
-mluOpStatus_t NchwForwardCpu(const Arguments& arguments, Context& context) {
+mluOpStatus_t NchwForwardCpu(const Arguments& arguments, CpuContext& context) {
   return Run(arguments, context, Layout::kNchw, true);
 }
-mluOpStatus_t NchwBackwardCpu(const Arguments& arguments, Context& context) {
+mluOpStatus_t NchwBackwardCpu(const Arguments& arguments, CpuContext& context) {
   return Run(arguments, context, Layout::kNchw, false);
 }
 

@@ -93,7 +93,7 @@ namespace mluop::psamask {
 
 HWY_EXPORT(CopyRunsOf);
 
-void CopyRuns(const Mapping& m, const Tensors& tensors, Context& context) {
+void CopyRuns(const Mapping& m, const Tensors& tensors, CpuContext& context) {
   const auto kernel = HWY_DYNAMIC_DISPATCH(CopyRunsOf);
   context.threads().For(m.n * m.pixels(), kGrain / m.out.size() + 1,
                         [&](int64_t begin, int64_t end, int) { kernel(m, tensors, begin, end); });

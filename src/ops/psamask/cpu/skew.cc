@@ -140,7 +140,7 @@ namespace mluop::psamask {
 
 HWY_EXPORT(SkewBlock);
 
-void Skew(const Mapping& m, const Tensors& tensors, Context& context) {
+void Skew(const Mapping& m, const Tensors& tensors, CpuContext& context) {
   const auto kernel = HWY_DYNAMIC_DISPATCH(SkewBlock);
   const int64_t floats = std::min(m.out.cols, kMostCols) * kStride;
   auto* scratch = static_cast<float*>(context.Scratch(

@@ -179,7 +179,7 @@ struct Blocks {
 
 }  // namespace
 
-void TransposeIn(const Mapping& m, const Tensors& tensors, Context& context) {
+void TransposeIn(const Mapping& m, const Tensors& tensors, CpuContext& context) {
   const auto kernel = HWY_DYNAMIC_DISPATCH(TransposeInBlock);
   const int64_t stride = Tile::Stride(m.in.cols);
   const Blocks blocks(m.pixels(), std::clamp(kTileFloats / stride, kLine, kMostPixels), kLine,

@@ -272,7 +272,7 @@ namespace mluop::psamask {
 
 HWY_EXPORT(TransposeOutBlock);
 
-void TransposeOut(const Mapping& m, const Tensors& tensors, Context& context) {
+void TransposeOut(const Mapping& m, const Tensors& tensors, CpuContext& context) {
   const auto kernel = HWY_DYNAMIC_DISPATCH(TransposeOutBlock);
   const int threads = context.threads().num_threads();
   auto* memory = static_cast<float*>(

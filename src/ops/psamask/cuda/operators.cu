@@ -22,12 +22,24 @@ mluOpStatus_t Run(const Arguments& arguments, CudaContext& context) {
   return context.status();
 }
 
-constexpr CudaFamily::Entry kOperators[] = {
-    {"psamask_forward", Run<Layout::kNhwc, true>},
-    {"psamask_backward", Run<Layout::kNhwc, false>},
-    {"psamask_nchw_forward", Run<Layout::kNchw, true>},
-    {"psamask_nchw_backward", Run<Layout::kNchw, false>},
-};
+struct Whole {};
+Whole MakeWhole(const Arguments&) { return {}; }
+
+template <mluOpStatus_t (*kRun)(const Arguments&, CudaContext&)>
+mluOpStatus_t RunWhole(const CudaCall<Whole>& call, void*) {
+  return kRun(call.arguments, call.context);
+}
+
+constexpr CudaImplementation<Whole> kForward[] = {{"default", "always", Always, nullptr, RunWhole<Run<Layout::kNhwc, true>>}};
+constexpr CudaOperator kForwardCuda = Bind<MakeWhole, kForward>("psamask_forward");
+constexpr CudaImplementation<Whole> kBackward[] = {{"default", "always", Always, nullptr, RunWhole<Run<Layout::kNhwc, false>>}};
+constexpr CudaOperator kBackwardCuda = Bind<MakeWhole, kBackward>("psamask_backward");
+constexpr CudaImplementation<Whole> kNchwForward[] = {{"default", "always", Always, nullptr, RunWhole<Run<Layout::kNchw, true>>}};
+constexpr CudaOperator kNchwForwardCuda = Bind<MakeWhole, kNchwForward>("psamask_nchw_forward");
+constexpr CudaImplementation<Whole> kNchwBackward[] = {{"default", "always", Always, nullptr, RunWhole<Run<Layout::kNchw, false>>}};
+constexpr CudaOperator kNchwBackwardCuda = Bind<MakeWhole, kNchwBackward>("psamask_nchw_backward");
+
+constexpr const CudaOperator* kOperators[] = {&kForwardCuda, &kBackwardCuda, &kNchwForwardCuda, &kNchwBackwardCuda};
 
 }  // namespace
 

@@ -245,7 +245,7 @@ void SumBands(const Problem& p, const Gradients& t, const BinTable& table, const
 
 }  // namespace
 
-mluOpStatus_t BackwardCpu(const Arguments& a, Context& context) {
+mluOpStatus_t BackwardCpu(const Arguments& a, CpuContext& context) {
   const Problem p = MakeProblem(a, a.Float("spatial_scale"));
   const Gradients t = {a.In<float>("top_grad"), a.In<float>("rois"),
                        a.In<int32_t>("mapping_channel"), a.Out<float>("bottom_grad")};

@@ -250,7 +250,7 @@ void PoolFromCopies(const Problem& p, const Plan& plan, BinTable& table, const T
 
 size_t ForwardScratch(const Problem& p) { return MakePlan(p).ScratchBytes(p); }
 
-mluOpStatus_t ForwardCpu(const Arguments& a, Context& context) {
+mluOpStatus_t ForwardCpu(const Arguments& a, CpuContext& context) {
   const Problem p = MakeProblem(a, a.Float("spatial_scale"));
   const Tensors t = {a.In<float>("input"), a.In<float>("rois"), a.Out<float>("output"),
                      a.Out<int32_t>("mapping_channel")};

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// psroipool on the CPU: what the tables of psroipool.cc name.
+// psroipool on the CPU: its operators.
 #pragma once
 
-#include "core/operator.h"
+#include "cpu/context.h"
 #include "ops/psroipool/problem.h"
 
 namespace mluop::psroipool {
 
-mluOpStatus_t ForwardCpu(const Arguments& arguments, Context& context);
-mluOpStatus_t BackwardCpu(const Arguments& arguments, Context& context);
+mluOpStatus_t ForwardCpu(const Arguments& arguments, CpuContext& context);
+mluOpStatus_t BackwardCpu(const Arguments& arguments, CpuContext& context);
 
-// What ForwardCpu asks of Context::Scratch. Depends on nothing that the workspace getter is not
+// What ForwardCpu asks of CpuContext::Scratch. Depends on nothing that the workspace getter is not
 // told.
 size_t ForwardScratch(const Problem& problem);
 

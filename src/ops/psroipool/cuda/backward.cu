@@ -254,7 +254,7 @@ RoiMasks MasksOf(const Problem& p, int columns) {
 void AddRois(const Problem& p, const Gradients& t, bool add, char* scratch, CudaContext& context) {
   const Cut cut = MakeCut(p, context.shared_bytes());
   const int64_t wide = p.rows() * CeilDiv(p.w, kMostColumns) * cut.slices;
-  const int columns = wide >= int64_t{2} * context.processors() ? kMostColumns : 1;
+  const int columns = wide >= int64_t{2} * context.sm_count() ? kMostColumns : 1;
   RoiMasks masks = MasksOf(p, columns);
   masks.data = reinterpret_cast<uint32_t*>(scratch);
   auto* shares = reinterpret_cast<Share*>(scratch + masks.Bytes());

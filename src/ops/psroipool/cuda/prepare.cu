@@ -57,7 +57,7 @@ __global__ void __launch_bounds__(kThreads) Prepare(Problem p, Gradients t, Prep
 int PrepareBlocks(const Problem& p, const CudaContext& context) {
   return static_cast<int>(
       std::min<int64_t>({CeilDiv(p.rois * p.bins(), kThreads / 32),
-                         int64_t{8} * context.processors(), int64_t{kMostFlags}}));
+                         int64_t{8} * context.sm_count(), int64_t{kMostFlags}}));
 }
 
 void PrepareBackward(const Problem& p, const Gradients& t, const Prepared& prepared,

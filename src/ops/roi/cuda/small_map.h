@@ -52,7 +52,7 @@ inline bool IsSmallMap(int64_t height, int64_t width, int64_t rois, int64_t most
   return height <= 64 && height * width <= 1024 && rois <= most_rois;
 }
 inline bool HasFewBlocks(const SmallMap& map, const CudaContext& context) {
-  return map.Blocks() <= int64_t{8} * context.processors();
+  return map.Blocks() <= int64_t{8} * context.sm_count();
 }
 
 #if defined(__CUDACC__)

@@ -79,7 +79,7 @@ HWY_EXPORT(AddPartsHalf);
 
 class Backward {
  public:
-  Backward(const Problem& problem, const BackwardTensors& tensors, bool half, Context& context)
+  Backward(const Problem& problem, const BackwardTensors& tensors, bool half, CpuContext& context)
       : p_(problem),
         tensors_(tensors),
         half_(half),
@@ -160,7 +160,7 @@ class Backward {
 
 }  // namespace
 
-mluOpStatus_t BackwardCpu(const Arguments& arguments, Context& context) {
+mluOpStatus_t BackwardCpu(const Arguments& arguments, CpuContext& context) {
   const Problem p = MakeProblem(arguments, arguments.Symbol("P"));
   const BackwardTensors tensors = {.indices = arguments.In<int32_t>("pts_idx_of_voxels"),
                                    .argmax = arguments.In<int32_t>("argmax"),

@@ -130,7 +130,7 @@ Box BoxAt(const Problem& p, const ForwardTensors& tensors, bool half, int64_t bo
 
 class Forward {
  public:
-  Forward(const Problem& problem, const ForwardTensors& tensors, bool half, Context& context)
+  Forward(const Problem& problem, const ForwardTensors& tensors, bool half, CpuContext& context)
       : p_(problem),
         tensors_(tensors),
         half_(half),
@@ -213,7 +213,7 @@ size_t ForwardScratchBytes(int64_t boxes, int64_t points) {
   return ForwardScratch(boxes, points).Bytes();
 }
 
-mluOpStatus_t ForwardCpu(const Arguments& arguments, Context& context) {
+mluOpStatus_t ForwardCpu(const Arguments& arguments, CpuContext& context) {
   const Problem p = MakeProblem(arguments, arguments.Int("pts_num"));
   const TensorArgument& indices = arguments.Tensor("pts_idx_of_voxels");
   const TensorArgument& pooled = arguments.Tensor("pooled_features");

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// roiaware_pool3d on the CPU: what the tables of roiaware_pool3d.cc name.
+// roiaware_pool3d on the CPU: its operators.
 #pragma once
 
-#include "core/operator.h"
+#include "cpu/context.h"
 
 namespace mluop::roiaware_pool3d {
 
-mluOpStatus_t ForwardCpu(const Arguments& arguments, Context& context);
-mluOpStatus_t BackwardCpu(const Arguments& arguments, Context& context);
+mluOpStatus_t ForwardCpu(const Arguments& arguments, CpuContext& context);
+mluOpStatus_t BackwardCpu(const Arguments& arguments, CpuContext& context);
 
-// What ForwardCpu asks Context::Scratch for.
+// What ForwardCpu asks CpuContext::Scratch for.
 size_t ForwardScratchBytes(int64_t boxes, int64_t points);
 
 }  // namespace mluop::roiaware_pool3d

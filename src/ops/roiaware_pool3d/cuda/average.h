@@ -39,8 +39,8 @@ class AverageTile {
       const int voxel = Voxel(t);
       count[t] = voxel < size_ ? s_.indices[(first_ + voxel) * s_.p.slots] : 0;
     }
-    AwaitKernelBefore();
-    LetNextStart();
+    WaitForPredecessor();
+    TriggerDependents();
     sums_.Begin();
     __syncthreads();
 #pragma unroll

@@ -4,7 +4,7 @@
 // bytes of the outputs, most of them those zeros.
 #include <limits>
 
-#include "cuda/early.h"
+#include "cuda/pdl.h"
 #include "ops/roiaware_pool3d/cuda/kernels.h"
 #include "ops/roiaware_pool3d/cuda/lists.h"
 #include "ops/roiaware_pool3d/problem.h"
@@ -185,7 +185,7 @@ __device__ void ClearRows(const Pooling<T>& c, const Range& range) {
 template <typename T, int V, PoolMethod kMethod>
 __global__ void __launch_bounds__(kThreads, kRangesPerProcessor) PoolRange(Pooling<T> c) {
   extern __shared__ int32_t memory[];
-  AwaitKernelBefore();
+  WaitForPredecessor();
   const int64_t box_voxels = c.p.box_voxels();
   const int box = blockIdx.x / c.ranges;
   const int64_t begin = int64_t{blockIdx.x % c.ranges} * c.size;
@@ -249,7 +249,7 @@ void Forward(const Arguments& a, CudaContext& context) {
                     IsAligned(c.argmax);
   for (int64_t first = 0; first < c.p.boxes; first += group) {
     c.group = {static_cast<int>(first), static_cast<int>(std::min(group, c.p.boxes - first))};
-    Cut(context.processors(), &c);
+    Cut(context.sm_count(), &c);
     const int64_t warps = int64_t{c.lists.chunks} * c.group.count;
     const int64_t group_slots = c.group.count * c.p.box_voxels() * c.p.slots;
     const Clearing clearing = {.finders = static_cast<int>(CeilDiv(warps, kWarps)),

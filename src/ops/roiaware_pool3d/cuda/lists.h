@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "cuda/early.h"
+#include "cuda/pdl.h"
 #include "ops/roiaware_pool3d/cuda/kernels.h"
 #include "ops/roiaware_pool3d/problem.h"
 
@@ -133,7 +133,7 @@ template <typename T>
 __global__ void __launch_bounds__(kThreads)
     FindInside(Problem p, Lists lists, Group group, Clearing clearing, const T* __restrict__ rois,
                const T* __restrict__ pts) {
-  LetNextStart();
+  TriggerDependents();
   const int64_t block = blockIdx.x, turns = 2 * int64_t{clearing.finders};
   if (block >= turns || block % 2 == 1) {
     Clear(clearing, block < turns ? block / 2 : block - clearing.finders);

@@ -2,7 +2,7 @@
 // roiaware_pool3d backward on CUDA devices: what is scattered, and the maximum.
 #pragma once
 
-#include "cuda/early.h"
+#include "cuda/pdl.h"
 #include "ops/roiaware_pool3d/cuda/kernels.h"
 #include "ops/roiaware_pool3d/problem.h"
 
@@ -46,8 +46,8 @@ __global__ void __launch_bounds__(kThreads) AddMaximum(Scatter<T> s, Sums sums, 
     if (row[u] < s.points) Load(s.grad + first + u * kThreads, grad[u]);
   }
   if constexpr (Sums::kEarlyMaximum) {
-    AwaitKernelBefore();
-    LetNextStart();
+    WaitForPredecessor();
+    TriggerDependents();
   }
   sums.Begin();
 #pragma unroll

@@ -4,14 +4,14 @@
 //   FixedSums               integers, whose sums are the same in every order
 // Each has Begin(), which all threads of a block call once before they add, and Add(at, gradients),
 // `at` being the first element of [points, channels]. kEarlyMaximum: the maximum starts before the
-// sums are zero (early.h)
+// sums are zero (pdl.h)
 #pragma once
 
 #include <cmath>
 #include <type_traits>
 
 #include "core/host_device.h"
-#include "cuda/early.h"
+#include "cuda/pdl.h"
 #include "ops/roiaware_pool3d/cuda/kernels.h"
 
 namespace mluop::roiaware_pool3d {
@@ -160,7 +160,7 @@ __device__ uint32_t FiniteBits(float value) {
 
 __global__ void __launch_bounds__(kThreads) Prepare(Preparation c) {
   __shared__ uint32_t greatest[kWarps];
-  LetNextStart();
+  TriggerDependents();
   const int64_t first = int64_t{blockIdx.x} * kThreads + threadIdx.x;
   const int64_t step = int64_t{gridDim.x} * kThreads;
   for (int64_t i = first; i < c.vectors; i += step) c.sums[i] = make_uint4(0, 0, 0, 0);
@@ -188,21 +188,21 @@ __global__ void __launch_bounds__(kThreads) Prepare(Preparation c) {
 
 // Instead of the driver's fill: the next kernel may start meanwhile.
 __global__ void __launch_bounds__(kThreads) ZeroSums(uint4* sums, int64_t vectors) {
-  LetNextStart();
+  TriggerDependents();
   const int64_t i = int64_t{blockIdx.x} * kThreads + threadIdx.x;
   if (i < vectors) sums[i] = make_uint4(0, 0, 0, 0);
 }
 
 __global__ void __launch_bounds__(kThreads)
     RoundFloats(const float* sums, uint32_t count, __half* __restrict__ grad_in) {
-  AwaitKernelBefore();
+  WaitForPredecessor();
   const uint32_t i = blockIdx.x * kThreads + threadIdx.x;
   if (i < count) grad_in[i] = __float2half_rn(sums[i]);
 }
 
 template <typename T>
 __global__ void __launch_bounds__(kThreads) RoundFixed(FixedSums sums, uint32_t count, T* grad_in) {
-  AwaitKernelBefore();
+  WaitForPredecessor();
   const uint32_t i = blockIdx.x * kThreads + threadIdx.x;
   if (i >= count) return;
   const int shift = sums.blocks > 0 ? *sums.found_shift : sums.shift;

@@ -43,7 +43,7 @@ inline int64_t TileBytes(const Tile& tile, int64_t points, int64_t row_bytes) {
 inline Tile FitTile(const CudaContext& context, const Problem& p, int64_t points,
                     int64_t row_bytes) {
   const auto shared = static_cast<int64_t>(context.shared_bytes() - kStaticBytes);
-  const int64_t share = CeilDiv(p.voxels(), context.processors());
+  const int64_t share = CeilDiv(p.voxels(), context.sm_count());
   for (int tiles = 1; tiles <= kMostTiles; ++tiles) {
     const int64_t voxels = std::max(CeilDiv(share, tiles), kLeastTile);
     if (voxels > kTileThreads) continue;

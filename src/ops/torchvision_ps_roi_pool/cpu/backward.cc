@@ -178,7 +178,7 @@ void SumDirectly(const Problem& p, const RoiTable& table, const float* grad_outp
 
 }  // namespace
 
-mluOpStatus_t BackwardCpu(const Arguments& a, Context& context) {
+mluOpStatus_t BackwardCpu(const Arguments& a, CpuContext& context) {
   const Problem p = MakeProblem(a);
   const float* grad_output = a.In<float>("grad_output");
   float* grad_input = a.Out<float>("grad_input");

@@ -211,7 +211,7 @@ void ZeroOthers(const Problem& p, const RoiTable& table, float* output) {
 
 }  // namespace
 
-mluOpStatus_t ForwardCpu(const Arguments& a, Context& context) {
+mluOpStatus_t ForwardCpu(const Arguments& a, CpuContext& context) {
   const Problem p = MakeProblem(a);
   const float* input = a.In<float>("input");
   float* output = a.Out<float>("output");

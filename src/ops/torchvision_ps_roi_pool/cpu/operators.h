@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// torchvision_ps_roi_pool on the CPU: what the tables of torchvision_ps_roi_pool.cc name.
+// torchvision_ps_roi_pool on the CPU: its operators.
 #pragma once
 
-#include "core/operator.h"
+#include "cpu/context.h"
 
 namespace mluop::torchvision_ps_roi_pool {
 
-mluOpStatus_t ForwardCpu(const Arguments& arguments, Context& context);
-mluOpStatus_t BackwardCpu(const Arguments& arguments, Context& context);
+mluOpStatus_t ForwardCpu(const Arguments& arguments, CpuContext& context);
+mluOpStatus_t BackwardCpu(const Arguments& arguments, CpuContext& context);
 
 }  // namespace mluop::torchvision_ps_roi_pool

@@ -214,7 +214,7 @@ void AddRois(const Problem& p, const Gradients& t, bool add, char* scratch, Cuda
   const Tiles tiles(p);
   // No more blocks than elements of the map: below 2^31.
   const int64_t blocks = p.n * p.h * p.bins() * tiles.across * tiles.slices;
-  const int step = blocks >= int64_t{8} * context.processors() ? kMostColumns : 1;
+  const int step = blocks >= int64_t{8} * context.sm_count() ? kMostColumns : 1;
   RoiMasks masks = MasksOf(p, step);
   masks.data = reinterpret_cast<uint32_t*>(scratch);
   char* columns = scratch + masks.Bytes();

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// transpose on the CPU: what the tables of transpose.cc name.
+// transpose on the CPU: its operators.
 #pragma once
 
-#include "core/operator.h"
+#include "cpu/context.h"
 
 namespace mluop::transpose {
 
-mluOpStatus_t TransposeCpu(const Arguments& arguments, Context& context);
+mluOpStatus_t TransposeCpu(const Arguments& arguments, CpuContext& context);
 
 }  // namespace mluop::transpose

@@ -148,7 +148,7 @@ HWY_EXPORT(TransposeFloat);
 HWY_EXPORT(TransposeHalf);
 
 template <typename T, class Kernel>
-void Run(const Arguments& arguments, Context& context, Kernel kernel) {
+void Run(const Arguments& arguments, CpuContext& context, Kernel kernel) {
   const T* input = arguments.In<T>("input");
   T* output = arguments.Out<T>("output");
   const int64_t n = arguments.Symbol("N"), rows = arguments.Symbol("A");
@@ -169,7 +169,7 @@ void Run(const Arguments& arguments, Context& context, Kernel kernel) {
 
 }  // namespace
 
-mluOpStatus_t TransposeCpu(const Arguments& arguments, Context& context) {
+mluOpStatus_t TransposeCpu(const Arguments& arguments, CpuContext& context) {
   if (arguments.Type() == MLUOP_DTYPE_FLOAT) {
     Run<float>(arguments, context, HWY_DYNAMIC_DISPATCH(TransposeFloat));
   } else {

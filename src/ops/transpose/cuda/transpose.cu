@@ -265,7 +265,18 @@ mluOpStatus_t TransposeCuda(const Arguments& a, CudaContext& context) {
   return context.status();
 }
 
-constexpr CudaFamily::Entry kOperators[] = {{"transpose", TransposeCuda}};
+struct Whole {};
+Whole MakeWhole(const Arguments&) { return {}; }
+
+template <mluOpStatus_t (*kRun)(const Arguments&, CudaContext&)>
+mluOpStatus_t RunWhole(const CudaCall<Whole>& call, void*) {
+  return kRun(call.arguments, call.context);
+}
+
+constexpr CudaImplementation<Whole> kTranspose[] = {{"default", "always", Always, nullptr, RunWhole<TransposeCuda>}};
+constexpr CudaOperator kTransposeCuda = Bind<MakeWhole, kTranspose>("transpose");
+
+constexpr const CudaOperator* kOperators[] = {&kTransposeCuda};
 
 }  // namespace
 

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+// Named implementations. For every operator a device has an ordered list of ways to compute it; the
+// first one that applies to a call runs it. All of them give the same bits, so the choice is a
+// matter of speed alone. Example, the list of an operator on the CPU:
+//
+//   constexpr CpuImplementation<Problem> kForward[] = {
+//       // name       when it applies                             applies         scratch       run
+//       {"strided",   "the RoIs read less than 1/6 of the map",   ReadsLittle,    NoScratch,    RunStrided},
+//       {"bands",     "always",                                   Always,         BandScratch,  RunBands},
+//   };
+//   constexpr CpuOperator kForwardCpu = Bind<MakeProblem, kForward>("psroipool_forward");
+//
+// The last entry is the fallback: it always applies.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <span>
+#include <string_view>
+
+#include "core/arguments.h"
+#include "core/error.h"
+#include "core/spec.h"
+
+namespace mluop {
+
+// What a call is going to do, for people: `mluop describe --plan` prints it.
+struct Plan {
+  std::string_view implementation;
+  std::string_view when;   // the rule by which it was chosen
+  size_t scratch = 0;      // bytes
+  char details[512] = "";  // slices, tiles, threads: "name value" pairs, one per line
+
+  // Appends one line to the details; what does not fit is cut.
+  [[gnu::format(printf, 2, 3)]] void Add(const char* format, ...);
+};
+
+// A validated call on a device. Context is the device's: threads or a stream, scratch.
+template <class Problem, class Context>
+struct Call {
+  const Problem& p;
+  const Arguments& arguments;
+  Context& context;
+};
+
+template <class ProblemType, class ContextType>
+struct Implementation {
+  using Problem = ProblemType;
+  using Context = ContextType;
+  using Call = mluop::Call<Problem, Context>;
+
+  std::string_view name;
+  std::string_view when;  // the rule that `applies` tests, in words
+  bool (*applies)(const Call& call);
+  size_t (*scratch)(const Call& call);  // bytes; NULL: none
+  // Computes the call. `scratch` has the requested bytes; on a device whose context records a failed
+  // allocation it may be NULL, and every launch is then skipped.
+  mluOpStatus_t (*run)(const Call& call, void* scratch);
+  void (*describe)(const Call& call, Plan& plan) = nullptr;  // adds slices and tiles to a plan
+};
+
+template <class Problem, class Context>
+bool Always(const Call<Problem, Context>&) {
+  return true;
+}
+
+// The list of one operator with its types erased.
+template <class Context>
+struct DeviceOperator {
+  std::string_view op;                      // the name of its table
+  std::span<const std::string_view> names;  // of its implementations, in order
+  // Runs the call with the implementation `forced`, or with the first that applies where that is
+  // empty. NOT_SUPPORTED, with a message, where none applies.
+  mluOpStatus_t (*run)(const Arguments& arguments, Context& context, std::string_view forced);
+  // Fills the plan of the same call instead of running it.
+  mluOpStatus_t (*plan)(const Arguments& arguments, Context& context, std::string_view forced,
+                        Plan* plan);
+};
+
+// The scratch that a workspace getter promises.
+struct DeviceGetter {
+  std::string_view getter;  // the name of its table
+  size_t (*bytes)(const Arguments& arguments);
+};
+
+// What a family has for one kind of device.
+template <class Context>
+struct DeviceFamily {
+  std::span<const DeviceOperator<Context>* const> operators;
+  std::span<const DeviceGetter> getters;
+};
+
+mluOpStatus_t FailNoImplementation(const OpSpec& spec, std::string_view forced);
+
+// Binds a list to the function that makes its Problem of the arguments.
+template <auto kMakeProblem, const auto& kList>
+class Binding {
+  using Entry = std::remove_cvref_t<decltype(kList[0])>;
+  using Context = typename Entry::Context;
+  using Call = typename Entry::Call;
+
+  static const Entry* Choose(const Call& call, std::string_view forced) {
+    for (const Entry& entry : kList) {
+      if ((forced.empty() || entry.name == forced) && entry.applies(call)) return &entry;
+    }
+    return nullptr;
+  }
+  static size_t ScratchOf(const Entry& entry, const Call& call) {
+    return entry.scratch == nullptr ? 0 : entry.scratch(call);
+  }
+
+ public:
+  static mluOpStatus_t Run(const Arguments& arguments, Context& context, std::string_view forced) {
+    const auto problem = kMakeProblem(arguments);
+    const Call call = {problem, arguments, context};
+    const Entry* const entry = Choose(call, forced);
+    if (entry == nullptr) return FailNoImplementation(*arguments.spec, forced);
+    const size_t bytes = ScratchOf(*entry, call);
+    return entry->run(call, bytes == 0 ? nullptr : context.Scratch(bytes));
+  }
+
+  static mluOpStatus_t MakePlan(const Arguments& arguments, Context& context,
+                                std::string_view forced, Plan* plan) {
+    const auto problem = kMakeProblem(arguments);
+    const Call call = {problem, arguments, context};
+    const Entry* const entry = Choose(call, forced);
+    if (entry == nullptr) return FailNoImplementation(*arguments.spec, forced);
+    plan->implementation = entry->name;
+    plan->when = entry->when;
+    plan->scratch = ScratchOf(*entry, call);
+    if (entry->describe != nullptr) entry->describe(call, *plan);
+    return MLUOP_STATUS_SUCCESS;
+  }
+
+  static constexpr auto kNames = [] {
+    std::array<std::string_view, std::size(kList)> names = {};
+    for (size_t i = 0; i < names.size(); ++i) names[i] = kList[i].name;
+    return names;
+  }();
+
+  static constexpr DeviceOperator<Context> Operator(std::string_view op) {
+    return {op, kNames, Run, MakePlan};
+  }
+};
+
+template <auto kMakeProblem, const auto& kList>
+constexpr auto Bind(std::string_view op) {
+  return Binding<kMakeProblem, kList>::Operator(op);
+}
+
+// Finds what a device has for a table. Names are compared once, when the index is built; a call
+// compares addresses.
+template <class Context>
+class DeviceIndex {
+ public:
+  DeviceIndex(std::span<const OpSpec* const> specs,
+              std::span<const DeviceFamily<Context>* const> families) {
+    for (const OpSpec* spec : specs) {
+      Row row = {spec, nullptr, nullptr};
+      for (const DeviceFamily<Context>* family : families) {
+        for (const DeviceOperator<Context>* op : family->operators) {
+          if (op->op == spec->name) row.op = op;
+        }
+        for (const DeviceGetter& getter : family->getters) {
+          if (getter.getter == spec->name) row.getter = &getter;
+        }
+      }
+      rows_[count_++] = row;
+    }
+  }
+
+  // NULL where the device has none.
+  const DeviceOperator<Context>* FindOperator(const OpSpec& spec) const { return Find(spec).op; }
+  const DeviceGetter* FindGetter(const OpSpec& spec) const { return Find(spec).getter; }
+
+ private:
+  struct Row {
+    const OpSpec* spec;
+    const DeviceOperator<Context>* op;
+    const DeviceGetter* getter;
+  };
+  Row Find(const OpSpec& spec) const {
+    for (size_t i = 0; i < count_; ++i) {
+      if (rows_[i].spec == &spec) return rows_[i];
+    }
+    return {};
+  }
+
+  std::array<Row, kMaxTables> rows_ = {};
+  size_t count_ = 0;
+};
+
+}  // namespace mluop

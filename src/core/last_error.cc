@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// The thread's last error message, and the names of the statuses.
+#include <cstdio>
+
+#include "core/environment.h"
+#include "core/error.h"
+#include "mluops/extensions.h"
+
+namespace mluop {
+namespace {
+
+thread_local char last_message[512] = "";
+
+void KeepMessage(mluOpStatus_t status, const char* message) {
+  snprintf(last_message, sizeof(last_message), "%s", message);
+  if (Verbosity() >= 2) fprintf(stderr, "%s: %s\n", mluOpGetErrorString(status), last_message);
+}
+
+}  // namespace
+
+constinit StoreMessage store_message = KeepMessage;
+
+const char* LastErrorMessage() { return last_message; }
+
+}  // namespace mluop
+
+const char* mluOpGetLastErrorMessage() { return mluop::LastErrorMessage(); }
+
+const char* mluOpGetErrorString(mluOpStatus_t status) {
+  switch (status) {
+    case MLUOP_STATUS_SUCCESS: return "MLUOP_STATUS_SUCCESS";
+    case MLUOP_STATUS_NOT_INITIALIZED: return "MLUOP_STATUS_NOT_INITIALIZED";
+    case MLUOP_STATUS_ALLOC_FAILED: return "MLUOP_STATUS_ALLOC_FAILED";
+    case MLUOP_STATUS_BAD_PARAM: return "MLUOP_STATUS_BAD_PARAM";
+    case MLUOP_STATUS_INTERNAL_ERROR: return "MLUOP_STATUS_INTERNAL_ERROR";
+    case MLUOP_STATUS_ARCH_MISMATCH: return "MLUOP_STATUS_ARCH_MISMATCH";
+    case MLUOP_STATUS_EXECUTION_FAILED: return "MLUOP_STATUS_EXECUTION_FAILED";
+    case MLUOP_STATUS_NOT_SUPPORTED: return "MLUOP_STATUS_NOT_SUPPORTED";
+    case MLUOP_STATUS_NUMERICAL_OVERFLOW: return "MLUOP_STATUS_NUMERICAL_OVERFLOW";
+  }
+  return "MLUOP_STATUS_UNKNOWN";
+}

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// What each family of op_list.inc has for CUDA devices: `const CudaFamily <folder>::kCudaFamily`.
+#include "cuda/context.h"
+
+namespace mluop {
+
+#define MLUOP_FAMILY(folder)           \
+  namespace folder {                   \
+  extern const CudaFamily kCudaFamily; \
+  }
+#include "ops/op_list.inc"
+#undef MLUOP_FAMILY
+
+std::span<const CudaFamily* const> CudaFamilies() {
+  static const CudaFamily* const families[] = {
+#define MLUOP_FAMILY(folder) &folder::kCudaFamily,
+#include "ops/op_list.inc"
+#undef MLUOP_FAMILY
+  };
+  return families;
+}
+
+}  // namespace mluop
