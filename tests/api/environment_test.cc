@@ -3,6 +3,7 @@
 // tests run a child process.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -179,7 +180,14 @@ TEST(Verbose, LineHasDeviceImplementationThreadsAndTime) {
   const ChildResult child = RunChild("psamask", {"MLUOP_VERBOSE=1", "MLUOP_NUM_THREADS=3"});
   const std::string comment = child.errors.substr(child.errors.find('#'));
   EXPECT_NE(comment.find("cpu"), std::string::npos) << comment;
-  EXPECT_NE(comment.find(CpuDevice()->implementation()), std::string::npos) << comment;
+  EXPECT_NE(comment.find(CpuDevice()->architecture()), std::string::npos) << comment;
+  const Operator* const op = FindOperator("psamask_forward");
+  const bool named = std::any_of(
+      CpuDevice()->Implementations(op->spec).begin(), CpuDevice()->Implementations(op->spec).end(),
+      [&](std::string_view name) {
+        return comment.find("psamask_forward:" + std::string(name) + ",") != std::string::npos;
+      });
+  EXPECT_TRUE(named) << comment;
   EXPECT_NE(comment.find("3 threads"), std::string::npos) << comment;
   EXPECT_NE(comment.find(" us"), std::string::npos) << comment;
 }
@@ -196,7 +204,7 @@ TEST(Verbose, LineOfAFailedKernelEndsWithItsStatus) {
   EXPECT_EQ(child.status, MLUOP_STATUS_EXECUTION_FAILED);
   const std::vector<std::string> lines = Lines(child.errors);
   ASSERT_EQ(lines.size(), 1u) << child.errors;
-  EXPECT_EQ(lines[0].find("failing N=3  # cpu, "), 0u) << lines[0];
+  EXPECT_EQ(lines[0].find("failing N=3  # failing, none, "), 0u) << lines[0];
   const std::string end = " us, MLUOP_STATUS_EXECUTION_FAILED";
   ASSERT_GT(lines[0].size(), end.size());
   EXPECT_EQ(lines[0].substr(lines[0].size() - end.size()), end) << lines[0];

@@ -224,11 +224,11 @@ TEST(ForceIsa, ForcesEverySupportedInstructionSet) {
   ASSERT_FALSE(names.empty());
   for (const std::string& name : names) {
     EXPECT_TRUE(ForceIsa(name));
-    EXPECT_EQ(CpuDevice()->implementation(), name);
+    EXPECT_EQ(CpuDevice()->architecture(), name);
   }
   EXPECT_FALSE(ForceIsa("ABACUS"));
   ResetIsa();
-  EXPECT_EQ(CpuDevice()->implementation(), names[0]);
+  EXPECT_EQ(CpuDevice()->architecture(), names[0]);
 }
 
 #if defined(__x86_64__) && !defined(__SSSE3__)

@@ -85,7 +85,9 @@ TEST(CudaLibrary, UndefinedSymbolFailsMluOpCreateOnCuda) {
 }
 
 TEST(CudaLibrary, ForeignLibraryFailsMluOpCreateOnCuda) {
-  ExpectMessage(CreateWith("libm.so.6"), "libmluops_cuda.so is no library of ours");
+  ExpectMessage(
+      CreateWith("libm.so.6"),
+      "libmluops_cuda.so is not an mluops device library (symbol mluopsDeviceLibrary is missing)");
   ExpectCpuWorks("libm.so.6");
 }
 

@@ -13,12 +13,16 @@ class FailingDevice final : public Device {
   explicit FailingDevice(cnrtRet_t error, const char* name = "failing")
       : error_(error), name_(name) {}
   const char* name() const override { return name_; }
-  const char* implementation() const override { return "none"; }
-  bool Has(const Operator&) const override { return false; }
-  mluOpStatus_t Run(const Operator&, const Arguments&, mluOpContext&) override {
+  const char* architecture() const override { return "none"; }
+  bool is_synchronous() const override { return true; }
+  std::span<const std::string_view> Implementations(const OpSpec&) const override { return kNames; }
+  mluOpStatus_t Run(const Arguments&, mluOpContext&) override {
     return MLUOP_STATUS_EXECUTION_FAILED;
   }
-  size_t WorkspaceBytes(const OpSpec&, const Arguments&, WorkspaceSize) const override { return 0; }
+  mluOpStatus_t MakePlan(const Arguments&, mluOpContext&, Plan*) override {
+    return MLUOP_STATUS_EXECUTION_FAILED;
+  }
+  size_t WorkspaceBytes(const OpSpec&, const Arguments&) const override { return 0; }
   cnrtRet_t CreateState(std::unique_ptr<DeviceState>*) override { return error_; }
   cnrtRet_t Allocate(void**, size_t) override { return error_; }
   cnrtRet_t Free(void*) override { return error_; }
@@ -31,8 +35,6 @@ class FailingDevice final : public Device {
   cnrtRet_t DestroyQueue(cnrtQueue_t) override { return error_; }
   cnrtRet_t SynchronizeQueue(cnrtQueue_t) override { return error_; }
   cnrtRet_t WrapStream(void*, cnrtQueue_t*) override { return error_; }
-  cnrtRet_t TimeReplays(Enqueue, void*, int, double*) override { return error_; }
-  cnrtRet_t TimeLaunch(double*) override { return error_; }
   cnrtRet_t CreateNotifier(cnrtNotifier_t*) override { return error_; }
   cnrtRet_t DestroyNotifier(cnrtNotifier_t) override { return error_; }
   cnrtRet_t PlaceNotifier(cnrtNotifier_t, cnrtQueue_t) override { return error_; }
@@ -40,6 +42,7 @@ class FailingDevice final : public Device {
   cnrtRet_t Duration(cnrtNotifier_t, cnrtNotifier_t, double*) override { return error_; }
 
  private:
+  static constexpr std::string_view kNames[] = {"failing"};
   cnrtRet_t error_;
   const char* name_;
 };

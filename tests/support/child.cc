@@ -10,12 +10,13 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
-#include "core/error.h"
 #include "core/operator.h"
 #include "mlu_op.h"
 #include "mluops/extensions.h"
 #include "mluops/runtime.h"
+#include "tests/faults/failing_device.h"
 #include "tests/support/tensors.h"
 
 namespace mluop::testing {
@@ -125,16 +126,17 @@ int RunLargePads() {
 
 constexpr Operator kFailing = {
     OpSpec("failing", kFloat, {},
-           {{"x", kIn, kT, kAnyLayout, "N", kSkip}, {"y", kOut, kT, kAnyLayout, "N", kSkip}}),
-    [](const Arguments&, Context&) {
-      return Fail(MLUOP_STATUS_EXECUTION_FAILED, "failing: as it should");
-    }};
+           {{"x", kIn, kT, kAnyLayout, "N", kSkip}, {"y", kOut, kT, kAnyLayout, "N", kSkip}})};
 
 int RunFailingKernel() {
   const Handle handle;
   const Tensor x(MLUOP_LAYOUT_ARRAY, MLUOP_DTYPE_FLOAT, {3});
   const Tensor y(MLUOP_LAYOUT_ARRAY, MLUOP_DTYPE_FLOAT, {3});
-  return Execute(kFailing, handle, {}, {{x, x.data()}, {y, y.data()}});
+  FailingDevice device(cnrtErrorUnknown);
+  Device* const cpu = std::exchange(handle.get()->device, &device);
+  const mluOpStatus_t status = Execute(kFailing, handle, {}, {{x, x.data()}, {y, y.data()}});
+  handle.get()->device = cpu;
+  return status;
 }
 
 int RunAverageWithoutArgmax() {
