@@ -99,7 +99,7 @@ class Stream {
   }
   ~Stream() {
     EXPECT_EQ(cnrtQueueDestroy(queue_), cnrtSuccess);
-    EXPECT_EQ(cudaStreamDestroy(stream_), cudaSuccess);  // it is still there
+    EXPECT_EQ(cudaStreamDestroy(stream_), cudaSuccess);  // the queue does not own it
   }
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
@@ -125,7 +125,7 @@ TEST_F(CudaDeviceTest, CallReturnsBeforeTheWorkIsDone) {
   const Handle handle;
   const Stream stream;
   Scatter scatter(kWithScratch);
-  ASSERT_EQ(scatter.Run(handle), MLUOP_STATUS_SUCCESS);  // whatever is made once is made now
+  ASSERT_EQ(scatter.Run(handle), MLUOP_STATUS_SUCCESS);  // the first call allocates
   ASSERT_TRUE(scatter.IsRight());
   scatter.Clear();
   std::atomic<bool> open = false;
@@ -166,7 +166,7 @@ TEST_F(CudaDeviceTest, NewQueueWaitsForTheScratchOfTheOldOne) {
   EXPECT_TRUE(a.IsRight());
 }
 
-// What `handle` does on `stream`, recorded.
+// Captures the call of `handle` on `stream`.
 cudaGraphExec_t Capture(const Stream& stream, mluOpHandle_t handle, const Scatter& scatter) {
   cudaGraph_t graph = nullptr;
   cudaGraphExec_t executable = nullptr;

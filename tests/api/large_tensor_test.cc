@@ -102,7 +102,7 @@ void CheckForward(int psa_type, LazyMemory* y) {
   }
 }
 
-// Reads the y that CheckForward left: what forward wrote comes back, zeros where it wrote nothing.
+// Reads the y of CheckForward: backward returns what forward copied, and zeros elsewhere.
 void CheckBackward(int psa_type, const LazyMemory& dy) {
   const Handle handle;
   const Tensor dy_desc(MLUOP_LAYOUT_NHWC, MLUOP_DTYPE_FLOAT, {1, kSide, kSide, kPixels});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What document 000 (psroipool) and the contract demand of a call.
+// The rules of document 000 (psroipool) and of the contract for a call.
 #include "tests/validation/documented_call.h"
 
 namespace mluop::testing {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What document 002 (roiaware_pool3d) and the contract demand of a call.
+// The rules of document 002 (roiaware_pool3d) and of the contract for a call.
 #include "tests/validation/documented_call.h"
 
 namespace mluop::testing {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What document 004 (masked_im2col, masked_col2im) and the contract demand of a call.
+// The rules of document 004 (masked_im2col, masked_col2im) and of the contract for a call.
 #include "tests/validation/documented_call.h"
 
 namespace mluop::testing {

@@ -22,7 +22,7 @@ constexpr int kPoison = 0x5a;
 
 enum class Layout { kAny, kNhwc, kNchw };
 
-// What the document says about a tensor.
+// The rules of a document for a tensor.
 struct TensorRule {
   const char* name;
   Tensor* tensor;
@@ -31,7 +31,7 @@ struct TensorRule {
   bool is_output = false;
 };
 
-// What the document says about an attribute: an int in [min, max], or a positive finite float.
+// The rules for an attribute: an int in [min, max], or a positive finite float.
 struct AttributeRule {
   const char* name;
   int* integer;  // NULL for a float
@@ -70,7 +70,7 @@ class DocumentedCall {
   void* workspace = workspace_memory.data();
   size_t workspace_size = 0;
   static constexpr size_t kNoSize = 77;
-  size_t size = kNoSize;  // what a getter writes
+  size_t size = kNoSize;  // written by a getter
 
  protected:
   // The arguments of a call: handle, descriptor, pointer, and the getter's result.

@@ -56,9 +56,9 @@ class TableCall {
   std::byte* spare() { return memory_.data() + spare_; }
   static constexpr size_t kSpareBytes = size_t{64} << 10;
 
-  mluOpHandle_t handle;  // what the call is given
+  mluOpHandle_t handle;  // passed to the call
   Arguments arguments;
-  size_t size = kPoisonedSize;  // what a getter writes
+  size_t size = kPoisonedSize;  // written by a getter
   size_t* size_pointer = &size;
   static constexpr size_t kPoisonedSize = 0xa5a5a5a5;
 
