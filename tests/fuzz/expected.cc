@@ -171,10 +171,13 @@ bool IsMemoryRight(const Arguments& a) {
 }  // namespace
 
 Expected ExpectedFromShapes(mluOpHandle_t handle, Arguments& arguments) {
-  if (handle == nullptr || !AreTensorsRight(arguments) || !AreAttributesRight(arguments) ||
-      !AreShapesRight(arguments)) {
+  if (handle == nullptr || !AreTensorsRight(arguments) || !AreAttributesRight(arguments)) {
     return kBadParam;
   }
+  // border_align's work is proportional to pool_size, which no shape bounds.
+  const int pool_size = arguments.spec->AttributeIndex("pool_size");
+  if (pool_size >= 0 && arguments.attributes[pool_size].number > 65536) return kNotSupported;
+  if (!AreShapesRight(arguments)) return kBadParam;
   for (int i = 0; i < arguments.spec->tensor_count; ++i) {
     const mluOpTensorStruct* desc = arguments.tensors[i].desc;
     if (desc == nullptr) continue;

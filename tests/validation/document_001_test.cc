@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What document 001 (border_align) and the contract demand of a call.
+// The rules of document 001 (border_align) and of the contract for a call.
 #include "tests/validation/documented_call.h"
 
 namespace mluop::testing {
@@ -97,6 +97,25 @@ TEST(Document001, MessageNamesTheWrongDim) {
                                      {"argmax_idx", {3, 5, 4, 2}, "argmax_idx.shape[3]"}});
   ExpectBadDims<BorderAlignBackward>({{"grad_input", {3, 10, 10, 8}, "grad_input.shape[3]"},
                                       {"argmax_idx", {3, 6, 4, 1}, "argmax_idx.shape[1]"}});
+}
+
+// Contract 4: the work is proportional to pool_size, which no shape bounds.
+template <typename Call>
+void ExpectPoolSizeLimit(const std::string& op) {
+  Call call;
+  call.pool_size = 65536;
+  ExpectSuccess(call.Call());
+  for (const int pool_size : {65537, INT32_MAX}) {
+    call.pool_size = pool_size;
+    EXPECT_EQ(call.Call(), MLUOP_STATUS_NOT_SUPPORTED);
+    EXPECT_EQ(LastMessage(),
+              op + ": pool_size must be at most 65536, got " + std::to_string(pool_size));
+  }
+}
+
+TEST(Document001, PoolSizeAbove65536ReturnsNotSupported) {
+  ExpectPoolSizeLimit<BorderAlignForward>("border_align_forward");
+  ExpectPoolSizeLimit<BorderAlignBackward>("border_align_backward");
 }
 
 TEST(Document001, EmptyTensorReturnsBadParam) {

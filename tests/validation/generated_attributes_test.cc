@@ -81,6 +81,23 @@ TEST_P(GeneratedAttributes, EndsOfTheRangeSucceed) {
   }
 }
 
+TEST_P(GeneratedAttributes, ValueAboveTheSupportedOneReturnsNotSupported) {
+  for (int i = 0; i < spec().attribute_count; ++i) {
+    const AttributeSpec& row = spec().attributes[i];
+    if (row.kind != AttributeSpec::kInteger || row.supported >= row.max) continue;
+    SCOPED_TRACE(row.name);
+    for (const int64_t value : {row.supported + 1, row.max}) {
+      TableCall call(entry());
+      call.attribute(i) = static_cast<double>(value);
+      ExpectRefused(call, MLUOP_STATUS_NOT_SUPPORTED, {std::string(row.name)},
+                    std::to_string(value));
+    }
+    TableCall call(entry());
+    call.attribute(i) = static_cast<double>(row.supported);
+    ExpectAccepted(call, entry());
+  }
+}
+
 // The dims that depend on the attribute, and the attributes that must equal it.
 Names DependentsOf(const OpSpec& spec, int attribute) {
   Names names;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Breaks every rule that the tables state for descriptors, one at a time.
 #include "core/dtype.h"
+#include "core/handle.h"
 #include "tests/validation/table_call.h"
 
 namespace mluop::testing {
@@ -51,6 +52,16 @@ TEST_P(GeneratedDescriptors, NullHandleReturnsBadParam) {
   TableCall call(entry());
   call.handle = nullptr;
   ExpectRefused(call, MLUOP_STATUS_BAD_PARAM, {"handle"}, "NULL");
+}
+
+// Holds the handle as a call in another thread does.
+TEST_P(GeneratedDescriptors, HandleInUseReturnsBadParam) {
+  TableCall call(entry());
+  {
+    const HandleUse use(*call.handle, "test");
+    ExpectRefused(call, MLUOP_STATUS_BAD_PARAM, {"handle"}, "a call while another is running");
+  }
+  ExpectAccepted(call, entry());
 }
 
 // Includes the optional tensors: the default value of their attribute requires them.
