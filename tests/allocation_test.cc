@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every allocation of the library fails once: the answer is ALLOC_FAILED with a sentence, nothing
-// leaks, and the same handle computes the right result at once. (oneTBB has memory of its own, out
-// of reach here.)
+// leaks, and the same handle computes the right result at once.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -225,7 +224,7 @@ int FailEachOfCase(const Case& test_case, int threads) {
       mluOpStatus_t status = MLUOP_STATUS_SUCCESS;
       failed = FailsAt(
           k, [&] { return call.Run(handle); }, &status);
-      // A loop that finds no memory for a helper goes on without: then all is as it should be.
+      // A loop that finds no memory for a worker computes without it.
       const bool helpless = failed && threads > 1 && status == MLUOP_STATUS_SUCCESS;
       if (!helpless) {
         EXPECT_EQ(status, failed ? MLUOP_STATUS_ALLOC_FAILED : MLUOP_STATUS_SUCCESS);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every allocation of a call fails once, those of the thread library and the C library among them:
 // malloc and its kin, and mmap. The answer is ALLOC_FAILED, or SUCCESS where it could be done
-// without; the same handle computes the right result at once. Failures on the calling thread only:
-// a thread of oneTBB's that finds no memory ends the process, and nobody can help it.
+// without; the same handle computes the right result at once. Only allocations of the calling thread
+// fail: workers allocate nothing.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
