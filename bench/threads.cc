@@ -50,16 +50,16 @@ class Bench {
   }
 
   // A loop of `work` microseconds on one thread, in ranges of an eighth.
-  void Loop(const ThreadPool& pool, double work) const {
+  void Loop(ThreadPool& pool, double work) const {
     const auto steps = static_cast<int64_t>(work / 8 * rate_);
-    const_cast<ThreadPool&>(pool).For(8, 1, [steps](int64_t begin, int64_t end, int) {
+    pool.For(8, 1, [steps](int64_t begin, int64_t end, int) {
       for (int64_t i = begin; i < end; ++i) Spin(steps);
     });
   }
 
   // Time per loop, one after the other.
   double Hot(double work) const {
-    const ThreadPool pool(threads_);
+    ThreadPool pool(threads_);
     const int count = work > 0 ? 200 : 2000;
     return Least([&] {
       const auto start = Clock::now();
@@ -70,7 +70,7 @@ class Bench {
 
   // Time of a loop after 20 ms without any: the median of 9, as a single one varies.
   double AfterIdling(double work) const {
-    const ThreadPool pool(threads_);
+    ThreadPool pool(threads_);
     return Least([&] {
       std::vector<double> times;
       for (int i = 0; i < 9; ++i) {
@@ -92,7 +92,7 @@ class Bench {
       std::vector<std::thread> threads;
       for (int i = 0; i < callers; ++i) {
         threads.emplace_back([&] {
-          const ThreadPool pool(threads_);
+          ThreadPool pool(threads_);
           for (int j = 0; j < kCount; ++j) Loop(pool, work);
         });
       }
