@@ -4,7 +4,6 @@
 #include "ops/roiaware_pool3d/cpu/forward.h"
 
 #include <algorithm>
-#include <limits>
 
 #include "core/dtype.h"
 #include "cpu/tuning.h"
@@ -16,7 +15,6 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
-#include "cpu/simd-inl.h"
 #include "ops/roiaware_pool3d/cpu/pool-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -25,38 +23,6 @@ namespace HWY_NAMESPACE {
 namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
-using mluop::HWY_NAMESPACE::ForEach;
-using mluop::HWY_NAMESPACE::LoadFloats;
-
-// pts: [points, 3]. Deinterleaves the coordinates of the points [begin, end), begin a multiple of
-// kMaxLanes, and pads the last vector.
-template <typename T>
-HWY_INLINE void SplitPoints(const T* pts, int64_t begin, int64_t end, const Coordinates& to) {
-  constexpr PointTag d;
-  const int64_t step = static_cast<int64_t>(hn::Lanes(d));
-  HWY_ALIGN float triples[3 * kMaxLanes];
-  for (int64_t i = begin; i < end; i += step) {
-    const int64_t points = std::min(step, end - i);
-    std::fill(triples + 3 * points, triples + 3 * step, std::numeric_limits<float>::quiet_NaN());
-    ForEach<float>(3 * points, [&](auto tag, int64_t k) {
-      hn::StoreU(LoadFloats(tag, pts + 3 * i + k), tag, triples + k);
-    });
-    hn::Vec<PointTag> x, y, z;
-    hn::LoadInterleaved3(d, triples, x, y, z);
-    hn::StoreU(x, d, to.x + i);
-    hn::StoreU(y, d, to.y + i);
-    hn::StoreU(z, d, to.z + i);
-  }
-}
-
-void SplitCoordinates(const void* pts, bool half, int64_t begin, int64_t end,
-                      const Coordinates& to) {
-  if (half) {
-    SplitPoints(static_cast<const Half*>(pts), begin, end, to);
-  } else {
-    SplitPoints(static_cast<const float*>(pts), begin, end, to);
-  }
-}
 
 // The cell of t in [0, n), as problem.h defines it. Two clamps: a float cannot hold every n-1.
 HWY_INLINE hn::Vec<CellTag> Cell(hn::Vec<PointTag> t, int n) {
@@ -118,9 +84,19 @@ namespace {
 
 using ForwardCall = CpuCall<Problem>;
 
-HWY_EXPORT(SplitCoordinates);
 HWY_EXPORT(FindInside);
 HWY_EXPORT(PoolRange);
+
+// Writes the coordinates of the points [begin, end) of pts, [points, 3], into one array each.
+template <typename T>
+void SplitCoordinates(const void* pts, int64_t begin, int64_t end, const Coordinates& to) {
+  const T* from = static_cast<const T*>(pts);
+  for (int64_t i = begin; i < end; ++i) {
+    to.x[i] = ToFloat(from[3 * i]);
+    to.y[i] = ToFloat(from[3 * i + 1]);
+    to.z[i] = ToFloat(from[3 * i + 2]);
+  }
+}
 
 class Forward {
  public:
@@ -160,12 +136,10 @@ class Forward {
 
  private:
   void SplitPoints() {
-    const auto split = HWY_DYNAMIC_DISPATCH(SplitCoordinates);
-    threads_.For(scratch_.chunks(), kTestGrain / kChunkPoints,
-                 [&](int64_t begin, int64_t end, int) {
-                   split(tensors_.pts, p_.half, begin * kChunkPoints,
-                         std::min<int64_t>(end * kChunkPoints, p_.points), scratch_.coordinates());
-                 });
+    const auto split = p_.half ? SplitCoordinates<Half> : SplitCoordinates<float>;
+    threads_.For(p_.points, kTestGrain, [&](int64_t begin, int64_t end, int) {
+      split(tensors_.pts, begin, end, scratch_.coordinates());
+    });
   }
 
   Box BoxAt(int64_t box) const {

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 
 #include "cpu/scratch.h"
 #include "ops/roiaware_pool3d/cpu/tuning.h"
@@ -33,7 +34,8 @@ struct PointList {
 class ForwardScratch {
  public:
   ForwardScratch(int64_t boxes, int64_t points)
-      : padded_((points + kMaxLanes - 1) / kMaxLanes * kMaxLanes),
+      : points_(points),
+        padded_((points + kMaxLanes - 1) / kMaxLanes * kMaxLanes),
         chunks_((points + kChunkPoints - 1) / kChunkPoints),
         batch_(std::clamp<int64_t>(kMaxEntries / padded_, 1, boxes)) {}
 
@@ -47,26 +49,30 @@ class ForwardScratch {
   void Use(void* memory) {
     auto* floats = static_cast<float*>(memory);
     coordinates_ = {floats, floats + padded_, floats + 2 * padded_};
+    for (float* axis : {coordinates_.x, coordinates_.y, coordinates_.z}) {
+      std::fill(axis + points_, axis + padded_, std::numeric_limits<float>::quiet_NaN());
+    }
     voxels_ = reinterpret_cast<int32_t*>(floats + 3 * padded_);
-    points_ = voxels_ + batch_ * padded_;
-    counts_ = points_ + batch_ * padded_;
+    list_points_ = voxels_ + batch_ * padded_;
+    counts_ = list_points_ + batch_ * padded_;
   }
 
   const Coordinates& coordinates() const { return coordinates_; }
   // `box` counts from the first box of the batch.
   PointList List(int64_t box, int64_t chunk) const {
     const int64_t first = box * padded_ + chunk * kChunkPoints;
-    return {voxels_ + first, points_ + first, counts_ + box * chunks_ + chunk};
+    return {voxels_ + first, list_points_ + first, counts_ + box * chunks_ + chunk};
   }
 
  private:
+  int64_t points_;
   int64_t padded_;
   int64_t chunks_;
   int64_t batch_;
   Coordinates coordinates_ = {};
-  int32_t* voxels_ = nullptr;  // [batch, padded]
-  int32_t* points_ = nullptr;  // [batch, padded]
-  int32_t* counts_ = nullptr;  // [batch, chunks]
+  int32_t* voxels_ = nullptr;       // [batch, padded]
+  int32_t* list_points_ = nullptr;  // [batch, padded]
+  int32_t* counts_ = nullptr;       // [batch, chunks]
 };
 
 struct ForwardTensors {

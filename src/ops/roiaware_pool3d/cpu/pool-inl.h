@@ -63,7 +63,7 @@ HWY_INLINE void PlacePoints(const Problem& p, const ForwardScratch& scratch,
   const auto begin = static_cast<uint32_t>(range.begin);
   std::fill_n(counts, size, 0);
   for (int64_t chunk = 0; chunk < scratch.chunks(); ++chunk) {
-    const PointList found = scratch.List(range.in_group, chunk);
+    const PointList found = scratch.List(range.in_batch, chunk);
     const auto place = [&](int64_t i) {
       const uint32_t voxel = static_cast<uint32_t>(found.voxel[i]) - begin;
       if (voxel >= size || counts[voxel] == p.capacity()) return;

@@ -39,6 +39,7 @@ struct AverageOptions {
   bool narrow = false;
   bool narrow_slots = false;
   bool single = false;
+  bool simple = false;
 };
 
 template <typename T>
@@ -153,6 +154,7 @@ class Backward {
     if (options.sort) tile = SortingTile(context_, s_.p, points.count, row_bytes);
     if (options.single) tile.tiles = 1;
     if (tile.pairs == 0) tile = SmallTile(context_, s_.p);
+    tile.simple = options.simple;
     tile.wide_slots = s_.p.slots % 4 == 0 && IsAligned(s_.indices) && !options.narrow_slots;
     const Grid grid = {CeilDiv(s_.p.voxels(), int64_t{tile.tiles} * tile.voxels),
                        tile.pairs > 0 ? kTileThreads : kThreads,
@@ -253,7 +255,11 @@ constexpr CudaImplementation<Problem> kBackward[] = {
     {"sort", kSortWhen, CanSortIntegers, IntegerScratch,
      RunIntegers<AverageOptions{.sort = true}>, DescribeTile<IntegerSums>},
     // To be measured: narrow (one channel per thread), narrow_slots (one slot per load), single (one
-    // tile per block).
+    // tile per block), simple (one voxel per thread in flight).
+    {"sort_atomics_simple", kSortWhen, CanSortFloats, FloatScratch,
+     RunAtomics<AverageOptions{.sort = true, .simple = true}>},
+    {"sort_simple", kSortWhen, CanSortIntegers, IntegerScratch,
+     RunIntegers<AverageOptions{.sort = true, .simple = true}>},
     {"sort_atomics_narrow", kSortWhen, CanSortFloats, FloatScratch,
      RunAtomics<AverageOptions{.sort = true, .narrow = true}>},
     {"atomics_narrow", "atomics allowed", CanUseAtomics, FloatScratch,

@@ -226,7 +226,7 @@ void DivideBox(int sm_count, Pooling<T>* c) {
 }
 
 template <typename T>
-void Forward(const ForwardCall& call, void* memory) {
+void Forward(const ForwardCall& call, void* memory, bool narrow) {
   const Arguments& a = call.arguments;
   Pooling<T> c = {.p = call.p,
                   .features = a.In<T>("pts_feature"),
@@ -240,8 +240,8 @@ void Forward(const ForwardCall& call, void* memory) {
              .chunks = Chunks(c.p.points),
              .entries = reinterpret_cast<int2*>(scratch),
              .counts = reinterpret_cast<int32_t*>(scratch + batch * c.p.points * sizeof(int2))};
-  const bool wide = c.p.channels % kWide<T> == 0 && IsAligned(c.features) && IsAligned(c.pooled) &&
-                    IsAligned(c.argmax);
+  const bool wide = !narrow && c.p.channels % kWide<T> == 0 && IsAligned(c.features) &&
+                    IsAligned(c.pooled) && IsAligned(c.argmax);
   for (int64_t first = 0; first < c.p.boxes; first += batch) {
     c.batch = {static_cast<int>(first), static_cast<int>(std::min(batch, c.p.boxes - first))};
     DivideBox(call.context.sm_count(), &c);
@@ -264,8 +264,9 @@ size_t ScratchBytes(const ForwardCall& call) {
   return ForwardCudaScratchBytes(call.p.boxes, call.p.points);
 }
 
+template <bool kNarrow>
 mluOpStatus_t RunForward(const ForwardCall& call, void* scratch) {
-  call.p.half ? Forward<__half>(call, scratch) : Forward<float>(call, scratch);
+  call.p.half ? Forward<__half>(call, scratch, kNarrow) : Forward<float>(call, scratch, kNarrow);
   return call.context.status();
 }
 
@@ -276,7 +277,10 @@ void DescribeForward(const ForwardCall& call, Plan& plan) {
 }
 
 constexpr CudaImplementation<Problem> kForward[] = {
-    {"lists", "always", Always, ScratchBytes, RunForward, DescribeForward}};
+    {"lists", "always", Always, ScratchBytes, RunForward<false>, DescribeForward},
+    {"lists_narrow", "to be measured: one channel per thread", Always, ScratchBytes,
+     RunForward<true>},
+};
 
 }  // namespace
 
