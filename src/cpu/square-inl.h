@@ -64,11 +64,8 @@ HWY_INLINE void TransposeBlocksOf16(V* v) {
 // Lanes [0, shift) are the last ones of `before`, the others the first ones of `v`. 0 <= shift < 16.
 HWY_INLINE hn::Vec<SquareTag> JoinLanes(hn::Vec<SquareTag> before, hn::Vec<SquareTag> v,
                                         int32_t shift) {
-  HWY_ALIGN static constexpr int32_t kLanes[32] = {
-      0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15,
-      16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31};
-  const auto lanes = _mm512_loadu_si512(kLanes + 16 - shift);
-  return hn::Vec<SquareTag>{_mm512_permutex2var_ps(before.raw, lanes, v.raw)};
+  const auto lanes = hn::Iota(hn::RebindToSigned<SquareTag>(), 16 - shift);
+  return hn::Vec<SquareTag>{_mm512_permutex2var_ps(before.raw, lanes.raw, v.raw)};
 }
 #endif
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bands of pixels of a cell-major output. A row of the output holds one cell of all pixels, H*W
-// floats, and starts anywhere in a cache line. A band writes the lines that start in it, so its last
-// line extends into the next band.
+// Bands of pixels: what a worker computes at a time. A row of a cell-major output holds one cell of
+// all pixels, H*W floats, and starts anywhere in a cache line. A band writes the lines that start in
+// it, so its last line extends into the next band.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 
 namespace mluop::psamask {
 
-// A band's share of the output: rows of the grids for some pixels of one image.
+// Some pixels of an image, and rows of their output grids.
 struct Band {
   int64_t image;
   Range pixels, rows;
@@ -26,23 +26,21 @@ inline Range LinesOf(const float* to, Range band, int64_t pixels) {
   return {band.begin == 0 ? 0 : align(band.begin), align(band.end)};
 }
 
-// Calls body(band, worker). A worker gets many rows of the same pixels.
+// Calls body(band, worker) on bands of `length` pixels, whose `rows` rows workers may share. A worker
+// gets many rows of the same band.
 template <class Body>
-void ForEachBand(const Problem& p, ThreadPool& threads, const Body& body) {
-  const int64_t bands = (p.pixels() + kBandPixels - 1) / kBandPixels;
-  const int64_t work = std::min(kBandPixels, p.pixels()) * p.out.cols;
-  const auto run = [&](int64_t begin, int64_t end, int worker) {
+void ForEachBand(const Problem& p, ThreadPool& threads, int64_t length, int64_t rows,
+                 const Body& body) {
+  const int64_t bands = (p.pixels() + length - 1) / length;
+  const int64_t work = std::min(length, p.pixels()) * p.out.size() / rows;  // of a row
+  threads.For(p.n * bands * rows, kGrain / work + 1, [&](int64_t begin, int64_t end, int worker) {
     while (begin < end) {
-      const int64_t band = begin / p.out.rows, row = begin % p.out.rows;
-      const int64_t rows = std::min(p.out.rows - row, end - begin);
-      const int64_t first = band % bands * kBandPixels;
-      body(
-          Band{band / bands, {first, std::min(first + kBandPixels, p.pixels())}, {row, row + rows}},
-          worker);
-      begin += rows;
+      const int64_t band = begin / rows, row = begin % rows;
+      const int64_t last = std::min(rows, row + end - begin), first = band % bands * length;
+      body(Band{band / bands, {first, std::min(first + length, p.pixels())}, {row, last}}, worker);
+      begin += last - row;
     }
-  };
-  threads.For(p.n * bands * p.out.rows, kGrain / work + 1, run);
+  });
 }
 
 }  // namespace mluop::psamask

@@ -19,7 +19,8 @@ bool CanTransposeStore(const PsamaskCall& call) {
   return call.p.in_pixel_major && !call.p.out_pixel_major && HasWideMask(call.p);
 }
 bool CanSkew(const PsamaskCall& call) {
-  return !call.p.in_pixel_major && !call.p.out_pixel_major && HasWideMask(call.p);
+  const Problem& p = call.p;
+  return !p.in_pixel_major && !p.out_pixel_major && p.w >= kLine && HasWideMask(p);
 }
 
 using Entry = CpuImplementation<Problem>;
@@ -29,7 +30,7 @@ constexpr Entry kTransposeLoad = {"transpose_load", "DISTRIBUTE, at least 16 pix
                                   TransposeLoad,    DescribeTransposeLoad};
 constexpr Entry kTransposeStore = {"transpose_store", "DISTRIBUTE, w_mask > W/4", CanTransposeStore,
                                    TransposeStoreScratch, TransposeStore};
-constexpr Entry kSkew = {"skew", "COLLECT, w_mask > W/4", CanSkew, SkewScratch, Skew};
+constexpr Entry kSkew = {"skew", "COLLECT, W >= 16, w_mask > W/4", CanSkew, SkewScratch, Skew};
 constexpr Entry kElements = {"elements", "always", Always, nullptr, CopyElements};
 
 constexpr Entry kForward[] = {kRows, kTransposeStore, kElements};

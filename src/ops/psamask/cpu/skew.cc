@@ -84,23 +84,17 @@ HWY_INLINE void SkewColumns(D d, const StridedRows<const float>& from, int64_t s
 // the last vector repeats some pixels before. `from` and `to` start at pixel 0 of the pixel row.
 void SkewPixels(const Problem& p, const StridedRows<const float>& from, Range cols, Range ws,
                 const StridedRows<float>& to) {
-  int64_t next = ws.begin;
-  const auto skew = [&](auto d) HWY_ATTR {
-    const auto lanes = static_cast<int64_t>(hn::Lanes(d));
-    if (p.w < lanes) return;
-    for (; next < ws.end; next += lanes) {
-      const int64_t w = std::min(next, p.w - lanes);
-      if (p.sign > 0) {
-        SkewColumns(d, from.From(w), p.half_w - w + cols.begin, p.w, to.From(w));
-      } else {
-        SkewColumns(d, from.From(w).Reversed(), p.in.cols - cols.end + p.half_w - w, p.w,
-                    to.From(w).Reversed());
-      }
+  const hn::CappedTag<float, kLine> d;
+  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+  for (int64_t next = ws.begin; next < ws.end; next += lanes) {
+    const int64_t w = std::min(next, p.w - lanes);
+    if (p.sign > 0) {
+      SkewColumns(d, from.From(w), p.half_w - w + cols.begin, p.w, to.From(w));
+    } else {
+      SkewColumns(d, from.From(w).Reversed(), p.in.cols - cols.end + p.half_w - w, p.w,
+                  to.From(w).Reversed());
     }
-  };
-  skew(hn::CappedTag<float, 16>());
-  skew(hn::CappedTag<float, 4>());
-  skew(hn::CappedTag<float, 1>());
+  }
 }
 
 // Output columns `cols` of row `row`, for the pixels `live`, whose input row exists.
@@ -166,9 +160,11 @@ size_t SkewScratch(const PsamaskCall& call) {
 mluOpStatus_t Skew(const PsamaskCall& call, void* scratch) {
   const auto kernel = HWY_DYNAMIC_DISPATCH(SkewBand);
   const Tensors tensors = TensorsOf(call);
-  ForEachBand(call.p, call.context.threads(), [&](const Band& band, int worker) {
-    kernel(call.p, tensors, band, static_cast<float*>(scratch) + worker * TileFloats(call.p));
-  });
+  ForEachBand(call.p, call.context.threads(), kBandPixels, call.p.out.rows,
+              [&](const Band& band, int worker) {
+                kernel(call.p, tensors, band,
+                       static_cast<float*>(scratch) + worker * TileFloats(call.p));
+              });
   return MLUOP_STATUS_SUCCESS;
 }
 

@@ -4,8 +4,7 @@
 // into a tile, from which every pixel of the band copies its part. So few pages are in use at a time:
 // long runs of the input's rows, and one page of the output per pixel. The line that a pixel has
 // begun is kept until its next row.
-#include "ops/psamask/cpu/kernels.h"
-#include "ops/psamask/cpu/tuning.h"
+#include "ops/psamask/cpu/bands.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "ops/psamask/cpu/transpose_load.cc"
@@ -122,8 +121,9 @@ void WriteRow(const Problem& p, const Tensors& image, int64_t in_row, Range pixe
   }
 }
 
-// A band of pixels of one image.
-void TransposeLoadBand(const Problem& p, const Tensors& image, const LoadTile& tile) {
+void TransposeLoadBand(const Problem& p, const Tensors& tensors, int64_t n, const LoadTile& tile) {
+  const Tensors image = {tensors.in + n * p.pixels() * p.in.size(),
+                         tensors.out + n * p.pixels() * p.out.size(), tensors.stream};
   for (int64_t row = 0; row < p.in.rows; ++row) {
     const Range hs = p.PixelRowsOfIn(row);
     const Range pixels = {std::max(tile.pixels.begin, hs.begin * p.w),
@@ -174,20 +174,10 @@ mluOpStatus_t TransposeLoad(const PsamaskCall& call, void* scratch) {
   const Problem& p = call.p;
   const Tensors tensors = TensorsOf(call);
   const LoadTile tile = FirstTile(call);
-  const int64_t length = tile.pixels.end, bands = (p.pixels() + length - 1) / length;
-  const auto run = [&](int64_t begin, int64_t end, int worker) {
-    for (int64_t item = begin; item < end; ++item) {
-      const int64_t first = item % bands * length;
-      const int64_t before = item / bands * p.pixels();  // pixels of earlier images
-      kernel(
-          p,
-          {tensors.in + before * p.in.size(), tensors.out + before * p.out.size(), tensors.stream},
-          {{first, std::min(first + length, p.pixels())},
-           tile.cols,
-           static_cast<float*>(scratch) + worker * tile.Floats()});
-    }
-  };
-  call.context.threads().For(p.n * bands, kGrain / (length * p.out.size()) + 1, run);
+  ForEachBand(p, call.context.threads(), tile.pixels.count(), 1, [&](const Band& band, int worker) {
+    kernel(p, tensors, band.image,
+           {band.pixels, tile.cols, static_cast<float*>(scratch) + worker * tile.Floats()});
+  });
   return MLUOP_STATUS_SUCCESS;
 }
 

@@ -265,9 +265,11 @@ size_t TransposeStoreScratch(const PsamaskCall& call) {
 mluOpStatus_t TransposeStore(const PsamaskCall& call, void* scratch) {
   const auto kernel = HWY_DYNAMIC_DISPATCH(TransposeStoreBand);
   const Tensors tensors = TensorsOf(call);
-  ForEachBand(call.p, call.context.threads(), [&](const Band& band, int worker) {
-    kernel(call.p, tensors, band, static_cast<float*>(scratch) + worker * kStoreTileFloats);
-  });
+  ForEachBand(call.p, call.context.threads(), kBandPixels, call.p.out.rows,
+              [&](const Band& band, int worker) {
+                kernel(call.p, tensors, band,
+                       static_cast<float*>(scratch) + worker * kStoreTileFloats);
+              });
   return MLUOP_STATUS_SUCCESS;
 }
 

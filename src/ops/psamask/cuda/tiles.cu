@@ -16,7 +16,6 @@ struct TilePolicy {
   static constexpr int kPixels = kOutPixelMajor ? 64 : 128;
   static constexpr int kStoreRuns = 4;  // of kWarp elements; the first starts before the tile
   static constexpr int kMaxCols = kOutPixelMajor ? kStoreRuns * kWarp - (kSector - 1) : 64;
-  static constexpr int kLoadRuns = (kMaxCols + kWarp - 1) / kWarp;
   static constexpr int kPitch = kPixels + (kInPixelMajor ? 1 : kOutPixelMajor ? 2 : 0);
 };
 
@@ -231,7 +230,7 @@ __device__ void LoadTile(const Shape& s, const Tile& tile, const uint32_t* in, u
     if (tile.cols <= kWarp) {
       LoadPixelMajor<T, 1>(s, tile, starts, in, to);
     } else {
-      LoadPixelMajor<T, T::kLoadRuns>(s, tile, starts, in, to);
+      LoadPixelMajor<T, (T::kMaxCols + kWarp - 1) / kWarp>(s, tile, starts, in, to);
     }
   }
 }
