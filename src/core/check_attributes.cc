@@ -17,7 +17,10 @@ mluOpStatus_t CheckReal(const OpSpec& spec, const AttributeSpec& row, double val
 
 mluOpStatus_t CheckInteger(const OpSpec& spec, const AttributeSpec& row, double value) {
   if (value >= static_cast<double>(row.min) && value <= static_cast<double>(row.max)) {
-    return MLUOP_STATUS_SUCCESS;
+    if (value <= static_cast<double>(row.supported)) return MLUOP_STATUS_SUCCESS;
+    return FailArgument(MLUOP_STATUS_NOT_SUPPORTED, spec, row.name,
+                        " must be at most %lld, got %.0f", static_cast<long long>(row.supported),
+                        value);
   }
   const auto min = static_cast<long long>(row.min);
   const auto max = static_cast<long long>(row.max);

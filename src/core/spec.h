@@ -48,6 +48,13 @@ struct AttributeSpec {
   std::string_view name;
   int64_t min;
   int64_t max;
+  int64_t supported = INT32_MAX;  // a larger one is valid, and NOT_SUPPORTED
+
+  constexpr AttributeSpec SupportedUpTo(int64_t limit) const {
+    AttributeSpec row = *this;
+    row.supported = limit;
+    return row;
+  }
 };
 
 constexpr AttributeSpec AtLeast(std::string_view name, int64_t min) {

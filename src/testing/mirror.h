@@ -24,6 +24,9 @@ class Mirror {
   void PoisonOutputs();
   void SetWorkspace(size_t bytes);
 
+  // With pointers to the device's memory.
+  const Arguments& arguments() const { return arguments_; }
+
   // On the handle's queue, without waiting.
   mluOpStatus_t Run(mluOpHandle_t handle) const {
     return call_.test_case().test->call(handle, arguments_);

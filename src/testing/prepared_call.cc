@@ -36,9 +36,14 @@ bool NothingToDo(const Arguments& arguments) {
 }  // namespace
 
 PreparedCall::PreparedCall(const Case& test_case, Placement placement)
+    : PreparedCall(test_case, placement,
+                   [&](const Arguments& arguments) { FillInputs(test_case, arguments); }) {}
+
+PreparedCall::PreparedCall(const Case& test_case, Placement placement,
+                           const std::function<void(const Arguments&)>& fill)
     : case_(test_case), call_(test_case), placement_(placement) {
   Allocate(placement);
-  FillInputs(case_, call_.arguments);
+  fill(call_.arguments);
   ProtectInputs();
 }
 

@@ -3,6 +3,7 @@
 // every buffer between inaccessible pages.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
@@ -18,7 +19,10 @@ class PreparedCall {
  public:
   // Fills the inputs as the case says.
   PreparedCall(const Case& test_case, Placement placement);
-  // Takes the inputs from another call of the same case: cheaper than to make them again.
+  // Fills the inputs with `fill`.
+  PreparedCall(const Case& test_case, Placement placement,
+               const std::function<void(const Arguments&)>& fill);
+  // Takes the inputs from another call of the same case, which is cheaper than making them again.
   PreparedCall(const PreparedCall& other, Placement placement);
 
   const Case& test_case() const { return case_; }

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "core/implementation.h"
 #include "selection.h"
 
 namespace mluop::tool {
@@ -12,11 +13,21 @@ namespace mluop::tool {
 int List();
 int Describe(const std::string& op);
 
-// Every case on every instruction set, each buffer at either end of its pages, with and without a
-// workspace, against the reference.
+// What the library would do with each selected case: the implementation and why, slices, scratch.
+int DescribePlans(const Selection& selection);
+
+// Every implementation that applies to a case, on every instruction set, each buffer at either end
+// of its pages, with and without a workspace, against the reference.
 int Check(const Selection& selection);
 
-// Every case at 1, 2, 3, 7 and 16 threads, twice each: the same bits.
+// Whether the selected cases choose every implementation of their operators by default.
+int Coverage(const Selection& selection);
+
+// The plan of a call on the handle's device; empty where there is nothing to compute.
+Plan PlanOf(const Arguments& arguments, mluOpHandle_t handle);
+
+// One input, one answer: the same bits whatever the threads, instruction set, implementation,
+// workspace and alignment, and of each RoI, box or mask alone.
 int Bitwise(const Selection& selection);
 
 struct PerfOptions {
@@ -26,8 +37,12 @@ struct PerfOptions {
   bool cold = false;               // caches flushed before every run
   double seconds = 0.3;            // of measuring per case
   std::string command;             // what was typed, for the report
+  std::string implementation;      // a name; "all": each that applies; empty: the default
 };
 int Perf(const Selection& selection, const PerfOptions& options);
+// The implementations of a call that `options` asks for; "" stands for the default.
+std::vector<std::string_view> Contestants(const Arguments& arguments, mluOpHandle_t handle,
+                                          const PerfOptions& options);
 // The same on a device that is not the CPU, and is the current one.
 int PerfOnDevice(const Selection& selection, const PerfOptions& options, Device* device);
 

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // mluop list and mluop describe: the operators' tables for people.
 #include <cstdio>
+#include <sstream>
 #include <string>
 
 #include "commands.h"
+#include "core/handle.h"
+#include "testing/device_call.h"
 
 namespace mluop::tool {
 namespace {
@@ -89,7 +92,11 @@ int List() {
   for (const Family* family : Families()) {
     std::printf("%s\n", Text(family->name).c_str());
     for (const Operator* op : family->operators) {
-      std::printf("  %-28s %s\n", Text(op->spec.name).c_str(), "cpu");
+      std::printf("  %-32s", Text(op->spec.name).c_str());
+      for (const std::string_view name : CpuDevice()->Implementations(op->spec)) {
+        std::printf(" %s", Text(name).c_str());
+      }
+      std::printf("\n");
     }
   }
   return 0;
@@ -107,6 +114,31 @@ int Describe(const std::string& name) {
   std::printf("tensors\n");
   PrintTensors(op->spec);
   PrintOptions(op->spec, *testing::FindOperatorTest(name));
+  return 0;
+}
+
+int DescribePlans(const Selection& selection) {
+  UseDevice(selection);
+  for (const testing::Case& c : SelectCases(selection)) {
+    testing::PreparedCall prepared(c, testing::Placement::kFront);
+    const testing::DeviceCall call(prepared, testing::Placement::kFront);
+    const Handle handle(selection.threads);
+    const Plan plan = PlanOf(call.arguments(), handle.get());
+    if (plan.implementation.empty()) {
+      std::printf("%s: nothing to compute\n", c.line.c_str());
+      continue;
+    }
+    std::printf("%s:%s on %s\n  chosen when  %s\n  scratch      %zu bytes\n",
+                Text(c.test->name).c_str(), Text(plan.implementation).c_str(),
+                handle.get()->device->name(), Text(plan.when).c_str(), plan.scratch);
+    std::istringstream details(plan.details);
+    for (std::string line; std::getline(details, line);) std::printf("  %s\n", line.c_str());
+    std::printf("  applies too ");
+    for (const auto name : testing::ApplicableImplementations(call.arguments(), handle.get())) {
+      if (name != plan.implementation) std::printf(" %s", Text(name).c_str());
+    }
+    std::printf("\n");
+  }
   return 0;
 }
 

@@ -53,6 +53,7 @@ int Run(int argc, char** argv) {
   app.require_subcommand(1);
   std::function<int()> action;
   std::string op;
+  bool plan = false, coverage = false;
   Selection selection;
   PerfOptions perf;
   for (int i = 0; i < argc; ++i) perf.command += (i == 0 ? "" : " ") + Quoted(argv[i]);
@@ -62,19 +63,39 @@ int Run(int argc, char** argv) {
   });
   CLI::App* describe =
       app.add_subcommand("describe", "an operator's attributes, tensors and options");
-  describe->add_option("operator", op, "its name, as `mluop list` prints it")->required();
-  describe->callback([&] { action = [&] { return mluop::tool::Describe(op); }; });
+  describe->add_option("operator", op, "its name, as `mluop list` prints it; with --plan a case")
+      ->required();
+  describe->add_flag(
+      "--plan", plan,
+      "say what the library does with a case: implementation, slices, tiles, scratch");
+  describe->add_option("--device", selection.device, "cpu, or cuda:0 and so on")
+      ->capture_default_str();
+  describe->add_option("--threads", selection.threads, "number of threads")
+      ->check(CLI::Range(1, 1024));
+  describe->callback([&] {
+    action = [&] {
+      if (!plan) return mluop::tool::Describe(op);
+      selection.lines = {op};
+      return mluop::tool::DescribePlans(selection);
+    };
+  });
 
   CLI::App* check = app.add_subcommand(
-      "check", "every case against the reference, on every instruction set of this machine");
+      "check", "every implementation on every case and instruction set against the reference");
   AddSelection(check, &selection);
   check->add_option("--threads", selection.threads, "number of threads")
       ->check(CLI::Range(1, 1024));
   check->add_flag("-v,--verbose", selection.verbose, "print every case with its differences");
-  check->callback([&] { action = [&] { return mluop::tool::Check(selection); }; });
+  check->add_flag("--coverage", coverage,
+                  "instead, fail where the cases never choose an implementation by default");
+  check->callback([&] {
+    action = [&] {
+      return coverage ? mluop::tool::Coverage(selection) : mluop::tool::Check(selection);
+    };
+  });
 
   CLI::App* bitwise = app.add_subcommand(
-      "bitwise", "every case at 1, 2, 3, 7 and 16 threads, twice: the same bits");
+      "bitwise", "one answer: the same bits whatever threads, instruction set, implementation");
   AddSelection(bitwise, &selection);
   bitwise->callback([&] { action = [&] { return mluop::tool::Bitwise(selection); }; });
 
@@ -87,6 +108,8 @@ int Run(int argc, char** argv) {
       ->check(CLI::Range(1, 1024));
   measure->add_option("--json", perf.json, "write the figures to this file, an object per case");
   measure->add_option("--report", perf.report, "write a page of HTML with bars to this file");
+  measure->add_option("--implementation", perf.implementation,
+                      "this one, or all that apply in turn (default: the library's choice)");
   measure->add_flag("--cold", perf.cold, "flush the tensors out of the caches before every run");
   measure->add_option("--seconds", perf.seconds, "time to spend on a case")
       ->check(CLI::PositiveNumber)

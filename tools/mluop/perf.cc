@@ -15,8 +15,8 @@
 #include "mluops/extensions.h"
 #include "report.h"
 #include "streams.h"
+#include "testing/device_call.h"
 #include "testing/isa.h"
-#include "testing/prepared_call.h"
 #include "timing.h"
 
 namespace mluop::tool {
@@ -78,6 +78,7 @@ std::vector<Contender> ContendersOf(PreparedCall& call, const Traffic& needed,
 }
 
 Row Measure(const Case& c, PreparedCall& call, const Setting& setting, const PerfOptions& options) {
+  const Plan plan = PlanOf(call.arguments(), setting.handle->get());
   call.SetWorkspace(call.WantedWorkspace(setting.handle->get()));
   call.PoisonOutputs();
   const testing::Work work = c.test->work(call.arguments());
@@ -94,6 +95,7 @@ Row Measure(const Case& c, PreparedCall& call, const Setting& setting, const Per
           {"op", c.test->name},
           {"device", setting.handle->get()->device->name()},
           {"isa", setting.isa},
+          {"implementation", plan.implementation},
           {"threads", setting.handle->threads()},
           {"caches", options.cold ? "cold" : "hot"},
           {"min_s", least},
@@ -125,8 +127,8 @@ Row MeasureCeilings(ThreadPool& threads) {
 }
 
 void PrintHeader(bool cold) {
-  std::printf("%10s %10s %6s %7s %8s %7s %7s %8s %4s %-5s  case (%s)\n", "min us", "median us",
-              "p90/md", "GB/s", "x floor", "IO", "compute", "x plain", "thr.", "isa",
+  std::printf("%10s %10s %6s %7s %8s %7s %7s %8s %4s %-8s %-12s case (%s)\n", "min us", "median us",
+              "p90/md", "GB/s", "x floor", "IO", "compute", "x plain", "thr.", "isa", "implement.",
               cold ? "cold" : "hot");
 }
 
@@ -137,15 +139,24 @@ void PrintRow(const Row& row) {
   if (number("operations") > 0) {
     std::snprintf(compute, sizeof(compute), "%.1f%%", number("compute_efficiency") * 100);
   }
-  std::printf("%10.2f %10.2f %6.2f %7.1f %8.2f %6.0f%% %7s %8.1f %4d %-5s  %s\n",
+  std::printf("%10.2f %10.2f %6.2f %7.1f %8.2f %6.0f%% %7s %8.1f %4d %-8s %-12s %s\n",
               number("min_s") * 1e6, number("median_s") * 1e6, number("p90_s") / number("median_s"),
               number("gb_per_s"), number("ratio_to_floor"), number("io_efficiency") * 100, compute,
               number("speedup"), row["threads"].get<int>(), text("isa").c_str(),
-              text("case").c_str());
+              text("implementation").c_str(), text("case").c_str());
   std::fflush(stdout);
 }
 
 }  // namespace
+
+std::vector<std::string_view> Contestants(const Arguments& arguments, mluOpHandle_t handle,
+                                          const PerfOptions& options) {
+  if (options.implementation.empty()) return {""};
+  auto names = testing::ApplicableImplementations(arguments, handle);
+  if (options.implementation == "all") return names;
+  std::erase_if(names, [&](std::string_view name) { return name != options.implementation; });
+  return names;
+}
 
 int Perf(const Selection& selection, const PerfOptions& options) {
   Device* const device = UseDevice(selection);
@@ -178,9 +189,13 @@ int Perf(const Selection& selection, const PerfOptions& options) {
     PreparedCall call(cases[i], Placement::kFront);
     for (const Setting& setting : settings) {
       testing::ForceIsa(setting.isa);
-      rows.push_back(Measure(cases[i], call, setting, options));
-      EndProgress();
-      PrintRow(rows.back());
+      const mluOpHandle_t handle = setting.handle->get();
+      for (const auto name : Contestants(call.arguments(), handle, options)) {
+        const testing::ForcedImplementation forced(handle, name);
+        rows.push_back(Measure(cases[i], call, setting, options));
+        EndProgress();
+        PrintRow(rows.back());
+      }
     }
   }
   return WriteFigures(options, rows, ceilings);

@@ -15,7 +15,7 @@
 #include "cuda_timer.h"
 #include "mluops/extensions.h"
 #include "report.h"
-#include "testing/mirror.h"
+#include "testing/device_call.h"
 
 namespace mluop::tool {
 namespace {
@@ -135,7 +135,6 @@ constexpr Mode kModes[] = {{MLUOP_ATOMICS_NOT_ALLOWED, "default"},
 
 Row Measure(const Case& c, Calls& calls, const Mode& mode, double bytes, double floor,
             CudaTimer& timer) {
-  mluOpSetAtomicsMode(calls.handle, mode.value);
   mluOpSetQueue(calls.handle, nullptr);
   for (const auto& set : calls.sets) {  // scratch grows now, and not while it is recorded
     if (set->Run(calls.handle) != MLUOP_STATUS_SUCCESS)
@@ -152,6 +151,7 @@ Row Measure(const Case& c, Calls& calls, const Mode& mode, double bytes, double 
           {"device", device->name()},
           {"architecture", device->architecture()},
           {"mode", mode.name},
+          {"implementation", PlanOf(calls.sets[0]->arguments(), calls.handle).implementation},
           {"caches", calls.bytes * calls.sets.size() >= kRotation / 2 ? "rotated" : "warm"},
           {"sets", calls.sets.size()},
           {"min_s", least},
@@ -167,9 +167,10 @@ Row Measure(const Case& c, Calls& calls, const Mode& mode, double bytes, double 
 
 void PrintRow(const Row& row) {
   const auto number = [&](const char* key) { return row[key].get<double>(); };
-  std::printf("%10.2f %10.2f %8.2f %8.0f %8.2f  %-7s  %s\n", number("min_s") * 1e6,
+  std::printf("%10.2f %10.2f %8.2f %8.0f %8.2f  %-7s  %-12s %s\n", number("min_s") * 1e6,
               number("floor_s") * 1e6, number("ratio_to_floor"), number("gb_per_s"),
               number("host_s") * 1e6, row["mode"].get<std::string>().c_str(),
+              row["implementation"].get<std::string>().c_str(),
               row["case"].get<std::string>().c_str());
   std::fflush(stdout);
 }
@@ -193,8 +194,8 @@ int PerfOnDevice(const Selection& selection, const PerfOptions& options, Device*
   }
   const double launch_seconds = timer.SecondsOfLaunch();
   std::printf("host: %.2f us to launch an empty kernel\n", launch_seconds * 1e6);
-  std::printf("%10s %10s %8s %8s %8s  %-7s  case\n", "us", "floor us", "x floor", "GB/s", "host us",
-              "atomics");
+  std::printf("%10s %10s %8s %8s %8s  %-7s  %-12s case\n", "us", "floor us", "x floor", "GB/s",
+              "host us", "atomics", "implement.");
   for (size_t i = 0; i < cases.size(); ++i) {
     ShowProgress(i, cases.size(), cases[i].line);
     const PreparedCall call(cases[i], Placement::kFront);
@@ -202,10 +203,14 @@ int PerfOnDevice(const Selection& selection, const PerfOptions& options, Device*
     Calls calls = MakeCalls(call, handle.get());
     const double bytes = cases[i].test->work(call.arguments()).bytes;
     for (const Mode& mode : kModes) {
-      rows.push_back(Measure(cases[i], calls, mode, bytes, copies.Time(bytes), timer));
-      rows.back()["host_launch_s"] = launch_seconds;
-      EndProgress();
-      PrintRow(rows.back());
+      mluOpSetAtomicsMode(handle.get(), mode.value);
+      for (const auto name : Contestants(calls.sets[0]->arguments(), handle.get(), options)) {
+        const testing::ForcedImplementation forced(handle.get(), name);
+        rows.push_back(Measure(cases[i], calls, mode, bytes, copies.Time(bytes), timer));
+        rows.back()["host_launch_s"] = launch_seconds;
+        EndProgress();
+        PrintRow(rows.back());
+      }
     }
   }
   return WriteFigures(options, rows, ceilings);

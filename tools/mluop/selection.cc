@@ -182,4 +182,19 @@ void InstallFaultHandler(const char* command) {
   std::signal(SIGBUS, OnFault);
 }
 
+void Score::Add(const Case& c, const std::string& fault) {
+  ++(fault.empty() ? passed : failed);
+  if (fault.empty()) return;
+  EndProgress();
+  const std::string device = selection_.device == "cpu" ? "" : " --device " + selection_.device;
+  std::printf("FAIL %s: %s\n  repeat: mluop %s%s '%s'\n", std::string(c.test->name).c_str(),
+              fault.c_str(), command_, device.c_str(), c.line.c_str());
+  std::fflush(stdout);
+}
+
+int Score::Print() const {
+  std::printf("%d passed, %d failed\n", passed, failed);
+  return failed == 0 ? 0 : 1;
+}
+
 }  // namespace mluop::tool

@@ -54,6 +54,24 @@ class Handle {
 void ShowProgress(size_t index, size_t count, const std::string& line);
 void EndProgress();
 
+// Counts the cases of a command that passed and failed, and prints the failures.
+class Score {
+ public:
+  Score(const char* command, const Selection& selection)
+      : command_(command), selection_(selection) {}
+
+  // `fault`: "" for a case that passed.
+  void Add(const testing::Case& c, const std::string& fault);
+  // Prints "N passed, N failed"; returns the exit status.
+  int Print() const;
+
+  int passed = 0, failed = 0;
+
+ private:
+  const char* command_;
+  const Selection& selection_;
+};
+
 // On a memory fault, prints the line that repeats it and ends the process.
 void InstallFaultHandler(const char* command);
 

@@ -5,15 +5,16 @@
 namespace mluop::border_align {
 namespace {
 
-constexpr Operator kForward = {OpSpec("border_align_forward", kHalfOrFloat,
-                                      {AtLeast("pool_size", 1)},
-                                      {{"input", kIn, kT, kNHWC, "N H W 4*C", kReject},
-                                       {"boxes", kIn, kT, kAnyLayout, "N K 4", kReject},
-                                       {"output", kOut, kT, kNHWC, "N K 4 C", kReject},
-                                       {"argmax_idx", kOut, kI32, kNHWC, "N K 4 C", kReject}})};
+constexpr Operator kForward = {
+    OpSpec("border_align_forward", kHalfOrFloat, {AtLeast("pool_size", 1).SupportedUpTo(65536)},
+           {{"input", kIn, kT, kNHWC, "N H W 4*C", kReject},
+            {"boxes", kIn, kT, kAnyLayout, "N K 4", kReject},
+            {"output", kOut, kT, kNHWC, "N K 4 C", kReject},
+            {"argmax_idx", kOut, kI32, kNHWC, "N K 4 C", kReject}}),
+    "K"};
 
 constexpr Operator kBackward = {OpSpec("border_align_backward", kHalfOrFloat,
-                                       {AtLeast("pool_size", 1)},
+                                       {AtLeast("pool_size", 1).SupportedUpTo(65536)},
                                        {{"grad_output", kIn, kT, kNHWC, "N K 4 C", kReject},
                                         {"boxes", kIn, kT, kAnyLayout, "N K 4", kReject},
                                         {"argmax_idx", kIn, kI32, kNHWC, "N K 4 C", kReject},

@@ -6,13 +6,15 @@
 namespace mluop::masked_im2col {
 namespace {
 
-constexpr Operator kForward = {OpSpec(
-    "masked_im2col_forward", kHalfOrFloat,
-    {AtLeast("kernel_h", 1), AtLeast("kernel_w", 1), AnyInteger("pad_h"), AnyInteger("pad_w")},
-    {{"feature", kIn, kT, kNCHW, "1 C H W", kReject},
-     {"mask_h_idx", kIn, kI32, kAnyLayout, "M", kSkip},
-     {"mask_w_idx", kIn, kI32, kAnyLayout, "M", kSkip},
-     {"data_col", kOut, kT, kAnyLayout, "C*kernel_h*kernel_w M", kSkip}})};
+constexpr Operator kForward = {
+    OpSpec(
+        "masked_im2col_forward", kHalfOrFloat,
+        {AtLeast("kernel_h", 1), AtLeast("kernel_w", 1), AnyInteger("pad_h"), AnyInteger("pad_w")},
+        {{"feature", kIn, kT, kNCHW, "1 C H W", kReject},
+         {"mask_h_idx", kIn, kI32, kAnyLayout, "M", kSkip},
+         {"mask_w_idx", kIn, kI32, kAnyLayout, "M", kSkip},
+         {"data_col", kOut, kT, kAnyLayout, "C*kernel_h*kernel_w M", kSkip}}),
+    "M"};
 
 constexpr OpSpec kForwardWorkspace("masked_im2col_forward_workspace", kHalfOrFloat,
                                    {AtLeast("kernel_h", 1), AtLeast("kernel_w", 1)},

@@ -5,15 +5,17 @@
 namespace mluop::psroipool {
 namespace {
 
-constexpr Operator kForward = {OpSpec(
-    "psroipool_forward", kFloat,
-    {AtLeast("pooled_height", 1), AtLeast("pooled_width", 1), Positive("spatial_scale"),
-     AtLeast("group_size", 1), AtLeast("output_dim", 1)},
-    {{"input", kIn, kT, kNHWC, "N H W pooled_height*pooled_width*output_dim", kSkipFirst},
-     {"rois", kIn, kT, kAnyLayout, "R 5", kReject},
-     {"output", kOut, kT, kNHWC, "R pooled_height pooled_width output_dim", kReject},
-     {"mapping_channel", kOut, kI32, kNHWC, "R pooled_height pooled_width output_dim", kReject}},
-    {{"group_size", "pooled_height"}, {"pooled_width", "pooled_height"}})};
+constexpr Operator kForward = {
+    OpSpec("psroipool_forward", kFloat,
+           {AtLeast("pooled_height", 1), AtLeast("pooled_width", 1), Positive("spatial_scale"),
+            AtLeast("group_size", 1), AtLeast("output_dim", 1)},
+           {{"input", kIn, kT, kNHWC, "N H W pooled_height*pooled_width*output_dim", kSkipFirst},
+            {"rois", kIn, kT, kAnyLayout, "R 5", kReject},
+            {"output", kOut, kT, kNHWC, "R pooled_height pooled_width output_dim", kReject},
+            {"mapping_channel", kOut, kI32, kNHWC, "R pooled_height pooled_width output_dim",
+             kReject}},
+           {{"group_size", "pooled_height"}, {"pooled_width", "pooled_height"}}),
+    "R"};
 
 constexpr OpSpec kForwardWorkspace(
     "psroipool_forward_workspace", kFloat,

@@ -6,24 +6,26 @@
 namespace mluop::roiaware_pool3d {
 namespace {
 
-constexpr Operator kForward = {OpSpec(
-    "roiaware_pool3d_forward", kHalfOrFloat,
-    {OneOf("pool_method", 0, 1), AtLeast("boxes_num", 1), AtLeast("pts_num", 1),
-     AtLeast("channels", 1), AtLeast("max_pts_each_voxel", 1), AtLeast("out_x", 1),
-     AtLeast("out_y", 1), AtLeast("out_z", 1)},
-    {{"rois", kIn, kT, kAnyLayout, "boxes_num 7", kReject},
-     {"pts", kIn, kT, kAnyLayout, "pts_num 3", kReject},
-     {"pts_feature", kIn, kT, kAnyLayout, "pts_num channels", kReject},
-     {"argmax",
-      kOut,
-      kI32,
-      kAnyLayout,
-      "boxes_num out_x out_y out_z channels",
-      kReject,
-      {"pool_method", kAverage}},
-     {"pts_idx_of_voxels", kOut, kI32, kAnyLayout, "boxes_num out_x out_y out_z max_pts_each_voxel",
-      kReject},
-     {"pooled_features", kOut, kT, kAnyLayout, "boxes_num out_x out_y out_z channels", kReject}})};
+constexpr Operator kForward = {
+    OpSpec("roiaware_pool3d_forward", kHalfOrFloat,
+           {OneOf("pool_method", 0, 1), AtLeast("boxes_num", 1), AtLeast("pts_num", 1),
+            AtLeast("channels", 1), AtLeast("max_pts_each_voxel", 1), AtLeast("out_x", 1),
+            AtLeast("out_y", 1), AtLeast("out_z", 1)},
+           {{"rois", kIn, kT, kAnyLayout, "boxes_num 7", kReject},
+            {"pts", kIn, kT, kAnyLayout, "pts_num 3", kReject},
+            {"pts_feature", kIn, kT, kAnyLayout, "pts_num channels", kReject},
+            {"argmax",
+             kOut,
+             kI32,
+             kAnyLayout,
+             "boxes_num out_x out_y out_z channels",
+             kReject,
+             {"pool_method", kAverage}},
+            {"pts_idx_of_voxels", kOut, kI32, kAnyLayout,
+             "boxes_num out_x out_y out_z max_pts_each_voxel", kReject},
+            {"pooled_features", kOut, kT, kAnyLayout, "boxes_num out_x out_y out_z channels",
+             kReject}}),
+    "boxes_num"};
 
 constexpr OpSpec kForwardWorkspace("roiaware_pool3d_forward_workspace", kHalfOrFloat, {},
                                    {{"rois", kIn, kT, kAnyLayout, "B 7", kReject},

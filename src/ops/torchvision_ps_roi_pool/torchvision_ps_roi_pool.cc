@@ -12,7 +12,8 @@ constexpr Operator kForward = {
            {AtLeast("pooled_height", 1), AtLeast("pooled_width", 1), Positive("spatial_scale")},
            {{"input", kIn, kT, kNCHW, "N O*pooled_height*pooled_width H W", kCompute},
             {"rois", kIn, kT, kAnyLayout, "R 5", kSkip},
-            {"output", kOut, kT, kNCHW, "R O pooled_height pooled_width", kSkip}})};
+            {"output", kOut, kT, kNCHW, "R O pooled_height pooled_width", kSkip}}),
+    "R"};
 
 // Without rois the gradient is zeros, and is written: nobody wants to train on leftovers.
 constexpr Operator kBackward = {

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+// mluop bitwise: one input, one answer. Compares threads, instruction sets, implementations,
+// workspaces, alignments, repeated runs and, in the forward directions, each RoI, box or mask alone.
+#include <algorithm>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "commands.h"
+#include "core/handle.h"
+#include "testing/device_call.h"
+#include "testing/isa.h"
+#include "testing/single_item.h"
+
+namespace mluop::tool {
+namespace {
+
+using testing::ApplicableImplementations;
+using testing::Case;
+using testing::DeviceCall;
+using testing::ForcedImplementation;
+using testing::Placement;
+using testing::PreparedCall;
+using testing::SingleItem;
+
+constexpr int kThreads[] = {2, 1, 3, 7, 16};  // all of them on the first instruction set
+constexpr int64_t kItems = 6;                 // that are run alone, at most
+
+class BitwiseCase {
+ public:
+  BitwiseCase(const Case& c, const std::vector<std::string>& isas)
+      : case_(c), isas_(isas), call_(c, Placement::kFront) {}
+
+  // Returns "" or the first difference.
+  std::string Run() {
+    const bool on_cpu = CurrentDevice("bitwise") == CpuDevice();
+    std::string fault;
+    DeviceCall front(call_, Placement::kFront), back(call_, Placement::kBack);
+    for (size_t isa = 0; isa < (on_cpu ? isas_.size() : 1) && fault.empty(); ++isa) {
+      if (on_cpu) testing::ForceIsa(isas_[isa]);
+      where_ = on_cpu ? isas_[isa] : "";
+      for (const int threads : kThreads) {
+        if (fault.empty() && (isa == 0 || threads == 2)) fault = RunAll(front, threads);
+      }
+      if (fault.empty()) fault = RunAll(back, 2);
+    }
+    if (on_cpu) testing::ForceIsa(where_ = isas_.front());
+    return fault.empty() ? RunItemsAlone() : fault;
+  }
+
+ private:
+  // Every implementation that applies, with and without a workspace, twice.
+  std::string RunAll(DeviceCall& call, int threads) {
+    const Handle handle(threads);
+    for (const auto name : ApplicableImplementations(call.arguments(), handle.get())) {
+      const ForcedImplementation forced(handle.get(), name);
+      for (const size_t workspace : {size_t{0}, call_.WantedWorkspace(handle.get())}) {
+        const std::string fault = call.Run(handle.get(), workspace);
+        if (!fault.empty()) return fault + At(name, threads, workspace);
+        std::vector<char> bytes = OutputBytes(call.result());
+        if (expected_.empty()) {
+          expected_ = std::move(bytes);
+          first_ = At(name, threads, workspace);
+        } else if (bytes != expected_) {
+          return "differs" + At(name, threads, workspace) + " from the result" + first_;
+        }
+      }
+    }
+    return "";
+  }
+
+  std::string RunItemsAlone() {
+    const int64_t count = testing::ItemCount(case_);
+    if (count < 2 || expected_.empty()) return "";
+    std::set<int64_t> items;
+    for (int64_t i = 0; i < kItems; ++i) items.insert((count - 1) * i / (kItems - 1));
+    for (const int64_t item : items) {
+      SingleItem alone(call_, item);
+      DeviceCall call(alone.call(), Placement::kFront);
+      const std::vector<char> share = alone.ShareOf(expected_);
+      const Handle handle(2);
+      for (const auto name : ApplicableImplementations(call.arguments(), handle.get())) {
+        const ForcedImplementation forced(handle.get(), name);
+        const std::string fault = call.Run(handle.get(), 0);
+        const std::string which = " of " + std::string(case_.op->item) + " " + std::to_string(item);
+        if (!fault.empty()) return fault + At(name, 2, 0) + which + " alone";
+        if (OutputBytes(call.result()) != share) {
+          return "the result" + which + " alone" + At(name, 2, 0) + " differs from that among all" +
+                 first_;
+        }
+      }
+    }
+    return "";
+  }
+
+  std::string At(std::string_view name, int threads, size_t workspace) const {
+    return " (" + std::string(name) + (where_.empty() ? "" : ", " + where_) + ", " +
+           std::to_string(threads) + " threads, " + std::to_string(workspace) +
+           " bytes of workspace)";
+  }
+
+  const Case& case_;
+  const std::vector<std::string>& isas_;
+  PreparedCall call_;
+  std::string where_, first_;
+  std::vector<char> expected_;
+};
+
+}  // namespace
+
+int Bitwise(const Selection& selection) {
+  const std::vector<Case> cases = SelectCases(selection);
+  const std::vector<std::string> isas = SelectIsas(selection, testing::SupportedIsas());
+  UseDevice(selection);
+  InstallFaultHandler("bitwise");
+  Score score("bitwise", selection);
+  for (size_t i = 0; i < cases.size(); ++i) {
+    ShowProgress(i, cases.size(), cases[i].line);
+    score.Add(cases[i], BitwiseCase(cases[i], isas).Run());
+  }
+  EndProgress();
+  return score.Print();
+}
+
+}  // namespace mluop::tool
