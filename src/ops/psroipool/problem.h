@@ -46,6 +46,32 @@ inline Problem MakeProblem(const Arguments& a) {
   return MakeProblemOfScale(a, a.Float("spatial_scale"));
 }
 
+struct Tensors {
+  const float* input;  // [N, H, W, C]
+  const float* rois;   // [R, 5]
+  float* output;       // [R, G, G, output_dim]
+  int32_t* mapping;    // as output
+
+  explicit Tensors(const Arguments& a)
+      : input(a.In<float>("input")),
+        rois(a.In<float>("rois")),
+        output(a.Out<float>("output")),
+        mapping(a.Out<int32_t>("mapping_channel")) {}
+};
+
+struct Gradients {
+  const float* top_grad;   // [R, G, G, output_dim]
+  const float* rois;       // [R, 5]
+  const int32_t* mapping;  // as top_grad
+  float* bottom_grad;      // [N, H, W, C]
+
+  explicit Gradients(const Arguments& a)
+      : top_grad(a.In<float>("top_grad")),
+        rois(a.In<float>("rois")),
+        mapping(a.In<int32_t>("mapping_channel")),
+        bottom_grad(a.Out<float>("bottom_grad")) {}
+};
+
 // One axis of a RoI on the map: bin i is [i*bin + start, (i+1)*bin + start).
 struct Axis {
   float start;

@@ -40,6 +40,26 @@ inline Problem MakeProblem(const Arguments& a) {
           a.Symbol("O"), a.Int("pooled_height"), a.Int("pooled_width"), a.Float("spatial_scale")};
 }
 
+struct Tensors {
+  const float* input;  // [N, O, bins, H, W]
+  const float* rois;   // [R, 5]
+  float* output;       // [R, O, bins]
+
+  explicit Tensors(const Arguments& a)
+      : input(a.In<float>("input")), rois(a.In<float>("rois")), output(a.Out<float>("output")) {}
+};
+
+struct Gradients {
+  const float* grad_output;  // [R, O, bins]
+  const float* rois;         // [R, 5]
+  float* grad_input;         // [N, O, bins, H, W]
+
+  explicit Gradients(const Arguments& a)
+      : grad_output(a.In<float>("grad_output")),
+        rois(a.In<float>("rois")),
+        grad_input(a.Out<float>("grad_input")) {}
+};
+
 // One axis of a RoI on the map: bin i is [i*bin, (i+1)*bin) from `start` on, rounded outwards.
 struct Axis {
   int64_t start;

@@ -7,19 +7,6 @@
 
 namespace mluop::psroipool {
 
-struct Gradients {
-  const float* top_grad;   // [R, G, G, output_dim]
-  const float* rois;       // [R, 5]
-  const int32_t* mapping;  // as top_grad
-  float* bottom_grad;      // [N, H, W, C]
-
-  explicit Gradients(const Arguments& a)
-      : top_grad(a.In<float>("top_grad")),
-        rois(a.In<float>("rois")),
-        mapping(a.In<int32_t>("mapping_channel")),
-        bottom_grad(a.Out<float>("bottom_grad")) {}
-};
-
 // Small maps.
 bool SmallMapApplies(const CudaCall<Problem>& call);
 size_t SmallMapBytes(const CudaCall<Problem>& call);

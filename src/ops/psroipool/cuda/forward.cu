@@ -5,6 +5,7 @@
 
 #include "ops/psroipool/cuda/kernels.h"
 #include "ops/psroipool/cuda/tuning.h"
+#include "ops/roi/cuda/pixels.h"
 
 namespace mluop::psroipool {
 namespace {
@@ -39,45 +40,16 @@ __device__ void FindPlace(const Problem& p, const Loaded& roi, Place* place) {
   __syncthreads();
 }
 
-// The pixels of a bin, row by row. Offsets are within an image, below 2^31 elements. Those past the
-// bin's end may wrap; they are not read.
-class Pixels {
- public:
-  __device__ Pixels(const Problem& p, Span rows, Span columns)
-      : columns_(columns.size()),
-        left_(rows.size() * columns_),
-        pixel_(static_cast<unsigned>(p.channels())),
-        offset_(rows.begin * pixel_ * p.w + columns.begin * pixel_),
-        row_change_((p.w - columns_) * pixel_) {}
-  __device__ bool any() const { return left_ > 0; }
-  __device__ unsigned offset() const { return offset_; }
-  __device__ void Next() {
-    --left_;
-    offset_ += pixel_;
-    if (++column_ < columns_) return;
-    column_ = 0;
-    offset_ += row_change_;
-  }
-
- private:
-  int columns_, left_, column_ = 0;
-  unsigned pixel_, offset_, row_change_;
-};
-
 // Loads in flight: bins are small, and waiting for each pixel would be the whole time.
 constexpr int kLoads = 2 * kQuadPixels;
 
-__device__ float SumPixels(Pixels pixels, const float* __restrict__ channel) {
+__device__ float SumPixels(roi::Pixels pixels, const float* __restrict__ channel) {
   float sum = 0;
   while (pixels.any()) {
     float part = 0;
     for (int first = 0; first < kPartPixels && pixels.any(); first += kLoads) {
       float values[kLoads];
-#pragma unroll
-      for (int i = 0; i < kLoads; ++i) {
-        values[i] = pixels.any() ? channel[pixels.offset()] : 0.0f;
-        pixels.Next();
-      }
+      pixels.Load(channel, values);
 #pragma unroll
       for (int i = 0; i < kLoads; i += kQuadPixels) {
         part += (values[i] + values[i + 1]) + (values[i + 2] + values[i + 3]);
@@ -121,7 +93,8 @@ __global__ void __launch_bounds__(kThreads) PoolStrided(Problem p, Tensors t, in
   const float* image = t.input + (place.image < 0 ? 0 : place.image) * p.h * p.w * p.channels();
   const auto area = static_cast<float>(max(rows.size() * columns.size(), 1));
   // The sum of an empty bin is 0.
-  t.output[r * p.channels() + i] = SumPixels(Pixels(p, rows, columns), image + channel) / area;
+  const roi::Pixels pixels(rows, columns, p.w, static_cast<unsigned>(p.channels()));
+  t.output[r * p.channels() + i] = SumPixels(pixels, image + channel) / area;
 }
 
 mluOpStatus_t RunStrided(const CudaCall<Problem>& call, void*) {

@@ -9,19 +9,6 @@ namespace mluop::psroipool {
 
 extern const CudaOperator kForwardCuda, kBackwardCuda;
 
-struct Tensors {
-  const float* input;  // [N, H, W, C]
-  const float* rois;   // [R, 5]
-  float* output;       // [R, G, G, output_dim]
-  int32_t* mapping;    // as output
-
-  explicit Tensors(const Arguments& a)
-      : input(a.In<float>("input")),
-        rois(a.In<float>("rois")),
-        output(a.Out<float>("output")),
-        mapping(a.Out<int32_t>("mapping_channel")) {}
-};
-
 // Forward, large maps: the map is repacked in scratch.
 bool CanRepack(const Problem& p);
 size_t RepackedBytes(const Problem& p);

@@ -114,12 +114,11 @@ using BackwardCall = CpuCall<Problem>;
 
 mluOpStatus_t RunBands(const BackwardCall& call, void* scratch) {
   const Problem& p = call.p;
-  const auto* grad_output = call.arguments.In<float>("grad_output");
-  auto* grad_input = call.arguments.Out<float>("grad_input");
+  const Gradients t(call.arguments);
   ThreadPool& threads = call.context.threads();
   const Slicing slicing = MakeSlicing(call, kBackwardBand);
   RoiTable table(p, scratch);
-  table.Fill(p, call.arguments.In<float>("rois"), threads);
+  table.Fill(p, t.rois, threads);
   auto* const stage = reinterpret_cast<float*>(static_cast<char*>(scratch) + RoiTable::Bytes(p));
   float* const bands = stage + slicing.StageFloats(p);
   const auto stage_roi = HWY_DYNAMIC_DISPATCH(StageRoi);
@@ -128,12 +127,12 @@ mluOpStatus_t RunBands(const BackwardCall& call, void* scratch) {
     threads.For(table.size(), kGrain / (slicing.chunk * p.bins()) + 1,
                 [&](int64_t begin, int64_t end, int) {
                   for (int64_t i = begin; i < end; ++i) {
-                    stage_roi(p, slicing, grad_output + table.Roi(i) * p.channels(), c,
+                    stage_roi(p, slicing, t.grad_output + table.Roi(i) * p.channels(), c,
                               stage + i * slicing.stage_stride);
                   }
                 });
     ForEachSlice(p, slicing, c, stage, threads, [&](const Slice& slice, int worker) {
-      sum(p, table, slicing, slice, grad_input, bands + worker * slicing.BandFloats(p));
+      sum(p, table, slicing, slice, t.grad_input, bands + worker * slicing.BandFloats(p));
     });
   }
   return MLUOP_STATUS_SUCCESS;
@@ -141,16 +140,15 @@ mluOpStatus_t RunBands(const BackwardCall& call, void* scratch) {
 
 mluOpStatus_t RunDirect(const BackwardCall& call, void* scratch) {
   const Problem& p = call.p;
-  const auto* grad_output = call.arguments.In<float>("grad_output");
-  auto* grad_input = call.arguments.Out<float>("grad_input");
+  const Gradients t(call.arguments);
   RoiTable table(p, scratch);
-  table.Fill(p, call.arguments.In<float>("rois"), call.context.threads());
+  table.Fill(p, t.rois, call.context.threads());
   const auto sum = HWY_DYNAMIC_DISPATCH(SumPlane);
   const int64_t work = p.pixels() + 16 * table.size() / p.n;
   call.context.threads().For(p.n * p.channels(), kGrain / work + 1,
                              [&](int64_t begin, int64_t end, int) {
                                for (int64_t i = begin; i < end; ++i)
-                                 sum(p, table, grad_output, grad_input, i);
+                                 sum(p, table, t.grad_output, t.grad_input, i);
                              });
   return MLUOP_STATUS_SUCCESS;
 }

@@ -88,14 +88,13 @@ using ForwardCall = CpuCall<Problem>;
 
 mluOpStatus_t RunBands(const ForwardCall& call, void* scratch) {
   const Problem& p = call.p;
-  const auto* input = call.arguments.In<float>("input");
-  auto* output = call.arguments.Out<float>("output");
+  const Tensors t(call.arguments);
   ThreadPool& threads = call.context.threads();
   const Slicing slicing = MakeSlicing(call, kForwardBand);
   RoiTable table(p, scratch);
-  table.Fill(p, call.arguments.In<float>("rois"), threads);
+  table.Fill(p, t.rois, threads);
   for (int64_t r = 0; r < p.rois; ++r) {
-    if (table.IsEmpty(r)) std::fill_n(output + r * p.channels(), p.channels(), 0.0f);
+    if (table.IsEmpty(r)) std::fill_n(t.output + r * p.channels(), p.channels(), 0.0f);
   }
   auto* const stage = reinterpret_cast<float*>(static_cast<char*>(scratch) + RoiTable::Bytes(p));
   float* const bands = stage + slicing.StageFloats(p);
@@ -103,13 +102,13 @@ mluOpStatus_t RunBands(const ForwardCall& call, void* scratch) {
   const auto write = HWY_DYNAMIC_DISPATCH(WriteRoi);
   for (int64_t c = 0; c < p.output_dim; c += slicing.chunk) {
     ForEachSlice(p, slicing, c, stage, threads, [&](const Slice& slice, int worker) {
-      pool(p, table, slicing, slice, input, bands + worker * slicing.BandFloats(p));
+      pool(p, table, slicing, slice, t.input, bands + worker * slicing.BandFloats(p));
     });
     threads.For(table.size(), kGrain / (slicing.chunk * p.bins()) + 1,
                 [&](int64_t begin, int64_t end, int) {
                   for (int64_t i = begin; i < end; ++i) {
                     write(p, slicing, stage + i * slicing.stage_stride, c,
-                          output + table.Roi(i) * p.channels());
+                          t.output + table.Roi(i) * p.channels());
                   }
                 });
   }
@@ -159,22 +158,20 @@ void PoolRoi(const Problem& p, const float* input, const Place& place, int64_t f
 
 mluOpStatus_t RunDirect(const ForwardCall& call, void*) {
   const Problem& p = call.p;
-  const auto* input = call.arguments.In<float>("input");
-  const auto* rois = call.arguments.In<float>("rois");
-  auto* output = call.arguments.Out<float>("output");
+  const Tensors t(call.arguments);
   const int64_t blocks = (p.output_dim + kDirectPlanes - 1) / kDirectPlanes;
   const int64_t work = (p.bins() + p.pixels() / 4) * std::min(p.output_dim, kDirectPlanes);
   call.context.threads().For(
       p.rois * blocks, kGrain / work + 1, [&](int64_t begin, int64_t end, int) {
         for (int64_t i = begin; i < end; ++i) {
           const int64_t r = i / blocks, first = i % blocks * kDirectPlanes;
-          float* const to = output + r * p.channels();
-          const Place place = p.pixels() == 0 ? Place{-1, {}, {}} : PlaceRoi(p, rois + r * 5);
+          float* const to = t.output + r * p.channels();
+          const Place place = p.pixels() == 0 ? Place{-1, {}, {}} : PlaceRoi(p, t.rois + r * 5);
           if (place.image < 0) {
             const int64_t channels = std::min(kDirectPlanes, p.output_dim - first);
             std::fill_n(to + first * p.bins(), channels * p.bins(), 0.0f);
           } else {
-            PoolRoi(p, input, place, first, to);
+            PoolRoi(p, t.input, place, first, to);
           }
         }
       });

@@ -166,26 +166,9 @@ struct LoadedShares {
 // Of a lane's channels and a warp's pixels.
 using Sums = float[kLaneChannels][kColumns];
 
-// The sums of earlier passes, if any.
-struct EarlierSums {
-  const float* grad_input;  // of the row in the bin's first plane; NULL: there are none
-  int64_t stride;           // between channels
-
-  __device__ void Load(const SumTile& tile, int x, Sums& sums) const {
-    const auto lane = static_cast<int>(threadIdx.x % 32);
-    for (int i = 0; i < kLaneChannels; ++i) {
-      const int c = tile.channels.begin + lane + 32 * i;
-      for (int k = 0; k < kColumns; ++k) {
-        const bool exists = c < tile.channels.end && x + k < tile.columns.end;
-        sums[i][k] = exists ? grad_input[c * stride + x + k] : 0.0f;
-      }
-    }
-  }
-};
-
 // Sums a tile; a warp owns kColumns pixels at a time.
 __device__ void SumPixels(const Problem& p, const Prepared& prepared, const SumTile& tile,
-                          const EarlierSums& earlier, int stride, float* shared) {
+                          int stride, float* shared) {
   const int lane = threadIdx.x % 32, ph = tile.bin / p.pooled_w, pw = tile.bin % p.pooled_w;
   const uint32_t* row = prepared.masks.Row(tile.row, ph);
   const int words = prepared.masks.words, channels = tile.channels.size() - lane;
@@ -194,7 +177,6 @@ __device__ void SumPixels(const Problem& p, const Prepared& prepared, const SumT
   for (int x = tile.columns.begin + kColumns * (threadIdx.x / 32); x < tile.columns.end;
        x += kColumns * kWarps) {
     Sums sums = {};
-    if (earlier.grad_input != nullptr) earlier.Load(tile, x, sums);
     const uint32_t* column = prepared.masks.Column(x / kColumns, pw);
     for (int first = 0; first < words; first += 32) {
       roi::ForEachHit<LoadedShares>(
@@ -212,12 +194,15 @@ __device__ void SumPixels(const Problem& p, const Prepared& prepared, const SumT
 }
 
 __device__ void WriteTile(const Problem& p, const SumTile& tile, int stride, const float* shared,
-                          float* grad_input) {
+                          bool add, float* grad_input) {
   const int64_t image = tile.row / p.h, row = tile.row % p.h;
   for (int c = threadIdx.x / 32; c < tile.channels.size(); c += kWarps) {
     float* to = grad_input + p.Plane(image, tile.channels.begin + c, tile.bin) + row * p.w +
                 tile.columns.begin;
-    for (int x = threadIdx.x % 32; x < tile.columns.size(); x += 32) to[x] = shared[c * stride + x];
+    for (int x = threadIdx.x % 32; x < tile.columns.size(); x += 32) {
+      const float sum = shared[c * stride + x];
+      to[x] = add ? to[x] + sum : sum;
+    }
   }
 }
 
@@ -227,12 +212,9 @@ __global__ void __launch_bounds__(kThreads)
   extern __shared__ float4 aligned[];  // [tiles.channels, stride] floats
   auto* shared = reinterpret_cast<float*>(aligned);
   const SumTile tile = TileOf(p, tiles, blockIdx.x);
-  const int64_t image = tile.row / p.h, row = tile.row % p.h;
-  const EarlierSums earlier = {add ? grad_input + p.Plane(image, 0, tile.bin) + row * p.w : nullptr,
-                               p.bins() * p.pixels()};
-  SumPixels(p, prepared, tile, earlier, tiles.stride(), shared);
+  SumPixels(p, prepared, tile, tiles.stride(), shared);
   __syncthreads();
-  WriteTile(p, tile, tiles.stride(), shared, grad_input);
+  WriteTile(p, tile, tiles.stride(), shared, add, grad_input);
 }
 
 RoiMasks MasksOf(const Problem& p) { return {p.rois, p.n * p.h, p.w, p.pooled_h, p.pooled_w}; }

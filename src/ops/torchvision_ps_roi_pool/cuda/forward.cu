@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "ops/roi/cuda/pixels.h"
 #include "ops/torchvision_ps_roi_pool/cuda/kernels.h"
 #include "ops/torchvision_ps_roi_pool/cuda/tuning.h"
 
@@ -20,56 +21,17 @@ constexpr int kBlocks = 4;
 constexpr int kBlocks = 6;
 #endif
 
-struct Tensors {
-  const float* input;  // [N, C, H, W]
-  const float* rois;   // [R, 5]
-  float* output;       // [R, C]
-
-  explicit Tensors(const Arguments& a)
-      : input(a.In<float>("input")), rois(a.In<float>("rois")), output(a.Out<float>("output")) {}
-};
-
-// The pixels of a bin, row by row. Offsets are within a plane, below 2^31 elements. Those past the
-// bin's end may wrap; they are not read.
-class Pixels {
- public:
-  __device__ Pixels(const Problem& p, Span rows, Span columns)
-      : columns_(columns.end - columns.begin),
-        column_(0),
-        left_((rows.end - rows.begin) * columns_),
-        width_(static_cast<unsigned>(p.w)),
-        offset_(rows.begin * width_ + columns.begin) {}
-  __device__ bool any() const { return left_ > 0; }
-  __device__ unsigned offset() const { return offset_; }
-  __device__ void Next() {
-    --left_;
-    ++offset_;
-    if (++column_ < columns_) return;
-    column_ = 0;
-    offset_ += width_ - columns_;
-  }
-
- private:
-  int columns_, column_, left_;
-  unsigned width_, offset_;
-};
-
 // Loads in flight: bins are small, and waiting for each pixel would be the whole time.
 constexpr int kLoads = 8;
 
-// Added in the order of the pixels. Zeros past the end change no bit: a sum that began with 0 is
-// never -0.
-__device__ float SumPixels(Pixels pixels, const float* __restrict__ plane) {
+// Adds in the order of the pixels.
+__device__ float SumPixels(roi::Pixels pixels, const float* __restrict__ plane) {
   float sum = 0;
   while (pixels.any()) {
     float values[kLoads];
+    pixels.Load(plane, values);
 #pragma unroll
-    for (int i = 0; i < kLoads; ++i) {
-      values[i] = pixels.any() ? plane[pixels.offset()] : 0.0f;
-      pixels.Next();
-    }
-#pragma unroll
-    for (int i = 0; i < kLoads; ++i) sum += values[i];
+    for (const float value : values) sum += value;
   }
   return sum;
 }
@@ -91,7 +53,8 @@ __global__ void __launch_bounds__(kThreads) PoolDirect(Problem p, Tensors t, int
     const Span columns = place.Columns(p, static_cast<int>(bin % across));
     const int area = rows.size() * columns.size();
     const float* plane = t.input + (place.image * p.channels() + channel) * p.pixels();
-    const float sum = SumPixels(Pixels(p, rows, columns), plane);
+    const roi::Pixels pixels(rows, columns, static_cast<unsigned>(p.w), 1);
+    const float sum = SumPixels(pixels, plane);
     if (area > 0) mean = sum / static_cast<float>(area);
   }
   t.output[r * p.channels() + channel] = mean;
