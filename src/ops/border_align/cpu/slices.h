@@ -104,6 +104,8 @@ struct Batch {
   int32_t box[kBatch];
 };
 
+inline int64_t BatchCount(const Problem& p) { return (int64_t{p.k} + kBatch - 1) / kBatch; }
+
 // The batch from rank `first` on. order: [N, 4, K], the boxes of a border in the order they are
 // visited; NULL: ascending.
 inline Batch MakeBatch(const Problem& p, const int32_t* order, const Slice& slice, int64_t first) {

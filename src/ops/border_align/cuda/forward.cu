@@ -77,15 +77,14 @@ struct Filler {
   bool inside;  // the edge; else none of its samples is
 
   // Returns whether all samples of the lane's edge are inside. All lanes of the warp call it.
-  __device__ bool Fill(int count, bool last, Sample* table) {
+  __device__ bool Fill(int count, Sample* table) {
     bool all_inside = true;
-    const auto fill = [&](int i, float position) {
+    walk.Next(count, [&](int i, float position) {
       Neighbours at = FindNeighbours(position, moving_size);
       at.inside = at.inside && inside;
       all_inside = all_inside && at.inside;
       table[i] = MakeSample(at, moving_stride);
-    };
-    last ? walk.Last(count, fill) : walk.Next(count, fill);
+    });
     // The lanes that share the edge.
     const unsigned lanes = kWholeWarp >> (kWarpLanes - kStride)
                                              << threadIdx.x % kWarpLanes / kStride * kStride;
@@ -148,7 +147,7 @@ __device__ void PoolEdge(const EdgesCall<typename Policy::Element>& call, int ed
     if (Policy::kEdges > 1 || begin >= samples) break;
     __syncwarp();
     const auto rest = static_cast<int>(min(uint32_t{kWindow}, samples - begin));
-    inside = filler.Fill(rest, false, shared.table);
+    inside = filler.Fill(rest, shared.table);
     __syncwarp();
   }
   if (own < call.t.p.c) {
@@ -184,8 +183,7 @@ __global__ void __launch_bounds__(Policy::kThreads, Policy::kBlocks)
     // Samples of edges beyond the end are computed and not pooled.
     const Item item = MakeItem(call, min(i + edge, call.items() - 1));
     auto filler = StartEdge<Policy>(call, item, first, shared.lines + edge);
-    const bool inside =
-        filler.Fill(window, call.t.p.samples() <= kStride, shared.table + edge * Policy::kWindow);
+    const bool inside = filler.Fill(window, shared.table + edge * Policy::kWindow);
     if (first == 0) shared.lines[edge].inside = inside;
     __syncwarp();
     const int edges = static_cast<int>(min(call.items() - i, uint32_t{Policy::kEdges}));

@@ -45,7 +45,7 @@ struct List {
     fixed = call.boxes + int64_t{list / kBorders} * k * 4 + (border ^ 1);
   }
 
-  __device__ float Fixed(int box) const { return AsFloat(fixed[int64_t{box} * 4]); }
+  __device__ float Fixed(int box) const { return AsFloat(__ldg(fixed + int64_t{box} * 4)); }
   __device__ int Bucket(float position) const {
     const Neighbours at = FindNeighbours(position, lines);
     return at.inside ? BucketOf(at.low, lines) : kBuckets;
@@ -55,21 +55,11 @@ struct List {
 // Counts all edges, and those before box `begin`.
 template <typename T>
 __device__ void CountEdges(const List<T>& list, int begin, Counters& counters) {
-  for (int64_t k = threadIdx.x; k < list.k; k += kUnroll * kThreads) {
-    float position[kUnroll];
-#pragma unroll
-    for (int u = 0; u < kUnroll; ++u) {
-      const int64_t at = k + u * kThreads;
-      position[u] = at < list.k ? list.Fixed(static_cast<int>(at)) : 0;
-    }
-#pragma unroll
-    for (int u = 0; u < kUnroll; ++u) {
-      const int64_t at = k + u * kThreads;
-      if (at >= list.k) break;
-      const int bucket = list.Bucket(position[u]);
-      atomicAdd(&counters.total[bucket], 1);
-      if (at < begin) atomicAdd(&counters.given[bucket], 1);
-    }
+#pragma unroll kUnroll
+  for (int k = threadIdx.x; k < list.k; k += kThreads) {
+    const int bucket = list.Bucket(list.Fixed(k));
+    atomicAdd(&counters.total[bucket], 1);
+    if (k < begin) atomicAdd(&counters.given[bucket], 1);
   }
 }
 
