@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0
+// psroipool forward on CUDA devices, large maps. The channels of a bin are G*G apart: a strided read
+// costs a sector of 32 bytes per element, and an output has tens of them. A first kernel repacks the
+// map in scratch to [slice of the output channels][bin][pixel][quad of them], at the cost of a copy; a
+// second one gathers there with loads of 16 bytes.
+#include <cuda_pipeline.h>
+
+#include <algorithm>
+
+#include "ops/psroipool/cuda/kernels.h"
+#include "ops/psroipool/cuda/tuning.h"
+
+namespace mluop::psroipool {
+namespace {
+
+constexpr int kThreads = 256;
+// Blocks per SM, which set the registers. sm_75 has threads for four.
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
+constexpr int kBlocks = 4;
+#else
+constexpr int kBlocks = 5;
+#endif
+
+// A quad is four output channels, one load. A bin has kLanes lanes, a slice at most as many quads.
+constexpr int kQuad = 4;
+constexpr int kLanes = 8;
+
+// A slice is repacked to [bin][pixel][quad].
+struct Layout {
+  int slices;
+  int quads;   // of a slice
+  int tile;    // pixels of a block that repacks, a power of two
+  int stride;  // floats of such a pixel in shared memory
+};
+
+constexpr int kMostTile = 8;
+constexpr int64_t kTileBytes = 24 << 10;
+
+Layout LayoutOf(const Problem& p) {
+  const int64_t all = CeilDiv(p.output_dim, kQuad), slices = CeilDiv(all, kLanes);
+  const int64_t quads = CeilDiv(all, slices);
+  const int64_t run = std::min<int64_t>(quads * kQuad, p.output_dim) * p.bins();
+  // A run may begin anywhere in a quad. The odd number of quads spreads pixels over the banks.
+  const int64_t stride = (CeilDiv(run + kQuad - 1, kQuad) | 1) * kQuad;
+  int tile = kMostTile;
+  while (tile > 1 && tile * stride * static_cast<int64_t>(sizeof(float)) > kTileBytes) tile /= 2;
+  return {static_cast<int>(slices), static_cast<int>(quads), tile, static_cast<int>(stride)};
+}
+
+int64_t SliceQuads(const Problem& p, const Layout& layout) {
+  return p.rows() * p.w * p.bins() * layout.quads;
+}
+
+struct Scratch {
+  float4* repacked;
+  Bin* bins;  // [R, G, G]
+};
+
+// Starts to copy `run` floats; this is thread `thread` of `threads`. The copy has the source's offset
+// from a multiple of 16 bytes.
+__device__ void Stage(const float* __restrict__ from, int run, float* to, int thread, int threads) {
+  const int shift = ShiftOf(from), head = min((kQuad - shift) % kQuad, run);
+  const int quads = (run - head) / kQuad, tail = head + quads * kQuad;
+  to += shift;
+  for (int i = thread; i < quads; i += threads) {
+    __pipeline_memcpy_async(to + head + i * kQuad, from + head + i * kQuad, sizeof(float4));
+  }
+  if (thread < head) __pipeline_memcpy_async(to + thread, from + thread, sizeof(float));
+  const int last = tail + thread - kQuad;
+  if (last >= tail && last < run) {
+    __pipeline_memcpy_async(to + last, from + last, sizeof(float));
+  }
+}
+
+// What a block repacks: some pixels, and the output channels of a slice.
+struct RepackTile {
+  int pixel;
+  int channels;
+  int shift;  // of its first pixel
+};
+
+// A thread owns a pixel and a quad, and writes one bin after the other.
+__device__ void WriteTile(const Problem& p, const Layout& layout, const RepackTile& tile,
+                          const float* staged, float4* __restrict__ to) {
+  const int pixels = static_cast<int>(p.rows()) * p.w, bins = p.group * p.group;
+  const int size = layout.tile * layout.quads, step = kThreads / size;
+  const int first = threadIdx.x / size, i = threadIdx.x % size;
+  const int pixel = i / layout.quads, quad = i % layout.quads;
+  if (first >= step || tile.pixel + pixel >= pixels) return;
+  const int shift = (tile.shift + pixel * static_cast<int>(p.channels() % kQuad)) % kQuad;
+  const float* from = staged + pixel * layout.stride + shift + quad * kQuad * bins;
+  const int channels = tile.channels - quad * kQuad;
+  const int64_t plane = int64_t{pixels} * layout.quads;
+  to += int64_t{tile.pixel + pixel} * layout.quads + quad;
+  for (int bin = first; bin < bins; bin += step) {
+    float4 value = {0, 0, 0, 0};
+    if (channels > 0) value.x = from[bin];
+    if (channels > 1) value.y = from[bins + bin];
+    if (channels > 2) value.z = from[2 * bins + bin];
+    if (channels > 3) value.w = from[3 * bins + bin];
+    to[bin * plane] = value;
+  }
+}
+
+__device__ void RepackOneTile(const Problem& p, const float* input, const Layout& layout,
+                              unsigned block, float4* repacked) {
+  extern __shared__ float4 aligned[];  // [tile, stride] floats
+  auto* staged = reinterpret_cast<float*>(aligned);
+  const int pixels = static_cast<int>(p.rows()) * p.w, bins = p.group * p.group;
+  const auto slices = static_cast<unsigned>(layout.slices);
+  const auto slice = static_cast<int>(block % slices), index = static_cast<int>(block / slices);
+  const int first_channel = slice * layout.quads * kQuad;
+  RepackTile tile = {index * layout.tile, min(layout.quads * kQuad, p.output_dim - first_channel),
+                     0};
+  const float* source = input + tile.pixel * p.channels() + int64_t{first_channel} * bins;
+  tile.shift = ShiftOf(source);
+  const int threads = kThreads / layout.tile, pixel = threadIdx.x / threads;
+  if (tile.pixel + pixel < pixels) {
+    Stage(source + pixel * p.channels(), tile.channels * bins, staged + pixel * layout.stride,
+          threadIdx.x % threads, threads);
+  }
+  __pipeline_commit();
+  __pipeline_wait_prior(0);
+  __syncthreads();
+  const int64_t slice_quads = int64_t{pixels} * bins * layout.quads;
+  WriteTile(p, layout, tile, staged, repacked + slice * slice_quads);
+}
+
+// The last blocks write the bins.
+__global__ void __launch_bounds__(kThreads, kBlocks)
+    Repack(Problem p, Tensors t, Layout layout, unsigned tiles, Scratch scratch) {
+  if (blockIdx.x < tiles) {
+    RepackOneTile(p, t.input, layout, blockIdx.x, scratch.repacked);
+  } else {
+    const int64_t i = int64_t{blockIdx.x - tiles} * kThreads + threadIdx.x;
+    if (i < p.rois * p.bins()) scratch.bins[i] = LoadBin(p, t.rois, static_cast<unsigned>(i));
+  }
+}
+
+__device__ float4 Sum(const float4& a, const float4& b) {
+  return {a.x + b.x, a.y + b.y, a.z + b.z, a.w + b.w};
+}
+
+// `plane` is the bin's; its pixels are `stride` apart.
+__device__ float4 SumBin(const float4* __restrict__ plane, const Bin& bin, int width, int stride) {
+  const int columns = bin.columns.size(), row_change = (width - columns) * stride;
+  int pixel = (bin.rows.begin * width + bin.columns.begin) * stride, column = 0;
+  float4 sum = {0, 0, 0, 0};
+  for (int left = bin.area(); left > 0; left -= kPartPixels) {
+    float4 part = {0, 0, 0, 0};
+    for (int of_part = min(left, kPartPixels); of_part > 0; of_part -= kQuadPixels) {
+      float4 values[kQuadPixels];
+#pragma unroll
+      for (int i = 0; i < kQuadPixels; ++i) {
+        values[i] = i < of_part ? plane[pixel] : float4{0, 0, 0, 0};
+        pixel += stride;
+        if (++column < columns) continue;
+        column = 0;
+        pixel += row_change;
+      }
+      part = Sum(part, Sum(Sum(values[0], values[1]), Sum(values[2], values[3])));
+    }
+    sum = Sum(sum, part);
+  }
+  return sum;
+}
+
+// kLanes threads own a bin of a RoI, a quad each. Neighbouring bins have similar sizes.
+__global__ void __launch_bounds__(kThreads, kBlocks)
+    Gather(Problem p, Tensors t, Layout layout, Scratch scratch) {
+  const auto slices = static_cast<unsigned>(layout.slices);
+  const auto slice = static_cast<int>(blockIdx.x % slices);
+  const int64_t item = int64_t{blockIdx.x / slices} * (kThreads / kLanes) + threadIdx.x / kLanes;
+  const int quad = threadIdx.x % kLanes;
+  if (item >= p.rois * p.bins() || quad >= layout.quads) return;
+  const int4 loaded = __ldg(reinterpret_cast<const int4*>(scratch.bins) + item);
+  const Bin bin = {{loaded.x, loaded.y}, {loaded.z, loaded.w}};
+  const int bins = p.group * p.group;
+  const auto index = static_cast<int>(static_cast<unsigned>(item) % static_cast<unsigned>(bins));
+  const int64_t pixels = p.rows() * p.w;
+  const float4* plane =
+      scratch.repacked + (int64_t{slice} * bins + index) * pixels * layout.quads + quad;
+  const float4 sum = SumBin(plane, bin, p.w, layout.quads);
+  const auto area = static_cast<float>(max(bin.area(), 1));  // an empty sum is 0
+  const float means[kQuad] = {sum.x / area, sum.y / area, sum.z / area, sum.w / area};
+  const int c = (slice * layout.quads + quad) * kQuad;
+  const int64_t first = item * p.output_dim + c;
+#pragma unroll
+  for (int i = 0; i < kQuad; ++i) {
+    if (c + i >= p.output_dim) break;
+    t.output[first + i] = means[i];
+    t.mapping[first + i] = (c + i) * bins + index;
+  }
+}
+
+constexpr int64_t kStagedBytes = 48 << 10;  // every device has them
+
+size_t BinBytes(const Problem& p) {
+  return AlignedBytes(static_cast<size_t>(p.rois * p.bins()) * sizeof(Bin));
+}
+
+}  // namespace
+
+bool CanRepack(const Problem& p) {
+  return p.group > 1 && p.output_dim >= kQuad && p.map_elements() >= kLeastRepacked &&
+         p.rois * kMapPerOutput >= p.rows() * p.w &&
+         LayoutOf(p).stride * static_cast<int64_t>(sizeof(float)) <= kStagedBytes;
+}
+
+size_t RepackedBytes(const Problem& p) {
+  const Layout layout = LayoutOf(p);
+  return BinBytes(p) + static_cast<size_t>(layout.slices * SliceQuads(p, layout)) * sizeof(float4);
+}
+
+mluOpStatus_t RunRepacked(const CudaCall<Problem>& call, void* memory) {
+  const Problem& p = call.p;
+  const Tensors t(call.arguments);
+  const Layout layout = LayoutOf(p);
+  auto* bytes = static_cast<char*>(memory);
+  const Scratch scratch = {reinterpret_cast<float4*>(bytes + BinBytes(p)),
+                           reinterpret_cast<Bin*>(bytes)};
+  const size_t shared_bytes =
+      sizeof(float) * static_cast<size_t>(layout.tile) * static_cast<size_t>(layout.stride);
+  // No more blocks than elements of the map, nor of the output: below 2^31.
+  const int64_t tiles = CeilDiv(p.rows() * p.w, layout.tile) * layout.slices;
+  const int64_t bins = p.rois * p.bins();
+  call.context.Launch(Repack, Grid{tiles + CeilDiv(bins, kThreads), kThreads, shared_bytes}, p, t,
+                      layout, static_cast<unsigned>(tiles), scratch);
+  call.context.Launch(Gather, Grid{CeilDiv(bins, kThreads / kLanes) * layout.slices, kThreads}, p,
+                      t, layout, scratch);
+  return call.context.status();
+}
+
+}  // namespace mluop::psroipool
