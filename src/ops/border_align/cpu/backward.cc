@@ -144,13 +144,9 @@ BackwardCall MakeCall(const CpuCall<Problem>& call, void* scratch) {
           SortAll(call, scratch)};
 }
 
-int64_t SumsSize(const Problem& p, const Slices& slices) {
-  return WholeLines(p.pixels() * slices.size);
-}
-
 size_t SlicesScratch(const CpuCall<Problem>& call) {
   const int threads = call.context.threads().num_threads();
-  const int64_t sums = SumsSize(call.p, ChooseSlices(call.p, threads)) * threads;
+  const int64_t sums = PackedSize(call.p, ChooseSlices(call.p, threads)) * threads;
   return static_cast<size_t>(OrderSize(call.p) + sums) * sizeof(float);
 }
 
@@ -158,7 +154,7 @@ size_t SlicesScratch(const CpuCall<Problem>& call) {
 mluOpStatus_t RunSlices(const CpuCall<Problem>& c, void* scratch) {
   const BackwardCall call = MakeCall(c, scratch);
   const Problem& p = c.p;
-  const int64_t size = SumsSize(p, call.slices);
+  const int64_t size = PackedSize(p, call.slices);
   float* sums = static_cast<float*>(scratch) + OrderSize(p);
   const auto kernel = HWY_DYNAMIC_DISPATCH(ScatterPacked);
   c.context.threads().For(SliceCount(p, call.slices),

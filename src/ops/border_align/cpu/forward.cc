@@ -126,11 +126,8 @@ bool ShouldStream(const Problem& p, const Slices& slices, const Arguments& a) {
          aligned(a.Out<void>("argmax_idx"));
 }
 
-// Floats of a worker's scratch.
+// Floats of the maxima in a worker's scratch.
 int64_t BestSize(const Slices& slices) { return WholeLines(int64_t{kBatch} * slices.size); }
-int64_t MapSize(const Problem& p, const Slices& slices) {
-  return WholeLines(p.pixels() * slices.size);
-}
 
 // Computes the call; each worker has `size` floats of `scratch`, its copy of the map at the end.
 void Pool(const CpuCall<Problem>& c, const Slices& slices, const int32_t* order, float* scratch,
@@ -160,7 +157,7 @@ void Pool(const CpuCall<Problem>& c, const Slices& slices, const int32_t* order,
 size_t SlicesScratch(const CpuCall<Problem>& call) {
   const int threads = call.context.threads().num_threads();
   const Slices slices = ChooseSlices(call.p, threads);
-  const int64_t size = BestSize(slices) + MapSize(call.p, slices);
+  const int64_t size = BestSize(slices) + PackedSize(call.p, slices);
   return static_cast<size_t>(OrderSize(call.p) + size * threads) * sizeof(float);
 }
 
@@ -168,7 +165,7 @@ mluOpStatus_t RunSlices(const CpuCall<Problem>& call, void* scratch) {
   const Slices slices = ChooseSlices(call.p, call.context.threads().num_threads());
   const int32_t* order = SortAll(call, scratch);
   Pool(call, slices, order, static_cast<float*>(scratch) + OrderSize(call.p),
-       BestSize(slices) + MapSize(call.p, slices));
+       BestSize(slices) + PackedSize(call.p, slices));
   return MLUOP_STATUS_SUCCESS;
 }
 

@@ -25,6 +25,7 @@ namespace mluop::border_align {
 namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
+using mluop::HWY_NAMESPACE::CanonicalNan;
 using mluop::HWY_NAMESPACE::ForEach;
 using mluop::HWY_NAMESPACE::LoadFloats;
 using mluop::HWY_NAMESPACE::LoadVecs;
@@ -32,12 +33,6 @@ using mluop::HWY_NAMESPACE::MakeVecs;
 using mluop::HWY_NAMESPACE::StoreFloats;
 using mluop::HWY_NAMESPACE::Unroll;
 using mluop::HWY_NAMESPACE::VecArray;
-
-// Replaces every NaN by the default quiet NaN.
-template <class D>
-HWY_INLINE hn::Vec<D> CanonicalNan(D d, hn::Vec<D> v) {
-  return hn::IfThenElse(hn::Eq(v, v), v, hn::Set(d, NAN));
-}
 
 struct Sample {
   bool inside;

@@ -11,6 +11,7 @@
 #include <cstdint>
 
 #include "cpu/context.h"
+#include "cpu/tuning.h"
 #include "ops/border_align/cpu/tuning.h"
 #include "ops/border_align/problem.h"
 
@@ -84,6 +85,11 @@ struct SliceMap {
 template <typename T>
 SliceMap<T> PackedMap(const Problem& p, const Slices& slices, T* packed) {
   return {packed, slices.block, p.pixels() * slices.block};
+}
+
+// Floats of a packed slice, in whole cache lines.
+inline int64_t PackedSize(const Problem& p, const Slices& slices) {
+  return WholeLines(p.pixels() * slices.size);
 }
 
 // The slice in a tensor [N, H, W, 4*C].

@@ -13,7 +13,7 @@ namespace mluop::border_align {
 namespace {
 
 constexpr int kMaxWarps = 4;  // of a block
-// Warps per SM that registers must suffice for: those of small maps, whose sums leave room.
+// Warps per SM that registers must suffice for; the sums of small maps leave room for them.
 constexpr int kResidentWarps = 12;
 // Half a batch: loads of its gradients and indices are in flight while the other half is added.
 constexpr int kHalf = kBatch / 2;

@@ -49,7 +49,7 @@ __device__ Channels<T, kCount> LoadChannels(const T* from) {
   return channels;
 }
 
-// Streaming: the call does not read them again, so they should not evict what it reads.
+// Streaming stores: the call does not read results again, so they should not evict its inputs.
 template <typename T, int kCount>
 __device__ void StreamChannels(const Channels<T, kCount>& channels, T* to) {
   using Packed = typename Word<kCount * sizeof(T)>::Type;
