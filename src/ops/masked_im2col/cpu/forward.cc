@@ -97,13 +97,16 @@ struct TileBits {
   int64_t lane;
 };
 
+// Which elements of a vector may be outside the feature.
+enum class Outside { kNone, kColumns, kRowsAndColumns };
+
 // Stores the columns of one vector of masks, row after row. load(r) gives the columns of row r.
-template <int kCount, bool kInside, class D, typename T, class Load>
+template <int kCount, Outside kOutside, class D, typename T, class Load>
 HWY_INLINE void StoreColumns(D d, const TileBits bits, const KernelTile<T> tile, T* to,
                              const Load& load) {
   constexpr bool kWindow = hn::MaxLanes(D()) * sizeof(T) == 64;
-  hn::Mask<D> columns[kCount];
-  if constexpr (!kInside) {
+  [[maybe_unused]] hn::Mask<D> columns[kCount];
+  if constexpr (kOutside != Outside::kNone) {
     Unroll<kCount>([&](auto k) HWY_ATTR { columns[k] = LanesOf(d, bits.columns[k] >> bits.lane); });
   }
   for (int64_t r = 0; r < tile.rows; ++r, to += tile.row_step * tile.stride) {
@@ -111,17 +114,22 @@ HWY_INLINE void StoreColumns(D d, const TileBits bits, const KernelTile<T> tile,
     [[maybe_unused]] const auto row = LanesOf(d, bits.rows[r] >> bits.lane);
     Unroll<kCount>([&](auto k) HWY_ATTR {
       auto column = v.v[k];
-      if constexpr (!kInside) column = hn::IfThenElseZero(hn::And(row, columns[k]), column);
+      if constexpr (kOutside == Outside::kColumns) {
+        column = hn::IfThenElseZero(columns[k], column);
+      } else if constexpr (kOutside == Outside::kRowsAndColumns) {
+        column = hn::IfThenElseZero(hn::And(row, columns[k]), column);
+      }
       T* const out = to + k * tile.stride;
       // Prefetches the line in which the next step's vector ends: 2.0 to 1.4 x floor on C256 20x20
-      // M200 k3, hot, where vectors cross lines; 1.6 to 1.3 with M208, where they do not. AVX2 loses 5 %.
+      // M200 k3, hot, where vectors cross lines; 1.6 to 1.3 with M208, where they do not. With AVX2
+      // it takes 1.05x the time.
       if constexpr (kWindow) hwy::Prefetch(out + 2 * hn::MaxLanes(D()) - 1);
       hn::StoreU(column, d, out);
     });
   }
 }
 
-template <int kCount, bool kInside, typename T>
+template <int kCount, Outside kOutside, typename T>
 HWY_INLINE void CopyColumns(const ForwardCall& call, const KernelTile<T> tile, TileBits bits,
                             int64_t first) {
   const ColumnTag<T> d;
@@ -129,11 +137,26 @@ HWY_INLINE void CopyColumns(const ForwardCall& call, const KernelTile<T> tile, T
   for (; bits.lane < StepMasks(sizeof(T)); bits.lane += static_cast<int64_t>(hn::Lanes(d))) {
     const int64_t m = first + bits.lane;
     const int64_t* const corner = call.masks.corner + m;
-    StoreColumns<kCount, kInside>(d, bits, tile, tile.to + m - tile.begin, [&](int64_t r) HWY_ATTR {
-      return LoadColumns(tile.from + r * width, corner);
-    });
+    StoreColumns<kCount, kOutside>(
+        d, bits, tile, tile.to + m - tile.begin,
+        [&](int64_t r) HWY_ATTR { return LoadColumns(tile.from + r * width, corner); });
   }
 }
+
+#if MLUOP_HAS_LOOKUP_TWO
+// C256 20x20 M200 k3, 2 threads, hot: 0.44x the time of CopyColumns for half.
+template <int kCount, int kVectors, typename T>
+HWY_INLINE void CopyWindow(const ForwardCall& call, const KernelTile<T> tile, const TileBits bits,
+                           int64_t s) {
+  const WindowTag<T> d;
+  const int64_t width = call.p.width;
+  const auto places = LoadPlaces(d, call.masks.places + s * StepMasks(sizeof(T)));
+  const T* const from = tile.from + call.masks.steps[s].low;
+  StoreColumns<kCount, Outside::kRowsAndColumns>(
+      d, bits, tile, tile.to + call.masks.StepBegin(s) - tile.begin,
+      [&](int64_t r) HWY_ATTR { return LoadWindow<kVectors>(from + r * width, places); });
+}
+#endif
 
 template <int kCount, typename T>
 void CopySteps(const ForwardCall& call, const KernelTile<T> tile) {
@@ -149,25 +172,21 @@ void CopySteps(const ForwardCall& call, const KernelTile<T> tile) {
     const TileBits bits = {masks.rows + s * masks.kernel_h + tile.i,
                            masks.columns + s * masks.kernel_w + tile.j, 0};
 #if MLUOP_HAS_LOOKUP_TWO
-    // C256 20x20 M200 k3, 2 threads, hot: 0.44x the time for half.
-    constexpr int64_t kWindow = 4 * kStep;
-    if (step.high - step.low + kCount <= kWindow && step.low + before >= 0 &&
-        step.low + kWindow <= after) {
-      const WindowTag<T> d;
-      const auto places = LoadPlaces(d, masks.places + s * kStep);
-      const T* const from = tile.from + step.low;
-      StoreColumns<kCount, false>(d, bits, tile, tile.to + first - tile.begin,
-                                  [&](int64_t r)
-                                      HWY_ATTR { return LoadWindow(from + r * p.width, places); });
+    const int64_t span = step.high - step.low + kCount;
+    if (span <= 4 * kStep && step.low + before >= 0 && step.low + 4 * kStep <= after) {
+      span <= 2 * kStep ? CopyWindow<kCount, 2>(call, tile, bits, s)
+                        : CopyWindow<kCount, 4>(call, tile, bits, s);
       continue;
     }
 #endif
     if (step.low + before < 0 || step.high + int64_t{16 / sizeof(T)} > after) {
       CopyElements(call, tile, s);
-    } else if (step.inside) {
-      CopyColumns<kCount, true>(call, tile, bits, first);
+    } else if (!step.rows_inside) {
+      CopyColumns<kCount, Outside::kRowsAndColumns>(call, tile, bits, first);
+    } else if (!step.columns_inside) {
+      CopyColumns<kCount, Outside::kColumns>(call, tile, bits, first);
     } else {
-      CopyColumns<kCount, false>(call, tile, bits, first);
+      CopyColumns<kCount, Outside::kNone>(call, tile, bits, first);
     }
   }
 }
