@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-# Reads src/ops/op_list.inc: each family is the folder that its line names.
+# Reads src/ops/op_list.inc: each line names the folder of a family. Other folders of src/ops are not compiled,
+# except for roi, which several families share.
 
-# Sets the five variables to the families' CPU sources, CUDA sources, references, tests and generated
-# cases.
+# Sets the five variables to the families' CPU sources, CUDA sources, references, tests and generated cases.
 function(mluops_family_sources sources cuda_sources references tests cases)
   set(list_file ${PROJECT_SOURCE_DIR}/src/ops/op_list.inc)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${list_file})
+  file(GLOB found_sources CONFIGURE_DEPENDS src/ops/roi/*.cc src/ops/roi/cpu/*.cc)
+  file(GLOB found_cuda CONFIGURE_DEPENDS src/ops/roi/cuda/*.cu)
   file(STRINGS ${list_file} lines REGEX "^MLUOP_FAMILY\\(")
   foreach(line ${lines})
     string(REGEX REPLACE "^MLUOP_FAMILY\\(([a-z0-9_]+)\\).*" "\\1" family ${line})

@@ -2,10 +2,12 @@
 # Headers, library, driver, CMake package, pkg-config file, and stand-ins for -lcnrt and -lcndrv. The
 # installed tree may be moved: nothing in it holds its own path.
 include(CMakePackageConfigHelpers)
+include(GNUInstallDirs)
 
 set(library_folder ${CMAKE_INSTALL_LIBDIR})
 install(TARGETS mluops EXPORT mluops-targets
-        LIBRARY DESTINATION ${library_folder} ARCHIVE DESTINATION ${library_folder})
+        LIBRARY DESTINATION ${library_folder} ARCHIVE DESTINATION ${library_folder}
+        INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(DIRECTORY include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
 if(TARGET mluops_cuda)  # nobody links it: the library loads it
   install(PROGRAMS $<TARGET_FILE:mluops_cuda> DESTINATION ${library_folder})
@@ -15,18 +17,7 @@ if(MLUOPS_TOOLS)
   install(TARGETS mluop RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endif()
 
-# The runtime is part of libmluops: whoever links libcnrt or libcndrv gets that.
-if(BUILD_SHARED_LIBS)
-  set(suffix so)
-else()
-  set(suffix a)
-endif()
-foreach(name cnrt cndrv)
-  set(stand_in ${PROJECT_BINARY_DIR}/lib${name}.${suffix})
-  file(CONFIGURE OUTPUT ${stand_in} CONTENT
-       "/* GNU ld script: the runtime is in libmluops. */\nINPUT(-lmluops)\n")
-  install(FILES ${stand_in} DESTINATION ${library_folder})
-endforeach()
+install(FILES ${stand_ins} DESTINATION ${library_folder})
 
 set(package_folder ${library_folder}/cmake/mluops)
 install(EXPORT mluops-targets NAMESPACE mluops:: DESTINATION ${package_folder})
@@ -38,7 +29,7 @@ install(FILES ${PROJECT_BINARY_DIR}/mluops-config.cmake
               ${PROJECT_BINARY_DIR}/mluops-config-version.cmake DESTINATION ${package_folder})
 
 # Who links the static library links what it needs as well; the shared one knows by itself.
-set(needed "-lhwy -ltbb -lstdc++ -lm -lpthread")
+set(needed "-lhwy -lstdc++ -lm -lpthread")
 if(BUILD_SHARED_LIBS)
   set(pc_libs "")
   set(pc_libs_private "Libs.private: ${needed}")

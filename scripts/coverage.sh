@@ -18,7 +18,7 @@ for program in "$build"/tests/mluops_*tests; do
 done
 ctest --test-dir "$build" -R '^fuzz\.' --output-on-failure
 for set in ${COVERAGE_SETS:-basic}; do "$build/mluop" check --set "$set"; done
-tests/driver.sh "$build/mluop"
+tests/driver/command_line.sh "$build/mluop"
 
 mkdir -p "$build/html"
 gcovr --root . --object-directory "$build" -j "$(nproc)" --filter src/ \

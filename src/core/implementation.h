@@ -92,6 +92,13 @@ struct DeviceFamily {
 
 mluOpStatus_t FailNoImplementation(const OpSpec& spec, std::string_view forced);
 
+template <const auto& kList>
+constexpr auto NamesOf() {
+  std::array<std::string_view, std::size(kList)> names = {};
+  for (size_t i = 0; i < names.size(); ++i) names[i] = kList[i].name;
+  return names;
+}
+
 // Binds a list to the function that makes its Problem of the arguments.
 template <auto kMakeProblem, const auto& kList>
 class Binding {
@@ -132,11 +139,7 @@ class Binding {
     return MLUOP_STATUS_SUCCESS;
   }
 
-  static constexpr auto kNames = [] {
-    std::array<std::string_view, std::size(kList)> names = {};
-    for (size_t i = 0; i < names.size(); ++i) names[i] = kList[i].name;
-    return names;
-  }();
+  static constexpr auto kNames = NamesOf<kList>();
 
   static constexpr DeviceOperator<Context> Operator(std::string_view op) {
     return {op, kNames, Run, MakePlan};

@@ -80,6 +80,14 @@ HWY_INLINE hn::Vec<D> LoadFloats(D d, const Half* from) {
 #endif
 }
 
+// Replaces every NaN by the default quiet NaN, 0x7fc00000. The sign and payload of a computed NaN
+// depend on the instruction set and on the order of the operands.
+template <class D>
+HWY_INLINE hn::Vec<D> CanonicalNan(D d, hn::Vec<D> v) {
+  const auto quiet = hn::BitCast(d, hn::Set(hn::RebindToUnsigned<D>(), 0x7fc00000u));
+  return hn::IfThenElse(hn::Eq(v, v), v, quiet);
+}
+
 #if MLUOP_CONVERTS_HALF
 // Returns the bits of the halves; rounds to nearest even.
 template <class D>

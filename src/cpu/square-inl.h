@@ -69,6 +69,22 @@ HWY_INLINE hn::Vec<SquareTag> JoinLanes(hn::Vec<SquareTag> before, hn::Vec<Squar
 }
 #endif
 
+// Where LookupTwo exists. Highway 1.0.3 has no lookup in two vectors.
+#undef MLUOP_HAS_LOOKUP_TWO
+#define MLUOP_HAS_LOOKUP_TWO (HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3)
+
+#if MLUOP_HAS_LOOKUP_TWO
+// Lane k is the element at[k] of a and b in a row; the bits of at[k] above are ignored.
+HWY_INLINE hn::Vec512<uint32_t> LookupTwo(hn::Vec512<uint32_t> a, hn::Vec512<uint32_t> b,
+                                          hn::Vec512<uint32_t> at) {
+  return {_mm512_permutex2var_epi32(a.raw, at.raw, b.raw)};
+}
+HWY_INLINE hn::Vec512<uint16_t> LookupTwo(hn::Vec512<uint16_t> a, hn::Vec512<uint16_t> b,
+                                          hn::Vec512<uint16_t> at) {
+  return {_mm512_permutex2var_epi16(a.raw, at.raw, b.raw)};
+}
+#endif
+
 // Swaps lane a of v[b] with lane b of v[a] for all a and b, bit for bit. `d` has 1 lane, one block, or
 // is a tag of floats.
 template <class D>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Stubs of libcuda.so.1, CUDA's driver: as old as VERSION says, and INIT is how it starts. */
+/* A stub of libcuda.so.1, the CUDA driver: VERSION is its version, INIT the result of cuInit. */
 #include <string.h>
 
 int cuDriverGetVersion(int* version) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stubs of libmluops_cuda.so with something wrong, one for each macro.
+// Stubs of libmluops_cuda.so, each with the defect that its macro names.
 #include "core/device_library.h"
-#include "failing_device.h"
+#include "tests/faults/failing_device.h"
 
 #ifdef MISSES_SYMBOL
 extern "C" void mluopsNowhere();
@@ -10,25 +10,25 @@ extern "C" void mluopsNowhere();
 namespace {
 
 #ifdef OTHER_VERSION
-const mluop::CudaLibrary* Answer() { return nullptr; }
+const mluop::DeviceLibrary* Answer() { return nullptr; }
 #elif defined(FAILING_DEVICE)
-const mluop::CudaLibrary* Answer() {
+const mluop::DeviceLibrary* Answer() {
   static mluop::testing::FailingDevice device(cnrtErrorNoMem, "cuda:0");
   static mluop::Device* devices[] = {&device};
-  static const mluop::CudaLibrary library = {1, devices, ""};
+  static const mluop::DeviceLibrary library = {1, devices, ""};
   return &library;
 }
 #else
-const mluop::CudaLibrary* Answer() {
-  static const mluop::CudaLibrary library = {0, nullptr, "CUDA: as it should"};
+const mluop::DeviceLibrary* Answer() {
+  static const mluop::DeviceLibrary library = {0, nullptr, "CUDA: as it should"};
   return &library;
 }
 #endif
 
 }  // namespace
 
-extern "C" [[gnu::visibility("default")]] const mluop::CudaLibrary* mluopsCudaLibrary(
-    int, const mluop::HostFunctions*) {
+extern "C" [[gnu::visibility("default")]] const mluop::DeviceLibrary* mluopsDeviceLibrary(
+    int, const mluop::DeviceLibraryHost*) {
 #ifdef MISSES_SYMBOL
   mluopsNowhere();
 #endif

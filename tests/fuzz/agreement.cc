@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "agreement.h"
+#include "tests/fuzz/agreement.h"
 
 #include <cfloat>
 #include <cmath>
 #include <vector>
 
-#include "block.h"
 #include "core/dtype.h"
 #include "testing/accuracy.h"
 #include "testing/element.h"
+#include "tests/fuzz/block.h"
 
 namespace mluop::fuzz {
 namespace {
@@ -16,17 +16,16 @@ namespace {
 using testing::Criterion;
 using testing::OutputRule;
 
-// Roundings of a sum of n terms are at most n; those of a mean or a weighted sum a few more.
+// A sum of n terms has at most n roundings; a mean or a weighted sum has a few more.
 constexpr double kMaxRoundings = 64;
 
-// border_align's argmax: among samples that are equal but for rounding any may be named.
+// border_align's argmax may name any of the samples that are equal up to rounding.
 constexpr std::string_view kNearTies = "argmax_idx";
 
-// The sum of so large numbers may be infinite in float, on the way to a mean that is finite or to an infinity of the
-// other sign. It is finite in double: nobody can be right about it.
+// A sum of numbers above this limit may overflow float and be finite in double, so it is not compared.
 constexpr double kMayOverflow = FLT_MAX / (1 << 16);
 
-// The outputs of a call in memory of its own; in double where `reals` says so and the reference writes it.
+// Separate memory for the outputs of a call; in double if `reals` is set and the reference writes double.
 struct Outputs {
   Outputs(const testing::OperatorTest& test, const Arguments& of, bool reals) : arguments(of) {
     for (const OutputRule& rule : test.outputs) {
@@ -51,7 +50,7 @@ bool IsCoordinate(std::string_view tensor) {
   return tensor == "rois" || tensor == "boxes" || tensor == "pts";
 }
 
-// How large the terms of each sum are: what the reference gives for the absolute values of the same inputs.
+// The magnitude of each sum: the reference for the absolute values of the inputs.
 struct Magnitudes {
   Magnitudes(const testing::OperatorTest& test, const Arguments& arguments)
       : outputs(test, Absolute(arguments), /*reals=*/true) {
@@ -78,7 +77,7 @@ struct Magnitudes {
   }
 
   std::vector<Block> inputs;
-  bool may_overflow = false;  // some input is so large
+  bool may_overflow = false;  // an input exceeds the limit
   Outputs outputs;
 };
 
@@ -115,7 +114,7 @@ std::string FirstFarElement(const TensorArgument& got, std::string_view name,
   return "";
 }
 
-// The error that the plain loops make, which the dynamic criterion takes ten times.
+// The error of the plain loops; the dynamic criterion allows ten times as much.
 testing::Threshold ThresholdOf(const testing::OperatorTest& test, const Arguments& arguments,
                                const OutputRule& rule, const double* expected) {
   if (rule.criterion == Criterion::kFixed) return {rule.threshold, rule.threshold};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether the outputs of a call are those of the reference.
+// Compares the outputs of a call with the reference.
 #pragma once
 
 #include <string>
@@ -9,12 +9,12 @@
 
 namespace mluop::fuzz {
 
-// "" where every output of a call that ran is what the reference says, else a sentence. `tame`: the inputs are numbers of
-// a small range, so that a sample's rounding is small beside its value, and the choice between near ties is judged.
+// Returns "" if every output of a call agrees with the reference, else a message. `tame`: the inputs have a small range,
+// so the rounding of a sample is small, and the choice between near ties is compared too.
 //
-// Bits are compared where the operator is exact. Rounded values pass by the criterion of `mluop check`; where the few
-// elements of a small tensor, or contents that cancel, fail it, every element must lie within the rounding of a sum
-// in any order, which is known from the same sum over absolute values.
+// Exact operators are compared bit by bit. Rounded values must pass the criterion of `mluop check`. If a small tensor or
+// cancelling contents fail it, every element must lie within the rounding of a sum in any order. That bound is the same
+// sum over absolute values.
 std::string Disagreement(const testing::OperatorTest& test, const Arguments& arguments, bool tame);
 
 }  // namespace mluop::fuzz

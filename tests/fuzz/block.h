@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory of a call, of exactly the size that the call may touch.
+// Memory of exactly the size that a call may access.
 #pragma once
 
 #include <cstdlib>
@@ -9,8 +9,8 @@
 
 namespace mluop::fuzz {
 
-// `size` bytes at an address that is `skew` off what malloc gives. They end where the allocation does, so that
-// AddressSanitizer sees whatever goes beyond them.
+// `size` bytes at `skew` bytes from an address of malloc. They end where the allocation ends, so AddressSanitizer reports
+// any access beyond them.
 class Block {
  public:
   explicit Block(size_t size, size_t skew = 0)
@@ -21,7 +21,7 @@ class Block {
   }
   unsigned char* data() const { return start_.get() + skew_; }
   size_t size() const { return size_; }
-  // To be called once the block is filled.
+  // Call after filling the block.
   void Remember() { before_.assign(data(), data() + size_); }
   bool Changed() const { return size_ > 0 && std::memcmp(data(), before_.data(), size_) != 0; }
 

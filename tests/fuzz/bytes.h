@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A fuzzer's input read as a row of decisions. When it is used up every further decision is 0.
+// Reads a fuzzer's input as a sequence of decisions. After its end every decision is 0.
 #pragma once
 
 #include <cstddef>
@@ -31,10 +31,10 @@ class Bytes {
 
   // In [0, n), n <= 65536.
   int Below(int n) { return n <= 256 ? Raw<uint8_t>() % n : Raw<uint16_t>() % n; }
-  // True once in n; false when the input is used up.
+  // True once in n; false after the end of the input.
   bool OneIn(int n) { return Below(n) == n - 1; }
 
-  // Small numbers and the edges of the integers more often than the others.
+  // Prefers small numbers and the limits of the integer types.
   int64_t Integer() {
     static constexpr int64_t kEdges[] = {INT32_MAX,        INT32_MIN, int64_t{INT32_MAX} + 1,
                                          int64_t{1} << 32, INT64_MAX, INT64_MIN,
@@ -53,10 +53,10 @@ class Bytes {
   size_t left_;
 };
 
-// What must hold whatever the input is.
-inline void Require(bool fact, const char* sentence, const char* subject = "") {
+// Aborts with a message unless `fact` is true.
+inline void Require(bool fact, const char* message, const char* subject = "") {
   if (fact) return;
-  std::fprintf(stderr, "%s: %s\nlast error message: %s\n", subject, sentence,
+  std::fprintf(stderr, "%s: %s\nlast error message: %s\n", subject, message,
                mluOpGetLastErrorMessage());
   std::abort();
 }

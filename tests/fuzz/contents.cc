@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "contents.h"
+#include "tests/fuzz/contents.h"
 
 #include <cmath>
 #include <limits>
@@ -16,8 +16,8 @@ using testing::Case;
 
 constexpr float kInf = std::numeric_limits<float>::infinity();
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
-// No denormal: a coordinate that is one has weights that are 0 in float and not in double, so that an infinity is NaN in
-// one of them. As values denormals come from the cases' own contents.
+// No denormals: the weights of a denormal coordinate are 0 in float but not in double, so infinity becomes NaN in one of
+// them. The generators of the cases produce denormal values.
 constexpr float kStrangeValues[] = {kNan,  -kNan,    kInf,   -kInf,  0.0f, -0.0f, 1.0f,  -1.0f,
                                     0.5f,  -0.5f,    2.5f,   1e9f,   3e9f, -3e9f, 1e30f, -1e30f,
                                     3e38f, 65504.0f, 2.0e9f, 1e-10f, 7.0f, 16.0f};
@@ -38,7 +38,7 @@ bool IsReal(const TensorArgument& tensor) {
   return tensor.desc->dtype == MLUOP_DTYPE_HALF || tensor.desc->dtype == MLUOP_DTYPE_FLOAT;
 }
 
-// Indices that mostly hit, coordinates that mostly lie within the small shapes.
+// Indices and coordinates that usually lie within the small shapes.
 void FillSmall(const TensorArgument& tensor, testing::Random& random) {
   for (int64_t i = 0; i < ElementCount(tensor); ++i) {
     if (tensor.desc->dtype == MLUOP_DTYPE_INT32) {
@@ -72,7 +72,7 @@ bool FillAsCase(const testing::OperatorTest& test, const Arguments& arguments, B
   return data < 2;
 }
 
-// A few elements become what they should not be.
+// Replaces a few elements by special numbers or wrong indices.
 void Strew(const Arguments& arguments, Bytes& bytes) {
   const int count = bytes.Below(5);
   for (int k = 0; k < count; ++k) {

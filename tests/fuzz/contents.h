@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the inputs of a call hold.
+// Fills the inputs of a call.
 #pragma once
 
-#include "bytes.h"
 #include "core/arguments.h"
-#include "entry_point.h"
+#include "tests/fuzz/bytes.h"
+#include "tests/fuzz/entry_point.h"
 
 namespace mluop::fuzz {
 
-// Fills the inputs, all of which have memory for what their descriptors say: as the operator's own cases are filled
-// where the shapes are `valid`, with numbers of a small range, or with any bits; then strewn with what a number or an
-// index should not be. Returns whether the values are tame: all of a small range.
+// Fills the inputs, whose memory has the size that their descriptors say. Uses the operator's own generator (if the
+// shapes are `valid`), numbers of a small range, or random bits; then inserts special numbers and wrong indices. Returns
+// whether all values have a small range.
 bool FillInputs(const EntryPoint& entry, const Arguments& arguments, bool valid, Bytes& bytes);
 
 }  // namespace mluop::fuzz

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "described.h"
+#include "tests/fuzz/described.h"
 
 #include <algorithm>
 #include <vector>
@@ -7,7 +7,7 @@
 namespace mluop::fuzz {
 namespace {
 
-// Exactly `count` elements on the heap, where AddressSanitizer sees any other.
+// Exactly `count` elements on the heap: AddressSanitizer reports an access beyond them.
 template <typename Int>
 std::vector<Int> Copy(const int64_t* values, int count) {
   std::vector<Int> copy;
@@ -23,7 +23,7 @@ bool FitsInInt(const int64_t* values, int count) {
 
 int ReadableRank(const Described& d) { return d.rank > 0 && d.rank <= MLUOP_DIM_MAX ? d.rank : 0; }
 
-// Wraps where the product does: such dims are refused before anyone looks at the strides.
+// Wraps on overflow: the setter refuses such dims before it reads the strides.
 void Pack(Described& d) {
   uint64_t stride = 1;
   for (int i = ReadableRank(d) - 1; i >= 0; --i) {
@@ -47,7 +47,7 @@ mluOpStatus_t SetPacked(mluOpTensorDescriptor_t desc, const Described& d, bool w
   const auto narrow = Copy<int>(d.dims, ReadableRank(d));
   mluOpTensorDescriptor_t* members[] = {&desc};
   if (group) {
-    const int64_t no_dims = 0;  // a group of scalars still wants an array
+    const int64_t no_dims = 0;  // a group of scalars needs an array too
     const int none = 0;
     return wide ? mluOpSetGroupTensorDescriptors_v2(members, &d.layout, &d.dtype, &d.rank,
                                                     dims.empty() ? &no_dims : dims.data(), 1)
@@ -108,7 +108,7 @@ mluOpStatus_t Set(mluOpTensorDescriptor_t desc, const Described& wanted, Bytes& 
     case 0: return SetPacked(desc, d, wide, /*group=*/false);
     case 1: return SetPacked(desc, d, wide, /*group=*/true);
     case 2: return SetDims(desc, d, wide);
-    default:  // the stride of a dim of size 1 is nobody's business
+    default:  // the stride of a dim of size 1 is ignored
       for (int i = 0; i < rank; ++i) {
         if (d.dims[i] == 1 && bytes.OneIn(2)) d.strides[i] = bytes.Below(300) - 100;
       }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a tensor descriptor shall hold, and the many functions that may put it there.
+// The contents of a tensor descriptor, and the functions that can set them.
 #pragma once
 
-#include "bytes.h"
 #include "core/tensor.h"
 #include "mlu_op.h"
+#include "tests/fuzz/bytes.h"
 
 namespace mluop::fuzz {
 
@@ -17,15 +17,15 @@ struct Described {
   bool packed = true;  // the strides follow from the dims
 
   static Described Of(const mluOpTensorStruct& desc);
-  // Of any rank, type, layout and dims; strides of any value, or packed ones.
+  // Any rank, type, layout and dims; any strides, or packed ones.
   static Described Any(Bytes& bytes);
 };
 
-// Through one of the setters that can say it: with int or int64_t, with strides or without, at once or with the dims
-// alone in a second call, or as a group. They may refuse it.
+// Sets the descriptor through one of the setters that can express it: with int or int64_t, with or without strides, in one
+// call or with the dims in a second one, or as a group. The setter may refuse.
 mluOpStatus_t Set(mluOpTensorDescriptor_t desc, const Described& wanted, Bytes& bytes);
 
-// Values that no operator looks at.
+// Values that no operator reads.
 void SetWhatDoesNotMatter(mluOpTensorDescriptor_t desc, Bytes& bytes);
 
 }  // namespace mluop::fuzz

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "descriptor_groups.h"
+#include "tests/fuzz/descriptor_groups.h"
 
 #include <cstring>
 #include <vector>
 
-#include "answers.h"
-#include "descriptor_state.h"
+#include "tests/fuzz/answers.h"
+#include "tests/fuzz/descriptor_state.h"
 
 namespace mluop::fuzz {
 namespace {
 
-// A group changes all of its descriptors or none.
+// A setter changes all descriptors of a group or none.
 template <auto SetGroup, typename Int>
 void TrySetGroup(mluOpTensorDescriptor_t (&descs)[kDescriptors], const char* name, Bytes& bytes) {
   mluOpTensorDescriptor_t* group[kDescriptors];
@@ -34,7 +34,7 @@ void TrySetGroup(mluOpTensorDescriptor_t (&descs)[kDescriptors], const char* nam
   }
   Array<Int> dims(static_cast<int>(values.size()));
   if (!values.empty()) std::memcpy(dims.get(), values.data(), values.size() * sizeof(Int));
-  // One argument in some is NULL, or the group has a hole.
+  // Sometimes an argument or an entry of the group is NULL.
   const int missing = bytes.OneIn(4) ? bytes.Below(6) : -1;
   if (missing == 5) group[bytes.Below(kDescriptors)] = nullptr;
   const mluOpStatus_t status =
@@ -50,7 +50,7 @@ void TrySetGroup(mluOpTensorDescriptor_t (&descs)[kDescriptors], const char* nam
   }
 }
 
-// As many descriptors as are asked for, or none.
+// Creates all descriptors of the group, or none.
 void TryCreateGroup(Bytes& bytes) {
   mluOpTensorDescriptor_t descs[kDescriptors] = {};
   mluOpTensorDescriptor_t* group[kDescriptors];
@@ -68,7 +68,7 @@ void TryCreateGroup(Bytes& bytes) {
                 "mluOpCreateGroupTensorDescriptors");
   RequireStatus(false, mluOpDestroyGroupTensorDescriptors(nullptr, count),
                 "mluOpDestroyGroupTensorDescriptors");
-  // One more than there are: nothing is destroyed, as the next call shows.
+  // One too many: nothing is destroyed, as the next call shows.
   if (count < kDescriptors) {
     RequireStatus(false, mluOpDestroyGroupTensorDescriptors(group, count + 1),
                   "mluOpDestroyGroupTensorDescriptors");

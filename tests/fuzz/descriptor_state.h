@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// All that can be read of a descriptor, and shapes that a setter may be given.
+// The state of a descriptor as the getters return it, and shapes for the setters.
 #pragma once
 
 #include <bit>
 #include <vector>
 
-#include "bytes.h"
 #include "mlu_op.h"
+#include "tests/fuzz/bytes.h"
 
 namespace mluop::fuzz {
 
-// Exactly `count` elements on the heap: AddressSanitizer sees any other.
+// Exactly `count` elements on the heap: AddressSanitizer reports an access beyond them.
 template <typename T>
 class Array {
  public:
@@ -25,7 +25,7 @@ class Array {
   T* data_;
 };
 
-// All that the getters say of a descriptor.
+// What the getters return for a descriptor.
 struct State {
   mluOpTensorLayout_t layout;
   mluOpDataType_t dtype;
@@ -35,7 +35,7 @@ struct State {
   mluOpDataType_t onchip_dtype;
   mluOpPointerMode_t pointer_mode;
   int position;
-  uint32_t scale;  // its bits: a NaN is stored like any other value
+  uint32_t scale;  // as bits: a NaN is stored like any other value
   int offset;
   bool operator==(const State&) const = default;
 };
@@ -67,7 +67,7 @@ inline State Read(mluOpTensorDescriptor_t desc) {
 inline bool IsLayout(int value) { return value >= 0 && value <= 10; }
 inline bool IsDtype(int value) { return value >= 0 && value <= 17 && value != 10; }
 
-// Dims and strides as a caller gives them.
+// Dims and strides of a caller.
 template <typename Int>
 struct Shape {
   explicit Shape(Bytes& bytes)

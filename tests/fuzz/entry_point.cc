@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "entry_point.h"
+#include "tests/fuzz/entry_point.h"
 
 #include "mlu_op.h"
 
@@ -18,11 +18,11 @@ mluOpStatus_t CallPsRoiPoolWithoutWorkspace(mluOpHandle_t handle, const Argument
 
 }  // namespace
 
-// The corpus names them by their places, modulo their number: with a new one it is made anew
+// The corpus refers to them by index modulo their number: after adding one, regenerate it
 // (`scripts/fuzz.sh minimise`).
 std::vector<EntryPoint> AllEntryPoints() {
   std::vector<EntryPoint> all, others;
-  // One more, by another C function.
+  // The same operator through its other C function.
   const auto again = [&others](EntryPoint entry, const char* suffix) -> EntryPoint& {
     entry.name += suffix;
     return others.emplace_back(std::move(entry));

@@ -10,13 +10,13 @@
 namespace mluop::fuzz {
 
 struct EntryPoint {
-  std::string name;  // of the table; with what sets it apart where a function has two spellings
+  std::string name;  // of the table; with a suffix for a second spelling
   const OpSpec* spec = nullptr;
-  // Of an operator. `call` is the C function: test->call, or another spelling of it.
+  // For an operator. `call` is the C function: test->call, or its other spelling.
   const testing::OperatorTest* test = nullptr;
   mluOpStatus_t (*call)(mluOpHandle_t handle, const Arguments& arguments) = nullptr;
   bool has_workspace = false;
-  // Of a getter.
+  // For a getter.
   mluOpStatus_t (*get)(mluOpHandle_t handle, const Arguments& arguments, size_t* size) = nullptr;
 };
 

@@ -1,37 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bytes -> a call of any operator or workspace getter.
-//   - The status is the contract's, whatever the descriptors, attributes, pointers and contents are.
-//   - A call that is valid agrees with the reference, and leaves no sentence.
-//   - Any other call leaves the outputs as they were and, where it fails, a sentence of the contract's form.
-//   - Inputs are never written to.
+// Turns bytes into a call of any operator or workspace getter. Requirements:
+//   - The status is the contract's for any descriptors, attributes, pointers and contents.
+//   - A valid call agrees with the reference, and leaves no message.
+//   - Any other call leaves the outputs unchanged; if it fails, it leaves a message of the contract's form.
+//   - No call writes to an input.
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "agreement.h"
-#include "bytes.h"
-#include "expected.h"
-#include "made_call.h"
-#include "tally.h"
 #include "testing/isa.h"
+#include "tests/fuzz/agreement.h"
+#include "tests/fuzz/bytes.h"
+#include "tests/fuzz/expected.h"
+#include "tests/fuzz/made_call.h"
+#include "tests/fuzz/tally.h"
 
 namespace mluop::fuzz {
 namespace {
 
-// A sentence that no operator leaves, to see whether the next call leaves one.
+// Leaves a message that no operator leaves, so that the next message is detected.
 void LeaveMarker() { static_cast<void>(mluOpGetSizeOfDataType(MLUOP_DTYPE_FLOAT, nullptr)); }
 
-void RequireSentence(const MadeCall& call, mluOpStatus_t status) {
-  const std::string_view sentence = mluOpGetLastErrorMessage();
+void RequireMessage(const MadeCall& call, mluOpStatus_t status) {
+  const std::string_view message = mluOpGetLastErrorMessage();
   const std::string start = std::string(call.spec.name) + ": ";
-  const bool about_it = sentence.substr(0, start.size()) == start;
+  const bool about_it = message.substr(0, start.size()) == start;
   if (status == MLUOP_STATUS_SUCCESS) {
-    Require(!about_it, "a success must leave no sentence", call.entry.name.c_str());
+    Require(!about_it, "a success must leave no message", call.entry.name.c_str());
     return;
   }
-  const bool formed = sentence.find(" must be ") != std::string_view::npos &&
-                      sentence.find(", got ") != std::string_view::npos;
-  Require(about_it && formed, "a failure must leave a sentence", call.entry.name.c_str());
+  const bool formed = message.find(" must ") != std::string_view::npos &&
+                      message.find(", got ") != std::string_view::npos;
+  Require(about_it && formed, "a failure must leave a message", call.entry.name.c_str());
 }
 
 void RequireUntouched(const MadeCall& call, Direction direction) {
@@ -50,7 +50,7 @@ void RequireStatus(const MadeCall& call, mluOpStatus_t got, mluOpStatus_t expect
   Require(false, "another status than the contract's", call.entry.name.c_str());
 }
 
-// `arguments` are those of the call, with the symbols' values.
+// `arguments` are those of the call, with the values of the symbols.
 void RequireAgreement(const MadeCall& call, const Arguments& arguments) {
   const std::string fault = Disagreement(*call.entry.test, arguments, call.tame);
   if (fault.empty()) return;
@@ -67,7 +67,7 @@ Outcome RunOperator(const MadeCall& call) {
   LeaveMarker();
   const mluOpStatus_t status = call.entry.call(call.handle, call.arguments);
   RequireStatus(call, status, expected.status);
-  RequireSentence(call, status);
+  RequireMessage(call, status);
   RequireUntouched(call, kIn);
   if (expected.runs) {
     RequireAgreement(call, arguments);
@@ -89,7 +89,7 @@ Outcome RunGetter(const MadeCall& call, bool with_out_pointer) {
   const mluOpStatus_t status =
       call.entry.get(call.handle, call.arguments, with_out_pointer ? &size : nullptr);
   RequireStatus(call, status, expected.status);
-  RequireSentence(call, status);
+  RequireMessage(call, status);
   Require((status == MLUOP_STATUS_SUCCESS) == (size != kMark),
           "workspace_size must be written on success, and only then", call.entry.name.c_str());
   const bool nothing = status == MLUOP_STATUS_SUCCESS && !expected.runs;

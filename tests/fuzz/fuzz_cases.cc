@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// Text, or bytes that made_line.h turns into some -> what `mluop check` makes of it, as a case line and as a file of cases. Whatever the text is, it is a case or
-// it is refused with a sentence. A case that is read says the same again after FormatCase; one that is small is run, and is
-// right.
+// Parses text, or bytes that made_line.h turns into text, as `mluop check` does: as a case line and as a file of cases.
+// Requirements: any text is a case or is refused with a message; FormatCase of a parsed case parses to the same case; a
+// small case runs and agrees with the reference.
 #include <algorithm>
 #include <cfloat>
 #include <cmath>
 #include <stdexcept>
 #include <string>
 
-#include "agreement.h"
-#include "bytes.h"
-#include "expected.h"
-#include "made_line.h"
-#include "tally.h"
 #include "testing/case.h"
 #include "testing/isa.h"
 #include "testing/prepared_call.h"
+#include "tests/fuzz/agreement.h"
+#include "tests/fuzz/bytes.h"
+#include "tests/fuzz/expected.h"
+#include "tests/fuzz/made_line.h"
+#include "tests/fuzz/tally.h"
 #include "tools/mluop/selection.h"
 
 namespace mluop::fuzz {
@@ -26,19 +26,19 @@ using testing::Case;
 constexpr double kMaxElements = 1 << 12;
 constexpr double kMaxSteps = 1 << 16;
 
-// The sentence of a refusal, "" where there is none. Any other exception ends the process.
+// The message of a refusal, or "". Any other exception ends the process.
 template <typename Action>
-std::string SentenceOf(Action action) {
+std::string MessageOf(Action action) {
   try {
     action();
     return "";
   } catch (const std::invalid_argument& error) {
-    Require(error.what()[0] != '\0', "a refusal must be a sentence");
+    Require(error.what()[0] != '\0', "a refusal must have a message");
     return error.what();
   }
 }
 
-// Of the values of a line, the product: an upper bound of what a call may touch.
+// The product of the values of a line: an upper bound of what a call may access.
 bool IsSmall(const Case& c, const Arguments& arguments) {
   double steps = 1;
   for (const auto& [name, value] : c.values) {
@@ -57,7 +57,7 @@ void RequireAllValues(const Case& c) {
           "a case must have a value for every key", c.line.c_str());
 }
 
-// Seed and contents are no part of the call.
+// Seed and contents are not part of the call.
 void RequireSameAgain(const Case& c, const testing::CaseCall& call) {
   char text[1024];
   const int length = FormatCase(call.arguments, text, sizeof(text));
@@ -72,7 +72,7 @@ void RequireSameAgain(const Case& c, const testing::CaseCall& call) {
   }
 }
 
-// As the C function gets them: a real number is a float.
+// Rounds real numbers to float, as the C function receives them.
 void RoundReals(Arguments& arguments) {
   for (int i = 0; i < arguments.spec->attribute_count; ++i) {
     if (arguments.spec->attributes[i].kind != AttributeSpec::kPositiveReal) continue;
@@ -91,7 +91,7 @@ Outcome RunCase(const Case& c, mluOpHandle_t handle) {
   Arguments arguments = shapes.arguments;
   RoundReals(arguments);
   const Expected expected = ExpectedFromShapes(handle, arguments);
-  if (!expected.runs) {  // a generator of contents relies on a problem that makes sense
+  if (!expected.runs) {  // a generator of contents requires a valid problem
     return expected.status == MLUOP_STATUS_BAD_PARAM ? Outcome::kBadParam : Outcome::kNothingToDo;
   }
   testing::PreparedCall call(c, placement);
@@ -115,11 +115,11 @@ void RunLine(const std::string& line, Tally& tally) {
   }();
   Case c;
   Outcome outcome = Outcome::kBadParam;
-  if (!SentenceOf([&] { c = testing::ParseCase(line); }).empty()) {
+  if (!MessageOf([&] { c = testing::ParseCase(line); }).empty()) {
     tally.Count("refused", outcome);
     return;
   }
-  const std::string refusal = SentenceOf([&] { outcome = RunCase(c, handle); });
+  const std::string refusal = MessageOf([&] { outcome = RunCase(c, handle); });
   tally.Count(refusal.empty() ? std::string(c.test->name) : "no tensor", outcome);
 }
 
@@ -132,7 +132,7 @@ void Run(const std::string& text) {
     selection.set = line.set;
     selection.lines.push_back(line.line);
   }
-  if (!selection.lines.empty()) SentenceOf([&] { tool::SelectCases(selection); });
+  if (!selection.lines.empty()) MessageOf([&] { tool::SelectCases(selection); });
 }
 
 }  // namespace

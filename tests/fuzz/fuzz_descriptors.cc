@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bytes -> a row of calls of descriptor setters and getters, with any values. What a setter accepts
-// is written down here once more; a refused call changes nothing, an accepted one is what the
-// getters say afterwards. Every array has exactly as many elements as the call may touch.
+// Turns bytes into a sequence of calls of descriptor setters and getters, with any values. The rules of
+// the setters are repeated here: a refused call changes nothing, and after an accepted one the getters
+// return the new values. Every array has exactly as many elements as the call may access.
 #include <bit>
 #include <cstring>
 #include <vector>
 
-#include "answers.h"
-#include "bytes.h"
-#include "descriptor_groups.h"
-#include "descriptor_state.h"
 #include "mlu_op.h"
+#include "tests/fuzz/answers.h"
+#include "tests/fuzz/bytes.h"
+#include "tests/fuzz/descriptor_groups.h"
+#include "tests/fuzz/descriptor_state.h"
 
 namespace mluop::fuzz {
 namespace {
@@ -53,7 +53,7 @@ mluOpStatus_t SetDim(mluOpTensorDescriptor_t desc, Shape<int64_t>& s) {
   return mluOpSetTensorDescriptorDim_v2(desc, s.rank, s.dims_pointer);
 }
 
-// The full setters, and those that take the dims alone.
+// The full setters, and the setters of dims.
 template <typename Int>
 void TrySet(mluOpTensorDescriptor_t desc, Bytes& bytes, bool dims_only) {
   const State before = Read(desc);
@@ -78,7 +78,7 @@ void TrySet(mluOpTensorDescriptor_t desc, Bytes& bytes, bool dims_only) {
           "a NULL descriptor must be BAD_PARAM", "Set");
 }
 
-// Dims that do not fit in int are for the _v2 functions; the others say so, and write nothing.
+// Only the _v2 functions return dims beyond int; the others fail and write nothing.
 void TryIntGetter(mluOpTensorDescriptor_t desc) {
   const State state = Read(desc);
   Array<int> dims(state.rank), strides(state.rank);
@@ -137,7 +137,7 @@ void TryStoredValues(mluOpTensorDescriptor_t desc, Bytes& bytes) {
   Require(Read(desc) == expected, "must be stored, and nothing else changed", "stored value");
 }
 
-// Functions without a descriptor that take an enumerator.
+// Functions of an enumerator without a descriptor.
 void TryEnumerators(Bytes& bytes) {
   const int value = bytes.OneIn(2) ? static_cast<int>(bytes.Integer()) : bytes.Below(20);
   size_t size = 0;
@@ -150,7 +150,7 @@ void TryEnumerators(Bytes& bytes) {
   Require(unknown == (value < 0 || value > 8), "must know the statuses", "GetErrorString");
 }
 
-// `Get` skips an out-pointer that is NULL; `GetEx` refuses it and writes nothing; all refuse a NULL descriptor.
+// `Get` skips a NULL out-pointer; `GetEx` refuses it and writes nothing; all refuse a NULL descriptor.
 void TryNullPointers(mluOpTensorDescriptor_t desc, Bytes& bytes) {
   const State state = Read(desc);
   const int given = bytes.Below(32);
@@ -170,7 +170,7 @@ void TryNullPointers(mluOpTensorDescriptor_t desc, Bytes& bytes) {
   RequireStatus(true, mluOpGetTensorDescriptor_v2(desc, l, t, r, d), "mluOpGetTensorDescriptor_v2");
   Require((l == nullptr || layout == state.layout) && (r == nullptr || rank == state.rank) &&
               (t == nullptr || dtype == state.dtype),
-          "must write what it was asked for", "Get_v2");
+          "must write the requested values", "Get_v2");
   RequireStatus(false, mluOpGetTensorDescriptor(nullptr, l, t, r, nullptr),
                 "mluOpGetTensorDescriptor");
   RequireStatus(false, mluOpCreateTensorDescriptor(nullptr), "mluOpCreateTensorDescriptor");
@@ -180,7 +180,7 @@ void TryNullPointers(mluOpTensorDescriptor_t desc, Bytes& bytes) {
   Require(Read(desc) == state, "reading must change nothing", "Get");
 }
 
-// The three getters of what is stored for quantisation, each with one pointer too few.
+// The three getters of position, scale and offset, each with one NULL pointer.
 void TryQuantisation(mluOpTensorDescriptor_t desc, Bytes& bytes) {
   const State state = Read(desc);
   int position = 0;

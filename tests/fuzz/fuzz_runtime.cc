@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bytes -> a row of calls of the functions about handles, queues, notifiers, memory and devices, on the CPU. A call
-// whose arguments are legal succeeds and does what a record beside it says; any other is refused and changes nothing.
+// Turns bytes into a sequence of calls of the functions for handles, queues, notifiers, memory and devices, on the CPU. A
+// call with legal arguments succeeds and matches the recorded state; any other is refused and changes nothing.
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <string>
 #include <vector>
 
-#include "answers.h"
-#include "live_handles.h"
 #include "mlu_op.h"
 #include "mluops/runtime.h"
+#include "tests/fuzz/answers.h"
+#include "tests/fuzz/live_handles.h"
 
 namespace mluop::fuzz {
 namespace {
@@ -18,7 +18,7 @@ namespace {
 constexpr int kCount = 4;
 constexpr size_t kMaxBytes = 200;
 
-// Device or host memory, and what it must hold.
+// Device or host memory, and its expected contents.
 class Memory {
  public:
   Memory() = default;
@@ -56,7 +56,7 @@ class Memory {
   bool host_ = false;
 };
 
-// Sizes for which there is no memory, near those whose rounding overflows too.
+// Sizes that cannot be allocated, including those whose rounding overflows.
 void TryTooMuch(Bytes& bytes) {
   const size_t size =
       SIZE_MAX - static_cast<size_t>(bytes.Below(200)) - (bytes.OneIn(2) ? SIZE_MAX / 2 : 0);
@@ -74,7 +74,7 @@ void TryTooMuch(Bytes& bytes) {
 void TryCopy(Memory& to, Memory& from, cnrtQueue_t queue, Bytes& bytes) {
   const int direction = bytes.OneIn(8) ? static_cast<int>(bytes.Integer()) : bytes.Below(6);
   const auto dir = static_cast<cnrtMemTransDir_t>(direction);
-  // Two pointers that may be NULL with a size, or memory that is there; a block is not copied onto itself.
+  // Two pointers to blocks, or NULL with a size; a block is not copied onto itself.
   const bool apart = &to != &from;
   const size_t room = apart ? std::min(to.size(), from.size()) : 0;
   size_t size = room == 0 ? 0 : static_cast<size_t>(bytes.Below(static_cast<int>(room) + 1));
@@ -158,7 +158,7 @@ void StepNotifier(Notifier (&notifiers)[kCount], cnrtQueue_t queue, Bytes& bytes
   }
 }
 
-// There is one device, the CPU.
+// The CPU is the only device.
 void StepDevice(Bytes& bytes) {
   const int ordinal = static_cast<int>(bytes.Integer());
   unsigned int count = 0;
@@ -183,7 +183,7 @@ void StepLibrary(Bytes& bytes) {
   const int value = bytes.OneIn(2) ? static_cast<int>(bytes.Integer()) : bytes.Below(12);
   const auto error = static_cast<cnrtRet_t>(value);
   Require(cnrtGetErrorStr(error)[0] != '\0' && cnrtGetErrorName(error)[0] != '\0',
-          "must be a sentence for any value", "cnrtGetErrorStr");
+          "must be a message for any value", "cnrtGetErrorStr");
   Require(mluOpGetErrorString(static_cast<mluOpStatus_t>(value))[0] != '\0',
           "must be a name for any value", "mluOpGetErrorString");
   int version[] = {-1, -1, -1};
@@ -197,7 +197,7 @@ void StepLibrary(Bytes& bytes) {
 }
 
 void Run(Bytes bytes) {
-  // Read once, before the first call: the same on every machine.
+  // Read once, before the first call: gives the same result on every machine.
   static const int set =
       setenv("MLUOP_VISIBLE_DEVICES", "cpu", 1) |
       setenv("MLUOP_NUM_THREADS", std::to_string(LiveHandles::kThreads).c_str(), 1);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "live_handles.h"
+#include "tests/fuzz/live_handles.h"
 
 #include <algorithm>
 #include <vector>
 
-#include "answers.h"
 #include "mluops/extensions.h"
 #include "mluops/runtime.h"
+#include "tests/fuzz/answers.h"
 
 namespace mluop::fuzz {
 namespace {
@@ -52,7 +52,7 @@ void LiveHandles::CreateOrDestroy(Record& record, Bytes& bytes) {
   Check(record);
 }
 
-// A handle forgets its queue before the queue goes.
+// Unsets a queue in all handles before it is destroyed.
 void LiveHandles::CreateOrDestroyQueue(cnrtQueue_t& queue, Bytes& bytes) {
   if (bytes.OneIn(8)) {
     RequireResult(false, cnrtQueueCreate(nullptr), "cnrtQueueCreate");
@@ -131,7 +131,7 @@ void LiveHandles::Check(const Record& record) const {
   RequireStatus(false, mluOpGetNumThreads(record.handle, nullptr), "mluOpGetNumThreads");
 }
 
-// A handle works whatever it went through.
+// Every handle works in any state.
 void LiveHandles::Transpose(const Record& record, Bytes& bytes) const {
   const int rows = 1 + bytes.Below(5), columns = 1 + bytes.Below(5);
   const int from_dims[] = {1, rows, columns}, to_dims[] = {1, columns, rows};

@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-// Handles and queues that come and go, beside a record of what each was told.
+// Creates, uses and destroys handles and queues, and records their expected state.
 #pragma once
 
-#include "bytes.h"
 #include "mlu_op.h"
+#include "tests/fuzz/bytes.h"
 
 namespace mluop::fuzz {
 
 class LiveHandles {
  public:
-  static constexpr int kThreads = 2;  // of a new handle: what MLUOP_NUM_THREADS says
+  static constexpr int kThreads = 2;  // of a new handle, from MLUOP_NUM_THREADS
 
   LiveHandles() = default;
   ~LiveHandles();  // handles first, then their queues
   LiveHandles(const LiveHandles&) = delete;
   LiveHandles& operator=(const LiveHandles&) = delete;
 
-  // One call of one function, on a handle or a queue that is there or on NULL.
+  // Calls one function on an existing handle or queue, or on NULL.
   void Step(Bytes& bytes);
-  // A queue that is there, or NULL.
+  // An existing queue, or NULL.
   cnrtQueue_t AnyQueue(Bytes& bytes) const { return queues_[bytes.Below(kCount)]; }
 
  private:
@@ -39,7 +39,7 @@ class LiveHandles {
   void SetMode(Record& record, Bytes& bytes);
   void SetThreads(Record& record, Bytes& bytes);
   void Transpose(const Record& record, Bytes& bytes) const;
-  // The getters say what the setters were told, and refuse NULL.
+  // The getters must return what was set, and refuse NULL.
   void Check(const Record& record) const;
 
   Record records_[kCount];

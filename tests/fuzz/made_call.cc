@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "made_call.h"
+#include "tests/fuzz/made_call.h"
 
 #include <algorithm>
 
-#include "contents.h"
 #include "core/dtype.h"
 #include "core/shape.h"
-#include "expected.h"
+#include "tests/fuzz/contents.h"
+#include "tests/fuzz/expected.h"
 
 namespace mluop::fuzz {
 namespace {
 
-constexpr int64_t kMaxElements = int64_t{1} << 14;  // of a tensor that is computed on
+constexpr int64_t kMaxElements = int64_t{1} << 14;  // of a tensor in a call that runs
 constexpr double kMaxSteps = 1 << 18;               // of the longest loop of a call
 constexpr size_t kMaxWorkspace = size_t{1} << 20;
 
@@ -104,7 +104,7 @@ void MadeCall::ChangeAttribute(int i) {
   }
 }
 
-// Through the public setters, which may refuse.
+// Sets the descriptors through the public setters, which may refuse.
 void MadeCall::ChangeDescriptor(mluOpTensorDescriptor_t desc) {
   Described next = Described::Of(*desc);
   const int i = bytes_.Below(MLUOP_DIM_MAX);
@@ -145,7 +145,7 @@ void MadeCall::AllocateTensors() {
   for (Block& block : blocks) block.Remember();
 }
 
-// A kernel's work is bounded by its tensors, except for a count that is no dim of any and for rois that cover all.
+// The tensors bound a kernel's work, except for an attribute that is not a dim and for RoIs that cover the map.
 bool MadeCall::IsTooMuchWork() const {
   double steps = 1;
   for (int i = 0; i < spec.symbol_count; ++i) {
@@ -161,7 +161,7 @@ bool MadeCall::IsTooMuchWork() const {
   return steps > kMaxSteps;
 }
 
-// Of the size that the getter says, of some other size, or none; at any address.
+// A workspace of the getter's size, of another size, or none; at any address.
 void MadeCall::AllocateWorkspace() {
   size_t size = 0;
   if (entry.test != nullptr && entry.test->workspace_size != nullptr) {
@@ -183,13 +183,13 @@ void MadeCall::ChangePointer() {
     case 2:  // a pointer without a descriptor
       if (tensor.desc == nullptr) tensor.data = blocks[i].data();
       break;
-    case 3:  // an address that no element may have; what is there must not be touched
+    case 3:  // a misaligned address, which must not be accessed
       tensor.data = blocks[i].data() + (bytes_.OneIn(2) ? 1 : 3);
       break;
-    case 4:  // a workspace that is a tensor's memory
+    case 4:  // a workspace in a tensor's memory
       arguments.workspace = {blocks[j].data(), blocks[j].size()};
       break;
-    default: {  // the same memory twice, as far as it is large enough
+    default: {  // the memory of another tensor, if it is large enough
       if (too_much_work || blocks[j].size() < blocks[i].size()) break;
       const size_t room = blocks[j].size() - blocks[i].size();
       tensor.data = blocks[j].data() + room / sizeof(double) * sizeof(double);

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bytes -> a call: a valid small problem of an operator's table, and in half of the calls a few things changed.
+// Turns bytes into a call: a small valid problem of an operator's table, with a few changes in half of the calls.
 #pragma once
 
 #include <optional>
 #include <vector>
 
-#include "block.h"
-#include "bytes.h"
 #include "core/arguments.h"
-#include "described.h"
-#include "entry_point.h"
+#include "tests/fuzz/block.h"
+#include "tests/fuzz/bytes.h"
+#include "tests/fuzz/described.h"
+#include "tests/fuzz/entry_point.h"
 
 namespace mluop::fuzz {
 
@@ -23,10 +23,11 @@ struct MadeCall {
   const OpSpec& spec;
   mluOpHandle_t handle;
   Arguments arguments;
-  std::vector<Block> blocks;  // one per tensor, even where the pointer is NULL or another's
+  std::vector<Block>
+      blocks;  // one per tensor, even if the pointer is NULL or that of another tensor
   bool too_much_work =
       false;          // a tensor is larger than its block, or a loop is longer than a test may take
-  bool tame = false;  // the values of the inputs are of a small range
+  bool tame = false;  // all inputs have a small range
 
  private:
   void MakeValid();

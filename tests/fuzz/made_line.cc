@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "made_line.h"
+#include "tests/fuzz/made_line.h"
 
 #include <vector>
 
@@ -27,7 +27,7 @@ std::string ValueOf(const AttributeSpec& row, Bytes& bytes) {
   return Number(bytes, /*small=*/true);
 }
 
-// Every key of the operator with a value that is most likely right.
+// Every key of the operator, usually with a valid value.
 std::vector<std::string> RightWords(const testing::OperatorTest& test, Bytes& bytes) {
   const OpSpec& spec = testing::FindOperator(test.name)->spec;
   std::vector<std::string> words;
@@ -54,7 +54,7 @@ std::vector<std::string> RightWords(const testing::OperatorTest& test, Bytes& by
   return words;
 }
 
-// Drops a word, says it twice, gives it another value, or adds one.
+// Drops a word, repeats it, changes its value, or adds one.
 void Change(std::vector<std::string>& words, Bytes& bytes) {
   const size_t i = words.empty() ? 0 : static_cast<size_t>(bytes.Below(16)) % words.size();
   switch (bytes.Below(4)) {

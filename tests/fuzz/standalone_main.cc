@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs a fuzz target without libFuzzer: on pseudo-random inputs, or on the files that are named and those of the folders
-// that are.
+// Runs a fuzz target without libFuzzer: on pseudo-random inputs, or on files and on the files of folders.
 //   fuzz_calls_replay <number of inputs> [first]
 //   fuzz_calls_replay <file or folder>...
 #include <algorithm>
@@ -13,8 +12,8 @@
 #include <string>
 #include <vector>
 
-#include "bytes.h"
 #include "testing/random.h"
+#include "tests/fuzz/bytes.h"
 
 namespace {
 
@@ -22,7 +21,7 @@ constexpr int64_t kMaxLength = 256;
 std::atomic<int64_t> current = 0;
 std::string current_file;
 
-// A failure aborts (the sanitizers too, with abort_on_error=1): say which input it was.
+// On abort (the sanitizers abort too, with abort_on_error=1), prints the input.
 void OnAbort(int) {
   if (current_file.empty()) {
     std::fprintf(stderr, "repeat it with the arguments: 1 %lld\n",
@@ -50,7 +49,7 @@ void RunFile(const std::string& path) {
   LLVMFuzzerTestOneInput(input.data(), input.size());
 }
 
-// In the order of their names. A folder without files is one that was forgotten.
+// In the order of their names. A folder without files is an error.
 int64_t RunFolder(const std::string& path) {
   std::vector<std::string> files;
   for (const auto& entry : std::filesystem::directory_iterator(path)) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the calls of each entry point ended: a fuzzer whose calls all fail tests little.
+// Counts the results of each entry point: a fuzzer whose calls all fail tests little.
 #pragma once
 
 #include <array>
@@ -13,7 +13,7 @@ namespace mluop::fuzz {
 
 enum class Outcome { kRan, kNothingToDo, kBadParam, kNotSupported, kTooMuchWork, kOutcomes };
 
-// Printed at the end of the process where FUZZ_TALLY is set.
+// Printed at the end of the process if FUZZ_TALLY is set.
 class Tally {
  public:
   Tally() = default;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# For the tests that install: a folder of their own, and the two ways in which others find the library.
+# Shared by the tests that install: a folder, and the two ways to find the library (CMake, pkg-config).
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 folder=$(mktemp -d)
@@ -17,7 +17,7 @@ cmake_consumer() {
   "$2/consumer" || fail "the CMake consumer of $1 ended with $?"
 }
 
-# pkg_config <prefix> <arguments>: sees what is in the prefix first.
+# pkg_config <prefix> <arguments>: searches the prefix first.
 pkg_config() {
   local files
   files=$(dirname "$(find "$1" -name mluops.pc)")

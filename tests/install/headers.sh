@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# headers.sh <include folder>: every header stands alone, twice over, in C99 and in C++11.
+# headers.sh <include folder>: every header compiles alone, and twice in one file, in C99 and in C++11.
 set -euo pipefail
 include=$1
 flags=(-I"$include" -fsyntax-only -pedantic -Wall -Wextra -Wshadow -Wundef -Werror)

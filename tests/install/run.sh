@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# run.sh <build folder>: installs, uses what is installed in both ways, moves it, and uses it again.
+# run.sh <build folder>: installs, builds consumers with CMake and pkg-config, moves the installation, and builds them again.
 source "$(dirname "$0")/consumers.sh"
 build=$1
 cmake --install "$build" --prefix "$folder/first" >/dev/null
@@ -12,7 +12,7 @@ version=$(sed -nE 's/^CMAKE_PROJECT_VERSION:STATIC=//p' "$build/CMakeCache.txt")
 [ "$(pkg_config "$folder/first" --modversion)" = "$version" ] || fail "mluops.pc is not of version $version"
 pkg_config "$folder/first" --validate
 
-# A program for MLU-OPS links the stand-ins: installed, they must find the library beside them.
+# A program for MLU-OPS links the stand-in libraries: they must find libmluops beside them.
 libdir=$(pkg_config "$folder/first" --variable=libdir)
 "${CXX:-c++}" -I"$folder/first/include" -I"$folder/first/include/compat" "$here/../../examples/mlu_style.cc" \
   -L"$libdir" -lmluops -lcnrt -lcndrv -Wl,-rpath,"$libdir" -o "$folder/mlu_style"

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# static.sh <source folder> <build folder>: the preset `static` gives a libmluops.a that C programs can link.
+# static.sh <source folder> <build folder>: C programs can link the libmluops.a of the preset `static`.
 source "$(dirname "$0")/consumers.sh"
-# Speed is for the other tests; this one is about linking, and is built in a tenth of the time without.
+# Without optimisation the build takes a tenth of the time; this test only links.
 cmake -S "$1" --preset static -B "$2" -DMLUOPS_TESTS=OFF -DMLUOPS_TOOLS=OFF -DMLUOPS_CUDA=OFF -DCMAKE_CXX_FLAGS_RELEASE=-O0 \
   -DCMAKE_CXX_FLAGS=-DHWY_COMPILE_ONLY_STATIC >/dev/null
 cmake --build "$2" >/dev/null

@@ -7,7 +7,7 @@ library=$1 include=$2
 soname=$(readelf -d "$library" | sed -nE 's/.*Library soname: \[(.*)\]/\1/p')
 number() { sed -nE "s/#define MLUOP_$1 ([0-9]+)/\1/p" "$include/mlu_op.h"; }
 wanted=libmluops.so.$(number MAJOR)
-# Versions 0.x break what is linked at every x.
+# While the major version is 0, every minor version may break the ABI.
 if [ "$(number MAJOR)" = 0 ]; then wanted+=.$(number MINOR); fi
 [ "$soname" = "$wanted" ] || { echo "SONAME must be $wanted, got $soname" >&2; exit 1; }
 

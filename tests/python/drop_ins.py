@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the tests of the drop-ins share."""
+"""Shared by the tests of the drop-ins."""
 
 import torch
 

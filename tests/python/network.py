@@ -51,7 +51,7 @@ class Network(nn.Module):
 
 
 def batch(images: int, seed: int = 0) -> Dict[str, Tensor]:
-    """As many rois and cars as images, one of each per image."""
+    """One RoI and one car per image."""
     generator = torch.Generator().manual_seed(seed)
 
     def rand(*shape: int) -> Tensor:

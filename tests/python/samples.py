@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One small call of every operator under torch.ops.mluops, for tests that hold for all of them."""
+"""One small call of every operator under torch.ops.mluops."""
 
 from typing import Any, Callable, Dict, List, Tuple
 
@@ -84,7 +84,7 @@ NAMES = sorted(make())
 
 
 def features_of(arguments: List[Any]) -> int:
-    """Where the features are among the arguments."""
+    """The index of the features among the arguments."""
     return 2 if arguments[0].shape == (2, 7) else 0
 
 

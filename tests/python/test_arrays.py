@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The NumPy level: what comes in, what goes out, what is refused. The values are the pages' and the
-C library's own tests' to check."""
+"""The NumPy level: inputs, outputs and errors. test_pages.py checks the values."""
 
 import doctest
 import pkgutil
@@ -18,7 +17,7 @@ X = np.random.default_rng(0).random((2, 4, 3, 15), np.float32)
 EXPECTED = mluops.psamask_forward(X, 0, 3, 5)
 
 
-def test_examples_of_the_docstrings():
+def test_docstring_examples_run():
     options = doctest.NORMALIZE_WHITESPACE
     for module in pkgutil.iter_modules(mluops.arrays.__path__):
         if not module.name.startswith("_"):
@@ -33,13 +32,13 @@ def test_every_operator_has_an_example():
             assert ">>>" in getattr(mluops, name).__doc__, name
 
 
-def test_inputs_that_are_not_packed_are_copied():
+def test_unpacked_inputs_are_copied():
     wide = np.repeat(X, 2, axis=3)[..., ::2]
     assert not wide.flags.c_contiguous
     assert np.array_equal(mluops.psamask_forward(wide, 0, 3, 5), EXPECTED)
 
 
-def test_inputs_that_cannot_be_written_are_read():
+def test_read_only_inputs_are_accepted():
     fixed = X.copy()
     fixed.flags.writeable = False
     assert np.array_equal(mluops.psamask_forward(fixed, 0, 3, 5), EXPECTED)
@@ -53,7 +52,7 @@ def test_unaligned_inputs_are_copied():
     assert np.array_equal(mluops.psamask_forward(odd, 0, 3, 5), EXPECTED)
 
 
-def test_dlpack_is_enough():
+def test_dlpack_inputs_are_accepted():
     class OnlyDlpack:
         def __dlpack__(self, *arguments, **options):
             return X.__dlpack__(*arguments, **options)
@@ -64,21 +63,21 @@ def test_dlpack_is_enough():
     assert np.array_equal(mluops.psamask_forward(OnlyDlpack(), 0, 3, 5), EXPECTED)
 
 
-def test_array_interface_is_enough():
+def test_array_interface_inputs_are_accepted():
     class OnlyInterface:
         __array_interface__ = X.__array_interface__
 
     assert np.array_equal(mluops.psamask_forward(OnlyInterface(), 0, 3, 5), EXPECTED)
 
 
-def test_a_given_output_is_filled_and_returned():
+def test_output_argument_is_filled_and_returned():
     y = np.full(EXPECTED.shape, np.nan, np.float32)
     assert mluops.psamask_forward(X, 0, 3, 5, y=y) is y
     assert np.array_equal(y, EXPECTED)
 
 
 @pytest.mark.parametrize(
-    "y, sentence",
+    "y, message",
     [
         (np.zeros((2, 4, 3, 12), np.float64), "y.dtype must be the same as that of x"),
         (np.zeros((2, 4, 3, 13), np.float32), r"y.shape\[3\] must be H\*W = 12, got 13"),
@@ -86,13 +85,13 @@ def test_a_given_output_is_filled_and_returned():
         ([0.0], "y must be a numpy.ndarray, got list"),
     ],
 )
-def test_a_wrong_output_is_refused(y, sentence):
-    with pytest.raises(mluops.BadParamError, match=sentence):
+def test_wrong_output_raises_bad_param(y, message):
+    with pytest.raises(mluops.BadParamError, match=message):
         mluops.psamask_forward(X, 0, 3, 5, y=y)
 
 
 @pytest.mark.parametrize(
-    "call, sentence",
+    "call, message",
     [
         (lambda: mluops.psamask_forward(X, 2, 3, 5), "psa_type must be 0 or 1, got 2"),
         (lambda: mluops.psamask_forward(X[0], 0, 3, 5), "x must be a tensor of 4 dims, got 3"),
@@ -104,18 +103,18 @@ def test_a_wrong_output_is_refused(y, sentence):
         (lambda: mluops.set_num_threads(-1), "count must be in"),
     ],
 )
-def test_broken_rules_raise_a_sentence(call, sentence):
-    with pytest.raises(mluops.BadParamError, match=sentence) as caught:
+def test_broken_rule_raises_with_message(call, message):
+    with pytest.raises(mluops.BadParamError, match=message) as caught:
         call()
     assert isinstance(caught.value, (mluops.Error, ValueError))
     assert caught.value.status == 3
 
 
-def test_an_unsupported_size_has_an_error_of_its_own():
+def test_unsupported_size_raises_not_supported():
     at = np.zeros(1, np.int32)
     huge = np.lib.stride_tricks.as_strided(np.zeros(1, np.float32), (2**31, 1), (0, 0))
     y = np.lib.stride_tricks.as_strided(np.zeros(1, np.float32), (1, 2**31, 1, 1), (0, 0, 0, 0))
-    # Not packed, so it would be copied: the C library's answer comes from the descriptors alone.
+    # Unpacked, so a copy would be made: the C library refuses the descriptors before that.
     from mluops import _entries
     from mluops.arrays._arrays import ArrayContext
 
@@ -123,7 +122,7 @@ def test_an_unsupported_size_has_an_error_of_its_own():
         ArrayContext().call(_entries.masked_col2im_forward, huge, at, at, 0, None, y)
 
 
-def test_a_workspace_changes_nothing():
+def test_workspace_does_not_change_results():
     rng = np.random.default_rng(1)
     input, rois = rng.random((1, 20, 20, 36), np.float32), np.zeros((9, 5), np.float32)
     rois[:, 3:] = rng.random((9, 2)) * 19
@@ -135,7 +134,7 @@ def test_a_workspace_changes_nothing():
         assert all(np.array_equal(a, b) for a, b in zip(actual, expected))
 
 
-def test_getters_answer():
+def test_workspace_getters_return_sizes():
     at, feature = np.zeros(5, np.int32), np.zeros((1, 3, 8, 8), np.float32)
     columns = mluops.masked_im2col_forward(feature, at, at, 3, 3, 1, 1)
     assert mluops.masked_im2col_forward_workspace_size(feature, at, at, 3, 3, columns) >= 0
@@ -149,7 +148,7 @@ def test_getters_answer():
     )
 
 
-def test_set_num_threads_holds_in_all_threads():
+def test_set_num_threads_applies_to_all_threads():
     before, seen = mluops.get_num_threads(), []
     try:
         mluops.set_num_threads(3)
@@ -162,9 +161,8 @@ def test_set_num_threads_holds_in_all_threads():
     assert mluops.get_num_threads() == before
 
 
-def test_other_threads_run_during_a_call():
-    """A call of some tenths of a second, and a thread that counts: without the GIL let go it would
-    stand still."""
+def test_call_releases_the_gil():
+    """A thread counts during a call of some tenths of a second."""
     x = np.zeros((1, 80, 80, 79 * 79), np.float32)
     y = np.empty((1, 80, 80, 80 * 80), np.float32)
     count, stop = [0], threading.Event()
@@ -189,7 +187,7 @@ def test_other_threads_run_during_a_call():
     assert took < 0.02 or ticks > 1
 
 
-def test_more_shapes_than_are_kept():
+def test_more_shapes_than_the_descriptor_cache_holds():
     from mluops import _context
 
     for size in range(1, _context._MAX_DESCRIPTORS + 50):
@@ -197,7 +195,7 @@ def test_more_shapes_than_are_kept():
 
 
 def test_handles_of_ended_threads_are_freed():
-    """Threads come and go; memory stays. The library answers afterwards."""
+    """Memory does not grow with ended threads, and the library still works."""
     for _ in range(50):
         thread = threading.Thread(target=mluops.psamask_forward, args=(X, 0, 3, 5))
         thread.start()
@@ -220,12 +218,12 @@ def test_library_links_neither_torch_nor_python():
 
     listed = subprocess.run(["ldd", _library._path], check=True, capture_output=True, text=True)
     needed = [line.split()[0] for line in listed.stdout.splitlines()]
-    assert any("tbb" in name for name in needed)
-    for name in ("torch", "c10", "python", "cudart"):
+    assert any("hwy" in name for name in needed)
+    for name in ("torch", "c10", "python", "cudart", "tbb"):
         assert not any(name in library for library in needed)
 
 
-def test_library_exports_our_functions_alone():
+def test_library_exports_only_the_api():
     from mluops import _library
 
     listed = subprocess.run(
@@ -235,7 +233,7 @@ def test_library_exports_our_functions_alone():
     assert names and all(name.startswith(("mluOp", "cnrt", "MLUOPS")) for name in names)
 
 
-def test_an_empty_map_pools_to_zeros():
+def test_empty_map_pools_to_zeros():
     output, mapping = mluops.psroipool_forward(
         np.zeros((0, 2, 2, 4), np.float32), np.zeros((3, 5), np.float32), 2, 2, 1.0, 2, 1
     )
@@ -243,7 +241,7 @@ def test_an_empty_map_pools_to_zeros():
 
 
 @pytest.mark.parametrize(
-    "call, kind, sentence",
+    "call, kind, message",
     [
         (lambda: mluops.psamask_backward(EXPECTED, 0, -1, 3), ValueError, "size of dx must be in"),
         (lambda: mluops.set_num_threads(2.5), ValueError, "count must be an integer, got 2.5"),
@@ -271,13 +269,13 @@ def test_an_empty_map_pools_to_zeros():
         ),
     ],
 )
-def test_sizes_that_make_no_array_raise_a_sentence(call, kind, sentence):
-    with pytest.raises(kind, match=sentence) as caught:
+def test_invalid_sizes_raise_with_message(call, kind, message):
+    with pytest.raises(kind, match=message) as caught:
         call()
     assert isinstance(caught.value, mluops.Error)
 
 
-def test_failing_calls_keep_no_more_descriptors():
+def test_failing_calls_do_not_leak_descriptors():
     from mluops import _context
     from mluops.arrays._arrays import current
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""torch.library.opcheck, torch.compile and torch.export: they need a torch of today."""
+"""torch.library.opcheck, torch.compile and torch.export: they need a recent torch."""
 
 import pytest
 
@@ -25,15 +25,15 @@ def test_opcheck(name):
 
 
 @pytest.mark.parametrize("name", ["psa_mask", "border_align", "rfcn_ps_roi_pool"])
-def test_opcheck_of_channels_last(name):
+def test_opcheck_with_channels_last(name):
     operator, arguments = samples.make()[name]
     arguments[0] = arguments[0].contiguous(memory_format=torch.channels_last).requires_grad_()
     torch.library.opcheck(operator, tuple(arguments))
 
 
-# "aot_eager": the graph and its gradient are traced, and not translated to C++, which is slow.
+# "aot_eager" traces the graph and its gradient without the slow translation to C++.
 @pytest.mark.parametrize("dynamic", [False, True])
-def test_compiled_network_is_the_same_in_both_directions(dynamic):
+def test_compiled_network_equals_eager_in_both_directions(dynamic):
     network, inputs = Network(), batch(2)
     expected = network(**inputs)
     expected.backward()
@@ -47,7 +47,7 @@ def test_compiled_network_is_the_same_in_both_directions(dynamic):
         assert torch.allclose(parameter.grad, expected_gradient, atol=1e-6)
 
 
-def test_exported_network_is_the_same():
+def test_exported_network_equals_eager():
     network, inputs = Network().eval(), batch(2)
     program = torch.export.export(network, (), inputs)
     called = {node.target for node in program.graph.nodes if node.op == "call_function"}
@@ -56,7 +56,7 @@ def test_exported_network_is_the_same():
     assert torch.allclose(program.module()(**inputs), network(**inputs))
 
 
-def test_a_masked_convolution_can_be_exported():
+def test_masked_conv2d_can_be_exported():
     module, features = MaskedConv2d(3, 4, 3, padding=1), torch.randn(2, 3, 6, 5)
     mask = torch.rand(2, 6, 5) > 0.5
     program = torch.export.export(module, (features, mask)).module()
@@ -64,7 +64,7 @@ def test_a_masked_convolution_can_be_exported():
         assert torch.allclose(program(features, other), module(features, other))
 
 
-def test_compiled_with_dynamic_shapes_takes_other_shapes():
+def test_dynamic_compilation_accepts_other_shapes():
     function = torch.compile(psa_mask, fullgraph=True, backend="aot_eager", dynamic=True)
     for height, width in ((4, 3), (6, 5), (1, 7)):
         x = torch.randn(2, 15, height, width)

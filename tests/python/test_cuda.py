@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tensors on a CUDA device: the CPU's results, torch's streams, graphs and compilers."""
+"""Tensors on a CUDA device: results, streams, graphs and compilation."""
 
 import copy
 import threading
@@ -17,7 +17,7 @@ from mluops.torch import BorderAlign, MaskedConv2d, PSAMask, PSRoIPool, border_a
 from network import Network, batch
 
 CUDA = torch.device("cuda", torch.cuda.current_device())
-# Moved bits, and indices: equal. Sums: nearly.
+# Copies and indices are equal; sums are close.
 EXACT = ("psa_mask", "masked_im2col", "masked_col2im")
 ONCE = ("border_align_backward", "roiaware_pool3d_avg_backward", "roiaware_pool3d_max_backward")
 
@@ -45,7 +45,7 @@ def assert_same(name, expected, actual):
 
 @pytest.mark.parametrize("name", samples.NAMES)
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16, torch.float64])
-def test_results_are_the_cpus(name, dtype):
+def test_results_equal_cpu(name, dtype):
     tolerance = {torch.bfloat16: 1e-2}.get(dtype)
     expected, actual = results(name, "cpu", dtype), results(name, CUDA, dtype)
     if tolerance is None:
@@ -55,7 +55,7 @@ def test_results_are_the_cpus(name, dtype):
 
 
 @pytest.mark.parametrize("name", samples.NAMES)
-def test_deterministic_algorithms_repeat_themselves(name):
+def test_deterministic_algorithms_repeat_bits(name):
     torch.use_deterministic_algorithms(True)
     try:
         first = results(name, CUDA)
@@ -66,7 +66,7 @@ def test_deterministic_algorithms_repeat_themselves(name):
 
 
 @pytest.mark.parametrize("name", samples.NAMES)
-def test_work_goes_to_the_current_stream(name):
+def test_work_runs_on_the_current_stream(name):
     operator, arguments = samples.make()[name]
     arguments = on_cuda(arguments)
     expected = samples.outputs_of(operator(*arguments))
@@ -75,13 +75,13 @@ def test_work_goes_to_the_current_stream(name):
     with torch.cuda.stream(stream):
         torch.cuda._sleep(100_000_000)  # tens of milliseconds
         actual = samples.outputs_of(operator(*arguments))
-        assert not stream.query()  # nobody waited
+        assert not stream.query()  # the call did not wait
     stream.synchronize()
     assert all(torch.allclose(a, b, atol=1e-6) for a, b in zip(expected, actual))
 
 
 @pytest.mark.parametrize("name", samples.NAMES)
-def test_a_captured_graph_replays_on_other_values(name):
+def test_captured_graph_replays_with_other_values(name):
     operator, arguments = samples.make()[name]
     arguments, at = on_cuda(arguments), samples.features_of(arguments)
     side = torch.cuda.Stream()
@@ -110,7 +110,7 @@ def test_opcheck(name):
         torch.library.opcheck(operator, tuple(arguments))
 
 
-def test_a_network_trains_as_on_the_cpu():
+def test_network_trains_as_on_cpu():
     network, inputs = Network(), batch(2)
     loss = network(**inputs)
     loss.backward()
@@ -124,7 +124,7 @@ def test_a_network_trains_as_on_the_cpu():
 
 
 @pytest.mark.parametrize("backend", ["aot_eager", "inductor"])
-def test_a_compiled_network_is_the_same(backend):
+def test_compiled_network_equals_eager(backend):
     network = Network().to(CUDA)
     inputs = {key: to(value, CUDA) for key, value in batch(2).items()}
     expected = network(**inputs)
@@ -133,7 +133,7 @@ def test_a_compiled_network_is_the_same(backend):
     assert torch.allclose(actual, expected, rtol=1e-3)
 
 
-def test_autocast_runs_in_half_where_there_is_half():
+def test_autocast_runs_in_half_if_supported():
     x = torch.randn(1, 16, 9, 9, device=CUDA, requires_grad=True)
     boxes = torch.tensor([[[0.0, 0, 5, 5], [1, 2, 8, 7]]], device=CUDA)
     with torch.autocast("cuda"):
@@ -146,7 +146,7 @@ def test_autocast_runs_in_half_where_there_is_half():
     assert x.grad is not None and x.grad.isfinite().all()
 
 
-def test_threads_have_streams_and_handles_of_their_own():
+def test_threads_use_separate_streams_and_handles():
     network, inputs = Network().to(CUDA).eval(), batch(2)
     inputs = {key: to(value, CUDA) for key, value in inputs.items()}
     expected, failures = network(**inputs).detach(), []
@@ -182,7 +182,7 @@ def drop_in_calls():
 
 
 @pytest.mark.parametrize("name", ["BorderAlign", "PSAMask", "PSRoIPool", "MaskedConv2d"])
-def test_drop_ins_and_their_gradients_are_the_cpus(name):
+def test_drop_ins_and_gradients_equal_cpu(name):
     module, arguments = drop_in_calls()[name]
     gradients = []
     for device in ("cpu", CUDA):
@@ -195,7 +195,7 @@ def test_drop_ins_and_their_gradients_are_the_cpus(name):
         assert torch.allclose(a, b, atol=1e-4)
 
 
-def test_masked_convolution_is_the_cpus():
+def test_masked_conv2d_equals_cpu():
     module, features = MaskedConv2d(3, 4, 3, padding=1), torch.randn(1, 3, 6, 5)
     mask = torch.rand(1, 6, 5) > 0.5
     expected = module(features, mask)
@@ -203,7 +203,7 @@ def test_masked_convolution_is_the_cpus():
     assert torch.allclose(expected, actual.cpu(), atol=1e-4)
 
 
-# The NumPy level, on arrays that are on the device.
+# The NumPy level on device arrays.
 
 
 def example():
@@ -211,7 +211,7 @@ def example():
     return x, mluops.psamask_forward(x, 0, 3, 5)
 
 
-def test_arrays_on_a_device_give_arrays_on_the_device():
+def test_device_arrays_give_device_arrays():
     x, expected = example()
     result = mluops.psamask_forward(torch.from_numpy(x).to(CUDA), 0, 3, 5)
     assert isinstance(result, mluops.DeviceArray)
@@ -220,7 +220,7 @@ def test_arrays_on_a_device_give_arrays_on_the_device():
     assert np.array_equal(torch.from_dlpack(result).cpu().numpy(), expected)
 
 
-def test_outputs_on_a_device_may_be_given():
+def test_device_output_argument_is_filled():
     x, expected = example()
     y = torch.full(expected.shape, float("nan"), device=CUDA)
     mluops.psamask_forward(torch.from_numpy(x).to(CUDA), 0, 3, 5, y=y)
@@ -228,7 +228,7 @@ def test_outputs_on_a_device_may_be_given():
 
 
 class OnStream:
-    """A tensor that tells the stream it is written on."""
+    """A tensor that names the stream that writes it."""
 
     def __init__(self, tensor, stream):
         self.__cuda_array_interface__ = {
@@ -237,7 +237,7 @@ class OnStream:
         }
 
 
-def test_arrays_of_other_streams_are_waited_for():
+def test_call_waits_for_streams_of_its_arrays():
     x = np.arange(64, dtype=np.float32).reshape(1, 4, 4, 4)
     wanted = np.tile(np.float32([0.5, 1, 2, 2.5]), (1, 16, 1))
     features, source = torch.from_numpy(x).to(CUDA), torch.from_numpy(wanted).to(CUDA)
@@ -263,20 +263,20 @@ class OnlyDlpack:
         return self.tensor.__dlpack_device__()
 
 
-def test_dlpack_alone_will_do():
+def test_dlpack_device_inputs_are_accepted():
     x, expected = example()
     result = mluops.psamask_forward(OnlyDlpack(torch.from_numpy(x).to(CUDA)), 0, 3, 5)
     assert np.array_equal(result.numpy(), expected)
 
 
-def test_cupy_arrays_are_taken():
+def test_cupy_arrays_are_accepted():
     cupy = pytest.importorskip("cupy")
     x, expected = example()
     result = mluops.psamask_forward(cupy.asarray(x), 0, 3, 5)
     assert np.array_equal(cupy.asnumpy(cupy.asarray(result)), expected)
 
 
-def test_arrays_of_two_devices_are_refused():
+def test_arrays_of_two_devices_raise():
     boxes = np.zeros((1, 1, 4), np.float32)
     with pytest.raises(mluops.BadParamError, match="one device"):
         mluops.border_align_forward(torch.zeros(1, 2, 2, 4, device=CUDA), boxes, 1)
@@ -286,7 +286,7 @@ def test_arrays_of_two_devices_are_refused():
         )
 
 
-def test_strided_arrays_on_a_device_are_refused():
+def test_strided_device_arrays_raise():
     x = torch.zeros(1, 3, 4, 15, device=CUDA).transpose(1, 2)
     with pytest.raises(mluops.BadParamError, match="packed"):
         mluops.psamask_forward(x, 0, 3, 5)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Training in two processes is training in one."""
+"""Training in two processes gives the result of training in one."""
 
 import pytest
 
@@ -51,7 +51,7 @@ def _worker(rank, folder, backend):
         ),
     ],
 )
-def test_two_processes_train_as_one_does(tmp_path, backend):
+def test_two_processes_train_as_one(tmp_path, backend):
     tolerance = 1e-6 if backend == "gloo" else 1e-4  # another device's convolutions
     mp.spawn(_worker, (str(tmp_path), backend), nprocs=2)
     alone = Network()

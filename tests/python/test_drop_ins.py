@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""In mmcv's and torchvision's places: names, arguments, texts, refusals and results are theirs."""
+"""The drop-ins for mmcv and torchvision: names, arguments, repr, errors and results."""
 
 import copy
 import inspect
@@ -28,7 +28,7 @@ def name_of(value):
     return getattr(value, "__name__", type(value).__name__)
 
 
-# Signatures, attributes, texts.
+# Signatures, attributes, repr.
 
 
 @pytest.mark.parametrize(
@@ -76,7 +76,7 @@ def name_of(value):
     ],
     ids=lambda value: getattr(value, "__qualname__", None),
 )
-def test_arguments_come_in_the_originals_order_with_their_defaults(function, names, defaults):
+def test_signatures_equal_the_originals(function, names, defaults):
     parameters = inspect.signature(function).parameters
     assert list(parameters)[: len(names)] == names
     assert {name: parameters[name].default for name in defaults} == defaults
@@ -99,7 +99,7 @@ def test_arguments_come_in_the_originals_order_with_their_defaults(function, nam
     ],
     ids=name_of,
 )
-def test_modules_print_as_the_originals(module, text):
+def test_repr_equals_the_originals(module, text):
     assert repr(module) == text
 
 
@@ -121,7 +121,7 @@ def test_modules_print_as_the_originals(module, text):
     ],
     ids=name_of,
 )
-def test_modules_keep_their_arguments_under_the_originals_names(module, attributes):
+def test_attribute_names_equal_the_originals(module, attributes):
     assert {name: getattr(module, name) for name in attributes} == attributes
 
 
@@ -135,8 +135,8 @@ def test_modules_can_be_pickled_and_copied(module):
         }
 
 
-def test_modules_saved_by_the_originals_can_be_loaded():
-    """They have not the attributes that are only ours."""
+def test_modules_pickled_by_the_originals_load():
+    """They lack the attributes that only mluops has."""
     pool, voxels = ours.PSRoIPool(2, 1.0), ours.RoIAwarePool3d(1)
     del pool.semantics, voxels.box_origin
     pool, voxels = pickle.loads(pickle.dumps((pool, voxels)))
@@ -147,7 +147,7 @@ def test_modules_saved_by_the_originals_can_be_loaded():
     assert voxels(box, torch.tensor([[0.0, 0, 1]]), torch.ones(1, 1)).item() == 1
 
 
-# What the originals refuse with an AssertionError.
+# Calls for which the originals raise AssertionError.
 
 
 @pytest.mark.parametrize(
@@ -183,12 +183,12 @@ def test_modules_saved_by_the_originals_can_be_loaded():
         "no boxes",
     ],
 )
-def test_what_the_originals_assert_is_asserted(call):
+def test_assertions_equal_the_originals(call):
     with pytest.raises(AssertionError):
         call()
 
 
-def test_channels_that_are_no_multiple_of_the_bins_are_a_runtime_error():
+def test_channels_not_a_multiple_of_the_bins_raise_runtime_error():
     with pytest.raises(RuntimeError):
         ours.ps_roi_pool(randn(1, 5, 3, 3), torch.zeros(1, 5), 2)
 
@@ -198,7 +198,7 @@ def test_channels_that_are_no_multiple_of_the_bins_are_a_runtime_error():
     [3, numpy.int64(3), (3, 3), [3, 3], numpy.array([3, 3])],
     ids=lambda value: type(value).__name__,
 )
-def test_a_size_may_be_a_number_or_a_pair_of_any_kind(size):
+def test_size_may_be_a_number_or_any_pair(size):
     x, rois = randn(1, 9, 4, 4), torch.tensor([[0.0, 0, 0, 3, 3]])
     assert torch.equal(ours.psa_mask(x, 0, size), ours.psa_mask(x, 0, (3, 3)))
     assert torch.equal(ours.ps_roi_pool(x, rois, size), ours.ps_roi_pool(x, rois, (3, 3)))
@@ -244,7 +244,7 @@ def psa_mask_by_definition(x, psa_type, h_mask, w_mask):
 
 @pytest.mark.parametrize("psa_type", [0, 1])
 @pytest.mark.parametrize("mask_size", [(3, 5), (4, 2), (7, 7), (1, 1)])
-def test_psa_mask_is_its_definition(psa_type, mask_size):
+def test_psa_mask_equals_its_definition(psa_type, mask_size):
     x = randn(2, mask_size[0] * mask_size[1], 4, 3)
     y = ours.psa_mask(x, psa_type, mask_size)
     assert torch.equal(y, psa_mask_by_definition(x, psa_type, *mask_size))
@@ -252,8 +252,8 @@ def test_psa_mask_is_its_definition(psa_type, mask_size):
 
 @pytest.mark.parametrize("psa_type", [0, 1])
 @pytest.mark.parametrize("shape", [(), (12, 1, 1), (2, 1, 4, 3)], ids=str)
-def test_psa_mask_takes_expanded_gradients(psa_type, shape):
-    """The first is that of sum()."""
+def test_psa_mask_accepts_expanded_gradients(psa_type, shape):
+    """The first shape is that of the gradient of sum()."""
     x = randn(2, 15, 4, 3).requires_grad_()
     expected = psa_mask_by_definition(x, psa_type, 3, 5)
     actual = ours.psa_mask(x, psa_type, (3, 5))
@@ -263,7 +263,7 @@ def test_psa_mask_takes_expanded_gradients(psa_type, shape):
     assert torch.equal(*grads)
 
 
-def test_the_sum_of_a_psa_mask_has_a_gradient():
+def test_sum_of_psa_mask_has_a_gradient():
     x = torch.zeros(1, 9, 3, 3, requires_grad=True)
     ours.psa_mask(x, 0, (3, 3)).sum().backward()
     assert torch.equal(x.grad[0, 4], torch.ones(3, 3))
@@ -274,7 +274,7 @@ def test_the_sum_of_a_psa_mask_has_a_gradient():
 
 
 @pytest.mark.parametrize("mode", ["max", "avg"])
-def test_a_centred_box_is_the_bottom_box_half_its_height_lower(mode):
+def test_centred_box_equals_bottom_box_half_its_height_lower(mode):
     boxes, points = cars()
     centred = boxes.clone()
     centred[:, 2] += boxes[:, 5] / 2
@@ -285,7 +285,7 @@ def test_a_centred_box_is_the_bottom_box_half_its_height_lower(mode):
     assert torch.equal(bottom, center)
 
 
-def test_the_origin_of_a_box_matters_and_is_the_bottom_unless_named():
+def test_default_box_origin_is_the_bottom():
     box, point = torch.tensor([[0.0, 0, 0, 2, 2, 2, 0]]), torch.tensor([[0.0, 0, 1.5]])
 
     def pooled(**origin):
@@ -294,6 +294,6 @@ def test_the_origin_of_a_box_matters_and_is_the_bottom_unless_named():
     assert (pooled(), pooled(box_origin="bottom"), pooled(box_origin="center")) == (1, 1, 0)
 
 
-def test_an_unknown_origin_of_boxes_is_refused():
+def test_unknown_box_origin_raises():
     with pytest.raises(AssertionError):
         ours.RoIAwarePool3d(1, box_origin="top")

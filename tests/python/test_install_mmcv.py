@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""mluops.compat.mmcv.install() reaches what a program has imported, and makes what is not there."""
+"""mluops.compat.mmcv.install() replaces imported names, and creates missing modules."""
 
 import importlib
 import importlib.util
@@ -19,7 +19,7 @@ from mluops.compat._install import Report
 
 @pytest.fixture
 def places(monkeypatch, tmp_path):
-    """A folder for packages; what was imported from it, and every mmcv, is forgotten after."""
+    """A folder for packages; imports from it, and of any mmcv, are removed afterwards."""
 
     def own(name):
         return name.partition(".")[0] in ("mmcv", "a_program")
@@ -50,7 +50,7 @@ FUNCTION = "def {0}(*arguments):\n    raise RuntimeError('the original')\n"
 
 @pytest.fixture
 def full_mmcv(places):
-    """A package shaped as mmcv, and a program that has imported from it."""
+    """A package with the layout of mmcv, and a program that imports from it."""
     write(
         places,
         {
@@ -83,7 +83,7 @@ def full_mmcv(places):
     return importlib.import_module("a_program")
 
 
-def test_every_name_of_an_installed_mmcv_becomes_ours(full_mmcv):
+def test_install_replaces_every_name_of_mmcv(full_mmcv):
     report = mluops.compat.mmcv.install()
     ops = importlib.import_module("mmcv.ops")
     for name in MMCV_NAMES:
@@ -93,14 +93,14 @@ def test_every_name_of_an_installed_mmcv_becomes_ours(full_mmcv):
     assert report.created == []
 
 
-def test_other_operators_of_an_installed_mmcv_stay(full_mmcv):
+def test_install_keeps_other_operators_of_mmcv(full_mmcv):
     nms = full_mmcv.nms
     mluops.compat.mmcv.install()
     assert sys.modules["mmcv.ops"].nms is full_mmcv.nms is nms
     assert not hasattr(sys.modules["mmcv.ops"], "points_in_boxes_all")
 
 
-def test_names_that_a_program_imported_before_become_ours(full_mmcv):
+def test_install_replaces_names_imported_before(full_mmcv):
     report = mluops.compat.mmcv.install()
     assert full_mmcv.BorderAlign is ours.BorderAlign
     assert full_mmcv.Conv is ours.MaskedConv2d
@@ -115,7 +115,7 @@ def test_names_that_a_program_imported_before_become_ours(full_mmcv):
     ]
 
 
-def test_what_still_holds_an_original_is_reported(full_mmcv):
+def test_install_reports_remaining_originals(full_mmcv):
     left = mluops.compat.mmcv.install().left
     assert left.count("an instance of mmcv.ops.border_align.BorderAlign") == 1
     assert "a_program.Derived is a subclass" in left
@@ -124,7 +124,7 @@ def test_what_still_holds_an_original_is_reported(full_mmcv):
     assert "item 'Border' of a dictionary is mmcv.ops.border_align.BorderAlign" in left
 
 
-def test_the_module_psa_mask_is_reached_by_name_as_in_mmcv(full_mmcv):
+def test_psa_mask_module_is_found_by_name_as_in_mmcv(full_mmcv):
     mluops.compat.mmcv.install()
     import mmcv.ops.psa_mask as module
 
@@ -133,7 +133,7 @@ def test_the_module_psa_mask_is_reached_by_name_as_in_mmcv(full_mmcv):
     assert module.PSAMaskFunction.__module__ == "mmcv.ops.psa_mask"
 
 
-def test_modules_saved_with_mmcv_load_as_ours(full_mmcv):
+def test_modules_pickled_with_mmcv_load_as_mluops(full_mmcv):
     kind = sys.modules["mmcv.ops"].RoIAwarePool3d
     original = kind()
     original.out_size, original.max_pts_per_voxel, original.mode = 1, 4, 0
@@ -145,7 +145,7 @@ def test_modules_saved_with_mmcv_load_as_ours(full_mmcv):
     assert loaded(box, torch.tensor([[0.0, 0, 1]]), torch.ones(1, 1)).item() == 1
 
 
-def test_installing_twice_changes_nothing_more(full_mmcv):
+def test_second_install_changes_nothing(full_mmcv):
     mluops.compat.mmcv.install()
     before = dict(vars(sys.modules["mmcv.ops"]))
     assert mluops.compat.mmcv.install() == Report()
@@ -161,7 +161,7 @@ def test_installing_twice_changes_nothing_more(full_mmcv):
     ],
     ids=["no operators", "no binary", "no binary, found late"],
 )
-def test_an_mmcv_without_operators_gets_ours(places, lite):
+def test_install_adds_operators_to_mmcv_without_them(places, lite):
     write(
         places, {"mmcv/__init__.py": "here = 'mmcv-lite'\n", "mmcv/image.py": "value = 3\n", **lite}
     )
@@ -182,7 +182,7 @@ def no_mmcv(places):
     return mluops.compat.mmcv.install()
 
 
-def test_where_there_is_no_mmcv_one_is_made(no_mmcv):
+def test_install_creates_mmcv_if_missing(no_mmcv):
     assert {"mmcv", "mmcv.utils", "mmcv.ops", "mmcv.ops.masked_conv"} <= set(no_mmcv.created)
     import mmcv.ops
     from mmcv.ops import BorderAlign
@@ -194,20 +194,20 @@ def test_where_there_is_no_mmcv_one_is_made(no_mmcv):
     assert (torch.cuda.is_available(), False) == (IS_CUDA_AVAILABLE, IS_MLU_AVAILABLE)
 
 
-def test_a_made_mmcv_has_a_spec_and_is_made_once(no_mmcv):
+def test_created_mmcv_has_a_spec_and_is_created_once(no_mmcv):
     for name in no_mmcv.created:
         assert importlib.util.find_spec(name).name == name
     assert mluops.compat.mmcv.install() == Report()
 
 
-def test_a_made_mmcv_has_no_operators_but_those(no_mmcv):
+def test_created_mmcv_has_no_other_operators(no_mmcv):
     with pytest.raises(ImportError):
         from mmcv.ops import nms  # noqa: F401
     with pytest.raises(ImportError):
         import mmcv.cnn  # noqa: F401
 
 
-def test_points_in_boxes_of_a_made_mmcv_are_the_points_that_roiaware_pool3d_pools(no_mmcv):
+def test_points_in_boxes_of_created_mmcv_agree_with_roiaware_pool3d(no_mmcv):
     from mmcv.ops import (
         RoIAwarePool3d,
         points_in_boxes_all,
@@ -229,6 +229,6 @@ def test_points_in_boxes_of_a_made_mmcv_are_the_points_that_roiaware_pool3d_pool
     assert part.dtype == torch.int32 and part[0].tolist() == first
 
 
-def test_a_report_says_where_what_happened():
+def test_report_lists_replaced_names():
     report = Report(created=["mmcv"], rebound=["a.b", "c.d"])
     assert str(report) == "created: mmcv\nrebound: a.b, c.d"

@@ -13,7 +13,7 @@ from mluops.torch import masked_conv
 def masks(n, height, width):
     mask = torch.rand(n, height, width, generator=torch.Generator().manual_seed(5)) - 0.6
     if n > 1:
-        mask[-1] = -1  # one image of the batch has no place at all
+        mask[-1] = -1  # one image of the batch has an empty mask
     return mask
 
 
@@ -32,7 +32,7 @@ def masks(n, height, width):
     ],
     ids=str,
 )
-def test_masked_convolution_and_its_gradients_are_those_of_conv2d_times_mask(arguments, n):
+def test_masked_conv2d_equals_conv2d_times_mask_in_both_directions(arguments, n):
     conv = ours.MaskedConv2d(4, 8, **arguments)
     plain = torch.nn.Conv2d(4, 8, **arguments).double()
     plain.load_state_dict(conv.state_dict())
@@ -52,7 +52,7 @@ def test_masked_convolution_and_its_gradients_are_those_of_conv2d_times_mask(arg
 
 
 @pytest.mark.parametrize("arguments", [dict(), dict(stride=2), dict(padding=2)], ids=str)
-def test_of_a_mask_of_the_features_size_the_upper_left_part_counts(arguments):
+def test_mask_of_the_feature_size_uses_its_upper_left_part(arguments):
     conv, x = ours.MaskedConv2d(2, 3, 5, **arguments), randn(2, 2, 9, 9)
     mask = (torch.rand(2, 9, 9, generator=torch.Generator().manual_seed(5)) > 0.5).float()
     full = conv(x)
@@ -61,17 +61,17 @@ def test_of_a_mask_of_the_features_size_the_upper_left_part_counts(arguments):
 
 
 @pytest.mark.parametrize("dtype", [torch.bool, torch.uint8, torch.float16, torch.int64])
-def test_a_mask_may_have_any_type(dtype):
+def test_mask_may_have_any_type(dtype):
     conv, x, mask = ours.MaskedConv2d(2, 3, 3, padding=1), randn(1, 2, 5, 5), torch.eye(5)[None]
     assert torch.equal(conv(x, mask.to(dtype)), conv(x, mask))
 
 
-def test_a_mask_may_have_a_dimension_for_its_channel():
+def test_mask_may_have_a_channel_dim():
     conv, x, mask = ours.MaskedConv2d(2, 3, 3, padding=1), randn(2, 2, 5, 5), masks(2, 5, 5)
     assert torch.equal(conv(x, mask[:, None]), conv(x, mask))
 
 
-def test_an_empty_mask_gives_contiguous_zeros_and_zero_gradients():
+def test_empty_mask_gives_contiguous_zeros_and_zero_gradients():
     conv = ours.MaskedConv2d(2, 3, 3, padding=1)
     x = randn(1, 2, 5, 5).requires_grad_()
     y = conv(x, torch.zeros(1, 5, 5))
@@ -82,19 +82,19 @@ def test_an_empty_mask_gives_contiguous_zeros_and_zero_gradients():
 
 
 @pytest.mark.parametrize("value", [float("inf"), float("nan"), 1e38])
-def test_where_the_mask_is_empty_no_feature_is_looked_at(value):
+def test_empty_mask_reads_no_feature(value):
     y = ours.MaskedConv2d(2, 3, 3, padding=1)(torch.full((1, 2, 5, 5), value), torch.zeros(1, 5, 5))
     assert torch.equal(y, torch.zeros(1, 3, 5, 5))
 
 
-def test_masked_conv2d_takes_mmcv_s_arguments_by_place():
+def test_masked_conv2d_accepts_positional_arguments_of_mmcv():
     x, weight, bias, mask = randn(1, 2, 5, 5), randn(3, 2, 3, 3), randn(3), masks(1, 5, 5)
     expected = torch.nn.functional.conv2d(x, weight, bias, padding=1) * (mask > 0)
     actual = ours.masked_conv2d(x, mask, weight, bias, 1, 1)
     torch.testing.assert_close(actual, expected, rtol=1e-4, atol=1e-5)
 
 
-def test_without_a_mask_it_is_conv2d():
+def test_masked_conv2d_without_mask_equals_conv2d():
     conv, plain = ours.MaskedConv2d(2, 3, 3, padding=1), torch.nn.Conv2d(2, 3, 3, padding=1)
     plain.load_state_dict(conv.state_dict())
     x = randn(2, 2, 5, 5)
@@ -102,7 +102,7 @@ def test_without_a_mask_it_is_conv2d():
 
 
 @pytest.mark.parametrize("bias", [True, False])
-def test_the_state_of_a_masked_convolution_is_that_of_conv2d(bias):
+def test_state_dict_equals_that_of_conv2d(bias):
     conv, plain = ours.MaskedConv2d(4, 6, 3, bias=bias), torch.nn.Conv2d(4, 6, 3, bias=bias)
     assert isinstance(conv, torch.nn.Conv2d)
     shapes = [
@@ -114,7 +114,7 @@ def test_the_state_of_a_masked_convolution_is_that_of_conv2d(bias):
 @pytest.mark.parametrize("bias", [False, True])
 @pytest.mark.parametrize("kind", ["full", "partly", "empty"])
 def test_masked_conv2d_has_the_type_of_conv2d_under_autocast(bias, kind, monkeypatch):
-    # The product itself is torch's, and bfloat16 is not every processor's.
+    # torch computes the product, and not every CPU supports bfloat16.
     monkeypatch.setattr(
         masked_conv,
         "_product",
@@ -131,27 +131,27 @@ def test_masked_conv2d_has_the_type_of_conv2d_under_autocast(bias, kind, monkeyp
     assert conv(features, mask).dtype == torch.bfloat16
 
 
-def test_masked_conv2d_takes_an_empty_batch():
+def test_masked_conv2d_accepts_an_empty_batch():
     conv = ours.MaskedConv2d(2, 3, 3, padding=1)
     assert conv(torch.zeros(0, 2, 5, 5), torch.zeros(0, 5, 5)).shape == (0, 3, 5, 5)
 
 
 @pytest.mark.parametrize("options", [{"stride": 0}, {"dilation": 0}, {"padding": -3}])
-def test_masked_conv2d_refuses_what_conv2d_refuses(options):
+def test_masked_conv2d_raises_where_conv2d_raises(options):
     with pytest.raises(AssertionError):
         ours.masked_conv2d(
             torch.zeros(1, 1, 4, 4), torch.zeros(1, 4, 4), torch.zeros(1, 1, 3, 3), **options
         )
 
 
-def test_masked_conv2d_refuses_a_bias_of_another_size():
+def test_masked_conv2d_raises_on_bias_of_wrong_size():
     with pytest.raises(AssertionError):
         ours.masked_conv2d(
             torch.zeros(1, 1, 4, 4), torch.zeros(1, 4, 4), torch.zeros(3, 1, 1, 1), torch.zeros(1)
         )
 
 
-def test_masked_conv2d_of_halves():
+def test_masked_conv2d_in_half():
     features, mask = torch.randn(1, 2, 5, 5), torch.ones(1, 5, 5)
     weight = torch.randn(3, 2, 3, 3)
     expected = ours.masked_conv2d(features.half().float(), mask, weight.half().float(), padding=1)

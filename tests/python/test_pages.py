@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The pages of docs/operators: their NumPy code is the library's function, their links lead
-somewhere, and their calls run."""
+"""The pages of docs/operators: their NumPy code agrees with the library, their links exist,
+and their calls run."""
 
 import inspect
 import pathlib
@@ -32,7 +32,7 @@ def blocks(text):
 
 
 def functions(name):
-    """What the code of a page defines, between its formula and its shapes."""
+    """The definitions of a page's code between its formula and its shapes."""
     defined = {}
     for block in blocks(text_between(name, "## The formula", "## Shapes")):
         exec(block, defined)
@@ -65,7 +65,7 @@ def quiet():
 
 
 def odd_rois(random, count, images):
-    """Rois inside, across the edges, outside, on halves, inverted, and such as no roi should be."""
+    """RoIs inside, across the edges, outside, on halves, inverted, and invalid."""
     rois = random.uniform(-40, 160, (count, 5)).astype(np.float32)
     rois[:, 0] = random.randint(0, images, count)
     rois[: count // 3, 1:] = np.round(rois[: count // 3, 1:]) + 0.5
@@ -167,7 +167,7 @@ def test_border_align(random, pool_size, size):
     output, argmax = mluops.border_align_forward(input, boxes, pool_size)
     expected, expected_argmax = page["border_align_forward"](input, boxes, pool_size)
     assert_close(output, expected)
-    # Near-ties may be decided otherwise: then the page's sample of that index is as large.
+    # Near-ties may differ: then the page's sample of that index is equally large.
     for n, k, b, c in np.argwhere(argmax != expected_argmax):
         y, x = list(page["samples"](boxes[n, k], b, pool_size))[argmax[n, k, b, c]]
         value = sum(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""ps_roi_pool as torchvision's, and in torchvision's place."""
+"""ps_roi_pool with the semantics of torchvision, and installed into torchvision."""
 
 import importlib
 import sys
@@ -24,7 +24,7 @@ def rois(count, images, size):
     return torch.cat([batch, boxes], dim=1)
 
 
-def test_a_list_of_boxes_is_the_tensor_with_the_batch_before_it():
+def test_list_of_boxes_equals_tensor_with_batch_column():
     x = randn(3, 8, 6, 7)
     boxes = torch.tensor([[0.0, 0, 4, 5], [1, 2, 6, 3], [2, 1, 3, 6]]).repeat(3, 1)
     parts = [boxes[:4], boxes[4:4], boxes[4:]]
@@ -36,7 +36,7 @@ def test_a_list_of_boxes_is_the_tensor_with_the_batch_before_it():
 
 
 @pytest.mark.filterwarnings("ignore:.torch.jit.script. is deprecated")
-def test_ps_roi_pool_can_be_scripted_as_torchvision_s():
+def test_ps_roi_pool_can_be_scripted():
     scripted = torch.jit.script(ours.ps_roi_pool)
     x, boxes = randn(2, 8, 6, 7).requires_grad_(), rois(9, 2, 7)
     expected, actual = ours.ps_roi_pool(x, boxes, 2, 0.5), scripted(x, boxes, 2, 0.5)
@@ -45,7 +45,7 @@ def test_ps_roi_pool_can_be_scripted_as_torchvision_s():
     assert torch.equal(*grads)
 
 
-def test_ps_roi_pool_is_one_node_for_torch_fx_as_torchvision_s():
+def test_ps_roi_pool_is_one_torch_fx_node():
     module = ours.PSRoIPool((2, 4), 0.5)
     traced = torch.fx.symbolic_trace(module)
     called = [node.target for node in traced.graph.nodes if node.op == "call_function"]
@@ -54,14 +54,14 @@ def test_ps_roi_pool_is_one_node_for_torch_fx_as_torchvision_s():
     assert torch.equal(traced(x, boxes), module(x, boxes))
 
 
-def test_an_unknown_semantics_is_a_value_error():
+def test_unknown_semantics_raises_value_error():
     with pytest.raises(ValueError, match="semantics"):
         ours.ps_roi_pool(randn(1, 4, 3, 3), torch.zeros(1, 5), 2, semantics="caffe")
 
 
 @pytest.fixture
 def torchvision():
-    """torchvision, whose operators are its own again after the test."""
+    """torchvision; its operators are restored after the test."""
     module = pytest.importorskip("torchvision")
     ops = importlib.import_module("torchvision.ops")
     places = [ops, sys.modules["torchvision.ops.ps_roi_pool"]]
@@ -83,7 +83,7 @@ def torchvision():
     ],
     ids=str,
 )
-def test_installed_ps_roi_pool_equals_torchvision_s_to_the_bit(torchvision, shape, bins, scale):
+def test_installed_ps_roi_pool_has_the_bits_of_torchvision(torchvision, shape, bins, scale):
     original = torchvision.ops.ps_roi_pool
     mluops.compat.torchvision.install()
     installed = torchvision.ops.ps_roi_pool
@@ -95,7 +95,7 @@ def test_installed_ps_roi_pool_equals_torchvision_s_to_the_bit(torchvision, shap
         assert actual.stride() == expected.stride()
 
 
-def test_installing_into_torchvision_reports_and_is_done_once(torchvision):
+def test_install_into_torchvision_reports_and_runs_once(torchvision):
     before = torchvision.ops.PSRoIPool(2, 1.0)
     report = mluops.compat.torchvision.install()
     assert "torchvision.ops.PSRoIPool" in report.replaced
@@ -106,7 +106,7 @@ def test_installing_into_torchvision_reports_and_is_done_once(torchvision):
     assert str(mluops.compat.torchvision.install()) == "nothing to do"
 
 
-def test_torchvision_finds_the_installed_pool_a_leaf(torchvision):
+def test_installed_pool_is_a_leaf_for_torchvision_feature_extraction(torchvision):
     extraction = pytest.importorskip("torchvision.models.feature_extraction")
 
     class Net(torch.nn.Module):
@@ -121,7 +121,7 @@ def test_torchvision_finds_the_installed_pool_a_leaf(torchvision):
     assert extraction.get_graph_node_names(Net()) == (["x", "boxes", "pool"],) * 2
 
 
-def test_many_images_are_told_apart_with_boxes_of_halves():
+def test_half_boxes_keep_batch_indices_of_many_images():
     boxes = [torch.zeros(1, 4, dtype=torch.float16) for _ in range(2100)]
     from mluops.torch.functional import _boxes_as_rois
 

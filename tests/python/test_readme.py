@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What README.md and docs/python.md print, run as printed."""
+"""Runs the Python code of README.md and docs/python.md."""
 
 import pathlib
 import re
@@ -25,12 +25,12 @@ def test_python_runs_as_printed(page, number, block, tmp_path):
     subprocess.run([sys.executable, "-c", block], check=True, timeout=120, cwd=tmp_path)
 
 
-def test_there_are_blocks():
+def test_pages_have_python_blocks():
     assert {page for page, _, _ in BLOCKS} == {"README.md", "docs/python.md"}
 
 
 @pytest.mark.parametrize("page", ["README.md", "docs/python.md"])
-def test_no_place_is_left_to_fill(page):
+def test_pages_have_no_placeholders(page):
     assert not re.search(
         r"^(PEERS|OVERHEAD|MEASURED|TODO)$", (ROOT / page).read_text(), re.MULTILINE
     )
@@ -43,7 +43,7 @@ def test_no_place_is_left_to_fill(page):
     + sorted(ROOT.glob("src/ops/*/README.md")),
     ids=lambda p: str(p.name),
 )
-def test_links_lead_somewhere(page):
+def test_links_exist(page):
     for target in re.findall(r"\]\(([^)#]+)", page.read_text()):
         if "://" not in target:
             assert (page.parent / target).exists(), target

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What holds for every operator under torch.ops.mluops, on any torch from 1.13 on."""
+"""Properties of every operator under torch.ops.mluops, on torch 1.13 and later."""
 
 import copy
 import doctest
@@ -37,14 +37,14 @@ def strided(x):
 
 
 @pytest.mark.parametrize("name", samples.NAMES)
-def test_strides_of_the_features_change_nothing(name):
+def test_feature_strides_do_not_change_results(name):
     for expected, actual in zip(call(name), call(name, strided)):
         assert torch.equal(expected, actual)
         assert actual.stride() == expected.stride()
 
 
 @pytest.mark.parametrize("name", samples.NAMES)
-def test_expanded_features_are_taken(name):
+def test_expanded_features_are_accepted(name):
     def same_everywhere(x):
         return x[:1, :1].expand_as(x)
 
@@ -57,7 +57,7 @@ def test_expanded_features_are_taken(name):
     "name",
     [n for n in samples.NAMES if not n.startswith("roiaware") and not n.startswith("masked")],
 )
-def test_channels_last_gives_the_same_values(name):
+def test_channels_last_gives_equal_values(name):
     expected, *_ = call(name)
     actual, *_ = call(name, lambda x: x.contiguous(memory_format=torch.channels_last))
     assert torch.equal(expected, actual)
@@ -84,7 +84,7 @@ def test_results_have_the_type_of_the_features(name, dtype):
 
 def test_half_features_do_not_round_float_boxes():
     input = torch.arange(64.0).view(1, 1, 8, 8).repeat(1, 4, 1, 1).half()
-    boxes = torch.tensor([[[0.3001, 0.3001, 5.7003, 5.7003]]])  # not numbers of half
+    boxes = torch.tensor([[[0.3001, 0.3001, 5.7003, 5.7003]]])  # not representable in half
     exact = mluops.torch.border_align(input.float(), boxes, 4)
     assert torch.equal(mluops.torch.border_align(input, boxes, 4), exact.half())
     rounded = mluops.torch.border_align(input.float(), boxes.half().float(), 4)
@@ -92,13 +92,13 @@ def test_half_features_do_not_round_float_boxes():
 
 
 @pytest.mark.parametrize("name", samples.NAMES)
-def test_integer_features_are_refused(name):
+def test_integer_features_raise(name):
     with pytest.raises(mluops.BadParamError, match="floating-point"):
         call(name, lambda x: x.long())
 
 
 @pytest.mark.parametrize("name", samples.NAMES)
-def test_meta_tensors_tell_shape_type_and_strides(name):
+def test_meta_tensors_have_shape_type_and_strides(name):
     operator, arguments = samples.make()[name]
     for memory_format in (torch.contiguous_format, torch.channels_last):
         at = samples.features_of(arguments)
@@ -142,12 +142,12 @@ def test_gradient_of_the_gradient_is_the_operator(name):
 
 
 @pytest.mark.parametrize("name", ["border_align", "roiaware_pool3d_max"])
-def test_gradient_agrees_with_differences_away_from_ties(name):
+def test_gradient_agrees_with_finite_differences_away_from_ties(name):
     operator, arguments = samples.make()[name]
     at = samples.features_of(arguments)
     x = arguments[at].clone()
     count = x.numel()
-    # Values a whole step apart, so that a small change moves no maximum.
+    # Values one step apart, so that a small change moves no maximum.
     x = (torch.randperm(count, generator=torch.Generator().manual_seed(5)).float() / 8).view(
         x.shape
     )
@@ -168,7 +168,7 @@ def test_gradient_agrees_with_differences_away_from_ties(name):
 
 
 @pytest.mark.parametrize("name", DIFFERENTIABLE)
-def test_expanded_gradients_are_taken(name):
+def test_expanded_gradients_are_accepted(name):
     operator, arguments = samples.make()[name]
     at = samples.features_of(arguments)
     grads = []
@@ -180,7 +180,7 @@ def test_expanded_gradients_are_taken(name):
 
 
 @pytest.mark.parametrize("name", samples.NAMES)
-def test_one_thread_and_two_give_the_same_bits(name):
+def test_bits_do_not_depend_on_the_number_of_threads(name):
     before = torch.get_num_threads()
     try:
         results = []
@@ -193,7 +193,7 @@ def test_one_thread_and_two_give_the_same_bits(name):
         assert torch.equal(a, b)
 
 
-def test_set_num_threads_reaches_the_handle():
+def test_set_num_threads_changes_the_handle():
     from mluops.torch._context import context_of
 
     before = torch.get_num_threads()
@@ -217,7 +217,7 @@ def test_deterministic_algorithms_select_the_atomics_mode():
         torch.use_deterministic_algorithms(False)
 
 
-def test_autocast_casts_nothing():
+def test_autocast_does_not_cast():
     operator, arguments = samples.make()["psa_mask"]
     with torch.autocast("cpu", dtype=torch.bfloat16):
         assert operator(*arguments).dtype == torch.float32
@@ -225,7 +225,7 @@ def test_autocast_casts_nothing():
         assert operator(*arguments).dtype == torch.bfloat16
 
 
-def test_a_wrong_attribute_raises_the_librarys_sentence():
+def test_wrong_attribute_raises_the_message_of_the_library():
     operator, arguments = samples.make()["border_align"]
     arguments[1] = torch.zeros(2, 5, 6)
     with pytest.raises(
@@ -234,7 +234,7 @@ def test_a_wrong_attribute_raises_the_librarys_sentence():
         operator(*arguments)
 
 
-def test_nothing_to_pool_gives_nothing():
+def test_no_rois_give_an_empty_result():
     ops = torch.ops.mluops
     assert ops.rfcn_ps_roi_pool(torch.zeros(1, 4, 3, 3), torch.zeros(0, 5), 1.0, 2)[0].shape[0] == 0
     assert ops.ps_roi_pool(torch.zeros(1, 4, 3, 3), torch.zeros(0, 5), 1.0, 2, 2).shape[0] == 0
@@ -254,7 +254,7 @@ def test_no_rois_give_zero_gradients():
         assert (x.grad == 0).all()
 
 
-def test_duplicates_of_col2im_send_the_gradient_to_the_last():
+def test_col2im_gradient_of_duplicates_goes_to_the_last():
     col = torch.tensor([[1.0, 2.0, 3.0]], requires_grad=True)
     at = torch.tensor([0, 1, 0])
     im = torch.ops.mluops.masked_col2im(col, at, at, 2, 2)
@@ -263,7 +263,7 @@ def test_duplicates_of_col2im_send_the_gradient_to_the_last():
     assert col.grad.tolist() == [[0, 1, 1]]
 
 
-def test_threads_of_python_do_not_disturb_each_other():
+def test_python_threads_are_independent():
     expected = {name: call(name) for name in samples.NAMES}
     failures = []
 
@@ -281,7 +281,7 @@ def test_threads_of_python_do_not_disturb_each_other():
     assert not failures
 
 
-def test_a_forked_child_computes_the_same():
+def test_forked_child_computes_the_same_bits():
     code = (
         "import os, samples, torch\n"
         "operator, arguments = samples.make()['psa_mask']\n"
@@ -298,7 +298,7 @@ def test_a_forked_child_computes_the_same():
     )
 
 
-def test_modules_survive_copying_and_saving():
+def test_modules_can_be_copied_and_pickled():
     import pickle
 
     module = mluops.torch.BorderAlign(3)
@@ -319,8 +319,7 @@ def test_maxima_can_be_differentiated_once(name):
 
 @pytest.mark.parametrize("name", LINEAR)
 def test_gradcheck_of_linear_operators(name):
-    """With a step of 1 the differences of a linear operator are exact to float32's rounding: no
-    other precision is needed than the operator's."""
+    """With a step of 1 the differences of a linear operator are exact up to rounding in float32."""
     operator, arguments = samples.make(torch.float64)[name]
     at = samples.features_of(arguments)
     x = arguments[at] = arguments[at].requires_grad_()
@@ -332,7 +331,7 @@ def test_gradcheck_of_linear_operators(name):
 
 
 @pytest.mark.parametrize(
-    "name, at, value, sentence",
+    "name, at, value, message",
     [
         ("psa_mask", 0, torch.zeros(15, 4, 3), "psa_mask: input must be a tensor of 4 dims, got 3"),
         ("psa_mask", 1, 2, "psa_type must be 0 or 1, got 2"),
@@ -350,40 +349,40 @@ def test_gradcheck_of_linear_operators(name):
         ("masked_im2col", 1, torch.zeros(4), "indices must be int32 or int64, got torch.float32"),
     ],
 )
-def test_broken_rules_raise_a_sentence_also_without_elements(name, at, value, sentence):
+def test_broken_rule_raises_with_message_even_for_empty_tensors(name, at, value, message):
     operator, arguments = samples.make()[name]
     arguments[at] = value
-    with pytest.raises(mluops.BadParamError, match=sentence):
+    with pytest.raises(mluops.BadParamError, match=message):
         operator(*arguments)
-    if "indices" in sentence:  # a type, which only the computation looks at
+    if "indices" in message:  # a type, which only the computation checks
         return
     on_meta = [a.to("meta") if isinstance(a, torch.Tensor) else a for a in arguments]
-    with pytest.raises(mluops.BadParamError, match=sentence):
+    with pytest.raises(mluops.BadParamError, match=message):
         operator(*on_meta)
 
 
-def test_tensors_of_two_devices_are_refused():
+def test_tensors_of_two_devices_raise():
     operator, arguments = samples.make()["ps_roi_pool"]
     arguments[1] = arguments[1].to("meta")
     with pytest.raises(mluops.BadParamError, match="one device"):
         operator(*arguments)
 
 
-def test_tensors_of_an_absent_device_are_refused():
+def test_tensors_of_an_absent_device_raise():
     from mluops.torch._context import TorchContext
 
     with pytest.raises(mluops.NotSupportedError, match="tensors on cuda:7 need the CUDA library"):
         TorchContext("cuda:7")
 
 
-def test_indices_beyond_int32_are_outside():
+def test_indices_beyond_int32_count_as_outside():
     feature = torch.ones(1, 1, 2, 2)
     far, near = torch.tensor([1 << 32, -(1 << 40)]), torch.tensor([0, 0])
     columns = torch.ops.mluops.masked_im2col(feature, far, near, [1, 1], [0, 0])
     assert columns.tolist() == [[0, 0]]
 
 
-def test_infinite_gradients_do_not_reach_columns_that_were_overwritten():
+def test_infinite_gradients_do_not_reach_overwritten_columns():
     col, at = torch.zeros(1, 3, requires_grad=True), torch.tensor([0, 1, 0])
     im = torch.ops.mluops.masked_col2im(col, at, at, 2, 2)
     im.backward(torch.full_like(im, float("inf")))
@@ -391,7 +390,7 @@ def test_infinite_gradients_do_not_reach_columns_that_were_overwritten():
 
 
 @pytest.mark.parametrize("name", ["functional", "masked_conv", "modules"])
-def test_examples_of_the_docstrings(name):
+def test_docstring_examples_run(name):
     module = importlib.import_module(f"mluops.torch.{name}")
     result = doctest.testmod(module)
     assert result.failed == 0 and result.attempted > 1

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""mluops.viz: what is drawn is what the operators read. The pictures are drawn from backward
-operators, so forward operators are asked here: which outputs does a pixel change?"""
+"""mluops.viz draws the pixels that the operators read. It uses backward operators; these tests use
+forward ones to find the outputs that a pixel changes."""
 
 import doctest
 import os
@@ -25,7 +25,7 @@ def close():
 
 
 def filled(ax, name, first=0.0):
-    """The pixels (y, x) that the patch of that name fills."""
+    """The pixels (y, x) inside the patch of that name."""
     found = [patch for patch in ax.patches if patch.get_label() == f"_{name}"]
     if not found:
         return set()
@@ -34,13 +34,13 @@ def filled(ax, name, first=0.0):
 
 
 def line(ax, name):
-    """The places (x, y) of the line of that name."""
+    """The points (x, y) of the line of that name."""
     (found,) = [artist for artist in ax.lines if artist.get_label() == f"_{name}"]
     return np.stack(found.get_data(), axis=1)
 
 
 def one_hot_images(size):
-    """A map per pixel, 1 at the pixel: [H*W, H, W]."""
+    """One map per pixel, 1 at the pixel: [H*W, H, W]."""
     return np.eye(size[0] * size[1], dtype=np.float32).reshape(-1, *size)
 
 
@@ -96,12 +96,12 @@ def test_torchvision_never_reads_the_last_row_and_column():
         assert max(filled(ax, "bin 2,2", 0.5)) == (reached, reached)
 
 
-def test_bins_may_be_oblong_for_torchvision():
+def test_torchvision_bins_may_be_oblong():
     ax = viz.psroipool_bins((0, 0, 6, 4), (7, 7), (2, 3), semantics="torchvision")
     assert filled(ax, "bin 1,2", 0.5) == {(y, x) for y in (2, 3) for x in (4, 5)}
 
 
-def test_unknown_semantics_are_refused():
+def test_unknown_semantics_raise():
     with pytest.raises(ValueError, match='must be "rfcn" or "torchvision", got \'other\''):
         viz.psroipool_bins((0, 0, 6, 4), (7, 7), 3, semantics="other")
 
@@ -133,7 +133,7 @@ def test_samples_lie_on_the_border_and_those_outside_are_crosses():
     assert len(line(ax, "right samples o")) == 0 and len(line(ax, "right samples X")) == 5
 
 
-def test_a_pixel_is_divided_without_gaps():
+def test_pixel_is_divided_without_gaps():
     for borders in ([270], [270, 180], [270, 90], [0, 90, 180], [270, 180, 90, 0]):
         areas = []
         for part in viz.border_align._parts(borders):
@@ -161,7 +161,7 @@ def test_points_are_coloured_by_their_voxel():
     assert drawn + len(line(ax, "outside")) == len(pts)
 
 
-def test_the_drawn_columns_are_the_operators_voxels():
+def test_drawn_columns_equal_the_voxels_of_the_operator():
     ax = viz.roiaware_voxels(ROI, np.zeros((1, 3), np.float32), OUT)
     for ix, iy in np.ndindex(*OUT[:2]):
         (column,) = [patch for patch in ax.patches if patch.get_label() == f"_column {ix},{iy}"]
@@ -175,11 +175,11 @@ def test_the_drawn_columns_are_the_operators_voxels():
 
 
 @pytest.mark.parametrize("pixel, mask", [((0, 1), (3, 3)), ((2, 3), (4, 2)), ((1, 1), (9, 9))])
-def test_mask_elements_land_where_backward_takes_them_from(pixel, mask):
+def test_mask_elements_are_drawn_where_backward_reads_them(pixel, mask):
     size = (3, 4)
     at = pixel[0] * size[1] + pixel[1]
     for psa_type in (0, 1):
-        # Number the elements of dy; the pixel's dx then says where they come from.
+        # The elements of dy are numbered, so the pixel's dx shows their sources.
         dy = np.arange(1, 145, dtype=np.float32).reshape(1, *size, 12)
         dx = mluops.psamask_backward(dy, psa_type, *mask)[0, pixel[0], pixel[1]]
         expected = {divmod(int(value) - 1, 12): k for k, value in enumerate(dx) if value}
@@ -219,7 +219,7 @@ def test_axes_are_used_and_returned():
 
 
 @pytest.mark.parametrize("name", sorted(viz.PICTURES))
-def test_texts_of_the_pictures_do_not_overlap(name):
+def test_labels_do_not_overlap(name):
     size, draw = viz.PICTURES[name]
     figure = matplotlib.figure.Figure(figsize=size, layout="constrained")
     draw(figure)
@@ -265,7 +265,7 @@ def test_pictures_are_the_same_bytes_each_time(tmp_path):
         text=True,
         env={**os.environ, "MPLBACKEND": "Agg"},
     )
-    with matplotlib.rc_context({"font.size": 20, "axes.facecolor": "red"}):  # a user's own taste
+    with matplotlib.rc_context({"font.size": 20, "axes.facecolor": "red"}):  # a user's settings
         here = viz.write_pictures(tmp_path / "b")
     assert [path.name for path in here] == [f"{name}.svg" for name in viz.PICTURES]
     assert len(run.stdout.splitlines()) == len(here)
@@ -275,7 +275,7 @@ def test_pictures_are_the_same_bytes_each_time(tmp_path):
         assert b"<dc:date>" not in content and len(content) < 100_000
 
 
-def test_without_matplotlib_there_is_a_sentence():
+def test_missing_matplotlib_raises_with_message():
     code = (
         "import sys; sys.modules['matplotlib'] = None\n"
         "from mluops import viz\n"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Uses each installed header, and runs one operator: with a 1x1 mask psamask is the identity on a diagonal. */
+/* Includes each installed header and runs one operator: psamask with a 1x1 mask writes the diagonal. */
 #include <mlu_op.h>
 #include <mluops/extensions.h>
 #include <mluops/runtime.h>

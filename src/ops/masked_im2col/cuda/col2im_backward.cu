@@ -3,24 +3,11 @@
 // neighbouring masks, whose pixels lie in few sectors where masks are sorted.
 #include <algorithm>
 
+#include "ops/masked_im2col/cuda/operators.h"
 #include "ops/masked_im2col/cuda/winners.h"
 
 namespace mluop::masked_im2col {
 namespace {
-
-constexpr int kThreads = 512;
-constexpr int kBlocksOfProcessor = 2;  // with tables of kMostShared bytes
-// Masks that a thread keeps in registers, with a table of its block's own.
-constexpr int kKept = 8;
-// Groups of masks that a thread has in flight otherwise.
-constexpr int kGroups = 4;
-
-template <typename T>
-using Call = Col2imCudaCall<T>;
-
-bool HasOwnTables(const Problem& p) {
-  return WinnersBytes(p) <= kMostShared && p.masks <= kKept * kThreads;
-}
 
 // Zeroes the table, 16 bytes at a time.
 __device__ void ZeroShared(int32_t* table, int64_t count) {
@@ -30,11 +17,11 @@ __device__ void ZeroShared(int32_t* table, int64_t count) {
   for (int k = whole * 4 + static_cast<int>(threadIdx.x); k < all; k += blockDim.x) table[k] = 0;
 }
 
-// The masks of a thread: kKept/V groups of V, a block's threads apart. pixel is kOutside where there
+// The masks of a thread: kMasksPerThread/V groups of V, a block's threads apart. pixel is kOutside where there
 // is no gradient.
 template <int V>
 struct Kept {
-  static constexpr int kPacks = kKept / V;
+  static constexpr int kPacks = kMasksPerThread / V;
   uint32_t pixel[kPacks][V];
 
   static __device__ int Mask(int k) {
@@ -87,11 +74,11 @@ struct Kept {
 // The groups of a thread that belong to its block's part of the masks.
 template <typename T, int V>
 struct Values {
-  Pack<T, V> packs[kKept / V];
+  Pack<T, V> packs[kMasksPerThread / V];
 
   __device__ Values(const Kept<V>& kept, const T* plane, int part, int parts) {
 #pragma unroll
-    for (int k = 0; k < kKept / V; ++k) {
+    for (int k = 0; k < kMasksPerThread / V; ++k) {
 #pragma unroll
       for (int v = 0; v < V; ++v) {
         const bool live = (k & (parts - 1)) == part && kept.pixel[k][v] != kOutside;
@@ -100,10 +87,11 @@ struct Values {
     }
   }
 
-  __device__ void Store(const Kept<V>& kept, int part, const Call<T>& call, int64_t channel) {
+  __device__ void Store(const Kept<V>& kept, int part, const Col2imParameters<T>& call,
+                        int64_t channel) {
     T* const row = call.to + channel * call.p.masks;
 #pragma unroll
-    for (int k = 0; k < kKept / V; ++k) {
+    for (int k = 0; k < kMasksPerThread / V; ++k) {
 #pragma unroll
       for (int v = 0; v < V; ++v) {
         if (kept.pixel[k][v] == kOutside) packs[k].at[v] = T{0};
@@ -117,7 +105,8 @@ struct Values {
 // The first channel's elements are on their way while the table is made, and the masks are read once:
 // 0.90 of the time of reading them again when the table is there, 0.71 for half.
 template <typename T, int V>
-__global__ void __launch_bounds__(kThreads, kBlocksOfProcessor) GatherKept(Call<T> call) {
+__global__ void __launch_bounds__(kGatherThreads, kGatherBlocksPerSm)
+    GatherKept(Col2imParameters<T> call) {
   const Problem& p = call.p;
   int32_t* const table = SharedMemory<int32_t>();
   const int part = static_cast<int>(blockIdx.x % call.parts);
@@ -135,10 +124,10 @@ __global__ void __launch_bounds__(kThreads, kBlocksOfProcessor) GatherKept(Call<
   }
 }
 
-// The pixels of kGroups groups of V masks, `step` groups apart; kOutside where there is no gradient.
+// The pixels of kGroupsInFlight groups of V masks, `step` groups apart; kOutside where there is no gradient.
 template <int V>
 struct Pixels {
-  uint32_t at[kGroups][V];
+  uint32_t at[kGroupsInFlight][V];
 };
 
 template <int V>
@@ -146,7 +135,7 @@ __device__ Pixels<V> FindPixels(const Problem& p, const Masks& masks, const int3
                                 int64_t group, int64_t step) {
   Pixels<V> pixels;
 #pragma unroll
-  for (int k = 0; k < kGroups; ++k) {
+  for (int k = 0; k < kGroupsInFlight; ++k) {
     const int64_t first = (group + k * step) * V;
     int32_t h[V], w[V];
     for (int32_t& row : h) row = -1;
@@ -165,24 +154,25 @@ __device__ Pixels<V> FindPixels(const Problem& p, const Masks& masks, const int3
 }
 
 template <typename T, int V>
-__global__ void __launch_bounds__(kThreads, kBlocksOfProcessor) GatherWinners(Call<T> call) {
+__global__ void __launch_bounds__(kGatherThreads, kGatherBlocksPerSm)
+    GatherWinners(Col2imParameters<T> call) {
   const Problem& p = call.p;
   const int64_t groups = p.masks / V, step = int64_t{call.parts} * blockDim.x;
   const int64_t part = blockIdx.x % call.parts, slice = blockIdx.x / call.parts;
-  for (int64_t g = part * blockDim.x + threadIdx.x; g < groups; g += kGroups * step) {
+  for (int64_t g = part * blockDim.x + threadIdx.x; g < groups; g += kGroupsInFlight * step) {
     const Pixels<V> pixels = FindPixels<V>(p, call.masks, call.winners, g, step);
     for (int64_t channel = slice; channel < p.channels; channel += call.slices) {
       const T* const plane = call.from + channel * p.plane();
       T* const row = call.to + channel * p.masks;
-      Pack<T, V> packs[kGroups];
+      Pack<T, V> packs[kGroupsInFlight];
 #pragma unroll
-      for (int k = 0; k < kGroups; ++k) {
+      for (int k = 0; k < kGroupsInFlight; ++k) {
 #pragma unroll
         for (int v = 0; v < V; ++v)
           packs[k].at[v] = pixels.at[k][v] == kOutside ? T{0} : __ldg(plane + pixels.at[k][v]);
       }
 #pragma unroll
-      for (int k = 0; k < kGroups; ++k) {
+      for (int k = 0; k < kGroupsInFlight; ++k) {
         if (g + k * step < groups) StorePack(packs[k], row + (g + k * step) * V);
       }
     }
@@ -190,45 +180,70 @@ __global__ void __launch_bounds__(kThreads, kBlocksOfProcessor) GatherWinners(Ca
 }
 
 template <typename T, int V>
-void Gather(Call<T> call, CudaContext& context) {
-  const int64_t groups = call.p.masks / V;
-  const int64_t wanted = int64_t{context.sm_count()} * kBlocksOfProcessor;
-  if (HasOwnTables(call.p)) {
-    const int threads = ThreadsFor(groups, kThreads);
-    const int64_t packs = CeilDiv(groups, threads);
-    const auto most = static_cast<uint64_t>(std::min(wanted / call.p.channels, packs));
-    call.parts = static_cast<int>(std::bit_floor(std::max<uint64_t>(most, 1)));
-    // From many channels on a block takes several, for one table.
-    call.slices = static_cast<int>(std::min<int64_t>(call.p.channels, wanted));
-    const Grid grid = {int64_t{call.parts} * call.slices, threads, WinnersBytes(call.p)};
-    context.Launch(GatherKept<T, V>, grid, call);
-    return;
-  }
-  call.winners = MakeWinners(call.p, call.masks, context);
-  call.parts = static_cast<int>(CeilDiv(groups, kThreads * kGroups));
-  call.slices =
-      static_cast<int>(std::min<int64_t>(call.p.channels, CeilDiv(2 * wanted, call.parts)));
-  context.Launch(GatherWinners<T, V>, {int64_t{call.parts} * call.slices, kThreads}, call);
+void LaunchStaged(Col2imParameters<T> c, CudaContext& context) {
+  const int64_t groups = c.p.masks / V;
+  const int64_t wanted = int64_t{context.sm_count()} * kGatherBlocksPerSm;
+  const int threads = ThreadsFor(groups, kGatherThreads);
+  const int64_t packs = CeilDiv(groups, threads);
+  const auto most = static_cast<uint64_t>(std::min(wanted / c.p.channels, packs));
+  c.parts = static_cast<int>(std::bit_floor(std::max<uint64_t>(most, 1)));
+  // With many channels a block makes one table for several of them.
+  c.slices = static_cast<int>(std::min<int64_t>(c.p.channels, wanted));
+  const Grid grid = {int64_t{c.parts} * c.slices, threads, WinnersBytes(c.p)};
+  context.Launch(GatherKept<T, V>, grid, c);
 }
 
-template <typename T>
-mluOpStatus_t Run(const Arguments& a, CudaContext& context) {
-  const Call<T> call = {.p = MakeProblem(a),
-                        .masks = MasksOf(a),
-                        .from = a.In<T>("grad_im"),
-                        .to = a.Out<T>("grad_col")};
-  constexpr int kPair = 4 / sizeof(T);
-  call.masks.HaveGroups(call.p.masks, kPair) && IsAligned(call.to, 4)
-      ? Gather<T, kPair>(call, context)
-      : Gather<T, 1>(call, context);
-  return context.status();
+template <typename T, int V>
+void LaunchTable(Col2imParameters<T> c, CudaContext& context) {
+  const int64_t groups = c.p.masks / V;
+  const int64_t wanted = int64_t{context.sm_count()} * kGatherBlocksPerSm;
+  c.parts = static_cast<int>(CeilDiv(groups, kGatherThreads * kGroupsInFlight));
+  c.slices = static_cast<int>(std::min<int64_t>(c.p.channels, CeilDiv(2 * wanted, c.parts)));
+  context.Launch(GatherWinners<T, V>, {int64_t{c.parts} * c.slices, kGatherThreads}, c);
 }
+
+// Calls launch(parameters, V) with V masks to a store.
+template <class Launch>
+mluOpStatus_t Gather(const CudaCall<Problem>& call, const Launch& launch) {
+  return WithBits(call, [&](auto zero) {
+    using T = decltype(zero);
+    constexpr int kPair = 4 / sizeof(T);
+    const Col2imParameters<T> c = {.p = call.p,
+                                   .masks = MasksOf(call.arguments),
+                                   .from = call.arguments.In<T>("grad_im"),
+                                   .to = call.arguments.Out<T>("grad_col")};
+    c.masks.HaveGroups(c.p.masks, kPair) && IsAligned(c.to, 4)
+        ? launch(c, std::integral_constant<int, kPair>())
+        : launch(c, std::integral_constant<int, 1>());
+  });
+}
+
+bool FitsShared(const CudaCall<Problem>& call) {
+  return WinnersBytes(call.p) <= kMostShared && call.p.masks <= kMasksPerThread * kGatherThreads;
+}
+
+mluOpStatus_t RunStaged(const CudaCall<Problem>& call, void* /*scratch*/) {
+  return Gather(call, [&]<typename T>(const Col2imParameters<T>& c, auto V) {
+    LaunchStaged<T, V>(c, call.context);
+  });
+}
+
+mluOpStatus_t RunTable(const CudaCall<Problem>& call, void* scratch) {
+  return Gather(call, [&]<typename T>(Col2imParameters<T> c, auto V) {
+    c.winners = static_cast<int32_t*>(scratch);
+    FillWinners(c.p, c.masks, call.context, c.winners);
+    LaunchTable<T, V>(c, call.context);
+  });
+}
+
+constexpr CudaImplementation<Problem> kCol2imBackward[] = {
+    {"staged", "at most 4096 masks and 16384 pixels", FitsShared, nullptr, RunStaged},
+    {"table", "always", Always, WinnersScratch, RunTable},
+};
 
 }  // namespace
 
-mluOpStatus_t Col2imBackwardCuda(const Arguments& arguments, CudaContext& context) {
-  return arguments.Type() == MLUOP_DTYPE_HALF ? Run<uint16_t>(arguments, context)
-                                              : Run<uint32_t>(arguments, context);
-}
+constexpr CudaOperator kCol2imBackwardCuda =
+    Bind<MakeProblem, kCol2imBackward>("masked_col2im_backward");
 
 }  // namespace mluop::masked_im2col

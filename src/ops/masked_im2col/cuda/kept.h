@@ -11,8 +11,6 @@
 namespace mluop::masked_im2col {
 namespace {
 
-// Masks that a thread keeps in registers over all kernel elements.
-constexpr int kKept = 8;
 // Two bits for each position, to find masks at the same one.
 constexpr uint32_t kSeenBits = 16384;
 constexpr int kSeenWords = kSeenBits / 32;
@@ -25,7 +23,7 @@ struct Tables {
   uint32_t seen[kSeenWords];   // a mask is there
   uint32_t again[kSeenWords];  // another one is, too
   int32_t first[kPlaces];      // the first of the masks that have no turn yet
-  uint32_t late[kKept];        // the warps whose k-th masks have no turn
+  uint32_t late[kKeptMasks];   // the warps whose k-th masks have no turn
 };
 
 // A rectangle of pixels of a plane, and of the kernel one of kernel_h x kernel_w from (i, j) on. The
@@ -44,10 +42,10 @@ struct Band {
   __device__ int Place(int r, int c) const { return (r + kernel_h) * pitch() + kernel_w + c; }
 };
 
-// The masks of a thread: kKept/V groups of V, a block's threads apart.
+// The masks of a thread: kKeptMasks/V groups of V, a block's threads apart.
 struct Kept {
-  int place[kKept];    // of the kernel's upper left corner; 0 where nothing of it is in the band
-  uint32_t turns = 0;  // four bits each
+  int place[kKeptMasks];  // of the kernel's upper left corner; 0 where nothing of it is in the band
+  uint32_t turns = 0;     // four bits each
 
   __device__ uint32_t Turn(int k) const { return turns >> 4 * k & 15; }
 };
@@ -70,7 +68,7 @@ template <int V>
 __device__ Kept LoadKept(const Problem& p, const Masks& masks, const Band& band, int64_t first) {
   Kept kept;
 #pragma unroll
-  for (int k = 0; k < kKept; k += V) {
+  for (int k = 0; k < kKeptMasks; k += V) {
     const int64_t m = first + int64_t{k} * blockDim.x + int64_t{threadIdx.x} * V;
     int32_t h[V] = {}, w[V] = {};
     if (m < p.masks) {
@@ -92,7 +90,7 @@ __device__ void ClearTables(Tables* tables) {
 __device__ uint32_t FindRepeated(Tables* tables, const Kept& kept) {
   bool twice = false;
 #pragma unroll
-  for (int k = 0; k < kKept; ++k) {
+  for (int k = 0; k < kKeptMasks; ++k) {
     if (kept.place[k] == 0) continue;
     const uint32_t bit = kept.place[k] % kSeenBits, one = 1u << bit % 32;
     if ((atomicOr(&tables->seen[bit / 32], one) & one) == 0) continue;
@@ -102,7 +100,7 @@ __device__ uint32_t FindRepeated(Tables* tables, const Kept& kept) {
   if (!__syncthreads_or(twice)) return 0;
   uint32_t repeated = 0;
 #pragma unroll
-  for (int k = 0; k < kKept; ++k) {
+  for (int k = 0; k < kKeptMasks; ++k) {
     const uint32_t bit = kept.place[k] % kSeenBits;
     const bool again = kept.place[k] != 0 && (tables->again[bit / 32] >> bit % 32 & 1) != 0;
     repeated |= static_cast<uint32_t>(again) << k;
@@ -121,16 +119,16 @@ __device__ int TakeTurns(Tables* tables, uint32_t repeated, Kept* kept) {
     // What is greater comes first.
     const auto key = [&](int k) {
       const int before = (k / V * static_cast<int>(blockDim.x) + threadIdx.x) * V + k % V;
-      return kKept * static_cast<int>(blockDim.x) - before;
+      return kKeptMasks * static_cast<int>(blockDim.x) - before;
     };
 #pragma unroll
-    for (int k = 0; k < kKept; ++k) {
+    for (int k = 0; k < kKeptMasks; ++k) {
       if ((repeated >> k & 1) != 0) atomicMax(tables->first + kept->place[k] % kPlaces, key(k));
     }
     __syncthreads();
     uint32_t mine = 0;
 #pragma unroll
-    for (int k = 0; k < kKept; ++k) {
+    for (int k = 0; k < kKeptMasks; ++k) {
       const bool is = (repeated >> k & 1) != 0 && tables->first[kept->place[k] % kPlaces] == key(k);
       mine |= static_cast<uint32_t>(is) << k;
       if (is) kept->turns |= static_cast<uint32_t>(turn) << 4 * k;
@@ -138,14 +136,14 @@ __device__ int TakeTurns(Tables* tables, uint32_t repeated, Kept* kept) {
     repeated &= ~mine;
     __syncthreads();
 #pragma unroll
-    for (int k = 0; k < kKept; ++k) {
+    for (int k = 0; k < kKeptMasks; ++k) {
       if ((mine >> k & 1) != 0) tables->first[kept->place[k] % kPlaces] = 0;
     }
     waiting = __syncthreads_or(repeated != 0);
   }
   if (!waiting) return std::max(turn, 1);
 #pragma unroll
-  for (int k = 0; k < kKept; ++k) {
+  for (int k = 0; k < kKeptMasks; ++k) {
     const bool late = (repeated >> k & 1) != 0;
     if (late) kept->turns |= kLate << 4 * k;
     if (__any_sync(~0u, late) && threadIdx.x % 32 == 0)

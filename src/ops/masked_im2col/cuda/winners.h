@@ -9,7 +9,7 @@ namespace mluop::masked_im2col {
 
 // col: [C, M], im: [C, H*W]; the one is read and the other written.
 template <typename T>
-struct Col2imCudaCall {
+struct Col2imParameters {
   Problem p;
   Masks masks;
   const T* from;
@@ -26,8 +26,10 @@ inline size_t WinnersBytes(const Problem& p) {
   return static_cast<size_t>(p.plane()) * sizeof(int32_t);
 }
 
-// The table in the scratch: two launches.
-int32_t* MakeWinners(const Problem& p, const Masks& masks, CudaContext& context);
+inline size_t WinnersScratch(const CudaCall<Problem>& call) { return WinnersBytes(call.p); }
+
+// Fills the table in global memory, in two launches.
+void FillWinners(const Problem& p, const Masks& masks, CudaContext& context, int32_t* winners);
 
 #if defined(__CUDACC__)
 

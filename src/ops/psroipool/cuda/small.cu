@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // psroipool backward on CUDA devices, small maps: one kernel adds the gradients as forward's
 // mapping has them, a second one starts anew where the mapping is another.
-#include "ops/roi/cuda/small_map.h"
 #include "ops/psroipool/cuda/backward.h"
+#include "ops/roi/cuda/small_map.h"
 
 namespace mluop::psroipool {
 namespace {

@@ -1,0 +1,88 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Counts the files outside a family's folder that name the family: the files that change when a
+family is added or renamed. Fails if a family is named in more than LIMIT files.
+
+    scripts/count_mentions.py [--list] [family ...]
+
+Not counted: documents, pictures, benchmark results, fuzz corpora, files whose own path names the
+family, and the Python package with its tests, which have a file per operator and level.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+LIMIT = 25
+SKIPPED = re.compile(r"\.(md|svg)$|^bench/results/|^tests/fuzz/corpus/|^python/|^tests/python/")
+# These names are also words of the language: only the operator counts.
+WORDS = {"transpose": r"mluoptranspose|ops/transpose|y\(transpose|\btranspose n=|['\"]transpose\b"}
+
+
+def families() -> list[str]:
+    text = (ROOT / "src/ops/op_list.inc").read_text(encoding="utf-8")
+    return re.findall(r"^MLUOP_FAMILY\((\w+)\)", text, re.MULTILINE)
+
+
+def pattern_of(family: str) -> re.Pattern[str]:
+    """Matches the family's name in any case, with or without underscores.
+
+    >>> bool(pattern_of("my_family").search("mluOpMyFamilyForward"))
+    True
+    >>> bool(pattern_of("my_family").search("my only family"))
+    False
+    >>> bool(pattern_of("my_family").search("TEST(TorchvisionMyFamily, Empty)"))
+    False
+    >>> bool(pattern_of("transpose").search("// Transposes a tile."))
+    False
+    >>> bool(pattern_of("transpose").search("transpose N=1 A=2 B=3"))
+    True
+    """
+    name = WORDS.get(family, family.replace("_", "_?"))
+    return re.compile(f"(?<!torchvision)(?:{name})", re.IGNORECASE)
+
+
+def text_files() -> dict[str, str]:
+    listed = subprocess.run(
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        cwd=ROOT, capture_output=True, check=True, text=True,
+    ).stdout  # fmt: skip
+    paths = [path for path in listed.split("\0")[:-1] if not SKIPPED.search(path)]
+    return {
+        path: (ROOT / path).read_text(encoding="utf-8", errors="replace")
+        for path in sorted(paths)
+        if (ROOT / path).is_file()
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("--list", action="store_true", help="print the files")
+    parser.add_argument("family", nargs="*")
+    options = parser.parse_args()
+    unknown = set(options.family) - set(families())
+    if unknown:
+        parser.error(f"the families are {', '.join(families())}, got {', '.join(sorted(unknown))}")
+    texts = text_files()
+    worst = 0
+    for family in options.family or families():
+        pattern = pattern_of(family)
+        files = [
+            path for path, text in texts.items() if family not in path and pattern.search(text)
+        ]
+        worst = max(worst, len(files))
+        print(f"count_mentions.py: {family} is named in {len(files)} files, limit {LIMIT}")
+        if options.list or len(files) > LIMIT:
+            print("".join(f"  {path}\n" for path in files), end="")
+    sys.exit(1 if worst > LIMIT else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// The caller's floating-point settings change neither results nor themselves.
+#include <gtest/gtest.h>
+
+#include <cfenv>
+#include <cstring>
+#include <vector>
+
+#include "mlu_op.h"
+#include "mluops/extensions.h"
+#include "testing/prepared_call.h"
+#include "tests/support/tensors.h"
+
+#if defined(__x86_64__)
+#include <xmmintrin.h>
+#endif
+
+namespace {
+
+using mluop::testing::Case;
+using mluop::testing::ParseCase;
+using mluop::testing::Placement;
+using mluop::testing::PreparedCall;
+
+// Gradients just above the denormals: the share of a pixel is denormal. Large enough for several
+// threads.
+constexpr char kCase[] =
+    "psroipool_backward N=4 H=40 W=40 R=200 pooled_height=3 pooled_width=3 spatial_scale=0.5 "
+    "output_dim=16";
+
+std::vector<char> RunCase(const Case& test_case, int threads) {
+  PreparedCall call(test_case, Placement::kFront);
+  // Tiny gradients in a copy of the arguments: the prepared inputs are read-only.
+  mluop::Arguments arguments = call.arguments();
+  std::vector<float> gradients(arguments.Tensor("top_grad").ByteCount() / sizeof(float));
+  for (size_t i = 0; i < gradients.size(); ++i) gradients[i] = i % 2 == 0 ? 1.5e-38f : 2.5e-38f;
+  arguments.tensors[arguments.spec->TensorIndex("top_grad")].data = gradients.data();
+  const mluop::testing::Handle handle(threads);
+  call.PoisonOutputs();
+  EXPECT_EQ(test_case.test->call(handle, arguments), MLUOP_STATUS_SUCCESS);
+  const mluop::TensorArgument& output = call.Output("bottom_grad");
+  const auto* bytes = static_cast<const char*>(output.data);
+  return {bytes, bytes + output.ByteCount()};
+}
+
+bool HasDenormals(const std::vector<char>& bytes) {
+  for (size_t i = 0; i + 4 <= bytes.size(); i += 4) {
+    uint32_t bits;
+    std::memcpy(&bits, bytes.data() + i, 4);
+    if ((bits & 0x7f800000u) == 0 && (bits & 0x007fffffu) != 0) return true;
+  }
+  return false;
+}
+
+TEST(FloatingPointSettings, RoundingModeOfTheCallerDoesNotChangeResults) {
+  const Case test_case = ParseCase(kCase);
+  const std::vector<char> expected = RunCase(test_case, 1);
+  ASSERT_EQ(std::fesetround(FE_UPWARD), 0);
+  const std::vector<char> one = RunCase(test_case, 1);
+  const std::vector<char> four = RunCase(test_case, 4);
+  const int rounding = std::fegetround();
+  std::fesetround(FE_TONEAREST);
+  EXPECT_EQ(rounding, FE_UPWARD);
+  EXPECT_TRUE(one == expected);
+  EXPECT_TRUE(four == expected);
+}
+
+#if defined(__x86_64__)
+TEST(FloatingPointSettings, FlushToZeroOfTheCallerDoesNotChangeResults) {
+  const Case test_case = ParseCase(kCase);
+  const std::vector<char> expected = RunCase(test_case, 1);
+  ASSERT_TRUE(HasDenormals(expected));
+  const unsigned before = _mm_getcsr();
+  const unsigned flushing = (before & ~0x3fu) | 0x8040u;
+  _mm_setcsr(flushing);
+  const std::vector<char> one = RunCase(test_case, 1);
+  const std::vector<char> four = RunCase(test_case, 4);
+  const unsigned after = _mm_getcsr() & ~0x3fu;
+  _mm_setcsr(before);
+  EXPECT_EQ(after, flushing);
+  EXPECT_TRUE(one == expected);
+  EXPECT_TRUE(four == expected);
+}
+#endif
+
+}  // namespace

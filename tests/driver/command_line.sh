@@ -1,0 +1,78 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# command_line.sh <mluop>: tests that a wrong command line ends with status 2 and a message, and what perf writes.
+set -uo pipefail
+mluop=$1
+failed=0
+
+# refuses <part of the message> <arguments of mluop>...
+refuses() {
+  local part=$1 output status
+  shift
+  output=$("$mluop" "$@" 2>&1)
+  status=$?
+  if [ $status != 2 ] || ! grep -qF -- "$part" <<<"$output"; then
+    echo "mluop $*: must end with 2 and say '$part', got $status and: $output" >&2
+    failed=1
+  fi
+}
+
+refuses 'the command must be one of list, describe, check, bitwise, perf, got nosuch' nosuch
+refuses 'got none'
+refuses 'got nosuch' describe nosuch
+refuses '--threads' check --threads 0
+refuses '--set must be one of basic, large, networks, got nosuch' check --set nosuch
+refuses '--op must be an operator or a family, got nosuch; there are' check --op nosuch
+refuses "psamask: psamask_forward psamask_backward" check --op nosuch
+refuses 'none of --op psamask in --set large' check --op psamask --set large
+refuses '--file must be a readable file, got /nosuch' check --file /nosuch
+refuses '--isa must be all or one of' check --isa nosuch
+refuses ', got nosuch' perf --isa AVX2,nosuch
+# 2^62 elements: the bytes of a float tensor overflow to 0.
+refuses 'input must be of fewer than 2^31 elements' check 'transpose N=1 A=2147483648 B=2147483648'
+refuses 'transpose: input: mluOpSetTensorDescriptor_v2: ' check 'transpose N=4294967296 A=4294967296 B=4294967296'
+refuses 'N must be given once' check 'psamask_forward N=1 N=2 H=4 W=4 psa_type=0 h_mask=3 w_mask=3'
+
+"$mluop" check --help | grep -qF 'basic, large, networks' || { echo "--help must name the sets" >&2; failed=1; }
+"$mluop" describe roiaware_pool3d_forward | grep -qF 'argmax=given|absent' ||
+  { echo "describe must name the tensor that may be absent" >&2; failed=1; }
+
+# perf writes one object per case and one page, hot and cold.
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+case_line='masked_col2im_forward C=3 H=8 W=8 M=5'
+for caches in '' --cold; do
+  # shellcheck disable=SC2086  # no argument, or one
+  "$mluop" perf $caches --seconds 0.001 --json "$folder/a.json" --report "$folder/a.html" "$case_line" >"$folder/out"
+  for key in case op device isa threads min_s median_s bytes floor_s ratio_to_floor operations compute_efficiency plain_loops_s speedup; do
+    grep -q "\"$key\"" "$folder/a.json" || { echo "perf --json has no $key" >&2; failed=1; }
+  done
+  grep -qF "<code>$case_line</code>" "$folder/a.html" || { echo "perf --report lacks the case" >&2; failed=1; }
+  said=hot
+  [ -z "$caches" ] || said=cold
+  grep -qF "case ($said)" "$folder/out" || { echo "perf must say that the caches are $said" >&2; failed=1; }
+done
+
+# A row for every number of threads and every instruction set.
+"$mluop" perf --seconds 0.001 --threads 1,2 --isa all --json "$folder/a.json" "$case_line" >"$folder/out"
+for threads in 1 2; do
+  sets=$(grep -c "^$threads threads, .*GFLOP/s" "$folder/out")
+  rows=$(grep -c "\"threads\": $threads," "$folder/a.json")
+  [ "$rows" -gt 0 ] && [ "$rows" = "$sets" ] ||
+    { echo "perf must have a row for each of $sets instruction sets at $threads threads, got $rows" >&2; failed=1; }
+done
+
+# MLUOP_CUDA_LIBRARY names code to load, so a set-uid program ignores it. (Skipped if not root, if the file system or the
+# process cannot change identity, and under a sanitizer.)
+no_such=/nosuch/libmluops_cuda.so
+MLUOP_CUDA_LIBRARY=$no_such refuses "$no_such" check --device cuda:99
+if [ "$(id -u)" = 0 ] && grep -q '^NoNewPrivs:.*0' /proc/self/status && ! ldd "$mluop" | grep -q libasan &&
+  ! findmnt -no OPTIONS -T "$folder" | grep -qw nosuid; then
+  chmod 755 "$folder"
+  install -m 4755 "$mluop" "$folder/set_uid"
+  MLUOP_CUDA_LIBRARY=$no_such setpriv --reuid nobody --clear-groups \
+    "$folder/set_uid" check --device cuda:99 >"$folder/out" 2>&1
+  grep -qF -- '--device must be one of' "$folder/out" && ! grep -qF "$no_such" "$folder/out" ||
+    { echo "a set-uid program must not look at MLUOP_CUDA_LIBRARY, got: $(cat "$folder/out")" >&2; failed=1; }
+fi
+exit $failed

@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/support/child.h"
+
+#include <gtest/gtest.h>
+#include <sched.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <utility>
+
+#include "core/operator.h"
+#include "mlu_op.h"
+#include "mluops/extensions.h"
+#include "mluops/runtime.h"
+#include "tests/faults/failing_device.h"
+#include "tests/support/tensors.h"
+
+namespace mluop::testing {
+namespace {
+
+constexpr unsigned kSecondsToLive = 60;
+
+std::string ReadAll(FILE* file) {
+  std::string text;
+  std::rewind(file);
+  char part[4096];
+  while (const size_t got = std::fread(part, 1, sizeof(part), file)) text.append(part, got);
+  std::fclose(file);
+  return text;
+}
+
+bool IsOurs(const char* variable) {
+  return std::strncmp(variable, "MLUOP_", 6) == 0 ||
+         std::strncmp(variable, "OMP_NUM_THREADS=", 16) == 0;
+}
+
+// Whether one of `variables` has its name.
+bool IsReplaced(std::string_view variable, const std::vector<std::string>& variables) {
+  const std::string_view start = variable.substr(0, variable.find('=') + 1);
+  for (const std::string& other : variables) {
+    if (other.compare(0, start.size(), start) == 0) return true;
+  }
+  return false;
+}
+
+// "mluOpCreate 1 mluOpCreate: MLUOP_VISIBLE_DEVICES must be ..."
+int Create() {
+  mluOpHandle_t handle = nullptr;
+  std::printf("mluOpCreate %d %s\n", mluOpCreate(&handle), mluOpGetLastErrorMessage());
+  return handle == nullptr ? 0 : mluOpDestroy(handle);
+}
+
+// Prints one line for each runtime function that needs a device.
+int UseRuntime() {
+  unsigned int count = 77;
+  int ordinal = 77;
+  void* pointer = nullptr;
+  char bytes[2] = {};
+  cnrtQueue_t queue = nullptr;
+  cnrtNotifier_t notifier = nullptr;
+  const auto report = [](const char* name, cnrtRet_t result) {
+    std::printf("%s %s %s\n", name, cnrtGetErrorName(result), mluOpGetLastErrorMessage());
+  };
+  report("cnrtGetDeviceCount", cnrtGetDeviceCount(&count));
+  report("cnrtGetDevice", cnrtGetDevice(&ordinal));
+  report("cnrtSetDevice", cnrtSetDevice(0));
+  report("cnrtSyncDevice", cnrtSyncDevice());
+  report("cnrtMalloc", cnrtMalloc(&pointer, 1));
+  report("cnrtHostMalloc", cnrtHostMalloc(&pointer, 1));
+  report("cnrtFree", cnrtFree(nullptr));
+  report("cnrtFreeHost", cnrtFreeHost(nullptr));
+  report("cnrtMemcpy", cnrtMemcpy(bytes, bytes + 1, 1, cnrtMemcpyHostToDev));
+  report("cnrtMemcpyAsync", cnrtMemcpyAsync(bytes, bytes + 1, 1, nullptr, cnrtMemcpyHostToDev));
+  report("cnrtMemset", cnrtMemset(bytes, 0, 1));
+  report("cnrtMemsetAsync", cnrtMemsetAsync(bytes, 0, 1, nullptr));
+  report("cnrtQueueCreate", cnrtQueueCreate(&queue));
+  report("cnrtQueueSync", cnrtQueueSync(nullptr));
+  report("cnrtNotifierCreate", cnrtNotifierCreate(&notifier));
+  return 0;
+}
+
+int PrintDevices() {
+  unsigned int count = 0;
+  const int status = cnrtGetDeviceCount(&count);
+  std::printf("%u ", count);
+  return status;
+}
+
+int PrintThreads() {
+  const Handle handle;
+  int threads = 0;
+  const int status = mluOpGetNumThreads(handle, &threads);
+  std::printf("%d", threads);
+  return status;
+}
+
+// Makes a valid call, a refused one, and one with an empty tensor.
+int RunPsamask() {
+  const Handle handle;
+  const Tensor x(MLUOP_LAYOUT_NHWC, MLUOP_DTYPE_FLOAT, {2, 3, 4, 15});
+  const Tensor y(MLUOP_LAYOUT_NHWC, MLUOP_DTYPE_FLOAT, {2, 3, 4, 12});
+  const Tensor none(MLUOP_LAYOUT_NHWC, MLUOP_DTYPE_FLOAT, {0, 3, 4, 15});
+  const Tensor no_pixels(MLUOP_LAYOUT_NHWC, MLUOP_DTYPE_FLOAT, {0, 3, 4, 12});
+  const int runs = mluOpPsamaskForward(handle, 1, x, x.data(), 3, 5, y, y.data());
+  const int refused = mluOpPsamaskForward(handle, 2, x, x.data(), 3, 5, y, y.data());
+  const int skipped = mluOpPsamaskForward(handle, 1, none, nullptr, 3, 5, no_pixels, nullptr);
+  std::printf("%d %d %d", runs, refused, skipped);
+  return 0;
+}
+
+// Uses the attribute values with the most digits.
+int RunLargePads() {
+  const Handle handle;
+  const Tensor feature(MLUOP_LAYOUT_NCHW, MLUOP_DTYPE_HALF, {1, 2, 3, 4});
+  const Tensor mask_h(MLUOP_LAYOUT_ARRAY, MLUOP_DTYPE_INT32, {5});
+  const Tensor mask_w(MLUOP_LAYOUT_ARRAY, MLUOP_DTYPE_INT32, {5});
+  const Tensor col(MLUOP_LAYOUT_ARRAY, MLUOP_DTYPE_HALF, {12, 5});
+  return mluOpMaskedIm2colForward(handle, feature, feature.data(), mask_h, mask_h.data(), mask_w,
+                                  mask_w.data(), 2, 3, INT32_MIN, INT32_MAX, nullptr, 0, col,
+                                  col.data());
+}
+
+constexpr Operator kFailing = {
+    OpSpec("failing", kFloat, {},
+           {{"x", kIn, kT, kAnyLayout, "N", kSkip}, {"y", kOut, kT, kAnyLayout, "N", kSkip}})};
+
+int RunFailingKernel() {
+  const Handle handle;
+  const Tensor x(MLUOP_LAYOUT_ARRAY, MLUOP_DTYPE_FLOAT, {3});
+  const Tensor y(MLUOP_LAYOUT_ARRAY, MLUOP_DTYPE_FLOAT, {3});
+  FailingDevice device(cnrtErrorUnknown);
+  Device* const cpu = std::exchange(handle.get()->device, &device);
+  const mluOpStatus_t status = Execute(kFailing, handle, {}, {{x, x.data()}, {y, y.data()}});
+  handle.get()->device = cpu;
+  return status;
+}
+
+int RunAverageWithoutArgmax() {
+  const Handle handle;
+  const auto made = [](mluOpDataType_t type, std::vector<int64_t> dims) {
+    return Tensor(MLUOP_LAYOUT_ARRAY, type, std::move(dims));
+  };
+  const Tensor rois = made(MLUOP_DTYPE_FLOAT, {1, 7}), pts = made(MLUOP_DTYPE_FLOAT, {2, 3});
+  const Tensor feature = made(MLUOP_DTYPE_FLOAT, {2, 3});
+  const Tensor indices = made(MLUOP_DTYPE_INT32, {1, 1, 1, 1, 4});
+  const Tensor pooled = made(MLUOP_DTYPE_FLOAT, {1, 1, 1, 1, 3});
+  return mluOpRoiawarePool3dForward(handle, MLUOP_ROIAWARE_POOL_AVG, 1, 2, 3, rois, rois.data(),
+                                    pts, pts.data(), feature, feature.data(), nullptr, 0, 4, 1, 1,
+                                    1, nullptr, nullptr, indices, indices.data(), pooled,
+                                    pooled.data());
+}
+
+// Prints the number of threads of a handle; on one CPU after an update; of a new handle there; and
+// of the first handle after an update with all CPUs.
+int ChangeAffinity() {
+  const Handle handle;
+  const auto print = [](mluOpHandle_t of) {
+    int threads = 0;
+    mluOpGetNumThreads(of, &threads);
+    std::printf("%d ", threads);
+  };
+  cpu_set_t all, one;
+  if (sched_getaffinity(0, sizeof(all), &all) != 0) return 1;
+  int cpu = 0;
+  while (!CPU_ISSET(cpu, &all)) ++cpu;
+  CPU_ZERO(&one);
+  CPU_SET(cpu, &one);
+  print(handle);
+  if (sched_setaffinity(0, sizeof(one), &one) != 0) return 2;
+  if (mluOpUpdateContextInformation(handle) != MLUOP_STATUS_SUCCESS) return 3;
+  print(handle);
+  print(Handle());
+  if (sched_setaffinity(0, sizeof(all), &all) != 0) return 4;
+  if (mluOpUpdateContextInformation(handle) != MLUOP_STATUS_SUCCESS) return 5;
+  print(handle);
+  return 0;
+}
+
+// A forked child has none of the parent's workers, and must still end through exit(), which runs
+// the destructors.
+int ForkAndExit() {
+  const Handle handle;
+  const auto x = Nhwc({2, 20, 20, 81});
+  const auto y = Nhwc({2, 20, 20, 400});
+  const auto run = [&] { return mluOpPsamaskForward(handle, 0, x, x.data(), 9, 9, y, y.data()); };
+  if (run() != MLUOP_STATUS_SUCCESS) return 1;
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(kSecondsToLive);
+    std::printf("child %d ", run());
+    std::exit(0);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  std::printf("parent %d ", run());
+  return WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status);
+}
+
+struct Action {
+  std::string_view name;
+  int (*run)();
+};
+constexpr Action kActions[] = {{"create", Create},
+                               {"runtime", UseRuntime},
+                               {"devices", PrintDevices},
+                               {"threads", PrintThreads},
+                               {"affinity", ChangeAffinity},
+                               {"psamask", RunPsamask},
+                               {"large_pads", RunLargePads},
+                               {"failing_kernel", RunFailingKernel},
+                               {"without_argmax", RunAverageWithoutArgmax},
+                               {"fork", ForkAndExit}};
+
+}  // namespace
+
+ChildResult RunChild(const std::string& action, const std::vector<std::string>& variables) {
+  std::vector<char*> environment;
+  for (char** variable = environ; *variable != nullptr; ++variable) {
+    const bool kept = !IsOurs(*variable) && !IsReplaced(*variable, variables);
+    if (kept) environment.push_back(*variable);
+  }
+  for (const std::string& variable : variables) {
+    environment.push_back(const_cast<char*>(variable.c_str()));
+  }
+  environment.push_back(nullptr);
+  char program[] = "/proc/self/exe";
+  std::string flag(kChildFlag);
+  std::string name = action;
+  char* arguments[] = {program, flag.data(), name.data(), nullptr};
+
+  FILE* const output = std::tmpfile();
+  FILE* const errors = std::tmpfile();
+  posix_spawn_file_actions_t files;
+  posix_spawn_file_actions_init(&files);
+  posix_spawn_file_actions_adddup2(&files, fileno(output), STDOUT_FILENO);
+  posix_spawn_file_actions_adddup2(&files, fileno(errors), STDERR_FILENO);
+  pid_t child = 0;
+  EXPECT_EQ(posix_spawn(&child, program, &files, nullptr, arguments, environment.data()), 0);
+  posix_spawn_file_actions_destroy(&files);
+  int status = 0;
+  EXPECT_EQ(waitpid(child, &status, 0), child);
+  const int result = WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+  return {result, ReadAll(output), ReadAll(errors)};
+}
+
+int RunAction(std::string_view name) {
+  alarm(kSecondsToLive);
+  for (const Action& action : kActions) {
+    if (action.name == name) return action.run();
+  }
+  return 99;
+}
+
+}  // namespace mluop::testing

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+// Threads that the system refuses to start: loops use the others and give the same results. Replaces
+// pthread_create of the whole program. Workers never stop, so each test runs in a forked child.
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+#include <pthread.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "cpu/thread_pool.h"
+#include "mluops/extensions.h"
+#include "testing/prepared_call.h"
+#include "tests/support/forked.h"
+#include "tests/support/tensors.h"
+#include "tests/support/threads.h"
+
+namespace {
+
+std::atomic<int> calls{0};                // of pthread_create
+std::atomic<int> alive{0};                // threads that it started
+std::atomic<int> most_alive{1 << 20};     // at once
+std::atomic<int> first_failing{1 << 20};  // call, and all that follow until last_failing
+std::atomic<int> last_failing{1 << 20};
+
+struct Start {
+  void* (*function)(void*);
+  void* argument;
+};
+
+void* CountWhileItRuns(void* data) {
+  const std::unique_ptr<Start> start(static_cast<Start*>(data));
+  void* const result = start->function(start->argument);
+  --alive;
+  return result;
+}
+
+}  // namespace
+
+extern "C" int pthread_create(pthread_t* thread, const pthread_attr_t* attributes,
+                              void* (*function)(void*), void* argument) noexcept {
+  using Create = int (*)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
+  static const auto real = reinterpret_cast<Create>(dlsym(RTLD_NEXT, "pthread_create"));
+  const int call = calls++;
+  if (call >= first_failing && call <= last_failing) return EAGAIN;
+  if (++alive > most_alive) {
+    --alive;
+    return EAGAIN;
+  }
+  auto start = std::make_unique<Start>(Start{function, argument});
+  const int result = real(thread, attributes, CountWhileItRuns, start.get());
+  if (result == 0) {
+    static_cast<void>(start.release());
+  } else {
+    --alive;
+  }
+  return result;
+}
+
+namespace mluop::testing {
+namespace {
+
+constexpr int kThreads = 5;
+constexpr std::chrono::milliseconds kShortTime(300);  // for threads that should not start
+constexpr const char* kLines[] = {
+    "psamask_forward N=2 H=20 W=21 psa_type=0 h_mask=23 w_mask=19",
+    "masked_im2col_forward C=60 H=21 W=20 M=203 kernel_h=3 kernel_w=3 pad_h=1 pad_w=1",
+    "masked_im2col_backward C=60 H=21 W=20 M=203 kernel_h=3 kernel_w=3 pad_h=1 pad_w=1 dtype=half",
+};
+
+// Cases with the bits that one thread computes.
+class Cases {
+ public:
+  Cases() {
+    const Handle handle;
+    mluOpSetNumThreads(handle, 1);
+    for (const char* line : kLines) {
+      cases_.push_back(std::make_unique<Case>(ParseCase(line)));
+      calls_.push_back(std::make_unique<PreparedCall>(*cases_.back(), Placement::kBack));
+      EXPECT_EQ(calls_.back()->Run(handle), MLUOP_STATUS_SUCCESS) << LastMessage();
+      expected_.push_back(Bytes(*calls_.back()));
+    }
+  }
+
+  // The number of wrong results of a handle, which calls each case twice.
+  int Mistakes(mluOpHandle_t handle) const {
+    int mistakes = 0;
+    for (size_t i = 0; i < 2 * calls_.size(); ++i) {
+      PreparedCall& call = *calls_[i % calls_.size()];
+      call.PoisonOutputs();
+      const mluOpStatus_t status = call.Run(handle);
+      mistakes += status != MLUOP_STATUS_SUCCESS || Bytes(call) != expected_[i % calls_.size()];
+    }
+    return mistakes;
+  }
+
+ private:
+  static std::string Bytes(const PreparedCall& call) {
+    const TensorArgument& output = call.Output(call.test_case().test->outputs[0].tensor);
+    return {static_cast<const char*>(output.data), output.ByteCount()};
+  }
+
+  std::vector<std::unique_ptr<Case>> cases_;
+  std::vector<std::unique_ptr<PreparedCall>> calls_;
+  std::vector<std::string> expected_;
+};
+
+mluOpHandle_t NewHandle(int threads) {
+  mluOpHandle_t handle = nullptr;
+  mluOpCreate(&handle);
+  mluOpSetNumThreads(handle, threads);
+  return handle;
+}
+
+// Ends the child by exit(), which runs destructors.
+template <typename Body>
+int InChild(const Body& body) {
+  return InForkedChild(body, std::exit);
+}
+
+// Handles that compute one after the other and beside each other.
+int UseHandles(const Cases& cases) {
+  const mluOpHandle_t first = NewHandle(kThreads);
+  int mistakes = cases.Mistakes(first);
+  const mluOpHandle_t second = NewHandle(kThreads + 2);
+  mistakes += cases.Mistakes(second) + cases.Mistakes(first);
+  mistakes += mluOpDestroy(first);
+  mistakes += cases.Mistakes(second);
+  mluOpSetNumThreads(second, 3);
+  return mistakes + cases.Mistakes(second) + mluOpDestroy(second);
+}
+
+TEST(RefusedThread, CallerComputesAlone) {
+  const Cases cases;
+  EXPECT_EQ(InChild([&] {
+              first_failing = 0;
+              return UseHandles(cases);
+            }),
+            0);
+}
+
+TEST(RefusedThread, AnyNumberOfThreadsGivesTheSameBits) {
+  const Cases cases;
+  for (int limit = 0; limit <= 2 * kThreads + 2; ++limit) {
+    EXPECT_EQ(InChild([&] {
+                most_alive = limit;
+                return UseHandles(cases);
+              }),
+              0)
+        << "limit " << limit;
+  }
+}
+
+TEST(RefusedThread, LaterLimitGivesTheSameBits) {
+  const Cases cases;
+  EXPECT_EQ(InChild([&] {
+              const mluOpHandle_t before = NewHandle(3);
+              int mistakes = cases.Mistakes(before);
+              most_alive = alive.load();
+              mistakes += UseHandles(cases) + cases.Mistakes(before);
+              return mistakes + mluOpDestroy(before);
+            }),
+            0);
+}
+
+TEST(RefusedThread, LoopUsesTheThreadsThatStarted) {
+  for (const int limit : {0, 1, 3, 7}) {
+    EXPECT_EQ(InChild([&] {
+                most_alive = limit;
+                return MostThreads(ThreadPool(20), limit + 1, kShortTime);
+              }),
+              limit + 1);
+  }
+}
+
+TEST(RefusedThread, IsTriedAgainLater) {
+  EXPECT_EQ(InChild([] {
+              first_failing = 0;
+              if (MostThreads(ThreadPool(4), 2, kShortTime) != 1) return 1;
+              first_failing = 1 << 20;
+              // The pool tries again within 100 ms.
+              return WaitUntil([] { return MostThreads(ThreadPool(4), 4, kShortTime) == 4; }) ? 0
+                                                                                              : 2;
+            }),
+            0);
+}
+
+TEST(RefusedThread, IsNotTriedInEveryLoop) {
+  EXPECT_EQ(InChild([] {
+              first_failing = 0;
+              const auto start = std::chrono::steady_clock::now();
+              for (int i = 0; i < 10000; ++i) {
+                ThreadPool(4).For(8, 1, [](int64_t, int64_t, int) {});
+              }
+              const std::chrono::duration<double> seconds =
+                  std::chrono::steady_clock::now() - start;
+              return calls >= 1 && calls <= 2 + seconds.count() / 0.1 ? 0 : 1;
+            }),
+            0);
+}
+
+// Callers that need their first workers at the same moment start one per core, not one each.
+TEST(WorkerStart, IsLimitedToTheCoresForManyCallers) {
+  EXPECT_EQ(InChild([] {
+              constexpr int kCallers = 16;
+              std::atomic<int> ready{0};
+              OnThreads(kCallers, [&](int) {
+                ++ready;
+                WaitUntil([&] { return ready == kCallers; });
+                for (int i = 0; i < 100; ++i) {
+                  ThreadPool(2).For(8, 1, [](int64_t, int64_t, int) { std::this_thread::yield(); });
+                }
+              });
+              const int cores = static_cast<int>(std::thread::hardware_concurrency());
+              return calls <= kCallers + std::max(cores - 1, 1) ? 0 : 1;
+            }),
+            0);
+}
+
+}  // namespace
+}  // namespace mluop::testing
