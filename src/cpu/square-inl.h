@@ -13,6 +13,8 @@
 
 #include <cstdint>
 
+#include "cpu/vec_array-inl.h"
+
 HWY_BEFORE_NAMESPACE();
 namespace mluop {
 namespace HWY_NAMESPACE {
@@ -25,20 +27,17 @@ constexpr int kSquare = static_cast<int>(hn::MaxLanes(SquareTag()));
 
 #if HWY_TARGET != HWY_SCALAR
 // Transposes within blocks of 16 bytes, which hold kSide elements: takes kSide rows, afterwards block
-// b of v[k] is column kSide*b + k. Each step is a perfect shuffle of the rows.
-template <class D>
+// b of v[k] is column kSide*b + k. Each of log2(kSide) steps is a perfect shuffle of the rows.
+template <class D, int kSide = 16 / sizeof(hn::TFromD<D>), int kSteps = kSide>
 HWY_INLINE void TransposeBlocks(D d, hn::Vec<D>* v) {
-  constexpr int kSide = 16 / sizeof(hn::TFromD<D>);
-  hn::Vec<D> shuffled[kSide];
-#pragma GCC unroll 4
-  for (int step = 1; step < kSide; step *= 2) {
-#pragma GCC unroll 4
-    for (int k = 0; k < kSide / 2; ++k) {
-      shuffled[2 * k] = hn::InterleaveLower(d, v[k], v[kSide / 2 + k]);
-      shuffled[2 * k + 1] = hn::InterleaveUpper(d, v[k], v[kSide / 2 + k]);
-    }
-#pragma GCC unroll 8
-    for (int k = 0; k < kSide; ++k) v[k] = shuffled[k];
+  if constexpr (kSteps > 1) {
+    hn::Vec<D> rows[kSide];
+    Unroll<kSide>([&](auto k) HWY_ATTR { rows[k] = v[k]; });
+    Unroll<kSide / 2>([&](auto k) HWY_ATTR {
+      v[2 * k] = hn::InterleaveLower(d, rows[k], rows[kSide / 2 + k]);
+      v[2 * k + 1] = hn::InterleaveUpper(d, rows[k], rows[kSide / 2 + k]);
+    });
+    TransposeBlocks<D, kSide, kSteps / 2>(d, v);
   }
 }
 #endif
@@ -64,7 +63,8 @@ HWY_INLINE void TransposeBlocksOf16(V* v) {
 // Lanes [0, shift) are the last ones of `before`, the others the first ones of `v`. 0 <= shift < 16.
 HWY_INLINE hn::Vec<SquareTag> JoinLanes(hn::Vec<SquareTag> before, hn::Vec<SquareTag> v,
                                         int32_t shift) {
-  const auto lanes = hn::Iota(hn::RebindToSigned<SquareTag>(), 16 - shift);
+  const hn::RebindToSigned<SquareTag> d;
+  const auto lanes = hn::Add(hn::Iota(d, 0), hn::Set(d, 16 - shift));
   return hn::Vec<SquareTag>{_mm512_permutex2var_ps(before.raw, lanes.raw, v.raw)};
 }
 #endif
