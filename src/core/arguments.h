@@ -81,9 +81,8 @@ struct Arguments {
   }
 };
 
-// Writes the call as a case line of the driver: "psamask_forward N=1 H=4 ... psa_type=0
-// dtype=float", with "argmax=absent" for a tensor that is. Returns the length, cut to size-1 as
-// snprintf does.
+// Writes the call as a case line of the driver, "transpose N=1 A=4 B=3 dtype=float", with
+// "argmax=absent" for an absent tensor. Returns the length, cut to size-1 as snprintf does.
 int FormatCase(const Arguments& arguments, char* text, size_t size);
 
 }  // namespace mluop

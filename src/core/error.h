@@ -11,7 +11,7 @@ namespace mluop {
 #define MLUOP_SV(view) static_cast<int>((view).size()), (view).data()
 
 // Stores the thread's error message and returns `status`, so that a check reads
-//   if (bad) return Fail(MLUOP_STATUS_BAD_PARAM, "psamask_forward: x must be ..., got ...");
+//   if (bad) return Fail(MLUOP_STATUS_BAD_PARAM, "my_operator: x must be ..., got ...");
 [[gnu::format(printf, 2, 3)]] mluOpStatus_t Fail(mluOpStatus_t status, const char* format, ...);
 [[gnu::format(printf, 2, 3)]] cnrtRet_t Fail(cnrtRet_t error, const char* format, ...);
 

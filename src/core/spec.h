@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table from which every check of an operator follows. One row per attribute and per tensor, in
-// the order of the C function's arguments. core/check_*.cc make the checks of it, the driver its
-// tensors and what it tells people, the tests their wrong calls.
+// The table of an operator: one row per attribute and per tensor, in the order of the C function's
+// arguments. core/check_*.cc derive the checks from it, the driver its tensors and its help, the
+// tests their invalid calls.
 //
-//   constexpr OpSpec kSpec("psamask_forward", kFloat,
-//       {OneOf("psa_type", 0, 1), AtLeast("h_mask", 1), AtLeast("w_mask", 1)},
-//       {{"x", kIn, kT, kNHWC, "N H W h_mask*w_mask", kSkip},
+//   constexpr OpSpec kSpec("my_operator", kFloat,
+//       {OneOf("mode", 0, 1), AtLeast("height", 1), AtLeast("width", 1)},
+//       {{"x", kIn, kT, kNHWC, "N H W height*width", kSkip},
 //        {"y", kOut, kT, kNHWC, "N H W H*W", kSkip}});
 //
 // A dim of a shape is a product of literals, attributes and symbols. A symbol takes its value where

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A case line, "psamask_forward N=1 H=4 W=4 psa_type=0 h_mask=7 w_mask=7  # comment": input of
-// check, bitwise and perf alike, and what a failure prints so that it can be repeated.
+// A case line, "transpose N=1 A=4 B=7  # comment": the input of check, bitwise and perf, and what a
+// failure prints so that it can be repeated.
 //
 // Every symbol and attribute of the operator's table needs a value. Beyond them:
 //   dtype=float|half   the type T (default float)

@@ -156,7 +156,7 @@ TEST(NumThreads, VariableOverridesAffinity) {
 TEST(Verbose, DefaultPrintsNothing) {
   for (const std::vector<std::string>& variables :
        {std::vector<std::string>{}, {"MLUOP_VERBOSE=0"}, {"MLUOP_VERBOSE="}}) {
-    const ChildResult child = RunChild("psamask", variables);
+    const ChildResult child = RunChild("operator", variables);
     EXPECT_EQ(child.status, 0);
     EXPECT_EQ(child.output, "0 3 0");
     EXPECT_EQ(child.errors, "");
@@ -164,7 +164,7 @@ TEST(Verbose, DefaultPrintsNothing) {
 }
 
 TEST(Verbose, Level1PrintsOneLinePerOperatorThatRan) {
-  const ChildResult child = RunChild("psamask", {"MLUOP_VERBOSE=1", "MLUOP_NUM_THREADS=3"});
+  const ChildResult child = RunChild("operator", {"MLUOP_VERBOSE=1", "MLUOP_NUM_THREADS=3"});
   EXPECT_EQ(child.status, 0);
   EXPECT_EQ(child.output, "0 3 0");
   const std::vector<std::string> lines = Lines(child.errors);
@@ -177,7 +177,7 @@ TEST(Verbose, Level1PrintsOneLinePerOperatorThatRan) {
 }
 
 TEST(Verbose, LineHasDeviceImplementationThreadsAndTime) {
-  const ChildResult child = RunChild("psamask", {"MLUOP_VERBOSE=1", "MLUOP_NUM_THREADS=3"});
+  const ChildResult child = RunChild("operator", {"MLUOP_VERBOSE=1", "MLUOP_NUM_THREADS=3"});
   const std::string comment = child.errors.substr(child.errors.find('#'));
   EXPECT_NE(comment.find("cpu"), std::string::npos) << comment;
   EXPECT_NE(comment.find(CpuDevice()->architecture()), std::string::npos) << comment;
@@ -193,7 +193,7 @@ TEST(Verbose, LineHasDeviceImplementationThreadsAndTime) {
 }
 
 TEST(Verbose, Level2AddsFailures) {
-  const ChildResult child = RunChild("psamask", {"MLUOP_VERBOSE=2"});
+  const ChildResult child = RunChild("operator", {"MLUOP_VERBOSE=2"});
   const std::vector<std::string> lines = Lines(child.errors);
   ASSERT_EQ(lines.size(), 2u) << child.errors;
   EXPECT_EQ(lines[1], "MLUOP_STATUS_BAD_PARAM: psamask_forward: psa_type must be 0 or 1, got 2");

@@ -35,7 +35,7 @@ std::string CreateWith(const std::string& library, const std::string& drivers = 
 void ExpectCpuWorks(const std::string& library, const std::string& drivers = "/nosuch") {
   const std::vector<std::string> variables = {"MLUOP_CUDA_LIBRARY=" + library,
                                               "LD_LIBRARY_PATH=" + drivers};
-  const ChildResult calls = RunChild("psamask", variables);
+  const ChildResult calls = RunChild("operator", variables);
   EXPECT_EQ(calls.status, 0) << calls.errors;
   EXPECT_EQ(calls.output, "0 3 0");
   const ChildResult devices = RunChild("devices", variables);

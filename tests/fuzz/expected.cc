@@ -139,7 +139,7 @@ Expected ExpectedWhenEmpty(const Arguments& a) {
   }
   if (op == "torchvision_ps_roi_pool_forward") return empty("output") ? kNothingToDo : kRuns;
   if (op == "torchvision_ps_roi_pool_backward") return empty("grad_input") ? kNothingToDo : kRuns;
-  return kNothingToDo;  // psamask, transpose
+  return kNothingToDo;
 }
 
 bool Overlap(const void* a, size_t a_bytes, const void* b, size_t b_bytes) {

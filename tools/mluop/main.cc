@@ -18,7 +18,7 @@ constexpr int kWrongUse = 2;  // the exit status
 
 constexpr char kCaseHelp[] =
     "A case is a line such as\n"
-    "  'psamask_forward N=1 H=4 W=4 psa_type=0 h_mask=7 w_mask=7'\n"
+    "  'transpose N=1 A=128 B=256 dtype=half'\n"
     "(`mluop describe OPERATOR` lists the keys). Without one, the built-in cases are run.";
 
 void AddSelection(CLI::App* command, Selection* selection) {
