@@ -29,7 +29,7 @@ install(FILES ${PROJECT_BINARY_DIR}/mluops-config.cmake
               ${PROJECT_BINARY_DIR}/mluops-config-version.cmake DESTINATION ${package_folder})
 
 # Who links the static library links what it needs as well; the shared one knows by itself.
-set(needed "-lhwy -ltbb -lstdc++ -lm -lpthread")
+set(needed "-lhwy -lstdc++ -lm -lpthread")
 if(BUILD_SHARED_LIBS)
   set(pc_libs "")
   set(pc_libs_private "Libs.private: ${needed}")

@@ -7,7 +7,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 build=$PWD/build-aarch64
 # The two of headers alone are the same on every machine.
-packages=(libhwy-dev libhwy1 libtbb-dev libtbb12 libtbbmalloc2 libtbbbind-2-5 libcli11-dev nlohmann-json3-dev)
+packages=(libhwy-dev libhwy1 libcli11-dev nlohmann-json3-dev)
 
 fill_sysroot() {
   local apt=$build/apt

@@ -40,7 +40,6 @@ have_tool g++|g++
 have_tool pkg-config|pkg-config
 have_tool patchelf|patchelf
 have_header hwy/highway.h|libhwy-dev
-have_header oneapi/tbb.h|libtbb-dev
 have_header gtest/gtest.h|libgtest-dev
 have_header nlohmann/json.hpp|nlohmann-json3-dev
 have_header CLI/CLI.hpp|libcli11-dev

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Floats written front to back in whole, aligned lines, whatever the pieces they come in. Included
-// once per instruction set.
+// LineWriter: writes floats front to back in whole, aligned cache lines, whatever the lengths of the
+// runs that are appended. Included once per instruction set.
 
 #if defined(MLUOP_CPU_LINES_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef MLUOP_CPU_LINES_INL_H_
@@ -24,11 +24,10 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 #if MLUOP_MASKS_MEMORY
 
-// Collects pieces in registers and stores them when they have a whole line, past the caches if
-// `stream` says so (FlushStream() before another thread may read it). Pieces end where they like: a
-// line that two of them share is still stored at once, which is what non-temporal stores need to be
-// fast. With AVX2 a line is two vectors: stored one by one, as each is full, they take up to 2.7
-// times as long.
+// Collects appended runs in registers and stores each line when it is full. `stream` selects
+// non-temporal stores; call FlushStream() before another thread reads. Runs may end anywhere: a line
+// that two runs share is stored once, as non-temporal stores need it. With AVX2 a line is two
+// vectors: storing each as soon as it is full takes up to 2.7x the time.
 class LineWriter {
  public:
   using D = hn::ScalableTag<float>;
@@ -36,8 +35,8 @@ class LineWriter {
 
   LineWriter(float* to, bool stream) : LineWriter(to, to, stream) {}
 
-  // Goes on at `to` with what Pause() left in `paused`. `first` is the first float that is the
-  // writer's: of the line around it, what is before is another's.
+  // Continues at `to` with the line that Pause() saved in `paused`. `first` is the first float that
+  // this writer owns: it does not write the part of the line before it.
   LineWriter(float* to, float* first, bool stream, const float* paused = nullptr)
       : stream_(stream) {
     fill_ = static_cast<int64_t>(reinterpret_cast<uintptr_t>(to) / sizeof(float)) % kLine;
@@ -75,12 +74,12 @@ class LineWriter {
     for (fill_ -= kLine; fill_ >= kLine; fill_ -= kLine) Put(line_);
   }
 
-  // Stores what the last line holds so far.
+  // Stores the begun line.
   void Finish() {
     if (fill_ > skip_) StoreBetween(line_, skip_, fill_);
   }
 
-  // Keeps it for the writer that goes on here. `paused`: an aligned line.
+  // Saves the begun line for the writer that continues here. `paused`: an aligned line.
   void Pause(float* paused) const {
     ForEachVector([&](int64_t i) HWY_ATTR { hn::Store(line_.v[i / kLanes], d_, paused + i); });
   }
@@ -106,19 +105,19 @@ class LineWriter {
     }
   };
 
-  // The lanes of the vector at i that are among the first n floats of a line.
+  // Selects the lanes of the vector at float i that are among the first n floats of a line.
   static HWY_INLINE hn::Mask<D> First(int64_t n, int64_t i) {
     return hn::FirstN(d_, static_cast<size_t>(i == 0 ? n : std::max<int64_t>(n - i, 0)));
   }
 
-  // The floats [fill_, end) of the line.
+  // Fills the floats [fill_, end) of the line.
   HWY_INLINE void Add(const float* from, int64_t end) {
     const hn::RebindToUnsigned<D> bits;
     ForEachVector([&](int64_t i) HWY_ATTR {
       const auto lanes = hn::AndNot(First(fill_, i), First(end, i));
-      const auto piece = hn::BitCast(bits, hn::MaskedLoad(lanes, d_, from + i));
+      const auto run = hn::BitCast(bits, hn::MaskedLoad(lanes, d_, from + i));
       auto& v = line_.v[i / kLanes];
-      v = hn::BitCast(d_, hn::Or(hn::BitCast(bits, v), piece));
+      v = hn::BitCast(d_, hn::Or(hn::BitCast(bits, v), run));
     });
   }
 
@@ -143,7 +142,7 @@ class LineWriter {
 
   static constexpr D d_{};
   Line line_;  // 0 from float fill_ on
-  float* to_;  // where it belongs
+  float* to_;  // its address in the output
   int64_t fill_;
   int64_t skip_;
   bool stream_;
@@ -151,7 +150,7 @@ class LineWriter {
 
 #else
 
-// Where there are no masked accesses: at once, and through the caches.
+// Without masked accesses: stores every run at once, through the caches.
 class LineWriter {
  public:
   LineWriter(float* to, bool) : to_(to) {}

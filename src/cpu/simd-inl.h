@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loops over vectors that the families share. Included once per instruction set, as Highway wants
-// it. Nothing here reads or writes beside the elements it is asked for: Highway's masked accesses
-// touch whole vectors on some instruction sets, so the ends of rows are done one element at a time.
+// Vector loops, loads and stores that the families share. Included once per instruction set. No
+// function accesses memory outside of the given elements: Highway's masked accesses touch whole
+// vectors on some instruction sets, so the ends of rows are processed element by element.
 
 #if defined(MLUOP_CPU_SIMD_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef MLUOP_CPU_SIMD_INL_H_
@@ -16,12 +16,12 @@
 
 #include "core/dtype.h"
 
-// Below AVX2 Highway's conversions of half lose infinities and NaN one way and round towards zero
-// the other.
+// Below AVX2, Highway's half to float conversion loses infinities and NaN, and float to half rounds
+// towards zero.
 #undef MLUOP_CONVERTS_HALF
 #define MLUOP_CONVERTS_HALF (HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX2)
 
-// Where masked accesses of floats touch nothing but their lanes.
+// Masked accesses of floats touch only the selected lanes.
 #undef MLUOP_MASKS_MEMORY
 #define MLUOP_MASKS_MEMORY (HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX2)
 
@@ -32,8 +32,8 @@ namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 // Calls body(d, i) for ascending i that cover [0, n): whole vectors first, then 16 bytes, then
-// single lanes. `d` is the tag of what is processed at i. Rows are short here (60 floats in
-// PSANet): without the middle step a row of 60 ends in 12 single lanes of AVX-512.
+// single lanes. `d` is the tag of the vector at i. Rows are short (60 floats in PSANet): without the
+// middle step a row of 60 would end in 12 single lanes with AVX-512.
 template <typename T, class Body>
 HWY_INLINE void ForEach(int64_t n, const Body& body) {
   const hn::ScalableTag<T> d;
@@ -47,7 +47,7 @@ HWY_INLINE void ForEach(int64_t n, const Body& body) {
   for (; i < n; ++i) body(one, i);
 }
 
-// Bit for bit.
+// Copies bit for bit.
 template <typename T>
 HWY_INLINE void CopyRow(const T* HWY_RESTRICT from, int64_t n, T* HWY_RESTRICT to) {
   ForEach<T>(n, [&](auto d, int64_t i) { hn::StoreU(hn::LoadU(d, from + i), d, to + i); });
@@ -58,7 +58,7 @@ HWY_INLINE void ZeroRow(T* to, int64_t n) {
   ForEach<T>(n, [&](auto d, int64_t i) { hn::StoreU(hn::Zero(d), d, to + i); });
 }
 
-// Lanes of float or half as floats: exact.
+// Loads float or half as float: exact.
 template <class D>
 HWY_INLINE hn::Vec<D> LoadFloats(D d, const float* from) {
   return hn::LoadU(d, from);
@@ -80,8 +80,16 @@ HWY_INLINE hn::Vec<D> LoadFloats(D d, const Half* from) {
 #endif
 }
 
+// Replaces every NaN by the default quiet NaN, 0x7fc00000. The sign and payload of a computed NaN
+// depend on the instruction set and on the order of the operands.
+template <class D>
+HWY_INLINE hn::Vec<D> CanonicalNan(D d, hn::Vec<D> v) {
+  const auto quiet = hn::BitCast(d, hn::Set(hn::RebindToUnsigned<D>(), 0x7fc00000u));
+  return hn::IfThenElse(hn::Eq(v, v), v, quiet);
+}
+
 #if MLUOP_CONVERTS_HALF
-// The halves' bits; rounds to nearest even.
+// Returns the bits of the halves; rounds to nearest even.
 template <class D>
 HWY_INLINE auto HalfBits(hn::Vec<D> v, D) {
   const hn::Rebind<hwy::float16_t, D> halves;
@@ -89,7 +97,7 @@ HWY_INLINE auto HalfBits(hn::Vec<D> v, D) {
 }
 #endif
 
-// Floats to float or half: rounds to nearest even.
+// Stores floats as float or half: rounds to nearest even.
 template <class D>
 HWY_INLINE void StoreFloats(hn::Vec<D> v, D d, float* to) {
   hn::StoreU(v, d, to);
@@ -105,7 +113,7 @@ HWY_INLINE void StoreFloats(hn::Vec<D> v, D d, Half* to) {
 #endif
 }
 
-// The same past the caches; `to` is aligned to what is stored.
+// The same with non-temporal stores; `to` is aligned to the stored vector.
 template <class D>
 HWY_INLINE void StreamFloats(hn::Vec<D> v, D d, float* to) {
   hn::Stream(v, d, to);
@@ -119,7 +127,7 @@ HWY_INLINE void StreamFloats(hn::Vec<D> v, D d, Half* to) {
 #endif
 }
 
-// The lanes [begin, end) of what is at `from`, 0 in the others.
+// Loads the lanes [begin, end) of the vector at `from`; the others are 0.
 template <class D>
 HWY_INLINE hn::Vec<D> LoadLanes(D d, const float* from, int64_t begin, int64_t end) {
 #if MLUOP_MASKS_MEMORY

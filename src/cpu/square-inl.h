@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Squares of floats transposed in registers. Included once per instruction set.
+// Squares transposed in registers. The only file that uses raw intrinsics and Highway's private
+// members. Included once per instruction set.
 
 #if defined(MLUOP_CPU_SQUARE_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef MLUOP_CPU_SQUARE_INL_H_
@@ -12,34 +13,37 @@
 
 #include <cstdint>
 
+#include "cpu/vec_array-inl.h"
+
 HWY_BEFORE_NAMESPACE();
 namespace mluop {
 namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// As many rows as a vector has lanes: 16 with AVX-512, 8 with AVX2, 4 below.
+// A square of floats has as many rows as a vector has lanes: 16 with AVX-512, 8 with AVX2, 4 below.
 using SquareTag = hn::ScalableTag<float>;
 constexpr int kSquare = static_cast<int>(hn::MaxLanes(SquareTag()));
 
 #if HWY_TARGET != HWY_SCALAR
-// Of each 16 bytes, four rows: afterwards the 16-byte block b of v[k] is column 4b+k of the rows.
-template <class D>
+// Transposes within blocks of 16 bytes, which hold kSide elements: takes kSide rows, afterwards block
+// b of v[k] is column kSide*b + k. Each of log2(kSide) steps is a perfect shuffle of the rows.
+template <class D, int kSide = 16 / sizeof(hn::TFromD<D>), int kSteps = kSide>
 HWY_INLINE void TransposeBlocks(D d, hn::Vec<D>* v) {
-  const hn::Repartition<uint64_t, D> pairs;
-  const auto low01 = hn::BitCast(pairs, hn::InterleaveLower(d, v[0], v[1]));
-  const auto low23 = hn::BitCast(pairs, hn::InterleaveLower(d, v[2], v[3]));
-  const auto high01 = hn::BitCast(pairs, hn::InterleaveUpper(d, v[0], v[1]));
-  const auto high23 = hn::BitCast(pairs, hn::InterleaveUpper(d, v[2], v[3]));
-  v[0] = hn::BitCast(d, hn::InterleaveLower(pairs, low01, low23));
-  v[1] = hn::BitCast(d, hn::InterleaveUpper(pairs, low01, low23));
-  v[2] = hn::BitCast(d, hn::InterleaveLower(pairs, high01, high23));
-  v[3] = hn::BitCast(d, hn::InterleaveUpper(pairs, high01, high23));
+  if constexpr (kSteps > 1) {
+    hn::Vec<D> rows[kSide];
+    Unroll<kSide>([&](auto k) HWY_ATTR { rows[k] = v[k]; });
+    Unroll<kSide / 2>([&](auto k) HWY_ATTR {
+      v[2 * k] = hn::InterleaveLower(d, rows[k], rows[kSide / 2 + k]);
+      v[2 * k + 1] = hn::InterleaveUpper(d, rows[k], rows[kSide / 2 + k]);
+    });
+    TransposeBlocks<D, kSide, kSteps / 2>(d, v);
+  }
 }
 #endif
 
 #if HWY_TARGET <= HWY_AVX3 && HWY_ARCH_X86
-// The blocks of 16 vectors are a 4 x 4 square again. Highway has no name for this shuffle.
+// Transposes the 4 x 4 blocks of 16 vectors of floats. Highway has no function for this shuffle.
 template <class V>
 HWY_INLINE void TransposeBlocksOf16(V* v) {
   constexpr int kEven = 0x88, kOdd = 0xdd;
@@ -55,24 +59,50 @@ HWY_INLINE void TransposeBlocksOf16(V* v) {
     v[12 + k] = V{_mm512_shuffle_f32x4(odd_top, odd_bottom, kOdd)};
   }
 }
+
+// Lanes [0, shift) are the last ones of `before`, the others the first ones of `v`. 0 <= shift < 16.
+HWY_INLINE hn::Vec<SquareTag> JoinLanes(hn::Vec<SquareTag> before, hn::Vec<SquareTag> v,
+                                        int32_t shift) {
+  const hn::RebindToSigned<SquareTag> d;
+  const auto lanes = hn::Add(hn::Iota(d, 0), hn::Set(d, 16 - shift));
+  return hn::Vec<SquareTag>{_mm512_permutex2var_ps(before.raw, lanes.raw, v.raw)};
+}
 #endif
 
-// Lane a of v[b] and lane b of v[a] change places, for all a and b. Bit for bit.
+// Where LookupTwo exists. Highway 1.0.3 has no lookup in two vectors.
+#undef MLUOP_HAS_LOOKUP_TWO
+#define MLUOP_HAS_LOOKUP_TWO (HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3)
+
+#if MLUOP_HAS_LOOKUP_TWO
+// Lane k is the element at[k] of a and b in a row; the bits of at[k] above are ignored.
+HWY_INLINE hn::Vec512<uint32_t> LookupTwo(hn::Vec512<uint32_t> a, hn::Vec512<uint32_t> b,
+                                          hn::Vec512<uint32_t> at) {
+  return {_mm512_permutex2var_epi32(a.raw, at.raw, b.raw)};
+}
+HWY_INLINE hn::Vec512<uint16_t> LookupTwo(hn::Vec512<uint16_t> a, hn::Vec512<uint16_t> b,
+                                          hn::Vec512<uint16_t> at) {
+  return {_mm512_permutex2var_epi16(a.raw, at.raw, b.raw)};
+}
+#endif
+
+// Swaps lane a of v[b] with lane b of v[a] for all a and b, bit for bit. `d` has 1 lane, one block, or
+// is a tag of floats.
 template <class D>
 HWY_INLINE void TransposeSquare([[maybe_unused]] D d, [[maybe_unused]] hn::Vec<D>* v) {
 #if HWY_TARGET != HWY_SCALAR
   constexpr int kSide = static_cast<int>(hn::MaxLanes(D()));
-  for (int row = 0; row < kSide; row += 4) TransposeBlocks(d, v + row);
-  if constexpr (kSide == 8) {
-    for (int k = 0; k < 4; ++k) {
-      const auto top = v[k], bottom = v[4 + k];
+  constexpr int kBlock = 16 / sizeof(hn::TFromD<D>);
+  for (int row = 0; row < kSide; row += kBlock) TransposeBlocks(d, v + row);
+  if constexpr (kSide == 2 * kBlock) {
+    for (int k = 0; k < kBlock; ++k) {
+      const auto top = v[k], bottom = v[kBlock + k];
       v[k] = hn::ConcatLowerLower(d, bottom, top);
-      v[4 + k] = hn::ConcatUpperUpper(d, bottom, top);
+      v[kBlock + k] = hn::ConcatUpperUpper(d, bottom, top);
     }
   }
 #endif
 #if HWY_TARGET <= HWY_AVX3 && HWY_ARCH_X86
-  if constexpr (kSide == 16) TransposeBlocksOf16(v);
+  if constexpr (kSide == 4 * kBlock) TransposeBlocksOf16(v);
 #endif
 }
 

@@ -1,35 +1,86 @@
 // SPDX-License-Identifier: Apache-2.0
+// The process-wide pool (docs/decisions/0002-threads.md). A caller publishes its loop in a slot and sets
+// the slot's bit in `open_slots`; workers that search for work join open loops. There is no lock that a
+// fork could leave held, and no object with a destructor that could run at exit while a worker uses it.
+// Atomic operations are sequentially consistent unless they say otherwise: several pairs of threads
+// each write one variable and then read the other's.
 #include "cpu/thread_pool.h"
 
+#include <linux/futex.h>
+#include <pthread.h>
 #include <sched.h>
-#include <tbb/task_arena.h>
-#include <tbb/task_group.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <atomic>
+#include <bit>
 #include <chrono>
 #include <exception>
-#include <mutex>
 #include <thread>
-#include <utility>
-#include <vector>
 
+#include "core/environment.h"
 #include "cpu/floating_point.h"
-#include "cpu/hand_over.h"
-#include "cpu/one_tbb.h"
-#include "cpu/thread_budget.h"
 
 namespace mluop {
 namespace {
 
-// Ranges per thread: enough that a slow core does not hold up the others.
-constexpr int64_t kRangesPerThread = 4;
+using Clock = std::chrono::steady_clock;
+constexpr int64_t kRangesPerThread = 4;  // enough that a slow core does not delay the others
 
-// A helper that waits for the next loop so long is there at once when it comes; one that sleeps
-// comes 20 to 50 us later, when a small loop is over. A loop of 20 us of work, one upon the other,
-// takes 11 us on two threads; with oneTBB's own parallel_for it took 22, as long as alone.
-constexpr std::chrono::microseconds kLinger(100);
+// How long a worker searches for the next loop before it sleeps. A worker that spins joins a loop
+// within 1 us; one that sleeps needs 20 to 50 us, longer than a small loop takes.
+constexpr std::chrono::microseconds kSpinTime(100);
+
+constexpr std::chrono::milliseconds kRetryTime(100);  // after the system refused a thread
+constexpr int kNumSlots = 64;  // loops at a time, one per bit; further callers compute alone
+
+// One loop, on its caller's stack.
+struct Loop {
+  void (*function)(void* context, int64_t begin, int64_t end, int worker);
+  void* context;
+  int64_t n, num_ranges;
+  int num_threads;             // the caller included
+  int caller_core;             // -1: unknown
+  std::atomic<int> vacancies;  // workers that may still join
+  std::atomic<bool> failed;
+  std::exception_ptr error;  // the first
+};
+
+struct alignas(64) Slot {
+  Loop* loop;
+  std::atomic<int> inside;  // workers that may access `loop`
+};
+
+// The ranges that one thread of a loop takes first. Worker i owns share i.
+struct alignas(64) Share {
+  std::atomic<int64_t> next_range;
+  int64_t end_range;
+  std::atomic<bool> owned;
+};
+
+constinit Slot slots[kNumSlots] = {};
+constinit Share shares[kNumSlots][kMaxThreads] = {};  // resident memory only where it was used
+alignas(64) constinit std::atomic<uint64_t> open_slots{0};  // their loops want more workers
+alignas(64) constinit std::atomic<uint64_t> used_slots{0};  // they belong to a caller
+
+// A worker is searching (from the moment it is woken or started), sleeping, or in a loop.
+alignas(64) constinit std::atomic<int> searching{0}, sleeping{0}, started{0};
+constinit std::atomic<int> wake_permits{0};   // workers that were woken and still have to notice
+constinit std::atomic<bool> starting{false};  // a caller starts workers
+constinit std::atomic<Clock::rep> retry_at{0};
+
+// The child has none of its parent's workers, and its only thread is in no loop.
+void ResetAfterFork() {
+  open_slots = used_slots = 0;
+  searching = sleeping = started = wake_permits = 0;
+  starting = false;
+  for (Slot& slot : slots) slot.inside = 0;
+}
+
+// Set when the library is loaded: a fork could interrupt a later initialization.
+const int num_cores = static_cast<int>(std::thread::hardware_concurrency());
+[[maybe_unused]] const int registered = pthread_atfork(nullptr, nullptr, ResetAfterFork);
 
 void Pause() {
 #if defined(__x86_64__) || defined(__i386__)
@@ -39,9 +90,9 @@ void Pause() {
 #endif
 }
 
-// A virtual machine's kernel takes a sleeping core for one that is busy elsewhere, and wakes a
-// helper on the caller's own, where the two take turns of some milliseconds. It stays where it is
-// put: to another core, if it may be on any.
+// Moves the calling thread to another core, if its affinity allows one. The kernel of a virtual
+// machine often wakes a worker on its caller's core although another one is idle. There the two
+// alternate in time slices of 2 to 4 ms.
 void LeaveCore(int core) {
   cpu_set_t allowed;
   if (sched_getaffinity(0, sizeof(allowed), &allowed) != 0) return;
@@ -51,267 +102,158 @@ void LeaveCore(int core) {
   sched_setaffinity(0, sizeof(allowed), &allowed);
 }
 
-}  // namespace
-
-// The calling thread and helpers on oneTBB's threads share the ranges of one loop after the other.
-class ThreadPool::Team {
- public:
-  // One that no pool has any more, or a new one.
-  static std::unique_ptr<Team> Of(int num_threads) {
-    std::unique_ptr<Team> team = idle.Take(num_threads);
-    if (team != nullptr) return team;
-    team = std::make_unique<Team>(num_threads);
-    team->Muster();
-    return team;
-  }
-  static void Retire(std::unique_ptr<Team> team) {
-    if (team != nullptr && !OneTbbIsLost()) team = idle.Keep(std::move(team));
-    if (team == nullptr) return;
-    try {
-      EnterOneTbb([&team] {
-        team->Stop();
-        team.reset();
-      });
-    } catch (...) {  // its helpers may yet come where oneTBB is lost: it stays as it is
-      static_cast<void>(team.release());
-    }
-  }
-
-  explicit Team(int num_threads)
-      : wanted_(num_threads),
-        taken_(num_threads - 1),
-        size_(taken_.count() + 1),
-        arena_(size_),
-        helping_(size_),
-        shares_(size_) {
-    EnterOneTbb([this] { arena_.initialize(); });
-  }
-
-  ~Team() { TakeOver(); }
-
-  // The caller, and as many helpers as could be had.
-  int size() const { return size_; }
-
-  void Run(const Loop& loop) {
-    loop_ = loop;
-    for (int i = 0; i < loop.workers; ++i) {
-      shares_[i].next.store(loop.ranges * i / loop.workers, std::memory_order_relaxed);
-      shares_[i].end = loop.ranges * (i + 1) / loop.workers;
-    }
-    CallHelpers();
-    ++generation_;  // open: helpers come in
-    WorkOrKeepError(0);
-    ++generation_;  // closed: nobody comes in any more
-    for (int spins = 0; inside_ != 0 && spins < 1000; ++spins) Pause();
-    while (inside_ != 0) std::this_thread::yield();
-    if (failed_.exchange(false)) std::rethrow_exception(std::exchange(error_, nullptr));
-  }
-
- private:
-  // Teams for the next pools of as many threads. What a new one costs, oneTBB gets back only when a
-  // worker comes by, which may never be: with a handle to a call memory grew by 11 KiB a call. They
-  // are never destroyed: oneTBB may be gone before.
-  class Idle {
-   public:
-    std::unique_ptr<Team> Take(int wanted) {
-      const std::lock_guard<std::mutex> lock(mutex_);
-      for (Team*& team : teams_) {
-        if (team != nullptr && team->wanted_ == wanted)
-          return std::unique_ptr<Team>(std::exchange(team, nullptr));
-      }
-      return nullptr;
-    }
-
-    // Returns what is not kept: one that found too few threads, of which there may be more next time,
-    // and one too many.
-    std::unique_ptr<Team> Keep(std::unique_ptr<Team> team) {
-      if (team->size_ < team->wanted_) return team;
-      const std::lock_guard<std::mutex> lock(mutex_);
-      const auto place = std::find(teams_.begin(), teams_.end(), nullptr);
-      if (place != teams_.end()) *place = team.release();
-      return team;
-    }
-
-   private:
-    std::mutex mutex_;
-    std::array<Team*, 16> teams_ = {};
-  };
-  static constinit Idle idle;
-
-  struct alignas(64) Share {
-    std::atomic<int64_t> next;  // range
-    int64_t end;
-  };
-
-  // No helper will come any more.
-  void Stop() {
-    stop_ = true;
-    if (size_ > 1) arena_.execute([this] { helpers_.wait(); });  // runs those that found no thread
-  }
-
-  // Lets oneTBB start its threads now: the next team tries how many more can be started, which would
-  // be in the way of those that start then. Each of them waits for the others, or it would come
-  // for them.
-  void Muster() {
-    using Clock = std::chrono::steady_clock;
-    const int expected = taken_.expected();
-    const auto end = Clock::now() + std::chrono::milliseconds(100);
-    const auto wait = [expected, end] {
-      while (ThreadsSeen() < expected && Clock::now() < end) std::this_thread::yield();
-    };
-    const auto arrive = [this, wait] {
-      if (stop_) return;  // on the thread that waits for it
-      NoteThread();
-      wait();
-    };
-    for (int worker = 1; worker < size_ && ThreadsSeen() < expected; ++worker) {
-      if (Enqueue(arrive) != Enqueued::kYes) break;
-    }
-    wait();
-  }
-
-  void CallHelpers() {
-    callers_core_ = sched_getcpu();
-    for (int worker = 1; worker < loop_.workers; ++worker) {
-      if (!helping_[worker].exchange(true) && !CallHelper(worker)) return;
-    }
-  }
-
-  // False where it cannot: the loop goes on with those who are there.
-  bool CallHelper(int worker) {
-    const Enqueued enqueued = Enqueue([this, worker] { Help(worker); });
-    if (enqueued == Enqueued::kNo) helping_[worker] = false;
-    return enqueued == Enqueued::kYes;
-  }
-
-  // kPerhaps: oneTBB failed, and the task may come all the same.
-  enum class Enqueued { kNo, kYes, kPerhaps };
-
-  // Has a thread of oneTBB's run `body`.
-  template <typename Body>
-  Enqueued Enqueue(const Body& body) {
-    tbb::task_handle task;
-    try {
-      const InsideOneTbb inside;
-      task = helpers_.defer([body] {
-        TakeOver();
-        body();
-        HandOver();
-      });
-    } catch (...) {  // no memory, or oneTBB is lost
-      return Enqueued::kNo;
-    }
-    HandOver();
-    try {
-      EnterOneTbb([&] { arena_.enqueue(std::move(task)); });
-    } catch (...) {
-      return Enqueued::kPerhaps;
-    }
-    return Enqueued::kYes;
-  }
-
-  void WorkOrKeepError(int worker) {
-    try {
-      Work(worker);
-    } catch (...) {
-      if (!failed_.exchange(true)) error_ = std::current_exception();
-    }
-  }
-
-  // First its own ranges, the same in every loop of so many: what it wrote is still in its cache.
-  // Then what others have not come to.
-  void Work(int worker) {
-    for (int i = 0; i < loop_.workers; ++i) {
-      Share& share = shares_[(worker + i) % loop_.workers];
+// Takes the ranges of the worker's own share first: they are the same in every loop of this size, so
+// its cache may still hold their data. Then steals from the other shares.
+void Work(Loop& loop, Share* loop_shares, int worker) {
+  const int64_t size = loop.n / loop.num_ranges;
+  const int64_t longer = loop.n % loop.num_ranges;  // the first ranges have one element more
+  try {
+    for (int i = 0; i < loop.num_threads; ++i) {
+      Share& share = loop_shares[(worker + i) % loop.num_threads];
       while (true) {
-        const int64_t range = share.next.fetch_add(1, std::memory_order_relaxed);
-        if (range >= share.end) break;
-        RunRange(range, worker);
+        const int64_t range = share.next_range.fetch_add(1, std::memory_order_relaxed);
+        if (range >= share.end_range) break;
+        const int64_t begin = range * size + std::min(range, longer);
+        loop.function(loop.context, begin, begin + size + (range < longer ? 1 : 0), worker);
       }
     }
+  } catch (...) {
+    if (!loop.failed.exchange(true)) loop.error = std::current_exception();
   }
-
-  void RunRange(int64_t range, int worker) {
-    const int64_t base = loop_.n / loop_.ranges;
-    const int64_t longer = loop_.n % loop_.ranges;  // so many first ranges have one element more
-    const int64_t begin = range * base + std::min(range, longer);
-    loop_.function(loop_.context, begin, begin + base + (range < longer ? 1 : 0), worker);
-  }
-
-  // Loop after loop, until none has come for a while.
-  void Help(int worker) {
-    using Clock = std::chrono::steady_clock;
-    if (stop_) return;  // on the caller's thread, which is waiting for it
-    NoteThread();
-    const DefaultFloatingPoint floating_point;
-    if (const int core = callers_core_; core >= 0 && sched_getcpu() == core) LeaveCore(core);
-    uint64_t seen = 0;
-    for (auto since = Clock::now(); !stop_ && Clock::now() - since < kLinger;) {
-      const uint64_t generation = generation_;
-      if (generation % 2 == 0 || generation == seen) {
-        for (int i = 0; i < 8; ++i) Pause();
-        continue;
-      }
-      // Whoever is inside before the loop is closed is waited for: either Run sees it there, or it
-      // sees that the generation is another.
-      ++inside_;
-      if (generation_ == generation) WorkOrKeepError(worker);
-      --inside_;
-      seen = generation;
-      since = Clock::now();
-    }
-    helping_[worker] = false;
-  }
-
-  int wanted_;
-  TakenThreads taken_;
-  int size_;
-  tbb::task_arena arena_;
-  // Of its own: the caller's task, whose child it would be, may be over before the helpers are.
-  tbb::task_group_context context_{tbb::task_group_context::isolated};
-  tbb::task_group helpers_{context_};
-  std::vector<std::atomic<bool>> helping_;  // by worker; the first is the caller
-  std::atomic<int> callers_core_{-1};
-  std::atomic<bool> stop_{false};
-  std::atomic<bool> failed_{false};
-  std::exception_ptr error_;  // the first of the loop
-  Loop loop_ = {};
-  std::vector<Share> shares_;  // by worker
-  // Each on a line of its own: they are what the threads have between them.
-  alignas(64) std::atomic<uint64_t> generation_{0};  // odd while a loop is open
-  alignas(64) std::atomic<int> inside_{0};           // helpers
-};
-
-constinit ThreadPool::Team::Idle ThreadPool::Team::idle;
-
-ThreadPool::ThreadPool(int num_threads) : num_threads_(num_threads) {}
-
-ThreadPool::~ThreadPool() { Team::Retire(std::move(team_)); }
-
-void ThreadPool::SetNumThreads(int num_threads) {
-  if (num_threads == num_threads_) return;
-  Team::Retire(std::move(team_));
-  num_threads_ = num_threads;
 }
 
-void ThreadPool::Run(int64_t n, int64_t grain, Function function, void* context) {
-  if (n <= 0) return;
-  const int64_t wanted = std::max<int64_t>(n / std::max<int64_t>(grain, 1), 1);
-  int workers = static_cast<int>(std::min<int64_t>(wanted, num_threads_));
-  if (workers > 1 && team_ == nullptr && !OneTbbIsLost()) {
-    NoteOneTbb();
+// std::atomic::wait yields its core before it sleeps. On a busy machine that takes milliseconds, and a
+// worker that waits for a core is not woken on an idle one: 250 us for a loop of 240 us after 20 ms
+// without loops (2 threads), against 170 us.
+void Futex(int operation, int value) {
+  syscall(SYS_futex, &wake_permits, operation, value, nullptr, nullptr, 0);
+}
+
+// Wakes up to `count` workers and returns their number.
+int WakeWorkers(int count) {
+  int asleep = sleeping;
+  while (!sleeping.compare_exchange_weak(asleep, asleep - std::min(asleep, count))) {
+  }
+  const int woken = std::min(asleep, count);
+  searching += woken;
+  wake_permits += woken;
+  if (woken > 0) Futex(FUTEX_WAKE_PRIVATE, woken);
+  return woken;
+}
+
+void Sleep() {
+  ++sleeping;
+  --searching;
+  // A caller that opened a loop just before may have counted this worker as searching.
+  if (open_slots != 0) WakeWorkers(1);
+  int permits = wake_permits;
+  while (permits == 0 || !wake_permits.compare_exchange_weak(permits, permits - 1)) {
+    if (permits == 0) Futex(FUTEX_WAIT_PRIVATE, 0);
+    permits = wake_permits;
+  }
+}
+
+// Joins the loop of a slot that was open, unless it is closed or full by now. `woken`: the worker has
+// joined no loop since it slept.
+void JoinLoop(int index, int id, bool* woken) {
+  Slot& slot = slots[index];
+  const uint64_t bit = uint64_t{1} << index;
+  ++slot.inside;
+  // The caller clears the bit, then waits for those inside: it sees this worker, or this worker sees
+  // the cleared bit. If the bit is set for the slot's next loop, the worker joins that one.
+  const int vacancies = (open_slots & bit) != 0 ? slot.loop->vacancies.fetch_sub(1) : 0;
+  if (vacancies == 1) open_slots &= ~bit;
+  if (vacancies >= 1) {
+    Loop& loop = *slot.loop;
+    --searching;
+    // Another caller may have counted on this worker.
+    if (open_slots != 0 && searching <= 0) WakeWorkers(1);
+    if (*woken && sched_getcpu() == loop.caller_core) LeaveCore(loop.caller_core);
+    *woken = false;
+    int worker = id % (loop.num_threads - 1) + 1;  // the same in every loop, if it is free
+    while (shares[index][worker].owned.exchange(true)) worker = worker % (loop.num_threads - 1) + 1;
+    Work(loop, shares[index], worker);
+    ++searching;
+  }
+  --slot.inside;
+}
+
+void RunWorker(int id) {
+  const DefaultFloatingPoint floating_point;
+  int last = 0;  // the slot joined last
+  bool woken = true;
+  while (true) {
+    for (auto end = Clock::now() + kSpinTime; Clock::now() < end;) {
+      if (const uint64_t open = open_slots; open != 0) {
+        // Begins behind the last one, so that all callers get their turn.
+        last = (last + 1 + std::countr_zero(std::rotr(open, last + 1))) % kNumSlots;
+        JoinLoop(last, id, &woken);
+        end = Clock::now() + kSpinTime;
+      } else {
+        for (int i = 0; i < 8; ++i) Pause();
+      }
+    }
+    Sleep();
+    woken = true;
+  }
+}
+
+// Gets `wanted` workers to search, if as many are in no loop. All callers together have a worker per
+// core beside the first caller's, or as many as one of them wants.
+void CallWorkers(int wanted) {
+  int missing = wanted - searching;
+  if (missing > 0) missing -= WakeWorkers(missing);
+  const int limit = std::max(num_cores - 1, wanted);
+  if (missing <= 0 || started >= limit || starting.exchange(true)) return;
+  const auto now = Clock::now();
+  for (; missing > 0 && started < limit && now.time_since_epoch().count() >= retry_at; --missing) {
+    ++searching;
     try {
-      team_ = Team::Of(num_threads_);
-    } catch (...) {
-      if (!OneTbbIsLost()) throw;
+      std::thread(RunWorker, started++).detach();
+    } catch (...) {  // the system refused a thread, or the memory for it
+      --searching;
+      --started;
+      retry_at = (now + kRetryTime).time_since_epoch().count();
     }
   }
-  if (team_ != nullptr) workers = std::min(workers, team_->size());
-  if (workers == 1 || OneTbbIsLost()) {
-    function(context, 0, n, 0);
-    return;
+  starting = false;
+}
+
+// Returns the index of a free slot, which then belongs to the caller, or -1.
+int TakeSlot() {
+  uint64_t used = used_slots;
+  while (true) {
+    const int index = std::countr_one(used);
+    if (index == kNumSlots) return -1;
+    if (used_slots.compare_exchange_weak(used, used | uint64_t{1} << index)) return index;
   }
-  team_->Run({function, context, n, std::min(n, workers * kRangesPerThread), workers});
+}
+
+}  // namespace
+
+void ThreadPool::Run(int64_t n, int64_t grain, Function function, void* context) const {
+  if (n <= 0) return;
+  const int64_t wanted = std::max<int64_t>(n / std::max<int64_t>(grain, 1), 1);
+  const auto threads = static_cast<int>(std::min<int64_t>({wanted, num_threads_, kMaxThreads}));
+  const int index = threads > 1 ? TakeSlot() : -1;
+  if (index < 0) return function(context, 0, n, 0);
+  const int64_t num_ranges = std::min(n, threads * kRangesPerThread);
+  Loop loop = {function, context, n, num_ranges, threads, sched_getcpu(), threads - 1, false, {}};
+  for (int i = 0; i < threads; ++i) {
+    Share& share = shares[index][i];
+    share.next_range.store(num_ranges * i / threads, std::memory_order_relaxed);
+    share.end_range = num_ranges * (i + 1) / threads;
+    share.owned.store(false, std::memory_order_relaxed);
+  }
+  const uint64_t bit = uint64_t{1} << index;
+  slots[index].loop = &loop;
+  open_slots |= bit;
+  CallWorkers(threads - 1);
+  Work(loop, shares[index], 0);
+  open_slots &= ~bit;
+  for (int i = 0; slots[index].inside != 0; ++i) i < 1000 ? Pause() : std::this_thread::yield();
+  used_slots &= ~bit;
+  if (loop.failed) std::rethrow_exception(loop.error);
 }
 
 }  // namespace mluop

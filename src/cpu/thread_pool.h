@@ -1,30 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loops over the cores, on oneTBB (docs/decisions/0002-threads.md says why).
+// Parallel loops. All ThreadPools of a process share its workers, which start on first need and never stop.
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <type_traits>
 
 namespace mluop {
 
+// A view of the process's workers: loops on at most num_threads() threads, the caller included.
 class ThreadPool {
  public:
-  explicit ThreadPool(int num_threads);
-  ~ThreadPool();
-  ThreadPool(const ThreadPool&) = delete;
-  ThreadPool& operator=(const ThreadPool&) = delete;
+  explicit ThreadPool(int num_threads) : num_threads_(num_threads) {}
 
   int num_threads() const { return num_threads_; }
-  void SetNumThreads(int num_threads);
+  void SetNumThreads(int num_threads) { num_threads_ = num_threads; }
 
-  // Calls body(begin, end, worker) on disjoint ranges that cover [0, n), at most num_threads() at a
-  // time. A thread is called upon for every `grain` elements, which should be worth its coming.
-  // `worker` is in [0, num_threads()) and no two calls at the same time have the same one: it
-  // indexes scratch. Which ranges there are depends on the number of threads: results must not.
-  // `body` must not start a loop of the same pool. What it throws is thrown here.
+  // Calls body(begin, end, worker) on disjoint ranges that cover [0, n). `worker` is in
+  // [0, num_threads()) and unique among the concurrent calls of a loop: it indexes scratch. The
+  // ranges depend on the number of threads; results must not. Uses at most one thread per `grain`
+  // elements; choose `grain` above the wake-up cost. Rethrows the first exception of `body`.
   template <typename Body>
-  void For(int64_t n, int64_t grain, Body&& body) {
+  void For(int64_t n, int64_t grain, Body&& body) const {
     using Plain = std::remove_reference_t<Body>;
     Run(
         n, grain,
@@ -36,18 +32,10 @@ class ThreadPool {
 
  private:
   using Function = void (*)(void* context, int64_t begin, int64_t end, int worker);
-  struct Loop {
-    Function function;
-    void* context;
-    int64_t n, ranges;
-    int workers;  // that are wanted
-  };
-  class Team;
 
-  void Run(int64_t n, int64_t grain, Function function, void* context);
+  void Run(int64_t n, int64_t grain, Function function, void* context) const;
 
   int num_threads_;
-  std::unique_ptr<Team> team_;  // made at the first loop that is worth more than one thread
 };
 
 }  // namespace mluop

@@ -114,7 +114,7 @@ TEST(FailedAllocation, MluOpCreateReturnsAllocFailed) {
   EXPECT_EQ(FailEach(
                 "mluOpCreate", MLUOP_STATUS_ALLOC_FAILED, [&] { return mluOpCreate(&handle); },
                 [&] { mluOpDestroy(handle); }),
-            1);
+            2);  // the handle and the state of the CPU
 }
 
 TEST(FailedAllocation, MluOpCreateKeepsTheHandlePointer) {

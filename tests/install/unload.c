@@ -48,7 +48,7 @@ static void LoadUseUnload(const char* path) {
   free(x);
   free(y);
   if (dlclose(library) != 0) Fail(dlerror());
-  usleep(20000); /* longer than a worker spins */
+  usleep(20000); /* longer than a worker searches for the next loop */
 }
 
 int main(int argc, char** argv) {

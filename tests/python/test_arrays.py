@@ -218,8 +218,8 @@ def test_library_links_neither_torch_nor_python():
 
     listed = subprocess.run(["ldd", _library._path], check=True, capture_output=True, text=True)
     needed = [line.split()[0] for line in listed.stdout.splitlines()]
-    assert any("tbb" in name for name in needed)
-    for name in ("torch", "c10", "python", "cudart"):
+    assert any("hwy" in name for name in needed)
+    for name in ("torch", "c10", "python", "cudart", "tbb"):
         assert not any(name in library for library in needed)
 
 

@@ -2,8 +2,12 @@
 // Runs a function on several threads.
 #pragma once
 
+#include <atomic>
+#include <chrono>
 #include <thread>
 #include <vector>
+
+#include "cpu/thread_pool.h"
 
 namespace mluop::testing {
 
@@ -13,6 +17,55 @@ void OnThreads(int count, Body body) {
   std::vector<std::thread> threads;
   for (int i = 0; i < count; ++i) threads.emplace_back(body, i);
   for (std::thread& thread : threads) thread.join();
+}
+
+// Threads beside which a test forks. They are detached: a child's new thread may have the id of one of
+// them, which ThreadSanitizer takes for an error if it was joinable.
+class DetachedThreads {
+ public:
+  DetachedThreads() = default;
+  ~DetachedThreads() { Wait(); }
+  DetachedThreads(const DetachedThreads&) = delete;
+  DetachedThreads& operator=(const DetachedThreads&) = delete;
+
+  template <typename Body>
+  void Start(Body body) {
+    ++running_;
+    std::thread([this, body] {
+      body();
+      --running_;
+    }).detach();
+  }
+  void Wait() const {
+    while (running_ > 0) std::this_thread::yield();
+  }
+
+ private:
+  std::atomic<int> running_{0};
+};
+
+// Waits for `condition`, at most `time`.
+template <typename Condition>
+bool WaitUntil(const Condition& condition,
+               std::chrono::milliseconds time = std::chrono::seconds(20)) {
+  const auto end = std::chrono::steady_clock::now() + time;
+  while (!condition() && std::chrono::steady_clock::now() < end) std::this_thread::yield();
+  return condition();
+}
+
+// The most threads that are inside of one loop at once. Every range waits for `expected` threads, at
+// most `time`.
+inline int MostThreads(const ThreadPool& pool, int expected,
+                       std::chrono::milliseconds time = std::chrono::seconds(20)) {
+  std::atomic<int> inside{0}, most{0};
+  pool.For(4 * pool.num_threads(), 1, [&](int64_t, int64_t, int) {
+    const int now = ++inside;
+    for (int seen = most; seen < now && !most.compare_exchange_weak(seen, now);) {
+    }
+    WaitUntil([&] { return most >= expected; }, time);
+    --inside;
+  });
+  return most;
 }
 
 }  // namespace mluop::testing

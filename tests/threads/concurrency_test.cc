@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Many handles at once, handles that come and go, and a fork after use: always the bits of one
-// quiet thread.
+// Concurrent callers, handles that are created and destroyed beside them, and forks: every result has the
+// bits that one thread computes.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -58,7 +58,7 @@ class Concurrency : public ::testing::Test {
     for (const char* line : kLines) expected_.push_back(std::make_unique<Expected>(line));
   }
 
-  // How many cases `handle` gets wrong. Called from any thread, so it asserts nothing.
+  // The number of cases with a wrong result. Called from any thread, so it asserts nothing.
   int Mistakes(mluOpHandle_t handle) const {
     int mistakes = 0;
     for (const auto& expected : expected_) {
@@ -83,7 +83,7 @@ struct QuietHandle {
   mluOpHandle_t handle = nullptr;
 };
 
-TEST_F(Concurrency, EightHandlesOnEightThreadsAgreeWithOne) {
+TEST_F(Concurrency, EightCallersGetTheBitsOfOne) {
   std::atomic<int> mistakes{0};
   OnThreads(8, [&](int index) {
     const QuietHandle own(1 + index % 4);
@@ -92,7 +92,7 @@ TEST_F(Concurrency, EightHandlesOnEightThreadsAgreeWithOne) {
   EXPECT_EQ(mistakes, 0);
 }
 
-TEST_F(Concurrency, HandlesComeAndGoWhileOthersRun) {
+TEST_F(Concurrency, CreateAndDestroyBesideRunningHandles) {
   std::atomic<int> mistakes{0};
   std::atomic<int> running{2};
   OnThreads(4, [&](int index) {
@@ -110,14 +110,14 @@ TEST_F(Concurrency, HandlesComeAndGoWhileOthersRun) {
   EXPECT_EQ(mistakes, 0);
 }
 
-TEST_F(Concurrency, AHandleMayMoveFromThreadToThread) {
+TEST_F(Concurrency, HandleMovesBetweenThreads) {
   const QuietHandle shared(4);
   int mistakes = 0;
   for (int i = 0; i < 3; ++i) OnThreads(1, [&](int) { mistakes += Mistakes(shared.handle); });
   EXPECT_EQ(mistakes, 0);
 }
 
-TEST_F(Concurrency, NumberOfThreadsMayChangeBetweenCalls) {
+TEST_F(Concurrency, NumberOfThreadsChangesBetweenCalls) {
   const Handle handle;
   for (const int threads : {1, 5, 2, 16, 3}) {
     ASSERT_EQ(mluOpSetNumThreads(handle, threads), MLUOP_STATUS_SUCCESS);
@@ -125,7 +125,7 @@ TEST_F(Concurrency, NumberOfThreadsMayChangeBetweenCalls) {
   }
 }
 
-TEST(ConcurrentFailures, LeaveEachThreadItsOwnSentence) {
+TEST(ConcurrentFailures, ErrorMessageIsPerThread) {
   std::atomic<int> wrong{0};
   OnThreads(8, [&](int index) {
     const mluOpDataType_t type = static_cast<mluOpDataType_t>(100 + index);
@@ -145,16 +145,16 @@ class Fork : public Concurrency {
  protected:
   Fork() {
     mluOpSetNumThreads(handle_, 4);
-    EXPECT_EQ(Mistakes(handle_), 0);  // now there are workers, which a child does not have
+    EXPECT_EQ(Mistakes(handle_), 0);  // starts workers, which a child does not have
   }
   const Handle handle_;
 };
 
-TEST_F(Fork, ChildUsesTheParentsHandle) {
+TEST_F(Fork, ChildUsesParentsHandle) {
   EXPECT_EQ(InForkedChild([this] { return Mistakes(handle_); }), 0);
 }
 
-TEST_F(Fork, ChildUsesAHandleOfItsOwn) {
+TEST_F(Fork, ChildUsesOwnHandle) {
   EXPECT_EQ(InForkedChild([this] {
               const QuietHandle own(4);
               return Mistakes(own.handle);
@@ -162,7 +162,7 @@ TEST_F(Fork, ChildUsesAHandleOfItsOwn) {
             0);
 }
 
-TEST_F(Fork, ChildChangesAndDestroysTheParentsHandle) {
+TEST_F(Fork, ChildChangesAndDestroysParentsHandle) {
   EXPECT_EQ(InForkedChild([this] {
               mluOpSetNumThreads(handle_, 3);
               const int mistakes = Mistakes(handle_);
@@ -171,7 +171,7 @@ TEST_F(Fork, ChildChangesAndDestroysTheParentsHandle) {
             0);
 }
 
-TEST_F(Fork, ChildMayForkAgain) {
+TEST_F(Fork, GrandchildUsesHandle) {
   EXPECT_EQ(InForkedChild([this] {
               const int mistakes = Mistakes(handle_);
               return mistakes + InForkedChild([this] { return Mistakes(handle_); });
@@ -179,7 +179,7 @@ TEST_F(Fork, ChildMayForkAgain) {
             0);
 }
 
-TEST_F(Fork, ParentGoesOnWhileChildrenRun) {
+TEST_F(Fork, ParentComputesBesideChildren) {
   std::vector<pid_t> children;
   for (int i = 0; i < 3; ++i) {
     const pid_t child = fork();
@@ -194,18 +194,18 @@ TEST_F(Fork, ParentGoesOnWhileChildrenRun) {
   EXPECT_EQ(Mistakes(handle_), 0);
 }
 
-// Locks of the thread library may be held by other threads at the moment of the fork. So may those
-// of a sanitizer's allocator: the child's calls are prepared before.
-TEST_F(Fork, ChildWorksThoughOtherThreadsWereBusy) {
+// Other threads may hold locks at the moment of the fork, such as those of a sanitizer's allocator: the
+// child's calls are prepared before.
+TEST_F(Fork, ChildComputesThoughOthersWereInCalls) {
   std::vector<std::unique_ptr<PreparedCall>> prepared;
   for (const auto& expected : expected_) {
     prepared.push_back(std::make_unique<PreparedCall>(expected->call, Placement::kFront));
     prepared.back()->PoisonOutputs();
   }
   std::atomic<bool> stop{false};
-  std::vector<std::thread> others;
+  DetachedThreads others;
   for (int i = 0; i < 2; ++i) {
-    others.emplace_back([&] {
+    others.Start([&] {
       const QuietHandle own(3);
       while (!stop) Mistakes(own.handle);
     });
@@ -221,10 +221,10 @@ TEST_F(Fork, ChildWorksThoughOtherThreadsWereBusy) {
               0);
   }
   stop = true;
-  for (std::thread& other : others) other.join();
+  others.Wait();
 }
 
-TEST(ForkInAChildProcess, BothEndNormally) {
+TEST(ForkAndExit, ParentAndChildEndNormally) {
 #if defined(__SANITIZE_ADDRESS__)
   // A worker may hold a lock of the sanitizer's allocator at the moment of the fork, and then the
   // forked process waits for it when it prints or ends: 15 of 150 runs on a busy machine, against

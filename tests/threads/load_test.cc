@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Many calls of all operators from many threads: always the bits of one quiet thread, in memory that
-// does not grow. `make load` asks for far more calls than the defaults here, which cost seconds.
+// Many calls of all operators from many threads: every result has the bits that one thread computes, and
+// memory does not grow. `make load` runs far more calls than the defaults, which take seconds.
 //   LOAD_CALLS   calls of all threads together
 //   FLAT_CALLS   calls over which memory must not grow
 //   LOAD_SEED    of the order in which they are made
@@ -123,7 +123,7 @@ class Caller {
   std::vector<std::unique_ptr<PreparedCall>> calls_;
 };
 
-TEST(Load, HasEveryOperator) {
+TEST(Load, CasesHaveEveryOperator) {
   std::map<std::string_view, int> cases;
   for (const auto& expected : AllExpected()) ++cases[expected->test_case.op->spec.name];
   for (const FamilyTest* family : FamilyTests()) {
@@ -136,7 +136,7 @@ class BusyCallers {
  public:
   explicit BusyCallers(int count) {
     for (int i = 0; i < count; ++i) {
-      threads_.emplace_back([this, i] {
+      threads_.Start([this, i] {
         Caller caller(Seed() + static_cast<uint64_t>(i));
         mistakes_ += !caller.ChangeHandle();
         while (!stop_) {
@@ -153,21 +153,19 @@ class BusyCallers {
 
   int Stop() {
     stop_ = true;
-    for (std::thread& thread : threads_) thread.join();
-    threads_.clear();
+    threads_.Wait();
     return mistakes_;
   }
 
  private:
-  std::vector<std::thread> threads_;
   std::atomic<bool> stop_{false};
   std::atomic<int> mistakes_{0};
   std::atomic<int64_t> calls_{0};
+  DetachedThreads threads_;
 };
 
-// What is destroyed at exit must not be what the threads still use. Before the tests that start
-// threads: a fork beside them would be another matter.
-TEST(Load, ExitWithLiveHandlesAndRunningThreadsIsClean) {
+// Exit destroys nothing that a thread still uses.
+TEST(Load, ExitIsCleanWhileOthersCompute) {
   for (int round = 0; round < 5; ++round) {
     const auto leave_all = [] {
       mluOpHandle_t idle = nullptr;
@@ -180,8 +178,8 @@ TEST(Load, ExitWithLiveHandlesAndRunningThreadsIsClean) {
   }
 }
 
-// Each thread has a handle, and another one now and then, while the others run.
-TEST(Load, EightThreadsComputeWhatOneDoes) {
+// Each thread replaces its handle every 100 calls while the others run.
+TEST(Load, EightCallersGetTheBitsOfOne) {
   const int64_t calls = NumberOf("LOAD_CALLS", 8000) / kCallers;
   std::atomic<int64_t> mistakes{0}, made{0};
   static_cast<void>(AllExpected());
@@ -198,7 +196,7 @@ TEST(Load, EightThreadsComputeWhatOneDoes) {
   EXPECT_EQ(made, calls * kCallers);
 }
 
-TEST(Load, AForkInTheMiddleLeavesBothProcessesRight) {
+TEST(Load, ForkBesideCallersKeepsResults) {
 #if defined(__SANITIZE_ADDRESS__)
   GTEST_SKIP() << "the sanitizer's allocator may be locked at the moment of the fork";
 #endif
@@ -240,7 +238,7 @@ bool MakeAndRefuse() {
          mluOpDestroyTensorDescriptor(desc) == MLUOP_STATUS_SUCCESS;
 }
 
-TEST(Load, MemoryIsFlat) {
+TEST(Load, MemoryDoesNotGrow) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "a sanitizer keeps memory of its own, and looks for leaks itself";
 #endif

@@ -1,53 +1,67 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loops over the cores: every index once, no worker twice at a time.
+// The thread pool: coverage of the range, worker indices, sharing of the workers, exceptions, idle workers.
+// thread_fork_test.cc has fork and exit, thread_start_test.cc refused threads.
 #include <gtest/gtest.h>
-#include <tbb/global_control.h>
-#include <tbb/parallel_for.h>
 
 #include <algorithm>
 #include <atomic>
+#include <cfenv>
 #include <chrono>
+#include <ctime>
+#include <filesystem>
 #include <mutex>
-#include <new>
 #include <stdexcept>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "core/environment.h"
 #include "cpu/thread_pool.h"
+#include "tests/support/forked.h"
+#include "tests/support/threads.h"
 
 namespace mluop::testing {
 namespace {
 
 struct Loop {
   std::vector<std::pair<int64_t, int64_t>> ranges;  // in order
-  int most_at_once = 0;
+  int max_concurrent = 0;
   bool workers_in_range = true;
-  bool workers_apart = true;  // no two calls at once on the same worker
+  bool workers_unique = true;  // no two concurrent calls had the same worker
 };
 
-Loop RunLoop(ThreadPool& pool, int64_t n, int64_t grain) {
+Loop RunLoop(const ThreadPool& pool, int64_t n, int64_t grain) {
   Loop loop;
   std::mutex mutex;
-  std::atomic<int> at_once{0};
+  std::atomic<int> concurrent{0};
   std::vector<std::atomic<int>> busy(static_cast<size_t>(pool.num_threads()));
   pool.For(n, grain, [&](int64_t begin, int64_t end, int worker) {
     const bool in_range = worker >= 0 && worker < pool.num_threads();
     const int others = in_range ? busy[static_cast<size_t>(worker)].fetch_add(1) : 0;
-    const int together = at_once.fetch_add(1) + 1;
+    const int together = concurrent.fetch_add(1) + 1;
     {
       const std::lock_guard<std::mutex> lock(mutex);
       loop.ranges.emplace_back(begin, end);
-      loop.most_at_once = std::max(loop.most_at_once, together);
+      loop.max_concurrent = std::max(loop.max_concurrent, together);
       loop.workers_in_range &= in_range;
-      loop.workers_apart &= others == 0;
+      loop.workers_unique &= others == 0;
     }
     std::this_thread::yield();
-    at_once.fetch_sub(1);
+    concurrent.fetch_sub(1);
     if (in_range) busy[static_cast<size_t>(worker)].fetch_sub(1);
   });
   std::sort(loop.ranges.begin(), loop.ranges.end());
   return loop;
+}
+
+// Whether the ranges are not empty, disjoint, and cover [0, n).
+bool Covers(const Loop& loop, int64_t n) {
+  int64_t next = 0;
+  for (const auto& [begin, end] : loop.ranges) {
+    if (begin != next || end <= begin) return false;
+    next = end;
+  }
+  return next == n;
 }
 
 constexpr int64_t kCounts[] = {0, 1, 2, 3, 7, 16, 63, 64, 65, 1000, 4099};
@@ -58,7 +72,7 @@ constexpr int kThreads[] = {1, 2, 3, 7, 16};
 template <typename Test>
 void ForEachLoop(Test test) {
   for (const int threads : kThreads) {
-    ThreadPool pool(threads);
+    const ThreadPool pool(threads);
     for (const int64_t n : kCounts) {
       for (const int64_t grain : kGrains) {
         SCOPED_TRACE("n=" + std::to_string(n) + " grain=" + std::to_string(grain) +
@@ -69,44 +83,24 @@ void ForEachLoop(Test test) {
   }
 }
 
-TEST(ThreadPoolTest, CoversEveryIndexExactlyOnce) {
-  ForEachLoop([](const Loop& loop, int64_t n, int64_t, int) {
-    int64_t next = 0;
-    for (const auto& [begin, end] : loop.ranges) {
-      EXPECT_EQ(begin, next);
-      EXPECT_LT(begin, end);
-      next = end;
-    }
-    EXPECT_EQ(next, n);
-  });
+TEST(ThreadPoolTest, RangesCoverTheLoopOnce) {
+  ForEachLoop([](const Loop& loop, int64_t n, int64_t, int) { EXPECT_TRUE(Covers(loop, n)); });
 }
 
-TEST(ThreadPoolTest, GivesEachWorkerANumberOfItsOwn) {
+TEST(ThreadPoolTest, RangesCoverEverySizeOnce) {
+  for (const int threads : kThreads) {
+    for (int64_t n = 1; n <= 300; ++n) {
+      ASSERT_TRUE(Covers(RunLoop(ThreadPool(threads), n, 1), n)) << n << " on " << threads;
+    }
+  }
+}
+
+TEST(ThreadPoolTest, ConcurrentCallsHaveUniqueWorkers) {
   ForEachLoop([](const Loop& loop, int64_t, int64_t, int threads) {
     EXPECT_TRUE(loop.workers_in_range);
-    EXPECT_TRUE(loop.workers_apart);
-    EXPECT_LE(loop.most_at_once, threads);
+    EXPECT_TRUE(loop.workers_unique);
+    EXPECT_LE(loop.max_concurrent, threads);
   });
-}
-
-TEST(ThreadPoolTest, OutlivesTheTaskOfItsFirstLoop) {
-  // A program's own loop makes the first call, throws, and with it goes the context it ran in.
-  ThreadPool pool(4);
-  const auto sum_of = [&] {
-    std::atomic<int64_t> sum{0};
-    pool.For(64, 1, [&](int64_t begin, int64_t end, int) {
-      for (int64_t i = begin; i < end; ++i) sum += i;
-    });
-    return sum.load();
-  };
-  const auto program = [&] {
-    tbb::parallel_for(0, 1, [&](int) {
-      EXPECT_EQ(sum_of(), 64 * 63 / 2);
-      throw std::runtime_error("the program's");
-    });
-  };
-  EXPECT_THROW(program(), std::runtime_error);
-  for (int round = 0; round < 100; ++round) EXPECT_EQ(sum_of(), 64 * 63 / 2);
 }
 
 TEST(ThreadPoolTest, LessThanTwoGrainsAreOneRange) {
@@ -117,9 +111,9 @@ TEST(ThreadPoolTest, LessThanTwoGrainsAreOneRange) {
   });
 }
 
-TEST(ThreadPoolTest, LoopUponLoopIsWholeEveryTime) {
-  // Helpers that come late, stay, or leave between two loops must neither miss nor repeat a range.
-  ThreadPool pool(4);
+// Workers that join late, spin or fall asleep between two loops neither miss nor repeat a range.
+TEST(ThreadPoolTest, BackToBackLoopsAreComplete) {
+  const ThreadPool pool(4);
   for (int round = 0; round < 20000; ++round) {
     std::atomic<int64_t> sum{0};
     pool.For(64, 1, [&](int64_t begin, int64_t end, int) {
@@ -127,63 +121,131 @@ TEST(ThreadPoolTest, LoopUponLoopIsWholeEveryTime) {
     });
     ASSERT_EQ(sum, 64 * 63 / 2) << "round " << round;
     if (round % 1000 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    if (round % 1000 == 500) std::this_thread::sleep_for(std::chrono::microseconds(100));
   }
 }
 
-TEST(ThreadPoolTest, UsesMoreThanOneThreadWhereThereIsWork) {
-  ThreadPool pool(4);
-  std::atomic<int> inside{0};
-  std::atomic<bool> met{false};
-  pool.For(8, 1, [&](int64_t, int64_t, int) {
-    ++inside;
-    // Waits until a second thread is inside, but not for ever.
-    for (int64_t spin = 0; spin < 200000000 && !met; ++spin) {
-      if (inside > 1) met = true;
-    }
-    --inside;
-  });
-  EXPECT_TRUE(met);
+TEST(ThreadPoolTest, LoopUsesAllItsThreads) {
+  for (const int threads : {2, 4, 9}) EXPECT_EQ(MostThreads(ThreadPool(threads), threads), threads);
 }
 
-TEST(ThreadPoolTest, WorksAfterAChangeOfTheNumberOfThreads) {
+TEST(ThreadPoolTest, SleepingWorkersWake) {
+  for (int round = 0; round < 20; ++round) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(round % 4));
+    ASSERT_EQ(MostThreads(ThreadPool(4), 4), 4) << "round " << round;
+  }
+}
+
+TEST(ThreadPoolTest, SetNumThreadsAppliesToTheNextLoop) {
   ThreadPool pool(2);
   for (const int threads : {2, 5, 1, 16, 3, 3}) {
     pool.SetNumThreads(threads);
     EXPECT_EQ(pool.num_threads(), threads);
     const Loop loop = RunLoop(pool, 1000, 1);
-    EXPECT_EQ(loop.ranges.back().second, 1000);
-    EXPECT_TRUE(loop.workers_in_range && loop.workers_apart);
-    EXPECT_LE(loop.most_at_once, threads);
+    EXPECT_TRUE(Covers(loop, 1000) && loop.workers_in_range && loop.workers_unique);
+    EXPECT_LE(loop.max_concurrent, threads);
   }
 }
 
-// oneTBB prints where it is asked for more threads than some limit in the process allows.
-TEST(ThreadPoolTest, ThatIsLargerThanAnotherOnePrintsNothing) {
-  const int cores = static_cast<int>(std::thread::hardware_concurrency());
-  ::testing::internal::CaptureStderr();
-  ThreadPool first(cores + 1), second(cores + 3);
-  RunLoop(first, 1000, 1);
-  EXPECT_EQ(RunLoop(second, 1000, 1).ranges.back().second, 1000);
-  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");
+// In a child, so that the other tests have few workers.
+TEST(ThreadPoolTest, TakesTheLargestNumberOfThreads) {
+  EXPECT_EQ(InForkedChild([] {
+              const Loop loop = RunLoop(ThreadPool(kMaxThreads), 5000, 1);
+              return Covers(loop, 5000) && loop.workers_in_range && loop.workers_unique ? 0 : 1;
+            }),
+            0);
 }
 
-TEST(ThreadPoolTest, KeepsToTheProgramsLimitOfThreadsInSilence) {
-  const tbb::global_control limit(tbb::global_control::max_allowed_parallelism, 2);
-  ::testing::internal::CaptureStderr();
-  ThreadPool pool(4);
-  const Loop loop = RunLoop(pool, 1000, 1);
-  EXPECT_EQ(loop.ranges.back().second, 1000);
-  EXPECT_LE(loop.most_at_once, 2);
-  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");
+TEST(ThreadPoolTest, RethrowsExceptionsOfAnyThread) {
+  const ThreadPool pool(4);
+  for (const bool of_caller : {true, false}) {
+    std::atomic<bool> thrown{false};
+    const auto fail = [&](int64_t, int64_t, int worker) {
+      if ((worker == 0) != of_caller) WaitUntil([&] { return thrown.load(); });
+      thrown = true;
+      throw std::runtime_error(worker == 0 ? "caller" : "worker");
+    };
+    EXPECT_THROW(pool.For(1000, 1, fail), std::runtime_error);
+    EXPECT_TRUE(Covers(RunLoop(pool, 1000, 1), 1000));
+  }
 }
 
-TEST(ThreadPoolTest, PassesExceptionsToTheCallerAndGoesOn) {
-  ThreadPool pool(4);
-  const auto fail = [](int64_t begin, int64_t, int) {
-    if (begin > 0) throw std::bad_alloc();
-  };
-  EXPECT_THROW(pool.For(1000, 1, fail), std::bad_alloc);
-  EXPECT_EQ(RunLoop(pool, 1000, 1).ranges.back().second, 1000);
+TEST(ThreadPoolTest, RethrowsExceptionsOfALoopOnTheCallerAlone) {
+  const auto fail = [](int64_t, int64_t, int) { throw std::runtime_error("body"); };
+  EXPECT_THROW(ThreadPool(1).For(1000, 1, fail), std::runtime_error);
+}
+
+bool RoundsToNearest() {
+  volatile float one = 1, tiny = 1e-10f;
+  return one + tiny == 1;
+}
+
+TEST(ThreadPoolTest, WorkersHaveDefaultFloatingPoint) {
+  ASSERT_EQ(std::fesetround(FE_UPWARD), 0);
+  std::atomic<int> inside{0}, wrong{0};
+  // More threads than a test before has started: a new thread inherits its caller's settings.
+  ThreadPool(20).For(20, 1, [&](int64_t, int64_t, int worker) {
+    ++inside;
+    WaitUntil([&] { return inside == 20; });
+    wrong += worker != 0 && !RoundsToNearest();
+  });
+  const bool caller_rounds_to_nearest = RoundsToNearest();
+  std::fesetround(FE_TONEAREST);
+  EXPECT_EQ(inside, 20);
+  EXPECT_EQ(wrong, 0);
+  EXPECT_FALSE(caller_rounds_to_nearest);
+}
+
+// Each loop needs a second thread to go on. On few cores the workers must serve all loops in turn.
+TEST(ThreadPoolTest, EightCallersGetHelp) {
+  std::atomic<int> helped{0};
+  OnThreads(8, [&](int) { helped += MostThreads(ThreadPool(2), 2) == 2; });
+  EXPECT_EQ(helped, 8);
+}
+
+TEST(ThreadPoolTest, CallersAtOnceHaveLoopsOfTheirOwn) {
+  constexpr int kCallers = 80;  // more than the pool has slots
+  std::atomic<int> inside{0}, mistakes{0};
+  OnThreads(kCallers, [&](int caller) {
+    const ThreadPool pool(1 + caller % 5);
+    std::atomic<bool> waited{false};
+    pool.For(40, 1, [&](int64_t, int64_t, int) {
+      if (waited.exchange(true)) return;
+      ++inside;
+      WaitUntil([&] { return inside == kCallers; });
+    });
+    for (int64_t n = 1; n < 40; ++n) {
+      const Loop loop = RunLoop(pool, n, 1);
+      mistakes += !Covers(loop, n) || !loop.workers_unique || !loop.workers_in_range;
+    }
+  });
+  EXPECT_EQ(inside, kCallers);
+  EXPECT_EQ(mistakes, 0);
+}
+
+int64_t CountThreads() {
+  const std::filesystem::directory_iterator tasks("/proc/self/task");
+  return std::distance(begin(tasks), end(tasks));
+}
+
+TEST(ThreadPoolTest, HandlesShareTheWorkers) {
+  RunLoop(ThreadPool(4), 100, 1);
+  const int64_t threads = CountThreads();
+  std::atomic<int64_t> sum{0};
+  for (int i = 0; i < 100000; ++i) {
+    ThreadPool(2 + i % 3).For(8, 1, [&](int64_t begin, int64_t end, int) { sum += end - begin; });
+  }
+  EXPECT_EQ(sum, 800000);
+  EXPECT_EQ(CountThreads(), threads);
+}
+
+// A test that ran before may still keep workers busy for a moment.
+TEST(ThreadPoolTest, IdleWorkersSleep) {
+  RunLoop(ThreadPool(4), 100, 1);
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  const std::clock_t before = std::clock();
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  EXPECT_LT(std::clock() - before, CLOCKS_PER_SEC / 50);
 }
 
 }  // namespace

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Threads that the system does not start: the loops go on with those there are, with the same
-// results. Replaces pthread_create of the whole program; what is done to the thread library cannot
-// be undone, so each test works in a forked child.
+// Threads that the system refuses to start: loops use the others and give the same results. Replaces
+// pthread_create of the whole program. Workers never stop, so each test runs in a forked child.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <pthread.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <chrono>
@@ -16,12 +16,12 @@
 #include <thread>
 #include <vector>
 
-#include "cpu/thread_budget.h"
 #include "cpu/thread_pool.h"
 #include "mluops/extensions.h"
 #include "testing/prepared_call.h"
 #include "tests/support/forked.h"
 #include "tests/support/tensors.h"
+#include "tests/support/threads.h"
 
 namespace {
 
@@ -69,6 +69,7 @@ namespace mluop::testing {
 namespace {
 
 constexpr int kThreads = 5;
+constexpr std::chrono::milliseconds kShortTime(300);  // for threads that should not start
 constexpr const char* kLines[] = {
     "psamask_forward N=2 H=20 W=21 psa_type=0 h_mask=23 w_mask=19",
     "masked_im2col_forward C=60 H=21 W=20 M=203 kernel_h=3 kernel_w=3 pad_h=1 pad_w=1",
@@ -89,7 +90,7 @@ class Cases {
     }
   }
 
-  // How many cases a handle gets wrong, each called twice.
+  // The number of wrong results of a handle, which calls each case twice.
   int Mistakes(mluOpHandle_t handle) const {
     int mistakes = 0;
     for (size_t i = 0; i < 2 * calls_.size(); ++i) {
@@ -119,13 +120,13 @@ mluOpHandle_t NewHandle(int threads) {
   return handle;
 }
 
-// With all that is destroyed at the end of a process.
+// Ends the child by exit(), which runs destructors.
 template <typename Body>
 int InChild(const Body& body) {
   return InForkedChild(body, std::exit);
 }
 
-// Handles that come, work, meet each other and go.
+// Handles that compute one after the other and beside each other.
 int UseHandles(const Cases& cases) {
   const mluOpHandle_t first = NewHandle(kThreads);
   int mistakes = cases.Mistakes(first);
@@ -137,7 +138,7 @@ int UseHandles(const Cases& cases) {
   return mistakes + cases.Mistakes(second) + mluOpDestroy(second);
 }
 
-TEST(ThreadsThatDoNotStart, AreNotMissedFromTheFirstCallOn) {
+TEST(RefusedThread, CallerComputesAlone) {
   const Cases cases;
   EXPECT_EQ(InChild([&] {
               first_failing = 0;
@@ -146,7 +147,7 @@ TEST(ThreadsThatDoNotStart, AreNotMissedFromTheFirstCallOn) {
             0);
 }
 
-TEST(ThreadsThatDoNotStart, AreNotMissedWhereverTheLimitLies) {
+TEST(RefusedThread, AnyNumberOfThreadsGivesTheSameBits) {
   const Cases cases;
   for (int limit = 0; limit <= 2 * kThreads + 2; ++limit) {
     EXPECT_EQ(InChild([&] {
@@ -158,7 +159,7 @@ TEST(ThreadsThatDoNotStart, AreNotMissedWhereverTheLimitLies) {
   }
 }
 
-TEST(ThreadsThatDoNotStart, AreNotMissedWhenTheLimitComesLater) {
+TEST(RefusedThread, LaterLimitGivesTheSameBits) {
   const Cases cases;
   EXPECT_EQ(InChild([&] {
               const mluOpHandle_t before = NewHandle(3);
@@ -170,57 +171,58 @@ TEST(ThreadsThatDoNotStart, AreNotMissedWhenTheLimitComesLater) {
             0);
 }
 
-TEST(ThreadsThatDoNotStart, AreNotMissedWhereAnEarlierTeamHasStartedFew) {
-  for (int limit = 2; limit <= 16; limit += 2) {
+TEST(RefusedThread, LoopUsesTheThreadsThatStarted) {
+  for (const int limit : {0, 1, 3, 7}) {
     EXPECT_EQ(InChild([&] {
                 most_alive = limit;
-                ThreadPool few(8), many(20);
-                std::atomic<int64_t> sum{0};
-                // At once, before the first team's threads are all there.
-                few.For(2, 1, [&](int64_t begin, int64_t end, int) { sum += end - begin; });
-                many.For(400, 1, [&](int64_t begin, int64_t end, int) {
-                  sum += end - begin;
-                  std::this_thread::sleep_for(std::chrono::milliseconds(2));
-                });
-                return sum == 402 ? 0 : 1;
+                return MostThreads(ThreadPool(20), limit + 1, kShortTime);
               }),
-              0)
-        << "limit " << limit;
+              limit + 1);
   }
 }
 
-TEST(ThreadsThatDoNotStart, AreUsedByTheNextHandleOnceTheyDo) {
+TEST(RefusedThread, IsTriedAgainLater) {
   EXPECT_EQ(InChild([] {
-              const auto most_at_once = [](int threads) {
-                ThreadPool pool(threads);
-                std::atomic<int> inside{0}, most{0};
-                pool.For(threads, 1, [&](int64_t, int64_t, int) {
-                  ++inside;
-                  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(2);
-                  while (std::chrono::steady_clock::now() < end && most < 2) {
-                    if (inside > most) most = inside.load();
-                    std::this_thread::yield();
-                  }
-                  --inside;
-                });
-                return most.load();
-              };
               first_failing = 0;
-              if (most_at_once(4) != 1) return 1;
+              if (MostThreads(ThreadPool(4), 2, kShortTime) != 1) return 1;
               first_failing = 1 << 20;
-              return most_at_once(4) > 1 ? 0 : 2;
+              // The pool tries again within 100 ms.
+              return WaitUntil([] { return MostThreads(ThreadPool(4), 4, kShortTime) == 4; }) ? 0
+                                                                                              : 2;
             }),
             0);
 }
 
-TEST(ThreadsThatDoNotStart, AreCounted) {
-  EXPECT_EQ(CountStartable(0), 0);
-  EXPECT_EQ(CountStartable(7), 7);
-  most_alive = 3;
-  EXPECT_EQ(CountStartable(7), 3);
-  EXPECT_EQ(CountStartable(2), 2);
-  most_alive = 1 << 20;
-  EXPECT_EQ(alive, 0);
+TEST(RefusedThread, IsNotTriedInEveryLoop) {
+  EXPECT_EQ(InChild([] {
+              first_failing = 0;
+              const auto start = std::chrono::steady_clock::now();
+              for (int i = 0; i < 10000; ++i) {
+                ThreadPool(4).For(8, 1, [](int64_t, int64_t, int) {});
+              }
+              const std::chrono::duration<double> seconds =
+                  std::chrono::steady_clock::now() - start;
+              return calls >= 1 && calls <= 2 + seconds.count() / 0.1 ? 0 : 1;
+            }),
+            0);
+}
+
+// Callers that need their first workers at the same moment start one per core, not one each.
+TEST(WorkerStart, IsLimitedToTheCoresForManyCallers) {
+  EXPECT_EQ(InChild([] {
+              constexpr int kCallers = 16;
+              std::atomic<int> ready{0};
+              OnThreads(kCallers, [&](int) {
+                ++ready;
+                WaitUntil([&] { return ready == kCallers; });
+                for (int i = 0; i < 100; ++i) {
+                  ThreadPool(2).For(8, 1, [](int64_t, int64_t, int) { std::this_thread::yield(); });
+                }
+              });
+              const int cores = static_cast<int>(std::thread::hardware_concurrency());
+              return calls <= kCallers + std::max(cores - 1, 1) ? 0 : 1;
+            }),
+            0);
 }
 
 }  // namespace

@@ -1,33 +1,95 @@
 // SPDX-License-Identifier: Apache-2.0
-// psamask: the sizes of a call, for all devices and both directions. Mask element (i, j) of pixel
-// (h, w) meets pixel (h + i - half_h, w + j - half_w), where the map has one.
+// psamask: one geometry for both directions, both types, both layouts and all devices.
+//
+// Every pixel (h, w) owns two grids of cells: its mask, [h_mask, w_mask], and the feature map,
+// [H, W]. One is the input's grid, one the output's. They differ by a shift:
+//   out(row, col) = in(row + RowShift(h), col + ColShift(w)), 0 outside of `in`.
+// A tensor is pixel-major, [pixel][cell], or cell-major, [cell][pixel].
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "core/arguments.h"
+#include "core/host_device.h"
 
 namespace mluop::psamask {
 
-enum PsaType { kCollect = 0, kDistribute = 1 };
+enum class Layout { kNhwc, kNchw };
+enum class Direction { kForward, kBackward };
 
-struct Problem {
-  int n, h, w;
-  int h_mask, w_mask;
-  PsaType type;
+// The offset of the input's grid against the output's along one axis.
+template <typename Int>
+MLUOP_HOST_DEVICE constexpr Int ShiftOf(Int sign, Int half, Int pixel) {
+  return sign * (half - pixel);
+}
 
-  int64_t pixels() const { return int64_t{h} * w; }
-  int half_h() const { return (h_mask - 1) / 2; }
-  int half_w() const { return (w_mask - 1) / 2; }
+struct Range {
+  int64_t begin, end;
+  int64_t count() const { return end - begin; }
 };
 
-inline Problem MakeProblem(const Arguments& a) {
-  return {static_cast<int>(a.Symbol("N")),
-          static_cast<int>(a.Symbol("H")),
-          static_cast<int>(a.Symbol("W")),
-          a.Int("h_mask"),
-          a.Int("w_mask"),
-          static_cast<PsaType>(a.Int("psa_type"))};
+struct CellGrid {
+  int64_t rows, cols;
+  int64_t size() const { return rows * cols; }
+};
+
+struct Problem {
+  int64_t n, h, w;
+  CellGrid in, out;
+  int64_t half_h, half_w;
+  int64_t sign;  // 1 forward, -1 backward
+  bool in_pixel_major, out_pixel_major;
+
+  int64_t pixels() const { return h * w; }
+  int64_t out_count() const { return n * pixels() * out.size(); }
+  int64_t MaskCols() const { return sign > 0 ? in.cols : out.cols; }
+  int64_t RowShift(int64_t row) const { return ShiftOf(sign, half_h, row); }
+  int64_t ColShift(int64_t col) const { return ShiftOf(sign, half_w, col); }
+
+  // The rows and columns of the output's grid that lie inside of the input's. Never empty: every
+  // pixel is inside of its own mask.
+  Range OutRows(int64_t row) const { return Inside(RowShift(row), in.rows, out.rows); }
+  Range OutCols(int64_t col) const { return Inside(ColShift(col), in.cols, out.cols); }
+
+  // The pixel rows for which output row `row` lies inside of the input's grid, and those for which
+  // input row `row` lies inside of the output's.
+  Range PixelRowsOfOut(int64_t row) const { return PixelRows(row, in.rows, sign); }
+  Range PixelRowsOfIn(int64_t row) const { return PixelRows(row, out.rows, -sign); }
+
+ private:
+  static Range Inside(int64_t shift, int64_t in_count, int64_t out_count) {
+    const int64_t begin = std::clamp<int64_t>(-shift, 0, out_count);
+    return {begin, std::clamp<int64_t>(in_count - shift, begin, out_count)};
+  }
+  // The rows r with 0 <= row + direction * (half_h - r) < count.
+  Range PixelRows(int64_t row, int64_t count, int64_t direction) const {
+    const int64_t first = direction > 0 ? row + half_h - count + 1 : half_h - row;
+    const int64_t begin = std::clamp<int64_t>(first, 0, h);
+    return {begin, std::clamp<int64_t>(first + count, begin, h)};
+  }
+};
+
+// NHWC masks are pixel-major. The feature tensor holds the feature grid in its channels in COLLECT,
+// and the owner of the mask there in DISTRIBUTE, which swaps the two orders.
+template <Layout kLayout, Direction kDirection>
+Problem MakeProblem(const Arguments& a) {
+  constexpr bool kForward = kDirection == Direction::kForward;
+  constexpr bool kMaskPixelMajor = kLayout == Layout::kNhwc;
+  const bool collect = a.Int("psa_type") == 0;
+  const bool feature_pixel_major = kMaskPixelMajor == collect;
+  const CellGrid mask = {a.Int("h_mask"), a.Int("w_mask")};
+  const CellGrid feature = {a.Symbol("H"), a.Symbol("W")};
+  return {.n = a.Symbol("N"),
+          .h = feature.rows,
+          .w = feature.cols,
+          .in = kForward ? mask : feature,
+          .out = kForward ? feature : mask,
+          .half_h = (mask.rows - 1) / 2,
+          .half_w = (mask.cols - 1) / 2,
+          .sign = kForward ? 1 : -1,
+          .in_pixel_major = kForward ? kMaskPixelMajor : feature_pixel_major,
+          .out_pixel_major = kForward ? feature_pixel_major : kMaskPixelMajor};
 }
 
 }  // namespace mluop::psamask

@@ -8,7 +8,7 @@
 
 #include "core/dtype.h"
 #include "mlu_op.h"
-#include "ops/roiaware_pool3d/cpu/calls.h"
+#include "ops/roiaware_pool3d/calls.h"
 #include "testing/random.h"
 
 namespace {

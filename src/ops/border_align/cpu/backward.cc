@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// border_align backward on the CPU. An owner is a slice of one border's channels in one image. It
-// adds the gradients of all boxes, batch by batch, into sums that are its own: the order of
-// additions depends neither on threads nor on slices.
+// border_align backward on the CPU. One worker adds the gradients of all boxes to a slice of the
+// channels, batch by batch: the order of additions depends neither on threads nor on slices.
 #include <algorithm>
 
 #include "core/dtype.h"
@@ -14,17 +13,16 @@
 #define MLUOP_BORDER_ALIGN_BACKWARD_CALL_
 namespace mluop::border_align {
 
-template <typename T>
+// T is half or float.
 struct BackwardCall {
   Problem p;
-  const T* grad_output;   // [N, K, 4, C]
-  const T* boxes;         // [N, K, 4]
-  const int32_t* argmax;  // [N, K, 4, C]
-  T* grad_input;          // [N, H, W, 4*C]
+  bool half;
+  const void* grad_output;  // T [N, K, 4, C]
+  const void* boxes;        // T [N, K, 4]
+  const int32_t* argmax;    // [N, K, 4, C]
+  void* grad_input;         // T [N, H, W, 4*C]
   Slices slices;
   const int32_t* order;  // of the boxes
-
-  int64_t owners() const { return slices.count * p.n * kBorders; }
 };
 
 }  // namespace mluop::border_align
@@ -42,20 +40,9 @@ struct BackwardCall {
 HWY_BEFORE_NAMESPACE();
 namespace mluop::border_align {
 namespace HWY_NAMESPACE {
+namespace {
 
-using mluop::HWY_NAMESPACE::StoreFloats;
 using mluop::HWY_NAMESPACE::ZeroRow;
-
-// Edges whose rows are asked for ahead: sorted, they lie anywhere. 0.85 of the time on
-// [2, 25, 38, 1024], 0.8 in half.
-constexpr int kAhead = 4;
-
-// Where an owner adds: sums of strips of channels [H, W, ...], `strip_stride` elements apart,
-// `stride` elements from pixel to pixel.
-struct Sums {
-  float* data;
-  int64_t stride, strip_stride;
-};
 
 template <typename T>
 HWY_INLINE void PrefetchRow(const T* from, int64_t count) {
@@ -64,83 +51,66 @@ HWY_INLINE void PrefetchRow(const T* from, int64_t count) {
   }
 }
 
-// All boxes, for the owner's channels.
-template <typename T>
-HWY_INLINE void ScatterOwner(const BackwardCall<T>& call, const Owner& owner, const Sums& sums) {
+// Adds the gradients of all boxes to the sums of a slice.
+template <typename T, bool kFinal>
+HWY_INLINE void ScatterSlice(const BackwardCall& call, const Slice& slice,
+                             const SliceMap<float>& sums) {
   const Problem& p = call.p;
-  const int strip = call.slices.strip;
-  SampleTable table(p, owner.border, sums.stride);
-  for (int64_t first = 0; first < p.k; first += kBatch) {
-    const Batch batch = MakeBatch(p, call.order, owner, first);
-    table.Start(call.boxes + owner.image * p.k * 4, batch);
-    do {
-      for (int c = 0; c < owner.channels; c += strip) {
-        float* to = sums.data + c / strip * sums.strip_stride;
-        for (int edge = 0; edge < batch.count; ++edge) {
-          if (strip >= kStrip && edge + kAhead < batch.count) {
-            const int64_t ahead = RowOffset(p, owner, batch.box[edge + kAhead]) + c;
-            PrefetchRow(call.grad_output + ahead, strip);
-            PrefetchRow(call.argmax + ahead, strip);
-          }
-          const int64_t at = RowOffset(p, owner, batch.box[edge]) + c;
-          ScatterRow(p, table, edge, std::min(strip, owner.channels - c),
-                     Row<T>{call.grad_output + at, call.argmax + at, to});
-        }
-      }
-    } while (table.Advance());
-  }
+  const int block = call.slices.block;
+  const T* gradient = static_cast<const T*>(call.grad_output);
+  ForEachEdge<T>(call, slice, sums.pixel_stride, 0, BatchCount(p),
+                 [&](const SampleTable& table, const Batch& batch, int edge, int c) {
+                   if (block >= kBlock && edge + kAhead < batch.count) {
+                     const int64_t ahead = RowOffset(p, slice, batch.box[edge + kAhead]) + c;
+                     PrefetchRow(gradient + ahead, block);
+                     PrefetchRow(call.argmax + ahead, block);
+                   }
+                   const int64_t at = RowOffset(p, slice, batch.box[edge]) + c;
+                   ScatterChannels(
+                       p, table, edge, std::min(block, slice.channels - c),
+                       ScatterRow<T, kFinal>{gradient + at, call.argmax + at,
+                                             sums.data + c / block * sums.block_stride});
+                 });
 }
 
-// Writes an owner's sums, rounded if half. sums: [strips, H, W, strip]
+// Writes a slice's sums.
 template <typename T>
-HWY_INLINE void Unpack(const BackwardCall<T>& call, const Owner& owner, const float* sums) {
-  T* to = call.grad_input + MapOffset(call.p, owner);
-  const int strip = call.slices.strip;
-  for (int64_t pixel = 0; pixel < call.p.pixels(); ++pixel, to += call.p.channels()) {
-    for (int c = 0; c < owner.channels; c += strip) {
-      const float* from = sums + (c / strip * call.p.pixels() + pixel) * strip;
-      ForEach<float>(std::min(strip, owner.channels - c), [&](auto d, int64_t i) {
-        StoreFloats(hn::LoadU(d, from + i), d, to + c + i);
-      });
-    }
-  }
+HWY_INLINE void Unpack(const BackwardCall& call, const Slice& slice, const float* HWY_RESTRICT sums,
+                       T* HWY_RESTRICT to) {
+  ForEachRow(call.p, call.slices, slice, [&](int64_t packed, int64_t tensor, int64_t channels) {
+    ForEach<float>(channels, [&](auto d, int64_t i) {
+      StoreFloats(CanonicalNan(d, hn::LoadU(d, sums + packed + i)), d, to + tensor + i);
+    });
+  });
 }
 
-// Owners [begin, end) of [N, 4, slices]. sums: [strips, H, W, strip]
 template <typename T>
-HWY_INLINE void ScatterSlices(const BackwardCall<T>& call, float* HWY_RESTRICT sums, int64_t begin,
-                              int64_t end) {
-  const Slices& slices = call.slices;
-  for (int64_t item = begin; item < end; ++item) {
-    const Owner owner = MakeOwner(call.p, slices, item);
-    ZeroRow(sums, call.p.pixels() * slices.size);
-    ScatterOwner(call, owner, {sums, slices.strip, call.p.pixels() * slices.strip});
-    Unpack(call, owner, sums);
+HWY_INLINE void ScatterPackedOf(const BackwardCall& call, float* sums, int64_t begin, int64_t end) {
+  for (int64_t i = begin; i < end; ++i) {
+    const Slice slice = MakeSlice(call.p, call.slices, i);
+    ZeroRow(sums, call.p.pixels() * call.slices.size);
+    ScatterSlice<T, false>(call, slice, PackedMap(call.p, call.slices, sums));
+    Unpack(call, slice, sums,
+           TensorMap(call.p, call.slices, slice, static_cast<T*>(call.grad_input)).data);
   }
 }
 
-// The same into sums that hold zeros and are as large as grad_input: [N, H, W, 4*C].
-template <typename T>
-HWY_INLINE void ScatterWhole(const BackwardCall<T>& call, float* sums, int64_t begin, int64_t end) {
-  for (int64_t item = begin; item < end; ++item) {
-    const Owner owner = MakeOwner(call.p, call.slices, item);
-    ScatterOwner(call, owner,
-                 {sums + MapOffset(call.p, owner), call.p.channels(), call.slices.strip});
+// Slices [begin, end) of [N, 4, slices]. sums: [blocks, H, W, block]
+void ScatterPacked(const BackwardCall& call, float* sums, int64_t begin, int64_t end) {
+  call.half ? ScatterPackedOf<Half>(call, sums, begin, end)
+            : ScatterPackedOf<float>(call, sums, begin, end);
+}
+
+// The same into sums that hold zeros: [N, H, W, 4*C].
+void ScatterWhole(const BackwardCall& call, float* sums, int64_t begin, int64_t end) {
+  for (int64_t i = begin; i < end; ++i) {
+    const Slice slice = MakeSlice(call.p, call.slices, i);
+    const auto map = TensorMap(call.p, call.slices, slice, sums);
+    call.half ? ScatterSlice<Half, true>(call, slice, map)
+              : ScatterSlice<float, true>(call, slice, map);
   }
 }
 
-void SlicesFloat(const BackwardCall<float>& call, float* sums, int64_t begin, int64_t end) {
-  ScatterSlices(call, sums, begin, end);
-}
-void SlicesHalf(const BackwardCall<Half>& call, float* sums, int64_t begin, int64_t end) {
-  ScatterSlices(call, sums, begin, end);
-}
-void WholeFloat(const BackwardCall<float>& call, float* sums, int64_t begin, int64_t end) {
-  ScatterWhole(call, sums, begin, end);
-}
-void WholeHalf(const BackwardCall<Half>& call, float* sums, int64_t begin, int64_t end) {
-  ScatterWhole(call, sums, begin, end);
-}
 void Zero(float* to, int64_t begin, int64_t end) { ZeroRow(to + begin, end - begin); }
 void Round(const float* from, Half* to, int64_t begin, int64_t end) {
   ForEach<float>(end - begin, [&](auto d, int64_t i) {
@@ -148,6 +118,7 @@ void Round(const float* from, Half* to, int64_t begin, int64_t end) {
   });
 }
 
+}  // namespace
 }  // namespace HWY_NAMESPACE
 }  // namespace mluop::border_align
 HWY_AFTER_NAMESPACE();
@@ -156,85 +127,80 @@ HWY_AFTER_NAMESPACE();
 namespace mluop::border_align {
 namespace {
 
-HWY_EXPORT(SlicesFloat);
-HWY_EXPORT(SlicesHalf);
-HWY_EXPORT(WholeFloat);
-HWY_EXPORT(WholeHalf);
+HWY_EXPORT(ScatterPacked);
+HWY_EXPORT(ScatterWhole);
 HWY_EXPORT(Zero);
 HWY_EXPORT(Round);
 
-float* Floats(CpuContext& context, int64_t count) {
-  return static_cast<float*>(context.Scratch(static_cast<size_t>(count) * sizeof(float)));
-}
-
-template <typename T>
-BackwardCall<T> MakeCall(const Arguments& a, CpuContext& context) {
-  const Problem p = MakeProblem(a);
-  return {p,
-          a.In<T>("grad_output"),
-          a.In<T>("boxes"),
+BackwardCall MakeCall(const CpuCall<Problem>& call, void* scratch) {
+  const Arguments& a = call.arguments;
+  return {call.p,
+          a.Type() == MLUOP_DTYPE_HALF,
+          a.In<void>("grad_output"),
+          a.In<void>("boxes"),
           a.In<int32_t>("argmax_idx"),
-          a.Out<T>("grad_input"),
-          ChooseSlices(p, context.threads().num_threads()),
-          nullptr};
+          a.Out<void>("grad_input"),
+          ChooseSlices(call.p, call.context.threads().num_threads()),
+          SortAll(call, scratch)};
 }
 
-// Many samples: each worker has packed sums of its own, which it writes out slice by slice.
-template <typename T, class Function>
-void BackwardSlices(BackwardCall<T> call, CpuContext& context, Function kernel) {
-  const Problem& p = call.p;
-  ThreadPool& threads = context.threads();
-  const int64_t size = WholeLines(p.pixels() * call.slices.size);
-  float* scratch = Floats(context, OrderSize(p) + size * threads.num_threads());
-  float* sums = scratch + OrderSize(p);
-  call.order = SortAll(p, call.boxes, scratch, threads);
-  threads.For(call.owners(), kGrain / ((p.pixels() + p.k) * call.slices.size) + 1,
-              [&](int64_t begin, int64_t end, int worker) {
-                kernel(call, sums + worker * size, begin, end);
-              });
+size_t SlicesScratch(const CpuCall<Problem>& call) {
+  const int threads = call.context.threads().num_threads();
+  const int64_t sums = PackedSize(call.p, ChooseSlices(call.p, threads)) * threads;
+  return static_cast<size_t>(OrderSize(call.p) + sums) * sizeof(float);
 }
 
-// Few samples: almost all is filling, which is best done from end to end.
-template <typename T, class Function>
-void BackwardWhole(const BackwardCall<T>& call, float* sums, CpuContext& context, Function kernel) {
+// Each worker has packed sums, which it writes out slice by slice.
+mluOpStatus_t RunSlices(const CpuCall<Problem>& c, void* scratch) {
+  const BackwardCall call = MakeCall(c, scratch);
+  const Problem& p = c.p;
+  const int64_t size = PackedSize(p, call.slices);
+  float* sums = static_cast<float*>(scratch) + OrderSize(p);
+  const auto kernel = HWY_DYNAMIC_DISPATCH(ScatterPacked);
+  c.context.threads().For(SliceCount(p, call.slices),
+                          kGrain / ((p.pixels() + p.k) * call.slices.size) + 1,
+                          [&](int64_t begin, int64_t end, int worker) {
+                            kernel(call, sums + worker * size, begin, end);
+                          });
+  return MLUOP_STATUS_SUCCESS;
+}
+
+size_t WholeScratch(const CpuCall<Problem>& call) {
+  const bool half = call.arguments.Type() == MLUOP_DTYPE_HALF;
+  const int64_t sums = half ? call.p.elements() : 0;
+  return static_cast<size_t>(OrderSize(call.p) + sums) * sizeof(float);
+}
+
+// Sums in grad_input itself; half: in a float map of its size. With few samples almost all of the
+// time is filling, which is fastest from end to end.
+mluOpStatus_t RunWhole(const CpuCall<Problem>& c, void* scratch) {
+  const BackwardCall call = MakeCall(c, scratch);
+  const Problem& p = c.p;
+  ThreadPool& threads = c.context.threads();
+  float* sums = call.half ? static_cast<float*>(scratch) + OrderSize(p)
+                          : static_cast<float*>(call.grad_input);
   const auto zero = HWY_DYNAMIC_DISPATCH(Zero);
-  context.threads().For(call.p.elements(), kFillGrain,
-                        [&](int64_t begin, int64_t end, int) { zero(sums, begin, end); });
-  context.threads().For(call.owners(), kGrain / (int64_t{call.p.k} * call.slices.size) + 1,
-                        [&](int64_t begin, int64_t end, int) { kernel(call, sums, begin, end); });
+  const auto scatter = HWY_DYNAMIC_DISPATCH(ScatterWhole);
+  const auto round = HWY_DYNAMIC_DISPATCH(Round);
+  threads.For(p.elements(), kFillGrain,
+              [&](int64_t begin, int64_t end, int) { zero(sums, begin, end); });
+  threads.For(SliceCount(p, call.slices), kGrain / (int64_t{p.k} * call.slices.size) + 1,
+              [&](int64_t begin, int64_t end, int) { scatter(call, sums, begin, end); });
+  if (!call.half) return MLUOP_STATUS_SUCCESS;
+  threads.For(p.elements(), kFillGrain, [&](int64_t begin, int64_t end, int) {
+    round(sums, static_cast<Half*>(call.grad_input), begin, end);
+  });
+  return MLUOP_STATUS_SUCCESS;
 }
 
-void BackwardWholeHalf(const BackwardCall<Half>& call, CpuContext& context) {
-  float* sums = Floats(context, call.p.elements());
-  BackwardWhole(call, sums, context, HWY_DYNAMIC_DISPATCH(WholeHalf));
-  const auto round = HWY_DYNAMIC_DISPATCH(Round);
-  context.threads().For(call.p.elements(), kFillGrain, [&](int64_t begin, int64_t end, int) {
-    round(sums, call.grad_input, begin, end);
-  });
-}
+constexpr CpuImplementation<Problem> kBackward[] = {
+    {"slices", kWhenPacked, ShouldPack, SlicesScratch, RunSlices, DescribeSlices},
+    {"whole_map", "always", Always, WholeScratch, RunWhole},
+};
 
 }  // namespace
 
-mluOpStatus_t BackwardCpu(const Arguments& arguments, CpuContext& context) {
-  const Problem p = MakeProblem(arguments);
-  if (arguments.Type() == MLUOP_DTYPE_FLOAT) {
-    const auto call = MakeCall<float>(arguments, context);
-    if (FewSamples(p) || IsHuge(p)) {
-      BackwardWhole(call, call.grad_input, context, HWY_DYNAMIC_DISPATCH(WholeFloat));
-    } else {
-      BackwardSlices(call, context, HWY_DYNAMIC_DISPATCH(SlicesFloat));
-    }
-  } else {
-    const auto call = MakeCall<Half>(arguments, context);
-    const bool few_channels = IsHuge(p) && p.elements() <= kHugeChannels * p.pixels();
-    if ((FewSamples(p) && p.elements() <= kMostFloats) || few_channels) {
-      BackwardWholeHalf(call, context);
-    } else {
-      BackwardSlices(call, context, HWY_DYNAMIC_DISPATCH(SlicesHalf));
-    }
-  }
-  return MLUOP_STATUS_SUCCESS;
-}
+constexpr CpuOperator kBackwardCpu = Bind<MakeProblem, kBackward>("border_align_backward");
 
 }  // namespace mluop::border_align
 #endif  // HWY_ONCE

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// border_align forward on the CPU: the samples of a batch of edges are worked out once, then
-// vectors of channels run through them with their maxima and indices in registers.
+// border_align forward on the CPU: the samples of a batch of edges are computed once, then vectors of
+// channels visit them with their maxima and indices in registers.
 #include <algorithm>
 
 #include "core/dtype.h"
-#include "cpu/scratch.h"
 #include "cpu/tuning.h"
 #include "ops/border_align/cpu/operators.h"
 #include "ops/border_align/cpu/order.h"
@@ -14,25 +13,23 @@
 #define MLUOP_BORDER_ALIGN_FORWARD_CALL_
 namespace mluop::border_align {
 
-template <typename T>
+// T is half or float.
 struct ForwardCall {
   Problem p;
-  const T* input;   // [N, H, W, 4*C]
-  const T* boxes;   // [N, K, 4]
-  T* output;        // [N, K, 4, C]
-  int32_t* argmax;  // [N, K, 4, C]
+  bool half;
+  const void* input;  // T [N, H, W, 4*C]
+  const void* boxes;  // T [N, K, 4]
+  void* output;       // T [N, K, 4, C]
+  int32_t* argmax;    // [N, K, 4, C]
   Slices slices;
-  bool packed;           // slices are copied before they are read
   const int32_t* order;  // of the boxes
-  bool stream;  // the outputs pass by the caches; every vector of them is whole and aligned
-
-  int64_t batches() const { return (int64_t{p.k} + kBatch - 1) / kBatch; }
+  bool stream;           // non-temporal stores; every vector of the outputs is whole and aligned
 };
 
-// A worker's own memory.
+// A worker's memory.
 struct ForwardScratch {
-  float* map;   // [H, W, slice], where slices are packed
   float* best;  // [kBatch, slice], where a table does not hold all samples of an edge
+  float* map;   // [H, W, slice]; NULL: the slices are not packed
 };
 
 }  // namespace mluop::border_align
@@ -50,87 +47,61 @@ struct ForwardScratch {
 HWY_BEFORE_NAMESPACE();
 namespace mluop::border_align {
 namespace HWY_NAMESPACE {
+namespace {
 
-// An owner's slice of the map: strips of channels, `strip_stride` elements apart.
-template <typename In>
-struct Map {
-  const In* data;
-  int64_t strip_stride;
-};
-
-// The boxes from place `first` on.
-template <typename In, typename T>
-void PoolBatch(const ForwardCall<T>& call, const Owner& owner, SampleTable& table, Map<In> map,
-               int64_t first, float* best) {
-  const Problem& p = call.p;
-  const Batch batch = MakeBatch(p, call.order, owner, first);
-  table.Start(call.boxes + owner.image * p.k * 4, batch);
-  const int strip = call.slices.strip;
-  do {
-    for (int c = 0; c < owner.channels; c += strip) {
-      const In* from = map.data + c / strip * map.strip_stride;
-      for (int edge = 0; edge < batch.count; ++edge) {
-        const int64_t at = RowOffset(p, owner, batch.box[edge]) + c;
-        const Row<In, T> row = {from, call.output + at, call.argmax + at,
-                                best + int64_t{edge} * call.slices.size + c, call.stream};
-        PoolRow(std::min(strip, owner.channels - c), table, edge, row);
-      }
-    }
-  } while (table.Advance());
+// Boxes of the slice in batches [begin, end).
+template <typename T, typename In>
+HWY_INLINE void PoolBatches(const ForwardCall& call, const Slice& slice, const SliceMap<In>& map,
+                            float* best, int64_t begin, int64_t end) {
+  const int block = call.slices.block;
+  ForEachEdge<T>(call, slice, map.pixel_stride, begin, end,
+                 [&](const SampleTable& table, const Batch& batch, int edge, int c) {
+                   const int64_t at = RowOffset(call.p, slice, batch.box[edge]) + c;
+                   PoolChannels(
+                       std::min(block, slice.channels - c), table, edge,
+                       PoolRow<In, T>{map.data + c / block * map.block_stride,
+                                      static_cast<T*>(call.output) + at, call.argmax + at,
+                                      best + int64_t{edge} * call.slices.size + c, call.stream});
+                 });
 }
 
 template <typename T>
-HWY_INLINE void Pack(const ForwardCall<T>& call, const Owner& owner, float* HWY_RESTRICT to) {
-  const T* from = call.input + MapOffset(call.p, owner);
-  const int strip = call.slices.strip;
-  const int64_t strip_stride = call.p.pixels() * strip;
-  for (int64_t pixel = 0; pixel < call.p.pixels(); ++pixel) {
-    for (int c = 0; c < owner.channels; c += strip) {
-      const T* row = from + c;
-      float* packed = to + c / strip * strip_stride;
-      ForEach<float>(std::min(strip, owner.channels - c),
-                     [&](auto d, int64_t i) { hn::StoreU(LoadFloats(d, row + i), d, packed + i); });
-    }
-    from += call.p.channels();
-    to += strip;
-  }
+HWY_INLINE void Pack(const ForwardCall& call, const Slice& slice, const T* HWY_RESTRICT from,
+                     float* HWY_RESTRICT to) {
+  ForEachRow(call.p, call.slices, slice, [&](int64_t packed, int64_t tensor, int64_t channels) {
+    ForEach<float>(channels, [&](auto d, int64_t i) {
+      hn::StoreU(LoadFloats(d, from + tensor + i), d, to + packed + i);
+    });
+  });
 }
 
-// Items [begin, end) of [owners, batches of K].
 template <typename T>
-HWY_INLINE void PoolItems(const ForwardCall<T>& call, const ForwardScratch& scratch, int64_t begin,
-                          int64_t end) {
-  const Problem& p = call.p;
-  const int64_t batches = call.batches();
+HWY_INLINE void PoolItemsOf(const ForwardCall& call, const ForwardScratch& scratch, int64_t begin,
+                            int64_t end) {
+  const int64_t batches = BatchCount(call.p);
   for (int64_t item = begin; item < end;) {
-    const Owner owner = MakeOwner(p, call.slices, item / batches);
-    const int64_t next = std::min(end, (item / batches + 1) * batches);
-    if (call.packed) Pack(call, owner, scratch.map);
-    const int strip = call.slices.strip;
-    SampleTable table(p, owner.border, call.packed ? strip : p.channels());
-    for (; item < next; ++item) {
-      const int64_t first = item % batches * kBatch;
-      if (call.packed) {
-        const Map<float> map = {scratch.map, p.pixels() * strip};
-        PoolBatch(call, owner, table, map, first, scratch.best);
-      } else {
-        const Map<T> map = {call.input + MapOffset(p, owner), strip};
-        PoolBatch(call, owner, table, map, first, scratch.best);
-      }
+    const Slice slice = MakeSlice(call.p, call.slices, item / batches);
+    const auto map = TensorMap(call.p, call.slices, slice, static_cast<const T*>(call.input));
+    const int64_t first = item % batches, last = std::min(first + end - item, batches);
+    if (scratch.map != nullptr) {
+      Pack(call, slice, map.data, scratch.map);
+      const auto packed = PackedMap<const float>(call.p, call.slices, scratch.map);
+      PoolBatches<T>(call, slice, packed, scratch.best, first, last);
+    } else {
+      PoolBatches<T>(call, slice, map, scratch.best, first, last);
     }
+    item += last - first;
   }
   if (call.stream) hwy::FlushStream();
 }
 
-void ForwardFloat(const ForwardCall<float>& call, const ForwardScratch& scratch, int64_t begin,
-                  int64_t end) {
-  PoolItems(call, scratch, begin, end);
-}
-void ForwardHalf(const ForwardCall<Half>& call, const ForwardScratch& scratch, int64_t begin,
-                 int64_t end) {
-  PoolItems(call, scratch, begin, end);
+// Items [begin, end) of [N, 4, slices, batches of K].
+void PoolItems(const ForwardCall& call, const ForwardScratch& scratch, int64_t begin, int64_t end) {
+  call.half ? PoolItemsOf<Half>(call, scratch, begin, end)
+            : PoolItemsOf<float>(call, scratch, begin, end);
 }
 
+}  // namespace
 }  // namespace HWY_NAMESPACE
 }  // namespace mluop::border_align
 HWY_AFTER_NAMESPACE();
@@ -139,62 +110,86 @@ HWY_AFTER_NAMESPACE();
 namespace mluop::border_align {
 namespace {
 
-HWY_EXPORT(ForwardFloat);
-HWY_EXPORT(ForwardHalf);
+HWY_EXPORT(PoolItems);
 
 // Whether the outputs are large, and whole vectors of any instruction set lie aligned in them.
-// 0.85 of the time with one thread on [2, 25, 38, 1024], hot.
-template <typename T>
-bool StreamPays(const Problem& p, const Slices& slices, const Arguments& a) {
+// 0.55x to 0.7x the time on [2, 25, 38, 1024] (one thread of a busy machine).
+bool ShouldStream(const Problem& p, const Slices& slices, const Arguments& a) {
   constexpr int kLanes = 16;
   const auto aligned = [](const void* data) {
     return reinterpret_cast<uintptr_t>(data) % kAlignment == 0;
   };
+  const size_t element = a.Type() == MLUOP_DTYPE_HALF ? sizeof(Half) : sizeof(float);
   const auto count = static_cast<size_t>(int64_t{p.n} * p.k * p.channels());
-  return count * (sizeof(T) + sizeof(int32_t)) >= kStreamBytes && p.c % kLanes == 0 &&
-         slices.strip % kLanes == 0 && aligned(a.Out<void>("output")) &&
+  return count * (element + sizeof(int32_t)) >= kStreamBytes && p.c % kLanes == 0 &&
+         slices.block % kLanes == 0 && aligned(a.Out<void>("output")) &&
          aligned(a.Out<void>("argmax_idx"));
 }
 
-template <typename T, class Function>
-mluOpStatus_t Forward(const Arguments& a, CpuContext& context, Function kernel) {
-  const Problem p = MakeProblem(a);
-  ThreadPool& threads = context.threads();
-  const bool packed = !FewSamples(p) && !IsHuge(p);
-  const Slices slices =
-      packed ? ChooseSlices(p, threads.num_threads()) : MakeSlices(p, kUnpacked, kUnpacked);
-  const int64_t map = packed ? WholeLines(p.pixels() * slices.size) : 0;
-  const int64_t size = map + WholeLines(int64_t{kBatch} * slices.size);
-  auto* scratch = static_cast<float*>(context.Scratch(
-      static_cast<size_t>(OrderSize(p) + size * threads.num_threads()) * sizeof(float)));
-  float* own = scratch + OrderSize(p);
-  const ForwardCall<T> call = {p,
-                               a.In<T>("input"),
-                               a.In<T>("boxes"),
-                               a.Out<T>("output"),
-                               a.Out<int32_t>("argmax_idx"),
-                               slices,
-                               packed,
-                               SortAll(p, a.In<T>("boxes"), scratch, threads),
-                               StreamPays<T>(p, slices, a)};
+// Floats of the maxima in a worker's scratch.
+int64_t BestSize(const Slices& slices) { return WholeLines(int64_t{kBatch} * slices.size); }
+
+// Computes the call; each worker has `size` floats of `scratch`, its copy of the map at the end.
+void Pool(const CpuCall<Problem>& c, const Slices& slices, const int32_t* order, float* scratch,
+          int64_t size) {
+  const Problem& p = c.p;
+  const Arguments& a = c.arguments;
+  const ForwardCall call = {p,
+                            a.Type() == MLUOP_DTYPE_HALF,
+                            a.In<void>("input"),
+                            a.In<void>("boxes"),
+                            a.Out<void>("output"),
+                            a.Out<int32_t>("argmax_idx"),
+                            slices,
+                            order,
+                            ShouldStream(p, slices, a)};
+  const int64_t best = BestSize(slices);
   const int64_t work = std::min(kRangeSamples, p.samples()) * std::min(p.k, kBatch) * slices.size;
-  threads.For(slices.count * p.n * kBorders * call.batches(),
-              std::max(kRangeSamples, 2 * map) / work + 1,
-              [&](int64_t begin, int64_t end, int worker) {
-                float* memory = own + worker * size;
-                kernel(call, {memory, memory + map}, begin, end);
-              });
+  const auto kernel = HWY_DYNAMIC_DISPATCH(PoolItems);
+  c.context.threads().For(SliceCount(p, slices) * BatchCount(p),
+                          std::max(kRangeSamples, 2 * (size - best)) / work + 1,
+                          [&](int64_t begin, int64_t end, int worker) {
+                            float* own = scratch + worker * size;
+                            kernel(call, {own, size > best ? own + best : nullptr}, begin, end);
+                          });
+}
+
+size_t SlicesScratch(const CpuCall<Problem>& call) {
+  const int threads = call.context.threads().num_threads();
+  const Slices slices = ChooseSlices(call.p, threads);
+  const int64_t size = BestSize(slices) + PackedSize(call.p, slices);
+  return static_cast<size_t>(OrderSize(call.p) + size * threads) * sizeof(float);
+}
+
+mluOpStatus_t RunSlices(const CpuCall<Problem>& call, void* scratch) {
+  const Slices slices = ChooseSlices(call.p, call.context.threads().num_threads());
+  const int32_t* order = SortAll(call, scratch);
+  Pool(call, slices, order, static_cast<float*>(scratch) + OrderSize(call.p),
+       BestSize(slices) + PackedSize(call.p, slices));
   return MLUOP_STATUS_SUCCESS;
 }
 
+Slices StridedSlices(const Problem& p) { return MakeSlices(p, kStridedSlice, kStridedSlice); }
+
+size_t StridedScratch(const CpuCall<Problem>& call) {
+  const int64_t size = BestSize(StridedSlices(call.p));
+  return static_cast<size_t>(size * call.context.threads().num_threads()) * sizeof(float);
+}
+
+mluOpStatus_t RunStrided(const CpuCall<Problem>& call, void* scratch) {
+  const Slices slices = StridedSlices(call.p);
+  Pool(call, slices, nullptr, static_cast<float*>(scratch), BestSize(slices));
+  return MLUOP_STATUS_SUCCESS;
+}
+
+constexpr CpuImplementation<Problem> kForward[] = {
+    {"slices", kWhenPacked, ShouldPack, SlicesScratch, RunSlices, DescribeSlices},
+    {"strided", "always", Always, StridedScratch, RunStrided},
+};
+
 }  // namespace
 
-mluOpStatus_t ForwardCpu(const Arguments& arguments, CpuContext& context) {
-  if (arguments.Type() == MLUOP_DTYPE_HALF) {
-    return Forward<Half>(arguments, context, HWY_DYNAMIC_DISPATCH(ForwardHalf));
-  }
-  return Forward<float>(arguments, context, HWY_DYNAMIC_DISPATCH(ForwardFloat));
-}
+constexpr CpuOperator kForwardCpu = Bind<MakeProblem, kForward>("border_align_forward");
 
 }  // namespace mluop::border_align
 #endif  // HWY_ONCE

@@ -6,7 +6,7 @@
 
 namespace mluop::border_align {
 
-mluOpStatus_t ForwardCpu(const Arguments& arguments, CpuContext& context);
-mluOpStatus_t BackwardCpu(const Arguments& arguments, CpuContext& context);
+extern const CpuOperator kForwardCpu;   // forward.cc
+extern const CpuOperator kBackwardCpu;  // backward.cc
 
 }  // namespace mluop::border_align

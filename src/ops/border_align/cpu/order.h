@@ -1,28 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
-// The order in which the CPU kernels take the boxes of a border: along the axis that the border
-// does not move on. The edges of a batch then lie on the same two rows (or columns) of the map, which
-// stay in the first cache.
+// The order in which the CPU implementations visit the boxes of a border: along the axis that the
+// border does not move on. The edges of a batch then lie on the same two rows (or columns) of the
+// map, which stay in L1.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
 
 #include "core/dtype.h"
-#include "cpu/thread_pool.h"
+#include "cpu/context.h"
 #include "cpu/tuning.h"
 #include "ops/border_align/cpu/slices.h"
 
 namespace mluop::border_align {
 
-// Whether the boxes are worth sorting: not where a whole strip stays in the first cache anyway.
-// Follows from the sizes alone, because sums depend on the order.
-inline bool SortPays(const Problem& p) {
-  return !FewSamples(p) && p.k > kBatch && p.pixels() * std::min(p.c, kStrip) > kFirstCacheFloats;
+// Whether the boxes are worth sorting: not where a whole block stays in L1 anyway. Follows from the
+// sizes alone, because the sums of backward depend on the order.
+inline bool ShouldSort(const Problem& p) {
+  return p.k > kBatch && p.pixels() * std::min(p.c, kBlock) > kL1Floats;
 }
 
-// Elements of an order [N, 4, K], in whole cache lines; none where sorting does not pay.
+// Elements of an order [N, 4, K], in whole cache lines; 0 where the boxes are not sorted.
 inline int64_t OrderSize(const Problem& p) {
-  return SortPays(p) ? WholeLines(int64_t{p.n} * kBorders * p.k) : 0;
+  return ShouldSort(p) ? WholeLines(int64_t{p.n} * kBorders * p.k) : 0;
 }
 
 // A counting sort, stable. boxes: [K, 4] of an image; order: [K]
@@ -43,16 +43,25 @@ void SortBoxes(const Problem& p, const T* boxes, int border, int32_t* order) {
   for (int64_t k = 0; k < p.k; ++k) order[next[bucket_of(k)]++] = static_cast<int32_t>(k);
 }
 
-// The order in `memory` of OrderSize elements; NULL: the boxes are taken as they come.
 template <typename T>
-const int32_t* SortAll(const Problem& p, const T* boxes, void* memory, ThreadPool& threads) {
-  if (!SortPays(p)) return nullptr;
-  auto* order = static_cast<int32_t*>(memory);
-  threads.For(int64_t{p.n} * kBorders, kGrain / p.k + 1, [&](int64_t begin, int64_t end, int) {
-    for (int64_t i = begin; i < end; ++i) {
-      SortBoxes(p, boxes + i / kBorders * p.k * 4, static_cast<int>(i % kBorders), order + i * p.k);
-    }
-  });
+void SortAllOf(const CpuCall<Problem>& call, int32_t* order) {
+  const Problem& p = call.p;
+  const T* boxes = call.arguments.In<T>("boxes");
+  call.context.threads().For(int64_t{p.n} * kBorders, kGrain / p.k + 1,
+                             [&](int64_t begin, int64_t end, int) {
+                               for (int64_t i = begin; i < end; ++i) {
+                                 SortBoxes(p, boxes + i / kBorders * p.k * 4,
+                                           static_cast<int>(i % kBorders), order + i * p.k);
+                               }
+                             });
+}
+
+// Sorts into `scratch` of OrderSize elements. NULL: the boxes are visited in ascending order.
+inline const int32_t* SortAll(const CpuCall<Problem>& call, void* scratch) {
+  if (!ShouldSort(call.p)) return nullptr;
+  auto* order = static_cast<int32_t*>(scratch);
+  call.arguments.Type() == MLUOP_DTYPE_HALF ? SortAllOf<Half>(call, order)
+                                            : SortAllOf<float>(call, order);
   return order;
 }
 

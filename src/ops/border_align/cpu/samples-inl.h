@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The samples of one border of several boxes in a table, so that what they weigh is worked out once
-// for all channels. Included once per instruction set.
+// The samples of one border of several boxes in a table, so that their weights are computed once for
+// all channels. Included once per instruction set.
 
 #if defined(MLUOP_OPS_BORDER_ALIGN_CPU_SAMPLES_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef MLUOP_OPS_BORDER_ALIGN_CPU_SAMPLES_INL_H_
@@ -17,6 +17,7 @@
 
 #include "core/dtype.h"
 #include "cpu/simd-inl.h"
+#include "cpu/vec_array-inl.h"
 #include "ops/border_align/cpu/slices.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -24,27 +25,22 @@ namespace mluop::border_align {
 namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
+using mluop::HWY_NAMESPACE::CanonicalNan;
 using mluop::HWY_NAMESPACE::ForEach;
 using mluop::HWY_NAMESPACE::LoadFloats;
+using mluop::HWY_NAMESPACE::LoadVecs;
+using mluop::HWY_NAMESPACE::MakeVecs;
+using mluop::HWY_NAMESPACE::StoreFloats;
+using mluop::HWY_NAMESPACE::Unroll;
+using mluop::HWY_NAMESPACE::VecArray;
 
 struct Sample {
   bool inside;
-  int64_t offset[4];  // of the four neighbours, in elements from pixel (0, 0); none if not inside
+  int64_t offset[4];  // of the four neighbours, in elements from pixel (0, 0); unused if not inside
   float weight[4];
 };
 
-// Pointers to a sample's four neighbours, so that vectors of channels are constant distances away.
-template <typename T>
-struct Pixels {
-  T* at[4];
-};
-
-template <typename T>
-HWY_INLINE Pixels<T> PixelsOf(const Sample& s, T* map) {
-  return {{map + s.offset[0], map + s.offset[1], map + s.offset[2], map + s.offset[3]}};
-}
-
-// FindNeighbours, a vector at a time. The weights are 1 - above and above; high is low + 1, but for
+// FindNeighbours, a vector at a time. The weights are 1 - above and above; high is low + 1, except at
 // the last pixel.
 template <class D>
 struct Places {
@@ -72,7 +68,7 @@ struct EdgeSamples {
   const int32_t *low, *high;                     // [kWindow, kBatch]
   const float* weight;                           // [kWindow, 4, kBatch]
 
-  // The i-th of the table's window.
+  // Sample i of the table's window.
   HWY_INLINE Sample Get(int64_t i) const {
     const int64_t to_low = low[i * kBatch] * moving_stride;
     const int64_t to_high = high[i * kBatch] * moving_stride;
@@ -83,8 +79,8 @@ struct EdgeSamples {
   }
 };
 
-// Edges of a batch of boxes, kWindow samples of each at a time. Vectors lie over the boxes: along
-// a box each position waits for the one before.
+// Edges of a batch of boxes, kWindow samples of each at a time. Vectors run over the boxes, because
+// each position of a box depends on the one before.
 class SampleTable {
  public:
   // `stride` elements from pixel to pixel.
@@ -96,7 +92,7 @@ class SampleTable {
     fixed_stride_ = along_x_ ? p.w * stride : stride;
   }
 
-  // The first samples of a batch. boxes: [K, 4] of the image
+  // Computes the first samples of a batch. boxes: [K, 4] of the image
   template <typename T>
   HWY_INLINE void Start(const T* boxes, const Batch& batch) {
     const hn::CappedTag<float, kBatch> d;
@@ -111,7 +107,7 @@ class SampleTable {
     Fill(0);
   }
 
-  // The next samples of all edges; false if there are none.
+  // Computes the next samples of all edges; false if there are none.
   HWY_INLINE bool Advance() {
     if (last()) return false;
     Fill(begin_ + count_);
@@ -132,7 +128,7 @@ class SampleTable {
   }
 
  private:
-  // MakeEdge, a vector at a time, and where the edges lie on the other axis.
+  // MakeEdge, a vector at a time, and the position of the edges on the fixed axis.
   template <class D>
   HWY_INLINE void StartEdges(D d, int e) {
     const hn::RebindToSigned<D> di;
@@ -180,9 +176,8 @@ class SampleTable {
     const auto one = hn::Set(d, 1.0f);
     const int size = along_x_ ? p_.w : p_.h;
     const Places<D> places = FindPlaces(d, position, size);
-    const auto outside = hn::Set(di, -1);
-    hn::Store(hn::IfThenElse(hn::RebindMask(di, places.inside), places.low, outside), di,
-              low_[i] + e);
+    const auto inside = hn::RebindMask(di, places.inside);
+    hn::Store(hn::IfThenElse(inside, places.low, hn::Set(di, -1)), di, low_[i] + e);
     hn::Store(NextPixel(places.low, size), di, high_[i] + e);
     const auto above = places.above;
     const auto below = hn::Sub(one, above);
@@ -201,7 +196,7 @@ class SampleTable {
   int edges_ = 0;
   int64_t begin_ = 0;
   int count_ = 0;
-  // Lanes without a box hold zeros, or another box's edge.
+  // Lanes without a box hold zeros, or the edge of another box.
   alignas(64) float boxes_[kBatch * 4] = {};
   alignas(64) float position_[kBatch];  // of the sample after the window
   alignas(64) float step_[kBatch];
@@ -212,6 +207,39 @@ class SampleTable {
   alignas(64) int32_t high_[kWindow][kBatch];
   alignas(64) float weight_[kWindow][4][kBatch];
 };
+
+// Visits the edges of a slice's boxes in batches [begin, end), as visit(table, batch, edge, c) for each
+// window of samples and each block of channels from c on. boxes: T [N, K, 4]; `stride` elements from
+// pixel to pixel.
+template <typename T, class Call, class Visit>
+HWY_INLINE void ForEachEdge(const Call& call, const Slice& slice, int64_t stride, int64_t begin,
+                            int64_t end, const Visit& visit) {
+  const T* boxes = static_cast<const T*>(call.boxes) + slice.image * call.p.k * 4;
+  SampleTable table(call.p, slice.border, stride);
+  for (int64_t i = begin; i < end; ++i) {
+    const Batch batch = MakeBatch(call.p, call.order, slice, i * kBatch);
+    table.Start(boxes, batch);
+    do {
+      for (int c = 0; c < slice.channels; c += call.slices.block) {
+        for (int edge = 0; edge < batch.count; ++edge) visit(table, batch, edge, c);
+      }
+    } while (table.Advance());
+  }
+}
+
+// Visits the slice's pixels block by block as visit(packed offset, tensor offset, channels), offsets
+// from the first elements of PackedMap and TensorMap.
+template <class Visit>
+HWY_INLINE void ForEachRow(const Problem& p, const Slices& slices, const Slice& slice,
+                           const Visit& visit) {
+  const int block = slices.block;
+  for (int64_t pixel = 0; pixel < p.pixels(); ++pixel) {
+    for (int c = 0; c < slice.channels; c += block) {
+      visit((c / block * p.pixels() + pixel) * block, pixel * p.channels() + c,
+            std::min(block, slice.channels - c));
+    }
+  }
+}
 
 }  // namespace HWY_NAMESPACE
 }  // namespace mluop::border_align

@@ -1,26 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // border_align backward on CUDA devices, without atomics. All samples of an edge lie between the same
-// two lines of the map, so that an owner of a line meets two buckets of edges. A block owns a line's
+// two lines of the map, so the owner of a line visits two buckets of edges. A block owns a line's
 // pixels, each of its warps 32 channels: it sums in shared memory, in the order of the lists, and
-// writes every element once. The warps share where the samples lie. Bound by reading each gradient
-// and index twice, the second time from the second cache, and by the accesses of shared memory.
+// writes every element once. The warps share the places of the samples. Bound by reading each
+// gradient and index twice, the second time from L2, and by the accesses of shared memory.
 #include <algorithm>
 
 #include "ops/border_align/cuda/batches.h"
+#include "ops/border_align/cuda/tuning.h"
 
 namespace mluop::border_align {
 namespace {
 
-// Boxes that every owner looks at itself: fewer than the launch of a sort is worth.
-constexpr int kFewBoxes = 128;
-constexpr int kMostWarps = 4;  // of a block
-// Warps of a processor that registers must do for: those of small maps, whose sums leave room.
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
-constexpr int kResidentWarps = 8;
-#else
+constexpr int kMaxWarps = 4;  // of a block
+// Warps per SM that registers must suffice for; the sums of small maps leave room for them.
 constexpr int kResidentWarps = 12;
-#endif
-// Half a batch: its gradients and indices are on their way while the other half is added.
+// Half a batch: loads of its gradients and indices are in flight while the other half is added.
 constexpr int kHalf = kBatch / 2;
 
 // Gradients and indices of half a batch, as they were read.
@@ -34,7 +29,7 @@ struct Visits {
 template <typename T>
 struct Lane {
   const T* gradient;      // of box 0
-  const int32_t* argmax;  // alike
+  const int32_t* argmax;  // of box 0
 
   // kSecond: the second half.
   template <int kSecond>
@@ -110,8 +105,8 @@ __device__ void WriteSums(const BackwardCall<T>& call, const Owner& owner, const
   Assign(sums[last * kWarpLanes] + beyond, to + int64_t{last} * axes.moving_stride);
 }
 
-// Adds all edges of an owner: a batch, while the places of the next one are worked out and its
-// gradients and indices are on their way.
+// Adds all edges of an owner: a batch, while the places of the next one are computed and the loads of
+// its gradients and indices are in flight.
 template <typename T, int kWarps>
 __device__ void AddEdges(const BackwardCall<T>& call, const Owner& owner, const Lane<T>& lane,
                          const Shared& shared) {
@@ -140,7 +135,7 @@ __global__ void __launch_bounds__(kWarps* kWarpLanes, kResidentWarps / kWarps)
     const Owner owner = MakeOwner(call, i);
     if (owner.pixels == 0) continue;
     auto* sums = reinterpret_cast<float4*>(shared.sums);
-    for (int s = thread; s < (owner.pixels + kMoreSums) * kWarpLanes / 4; s += kWarpLanes) {
+    for (int s = thread; s < (owner.pixels + kExtraSums) * kWarpLanes / 4; s += kWarpLanes) {
       sums[s] = {0, 0, 0, 0};
     }
     __syncwarp();
@@ -163,34 +158,46 @@ void Launch(const BackwardCall<T>& call, CudaContext& context) {
   }
 }
 
-template <typename T>
-mluOpStatus_t Backward(const Arguments& a, CudaContext& context) {
-  BackwardCall<T> call = {MakeProblem(a),
-                          a.In<T>("grad_output"),
-                          a.In<T>("boxes"),
-                          a.In<int32_t>("argmax_idx"),
-                          a.Out<T>("grad_input"),
-                          {},
-                          kMostWarps,
-                          0,
-                          0};
-  const Problem& p = call.p;
-  call.window = static_cast<int>(std::min<int64_t>(p.samples(), kMostWindow));
-  call.pixels = std::min(std::max(p.h, p.w), kMostPixels);
-  // Two blocks of a processor at least: one adds while the other begins or ends.
-  while (call.warps > 1 &&
-         (SharedBytes(call) > context.shared_bytes() / 2 || p.c <= call.warps / 2 * kWarpLanes)) {
-    call.warps /= 2;
-  }
-  if (p.k > kFewBoxes) call.lists = SortEdges(p, call.boxes, context);
-  Launch(call, context);
-  return context.status();
+// `lists`: sorted or not.
+mluOpStatus_t SumLines(const CudaCall<Problem>& c, const Lists& lists) {
+  return WithType(c, [&](auto element) {
+    using T = decltype(element);
+    const Problem& p = c.p;
+    const Arguments& a = c.arguments;
+    BackwardCall<T> call = {p,
+                            a.In<T>("grad_output"),
+                            a.In<T>("boxes"),
+                            a.In<int32_t>("argmax_idx"),
+                            a.Out<T>("grad_input"),
+                            lists,
+                            kMaxWarps,
+                            static_cast<int>(std::min<int64_t>(p.samples(), kMaxWindow)),
+                            std::min(std::max(p.h, p.w), kMaxPixels)};
+    // At least two blocks per SM: one adds while the other starts or ends.
+    while (call.warps > 1 && (SharedBytes(call) > c.context.shared_bytes() / 2 ||
+                              p.c <= call.warps / 2 * kWarpLanes)) {
+      call.warps /= 2;
+    }
+    Launch(call, c.context);
+  });
 }
+
+// With more samples than a window, the order of additions would depend on how edges are batched.
+bool HasFewBoxes(const CudaCall<Problem>& call) {
+  return call.p.k <= kFewBoxes && call.p.samples() <= kMaxWindow;
+}
+mluOpStatus_t RunFewBoxes(const CudaCall<Problem>& call, void*) { return SumLines(call, {}); }
+mluOpStatus_t RunSorted(const CudaCall<Problem>& call, void* scratch) {
+  return SumLines(call, SortEdges(call, scratch));
+}
+
+constexpr CudaImplementation<Problem> kBackward[] = {
+    {"few_boxes", "at most 128 boxes and 32 samples", HasFewBoxes, nullptr, RunFewBoxes},
+    {"sorted", "always", Always, ListsBytes, RunSorted},
+};
 
 }  // namespace
 
-mluOpStatus_t BackwardCuda(const Arguments& a, CudaContext& context) {
-  return a.Type() == MLUOP_DTYPE_HALF ? Backward<__half>(a, context) : Backward<float>(a, context);
-}
+constexpr CudaOperator kBackwardCuda = Bind<MakeProblem, kBackward>("border_align_backward");
 
 }  // namespace mluop::border_align

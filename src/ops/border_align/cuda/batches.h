@@ -9,13 +9,13 @@ namespace mluop::border_align {
 
 // Edges at a time, and samples of them.
 inline constexpr int kBatch = kWarpLanes;
-inline constexpr int kMostWindow = 32;
-// Sums beside those of an owner's pixels: of the pixel before, the one after, and two for what lies
-// elsewhere. The higher pixel of a sample is always the next: where the map ends, its weight is 0, and
-// what comes of that is added to the last pixel at the end: 0, or NaN from infinite gradients.
-inline constexpr int kMoreSums = 4;
+inline constexpr int kMaxWindow = 32;
+// Sums besides the owner's pixels: the pixel before, the one after, and two dummies for samples
+// elsewhere. The higher pixel of a sample is always the next. At the end of the map its weight
+// is 0, and its sum, 0 or NaN from infinite gradients, is added to the last pixel.
+inline constexpr int kExtraSums = 4;
 
-// A sample's lower pixel, as bytes into a warp's sums, and what the higher one weighs. One word of 8
+// A sample's lower pixel, as bytes into a warp's sums, and the weight of the higher one. One word of 8
 // bytes, so that one instruction loads it.
 struct Place {
   uint2 word;
@@ -24,8 +24,8 @@ struct Place {
   __device__ float above() const { return __uint_as_float(word.y); }
 };
 
-// The edges of a batch that touch the owner's line. Those beyond the last one have box 0's gradients, and
-// all their samples lie elsewhere.
+// The edges of a batch that touch the owner's line. Entries beyond the last read box 0's gradients,
+// and all their samples lie elsewhere.
 struct __align__(16) LineEdges {
   int offset[kBatch];    // of an edge's gradients, in elements
   float weight[kBatch];  // of the line
@@ -36,17 +36,17 @@ MLUOP_HOST_DEVICE constexpr int RowOf(int window) {
   return (window + 1) | 1;
 }  // odd: no two lanes in a bank
 
-// What a block has in shared memory, as one of its warps sees it.
+// A block's shared memory, as one of its warps sees it.
 struct Shared {
-  float* sums;       // [pixels + kMoreSums, 32], the warp's own
-  LineEdges* edges;  // [2], the warp's own
-  Place* places;     // [2, kBatch, row], the block's
+  float* sums;       // [pixels + kMoreSums, 32], of the warp
+  LineEdges* edges;  // [2], of the warp
+  Place* places;     // [2, kBatch, row], of the block
   int row;
 };
 
 template <typename T>
 size_t SharedBytes(const BackwardCall<T>& call) {
-  const size_t sums = static_cast<size_t>(call.pixels + kMoreSums) * kWarpLanes * sizeof(float);
+  const size_t sums = static_cast<size_t>(call.pixels + kExtraSums) * kWarpLanes * sizeof(float);
   return call.warps * (sums + 2 * sizeof(LineEdges)) +
          size_t{2} * kBatch * RowOf(call.window) * sizeof(Place);
 }
@@ -54,14 +54,14 @@ size_t SharedBytes(const BackwardCall<T>& call) {
 template <typename T>
 __device__ Shared MakeShared(const BackwardCall<T>& call) {
   extern __shared__ __align__(16) float memory[];
-  const int warp = threadIdx.x / kWarpLanes, sums = (call.pixels + kMoreSums) * kWarpLanes;
+  const int warp = threadIdx.x / kWarpLanes, sums = (call.pixels + kExtraSums) * kWarpLanes;
   auto* edges = reinterpret_cast<LineEdges*>(memory + call.warps * sums);
   auto* places = reinterpret_cast<Place*>(edges + call.warps * 2);
   return {memory + warp * sums, edges + warp * 2, places, RowOf(call.window)};
 }
 
-// Reads the owner's edges, a batch after the other; every warp for itself. Boxes and their indices are
-// on their way while earlier batches are added.
+// Reads the owner's edges batch by batch; each warp reads all of them. Loads of boxes and their ranks
+// are in flight while earlier batches are added.
 template <typename T>
 class Reader {
  public:
@@ -80,7 +80,7 @@ class Reader {
     const bool touches = box_k_ >= 0 && at.inside && at.low == box_run_.low;
     const unsigned all = __ballot_sync(kWholeWarp, touches);
     const int count = __popc(all);
-    // Behind the edges that touch the line come the others.
+    // Edges that do not touch the line come last.
     const unsigned before = (1u << Lane()) - 1;
     const int place = touches ? __popc(all & before) : count + __popc(~all & before);
     edges->offset[place] = touches ? box_k_ * kBorders * call_.p.c : 0;
@@ -112,19 +112,19 @@ class Reader {
   Box box_ = {};
 };
 
-// The places of the next `samples` samples of an edge, a lane each, those that are the warp's, and
-// after them the one for what lies elsewhere. `valid`: the lane has an edge.
+// Fills the places of the warp's share of the next `samples` samples, one edge per lane, and after
+// them the dummy place. `valid`: the lane has an edge.
 template <int kWarps>
 __device__ void FillPlaces(const Owner& owner, int samples, bool valid, Walk<kWarps>& walk,
                            Place* places) {
   constexpr uint32_t kPixelBytes = kWarpLanes * sizeof(float);
-  const uint32_t elsewhere = (owner.pixels + 2) * kPixelBytes;
-  if (threadIdx.x < kWarpLanes) places[samples] = {{elsewhere, 0}};
+  const uint32_t dummy = (owner.pixels + 2) * kPixelBytes;
+  if (threadIdx.x < kWarpLanes) places[samples] = {{dummy, 0}};
   walk.Next(samples, [&](int i, float position) {
     const Neighbours at = FindNeighbours(position, owner.size);
     const int slot = at.low - owner.first + 1;
     const bool own = valid && at.inside && slot >= 0 && slot <= owner.pixels;
-    places[i] = {{own ? slot * kPixelBytes : elsewhere, __float_as_uint(at.high_weight)}};
+    places[i] = {{own ? slot * kPixelBytes : dummy, __float_as_uint(at.high_weight)}};
   });
 }
 
@@ -136,7 +136,7 @@ struct Batch {
   uint32_t begin, samples;
 };
 
-// Goes through an owner's edges, batch by batch, and through the samples of a batch, window by window.
+// Visits an owner's edges batch by batch, and the samples of a batch window by window.
 template <typename T, int kWarps>
 class Batches {
  public:
@@ -148,7 +148,7 @@ class Batches {
         all_(static_cast<uint32_t>(call.p.samples())),
         begin_(all_) {}
 
-  // Works out the next places; false: there are none.
+  // Computes the next places; false: there are none.
   __device__ bool Next(Batch& batch) {
     const int lane = threadIdx.x % kWarpLanes;
     begin_ += window_;

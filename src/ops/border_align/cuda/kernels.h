@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// border_align on CUDA devices: what both directions share.
+// border_align on CUDA devices: declarations that both directions share.
 #pragma once
 
 #include <cuda_fp16.h>
@@ -11,26 +11,29 @@
 
 namespace mluop::border_align {
 
+extern const CudaOperator kForwardCuda;   // forward.cu
+extern const CudaOperator kBackwardCuda;  // backward.cu
+
+// Forward where a slice of the map fits shared memory (small_map.cu).
+bool FitsShared(const CudaCall<Problem>& call);
+mluOpStatus_t RunSmallMap(const CudaCall<Problem>& call, void* scratch);
+void DescribeSmallMap(const CudaCall<Problem>& call, Plan& plan);
+
 // Buckets of lines that the edges of a border are sorted into, by the lower of the two lines that an
 // edge lies between. A line is a row of the map for top and bottom, a column for left and right.
 // More than 256 lines share buckets; the counters of a block's warps must fit shared memory.
 inline constexpr int kBuckets = 256;
 
 // The edges of each border of each image in the order of their lines, boxes in ascending order
-// within a bucket: which follows from the boxes alone.
+// within a bucket. The order follows from the boxes alone.
 struct Lists {
   const int32_t* offsets;  // [N, 4, kBuckets + 2]; the last bucket: edges outside the map
-  const int32_t* order;    // [N, 4, K]; NULL: not sorted, all boxes as they come
+  const int32_t* order;    // [N, 4, K]; NULL: not sorted, all boxes ascending
 };
 
-size_t ListsBytes(const Problem& p);
-Lists SortEdges(const Problem& p, const float* boxes, CudaContext& context);
-Lists SortEdges(const Problem& p, const __half* boxes, CudaContext& context);
-
-// Whether this call is for it; then it is done.
-bool StagedForwardCuda(const Arguments& arguments, CudaContext& context);
-mluOpStatus_t ForwardCuda(const Arguments& arguments, CudaContext& context);
-mluOpStatus_t BackwardCuda(const Arguments& arguments, CudaContext& context);
+// Sorts into `scratch` of ListsBytes (lists.cu).
+size_t ListsBytes(const CudaCall<Problem>& call);
+Lists SortEdges(const CudaCall<Problem>& call, void* scratch);
 
 // The map as a border sees it. Strides in elements; they fit, because a tensor has less than 2^31.
 struct Axes {
@@ -48,6 +51,17 @@ MLUOP_HOST_DEVICE inline int BucketOf(int line, int lines) {
   return lines <= kBuckets ? line : line / ((lines + kBuckets - 1) / kBuckets);
 }
 
+inline bool IsHalf(const CudaCall<Problem>& call) {
+  return call.arguments.Type() == MLUOP_DTYPE_HALF;
+}
+
+// Calls body with a value of the tensors' type.
+template <class Body>
+mluOpStatus_t WithType(const CudaCall<Problem>& call, const Body& body) {
+  IsHalf(call) ? body(__half()) : body(float());
+  return call.context.status();
+}
+
 #if defined(__CUDACC__)
 
 inline constexpr unsigned kWholeWarp = 0xffffffffu;
@@ -63,7 +77,7 @@ __device__ Box LoadBox(const T* boxes, int64_t index) {
 }
 
 // Every kStride-th sample of an edge, from sample `first` < kStride on. Positions are sums of steps,
-// one by one: lanes that share an edge all walk it, and look at samples of their own.
+// one by one: lanes that share an edge all walk it, and visit different samples.
 template <int kStride>
 class Walk {
  public:
@@ -76,20 +90,15 @@ class Walk {
     }
   }
 
-  // Visits those of the next `count` samples that are this lane's, as visit(i, position). `count` is
-  // a multiple of the stride if more samples follow.
+  // Visits this lane's share of the next `count` samples, as visit(i, position). `count` is a
+  // multiple of the stride if more samples follow.
   template <class Visit>
   __device__ void Next(int count, Visit visit) {
     for (int i = first_; i < count; i += kStride) {
+      if (started_) Advance();
+      started_ = true;
       visit(i, position_);
-      Advance();
     }
-  }
-
-  // The same for at most kStride samples, after which there are none.
-  template <class Visit>
-  __device__ void Last(int count, Visit visit) const {
-    if (first_ < count) visit(first_, position_);
   }
 
  private:
@@ -100,6 +109,7 @@ class Walk {
 
   float position_, step_;
   int first_;
+  bool started_ = false;
 };
 
 #endif  // __CUDACC__

@@ -11,16 +11,16 @@ namespace {
 constexpr int kWarps = 32;
 constexpr int kThreads = kWarps * kWarpLanes;
 constexpr int kCounters = kBuckets + 1;  // the last one: edges outside
-// Blocks of a list. Each counts all of its boxes, which is cheaper than to wait for what others have
-// counted, and places its share.
-constexpr int kMostShares = 32;
-constexpr int kUnroll = 8;  // boxes of a thread that are on their way together
+// The most blocks of a list. Each counts all of its boxes, which is cheaper than waiting for the
+// counts of other blocks, and places a part of them.
+constexpr int kMaxParts = 32;
+constexpr int kUnroll = 8;  // loads of a thread in flight
 
 struct Counters {
-  int32_t next[kWarps][kCounters];  // of a warp in a round: edges, then those of earlier warps
+  int32_t next[kWarps][kCounters];  // of a warp in a round: edges, then edges of earlier warps
   int32_t total[kCounters];         // of the list
   int32_t first[kCounters + 1];     // the place of a bucket's first edge
-  int32_t given[kCounters];         // edges of earlier shares, then places given away
+  int32_t given[kCounters];         // edges of earlier parts, then places given away
 };
 
 template <typename T>
@@ -29,7 +29,7 @@ struct SortCall {
   const T* boxes;    // [N, K, 4]
   int32_t* offsets;  // [N, 4, kBuckets + 2]
   int32_t* order;    // [N, 4, K]
-  int shares;
+  int parts;         // blocks of a list
 };
 
 // Where one border of an image lies.
@@ -45,31 +45,21 @@ struct List {
     fixed = call.boxes + int64_t{list / kBorders} * k * 4 + (border ^ 1);
   }
 
-  __device__ float Fixed(int box) const { return AsFloat(fixed[int64_t{box} * 4]); }
+  __device__ float Fixed(int box) const { return AsFloat(__ldg(fixed + int64_t{box} * 4)); }
   __device__ int Bucket(float position) const {
     const Neighbours at = FindNeighbours(position, lines);
     return at.inside ? BucketOf(at.low, lines) : kBuckets;
   }
 };
 
-// Counts all edges, and those before box `begin`.
+// Counts all edges, and the edges before box `begin`.
 template <typename T>
 __device__ void CountEdges(const List<T>& list, int begin, Counters& counters) {
-  for (int64_t k = threadIdx.x; k < list.k; k += kUnroll * kThreads) {
-    float position[kUnroll];
-#pragma unroll
-    for (int u = 0; u < kUnroll; ++u) {
-      const int64_t at = k + u * kThreads;
-      position[u] = at < list.k ? list.Fixed(static_cast<int>(at)) : 0;
-    }
-#pragma unroll
-    for (int u = 0; u < kUnroll; ++u) {
-      const int64_t at = k + u * kThreads;
-      if (at >= list.k) break;
-      const int bucket = list.Bucket(position[u]);
-      atomicAdd(&counters.total[bucket], 1);
-      if (at < begin) atomicAdd(&counters.given[bucket], 1);
-    }
+#pragma unroll kUnroll
+  for (int k = threadIdx.x; k < list.k; k += kThreads) {
+    const int bucket = list.Bucket(list.Fixed(k));
+    atomicAdd(&counters.total[bucket], 1);
+    if (k < begin) atomicAdd(&counters.given[bucket], 1);
   }
 }
 
@@ -100,9 +90,9 @@ __device__ void PlaceRound(int k, int bucket, Counters& counters, int32_t* order
   int32_t* next = counters.next[thread / kWarpLanes];
   for (int i = lane; i < kCounters; i += kWarpLanes) next[i] = 0;
   __syncwarp();
-  const unsigned alike = __match_any_sync(kWholeWarp, bucket);
-  const int rank = __popc(alike & ((1u << lane) - 1));
-  if (bucket >= 0 && rank == 0) next[bucket] = __popc(alike);
+  const unsigned same_bucket = __match_any_sync(kWholeWarp, bucket);
+  const int rank = __popc(same_bucket & ((1u << lane) - 1));
+  if (bucket >= 0 && rank == 0) next[bucket] = __popc(same_bucket);
   __syncthreads();
   if (thread < kCounters) {
     int sum = counters.given[thread];
@@ -122,12 +112,12 @@ __device__ void PlaceRound(int k, int bucket, Counters& counters, int32_t* order
 template <typename T>
 __global__ void __launch_bounds__(kThreads) SortLists(SortCall<T> call) {
   __shared__ Counters counters;
-  const int thread = threadIdx.x, shares = call.shares;
-  const int rounds = (call.p.k + shares * kThreads - 1) / (shares * kThreads);
-  for (int i = blockIdx.x; i < call.p.n * kBorders * shares; i += gridDim.x) {
-    const int index = i / shares, share = i % shares;
+  const int thread = threadIdx.x, parts = call.parts;
+  const int rounds = (call.p.k + parts * kThreads - 1) / (parts * kThreads);
+  for (int i = blockIdx.x; i < call.p.n * kBorders * parts; i += gridDim.x) {
+    const int index = i / parts, part = i % parts;
     const List<T> list(call, index);
-    const int64_t begin = int64_t{share} * rounds * kThreads;
+    const int64_t begin = int64_t{part} * rounds * kThreads;
     if (thread < kCounters) counters.total[thread] = counters.given[thread] = 0;
     __syncthreads();
     CountEdges(list, static_cast<int>(min(begin, int64_t{list.k})), counters);
@@ -141,34 +131,31 @@ __global__ void __launch_bounds__(kThreads) SortLists(SortCall<T> call) {
       PlaceRound(static_cast<int>(k), bucket, counters, order);
     }
     int32_t* offsets = call.offsets + int64_t{index} * (kCounters + 1);
-    if (share == 0 && thread <= kCounters) offsets[thread] = counters.first[thread];
+    if (part == 0 && thread <= kCounters) offsets[thread] = counters.first[thread];
     __syncthreads();
   }
 }
 
 int64_t OffsetsCount(const Problem& p) { return int64_t{p.n} * kBorders * (kCounters + 1); }
 
-template <typename T>
-Lists Sort(const Problem& p, const T* boxes, CudaContext& context) {
-  auto* offsets = static_cast<int32_t*>(context.Scratch(ListsBytes(p)));
-  int32_t* order = offsets + OffsetsCount(p);
-  const int shares = static_cast<int>(std::min<int64_t>(kMostShares, CeilDiv(p.k, kThreads)));
-  context.Launch(SortLists<T>, {int64_t{p.n} * kBorders * shares, kThreads},
-                 SortCall<T>{p, boxes, offsets, order, shares});
-  return {offsets, order};
-}
-
 }  // namespace
 
-size_t ListsBytes(const Problem& p) {
+size_t ListsBytes(const CudaCall<Problem>& call) {
+  const Problem& p = call.p;
   return static_cast<size_t>(OffsetsCount(p) + int64_t{p.n} * kBorders * p.k) * sizeof(int32_t);
 }
 
-Lists SortEdges(const Problem& p, const float* boxes, CudaContext& context) {
-  return Sort(p, boxes, context);
-}
-Lists SortEdges(const Problem& p, const __half* boxes, CudaContext& context) {
-  return Sort(p, boxes, context);
+Lists SortEdges(const CudaCall<Problem>& call, void* scratch) {
+  const Problem& p = call.p;
+  auto* offsets = static_cast<int32_t*>(scratch);
+  int32_t* order = offsets + OffsetsCount(p);
+  const int parts = static_cast<int>(std::min<int64_t>(kMaxParts, CeilDiv(p.k, kThreads)));
+  WithType(call, [&](auto element) {
+    using T = decltype(element);
+    call.context.Launch(SortLists<T>, {int64_t{p.n} * kBorders * parts, kThreads},
+                        SortCall<T>{p, call.arguments.In<T>("boxes"), offsets, order, parts});
+  });
+  return {offsets, order};
 }
 
 }  // namespace mluop::border_align

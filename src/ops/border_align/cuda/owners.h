@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// border_align backward on CUDA devices: who owns which sums, and where it finds their edges.
+// border_align backward on CUDA devices: which block owns which sums, and where it finds their edges.
 #pragma once
 
 #include "ops/border_align/cuda/kernels.h"
 
 namespace mluop::border_align {
 
-// Pixels of a longer line have several owners, so that the sums of a warp fit shared memory.
-inline constexpr int kMostPixels = 256;
+// The most pixels of an owner, so that the sums of a warp fit shared memory.
+inline constexpr int kMaxPixels = 256;
 
 template <typename T>
 struct BackwardCall {
@@ -17,16 +17,16 @@ struct BackwardCall {
   const int32_t* argmax;  // [N, K, 4, C]
   T* grad_input;          // [N, H, W, 4*C]
   Lists lists;
-  int warps;   // of a block, each with channels of its own
+  int warps;   // of a block, each with 32 channels
   int window;  // samples at a time
   int pixels;  // the most of an owner
 
-  MLUOP_HOST_DEVICE static int Parts(int size) { return (size + kMostPixels - 1) / kMostPixels; }
+  MLUOP_HOST_DEVICE static int Parts(int size) { return (size + kMaxPixels - 1) / kMaxPixels; }
   // Groups of channels, one for each block that owns a line.
   MLUOP_HOST_DEVICE int groups() const {
     return (p.c + warps * kWarpLanes - 1) / (warps * kWarpLanes);
   }
-  // Of all borders as many as of those that have the most, so that they take turns.
+  // The same number of lines for all borders, so that borders alternate in the grid.
   MLUOP_HOST_DEVICE int64_t owners() const {
     const int rows = p.h * Parts(p.w), columns = p.w * Parts(p.h);
     return int64_t{p.n} * kBorders * (rows > columns ? rows : columns) * groups();
@@ -41,8 +41,8 @@ struct Owner {
   int channel;        // of the lane; C or more: it has none
 };
 
-// The map's first and last lines come first, then their neighbours: boxes are often cut off at the
-// map's ends, and their edges pile up there. Neighbouring lines, which read the same edges, are near.
+// The map's first and last lines come first, then their neighbours: boxes are often clipped at the
+// map's ends, so most edges lie there. Neighbouring lines, which read the same edges, are near.
 template <typename T>
 __device__ Owner MakeOwner(const BackwardCall<T>& call, int64_t i) {
   const int channel = static_cast<int>(i % call.groups()) * (call.warps * kWarpLanes) + threadIdx.x;
@@ -57,12 +57,12 @@ __device__ Owner MakeOwner(const BackwardCall<T>& call, int64_t i) {
   return {list / kBorders, border, line, lines, size, first, pixels, channel};
 }
 
-// Edges that give something to a line. The last line of the map may be both of an edge's lines, and then
-// the edge comes twice.
+// Edges that add to a line. The last line of the map may be both lines of an edge, which is then
+// visited twice.
 struct Run {
-  int begin, count;  // in the list; may hold other edges too
+  int begin, count;  // in the list; edges of other lines in it are skipped
   int low;           // the lower line of the edges
-  int high;          // 1: what they give is the higher line's share
+  int high;          // 1: the line is their higher one
 };
 
 // The edges that touch a line: runs of an image's list.

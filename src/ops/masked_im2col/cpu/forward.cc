@@ -1,57 +1,82 @@
 // SPDX-License-Identifier: Apache-2.0
-// masked_im2col forward on the CPU. Up to four elements of a kernel row lie side by side in the
-// feature and in as many rows of data_col: 16 bytes are loaded for each mask of a step, and
-// transposed. The loads take neighbours along that are not asked for, but never a byte outside the
-// feature: a step near its ends goes element by element. So does a call that does not pay for a
-// table of its masks.
-#include "cpu/tuning.h"
-#include "ops/masked_im2col/cpu/operators.h"
-
+// masked_im2col forward on the CPU. "transpose": up to four elements of a kernel row are neighbours in
+// the feature and lie in different rows of data_col, so they are loaded at once for several masks and
+// transposed. The loads read neighbours that are not needed, but never outside the feature: steps
+// near its ends are copied element by element. "gather" copies everything element by element.
 #include <algorithm>
 
-#include "ops/masked_im2col/cpu/calls.h"
+#include "cpu/tuning.h"
+#include "ops/masked_im2col/cpu/gather.h"
+#include "ops/masked_im2col/cpu/mask_table.h"
+#include "ops/masked_im2col/cpu/operators.h"
+#include "ops/masked_im2col/cpu/tuning.h"
+
+#ifndef MLUOP_OPS_MASKED_IM2COL_CPU_FORWARD_CC_
+#define MLUOP_OPS_MASKED_IM2COL_CPU_FORWARD_CC_
+namespace mluop::masked_im2col {
+namespace {
+
+struct ForwardCall {
+  Problem p;
+  MaskTable masks;
+  const void* feature;
+  void* data_col;
+  int64_t block;  // masks of a work item; the last item of a channel has up to twice as many
+  bool half, stream;
+
+  int64_t blocks() const { return std::max<int64_t>(1, p.masks / block); }
+};
+
+// Masks of a step: 64 bytes of a data_col row.
+constexpr int64_t StepMasks(size_t element_bytes) {
+  return 64 / static_cast<int64_t>(element_bytes);
+}
+
+}  // namespace
+}  // namespace mluop::masked_im2col
+#endif  // MLUOP_OPS_MASKED_IM2COL_CPU_FORWARD_CC_
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "ops/masked_im2col/cpu/forward.cc"
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
-#include "ops/masked_im2col/cpu/chunks-inl.h"
-#include "ops/masked_im2col/cpu/step-inl.h"
-#include "ops/masked_im2col/cpu/window-inl.h"
+#include "ops/masked_im2col/cpu/columns-inl.h"
+#include "ops/masked_im2col/cpu/rows-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mluop::masked_im2col {
 namespace HWY_NAMESPACE {
+namespace {
 
-// A group of kernel elements is copied at once: up to four columns, one load, of up to four rows.
-constexpr int64_t kColumns = 4;
-constexpr int64_t kRows = 4;
+using mluop::HWY_NAMESPACE::Unroll;
 
-// Kernel elements (i + r, j + k), r < rows, k < columns, of masks [begin, end) in one channel. Mask
-// m's goes to to[(r*row_step + k)*stride + m - begin]. Kernels copy a group before they use it: the
-// compiler has to expect that a vector store changes whatever it has only a reference to.
+// A tile of the kernel: up to four columns, one load, of up to four rows.
+constexpr int64_t kTileColumns = 4;
+constexpr int64_t kTileRows = 4;
+
+// Elements (i + r, j + k), r < rows, k < columns, of the kernels of masks [begin, end). Mask m's is at
+// from[corner + r*W + k] and goes to to[(r*row_step + k)*stride + m - begin].
 template <typename T>
-struct Group {
+struct KernelTile {
   int64_t begin, end;
   int64_t i, j, rows, columns;
-  const T* plane;
+  const T* from;
   T* to;
   int64_t row_step, stride;
 };
 
 template <typename T>
-void CopyElements(const ForwardCall<T>& call, const Group<T>& g, int64_t begin, int64_t end) {
-  const Problem p = call.p;
-  const MaskTable masks = call.masks;
-  for (int64_t r = 0; r < g.rows; ++r) {
-    for (int64_t k = 0; k < g.columns; ++k) {
-      const T* from = g.plane + (g.i + r) * p.width + g.j + k;
-      T* to = g.to + (r * g.row_step + k) * g.stride - g.begin;
-      for (int64_t m = begin; m < end; ++m) {
-        const bool inside =
-            p.HasRow(masks.top[m] + g.i + r) && p.HasColumn(masks.left[m] + g.j + k);
-        to[m] = inside ? from[masks.corner[m]] : T{};
+void CopyElements(const ForwardCall& call, const KernelTile<T>& tile, int64_t s) {
+  const int64_t first = call.masks.StepBegin(s);
+  const int64_t* corner = call.masks.corner + first;
+  for (int64_t r = 0; r < tile.rows; ++r) {
+    for (int64_t k = 0; k < tile.columns; ++k) {
+      const uint32_t inside = call.masks.Inside(s, tile.i + r, tile.j + k);
+      const T* from = tile.from + r * call.p.width + k;
+      T* to = tile.to + (r * tile.row_step + k) * tile.stride + first - tile.begin;
+      for (int64_t lane = 0; lane < StepMasks(sizeof(T)); ++lane) {
+        to[lane] = (inside >> lane & 1) != 0 ? from[corner[lane]] : T{0};
       }
     }
   }
@@ -59,92 +84,120 @@ void CopyElements(const ForwardCall<T>& call, const Group<T>& g, int64_t begin, 
 
 #if HWY_TARGET != HWY_SCALAR
 
-// Masks [m, m + lanes). kInside: all their elements are inside, and none has to be zeroed.
-template <int kCount, bool kInside, typename T>
-HWY_INLINE void CopyLanes(const Problem& p, const MaskTable& masks, const Group<T>& g, int64_t m) {
-  const StepTag<T> d;
-  const int64_t* corner = masks.corner + m;
-  const T* from = g.plane + g.i * p.width + g.j;
-  T* to = g.to + m - g.begin;
-  if constexpr (kInside) {
-    for (int64_t r = 0; r < g.rows; ++r, from += p.width, to += g.row_step * g.stride) {
-      LoadColumns<kCount>(d, from, corner,
-                          [&](int k, auto v) { hn::StoreU(v, d, to + k * g.stride); });
-    }
-    return;
+// The lanes whose bits are set, from bit `lane` on. Short vectors test a broadcast of the bits: Highway's
+// LoadMaskBits takes them through a general register, 1.1x the time with AVX2.
+template <class D>
+HWY_INLINE hn::Mask<D> LanesOf(D d, const uint32_t* bits, [[maybe_unused]] int64_t lane) {
+  using T = hn::TFromD<D>;
+  if constexpr (hn::MaxLanes(D()) * sizeof(T) == 64) {
+    return hn::LoadMaskBits(d, reinterpret_cast<const uint8_t*>(bits));
+  } else {
+    alignas(32) static constexpr T kBits[16] = {1,       1 << 1,  1 << 2,  1 << 3, 1 << 4,  1 << 5,
+                                                1 << 6,  1 << 7,  1 << 8,  1 << 9, 1 << 10, 1 << 11,
+                                                1 << 12, 1 << 13, 1 << 14, 1 << 15};
+    const auto word = static_cast<T>(sizeof(T) == 4 ? *bits : *bits >> (lane & 16));
+    return hn::TestBit(hn::Set(d, word), hn::LoadU(d, kBits + (lane & 15)));
   }
-  const int32_t* left = masks.left + m;
-  const auto column0 = Inside(d, left, g.j, p.width);
-  const auto column1 = kCount > 1 ? Inside(d, left, g.j + 1, p.width) : column0;
-  const auto column2 = kCount > 2 ? Inside(d, left, g.j + 2, p.width) : column0;
-  const auto column3 = kCount > 3 ? Inside(d, left, g.j + 3, p.width) : column0;
-  for (int64_t r = 0; r < g.rows; ++r, from += p.width, to += g.row_step * g.stride) {
-    const auto row = Inside(d, masks.top + m, g.i + r, p.height);
-    LoadColumns<kCount>(d, from, corner, [&](int k, auto v) {
-      const auto column = k == 0 ? column0 : k == 1 ? column1 : k == 2 ? column2 : column3;
-      hn::StoreU(hn::And(v, hn::And(row, column)), d, to + k * g.stride);
+}
+
+// The bits of a tile's rows and columns from a vector's first lane on.
+struct TileBits {
+  const uint32_t *rows, *columns;
+  int64_t lane;
+};
+
+// Which elements of a vector may be outside the feature.
+enum class Outside { kNone, kColumns, kRowsAndColumns };
+
+// Stores the columns of one vector of masks, row after row. load(r) gives the columns of row r.
+template <int kCount, Outside kOutside, class D, typename T, class Load>
+HWY_INLINE void StoreColumns(D d, const TileBits& bits, const KernelTile<T>& tile, T* to,
+                             const Load& load) {
+  constexpr bool kWindow = hn::MaxLanes(D()) * sizeof(T) == 64;
+  [[maybe_unused]] hn::Mask<D> columns[kCount];
+  if constexpr (kOutside != Outside::kNone) {
+    Unroll<kCount>([&](auto k) HWY_ATTR { columns[k] = LanesOf(d, bits.columns + k, bits.lane); });
+  }
+  for (int64_t r = 0; r < tile.rows; ++r, to += tile.row_step * tile.stride) {
+    const auto v = load(r);
+    [[maybe_unused]] const auto row = LanesOf(d, bits.rows + r, bits.lane);
+    Unroll<kCount>([&](auto k) HWY_ATTR {
+      auto column = v.v[k];
+      if constexpr (kOutside == Outside::kColumns) {
+        column = hn::IfThenElseZero(columns[k], column);
+      } else if constexpr (kOutside == Outside::kRowsAndColumns) {
+        column = hn::IfThenElseZero(hn::And(row, columns[k]), column);
+      }
+      T* const out = to + k * tile.stride;
+      // Prefetches the line in which the next step's vector ends: 2.0 to 1.4 x floor on C256 20x20
+      // M200 k3, hot, where vectors cross lines; 1.6 to 1.3 with M208, where they do not. With AVX2
+      // it takes 1.05x the time.
+      if constexpr (kWindow) hwy::Prefetch(out + 2 * hn::MaxLanes(D()) - 1);
+      hn::StoreU(column, d, out);
     });
   }
 }
 
-// Whether the loads of a step stay inside the feature.
-template <typename T>
-bool Readable(const Problem& p, const Step& step, int64_t channel) {
-  const int64_t low = int64_t{step.top_min} * p.width + step.left_min;
-  const int64_t high = (int64_t{step.top_max} + p.kernel_h - 1) * p.width + step.left_max +
-                       (p.kernel_w - 1) / kColumns * kColumns + int64_t{16 / sizeof(T)};
-  return channel * p.plane() + low >= 0 && (channel - p.channels) * p.plane() + high <= 0;
+template <int kCount, Outside kOutside, typename T>
+HWY_INLINE void CopyColumns(const KernelTile<T>& tile, TileBits bits, const int64_t* corner,
+                            int64_t width, T* to) {
+  const ColumnTag<T> d;
+  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+  for (; bits.lane < StepMasks(sizeof(T)); bits.lane += lanes, corner += lanes, to += lanes) {
+    StoreColumns<kCount, kOutside>(d, bits, tile, to, [&](int64_t r) HWY_ATTR {
+      return LoadColumns(tile.from + r * width, corner);
+    });
+  }
 }
 
-#if MLUOP_HAS_WINDOWS
-// Step s, if its masks lie close together; false if not. C256 20x20 M200 k3, two threads, hot: in half
-// 0.44 of the time; in float it is the stores that take the time, and gain by CopyWindow's prefetch.
-template <int kCount, typename T>
-HWY_INLINE bool CopyNearMasks(const Problem& p, const MaskTable& masks, const Group<T>& g,
-                              int64_t s, int64_t channel) {
-  const Step& step = masks.steps[s];
-  const int64_t span = step.high - step.low + kCount;
-  if (span > 2 * kNarrow<T> || !WindowReadable<T>(p, step, channel)) return false;
-  const int64_t m = std::min(s * ForwardCall<T>::kStep, p.masks - ForwardCall<T>::kStep);
-  const WindowRows<T> rows = {g.plane + step.low + g.i * p.width + g.j,
-                              g.to + m - g.begin,
-                              g.rows,
-                              g.row_step,
-                              g.stride,
-                              masks.corner + m,
-                              masks.top + m,
-                              masks.left + m,
-                              g.i,
-                              g.j};
-  span <= kNarrow<T> ? CopyWindow<kCount, false>(p, step, rows)
-                     : CopyWindow<kCount, true>(p, step, rows);
-  return true;
+#if MLUOP_HAS_LOOKUP_TWO
+// C256 20x20 M200 k3, 2 threads, hot: 0.44x the time of CopyColumns for half.
+template <int kCount, int kVectors, typename T>
+HWY_INLINE void CopyWindow(const KernelTile<T>& tile, const TileBits& bits, const T* from,
+                           const uint16_t* table_places, int64_t width, T* to) {
+  const WindowTag<T> d;
+  const auto places = LoadPlaces(d, table_places);
+  StoreColumns<kCount, Outside::kRowsAndColumns>(d, bits, tile, to, [&](int64_t r) HWY_ATTR {
+    return LoadWindow<kVectors>(from + r * width, places);
+  });
 }
-#endif  // MLUOP_HAS_WINDOWS
-
-template <int kCount, typename T>
-void CopySteps(const ForwardCall<T>& call, const Group<T>& group, int64_t channel) {
-  constexpr int64_t kStep = ForwardCall<T>::kStep;
-  const int64_t lanes = static_cast<int64_t>(hn::Lanes(StepTag<T>()));
-  const Problem p = call.p;
-  const MaskTable masks = call.masks;
-  const Group<T> g = group;
-  // The corners of any mask: true for all channels but the first and the last few.
-  const bool readable =
-      Readable<T>(p, {-p.kernel_h, p.height, -p.kernel_w, p.width, 0, 0, false}, channel);
-  const int64_t last = (g.end + kStep - 1) / kStep;
-  for (int64_t s = g.begin / kStep; s < last; ++s) {
-    const Step& step = masks.steps[s];
-    const int64_t begin = std::min(s * kStep, p.masks - kStep);
-#if MLUOP_HAS_WINDOWS
-    if (CopyNearMasks<kCount>(p, masks, g, s, channel)) continue;
 #endif
-    if (!readable && !Readable<T>(p, step, channel)) {
-      CopyElements(call, group, begin, begin + kStep);
-    } else if (step.inside) {
-      for (int64_t m = 0; m < kStep; m += lanes) CopyLanes<kCount, true>(p, masks, g, begin + m);
+
+template <int kCount, typename T>
+void CopySteps(const ForwardCall& call, const KernelTile<T>& given) {
+  constexpr int64_t kStep = StepMasks(sizeof(T));
+  // Copies whose addresses do not escape: vector stores cannot change them.
+  const KernelTile<T> tile = given;
+  const MaskTable masks = call.masks;
+  const int64_t width = call.p.width;
+  // Elements of the feature before the tile's first row, and from its last row on.
+  const int64_t before = tile.from - static_cast<const T*>(call.feature);
+  const int64_t after = call.p.channels * call.p.plane() - before - (tile.rows - 1) * width;
+  for (int64_t s = tile.begin / kStep; s < (tile.end + kStep - 1) / kStep; ++s) {
+    const MaskStep step = masks.steps[s];
+    const int64_t first = std::min(s * kStep, masks.masks - kStep);
+    const int64_t* const corner = masks.corner + first;
+    T* const to = tile.to + first - tile.begin;
+    const TileBits bits = {masks.rows + s * masks.kernel_h + tile.i,
+                           masks.columns + s * masks.kernel_w + tile.j, 0};
+#if MLUOP_HAS_LOOKUP_TWO
+    const int64_t span = step.high - step.low + kCount;
+    if (span <= 4 * kStep && step.low + before >= 0 && step.low + 4 * kStep <= after) {
+      const T* const from = tile.from + step.low;
+      const uint16_t* const places = masks.places + s * kStep;
+      span <= 2 * kStep ? CopyWindow<kCount, 2>(tile, bits, from, places, width, to)
+                        : CopyWindow<kCount, 4>(tile, bits, from, places, width, to);
+      continue;
+    }
+#endif
+    if (step.low + before < 0 || step.high + int64_t{16 / sizeof(T)} > after) {
+      CopyElements(call, given, s);
+    } else if (!step.rows_inside) {
+      CopyColumns<kCount, Outside::kRowsAndColumns>(tile, bits, corner, width, to);
+    } else if (!step.columns_inside) {
+      CopyColumns<kCount, Outside::kColumns>(tile, bits, corner, width, to);
     } else {
-      for (int64_t m = 0; m < kStep; m += lanes) CopyLanes<kCount, false>(p, masks, g, begin + m);
+      CopyColumns<kCount, Outside::kNone>(tile, bits, corner, width, to);
     }
   }
 }
@@ -152,74 +205,62 @@ void CopySteps(const ForwardCall<T>& call, const Group<T>& group, int64_t channe
 #endif  // HWY_TARGET != HWY_SCALAR
 
 template <typename T>
-void CopyGroup(const ForwardCall<T>& call, const Group<T>& g, int64_t channel) {
+void CopyTile(const ForwardCall& call, const KernelTile<T>& tile) {
 #if HWY_TARGET == HWY_SCALAR
-  static_cast<void>(channel);
-  CopyElements(call, g, g.begin, g.end);
+  constexpr int64_t kStep = StepMasks(sizeof(T));
+  for (int64_t s = tile.begin / kStep; s * kStep < tile.end; ++s) CopyElements(call, tile, s);
 #else
-  g.columns == 1   ? CopySteps<1>(call, g, channel)
-  : g.columns == 2 ? CopySteps<2>(call, g, channel)
-  : g.columns == 3 ? CopySteps<3>(call, g, channel)
-                   : CopySteps<4>(call, g, channel);
+  tile.columns == 1   ? CopySteps<1>(call, tile)
+  : tile.columns == 2 ? CopySteps<2>(call, tile)
+  : tile.columns == 3 ? CopySteps<3>(call, tile)
+                      : CopySteps<4>(call, tile);
 #endif
 }
 
-// From the stage to data_col, whose kernel rows and columns are so many elements apart.
+// Masks [begin, end) of a channel. With non-temporal stores a tile is copied to a stage first, so that
+// data_col is written in whole lines.
 template <typename T>
-HWY_INLINE void StreamGroup(const Group<T>& g, int64_t row_step, int64_t column_step, T* to) {
-  for (int64_t r = 0; r < g.rows; ++r, to += row_step) {
-    const T* from = g.to + r * g.row_step * g.stride;
-    for (int64_t k = 0; k < g.columns; ++k) {
-      WriteRow(from + k * g.stride, g.end - g.begin, to + k * column_step, true);
-    }
-  }
-}
-
-// Masks [begin, end) of a channel.
-template <typename T>
-void CopyBlock(const ForwardCall<T>& call, int64_t channel, int64_t begin, int64_t end) {
-  constexpr int64_t kStride = 2 * ForwardCall<T>::kBlock;
-  alignas(kAlignment) T stage[kRows * kColumns * kStride];
-  const Problem& p = call.p;
-  const T* plane = call.feature + channel * p.plane();
-  for (int64_t i = 0; i < p.kernel_h; i += kRows) {
-    const int64_t rows = std::min(kRows, p.kernel_h - i);
-    for (int64_t j = 0; j < p.kernel_w; j += kColumns) {
-      const int64_t columns = std::min(kColumns, p.kernel_w - j);
-      T* out = call.data_col + ((channel * p.kernel_h + i) * p.kernel_w + j) * p.masks + begin;
-      Group<T> g = {begin, end, i, j, rows, columns, plane, out, p.kernel_w, p.masks};
-      if (call.stream) {
-        g.to = stage;
-        g.row_step = columns;
-        g.stride = kStride;
+void CopyBlock(const ForwardCall& call, int64_t channel, int64_t begin, int64_t end) {
+  constexpr int64_t kStride = 2 * kBlockBytes / sizeof(T);
+  alignas(kAlignment) T stage[kTileRows * kTileColumns * kStride];
+  const Problem p = call.p;
+  const T* const plane = static_cast<const T*>(call.feature) + channel * p.plane();
+  for (int64_t i = 0; i < p.kernel_h; i += kTileRows) {
+    const int64_t rows = std::min(kTileRows, p.kernel_h - i);
+    for (int64_t j = 0; j < p.kernel_w; j += kTileColumns) {
+      const int64_t columns = std::min(kTileColumns, p.kernel_w - j);
+      T* const out = static_cast<T*>(call.data_col) +
+                     ((channel * p.kernel_h + i) * p.kernel_w + j) * p.masks + begin;
+      const T* const from = plane + i * p.width + j;
+      if (!call.stream) {
+        CopyTile<T>(call, {begin, end, i, j, rows, columns, from, out, p.kernel_w, p.masks});
+        continue;
       }
-      CopyGroup(call, g, channel);
-      if (call.stream) StreamGroup(g, p.kernel_w * p.masks, p.masks, out);
+      CopyTile<T>(call, {begin, end, i, j, rows, columns, from, stage, columns, kStride});
+      for (int64_t k = 0; k < rows * columns; ++k) {
+        const int64_t row = k / columns * p.kernel_w + k % columns;
+        StreamRow(stage + k * kStride, end - begin, out + row * p.masks);
+      }
     }
   }
 }
 
 template <typename T>
-void CopyBlocks(const ForwardCall<T>& call, int64_t begin, int64_t end) {
+void CopyBlocks(const ForwardCall& call, int64_t begin, int64_t end) {
   const int64_t blocks = call.blocks();
   for (int64_t item = begin; item < end; ++item) {
     const int64_t block = item % blocks;
-    const int64_t first = block * call.kBlock;
-    CopyBlock(call, item / blocks, first, block == blocks - 1 ? call.p.masks : first + call.kBlock);
+    const int64_t first = block * call.block;
+    CopyBlock<T>(call, item / blocks, first,
+                 block == blocks - 1 ? call.p.masks : first + call.block);
   }
   if (call.stream) hwy::FlushStream();
 }
 
-template <typename T>
-void CopyItems(const ForwardCall<T>& call, int64_t begin, int64_t end) {
-  call.direct() ? CopyChunks(call, begin, end) : CopyBlocks(call, begin, end);
-}
+}  // namespace
 
-void ForwardFloat(const ForwardCall<float>& call, int64_t begin, int64_t end) {
-  CopyItems(call, begin, end);
-}
-void ForwardHalf(const ForwardCall<uint16_t>& call, int64_t begin, int64_t end) {
-  CopyItems(call, begin, end);
+void ForwardBlocks(const ForwardCall& call, int64_t begin, int64_t end) {
+  call.half ? CopyBlocks<uint16_t>(call, begin, end) : CopyBlocks<uint32_t>(call, begin, end);
 }
 
 }  // namespace HWY_NAMESPACE
@@ -230,51 +271,69 @@ HWY_AFTER_NAMESPACE();
 namespace mluop::masked_im2col {
 namespace {
 
-HWY_EXPORT(ForwardFloat);
-HWY_EXPORT(ForwardHalf);
+HWY_EXPORT(ForwardBlocks);
 
-template <typename T>
-size_t ScratchBytes(const Problem& p) {
-  ForwardCall<T> call = {};
-  call.p = p;
-  return call.direct() ? 0 : MaskTableBytes(p.masks, call.kStep);
+int64_t StepOf(const Arguments& a) { return IsHalf(a) ? StepMasks(2) : StepMasks(4); }
+
+bool HasWholeStep(const CpuCall<Problem>& call) { return call.p.masks >= StepOf(call.arguments); }
+
+size_t TransposeScratch(const CpuCall<Problem>& call) {
+  return MaskTableBytes(call.p, StepOf(call.arguments));
 }
 
-template <typename T, class Kernel>
-void Run(const Arguments& arguments, CpuContext& context, Kernel kernel) {
-  ForwardCall<T> call = {};
-  call.p = MakeProblem(arguments);
-  call.mask_h = arguments.In<int32_t>("mask_h_idx");
-  call.mask_w = arguments.In<int32_t>("mask_w_idx");
-  call.feature = arguments.In<T>("feature");
-  call.data_col = arguments.Out<T>("data_col");
-  call.stream = arguments.Tensor("data_col").ByteCount() >= kStreamBytes;
-  if (!call.direct()) {
-    void* memory = context.Scratch(ScratchBytes<T>(call.p));
-    call.masks =
-        MakeMaskTable(call.p, call.mask_h, call.mask_w, call.kStep, memory, context.threads());
-  }
-  const int64_t items = call.items();
-  const int64_t elements = call.p.channels * call.p.taps() * call.p.masks;
-  context.threads().For(items, kGrain * items / elements + 1,
-                        [&](int64_t begin, int64_t end, int) { kernel(call, begin, end); });
-}
-
-}  // namespace
-
-mluOpStatus_t ForwardCpu(const Arguments& arguments, CpuContext& context) {
-  if (arguments.Type() == MLUOP_DTYPE_FLOAT) {
-    Run<float>(arguments, context, HWY_DYNAMIC_DISPATCH(ForwardFloat));
-  } else {
-    Run<uint16_t>(arguments, context, HWY_DYNAMIC_DISPATCH(ForwardHalf));
-  }
+mluOpStatus_t RunTranspose(const CpuCall<Problem>& call, void* scratch) {
+  const Arguments& a = call.arguments;
+  ThreadPool& threads = call.context.threads();
+  ForwardCall f = {};
+  f.p = call.p;
+  f.masks = MakeMaskTable(f.p, MasksOf(a), StepOf(a), scratch, threads);
+  f.feature = a.In<void>("feature");
+  f.data_col = a.Out<void>("data_col");
+  f.half = IsHalf(a);
+  f.block = f.half ? kBlockBytes / 2 : kBlockBytes / 4;
+  f.stream = a.Tensor("data_col").ByteCount() >= kStreamBytes;
+  const int64_t items = f.p.channels * f.blocks();
+  const int64_t elements = f.p.channels * f.p.taps() * f.p.masks;
+  const auto kernel = HWY_DYNAMIC_DISPATCH(ForwardBlocks);
+  threads.For(items, kGrain * items / elements + 1,
+              [&](int64_t begin, int64_t end, int) { kernel(f, begin, end); });
   return MLUOP_STATUS_SUCCESS;
 }
 
+size_t GatherBytes(const Problem& p) {
+  return static_cast<size_t>(p.taps() * p.masks) * sizeof(int64_t);
+}
+size_t GatherScratch(const CpuCall<Problem>& call) { return GatherBytes(call.p); }
+
+mluOpStatus_t RunGather(const CpuCall<Problem>& call, void* scratch) {
+  const Problem& p = call.p;
+  const MaskIndices masks = MasksOf(call.arguments);
+  auto* const offset = static_cast<int64_t*>(scratch);
+  call.context.threads().For(p.taps(), kGrain / p.masks + 1, [&](int64_t begin, int64_t end, int) {
+    for (int64_t tap = begin; tap < end; ++tap) {
+      const int64_t down = tap / p.kernel_w - p.pad_h, right = tap % p.kernel_w - p.pad_w;
+      for (int64_t m = 0; m < p.masks; ++m) {
+        offset[tap * p.masks + m] = p.Offset(masks.h[m] + down, masks.w[m] + right);
+      }
+    }
+  });
+  GatherRows(call, "feature", offset, p.taps() * p.masks, "data_col");
+  return MLUOP_STATUS_SUCCESS;
+}
+
+constexpr CpuImplementation<Problem> kForward[] = {
+    {"transpose", "at least 16 masks (half: 32)", HasWholeStep, TransposeScratch, RunTranspose},
+    {"gather", "always", Always, GatherScratch, RunGather},
+};
+
+}  // namespace
+
+constexpr CpuOperator kForwardCpu = Bind<MakeProblem, kForward>("masked_im2col_forward");
+
 size_t ForwardWorkspaceSize(const Arguments& arguments) {
-  return arguments.Type() == MLUOP_DTYPE_FLOAT
-             ? WorkspaceFor(ScratchBytes<float>(MakeProblem(arguments)))
-             : WorkspaceFor(ScratchBytes<uint16_t>(MakeProblem(arguments)));
+  const Problem p = MakeProblem(arguments);
+  const int64_t step = StepOf(arguments);
+  return WorkspaceFor(p.masks >= step ? MaskTableBytes(p, step) : GatherBytes(p));
 }
 
 }  // namespace mluop::masked_im2col

@@ -1,59 +1,76 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/masked_im2col/cpu/mask_table.h"
-#include "cpu/tuning.h"
 
-#include <algorithm>
+#include "cpu/tuning.h"
 
 namespace mluop::masked_im2col {
 namespace {
 
-int64_t StepCount(int64_t masks, int64_t step) { return (masks + step - 1) / step; }
+constexpr int64_t kMaxStep = 32;
 
-void Include(Step& step, int32_t top, int32_t left, int64_t corner) {
-  step.low = std::min(step.low, corner);
-  step.high = std::max(step.high, corner);
-  step.top_min = std::min(step.top_min, top);
-  step.top_max = std::max(step.top_max, top);
-  step.left_min = std::min(step.left_min, left);
-  step.left_max = std::max(step.left_max, left);
+// bits[i], i < kernel: bit k says whether 0 <= first[k] + i < size. Returns whether all are set.
+bool FillBits(const int32_t* first, int64_t count, int64_t kernel, int64_t size, uint32_t* bits) {
+  std::fill_n(bits, kernel, ~0u >> (kMaxStep - count));
+  bool inside = true;
+  for (int64_t k = 0; k < count; ++k) {
+    if (first[k] >= 0 && first[k] + kernel <= size) continue;
+    inside = false;
+    for (int64_t i = 0; i < kernel; ++i) {
+      const int64_t at = first[k] + i;
+      if (at < 0 || at >= size) bits[i] &= ~(1u << k);
+    }
+  }
+  return inside;
+}
+
+void FillStep(const Problem& p, const MaskIndices& masks, const MaskTable& table, int64_t s) {
+  const int64_t first = table.StepBegin(s);
+  const int64_t count = std::min(table.step, table.masks);
+  int32_t top[kMaxStep], left[kMaxStep];
+  int64_t corner[kMaxStep];
+  MaskStep step = {INT64_MAX, INT64_MIN, false, false};
+  for (int64_t k = 0; k < count; ++k) {
+    top[k] = p.Top(masks.h[first + k]);
+    left[k] = p.Left(masks.w[first + k]);
+    corner[k] = int64_t{top[k]} * p.width + left[k];
+    step.low = std::min(step.low, corner[k]);
+    step.high = std::max(step.high, corner[k]);
+  }
+  for (int64_t k = 0; k < count; ++k) {
+    table.places[s * table.step + k] = static_cast<uint16_t>(corner[k] - step.low);
+    // Another thread may write the corners of the step before.
+    if (first + k >= s * table.step) table.corner[first + k] = corner[k];
+  }
+  step.rows_inside = FillBits(top, count, p.kernel_h, p.height, table.rows + s * p.kernel_h);
+  step.columns_inside = FillBits(left, count, p.kernel_w, p.width, table.columns + s * p.kernel_w);
+  table.steps[s] = step;
 }
 
 }  // namespace
 
-size_t MaskTableBytes(int64_t masks, int64_t step) {
-  return static_cast<size_t>(masks) * (sizeof(int64_t) + 2 * sizeof(int32_t)) +
-         static_cast<size_t>(StepCount(masks, step)) * sizeof(Step);
+size_t MaskTableBytes(const Problem& p, int64_t step) {
+  const auto masks = static_cast<size_t>(p.masks), steps = (masks + step - 1) / step;
+  const auto words = static_cast<size_t>(int64_t{p.kernel_h} + p.kernel_w);
+  return masks * sizeof(int64_t) +
+         steps * (sizeof(MaskStep) + words * sizeof(uint32_t) + step * sizeof(uint16_t));
 }
 
-MaskTable MakeMaskTable(const Problem& p, const int32_t* mask_h, const int32_t* mask_w,
-                        int64_t step, void* memory, ThreadPool& threads) {
-  MaskTable table;
-  table.corner = static_cast<int64_t*>(memory);
-  table.top = reinterpret_cast<int32_t*>(table.corner + p.masks);
-  table.left = table.top + p.masks;
-  table.steps = reinterpret_cast<Step*>(table.left + p.masks);
-  table.step_count = StepCount(p.masks, step);
+MaskTable MakeMaskTable(const Problem& p, const MaskIndices& masks, int64_t step, void* memory,
+                        ThreadPool& threads) {
+  MaskTable table = {};
+  table.masks = p.masks;
   table.step = step;
-  threads.For(table.step_count, kGrain / step, [&](int64_t begin, int64_t end, int) {
-    for (int64_t s = begin; s < end; ++s) {
-      const int64_t first = s * step;
-      Step box = {INT32_MAX, INT32_MIN, INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN, false};
-      // A last step's masks that belong to the one before.
-      for (int64_t m = table.StepBegin(p.masks, s); m < first; ++m) {
-        const int32_t top = p.Top(mask_h[m]), left = p.Left(mask_w[m]);
-        Include(box, top, left, int64_t{top} * p.width + left);
-      }
-      const int64_t last = std::min<int64_t>(first + step, p.masks);
-      for (int64_t m = first; m < last; ++m) {
-        table.top[m] = p.Top(mask_h[m]);
-        table.left[m] = p.Left(mask_w[m]);
-        table.corner[m] = int64_t{table.top[m]} * p.width + table.left[m];
-        Include(box, table.top[m], table.left[m], table.corner[m]);
-      }
-      box.inside = box.top_min >= 0 && int64_t{box.top_max} + p.kernel_h <= p.height &&
-                   box.left_min >= 0 && int64_t{box.left_max} + p.kernel_w <= p.width;
-      table.steps[s] = box;
-    }
+  table.kernel_h = p.kernel_h;
+  table.kernel_w = p.kernel_w;
+  const int64_t steps = table.step_count();
+  table.corner = static_cast<int64_t*>(memory);
+  table.steps = reinterpret_cast<MaskStep*>(table.corner + p.masks);
+  table.rows = reinterpret_cast<uint32_t*>(table.steps + steps);
+  table.columns = table.rows + steps * p.kernel_h;
+  table.places = reinterpret_cast<uint16_t*>(table.columns + steps * p.kernel_w);
+  const int64_t work = step * (int64_t{p.kernel_h} + p.kernel_w);
+  threads.For(steps, kGrain / work + 1, [&](int64_t begin, int64_t end, int) {
+    for (int64_t s = begin; s < end; ++s) FillStep(p, masks, table, s);
   });
   return table;
 }

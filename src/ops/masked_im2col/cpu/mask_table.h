@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The masks of an im2col call as the CPU kernels read them: where each one's kernel lies, and for
-// every `step` masks in a row, which are processed together, a box around their corners.
+// The masks of an im2col call as the CPU kernels read them, made once per call. Masks are processed in
+// steps of up to 32. For every step the table knows the range of its corners and, as bits, which
+// kernel rows and columns of which masks are inside the feature.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -11,31 +13,44 @@
 
 namespace mluop::masked_im2col {
 
-struct Step {
-  int32_t top_min, top_max;
-  int32_t left_min, left_max;
-  int64_t low, high;  // of their offsets in a plane
-  bool inside;        // all kernel elements of all its masks are inside the feature
+struct MaskStep {
+  int64_t low, high;  // the least and the greatest corner
+  // All kernel rows, all kernel columns of all masks are inside the feature.
+  bool rows_inside, columns_inside;
+
+  bool inside() const { return rows_inside && columns_inside; }
 };
 
 struct MaskTable {
-  int64_t* corner = nullptr;  // [M] top*W + left, the kernel's upper left corner in a plane
-  int32_t* top = nullptr;     // [M]
-  int32_t* left = nullptr;    // [M]
-  Step* steps = nullptr;      // [step_count]
-  int64_t step_count = 0;
-  int64_t step = 0;
+  int64_t* corner;    // [masks] top*W + left: the kernel's upper left corner in a plane
+  MaskStep* steps;    // [step_count()]
+  uint32_t* rows;     // [step_count()][kernel_h] bit k: the row of the step's mask k is inside
+  uint32_t* columns;  // [step_count()][kernel_w] the same for columns
+  uint16_t* places;   // [step_count()][step] a corner's distance from low, modulo 2^16
+  int64_t masks, step, kernel_h, kernel_w;
 
-  // The first mask of step s. The last step starts where it ends with M, over masks of the one
-  // before, so that every step is whole; only with M < step there is a shorter one.
-  int64_t StepBegin(int64_t masks, int64_t s) const {
-    const int64_t last = masks < step ? 0 : masks - step;
-    return s * step < last ? s * step : last;
+  int64_t step_count() const { return (masks + step - 1) / step; }
+  // The last step ends with the last mask and overlaps the step before, so that every step is whole;
+  // only with fewer masks than a step there is a shorter one.
+  int64_t StepBegin(int64_t s) const {
+    return std::max<int64_t>(0, std::min(s * step, masks - step));
+  }
+  // Bit k: element (i, j) of the step's mask k is inside the feature.
+  uint32_t Inside(int64_t s, int64_t i, int64_t j) const {
+    return rows[s * kernel_h + i] & columns[s * kernel_w + j];
   }
 };
 
-size_t MaskTableBytes(int64_t masks, int64_t step);
-MaskTable MakeMaskTable(const Problem& p, const int32_t* mask_h, const int32_t* mask_w,
-                        int64_t step, void* memory, ThreadPool& threads);
+struct MaskIndices {
+  const int32_t* h;
+  const int32_t* w;
+};
+inline MaskIndices MasksOf(const Arguments& a) {
+  return {a.In<int32_t>("mask_h_idx"), a.In<int32_t>("mask_w_idx")};
+}
+
+size_t MaskTableBytes(const Problem& p, int64_t step);
+MaskTable MakeMaskTable(const Problem& p, const MaskIndices& masks, int64_t step, void* memory,
+                        ThreadPool& threads);
 
 }  // namespace mluop::masked_im2col

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// masked_im2col and masked_col2im on the CPU: its operators.
+// masked_im2col and masked_col2im on the CPU: the operators, each defined in its own file.
 #pragma once
 
 #include "cpu/context.h"
 
 namespace mluop::masked_im2col {
 
-mluOpStatus_t ForwardCpu(const Arguments& arguments, CpuContext& context);
-mluOpStatus_t BackwardCpu(const Arguments& arguments, CpuContext& context);
-mluOpStatus_t Col2imCpu(const Arguments& arguments, CpuContext& context);
-mluOpStatus_t Col2imBackwardCpu(const Arguments& arguments, CpuContext& context);
+extern const CpuOperator kForwardCpu;
+extern const CpuOperator kBackwardCpu;
+extern const CpuOperator kCol2imCpu;
+extern const CpuOperator kCol2imBackwardCpu;
 
-// What the kernels ask of CpuContext::Scratch.
+// The workspaces that the forward operators ask for.
 size_t ForwardWorkspaceSize(const Arguments& arguments);
 size_t Col2imWorkspaceSize(const Arguments& arguments);
 

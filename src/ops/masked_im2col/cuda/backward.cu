@@ -1,30 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// masked_im2col backward on CUDA devices: bound by bytes, grad_col read once and grad_feature
-// written once. A block sums a band of a plane in shared memory, as float. It goes from kernel
-// element to kernel element; in between, masks at different positions meet different pixels, so that
-// all of them are added at once, without atomics, and a pixel's sum has one order: blocks of masks,
-// kernel elements. Masks at the same position take turns.
+// masked_im2col backward on CUDA devices. A block sums a band of a plane in shared memory, in float.
+// Kernel elements are added one after the other. For one kernel element, masks at different positions
+// meet different pixels and are added at once, without atomics; masks at the same position take turns.
+// A pixel's sum has one order: parts of 8 x 8 kernel elements, blocks of 8 masks per thread, kernel
+// elements, masks. None of it depends on the bands or on alignment.
 #include <cuda_fp16.h>
 
 #include <algorithm>
 
 #include "ops/masked_im2col/cuda/kept.h"
+#include "ops/masked_im2col/cuda/operators.h"
 
 namespace mluop::masked_im2col {
 namespace {
 
-constexpr int kThreads = 512;
-constexpr int kBlocksOfProcessor = 2;
-constexpr int kAtOnce = 4;
-// Of a larger kernel one part after another is added: the margins stay small.
-constexpr int kMostKernel = 8;
-// Smaller bands, in pixels, cost more in reading masks than they gain in blocks.
-constexpr int kLeastBand = 128;
-// Rows of a band, at least, where those of the feature are too long for it.
-constexpr int64_t kLeastRows = 16;
-
 template <typename T>
-struct Call {
+struct BackwardParameters {
   Problem p;
   const T* grad_col;
   Masks masks;
@@ -49,7 +40,7 @@ __device__ T Rounded(float value) {
 // One kernel element of the thread's masks.
 template <typename T, int V>
 struct Values {
-  Pack<T, V> packs[kKept / V];
+  Pack<T, V> packs[kKeptMasks / V];
 
   __device__ float At(int k) const { return ToFloat(packs[k / V].at[k % V]); }
 
@@ -57,84 +48,43 @@ struct Values {
   // in the band are left alone, so that rows are not read over again for every band.
   __device__ void Load(const Kept& kept, const T* row) {
 #pragma unroll
-    for (int k = 0; k < kKept; k += V) {
+    for (int k = 0; k < kKeptMasks; k += V) {
       int any = 0;
 #pragma unroll
-      for (int v = 0; v < V; ++v) any |= kept.place[k + v];
+      for (int v = 0; v < V; ++v) any |= kept.at[k + v];
       if (any != 0) packs[k / V] = LoadPack<Pack<T, V>>(row + k * static_cast<int>(blockDim.x));
     }
   }
 };
 
-// Those masks of the band that `has(k)` names, each at a position of its own: kAtOnce reads of sums,
-// then as many writes.
-template <typename T, int V, typename Has>
-__device__ void AddThose(float* sums, const Kept& kept, const Values<T, V>& values, Has has) {
-#pragma unroll
-  for (int first = 0; first < kKept; first += kAtOnce) {
-    float sum[kAtOnce];
-#pragma unroll
-    for (int k = first; k < first + kAtOnce; ++k) {
-      if (kept.place[k] != 0 && has(k)) sum[k - first] = sums[kept.place[k]] + values.At(k);
-    }
-#pragma unroll
-    for (int k = first; k < first + kAtOnce; ++k) {
-      if (kept.place[k] != 0 && has(k)) sums[kept.place[k]] = sum[k - first];
-    }
-  }
-}
-
-// The lanes of a warp, in their order where they meet the same pixel.
-__device__ void AddInOrder(float* sums, int place, bool live, float value) {
-  const uint32_t lane = threadIdx.x % 32, equal = __match_any_sync(~0u, live ? place : -1);
-  const int before = __popc(equal & ((1u << lane) - 1));
-  for (int turn = 0; __any_sync(~0u, live && before >= turn); ++turn) {
-    if (live && before == turn) sums[place] += value;
-    __syncwarp();
-  }
-}
-
-// Those without a turn, warp after warp. All threads of the block come along.
+// Adds the masks of one turn, each at a different position: kAddsInFlight reads of sums, then as many
+// writes. sums: the band's, from the kernel element on.
 template <typename T, int V>
-__device__ void AddLate(const Tables& tables, float* sums, const Kept& kept,
-                        const Values<T, V>& values) {
+__device__ void AddTurn(float* sums, const Kept& kept, const Values<T, V>& values, int turn) {
 #pragma unroll
-  for (int k = 0; k < kKept; ++k) {
-#pragma unroll 1
-    for (uint32_t warps = tables.late[k]; warps != 0; warps &= warps - 1) {
-      if (threadIdx.x / 32 == static_cast<uint32_t>(__ffs(static_cast<int>(warps)) - 1))
-        AddInOrder(sums, kept.place[k], kept.Turn(k) == kLate, values.At(k));
-      __syncthreads();
+  for (int first = 0; first < kKeptMasks; first += kAddsInFlight) {
+    float sum[kAddsInFlight];
+#pragma unroll
+    for (int k = first; k < first + kAddsInFlight; ++k) {
+      const int place = kept.Place(k, turn);
+      if (IsPlace(place)) sum[k - first] = sums[place] + values.At(k);
+    }
+#pragma unroll
+    for (int k = first; k < first + kAddsInFlight; ++k) {
+      const int place = kept.Place(k, turn);
+      if (IsPlace(place)) sums[place] = sum[k - first];
     }
   }
 }
 
-// sums: the band's, from the kernel element on. Ends with all threads of the block together.
+// Masks [first, first + kKeptMasks*threads). Starts and ends with all threads of the block together.
 template <typename T, int V>
-__device__ void AddElement(const Tables& tables, float* sums, const Kept& kept,
-                           const Values<T, V>& values, int turns) {
-  if (turns == 1) {
-    AddThose<T, V>(sums, kept, values, [](int) { return true; });
-    __syncthreads();
-    return;
-  }
-#pragma unroll 1
-  for (int turn = 0; turn < min(turns, kTurns); ++turn) {
-    AddThose<T, V>(sums, kept, values,
-                   [&](int k) { return kept.Turn(k) == static_cast<uint32_t>(turn); });
-    __syncthreads();
-  }
-  if (turns > kTurns) AddLate<T, V>(tables, sums, kept, values);
-}
-
-// Masks [first, first + kKept*threads). Starts and ends with all threads of the block together.
-template <typename T, int V>
-__device__ void AddMasks(const Call<T>& call, const Band& band, int64_t first) {
+__device__ void AddMasks(const BackwardParameters<T>& call, const Band& band, int64_t first) {
   const Problem& p = call.p;
   Kept kept = LoadKept<V>(p, call.masks, band, first);
   int any = 0;
 #pragma unroll
-  for (int k = 0; k < kKept; ++k) any |= kept.place[k];
+  for (int k = 0; k < kKeptMasks; ++k) any |= kept.at[k];
   ClearTables(band.tables);
   if (!__syncthreads_or(any != 0)) return;
   const T* row = call.grad_col + first + threadIdx.x * V +
@@ -155,13 +105,17 @@ __device__ void AddMasks(const Call<T>& call, const Band& band, int64_t first) {
       row += int64_t{p.kernel_w - taps_w} * p.masks;
     }
     if (i < taps_h) next.Load(kept, row);
-    AddElement<T, V>(*band.tables, sums, kept, values, turns);
+#pragma unroll 1
+    for (int turn = 0; turn < turns; ++turn) {
+      AddTurn<T, V>(sums, kept, values, turn);
+      __syncthreads();
+    }
   }
 }
 
 // Chunks of pixels run on from row to row: bands that have them are as wide as the feature.
 template <typename T>
-__device__ void WriteBand(const Call<T>& call, const Band& band) {
+__device__ void WriteBand(const BackwardParameters<T>& call, const Band& band) {
   T* const to = call.grad_feature + band.channel * call.p.plane() +
                 int64_t{band.row} * call.p.width + band.column;
   const int size = band.rows * band.columns;
@@ -187,7 +141,7 @@ __device__ void WriteBand(const Call<T>& call, const Band& band) {
 }
 
 template <typename T, int V>
-__device__ void SumBand(const Call<T>& call, Band band) {
+__device__ void SumBand(const BackwardParameters<T>& call, Band band) {
   const Problem& p = call.p;
   const T* const rows = call.grad_col + band.channel * p.taps() * p.masks;
   PrefetchLines(rows, rows + p.taps() * p.masks);
@@ -196,7 +150,7 @@ __device__ void SumBand(const Call<T>& call, Band band) {
     for (int64_t j = 0; j < p.kernel_w; j += band.kernel_w) {
       band.i = static_cast<int>(i);
       band.j = static_cast<int>(j);
-      for (int64_t first = 0; first < p.masks; first += kKept * int64_t{blockDim.x})
+      for (int64_t first = 0; first < p.masks; first += kKeptMasks * int64_t{blockDim.x})
         AddMasks<T, V>(call, band, first);
     }
   }
@@ -205,7 +159,8 @@ __device__ void SumBand(const Call<T>& call, Band band) {
 }
 
 template <typename T, int V>
-__global__ void __launch_bounds__(kThreads, kBlocksOfProcessor) SumBands(Call<T> call) {
+__global__ void __launch_bounds__(kBackwardThreads, kBackwardBlocksPerSm)
+    SumBands(BackwardParameters<T> call) {
   auto* const tables = SharedMemory<Tables>();
   const int64_t bands = int64_t{call.row_bands} * call.column_bands;
   for (int64_t item = blockIdx.x; item < call.p.channels * bands; item += gridDim.x) {
@@ -226,19 +181,19 @@ __global__ void __launch_bounds__(kThreads, kBlocksOfProcessor) SumBands(Call<T>
 
 // Cuts planes into bands, and returns the bytes of shared memory that one takes.
 template <typename T>
-size_t CutPlanes(const CudaContext& context, Call<T>* call) {
+size_t CutPlanes(const CudaContext& context, BackwardParameters<T>* call) {
   const Problem& p = call->p;
   const int64_t kernel_h = std::min(p.kernel_h, kMostKernel);
   const int64_t kernel_w = std::min(p.kernel_w, kMostKernel);
   // Two blocks a processor, unless each had less than kMostShared.
-  const size_t shared = std::max(context.shared_bytes() / kBlocksOfProcessor - kReserved,
+  const size_t shared = std::max(context.shared_bytes() / kBackwardBlocksPerSm - kReserved,
                                  std::min(context.shared_bytes(), kMostShared));
-  const auto floats = static_cast<int64_t>((shared - sizeof(Tables)) / sizeof(float));
+  const auto floats = std::min<int64_t>((shared - sizeof(Tables)) / sizeof(float), kMaxPlaces);
   const int64_t widest = (floats - kernel_w) / (kLeastRows + 2 * kernel_h) - kernel_w;
   const int64_t columns = std::min<int64_t>(p.width, widest);
   const int64_t pitch = columns + kernel_w;
   const int64_t most = std::min<int64_t>((floats - kernel_w) / pitch - 2 * kernel_h, p.height);
-  const int64_t wanted = int64_t{context.sm_count()} * kBlocksOfProcessor / p.channels;
+  const int64_t wanted = int64_t{context.sm_count()} * kBackwardBlocksPerSm / p.channels;
   const int64_t least = std::min(CeilDiv(kLeastBand, columns), most);
   const int64_t rows = std::clamp(CeilDiv(p.height, std::max<int64_t>(wanted, 1)), least, most);
   call->rows = static_cast<int>(rows);
@@ -252,41 +207,47 @@ size_t CutPlanes(const CudaContext& context, Call<T>* call) {
 }
 
 template <typename T, int V>
-void LaunchBands(Call<T> call, CudaContext& context) {
+void LaunchBands(BackwardParameters<T> call, CudaContext& context) {
   const size_t bytes = CutPlanes(context, &call);
   constexpr int64_t kChunk = 16 / sizeof(T);
   const int64_t width = call.p.width;
   call.whole_chunks = IsAligned(call.grad_feature, 16) && call.p.plane() % kChunk == 0 &&
                       call.columns == width &&
                       (call.row_bands == 1 || call.rows * width % kChunk == 0);
-  const int threads = ThreadsFor(CeilDiv(call.p.masks, kKept), kThreads);
+  const int threads = ThreadsFor(CeilDiv(call.p.masks, kKeptMasks), kBackwardThreads);
   const int64_t bands = int64_t{call.row_bands} * call.column_bands;
   context.Launch(SumBands<T, V>, {call.p.channels * bands, threads, bytes}, call);
 }
 
 template <typename T>
-mluOpStatus_t Run(const Arguments& a, CudaContext& context) {
-  Call<T> call = {};
-  call.p = MakeProblem(a);
-  call.grad_col = a.In<T>("grad_col");
-  call.masks = MasksOf(a);
-  call.grad_feature = a.Out<T>("grad_feature");
+void SumMasks(const CudaCall<Problem>& call) {
+  const Arguments& a = call.arguments;
+  BackwardParameters<T> b = {};
+  b.p = call.p;
+  b.grad_col = a.In<T>("grad_col");
+  b.masks = MasksOf(a);
+  b.grad_feature = a.Out<T>("grad_feature");
   constexpr int kChunk = 16 / sizeof(T);
-  if (call.p.masks == 0) {
-    context.Zero(call.grad_feature, a.Tensor("grad_feature").ByteCount());
-  } else if (call.masks.HaveGroups(call.p.masks, kChunk) && IsAligned(call.grad_col, 16)) {
-    LaunchBands<T, kChunk>(call, context);
+  if (b.p.masks == 0) {
+    call.context.Zero(b.grad_feature, a.Tensor("grad_feature").ByteCount());
+  } else if (b.masks.HaveGroups(b.p.masks, kChunk) && IsAligned(b.grad_col, 16)) {
+    LaunchBands<T, kChunk>(b, call.context);
   } else {
-    LaunchBands<T, 1>(call, context);
+    LaunchBands<T, 1>(b, call.context);
   }
-  return context.status();
 }
+
+mluOpStatus_t RunBands(const CudaCall<Problem>& call, void* /*scratch*/) {
+  IsHalf(call.arguments) ? SumMasks<__half>(call) : SumMasks<float>(call);
+  return call.context.status();
+}
+
+constexpr CudaImplementation<Problem> kBackward[] = {
+    {"bands", "always", Always, nullptr, RunBands},
+};
 
 }  // namespace
 
-mluOpStatus_t BackwardCuda(const Arguments& arguments, CudaContext& context) {
-  return arguments.Type() == MLUOP_DTYPE_HALF ? Run<__half>(arguments, context)
-                                              : Run<float>(arguments, context);
-}
+constexpr CudaOperator kBackwardCuda = Bind<MakeProblem, kBackward>("masked_im2col_backward");
 
 }  // namespace mluop::masked_im2col

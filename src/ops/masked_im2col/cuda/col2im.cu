@@ -1,52 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
-// masked_col2im forward on CUDA devices: bound by the bytes of im, every element of which is written
-// once. A table says which mask won each pixel. Where there are few masks, a block makes the table of
-// its pixels in shared memory, which is cheaper than two launches more, while the elements of two
-// channels come to shared memory as well: then it has all it needs, and writes.
+// masked_col2im forward on CUDA devices: bound by the bytes of im, which is written once. In "staged" a
+// block makes the table of winners of its pixels in shared memory, while the elements of two channels
+// are copied to shared memory. "table" makes the table in scratch, in two launches more.
 #include <cuda_pipeline.h>
 
 #include <algorithm>
 
-#include "cuda/pdl.h"
+#include "ops/masked_im2col/cuda/operators.h"
 #include "ops/masked_im2col/cuda/winners.h"
 
 namespace mluop::masked_im2col {
 namespace {
 
-constexpr int kThreads = 1024;
-// Masks that a thread reads before it waits for any of them.
-constexpr int kBatch = 4;
-// More masks, or pixels, than these are better put into a table once for all blocks. A channel's
-// elements take about half of kMostShared at most.
-constexpr int kMostOwnMasks = 8192;
-constexpr int64_t kMostOwnPixels = 1 << 20;
-// Channels that a block writes at a time, where their elements fit.
-constexpr int kPlanes = 2;
-// Without a table of their own, elements that a thread reads before it stores any of them.
-constexpr int kElements = 16;
-
+// col [C, M] is read, im [C, H*W] written.
 template <typename T>
-using Call = Col2imCudaCall<T>;
-
-bool HasOwnTables(const Problem& p) {
-  return p.plane() <= kMostOwnPixels && p.masks <= kMostOwnMasks;
-}
-
-__global__ void __launch_bounds__(kThreads)
-    FindWinners(Problem p, Masks masks, int32_t* __restrict__ winners) {
-  const int64_t step = int64_t{gridDim.x} * blockDim.x;
-  for (int64_t m = int64_t{blockIdx.x} * blockDim.x + threadIdx.x; m < p.masks; m += step) {
-    const uint32_t pixel = PixelOf(p, __ldg(masks.h + m), __ldg(masks.w + m));
-    if (pixel != kOutside) atomicMax(winners + pixel, static_cast<int32_t>(m + 1));
-  }
-}
+struct StagedParameters {
+  Problem p;
+  Masks masks;
+  const T* from;
+  T* to;
+  int parts;          // of the pixels, for different blocks
+  int slices;         // of the channels, for different blocks
+  int range;          // pixels of a part
+  int planes;         // channels at a time
+  bool whole_chunks;  // rows of col start and end at multiples of 16 bytes
+};
 
 // The pixels of a block.
 struct Range {
   int first, size;
 
   template <typename T>
-  __device__ explicit Range(const Call<T>& call)
+  __device__ explicit Range(const StagedParameters<T>& call)
       : first(static_cast<int>(blockIdx.x % call.parts) * call.range),
         size(min(call.range, static_cast<int>(call.p.plane()) - first)) {}
 };
@@ -55,10 +40,10 @@ struct Range {
 __device__ void MakeTable(const Problem& p, const Masks& masks, const Range& range,
                           int32_t* table) {
   const int step = blockDim.x, at = threadIdx.x;
-  for (int first = 0; first < p.masks; first += kBatch * step) {
-    int32_t h[kBatch], w[kBatch];
+  for (int first = 0; first < p.masks; first += kMasksInFlight * step) {
+    int32_t h[kMasksInFlight], w[kMasksInFlight];
 #pragma unroll
-    for (int k = 0; k < kBatch; ++k) {
+    for (int k = 0; k < kMasksInFlight; ++k) {
       const int m = first + k * step + at;
       h[k] = m < p.masks ? __ldg(masks.h + m) : -1;
       w[k] = m < p.masks ? __ldg(masks.w + m) : -1;
@@ -69,7 +54,7 @@ __device__ void MakeTable(const Problem& p, const Masks& masks, const Range& ran
       __syncthreads();
     }
 #pragma unroll
-    for (int k = 0; k < kBatch; ++k) {
+    for (int k = 0; k < kMasksInFlight; ++k) {
       const uint32_t pixel = PixelOf(p, h[k], w[k]), place = pixel - range.first;
       if (pixel != kOutside && place < static_cast<uint32_t>(range.size))
         atomicMax(table + place, first + k * step + at + 1);
@@ -87,7 +72,7 @@ MLUOP_HOST_DEVICE int RowPitch(int masks) {
 }
 
 template <typename T>
-__device__ void StartRow(const Call<T>& call, int64_t channel, T* row) {
+__device__ void StartRow(const StagedParameters<T>& call, int64_t channel, T* row) {
   const int masks = call.p.masks;
   const T* const from = call.from + channel * masks;
   if (threadIdx.x == 0) row[kLead<T> - 1] = T{0};
@@ -101,7 +86,7 @@ __device__ void StartRow(const Call<T>& call, int64_t channel, T* row) {
 
 // V pixels at a time. V divides H*W, unless it is one.
 template <typename T, int V>
-__global__ void __launch_bounds__(kThreads) FillStaged(Call<T> call) {
+__global__ void __launch_bounds__(kCol2imThreads) FillStaged(StagedParameters<T> call) {
   const Problem& p = call.p;
   const Range range(call);
   const int pitch = RowPitch<T>(p.masks);
@@ -122,7 +107,7 @@ __global__ void __launch_bounds__(kThreads) FillStaged(Call<T> call) {
       int32_t winner[V];
       LoadIntegers<V>(table + pixel, winner);
 #pragma unroll
-      for (int k = 0; k < kPlanes; ++k) {
+      for (int k = 0; k < kStagedPlanes; ++k) {
         if (k >= planes) break;
         Pack<T, V> pack;
 #pragma unroll
@@ -134,112 +119,78 @@ __global__ void __launch_bounds__(kThreads) FillStaged(Call<T> call) {
   }
 }
 
-// A thread keeps the winners of its V pixels for all channels of the block.
-template <typename T, int V>
-__global__ void __launch_bounds__(kThreads) FillPlanes(Call<T> call) {
-  constexpr int kAtOnce = V == 1 ? 8 : kElements / V;  // channels
-  const Problem& p = call.p;
-  const Range range(call);
-  const int pixel = static_cast<int>(threadIdx.x) * V;
-  WaitForPredecessor();
-  if (pixel >= range.size) return;
-  int32_t winner[V];
-  LoadIntegers<V>(call.winners + range.first + pixel, winner);
-  const int64_t slice = blockIdx.x / call.parts, channels = p.channels;
-  const int64_t begin = channels * slice / call.slices;
-  const int64_t end = channels * (slice + 1) / call.slices;
-  const T* row = call.from + begin * p.masks - 1;
-  T* to = call.to + begin * p.plane() + range.first + pixel;
-#pragma unroll 1
-  for (auto left = static_cast<int>(end - begin); left > 0; left -= kAtOnce) {
-    Pack<T, V> packs[kAtOnce];
-#pragma unroll
-    for (int u = 0; u < kAtOnce; ++u) {
-#pragma unroll
-      for (int v = 0; v < V; ++v) {
-        const bool live = winner[v] != 0 && u < left;
-        packs[u].at[v] = live ? __ldg(row + int64_t{u} * p.masks + winner[v]) : T{0};
-      }
-    }
-#pragma unroll
-    for (int u = 0; u < kAtOnce; ++u) {
-      if (u < left) StorePack(packs[u], to + u * p.plane());
-    }
-    row += int64_t{kAtOnce} * p.masks;
-    to += kAtOnce * p.plane();
-  }
-}
-
 // Parts of at most `most` pixels, more of them where there are fewer `groups` of channels than
-// processors, and slices of these groups.
+// sm_count, and slices of these groups.
 template <typename T, int V>
-int64_t Cut(int64_t most, int64_t groups, int processors, Call<T>* call) {
+int64_t Cut(int64_t most, int64_t groups, int sm_count, StagedParameters<T>* call) {
   constexpr int64_t kLeast = 32;  // packs of a part
   const int64_t packs = call->p.plane() / V, least = CeilDiv(packs, most / V);
   const int64_t useful = std::max(least, CeilDiv(packs, kLeast));
-  const int64_t parts = std::clamp<int64_t>(processors / groups, least, useful);
+  const int64_t parts = std::clamp<int64_t>(sm_count / groups, least, useful);
   call->range = static_cast<int>(CeilDiv(packs, parts)) * V;
   call->parts = static_cast<int>(CeilDiv(packs * V, call->range));
-  call->slices = static_cast<int>(std::clamp<int64_t>(processors / call->parts, 1, groups));
+  call->slices = static_cast<int>(std::clamp<int64_t>(sm_count / call->parts, 1, groups));
   return int64_t{call->parts} * call->slices;
 }
 
 template <typename T, int V>
-void LaunchStaged(Call<T> call, CudaContext& context) {
+void LaunchStaged(StagedParameters<T> call, CudaContext& context) {
   const Problem& p = call.p;
   const size_t shared = context.shared_bytes() - kReserved;
   const size_t row = static_cast<size_t>(RowPitch<T>(p.masks)) * sizeof(T);
-  call.planes = kPlanes * row + WinnersBytes(p) <= shared ? kPlanes : 1;
+  call.planes = kStagedPlanes * row + WinnersBytes(p) <= shared ? kStagedPlanes : 1;
   call.whole_chunks = IsAligned(call.from) && p.masks % kLead<T> == 0;
   const size_t rows = static_cast<size_t>(call.planes) * row;
   const auto most = static_cast<int64_t>((shared - rows) / sizeof(int32_t)) / 8 * 8;
   const int64_t groups = CeilDiv(p.channels, call.planes);
   const int64_t blocks = Cut<T, V>(most, groups, context.sm_count(), &call);
-  const int64_t work = std::max<int64_t>(call.range / V, CeilDiv(p.masks, kBatch));
+  const int64_t work = std::max<int64_t>(call.range / V, CeilDiv(p.masks, kMasksInFlight));
   const auto table = static_cast<size_t>(CeilDiv(call.range, 4)) * sizeof(int4);
-  context.Launch(FillStaged<T, V>, {blocks, ThreadsFor(work, kThreads), rows + table}, call);
+  context.Launch(FillStaged<T, V>, {blocks, ThreadsFor(work, kCol2imThreads), rows + table}, call);
 }
 
-template <typename T, int V>
-void Fill(Call<T> call, CudaContext& context) {
-  if (HasOwnTables(call.p)) return LaunchStaged<T, V>(call, context);
-  call.winners = MakeWinners(call.p, call.masks, context);
-  const int64_t blocks = Cut<T, V>(kThreads * V, call.p.channels, context.sm_count(), &call);
-  const int threads = ThreadsFor(call.range / V, kThreads);
-  context.Launch(FillPlanes<T, V>, {blocks, threads, 0, true}, call);
+bool IsSmall(const Problem& p) {
+  return p.masks > 0 && p.plane() <= kMostStagedPixels && p.masks <= kMostStagedMasks;
+}
+bool FitsShared(const CudaCall<Problem>& call) { return IsSmall(call.p); }
+
+mluOpStatus_t RunStaged(const CudaCall<Problem>& call, void* /*scratch*/) {
+  const Arguments& a = call.arguments;
+  return WithBits(call, [&](auto zero) {
+    using T = decltype(zero);
+    constexpr int kChunk = 16 / sizeof(T);
+    StagedParameters<T> s = {};
+    s.p = call.p;
+    s.masks = MasksOf(a);
+    s.from = a.In<T>("col");
+    s.to = a.Out<T>("im");
+    IsAligned(s.to, 16) && s.p.plane() % kChunk == 0 ? LaunchStaged<T, kChunk>(s, call.context)
+                                                     : LaunchStaged<T, 1>(s, call.context);
+  });
 }
 
-template <typename T>
-mluOpStatus_t Run(const Arguments& a, CudaContext& context) {
-  const Call<T> call = {
-      .p = MakeProblem(a), .masks = MasksOf(a), .from = a.In<T>("col"), .to = a.Out<T>("im")};
-  if (call.p.masks == 0) {
-    context.Zero(call.to, a.Tensor("im").ByteCount());
-    return context.status();
-  }
-  constexpr int kChunk = 16 / sizeof(T);
-  IsAligned(call.to, 16) && call.p.plane() % kChunk == 0 ? Fill<T, kChunk>(call, context)
-                                                         : Fill<T, 1>(call, context);
-  return context.status();
+mluOpStatus_t RunTable(const CudaCall<Problem>& call, void* scratch) {
+  const Arguments& a = call.arguments;
+  auto* const winners = static_cast<int32_t*>(scratch);
+  return WithBits(call, [&](auto zero) {
+    using T = decltype(zero);
+    CopyByTable<T>(call, winners, MaskOfPixel{winners},
+                   {a.In<T>("col"), a.Out<T>("im"), call.p.masks, call.p.plane(), call.p.channels});
+  });
 }
+
+constexpr CudaImplementation<Problem> kCol2im[] = {
+    {"staged", "1 to 8192 masks, at most 2^20 pixels", FitsShared, nullptr, RunStaged},
+    {"table", "always", Always, WinnersScratch, RunTable},
+};
 
 }  // namespace
 
-int32_t* MakeWinners(const Problem& p, const Masks& masks, CudaContext& context) {
-  auto* const winners = static_cast<int32_t*>(context.Scratch(WinnersBytes(p)));
-  context.Zero(winners, WinnersBytes(p));
-  context.Launch(FindWinners, {CeilDiv(p.masks, kThreads), kThreads}, p, masks, winners);
-  return winners;
-}
-
-mluOpStatus_t Col2imCuda(const Arguments& arguments, CudaContext& context) {
-  return arguments.Type() == MLUOP_DTYPE_HALF ? Run<uint16_t>(arguments, context)
-                                              : Run<uint32_t>(arguments, context);
-}
+constexpr CudaOperator kCol2imCuda = Bind<MakeProblem, kCol2im>("masked_col2im_forward");
 
 size_t Col2imCudaBytes(const Arguments& arguments) {
   const Problem p = MakeProblem(arguments);
-  return HasOwnTables(p) ? 0 : WinnersBytes(p);
+  return IsSmall(p) ? 0 : WinnersBytes(p);
 }
 
 }  // namespace mluop::masked_im2col

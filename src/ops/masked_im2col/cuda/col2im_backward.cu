@@ -1,26 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-// masked_col2im backward on CUDA devices: every element of grad_col is written once. Lanes have
-// neighbouring masks, whose pixels lie in few sectors where masks are sorted.
+// masked_col2im backward on CUDA devices: every element of grad_col is written once. Lanes of a warp have
+// neighbouring masks, whose pixels are in few sectors where masks are sorted. In "staged" every block
+// makes the table of winners in shared memory; "table" makes it in scratch, in two launches more.
 #include <algorithm>
 
+#include "ops/masked_im2col/cuda/operators.h"
 #include "ops/masked_im2col/cuda/winners.h"
 
 namespace mluop::masked_im2col {
 namespace {
 
-constexpr int kThreads = 512;
-constexpr int kBlocksOfProcessor = 2;  // with tables of kMostShared bytes
-// Masks that a thread keeps in registers, with a table of its block's own.
-constexpr int kKept = 8;
-// Groups of masks that a thread has in flight otherwise.
-constexpr int kGroups = 4;
-
+// grad_im [C, H*W] is read, grad_col [C, M] written.
 template <typename T>
-using Call = Col2imCudaCall<T>;
-
-bool HasOwnTables(const Problem& p) {
-  return WinnersBytes(p) <= kMostShared && p.masks <= kKept * kThreads;
-}
+struct GatherParameters {
+  Problem p;
+  Masks masks;
+  const T* from;
+  T* to;
+  int parts;   // of the masks, for different blocks; a power of two
+  int slices;  // of the channels, for different blocks
+};
 
 // Zeroes the table, 16 bytes at a time.
 __device__ void ZeroShared(int32_t* table, int64_t count) {
@@ -30,11 +29,11 @@ __device__ void ZeroShared(int32_t* table, int64_t count) {
   for (int k = whole * 4 + static_cast<int>(threadIdx.x); k < all; k += blockDim.x) table[k] = 0;
 }
 
-// The masks of a thread: kKept/V groups of V, a block's threads apart. pixel is kOutside where there
+// The masks of a thread: kMasksPerThread/V groups of V, a block's threads apart. pixel is kOutside where there
 // is no gradient.
 template <int V>
 struct Kept {
-  static constexpr int kPacks = kKept / V;
+  static constexpr int kPacks = kMasksPerThread / V;
   uint32_t pixel[kPacks][V];
 
   static __device__ int Mask(int k) {
@@ -87,11 +86,11 @@ struct Kept {
 // The groups of a thread that belong to its block's part of the masks.
 template <typename T, int V>
 struct Values {
-  Pack<T, V> packs[kKept / V];
+  Pack<T, V> packs[kMasksPerThread / V];
 
   __device__ Values(const Kept<V>& kept, const T* plane, int part, int parts) {
 #pragma unroll
-    for (int k = 0; k < kKept / V; ++k) {
+    for (int k = 0; k < kMasksPerThread / V; ++k) {
 #pragma unroll
       for (int v = 0; v < V; ++v) {
         const bool live = (k & (parts - 1)) == part && kept.pixel[k][v] != kOutside;
@@ -100,10 +99,11 @@ struct Values {
     }
   }
 
-  __device__ void Store(const Kept<V>& kept, int part, const Call<T>& call, int64_t channel) {
+  __device__ void Store(const Kept<V>& kept, int part, const GatherParameters<T>& call,
+                        int64_t channel) {
     T* const row = call.to + channel * call.p.masks;
 #pragma unroll
-    for (int k = 0; k < kKept / V; ++k) {
+    for (int k = 0; k < kMasksPerThread / V; ++k) {
 #pragma unroll
       for (int v = 0; v < V; ++v) {
         if (kept.pixel[k][v] == kOutside) packs[k].at[v] = T{0};
@@ -117,7 +117,8 @@ struct Values {
 // The first channel's elements are on their way while the table is made, and the masks are read once:
 // 0.90 of the time of reading them again when the table is there, 0.71 for half.
 template <typename T, int V>
-__global__ void __launch_bounds__(kThreads, kBlocksOfProcessor) GatherKept(Call<T> call) {
+__global__ void __launch_bounds__(kGatherThreads, kGatherBlocksPerSm)
+    GatherKept(GatherParameters<T> call) {
   const Problem& p = call.p;
   int32_t* const table = SharedMemory<int32_t>();
   const int part = static_cast<int>(blockIdx.x % call.parts);
@@ -135,100 +136,56 @@ __global__ void __launch_bounds__(kThreads, kBlocksOfProcessor) GatherKept(Call<
   }
 }
 
-// The pixels of kGroups groups of V masks, `step` groups apart; kOutside where there is no gradient.
-template <int V>
-struct Pixels {
-  uint32_t at[kGroups][V];
+template <typename T, int V>
+void LaunchStaged(GatherParameters<T> c, CudaContext& context) {
+  const int64_t groups = c.p.masks / V;
+  const int64_t wanted = int64_t{context.sm_count()} * kGatherBlocksPerSm;
+  const int threads = ThreadsFor(groups, kGatherThreads);
+  const int64_t packs = CeilDiv(groups, threads);
+  const auto most = static_cast<uint64_t>(std::min(wanted / c.p.channels, packs));
+  c.parts = static_cast<int>(std::bit_floor(std::max<uint64_t>(most, 1)));
+  // With many channels a block makes one table for several of them.
+  c.slices = static_cast<int>(std::min<int64_t>(c.p.channels, wanted));
+  const Grid grid = {int64_t{c.parts} * c.slices, threads, WinnersBytes(c.p)};
+  context.Launch(GatherKept<T, V>, grid, c);
+}
+
+bool FitsShared(const CudaCall<Problem>& call) {
+  return WinnersBytes(call.p) <= kMostShared && call.p.masks <= kMasksPerThread * kGatherThreads;
+}
+
+mluOpStatus_t RunStaged(const CudaCall<Problem>& call, void* /*scratch*/) {
+  const Arguments& a = call.arguments;
+  return WithBits(call, [&](auto zero) {
+    using T = decltype(zero);
+    constexpr int kPair = 4 / sizeof(T);
+    const GatherParameters<T> g = {call.p, MasksOf(a), a.In<T>("grad_im"), a.Out<T>("grad_col"),
+                                   1,      1};
+    g.masks.HaveGroups(g.p.masks, kPair) && IsAligned(g.to, 4)
+        ? LaunchStaged<T, kPair>(g, call.context)
+        : LaunchStaged<T, 1>(g, call.context);
+  });
+}
+
+mluOpStatus_t RunTable(const CudaCall<Problem>& call, void* scratch) {
+  const Arguments& a = call.arguments;
+  auto* const winners = static_cast<int32_t*>(scratch);
+  return WithBits(call, [&](auto zero) {
+    using T = decltype(zero);
+    CopyByTable<T>(
+        call, winners, PixelOfMask{call.p, MasksOf(a), winners},
+        {a.In<T>("grad_im"), a.Out<T>("grad_col"), call.p.plane(), call.p.masks, call.p.channels});
+  });
+}
+
+constexpr CudaImplementation<Problem> kCol2imBackward[] = {
+    {"staged", "at most 4096 masks and 16384 pixels", FitsShared, nullptr, RunStaged},
+    {"table", "always", Always, WinnersScratch, RunTable},
 };
-
-template <int V>
-__device__ Pixels<V> FindPixels(const Problem& p, const Masks& masks, const int32_t* winners,
-                                int64_t group, int64_t step) {
-  Pixels<V> pixels;
-#pragma unroll
-  for (int k = 0; k < kGroups; ++k) {
-    const int64_t first = (group + k * step) * V;
-    int32_t h[V], w[V];
-    for (int32_t& row : h) row = -1;
-    if (first < p.masks) {
-      LoadIntegers<V>(masks.h + first, h);
-      LoadIntegers<V>(masks.w + first, w);
-    }
-#pragma unroll
-    for (int v = 0; v < V; ++v) {
-      const uint32_t pixel = PixelOf(p, h[v], w[v]);
-      const bool won = pixel != kOutside && __ldg(winners + pixel) == first + v + 1;
-      pixels.at[k][v] = won ? pixel : kOutside;
-    }
-  }
-  return pixels;
-}
-
-template <typename T, int V>
-__global__ void __launch_bounds__(kThreads, kBlocksOfProcessor) GatherWinners(Call<T> call) {
-  const Problem& p = call.p;
-  const int64_t groups = p.masks / V, step = int64_t{call.parts} * blockDim.x;
-  const int64_t part = blockIdx.x % call.parts, slice = blockIdx.x / call.parts;
-  for (int64_t g = part * blockDim.x + threadIdx.x; g < groups; g += kGroups * step) {
-    const Pixels<V> pixels = FindPixels<V>(p, call.masks, call.winners, g, step);
-    for (int64_t channel = slice; channel < p.channels; channel += call.slices) {
-      const T* const plane = call.from + channel * p.plane();
-      T* const row = call.to + channel * p.masks;
-      Pack<T, V> packs[kGroups];
-#pragma unroll
-      for (int k = 0; k < kGroups; ++k) {
-#pragma unroll
-        for (int v = 0; v < V; ++v)
-          packs[k].at[v] = pixels.at[k][v] == kOutside ? T{0} : __ldg(plane + pixels.at[k][v]);
-      }
-#pragma unroll
-      for (int k = 0; k < kGroups; ++k) {
-        if (g + k * step < groups) StorePack(packs[k], row + (g + k * step) * V);
-      }
-    }
-  }
-}
-
-template <typename T, int V>
-void Gather(Call<T> call, CudaContext& context) {
-  const int64_t groups = call.p.masks / V;
-  const int64_t wanted = int64_t{context.sm_count()} * kBlocksOfProcessor;
-  if (HasOwnTables(call.p)) {
-    const int threads = ThreadsFor(groups, kThreads);
-    const int64_t packs = CeilDiv(groups, threads);
-    const auto most = static_cast<uint64_t>(std::min(wanted / call.p.channels, packs));
-    call.parts = static_cast<int>(std::bit_floor(std::max<uint64_t>(most, 1)));
-    // From many channels on a block takes several, for one table.
-    call.slices = static_cast<int>(std::min<int64_t>(call.p.channels, wanted));
-    const Grid grid = {int64_t{call.parts} * call.slices, threads, WinnersBytes(call.p)};
-    context.Launch(GatherKept<T, V>, grid, call);
-    return;
-  }
-  call.winners = MakeWinners(call.p, call.masks, context);
-  call.parts = static_cast<int>(CeilDiv(groups, kThreads * kGroups));
-  call.slices =
-      static_cast<int>(std::min<int64_t>(call.p.channels, CeilDiv(2 * wanted, call.parts)));
-  context.Launch(GatherWinners<T, V>, {int64_t{call.parts} * call.slices, kThreads}, call);
-}
-
-template <typename T>
-mluOpStatus_t Run(const Arguments& a, CudaContext& context) {
-  const Call<T> call = {.p = MakeProblem(a),
-                        .masks = MasksOf(a),
-                        .from = a.In<T>("grad_im"),
-                        .to = a.Out<T>("grad_col")};
-  constexpr int kPair = 4 / sizeof(T);
-  call.masks.HaveGroups(call.p.masks, kPair) && IsAligned(call.to, 4)
-      ? Gather<T, kPair>(call, context)
-      : Gather<T, 1>(call, context);
-  return context.status();
-}
 
 }  // namespace
 
-mluOpStatus_t Col2imBackwardCuda(const Arguments& arguments, CudaContext& context) {
-  return arguments.Type() == MLUOP_DTYPE_HALF ? Run<uint16_t>(arguments, context)
-                                              : Run<uint32_t>(arguments, context);
-}
+constexpr CudaOperator kCol2imBackwardCuda =
+    Bind<MakeProblem, kCol2imBackward>("masked_col2im_backward");
 
 }  // namespace mluop::masked_im2col

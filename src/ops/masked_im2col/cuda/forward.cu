@@ -1,38 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
-// masked_im2col forward on CUDA devices. Bound by bytes: data_col is written once, and what the
-// masks need of the feature read once. A block copies a whole plane to shared memory while the masks
-// come, and gathers from there: four-byte reads of scattered places cost a cycle or a few in shared
-// memory, a sector each from the caches.
+// masked_im2col forward on CUDA devices. Bound by bytes: data_col is written once, and the feature is
+// read once. "staged" copies a plane to shared memory and gathers from there: a scattered read of
+// four bytes takes a few cycles in shared memory and a 32-byte sector from the caches.
 #include <cuda_pipeline.h>
 
 #include <algorithm>
 
 #include "ops/masked_im2col/cuda/kernels.h"
+#include "ops/masked_im2col/cuda/operators.h"
 
 namespace mluop::masked_im2col {
 namespace {
 
-// Two blocks a processor with 64 registers a thread: one loads its plane while the other stores.
-constexpr int kStagedThreads = 512;
-constexpr int kDirectThreads = 256;
-constexpr int kBlocksOfProcessor = 8;  // of kDirectThreads
-// One block a processor, of two planes.
-constexpr int kTwoThreads = 1024;
-// Masks of a thread: stores of 16 bytes for float, 8 for half.
-constexpr int kWide = 4;
-// Elements of a kernel row that are read before the first of them is stored.
-constexpr uint32_t kTaps = 3;
-constexpr int64_t kSector = 32;
-
 template <typename T>
-struct Call {
+struct ForwardParameters {
   Problem p;
   const T* feature;
   Masks masks;
   T* data_col;
   int parts;          // of the masks, for different blocks
-  int slices;         // of the channels, likewise; not where planes are staged
-  bool whole_chunks;  // planes begin and end where 16-byte loads may
+  int slices;         // of the channels, for different blocks; 1 where planes are staged
+  bool whole_chunks;  // planes start and end at multiples of 16 bytes
 };
 
 template <int V>
@@ -75,13 +63,13 @@ __device__ KernelRow<V> KernelRowOf(const Problem& p, const Corners<V>& corners,
   return row;
 }
 
-// Elements j to j+kTaps of a kernel row, to as many rows of data_col.
+// Elements j to j+kTapsInFlight of a kernel row, to as many rows of data_col.
 template <typename T, int V, class Read>
 __device__ void CopyTaps(const Problem& p, const KernelRow<V>& row, uint32_t j, Read read, T* to) {
   const uint32_t taps = static_cast<uint32_t>(p.kernel_w) - j;
-  Pack<T, V> packs[kTaps];
+  Pack<T, V> packs[kTapsInFlight];
 #pragma unroll
-  for (uint32_t u = 0; u < kTaps; ++u) {
+  for (uint32_t u = 0; u < kTapsInFlight; ++u) {
 #pragma unroll
     for (int v = 0; v < V; ++v) {
       const uint32_t w = row.left[v] + j + u;
@@ -90,7 +78,7 @@ __device__ void CopyTaps(const Problem& p, const KernelRow<V>& row, uint32_t j, 
     }
   }
 #pragma unroll
-  for (uint32_t u = 0; u < kTaps; ++u) {
+  for (uint32_t u = 0; u < kTapsInFlight; ++u) {
     if (u < taps) StorePack(packs[u], to + int64_t{u} * p.masks);
   }
 }
@@ -101,21 +89,21 @@ __device__ void CopyKernels(const Problem& p, const Corners<V>& corners, Read re
   const auto kernel_w = static_cast<uint32_t>(p.kernel_w);
   for (int i = 0; i < p.kernel_h; ++i, to += int64_t{p.kernel_w} * p.masks) {
     const KernelRow<V> row = KernelRowOf(p, corners, i);
-    for (uint32_t j = 0; j < kernel_w; j += kTaps)
+    for (uint32_t j = 0; j < kernel_w; j += kTapsInFlight)
       CopyTaps<T, V>(p, row, j, read, to + int64_t{j} * p.masks);
   }
 }
 
 template <typename T>
-__device__ T* ColumnOf(const Call<T>& call, int64_t channel, int64_t mask) {
-  return call.data_col + channel * call.p.taps() * call.p.masks + mask;
+__device__ T* ColumnOf(const ForwardParameters<T>& f, int64_t channel, int64_t mask) {
+  return f.data_col + channel * f.p.taps() * f.p.masks + mask;
 }
 
 template <typename T>
-__device__ void StartPlane(const Call<T>& call, int64_t channel, T* plane) {
-  const auto size = static_cast<int>(call.p.plane());
-  const T* from = call.feature + channel * size;
-  if (call.whole_chunks) {
+__device__ void StartPlane(const ForwardParameters<T>& f, int64_t channel, T* plane) {
+  const auto size = static_cast<int>(f.p.plane());
+  const T* from = f.feature + channel * size;
+  if (f.whole_chunks) {
     constexpr int kChunk = 16 / sizeof(T);
     for (int k = threadIdx.x * kChunk; k < size; k += blockDim.x * kChunk)
       __pipeline_memcpy_async(plane + k, from + k, 16);
@@ -127,51 +115,23 @@ __device__ void StartPlane(const Call<T>& call, int64_t channel, T* plane) {
 }
 
 template <typename T, int V>
-__global__ void __launch_bounds__(kStagedThreads, 2) GatherStaged(Call<T> call) {
+__global__ void __launch_bounds__(kStagedThreads, 2) GatherStaged(ForwardParameters<T> f) {
   T* const plane = SharedMemory<T>();
   const auto read = [=](uint32_t offset) { return plane[offset]; };
-  const int64_t groups = call.p.masks / V, step = int64_t{call.parts} * blockDim.x;
-  const int64_t items = int64_t{call.p.channels} * call.parts;
+  const int64_t groups = f.p.masks / V, step = int64_t{f.parts} * blockDim.x;
+  const int64_t items = int64_t{f.p.channels} * f.parts;
   for (int64_t item = blockIdx.x; item < items; item += gridDim.x) {
-    const int64_t channel = item / call.parts;
-    int64_t group = item % call.parts * blockDim.x + threadIdx.x;
-    StartPlane(call, channel, plane);
+    const int64_t channel = item / f.parts;
+    int64_t group = item % f.parts * blockDim.x + threadIdx.x;
+    StartPlane(f, channel, plane);
     Corners<V> corners = {};
-    if (group < groups) corners = LoadCorners<V>(call.p, call.masks, group);
+    if (group < groups) corners = LoadCorners<V>(f.p, f.masks, group);
     __pipeline_wait_prior(0);
     __syncthreads();
     while (group < groups) {
-      CopyKernels<T, V>(call.p, corners, read, ColumnOf(call, channel, group * V));
+      CopyKernels<T, V>(f.p, corners, read, ColumnOf(f, channel, group * V));
       group += step;
-      if (group < groups) corners = LoadCorners<V>(call.p, call.masks, group);
-    }
-    __syncthreads();
-  }
-}
-
-// Two planes at a time: one comes while the other is gathered from. 0.95 of the time of one for half.
-template <typename T, int V>
-__global__ void __launch_bounds__(kTwoThreads) GatherTwo(Call<T> call) {
-  const int64_t groups = call.p.masks / V, plane = call.p.plane();
-  T* const planes = SharedMemory<T>();
-  int64_t channel = blockIdx.x;
-  StartPlane(call, channel, planes);
-  const int64_t own = threadIdx.x;
-  Corners<V> corners = {};
-  if (own < groups) corners = LoadCorners<V>(call.p, call.masks, own);
-  for (int at = 0; channel < call.p.channels; at ^= 1, channel += gridDim.x) {
-    const T* const now = planes + at * plane;
-    const auto read = [=](uint32_t offset) { return now[offset]; };
-    if (channel + gridDim.x < call.p.channels) {
-      StartPlane(call, channel + gridDim.x, planes + (at ^ 1) * plane);
-      if (call.whole_chunks) __pipeline_wait_prior(1);
-    } else {
-      __pipeline_wait_prior(0);
-    }
-    __syncthreads();
-    for (int64_t group = own; group < groups; group += blockDim.x) {
-      if (groups > blockDim.x) corners = LoadCorners<V>(call.p, call.masks, group);
-      CopyKernels<T, V>(call.p, corners, read, ColumnOf(call, channel, group * V));
+      if (group < groups) corners = LoadCorners<V>(f.p, f.masks, group);
     }
     __syncthreads();
   }
@@ -180,99 +140,94 @@ __global__ void __launch_bounds__(kTwoThreads) GatherTwo(Call<T> call) {
 // Straight from the caches: for large planes, and where the masks need little of one. Lanes have
 // neighbouring masks, whose elements lie in few sectors where masks are sorted.
 template <typename T, int V>
-__global__ void __launch_bounds__(kDirectThreads) GatherDirect(Call<T> call) {
-  const int64_t groups = call.p.masks / V, items = int64_t{call.parts} * call.slices;
+__global__ void __launch_bounds__(kDirectThreads) GatherDirect(ForwardParameters<T> f) {
+  const int64_t groups = f.p.masks / V, items = int64_t{f.parts} * f.slices;
   for (int64_t item = blockIdx.x; item < items; item += gridDim.x) {
-    const int64_t group = item % call.parts * blockDim.x + threadIdx.x;
+    const int64_t group = item % f.parts * blockDim.x + threadIdx.x;
     if (group >= groups) continue;
-    const Corners<V> corners = LoadCorners<V>(call.p, call.masks, group);
-    for (int64_t channel = item / call.parts; channel < call.p.channels; channel += call.slices) {
-      const T* const plane = call.feature + channel * call.p.plane();
+    const Corners<V> corners = LoadCorners<V>(f.p, f.masks, group);
+    for (int64_t channel = item / f.parts; channel < f.p.channels; channel += f.slices) {
+      const T* const plane = f.feature + channel * f.p.plane();
       const auto read = [=](uint32_t offset) { return __ldg(plane + offset); };
-      CopyKernels<T, V>(call.p, corners, read, ColumnOf(call, channel, group * V));
+      CopyKernels<T, V>(f.p, corners, read, ColumnOf(f, channel, group * V));
     }
   }
 }
 
-// Whether a plane fits, and scattered masks would touch most of its sectors anyway.
+// Masks are read and stored V at a time.
 template <typename T>
-bool StagingPays(const Problem& p) {
-  const auto bytes = p.plane() * static_cast<int64_t>(sizeof(T));
-  const auto row_bytes = std::max(p.kernel_w * static_cast<int64_t>(sizeof(T)), kSector);
-  return bytes <= static_cast<int64_t>(kMostShared) &&
-         int64_t{p.masks} * p.kernel_h * row_bytes >= bytes;
+bool CanVectorize(const ForwardParameters<T>& f, int V) {
+  return f.masks.HaveGroups(f.p.masks, V) &&
+         IsAligned(f.data_col, static_cast<size_t>(V) * sizeof(T));
+}
+
+template <typename T>
+ForwardParameters<T> ParametersOf(const CudaCall<Problem>& call) {
+  ForwardParameters<T> f = {};
+  f.p = call.p;
+  f.feature = call.arguments.In<T>("feature");
+  f.masks = MasksOf(call.arguments);
+  f.data_col = call.arguments.Out<T>("data_col");
+  return f;
 }
 
 template <typename T, int V>
-void LaunchStaged(Call<T> call, CudaContext& context) {
-  const Problem& p = call.p;
+void LaunchStaged(ForwardParameters<T> f, CudaContext& context) {
+  const Problem& p = f.p;
   const int64_t groups = p.masks / V;
-  // Few channels: several blocks share one, and each copies its plane.
-  call.parts = static_cast<int>(
+  // With few channels several blocks share one. Each copies the plane.
+  f.parts = static_cast<int>(
       std::clamp<int64_t>(2 * context.sm_count() / p.channels, 1, CeilDiv(groups, 64)));
   const size_t bytes = static_cast<size_t>(p.plane()) * sizeof(T);
-  call.whole_chunks = IsAligned(call.feature, 16) && bytes % 16 == 0;
-  const int threads = ThreadsFor(CeilDiv(groups, call.parts), kStagedThreads);
-  context.Launch(GatherStaged<T, V>, {int64_t{p.channels} * call.parts, threads, bytes}, call);
-}
-
-// Whether two planes fit, processors get more than one, and threads masks.
-template <typename T>
-bool TwoPay(const CudaContext& context, const Problem& p) {
-  return 2 * p.plane() * static_cast<int64_t>(sizeof(T)) <= static_cast<int64_t>(kMostShared) &&
-         p.channels > context.sm_count() && p.masks >= kTwoThreads * kWide / 2;
+  f.whole_chunks = IsAligned(f.feature, 16) && bytes % 16 == 0;
+  const int threads = ThreadsFor(CeilDiv(groups, f.parts), kStagedThreads);
+  context.Launch(GatherStaged<T, V>, {int64_t{p.channels} * f.parts, threads, bytes}, f);
 }
 
 template <typename T, int V>
-void LaunchTwo(Call<T> call, CudaContext& context) {
-  const size_t bytes = static_cast<size_t>(call.p.plane()) * sizeof(T);
-  call.whole_chunks = IsAligned(call.feature, 16) && bytes % 16 == 0;
-  const int threads = ThreadsFor(call.p.masks / V, kTwoThreads);
-  context.Launch(GatherTwo<T, V>, {context.sm_count(), threads, 2 * bytes}, call);
+void LaunchDirect(ForwardParameters<T> f, CudaContext& context) {
+  const int64_t wanted = int64_t{context.sm_count()} * kDirectBlocksPerSm;
+  f.parts = static_cast<int>(CeilDiv(f.p.masks / V, kDirectThreads));
+  f.slices = static_cast<int>(std::min<int64_t>(f.p.channels, CeilDiv(wanted, f.parts)));
+  context.Launch(GatherDirect<T, V>, {int64_t{f.parts} * f.slices, kDirectThreads}, f);
 }
 
-template <typename T, int V>
-void LaunchDirect(Call<T> call, CudaContext& context) {
-  const int64_t wanted = int64_t{context.sm_count()} * kBlocksOfProcessor;
-  call.parts = static_cast<int>(CeilDiv(call.p.masks / V, kDirectThreads));
-  call.slices = static_cast<int>(std::min<int64_t>(call.p.channels, CeilDiv(wanted, call.parts)));
-  context.Launch(GatherDirect<T, V>, {int64_t{call.parts} * call.slices, kDirectThreads}, call);
+// A plane fits shared memory, and the masks read at least as many bytes, in whole sectors.
+bool FitsShared(const CudaCall<Problem>& call) {
+  const Problem& p = call.p;
+  const auto size = static_cast<int64_t>(ElementBytes(call.arguments));
+  const int64_t row_bytes = std::max(p.kernel_w * size, kSectorBytes);
+  return p.plane() * size <= static_cast<int64_t>(kMostShared) &&
+         int64_t{p.masks} * p.kernel_h * row_bytes >= p.plane() * size;
 }
 
-template <typename T>
-mluOpStatus_t Run(const Arguments& arguments, CudaContext& context) {
-  Call<T> call = {};
-  call.p = MakeProblem(arguments);
-  call.feature = arguments.In<T>("feature");
-  call.masks = MasksOf(arguments);
-  call.data_col = arguments.Out<T>("data_col");
-  const auto groups_of = [&](int V) {
-    return call.masks.HaveGroups(call.p.masks, V) &&
-           IsAligned(call.data_col, static_cast<size_t>(V) * sizeof(T));
-  };
-  constexpr int kPair = 4 / sizeof(T);
-  // Small problems are bound by latency: many threads that do little each.
+mluOpStatus_t RunStaged(const CudaCall<Problem>& call, void* /*scratch*/) {
+  // Small problems are bound by latency: many threads with one mask each.
   const bool large = int64_t{call.p.channels} * call.p.masks >=
-                     int64_t{context.sm_count()} * kStagedThreads * kWide;
-  if (StagingPays<T>(call.p)) {
-    if (!large || !groups_of(kWide)) {
-      LaunchStaged<T, 1>(call, context);
-    } else if (TwoPay<T>(context, call.p)) {
-      LaunchTwo<T, kWide>(call, context);
-    } else {
-      LaunchStaged<T, kWide>(call, context);
-    }
-  } else {
-    groups_of(kPair) ? LaunchDirect<T, kPair>(call, context) : LaunchDirect<T, 1>(call, context);
-  }
-  return context.status();
+                     int64_t{call.context.sm_count()} * kStagedThreads * kWideMasks;
+  return WithBits(call, [&](auto zero) {
+    const auto f = ParametersOf<decltype(zero)>(call);
+    large&& CanVectorize(f, kWideMasks) ? LaunchStaged<decltype(zero), kWideMasks>(f, call.context)
+                                        : LaunchStaged<decltype(zero), 1>(f, call.context);
+  });
 }
+
+mluOpStatus_t RunDirect(const CudaCall<Problem>& call, void* /*scratch*/) {
+  return WithBits(call, [&](auto zero) {
+    constexpr int kPair = 4 / sizeof(zero);
+    const auto f = ParametersOf<decltype(zero)>(call);
+    CanVectorize(f, kPair) ? LaunchDirect<decltype(zero), kPair>(f, call.context)
+                           : LaunchDirect<decltype(zero), 1>(f, call.context);
+  });
+}
+
+constexpr CudaImplementation<Problem> kForward[] = {
+    {"staged", "a plane fits 64 KiB, and the masks read as much", FitsShared, nullptr, RunStaged},
+    {"direct", "always", Always, nullptr, RunDirect},
+};
 
 }  // namespace
 
-mluOpStatus_t ForwardCuda(const Arguments& arguments, CudaContext& context) {
-  return arguments.Type() == MLUOP_DTYPE_HALF ? Run<uint16_t>(arguments, context)
-                                              : Run<uint32_t>(arguments, context);
-}
+constexpr CudaOperator kForwardCuda = Bind<MakeProblem, kForward>("masked_im2col_forward");
 
 }  // namespace mluop::masked_im2col

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The masks that a thread of masked_im2col backward keeps in registers: where their kernels meet the
-// block's band of pixels, and in which turn those of them add that have another mask at their
-// position.
+// block's band of pixels, and in which turn each adds. Masks at the same position take turns.
 #pragma once
 
 #include <algorithm>
@@ -11,21 +10,18 @@
 namespace mluop::masked_im2col {
 namespace {
 
-// Masks that a thread keeps in registers over all kernel elements.
-constexpr int kKept = 8;
 // Two bits for each position, to find masks at the same one.
 constexpr uint32_t kSeenBits = 16384;
 constexpr int kSeenWords = kSeenBits / 32;
-// Where masks at the same position find their turns.
-constexpr uint32_t kPlaces = 2048;
-constexpr int kTurns = 8;
-constexpr uint32_t kLate = 15;  // no turn: after all others, one by one
+// Buckets of positions, in which masks at the same one find their turns.
+constexpr uint32_t kBuckets = 2048;
+// Places of a band are below. A multiple of kSeenBits and kBuckets: the turn does not change either.
+constexpr int kMaxPlaces = 1 << 16;
 
 struct Tables {
   uint32_t seen[kSeenWords];   // a mask is there
   uint32_t again[kSeenWords];  // another one is, too
-  int32_t first[kPlaces];      // the first of the masks that have no turn yet
-  uint32_t late[kKept];        // the warps whose k-th masks have no turn
+  int32_t first[kBuckets];     // the first of the masks that have no turn yet
 };
 
 // A rectangle of pixels of a plane, and of the kernel one of kernel_h x kernel_w from (i, j) on. The
@@ -44,13 +40,18 @@ struct Band {
   __device__ int Place(int r, int c) const { return (r + kernel_h) * pitch() + kernel_w + c; }
 };
 
-// The masks of a thread: kKept/V groups of V, a block's threads apart.
+// The masks of a thread: kKeptMasks/V groups of V, a block's threads apart.
 struct Kept {
-  int place[kKept];    // of the kernel's upper left corner; 0 where nothing of it is in the band
-  uint32_t turns = 0;  // four bits each
+  // Bits 0-15: the place of the kernel's upper left corner, 0 where the kernel misses the band. Bits
+  // 16-31: the turn.
+  int at[kKeptMasks];
 
-  __device__ uint32_t Turn(int k) const { return turns >> 4 * k & 15; }
+  // The place of mask k if it adds in this turn, else 0 or less, or kMaxPlaces or more.
+  __device__ int Place(int k, int turn) const { return at[k] - turn * kMaxPlaces; }
 };
+__device__ bool IsPlace(int place) {
+  return static_cast<uint32_t>(place - 1) < static_cast<uint32_t>(kMaxPlaces - 1);
+}
 
 // 0: the kernel ends before the band; size + kernel: it begins behind
 __device__ int Cut(int64_t corner, int begin, int size, int kernel) {
@@ -70,7 +71,7 @@ template <int V>
 __device__ Kept LoadKept(const Problem& p, const Masks& masks, const Band& band, int64_t first) {
   Kept kept;
 #pragma unroll
-  for (int k = 0; k < kKept; k += V) {
+  for (int k = 0; k < kKeptMasks; k += V) {
     const int64_t m = first + int64_t{k} * blockDim.x + int64_t{threadIdx.x} * V;
     int32_t h[V] = {}, w[V] = {};
     if (m < p.masks) {
@@ -78,7 +79,7 @@ __device__ Kept LoadKept(const Problem& p, const Masks& masks, const Band& band,
       LoadIntegers<V>(masks.w + m, w);
     }
 #pragma unroll
-    for (int v = 0; v < V; ++v) kept.place[k + v] = m < p.masks ? PlaceOf(p, band, h[v], w[v]) : 0;
+    for (int v = 0; v < V; ++v) kept.at[k + v] = m < p.masks ? PlaceOf(p, band, h[v], w[v]) : 0;
   }
   return kept;
 }
@@ -92,9 +93,9 @@ __device__ void ClearTables(Tables* tables) {
 __device__ uint32_t FindRepeated(Tables* tables, const Kept& kept) {
   bool twice = false;
 #pragma unroll
-  for (int k = 0; k < kKept; ++k) {
-    if (kept.place[k] == 0) continue;
-    const uint32_t bit = kept.place[k] % kSeenBits, one = 1u << bit % 32;
+  for (int k = 0; k < kKeptMasks; ++k) {
+    if (kept.at[k] == 0) continue;
+    const uint32_t bit = kept.at[k] % kSeenBits, one = 1u << bit % 32;
     if ((atomicOr(&tables->seen[bit / 32], one) & one) == 0) continue;
     atomicOr(&tables->again[bit / 32], one);
     twice = true;
@@ -102,57 +103,45 @@ __device__ uint32_t FindRepeated(Tables* tables, const Kept& kept) {
   if (!__syncthreads_or(twice)) return 0;
   uint32_t repeated = 0;
 #pragma unroll
-  for (int k = 0; k < kKept; ++k) {
-    const uint32_t bit = kept.place[k] % kSeenBits;
-    const bool again = kept.place[k] != 0 && (tables->again[bit / 32] >> bit % 32 & 1) != 0;
+  for (int k = 0; k < kKeptMasks; ++k) {
+    const uint32_t bit = kept.at[k] % kSeenBits;
+    const bool again = kept.at[k] != 0 && (tables->again[bit / 32] >> bit % 32 & 1) != 0;
     repeated |= static_cast<uint32_t>(again) << k;
   }
   return repeated;
 }
 
-// Lets the masks of each place take turns, the first ones first; fills kept->turns. Masks at different
-// positions may share a place, and then wait without need. Returns how many turns there are, and
-// kTurns + 1 with masks that have none. V: masks of a group
+// Gives the masks of each bucket their turns in ascending order, and returns the number of turns.
+// Masks at different positions may share a bucket; they then wait without need. V: masks of a group.
 template <int V>
 __device__ int TakeTurns(Tables* tables, uint32_t repeated, Kept* kept) {
+  // The first mask of a bucket has the greatest key.
+  const auto key = [&](int k) {
+    const int before = (k / V * static_cast<int>(blockDim.x) + threadIdx.x) * V + k % V;
+    return kKeptMasks * static_cast<int>(blockDim.x) - before;
+  };
   int turn = 0;
-  int waiting = __syncthreads_or(repeated != 0);
-  for (; turn < kTurns && waiting; ++turn) {
-    // What is greater comes first.
-    const auto key = [&](int k) {
-      const int before = (k / V * static_cast<int>(blockDim.x) + threadIdx.x) * V + k % V;
-      return kKept * static_cast<int>(blockDim.x) - before;
-    };
+  for (; __syncthreads_or(repeated != 0); ++turn) {
 #pragma unroll
-    for (int k = 0; k < kKept; ++k) {
-      if ((repeated >> k & 1) != 0) atomicMax(tables->first + kept->place[k] % kPlaces, key(k));
+    for (int k = 0; k < kKeptMasks; ++k) {
+      if ((repeated >> k & 1) != 0) atomicMax(tables->first + kept->at[k] % kBuckets, key(k));
     }
     __syncthreads();
     uint32_t mine = 0;
 #pragma unroll
-    for (int k = 0; k < kKept; ++k) {
-      const bool is = (repeated >> k & 1) != 0 && tables->first[kept->place[k] % kPlaces] == key(k);
+    for (int k = 0; k < kKeptMasks; ++k) {
+      const bool is = (repeated >> k & 1) != 0 && tables->first[kept->at[k] % kBuckets] == key(k);
       mine |= static_cast<uint32_t>(is) << k;
-      if (is) kept->turns |= static_cast<uint32_t>(turn) << 4 * k;
+      if (is) kept->at[k] += turn * kMaxPlaces;
     }
     repeated &= ~mine;
     __syncthreads();
 #pragma unroll
-    for (int k = 0; k < kKept; ++k) {
-      if ((mine >> k & 1) != 0) tables->first[kept->place[k] % kPlaces] = 0;
+    for (int k = 0; k < kKeptMasks; ++k) {
+      if ((mine >> k & 1) != 0) tables->first[kept->at[k] % kBuckets] = 0;
     }
-    waiting = __syncthreads_or(repeated != 0);
   }
-  if (!waiting) return std::max(turn, 1);
-#pragma unroll
-  for (int k = 0; k < kKept; ++k) {
-    const bool late = (repeated >> k & 1) != 0;
-    if (late) kept->turns |= kLate << 4 * k;
-    if (__any_sync(~0u, late) && threadIdx.x % 32 == 0)
-      atomicOr(&tables->late[k], 1u << threadIdx.x / 32);
-  }
-  __syncthreads();
-  return kTurns + 1;
+  return max(turn, 1);
 }
 
 }  // namespace

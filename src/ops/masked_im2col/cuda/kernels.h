@@ -6,23 +6,21 @@
 
 #include "cuda/context.h"
 #include "cuda/words.h"
+#include "ops/masked_im2col/cuda/tuning.h"
 #include "ops/masked_im2col/problem.h"
 
 namespace mluop::masked_im2col {
 
-mluOpStatus_t ForwardCuda(const Arguments& arguments, CudaContext& context);
-mluOpStatus_t BackwardCuda(const Arguments& arguments, CudaContext& context);
-mluOpStatus_t Col2imCuda(const Arguments& arguments, CudaContext& context);
-mluOpStatus_t Col2imBackwardCuda(const Arguments& arguments, CudaContext& context);
+inline bool IsHalf(const Arguments& a) { return a.Type() == MLUOP_DTYPE_HALF; }
+inline size_t ElementBytes(const Arguments& a) { return IsHalf(a) ? 2 : 4; }
 
-// What Col2imCuda asks of CudaContext::Scratch.
-size_t Col2imCudaBytes(const Arguments& arguments);
-
-// A block has at least this much shared memory on every architecture from sm_75 on.
-inline constexpr size_t kMostShared = 64 << 10;
-
-// Of shared memory, what a block takes beside what it asks for.
-inline constexpr size_t kReserved = 1024;
+// Calls launch with a zero of the unsigned type that has the elements' size, and returns the call's
+// status: copies are bit for bit.
+template <class Launch>
+mluOpStatus_t WithBits(const CudaCall<Problem>& call, const Launch& launch) {
+  IsHalf(call.arguments) ? launch(uint16_t{0}) : launch(uint32_t{0});
+  return call.context.status();
+}
 
 // Threads of a block for `work` items, whole warps.
 inline int ThreadsFor(int64_t work, int most) {

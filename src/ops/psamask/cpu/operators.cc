@@ -1,30 +1,51 @@
 // SPDX-License-Identifier: Apache-2.0
 // psamask on the CPU: the implementations of its operators.
-#include "ops/psamask/cpu/operators.h"
+#include "ops/psamask/cpu/kernels.h"
+#include "ops/psamask/cpu/tuning.h"
 
 namespace mluop::psamask {
 namespace {
 
-struct Whole {};
-Whole MakeWhole(const Arguments&) { return {}; }
+bool HasWideMask(const Problem& p) { return p.MaskCols() * kNarrowMask > p.w; }
 
-template <mluOpStatus_t (*kRun)(const Arguments&, CpuContext&)>
-mluOpStatus_t Run(const CpuCall<Whole>& call, void*) {
-  return kRun(call.arguments, call.context);
+bool CanCopyRows(const PsamaskCall& call) {
+  return call.p.in_pixel_major && call.p.out_pixel_major;
+}
+bool CanTransposeLoad(const PsamaskCall& call) {
+  const Problem& p = call.p;
+  return !p.in_pixel_major && p.out_pixel_major && p.pixels() >= kLine && HasWideMask(p);
+}
+bool CanTransposeStore(const PsamaskCall& call) {
+  return call.p.in_pixel_major && !call.p.out_pixel_major && HasWideMask(call.p);
+}
+bool CanSkew(const PsamaskCall& call) {
+  const Problem& p = call.p;
+  return !p.in_pixel_major && !p.out_pixel_major && p.w >= kLine && HasWideMask(p);
 }
 
-constexpr CpuImplementation<Whole> kForward[] = {
-    {"default", "always", Always, nullptr, Run<ForwardCpu>}};
-constexpr CpuOperator kForwardCpu = Bind<MakeWhole, kForward>("psamask_forward");
-constexpr CpuImplementation<Whole> kBackward[] = {
-    {"default", "always", Always, nullptr, Run<BackwardCpu>}};
-constexpr CpuOperator kBackwardCpu = Bind<MakeWhole, kBackward>("psamask_backward");
-constexpr CpuImplementation<Whole> kNchwForward[] = {
-    {"default", "always", Always, nullptr, Run<NchwForwardCpu>}};
-constexpr CpuOperator kNchwForwardCpu = Bind<MakeWhole, kNchwForward>("psamask_nchw_forward");
-constexpr CpuImplementation<Whole> kNchwBackward[] = {
-    {"default", "always", Always, nullptr, Run<NchwBackwardCpu>}};
-constexpr CpuOperator kNchwBackwardCpu = Bind<MakeWhole, kNchwBackward>("psamask_nchw_backward");
+using Entry = CpuImplementation<Problem>;
+constexpr Entry kRows = {"rows", "COLLECT", CanCopyRows, nullptr, CopyRows};
+constexpr Entry kTransposeLoad = {"transpose_load", "DISTRIBUTE, at least 16 pixels, w_mask > W/4",
+                                  CanTransposeLoad, TransposeLoadScratch,
+                                  TransposeLoad,    DescribeTransposeLoad};
+constexpr Entry kTransposeStore = {"transpose_store", "DISTRIBUTE, w_mask > W/4", CanTransposeStore,
+                                   TransposeStoreScratch, TransposeStore};
+constexpr Entry kSkew = {"skew", "COLLECT, W >= 16, w_mask > W/4", CanSkew, SkewScratch, Skew};
+constexpr Entry kElements = {"elements", "always", Always, nullptr, CopyElements};
+
+constexpr Entry kForward[] = {kRows, kTransposeStore, kElements};
+constexpr Entry kBackward[] = {kRows, kTransposeLoad, kElements};
+constexpr Entry kNchwForward[] = {kSkew, kTransposeLoad, kElements};
+constexpr Entry kNchwBackward[] = {kSkew, kTransposeStore, kElements};
+
+constexpr CpuOperator kForwardCpu =
+    Bind<MakeProblem<Layout::kNhwc, Direction::kForward>, kForward>("psamask_forward");
+constexpr CpuOperator kBackwardCpu =
+    Bind<MakeProblem<Layout::kNhwc, Direction::kBackward>, kBackward>("psamask_backward");
+constexpr CpuOperator kNchwForwardCpu =
+    Bind<MakeProblem<Layout::kNchw, Direction::kForward>, kNchwForward>("psamask_nchw_forward");
+constexpr CpuOperator kNchwBackwardCpu =
+    Bind<MakeProblem<Layout::kNchw, Direction::kBackward>, kNchwBackward>("psamask_nchw_backward");
 
 constexpr const CpuOperator* kOperators[] = {&kForwardCpu, &kBackwardCpu, &kNchwForwardCpu,
                                              &kNchwBackwardCpu};

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// psamask where input and output are stored by places: of a row of pixels, every column of places is
-// moved by its own shift, which SkewColumns does for a vector of pixels at a time. A block of pixels
-// is taken through all rows of the output's grids; each is put together in a tile and leaves it
-// line by line.
-#include "ops/psamask/cpu/kernels.h"
+// psamask on the CPU, implementation "skew": input and output are cell-major. For a row of pixels,
+// every pixel's column of cells is shifted by its own distance, which SkewColumns does for a vector
+// of pixels at a time. A band of pixels passes through all rows of the output's grids; each row is
+// assembled in a tile and written line by line.
+#include "ops/psamask/cpu/bands.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "ops/psamask/cpu/skew.cc"
@@ -12,25 +12,25 @@
 #include <hwy/highway.h>
 
 #include "cpu/lines-inl.h"
-#include "ops/psamask/cpu/block-inl.h"
 
-#ifndef MLUOP_PSAMASK_ROWS_
-#define MLUOP_PSAMASK_ROWS_
+#ifndef MLUOP_PSAMASK_SKEW_
+#define MLUOP_PSAMASK_SKEW_
 namespace mluop::psamask {
 
-constexpr int64_t kMostCols = 128;  // of a tile: wider grids are taken in parts
-constexpr int64_t kStride = kBlock + 3 * kLine;
-static_assert(kStride / kLine % 2 == 1);  // no power of two: lines of a column in several sets
+// Distance of two columns of the tile: an odd number of lines, so that a column's lines lie in
+// different sets of the cache.
+constexpr int64_t kSkewStride = kBandPixels + 3 * kLine;
+static_assert(kSkewStride / kLine % 2 == 1);
 
-// Rows at a distance, of which the columns from some place on are meant. From the other end, a
-// skew to the left is one to the right.
+// Rows at a fixed distance. Reversed, a skew to the left becomes one to the right.
 template <typename T>
-struct Rows {
+struct StridedRows {
   T* first;
   int64_t stride, count;
 
   T* Row(int64_t i) const { return first + i * stride; }
-  Rows Reversed() const { return {Row(count - 1), -stride, count}; }
+  StridedRows From(int64_t column) const { return {first + column, stride, count}; }
+  StridedRows Reversed() const { return {Row(count - 1), -stride, count}; }
 };
 
 }  // namespace mluop::psamask
@@ -39,16 +39,16 @@ struct Rows {
 HWY_BEFORE_NAMESPACE();
 namespace mluop::psamask {
 namespace HWY_NAMESPACE {
+namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
-using mluop::HWY_NAMESPACE::LineWriter;
 
-// to[o][k] = from[o - k + shift][k] for the lanes k of d, 0 where there is no such row. One column
-// moves by one row, two by two, and so on: each step takes a row of its input or, in the lanes that
-// have its bit, the one so many rows before. Four blends make sixteen elements.
+// to[o][k] = from[o - k + shift][k] for the lanes k of d, 0 where there is no such row. Lane k moves
+// by the sum of its bits: each step takes, in the lanes that have its bit, the row `distance` before.
+// Four blends make sixteen elements.
 template <class D>
-HWY_INLINE void SkewColumns(D d, const Rows<const float>& from, int64_t shift, int64_t ahead,
-                            const Rows<float>& to) {
+HWY_INLINE void SkewColumns(D d, const StridedRows<const float>& from, int64_t shift, int64_t ahead,
+                            const StridedRows<float>& to) {
   constexpr auto kLanes = static_cast<int64_t>(hn::MaxLanes(D()));
   hn::Vec<D> before[kLanes];  // for each step, its last `distance` inputs
   for (int64_t i = 0; i < kLanes; ++i) before[i] = hn::Zero(d);
@@ -63,7 +63,7 @@ HWY_INLINE void SkewColumns(D d, const Rows<const float>& from, int64_t shift, i
     v = result;
   };
   for (int64_t first = -kLanes; first < to.count; first += kLanes) {
-#pragma GCC unroll 16  // `before` stays in registers
+#pragma GCC unroll 16  // keeps `before` in registers
     for (int64_t k = 0; k < kLanes; ++k) {
       const int64_t o = first + k, row = o + shift;
       auto v = hn::Zero(d);
@@ -80,57 +80,63 @@ HWY_INLINE void SkewColumns(D d, const Rows<const float>& from, int64_t shift, i
   }
 }
 
-// Columns `cols` of an output row, for the pixels `columns` of a pixel row, and some beside them.
-// `from` and `tile` are where column 0 of the pixel row is, or would be.
-void SkewPixels(const Mapping& m, const Rows<const float>& from, Range cols, Range columns,
-                float* tile) {
-  const Rows<float> to = {tile, kStride, cols.count()};
-  int64_t next = columns.begin;
-  const auto vectors = [&](auto d) HWY_ATTR {
-    const auto lanes = static_cast<int64_t>(hn::Lanes(d));
-    if (m.w < lanes) return;
-    for (; next < columns.end; next += lanes) {
-      const int64_t w = std::min(next, m.w - lanes);
-      const Rows<const float> a = {from.first + w, from.stride, from.count};
-      const Rows<float> b = {to.first + w, to.stride, to.count};
-      if (m.sign > 0) {
-        SkewColumns(d, a, m.half_w - w + cols.begin, m.w, b);
-      } else {  // from the last rows on, this is a skew to the right, too
-        SkewColumns(d, a.Reversed(), m.in.cols - cols.end + m.half_w - w, m.w, b.Reversed());
-      }
+// Writes output columns `cols` of one row of the grids to `to`, for the pixels `ws` of a pixel row;
+// the last vector repeats some pixels before. `from` and `to` start at pixel 0 of the pixel row.
+void SkewPixels(const Problem& p, const StridedRows<const float>& from, Range cols, Range ws,
+                const StridedRows<float>& to) {
+  const hn::CappedTag<float, kLine> d;
+  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+  for (int64_t next = ws.begin; next < ws.end; next += lanes) {
+    const int64_t w = std::min(next, p.w - lanes);
+    if (p.sign > 0) {
+      SkewColumns(d, from.From(w), p.half_w - w + cols.begin, p.w, to.From(w));
+    } else {
+      SkewColumns(d, from.From(w).Reversed(), p.in.cols - cols.end + p.half_w - w, p.w,
+                  to.From(w).Reversed());
     }
-  };
-  vectors(hn::CappedTag<float, 16>());
-  vectors(hn::CappedTag<float, 4>());
-  vectors(hn::CappedTag<float, 1>());
+  }
 }
 
-void SkewBlock(const Mapping& m, const Tensors& tensors, int64_t image, Range block, Range rows,
-               float* tile) {
-  const float* in = tensors.in + image * m.in.size() * m.pixels();
-  const Range reach = ReachOf(block, m.pixels());
-  for (int64_t row = rows.begin; row < rows.end; ++row) {
-    const Range live = PixelsOf(m.PixelRowsOfOut(row), m.w, reach);
-    for (int64_t col = 0; col < m.out.cols; col += kMostCols) {
-      const Range cols = {col, std::min(col + kMostCols, m.out.cols)};
-      for (int64_t p = live.begin; p < live.end;) {
-        const int64_t h = p / m.w, first = h * m.w;
-        const Range columns = {p - first, std::min(live.end - first, m.w)};
-        const float* from = in + (row + m.RowShift(h)) * m.in.cols * m.pixels() + first;
-        SkewPixels(m, {from, m.pixels(), m.in.cols}, cols, columns,
-                   tile + kLine + first - block.begin);
-        p = first + columns.end;
-      }
+// Output columns `cols` of row `row`, for the pixels `live`, whose input row exists.
+void SkewRow(const Problem& p, const float* in, int64_t row, Range cols, Range live, float* tile) {
+  for (int64_t pixel = live.begin; pixel < live.end;) {
+    const int64_t h = pixel / p.w, first = h * p.w;
+    const Range ws = {pixel - first, std::min(live.end - first, p.w)};
+    const float* from = in + (row + p.RowShift(h)) * p.in.cols * p.pixels() + first;
+    SkewPixels(p, {from, p.pixels(), p.in.cols}, cols, ws,
+               {tile + first, kSkewStride, cols.count()});
+    pixel = first + ws.end;
+  }
+}
+
+void SkewBand(const Problem& p, const Tensors& tensors, const Band& band, float* scratch) {
+  const float* in = tensors.in + band.image * p.in.size() * p.pixels();
+  const int64_t end = std::min(band.pixels.end + kLine - 1, p.pixels());
+  float* const tile = scratch + kLine - band.pixels.begin;  // of pixel 0
+  for (int64_t row = band.rows.begin; row < band.rows.end; ++row) {
+    const Range hs = p.PixelRowsOfOut(row);
+    const int64_t first = std::clamp(hs.begin * p.w, band.pixels.begin, end);
+    const Range live = {first, std::clamp(hs.end * p.w, first, end)};
+    for (int64_t col = 0; col < p.out.cols; col += kSkewCols) {
+      const Range cols = {col, std::min(col + kSkewCols, p.out.cols)};
+      SkewRow(p, in, row, cols, live, tile);
       for (int64_t c = cols.begin; c < cols.end; ++c) {
-        float* to = tensors.out + ((image * m.out.size() + row * m.out.cols) + c) * m.pixels();
-        WriteLines(tile + (c - cols.begin) * kStride + kLine - block.begin, live,
-                   LinesOf(to, block, m.pixels()), tensors.stream, to);
+        float* to = tensors.out + (band.image * p.out.size() + row * p.out.cols + c) * p.pixels();
+        const Range lines = LinesOf(to, band.pixels, p.pixels());
+        const int64_t begin = std::clamp(live.begin, lines.begin, lines.end);
+        const int64_t stop = std::clamp(live.end, begin, lines.end);
+        mluop::HWY_NAMESPACE::LineWriter writer(to + lines.begin, tensors.stream);
+        writer.AppendZeros(begin - lines.begin);
+        writer.Append(tile + (c - col) * kSkewStride + begin, stop - begin);
+        writer.AppendZeros(lines.end - stop);
+        writer.Finish();
       }
     }
   }
   if (tensors.stream) hwy::FlushStream();
 }
 
+}  // namespace
 }  // namespace HWY_NAMESPACE
 }  // namespace mluop::psamask
 HWY_AFTER_NAMESPACE();
@@ -138,16 +144,28 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace mluop::psamask {
 
-HWY_EXPORT(SkewBlock);
+HWY_EXPORT(SkewBand);
 
-void Skew(const Mapping& m, const Tensors& tensors, CpuContext& context) {
-  const auto kernel = HWY_DYNAMIC_DISPATCH(SkewBlock);
-  const int64_t floats = std::min(m.out.cols, kMostCols) * kStride;
-  auto* scratch = static_cast<float*>(context.Scratch(
-      static_cast<size_t>(floats * context.threads().num_threads()) * sizeof(float)));
-  ForEachBlock(m, context, [&](int64_t image, Range block, Range rows, int worker) {
-    kernel(m, tensors, image, block, rows, scratch + worker * floats);
-  });
+namespace {
+
+int64_t TileFloats(const Problem& p) { return std::min(p.out.cols, kSkewCols) * kSkewStride; }
+
+}  // namespace
+
+size_t SkewScratch(const PsamaskCall& call) {
+  return static_cast<size_t>(TileFloats(call.p) * call.context.threads().num_threads()) *
+         sizeof(float);
+}
+
+mluOpStatus_t Skew(const PsamaskCall& call, void* scratch) {
+  const auto kernel = HWY_DYNAMIC_DISPATCH(SkewBand);
+  const Tensors tensors = TensorsOf(call);
+  ForEachBand(call.p, call.context.threads(), kBandPixels, call.p.out.rows,
+              [&](const Band& band, int worker) {
+                kernel(call.p, tensors, band,
+                       static_cast<float*>(scratch) + worker * TileFloats(call.p));
+              });
+  return MLUOP_STATUS_SUCCESS;
 }
 
 }  // namespace mluop::psamask

@@ -1,32 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the CPU kernels choose by size, with the measurements behind it where there are some: the
-// time against that of the other choice, hot.
+// CPU tuning parameters of psamask, each with the measurement that set it (AVX-512, 2 threads).
 #pragma once
 
 #include <cstdint>
 
 namespace mluop::psamask {
 
-// Fewer elements than these (that may meet) are faster one by one than in runs or squares; squares
-// want as many pixels as their side.
-inline constexpr int64_t kFewElements = 4096;
-inline constexpr int64_t kFewPixels = 16;
+// A mask is narrow if it is at most 1/4 as wide as the feature map: squares would hold mostly
+// zeros. 40x40 mask 5x5 backward: "elements" takes 1/3 the time of "transpose_load".
+inline constexpr int64_t kNarrowMask = 4;
 
-// A mask's width so many times is at most the feature's: squares along the band would be mostly
-// zeros. 40x40 mask 5x5 backward took 3 x as long with them.
-inline constexpr int64_t kNarrow = 4;
+// "rows" prefetches this many rows ahead. 60x60 forward: 1.1 x floor with prefetch, 1.8 without.
+inline constexpr int64_t kPrefetchRows = 32;
 
-// Rows that runs are asked for ahead: without asking, 1.8 x floor instead of 1.1 (60x60, forward).
-inline constexpr int kAhead = 32;
+// Pixels of a band in "transpose_store" and "skew". User memory has pages of 4 KB: in a pixel-major
+// tensor a band touches one page per pixel, in a cell-major tensor runs of 2 KB.
+inline constexpr int64_t kBandPixels = 512;
 
-// Columns that a group gives before it is the next one's turn. Straight to the output as many as may
-// be, for then the lines of the input are neighbours (64 of them take 1.2 times as long in 97x97
-// mask 97x97); of a tile as the second cache has room for.
-inline constexpr int64_t kStraightCols = 128;
+// Columns of a band's row in "transpose_store". With AVX-512, squares go from registers to the
+// output, and more columns read longer runs of the input: 64 take 1.2x the time (97x97 mask 97x97).
+// Elsewhere the columns must fit into a tile in the L2.
+inline constexpr int64_t kDirectCols = 128;
 inline constexpr int64_t kTileCols = 64;
 
-// Into pixels: floats of a tile, with the input's lines in an L2 of 1 MB and more; pixels of a block.
-inline constexpr int64_t kTileFloats = 65536;
-inline constexpr int64_t kMostPixels = 512;
+// Columns of a tile in "skew".
+inline constexpr int64_t kSkewCols = 128;
+
+// Floats of a tile in "transpose_load": the tile and the input's lines fit into an L2 of 1 MB.
+inline constexpr int64_t kLoadTileFloats = 65536;
+inline constexpr int64_t kLoadPixels = 512;
 
 }  // namespace mluop::psamask

@@ -1,27 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// psamask on CUDA devices: the geometry of mapping.h in 32 bits, and the kernels' entries.
-// Every tensor has fewer than 2^31 elements, so that an element's index, and what is added up on
-// the way to one, is exact in uint32_t.
+// psamask on CUDA devices: the geometry of problem.h in 32 bits, and the implementations' functions.
+// Every tensor has fewer than 2^31 elements: indices and their intermediate sums are exact in
+// uint32_t.
 #pragma once
 
 #include <cstdint>
 
 #include "cuda/context.h"
-#include "ops/psamask/mapping.h"
+#include "ops/psamask/cuda/tuning.h"
+#include "ops/psamask/problem.h"
 
 namespace mluop::psamask {
 
-inline constexpr int kThreads = 256;  // of a block
+using PsamaskCall = CudaCall<Problem>;
+
 inline constexpr int kWarp = 32;
 inline constexpr int kWarps = kThreads / kWarp;
-inline constexpr int kSector = 8;  // elements that device memory writes together
-// Blocks on a processor. Registers are left for all of a thread's loads to be on their way at once:
-// without the bound the compiler waits for the first ones to make do with fewer.
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800  // 1024 threads a processor
-inline constexpr int kBlocks = 4;
-#else
-inline constexpr int kBlocks = 6;
-#endif
+inline constexpr int kSector = 8;  // elements of a sector, which device memory writes as a unit
 
 // n / divisor for n < 2^31, as a multiplication: the kernels divide by sizes of the call.
 class Divider {
@@ -55,7 +50,7 @@ class Divider {
   uint32_t divisor_ = 1, factor_ = 0, shift_ = 0;
 };
 
-// What of mapping.h's Mapping the kernels need.
+// The part of Problem that the kernels need.
 struct Shape {
   int pixels;
   Divider by_height, by_width;
@@ -74,31 +69,36 @@ struct Shape {
   MLUOP_HOST_DEVICE uint32_t out_size() const { return static_cast<uint32_t>(out_rows) * out_cols; }
 };
 
-// Elements as bits: they are copied and never looked at.
+inline Shape ShapeOf(const Problem& p) {
+  const auto number = [](int64_t n) { return static_cast<int>(n); };
+  return {number(p.pixels()), Divider(p.h),       Divider(p.w),       number(p.in.rows),
+          number(p.in.cols),  number(p.out.rows), number(p.out.cols), number(p.half_h),
+          number(p.half_w),   number(p.sign)};
+}
+
+// The tensors as bits: elements are copied and never interpreted. `lead` is the output's address in
+// elements, of which the kernels need the place within a sector.
 struct CudaTensors {
   const uint32_t* in;
   uint32_t* out;
+  uint32_t lead;
 };
 
-// By pixels to by pixels.
-void CopyRunsCuda(const Mapping& m, const CudaTensors& tensors, CudaContext& context);
-// By places to by pixels, where the input's rows are no longer than the output's.
-bool FitsTurned(const Mapping& m);
-void CopyTurnedCuda(const Mapping& m, const CudaTensors& tensors, CudaContext& context);
-// All others.
-void CopyTilesCuda(const Mapping& m, const CudaTensors& tensors, const Storage& storage,
-                   CudaContext& context);
-
-inline Shape ShapeOf(const Mapping& m) {
-  const auto number = [](int64_t n) { return static_cast<int>(n); };
-  return {number(m.pixels()), Divider(m.h),       Divider(m.w),       number(m.in.rows),
-          number(m.in.cols),  number(m.out.rows), number(m.out.cols), number(m.half_h),
-          number(m.half_w),   number(m.sign)};
+inline CudaTensors TensorsOf(const PsamaskCall& call) {
+  const auto& tensors = call.arguments.tensors;
+  const auto address = reinterpret_cast<uintptr_t>(tensors[1].data);
+  return {static_cast<const uint32_t*>(tensors[0].data), static_cast<uint32_t*>(tensors[1].data),
+          static_cast<uint32_t>(address / sizeof(uint32_t))};
 }
 
-// The element's place in memory, in elements: tensors are aligned to their elements alone.
-inline uint32_t ElementAddress(const void* pointer) {
-  return static_cast<uint32_t>(reinterpret_cast<uintptr_t>(pointer) / sizeof(uint32_t));
-}
+// Pixel-major to pixel-major.
+mluOpStatus_t CopyRows(const PsamaskCall& call, void* scratch);
+
+// Cell-major to pixel-major, where the input's rows are at most as long as the output's.
+bool CanCopyCompactTiles(const PsamaskCall& call);
+mluOpStatus_t CopyCompactTiles(const PsamaskCall& call, void* scratch);
+
+// Any order.
+mluOpStatus_t CopyTiles(const PsamaskCall& call, void* scratch);
 
 }  // namespace mluop::psamask

@@ -1,45 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
-// psamask on CUDA devices: which kernel a call wants. Both modes of atomics get the same copies.
+// psamask on CUDA devices: the implementations of its operators. Both modes of atomics run the same
+// copies.
 #include "ops/psamask/cuda/kernels.h"
 
 namespace mluop::psamask {
 namespace {
 
-template <Layout kLayout, bool kForward>
-mluOpStatus_t Run(const Arguments& arguments, CudaContext& context) {
-  const Problem p = MakeProblem(arguments);
-  const Mapping m = MakeMapping(p, kForward);
-  const Storage storage = StorageOf(kLayout, p.type, kForward);
-  const CudaTensors tensors = {static_cast<const uint32_t*>(arguments.tensors[0].data),
-                               static_cast<uint32_t*>(arguments.tensors[1].data)};
-  if (storage.in_by_pixels && storage.out_by_pixels) {
-    CopyRunsCuda(m, tensors, context);
-  } else if (!storage.in_by_pixels && storage.out_by_pixels && FitsTurned(m)) {
-    CopyTurnedCuda(m, tensors, context);
-  } else {
-    CopyTilesCuda(m, tensors, storage, context);
-  }
-  return context.status();
+bool CanCopyRows(const PsamaskCall& call) {
+  return call.p.in_pixel_major && call.p.out_pixel_major;
 }
 
-struct Whole {};
-Whole MakeWhole(const Arguments&) { return {}; }
+using Entry = CudaImplementation<Problem>;
+constexpr Entry kRows = {"rows", "COLLECT", CanCopyRows, nullptr, CopyRows};
+constexpr Entry kBackwardCompactTiles = {"compact_tiles", "DISTRIBUTE, w_mask >= W, W <= 180",
+                                         CanCopyCompactTiles, nullptr, CopyCompactTiles};
+constexpr Entry kForwardCompactTiles = {"compact_tiles", "DISTRIBUTE, w_mask <= W, w_mask <= 180",
+                                        CanCopyCompactTiles, nullptr, CopyCompactTiles};
+constexpr Entry kTiles = {"tiles", "always", Always, nullptr, CopyTiles};
 
-template <mluOpStatus_t (*kRun)(const Arguments&, CudaContext&)>
-mluOpStatus_t RunWhole(const CudaCall<Whole>& call, void*) {
-  return kRun(call.arguments, call.context);
-}
+constexpr Entry kForward[] = {kRows, kTiles};
+constexpr Entry kBackward[] = {kRows, kBackwardCompactTiles, kTiles};
+constexpr Entry kNchwForward[] = {kForwardCompactTiles, kTiles};
+constexpr Entry kNchwBackward[] = {kTiles};
 
-constexpr CudaImplementation<Whole> kForward[] = {{"default", "always", Always, nullptr, RunWhole<Run<Layout::kNhwc, true>>}};
-constexpr CudaOperator kForwardCuda = Bind<MakeWhole, kForward>("psamask_forward");
-constexpr CudaImplementation<Whole> kBackward[] = {{"default", "always", Always, nullptr, RunWhole<Run<Layout::kNhwc, false>>}};
-constexpr CudaOperator kBackwardCuda = Bind<MakeWhole, kBackward>("psamask_backward");
-constexpr CudaImplementation<Whole> kNchwForward[] = {{"default", "always", Always, nullptr, RunWhole<Run<Layout::kNchw, true>>}};
-constexpr CudaOperator kNchwForwardCuda = Bind<MakeWhole, kNchwForward>("psamask_nchw_forward");
-constexpr CudaImplementation<Whole> kNchwBackward[] = {{"default", "always", Always, nullptr, RunWhole<Run<Layout::kNchw, false>>}};
-constexpr CudaOperator kNchwBackwardCuda = Bind<MakeWhole, kNchwBackward>("psamask_nchw_backward");
+constexpr CudaOperator kForwardCuda =
+    Bind<MakeProblem<Layout::kNhwc, Direction::kForward>, kForward>("psamask_forward");
+constexpr CudaOperator kBackwardCuda =
+    Bind<MakeProblem<Layout::kNhwc, Direction::kBackward>, kBackward>("psamask_backward");
+constexpr CudaOperator kNchwForwardCuda =
+    Bind<MakeProblem<Layout::kNchw, Direction::kForward>, kNchwForward>("psamask_nchw_forward");
+constexpr CudaOperator kNchwBackwardCuda =
+    Bind<MakeProblem<Layout::kNchw, Direction::kBackward>, kNchwBackward>("psamask_nchw_backward");
 
-constexpr const CudaOperator* kOperators[] = {&kForwardCuda, &kBackwardCuda, &kNchwForwardCuda, &kNchwBackwardCuda};
+constexpr const CudaOperator* kOperators[] = {&kForwardCuda, &kBackwardCuda, &kNchwForwardCuda,
+                                              &kNchwBackwardCuda};
 
 }  // namespace
 

@@ -1,29 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
-// roiaware_pool3d backward on the CPU: how the scatter is cut so that it needs no atomics.
+// roiaware_pool3d backward on the CPU: how the scatter is divided without atomics.
 //
-// The voxels are cut into parts, and each part adds into sums of its own, [points, channels]; the
-// parts' sums are then added in order. How many parts there are follows from the sizes of the call
-// alone, so that every number of threads gives the same bits. Where threads outnumber the parts,
-// several share a part, each adding what falls into its own range of points: that does not change
-// the order of any sum.
+// The voxels are divided into slices. Each slice adds into its own sums, [points, channels]; then
+// the slices are added in ascending order. The number of slices follows from the sizes of the call
+// alone, so every number of threads gives the same bits. If there are more threads than slices,
+// several threads process one slice, each for its own range of points. This changes the order of no
+// sum: every sum adds its voxels in ascending order, slice by slice.
 #pragma once
 
 #include <cstdint>
 
-#include "ops/roiaware_pool3d/cpu/tuning.h"
+#include "ops/roiaware_pool3d/problem.h"
 
 namespace mluop::roiaware_pool3d {
 
 struct BackwardTensors {
   const int32_t* indices;
-  const int32_t* argmax;  // NULL: the average does without
+  const int32_t* argmax;  // NULL: the average needs none
   const void* grad_out;
   void* grad_in;
 };
 
-// What one thread adds at a time: the voxels [begin, end) of all boxes, where they name one of
-// `points` points from `first_point` on. sums: [points, channels]
-struct Share {
+// One worker's task: adds the voxels [begin, end) of all boxes to `points` points from `first_point`
+// on. sums: [points, channels]
+struct ScatterTask {
   int64_t begin;
   int64_t end;
   int64_t first_point;
@@ -31,9 +31,8 @@ struct Share {
   float* sums;
 };
 
-// Sums of a part each, to be added up in this order: first, then `rest` of them, `stride` elements
-// apart.
-struct Parts {
+// The sums of all slices: the first slice's, then `rest` more that lie `stride` elements apart.
+struct SliceSums {
   const float* first;
   const float* others;
   int64_t stride;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// roiaware_pool3d forward on the CPU. Every output element is written once, by the block that owns
-// it (forward.h has the plan).
+// roiaware_pool3d forward on the CPU (forward.h explains the division). Every output element is
+// written once.
+#include "ops/roiaware_pool3d/cpu/forward.h"
+
 #include <algorithm>
-#include <limits>
 
 #include "core/dtype.h"
 #include "cpu/tuning.h"
-#include "ops/roiaware_pool3d/cpu/forward.h"
 #include "ops/roiaware_pool3d/cpu/operators.h"
 #include "ops/roiaware_pool3d/problem.h"
 
@@ -15,47 +15,16 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
-#include "cpu/simd-inl.h"
 #include "ops/roiaware_pool3d/cpu/pool-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mluop::roiaware_pool3d {
 namespace HWY_NAMESPACE {
+namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
-using mluop::HWY_NAMESPACE::ForEach;
-using mluop::HWY_NAMESPACE::LoadFloats;
 
-// pts: [points, 3]. Writes the coordinates of the points [begin, end), begin a multiple of kLanes,
-// and pads the last vector.
-template <typename T>
-HWY_INLINE void Separate(const T* pts, int64_t begin, int64_t end, const Coordinates& to) {
-  constexpr PointTag d;
-  const int64_t step = static_cast<int64_t>(hn::Lanes(d));
-  HWY_ALIGN float triples[3 * kLanes];
-  for (int64_t i = begin; i < end; i += step) {
-    const int64_t points = std::min(step, end - i);
-    std::fill(triples + 3 * points, triples + 3 * step, std::numeric_limits<float>::quiet_NaN());
-    ForEach<float>(3 * points, [&](auto tag, int64_t k) {
-      hn::StoreU(LoadFloats(tag, pts + 3 * i + k), tag, triples + k);
-    });
-    hn::Vec<PointTag> x, y, z;
-    hn::LoadInterleaved3(d, triples, x, y, z);
-    hn::StoreU(x, d, to.x + i);
-    hn::StoreU(y, d, to.y + i);
-    hn::StoreU(z, d, to.z + i);
-  }
-}
-
-void SeparateFloat(const void* pts, int64_t begin, int64_t end, const Coordinates& to) {
-  Separate(static_cast<const float*>(pts), begin, end, to);
-}
-void SeparateHalf(const void* pts, int64_t begin, int64_t end, const Coordinates& to) {
-  Separate(static_cast<const Half*>(pts), begin, end, to);
-}
-
-// The cell of t in [0, n), as problem.h defines it. A float cannot hold every n-1: hence two
-// clamps.
+// The cell of t in [0, n), as problem.h defines it. Two clamps: a float cannot hold every n-1.
 HWY_INLINE hn::Vec<CellTag> Cell(hn::Vec<PointTag> t, int n) {
   constexpr PointTag d;
   constexpr CellTag di;
@@ -64,10 +33,10 @@ HWY_INLINE hn::Vec<CellTag> Cell(hn::Vec<PointTag> t, int n) {
   return hn::Min(cell, hn::Set(di, n - 1));
 }
 
-// Lists the points [begin, end) that are inside the box. A list has room for all of them, so that a
-// whole vector may be stored at its end.
+// Lists the points [begin, end) that are inside the box. The list can hold all of them, so a whole
+// vector may be stored at its end.
 void FindInside(const Problem& p, const Box& box, const Coordinates& at, int64_t begin, int64_t end,
-                const Found& found) {
+                const PointList& found) {
   constexpr PointTag d;
   constexpr CellTag di;
   const auto set = [](float value) { return hn::Set(PointTag(), value); };
@@ -95,15 +64,16 @@ void FindInside(const Problem& p, const Box& box, const Coordinates& at, int64_t
   *found.count = static_cast<int32_t>(count);
 }
 
-void PoolBlockFloat(const Problem& p, const ForwardTensors& tensors, const ForwardScratch& scratch,
-                    const Block& block) {
-  PoolBlock<float>(p, tensors, scratch, block);
-}
-void PoolBlockHalf(const Problem& p, const ForwardTensors& tensors, const ForwardScratch& scratch,
-                   const Block& block) {
-  PoolBlock<Half>(p, tensors, scratch, block);
+void PoolRange(const Problem& p, const ForwardTensors& tensors, const ForwardScratch& scratch,
+               const VoxelRange& range) {
+  if (p.half) {
+    PoolVoxels<Half>(p, tensors, scratch, range);
+  } else {
+    PoolVoxels<float>(p, tensors, scratch, range);
+  }
 }
 
+}  // namespace
 }  // namespace HWY_NAMESPACE
 }  // namespace mluop::roiaware_pool3d
 HWY_AFTER_NAMESPACE();
@@ -112,77 +82,100 @@ HWY_AFTER_NAMESPACE();
 namespace mluop::roiaware_pool3d {
 namespace {
 
-HWY_EXPORT(SeparateFloat);
-HWY_EXPORT(SeparateHalf);
-HWY_EXPORT(FindInside);
-HWY_EXPORT(PoolBlockFloat);
-HWY_EXPORT(PoolBlockHalf);
+using ForwardCall = CpuCall<Problem>;
 
-Box BoxAt(const Problem& p, const ForwardTensors& tensors, bool half, int64_t box) {
-  float roi[kRoiValues];
-  for (int i = 0; i < kRoiValues; ++i) {
-    const int64_t at = box * kRoiValues + i;
-    roi[i] = half ? ToFloat(static_cast<const Half*>(tensors.rois)[at])
-                  : static_cast<const float*>(tensors.rois)[at];
+HWY_EXPORT(FindInside);
+HWY_EXPORT(PoolRange);
+
+// Writes the coordinates of the points [begin, end) of pts, [points, 3], into one array each.
+template <typename T>
+void SplitCoordinates(const void* pts, int64_t begin, int64_t end, const Coordinates& to) {
+  const T* from = static_cast<const T*>(pts);
+  for (int64_t i = begin; i < end; ++i) {
+    to.x[i] = ToFloat(from[3 * i]);
+    to.y[i] = ToFloat(from[3 * i + 1]);
+    to.z[i] = ToFloat(from[3 * i + 2]);
   }
-  return MakeBox(p, roi);
 }
 
 class Forward {
  public:
-  Forward(const Problem& problem, const ForwardTensors& tensors, bool half, CpuContext& context)
-      : p_(problem),
-        tensors_(tensors),
-        half_(half),
-        threads_(context.threads()),
-        scratch_(problem.boxes, problem.points) {
-    scratch_.Use(context.Scratch(scratch_.Bytes()));
-  }
+  explicit Forward(const ForwardCall& call)
+      : p_(call.p),
+        threads_(call.context.threads()),
+        tensors_({.rois = call.arguments.In<void>("rois"),
+                  .pts = call.arguments.In<void>("pts"),
+                  .features = call.arguments.In<void>("pts_feature"),
+                  .argmax = call.arguments.Out<int32_t>("argmax"),
+                  .indices = call.arguments.Out<int32_t>("pts_idx_of_voxels"),
+                  .pooled = call.arguments.Out<void>("pooled_features"),
+                  .stream = call.arguments.Tensor("pts_idx_of_voxels").ByteCount() +
+                                2 * call.arguments.Tensor("pooled_features").ByteCount() >=
+                            kStreamBytes}),
+        scratch_(p_.boxes, p_.points) {}
 
-  void Run() {
-    SeparateCoordinates();
-    for (int64_t first = 0; first < p_.boxes; first += scratch_.group()) {
-      const int64_t boxes = std::min<int64_t>(scratch_.group(), p_.boxes - first);
+  void Run(void* scratch) {
+    scratch_.Use(scratch);
+    SplitPoints();
+    for (int64_t first = 0; first < p_.boxes; first += scratch_.batch()) {
+      const int64_t boxes = std::min<int64_t>(scratch_.batch(), p_.boxes - first);
       FindPoints(first, boxes);
       Pool(first, boxes);
     }
   }
 
+  void Describe(Plan& plan) const {
+    const int64_t boxes = scratch_.batch();
+    plan.Add("batches %lld of %lld boxes", static_cast<long long>((p_.boxes - 1) / boxes + 1),
+             static_cast<long long>(boxes));
+    plan.Add("ranges %lld of %lld voxels per box",
+             static_cast<long long>((p_.box_voxels() - 1) / RangeSize(boxes) + 1),
+             static_cast<long long>(RangeSize(boxes)));
+    plan.Add("non-temporal stores %s", tensors_.stream ? "yes" : "no");
+  }
+
  private:
-  void SeparateCoordinates() {
-    const auto separate =
-        half_ ? HWY_DYNAMIC_DISPATCH(SeparateHalf) : HWY_DYNAMIC_DISPATCH(SeparateFloat);
-    threads_.For(scratch_.chunks(), kTestGrain / kChunk, [&](int64_t begin, int64_t end, int) {
-      separate(tensors_.pts, begin * kChunk, std::min<int64_t>(end * kChunk, p_.points),
-               scratch_.coordinates());
+  void SplitPoints() {
+    const auto split = p_.half ? SplitCoordinates<Half> : SplitCoordinates<float>;
+    threads_.For(p_.points, kTestGrain, [&](int64_t begin, int64_t end, int) {
+      split(tensors_.pts, begin, end, scratch_.coordinates());
     });
+  }
+
+  Box BoxAt(int64_t box) const {
+    float roi[kRoiValues];
+    for (int i = 0; i < kRoiValues; ++i) {
+      const int64_t at = box * kRoiValues + i;
+      roi[i] = p_.half ? ToFloat(static_cast<const Half*>(tensors_.rois)[at])
+                       : static_cast<const float*>(tensors_.rois)[at];
+    }
+    return MakeBox(p_, roi);
   }
 
   void FindPoints(int64_t first, int64_t boxes) {
     const auto find = HWY_DYNAMIC_DISPATCH(FindInside);
-    const int64_t cost = std::min<int64_t>(kChunk, p_.points) + kBoxCost;
+    const int64_t cost = std::min<int64_t>(kChunkPoints, p_.points) + kBoxCost;
     threads_.For(boxes * scratch_.chunks(), kTestGrain / cost + 1,
                  [&](int64_t begin, int64_t end, int) {
                    for (int64_t item = begin; item < end; ++item) {
                      const int64_t box = item / scratch_.chunks();
                      const int64_t chunk = item % scratch_.chunks();
-                     find(p_, BoxAt(p_, tensors_, half_, first + box), scratch_.coordinates(),
-                          chunk * kChunk, std::min<int64_t>((chunk + 1) * kChunk, p_.points),
+                     find(p_, BoxAt(first + box), scratch_.coordinates(), chunk * kChunkPoints,
+                          std::min<int64_t>((chunk + 1) * kChunkPoints, p_.points),
                           scratch_.List(box, chunk));
                    }
                  });
   }
 
   void Pool(int64_t first, int64_t boxes) {
-    const auto pool =
-        half_ ? HWY_DYNAMIC_DISPATCH(PoolBlockHalf) : HWY_DYNAMIC_DISPATCH(PoolBlockFloat);
-    const int64_t size = BlockSize(boxes);
-    const int64_t blocks = (p_.box_voxels() + size - 1) / size;
-    threads_.For(boxes * blocks, kOutputGrain / (size * VoxelElements()) + 1,
+    const auto pool = HWY_DYNAMIC_DISPATCH(PoolRange);
+    const int64_t size = RangeSize(boxes);
+    const int64_t ranges = (p_.box_voxels() + size - 1) / size;
+    threads_.For(boxes * ranges, kOutputGrain / (size * VoxelElements()) + 1,
                  [&](int64_t begin, int64_t end, int) {
                    for (int64_t item = begin; item < end; ++item) {
-                     const int64_t box = item / blocks;
-                     const int64_t voxel = item % blocks * size;
+                     const int64_t box = item / ranges;
+                     const int64_t voxel = item % ranges * size;
                      pool(p_, tensors_, scratch_,
                           {first + box, box, voxel, std::min(voxel + size, p_.box_voxels())});
                    }
@@ -191,21 +184,32 @@ class Forward {
 
   int64_t VoxelElements() const { return int64_t{p_.slots} + 2 * int64_t{p_.channels}; }
 
-  // One block a box, if that is not too large; where boxes are few, smaller ones, for every thread
-  // to have some.
-  int64_t BlockSize(int64_t boxes) const {
+  // One range per box, if that is not too large. With few boxes the ranges are smaller, so that
+  // every thread has four.
+  int64_t RangeSize(int64_t boxes) const {
     const int64_t wanted = 4 * int64_t{threads_.num_threads()};
-    const int64_t share = p_.box_voxels() * boxes / wanted + 1;
-    const int64_t worth = kOutputGrain / VoxelElements() + 1;
-    return std::min({std::max(share, worth), p_.box_voxels(), kMostVoxels});
+    const int64_t per_thread = p_.box_voxels() * boxes / wanted + 1;
+    const int64_t min_size = kOutputGrain / VoxelElements() + 1;
+    return std::min({std::max(per_thread, min_size), p_.box_voxels(), kMaxRangeVoxels});
   }
 
   const Problem& p_;
-  const ForwardTensors& tensors_;
-  bool half_;
   ThreadPool& threads_;
+  ForwardTensors tensors_;
   ForwardScratch scratch_;
 };
+
+size_t ScratchBytes(const ForwardCall& call) {
+  return ForwardScratchBytes(call.p.boxes, call.p.points);
+}
+void DescribeForward(const ForwardCall& call, Plan& plan) { Forward(call).Describe(plan); }
+mluOpStatus_t RunForward(const ForwardCall& call, void* scratch) {
+  Forward(call).Run(scratch);
+  return MLUOP_STATUS_SUCCESS;
+}
+
+constexpr CpuImplementation<Problem> kForward[] = {
+    {"lists", "always", Always, ScratchBytes, RunForward, DescribeForward}};
 
 }  // namespace
 
@@ -213,21 +217,7 @@ size_t ForwardScratchBytes(int64_t boxes, int64_t points) {
   return ForwardScratch(boxes, points).Bytes();
 }
 
-mluOpStatus_t ForwardCpu(const Arguments& arguments, CpuContext& context) {
-  const Problem p = MakeProblem(arguments, arguments.Int("pts_num"));
-  const TensorArgument& indices = arguments.Tensor("pts_idx_of_voxels");
-  const TensorArgument& pooled = arguments.Tensor("pooled_features");
-  const ForwardTensors tensors = {
-      .rois = arguments.In<void>("rois"),
-      .pts = arguments.In<void>("pts"),
-      .features = arguments.In<void>("pts_feature"),
-      .argmax = arguments.Out<int32_t>("argmax"),
-      .indices = arguments.Out<int32_t>("pts_idx_of_voxels"),
-      .pooled = arguments.Out<void>("pooled_features"),
-      .stream = indices.ByteCount() + 2 * pooled.ByteCount() >= kStreamBytes};
-  Forward(p, tensors, arguments.Type() == MLUOP_DTYPE_HALF, context).Run();
-  return MLUOP_STATUS_SUCCESS;
-}
+constexpr CpuOperator kForwardCpu = Bind<MakeForwardProblem, kForward>("roiaware_pool3d_forward");
 
 }  // namespace mluop::roiaware_pool3d
 #endif  // HWY_ONCE

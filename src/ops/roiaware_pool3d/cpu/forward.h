@@ -1,22 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// roiaware_pool3d forward on the CPU: how the work is cut, and its scratch.
+// roiaware_pool3d forward on the CPU: how the work is divided, and its scratch.
 //
-// Boxes go in groups. For the boxes of a group the points inside are found, chunk by chunk of the
-// points, and listed with their voxels in ascending order; then every block of voxels takes what is
-// its own out of its box's lists, in order, and writes its part of the outputs. Both steps are
-// parallel also where there is one box, and what they write does not depend on how they are cut.
+// Boxes are processed in batches. First the points inside each box of a batch are found, chunk by
+// chunk of the points, and listed with their voxels in ascending order. Then every range of voxels
+// takes its points from the lists of its box, in order, and writes its outputs. Both steps also
+// parallelise a single box. The results do not depend on the division.
 #pragma once
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 
 #include "cpu/scratch.h"
 #include "ops/roiaware_pool3d/cpu/tuning.h"
 
 namespace mluop::roiaware_pool3d {
 
-// One array for each coordinate, padded with NaN, which is outside of every box, to whole vectors.
+// One array per coordinate, padded to whole vectors with NaN, which is outside every box.
 struct Coordinates {
   float* x;
   float* y;
@@ -24,7 +25,7 @@ struct Coordinates {
 };
 
 // The points of a chunk that are inside a box, and their voxels in the box.
-struct Found {
+struct PointList {
   int32_t* voxel;
   int32_t* point;
   int32_t* count;
@@ -33,56 +34,61 @@ struct Found {
 class ForwardScratch {
  public:
   ForwardScratch(int64_t boxes, int64_t points)
-      : padded_((points + kLanes - 1) / kLanes * kLanes),
-        chunks_((points + kChunk - 1) / kChunk),
-        group_(std::clamp<int64_t>(kEntries / padded_, 1, boxes)) {}
+      : points_(points),
+        padded_((points + kMaxLanes - 1) / kMaxLanes * kMaxLanes),
+        chunks_((points + kChunkPoints - 1) / kChunkPoints),
+        batch_(std::clamp<int64_t>(kMaxEntries / padded_, 1, boxes)) {}
 
   int64_t chunks() const { return chunks_; }
-  int64_t group() const { return group_; }  // boxes whose lists are there at the same time
+  int64_t batch() const { return batch_; }  // boxes whose lists exist at the same time
 
   size_t Bytes() const {
-    const int64_t words = 3 * padded_ + 2 * group_ * padded_ + group_ * chunks_;
+    const int64_t words = 3 * padded_ + 2 * batch_ * padded_ + batch_ * chunks_;
     return static_cast<size_t>(words) * sizeof(float);
   }
   void Use(void* memory) {
     auto* floats = static_cast<float*>(memory);
     coordinates_ = {floats, floats + padded_, floats + 2 * padded_};
+    for (float* axis : {coordinates_.x, coordinates_.y, coordinates_.z}) {
+      std::fill(axis + points_, axis + padded_, std::numeric_limits<float>::quiet_NaN());
+    }
     voxels_ = reinterpret_cast<int32_t*>(floats + 3 * padded_);
-    points_ = voxels_ + group_ * padded_;
-    counts_ = points_ + group_ * padded_;
+    list_points_ = voxels_ + batch_ * padded_;
+    counts_ = list_points_ + batch_ * padded_;
   }
 
   const Coordinates& coordinates() const { return coordinates_; }
-  // `box` counts from the first of the group.
-  Found List(int64_t box, int64_t chunk) const {
-    const int64_t first = box * padded_ + chunk * kChunk;
-    return {voxels_ + first, points_ + first, counts_ + box * chunks_ + chunk};
+  // `box` counts from the first box of the batch.
+  PointList List(int64_t box, int64_t chunk) const {
+    const int64_t first = box * padded_ + chunk * kChunkPoints;
+    return {voxels_ + first, list_points_ + first, counts_ + box * chunks_ + chunk};
   }
 
  private:
+  int64_t points_;
   int64_t padded_;
   int64_t chunks_;
-  int64_t group_;
+  int64_t batch_;
   Coordinates coordinates_ = {};
-  int32_t* voxels_ = nullptr;  // [group, padded]
-  int32_t* points_ = nullptr;  // [group, padded]
-  int32_t* counts_ = nullptr;  // [group, chunks]
+  int32_t* voxels_ = nullptr;       // [batch, padded]
+  int32_t* list_points_ = nullptr;  // [batch, padded]
+  int32_t* counts_ = nullptr;       // [batch, chunks]
 };
 
 struct ForwardTensors {
   const void* rois;
   const void* pts;
   const void* features;
-  int32_t* argmax;  // NULL where the caller wants none
+  int32_t* argmax;  // NULL if absent
   int32_t* indices;
   void* pooled;
-  bool stream;
+  bool stream;  // non-temporal stores
 };
 
-// Voxels [begin, end) of a box.
-struct Block {
-  int64_t box;       // of all
-  int64_t in_group;  // the same box, counted from the first of its group
+// The voxels [begin, end) of a box.
+struct VoxelRange {
+  int64_t box;
+  int64_t in_batch;  // the same box, counted from the first of its batch
   int64_t begin;
   int64_t end;
 };

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// roiaware_pool3d on the CPU: its operators.
+// roiaware_pool3d on the CPU: its operators. Each file defines the list of its implementations.
 #pragma once
 
 #include "cpu/context.h"
 
 namespace mluop::roiaware_pool3d {
 
-mluOpStatus_t ForwardCpu(const Arguments& arguments, CpuContext& context);
-mluOpStatus_t BackwardCpu(const Arguments& arguments, CpuContext& context);
+extern const CpuOperator kForwardCpu, kBackwardCpu;
 
-// What ForwardCpu asks CpuContext::Scratch for.
+// Scratch of forward, which its workspace getter promises.
 size_t ForwardScratchBytes(int64_t boxes, int64_t points);
 
 }  // namespace mluop::roiaware_pool3d

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// roiaware_pool3d forward on the CPU: a block of voxels, from the lists of its box's points to its
-// part of the outputs. Included once per instruction set.
+// roiaware_pool3d forward on the CPU: writes the outputs of a range of voxels from the lists of its
+// box. Included once per instruction set.
 
 #if defined(MLUOP_OPS_ROIAWARE_POOL3D_CPU_POOL_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef MLUOP_OPS_ROIAWARE_POOL3D_CPU_POOL_INL_H_
@@ -26,14 +26,15 @@ namespace mluop::roiaware_pool3d {
 namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
+using mluop::HWY_NAMESPACE::CanonicalNan;
 using mluop::HWY_NAMESPACE::ForEach;
 using mluop::HWY_NAMESPACE::LoadFloats;
 using mluop::HWY_NAMESPACE::StoreFloats;
 
-using PointTag = hn::CappedTag<float, kLanes>;
+using PointTag = hn::CappedTag<float, kMaxLanes>;
 using CellTag = hn::Rebind<int32_t, PointTag>;
 
-// Fills to[0, n). Where `stream` is set, whole cache lines pass by the caches.
+// Fills to[0, n). If `stream` is set, whole cache lines are written with non-temporal stores.
 template <typename T>
 HWY_INLINE void Fill(T* to, int64_t n, T value, bool stream) {
   constexpr int64_t kLine = kAlignment / sizeof(T);
@@ -52,17 +53,17 @@ HWY_INLINE void Fill(T* to, int64_t n, T value, bool stream) {
   ForEach<T>(n - i, [&](auto tag, int64_t k) { hn::StoreU(hn::Set(tag, value), tag, to + i + k); });
 }
 
-// Puts the points of the block's voxels into their slots, and their numbers into `counts`.
-HWY_INLINE void Place(const Problem& p, const ForwardScratch& scratch, const Block& block,
-                      int32_t* rows, int32_t* counts) {
+// Writes the points of the range's voxels into their slots, and their numbers into `counts`.
+HWY_INLINE void PlacePoints(const Problem& p, const ForwardScratch& scratch,
+                            const VoxelRange& range, int32_t* rows, int32_t* counts) {
   constexpr CellTag di;
   constexpr hn::RebindToUnsigned<CellTag> du;
   const int64_t step = static_cast<int64_t>(hn::Lanes(di));
-  const auto size = static_cast<uint32_t>(block.end - block.begin);
-  const auto begin = static_cast<uint32_t>(block.begin);
+  const auto size = static_cast<uint32_t>(range.end - range.begin);
+  const auto begin = static_cast<uint32_t>(range.begin);
   std::fill_n(counts, size, 0);
   for (int64_t chunk = 0; chunk < scratch.chunks(); ++chunk) {
-    const Found found = scratch.List(block.in_group, chunk);
+    const PointList found = scratch.List(range.in_batch, chunk);
     const auto place = [&](int64_t i) {
       const uint32_t voxel = static_cast<uint32_t>(found.voxel[i]) - begin;
       if (voxel >= size || counts[voxel] == p.capacity()) return;
@@ -70,7 +71,7 @@ HWY_INLINE void Place(const Problem& p, const ForwardScratch& scratch, const Blo
     };
     int64_t i = 0;
     for (; i + step <= *found.count; i += step) {
-      // Most of a long list is other blocks' business.
+      // Most entries of a long list belong to other ranges.
       const auto voxel = hn::BitCast(du, hn::LoadU(di, found.voxel + i));
       if (hn::AllFalse(du, hn::Lt(hn::Sub(voxel, hn::Set(du, begin)), hn::Set(du, size)))) continue;
       for (int64_t k = i; k < i + step; ++k) place(k);
@@ -79,10 +80,9 @@ HWY_INLINE void Place(const Problem& p, const ForwardScratch& scratch, const Blo
   }
 }
 
-// Writes the counts, and 0 into every slot that holds no point: from behind the points of a voxel
-// to the next voxel that has some.
-HWY_INLINE void FinishIndices(const Problem& p, int64_t voxels, const int32_t* counts,
-                              int32_t* rows, bool stream) {
+// Writes the counts, and 0 into every slot without a point.
+HWY_INLINE void WriteCounts(const Problem& p, int64_t voxels, const int32_t* counts, int32_t* rows,
+                            bool stream) {
   int64_t done = 0;
   for (int64_t voxel = 0; voxel < voxels; ++voxel) {
     if (counts[voxel] == 0) continue;
@@ -94,7 +94,7 @@ HWY_INLINE void FinishIndices(const Problem& p, int64_t voxels, const int32_t* c
   Fill(rows + done, voxels * p.slots - done, 0, stream);
 }
 
-// A voxel's points: their rows of features, pooled.
+// Pools the features of a voxel's points. The maximum keeps the bits of the winner: NaN never wins.
 template <typename T>
 HWY_INLINE void PoolMaximum(int64_t channels, const T* features, const int32_t* points,
                             int32_t count, T* pooled, int32_t* argmax) {
@@ -114,6 +114,7 @@ HWY_INLINE void PoolMaximum(int64_t channels, const T* features, const int32_t* 
   });
 }
 
+// Adds in ascending order of the points.
 template <typename T>
 HWY_INLINE void PoolAverage(int64_t channels, const T* features, const int32_t* points,
                             int32_t count, T* pooled) {
@@ -122,7 +123,8 @@ HWY_INLINE void PoolAverage(int64_t channels, const T* features, const int32_t* 
     for (int32_t k = 0; k < count; ++k) {
       sum = hn::Add(sum, LoadFloats(d, features + points[k] * channels + c));
     }
-    StoreFloats(hn::Div(sum, hn::Set(d, static_cast<float>(count))), d, pooled + c);
+    const auto mean = hn::Div(sum, hn::Set(d, static_cast<float>(count)));
+    StoreFloats(CanonicalNan(d, mean), d, pooled + c);
   });
 }
 
@@ -132,19 +134,19 @@ HWY_INLINE void FillZero(Half* to, int64_t n, bool stream) {
 }
 
 template <typename T>
-HWY_INLINE void PoolBlock(const Problem& p, const ForwardTensors& tensors,
-                          const ForwardScratch& scratch, const Block& block) {
+HWY_INLINE void PoolVoxels(const Problem& p, const ForwardTensors& tensors,
+                           const ForwardScratch& scratch, const VoxelRange& range) {
   const int64_t channels = p.channels;
-  const int64_t voxels = block.end - block.begin;
-  const int64_t first = block.box * p.box_voxels() + block.begin;
+  const int64_t voxels = range.end - range.begin;
+  const int64_t first = range.box * p.box_voxels() + range.begin;
   const auto* features = static_cast<const T*>(tensors.features);
   int32_t* rows = tensors.indices + first * p.slots;
   auto* pooled = static_cast<T*>(tensors.pooled) + first * channels;
   int32_t* argmax = tensors.argmax == nullptr ? nullptr : tensors.argmax + first * channels;
   const bool maximum = p.method == kMaximum;
-  int32_t counts[kMostVoxels];
-  Place(p, scratch, block, rows, counts);
-  FinishIndices(p, voxels, counts, rows, tensors.stream);
+  int32_t counts[kMaxRangeVoxels];
+  PlacePoints(p, scratch, range, rows, counts);
+  WriteCounts(p, voxels, counts, rows, tensors.stream);
   const auto fill_empty = [&](int64_t begin, int64_t end) {
     FillZero(pooled + begin * channels, (end - begin) * channels, tensors.stream);
     if (argmax == nullptr) return;

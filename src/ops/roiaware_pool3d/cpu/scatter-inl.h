@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// roiaware_pool3d backward on the CPU: a share's voxels, added to its sums. Included once per
-// instruction set.
+// roiaware_pool3d backward on the CPU: adds the gradients of a task's voxels to its sums. Included
+// once per instruction set.
 
 #if defined(MLUOP_OPS_ROIAWARE_POOL3D_CPU_SCATTER_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef MLUOP_OPS_ROIAWARE_POOL3D_CPU_SCATTER_INL_H_
@@ -18,7 +18,7 @@
 #include "core/dtype.h"
 #include "cpu/simd-inl.h"
 #include "ops/roiaware_pool3d/cpu/backward.h"
-#include "ops/roiaware_pool3d/problem.h"
+#include "ops/roiaware_pool3d/cpu/tuning.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mluop::roiaware_pool3d {
@@ -28,20 +28,20 @@ namespace hn = hwy::HWY_NAMESPACE;
 using mluop::HWY_NAMESPACE::ForEach;
 using mluop::HWY_NAMESPACE::LoadFloats;
 
-// The row of the point's sums; not below share.points if the point is none of this share's.
-// Negative indices wrap to the far end.
-HWY_INLINE uint32_t RowOf(const Share& share, int32_t point) {
-  return static_cast<uint32_t>(point) - static_cast<uint32_t>(share.first_point);
+// The row of the point's sums. Not below task.points if the point is outside the task: negative
+// indices wrap around.
+HWY_INLINE uint32_t RowOf(const ScatterTask& task, int32_t point) {
+  return static_cast<uint32_t>(point) - static_cast<uint32_t>(task.first_point);
 }
 
-HWY_INLINE bool Has(const Share& share, uint32_t row) {
-  return row < static_cast<uint32_t>(share.points);
+HWY_INLINE bool HasRow(const ScatterTask& task, uint32_t row) {
+  return row < static_cast<uint32_t>(task.points);
 }
 
 using RowTag = hn::ScalableTag<float>;
 using IndexTag = hn::RebindToSigned<RowTag>;
 
-// Whether a voxel's row of argmax names any of `points` points from `first` on.
+// Returns whether a voxel's row of argmax names any of `points` points from `first` on.
 HWY_INLINE bool NamesAny(uint32_t first, uint32_t points, int64_t channels, const int32_t* argmax) {
   const IndexTag di;
   const hn::RebindToUnsigned<IndexTag> du;
@@ -56,19 +56,19 @@ HWY_INLINE bool NamesAny(uint32_t first, uint32_t points, int64_t channels, cons
   return any;
 }
 
-// Channels [begin, end) of a voxel, one by one. grad: of channel `begin`
+// Adds the channels [begin, end) of a voxel one at a time. grad: of channel `begin`
 template <typename T>
-HWY_INLINE void AddElements(const Share& share, int64_t channels, const int32_t* argmax,
+HWY_INLINE void AddElements(const ScatterTask& task, int64_t channels, const int32_t* argmax,
                             const T* grad, int64_t begin, int64_t end) {
   for (int64_t c = begin; c < end; ++c) {
-    const uint32_t row = RowOf(share, argmax[c]);
-    if (Has(share, row)) share.sums[row * channels + c] += ToFloat(grad[c - begin]);
+    const uint32_t row = RowOf(task, argmax[c]);
+    if (HasRow(task, row)) task.sums[row * channels + c] += ToFloat(grad[c - begin]);
   }
 }
 
-// One voxel of the maximum. Mostly all channels have the same point: then its sums are one vector.
+// Adds one voxel of the maximum. In most voxels all channels have the same point: a vector of sums.
 template <typename T>
-HWY_INLINE void AddMaximumRow(const Share& share, int64_t channels, const int32_t* argmax,
+HWY_INLINE void AddMaximumRow(const ScatterTask& task, int64_t channels, const int32_t* argmax,
                               const T* grad) {
   const RowTag d;
   const IndexTag di;
@@ -77,79 +77,43 @@ HWY_INLINE void AddMaximumRow(const Share& share, int64_t channels, const int32_
   for (; c + step <= channels; c += step) {
     const auto value = LoadFloats(d, grad + c);
     if (hn::AllTrue(di, hn::Eq(hn::LoadU(di, argmax + c), hn::Set(di, argmax[c])))) {
-      const uint32_t row = RowOf(share, argmax[c]);
-      if (!Has(share, row)) continue;
-      float* sums = share.sums + row * channels + c;
+      const uint32_t row = RowOf(task, argmax[c]);
+      if (!HasRow(task, row)) continue;
+      float* sums = task.sums + row * channels + c;
       hn::StoreU(hn::Add(hn::LoadU(d, sums), value), d, sums);
     } else {
       HWY_ALIGN float lanes[hn::MaxLanes(d)];
       hn::Store(value, d, lanes);
-      AddElements(share, channels, argmax, lanes, c, c + step);
+      AddElements(task, channels, argmax, lanes, c, c + step);
     }
   }
-  AddElements(share, channels, argmax, grad + c, c, channels);
+  AddElements(task, channels, argmax, grad + c, c, channels);
 }
 
-// The first elements of those voxels in [begin, end) that name a point of the share, in order. Not
-// inlined: its registers are short among the others.
-HWY_NOINLINE int64_t ListNamed(const Share& share, int64_t channels, const int32_t* argmax,
+// Lists the first elements of the voxels in [begin, end) whose argmax names a point of the task, in
+// ascending order. Not inlined: the caller has too few registers left.
+HWY_NOINLINE int64_t ListNamed(const ScatterTask& task, int64_t channels, const int32_t* argmax,
                                int64_t begin, int64_t end, int64_t* rows) {
-  const auto first = static_cast<uint32_t>(share.first_point);
-  const auto points = static_cast<uint32_t>(share.points);
-  const int64_t last = (share.end - 1) * channels;
+  const auto first = static_cast<uint32_t>(task.first_point);
+  const auto points = static_cast<uint32_t>(task.points);
+  const int64_t last = (task.end - 1) * channels;
   int64_t listed = 0;
   for (int64_t row = begin * channels; row < end * channels; row += channels) {
-    hwy::Prefetch(argmax + std::min(row + kAhead * channels, last));
+    hwy::Prefetch(argmax + std::min(row + kPrefetchVoxels * channels, last));
     rows[listed] = row;
     listed += NamesAny(first, points, channels, argmax + row) ? 1 : 0;
   }
   return listed;
 }
 
-template <typename T>
-HWY_INLINE void AddMaximum(const Problem& p, const BackwardTensors& tensors, Share share) {
-  const int64_t channels = p.channels;
-  const int32_t* argmax = tensors.argmax;
-  const auto* grad_out = static_cast<const T*>(tensors.grad_out);
-  const auto add_row = [&](int64_t row) {
-    AddMaximumRow(share, channels, argmax + row, grad_out + row);
-  };
-  if (channels >= kLongRow) {
-    for (int64_t voxel = share.begin; voxel < share.end; ++voxel) add_row(voxel * channels);
-    return;
-  }
-  for (int64_t tile = share.begin; tile < share.end; tile += kTile) {
-    int64_t rows[kTile];
-    const int64_t end = std::min(tile + kTile, share.end);
-    const int64_t listed = ListNamed(share, channels, argmax, tile, end, rows);
-    for (int64_t i = 0; i < listed; ++i) hwy::Prefetch(grad_out + rows[i]);
-    for (int64_t i = 0; i < listed; ++i) add_row(rows[i]);
-  }
-}
-
-// One voxel of the average, with count > 0 points.
-template <typename T>
-HWY_INLINE void AddAverageRow(const Share& share, int64_t channels, const int32_t* points,
-                              int count, const T* grad) {
-  ForEach<float>(channels, [&](auto d, int64_t c) {
-    const auto part = hn::Div(LoadFloats(d, grad + c), hn::Set(d, static_cast<float>(count)));
-    for (int k = 0; k < count; ++k) {
-      const uint32_t row = RowOf(share, points[k]);
-      if (!Has(share, row)) continue;
-      float* sums = share.sums + row * channels + c;
-      hn::StoreU(hn::Add(hn::LoadU(d, sums), part), d, sums);
-    }
-  });
-}
-
-// The voxels in [begin, end) that have points, in order. The counts, a cache line each, are loaded in
-// a loop of their own, which keeps most of them under way at once: with the list made in the same
-// loop the whole operator takes 1.4 times as long on the sparse PartA2 case.
+// Lists the voxels in [begin, end) that have points, in ascending order. The counts, a cache line
+// each, are loaded in a separate loop, which keeps more loads in flight: with the list made in the
+// same loop the operator takes 1.4x the time on the sparse PartA2 case.
 HWY_NOINLINE int64_t ListFilled(const Problem& p, const int32_t* indices, int64_t begin,
                                 int64_t end, int64_t* voxels) {
   const int64_t slots = p.slots, size = end - begin;
   const int32_t* from = indices + begin * slots;
-  int32_t counts[kTile];
+  int32_t counts[kTileVoxels];
   for (int64_t i = 0; i < size; ++i) counts[i] = from[i * slots];
   int64_t listed = 0;
   for (int64_t i = 0; i < size; ++i) {
@@ -159,19 +123,55 @@ HWY_NOINLINE int64_t ListFilled(const Problem& p, const int32_t* indices, int64_
   return listed;
 }
 
+// Adds one voxel of the average, with count > 0 points.
 template <typename T>
-HWY_INLINE void AddAverage(const Problem& p, const BackwardTensors& tensors, Share share) {
+HWY_INLINE void AddAverageRow(const ScatterTask& task, int64_t channels, const int32_t* points,
+                              int count, const T* grad) {
+  ForEach<float>(channels, [&](auto d, int64_t c) {
+    const auto share = hn::Div(LoadFloats(d, grad + c), hn::Set(d, static_cast<float>(count)));
+    for (int k = 0; k < count; ++k) {
+      const uint32_t row = RowOf(task, points[k]);
+      if (!HasRow(task, row)) continue;
+      float* sums = task.sums + row * channels + c;
+      hn::StoreU(hn::Add(hn::LoadU(d, sums), share), d, sums);
+    }
+  });
+}
+
+// Adds the voxels of the task in ascending order, tile by tile.
+template <typename T>
+HWY_INLINE void AddMaximum(const Problem& p, const BackwardTensors& tensors, ScatterTask task) {
+  const int64_t channels = p.channels;
+  const int32_t* argmax = tensors.argmax;
+  const auto* grad_out = static_cast<const T*>(tensors.grad_out);
+  const auto add_row = [&](int64_t row) {
+    AddMaximumRow(task, channels, argmax + row, grad_out + row);
+  };
+  if (channels >= kLongRow) {
+    for (int64_t voxel = task.begin; voxel < task.end; ++voxel) add_row(voxel * channels);
+    return;
+  }
+  for (int64_t tile = task.begin; tile < task.end; tile += kTileVoxels) {
+    int64_t rows[kTileVoxels];
+    const int64_t end = std::min(tile + kTileVoxels, task.end);
+    const int64_t listed = ListNamed(task, channels, argmax, tile, end, rows);
+    for (int64_t i = 0; i < listed; ++i) hwy::Prefetch(grad_out + rows[i]);
+    for (int64_t i = 0; i < listed; ++i) add_row(rows[i]);
+  }
+}
+
+template <typename T>
+HWY_INLINE void AddAverage(const Problem& p, const BackwardTensors& tensors, ScatterTask task) {
   const int64_t channels = p.channels;
   const auto* grad_out = static_cast<const T*>(tensors.grad_out);
-  for (int64_t tile = share.begin; tile < share.end; tile += kTile) {
-    int64_t voxels[kTile];
-    const int64_t end = std::min(tile + kTile, share.end);
+  for (int64_t tile = task.begin; tile < task.end; tile += kTileVoxels) {
+    int64_t voxels[kTileVoxels];
+    const int64_t end = std::min(tile + kTileVoxels, task.end);
     const int64_t listed = ListFilled(p, tensors.indices, tile, end, voxels);
     for (int64_t i = 0; i < listed; ++i) hwy::Prefetch(grad_out + voxels[i] * channels);
     for (int64_t i = 0; i < listed; ++i) {
-      const int32_t* points = tensors.indices + voxels[i] * p.slots;
-      AddAverageRow(share, channels, points + 1, p.Stored(points[0]),
-                    grad_out + voxels[i] * channels);
+      const int32_t* slots = tensors.indices + voxels[i] * p.slots;
+      AddAverageRow(task, channels, slots + 1, p.Stored(slots[0]), grad_out + voxels[i] * channels);
     }
   }
 }

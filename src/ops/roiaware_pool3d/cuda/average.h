@@ -1,17 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// roiaware_pool3d backward of the average on CUDA devices. A block takes a tile of voxels or a few.
-// Where few slots of a tile hold points, each point gets the voxel's share at once. Where many do, the
-// additions in the second-level cache would bind (100 G sectors of 32 bytes a second on an H200, at
-// any width), so that the block sorts the pairs of voxel and point by point in shared memory, sums the
-// shares of each point, and adds that: 0.55 of the time on PartA2 with dense voxels, and 0.73 with
-// integer sums. What it costs where nothing is sorted: blocks of all the shared memory take 1.3 times
-// as long on sparse voxels as small ones would.
+// roiaware_pool3d backward of the average on CUDA devices. A block processes one or a few tiles of
+// voxels. In a tile with few pairs of voxel and point, each point gets the voxel's share at once. In a
+// tile with many, the additions in the L2 would bind (100 G sectors of 32 bytes per second on an H200,
+// at any width). So the block sorts the pairs by point in shared memory, sums the shares of each point,
+// and adds that sum.
 #pragma once
 
 #include "ops/roiaware_pool3d/cuda/scatter.h"
 #include "ops/roiaware_pool3d/cuda/sort.h"
-#include "ops/roiaware_pool3d/cuda/sums.h"
-#include "ops/roiaware_pool3d/cuda/tile.h"
 
 namespace mluop::roiaware_pool3d {
 namespace {
@@ -21,7 +17,7 @@ class AverageTile {
  public:
   using Share = typename Sums::Share;
 
-  __device__ AverageTile(const Scatter<T>& s, const Sums& sums, const Tile& tile, void* memory)
+  __device__ AverageTile(const Gradients<T>& s, const Sums& sums, const Tile& tile, void* memory)
       : s_(s),
         sums_(sums),
         tile_(tile),
@@ -30,12 +26,12 @@ class AverageTile {
         size_(static_cast<int>(min(int64_t{tile.tiles} * tile.voxels, s.p.voxels() - first_))) {}
 
   __device__ void Run() {
-    __shared__ int filled, pairs[kMostTiles];
-    int count[kMostTiles];
-    if (threadIdx.x < kMostTiles) pairs[threadIdx.x] = 0;
+    __shared__ int filled, pairs[kMaxTiles];
+    int count[kMaxTiles];
+    if (threadIdx.x < kMaxTiles) pairs[threadIdx.x] = 0;
     if (threadIdx.x == 0) filled = 0;
 #pragma unroll
-    for (int t = 0; t < kMostTiles; ++t) {
+    for (int t = 0; t < kMaxTiles; ++t) {
       const int voxel = Voxel(t);
       count[t] = voxel < size_ ? s_.indices[(first_ + voxel) * s_.p.slots] : 0;
     }
@@ -44,7 +40,7 @@ class AverageTile {
     sums_.Begin();
     __syncthreads();
 #pragma unroll
-    for (int t = 0; t < kMostTiles; ++t) {
+    for (int t = 0; t < kMaxTiles; ++t) {
       count[t] = s_.p.Stored(count[t]);
       int sum = count[t];
       for (int step = 16; step > 0; step /= 2) sum += __shfl_xor_sync(0xffffffff, sum, step);
@@ -52,26 +48,32 @@ class AverageTile {
     }
     __syncthreads();
 #pragma unroll
-    for (int t = 0; t < kMostTiles; ++t) {
+    for (int t = 0; t < kMaxTiles; ++t) {
       if (Voxel(t) < size_) m_.counts[Voxel(t)] = count[t];
-      if (!Sorts(pairs[t])) Append(count[t] > 0, Voxel(t), &filled);
+      if (!ShouldSort(pairs[t])) Append(count[t] > 0, Voxel(t), &filled);
     }
     __syncthreads();
-    AddEach(filled);
+    if (tile_.simple) {
+      AddEachSimple(filled);
+    } else {
+      AddEach(filled);
+    }
     for (int t = 0; t < tile_.tiles; ++t) {
-      if (Sorts(pairs[t])) SortAndAdd(t * tile_.voxels);
+      if (ShouldSort(pairs[t])) SortAndAdd(t * tile_.voxels);
     }
   }
 
  private:
-  // This thread's voxel of tile t; not below size_ where it has none.
+  // This thread's voxel of tile t. Not below size_ if it has none.
   __device__ int Voxel(int t) const {
     const int at = static_cast<int>(threadIdx.x);
     return t < tile_.tiles && at < tile_.voxels ? t * tile_.voxels + at : size_;
   }
-  __device__ bool Sorts(int pairs) const { return tile_.pairs > 0 && pairs >= max(tile_.least, 1); }
+  __device__ bool ShouldSort(int pairs) const {
+    return tile_.pairs > 0 && pairs >= max(tile_.min_pairs, 1);
+  }
 
-  // With all lanes.
+  // Appends the voxel to the list of voxels with points. Called with all lanes.
   __device__ void Append(bool has, int voxel, int* filled) {
     const unsigned all = __ballot_sync(0xffffffff, has);
     int place = 0;
@@ -85,17 +87,17 @@ class AverageTile {
     if (row < s_.points) sums_.Add(row * s_.p.channels + channel, share);
   }
 
-  // From the `first` one on.
+  // Adds the share to the voxel's points from the `first` on.
   __device__ void AddToPoints(int voxel, int first, uint32_t channel, const float (&share)[V]) {
     const int32_t* points = s_.indices + (first_ + voxel) * s_.p.slots + 1;
     const int count = m_.counts[voxel];
 #pragma unroll 1
-    for (int k = first; k < count; k += kAhead) {
-      int32_t point[kAhead];
+    for (int k = first; k < count; k += kPointsInFlight) {
+      int32_t point[kPointsInFlight];
 #pragma unroll
-      for (int i = 0; i < kAhead; ++i) point[i] = k + i < count ? points[k + i] : -1;
+      for (int i = 0; i < kPointsInFlight; ++i) point[i] = k + i < count ? points[k + i] : -1;
 #pragma unroll
-      for (int i = 0; i < kAhead; ++i) {
+      for (int i = 0; i < kPointsInFlight; ++i) {
         if (k + i < count) AddTo(point[i], channel, share);
       }
     }
@@ -113,13 +115,11 @@ class AverageTile {
     }
   }
 
-  // Points that are asked for at the same time.
-  static constexpr int kAhead = 4;
   struct Item {
     int voxel = 0, count = 0;
     uint32_t channel = 0;
     float share[V];
-    int32_t points[kAhead];
+    int32_t points[kPointsInFlight];
   };
 
   __device__ void LoadItem(uint32_t at, uint32_t group, Item* item) {
@@ -129,7 +129,7 @@ class AverageTile {
     Load(s_.grad + (first_ + item->voxel) * s_.p.channels + item->channel, item->share);
     const int32_t* points = s_.indices + (first_ + item->voxel) * s_.p.slots + 1;
 #pragma unroll
-    for (int k = 0; k < kAhead; ++k) {
+    for (int k = 0; k < kPointsInFlight; ++k) {
       if (k < item->count) item->points[k] = points[k];
     }
   }
@@ -139,13 +139,13 @@ class AverageTile {
 #pragma unroll
     for (int k = 0; k < V; ++k) item->share[k] /= static_cast<float>(item->count);
 #pragma unroll
-    for (int k = 0; k < kAhead; ++k) {
+    for (int k = 0; k < kPointsInFlight; ++k) {
       if (k < item->count) AddTo(item->points[k], item->channel, item->share);
     }
-    AddToPoints(item->voxel, kAhead, item->channel, item->share);
+    AddToPoints(item->voxel, kPointsInFlight, item->channel, item->share);
   }
 
-  // U items at a time, so that their loads are under way together; more would spill.
+  // Processes U items at a time, so that their loads are in flight together; more would spill.
   __device__ void AddEach(int filled) {
     constexpr int U = V == 1 ? 3 : 2;
     const uint32_t groups = s_.groups, items = filled * groups;
@@ -159,6 +159,17 @@ class AverageTile {
 #pragma unroll
       for (int u = 0; u < U; ++u) AddItem(item + u);
     }
+  }
+
+  __device__ void AddEachSimple(int filled) {
+    ForEachGroup(filled, [&](uint32_t at, uint32_t group) {
+      const int voxel = m_.filled[at];
+      float share[V];
+      Load(s_.grad + (first_ + voxel) * s_.p.channels + group * V, share);
+#pragma unroll
+      for (int k = 0; k < V; ++k) share[k] /= static_cast<float>(m_.counts[voxel]);
+      AddToPoints(voxel, 0, group * V, share);
+    });
   }
 
   __device__ void LoadShares(int first, int size) {
@@ -180,7 +191,7 @@ class AverageTile {
     });
   }
 
-  // The tile of the voxels from `first` on.
+  // Processes the tile whose first voxel is `first`.
   __device__ void SortAndAdd(int first) {
     const int size = min(tile_.voxels, size_ - first);
     LoadShares(first, size);
@@ -218,7 +229,7 @@ class AverageTile {
     });
   }
 
-  const Scatter<T>& s_;
+  const Gradients<T>& s_;
   Sums sums_;
   Tile tile_;
   TileMemory m_;
@@ -227,7 +238,7 @@ class AverageTile {
 };
 
 template <typename T, int V, class Sums>
-__global__ void __launch_bounds__(kTileThreads) AddAverage(Scatter<T> s, Sums sums, Tile tile) {
+__global__ void __launch_bounds__(kTileThreads) AddAverage(Gradients<T> s, Sums sums, Tile tile) {
   extern __shared__ uint4 memory[];
   AverageTile<T, V, Sums>(s, sums, tile, memory).Run();
 }

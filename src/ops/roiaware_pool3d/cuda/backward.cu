@@ -1,53 +1,113 @@
 // SPDX-License-Identifier: Apache-2.0
-// roiaware_pool3d backward on CUDA devices: threads walk the channels of the voxels, skip what names
-// no point, and add the rest to the points' sums. Sparse scenes are bound by the bytes of argmax or
-// by the sectors of the counts, dense ones by the additions.
+// roiaware_pool3d backward on CUDA devices. Threads read the channels of the voxels, skip elements that
+// name no point, and add the others to the points' sums. Sparse scenes are bound by the bytes of argmax
+// or by the sectors of the counts, dense scenes by the additions.
 #include <algorithm>
 #include <bit>
 
 #include "ops/roiaware_pool3d/cuda/average.h"
 #include "ops/roiaware_pool3d/cuda/scatter.h"
-#include "ops/roiaware_pool3d/cuda/sums.h"
 
 namespace mluop::roiaware_pool3d {
 namespace {
 
-// Half sums are rounded at each addition where points have so many voxels at most, on the average:
-// the error is a few times that of one rounding.
-constexpr int64_t kFewVoxels = 32;
-// Sums beyond this many elements (576 MiB) are made for one range of points after another.
-constexpr int64_t kMostSums = int64_t{1} << 26;
-// Blocks that look for the greatest gradient, each leaving one value.
-constexpr int64_t kMostMaxima = 1024;
-constexpr int kHalfExponent = 15;  // of half's greatest number
+using BackwardCall = CudaCall<Problem>;
+
+int64_t PointsPerRound(const Problem& p) {
+  return std::clamp<int64_t>(kMaxSums / p.channels, 1, p.points);
+}
+
+size_t SumBytes(const Problem& p, int64_t points, size_t element) {
+  return static_cast<size_t>(points * p.channels) * element;
+}
+
+// Scratch of IntegerSums: sums, marks, then what need not be zeroed: maxima, found_shift.
+struct IntegerLayout {
+  size_t marks, maxima, bytes;
+
+  explicit IntegerLayout(const Problem& p) {
+    const int64_t count = PointsPerRound(p) * p.channels;
+    marks = AlignedBytes(static_cast<size_t>(count) * sizeof(long long));
+    maxima = marks + AlignedBytes(CeilDiv(count, IntegerSums::kMarks) * sizeof(uint32_t));
+    bytes = maxima + kMaxMaxima * sizeof(uint32_t) + sizeof(int);
+  }
+};
+
+// How the average is launched.
+struct AverageOptions {
+  bool sort;
+  bool narrow = false;
+  bool narrow_slots = false;
+  bool single = false;
+  bool simple = false;
+};
 
 template <typename T>
 class Backward {
  public:
-  Backward(const Arguments& a, CudaContext& context)
-      : context_(context),
-        s_{.p = MakeProblem(a, a.Symbol("P")),
-           .indices = a.In<int32_t>("pts_idx_of_voxels"),
-           .argmax = a.In<int32_t>("argmax"),
-           .grad = a.In<T>("grad_out")},
-        grad_in_(a.Out<T>("grad_in")),
-        maximum_(s_.p.method == kMaximum) {}
+  explicit Backward(const BackwardCall& call)
+      : context_(call.context),
+        s_{.p = call.p,
+           .indices = call.arguments.In<int32_t>("pts_idx_of_voxels"),
+           .argmax = call.arguments.In<int32_t>("argmax"),
+           .grad = call.arguments.In<T>("grad_out")},
+        grad_in_(call.arguments.Out<T>("grad_in")) {}
 
-  void Run() {
-    if (!context_.atomics_allowed()) return RunFixed();
+  // Half sums in grad_in, without scratch.
+  void RunPacked() {
+    Zero(grad_in_, SumBytes(s_.p, s_.p.points, sizeof(T)));
+    AddMaxima(PackedSums{reinterpret_cast<__half*>(grad_in_)}, {0, s_.p.points});
+  }
+
+  // Float gradients are the sums; half gradients are summed in float and rounded once.
+  void RunAtomics(void* scratch, const AverageOptions& options) {
     if constexpr (std::is_same_v<T, float>) {
-      if (maximum_) {
-        context_.Zero(grad_in_, Bytes(s_.p.points, sizeof(T)));
+      const size_t bytes = SumBytes(s_.p, s_.p.points, sizeof(T));
+      if (s_.p.method == kMaximum) {
+        context_.Zero(grad_in_, bytes);
       } else {
-        Zero(grad_in_, Bytes(s_.p.points, sizeof(T)));
+        Zero(grad_in_, bytes);
       }
-      AddFloats(grad_in_, {0, s_.p.points});
-    } else if (maximum_ && s_.p.voxels() <= kFewVoxels * s_.p.points && IsPaired()) {
-      Zero(grad_in_, Bytes(s_.p.points, sizeof(T)));
-      AddMaxima(PackedSums{grad_in_}, {0, s_.p.points});
+      AddFloats(grad_in_, {0, s_.p.points}, options);
     } else {
-      RunRounded();
+      auto* sums = static_cast<float*>(scratch);
+      ForEachRound([&](const Points& points) {
+        Zero(sums, SumBytes(s_.p, points.count, sizeof(float)));
+        AddFloats(sums, points, options);
+        const int64_t count = points.count * s_.p.channels;
+        context_.Launch(RoundFloats, {CeilDiv(count, kThreads), kThreads, 0, true}, sums, count,
+                        grad_in_ + points.first * s_.p.channels);
+      });
     }
+  }
+
+  void RunIntegers(void* scratch, const AverageOptions& options) {
+    const IntegerLayout layout(s_.p);
+    char* memory = static_cast<char*>(scratch);
+    auto* maxima = reinterpret_cast<uint32_t*>(memory + layout.maxima);
+    const int bits = std::bit_width(static_cast<uint64_t>(s_.p.voxels() - 1));
+    IntegerSums sums = {.sums = reinterpret_cast<unsigned long long*>(memory),
+                        .marks = reinterpret_cast<uint32_t*>(memory + layout.marks),
+                        .maxima = maxima,
+                        .blocks = 0,
+                        .bits = bits,
+                        .shift = IntegerSums::Shift(bits, IntegerSums::kHalfExponent),
+                        .found_shift = reinterpret_cast<int*>(maxima + kMaxMaxima)};
+    ForEachRound([&](const Points& points) {
+      if constexpr (std::is_same_v<T, float>) {
+        sums.blocks = LaunchPrepare(memory, layout.maxima, maxima);
+      } else {
+        Zero(memory, layout.maxima);
+      }
+      if (s_.p.method == kMaximum) {
+        AddMaxima(sums, points);
+      } else {
+        AddAverages<1>(sums, points, options);
+      }
+      const int64_t count = points.count * s_.p.channels;
+      context_.Launch(RoundIntegers<T>, {CeilDiv(count, kThreads), kThreads, 0, true}, sums, count,
+                      grad_in_ + points.first * s_.p.channels);
+    });
   }
 
  private:
@@ -62,26 +122,16 @@ class Backward {
                     vectors);
   }
 
-  // Whether grad_in is whole pairs of halves.
-  bool IsPaired() const {
-    return reinterpret_cast<uintptr_t>(grad_in_) % 4 == 0 &&
-           int64_t{s_.p.points} * s_.p.channels % 2 == 0;
-  }
-  size_t Bytes(int64_t points, size_t element) const {
-    return static_cast<size_t>(points * s_.p.channels) * element;
-  }
-  // Calls round(points) for one range of points after another.
   template <class Round>
-  void ForEachRound(int64_t size, Round round) {
+  void ForEachRound(Round round) {
+    const int64_t size = PointsPerRound(s_.p);
     for (int64_t first = 0; first < s_.p.points; first += size) {
       round(Points{first, std::min(size, s_.p.points - first)});
     }
   }
-  int64_t RoundSize() const {
-    return std::clamp<int64_t>(kMostSums / s_.p.channels, 1, s_.p.points);
-  }
 
-  void Cut(int width, const Points& points) {
+  // width: channels per thread
+  void SetPoints(int width, const Points& points) {
     s_.groups = static_cast<uint32_t>(s_.p.channels / width);
     s_.first_point = static_cast<uint32_t>(points.first);
     s_.points = static_cast<uint32_t>(points.count);
@@ -89,79 +139,38 @@ class Backward {
 
   template <class Sums>
   void AddMaxima(const Sums& sums, const Points& points) {
-    Cut(1, points);
+    SetPoints(1, points);
     const int64_t elements = s_.p.voxels() * s_.p.channels;
-    const Grid grid = {CeilDiv(elements, kThreads * kAtOnce), kThreads, 0, Sums::kEarlyMaximum};
+    const Grid grid = {CeilDiv(elements, kThreads * kElementsInFlight), kThreads, 0,
+                       Sums::kPdlMaximum};
     context_.Launch(AddMaximum<T, Sums>, grid, s_, sums, elements);
   }
 
   template <int V, class Sums>
-  void AddAverages(const Sums& sums, const Points& points) {
-    Cut(V, points);
-    const auto row_bytes = static_cast<int64_t>(Bytes(1, sizeof(typename Sums::Share)));
-    Tile tile = FitTile(context_, s_.p, points.count, row_bytes);
-    tile.wide_slots = s_.p.slots % 4 == 0 && IsAligned(s_.indices);
+  void AddAverages(const Sums& sums, const Points& points, const AverageOptions& options) {
+    SetPoints(V, points);
+    const auto row_bytes = static_cast<int64_t>(SumBytes(s_.p, 1, sizeof(typename Sums::Share)));
+    Tile tile = {};
+    if (options.sort) tile = SortingTile(context_, s_.p, points.count, row_bytes);
+    if (options.single) tile.tiles = 1;
+    if (tile.pairs == 0) tile = SmallTile(context_, s_.p);
+    tile.simple = options.simple;
+    tile.wide_slots = s_.p.slots % 4 == 0 && IsAligned(s_.indices) && !options.narrow_slots;
     const Grid grid = {CeilDiv(s_.p.voxels(), int64_t{tile.tiles} * tile.voxels),
                        tile.pairs > 0 ? kTileThreads : kThreads,
                        static_cast<size_t>(TileBytes(tile, points.count, row_bytes)), true};
     context_.Launch(AddAverage<T, V, Sums>, grid, s_, sums, tile);
   }
 
-  void AddFloats(float* sums, const Points& points) {
+  void AddFloats(float* sums, const Points& points, const AverageOptions& options) {
     const FloatSums to = {sums};
-    if (maximum_) {
+    if (s_.p.method == kMaximum) {
       AddMaxima(to, points);
-    } else if (s_.p.channels % 4 == 0 && IsAligned(s_.grad) && IsAligned(sums)) {
-      AddAverages<4>(to, points);
+    } else if (s_.p.channels % 4 == 0 && IsAligned(s_.grad) && IsAligned(sums) && !options.narrow) {
+      AddAverages<4>(to, points, options);
     } else {
-      AddAverages<1>(to, points);
+      AddAverages<1>(to, points, options);
     }
-  }
-
-  // Half: sums in float, rounded once.
-  void RunRounded() {
-    const int64_t size = RoundSize();
-    auto* sums = static_cast<float*>(context_.Scratch(Bytes(size, sizeof(float))));
-    ForEachRound(size, [&](const Points& points) {
-      Zero(sums, Bytes(points.count, sizeof(float)));
-      AddFloats(sums, points);
-      const int64_t count = points.count * s_.p.channels;
-      context_.Launch(RoundFloats, {CeilDiv(count, kThreads), kThreads, 0, true}, sums, count,
-                      reinterpret_cast<__half*>(grad_in_) + points.first * s_.p.channels);
-    });
-  }
-
-  void RunFixed() {
-    const int64_t size = RoundSize(), count = size * s_.p.channels;
-    const size_t sum_bytes = AlignedBytes(Bytes(size, sizeof(long long)));
-    const size_t mark_bytes = AlignedBytes(CeilDiv(count, FixedSums::kMarks) * sizeof(uint32_t));
-    const size_t zero_bytes = sum_bytes + mark_bytes;
-    char* scratch = static_cast<char*>(
-        context_.Scratch(zero_bytes + kMostMaxima * sizeof(uint32_t) + sizeof(int)));
-    auto* maxima = reinterpret_cast<uint32_t*>(scratch + zero_bytes);
-    const int bits = std::bit_width(static_cast<uint64_t>(s_.p.voxels() - 1));
-    FixedSums sums = {.sums = reinterpret_cast<unsigned long long*>(scratch),
-                      .marks = reinterpret_cast<uint32_t*>(scratch + sum_bytes),
-                      .maxima = maxima,
-                      .blocks = 0,
-                      .bits = bits,
-                      .shift = FixedSums::Shift(bits, kHalfExponent),
-                      .found_shift = reinterpret_cast<int*>(maxima + kMostMaxima)};
-    ForEachRound(size, [&](const Points& points) {
-      if constexpr (std::is_same_v<T, float>) {
-        sums.blocks = LaunchPrepare(scratch, zero_bytes, maxima);
-      } else {
-        Zero(scratch, zero_bytes);
-      }
-      if (maximum_) {
-        AddMaxima(sums, points);
-      } else {
-        AddAverages<1>(sums, points);
-      }
-      const int64_t elements = points.count * s_.p.channels;
-      context_.Launch(RoundFixed<T>, {CeilDiv(elements, kThreads), kThreads, 0, true}, sums,
-                      elements, grad_in_ + points.first * s_.p.channels);
-    });
   }
 
   // Returns the number of blocks.
@@ -172,27 +181,104 @@ class Backward {
                            .sums = reinterpret_cast<uint4*>(sums),
                            .vectors = static_cast<int64_t>(bytes / sizeof(uint4)),
                            .maxima = maxima};
-    constexpr int64_t kShare = kThreads * 16;  // elements of a block: four loads a thread
-    const int64_t blocks = std::min(CeilDiv(std::max(c.count, c.vectors * 4), kShare), kMostMaxima);
+    constexpr int64_t kBlockElements = kThreads * 16;  // four loads per thread
+    const int64_t blocks =
+        std::min(CeilDiv(std::max(c.count, c.vectors * 4), kBlockElements), kMaxMaxima);
     context_.Launch(Prepare, {blocks, kThreads}, c);
     return static_cast<int>(blocks);
   }
 
   CudaContext& context_;
-  Scatter<T> s_;
+  Gradients<T> s_;
   T* grad_in_;
-  bool maximum_;
 };
+
+// The tile of the average's first round, to which all rounds but the last are equal.
+Tile PlanTile(const BackwardCall& call, size_t share_bytes) {
+  if (call.p.method == kMaximum) return {};
+  return SortingTile(call.context, call.p, PointsPerRound(call.p),
+                     static_cast<int64_t>(SumBytes(call.p, 1, share_bytes)));
+}
+
+bool CanPack(const BackwardCall& call) {
+  const Problem& p = call.p;
+  return call.context.atomics_allowed() && p.half && p.method == kMaximum &&
+         p.voxels() <= kMaxPackedVoxels * p.points && int64_t{p.points} * p.channels % 2 == 0 &&
+         IsAligned(call.arguments.Out<void>("grad_in"), 4);
+}
+bool CanUseAtomics(const BackwardCall& call) { return call.context.atomics_allowed(); }
+bool CanSortFloats(const BackwardCall& call) {
+  return CanUseAtomics(call) && PlanTile(call, sizeof(float)).pairs > 0;
+}
+bool CanSortIntegers(const BackwardCall& call) {
+  return PlanTile(call, sizeof(IntegerSums::Share)).pairs > 0;
+}
+
+size_t FloatScratch(const BackwardCall& call) {
+  return call.p.half ? SumBytes(call.p, PointsPerRound(call.p), sizeof(float)) : 0;
+}
+size_t IntegerScratch(const BackwardCall& call) { return IntegerLayout(call.p).bytes; }
+
+mluOpStatus_t RunPacked(const BackwardCall& call, void*) {
+  Backward<__half>(call).RunPacked();
+  return call.context.status();
+}
+template <AverageOptions kOptions>
+mluOpStatus_t RunAtomics(const BackwardCall& call, void* scratch) {
+  call.p.half ? Backward<__half>(call).RunAtomics(scratch, kOptions)
+              : Backward<float>(call).RunAtomics(scratch, kOptions);
+  return call.context.status();
+}
+template <AverageOptions kOptions>
+mluOpStatus_t RunIntegers(const BackwardCall& call, void* scratch) {
+  call.p.half ? Backward<__half>(call).RunIntegers(scratch, kOptions)
+              : Backward<float>(call).RunIntegers(scratch, kOptions);
+  return call.context.status();
+}
+
+template <class Sums>
+void DescribeTile(const BackwardCall& call, Plan& plan) {
+  const Tile tile = PlanTile(call, sizeof(typename Sums::Share));
+  plan.Add("tiles %d of %d voxels per block", tile.tiles, tile.voxels);
+  plan.Add("pairs %d sorted at a time, if a tile has at least %d", tile.pairs, tile.min_pairs);
+}
+
+constexpr std::string_view kSortWhen = "AVG, and a tile of voxels can have more pairs than points";
+
+// clang-format off
+constexpr CudaImplementation<Problem> kBackward[] = {
+    {"packed", "atomics allowed, MAX, half, at most 32 voxels per point", CanPack, nullptr, RunPacked},
+    {"sort_atomics", "atomics allowed, AVG, and a tile of voxels can have more pairs than points",
+     CanSortFloats, FloatScratch, RunAtomics<AverageOptions{.sort = true}>, DescribeTile<FloatSums>},
+    {"atomics", "atomics allowed", CanUseAtomics, FloatScratch,
+     RunAtomics<AverageOptions{.sort = false}>},
+    {"sort", kSortWhen, CanSortIntegers, IntegerScratch,
+     RunIntegers<AverageOptions{.sort = true}>, DescribeTile<IntegerSums>},
+    // To be measured: narrow (one channel per thread), narrow_slots (one slot per load), single (one
+    // tile per block), simple (one voxel per thread in flight).
+    {"sort_atomics_simple", kSortWhen, CanSortFloats, FloatScratch,
+     RunAtomics<AverageOptions{.sort = true, .simple = true}>},
+    {"sort_simple", kSortWhen, CanSortIntegers, IntegerScratch,
+     RunIntegers<AverageOptions{.sort = true, .simple = true}>},
+    {"sort_atomics_narrow", kSortWhen, CanSortFloats, FloatScratch,
+     RunAtomics<AverageOptions{.sort = true, .narrow = true}>},
+    {"atomics_narrow", "atomics allowed", CanUseAtomics, FloatScratch,
+     RunAtomics<AverageOptions{.sort = false, .narrow = true}>},
+    {"sort_atomics_narrow_slots", kSortWhen, CanSortFloats, FloatScratch,
+     RunAtomics<AverageOptions{.sort = true, .narrow_slots = true}>},
+    {"sort_atomics_single", kSortWhen, CanSortFloats, FloatScratch,
+     RunAtomics<AverageOptions{.sort = true, .single = true}>},
+    {"sort_narrow_slots", kSortWhen, CanSortIntegers, IntegerScratch,
+     RunIntegers<AverageOptions{.sort = true, .narrow_slots = true}>},
+    {"sort_single", kSortWhen, CanSortIntegers, IntegerScratch,
+     RunIntegers<AverageOptions{.sort = true, .single = true}>},
+    {"integers", "always", Always, IntegerScratch, RunIntegers<AverageOptions{.sort = false}>},
+};
+// clang-format on
 
 }  // namespace
 
-mluOpStatus_t BackwardCuda(const Arguments& arguments, CudaContext& context) {
-  if (arguments.Type() == MLUOP_DTYPE_HALF) {
-    Backward<__half>(arguments, context).Run();
-  } else {
-    Backward<float>(arguments, context).Run();
-  }
-  return context.status();
-}
+constexpr CudaOperator kBackwardCuda =
+    Bind<MakeBackwardProblem, kBackward>("roiaware_pool3d_backward");
 
 }  // namespace mluop::roiaware_pool3d

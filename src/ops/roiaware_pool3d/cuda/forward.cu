@@ -1,30 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// roiaware_pool3d forward on CUDA devices: the points of each box are listed in ascending order while
-// pts_idx_of_voxels is zeroed, then ranges of voxels take theirs out of the lists. The bound is the
-// bytes of the outputs, most of them those zeros.
+// roiaware_pool3d forward on CUDA devices. The first kernel lists the points of each box in ascending
+// order and zeroes pts_idx_of_voxels; in the second, ranges of voxels take their points from the lists.
+// The bytes of the outputs bind, most of them those zeros.
 #include <limits>
 
 #include "cuda/pdl.h"
 #include "ops/roiaware_pool3d/cuda/kernels.h"
 #include "ops/roiaware_pool3d/cuda/lists.h"
-#include "ops/roiaware_pool3d/problem.h"
 
 namespace mluop::roiaware_pool3d {
 namespace {
 
-// Voxels of a range: their counts, of each warp and of all, stay below 48 KiB of shared memory.
-constexpr int64_t kMostVoxels = 1024;
-// A range reads all of its box's lists: fewer voxels than this are not worth that.
-constexpr int64_t kLeastVoxels = 64;
-// All ranges of a large call run at the same time, and as long as each other: the last are not
-// alone.
-constexpr int kRangesPerProcessor = 4;
+using ForwardCall = CudaCall<Problem>;
 
 template <typename T>
 struct Pooling {
   Problem p;
   Lists lists = {};
-  Group group = {};
+  BoxBatch batch = {};
   int ranges = 0, size = 0;  // of a box, and the voxels of one
   const T* features;         // [points, channels]
   int32_t* argmax;           // [voxels, channels], or NULL
@@ -32,21 +25,22 @@ struct Pooling {
   T* pooled;                 // [voxels, channels]
 };
 
-// Voxels [begin, begin + size) of a box, its rows of the outputs, and shared memory.
+// The voxels [begin, begin + size) of a box, and their shared memory.
 struct Range {
-  int box;  // in the group
+  int box;  // in the batch
   uint32_t begin, size;
-  int64_t first;    // voxel of all boxes
+  int64_t first;    // `begin` counted over all boxes
   int32_t* counts;  // [warps, size]: points of the warps' chunks
   int32_t* totals;  // [size]: points that are stored
   int32_t* filled;  // [size]: voxels with points, in any order
 
-  // In the range; not below `size` where the entry is not of the range, or none.
+  // The entry's voxel in the range. Not below `size` if it is outside the range.
   __device__ uint32_t Voxel(int2 entry) const { return static_cast<uint32_t>(entry.x) - begin; }
 };
 
-// The warps' chunks are in order: what earlier warps have is where a warp's own points begin.
-// Returns how many voxels have points, and writes their counts into their rows, [size, slots].
+// Counts the points of each voxel. The chunks of the warps are in order, so the points of a warp
+// start after those of earlier warps. Returns the number of voxels with points, and writes their
+// counts into their rows, [size, slots].
 __device__ int CountPoints(const Problem& p, const Lists& lists, const Range& range,
                            int32_t* rows) {
   __shared__ int filled;
@@ -76,7 +70,7 @@ __device__ int CountPoints(const Problem& p, const Lists& lists, const Range& ra
   return filled;
 }
 
-// rows: of the range, [size, slots]
+// Writes the points into their slots. rows: of the range, [size, slots]
 __device__ void PlacePoints(const Problem& p, const Lists& lists, const Range& range,
                             int32_t* rows) {
   int32_t* own = range.counts + threadIdx.x / kLanes * range.size;
@@ -111,7 +105,7 @@ __device__ void ForEachInRows(uint32_t size, uint32_t length, Visit visit) {
   }
 }
 
-// features: of the channels in question
+// features: from the first of V channels on
 template <typename T, int V>
 __device__ void Maximum(const T* features, int64_t channels, const int32_t* points, int count,
                         float (&best)[V], int32_t (&argmax)[V]) {
@@ -163,7 +157,7 @@ __device__ void PoolRow(const Pooling<T>& c, const Range& range, uint32_t row, i
   if (c.argmax != nullptr) StoreIndices(c.argmax + to, argmax);
 }
 
-// Rows without points: what they store is under way while the others wait for what they load.
+// Stores the rows without points. These stores are in flight while other rows wait for their loads.
 template <typename T, int V, PoolMethod kMethod>
 __device__ void ClearRows(const Pooling<T>& c, const Range& range) {
   const uint32_t groups = c.p.channels / V;
@@ -181,9 +175,9 @@ __device__ void ClearRows(const Pooling<T>& c, const Range& range) {
   }
 }
 
-// A block for a range of voxels.
+// One block per range of voxels.
 template <typename T, int V, PoolMethod kMethod>
-__global__ void __launch_bounds__(kThreads, kRangesPerProcessor) PoolRange(Pooling<T> c) {
+__global__ void __launch_bounds__(kThreads, kRangesPerSm) PoolRange(Pooling<T> c) {
   extern __shared__ int32_t memory[];
   WaitForPredecessor();
   const int64_t box_voxels = c.p.box_voxels();
@@ -192,7 +186,7 @@ __global__ void __launch_bounds__(kThreads, kRangesPerProcessor) PoolRange(Pooli
   Range range = {.box = box,
                  .begin = static_cast<uint32_t>(begin),
                  .size = static_cast<uint32_t>(min(int64_t{c.size}, box_voxels - begin)),
-                 .first = (c.group.first + box) * box_voxels + begin};
+                 .first = (c.batch.first + box) * box_voxels + begin};
   range.totals = memory;
   range.filled = memory + range.size;
   range.counts = memory + 2 * range.size;
@@ -209,78 +203,93 @@ __global__ void __launch_bounds__(kThreads, kRangesPerProcessor) PoolRange(Pooli
 
 template <typename T, int V>
 void LaunchPool(const Pooling<T>& c, CudaContext& context) {
-  const Grid grid = {int64_t{c.group.count} * c.ranges, kThreads,
+  const Grid grid = {int64_t{c.batch.count} * c.ranges, kThreads,
                      (kWarps + 2) * static_cast<size_t>(c.size) * sizeof(int32_t), true};
   context.Launch(c.p.method == kMaximum ? PoolRange<T, V, kMaximum> : PoolRange<T, V, kAverage>,
                  grid, c);
 }
 
-// How a box is cut into ranges of voxels. Each reads all of the box's lists, twice: if every point
-// is inside, that should not outweigh the range's outputs by much while processors wait for it.
+// Divides a box into ranges of voxels. Each range reads all lists of the box twice. If every point is
+// inside, these reads should not outweigh the outputs of the range, unless SMs would be idle.
 template <typename T>
-void Cut(int processors, Pooling<T>* c) {
+void DivideBox(int sm_count, Pooling<T>* c) {
   const int64_t voxels = c->p.box_voxels();
   const int64_t written =
       voxels * (c->p.slots * int64_t{4} + c->p.channels * static_cast<int64_t>(sizeof(T) + 4));
   const int64_t read = int64_t{c->p.points} * 2 * sizeof(int2);
-  const int64_t worth = std::max<int64_t>(4 * written / read, processors / c->group.count);
-  const int64_t at_once = int64_t{kRangesPerProcessor} * processors / c->group.count;
-  const int64_t ranges = std::max(std::min({at_once, worth, CeilDiv(voxels, kLeastVoxels)}),
-                                  CeilDiv(voxels, kMostVoxels));
+  const int64_t worth = std::max<int64_t>(4 * written / read, sm_count / c->batch.count);
+  const int64_t resident = int64_t{kRangesPerSm} * sm_count / c->batch.count;
+  const int64_t ranges = std::max(std::min({resident, worth, CeilDiv(voxels, kMinRangeVoxels)}),
+                                  CeilDiv(voxels, kMaxRangeVoxels));
   c->size = static_cast<int>(CeilDiv(voxels, ranges));
   c->ranges = static_cast<int>(CeilDiv(voxels, c->size));
 }
 
 template <typename T>
-void Forward(const Arguments& a, CudaContext& context) {
-  Pooling<T> c = {.p = MakeProblem(a, a.Int("pts_num")),
+void Forward(const ForwardCall& call, void* memory, bool narrow) {
+  const Arguments& a = call.arguments;
+  Pooling<T> c = {.p = call.p,
                   .features = a.In<T>("pts_feature"),
                   .argmax = a.Out<int32_t>("argmax"),
                   .indices = a.Out<int32_t>("pts_idx_of_voxels"),
                   .pooled = a.Out<T>("pooled_features")};
   const T *rois = a.In<T>("rois"), *pts = a.In<T>("pts");
-  const int64_t group = GroupSize(c.p.boxes, c.p.points);
-  char* scratch = static_cast<char*>(context.Scratch(ForwardCudaBytes(c.p.boxes, c.p.points)));
+  const int64_t batch = BatchSize(c.p.boxes, c.p.points);
+  char* scratch = static_cast<char*>(memory);
   c.lists = {.points = c.p.points,
              .chunks = Chunks(c.p.points),
              .entries = reinterpret_cast<int2*>(scratch),
-             .counts = reinterpret_cast<int32_t*>(scratch + group * c.p.points * sizeof(int2))};
-  const bool wide = c.p.channels % kWide<T> == 0 && IsAligned(c.features) && IsAligned(c.pooled) &&
-                    IsAligned(c.argmax);
-  for (int64_t first = 0; first < c.p.boxes; first += group) {
-    c.group = {static_cast<int>(first), static_cast<int>(std::min(group, c.p.boxes - first))};
-    Cut(context.sm_count(), &c);
-    const int64_t warps = int64_t{c.lists.chunks} * c.group.count;
-    const int64_t group_slots = c.group.count * c.p.box_voxels() * c.p.slots;
-    const Clearing clearing = {.finders = static_cast<int>(CeilDiv(warps, kWarps)),
-                               .slots = c.indices + first * c.p.box_voxels() * c.p.slots,
-                               .count = group_slots};
-    const int64_t blocks =
-        clearing.finders + std::max<int64_t>(clearing.finders, clearing.clearers());
-    context.Launch(FindInside<T>, {blocks, kThreads}, c.p, c.lists, c.group, clearing, rois, pts);
+             .counts = reinterpret_cast<int32_t*>(scratch + batch * c.p.points * sizeof(int2))};
+  const bool wide = !narrow && c.p.channels % kWide<T> == 0 && IsAligned(c.features) &&
+                    IsAligned(c.pooled) && IsAligned(c.argmax);
+  for (int64_t first = 0; first < c.p.boxes; first += batch) {
+    c.batch = {static_cast<int>(first), static_cast<int>(std::min(batch, c.p.boxes - first))};
+    DivideBox(call.context.sm_count(), &c);
+    const int64_t warps = int64_t{c.lists.chunks} * c.batch.count;
+    const int64_t batch_slots = c.batch.count * c.p.box_voxels() * c.p.slots;
+    const ZeroFill fill = {.finders = static_cast<int>(CeilDiv(warps, kWarps)),
+                           .slots = c.indices + first * c.p.box_voxels() * c.p.slots,
+                           .count = batch_slots};
+    const int64_t blocks = fill.finders + std::max<int64_t>(fill.finders, fill.blocks());
+    call.context.Launch(FindInside<T>, {blocks, kThreads}, c.p, c.lists, c.batch, fill, rois, pts);
     if (wide) {
-      LaunchPool<T, kWide<T>>(c, context);
+      LaunchPool<T, kWide<T>>(c, call.context);
     } else {
-      LaunchPool<T, 1>(c, context);
+      LaunchPool<T, 1>(c, call.context);
     }
   }
 }
 
+size_t ScratchBytes(const ForwardCall& call) {
+  return ForwardCudaScratchBytes(call.p.boxes, call.p.points);
+}
+
+template <bool kNarrow>
+mluOpStatus_t RunForward(const ForwardCall& call, void* scratch) {
+  call.p.half ? Forward<__half>(call, scratch, kNarrow) : Forward<float>(call, scratch, kNarrow);
+  return call.context.status();
+}
+
+void DescribeForward(const ForwardCall& call, Plan& plan) {
+  const int64_t batch = BatchSize(call.p.boxes, call.p.points);
+  plan.Add("batches %lld of %lld boxes", static_cast<long long>(CeilDiv(call.p.boxes, batch)),
+           static_cast<long long>(batch));
+}
+
+constexpr CudaImplementation<Problem> kForward[] = {
+    {"lists", "always", Always, ScratchBytes, RunForward<false>, DescribeForward},
+    {"lists_narrow", "to be measured: one channel per thread", Always, ScratchBytes,
+     RunForward<true>},
+};
+
 }  // namespace
 
-size_t ForwardCudaBytes(int64_t boxes, int64_t points) {
-  const int64_t group = GroupSize(boxes, points);
-  return static_cast<size_t>(group) *
+size_t ForwardCudaScratchBytes(int64_t boxes, int64_t points) {
+  const int64_t batch = BatchSize(boxes, points);
+  return static_cast<size_t>(batch) *
          (points * sizeof(int2) + static_cast<size_t>(Chunks(points)) * sizeof(int32_t));
 }
 
-mluOpStatus_t ForwardCuda(const Arguments& arguments, CudaContext& context) {
-  if (arguments.Type() == MLUOP_DTYPE_HALF) {
-    Forward<__half>(arguments, context);
-  } else {
-    Forward<float>(arguments, context);
-  }
-  return context.status();
-}
+constexpr CudaOperator kForwardCuda = Bind<MakeForwardProblem, kForward>("roiaware_pool3d_forward");
 
 }  // namespace mluop::roiaware_pool3d

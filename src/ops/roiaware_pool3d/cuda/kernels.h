@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// roiaware_pool3d on CUDA devices: its entries, and the loads and stores that both directions share.
+// roiaware_pool3d on CUDA devices: its operators, and the loads and stores of both directions.
 #pragma once
 
 #include <cuda_fp16.h>
@@ -8,22 +8,26 @@
 
 #include "cuda/context.h"
 #include "cuda/words.h"
+#include "ops/roiaware_pool3d/cuda/tuning.h"
+#include "ops/roiaware_pool3d/problem.h"
 
 namespace mluop::roiaware_pool3d {
 
-mluOpStatus_t ForwardCuda(const Arguments& arguments, CudaContext& context);
-mluOpStatus_t BackwardCuda(const Arguments& arguments, CudaContext& context);
+extern const CudaOperator kForwardCuda, kBackwardCuda;
 
-// What ForwardCuda asks CudaContext::Scratch for.
-size_t ForwardCudaBytes(int64_t boxes, int64_t points);
+// Scratch of forward, which its workspace getter promises.
+size_t ForwardCudaScratchBytes(int64_t boxes, int64_t points);
 
-constexpr int kThreads = 256;
+constexpr int kLanes = 32;
+constexpr int kWarps = kThreads / kLanes;
+constexpr unsigned kAllLanes = 0xffffffff;
 
-// Channels that a thread takes where rows of T are aligned for it: 16 bytes.
+// Channels that a thread loads at once where the rows of T are aligned to 16 bytes.
 template <typename T>
 inline constexpr int kWide = 16 / sizeof(T);
 
-// One element, or 16 bytes of them. Half becomes float, exactly, and is rounded when stored.
+// Loads and stores of one element or of 16 bytes. Half becomes float, exactly, and is rounded to
+// nearest even by the store.
 __device__ inline void Load(const float* from, float (&to)[1]) { to[0] = *from; }
 __device__ inline void Load(const __half* from, float (&to)[1]) { to[0] = __half2float(*from); }
 __device__ inline void Load(const float* from, float (&to)[4]) {
@@ -66,8 +70,8 @@ __device__ inline void Store(__half* to, const float (&from)[8]) {
                                                   Pack(from[4], from[5]), Pack(from[6], from[7])));
 }
 
-// Indices, in multiples of four aligned to 16 bytes, or one. They are not used again: the caches are
-// for what is.
+// Stores one index, or multiples of four aligned to 16 bytes. They are not read again, so they are
+// the first to leave the caches.
 template <int V>
 __device__ inline void StoreIndices(int32_t* to, const int32_t (&from)[V]) {
   if constexpr (V == 1) {

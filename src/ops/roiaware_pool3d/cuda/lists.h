@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// roiaware_pool3d forward on CUDA devices: the points inside each box, in ascending order.
+// roiaware_pool3d forward on CUDA devices: lists the points inside each box, in ascending order.
 #pragma once
 
 #include <algorithm>
@@ -7,47 +7,36 @@
 
 #include "cuda/pdl.h"
 #include "ops/roiaware_pool3d/cuda/kernels.h"
-#include "ops/roiaware_pool3d/problem.h"
 
 namespace mluop::roiaware_pool3d {
 namespace {
 
-constexpr int kLanes = 32;
-constexpr int kWarps = kThreads / kLanes;
-constexpr unsigned kAllLanes = 0xffffffff;
+// The boxes [first, first + count) of a call, whose lists exist at the same time.
+struct BoxBatch {
+  int first, count;
+};
 
-// Points that a warp holds against a box: few, so that a scene of 16000 points and 128 boxes is some
-// thousands of warps.
-constexpr int kChunk = 512;
-// Tests of a thread, and lists of a warp, whose loads are under way at the same time.
-constexpr int kAhead = 4;
-// Boxes go in groups whose lists have so many entries (32 MiB), if one box needs no more.
-constexpr int64_t kEntries = 1 << 22;
-// For each box of a group and each chunk of the points: those inside, as (voxel in the box, point).
+// For each box of a batch and each chunk of the points: the points inside, as (voxel in the box,
+// point).
 struct Lists {
   int64_t points;
   int chunks;
-  int2* entries;    // [boxes of a group, points]
-  int32_t* counts;  // [boxes of a group, chunks]
+  int2* entries;    // [boxes of a batch, points]
+  int32_t* counts;  // [boxes of a batch, chunks]
 
   __device__ int2* Entries(int box, int chunk) const {
-    return entries + box * points + int64_t{chunk} * kChunk;
+    return entries + box * points + int64_t{chunk} * kChunkPoints;
   }
   __device__ int32_t* Count(int box, int chunk) const {
     return counts + int64_t{box} * chunks + chunk;
   }
 };
 
-int Chunks(int64_t points) { return static_cast<int>(CeilDiv(points, kChunk)); }
+int Chunks(int64_t points) { return static_cast<int>(CeilDiv(points, kChunkPoints)); }
 
-int64_t GroupSize(int64_t boxes, int64_t points) {
-  return std::clamp<int64_t>(kEntries / points, 1, boxes);
+int64_t BatchSize(int64_t boxes, int64_t points) {
+  return std::clamp<int64_t>(kMaxEntries / points, 1, boxes);
 }
-
-// The boxes [first, first + count) of all.
-struct Group {
-  int first, count;
-};
 
 __device__ int Cell(float t, int n) {
   return t > 0 ? min(static_cast<int>(fminf(t, kLargestCell)), n - 1) : 0;
@@ -67,23 +56,19 @@ __device__ int VoxelOf(const Problem& p, const Box& box, float x, float y, float
   return (ix * p.out_y + iy) * p.out_z + iz;
 }
 
-// Slots of the group that FindInside zeroes meanwhile: its tests leave the memory idle. Blocks take
-// turns, so that both go on from the start: 0.89 of the time of zeroing in PoolRange, on PartA2.
-struct Clearing {
-  int finders = 0;  // blocks that hold points against boxes
+// Slots of the batch that FindInside zeroes: its tests leave the memory bandwidth unused.
+struct ZeroFill {
+  int finders = 0;  // blocks that test points; every other block zeroes, as long as both remain
   int32_t* slots = nullptr;
   int64_t count = 0;
 
-  // Blocks that zero.
-  int64_t clearers() const { return CeilDiv(count, kShare); }
-
-  static constexpr int64_t kShare = 1 << 14;  // slots of a block
+  int64_t blocks() const { return CeilDiv(count, kZeroedSlots); }
 };
 
-__device__ void Clear(const Clearing& c, int64_t share) {
-  const int64_t begin = share * c.kShare, count = min(c.kShare, c.count - begin);
-  int32_t* slots = c.slots + begin;
-  // Up to the first 16 bytes, and behind the last.
+__device__ void ZeroSlots(const ZeroFill& fill, int64_t block) {
+  const int64_t begin = block * kZeroedSlots, count = min(kZeroedSlots, fill.count - begin);
+  int32_t* slots = fill.slots + begin;
+  // The head ends at 16 bytes; the tail starts after the last whole 16 bytes.
   const int64_t unaligned = -(reinterpret_cast<uintptr_t>(slots) / sizeof(int32_t)) % 4;
   const int64_t head = min(unaligned, count), vectors = (count - head) / 4;
   auto* to = reinterpret_cast<uint4*>(slots + head);
@@ -92,32 +77,32 @@ __device__ void Clear(const Clearing& c, int64_t share) {
   for (int64_t i = head + vectors * 4 + threadIdx.x; i < count; i += kThreads) slots[i] = 0;
 }
 
-// A warp for a box and a chunk.
+// Lists the points of one chunk that are inside one box. Called by a warp.
 template <typename T>
-__device__ void FindInChunk(const Problem& p, const Lists& lists, const Group& group, int64_t task,
-                            const T* __restrict__ rois, const T* __restrict__ pts) {
+__device__ void FindInChunk(const Problem& p, const Lists& lists, const BoxBatch& batch,
+                            int64_t task, const T* __restrict__ rois, const T* __restrict__ pts) {
   const int lane = threadIdx.x % kLanes;
-  const int chunk = static_cast<int>(task / group.count);
-  const int in_group = static_cast<int>(task % group.count);
+  const int chunk = static_cast<int>(task / batch.count);
+  const int in_batch = static_cast<int>(task % batch.count);
   float roi[kRoiValues];
 #pragma unroll
   for (int i = 0; i < kRoiValues; ++i) {
-    roi[i] = static_cast<float>(rois[int64_t{group.first + in_group} * kRoiValues + i]);
+    roi[i] = static_cast<float>(rois[int64_t{batch.first + in_batch} * kRoiValues + i]);
   }
   const Box box = MakeBox(p, roi);
-  int2* to = lists.Entries(in_group, chunk);
+  int2* to = lists.Entries(in_batch, chunk);
   int count = 0;
-  const int end = min((chunk + 1) * kChunk, p.points);
-  for (int i = chunk * kChunk + lane; i < end + lane; i += kAhead * kLanes) {
-    float at[kAhead][3];  // NaN is outside
+  const int end = min((chunk + 1) * kChunkPoints, p.points);
+  for (int i = chunk * kChunkPoints + lane; i < end + lane; i += kListsInFlight * kLanes) {
+    float at[kListsInFlight][3];  // NaN is outside
 #pragma unroll
-    for (int a = 0; a < kAhead * 3; ++a) {
+    for (int a = 0; a < kListsInFlight * 3; ++a) {
       const int point = i + a / 3 * kLanes;
       at[a / 3][a % 3] = point < end ? static_cast<float>(pts[int64_t{point} * 3 + a % 3])
                                      : std::numeric_limits<float>::quiet_NaN();
     }
 #pragma unroll
-    for (int a = 0; a < kAhead; ++a) {
+    for (int a = 0; a < kListsInFlight; ++a) {
       const int voxel = VoxelOf(p, box, at[a][0], at[a][1], at[a][2]);
       const unsigned inside = __ballot_sync(kAllLanes, voxel >= 0);
       const int before = __popc(inside & ((1u << lane) - 1));
@@ -125,27 +110,27 @@ __device__ void FindInChunk(const Problem& p, const Lists& lists, const Group& g
       count += __popc(inside);
     }
   }
-  if (lane == 0) *lists.Count(in_group, chunk) = count;
+  if (lane == 0) *lists.Count(in_batch, chunk) = count;
 }
 
-// The warps of a block share the chunk where there are boxes enough.
+// With enough boxes the warps of a block have the same chunk.
 template <typename T>
 __global__ void __launch_bounds__(kThreads)
-    FindInside(Problem p, Lists lists, Group group, Clearing clearing, const T* __restrict__ rois,
+    FindInside(Problem p, Lists lists, BoxBatch batch, ZeroFill fill, const T* __restrict__ rois,
                const T* __restrict__ pts) {
   TriggerDependents();
-  const int64_t block = blockIdx.x, turns = 2 * int64_t{clearing.finders};
+  const int64_t block = blockIdx.x, turns = 2 * int64_t{fill.finders};
   if (block >= turns || block % 2 == 1) {
-    Clear(clearing, block < turns ? block / 2 : block - clearing.finders);
+    ZeroSlots(fill, block < turns ? block / 2 : block - fill.finders);
     return;
   }
   const int64_t task = (block / 2 * kThreads + threadIdx.x) / kLanes;
-  if (task >= int64_t{lists.chunks} * group.count) return;
-  FindInChunk(p, lists, group, task, rois, pts);
+  if (task >= int64_t{lists.chunks} * batch.count) return;
+  FindInChunk(p, lists, batch, task, rois, pts);
 }
 
-// Calls visit(entry) for this warp's share of the box's points, in order and with all lanes; where
-// a lane has no point, the voxel is -1. The warps' shares are in order too.
+// Calls visit(entry) for this warp's part of the box's points, in order and with all lanes. Lanes
+// without a point have the voxel -1. The parts of the warps are in order too.
 template <class Visit>
 __device__ void ForEachEntry(const Lists& lists, int box, Visit visit) {
   const int lane = threadIdx.x % kLanes, warp = threadIdx.x / kLanes;
@@ -156,10 +141,10 @@ __device__ void ForEachEntry(const Lists& lists, int box, Visit visit) {
     const int own = base + lane < last ? *lists.Count(box, base + lane) : 0;
     unsigned filled = __ballot_sync(kAllLanes, own > 0);
     while (filled != 0) {
-      int chunk[kAhead], count[kAhead];
-      int2 entry[kAhead];
+      int chunk[kListsInFlight], count[kListsInFlight];
+      int2 entry[kListsInFlight];
 #pragma unroll
-      for (int a = 0; a < kAhead; ++a) {
+      for (int a = 0; a < kListsInFlight; ++a) {
         const int next = filled == 0 ? 0 : __ffs(filled) - 1;
         chunk[a] = base + next;
         count[a] = __shfl_sync(kAllLanes, filled == 0 ? 0 : own, next);
@@ -167,7 +152,7 @@ __device__ void ForEachEntry(const Lists& lists, int box, Visit visit) {
         filled &= filled - 1;
       }
 #pragma unroll
-      for (int a = 0; a < kAhead; ++a) {
+      for (int a = 0; a < kListsInFlight; ++a) {
         if (count[a] > 0) visit(entry[a]);
         for (int i = kLanes + lane; i < count[a] + lane; i += kLanes) {
           visit(i < count[a] ? lists.Entries(box, chunk[a])[i] : none);

@@ -1,60 +1,255 @@
 // SPDX-License-Identifier: Apache-2.0
-// roiaware_pool3d backward on CUDA devices: what is scattered, and the maximum.
+// roiaware_pool3d backward on CUDA devices: the scatter of the maximum, and the sums that both methods
+// add to:
+//   FloatSums, PackedSums   atomic additions, in the order in which they arrive
+//   IntegerSums             integers, whose sums are the same in every order
+// All threads of a block call Begin() once, then Add(at, gradients), where `at` is the first element
+// in [points, channels]. kPdlMaximum: AddMaximum starts before the sums are zero (cuda/pdl.h).
 #pragma once
 
+#include <cmath>
+#include <type_traits>
+
+#include "core/host_device.h"
 #include "cuda/pdl.h"
 #include "ops/roiaware_pool3d/cuda/kernels.h"
-#include "ops/roiaware_pool3d/problem.h"
 
 namespace mluop::roiaware_pool3d {
 namespace {
 
-// There are less than 2^31 elements in any tensor.
+// The greatest value of all threads of a block, which all call this once per kernel.
+__device__ uint32_t BlockMax(uint32_t value) {
+  __shared__ uint32_t warps[32];
+  for (int step = 16; step > 0; step /= 2)
+    value = max(value, __shfl_xor_sync(kAllLanes, value, step));
+  if (threadIdx.x % kLanes == 0) warps[threadIdx.x / kLanes] = value;
+  __syncthreads();
+  for (int warp = 0; warp < blockDim.x / kLanes; ++warp) value = max(value, warps[warp]);
+  return value;
+}
+
+struct FloatSums {
+  using Share = float;                        // the type in which a block adds up shares
+  static constexpr bool kPdlMaximum = false;  // 1.04x the time
+
+  float* sums;
+
+  static __device__ bool Holds(float) { return true; }
+  static __device__ Share ToShare(float value) { return value; }
+
+  __device__ void Begin() {}
+
+  __device__ void Add(uint32_t at, const float (&g)[1]) const { atomicAdd(sums + at, g[0]); }
+
+  // `at` is a multiple of 4, and sums + at is aligned to 16 bytes.
+  __device__ void Add(uint32_t at, const float (&g)[4]) const {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile(
+        "red.global.add.v4.f32 [%0], {%1, %2, %3, %4};" ::"l"(__cvta_generic_to_global(sums + at)),
+        "f"(g[0]), "f"(g[1]), "f"(g[2]), "f"(g[3])
+        : "memory");
+#else
+    for (int i = 0; i < 4; ++i) atomicAdd(sums + at + i, g[i]);
+#endif
+  }
+};
+
+// Half sums, rounded at each addition: for few additions to an element.
+struct PackedSums {
+  static constexpr bool kPdlMaximum = true;
+
+  __half* sums;  // aligned to 4 bytes, whole pairs
+
+  __device__ void Begin() {}
+
+  // Adds a pair: a single half would be a loop of compare and swap. -0 is the additive identity.
+  __device__ void Add(uint32_t at, const float (&g)[1]) const {
+    const uint32_t pair = at % 2 == 0 ? Pack(g[0], -0.0f) : Pack(-0.0f, g[0]);
+    asm volatile(
+        "red.global.add.noftz.f16x2 [%0], %1;" ::"l"(__cvta_generic_to_global(sums + (at & ~1u))),
+        "r"(pair)
+        : "memory");
+  }
+};
+
+// Sums of 64-bit integers in units of 2^-shift; each gradient is rounded to the nearest unit. Invariant:
+// if voxels <= 2^bits and every gradient is below 2^(exponent+1), no sum exceeds 2^62, because a voxel
+// gives a point at most its gradient. With 2^18 voxels a unit is at most 2^-43 of the greatest gradient.
+// NaN and infinities set marks instead, and the result follows from the marks alone.
+struct IntegerSums {
+  static constexpr uint32_t kPlus = 1, kMinus = 2, kNan = 4;
+  static constexpr int kMarks = 8;          // elements per word of marks
+  static constexpr int kHalfExponent = 15;  // of half's greatest number
+  using Share = unsigned long long;
+  static constexpr bool kPdlMaximum = true;
+
+  unsigned long long* sums;
+  uint32_t* marks;         // four bits per element
+  const uint32_t* maxima;  // one per block of Prepare: the greatest |gradient|, as bits
+  int blocks;              // of Prepare; 0: `shift` is known
+  int bits;
+  int shift;
+  int* found_shift;     // receives the shift that FindShift computes
+  float scale[2] = {};  // their product is 2^shift
+
+  static MLUOP_HOST_DEVICE int Shift(int bits, int exponent) { return 61 - bits - exponent; }
+
+  __device__ void Begin() {
+    if (blocks > 0) FindShift();
+    // 2^shift may exceed the range of float, its factors do not.
+    scale[0] = Power(shift / 2);
+    scale[1] = Power(shift - shift / 2);
+  }
+
+  // A value that is not finite is 0 as a share, and is added as a float.
+  static __device__ bool Holds(float value) { return isfinite(value); }
+  __device__ Share ToShare(float value) const {
+    return Holds(value) ? static_cast<Share>(__float2ll_rn(value * scale[0] * scale[1])) : 0;
+  }
+
+  __device__ void Add(uint32_t at, const Share (&units)[1]) const {
+    if (units[0] != 0) atomicAdd(sums + at, units[0]);
+  }
+  __device__ void Add(uint32_t at, const float (&g)[1]) const {
+    if (Holds(g[0])) {
+      const Share units[1] = {ToShare(g[0])};
+      Add(at, units);
+      return;
+    }
+    const uint32_t mark = isnan(g[0]) ? kNan : g[0] > 0 ? kPlus : kMinus;
+    atomicOr(marks + at / kMarks, mark << (at % kMarks * 4));
+  }
+
+  // unit: 2^-shift
+  template <typename T>
+  __device__ void Round(uint32_t at, double unit, T* to) const {
+    const uint32_t mark = marks[at / kMarks] >> (at % kMarks * 4) & 0xf;
+    double value = static_cast<double>(static_cast<long long>(sums[at])) * unit;
+    if (mark != 0) value = mark == kPlus ? HUGE_VAL : mark == kMinus ? -HUGE_VAL : nan("");
+    if constexpr (std::is_same_v<T, float>) {
+      *to = __double2float_rn(value);
+    } else {
+      *to = __double2half(value);
+    }
+  }
+
+ private:
+  static __device__ float Power(int exponent) { return __int_as_float((exponent + 127) << 23); }
+
+  __device__ void FindShift() {
+    uint32_t greatest = 0;
+    for (int i = threadIdx.x; i < blocks; i += blockDim.x) greatest = max(greatest, maxima[i]);
+    greatest = BlockMax(greatest);
+    // Denormals have the exponent of the least normal number.
+    shift = Shift(bits, max(static_cast<int>(greatest >> 23), 1) - 127);
+    if (blockIdx.x == 0 && threadIdx.x == 0) *found_shift = shift;
+  }
+};
+
+// A call. Every tensor has less than 2^31 elements.
 template <typename T>
-struct Scatter {
+struct Gradients {
   Problem p;
-  uint32_t groups = 0;                   // of channels, of one voxel, each of which a thread takes
+  uint32_t groups = 0;                   // threads per voxel: channels / V
   uint32_t first_point = 0, points = 0;  // of the sums
   const int32_t* indices;                // [voxels, slots]
   const int32_t* argmax;                 // [voxels, channels], or NULL
   const T* grad;                         // [voxels, channels]
 
-  // Not below `points` where the sums have no such point.
+  // The row of the sums. Not below `points` if the sums have no such point.
   __device__ uint32_t Row(int32_t point) const {
     return static_cast<uint32_t>(point) - first_point;
   }
 };
 
-// Elements of a thread whose loads are under way at the same time. With two, sparse voxels took 1.2
-// times as long.
-constexpr int kAtOnce = 4;
-
-// Neighbouring threads have neighbouring channels: where they name one point, their additions reach
-// the second-level cache together. 16 bytes a thread took 1.1 times as long on dense voxels.
+// Adds the gradients of the maximum. Neighbouring threads have neighbouring channels: if these name the
+// same point, their additions reach the L2 together. 16 bytes per thread took 1.1x the time on dense
+// voxels.
 template <typename T, class Sums>
-__global__ void __launch_bounds__(kThreads) AddMaximum(Scatter<T> s, Sums sums, uint32_t elements) {
-  const uint32_t first = blockIdx.x * (kThreads * kAtOnce) + threadIdx.x;
-  uint32_t row[kAtOnce];
-  float grad[kAtOnce][1];
+__global__ void __launch_bounds__(kThreads)
+    AddMaximum(Gradients<T> s, Sums sums, uint32_t elements) {
+  const uint32_t first = blockIdx.x * (kThreads * kElementsInFlight) + threadIdx.x;
+  uint32_t row[kElementsInFlight];
+  float grad[kElementsInFlight][1];
 #pragma unroll
-  for (int u = 0; u < kAtOnce; ++u) {
+  for (int u = 0; u < kElementsInFlight; ++u) {
     const uint32_t at = first + u * kThreads;
     row[u] = s.Row(at < elements ? __ldcs(s.argmax + at) : -1);
   }
 #pragma unroll
-  for (int u = 0; u < kAtOnce; ++u) {
+  for (int u = 0; u < kElementsInFlight; ++u) {
     if (row[u] < s.points) Load(s.grad + first + u * kThreads, grad[u]);
   }
-  if constexpr (Sums::kEarlyMaximum) {
+  if constexpr (Sums::kPdlMaximum) {
     WaitForPredecessor();
     TriggerDependents();
   }
   sums.Begin();
 #pragma unroll
-  for (int u = 0; u < kAtOnce; ++u) {
+  for (int u = 0; u < kElementsInFlight; ++u) {
     const uint32_t channels = s.p.channels, channel = (first + u * kThreads) % channels;
     if (row[u] < s.points) sums.Add(row[u] * channels + channel, grad[u]);
   }
+}
+
+// Zeroes the sums, and leaves each block's greatest finite |gradient|, as bits.
+struct Preparation {
+  const float* grad;
+  int64_t count;
+  bool wide;  // grad is aligned to 16 bytes
+  uint4* sums;
+  int64_t vectors;  // of 16 bytes, in sums
+  uint32_t* maxima;
+};
+
+__device__ uint32_t FiniteBits(float value) {
+  const uint32_t bits = __float_as_uint(value) & 0x7fffffff;
+  return bits < 0x7f800000 ? bits : 0;
+}
+
+__global__ void __launch_bounds__(kThreads) Prepare(Preparation c) {
+  TriggerDependents();
+  const int64_t first = int64_t{blockIdx.x} * kThreads + threadIdx.x;
+  const int64_t step = int64_t{gridDim.x} * kThreads;
+  for (int64_t i = first; i < c.vectors; i += step) c.sums[i] = make_uint4(0, 0, 0, 0);
+  const int64_t loads = c.wide ? c.count / 4 : 0;
+  uint32_t greatest = 0;
+#pragma unroll 4
+  for (int64_t i = first; i < loads; i += step) {
+    float grad[4];
+    Load(c.grad + i * 4, grad);
+#pragma unroll
+    for (int k = 0; k < 4; ++k) greatest = max(greatest, FiniteBits(grad[k]));
+  }
+  for (int64_t i = loads * 4 + first; i < c.count; i += step) {
+    greatest = max(greatest, FiniteBits(c.grad[i]));
+  }
+  greatest = BlockMax(greatest);
+  if (threadIdx.x == 0) c.maxima[blockIdx.x] = greatest;
+}
+
+// Replaces cudaMemsetAsync: the next kernel may start before it ends.
+__global__ void __launch_bounds__(kThreads) ZeroSums(uint4* sums, int64_t vectors) {
+  TriggerDependents();
+  const int64_t i = int64_t{blockIdx.x} * kThreads + threadIdx.x;
+  if (i < vectors) sums[i] = make_uint4(0, 0, 0, 0);
+}
+
+__global__ void __launch_bounds__(kThreads)
+    RoundFloats(const float* sums, uint32_t count, __half* __restrict__ grad_in) {
+  WaitForPredecessor();
+  const uint32_t i = blockIdx.x * kThreads + threadIdx.x;
+  if (i < count) grad_in[i] = __float2half_rn(sums[i]);
+}
+
+template <typename T>
+__global__ void __launch_bounds__(kThreads)
+    RoundIntegers(IntegerSums sums, uint32_t count, T* grad_in) {
+  WaitForPredecessor();
+  const uint32_t i = blockIdx.x * kThreads + threadIdx.x;
+  if (i >= count) return;
+  const int shift = sums.blocks > 0 ? *sums.found_shift : sums.shift;
+  sums.Round(i, __longlong_as_double(static_cast<long long>(1023 - shift) << 52), grad_in + i);
 }
 
 }  // namespace

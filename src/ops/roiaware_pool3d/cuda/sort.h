@@ -1,19 +1,93 @@
 // SPDX-License-Identifier: Apache-2.0
-// roiaware_pool3d backward of the average on CUDA devices: a block sorts the pairs of voxel and point
-// of a tile by point, by counting. The order within a point is any.
+// roiaware_pool3d backward of the average on CUDA devices: the tile of voxels that a block processes,
+// and the counting sort of its (voxel, point) pairs by point in shared memory. The order within a point
+// is arbitrary.
 #pragma once
 
+#include <algorithm>
 #include <cub/block/block_scan.cuh>
 
 #include "ops/roiaware_pool3d/cuda/scatter.h"
-#include "ops/roiaware_pool3d/cuda/tile.h"
 
 namespace mluop::roiaware_pool3d {
 namespace {
 
-// Loaded twice: to be kept by the caches.
+constexpr int kMaxPairs = 0xffff;  // places have 16 bits
+// Shared memory outside the dynamic part, an upper bound.
+constexpr size_t kStaticBytes = 1024;
+
+struct Tile {
+  int voxels;
+  int tiles;          // per block
+  int pairs = 0;      // that can be sorted at a time; 0: the block does not sort
+  int min_pairs = 0;  // a tile with fewer pairs is not sorted
+  bool simple = false;
+  bool wide_slots = false;  // rows of indices are multiples of 16 bytes
+};
+
+// Bytes of shared memory. Per point 16 bits; per voxel the shares and the pairs before it while its
+// tile is sorted, and always the count and the place in the list of voxels with points.
+inline int64_t TileBytes(const Tile& tile, int64_t points, int64_t row_bytes) {
+  int64_t bytes = int64_t{tile.tiles} * tile.voxels * (sizeof(int32_t) + sizeof(uint16_t));
+  if (tile.pairs == 0) return bytes;
+  bytes += CeilDiv(points, 8) * 16 + tile.voxels * (row_bytes + sizeof(int32_t));
+  return bytes + tile.pairs * sizeof(uint16_t);
+}
+
+// Small blocks that do not sort.
+inline Tile SmallTile(const CudaContext& context, const Problem& p) {
+  const int64_t per_sm = CeilDiv(p.voxels(), context.sm_count());
+  const int64_t tiles = std::clamp<int64_t>(per_sm / kThreads / kSmallBlocksPerSm, 1, kMaxTiles);
+  return {.voxels = kThreads, .tiles = static_cast<int>(tiles)};
+}
+
+// One block per SM, with the fewest tiles such that five eighths of the slots of a tile can be sorted at
+// a time. Has 0 pairs if no tile fits, or if a tile never has more pairs than points: sorting does not
+// pay then. row_bytes: of a voxel's shares
+inline Tile SortingTile(const CudaContext& context, const Problem& p, int64_t points,
+                        int64_t row_bytes) {
+  const auto shared = static_cast<int64_t>(context.shared_bytes() - kStaticBytes);
+  const int64_t per_sm = CeilDiv(p.voxels(), context.sm_count());
+  for (int tiles = 1; tiles <= kMaxTiles; ++tiles) {
+    const int64_t voxels = std::max(CeilDiv(per_sm, tiles), kMinTileVoxels);
+    if (voxels > kTileThreads) continue;
+    Tile tile = {.voxels = static_cast<int>(voxels), .tiles = tiles, .pairs = 1};
+    const int64_t slots = voxels * p.capacity();
+    const int64_t pairs =
+        std::min<int64_t>((shared - TileBytes(tile, points, row_bytes)) / 2, kMaxPairs);
+    if (pairs < p.capacity() || pairs < std::min<int64_t>(slots / 8 * 5, kMaxPairs)) continue;
+    if (std::min(pairs, slots) < points) break;
+    tile.pairs = static_cast<int>(pairs);
+    tile.min_pairs = static_cast<int>(points / 2);
+    return tile;
+  }
+  return {};
+}
+
+// A block's shared memory.
+struct TileMemory {
+  uint32_t* bins;    // 16 bits per point: the number of its pairs, then their start, then their end
+  void* shares;      // [voxels, channels]
+  int32_t* starts;   // [voxels]: the number of pairs of earlier voxels
+  int32_t* counts;   // [tiles, voxels]
+  uint16_t* filled;  // voxels with points of the tiles that are not sorted, in arbitrary order
+  uint16_t* order;   // [pairs]: voxels of the tile, sorted by point
+
+  __device__ TileMemory(void* memory, const Tile& tile, uint32_t points, int row_bytes) {
+    const bool sorts = tile.pairs > 0;
+    bins = static_cast<uint32_t*>(memory);
+    char* rows = reinterpret_cast<char*>(bins + (sorts ? (points + 7) / 8 * 4 : 0));
+    shares = rows;
+    starts = reinterpret_cast<int32_t*>(rows + (sorts ? tile.voxels * row_bytes : 0));
+    counts = starts + (sorts ? tile.voxels : 0);
+    filled = reinterpret_cast<uint16_t*>(counts + tile.tiles * tile.voxels);
+    order = filled + tile.tiles * tile.voxels;
+  }
+};
+
+// Slots are loaded twice, so they stay in the caches.
 template <int W>
-__device__ void LoadKept(const int32_t* from, int32_t (&to)[W]) {
+__device__ void LoadSlots(const int32_t* from, int32_t (&to)[W]) {
   if constexpr (W == 1) {
     to[0] = *from;
   } else {
@@ -22,14 +96,14 @@ __device__ void LoadKept(const int32_t* from, int32_t (&to)[W]) {
   }
 }
 
-// All members are called by all of kTileThreads threads.
+// All kTileThreads threads call every member.
 template <typename T>
 class PairSort {
  public:
-  __device__ PairSort(const Scatter<T>& s, const Tile& tile, const TileMemory& m)
-      : s_(s), m_(m), most_(tile.pairs), wide_(tile.wide_slots) {}
+  __device__ PairSort(const Gradients<T>& s, const Tile& tile, const TileMemory& m)
+      : s_(s), m_(m), max_pairs_(tile.pairs), wide_(tile.wide_slots) {}
 
-  // A tile: counts and slots of its voxels. Returns its pairs.
+  // Takes the counts and slots of a tile's voxels. Returns the number of its pairs.
   __device__ int Begin(const int32_t* counts, const int32_t* slots, int size) {
     counts_ = counts, slots_ = slots, size_ = size;
     const bool own = static_cast<int>(threadIdx.x) < size;
@@ -40,11 +114,11 @@ class PairSort {
     return all;
   }
 
-  // Sorts as many pairs from `begin` on as there is room for, and whole voxels only. Returns where
-  // the rest begins, or `all`. Point i has the pairs [i == 0 ? 0 : end of i-1, end of i).
+  // Sorts the pairs from `begin` on, whole voxels only, as many as fit. Returns the first pair that
+  // does not fit, or `all`. Point i has the pairs [i == 0 ? 0 : end of i-1, end of i).
   __device__ int Sort(int begin, int all) {
     __shared__ int next;
-    begin_ = begin, end_ = begin + most_;
+    begin_ = begin, end_ = begin + max_pairs_;
     if (threadIdx.x == 0) next = all;
     const uint32_t words = (s_.points + 1) / 2;
     for (uint32_t i = threadIdx.x; i < words; i += kTileThreads) m_.bins[i] = 0;
@@ -64,11 +138,11 @@ class PairSort {
 
  private:
   using Scan = cub::BlockScan<int, kTileThreads, cub::BLOCK_SCAN_WARP_SCANS>;
-  // Loads under way at the same time, as many as there are registers for.
+  // Loads in flight at the same time, as many as the registers allow.
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 1000
-  static constexpr int kAhead = 2;
+  static constexpr int kLoads = 2;
 #else
-  static constexpr int kAhead = 4;
+  static constexpr int kLoads = 4;
 #endif
 
   static __device__ typename Scan::TempStorage& Temporary() {
@@ -77,9 +151,9 @@ class PairSort {
   }
 
   __device__ void TurnCountsIntoStarts(uint32_t words) {
-    // An odd number of words each: threads next to each other use different banks.
-    const uint32_t share = ((words + kTileThreads - 1) / kTileThreads) | 1;
-    const uint32_t low = min(threadIdx.x * share, words), high = min(low + share, words);
+    // An odd number of words per thread: neighbouring threads use different banks.
+    const uint32_t length = ((words + kTileThreads - 1) / kTileThreads) | 1;
+    const uint32_t low = min(threadIdx.x * length, words), high = min(low + length, words);
     int own = 0, before;
     for (uint32_t i = low; i < high; ++i) own += (m_.bins[i] & 0xffff) + (m_.bins[i] >> 16);
     Scan(Temporary()).ExclusiveSum(own, before);
@@ -90,7 +164,7 @@ class PairSort {
     }
   }
 
-  // Calls visit(voxel, row) for the pairs of this time, in any order.
+  // Calls visit(voxel, row) for the pairs of this pass, in arbitrary order.
   template <class Visit>
   __device__ void ForEachPair(Visit visit) {
     if (wide_) {
@@ -105,20 +179,20 @@ class PairSort {
     const int length = s_.p.slots / W, rows = kTileThreads / length, rest = kTileThreads % length;
     int voxel = threadIdx.x / length, at = threadIdx.x % length;
     while (voxel < size_) {
-      int32_t point[kAhead][W];
-      int where[kAhead];
-      uint32_t used = 0;  // a bit a slot
+      int32_t point[kLoads][W];
+      int where[kLoads];
+      uint32_t used = 0;  // one bit per slot
 #pragma unroll
-      for (int a = 0; a < kAhead; ++a) {
+      for (int a = 0; a < kLoads; ++a) {
         where[a] = voxel;
         const uint32_t own = Used<W>(voxel, at * W);
-        if (own != 0) LoadKept(slots_ + int64_t{voxel} * s_.p.slots + at * W, point[a]);
+        if (own != 0) LoadSlots(slots_ + int64_t{voxel} * s_.p.slots + at * W, point[a]);
         used |= own << a * W;
         voxel += rows, at += rest;
         if (at >= length) at -= length, ++voxel;
       }
 #pragma unroll
-      for (int i = 0; i < kAhead * W; ++i) {
+      for (int i = 0; i < kLoads * W; ++i) {
         if ((used >> i & 1) == 0) continue;
         const uint32_t row = s_.Row(point[i / W][i % W]);
         if (row < s_.points) visit(where[i / W], row);
@@ -126,7 +200,7 @@ class PairSort {
     }
   }
 
-  // Which of the slots [first, first + W) of a voxel hold points of this time: a bit each.
+  // One bit for each of the slots [first, first + W) of a voxel that holds a point of this pass.
   template <int W>
   __device__ uint32_t Used(int voxel, int first) const {
     if (voxel >= size_) return 0;
@@ -140,9 +214,9 @@ class PairSort {
     return used;
   }
 
-  const Scatter<T>& s_;
+  const Gradients<T>& s_;
   const TileMemory& m_;
-  int most_;
+  int max_pairs_;
   bool wide_;
   const int32_t* counts_ = nullptr;
   const int32_t* slots_ = nullptr;

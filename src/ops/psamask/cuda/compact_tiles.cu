@@ -1,41 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
-// psamask on CUDA devices from places to pixels, where the input's rows are no longer than the
-// output's (backward of masks as large as the feature or larger): a block takes one or two output
-// rows of some pixels through a tile of shared memory, [input place][pixel]. Of the output's columns
-// it holds those alone that the input has; the store puts zeros around them.
+// psamask on CUDA devices, implementation "compact_tiles": cell-major input, pixel-major output, and
+// the input's rows are at most as long as the output's (backward with masks at least as large as the
+// feature map). A block copies one or two output rows of some pixels through a tile of shared memory,
+// [input cell][pixel]. The tile holds only cells of the input; the store adds the zeros around them.
 #include "ops/psamask/cuda/kernels.h"
 
 namespace mluop::psamask {
 namespace {
 
 constexpr int kPixels = 64;  // of a tile
-// Odd: lanes one pixel apart and lanes one place apart meet different banks.
+// Odd: lanes one pixel apart and lanes one cell apart access different banks.
 constexpr int kPitch = kPixels + 1;
-// Elements a thread loads before it puts the first one down: 0.97 of the time of 8.
-constexpr int kBatch = 16;
-constexpr int kRuns = 4;  // of lanes that a warp stores at a time
-// Output columns of a tile of two rows, whose runs of memory have half as many ends within sectors:
-// 0.95 of the time of one row at 119 columns.
-constexpr int kMostCols = 2 * kRuns * kWarp - (kSector - 1);
-constexpr int kMostPlaces = 180;  // of a tile: 46 KiB
+constexpr int kRuns = 4;  // of kWarp elements that a warp stores at a time
+static_assert(kTwoRowCols == 2 * kRuns * kWarp - (kSector - 1));
 
 struct Tiling {
   uint32_t tiles;
-  Divider by_rows, by_pixels;  // how many tiles there are along each
+  Divider by_rows, by_pixels;  // the numbers of tiles along each
   int rows;                    // of a tile
-  uint32_t lead;               // ElementAddress(out)
+  uint32_t lead;               // of the output
 };
 
 struct Tile {
   int image, first_pixel;
   int first_row, rows;
-  bool live;  // any pixel has an input row
+  bool live;  // some pixel has an input row
 };
 
-// Neighbouring blocks write neighbouring memory.
+// Consecutive blocks write consecutive memory.
 __device__ Tile TileAt(const Shape& s, const Tiling& t, int index) {
-  const auto [strip, row] = t.by_rows(index);
-  const auto [image, pixel] = t.by_pixels(strip);
+  const auto [column, row] = t.by_rows(index);
+  const auto [image, pixel] = t.by_pixels(column);
   const int first_row = row * t.rows, rows = min(t.rows, s.out_rows - first_row);
   const int first_pixel = pixel * kPixels, last_pixel = min(first_pixel + kPixels, s.pixels) - 1;
   const int a = first_row + s.RowShift(s.by_width(first_pixel).quotient);
@@ -43,34 +38,34 @@ __device__ Tile TileAt(const Shape& s, const Tiling& t, int index) {
   return {image, first_pixel, first_row, rows, max(a, b) + rows > 0 && min(a, b) < s.in_rows};
 }
 
-// A thread keeps its pixel. The rows' places follow one another in the input; those before its first
-// row or after its last are zeros.
+// A thread serves one pixel. The cells of consecutive rows are consecutive in the input; outside of
+// the input's rows they are zero.
 __device__ void LoadTile(const Shape& s, const Tile& tile, const uint32_t* in, uint32_t* to) {
   constexpr int kGroups = kThreads / kPixels;
   const int pixel = threadIdx.x % kPixels, p = min(tile.first_pixel + pixel, s.pixels - 1);
   const int in_row = tile.first_row + s.RowShift(s.by_width(p).quotient);
-  const auto place = static_cast<uint32_t>(in_row) * s.in_cols;
-  const int places = tile.rows * s.in_cols;
+  const auto first_cell = static_cast<uint32_t>(in_row) * s.in_cols;
+  const int cells = tile.rows * s.in_cols;
   const uint32_t* const from = in + static_cast<int64_t>(tile.image) * s.in_size() * s.pixels + p;
-  for (int first = threadIdx.x / kPixels; first < places; first += kGroups * kBatch) {
+  for (int first = threadIdx.x / kPixels; first < cells; first += kGroups * kBatch) {
     uint32_t value[kBatch];
 #pragma unroll
     for (int k = 0; k < kBatch; ++k) {
       const int i = first + k * kGroups;
-      const uint32_t at = place + static_cast<uint32_t>(i);
-      const bool live = i < places && at < s.in_size();
+      const uint32_t at = first_cell + static_cast<uint32_t>(i);
+      const bool live = i < cells && at < s.in_size();
       value[k] = live ? __ldg(from + at * static_cast<uint32_t>(s.pixels)) : 0;
     }
 #pragma unroll
     for (int k = 0; k < kBatch; ++k) {
       const int i = first + k * kGroups;
-      if (i < places) to[i * kPitch + pixel] = value[k];
+      if (i < cells) to[i * kPitch + pixel] = value[k];
     }
   }
 }
 
-// A warp takes pixel after pixel, in runs of lanes from a sector's begin on. Rows end within
-// sectors: these stay in the L2 until the block of the next row completes them.
+// A warp stores one pixel after the other, in runs of kWarp elements that start at a sector. Rows end
+// within sectors: a begun sector stays in the L2 until the block of the next row completes it.
 template <int kRows>
 __device__ void StoreTile(const Shape& s, const Tiling& t, const Tile& tile, const uint32_t* from,
                           uint32_t* out) {
@@ -89,12 +84,12 @@ __device__ void StoreTile(const Shape& s, const Tiling& t, const Tile& tile, con
 #pragma unroll
       for (int run = 0; run < kRuns; ++run) {
         const int col = first + run * kWarp;
-        // The second row's columns follow the first one's here and in the tile.
+        // The second row follows the first one in the output and in the tile.
         const int begin = kRows > 1 && col >= s.out_cols ? s.out_cols : 0;
         const int in_col = col - begin + shift;
-        const int place = in_col + (begin > 0 ? s.in_cols : 0);
+        const int cell = in_col + (begin > 0 ? s.in_cols : 0);
         const bool live = static_cast<uint32_t>(in_col) < static_cast<uint32_t>(s.in_cols);
-        value[run] = live && tile.live && col >= 0 && col < cols ? column[place * kPitch] : 0;
+        value[run] = live && tile.live && col >= 0 && col < cols ? column[cell * kPitch] : 0;
       }
 #pragma unroll
       for (int run = 0; run < kRuns; ++run) {
@@ -106,8 +101,8 @@ __device__ void StoreTile(const Shape& s, const Tiling& t, const Tile& tile, con
 }
 
 template <int kRows>
-__global__ void __launch_bounds__(kThreads, kBlocks)
-    CopyTurned(Shape s, Tiling t, const uint32_t* __restrict__ in, uint32_t* __restrict__ out) {
+__global__ void __launch_bounds__(kThreads, kBlocksPerSm)
+    CopyCompact(Shape s, Tiling t, const uint32_t* __restrict__ in, uint32_t* __restrict__ out) {
   extern __shared__ uint32_t words[];
   for (uint32_t i = blockIdx.x; i < t.tiles; i += gridDim.x) {
     const Tile tile = TileAt(s, t, static_cast<int>(i));
@@ -120,19 +115,26 @@ __global__ void __launch_bounds__(kThreads, kBlocks)
 
 }  // namespace
 
-bool FitsTurned(const Mapping& m) { return m.in.cols <= m.out.cols && m.in.cols <= kMostPlaces; }
+bool CanCopyCompactTiles(const PsamaskCall& call) {
+  const Problem& p = call.p;
+  return !p.in_pixel_major && p.out_pixel_major && p.in.cols <= p.out.cols &&
+         p.in.cols <= kTileCells;
+}
 
-void CopyTurnedCuda(const Mapping& m, const CudaTensors& tensors, CudaContext& context) {
-  const int64_t most = std::min(kMostCols / m.out.cols, kMostPlaces / m.in.cols);
-  const int64_t rows = m.out.rows > 1 && most > 1 ? 2 : 1;
-  const int64_t along_rows = CeilDiv(m.out.rows, rows), along_pixels = CeilDiv(m.pixels(), kPixels);
-  const Tiling tiling = {static_cast<uint32_t>(m.n * along_rows * along_pixels),
-                         Divider(along_rows), Divider(along_pixels), static_cast<int>(rows),
-                         ElementAddress(tensors.out)};
-  const mluop::Grid grid = {m.n * along_rows * along_pixels, kThreads,
-                            static_cast<size_t>(rows * m.in.cols) * kPitch * sizeof(uint32_t)};
-  context.Launch(rows == 1 ? CopyTurned<1> : CopyTurned<2>, grid, ShapeOf(m), tiling, tensors.in,
-                 tensors.out);
+mluOpStatus_t CopyCompactTiles(const PsamaskCall& call, void*) {
+  const Problem& p = call.p;
+  const CudaTensors tensors = TensorsOf(call);
+  const int64_t most = std::min(kTwoRowCols / p.out.cols, kTileCells / p.in.cols);
+  const int64_t rows = p.out.rows > 1 && most > 1 ? 2 : 1;
+  const int64_t along_rows = CeilDiv(p.out.rows, rows), along_pixels = CeilDiv(p.pixels(), kPixels);
+  const int64_t tiles = p.n * along_rows * along_pixels;
+  const Tiling tiling = {static_cast<uint32_t>(tiles), Divider(along_rows), Divider(along_pixels),
+                         static_cast<int>(rows), tensors.lead};
+  const Grid grid = {tiles, kThreads,
+                     static_cast<size_t>(rows * p.in.cols) * kPitch * sizeof(uint32_t)};
+  call.context.Launch(rows == 1 ? CopyCompact<1> : CopyCompact<2>, grid, ShapeOf(p), tiling,
+                      tensors.in, tensors.out);
+  return call.context.status();
 }
 
 }  // namespace mluop::psamask

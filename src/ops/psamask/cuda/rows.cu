@@ -1,33 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
-// psamask on CUDA devices where input and output are stored by pixels: the output is one run of
-// 16-byte vectors, aligned in memory whatever the rows' lengths, and a thread finds what belongs in
-// its vectors. Bound by bytes: a warp has about 200 instructions for 512 bytes of output.
+// psamask on CUDA devices, implementation "rows": input and output are pixel-major. The output is a
+// sequence of aligned 16-byte vectors; a thread computes where the elements of its vectors come
+// from. Memory-bound: a warp executes about 200 instructions for 512 bytes of output.
 #include "ops/psamask/cuda/kernels.h"
 
 namespace mluop::psamask {
 namespace {
 
 constexpr int kElements = 4;  // of a vector
-// Vectors of a thread: their loads are all on their way before the first store.
+// Vectors of a thread: all loads are in flight before the first store.
 constexpr int kVectors = 2;
 
 struct Output {
   int elements;   // of all images
-  uint32_t lead;  // elements of the first vector that lie before the tensor
+  uint32_t lead;  // elements of the first vector that precede the tensor
   uint32_t vectors;
-  Divider by_grid, by_cols;  // the places of a pixel's grid, and of one row of it
+  Divider by_grid, by_cols;  // the cells of a pixel's grid, and of one row of it
 };
 
-// Where an element of the output comes from, and with it those of the same row of its grid: the
-// element i after it is i after `from`, where the input has column in_col + i.
+// The source of an element of the output. Within the same row of the grid, the i-th element after it
+// comes from the i-th after `from` if the input has column in_col + i.
 struct Cursor {
   int row, col;  // of the output's grid
   int in_row, in_col;
-  uint32_t from;  // index into the input; wraps where in_row or in_col lie outside
+  uint32_t from;  // index into the input; wraps if in_row or in_col are outside
 
   __device__ Cursor(const Shape& s, const Output& o, int element) {
-    const auto [pixel, place] = o.by_grid(element);
-    const auto [grid_row, grid_col] = o.by_cols(place);
+    const auto [pixel, cell] = o.by_grid(element);
+    const auto [grid_row, grid_col] = o.by_cols(cell);
     const auto [line, w] = s.by_width(pixel);
     row = grid_row;
     col = grid_col;
@@ -38,34 +38,35 @@ struct Cursor {
   }
 };
 
-// A row's share of a vector, counted from the vector's first element on. in_col lies beyond the
-// input's columns where it has no such row.
-struct Share {
+// The source of the elements of a vector that belong to one row, relative to the vector's first
+// element. in_col is out of range if the input has no such row.
+struct RowSource {
   uint32_t from;
   int in_col;
 
-  __device__ Share(const Shape& s, const Cursor& cursor, int first)
+  __device__ RowSource(const Shape& s, const Cursor& cursor, int first)
       : from(cursor.from - static_cast<uint32_t>(first)),
         in_col(s.HasInRow(cursor.in_row) ? cursor.in_col - first : s.in_cols) {}
 };
 
-// What follows the first `split` elements of a vector: the pixel's next row, or the next pixel's
-// first.
-__device__ Share NextShare(const Shape& s, const Output& o, Cursor cursor, int element, int split) {
+// The source of the elements after the first `split`: the pixel's next row, or the next pixel's
+// first row.
+__device__ RowSource NextRow(const Shape& s, const Output& o, Cursor cursor, int element,
+                             int split) {
   if (cursor.row + 1 == s.out_rows && split < kElements)
-    return Share(s, Cursor(s, o, element + split), split);
+    return RowSource(s, Cursor(s, o, element + split), split);
   ++cursor.in_row;
   cursor.in_col -= s.out_cols;
   cursor.from += static_cast<uint32_t>(s.in_cols - s.out_cols);
-  return Share(s, cursor, 0);
+  return RowSource(s, cursor, 0);
 }
 
-// The vector's elements from `element` on, all of them in the tensor. Rows have three elements at
-// least, so that it has a share of two at most.
+// Loads the vector that starts at `element` and lies in the tensor. Rows have at least three
+// elements, so it covers at most two of them.
 __device__ uint4 LoadVector(const Shape& s, const Output& o, const uint32_t* in, int element) {
   const Cursor cursor(s, o, element);
   const int split = s.out_cols - cursor.col;
-  const Share head(s, cursor, 0), tail = NextShare(s, o, cursor, element, split);
+  const RowSource head(s, cursor, 0), tail = NextRow(s, o, cursor, element, split);
   uint32_t value[kElements];
 #pragma unroll
   for (int i = 0; i < kElements; ++i) {
@@ -76,7 +77,7 @@ __device__ uint4 LoadVector(const Shape& s, const Output& o, const uint32_t* in,
   return {value[0], value[1], value[2], value[3]};
 }
 
-// What of the vector lies in the tensor, one by one.
+// Copies the elements of the vector that lie in the tensor one by one.
 __device__ void CopyElements(const Shape& s, const Output& o, const CudaTensors& t, int element) {
   const int count = min(kElements, o.elements - element);
   for (int i = max(-element, 0); i < count; ++i) {
@@ -86,7 +87,8 @@ __device__ void CopyElements(const Shape& s, const Output& o, const CudaTensors&
   }
 }
 
-__global__ void __launch_bounds__(kThreads, kBlocks) CopyRuns(Shape s, Output o, CudaTensors t) {
+__global__ void __launch_bounds__(kThreads, kBlocksPerSm)
+    CopyVectors(Shape s, Output o, CudaTensors t) {
   constexpr uint32_t kStep = kThreads * kVectors;
   const bool long_rows = s.out_cols >= kElements - 1;
   for (uint32_t first = blockIdx.x * kStep; first < o.vectors; first += gridDim.x * kStep) {
@@ -95,7 +97,7 @@ __global__ void __launch_bounds__(kThreads, kBlocks) CopyRuns(Shape s, Output o,
     bool whole[kVectors];
 #pragma unroll
     for (int v = 0; v < kVectors; ++v) {
-      // Beyond the last vector, `elements`: nothing is there.
+      // Past the last vector `element` is o.elements: nothing is copied.
       const uint32_t vector = first + v * kThreads + threadIdx.x;
       element[v] = vector < o.vectors ? static_cast<int>(vector * kElements - o.lead) : o.elements;
       whole[v] = element[v] >= 0 && element[v] <= o.elements - kElements && long_rows;
@@ -114,14 +116,16 @@ __global__ void __launch_bounds__(kThreads, kBlocks) CopyRuns(Shape s, Output o,
 
 }  // namespace
 
-void CopyRunsCuda(const Mapping& m, const CudaTensors& tensors, CudaContext& context) {
-  const int64_t elements = m.n * m.pixels() * m.out.size();
-  const uint32_t lead = ElementAddress(tensors.out) % kElements;
-  const int64_t vectors = CeilDiv(elements + lead, kElements);
-  const Output output = {static_cast<int>(elements), lead, static_cast<uint32_t>(vectors),
-                         Divider(m.out.size()), Divider(m.out.cols)};
-  const mluop::Grid grid = {CeilDiv(vectors, kThreads * kVectors), kThreads};
-  context.Launch(CopyRuns, grid, ShapeOf(m), output, tensors);
+mluOpStatus_t CopyRows(const PsamaskCall& call, void*) {
+  const Problem& p = call.p;
+  const CudaTensors tensors = TensorsOf(call);
+  const uint32_t lead = tensors.lead % kElements;
+  const int64_t vectors = CeilDiv(p.out_count() + lead, kElements);
+  const Output output = {static_cast<int>(p.out_count()), lead, static_cast<uint32_t>(vectors),
+                         Divider(p.out.size()), Divider(p.out.cols)};
+  const Grid grid = {CeilDiv(vectors, kThreads * kVectors), kThreads};
+  call.context.Launch(CopyVectors, grid, ShapeOf(p), output, tensors);
+  return call.context.status();
 }
 
 }  // namespace mluop::psamask

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// border_align: CUDA tuning parameters, each with the measurement that set it where there is one.
+#pragma once
+
+#include <cstdint>
+
+namespace mluop::border_align {
+
+// Bytes of channels that a warp pools at once where vectors are whole: 16 per lane.
+inline constexpr int64_t kWarpBytes = 512;
+
+// Forward sorts edges where a warp's channels of the map exceed L1, lines have several edges, and the
+// results are many.
+inline constexpr int64_t kL1Bytes = 128 << 10;
+inline constexpr int kEdgesPerLine = 4;
+inline constexpr int64_t kSortedResults = 1 << 22;
+
+// Edges that a warp pools at a time where an SM has more than kEdgesPerSm: computing the samples of
+// four keeps more lanes busy (0.93x the instructions of two at a time).
+inline constexpr int kGroupedEdges = 4;
+inline constexpr int kEdgesPerSm = 56;
+// Samples of an edge in the table of its warp. A single edge may have more, in windows. A larger
+// table for several edges would take from L1.
+inline constexpr int kGroupedWindow = 12;
+
+// Items that a block takes from its neighbourhood before it goes to another: about the edges of a
+// line. More would leave some blocks with costlier borders than others.
+inline constexpr int kMaxChunk = 128;
+
+// Lanes that pool an edge of a small map, 16 bytes of channels each: a conflict-free access of shared
+// memory.
+inline constexpr int kMapLanes = 8;
+// Threads that compute the samples of one of its edges, in turn.
+inline constexpr int kWalkers = 2;
+// Fewer edges than this at a time would leave threads idle.
+inline constexpr int kMinBatch = 64;
+
+// Boxes that every owner of backward filters itself: the launch of a sort costs more.
+inline constexpr int kFewBoxes = 128;
+
+}  // namespace mluop::border_align

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// CUDA tuning parameters of the family.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace mluop::masked_im2col {
+
+// Every architecture from sm_75 on gives a block this much shared memory.
+inline constexpr size_t kMostShared = 64 << 10;
+// Shared memory that a block takes beside what it asks for.
+inline constexpr size_t kReserved = 1024;
+
+// Forward. Two staged blocks per SM with 64 registers per thread: one copies its plane while the other
+// stores. Two planes per block, the next copied during the gather, gained 5 % for half only.
+inline constexpr int kStagedThreads = 512;
+inline constexpr int kDirectThreads = 256;
+inline constexpr int kDirectBlocksPerSm = 8;
+// Masks per thread of a large staged call: stores of 16 bytes for float, 8 for half.
+inline constexpr int kWideMasks = 4;
+// Elements of a kernel row that a thread reads before it stores the first.
+inline constexpr uint32_t kTapsInFlight = 3;
+inline constexpr int64_t kSectorBytes = 32;
+
+// Backward.
+inline constexpr int kBackwardThreads = 512;
+inline constexpr int kBackwardBlocksPerSm = 2;
+// Additions of a thread in flight.
+inline constexpr int kAddsInFlight = 4;
+// Larger kernels are added in parts of this size, which keeps the margins small.
+inline constexpr int kMostKernel = 8;
+// Smaller bands, in pixels, cost more in reading masks than they gain in blocks.
+inline constexpr int kLeastBand = 128;
+// Rows of a band, at least, where the feature's rows are too long for one.
+inline constexpr int64_t kLeastRows = 16;
+// Masks per thread, kept in registers over all kernel elements.
+inline constexpr int kKeptMasks = 8;
+
+// col2im forward.
+inline constexpr int kCol2imThreads = 1024;
+// Masks that a thread reads before it waits for the first.
+inline constexpr int kMasksInFlight = 4;
+// Limits of "staged". A channel's elements take about half of the shared memory at most.
+inline constexpr int kMostStagedMasks = 8192;
+inline constexpr int64_t kMostStagedPixels = 1 << 20;
+// Channels that a staged block writes at a time, where their elements fit.
+inline constexpr int kStagedPlanes = 2;
+
+// col2im backward.
+inline constexpr int kGatherThreads = 512;
+inline constexpr int kGatherBlocksPerSm = 2;  // with tables of kMostShared bytes
+// "staged": masks per thread, kept in registers.
+inline constexpr int kMasksPerThread = 8;
+
+// "table" of both directions of col2im, the fallback.
+inline constexpr int kTableThreads = 256;
+inline constexpr int kTableBlocksPerSm = 8;
+
+}  // namespace mluop::masked_im2col

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// Bands of pixels: what a worker computes at a time. A row of a cell-major output holds one cell of
+// all pixels, H*W floats, and starts anywhere in a cache line. A band writes the lines that start in
+// it, so its last line extends into the next band.
+#pragma once
+
+#include <algorithm>
+
+#include "ops/psamask/cpu/kernels.h"
+#include "ops/psamask/cpu/tuning.h"
+
+namespace mluop::psamask {
+
+// Some pixels of an image, and rows of their output grids.
+struct Band {
+  int64_t image;
+  Range pixels, rows;
+};
+
+// The pixels that the band writes in the row at `to`: its lines, and the ends of the row.
+inline Range LinesOf(const float* to, Range band, int64_t pixels) {
+  const auto align = [&](int64_t pixel) {
+    const auto at = static_cast<int64_t>(reinterpret_cast<uintptr_t>(to + pixel) / sizeof(float));
+    return std::min(pixel + (kLine - at % kLine) % kLine, pixels);
+  };
+  return {band.begin == 0 ? 0 : align(band.begin), align(band.end)};
+}
+
+// Calls body(band, worker) on bands of `length` pixels, whose `rows` rows workers may share. A worker
+// gets many rows of the same band.
+template <class Body>
+void ForEachBand(const Problem& p, ThreadPool& threads, int64_t length, int64_t rows,
+                 const Body& body) {
+  const int64_t bands = (p.pixels() + length - 1) / length;
+  const int64_t work = std::min(length, p.pixels()) * p.out.size() / rows;  // of a row
+  threads.For(p.n * bands * rows, kGrain / work + 1, [&](int64_t begin, int64_t end, int worker) {
+    while (begin < end) {
+      const int64_t band = begin / rows, row = begin % rows;
+      const int64_t last = std::min(rows, row + end - begin), first = band % bands * length;
+      body(Band{band / bands, {first, std::min(first + length, p.pixels())}, {row, last}}, worker);
+      begin += last - row;
+    }
+  });
+}
+
+}  // namespace mluop::psamask

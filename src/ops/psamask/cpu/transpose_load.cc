@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+// psamask on the CPU, implementation "transpose_load": the input is cell-major, the output
+// pixel-major. A band of pixels passes through all rows of the input's grids. Each row is transposed
+// into a tile, from which every pixel of the band copies its part. So few pages are in use at a time:
+// long runs of the input's rows, and one page of the output per pixel. The line that a pixel has
+// begun is kept until its next row.
+#include "ops/psamask/cpu/bands.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "ops/psamask/cpu/transpose_load.cc"
+#include <hwy/cache_control.h>
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+#include "cpu/lines-inl.h"
+#include "cpu/square-inl.h"
+
+#ifndef MLUOP_PSAMASK_TRANSPOSE_LOAD_
+#define MLUOP_PSAMASK_TRANSPOSE_LOAD_
+namespace mluop::psamask {
+
+// The input's columns that the pixels with first_w <= w <= last_w of a pixel row use.
+inline Range UsedCols(const Problem& p, int64_t first_w, int64_t last_w) {
+  const Range a = p.OutCols(first_w), b = p.OutCols(last_w);
+  return {std::min(a.begin + p.ColShift(first_w), b.begin + p.ColShift(last_w)),
+          std::max(a.end + p.ColShift(first_w), b.end + p.ColShift(last_w))};
+}
+
+// A worker's scratch: the columns `cols` of one row of the input's grids, [pixel][column], and for
+// each pixel the line of the output that it has begun.
+struct LoadTile {
+  Range pixels;  // of the band
+  Range cols;
+  float* data;
+
+  int64_t stride() const { return WholeLines(cols.count()); }
+  float* Line(int64_t pixel) const { return data + (pixel - pixels.begin) * kLine; }
+  // Whole squares are stored: one line of pixels before the band and one after it exist.
+  float* At(int64_t pixel, int64_t col) const {
+    return data + pixels.count() * kLine + (pixel - pixels.begin + kLine) * stride() + col -
+           cols.begin;
+  }
+  int64_t Floats() const {
+    return pixels.count() * kLine + (pixels.count() + 2 * kLine) * stride();
+  }
+};
+
+}  // namespace mluop::psamask
+#endif
+
+HWY_BEFORE_NAMESPACE();
+namespace mluop::psamask {
+namespace HWY_NAMESPACE {
+namespace {
+
+namespace hn = hwy::HWY_NAMESPACE;
+using mluop::HWY_NAMESPACE::kSquare;
+using mluop::HWY_NAMESPACE::LineWriter;
+using mluop::HWY_NAMESPACE::SquareTag;
+using mluop::HWY_NAMESPACE::TransposeSquare;
+
+// The columns that the pixels [pixel, pixel + kSquare) use.
+HWY_INLINE Range SquareCols(const Problem& p, int64_t pixel) {
+  const int64_t w = pixel % p.w, last = w + kSquare - 1;
+  return last < p.w ? UsedCols(p, w, last) : UsedCols(p, 0, p.w - 1);
+}
+
+// tile.At(pixel, c) = from[c][pixel]. Skips squares that no pixel uses (a quarter of them in 97x97
+// mask 97x97). The last square of pixels or columns starts earlier: it repeats some of those before.
+void TransposeRow(const Problem& p, const float* from, Range pixels, const LoadTile& tile) {
+  const SquareTag d;
+  const int64_t stride = tile.stride();
+  const auto square_at = [&](int64_t pixel) {
+    return std::max<int64_t>(std::min(pixel, pixels.end - kSquare), 0);
+  };
+  Range used[kLoadPixels / kSquare + 1];
+  for (int64_t pixel = pixels.begin, k = 0; pixel < pixels.end; pixel += kSquare, ++k) {
+    used[k] = SquareCols(p, square_at(pixel));
+  }
+  for (int64_t col = tile.cols.begin; col < tile.cols.end; col += kSquare) {
+    const int64_t c = std::max(std::min(col, tile.cols.end - kSquare), tile.cols.begin);
+    const int64_t count = tile.cols.end - c;
+    const Range* range = used;
+    for (int64_t next = pixels.begin; next < pixels.end; next += kSquare, ++range) {
+      if (range->end <= c || range->begin >= c + kSquare) continue;
+      const int64_t pixel = square_at(next);
+      const float* at = from + c * p.pixels() + pixel;
+      hn::Vec<SquareTag> v[kSquare];
+      for (int k = 0; k < kSquare; ++k) {
+        v[k] = k < count ? hn::LoadU(d, at + k * p.pixels()) : hn::Zero(d);
+        hwy::Prefetch(at + (k + kSquare) * p.pixels());
+      }
+      TransposeSquare(d, v);
+      float* to = tile.At(pixel, c);
+      for (int k = 0; k < kSquare; ++k) hn::StoreU(v[k], d, to + k * stride);
+    }
+  }
+}
+
+// Copies row in_row of the input's grids from the tile to some pixels of one pixel row. The first
+// row that a grid receives follows the grid's leading zeros, the last one precedes its trailing
+// zeros.
+void WriteRow(const Problem& p, const Tensors& image, int64_t in_row, Range pixels,
+              const LoadTile& tile) {
+  const int64_t h = pixels.begin / p.w, row = in_row - p.RowShift(h);
+  const Range rows = p.OutRows(h);
+  const int64_t before = row == rows.begin ? row * p.out.cols : 0;
+  const bool last = row + 1 == rows.end;
+  const int64_t after = last ? (p.out.rows - rows.end) * p.out.cols : 0;
+  for (int64_t pixel = pixels.begin; pixel < pixels.end; ++pixel) {
+    const int64_t w = pixel - h * p.w;
+    const Range cols = p.OutCols(w);
+    float* const grid = image.out + pixel * p.out.size();
+    float* const line = tile.Line(pixel);
+    LineWriter writer(grid + row * p.out.cols - before, grid, image.stream,
+                      row == rows.begin ? nullptr : line);
+    writer.AppendZeros(before + cols.begin);
+    writer.Append(tile.At(pixel, cols.begin + p.ColShift(w)), cols.count());
+    writer.AppendZeros(p.out.cols - cols.end + after);
+    last ? writer.Finish() : writer.Pause(line);
+  }
+}
+
+void TransposeLoadBand(const Problem& p, const Tensors& tensors, int64_t n, const LoadTile& tile) {
+  const Tensors image = {tensors.in + n * p.pixels() * p.in.size(),
+                         tensors.out + n * p.pixels() * p.out.size(), tensors.stream};
+  for (int64_t row = 0; row < p.in.rows; ++row) {
+    const Range hs = p.PixelRowsOfIn(row);
+    const Range pixels = {std::max(tile.pixels.begin, hs.begin * p.w),
+                          std::min(tile.pixels.end, hs.end * p.w)};
+    if (pixels.count() <= 0) continue;
+    TransposeRow(p, image.in + row * p.in.cols * p.pixels(), pixels, tile);
+    for (int64_t pixel = pixels.begin; pixel < pixels.end;) {
+      const int64_t end = std::min((pixel / p.w + 1) * p.w, pixels.end);
+      WriteRow(p, image, row, {pixel, end}, tile);
+      pixel = end;
+    }
+  }
+  if (image.stream) hwy::FlushStream();
+}
+
+}  // namespace
+}  // namespace HWY_NAMESPACE
+}  // namespace mluop::psamask
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace mluop::psamask {
+
+HWY_EXPORT(TransposeLoadBand);
+
+namespace {
+
+// Every worker gets the same number of bands, of whole lines of pixels.
+LoadTile FirstTile(const PsamaskCall& call) {
+  const Problem& p = call.p;
+  const int64_t threads = call.context.threads().num_threads();
+  const Range cols = UsedCols(p, 0, p.w - 1);
+  const int64_t most =
+      std::clamp(kLoadTileFloats / WholeLines(cols.count()), kLine, kLoadPixels) * threads;
+  const int64_t rounds = (p.pixels() + most - 1) / most * threads;
+  return {{0, WholeLines((p.pixels() + rounds - 1) / rounds)}, cols, nullptr};
+}
+
+}  // namespace
+
+size_t TransposeLoadScratch(const PsamaskCall& call) {
+  return static_cast<size_t>(FirstTile(call).Floats() * call.context.threads().num_threads()) *
+         sizeof(float);
+}
+
+mluOpStatus_t TransposeLoad(const PsamaskCall& call, void* scratch) {
+  const auto kernel = HWY_DYNAMIC_DISPATCH(TransposeLoadBand);
+  const Problem& p = call.p;
+  const Tensors tensors = TensorsOf(call);
+  const LoadTile tile = FirstTile(call);
+  ForEachBand(p, call.context.threads(), tile.pixels.count(), 1, [&](const Band& band, int worker) {
+    kernel(p, tensors, band.image,
+           {band.pixels, tile.cols, static_cast<float*>(scratch) + worker * tile.Floats()});
+  });
+  return MLUOP_STATUS_SUCCESS;
+}
+
+void DescribeTransposeLoad(const PsamaskCall& call, Plan& plan) {
+  const LoadTile tile = FirstTile(call);
+  plan.Add("tile %lld pixels of %lld columns", static_cast<long long>(tile.pixels.count()),
+           static_cast<long long>(tile.cols.count()));
+}
+
+}  // namespace mluop::psamask
+#endif  // HWY_ONCE

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// CUDA tuning parameters of roiaware_pool3d. Ratios are times against the alternative on the PartA2
+// shape (128 boxes of 12x12x12 voxels, 16000 points, 16 channels, 128 slots), NVIDIA H200.
+#pragma once
+
+#include <cstdint>
+
+namespace mluop::roiaware_pool3d {
+
+inline constexpr int kThreads = 256;
+
+// Forward: points that a warp tests against a box. Small, so that the PartA2 shape has thousands of
+// warps.
+inline constexpr int kChunkPoints = 512;
+// Forward: tests of a thread, and lists of a warp, whose loads are in flight at the same time.
+inline constexpr int kListsInFlight = 4;
+// Forward: boxes are processed in batches whose lists have at most this many entries (32 MiB), unless
+// one box needs more.
+inline constexpr int64_t kMaxEntries = 1 << 22;
+// Forward: voxels of a range. At most so many that the counts of each warp and of the block stay below
+// 48 KiB of shared memory. At least so many that reading all lists of the box pays.
+inline constexpr int64_t kMaxRangeVoxels = 1024;
+inline constexpr int64_t kMinRangeVoxels = 64;
+// Forward: blocks per SM. All ranges of a large call run at the same time.
+inline constexpr int kRangesPerSm = 4;
+// Forward: slots that one block zeroes while others search for points. Zeroing there takes 0.89x the
+// time of zeroing in PoolRange.
+inline constexpr int64_t kZeroedSlots = 1 << 14;
+
+// Backward: half sums are rounded at each addition where points have at most this many voxels on
+// average; the error is then a few times that of one rounding.
+inline constexpr int64_t kMaxPackedVoxels = 32;
+// Backward: more sums than this (576 MiB) are computed in rounds of points.
+inline constexpr int64_t kMaxSums = int64_t{1} << 26;
+// Backward: blocks that search for the greatest gradient, each of which leaves one value.
+inline constexpr int64_t kMaxMaxima = 1024;
+// Backward, maximum: elements of a thread whose loads are in flight at the same time. With two, sparse
+// voxels took 1.2x the time.
+inline constexpr int kElementsInFlight = 4;
+
+// Backward, average: threads of a block that sorts, and its voxels at most.
+inline constexpr int kTileThreads = 1024;
+inline constexpr int64_t kMinTileVoxels = 32;
+inline constexpr int kMaxTiles = 4;
+// Backward, average: blocks per SM that do not sort.
+inline constexpr int kSmallBlocksPerSm = 4;
+// Backward, average: points of a voxel whose loads are in flight at the same time.
+inline constexpr int kPointsInFlight = 4;
+
+}  // namespace mluop::roiaware_pool3d
