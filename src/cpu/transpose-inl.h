@@ -57,6 +57,8 @@ HWY_INLINE void TransposeTile(const Source& from, const Target& to, const Conver
     const hn::FixedTag<float, kSide> d;
     hn::Vec<decltype(d)> v[kSide];
     LoadTransposed<kSide>(from, v);
+// Without it GCC keeps the loop, and the tile in memory (1.6x the time of a backward on 3969x38x63).
+#pragma GCC unroll 16
     for (int k = 0; k < kSide; ++k) hn::StoreU(convert(d, v[k]), d, to.data + k * to.stride);
   }
 }

@@ -44,6 +44,8 @@ struct PooledBins {
 
 // Rows of a row of bins that lie in one band and in one part of the bins' sums.
 struct BinRows {
+  const Band& band;
+  const PooledBins& pooled;
   const float* data;  // column 0 of the first bin
   float* mean;        // of the first bin
   float* part;        // of the first bin
@@ -53,49 +55,64 @@ struct BinRows {
   bool begins_part, ends_part, first_part, ends_bin;
 };
 
+// A bin of BinRows: the pointers advance from bin to bin.
+struct BinCursor {
+  const float* data;
+  float* mean;
+  float* part;
+
+  void Next(const BinRows& rows) {
+    data += rows.band.bin_stride;
+    mean += rows.pooled.means.bin_stride;
+    part += rows.pooled.parts.bin_stride;
+  }
+};
+
+// Stores the part of a bin's sum, or adds it to the total, or makes the total the mean.
 template <class Block>
-HWY_INLINE void FinishRows(const Block& block, const typename Block::Vecs& part,
-                           const PooledBins& pooled, const BinRows& rows, int64_t bin) {
-  float* const carried = rows.part + bin * pooled.parts.bin_stride;
-  if (!rows.ends_part) return Block::Store(part, carried);
-  float* const total = carried + pooled.totals;
+HWY_INLINE void FinishBin(const Block& block, const typename Block::Vecs& part, const BinRows& rows,
+                          const BinCursor& bin, int64_t columns) {
+  if (!rows.ends_part) return Block::Store(part, bin.part);
+  float* const total = bin.part + rows.pooled.totals;
   const auto sum = AddVecs(rows.first_part ? Block::Set(0.0f) : Block::Load(total), part);
   if (!rows.ends_bin) return Block::Store(sum, total);
-  const int64_t area = rows.bin_height * rows.columns[static_cast<size_t>(bin)].size();
-  block.StoreExisting(Mean(sum, static_cast<float>(area)),
-                      rows.mean + bin * pooled.means.bin_stride);
+  block.StoreExisting(Mean(sum, static_cast<float>(rows.bin_height * columns)), bin.mean);
 }
 
-// Returns what the part of a bin's sum starts with. -0.0f is the additive identity: it preserves the
-// sign of zero.
-template <class Block>
-HWY_INLINE auto BeginPart(const PooledBins& pooled, const BinRows& rows, int64_t bin) {
-  return rows.begins_part ? Block::Set(-0.0f)
-                          : Block::Load(rows.part + bin * pooled.parts.bin_stride);
+// Pools a bin. sum_row(row) returns the sum of its columns in the row that begins at `row`.
+template <class Block, class SumRow>
+HWY_INLINE void PoolBin(const Block& block, const BinRows& rows, const BinCursor& bin,
+                        int64_t columns, const SumRow& sum_row) {
+  const float* row = bin.data;
+  auto part = sum_row(row);
+  if (!rows.begins_part) part = AddVecs(Block::Load(bin.part), part);
+  for (int64_t h = 1; h < rows.rows; ++h) {
+    row += rows.band.row_stride;
+    part = AddVecs(part, sum_row(row));
+  }
+  FinishBin(block, part, rows, bin, columns);
 }
 
 // Pools bins that are not empty and have at most kColumns columns.
 template <int kColumns, class Block>
-HWY_INLINE void PoolPadded(const Block& block, const Band& band, const PooledBins& pooled,
-                           const BinRows& rows) {
-  for (size_t bin = 0; bin < rows.columns.size(); ++bin) {
-    const PaddedColumns<kColumns> columns(band, rows.columns[bin]);
-    const float* row = rows.data + static_cast<int64_t>(bin) * band.bin_stride;
-    auto part = BeginPart<Block>(pooled, rows, static_cast<int64_t>(bin));
-    for (int64_t h = 0; h < rows.rows; ++h, row += band.row_stride) {
+HWY_INLINE void PoolPadded(const Block& block, const BinRows& rows) {
+  BinCursor bin = {rows.data, rows.mean, rows.part};
+  for (const Span& span : rows.columns) {
+    const PaddedColumns<kColumns> columns(rows.band, span);
+    PoolBin(block, rows, bin, span.size(), [&](const float* row) HWY_ATTR {
       auto sum = Block::Load(row + columns.offsets[0]);
       for (int w = 1; w < kColumns; ++w) {
         sum = AddVecs(sum, Block::Load(row + columns.offsets[w]));
       }
-      part = AddVecs(part, sum);
-    }
-    FinishRows(block, part, pooled, rows, static_cast<int64_t>(bin));
+      return sum;
+    });
+    bin.Next(rows);
   }
 }
 
-// Sums one row of a bin, in chunks.
+// Sums one row of a bin, in chunks. -0.0f is the additive identity: it preserves the sign of zero.
 template <class Block>
-HWY_INLINE auto SumRow(const float* row, int64_t columns, int64_t pixel_stride) {
+HWY_INLINE auto SumChunks(const float* row, int64_t columns, int64_t pixel_stride) {
   auto sum = Block::Set(-0.0f);
   for (int64_t first = 0; first < columns; first += kChunkColumns) {
     auto chunk = Block::Load(row + first * pixel_stride);
@@ -110,18 +127,16 @@ HWY_INLINE auto SumRow(const float* row, int64_t columns, int64_t pixel_stride) 
 
 // Pools any bins.
 template <class Block>
-HWY_INLINE void PoolGeneric(const Block& block, const Band& band, const PooledBins& pooled,
-                            const BinRows& rows) {
-  for (size_t bin = 0; bin < rows.columns.size(); ++bin) {
-    const Span span = rows.columns[bin];
-    if (span.size() == 0) continue;
-    const float* row =
-        rows.data + static_cast<int64_t>(bin) * band.bin_stride + span.begin * band.pixel_stride;
-    auto part = BeginPart<Block>(pooled, rows, static_cast<int64_t>(bin));
-    for (int64_t h = 0; h < rows.rows; ++h, row += band.row_stride) {
-      part = AddVecs(part, SumRow<Block>(row, span.size(), band.pixel_stride));
+HWY_INLINE void PoolGeneric(const Block& block, const BinRows& rows) {
+  const int64_t stride = rows.band.pixel_stride;
+  BinCursor bin = {rows.data, rows.mean, rows.part};
+  for (const Span& span : rows.columns) {
+    if (span.size() > 0) {
+      PoolBin(block, rows, bin, span.size(), [&](const float* row) HWY_ATTR {
+        return SumChunks<Block>(row + span.begin * stride, span.size(), stride);
+      });
     }
-    FinishRows(block, part, pooled, rows, static_cast<int64_t>(bin));
+    bin.Next(rows);
   }
 }
 
@@ -139,6 +154,8 @@ HWY_INLINE void PoolRoi(const Block& block, const Problem& p, const RoiBins& roi
       const Span bins = BinsInRow(p, band.slice, ph);
       const int64_t bin = ph * p.group + bins.begin;
       const BinRows rows = {
+          band,
+          pooled,
           data + band.Offset(h, bin),
           pooled.means.At(0, bin),
           pooled.parts.At(0, bin),
@@ -150,9 +167,9 @@ HWY_INLINE void PoolRoi(const Block& block, const Problem& p, const RoiBins& roi
           h - top < kPartRows,
           end == bottom};
       if constexpr (kColumns > 0) {
-        PoolPadded<kColumns>(block, band, pooled, rows);
+        PoolPadded<kColumns>(block, rows);
       } else {
-        PoolGeneric(block, band, pooled, rows);
+        PoolGeneric(block, rows);
       }
     }
   }

@@ -39,7 +39,7 @@ void AddRois(const Problem& p, const RoiTable& table, const Slicing& slicing, co
           bottom - top, box.columns.size(), p.w * slicing.pixel_stride, slicing.pixel_stride};
       const auto share = Divide(Block::Load(slice.stage + i * slicing.stage_stride + c),
                                 static_cast<float>(box.area()));
-      tile.ForEachPixel<Block::kCount>([&](float* pixel) HWY_ATTR { Block::AddTo(share, pixel); });
+      AddToPixels<Block>(tile, share);
     }
   });
 }
@@ -60,8 +60,8 @@ void SumSlice(const Problem& p, const RoiTable& table, const Slicing& slicing, c
     const int64_t pixels = (end - row) * p.w;
     ZeroRow(band, pixels * slicing.pixel_stride);
     AddRois(p, table, slicing, slice, band, {static_cast<int32_t>(row), static_cast<int32_t>(end)});
-    PixelsToPlanes(band, slicing.pixel_stride, pixels, slice.channels, planes + row * p.w,
-                   plane_stride);
+    PixelsToPlanes({band, slicing.pixel_stride}, pixels, slice.channels,
+                   {planes + row * p.w, plane_stride}, CanonicalNan());
   }
 }
 

@@ -21,9 +21,7 @@ HWY_BEFORE_NAMESPACE();
 namespace mluop::torchvision_ps_roi_pool {
 namespace HWY_NAMESPACE {
 
-using mluop::HWY_NAMESPACE::ZeroRow;
-using roi::HWY_NAMESPACE::AddVecs;
-using roi::HWY_NAMESPACE::Divide;
+using roi::HWY_NAMESPACE::Mean;
 
 // Adds the band [begin, end) to the slice's bins. The sum of a bin is carried in the stage from band to
 // band; the last one makes it the mean.
@@ -36,15 +34,16 @@ void PoolBand(const Problem& p, const RoiTable& table, const Slicing& slicing, c
       const int32_t top = std::max(box.rows.begin, of_band.begin);
       const int32_t bottom = std::min(box.rows.end, of_band.end);
       float* const stage = slice.stage + i * slicing.stage_stride + c;
-      if (box.area() == 0) Block::Store(Block::Set(0.0f), stage);
-      if (top >= bottom || box.columns.size() == 0) continue;
+      if (top >= bottom || box.columns.size() == 0) {
+        if (box.area() == 0) Block::Store(Block::Set(0.0f), stage);
+        continue;
+      }
       const BinTile<const float> tile = {
           band + ((top - of_band.begin) * p.w + box.columns.begin) * slicing.pixel_stride + c,
           bottom - top, box.columns.size(), p.w * slicing.pixel_stride, slicing.pixel_stride};
-      auto sum = top == box.rows.begin ? Block::Set(0.0f) : Block::Load(stage);
-      tile.ForEachPixel<Block::kCount>([&](const float* pixel)
-                                           HWY_ATTR { sum = AddVecs(sum, Block::Load(pixel)); });
-      if (bottom == box.rows.end) sum = Divide(sum, static_cast<float>(box.area()));
+      auto sum =
+          SumPixels<Block>(tile, top == box.rows.begin ? Block::Set(0.0f) : Block::Load(stage));
+      if (bottom == box.rows.end) sum = Mean(sum, static_cast<float>(box.area()));
       Block::Store(sum, stage);
     }
   });
@@ -68,9 +67,9 @@ void PoolSlice(const Problem& p, const RoiTable& table, const Slicing& slicing, 
 // Writes the chunk's channels from first_channel on of the RoI at a position.
 void WriteRoi(const Problem& p, const Slicing& slicing, const float* stage, int64_t first_channel,
               float* output) {
-  PixelsToPlanes(stage, p.rois * slicing.stage_stride, p.bins(),
+  PixelsToPlanes({stage, p.rois * slicing.stage_stride}, p.bins(),
                  std::min(slicing.chunk, p.output_dim - first_channel),
-                 output + first_channel * p.bins(), p.bins());
+                 {output + first_channel * p.bins(), p.bins()}, Unchanged());
 }
 
 }  // namespace HWY_NAMESPACE

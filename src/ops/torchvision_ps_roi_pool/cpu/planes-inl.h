@@ -24,7 +24,10 @@ namespace mluop::torchvision_ps_roi_pool {
 namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
+using mluop::HWY_NAMESPACE::Source;
+using mluop::HWY_NAMESPACE::Target;
 using mluop::HWY_NAMESPACE::Transpose;
+using mluop::HWY_NAMESPACE::Unchanged;
 using roi::HWY_NAMESPACE::CanonicalNan;
 using roi::HWY_NAMESPACE::ForEachChannelBlock;
 
@@ -53,19 +56,20 @@ HWY_INLINE void PlanesToPixels(const float* planes, int64_t plane_stride, int64_
   for (int64_t i = 0; i < count; ++i) std::fill_n(pixels + i * pixel_stride + channels, rest, 0.0f);
 }
 
-// The inverse; every NaN becomes the default one.
-HWY_INLINE void PixelsToPlanes(const float* pixels, int64_t pixel_stride, int64_t count,
-                               int64_t channels, float* planes, int64_t plane_stride) {
+// The inverse: planes[c*plane_stride + i] = convert(pixels[i*pixel_stride + c]).
+template <class Convert>
+HWY_INLINE void PixelsToPlanes(const Source& pixels, int64_t count, int64_t channels,
+                               const Target& planes, const Convert& convert) {
   ForEachPlaneBlock(channels, [&](int64_t c, int64_t n) HWY_ATTR {
-    Transpose({pixels + c, pixel_stride}, count, n, {planes + c * plane_stride, plane_stride},
-              CanonicalNan());
+    Transpose({pixels.data + c, pixels.stride}, count, n,
+              {planes.data + c * planes.stride, planes.stride}, convert);
   });
 }
 
-// Calls body(columns), with a constant where a row of a bin is short and blocks have few vectors: the
+// Returns body(columns), with a constant where a row of a bin is short and blocks have few vectors: the
 // loop over a row then has no end to predict.
 template <int kVectors, class Body>
-HWY_INLINE void WithColumns(int64_t columns, const Body& body) {
+HWY_INLINE auto WithColumns(int64_t columns, const Body& body) {
   if (kVectors > 2) return body(columns);
   switch (columns) {
     case 1: return body(std::integral_constant<int64_t, 1>());
@@ -82,19 +86,39 @@ struct BinTile {
   T* corner;
   int64_t rows, columns;
   int64_t row_stride, column_stride;
-
-  // Calls body(pixel) for every pixel, row by row.
-  template <int kVectors, class Body>
-  HWY_INLINE void ForEachPixel(const Body& body) const {
-    WithColumns<kVectors>(columns, [&](auto count) HWY_ATTR {
-      T* row = corner;
-      for (int64_t h = 0; h < rows; ++h, row += row_stride) {
-        T* pixel = row;
-        for (int64_t w = 0; w < count; ++w, pixel += column_stride) body(pixel);
-      }
-    });
-  }
 };
+
+// Adds the pixels to `start`, row by row. `sum` is local to the loop: what a lambda captures may be
+// kept in memory.
+template <class Block>
+HWY_INLINE auto SumPixels(const BinTile<const float>& tile, const typename Block::Vecs& start) {
+  return WithColumns<Block::kCount>(tile.columns, [&](auto columns) HWY_ATTR {
+    auto sum = start;
+    const float* row = tile.corner;
+    for (int64_t h = 0; h < tile.rows; ++h, row += tile.row_stride) {
+      const float* pixel = row;
+      for (int64_t w = 0; w < columns; ++w, pixel += tile.column_stride) {
+        sum = roi::HWY_NAMESPACE::AddVecs(sum, Block::Load(pixel));
+      }
+    }
+    return sum;
+  });
+}
+
+// Adds `share` to every pixel.
+template <class Block>
+HWY_INLINE void AddToPixels(const BinTile<float>& tile, const typename Block::Vecs& share) {
+  WithColumns<Block::kCount>(tile.columns, [&](auto columns) HWY_ATTR {
+    const auto addend = share;
+    float* row = tile.corner;
+    for (int64_t h = 0; h < tile.rows; ++h, row += tile.row_stride) {
+      float* pixel = row;
+      for (int64_t w = 0; w < columns; ++w, pixel += tile.column_stride) {
+        Block::AddTo(addend, pixel);
+      }
+    }
+  });
+}
 
 }  // namespace HWY_NAMESPACE
 }  // namespace mluop::torchvision_ps_roi_pool
