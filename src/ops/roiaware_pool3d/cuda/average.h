@@ -103,18 +103,6 @@ class AverageTile {
     }
   }
 
-  // Calls visit(row, group) for all groups of the channels of all rows < size.
-  template <class Visit>
-  __device__ void ForEachGroup(uint32_t size, Visit visit) {
-    const uint32_t groups = s_.groups, rows = blockDim.x / groups, rest = blockDim.x % groups;
-    uint32_t row = threadIdx.x / groups, group = threadIdx.x % groups;
-    while (row < size) {
-      visit(row, group);
-      row += rows, group += rest;
-      if (group >= groups) group -= groups, ++row;
-    }
-  }
-
   struct Item {
     int voxel = 0, count = 0;
     uint32_t channel = 0;
@@ -162,7 +150,7 @@ class AverageTile {
   }
 
   __device__ void AddEachSimple(int filled) {
-    ForEachGroup(filled, [&](uint32_t at, uint32_t group) {
+    ForEachInRows(filled, s_.groups, [&](uint32_t at, uint32_t group) {
       const int voxel = m_.filled[at];
       float share[V];
       Load(s_.grad + (first_ + voxel) * s_.p.channels + group * V, share);
@@ -173,7 +161,7 @@ class AverageTile {
   }
 
   __device__ void LoadShares(int first, int size) {
-    ForEachGroup(size, [&](uint32_t at, uint32_t group) {
+    ForEachInRows(size, s_.groups, [&](uint32_t at, uint32_t group) {
       const int voxel = first + static_cast<int>(at);
       const int count = m_.counts[voxel];
       if (count == 0) return;
@@ -207,7 +195,7 @@ class AverageTile {
 
   __device__ void AddSums() {
     const auto* ends = reinterpret_cast<const uint16_t*>(m_.bins);
-    ForEachGroup(s_.points, [&](uint32_t row, uint32_t group) {
+    ForEachInRows(s_.points, s_.groups, [&](uint32_t row, uint32_t group) {
       const int end = ends[row];
       int at = row == 0 ? 0 : ends[row - 1];
       if (at == end) return;

@@ -62,12 +62,7 @@ class Backward {
   // Float gradients are the sums; half gradients are summed in float and rounded once.
   void RunAtomics(void* scratch, const AverageOptions& options) {
     if constexpr (std::is_same_v<T, float>) {
-      const size_t bytes = SumBytes(s_.p, s_.p.points, sizeof(T));
-      if (s_.p.method == kMaximum) {
-        context_.Zero(grad_in_, bytes);
-      } else {
-        Zero(grad_in_, bytes);
-      }
+      Zero(grad_in_, SumBytes(s_.p, s_.p.points, sizeof(T)));
       AddFloats(grad_in_, {0, s_.p.points}, options);
     } else {
       auto* sums = static_cast<float*>(scratch);
@@ -141,8 +136,7 @@ class Backward {
   void AddMaxima(const Sums& sums, const Points& points) {
     SetPoints(1, points);
     const int64_t elements = s_.p.voxels() * s_.p.channels;
-    const Grid grid = {CeilDiv(elements, kThreads * kElementsInFlight), kThreads, 0,
-                       Sums::kPdlMaximum};
+    const Grid grid = {CeilDiv(elements, kThreads * kElementsInFlight), kThreads, 0, true};
     context_.Launch(AddMaximum<T, Sums>, grid, s_, sums, elements);
   }
 

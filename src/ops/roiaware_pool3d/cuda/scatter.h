@@ -4,7 +4,7 @@
 //   FloatSums, PackedSums   atomic additions, in the order in which they arrive
 //   IntegerSums             integers, whose sums are the same in every order
 // All threads of a block call Begin() once, then Add(at, gradients), where `at` is the first element
-// in [points, channels]. kPdlMaximum: AddMaximum starts before the sums are zero (cuda/pdl.h).
+// in [points, channels].
 #pragma once
 
 #include <cmath>
@@ -29,8 +29,7 @@ __device__ uint32_t BlockMax(uint32_t value) {
 }
 
 struct FloatSums {
-  using Share = float;                        // the type in which a block adds up shares
-  static constexpr bool kPdlMaximum = false;  // 1.04x the time
+  using Share = float;  // the type in which a block adds up shares
 
   float* sums;
 
@@ -56,8 +55,6 @@ struct FloatSums {
 
 // Half sums, rounded at each addition: for few additions to an element.
 struct PackedSums {
-  static constexpr bool kPdlMaximum = true;
-
   __half* sums;  // aligned to 4 bytes, whole pairs
 
   __device__ void Begin() {}
@@ -81,7 +78,6 @@ struct IntegerSums {
   static constexpr int kMarks = 8;          // elements per word of marks
   static constexpr int kHalfExponent = 15;  // of half's greatest number
   using Share = unsigned long long;
-  static constexpr bool kPdlMaximum = true;
 
   unsigned long long* sums;
   uint32_t* marks;         // four bits per element
@@ -180,10 +176,8 @@ __global__ void __launch_bounds__(kThreads)
   for (int u = 0; u < kElementsInFlight; ++u) {
     if (row[u] < s.points) Load(s.grad + first + u * kThreads, grad[u]);
   }
-  if constexpr (Sums::kPdlMaximum) {
-    WaitForPredecessor();
-    TriggerDependents();
-  }
+  WaitForPredecessor();
+  TriggerDependents();
   sums.Begin();
 #pragma unroll
   for (int u = 0; u < kElementsInFlight; ++u) {
