@@ -2,6 +2,7 @@
 // roiaware_pool3d forward on CUDA devices. The first kernel lists the points of each box in ascending
 // order and zeroes pts_idx_of_voxels; in the second, ranges of voxels take their points from the lists.
 // The bytes of the outputs bind, most of them those zeros.
+#include <cinttypes>
 #include <limits>
 
 #include "cuda/pdl.h"
@@ -246,9 +247,7 @@ mluOpStatus_t RunForward(const ForwardCall& call, void* scratch) {
 }
 
 void DescribeForward(const ForwardCall& call, Plan& plan) {
-  const int64_t batch = BatchSize(call.p.boxes, call.p.points);
-  plan.Add("batches %lld of %lld boxes", static_cast<long long>(CeilDiv(call.p.boxes, batch)),
-           static_cast<long long>(batch));
+  plan.Add("batches of %" PRId64 " boxes", BatchSize(call.p.boxes, call.p.points));
 }
 
 constexpr CudaImplementation<Problem> kForward[] = {
