@@ -53,11 +53,7 @@ class AverageTile {
       if (!ShouldSort(pairs[t])) Append(count[t] > 0, Voxel(t), &filled);
     }
     __syncthreads();
-    if (tile_.simple) {
-      AddEachSimple(filled);
-    } else {
-      AddEach(filled);
-    }
+    AddEach(filled);
     for (int t = 0; t < tile_.tiles; ++t) {
       if (ShouldSort(pairs[t])) SortAndAdd(t * tile_.voxels);
     }
@@ -147,17 +143,6 @@ class AverageTile {
 #pragma unroll
       for (int u = 0; u < U; ++u) AddItem(item + u);
     }
-  }
-
-  __device__ void AddEachSimple(int filled) {
-    ForEachInRows(filled, s_.groups, [&](uint32_t at, uint32_t group) {
-      const int voxel = m_.filled[at];
-      float share[V];
-      Load(s_.grad + (first_ + voxel) * s_.p.channels + group * V, share);
-#pragma unroll
-      for (int k = 0; k < V; ++k) share[k] /= static_cast<float>(m_.counts[voxel]);
-      AddToPoints(voxel, 0, group * V, share);
-    });
   }
 
   __device__ void LoadShares(int first, int size) {

@@ -202,7 +202,7 @@ void DivideBox(int sm_count, Pooling<T>* c) {
 }
 
 template <typename T>
-void Forward(const ForwardCall& call, void* memory, bool narrow) {
+void Forward(const ForwardCall& call, void* memory) {
   const Arguments& a = call.arguments;
   Pooling<T> c = {.p = call.p,
                   .features = a.In<T>("pts_feature"),
@@ -216,8 +216,8 @@ void Forward(const ForwardCall& call, void* memory, bool narrow) {
              .chunks = Chunks(c.p.points),
              .entries = reinterpret_cast<int2*>(scratch),
              .counts = reinterpret_cast<int32_t*>(scratch + batch * c.p.points * sizeof(int2))};
-  const bool wide = !narrow && c.p.channels % kWide<T> == 0 && IsAligned(c.features) &&
-                    IsAligned(c.pooled) && IsAligned(c.argmax);
+  const bool wide = c.p.channels % kWide<T> == 0 && IsAligned(c.features) && IsAligned(c.pooled) &&
+                    IsAligned(c.argmax);
   for (int64_t first = 0; first < c.p.boxes; first += batch) {
     c.batch = {static_cast<int>(first), static_cast<int>(std::min(batch, c.p.boxes - first))};
     DivideBox(call.context.sm_count(), &c);
@@ -240,9 +240,8 @@ size_t ScratchBytes(const ForwardCall& call) {
   return ForwardCudaScratchBytes(call.p.boxes, call.p.points);
 }
 
-template <bool kNarrow>
 mluOpStatus_t RunForward(const ForwardCall& call, void* scratch) {
-  call.p.half ? Forward<__half>(call, scratch, kNarrow) : Forward<float>(call, scratch, kNarrow);
+  call.p.half ? Forward<__half>(call, scratch) : Forward<float>(call, scratch);
   return call.context.status();
 }
 
@@ -251,10 +250,7 @@ void DescribeForward(const ForwardCall& call, Plan& plan) {
 }
 
 constexpr CudaImplementation<Problem> kForward[] = {
-    {"lists", "always", Always, ScratchBytes, RunForward<false>, DescribeForward},
-    {"lists_narrow", "to be measured: one channel per thread", Always, ScratchBytes,
-     RunForward<true>},
-};
+    {"lists", "always", Always, ScratchBytes, RunForward, DescribeForward}};
 
 }  // namespace
 
