@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// roiaware_pool3d: inputs for the tests. Boxes and points of a scene, or indices as forward makes
+// roiaware_pool3d: inputs of the test cases: boxes and points of a scene, or indices as forward writes
 // them.
 #pragma once
 
@@ -37,9 +37,8 @@ inline void StoreValue(const Arguments& a, std::string_view tensor, int64_t inde
   }
 }
 
-// Finite values whose sums could leave float's range are brought to 1000: a double would not
-// notice.
-inline void TameForSums(const Arguments& a, std::string_view tensor) {
+// Clamps finite values to [-1000, 1000]: sums in float must not overflow where those in double do not.
+inline void ClampForSums(const Arguments& a, std::string_view tensor) {
   const int64_t count = a.Tensor(tensor).desc->ElementCount();
   for (int64_t i = 0; i < count; ++i) {
     const double value = LoadValue(a.In<void>(tensor), a.Type(), i);
@@ -59,8 +58,8 @@ class Scene {
         points_(a_.Int("pts_num")),
         voxels_(int64_t{a_.Int("out_x")} * a_.Int("out_y") * a_.Int("out_z")) {}
 
-  // Eight proposals around each car, in all directions; so many points on the cars that a fifth of
-  // the voxels have some, and the other points anywhere.
+  // Eight proposals around each car. A fifth of the voxels have points on the cars; the other points
+  // are anywhere.
   void MakeSparse() {
     const int64_t cars = (boxes_ + 7) / 8;
     const double near = 0.34 * static_cast<double>(voxels_ * cars) / static_cast<double>(points_);
@@ -80,7 +79,7 @@ class Scene {
     }
   }
 
-  // Every box holds nearly all points, more of them in its middle.
+  // Every box holds nearly all points; the density is highest in the middle.
   void MakeDense() {
     for (int64_t box = 0; box < boxes_; ++box) {
       SetRoi(box, {Jitter(0.2), Jitter(0.2), -2 + Jitter(0.2), 8, 8, 4, Jitter(4)});
@@ -90,7 +89,7 @@ class Scene {
     }
   }
 
-  // Half of the points in a few spots, so that voxels have more than they can hold.
+  // Half of the points lie in three spots, so that voxels have more points than slots.
   void MakeOverfull() {
     MakeDense();
     for (int64_t point = 0; point < points_; point += 2) {
@@ -99,8 +98,8 @@ class Scene {
     }
   }
 
-  // Points on faces, edges and voxel borders of boxes turned by quadrants, flat and without extent;
-  // coordinates and boxes that are not finite.
+  // Points on faces, edges and voxel borders of boxes that are turned by quadrants, flat or empty;
+  // non-finite coordinates and boxes.
   void MakeEdges() {
     static constexpr double kTurns[] = {0, M_PI_2, M_PI, -M_PI_2, -M_PI, 3 * M_PI_2, 0.5};
     static constexpr double kOdd[] = {std::numeric_limits<double>::quiet_NaN(),
@@ -132,7 +131,7 @@ class Scene {
 
   double Jitter(double most) { return random_.Uniform(-most, most); }
   double Grid(int64_t n) { return static_cast<double>(random_.Below(2 * n + 1) - n) / 2; }
-  // A border between two voxels along an axis, or a face, as a share of the box.
+  // A border between two voxels along an axis, or a face, as a fraction of the box.
   double Border(std::string_view axis) {
     const int n = a_.Int(axis);
     return static_cast<double>(random_.Below(n + 1)) / n;
@@ -168,7 +167,7 @@ inline void GenerateForward(const Case& test_case, const Arguments& a, Random& r
   if (name == "dense") scene.MakeDense();
   if (name == "overfull") scene.MakeOverfull();
   if (name == "edge") scene.MakeEdges();
-  if (a.Int("pool_method") == 1) TameForSums(a, "pts_feature");
+  if (a.Int("pool_method") == 1) ClampForSums(a, "pts_feature");
 }
 
 // Indices of a backward case.
@@ -183,7 +182,7 @@ class VoxelIndices {
         channels_(a_.Int("channels")),
         points_(a_.Symbol("P")) {}
 
-  // One voxel: slots [count, points in ascending order, 0...], and the point each channel has.
+  // Makes one voxel: slots [count, points in ascending order, 0...] and a point per channel.
   void Make(int32_t* slots, int32_t* argmax) {
     const int64_t count = Count();
     std::fill_n(slots, slots_, 0);
@@ -198,11 +197,11 @@ class VoxelIndices {
       const bool none = count == 0 || (holes && random_.Below(4) == 0);
       argmax[c] = !maximum ? 0 : none ? -1 : slots[1 + random_.Below(count)];
     }
-    if (wild_) MakeWild(slots, argmax);
+    if (wild_) MakeInvalid(slots, argmax);
   }
 
  private:
-  // A fifth of the voxels have points, mostly one; or there is any number of them.
+  // Sparse: a fifth of the voxels have points, mostly one. Dense: any number of points.
   int64_t Count() {
     const int64_t most = std::min(slots_ - 1, points_);
     if (dense_) return random_.Below(most + 1);
@@ -212,7 +211,7 @@ class VoxelIndices {
     return std::min(count, most);
   }
 
-  void MakeWild(int32_t* slots, int32_t* argmax) {
+  void MakeInvalid(int32_t* slots, int32_t* argmax) {
     const auto points = static_cast<int32_t>(points_), most = static_cast<int32_t>(slots_);
     const int32_t counts[] = {-1, -1000, INT32_MIN, most - 1, most, most + 3, INT32_MAX};
     const int32_t indices[] = {-1, -2, INT32_MIN, points, points + 1, INT32_MAX, points - 1};
@@ -237,12 +236,12 @@ inline void GenerateBackward(const Case& test_case, const Arguments& a, Random& 
   auto* argmax = a.Out<int32_t>("argmax");
   const int64_t channels = a.Int("channels");
   const int64_t count = a.Tensor("grad_out").desc->ElementCount() / channels;
-  std::vector<int32_t> ignored(static_cast<size_t>(channels));  // the argmax that is absent
+  std::vector<int32_t> ignored(static_cast<size_t>(channels));  // replaces an absent argmax
   for (int64_t voxel = 0; voxel < count; ++voxel) {
     voxels.Make(slots + voxel * a.Int("max_pts_each_voxel"),
                 argmax == nullptr ? ignored.data() : argmax + voxel * channels);
   }
-  TameForSums(a, "grad_out");
+  ClampForSums(a, "grad_out");
 }
 
 }  // namespace mluop::roiaware_pool3d

@@ -2,60 +2,149 @@
 // roiaware_pool3d: what the case lines cannot say.
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <vector>
 
 #include "core/dtype.h"
 #include "mlu_op.h"
-#include "ops/roiaware_pool3d/calls.h"
 #include "testing/random.h"
+#include "tests/support/tensors.h"
 
 namespace {
 
 using mluop::Half;
-using namespace mluop::roiaware_pool3d;  // calls.h
+using mluop::testing::Array;
+using mluop::testing::Tensor;
+using Floats = std::vector<float>;
+using Indices = std::vector<int32_t>;
 
 constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
 constexpr float kInf = std::numeric_limits<float>::infinity();
 constexpr int kMax = MLUOP_ROIAWARE_POOL_MAX;
 constexpr int kAvg = MLUOP_ROIAWARE_POOL_AVG;
 
-using RoiawarePool3d = Calls;
+// Voxels of a box, slots of a voxel.
+struct Grid {
+  int x, y, z, slots;
+};
 
-// README.md works this out: a box of 4 x 2 x 2 around the origin in two voxels along x; the fourth
+struct Pooled {
+  Indices indices, argmax;
+  Floats features;
+  bool operator==(const Pooled&) const = default;
+};
+
+template <typename T>
+std::vector<T> Values(const Tensor& tensor) {
+  return {tensor.as<T>(), tensor.as<T>() + tensor.bytes() / sizeof(T)};
+}
+template <typename T>
+Tensor Filled(const std::vector<int64_t>& dims, const std::vector<T>& values) {
+  constexpr auto kFloating = sizeof(T) == 2 ? MLUOP_DTYPE_HALF : MLUOP_DTYPE_FLOAT;
+  Tensor tensor = Array(dims, std::is_same_v<T, int32_t> ? MLUOP_DTYPE_INT32 : kFloating);
+  std::copy(values.begin(), values.end(), tensor.as<T>());
+  return tensor;
+}
+
+struct Options {
+  void* workspace = nullptr;
+  size_t workspace_size = 0;
+  decltype(&mluOpRoiawarePool3dForward) forward = mluOpRoiawarePool3dForward;
+  decltype(&mluOpRoiawarePool3dBackward) backward = mluOpRoiawarePool3dBackward;
+};
+
+// Makes calls and checks that they succeed.
+class RoiawarePool3d : public mluop::testing::OperatorFixture {
+ protected:
+  Pooled Forward(int method, const Grid& g, const Floats& rois, const Floats& pts,
+                 const Floats& features, const Options& options = {}) {
+    const int boxes = static_cast<int>(rois.size() / 7), points = static_cast<int>(pts.size() / 3);
+    const int channels = static_cast<int>(features.size()) / points;
+    const Tensor r = Filled({boxes, 7}, rois), p = Filled({points, 3}, pts);
+    const Tensor f = Filled({points, channels}, features);
+    const Tensor argmax = Array({boxes, g.x, g.y, g.z, channels}, MLUOP_DTYPE_INT32);
+    const Tensor indices = Array({boxes, g.x, g.y, g.z, g.slots}, MLUOP_DTYPE_INT32);
+    const Tensor pooled = Array({boxes, g.x, g.y, g.z, channels});
+    EXPECT_EQ(
+        options.forward(handle_, method, boxes, points, channels, r, r.data(), p, p.data(), f,
+                        f.data(), options.workspace, options.workspace_size, g.slots, g.x, g.y, g.z,
+                        argmax, argmax.data(), indices, indices.data(), pooled, pooled.data()),
+        MLUOP_STATUS_SUCCESS)
+        << mluop::testing::LastMessage();
+    return {Values<int32_t>(indices), Values<int32_t>(argmax), Values<float>(pooled)};
+  }
+
+  template <typename T>
+  std::vector<T> Backward(int method, const Grid& g, int points, const Pooled& pooled,
+                          const std::vector<T>& grad_out, const Options& options = {}) {
+    const int voxels = g.x * g.y * g.z;
+    const int boxes = static_cast<int>(pooled.indices.size()) / (voxels * g.slots);
+    const int channels = static_cast<int>(grad_out.size()) / (boxes * voxels);
+    const Tensor indices = Filled({boxes, g.x, g.y, g.z, g.slots}, pooled.indices);
+    const Tensor argmax = Filled({boxes, g.x, g.y, g.z, channels}, pooled.argmax);
+    const Tensor grad = Filled({boxes, g.x, g.y, g.z, channels}, grad_out);
+    const Tensor grad_in = Filled({points, channels}, std::vector<T>());
+    const bool given = !pooled.argmax.empty();
+    EXPECT_EQ(options.backward(handle_, method, boxes, g.x, g.y, g.z, channels, g.slots, indices,
+                               indices.data(), given ? argmax.desc() : nullptr,
+                               given ? argmax.data() : nullptr, grad, grad.data(), grad_in,
+                               grad_in.data()),
+              MLUOP_STATUS_SUCCESS)
+        << mluop::testing::LastMessage();
+    return Values<T>(grad_in);
+  }
+
+  // The voxel of a single point in a single box, -1 if it is outside.
+  int VoxelOf(const Grid& g, const Floats& roi, const Floats& point) {
+    const Pooled pooled = Forward(kMax, g, roi, point, {1});
+    for (int voxel = 0; voxel < g.x * g.y * g.z; ++voxel) {
+      if (pooled.indices[static_cast<size_t>(voxel) * g.slots] == 1) return voxel;
+    }
+    return -1;
+  }
+
+  template <class Getter = decltype(&mluOpGetRoiawarePool3dForwardWorkspaceSize)>
+  size_t WorkspaceSize(int64_t boxes, int64_t points, int64_t channels,
+                       Getter getter = mluOpGetRoiawarePool3dForwardWorkspaceSize) {
+    size_t size = 0;
+    EXPECT_EQ(
+        getter(handle_, Array({boxes, 7}), Array({points, 3}), Array({points, channels}), &size),
+        MLUOP_STATUS_SUCCESS);
+    return size;
+  }
+};
+using RoiawarePool3dForward = RoiawarePool3d;
+using RoiawarePool3dBackward = RoiawarePool3d;
+
+// The example of README.md: a box of 4 x 2 x 2 around the origin in two voxels along x; the fourth
 // point is outside, the third alone in its voxel.
-const Grid kWorked = {2, 1, 1, 4};
-const std::vector<float> kWorkedRoi = {0, 0, 0, 4, 2, 2, 0};
-const std::vector<float> kWorkedPts = {-1, 0, 1, -0.5f, 0.5f, 0, 1, 0, 2, 0, 1, 1};
-const std::vector<float> kWorkedFeatures = {1, 10, 3, 6, 5, -2, 100, 100};
+const Grid kExample = {2, 1, 1, 4};
+const Floats kExampleRoi = {0, 0, 0, 4, 2, 2, 0};
+const Floats kExamplePts = {-1, 0, 1, -0.5f, 0.5f, 0, 1, 0, 2, 0, 1, 1};
+const Floats kExampleFeatures = {1, 10, 3, 6, 5, -2, 100, 100};
 
-TEST_F(RoiawarePool3d, MaximumOfTheWorkedExample) {
-  const Pooled pooled = Forward(kMax, kWorked, kWorkedRoi, kWorkedPts, kWorkedFeatures);
-  EXPECT_EQ(pooled.indices, (std::vector<int32_t>{2, 0, 1, 0, 1, 2, 0, 0}));
-  EXPECT_EQ(pooled.features, (std::vector<float>{3, 10, 5, -2}));
-  EXPECT_EQ(pooled.argmax, (std::vector<int32_t>{1, 0, 2, 2}));
+TEST_F(RoiawarePool3dForward, ReadmeExample) {
+  const Pooled pooled = Forward(kMax, kExample, kExampleRoi, kExamplePts, kExampleFeatures);
+  EXPECT_EQ(pooled.indices, (Indices{2, 0, 1, 0, 1, 2, 0, 0}));
+  EXPECT_EQ(pooled.features, (Floats{3, 10, 5, -2}));
+  EXPECT_EQ(pooled.argmax, (Indices{1, 0, 2, 2}));
+  const Pooled mean = Forward(kAvg, kExample, kExampleRoi, kExamplePts, kExampleFeatures);
+  EXPECT_EQ(mean, (Pooled{pooled.indices, {0, 0, 0, 0}, {2, 8, 5, -2}}));
 }
 
-TEST_F(RoiawarePool3d, AverageOfTheWorkedExample) {
-  const Pooled pooled = Forward(kAvg, kWorked, kWorkedRoi, kWorkedPts, kWorkedFeatures);
-  EXPECT_EQ(pooled.features, (std::vector<float>{2, 8, 5, -2}));
-  EXPECT_EQ(pooled.argmax, (std::vector<int32_t>{0, 0, 0, 0}));
-}
-
-TEST_F(RoiawarePool3d, BackwardOfTheWorkedExample) {
-  const Pooled pooled = Forward(kMax, kWorked, kWorkedRoi, kWorkedPts, kWorkedFeatures);
-  const std::vector<float> grad_out = {8, 6, 4, 2};
-  EXPECT_EQ(Backward(kMax, kWorked, 4, pooled, grad_out),
-            (std::vector<float>{0, 6, 8, 0, 4, 2, 0, 0}));
-  EXPECT_EQ(Backward(kAvg, kWorked, 4, pooled, grad_out),
-            (std::vector<float>{4, 3, 4, 3, 4, 2, 0, 0}));
+TEST_F(RoiawarePool3dBackward, ReadmeExample) {
+  const Pooled pooled = Forward(kMax, kExample, kExampleRoi, kExamplePts, kExampleFeatures);
+  const Floats grad_out = {8, 6, 4, 2};
+  EXPECT_EQ(Backward(kMax, kExample, 4, pooled, grad_out), (Floats{0, 6, 8, 0, 4, 2, 0, 0}));
+  EXPECT_EQ(Backward(kAvg, kExample, 4, pooled, grad_out), (Floats{4, 3, 4, 3, 4, 2, 0, 0}));
 }
 
 // Turned by a quadrant, the world's +y is the box's +x.
-TEST_F(RoiawarePool3d, EveryQuadrantPicksItsVoxel) {
+TEST_F(RoiawarePool3dForward, VoxelOfAPointInBoxesTurnedByQuadrants) {
   const Grid g = {2, 2, 1, 2};
-  const std::vector<float> ahead = {1, 0.25f, 0.5f};  // mostly along +x, a little to +y
+  const Floats ahead = {1, 0.25f, 0.5f};  // mostly along +x, a little to +y
   const auto voxel = [&](double turn) {
     return VoxelOf(g, {0, 0, 0, 4, 4, 1, static_cast<float>(turn)}, ahead);
   };
@@ -65,9 +154,9 @@ TEST_F(RoiawarePool3d, EveryQuadrantPicksItsVoxel) {
   EXPECT_EQ(voxel(-M_PI_2), 1);  // local (-0.25, 1)
 }
 
-TEST_F(RoiawarePool3d, TopAndBottomAreInsideAndSidesAreNot) {
+TEST_F(RoiawarePool3dForward, TopAndBottomAreInsideAndSidesAreNot) {
   const Grid g = {2, 2, 2, 2};
-  const std::vector<float> roi = {0, 0, -1, 4, 4, 2, 0};
+  const Floats roi = {0, 0, -1, 4, 4, 2, 0};
   EXPECT_EQ(VoxelOf(g, roi, {1, 1, -1}), 6);
   EXPECT_EQ(VoxelOf(g, roi, {1, 1, 1}), 7);  // (z-cz)/(dz/out_z) = 2, clamped to the last
   EXPECT_EQ(VoxelOf(g, roi, {1, 1, 1.0001f}), -1);
@@ -75,21 +164,22 @@ TEST_F(RoiawarePool3d, TopAndBottomAreInsideAndSidesAreNot) {
   EXPECT_EQ(VoxelOf(g, roi, {1, -2, 0}), -1);
 }
 
-TEST_F(RoiawarePool3d, PointOnTheBorderBelongsToTheUpperVoxel) {
-  EXPECT_EQ(VoxelOf({2, 1, 1, 2}, {0, 0, 0, 4, 4, 2, 0}, {0, 0, 1}), 1);
-  EXPECT_EQ(VoxelOf({1, 1, 2, 2}, {0, 0, 0, 4, 4, 2, 0}, {0, 0, 1}), 1);
+TEST_F(RoiawarePool3dForward, PointOnAVoxelBorderIsInTheUpperVoxel) {
+  const Floats roi = {0, 0, 0, 4, 4, 2, 0};
+  EXPECT_EQ(VoxelOf({2, 1, 1, 2}, roi, {0, 0, 1}), 1);
+  EXPECT_EQ(VoxelOf({1, 1, 2, 2}, roi, {0, 0, 1}), 1);
 }
 
-TEST_F(RoiawarePool3d, FlatBoxHoldsPointsOfItsPlaneInTheLowestVoxel) {
+TEST_F(RoiawarePool3dForward, FlatBoxHoldsPointsOfItsPlaneInTheLowestVoxel) {
   EXPECT_EQ(VoxelOf({1, 1, 3, 2}, {0, 0, 1, 4, 4, 0, 0}, {0, 0, 1}), 0);
   EXPECT_EQ(VoxelOf({1, 1, 3, 2}, {0, 0, 1, 4, 4, 0, 0}, {0, 0, 1.5f}), -1);
   EXPECT_EQ(VoxelOf({3, 1, 1, 2}, {0, 0, 1, 0, 4, 1, 0}, {0, 0, 1}), -1);
 }
 
-TEST_F(RoiawarePool3d, CoordinatesThatAreNotFiniteAreOutside) {
+TEST_F(RoiawarePool3dForward, NonFiniteCoordinatesAreOutside) {
   for (const float odd : {kNaN, kInf, -kInf}) {
     for (size_t axis = 0; axis < 3; ++axis) {
-      std::vector<float> point = {0, 0, 0.5f};
+      Floats point = {0, 0, 0.5f};
       point[axis] = odd;
       EXPECT_EQ(VoxelOf({2, 2, 2, 2}, {0, 0, 0, 4, 4, 1, 0}, point), -1);
     }
@@ -97,111 +187,62 @@ TEST_F(RoiawarePool3d, CoordinatesThatAreNotFiniteAreOutside) {
   EXPECT_EQ(VoxelOf({1, 1, 1, 2}, {0, 0, 0, 4, 4, 1, kInf}, {0, 0, 0.5f}), -1);
 }
 
-TEST_F(RoiawarePool3d, OverfullVoxelKeepsAndPoolsTheFirstPoints) {
-  const std::vector<float> pts(15, 0.25f);  // five points in one place
+TEST_F(RoiawarePool3dForward, OverfullVoxelStoresAndPoolsTheFirstPoints) {
+  const Floats pts(15, 0.25f);  // five points in one place
   const Pooled pooled = Forward(kMax, {1, 1, 1, 4}, {0, 0, 0, 1, 1, 1, 0}, pts, {1, 3, 2, 9, 8});
-  EXPECT_EQ(pooled.indices, (std::vector<int32_t>{3, 0, 1, 2}));
-  EXPECT_EQ(pooled.features, std::vector<float>{3});
+  EXPECT_EQ(pooled.indices, (Indices{3, 0, 1, 2}));
+  EXPECT_EQ(pooled.features, Floats{3});
   EXPECT_EQ(Forward(kAvg, {1, 1, 1, 4}, {0, 0, 0, 1, 1, 1, 0}, pts, {1, 3, 2, 9, 8}).features,
-            std::vector<float>{2});
+            Floats{2});
 }
 
-TEST_F(RoiawarePool3d, OneSlotHoldsNoPoint) {
-  const Pooled pooled = Forward(kMax, {1, 1, 1, 1}, {0, 0, 0, 1, 1, 1, 0}, {0, 0, 0.5f}, {7});
-  EXPECT_EQ(pooled, (Pooled{{0}, {-1}, {0}}));
+TEST_F(RoiawarePool3dForward, OneSlotStoresNoPoint) {
+  EXPECT_EQ(Forward(kMax, {1, 1, 1, 1}, {0, 0, 0, 1, 1, 1, 0}, {0, 0, 0.5f}, {7}),
+            (Pooled{{0}, {-1}, {0}}));
 }
 
-TEST_F(RoiawarePool3d, MaximumOfNothingGreaterThanMinusInfinityIsZeroAndNoPoint) {
-  const std::vector<float> pts(6, 0.25f), roi = {0, 0, 0, 1, 1, 1, 0};
+TEST_F(RoiawarePool3dForward, MaxOfNanAndMinusInfinityIsZeroWithoutPoint) {
+  const Floats pts(6, 0.25f), roi = {0, 0, 0, 1, 1, 1, 0};
   // Channels: all NaN, all -inf, NaN first, NaN last.
   const Pooled pooled =
       Forward(kMax, {1, 1, 1, 3}, roi, pts, {kNaN, -kInf, kNaN, -5, -kNaN, -kInf, -7, kNaN});
-  EXPECT_EQ(pooled.features, (std::vector<float>{0, 0, -7, -5}));
-  EXPECT_EQ(pooled.argmax, (std::vector<int32_t>{-1, -1, 1, 0}));
+  EXPECT_EQ(pooled.features, (Floats{0, 0, -7, -5}));
+  EXPECT_EQ(pooled.argmax, (Indices{-1, -1, 1, 0}));
 }
 
-TEST_F(RoiawarePool3d, FirstOfEqualMaximaWins) {
-  const std::vector<float> pts(9, 0.25f);
-  EXPECT_EQ(Forward(kMax, {1, 1, 1, 4}, {0, 0, 0, 1, 1, 1, 0}, pts, {1, 2, 2}).argmax,
-            std::vector<int32_t>{1});
+TEST_F(RoiawarePool3dForward, FirstOfEqualMaximaWins) {
+  const Floats pts(9, 0.25f);
+  EXPECT_EQ(Forward(kMax, {1, 1, 1, 4}, {0, 0, 0, 1, 1, 1, 0}, pts, {1, 2, 2}).argmax, Indices{1});
 }
 
-TEST_F(RoiawarePool3d, BackwardClampsTheCountAndSkipsWildIndices) {
+TEST_F(RoiawarePool3dBackward, CountIsClampedAndIndexOutOfRangeIsSkipped) {
   const Grid g = {1, 1, 1, 4};
-  const auto average = [&](std::vector<int32_t> slots) {
+  const auto average = [&](Indices slots) {
     return Backward<float>(kAvg, g, 2, {std::move(slots), {}, {}}, {6});
   };
-  EXPECT_EQ(average({100, 0, 1, 1}), (std::vector<float>{2, 4}));
-  EXPECT_EQ(average({-1, 0, 1, 1}), (std::vector<float>{0, 0}));
-  EXPECT_EQ(average({3, 0, -1, 2}), (std::vector<float>{2, 0}));  // three all the same
+  EXPECT_EQ(average({100, 0, 1, 1}), (Floats{2, 4}));
+  EXPECT_EQ(average({-1, 0, 1, 1}), (Floats{0, 0}));
+  EXPECT_EQ(average({3, 0, -1, 2}), (Floats{2, 0}));  // three all the same
   for (const int32_t wild : {-1, 2, INT32_MAX, INT32_MIN}) {
-    EXPECT_EQ((Backward<float>(kMax, g, 2, {{1, 0, 0, 0}, {wild}, {}}, {6})),
-              (std::vector<float>{0, 0}));
+    EXPECT_EQ((Backward<float>(kMax, g, 2, {{1, 0, 0, 0}, {wild}, {}}, {6})), (Floats{0, 0}));
   }
 }
 
-TEST_F(RoiawarePool3d, AverageDoesWithoutArgmaxInBothDirections) {
-  const Pooled with = Forward(kAvg, kWorked, kWorkedRoi, kWorkedPts, kWorkedFeatures);
-  const Pooled without =
-      Forward(kAvg, kWorked, kWorkedRoi, kWorkedPts, kWorkedFeatures, Argmax::kAbsent);
-  EXPECT_EQ(without.indices, with.indices);
-  EXPECT_EQ(without.features, with.features);
-  EXPECT_EQ(Backward<float>(kAvg, kWorked, 4, without, {8, 6, 4, 2}),
-            Backward<float>(kAvg, kWorked, 4, with, {8, 6, 4, 2}));
+TEST_F(RoiawarePool3dForward, SecondSpellingGivesSameResult) {
+  const Options second = {.forward = mluOpRoiAwarePool3dForward,
+                          .backward = mluOpRoiAwarePool3dBackward};
+  const Pooled pooled = Forward(kMax, kExample, kExampleRoi, kExamplePts, kExampleFeatures);
+  EXPECT_EQ(Forward(kMax, kExample, kExampleRoi, kExamplePts, kExampleFeatures, second), pooled);
+  const Floats grad = {8, 6, 4, 2};
+  EXPECT_EQ(Backward(kMax, kExample, 4, pooled, grad, second),
+            Backward(kMax, kExample, 4, pooled, grad));
+  EXPECT_EQ(WorkspaceSize(1, 4, 2, mluOpGetRoiAwarePool3dForwardWorkspaceSize),
+            WorkspaceSize(1, 4, 2));
 }
 
-// Absent means both: the descriptor and the pointer. The maximum needs its argmax.
-TEST_F(RoiawarePool3d, HalfAnArgmaxIsRefused) {
-  const Tensor<float> rois({1, 7}, kWorkedRoi), pts({4, 3}, kWorkedPts);
-  const Tensor<float> features({4, 2}, kWorkedFeatures);
-  Tensor<int32_t> argmax({1, 2, 1, 1, 2}, {}), indices({1, 2, 1, 1, 4}, {});
-  Tensor<float> pooled({1, 2, 1, 1, 2}, {}), grad_in({4, 2}, {});
-  const auto forward = [&](int method, mluOpTensorDescriptor_t desc, void* data) {
-    return mluOpRoiawarePool3dForward(
-        handle_, method, 1, 4, 2, rois.desc, rois.data.data(), pts.desc, pts.data.data(),
-        features.desc, features.data.data(), nullptr, 0, 4, 2, 1, 1, desc, data, indices.desc,
-        indices.data.data(), pooled.desc, pooled.data.data());
-  };
-  const auto backward = [&](int method, mluOpTensorDescriptor_t desc, const void* data) {
-    return mluOpRoiawarePool3dBackward(handle_, method, 1, 2, 1, 1, 2, 4, indices.desc,
-                                       indices.data.data(), desc, data, pooled.desc,
-                                       pooled.data.data(), grad_in.desc, grad_in.data.data());
-  };
-  EXPECT_EQ(forward(kAvg, argmax.desc, nullptr), MLUOP_STATUS_BAD_PARAM);
-  EXPECT_EQ(forward(kAvg, nullptr, argmax.data.data()), MLUOP_STATUS_BAD_PARAM);
-  EXPECT_EQ(forward(kMax, nullptr, nullptr), MLUOP_STATUS_BAD_PARAM);
-  EXPECT_EQ(backward(kAvg, argmax.desc, nullptr), MLUOP_STATUS_BAD_PARAM);
-  EXPECT_EQ(backward(kAvg, nullptr, argmax.data.data()), MLUOP_STATUS_BAD_PARAM);
-  EXPECT_EQ(backward(kMax, nullptr, nullptr), MLUOP_STATUS_BAD_PARAM);
-}
-
-TEST_F(RoiawarePool3d, BothSpellingsAreTheSameFunctions) {
-  EXPECT_EQ(Forward(kMax, kWorked, kWorkedRoi, kWorkedPts, kWorkedFeatures, Argmax::kGiven,
-                    mluOpRoiAwarePool3dForward),
-            Forward(kMax, kWorked, kWorkedRoi, kWorkedPts, kWorkedFeatures));
-  const Pooled pooled = Forward(kMax, kWorked, kWorkedRoi, kWorkedPts, kWorkedFeatures);
-  EXPECT_EQ(Backward<float>(kMax, kWorked, 4, pooled, {8, 6, 4, 2}, mluOpRoiAwarePool3dBackward),
-            Backward<float>(kMax, kWorked, 4, pooled, {8, 6, 4, 2}));
-  const Tensor<float> rois({1, 7}, {}), pts({4, 3}, {}), features({4, 2}, {});
-  size_t one = 0, other = 1;
-  EXPECT_EQ(
-      mluOpGetRoiawarePool3dForwardWorkspaceSize(handle_, rois.desc, pts.desc, features.desc, &one),
-      MLUOP_STATUS_SUCCESS);
-  EXPECT_EQ(mluOpGetRoiAwarePool3dForwardWorkspaceSize(handle_, rois.desc, pts.desc, features.desc,
-                                                       &other),
-            MLUOP_STATUS_SUCCESS);
-  EXPECT_EQ(one, other);
-}
-
-// A hundred thousand boxes over as many points are 10^10 pairs: the workspace must not grow so.
-TEST_F(RoiawarePool3d, WorkspaceOfManyBoxesStaysSmall) {
-  const int count = 100000;
-  const Tensor<float> rois({count, 7}, {}), pts({count, 3}, {}), features({count, 1}, {});
-  size_t size = 0;
-  EXPECT_EQ(mluOpGetRoiawarePool3dForwardWorkspaceSize(handle_, rois.desc, pts.desc, features.desc,
-                                                       &size),
-            MLUOP_STATUS_SUCCESS);
-  EXPECT_LT(size, size_t{8} << 20);
+// 100000 boxes and points are 10^10 pairs: the workspace must not be proportional to them.
+TEST_F(RoiawarePool3dForward, WorkspaceSizeOfManyBoxesIsBounded) {
+  EXPECT_LT(WorkspaceSize(100000, 100000, 1), size_t{8} << 20);
 }
 
 // A random scene: boxes of 4 x 4 x 4 that overlap, over points in the same space.
@@ -212,95 +253,74 @@ struct RandomScene {
       return static_cast<float>(random.Uniform(-most, most));
     };
     for (int b = 0; b < boxes; ++b) {
-      for (const float value :
-           {uniform(1), uniform(1), -2 + uniform(1), 4.0f, 4.0f, 4.0f, uniform(3)}) {
-        rois.push_back(value);
-      }
+      const Floats roi = {uniform(1), uniform(1), -2 + uniform(1), 4, 4, 4, uniform(3)};
+      rois.insert(rois.end(), roi.begin(), roi.end());
     }
     for (int i = 0; i < 3 * points; ++i) pts.push_back(uniform(2.5));
     for (int i = 0; i < channels * points; ++i) features.push_back(uniform(1));
   }
-  std::vector<float> rois, pts, features;
+  Floats rois, pts, features;
 };
 
-double Dot(const std::vector<float>& a, const std::vector<float>& b) {
+double Dot(const Floats& a, const Floats& b) {
   double sum = 0;
   for (size_t i = 0; i < a.size(); ++i) sum += double{a[i]} * double{b[i]};
   return sum;
 }
 
-TEST_F(RoiawarePool3d, AverageBackwardIsTheAdjointOfForward) {
+// With a fixed argmax both methods are linear: <forward(f), g> = <f, backward(g)>.
+TEST_F(RoiawarePool3dBackward, IsTheAdjointOfForward) {
   const Grid g = {3, 4, 2, 6};
   const int points = 400, channels = 19;
   const RandomScene scene(5, 7, points, channels);
-  const Pooled pooled = Forward(kAvg, g, scene.rois, scene.pts, scene.features);
-  mluop::testing::Random random(6);
-  std::vector<float> grad(pooled.features.size());
-  for (float& value : grad) value = static_cast<float>(random.Uniform(-1, 1));
-  const double forward = Dot(pooled.features, grad);
-  const double backward = Dot(scene.features, Backward<float>(kAvg, g, points, pooled, grad));
-  EXPECT_GT(std::abs(forward), 0.1);
-  EXPECT_NEAR(forward, backward, 1e-5 * Dot(grad, grad));
-}
-
-// Away from ties the maximum is locally linear: a step along d changes <pooled, g> by <d, F^T g>.
-TEST_F(RoiawarePool3d, MaximumBackwardAgreesWithFiniteDifferences) {
-  const Grid g = {2, 3, 2, 9};
-  const int points = 150, channels = 5;
-  RandomScene scene(7, 4, points, channels);
-  // Features 1/64 apart from each other and steps of 1/256: no step changes which is the greatest,
-  // and everything is exact.
-  mluop::testing::Random random(8);
-  std::vector<float> step(scene.features.size());
-  for (size_t i = 0; i < step.size(); ++i) {
-    scene.features[i] = static_cast<float>((i * 7919) % step.size()) / 64;
-    step[i] = static_cast<float>(random.Below(3) - 1) / 256;
+  for (const int method : {kMax, kAvg}) {
+    const Pooled pooled = Forward(method, g, scene.rois, scene.pts, scene.features);
+    mluop::testing::Random random(6);
+    Floats grad(pooled.features.size());
+    for (float& value : grad) value = static_cast<float>(random.Uniform(-1, 1));
+    const double forward = Dot(pooled.features, grad);
+    const double backward = Dot(scene.features, Backward(method, g, points, pooled, grad));
+    EXPECT_GT(std::abs(forward), 0.1);
+    EXPECT_NEAR(forward, backward, 1e-5 * Dot(grad, grad));
   }
-  const Pooled pooled = Forward(kMax, g, scene.rois, scene.pts, scene.features);
-  std::vector<float> grad(pooled.features.size());
-  for (float& value : grad) value = static_cast<float>(random.Below(9) - 4);
-  std::vector<float> moved = scene.features;
-  for (size_t i = 0; i < step.size(); ++i) moved[i] += step[i];
-  const Pooled after = Forward(kMax, g, scene.rois, scene.pts, moved);
-  ASSERT_EQ(after.argmax, pooled.argmax);
-  const double predicted = Dot(step, Backward<float>(kMax, g, points, pooled, grad));
-  EXPECT_NE(predicted, 0);
-  EXPECT_EQ(Dot(after.features, grad) - Dot(pooled.features, grad), predicted);
 }
 
 // 2048 + 1 + 1: the half after 2048 is 2050, so that a sum in half would stay at 2048.
-TEST_F(RoiawarePool3d, HalfGradientsAreRoundedOnce) {
-  const auto half = [](float value) { return mluop::ToHalf(value); };
+TEST_F(RoiawarePool3dBackward, HalfGradientsAreRoundedOnce) {
   const Grid g = {3, 1, 1, 2};
-  const std::vector<Half> grad = {half(2048), half(1), half(1)};
+  const std::vector<Half> grad = {mluop::ToHalf(2048), mluop::ToHalf(1), mluop::ToHalf(1)};
   const Pooled pooled = {{1, 0, 1, 0, 1, 0}, {0, 0, 0}, {}};
   for (const int method : {kMax, kAvg}) {
     EXPECT_EQ(mluop::ToFloat(Backward<Half>(method, g, 1, pooled, grad)[0]), 2050);
   }
 }
 
-TEST_F(RoiawarePool3d, WorkspaceOfAnySizeAndPlaceGivesTheSameResult) {
+TEST_F(RoiawarePool3dForward, WorkspaceOfAnySizeAndOffsetGivesSameResult) {
   const Grid g = {3, 3, 3, 8};
   const RandomScene scene(9, 5, 300, 4);
   const Pooled expected = Forward(kMax, g, scene.rois, scene.pts, scene.features);
-  const Tensor<float> rois({5, 7}, scene.rois), pts({300, 3}, scene.pts);
-  const Tensor<float> features({300, 4}, scene.features);
-  size_t wanted = 0;
-  mluOpGetRoiawarePool3dForwardWorkspaceSize(handle_, rois.desc, pts.desc, features.desc, &wanted);
+  const size_t wanted = WorkspaceSize(5, 300, 4);
   ASSERT_GT(wanted, 0u);
   std::vector<char> memory(2 * wanted);
   for (const size_t offset : {size_t{0}, size_t{1}, size_t{60}}) {
     for (const size_t size : {size_t{1}, wanted - 1, wanted, wanted + 9}) {
-      Tensor<int32_t> argmax({5, 3, 3, 3, 4}, {}), indices({5, 3, 3, 3, 8}, {});
-      Tensor<float> pooled({5, 3, 3, 3, 4}, {});
-      EXPECT_EQ(mluOpRoiawarePool3dForward(handle_, kMax, 5, 300, 4, rois.desc, rois.data.data(),
-                                           pts.desc, pts.data.data(), features.desc,
-                                           features.data.data(), memory.data() + offset, size, 8, 3,
-                                           3, 3, argmax.desc, argmax.data.data(), indices.desc,
-                                           indices.data.data(), pooled.desc, pooled.data.data()),
-                MLUOP_STATUS_SUCCESS);
-      EXPECT_EQ((Pooled{indices.data, argmax.data, pooled.data}), expected);
+      EXPECT_EQ(Forward(kMax, g, scene.rois, scene.pts, scene.features,
+                        {.workspace = memory.data() + offset, .workspace_size = size}),
+                expected);
     }
+  }
+}
+
+// The bits of a NaN do not depend on its source, the order of operands or the instruction set.
+TEST_F(RoiawarePool3d, NanOfASumIsStoredAsTheDefaultQuietNan) {
+  const float odd = std::bit_cast<float>(0xffc12345u);  // negative, with a payload
+  const Floats pts(6, 0.25f), roi = {0, 0, 0, 1, 1, 1, 0};
+  const Pooled pooled = Forward(kAvg, {1, 1, 1, 3}, roi, pts, {odd, kInf, 1, -kInf});
+  const Floats grads =
+      Backward(kAvg, {2, 1, 1, 2}, 1, {{1, 0, 1, 0}, {}, {}}, Floats{1, kInf, odd, -kInf});
+  for (const Floats& results : {pooled.features, grads}) {
+    ASSERT_EQ(results.size(), 2u);
+    for (const float value : results) EXPECT_EQ(std::bit_cast<uint32_t>(value), 0x7fc00000u);
   }
 }
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cinttypes>
 
 #include "core/dtype.h"
 #include "cpu/tuning.h"
@@ -118,10 +119,8 @@ class Backward {
   }
 
   void Describe(Plan& plan) const {
-    plan.Add("slices %lld of %lld voxels", static_cast<long long>(slices_),
-             static_cast<long long>(p_.voxels() / slices_));
-    plan.Add("rounds %lld of %lld points", static_cast<long long>((p_.points - 1) / round_ + 1),
-             static_cast<long long>(round_));
+    plan.Add("slices %" PRId64 " of %" PRId64 " voxels", slices_, p_.voxels() / slices_);
+    plan.Add("rounds of %" PRId64 " points", round_);
   }
 
  private:

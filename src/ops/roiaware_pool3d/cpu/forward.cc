@@ -4,6 +4,7 @@
 #include "ops/roiaware_pool3d/cpu/forward.h"
 
 #include <algorithm>
+#include <cinttypes>
 
 #include "core/dtype.h"
 #include "cpu/tuning.h"
@@ -126,11 +127,8 @@ class Forward {
 
   void Describe(Plan& plan) const {
     const int64_t boxes = scratch_.batch();
-    plan.Add("batches %lld of %lld boxes", static_cast<long long>((p_.boxes - 1) / boxes + 1),
-             static_cast<long long>(boxes));
-    plan.Add("ranges %lld of %lld voxels per box",
-             static_cast<long long>((p_.box_voxels() - 1) / RangeSize(boxes) + 1),
-             static_cast<long long>(RangeSize(boxes)));
+    plan.Add("batches of %" PRId64 " boxes", boxes);
+    plan.Add("ranges of %" PRId64 " voxels", RangeSize(boxes));
     plan.Add("non-temporal stores %s", tensors_.stream ? "yes" : "no");
   }
 

@@ -53,11 +53,7 @@ class AverageTile {
       if (!ShouldSort(pairs[t])) Append(count[t] > 0, Voxel(t), &filled);
     }
     __syncthreads();
-    if (tile_.simple) {
-      AddEachSimple(filled);
-    } else {
-      AddEach(filled);
-    }
+    AddEach(filled);
     for (int t = 0; t < tile_.tiles; ++t) {
       if (ShouldSort(pairs[t])) SortAndAdd(t * tile_.voxels);
     }
@@ -100,18 +96,6 @@ class AverageTile {
       for (int i = 0; i < kPointsInFlight; ++i) {
         if (k + i < count) AddTo(point[i], channel, share);
       }
-    }
-  }
-
-  // Calls visit(row, group) for all groups of the channels of all rows < size.
-  template <class Visit>
-  __device__ void ForEachGroup(uint32_t size, Visit visit) {
-    const uint32_t groups = s_.groups, rows = blockDim.x / groups, rest = blockDim.x % groups;
-    uint32_t row = threadIdx.x / groups, group = threadIdx.x % groups;
-    while (row < size) {
-      visit(row, group);
-      row += rows, group += rest;
-      if (group >= groups) group -= groups, ++row;
     }
   }
 
@@ -161,19 +145,8 @@ class AverageTile {
     }
   }
 
-  __device__ void AddEachSimple(int filled) {
-    ForEachGroup(filled, [&](uint32_t at, uint32_t group) {
-      const int voxel = m_.filled[at];
-      float share[V];
-      Load(s_.grad + (first_ + voxel) * s_.p.channels + group * V, share);
-#pragma unroll
-      for (int k = 0; k < V; ++k) share[k] /= static_cast<float>(m_.counts[voxel]);
-      AddToPoints(voxel, 0, group * V, share);
-    });
-  }
-
   __device__ void LoadShares(int first, int size) {
-    ForEachGroup(size, [&](uint32_t at, uint32_t group) {
+    ForEachInRows(size, s_.groups, [&](uint32_t at, uint32_t group) {
       const int voxel = first + static_cast<int>(at);
       const int count = m_.counts[voxel];
       if (count == 0) return;
@@ -207,7 +180,7 @@ class AverageTile {
 
   __device__ void AddSums() {
     const auto* ends = reinterpret_cast<const uint16_t*>(m_.bins);
-    ForEachGroup(s_.points, [&](uint32_t row, uint32_t group) {
+    ForEachInRows(s_.points, s_.groups, [&](uint32_t row, uint32_t group) {
       const int end = ends[row];
       int at = row == 0 ? 0 : ends[row - 1];
       if (at == end) return;

@@ -33,15 +33,6 @@ struct IntegerLayout {
   }
 };
 
-// How the average is launched.
-struct AverageOptions {
-  bool sort;
-  bool narrow = false;
-  bool narrow_slots = false;
-  bool single = false;
-  bool simple = false;
-};
-
 template <typename T>
 class Backward {
  public:
@@ -60,20 +51,15 @@ class Backward {
   }
 
   // Float gradients are the sums; half gradients are summed in float and rounded once.
-  void RunAtomics(void* scratch, const AverageOptions& options) {
+  void RunAtomics(void* scratch, bool sort) {
     if constexpr (std::is_same_v<T, float>) {
-      const size_t bytes = SumBytes(s_.p, s_.p.points, sizeof(T));
-      if (s_.p.method == kMaximum) {
-        context_.Zero(grad_in_, bytes);
-      } else {
-        Zero(grad_in_, bytes);
-      }
-      AddFloats(grad_in_, {0, s_.p.points}, options);
+      Zero(grad_in_, SumBytes(s_.p, s_.p.points, sizeof(T)));
+      AddFloats(grad_in_, {0, s_.p.points}, sort);
     } else {
       auto* sums = static_cast<float*>(scratch);
       ForEachRound([&](const Points& points) {
         Zero(sums, SumBytes(s_.p, points.count, sizeof(float)));
-        AddFloats(sums, points, options);
+        AddFloats(sums, points, sort);
         const int64_t count = points.count * s_.p.channels;
         context_.Launch(RoundFloats, {CeilDiv(count, kThreads), kThreads, 0, true}, sums, count,
                         grad_in_ + points.first * s_.p.channels);
@@ -81,7 +67,7 @@ class Backward {
     }
   }
 
-  void RunIntegers(void* scratch, const AverageOptions& options) {
+  void RunIntegers(void* scratch, bool sort) {
     const IntegerLayout layout(s_.p);
     char* memory = static_cast<char*>(scratch);
     auto* maxima = reinterpret_cast<uint32_t*>(memory + layout.maxima);
@@ -102,7 +88,7 @@ class Backward {
       if (s_.p.method == kMaximum) {
         AddMaxima(sums, points);
       } else {
-        AddAverages<1>(sums, points, options);
+        AddAverages<1>(sums, points, sort);
       }
       const int64_t count = points.count * s_.p.channels;
       context_.Launch(RoundIntegers<T>, {CeilDiv(count, kThreads), kThreads, 0, true}, sums, count,
@@ -141,50 +127,44 @@ class Backward {
   void AddMaxima(const Sums& sums, const Points& points) {
     SetPoints(1, points);
     const int64_t elements = s_.p.voxels() * s_.p.channels;
-    const Grid grid = {CeilDiv(elements, kThreads * kElementsInFlight), kThreads, 0,
-                       Sums::kPdlMaximum};
+    const Grid grid = {CeilDiv(elements, kThreads * kElementsInFlight), kThreads, 0, true};
     context_.Launch(AddMaximum<T, Sums>, grid, s_, sums, elements);
   }
 
   template <int V, class Sums>
-  void AddAverages(const Sums& sums, const Points& points, const AverageOptions& options) {
+  void AddAverages(const Sums& sums, const Points& points, bool sort) {
     SetPoints(V, points);
     const auto row_bytes = static_cast<int64_t>(SumBytes(s_.p, 1, sizeof(typename Sums::Share)));
     Tile tile = {};
-    if (options.sort) tile = SortingTile(context_, s_.p, points.count, row_bytes);
-    if (options.single) tile.tiles = 1;
+    if (sort) tile = SortingTile(context_, s_.p, points.count, row_bytes);
     if (tile.pairs == 0) tile = SmallTile(context_, s_.p);
-    tile.simple = options.simple;
-    tile.wide_slots = s_.p.slots % 4 == 0 && IsAligned(s_.indices) && !options.narrow_slots;
+    tile.wide_slots = s_.p.slots % 4 == 0 && IsAligned(s_.indices);
     const Grid grid = {CeilDiv(s_.p.voxels(), int64_t{tile.tiles} * tile.voxels),
                        tile.pairs > 0 ? kTileThreads : kThreads,
                        static_cast<size_t>(TileBytes(tile, points.count, row_bytes)), true};
     context_.Launch(AddAverage<T, V, Sums>, grid, s_, sums, tile);
   }
 
-  void AddFloats(float* sums, const Points& points, const AverageOptions& options) {
+  void AddFloats(float* sums, const Points& points, bool sort) {
     const FloatSums to = {sums};
     if (s_.p.method == kMaximum) {
       AddMaxima(to, points);
-    } else if (s_.p.channels % 4 == 0 && IsAligned(s_.grad) && IsAligned(sums) && !options.narrow) {
-      AddAverages<4>(to, points, options);
+    } else if (s_.p.channels % 4 == 0 && IsAligned(s_.grad) && IsAligned(sums)) {
+      AddAverages<4>(to, points, sort);
     } else {
-      AddAverages<1>(to, points, options);
+      AddAverages<1>(to, points, sort);
     }
   }
 
-  // Returns the number of blocks.
+  // Zeroes the sums and finds the greatest gradient. Returns the number of blocks.
   int LaunchPrepare(char* sums, size_t bytes, uint32_t* maxima) {
-    const Preparation c = {.grad = reinterpret_cast<const float*>(s_.grad),
-                           .count = s_.p.voxels() * s_.p.channels,
-                           .wide = IsAligned(s_.grad),
-                           .sums = reinterpret_cast<uint4*>(sums),
-                           .vectors = static_cast<int64_t>(bytes / sizeof(uint4)),
-                           .maxima = maxima};
     constexpr int64_t kBlockElements = kThreads * 16;  // four loads per thread
+    const int64_t count = s_.p.voxels() * s_.p.channels;
+    const auto vectors = static_cast<int64_t>(bytes / sizeof(uint4));
     const int64_t blocks =
-        std::min(CeilDiv(std::max(c.count, c.vectors * 4), kBlockElements), kMaxMaxima);
-    context_.Launch(Prepare, {blocks, kThreads}, c);
+        std::min(CeilDiv(std::max(count, vectors * 4), kBlockElements), kMaxMaxima);
+    context_.Launch(Prepare, {blocks, kThreads}, reinterpret_cast<const float*>(s_.grad), count,
+                    IsAligned(s_.grad), reinterpret_cast<uint4*>(sums), vectors, maxima);
     return static_cast<int>(blocks);
   }
 
@@ -223,16 +203,16 @@ mluOpStatus_t RunPacked(const BackwardCall& call, void*) {
   Backward<__half>(call).RunPacked();
   return call.context.status();
 }
-template <AverageOptions kOptions>
+template <bool kSort>
 mluOpStatus_t RunAtomics(const BackwardCall& call, void* scratch) {
-  call.p.half ? Backward<__half>(call).RunAtomics(scratch, kOptions)
-              : Backward<float>(call).RunAtomics(scratch, kOptions);
+  call.p.half ? Backward<__half>(call).RunAtomics(scratch, kSort)
+              : Backward<float>(call).RunAtomics(scratch, kSort);
   return call.context.status();
 }
-template <AverageOptions kOptions>
+template <bool kSort>
 mluOpStatus_t RunIntegers(const BackwardCall& call, void* scratch) {
-  call.p.half ? Backward<__half>(call).RunIntegers(scratch, kOptions)
-              : Backward<float>(call).RunIntegers(scratch, kOptions);
+  call.p.half ? Backward<__half>(call).RunIntegers(scratch, kSort)
+              : Backward<float>(call).RunIntegers(scratch, kSort);
   return call.context.status();
 }
 
@@ -243,38 +223,16 @@ void DescribeTile(const BackwardCall& call, Plan& plan) {
   plan.Add("pairs %d sorted at a time, if a tile has at least %d", tile.pairs, tile.min_pairs);
 }
 
-constexpr std::string_view kSortWhen = "AVG, and a tile of voxels can have more pairs than points";
-
-// clang-format off
 constexpr CudaImplementation<Problem> kBackward[] = {
-    {"packed", "atomics allowed, MAX, half, at most 32 voxels per point", CanPack, nullptr, RunPacked},
-    {"sort_atomics", "atomics allowed, AVG, and a tile of voxels can have more pairs than points",
-     CanSortFloats, FloatScratch, RunAtomics<AverageOptions{.sort = true}>, DescribeTile<FloatSums>},
-    {"atomics", "atomics allowed", CanUseAtomics, FloatScratch,
-     RunAtomics<AverageOptions{.sort = false}>},
-    {"sort", kSortWhen, CanSortIntegers, IntegerScratch,
-     RunIntegers<AverageOptions{.sort = true}>, DescribeTile<IntegerSums>},
-    // To be measured: narrow (one channel per thread), narrow_slots (one slot per load), single (one
-    // tile per block), simple (one voxel per thread in flight).
-    {"sort_atomics_simple", kSortWhen, CanSortFloats, FloatScratch,
-     RunAtomics<AverageOptions{.sort = true, .simple = true}>},
-    {"sort_simple", kSortWhen, CanSortIntegers, IntegerScratch,
-     RunIntegers<AverageOptions{.sort = true, .simple = true}>},
-    {"sort_atomics_narrow", kSortWhen, CanSortFloats, FloatScratch,
-     RunAtomics<AverageOptions{.sort = true, .narrow = true}>},
-    {"atomics_narrow", "atomics allowed", CanUseAtomics, FloatScratch,
-     RunAtomics<AverageOptions{.sort = false, .narrow = true}>},
-    {"sort_atomics_narrow_slots", kSortWhen, CanSortFloats, FloatScratch,
-     RunAtomics<AverageOptions{.sort = true, .narrow_slots = true}>},
-    {"sort_atomics_single", kSortWhen, CanSortFloats, FloatScratch,
-     RunAtomics<AverageOptions{.sort = true, .single = true}>},
-    {"sort_narrow_slots", kSortWhen, CanSortIntegers, IntegerScratch,
-     RunIntegers<AverageOptions{.sort = true, .narrow_slots = true}>},
-    {"sort_single", kSortWhen, CanSortIntegers, IntegerScratch,
-     RunIntegers<AverageOptions{.sort = true, .single = true}>},
-    {"integers", "always", Always, IntegerScratch, RunIntegers<AverageOptions{.sort = false}>},
+    {"packed", "atomics allowed, MAX, half, at most 32 voxels per point", CanPack, nullptr,
+     RunPacked},
+    {"sort_atomics", "atomics allowed, AVG, a tile of voxels can have more pairs than points",
+     CanSortFloats, FloatScratch, RunAtomics<true>, DescribeTile<FloatSums>},
+    {"atomics", "atomics allowed", CanUseAtomics, FloatScratch, RunAtomics<false>},
+    {"sort", "AVG, a tile of voxels can have more pairs than points", CanSortIntegers,
+     IntegerScratch, RunIntegers<true>, DescribeTile<IntegerSums>},
+    {"integers", "always", Always, IntegerScratch, RunIntegers<false>},
 };
-// clang-format on
 
 }  // namespace
 

@@ -2,6 +2,7 @@
 // roiaware_pool3d forward on CUDA devices. The first kernel lists the points of each box in ascending
 // order and zeroes pts_idx_of_voxels; in the second, ranges of voxels take their points from the lists.
 // The bytes of the outputs bind, most of them those zeros.
+#include <cinttypes>
 #include <limits>
 
 #include "cuda/pdl.h"
@@ -92,66 +93,41 @@ __device__ void PlacePoints(const Problem& p, const Lists& lists, const Range& r
   });
 }
 
-// Calls visit(row, at) for all at < length of all rows < size, neighbours in neighbouring threads.
-template <class Visit>
-__device__ void ForEachInRows(uint32_t size, uint32_t length, Visit visit) {
-  const uint32_t rows = kThreads / length, rest = kThreads % length;
-  uint32_t row = threadIdx.x / length, at = threadIdx.x % length;
-  while (row < size) {
-    visit(row, at);
-    row += rows;
-    at += rest;
-    if (at >= length) at -= length, ++row;
-  }
-}
-
-// features: from the first of V channels on
-template <typename T, int V>
-__device__ void Maximum(const T* features, int64_t channels, const int32_t* points, int count,
-                        float (&best)[V], int32_t (&argmax)[V]) {
-  constexpr float kLowest = -std::numeric_limits<float>::infinity();
+// Pools V channels of a voxel that has points, in ascending order of the points.
+template <typename T, int V, PoolMethod kMethod>
+__device__ void PoolRow(const Pooling<T>& c, const Range& range, uint32_t row, int64_t channel) {
+  constexpr bool kIsMaximum = kMethod == kMaximum;
+  const int64_t channels = c.p.channels, to = (range.first + row) * channels + channel;
+  const int32_t* points = c.indices + (range.first + row) * c.p.slots + 1;
+  const int count = range.totals[row];
+  float pooled[V];
+  int32_t argmax[V];
 #pragma unroll
-  for (int i = 0; i < V; ++i) best[i] = kLowest, argmax[i] = -1;
+  for (int i = 0; i < V; ++i) {
+    pooled[i] = kIsMaximum ? -std::numeric_limits<float>::infinity() : 0;
+    argmax[i] = kIsMaximum ? -1 : 0;
+  }
 #pragma unroll(V == 8 ? 1 : 4)
   for (int k = 0; k < count; ++k) {
     const int32_t point = points[k];
     float value[V];
-    Load(features + point * channels, value);
+    Load(c.features + channel + point * channels, value);
 #pragma unroll
     for (int i = 0; i < V; ++i) {
-      if (value[i] > best[i]) best[i] = value[i], argmax[i] = point;
+      if constexpr (!kIsMaximum) {
+        pooled[i] += value[i];
+      } else if (value[i] > pooled[i]) {
+        pooled[i] = value[i], argmax[i] = point;
+      }
     }
   }
 #pragma unroll
-  for (int i = 0; i < V; ++i) best[i] = argmax[i] < 0 ? 0 : best[i];
-}
-
-template <typename T, int V>
-__device__ void Average(const T* features, int64_t channels, const int32_t* points, int count,
-                        float (&mean)[V]) {
-#pragma unroll
-  for (int i = 0; i < V; ++i) mean[i] = 0;
-#pragma unroll(V == 8 ? 1 : 4)
-  for (int k = 0; k < count; ++k) {
-    float value[V];
-    Load(features + points[k] * channels, value);
-#pragma unroll
-    for (int i = 0; i < V; ++i) mean[i] += value[i];
-  }
-#pragma unroll
-  for (int i = 0; i < V; ++i) mean[i] = count == 0 ? 0 : mean[i] / static_cast<float>(count);
-}
-
-template <typename T, int V, PoolMethod kMethod>
-__device__ void PoolRow(const Pooling<T>& c, const Range& range, uint32_t row, int64_t channel) {
-  const int64_t channels = c.p.channels, to = (range.first + row) * channels + channel;
-  const int32_t* points = c.indices + (range.first + row) * c.p.slots + 1;
-  float pooled[V];
-  int32_t argmax[V] = {};
-  if constexpr (kMethod == kMaximum) {
-    Maximum(c.features + channel, channels, points, range.totals[row], pooled, argmax);
-  } else {
-    Average(c.features + channel, channels, points, range.totals[row], pooled);
+  for (int i = 0; i < V; ++i) {
+    if constexpr (kIsMaximum) {
+      pooled[i] = argmax[i] < 0 ? 0 : pooled[i];
+    } else {
+      pooled[i] /= static_cast<float>(count);
+    }
   }
   Store(c.pooled + to, pooled);
   if (c.argmax != nullptr) StoreIndices(c.argmax + to, argmax);
@@ -226,7 +202,7 @@ void DivideBox(int sm_count, Pooling<T>* c) {
 }
 
 template <typename T>
-void Forward(const ForwardCall& call, void* memory, bool narrow) {
+void Forward(const ForwardCall& call, void* memory) {
   const Arguments& a = call.arguments;
   Pooling<T> c = {.p = call.p,
                   .features = a.In<T>("pts_feature"),
@@ -240,8 +216,8 @@ void Forward(const ForwardCall& call, void* memory, bool narrow) {
              .chunks = Chunks(c.p.points),
              .entries = reinterpret_cast<int2*>(scratch),
              .counts = reinterpret_cast<int32_t*>(scratch + batch * c.p.points * sizeof(int2))};
-  const bool wide = !narrow && c.p.channels % kWide<T> == 0 && IsAligned(c.features) &&
-                    IsAligned(c.pooled) && IsAligned(c.argmax);
+  const bool wide = c.p.channels % kWide<T> == 0 && IsAligned(c.features) && IsAligned(c.pooled) &&
+                    IsAligned(c.argmax);
   for (int64_t first = 0; first < c.p.boxes; first += batch) {
     c.batch = {static_cast<int>(first), static_cast<int>(std::min(batch, c.p.boxes - first))};
     DivideBox(call.context.sm_count(), &c);
@@ -264,23 +240,17 @@ size_t ScratchBytes(const ForwardCall& call) {
   return ForwardCudaScratchBytes(call.p.boxes, call.p.points);
 }
 
-template <bool kNarrow>
 mluOpStatus_t RunForward(const ForwardCall& call, void* scratch) {
-  call.p.half ? Forward<__half>(call, scratch, kNarrow) : Forward<float>(call, scratch, kNarrow);
+  call.p.half ? Forward<__half>(call, scratch) : Forward<float>(call, scratch);
   return call.context.status();
 }
 
 void DescribeForward(const ForwardCall& call, Plan& plan) {
-  const int64_t batch = BatchSize(call.p.boxes, call.p.points);
-  plan.Add("batches %lld of %lld boxes", static_cast<long long>(CeilDiv(call.p.boxes, batch)),
-           static_cast<long long>(batch));
+  plan.Add("batches of %" PRId64 " boxes", BatchSize(call.p.boxes, call.p.points));
 }
 
 constexpr CudaImplementation<Problem> kForward[] = {
-    {"lists", "always", Always, ScratchBytes, RunForward<false>, DescribeForward},
-    {"lists_narrow", "to be measured: one channel per thread", Always, ScratchBytes,
-     RunForward<true>},
-};
+    {"lists", "always", Always, ScratchBytes, RunForward, DescribeForward}};
 
 }  // namespace
 

@@ -26,6 +26,19 @@ constexpr unsigned kAllLanes = 0xffffffff;
 template <typename T>
 inline constexpr int kWide = 16 / sizeof(T);
 
+// Calls visit(row, at) for all at < length of all rows < size. Neighbouring threads of the block have
+// neighbouring elements.
+template <class Visit>
+__device__ void ForEachInRows(uint32_t size, uint32_t length, Visit visit) {
+  const uint32_t rows = blockDim.x / length, rest = blockDim.x % length;
+  uint32_t row = threadIdx.x / length, at = threadIdx.x % length;
+  while (row < size) {
+    visit(row, at);
+    row += rows, at += rest;
+    if (at >= length) at -= length, ++row;
+  }
+}
+
 // Loads and stores of one element or of 16 bytes. Half becomes float, exactly, and is rounded to
 // nearest even by the store.
 __device__ inline void Load(const float* from, float (&to)[1]) { to[0] = *from; }

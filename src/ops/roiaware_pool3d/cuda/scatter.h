@@ -4,7 +4,7 @@
 //   FloatSums, PackedSums   atomic additions, in the order in which they arrive
 //   IntegerSums             integers, whose sums are the same in every order
 // All threads of a block call Begin() once, then Add(at, gradients), where `at` is the first element
-// in [points, channels]. kPdlMaximum: AddMaximum starts before the sums are zero (cuda/pdl.h).
+// in [points, channels].
 #pragma once
 
 #include <cmath>
@@ -29,8 +29,7 @@ __device__ uint32_t BlockMax(uint32_t value) {
 }
 
 struct FloatSums {
-  using Share = float;                        // the type in which a block adds up shares
-  static constexpr bool kPdlMaximum = false;  // 1.04x the time
+  using Share = float;  // the type in which a block adds up shares
 
   float* sums;
 
@@ -56,8 +55,6 @@ struct FloatSums {
 
 // Half sums, rounded at each addition: for few additions to an element.
 struct PackedSums {
-  static constexpr bool kPdlMaximum = true;
-
   __half* sums;  // aligned to 4 bytes, whole pairs
 
   __device__ void Begin() {}
@@ -81,7 +78,6 @@ struct IntegerSums {
   static constexpr int kMarks = 8;          // elements per word of marks
   static constexpr int kHalfExponent = 15;  // of half's greatest number
   using Share = unsigned long long;
-  static constexpr bool kPdlMaximum = true;
 
   unsigned long long* sums;
   uint32_t* marks;         // four bits per element
@@ -180,10 +176,8 @@ __global__ void __launch_bounds__(kThreads)
   for (int u = 0; u < kElementsInFlight; ++u) {
     if (row[u] < s.points) Load(s.grad + first + u * kThreads, grad[u]);
   }
-  if constexpr (Sums::kPdlMaximum) {
-    WaitForPredecessor();
-    TriggerDependents();
-  }
+  WaitForPredecessor();
+  TriggerDependents();
   sums.Begin();
 #pragma unroll
   for (int u = 0; u < kElementsInFlight; ++u) {
@@ -192,40 +186,34 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
-// Zeroes the sums, and leaves each block's greatest finite |gradient|, as bits.
-struct Preparation {
-  const float* grad;
-  int64_t count;
-  bool wide;  // grad is aligned to 16 bytes
-  uint4* sums;
-  int64_t vectors;  // of 16 bytes, in sums
-  uint32_t* maxima;
-};
-
 __device__ uint32_t FiniteBits(float value) {
   const uint32_t bits = __float_as_uint(value) & 0x7fffffff;
   return bits < 0x7f800000 ? bits : 0;
 }
 
-__global__ void __launch_bounds__(kThreads) Prepare(Preparation c) {
+// Zeroes the sums, `vectors` of 16 bytes, and leaves the greatest finite |gradient| of each block, as
+// bits. wide: grad is aligned to 16 bytes
+__global__ void __launch_bounds__(kThreads)
+    Prepare(const float* grad, int64_t count, bool wide, uint4* sums, int64_t vectors,
+            uint32_t* maxima) {
   TriggerDependents();
   const int64_t first = int64_t{blockIdx.x} * kThreads + threadIdx.x;
   const int64_t step = int64_t{gridDim.x} * kThreads;
-  for (int64_t i = first; i < c.vectors; i += step) c.sums[i] = make_uint4(0, 0, 0, 0);
-  const int64_t loads = c.wide ? c.count / 4 : 0;
+  for (int64_t i = first; i < vectors; i += step) sums[i] = make_uint4(0, 0, 0, 0);
+  const int64_t loads = wide ? count / 4 : 0;
   uint32_t greatest = 0;
 #pragma unroll 4
   for (int64_t i = first; i < loads; i += step) {
-    float grad[4];
-    Load(c.grad + i * 4, grad);
+    float four[4];
+    Load(grad + i * 4, four);
 #pragma unroll
-    for (int k = 0; k < 4; ++k) greatest = max(greatest, FiniteBits(grad[k]));
+    for (int k = 0; k < 4; ++k) greatest = max(greatest, FiniteBits(four[k]));
   }
-  for (int64_t i = loads * 4 + first; i < c.count; i += step) {
-    greatest = max(greatest, FiniteBits(c.grad[i]));
+  for (int64_t i = loads * 4 + first; i < count; i += step) {
+    greatest = max(greatest, FiniteBits(grad[i]));
   }
   greatest = BlockMax(greatest);
-  if (threadIdx.x == 0) c.maxima[blockIdx.x] = greatest;
+  if (threadIdx.x == 0) maxima[blockIdx.x] = greatest;
 }
 
 // Replaces cudaMemsetAsync: the next kernel may start before it ends.

@@ -18,10 +18,9 @@ constexpr size_t kStaticBytes = 1024;
 
 struct Tile {
   int voxels;
-  int tiles;          // per block
-  int pairs = 0;      // that can be sorted at a time; 0: the block does not sort
-  int min_pairs = 0;  // a tile with fewer pairs is not sorted
-  bool simple = false;
+  int tiles;                // per block
+  int pairs = 0;            // that can be sorted at a time; 0: the block does not sort
+  int min_pairs = 0;        // a tile with fewer pairs is not sorted
   bool wide_slots = false;  // rows of indices are multiples of 16 bytes
 };
 

@@ -17,8 +17,8 @@ inline constexpr int kListsInFlight = 4;
 // Forward: boxes are processed in batches whose lists have at most this many entries (32 MiB), unless
 // one box needs more.
 inline constexpr int64_t kMaxEntries = 1 << 22;
-// Forward: voxels of a range. At most so many that the counts of each warp and of the block stay below
-// 48 KiB of shared memory. At least so many that reading all lists of the box pays.
+// Forward: voxels of a range. The upper bound keeps the counts of each warp and of the block below
+// 48 KiB of shared memory. The lower bound: each range reads all lists of its box.
 inline constexpr int64_t kMaxRangeVoxels = 1024;
 inline constexpr int64_t kMinRangeVoxels = 64;
 // Forward: blocks per SM. All ranges of a large call run at the same time.
