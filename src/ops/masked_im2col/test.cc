@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// masked_im2col and masked_col2im: what the case lines cannot say.
+// masked_im2col and masked_col2im: worked examples and properties that case lines cannot express.
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <cstring>
 #include <vector>
 
@@ -156,35 +157,34 @@ Masks RandomMasks(const Shape& s, int count, mluop::testing::Random& random) {
 const Shape kWorked = {1, 2, 3, 2, 2, 1, 0};
 const Masks kWorkedMasks = {{1, 0}, {1, 2}};
 
-TEST_F(MaskedIm2col, ForwardOfTheWorkedExample) {
+TEST_F(MaskedIm2col, ForwardWorkedExample) {
   EXPECT_EQ(Forward<float>(kWorked, kWorkedMasks, {1, 2, 3, 4, 5, 6}),
             (std::vector<float>{2, 0, 3, 0, 5, 3, 6, 0}));
 }
 
-TEST_F(MaskedIm2col, BackwardOfTheWorkedExampleAddsWhereMasksMeet) {
+TEST_F(MaskedIm2col, BackwardWorkedExampleAddsWhereMasksMeet) {
   EXPECT_EQ(Backward<float>(kWorked, kWorkedMasks, {1, 2, 3, 4, 5, 6, 7, 8}),
             (std::vector<float>{0, 1, 9, 0, 5, 7}));
 }
 
-TEST_F(MaskedIm2col, Col2imOfTheWorkedExampleIsNotTheAdjoint) {
+TEST_F(MaskedIm2col, Col2imWorkedExampleIsNotTheAdjoint) {
   EXPECT_EQ(Col2im<float>(kWorked, kWorkedMasks, {7, 8}), (std::vector<float>{0, 0, 8, 0, 7, 0}));
 }
 
-TEST_F(MaskedIm2col, Col2imKeepsTheLastOfDuplicates) {
+TEST_F(MaskedIm2col, Col2imKeepsLastOfDuplicates) {
   const Shape s = {2, 1, 2, 1, 1, 0, 0};
   EXPECT_EQ(Col2im<float>(s, {{0, 0, 0}, {1, 0, 1}}, {1, 2, 3, 4, 5, 6}),
             (std::vector<float>{2, 3, 5, 6}));
 }
 
-TEST_F(MaskedIm2col, Col2imSkipsIndicesOutside) {
+TEST_F(MaskedIm2col, Col2imSkipsOutsideIndices) {
   const Shape s = {1, 2, 2, 1, 1, 0, 0};
-  // Row 0, column 2 and row 1, column -1 are offsets 2 and 1 of the plane, and outside all the
-  // same.
+  // Row 0, column 2 and row 1, column -1 have offsets 2 and 1 in the plane, but are outside.
   const Masks masks = {{0, 1, -1, 2, INT32_MAX, 1}, {2, -1, 0, 0, INT32_MIN, 1}};
   EXPECT_EQ(Col2im<float>(s, masks, {1, 2, 3, 4, 5, 6}), (std::vector<float>{0, 0, 0, 6}));
 }
 
-TEST_F(MaskedIm2col, ForwardIsZeroForIndicesFarOutside) {
+TEST_F(MaskedIm2col, ForwardFarOutsideIndicesGiveZero) {
   const Shape s = {1, 2, 2, 1, 1, 1, -1};
   const Masks masks = {{INT32_MIN, INT32_MAX, 1}, {0, INT32_MAX, 0}};
   EXPECT_EQ(Forward<float>(s, masks, {1, 2, 3, 4}), (std::vector<float>{0, 0, 2}));
@@ -196,7 +196,7 @@ TEST_F(MaskedIm2col, BackwardWithoutMasksWritesZeros) {
 }
 
 // Half an ulp of 1 in half is 2^-11: added one by one in half, such terms are lost.
-TEST_F(MaskedIm2col, HalfBackwardRoundsOnce) {
+TEST_F(MaskedIm2col, BackwardHalfRoundsOnce) {
   for (const int channels : {1, 8}) {
     const Shape s = {channels, 1, 1, 1, 1, 0, 0};
     const int terms = 65;
@@ -209,7 +209,29 @@ TEST_F(MaskedIm2col, HalfBackwardRoundsOnce) {
   }
 }
 
-TEST_F(MaskedIm2col, BackwardIsTheAdjointOfForward) {
+// Two NaN payloads meet, Inf meets -Inf: every NaN is stored as the default quiet NaN.
+TEST_F(MaskedIm2col, BackwardStoresDefaultQuietNan) {
+  for (const int channels : {1, 8}) {
+    const Shape s = {channels, 1, 3, 1, 1, 0, 0};
+    const Masks masks = {{0, 0, 0, 0, 0}, {0, 0, 1, 1, 2}};
+    const uint32_t terms[] = {0xffc00001u, 0x7fa00002u, 0x7f800000u, 0xff800000u, 0x3f800000u};
+    const uint16_t half_terms[] = {0xfe01, 0x7d02, 0x7c00, 0xfc00, 0x3c00};
+    std::vector<float> grad_col;
+    std::vector<Half> half_grad_col;
+    for (int c = 0; c < channels; ++c) {
+      for (const uint32_t bits : terms) grad_col.push_back(std::bit_cast<float>(bits));
+      for (const uint16_t bits : half_terms) half_grad_col.push_back({bits});
+    }
+    const std::vector<float> sums = Backward<float>(s, masks, grad_col);
+    const std::vector<Half> half_sums = Backward<Half>(s, masks, half_grad_col);
+    for (size_t i = 0; i < sums.size(); ++i) {
+      EXPECT_EQ(std::bit_cast<uint32_t>(sums[i]), i % 3 == 2 ? 0x3f800000u : 0x7fc00000u);
+      EXPECT_EQ(half_sums[i].bits, i % 3 == 2 ? 0x3c00 : 0x7e00);
+    }
+  }
+}
+
+TEST_F(MaskedIm2col, BackwardIsAdjointOfForward) {
   mluop::testing::Random random(3);
   for (const Shape& s : {Shape{19, 6, 7, 3, 5, 1, 2}, Shape{3, 6, 7, 2, 2, 0, 1}}) {
     const Masks masks = RandomMasks(s, 37, random);
@@ -226,7 +248,7 @@ TEST_F(MaskedIm2col, BackwardIsTheAdjointOfForward) {
   }
 }
 
-TEST_F(MaskedIm2col, ResultsDoNotDependOnTheWorkspace) {
+TEST_F(MaskedIm2col, WorkspaceDoesNotChangeResults) {
   mluop::testing::Random random(4);
   const Shape s = {9, 6, 7, 3, 3, 1, 1};
   const Masks masks = RandomMasks(s, 37, random);

@@ -5,10 +5,8 @@
 // channel. Both add to a pixel in the same order on all instruction sets: by blocks of kSumMasks masks,
 // then kernel elements, then masks. Every NaN is stored as the default quiet NaN.
 #include <algorithm>
-#include <limits>
 
 #include "cpu/tuning.h"
-#include "ops/masked_im2col/cpu/gather.h"
 #include "ops/masked_im2col/cpu/mask_table.h"
 #include "ops/masked_im2col/cpu/operators.h"
 #include "ops/masked_im2col/cpu/tuning.h"
@@ -161,9 +159,8 @@ HWY_INLINE void StoreSums(const float* sums, int64_t n, T* to, bool stream) {
   alignas(kAlignment) T stage[kChunk];
   T* const rounded = stream ? stage : to;
   mluop::HWY_NAMESPACE::ForEach<float>(n, [&](auto d, int64_t i) HWY_ATTR {
-    const auto sum = hn::LoadU(d, sums + i);
-    const auto nan = hn::Set(d, std::numeric_limits<float>::quiet_NaN());
-    mluop::HWY_NAMESPACE::StoreFloats(hn::IfThenElse(hn::IsNaN(sum), nan, sum), d, rounded + i);
+    const auto sum = mluop::HWY_NAMESPACE::CanonicalNan(d, hn::LoadU(d, sums + i));
+    mluop::HWY_NAMESPACE::StoreFloats(sum, d, rounded + i);
   });
   if (stream) StreamRow(LanesOf(stage), n, LanesOf(to));
 }

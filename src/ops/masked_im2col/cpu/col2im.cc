@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "cpu/tuning.h"
-#include "ops/masked_im2col/cpu/gather.h"
 #include "ops/masked_im2col/cpu/mask_table.h"
 #include "ops/masked_im2col/cpu/operators.h"
 #include "ops/masked_im2col/cpu/tuning.h"

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// masked_im2col forward on the CPU. "transpose": up to four elements of a kernel row are neighbours in
-// the feature and lie in different rows of data_col, so they are loaded at once for several masks and
-// transposed. The loads read neighbours that are not needed, but never outside the feature: steps
-// near its ends are copied element by element. "gather" copies everything element by element.
+// masked_im2col forward on the CPU. Up to four elements of a kernel row are neighbours in the feature
+// and lie in different rows of data_col, so they are loaded at once for several masks and transposed. The loads read neighbours that are not needed, but never outside the feature: steps
+// near its ends are copied element by element, and so are calls with fewer masks than a step.
 #include <algorithm>
 
 #include "cpu/tuning.h"
-#include "ops/masked_im2col/cpu/gather.h"
 #include "ops/masked_im2col/cpu/mask_table.h"
 #include "ops/masked_im2col/cpu/operators.h"
 #include "ops/masked_im2col/cpu/tuning.h"
@@ -75,7 +73,7 @@ void CopyElements(const ForwardCall& call, const KernelTile<T>& tile, int64_t s)
       const uint32_t inside = call.masks.Inside(s, tile.i + r, tile.j + k);
       const T* from = tile.from + r * call.p.width + k;
       T* to = tile.to + (r * tile.row_step + k) * tile.stride + first - tile.begin;
-      for (int64_t lane = 0; lane < StepMasks(sizeof(T)); ++lane) {
+      for (int64_t lane = 0; lane < std::min(call.masks.step, call.masks.masks); ++lane) {
         to[lane] = (inside >> lane & 1) != 0 ? from[corner[lane]] : T{0};
       }
     }
@@ -206,10 +204,12 @@ void CopySteps(const ForwardCall& call, const KernelTile<T>& given) {
 
 template <typename T>
 void CopyTile(const ForwardCall& call, const KernelTile<T>& tile) {
-#if HWY_TARGET == HWY_SCALAR
-  constexpr int64_t kStep = StepMasks(sizeof(T));
-  for (int64_t s = tile.begin / kStep; s * kStep < tile.end; ++s) CopyElements(call, tile, s);
-#else
+  const int64_t step = call.masks.step;
+  if (HWY_TARGET == HWY_SCALAR || call.p.masks < step) {
+    for (int64_t s = tile.begin / step; s * step < tile.end; ++s) CopyElements(call, tile, s);
+    return;
+  }
+#if HWY_TARGET != HWY_SCALAR
   tile.columns == 1   ? CopySteps<1>(call, tile)
   : tile.columns == 2 ? CopySteps<2>(call, tile)
   : tile.columns == 3 ? CopySteps<3>(call, tile)
@@ -275,8 +275,6 @@ HWY_EXPORT(ForwardBlocks);
 
 int64_t StepOf(const Arguments& a) { return IsHalf(a) ? StepMasks(2) : StepMasks(4); }
 
-bool HasWholeStep(const CpuCall<Problem>& call) { return call.p.masks >= StepOf(call.arguments); }
-
 size_t TransposeScratch(const CpuCall<Problem>& call) {
   return MaskTableBytes(call.p, StepOf(call.arguments));
 }
@@ -300,30 +298,8 @@ mluOpStatus_t RunTranspose(const CpuCall<Problem>& call, void* scratch) {
   return MLUOP_STATUS_SUCCESS;
 }
 
-size_t GatherBytes(const Problem& p) {
-  return static_cast<size_t>(p.taps() * p.masks) * sizeof(int64_t);
-}
-size_t GatherScratch(const CpuCall<Problem>& call) { return GatherBytes(call.p); }
-
-mluOpStatus_t RunGather(const CpuCall<Problem>& call, void* scratch) {
-  const Problem& p = call.p;
-  const MaskIndices masks = MasksOf(call.arguments);
-  auto* const offset = static_cast<int64_t*>(scratch);
-  call.context.threads().For(p.taps(), kGrain / p.masks + 1, [&](int64_t begin, int64_t end, int) {
-    for (int64_t tap = begin; tap < end; ++tap) {
-      const int64_t down = tap / p.kernel_w - p.pad_h, right = tap % p.kernel_w - p.pad_w;
-      for (int64_t m = 0; m < p.masks; ++m) {
-        offset[tap * p.masks + m] = p.Offset(masks.h[m] + down, masks.w[m] + right);
-      }
-    }
-  });
-  GatherRows(call, "feature", offset, p.taps() * p.masks, "data_col");
-  return MLUOP_STATUS_SUCCESS;
-}
-
 constexpr CpuImplementation<Problem> kForward[] = {
-    {"transpose", "at least 16 masks (half: 32)", HasWholeStep, TransposeScratch, RunTranspose},
-    {"gather", "always", Always, GatherScratch, RunGather},
+    {"transpose", "always", Always, TransposeScratch, RunTranspose},
 };
 
 }  // namespace
@@ -331,9 +307,7 @@ constexpr CpuImplementation<Problem> kForward[] = {
 constexpr CpuOperator kForwardCpu = Bind<MakeProblem, kForward>("masked_im2col_forward");
 
 size_t ForwardWorkspaceSize(const Arguments& arguments) {
-  const Problem p = MakeProblem(arguments);
-  const int64_t step = StepOf(arguments);
-  return WorkspaceFor(p.masks >= step ? MaskTableBytes(p, step) : GatherBytes(p));
+  return WorkspaceFor(MaskTableBytes(MakeProblem(arguments), StepOf(arguments)));
 }
 
 }  // namespace mluop::masked_im2col

@@ -41,6 +41,8 @@ struct MaskTable {
   }
 };
 
+inline bool IsHalf(const Arguments& a) { return a.Type() == MLUOP_DTYPE_HALF; }
+
 struct MaskIndices {
   const int32_t* h;
   const int32_t* w;

@@ -41,40 +41,23 @@ __device__ Corners<V> LoadCorners(const Problem& p, const Masks& masks, int64_t 
   return corners;
 }
 
-// One kernel row of V masks. Unsigned sums that wrap: a cut corner plus a kernel index lies above
-// -2^31 and below 2^32, so that one comparison tells inside from outside.
-template <int V>
-struct KernelRow {
-  uint32_t start[V];  // of the feature's row in a plane
-  uint32_t left[V];
-  bool inside[V];
-};
-
-template <int V>
-__device__ KernelRow<V> KernelRowOf(const Problem& p, const Corners<V>& corners, int i) {
-  KernelRow<V> row;
-#pragma unroll
-  for (int v = 0; v < V; ++v) {
-    const uint32_t h = static_cast<uint32_t>(corners.top[v]) + static_cast<uint32_t>(i);
-    row.start[v] = h * static_cast<uint32_t>(p.width);
-    row.left[v] = static_cast<uint32_t>(corners.left[v]);
-    row.inside[v] = h < static_cast<uint32_t>(p.height);
-  }
-  return row;
-}
-
-// Elements j to j+kTapsInFlight of a kernel row, to as many rows of data_col.
+// Copies elements (i, j) to (i, j + kTapsInFlight - 1) of the kernels of V masks in one channel. read(h, w)
+// gives an element of the channel's plane. Sums are unsigned and wrap: a clamped corner plus a kernel
+// index is above -2^31 and below 2^32, so one comparison tells inside from outside.
 template <typename T, int V, class Read>
-__device__ void CopyTaps(const Problem& p, const KernelRow<V>& row, uint32_t j, Read read, T* to) {
+__device__ void CopyTaps(const Problem& p, const Corners<V>& corners, uint32_t i, uint32_t j,
+                         Read read, T* to) {
   const uint32_t taps = static_cast<uint32_t>(p.kernel_w) - j;
   Pack<T, V> packs[kTapsInFlight];
 #pragma unroll
   for (uint32_t u = 0; u < kTapsInFlight; ++u) {
 #pragma unroll
     for (int v = 0; v < V; ++v) {
-      const uint32_t w = row.left[v] + j + u;
-      const bool inside = u < taps && row.inside[v] && w < static_cast<uint32_t>(p.width);
-      packs[u].at[v] = inside ? read(row.start[v] + w) : T{0};
+      const uint32_t h = static_cast<uint32_t>(corners.top[v]) + i;
+      const uint32_t w = static_cast<uint32_t>(corners.left[v]) + j + u;
+      const bool inside =
+          u < taps && h < static_cast<uint32_t>(p.height) && w < static_cast<uint32_t>(p.width);
+      packs[u].at[v] = inside ? read(h, w) : T{0};
     }
   }
 #pragma unroll
@@ -83,14 +66,13 @@ __device__ void CopyTaps(const Problem& p, const KernelRow<V>& row, uint32_t j, 
   }
 }
 
-// The kernels of V masks in one channel. read(offset): an element of the channel's plane.
 template <typename T, int V, class Read>
 __device__ void CopyKernels(const Problem& p, const Corners<V>& corners, Read read, T* to) {
+  const auto kernel_h = static_cast<uint32_t>(p.kernel_h);
   const auto kernel_w = static_cast<uint32_t>(p.kernel_w);
-  for (int i = 0; i < p.kernel_h; ++i, to += int64_t{p.kernel_w} * p.masks) {
-    const KernelRow<V> row = KernelRowOf(p, corners, i);
+  for (uint32_t i = 0; i < kernel_h; ++i, to += int64_t{p.kernel_w} * p.masks) {
     for (uint32_t j = 0; j < kernel_w; j += kTapsInFlight)
-      CopyTaps<T, V>(p, row, j, read, to + int64_t{j} * p.masks);
+      CopyTaps<T, V>(p, corners, i, j, read, to + int64_t{j} * p.masks);
   }
 }
 
@@ -117,7 +99,8 @@ __device__ void StartPlane(const ForwardParameters<T>& f, int64_t channel, T* pl
 template <typename T, int V>
 __global__ void __launch_bounds__(kStagedThreads, 2) GatherStaged(ForwardParameters<T> f) {
   T* const plane = SharedMemory<T>();
-  const auto read = [=](uint32_t offset) { return plane[offset]; };
+  const auto width = static_cast<uint32_t>(f.p.width);
+  const auto read = [=](uint32_t h, uint32_t w) { return plane[h * width + w]; };
   const int64_t groups = f.p.masks / V, step = int64_t{f.parts} * blockDim.x;
   const int64_t items = int64_t{f.p.channels} * f.parts;
   for (int64_t item = blockIdx.x; item < items; item += gridDim.x) {
@@ -141,14 +124,16 @@ __global__ void __launch_bounds__(kStagedThreads, 2) GatherStaged(ForwardParamet
 // neighbouring masks, whose elements lie in few sectors where masks are sorted.
 template <typename T, int V>
 __global__ void __launch_bounds__(kDirectThreads) GatherDirect(ForwardParameters<T> f) {
-  const int64_t groups = f.p.masks / V, items = int64_t{f.parts} * f.slices;
+  const int64_t groups = f.p.masks / V, items = int64_t{f.parts} * f.slices, width = f.p.width;
   for (int64_t item = blockIdx.x; item < items; item += gridDim.x) {
     const int64_t group = item % f.parts * blockDim.x + threadIdx.x;
     if (group >= groups) continue;
     const Corners<V> corners = LoadCorners<V>(f.p, f.masks, group);
     for (int64_t channel = item / f.parts; channel < f.p.channels; channel += f.slices) {
       const T* const plane = f.feature + channel * f.p.plane();
-      const auto read = [=](uint32_t offset) { return __ldg(plane + offset); };
+      const auto read = [=](uint32_t h, uint32_t w) {
+        return __ldg(plane + int64_t{h} * width + w);
+      };
       CopyKernels<T, V>(f.p, corners, read, ColumnOf(f, channel, group * V));
     }
   }
