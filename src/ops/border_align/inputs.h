@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// border_align: the options of a case line and the inputs they stand for.
+// border_align: the options of a case line and the inputs that they generate.
 #pragma once
 
 #include <algorithm>
@@ -44,8 +44,8 @@ inline std::pair<double, double> MakeInterval(std::string_view kind, int64_t siz
   return {std::min(first, second), std::max(first, second)};
 }
 
-// An interval around pixel `at`, up to 8 pixels to both sides: what a detector predicts there on the
-// level of its pyramid that is for objects of that size.
+// An interval around pixel `at`, up to 8 pixels to both sides, as a detector predicts it there on the
+// pyramid level for objects of that size.
 inline std::pair<double, double> MakeIntervalAround(int64_t at, int64_t size,
                                                     testing::Random& random) {
   const auto middle = static_cast<double>(at), last = static_cast<double>(size - 1);
@@ -63,8 +63,7 @@ inline void GenerateBoxes(const testing::Case& c, const Arguments& a, testing::R
   const std::string& kind = c.Option("boxes");
   const int64_t height = a.Symbol("H"), width = a.Symbol("W"), count = a.Symbol("K");
   for (int64_t box = 0; box < a.Symbol("N") * count; ++box) {
-    const int64_t at =
-        box % count * (height * width) / count;  // the box's own pixel, if it has one
+    const int64_t at = box % count * (height * width) / count;  // the pixel of a located box
     const bool located = kind == "located";
     const auto [x1, x2] =
         located ? MakeIntervalAround(at % width, width, random) : MakeInterval(kind, width, random);
@@ -100,7 +99,7 @@ inline void GenerateBackward(const testing::Case& c, const Arguments& a, testing
         wild && random.Below(3) == 0 ? strange[random.Below(4)] : random.Below(samples);
     a.Out<int32_t>("argmax_idx")[i] = static_cast<int32_t>(index);
   }
-  // Two of the largest floats overflow where they meet, and do not in double.
+  // The sum of two of the largest floats overflows in float and not in double.
   for (int64_t i = 0; i < count; ++i) {
     const double value = testing::LoadValue(a.In<void>("grad_output"), a.Type(), i);
     if (std::isfinite(value)) SetValue(a, "grad_output", i, std::clamp(value, -1e3, 1e3));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// border_align: the sizes of a call, where a border's samples lie and which pixels they weigh, for
-// all devices and both directions. Float arithmetic in the order written: every device must find
-// the same pixels.
+// border_align: the sizes of a call, the positions of a border's samples and their neighbours, for all
+// devices and both directions. Float arithmetic in the order written: every device must find the same
+// pixels.
 #pragma once
 
 #include <cstdint>
@@ -52,7 +52,7 @@ MLUOP_HOST_DEVICE inline Edge MakeEdge(const Box& box, int border, int pool_size
   }
 }
 
-// The two pixels that a coordinate lies between on an axis of `size` pixels, and what they weigh.
+// The two pixels that a coordinate lies between on an axis of `size` pixels, and their weights.
 struct Neighbours {
   bool inside;  // false: the sample is 0, whatever its other coordinate; NaN is outside
   int low, high;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// psroipool: the sizes of a call and where a roi's bins lie, for all devices and both directions.
+// psroipool: the sizes of a call and the geometry of a RoI, for all devices and both directions.
 // Coordinates are float arithmetic without fused multiply-add in the order of the contract, so that
 // every device chooses the same bins.
 #pragma once
@@ -9,8 +9,11 @@
 
 #include "core/arguments.h"
 #include "core/host_device.h"
+#include "ops/roi/span.h"
 
 namespace mluop::psroipool {
+
+using roi::Span;
 
 struct Problem {
   int n, h, w;
@@ -29,8 +32,8 @@ struct Problem {
   MLUOP_HOST_DEVICE int64_t Channel(int64_t bin, int64_t c) const { return c * bins() + bin; }
 };
 
-// `scale` apart: the workspace getter has none.
-inline Problem MakeProblem(const Arguments& a, float scale) {
+// The workspace getter has no scale; its result does not depend on it.
+inline Problem MakeProblemOfScale(const Arguments& a, float scale) {
   return {static_cast<int>(a.Symbol("N")),
           static_cast<int>(a.Symbol("H")),
           static_cast<int>(a.Symbol("W")),
@@ -39,21 +42,43 @@ inline Problem MakeProblem(const Arguments& a, float scale) {
           a.Int("output_dim"),
           scale};
 }
+inline Problem MakeProblem(const Arguments& a) {
+  return MakeProblemOfScale(a, a.Float("spatial_scale"));
+}
 
-// One axis of a roi on the map: bin i is [i*bin + start, (i+1)*bin + start).
+struct Tensors {
+  const float* input;  // [N, H, W, C]
+  const float* rois;   // [R, 5]
+  float* output;       // [R, G, G, output_dim]
+  int32_t* mapping;    // as output
+
+  explicit Tensors(const Arguments& a)
+      : input(a.In<float>("input")),
+        rois(a.In<float>("rois")),
+        output(a.Out<float>("output")),
+        mapping(a.Out<int32_t>("mapping_channel")) {}
+};
+
+struct Gradients {
+  const float* top_grad;   // [R, G, G, output_dim]
+  const float* rois;       // [R, 5]
+  const int32_t* mapping;  // as top_grad
+  float* bottom_grad;      // [N, H, W, C]
+
+  explicit Gradients(const Arguments& a)
+      : top_grad(a.In<float>("top_grad")),
+        rois(a.In<float>("rois")),
+        mapping(a.In<int32_t>("mapping_channel")),
+        bottom_grad(a.Out<float>("bottom_grad")) {}
+};
+
+// One axis of a RoI on the map: bin i is [i*bin + start, (i+1)*bin + start).
 struct Axis {
   float start;
   float bin;
 };
 
-struct Span {
-  int32_t begin;
-  int32_t end;
-
-  MLUOP_HOST_DEVICE int64_t size() const { return int64_t{end} - begin; }
-};
-
-// Writes the axis from the roi's first and last coordinate; false if something is not finite.
+// Writes the axis from the RoI's first and last coordinate; false if a value is not finite.
 MLUOP_HOST_DEVICE inline bool MakeAxis(const Problem& p, float first, float last, Axis* axis) {
   const float start = std::round(first) * p.scale;  // halves away from zero, before scaling
   const float end = (std::round(last) + 1.0f) * p.scale;
@@ -63,13 +88,13 @@ MLUOP_HOST_DEVICE inline bool MakeAxis(const Problem& p, float first, float last
   return std::isfinite(start) && std::isfinite(end) && std::isfinite(axis->bin);
 }
 
-// x in [0, 2^31], NaN is 0. No branches, which no processor would foretell.
+// Clamps x to [0, 2^31]; NaN becomes 0. Branch-free: the outcome is unpredictable.
 MLUOP_HOST_DEVICE inline float Clamped(float x) {
   const float positive = x > 0.0f ? x : 0.0f;
   return positive < 0x1p31f ? positive : 0x1p31f;
 }
-// clamp(floor(x), 0, size) and clamp(ceil(x), 0, size), the last as integers: a size above 2^24 may
-// have no float of its own.
+// clamp(floor(x), 0, size) and clamp(ceil(x), 0, size). The upper clamp compares integers: float
+// cannot represent every size above 2^24.
 MLUOP_HOST_DEVICE inline int32_t ClampedFloor(float x, int size) {
   const auto whole = static_cast<uint32_t>(Clamped(x)), most = static_cast<uint32_t>(size);
   return static_cast<int32_t>(whole < most ? whole : most);
@@ -86,19 +111,22 @@ MLUOP_HOST_DEVICE inline Span BinSpan(const Axis& axis, int i, int size) {
           ClampedCeil(static_cast<float>(i + 1) * axis.bin + axis.start, size)};
 }
 
-// The image that `batch` truncates to; -1 if there is none such.
-MLUOP_HOST_DEVICE inline int32_t ImageOf(const Problem& p, float batch) {
-  if (!(batch > -1.0f && batch <= static_cast<float>(p.n))) return -1;  // NaN too
-  const auto image = static_cast<int64_t>(batch);
-  return image < p.n ? static_cast<int32_t>(image) : -1;
-}
+struct Geometry {
+  using Problem = psroipool::Problem;
+  using Axis = psroipool::Axis;
+  MLUOP_HOST_DEVICE static Span Bin(const Axis& axis, int i, int size) {
+    return BinSpan(axis, i, size);
+  }
+};
+using Place = roi::RoiPlace<Geometry>;
 
-// roi = [batch, x1, y1, x2, y2]. False where the roi is empty.
-MLUOP_HOST_DEVICE inline bool PlaceRoi(const Problem& p, const float* roi, int32_t* image, Axis* x,
-                                       Axis* y) {
-  *image = ImageOf(p, roi[0]);
-  // A coordinate that is not finite makes its axis so.
-  return *image >= 0 && MakeAxis(p, roi[1], roi[3], x) && MakeAxis(p, roi[2], roi[4], y);
+// roi = [batch, x1, y1, x2, y2]
+MLUOP_HOST_DEVICE inline Place PlaceRoi(const Problem& p, const float* roi) {
+  Place place = {};
+  const bool finite =
+      MakeAxis(p, roi[1], roi[3], &place.x) && MakeAxis(p, roi[2], roi[4], &place.y);
+  place.image = finite ? roi::ImageOf(p.n, roi[0]) : -1;
+  return place;
 }
 
 }  // namespace mluop::psroipool

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// psroipool: what the case lines cannot say.
+// psroipool: tests that case lines cannot express.
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstring>
 #include <initializer_list>
 #include <limits>
 #include <numeric>
@@ -45,7 +46,7 @@ class Tensor {
   mluOpTensorDescriptor_t desc_ = nullptr;
 };
 
-// The descriptors of a call with r rois.
+// The descriptors of a call with r RoIs.
 struct Tensors {
   Tensors(const Shape& s, int r)
       : map(MLUOP_DTYPE_FLOAT, {s.n, s.h, s.w, s.channels()}),
@@ -111,7 +112,7 @@ Floats RandomFloats(size_t count, uint64_t seed) {
   return values;
 }
 
-// `count` rois over and beyond an image of that size.
+// Returns `count` RoIs over and beyond an image of that size.
 Floats RandomRois(int count, const Shape& s) {
   const double width = static_cast<double>(s.w) / s.scale;
   const double height = static_cast<double>(s.h) / s.scale;
@@ -136,11 +137,11 @@ double Dot(const Floats& a, const Floats& b) {
 const Shape kRow = {1, 1, 8, 1, 1};
 const Floats kRowInput = {1, 2, 3, 4, 5, 6, 7, 8};
 
-// README.md works it out: input[h,w,ch] = 100*ch + 10*h + w.
+// The example of README.md: input[h,w,ch] = 100*ch + 10*h + w.
 const Shape kWorked = {1, 4, 4, 2, 1};
 const Floats kWorkedRoi = {0, 0.5, 0, 2.5, 3};
 
-TEST_F(PsRoiPool, ForwardOfTheWorkedExample) {
+TEST_F(PsRoiPool, ForwardMatchesReadmeExample) {
   Floats input;
   for (int h = 0; h < 4; ++h) {
     for (int w = 0; w < 4; ++w) {
@@ -152,7 +153,7 @@ TEST_F(PsRoiPool, ForwardOfTheWorkedExample) {
   EXPECT_EQ(pooled.mapping, (Ints{0, 1, 2, 3}));
 }
 
-TEST_F(PsRoiPool, BackwardOfTheWorkedExample) {
+TEST_F(PsRoiPool, BackwardMatchesReadmeExample) {
   EXPECT_EQ(Backward(kWorked, {4, 8, 12, 16}, kWorkedRoi, {0, 1, 2, 3}),
             (Floats{0, 0, 0, 0, 1, 0, 0, 0, 1, 2, 0, 0, 0, 2, 0, 0,  //
                     0, 0, 0, 0, 1, 0, 0, 0, 1, 2, 0, 0, 0, 2, 0, 0,  //
@@ -160,45 +161,45 @@ TEST_F(PsRoiPool, BackwardOfTheWorkedExample) {
                     0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 3, 4, 0, 0, 0, 4}));
 }
 
-TEST_F(PsRoiPool, ChannelsOfOneBinAreGroupsApart) {
+TEST_F(PsRoiPool, ForwardReadsChannelsGroupSquaredApart) {
   // ch = (c*G + ph)*G + pw
   const Pooled pooled = Forward({1, 1, 1, 2, 2}, {0, 1, 2, 3, 4, 5, 6, 7}, {0, 0, 0, 0, 0});
   EXPECT_EQ(pooled.mapping, (Ints{0, 4, 1, 5, 2, 6, 3, 7}));
   EXPECT_EQ(pooled.output, (Floats{0, 4, 1, 5, 2, 6, 3, 7}));
 }
 
-TEST_F(PsRoiPool, HalvesAreRoundedUpwardsAboveZero) {
+TEST_F(PsRoiPool, RoundsHalvesUpAboveZero) {
   EXPECT_EQ(Forward(kRow, kRowInput, {0, 2.5, 0, 2.5, 0}).output, (Floats{4}));    // [3, 4)
   EXPECT_EQ(Forward(kRow, kRowInput, {0, 0.5, 0, 1.5, 0}).output, (Floats{2.5}));  // [1, 3)
 }
 
-TEST_F(PsRoiPool, HalvesAreRoundedDownwardsBelowZero) {
+TEST_F(PsRoiPool, RoundsHalvesDownBelowZero) {
   EXPECT_EQ(Forward(kRow, kRowInput, {0, -2, 0, -0.5, 0}).output, (Floats{0}));   // [-2, 0)
   EXPECT_EQ(Forward(kRow, kRowInput, {0, -2, 0, -0.49, 0}).output, (Floats{1}));  // [-2, 1)
 }
 
-TEST_F(PsRoiPool, RoundingGoesBeforeScaling) {
+TEST_F(PsRoiPool, RoundsBeforeScaling) {
   Shape half = kRow;
   half.scale = 0.5;
   EXPECT_EQ(Forward(half, kRowInput, {0, 3.4, 0, 4.6, 0}).output, (Floats{2.5}));  // [1.5, 3)
 }
 
-TEST_F(PsRoiPool, BinIsClippedAtTheSizeOfTheMap) {
+TEST_F(PsRoiPool, ClipsBinsAtMapSize) {
   EXPECT_EQ(Forward(kRow, kRowInput, {0, 6, 0, 7, 0}).output, (Floats{7.5}));
   EXPECT_EQ(Forward(kRow, kRowInput, {0, 6, 0, 100, 0}).output, (Floats{7.5}));
   EXPECT_EQ(Forward(kRow, kRowInput, {0, -100, 0, 1, 0}).output, (Floats{1.5}));
 }
 
-TEST_F(PsRoiPool, BinThatStartsAtTheSizeOfTheMapIsEmpty) {
+TEST_F(PsRoiPool, BinStartingAtMapSizeIsEmpty) {
   EXPECT_EQ(Forward(kRow, kRowInput, {0, 8, 0, 9, 0}).output, (Floats{0}));
 }
 
-TEST_F(PsRoiPool, InvertedRoiIsATenthOfAPixelLong) {
+TEST_F(PsRoiPool, InvertedRoiIsOneTenthLong) {
   EXPECT_EQ(Forward(kRow, kRowInput, {0, 5, 0, 1, 0}).output, (Floats{6}));  // [5, 5.1)
 }
 
 // 3*(8/3) - 5 is 3 when the product is rounded and a little more when it is not; 3*(4.25/6) - 1.125 is 1, or less.
-TEST_F(PsRoiPool, CoordinatesAreMultipliedAndAddedWithTwoRoundings) {
+TEST_F(PsRoiPool, CoordinatesUseNoFma) {
   const auto pool = [&](int group, float scale, const Floats& roi, int pw) {
     const Shape s = {1, 1, 8, group, 1, scale};
     Floats input;
@@ -210,7 +211,7 @@ TEST_F(PsRoiPool, CoordinatesAreMultipliedAndAddedWithTwoRoundings) {
   EXPECT_EQ(pool(6, 0.0625f, {0, -18, 0, 49, 0}, 3), 2);  // ws, we = 1, 2; fused 0, 2
 }
 
-TEST_F(PsRoiPool, EmptyRoiGivesZerosAndItsMapping) {
+TEST_F(PsRoiPool, EmptyRoiWritesZerosAndMapping) {
   const Shape s = {2, 3, 3, 2, 1};
   const Floats input(s.map(), 5);
   for (const Floats& roi :
@@ -224,7 +225,7 @@ TEST_F(PsRoiPool, EmptyRoiGivesZerosAndItsMapping) {
   }
 }
 
-TEST_F(PsRoiPool, BatchIsTruncated) {
+TEST_F(PsRoiPool, TruncatesBatch) {
   const Shape s = {2, 1, 1, 1, 1};
   const Floats input = {10, 20};
   EXPECT_EQ(Forward(s, input, {0.9f, 0, 0, 0, 0}).output, (Floats{10}));
@@ -232,15 +233,15 @@ TEST_F(PsRoiPool, BatchIsTruncated) {
   EXPECT_EQ(Forward(s, input, {1.9f, 0, 0, 0, 0}).output, (Floats{20}));
 }
 
-TEST_F(PsRoiPool, MeanOfEqualFeaturesIsExactEnoughOverALargeMap) {
+TEST_F(PsRoiPool, MeanOf120000EqualPixelsIsAccurate) {
   const Shape s = {1, 300, 400, 1, 1};
   EXPECT_NEAR(Forward(s, Floats(s.map(), 0.1f), {0, 0, 0, 399, 299}).output[0], 0.1f, 1e-7);
 }
 
-TEST_F(PsRoiPool, BackwardIsTheAdjointOfForward) {
+TEST_F(PsRoiPool, BackwardIsAdjointOfForward) {
   for (const Shape& s : {Shape{2, 13, 17, 3, 21, 0.25}, Shape{1, 9, 9, 7, 5, 0.5},
                          Shape{3, 6, 6, 1, 8, 1}, Shape{1, 40, 40, 2, 3, 0.3f}}) {
-    for (const int count : {1, 40, 600}) {  // scattered; regrouped; in several parts
+    for (const int count : {1, 40, 600}) {  // scatter; bands; bands of several parts
       const Floats rois = RandomRois(count, s);
       const Floats x = RandomFloats(s.map(), 1);
       const Pooled pooled = Forward(s, x, rois);
@@ -253,20 +254,49 @@ TEST_F(PsRoiPool, BackwardIsTheAdjointOfForward) {
   }
 }
 
-TEST_F(PsRoiPool, RoiIsPooledTheSameAloneAndAmongOthers) {
-  const Shape s = {2, 13, 17, 3, 21, 0.25};
-  const Floats rois = RandomRois(100, s);
-  const Floats input = RandomFloats(s.map(), 1);
-  const Floats all = Forward(s, input, rois).output;
-  for (int r = 0; r < 100; ++r) {
-    const Floats one =
-        Forward(s, input, Floats(rois.begin() + 5 * r, rois.begin() + 5 * r + 5)).output;
-    for (int i = 0; i < s.channels(); ++i) ASSERT_NEAR(one[i], all[r * s.channels() + i], 1e-6);
+Ints BitsOf(const Floats& values) {
+  Ints bits(values.size());
+  std::memcpy(bits.data(), values.data(), values.size() * sizeof(float));
+  return bits;
+}
+
+// 100 RoIs are pooled from copies of a small map, and from bands of a large one whose bins have several
+// parts; one RoI is read in place.
+TEST_F(PsRoiPool, RoiHasSameBitsAloneAndInBatch) {
+  for (const Shape& s : {Shape{2, 13, 17, 3, 21, 0.25}, Shape{1, 80, 90, 2, 9, 0.5}}) {
+    const Floats rois = RandomRois(100, s);
+    Floats input = RandomFloats(s.map(), 1);
+    for (size_t i = 0; i < input.size(); i += 1009) input[i] = i % 2 == 0 ? kInf : -kInf;
+    const Ints all = BitsOf(Forward(s, input, rois).output);
+    for (int r = 0; r < 100; ++r) {
+      const auto roi = rois.begin() + 5 * r;
+      const Ints alone = BitsOf(Forward(s, input, Floats(roi, roi + 5)).output);
+      const auto first = all.begin() + r * s.channels();
+      ASSERT_EQ(alone, Ints(first, first + s.channels())) << r;
+    }
   }
 }
 
-// Two images of three, each as if it were alone; what is in the third makes no odds.
-TEST_F(PsRoiPool, ImageThatNoRoiIsInIsNotRead) {
+TEST_F(PsRoiPool, NanResultsAreTheDefaultNan) {
+  const Shape s = {1, 6, 8, 1, 4};
+  constexpr int32_t kDefaultNan = 0x7fc00000;
+  Floats input(s.map(), 1);
+  input[5] = kInf, input[9] = -kInf, input[6] = -kNan;
+  for (const int count : {1, 200}) {
+    Floats rois;
+    for (int r = 0; r < count; ++r) rois.insert(rois.end(), {0, 0, 0, 7, 5});
+    const Pooled pooled = Forward(s, input, rois);
+    const Ints bits = BitsOf(pooled.output);
+    EXPECT_EQ(bits[1], kDefaultNan) << count;  // Inf - Inf
+    EXPECT_EQ(bits[2], kDefaultNan) << count;
+    Floats top_grad(pooled.output.size(), 1);
+    top_grad[3] = -kNan;
+    EXPECT_EQ(BitsOf(Backward(s, top_grad, rois, pooled.mapping))[3], kDefaultNan) << count;
+  }
+}
+
+// Two images of three are pooled as if each were alone; the values of the third do not matter.
+TEST_F(PsRoiPool, UnusedImageDoesNotChangeResults) {
   const Shape one = {1, 45, 40, 4, 20}, three = {3, 45, 40, 4, 20};
   const Floats rois = RandomRois(100, one);
   const Floats first = RandomFloats(one.map(), 3), last = RandomFloats(one.map(), 4);
@@ -278,11 +308,10 @@ TEST_F(PsRoiPool, ImageThatNoRoiIsInIsNotRead) {
   const Floats together = Forward(three, input, both).output;
   Floats alone = Forward(one, first, rois).output;
   for (const float value : Forward(one, last, rois).output) alone.push_back(value);
-  ASSERT_EQ(together.size(), alone.size());
-  for (size_t i = 0; i < alone.size(); ++i) ASSERT_NEAR(together[i], alone[i], 1e-6) << i;
+  EXPECT_EQ(together, alone);
 }
 
-TEST_F(PsRoiPool, WorkspaceDoesNotChangeTheResult) {
+TEST_F(PsRoiPool, WorkspaceKeepsBits) {
   const Shape s = {1, 31, 40, 3, 81, 0.25};  // several bands
   const Floats rois = RandomRois(60, s);
   const Floats input = RandomFloats(s.map(), 1);
@@ -301,17 +330,17 @@ TEST_F(PsRoiPool, BackwardSkipsChannelsOutOfRange) {
             (Floats{0, 0, 0, 4}));
 }
 
-TEST_F(PsRoiPool, BackwardGoesWhereTheMappingSays) {
+TEST_F(PsRoiPool, BackwardFollowsMapping) {
   EXPECT_EQ(Backward({1, 1, 1, 2, 1}, {1, 2, 3, 4}, {0, 0, 0, 0, 0}, {3, 2, 1, 0}),
             (Floats{4, 3, 2, 1}));
 }
 
-TEST_F(PsRoiPool, BackwardAddsWhatGoesToOneChannel) {
+TEST_F(PsRoiPool, BackwardAddsElementsOfOneChannel) {
   EXPECT_EQ(Backward({1, 1, 1, 2, 1}, {1, 2, 3, 4}, {0, 0, 0, 0, 0}, {2, 2, 2, 2}),
             (Floats{0, 0, 10, 0}));
 }
 
-TEST_F(PsRoiPool, BackwardSumsManyEqualGradientsWell) {
+TEST_F(PsRoiPool, BackwardSumOf100000EqualGradientsIsAccurate) {
   const Shape s = {1, 2, 2, 1, 1};
   Floats rois;
   for (int r = 0; r < 100000; ++r) rois.insert(rois.end(), {0, 0, 0, 1, 1});
@@ -320,7 +349,7 @@ TEST_F(PsRoiPool, BackwardSumsManyEqualGradientsWell) {
 }
 
 // The document's own case (2) has 198 channels for 3*3*21 = 189.
-TEST_F(PsRoiPool, ChannelsThatAreNotGroupsTimesOutputDimAreRefused) {
+TEST_F(PsRoiPool, RefusesWrongNumberOfChannels) {
   const Tensor map(MLUOP_DTYPE_FLOAT, {2, 14, 14, 198});
   const Tensors t({2, 14, 14, 3, 21}, 493);
   const Floats input(2 * 14 * 14 * 198), rois(493 * 5);
@@ -333,7 +362,7 @@ TEST_F(PsRoiPool, ChannelsThatAreNotGroupsTimesOutputDimAreRefused) {
   EXPECT_EQ(output[0], 3);
 }
 
-TEST(PsRoiPoolGeometry, SizeThatFloatDoesNotHoldClipsExactly) {
+TEST(PsRoiPoolGeometry, ClampsExactlyAboveFloatPrecision) {
   using mluop::psroipool::ClampedCeil;
   using mluop::psroipool::ClampedFloor;
   constexpr int kOver = (1 << 24) + 3;   // its float is one more

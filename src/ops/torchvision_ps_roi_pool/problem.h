@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// torchvision_ps_roi_pool: the sizes of a call and where a roi's bins lie, for all devices and both
+// torchvision_ps_roi_pool: the sizes of a call and the geometry of a RoI, for all devices and both
 // directions. Coordinates are float arithmetic without fused multiply-add in torchvision's order,
 // so that every device chooses torchvision's bins.
 #pragma once
@@ -10,8 +10,11 @@
 
 #include "core/arguments.h"
 #include "core/host_device.h"
+#include "ops/roi/span.h"
 
 namespace mluop::torchvision_ps_roi_pool {
+
+using roi::Span;
 
 struct Problem {
   int64_t n, h, w;
@@ -20,13 +23,13 @@ struct Problem {
   int pooled_h, pooled_w;
   float scale;
 
-  // Of a plane: one channel of one image.
+  // Of a plane, one channel of one image.
   MLUOP_HOST_DEVICE int64_t pixels() const { return h * w; }
   MLUOP_HOST_DEVICE int64_t bins() const { return int64_t{pooled_h} * pooled_w; }
   MLUOP_HOST_DEVICE int64_t channels() const { return bins() * output_dim; }
   MLUOP_HOST_DEVICE int64_t map_elements() const { return n * channels() * pixels(); }
 
-  // Where channel c of bin = ph*pooled_w + pw of an image begins in the map.
+  // Returns the offset of channel c of bin = ph*pooled_w + pw of an image in the map.
   MLUOP_HOST_DEVICE int64_t Plane(int64_t image, int64_t c, int64_t bin) const {
     return ((image * output_dim + c) * bins() + bin) * pixels();
   }
@@ -37,20 +40,33 @@ inline Problem MakeProblem(const Arguments& a) {
           a.Symbol("O"), a.Int("pooled_height"), a.Int("pooled_width"), a.Float("spatial_scale")};
 }
 
-// One axis of a roi on the map: bin i is [i*bin, (i+1)*bin) from `start` on, rounded outwards.
+struct Tensors {
+  const float* input;  // [N, O, bins, H, W]
+  const float* rois;   // [R, 5]
+  float* output;       // [R, O, bins]
+
+  explicit Tensors(const Arguments& a)
+      : input(a.In<float>("input")), rois(a.In<float>("rois")), output(a.Out<float>("output")) {}
+};
+
+struct Gradients {
+  const float* grad_output;  // [R, O, bins]
+  const float* rois;         // [R, 5]
+  float* grad_input;         // [N, O, bins, H, W]
+
+  explicit Gradients(const Arguments& a)
+      : grad_output(a.In<float>("grad_output")),
+        rois(a.In<float>("rois")),
+        grad_input(a.Out<float>("grad_input")) {}
+};
+
+// One axis of a RoI on the map: bin i is [i*bin, (i+1)*bin) from `start` on, rounded outwards.
 struct Axis {
-  int64_t start = 0;
-  float bin = 0;
+  int64_t start;
+  float bin;
 };
 
-struct Span {
-  int32_t begin;
-  int32_t end;
-
-  MLUOP_HOST_DEVICE int64_t size() const { return int64_t{end} - begin; }
-};
-
-// torchvision converts to int, which means nothing beyond 2^31: there the coordinate stays at 2^31.
+// torchvision converts to int, which is undefined beyond 2^31: the coordinate is clamped to 2^31.
 // False if it is not finite.
 MLUOP_HOST_DEVICE inline bool RoundScaled(const Problem& p, float coordinate, int64_t* rounded) {
   const float scaled = coordinate * p.scale;
@@ -59,7 +75,7 @@ MLUOP_HOST_DEVICE inline bool RoundScaled(const Problem& p, float coordinate, in
   return true;
 }
 
-// Writes the axis of a roi that is cut into `count` bins; false if a coordinate is not finite.
+// Writes the axis of a RoI that is split into `count` bins; false if a coordinate is not finite.
 MLUOP_HOST_DEVICE inline bool MakeAxis(const Problem& p, float first, float last, int count,
                                        Axis* axis) {
   int64_t end = 0;
@@ -69,7 +85,7 @@ MLUOP_HOST_DEVICE inline bool MakeAxis(const Problem& p, float first, float last
   return true;
 }
 
-// Clipped at size-1, as torchvision's forward does: no bin holds the last row or column.
+// Clips at size-1, as torchvision's forward does: no bin holds the last row or column.
 MLUOP_HOST_DEVICE inline Span BinSpan(const Axis& axis, int i, int64_t size) {
   // Neither is negative, so that truncation is floor; std::floor is a function call without SSE4.1.
   const auto begin = static_cast<int64_t>(static_cast<float>(i) * axis.bin);
@@ -82,11 +98,22 @@ MLUOP_HOST_DEVICE inline Span BinSpan(const Axis& axis, int i, int64_t size) {
   return {clip(begin), clip(end)};
 }
 
-// The image that `batch` truncates to; -1 if there is none such.
-MLUOP_HOST_DEVICE inline int64_t ImageOf(const Problem& p, float batch) {
-  if (!(batch > -1.0f && batch <= static_cast<float>(p.n))) return -1;  // NaN too
-  const auto image = static_cast<int64_t>(batch);
-  return image < p.n ? image : -1;
+struct Geometry {
+  using Problem = torchvision_ps_roi_pool::Problem;
+  using Axis = torchvision_ps_roi_pool::Axis;
+  MLUOP_HOST_DEVICE static Span Bin(const Axis& axis, int i, int64_t size) {
+    return BinSpan(axis, i, size);
+  }
+};
+using Place = roi::RoiPlace<Geometry>;
+
+// roi = [batch, x1, y1, x2, y2]
+MLUOP_HOST_DEVICE inline Place PlaceRoi(const Problem& p, const float* roi) {
+  Place place = {};
+  const bool finite = MakeAxis(p, roi[1], roi[3], p.pooled_w, &place.x) &&
+                      MakeAxis(p, roi[2], roi[4], p.pooled_h, &place.y);
+  place.image = finite ? roi::ImageOf(p.n, roi[0]) : -1;
+  return place;
 }
 
 }  // namespace mluop::torchvision_ps_roi_pool

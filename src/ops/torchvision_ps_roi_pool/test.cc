@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// torchvision_ps_roi_pool: what the case lines cannot say.
+// torchvision_ps_roi_pool: tests that case lines cannot express.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -82,7 +82,7 @@ Floats RandomFloats(size_t count, uint64_t seed) {
   return values;
 }
 
-// `count` rois over and beyond an image of that size.
+// Returns `count` RoIs over and beyond an image of that size.
 Floats RandomRois(int count, const Shape& s) {
   const double width = static_cast<double>(s.w) / s.scale;
   const double height = static_cast<double>(s.h) / s.scale;
@@ -126,11 +126,11 @@ uint64_t Hash(const Floats& values) {
 const Shape kRow = {1, 1, 2, 8, 1, 1};
 const Floats kRowInput = {1, 2, 3, 4, 5, 6, 7, 100, 100, 100, 100, 100, 100, 100, 100, 100};
 
-// README.md works it out: input[ch,h,w] = 100*ch + 10*h + w.
+// The example of README.md: input[ch,h,w] = 100*ch + 10*h + w.
 const Shape kWorked = {1, 1, 4, 5, 2, 2};
 const Floats kWorkedRoi = {0, 0.5, 0, 3.4f, 3};
 
-TEST_F(TorchvisionPsRoiPool, ForwardOfTheWorkedExample) {
+TEST_F(TorchvisionPsRoiPool, ForwardMatchesReadmeExample) {
   Floats input;
   for (int ch = 0; ch < 4; ++ch) {
     for (int h = 0; h < 4; ++h) {
@@ -140,7 +140,7 @@ TEST_F(TorchvisionPsRoiPool, ForwardOfTheWorkedExample) {
   EXPECT_EQ(Forward(kWorked, input, kWorkedRoi), (Floats{6, 107, 216, 317}));
 }
 
-TEST_F(TorchvisionPsRoiPool, BackwardOfTheWorkedExample) {
+TEST_F(TorchvisionPsRoiPool, BackwardMatchesReadmeExample) {
   EXPECT_EQ(Backward(kWorked, {2, 4, 6, 8}, kWorkedRoi),
             (Floats{0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,  //
                     0, 0, 2, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,  //
@@ -148,7 +148,7 @@ TEST_F(TorchvisionPsRoiPool, BackwardOfTheWorkedExample) {
                     0, 0, 0, 0, 0, 0, 0, 4, 0, 0, 0, 0, 4, 0, 0, 0, 0, 0, 0, 0}));
 }
 
-TEST_F(TorchvisionPsRoiPool, ChannelsOfOneBinAreBinsApart) {
+TEST_F(TorchvisionPsRoiPool, ForwardReadsChannelsBinsApart) {
   const Shape s = {1, 2, 2, 2, 1, 3};
   Floats input;
   for (int ch = 0; ch < 6; ++ch) {
@@ -157,20 +157,20 @@ TEST_F(TorchvisionPsRoiPool, ChannelsOfOneBinAreBinsApart) {
   EXPECT_EQ(Forward(s, input, {0, 0, 0, 1, 1}), (Floats{1, 2, 3, 4, 5, 6}));
 }
 
-TEST_F(TorchvisionPsRoiPool, HalvesAreRoundedAwayFromZero) {
+TEST_F(TorchvisionPsRoiPool, RoundsHalvesAwayFromZero) {
   EXPECT_EQ(Forward(kRow, kRowInput, {0, 2.5, 0, 4.5, 1}), (Floats{4.5}));    // [3, 5)
   EXPECT_EQ(Forward(kRow, kRowInput, {0, -2.5, 0, 0.5, 1}), (Floats{1}));     // [-3, 1)
   EXPECT_EQ(Forward(kRow, kRowInput, {0, -2, 0, -0.5, 1}), (Floats{0}));      // [-2, -1)
   EXPECT_EQ(Forward(kRow, kRowInput, {0, -1.4f, 0, -0.4f, 1}), (Floats{0}));  // [-1, 0)
 }
 
-TEST_F(TorchvisionPsRoiPool, RoundingGoesAfterScaling) {
+TEST_F(TorchvisionPsRoiPool, RoundsAfterScaling) {
   Shape half = kRow;
   half.scale = 0.5;
   EXPECT_EQ(Forward(half, kRowInput, {0, 4.9f, 0, 9, 1}), (Floats{4}));  // [2, 5): 2.45 and 4.5
 }
 
-TEST_F(TorchvisionPsRoiPool, LastRowAndColumnAreInNoBin) {
+TEST_F(TorchvisionPsRoiPool, NoBinHasLastRowOrColumn) {
   EXPECT_EQ(Forward(kRow, kRowInput, {0, 5, 0, 8, 2}), (Floats{6.5}));  // [5, 7), not 8
   EXPECT_EQ(Forward(kRow, kRowInput, {0, 5, 0, 800, 2}), (Floats{6.5}));
   EXPECT_EQ(Forward(kRow, kRowInput, {0, 7, 0, 8, 2}), (Floats{0}));
@@ -178,7 +178,7 @@ TEST_F(TorchvisionPsRoiPool, LastRowAndColumnAreInNoBin) {
 }
 
 // torchvision's own backward has [5, 8) and both rows here: six pixels get a sixth each.
-TEST_F(TorchvisionPsRoiPool, BackwardAtTheEdgeHasTheBinsOfForward) {
+TEST_F(TorchvisionPsRoiPool, BackwardHasBinsOfForwardAtEdge) {
   EXPECT_EQ(Backward(kRow, {6}, {0, 5, 0, 8, 2}),
             (Floats{0, 0, 0, 0, 0, 3, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0}));
 }
@@ -187,7 +187,7 @@ TEST_F(TorchvisionPsRoiPool, InvertedRoiIsOnePixelLong) {
   EXPECT_EQ(Forward(kRow, kRowInput, {0, 5, 0, 1, 0}), (Floats{6}));
 }
 
-TEST_F(TorchvisionPsRoiPool, RoiThatLiesOnNoImageGivesZeros) {
+TEST_F(TorchvisionPsRoiPool, EmptyRoiWritesZeros) {
   const Shape s = {2, 1, 3, 3, 2, 2};
   const Floats input(s.map(), 5);
   for (const Floats& roi :
@@ -199,20 +199,20 @@ TEST_F(TorchvisionPsRoiPool, RoiThatLiesOnNoImageGivesZeros) {
   }
 }
 
-TEST_F(TorchvisionPsRoiPool, ScaledCoordinateThatOverflowsGivesZeros) {
+TEST_F(TorchvisionPsRoiPool, OverflowingCoordinateWritesZeros) {
   Shape s = kRow;
   s.scale = 1e10f;
   EXPECT_EQ(Forward(s, kRowInput, {0, 0, 0, 3e38f, 2}), (Floats{0}));
 }
 
-TEST_F(TorchvisionPsRoiPool, CoordinateBeyondIntIsAtTheEndOfInt) {
+TEST_F(TorchvisionPsRoiPool, ClampsCoordinatesToInt) {
   EXPECT_EQ(Forward(kRow, kRowInput, {0, -1e30f, 0, 1e30f, 1}), (Floats{4}));
   EXPECT_EQ(Forward(kRow, kRowInput, {0, 3, 0, 1e30f, 1}), (Floats{5.5}));
   EXPECT_EQ(Forward(kRow, kRowInput, {0, 1e30f, 0, 2e30f, 1}), (Floats{0}));
   EXPECT_EQ(Forward(kRow, kRowInput, {0, -2147483648.0f, 0, 2147483648.0f, 1}), (Floats{4}));
 }
 
-TEST_F(TorchvisionPsRoiPool, BatchIsTruncated) {
+TEST_F(TorchvisionPsRoiPool, TruncatesBatch) {
   const Shape s = {2, 1, 2, 2, 1, 1};
   const Floats input = {10, 0, 0, 0, 20, 0, 0, 0};
   EXPECT_EQ(Forward(s, input, {0.9f, 0, 0, 1, 1}), (Floats{10}));
@@ -220,9 +220,9 @@ TEST_F(TorchvisionPsRoiPool, BatchIsTruncated) {
   EXPECT_EQ(Forward(s, input, {1.9f, 0, 0, 1, 1}), (Floats{20}));
 }
 
-// 1e8 + 1 is 1e8 in float: another order of the sum, or double, has another mean. Few rois and many
-// take different ways.
-TEST_F(TorchvisionPsRoiPool, SumGoesRowByRow) {
+// 1e8 + 1 is 1e8 in float: another order of the sum, or double, has another mean. One RoI is read in
+// place, 200 from bands.
+TEST_F(TorchvisionPsRoiPool, SumsRowByRow) {
   const Shape s = {1, 4, 3, 4, 1, 1};
   const Floats plane = {1e8f, 1, 1, 0, -1e8f, 1, 1, 0, 0, 0, 0, 0};
   for (const int rois : {1, 200}) {
@@ -231,8 +231,8 @@ TEST_F(TorchvisionPsRoiPool, SumGoesRowByRow) {
   }
 }
 
-// The hashes are those of what torchvision 0.14.1 gave, on x86-64.
-TEST_F(TorchvisionPsRoiPool, BitsAreTorchvisions) {
+// Hashes of the results of torchvision 0.14.1 on x86-64.
+TEST_F(TorchvisionPsRoiPool, HasBitsOfTorchvision) {
   const Shape large = {2, 21, 14, 14, 3, 3, 0.0625};
   EXPECT_EQ(Hash(Forward(large, RandomFloats(large.map(), 1), RandomRois(300, large))),
             0xea4bcbff8a01c098u);
@@ -241,10 +241,10 @@ TEST_F(TorchvisionPsRoiPool, BitsAreTorchvisions) {
             0xf69ac405c2e14e56u);
 }
 
-TEST_F(TorchvisionPsRoiPool, BackwardIsTheAdjointOfForward) {
+TEST_F(TorchvisionPsRoiPool, BackwardIsAdjointOfForward) {
   for (const Shape& s : {Shape{2, 21, 13, 17, 3, 3, 0.25}, Shape{1, 5, 9, 9, 7, 5, 0.5},
                          Shape{3, 8, 6, 6, 1, 1, 1}, Shape{1, 3, 40, 40, 2, 1, 0.3f}}) {
-    for (const int count : {1, 40, 600}) {  // read and added directly; regrouped
+    for (const int count : {1, 40, 600}) {  // direct; bands
       const Floats rois = RandomRois(count, s);
       const Floats x = RandomFloats(s.map(), 1);
       const Floats y = Forward(s, x, rois);
@@ -254,7 +254,7 @@ TEST_F(TorchvisionPsRoiPool, BackwardIsTheAdjointOfForward) {
   }
 }
 
-TEST_F(TorchvisionPsRoiPool, RoiIsPooledTheSameAloneAndAmongOthers) {
+TEST_F(TorchvisionPsRoiPool, RoiHasSameBitsAloneAndInBatch) {
   const Shape s = {2, 21, 13, 17, 3, 2, 0.25};
   const Floats rois = RandomRois(100, s);
   const Floats input = RandomFloats(s.map(), 1);
@@ -265,7 +265,7 @@ TEST_F(TorchvisionPsRoiPool, RoiIsPooledTheSameAloneAndAmongOthers) {
   }
 }
 
-TEST_F(TorchvisionPsRoiPool, GradientsAreAddedInTheOrderOfTheRois) {
+TEST_F(TorchvisionPsRoiPool, AddsGradientsInOrderOfRois) {
   const Shape s = {1, 4, 2, 2, 1, 1};
   Floats grads;
   for (const float g : {1e8f, 1.0f, -1e8f, 1.0f}) grads.insert(grads.end(), 4, g);
@@ -274,18 +274,36 @@ TEST_F(TorchvisionPsRoiPool, GradientsAreAddedInTheOrderOfTheRois) {
   EXPECT_EQ(Backward({1, 1, 2, 2, 1, 1}, {1e8f, 1, -1e8f, 1}, rois)[0], 1);
 }
 
-TEST_F(TorchvisionPsRoiPool, EmptyMapGivesZeros) {
+TEST_F(TorchvisionPsRoiPool, NanResultsAreTheDefaultNan) {
+  const Shape s = {1, 3, 3, 4, 1, 1};
+  uint32_t bits;
+  for (const int count : {1, 200}) {  // direct; bands
+    const Floats rois = Repeat({0, 0, 0, 3, 2}, count);
+    Floats input(s.map(), 1);
+    input[0] = kInf, input[1] = -kInf;
+    const Floats output = Forward(s, input, rois);
+    std::memcpy(&bits, output.data(), sizeof(bits));
+    EXPECT_EQ(bits, 0x7fc00000u) << count;
+    Floats grad_output(output.size(), 1);
+    grad_output[0] = -kNan;
+    const Floats grad_input = Backward(s, grad_output, rois);
+    std::memcpy(&bits, grad_input.data(), sizeof(bits));
+    EXPECT_EQ(bits, 0x7fc00000u) << count;
+  }
+}
+
+TEST_F(TorchvisionPsRoiPool, EmptyMapWritesZeros) {
   EXPECT_EQ(Forward({0, 2, 3, 3, 1, 2}, {}, {0, 0, 0, 2, 2}), Floats(4, 0));
   EXPECT_EQ(Forward({1, 2, 0, 3, 1, 2}, {}, {0, 0, 0, 2, 2}), Floats(4, 0));
 }
 
-TEST_F(TorchvisionPsRoiPool, WithoutRoisTheGradientIsZeros) {
+TEST_F(TorchvisionPsRoiPool, BackwardWithoutRoisWritesZeros) {
   const Shape s = {1, 2, 3, 3, 1, 2};
   EXPECT_EQ(Backward(s, {}, {}), Floats(s.map(), 0));
   EXPECT_EQ(Forward(s, Floats(s.map()), {}), Floats());
 }
 
-TEST_F(TorchvisionPsRoiPool, ChannelsThatAreNoMultipleOfTheBinsAreRefused) {
+TEST_F(TorchvisionPsRoiPool, RefusesWrongNumberOfChannels) {
   const Tensor map({1, 5, 3, 3}), boxes({1, 5}), pooled({1, 1, 2, 2});
   const Floats input(45), rois(5);
   Floats output(4, 3);

@@ -25,6 +25,7 @@ namespace mluop::border_align {
 namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
+using mluop::HWY_NAMESPACE::CanonicalNan;
 using mluop::HWY_NAMESPACE::ForEach;
 using mluop::HWY_NAMESPACE::LoadFloats;
 using mluop::HWY_NAMESPACE::LoadVecs;
@@ -32,12 +33,6 @@ using mluop::HWY_NAMESPACE::MakeVecs;
 using mluop::HWY_NAMESPACE::StoreFloats;
 using mluop::HWY_NAMESPACE::Unroll;
 using mluop::HWY_NAMESPACE::VecArray;
-
-// Replaces every NaN by the default quiet NaN.
-template <class D>
-HWY_INLINE hn::Vec<D> CanonicalNan(D d, hn::Vec<D> v) {
-  return hn::IfThenElse(hn::Eq(v, v), v, hn::Set(d, NAN));
-}
 
 struct Sample {
   bool inside;
@@ -212,6 +207,25 @@ class SampleTable {
   alignas(64) int32_t high_[kWindow][kBatch];
   alignas(64) float weight_[kWindow][4][kBatch];
 };
+
+// Visits the edges of a slice's boxes in batches [begin, end), as visit(table, batch, edge, c) for each
+// window of samples and each block of channels from c on. boxes: T [N, K, 4]; `stride` elements from
+// pixel to pixel.
+template <typename T, class Call, class Visit>
+HWY_INLINE void ForEachEdge(const Call& call, const Slice& slice, int64_t stride, int64_t begin,
+                            int64_t end, const Visit& visit) {
+  const T* boxes = static_cast<const T*>(call.boxes) + slice.image * call.p.k * 4;
+  SampleTable table(call.p, slice.border, stride);
+  for (int64_t i = begin; i < end; ++i) {
+    const Batch batch = MakeBatch(call.p, call.order, slice, i * kBatch);
+    table.Start(boxes, batch);
+    do {
+      for (int c = 0; c < slice.channels; c += call.slices.block) {
+        for (int edge = 0; edge < batch.count; ++edge) visit(table, batch, edge, c);
+      }
+    } while (table.Advance());
+  }
+}
 
 // Visits the slice's pixels block by block as visit(packed offset, tensor offset, channels), offsets
 // from the first elements of PackedMap and TensorMap.

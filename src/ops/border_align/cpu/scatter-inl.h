@@ -29,7 +29,7 @@ struct ScatterRow {
   HWY_INLINE ScatterRow At(int64_t c) const { return {gradient + c, argmax + c, sums + c}; }
 
   // Adds the gradients to the four neighbours of a sample, from channel `c` on. Product and sum are
-  // rounded one after the other on every instruction set, in a vector and in a single lane alike.
+  // rounded one after the other on every instruction set, in a vector and in a single lane.
   template <class D>
   HWY_INLINE void Add(D d, const Sample& s, hn::Vec<D> gradients, int64_t c) const {
     Unroll<4>([&](auto j) HWY_ATTR {

@@ -11,6 +11,7 @@
 #include <cstdint>
 
 #include "cpu/context.h"
+#include "cpu/tuning.h"
 #include "ops/border_align/cpu/tuning.h"
 #include "ops/border_align/problem.h"
 
@@ -86,6 +87,11 @@ SliceMap<T> PackedMap(const Problem& p, const Slices& slices, T* packed) {
   return {packed, slices.block, p.pixels() * slices.block};
 }
 
+// Floats of a packed slice, in whole cache lines.
+inline int64_t PackedSize(const Problem& p, const Slices& slices) {
+  return WholeLines(p.pixels() * slices.size);
+}
+
 // The slice in a tensor [N, H, W, 4*C].
 template <typename T>
 SliceMap<T> TensorMap(const Problem& p, const Slices& slices, const Slice& slice, T* tensor) {
@@ -103,6 +109,8 @@ struct Batch {
   int count;
   int32_t box[kBatch];
 };
+
+inline int64_t BatchCount(const Problem& p) { return (int64_t{p.k} + kBatch - 1) / kBatch; }
 
 // The batch from rank `first` on. order: [N, 4, K], the boxes of a border in the order they are
 // visited; NULL: ascending.

@@ -13,12 +13,8 @@ namespace mluop::border_align {
 namespace {
 
 constexpr int kMaxWarps = 4;  // of a block
-// Warps per SM that registers must suffice for: those of small maps, whose sums leave room.
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
-constexpr int kResidentWarps = 8;
-#else
+// Warps per SM that registers must suffice for; the sums of small maps leave room for them.
 constexpr int kResidentWarps = 12;
-#endif
 // Half a batch: loads of its gradients and indices are in flight while the other half is added.
 constexpr int kHalf = kBatch / 2;
 

@@ -10,8 +10,8 @@ namespace mluop::border_align {
 // Edges at a time, and samples of them.
 inline constexpr int kBatch = kWarpLanes;
 inline constexpr int kMaxWindow = 32;
-// Sums beside those of an owner's pixels: of the pixel before, the one after, and two dummies for
-// samples elsewhere. The higher pixel of a sample is always the next. At the end of the map its weight
+// Sums besides the owner's pixels: the pixel before, the one after, and two dummies for samples
+// elsewhere. The higher pixel of a sample is always the next. At the end of the map its weight
 // is 0, and its sum, 0 or NaN from infinite gradients, is added to the last pixel.
 inline constexpr int kExtraSums = 4;
 
@@ -24,7 +24,7 @@ struct Place {
   __device__ float above() const { return __uint_as_float(word.y); }
 };
 
-// The edges of a batch that touch the owner's line. Those beyond the last one read box 0's gradients,
+// The edges of a batch that touch the owner's line. Entries beyond the last read box 0's gradients,
 // and all their samples lie elsewhere.
 struct __align__(16) LineEdges {
   int offset[kBatch];    // of an edge's gradients, in elements

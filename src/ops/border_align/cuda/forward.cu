@@ -52,103 +52,70 @@ __device__ Item MakeItem(const EdgesCall<T>& call, uint32_t i) {
   return {group, edge / k, edge % k};
 }
 
-// Where an edge lies: offsets of the two lines' first pixels, of its results, and of its group's first
-// channel in all of them.
-struct EdgeLines {
-  int low, high;
-  float low_weight, high_weight;
-  int result, channel;
-  bool inside;  // all its samples
-};
-
-// A warp's table: each lane walks one of its edges.
+// A warp's edges: groups of kStride lanes compute the samples of one each.
 template <class Policy>
 struct WarpEdges {
   Sample table[Policy::kEdges * Policy::kWindow];
   EdgeLines lines[Policy::kEdges];
+  int channel[Policy::kEdges];  // the first of the item's group
+  bool inside[Policy::kEdges];  // all samples in the table
 };
 
-// A lane's part in computing the samples of its edge.
+// Whether it holds for all lanes that share an edge. All lanes of the warp call it.
 template <class Policy>
-struct Filler {
-  static constexpr int kStride = Policy::kStride;
-  Walk<kStride> walk;
-  int moving_size, moving_stride;
-  bool inside;  // the edge; else none of its samples is
+__device__ bool AllOfEdge(bool holds) {
+  constexpr int kStride = Policy::kStride;
+  const unsigned lanes = kWholeWarp >> (kWarpLanes - kStride)
+                                           << threadIdx.x % kWarpLanes / kStride * kStride;
+  return (__ballot_sync(kWholeWarp, holds) & lanes) == lanes;
+}
 
-  // Returns whether all samples of the lane's edge are inside. All lanes of the warp call it.
-  __device__ bool Fill(int count, bool last, Sample* table) {
-    bool all_inside = true;
-    const auto fill = [&](int i, float position) {
-      Neighbours at = FindNeighbours(position, moving_size);
-      at.inside = at.inside && inside;
-      all_inside = all_inside && at.inside;
-      table[i] = MakeSample(at, moving_stride);
-    };
-    last ? walk.Last(count, fill) : walk.Next(count, fill);
-    // The lanes that share the edge.
-    const unsigned lanes = kWholeWarp >> (kWarpLanes - kStride)
-                                             << threadIdx.x % kWarpLanes / kStride * kStride;
-    const unsigned inside_lanes = __ballot_sync(kWholeWarp, all_inside);
-    return (inside_lanes & lanes) == lanes;
-  }
-};
-
-// `first`: the lane's first sample.
+// Starts the lane's walk of its edge; the lane of sample 0 writes the edge to `shared`.
 template <class Policy>
-__device__ Filler<Policy> StartEdge(const EdgesCall<typename Policy::Element>& call,
-                                    const Item& item, int first, EdgeLines* lines) {
+__device__ EdgeWalk<Policy::kStride> StartEdge(const EdgesCall<typename Policy::Element>& call,
+                                               const Item& item, WarpEdges<Policy>& shared) {
   const Problem& p = call.t.p;
+  const int lane = threadIdx.x % kWarpLanes, index = lane / Policy::kStride;
+  const int first = lane % Policy::kStride;
   const int border = static_cast<int>(item.list % kBorders);
   const int image = static_cast<int>(item.list / kBorders);
-  const Axes axes = MakeAxes(p, border);
   const int k = call.order == nullptr ? static_cast<int>(item.rank)
                                       : call.order[int64_t{item.list} * p.k + item.rank];
   const int box = image * p.k + k;
-  const Edge edge = MakeEdge(LoadBox(call.t.boxes, box), border, p.pool_size);
-  const Neighbours at = FindNeighbours(edge.fixed, axes.fixed_size);
+  const EdgeWalk<Policy::kStride> walk(MakeEdge(LoadBox(call.t.boxes, box), border, p.pool_size),
+                                       MakeAxes(p, border), first);
   if (first == 0) {
-    const int pixels = image * p.h * p.w * kBorders * p.c + border * p.c;
-    *lines = {pixels + at.low * axes.fixed_stride,
-              pixels + at.high * axes.fixed_stride,
-              at.low_weight,
-              at.high_weight,
-              (box * kBorders + border) * p.c,
-              static_cast<int>(item.group) * Policy::kVector * kWarpLanes,
-              false};
+    shared.lines[index] = walk.Lines(image * p.h * p.w * kBorders * p.c + border * p.c,
+                                     (box * kBorders + border) * p.c);
+    shared.channel[index] = static_cast<int>(item.group) * Policy::kVector * kWarpLanes;
   }
-  return {Walk<Policy::kStride>(edge, first), axes.moving_size, axes.moving_stride, at.inside};
+  return walk;
 }
 
 // Pools one edge of a warp's table: the table holds its first samples.
 template <class Policy>
 __device__ void PoolEdge(const EdgesCall<typename Policy::Element>& call, int edge,
-                         Filler<Policy>& filler, WarpEdges<Policy>& shared) {
+                         EdgeWalk<Policy::kStride>& walk, WarpEdges<Policy>& shared) {
   using T = typename Policy::Element;
   using Lines = GlobalLines<T, Policy::kVector>;
   constexpr int kWindow = Policy::kWindow;
   const EdgeLines lines = shared.lines[edge];
-  const int own = lines.channel + static_cast<int>(threadIdx.x) % kWarpLanes * Policy::kVector;
+  const int own =
+      shared.channel[edge] + static_cast<int>(threadIdx.x) % kWarpLanes * Policy::kVector;
   // Lanes without channels read the first ones.
   const T* input = call.t.input + (own < call.t.p.c ? own : 0);
-  Pool<T, Policy::kVector, Lines> pool(Lines(input + lines.low, input + lines.high),
-                                       lines.low_weight, lines.high_weight);
-  const Sample* table = shared.table + edge * kWindow;
+  Pool<T, Policy::kVector, Lines> pool(Lines(input + lines.low, input + lines.high), lines);
   const auto samples = static_cast<uint32_t>(call.t.p.samples());
   uint32_t begin = 0;
-  bool inside = lines.inside;
+  bool inside = shared.inside[edge];
   while (true) {
     const auto count = static_cast<int>(min(uint32_t{kWindow}, samples - begin));
-    if (inside) {
-      pool.template AddSamples<true>(table, count, static_cast<int>(begin));
-    } else {
-      pool.template AddSamples<false>(table, count, static_cast<int>(begin));
-    }
+    pool.AddSamples(inside, shared.table + edge * kWindow, count, static_cast<int>(begin));
     begin += kWindow;
     if (Policy::kEdges > 1 || begin >= samples) break;
     __syncwarp();
     const auto rest = static_cast<int>(min(uint32_t{kWindow}, samples - begin));
-    inside = filler.Fill(rest, false, shared.table);
+    inside = AllOfEdge<Policy>(walk.Fill(rest, shared.table));
     __syncwarp();
   }
   if (own < call.t.p.c) {
@@ -170,26 +137,24 @@ __device__ uint32_t TakeItems(uint32_t chunk, uint32_t* taken) {
 template <class Policy>
 __global__ void __launch_bounds__(Policy::kThreads, Policy::kBlocks)
     PoolEdges(const __grid_constant__ EdgesCall<typename Policy::Element> call) {
-  constexpr int kStride = Policy::kStride;
   __shared__ WarpEdges<Policy> all[Policy::kThreads / kWarpLanes];
   __shared__ uint32_t taken;
-  const int warp = threadIdx.x / kWarpLanes, lane = threadIdx.x % kWarpLanes;
-  const int edge = lane / kStride, first = lane % kStride;
+  const int index = threadIdx.x % kWarpLanes / Policy::kStride;  // of the lane's edge
   const auto window = static_cast<int>(min(int64_t{Policy::kWindow}, call.t.p.samples()));
-  WarpEdges<Policy>& shared = all[warp];
+  WarpEdges<Policy>& shared = all[threadIdx.x / kWarpLanes];
   if (threadIdx.x == 0) taken = 0;
   __syncthreads();
   // Items are less than 2^31, and one chunk more of each block does not make it 2^32.
   for (uint32_t i; (i = TakeItems<Policy::kEdges>(call.chunk, &taken)) < call.items();) {
     // Samples of edges beyond the end are computed and not pooled.
-    const Item item = MakeItem(call, min(i + edge, call.items() - 1));
-    auto filler = StartEdge<Policy>(call, item, first, shared.lines + edge);
-    const bool inside =
-        filler.Fill(window, call.t.p.samples() <= kStride, shared.table + edge * Policy::kWindow);
-    if (first == 0) shared.lines[edge].inside = inside;
+    const Item item = MakeItem(call, min(i + index, call.items() - 1));
+    auto walk = StartEdge<Policy>(call, item, shared);
+    // All lanes of an edge write the same value.
+    shared.inside[index] =
+        AllOfEdge<Policy>(walk.Fill(window, shared.table + index * Policy::kWindow));
     __syncwarp();
     const int edges = static_cast<int>(min(call.items() - i, uint32_t{Policy::kEdges}));
-    for (int e = 0; e < edges; ++e) PoolEdge<Policy>(call, e, filler, shared);
+    for (int e = 0; e < edges; ++e) PoolEdge<Policy>(call, e, walk, shared);
     __syncwarp();
   }
 }

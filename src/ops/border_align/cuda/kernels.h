@@ -95,15 +95,10 @@ class Walk {
   template <class Visit>
   __device__ void Next(int count, Visit visit) {
     for (int i = first_; i < count; i += kStride) {
+      if (started_) Advance();
+      started_ = true;
       visit(i, position_);
-      Advance();
     }
-  }
-
-  // The same for at most kStride samples, the last ones.
-  template <class Visit>
-  __device__ void Last(int count, Visit visit) const {
-    if (first_ < count) visit(first_, position_);
   }
 
  private:
@@ -114,6 +109,7 @@ class Walk {
 
   float position_, step_;
   int first_;
+  bool started_ = false;
 };
 
 #endif  // __CUDACC__

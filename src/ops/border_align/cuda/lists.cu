@@ -17,7 +17,7 @@ constexpr int kMaxParts = 32;
 constexpr int kUnroll = 8;  // loads of a thread in flight
 
 struct Counters {
-  int32_t next[kWarps][kCounters];  // of a warp in a round: edges, then those of earlier warps
+  int32_t next[kWarps][kCounters];  // of a warp in a round: edges, then edges of earlier warps
   int32_t total[kCounters];         // of the list
   int32_t first[kCounters + 1];     // the place of a bucket's first edge
   int32_t given[kCounters];         // edges of earlier parts, then places given away
@@ -45,31 +45,21 @@ struct List {
     fixed = call.boxes + int64_t{list / kBorders} * k * 4 + (border ^ 1);
   }
 
-  __device__ float Fixed(int box) const { return AsFloat(fixed[int64_t{box} * 4]); }
+  __device__ float Fixed(int box) const { return AsFloat(__ldg(fixed + int64_t{box} * 4)); }
   __device__ int Bucket(float position) const {
     const Neighbours at = FindNeighbours(position, lines);
     return at.inside ? BucketOf(at.low, lines) : kBuckets;
   }
 };
 
-// Counts all edges, and those before box `begin`.
+// Counts all edges, and the edges before box `begin`.
 template <typename T>
 __device__ void CountEdges(const List<T>& list, int begin, Counters& counters) {
-  for (int64_t k = threadIdx.x; k < list.k; k += kUnroll * kThreads) {
-    float position[kUnroll];
-#pragma unroll
-    for (int u = 0; u < kUnroll; ++u) {
-      const int64_t at = k + u * kThreads;
-      position[u] = at < list.k ? list.Fixed(static_cast<int>(at)) : 0;
-    }
-#pragma unroll
-    for (int u = 0; u < kUnroll; ++u) {
-      const int64_t at = k + u * kThreads;
-      if (at >= list.k) break;
-      const int bucket = list.Bucket(position[u]);
-      atomicAdd(&counters.total[bucket], 1);
-      if (at < begin) atomicAdd(&counters.given[bucket], 1);
-    }
+#pragma unroll kUnroll
+  for (int k = threadIdx.x; k < list.k; k += kThreads) {
+    const int bucket = list.Bucket(list.Fixed(k));
+    atomicAdd(&counters.total[bucket], 1);
+    if (k < begin) atomicAdd(&counters.given[bucket], 1);
   }
 }
 
@@ -100,9 +90,9 @@ __device__ void PlaceRound(int k, int bucket, Counters& counters, int32_t* order
   int32_t* next = counters.next[thread / kWarpLanes];
   for (int i = lane; i < kCounters; i += kWarpLanes) next[i] = 0;
   __syncwarp();
-  const unsigned alike = __match_any_sync(kWholeWarp, bucket);
-  const int rank = __popc(alike & ((1u << lane) - 1));
-  if (bucket >= 0 && rank == 0) next[bucket] = __popc(alike);
+  const unsigned same_bucket = __match_any_sync(kWholeWarp, bucket);
+  const int rank = __popc(same_bucket & ((1u << lane) - 1));
+  if (bucket >= 0 && rank == 0) next[bucket] = __popc(same_bucket);
   __syncthreads();
   if (thread < kCounters) {
     int sum = counters.given[thread];

@@ -49,7 +49,7 @@ __device__ Channels<T, kCount> LoadChannels(const T* from) {
   return channels;
 }
 
-// Streaming: the call does not read them again, so they should not evict what it reads.
+// Streaming stores: the call does not read results again, so they should not evict its inputs.
 template <typename T, int kCount>
 __device__ void StreamChannels(const Channels<T, kCount>& channels, T* to) {
   using Packed = typename Word<kCount * sizeof(T)>::Type;
@@ -85,6 +85,44 @@ __device__ inline Sample MakeSample(const Neighbours& at, int stride) {
   if (at.low % 2 == 0) return {{low, high, low_weight, high_weight}};
   return {{high, low, high_weight, low_weight}};
 }
+
+// Where an edge lies: offsets of the first pixels of its two lines, and of its results.
+struct EdgeLines {
+  int low, high;
+  float low_weight, high_weight;
+  int result;
+};
+
+// A lane's part in computing the samples of an edge: every kStride-th, from `first` on.
+template <int kStride>
+class EdgeWalk {
+ public:
+  __device__ EdgeWalk(const Edge& edge, const Axes& axes, int first)
+      : walk_(edge, first), at_(FindNeighbours(edge.fixed, axes.fixed_size)), axes_(axes) {}
+
+  // Fills the lane's share of the next `count` samples; returns whether all of them are inside.
+  __device__ bool Fill(int count, Sample* table) {
+    bool all_inside = true;
+    walk_.Next(count, [&](int i, float position) {
+      Neighbours at = FindNeighbours(position, axes_.moving_size);
+      at.inside = at.inside && at_.inside;
+      all_inside = all_inside && at.inside;
+      table[i] = MakeSample(at, axes_.moving_stride);
+    });
+    return all_inside;
+  }
+
+  // Offsets from that of pixel (0, 0).
+  __device__ EdgeLines Lines(int pixels, int result) const {
+    return {pixels + at_.low * axes_.fixed_stride, pixels + at_.high * axes_.fixed_stride,
+            at_.low_weight, at_.high_weight, result};
+  }
+
+ private:
+  Walk<kStride> walk_;
+  const Neighbours at_;
+  const Axes axes_;
+};
 
 // A lane's channels on the two lines of an edge, in global memory. Load reads a pixel of both lines,
 // unless it is the one that is there.
@@ -139,14 +177,34 @@ struct SharedLines {
 template <typename T, int kVector, class Lines>
 class Pool {
  public:
-  __device__ Pool(const Lines& lines, float low_weight, float high_weight)
-      : lines_(lines), low_weight_(low_weight), high_weight_(high_weight) {
+  __device__ Pool(const Lines& lines, const EdgeLines& edge)
+      : lines_(lines), low_weight_(edge.low_weight), high_weight_(edge.high_weight) {
     even_low_.packed = even_high_.packed = odd_low_.packed = odd_high_.packed = {};
   }
 
-  // Adds the samples of a table, of which the first is sample `begin` of the edge. kInside: all are.
+  // Adds the samples of a table, of which the first is sample `begin` of the edge. `inside`: all are.
+  __device__ void AddSamples(bool inside, const Sample* table, int count, int begin) {
+    inside ? AddSamplesOf<true>(table, count, begin) : AddSamplesOf<false>(table, count, begin);
+  }
+
+  __device__ void Store(T* output, int32_t* argmax) const {
+    constexpr int kIndices = kVector < 4 ? kVector : 4;
+    Channels<T, kVector> maxima;
+#pragma unroll
+    for (int v = 0; v < kVector; ++v) Assign(best_[v], maxima.element[v]);
+    StreamChannels(maxima, output);
+#pragma unroll
+    for (int begin = 0; begin < kVector; begin += kIndices) {
+      Channels<int32_t, kIndices> indices;
+#pragma unroll
+      for (int v = 0; v < kIndices; ++v) indices.element[v] = Index(begin + v);
+      StreamChannels(indices, argmax + begin);
+    }
+  }
+
+ private:
   template <bool kInside>
-  __device__ void AddSamples(const Sample* table, int count, int begin) {
+  __device__ void AddSamplesOf(const Sample* table, int count, int begin) {
     int i = 0;
     if (begin == 0) {
       Interpolate<kInside>(LoadSample(table[0]), best_);
@@ -174,22 +232,6 @@ class Pool {
     }
   }
 
-  __device__ void Store(T* output, int32_t* argmax) const {
-    constexpr int kIndices = kVector < 4 ? kVector : 4;
-    Channels<T, kVector> maxima;
-#pragma unroll
-    for (int v = 0; v < kVector; ++v) Assign(best_[v], maxima.element[v]);
-    StreamChannels(maxima, output);
-#pragma unroll
-    for (int begin = 0; begin < kVector; begin += kIndices) {
-      Channels<int32_t, kIndices> indices;
-#pragma unroll
-      for (int v = 0; v < kIndices; ++v) indices.element[v] = Index(begin + v);
-      StreamChannels(indices, argmax + begin);
-    }
-  }
-
- private:
   // A sample's value, in the same order of operations in every implementation. Pixels that the sample
   // before had are not loaded again.
   template <bool kInside>

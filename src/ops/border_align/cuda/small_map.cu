@@ -33,10 +33,8 @@ struct SmallMapCall {
 };
 
 struct StagedEdge {
-  float low_weight, high_weight;
-  int low, high;           // offsets of the two lines in shared memory
-  int result;              // offset of its results
-  bool outside[kWalkers];  // whether one of the walker's samples is
+  EdgeLines lines;        // pixels in shared memory
+  bool inside[kWalkers];  // all samples of the walker
 };
 
 // A block's work: one slice of one border of an image, and a part of the boxes.
@@ -97,37 +95,20 @@ class Block {
 
   // Every kWalkers-th sample of edge e of the batch, from `first` on.
   __device__ void FindSamples(int e, int first, int box) {
-    const Edge edge = MakeEdge(LoadBox(t_.boxes, box), border_, t_.p.pool_size);
-    const Neighbours lines = FindNeighbours(edge.fixed, axes_.fixed_size);
-    bool inside = true;
-    Walk<kWalkers>(edge, first).Next(samples_, [&](int i, float position) {
-      Neighbours at = FindNeighbours(position, axes_.moving_size);
-      at.inside = at.inside && lines.inside;
-      inside = inside && at.inside;
-      table_[e * samples_ + i] = MakeSample(at, axes_.moving_stride);
-    });
-    StagedEdge& staged = edges_[e];
-    staged.outside[first] = !inside;
-    if (first > 0) return;
-    staged.low_weight = lines.low_weight;
-    staged.high_weight = lines.high_weight;
-    staged.low = lines.low * axes_.fixed_stride;
-    staged.high = lines.high * axes_.fixed_stride;
-    staged.result = (box * kBorders + border_) * t_.p.c;
+    EdgeWalk<kWalkers> walk(MakeEdge(LoadBox(t_.boxes, box), border_, t_.p.pool_size), axes_,
+                            first);
+    edges_[e].inside[first] = walk.Fill(samples_, table_ + e * samples_);
+    if (first == 0) edges_[e].lines = walk.Lines(0, (box * kBorders + border_) * t_.p.c);
   }
 
   __device__ void PoolEdge(const StagedEdge& edge, int e) const {
     const auto map = static_cast<uint32_t>(__cvta_generic_to_shared(map_));
     const uint32_t lane = map + threadIdx.x % kMapLanes * 16;
-    Pool<T, kVector, SharedLines<T, kVector>> pool({lane + edge.low, lane + edge.high},
-                                                   edge.low_weight, edge.high_weight);
-    if (edge.outside[0] || edge.outside[1]) {
-      pool.template AddSamples<false>(table_ + e * samples_, samples_, 0);
-    } else {
-      pool.template AddSamples<true>(table_ + e * samples_, samples_, 0);
-    }
+    const EdgeLines lines = edge.lines;
+    Pool<T, kVector, SharedLines<T, kVector>> pool({lane + lines.low, lane + lines.high}, lines);
+    pool.AddSamples(edge.inside[0] && edge.inside[1], table_ + e * samples_, samples_, 0);
     if (channel_ >= t_.p.c) return;
-    pool.Store(t_.output + edge.result + channel_, t_.argmax + edge.result + channel_);
+    pool.Store(t_.output + lines.result + channel_, t_.argmax + lines.result + channel_);
   }
 
   const ForwardTensors<T>& t_;

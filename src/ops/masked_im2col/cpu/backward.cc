@@ -115,7 +115,7 @@ HWY_INLINE void AddTap(const MaskTable& masks, const Tap<T>& tap, int64_t begin,
     const MaskStep& step = masks.steps[s];
     if (step.high + tap.shift < 0 || step.low + tap.shift >= tap.pixels) continue;
     const int64_t step_end = std::min(m + kStepMasks, end);
-    if (step.inside && step.low + tap.shift >= 0 && step.high + tap.shift < tap.pixels) {
+    if (step.inside() && step.low + tap.shift >= 0 && step.high + tap.shift < tap.pixels) {
       AddMasks<kWidth>(tap, m, step_end, [&](int64_t k) { return masks.corner[k] + tap.shift; });
       continue;
     }

@@ -70,18 +70,24 @@ template <typename T>
 using WindowTag = hn::FixedTag<T, 64 / sizeof(T)>;
 
 // Columns of masks that are close together, as sorted masks are: lane k of column j is the element
-// places[k] + j of a window of four vectors at `from`. A lookup takes a third of an instruction per
-// element; loads and transposes take one and a half.
-template <typename T, class D = WindowTag<T>>
+// places[k] + j of a window of two or four vectors at `from`. A lookup takes a third of an
+// instruction per element; loads and transposes take one and a half.
+template <int kVectors, typename T, class D = WindowTag<T>>
 HWY_INLINE VecArray<D, 4> LoadWindow(const T* from, hn::Vec<D> places) {
   using mluop::HWY_NAMESPACE::LookupTwo;
   constexpr int64_t kLanes = 64 / sizeof(T);
   const D d;
-  const auto v = MakeVecs<D, 4>([&](auto k) HWY_ATTR { return hn::LoadU(d, from + k * kLanes); });
+  const auto v =
+      MakeVecs<D, kVectors>([&](auto k) HWY_ATTR { return hn::LoadU(d, from + k * kLanes); });
   return MakeVecs<D, 4>([&](auto j) HWY_ATTR {
     const auto at = hn::Add(places, hn::Set(d, static_cast<T>(j)));
-    const auto upper = hn::TestBit(at, hn::Set(d, static_cast<T>(2 * kLanes)));
-    return hn::IfThenElse(upper, LookupTwo(v.v[2], v.v[3], at), LookupTwo(v.v[0], v.v[1], at));
+    const auto lower = LookupTwo(v.v[0], v.v[1], at);
+    if constexpr (kVectors == 2) {
+      return lower;
+    } else {
+      const auto in_upper = hn::TestBit(at, hn::Set(d, static_cast<T>(2 * kLanes)));
+      return hn::IfThenElse(in_upper, LookupTwo(v.v[2], v.v[3], at), lower);
+    }
   });
 }
 

@@ -56,8 +56,7 @@ constexpr int64_t kTileColumns = 4;
 constexpr int64_t kTileRows = 4;
 
 // Elements (i + r, j + k), r < rows, k < columns, of the kernels of masks [begin, end). Mask m's is at
-// from[corner + r*W + k] and goes to to[(r*row_step + k)*stride + m - begin]. Functions take a tile by
-// value: the compiler assumes that vector stores change what it holds by reference.
+// from[corner + r*W + k] and goes to to[(r*row_step + k)*stride + m - begin].
 template <typename T>
 struct KernelTile {
   int64_t begin, end;
@@ -85,10 +84,20 @@ void CopyElements(const ForwardCall& call, const KernelTile<T>& tile, int64_t s)
 
 #if HWY_TARGET != HWY_SCALAR
 
-// The lanes whose bits are set.
+// The lanes whose bits are set, from bit `lane` on. Short vectors test a broadcast of the bits: Highway's
+// LoadMaskBits takes them through a general register, 1.1x the time with AVX2.
 template <class D>
-HWY_INLINE hn::Mask<D> LanesOf(D d, uint32_t bits) {
-  return hn::LoadMaskBits(d, reinterpret_cast<const uint8_t*>(&bits));
+HWY_INLINE hn::Mask<D> LanesOf(D d, const uint32_t* bits, [[maybe_unused]] int64_t lane) {
+  using T = hn::TFromD<D>;
+  if constexpr (hn::MaxLanes(D()) * sizeof(T) == 64) {
+    return hn::LoadMaskBits(d, reinterpret_cast<const uint8_t*>(bits));
+  } else {
+    alignas(32) static constexpr T kBits[16] = {1,       1 << 1,  1 << 2,  1 << 3, 1 << 4,  1 << 5,
+                                                1 << 6,  1 << 7,  1 << 8,  1 << 9, 1 << 10, 1 << 11,
+                                                1 << 12, 1 << 13, 1 << 14, 1 << 15};
+    const auto word = static_cast<T>(sizeof(T) == 4 ? *bits : *bits >> (lane & 16));
+    return hn::TestBit(hn::Set(d, word), hn::LoadU(d, kBits + (lane & 15)));
+  }
 }
 
 // The bits of a tile's rows and columns from a vector's first lane on.
@@ -97,77 +106,98 @@ struct TileBits {
   int64_t lane;
 };
 
+// Which elements of a vector may be outside the feature.
+enum class Outside { kNone, kColumns, kRowsAndColumns };
+
 // Stores the columns of one vector of masks, row after row. load(r) gives the columns of row r.
-template <int kCount, bool kInside, class D, typename T, class Load>
-HWY_INLINE void StoreColumns(D d, const TileBits bits, const KernelTile<T> tile, T* to,
+template <int kCount, Outside kOutside, class D, typename T, class Load>
+HWY_INLINE void StoreColumns(D d, const TileBits& bits, const KernelTile<T>& tile, T* to,
                              const Load& load) {
   constexpr bool kWindow = hn::MaxLanes(D()) * sizeof(T) == 64;
-  hn::Mask<D> columns[kCount];
-  if constexpr (!kInside) {
-    Unroll<kCount>([&](auto k) HWY_ATTR { columns[k] = LanesOf(d, bits.columns[k] >> bits.lane); });
+  [[maybe_unused]] hn::Mask<D> columns[kCount];
+  if constexpr (kOutside != Outside::kNone) {
+    Unroll<kCount>([&](auto k) HWY_ATTR { columns[k] = LanesOf(d, bits.columns + k, bits.lane); });
   }
   for (int64_t r = 0; r < tile.rows; ++r, to += tile.row_step * tile.stride) {
     const auto v = load(r);
-    [[maybe_unused]] const auto row = LanesOf(d, bits.rows[r] >> bits.lane);
+    [[maybe_unused]] const auto row = LanesOf(d, bits.rows + r, bits.lane);
     Unroll<kCount>([&](auto k) HWY_ATTR {
       auto column = v.v[k];
-      if constexpr (!kInside) column = hn::IfThenElseZero(hn::And(row, columns[k]), column);
+      if constexpr (kOutside == Outside::kColumns) {
+        column = hn::IfThenElseZero(columns[k], column);
+      } else if constexpr (kOutside == Outside::kRowsAndColumns) {
+        column = hn::IfThenElseZero(hn::And(row, columns[k]), column);
+      }
       T* const out = to + k * tile.stride;
       // Prefetches the line in which the next step's vector ends: 2.0 to 1.4 x floor on C256 20x20
-      // M200 k3, hot, where vectors cross lines; 1.6 to 1.3 with M208, where they do not. AVX2 loses 5 %.
+      // M200 k3, hot, where vectors cross lines; 1.6 to 1.3 with M208, where they do not. With AVX2
+      // it takes 1.05x the time.
       if constexpr (kWindow) hwy::Prefetch(out + 2 * hn::MaxLanes(D()) - 1);
       hn::StoreU(column, d, out);
     });
   }
 }
 
-template <int kCount, bool kInside, typename T>
-HWY_INLINE void CopyColumns(const ForwardCall& call, const KernelTile<T> tile, TileBits bits,
-                            int64_t first) {
+template <int kCount, Outside kOutside, typename T>
+HWY_INLINE void CopyColumns(const KernelTile<T>& tile, TileBits bits, const int64_t* corner,
+                            int64_t width, T* to) {
   const ColumnTag<T> d;
-  const int64_t width = call.p.width;
-  for (; bits.lane < StepMasks(sizeof(T)); bits.lane += static_cast<int64_t>(hn::Lanes(d))) {
-    const int64_t m = first + bits.lane;
-    const int64_t* const corner = call.masks.corner + m;
-    StoreColumns<kCount, kInside>(d, bits, tile, tile.to + m - tile.begin, [&](int64_t r) HWY_ATTR {
+  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+  for (; bits.lane < StepMasks(sizeof(T)); bits.lane += lanes, corner += lanes, to += lanes) {
+    StoreColumns<kCount, kOutside>(d, bits, tile, to, [&](int64_t r) HWY_ATTR {
       return LoadColumns(tile.from + r * width, corner);
     });
   }
 }
 
+#if MLUOP_HAS_LOOKUP_TWO
+// C256 20x20 M200 k3, 2 threads, hot: 0.44x the time of CopyColumns for half.
+template <int kCount, int kVectors, typename T>
+HWY_INLINE void CopyWindow(const KernelTile<T>& tile, const TileBits& bits, const T* from,
+                           const uint16_t* table_places, int64_t width, T* to) {
+  const WindowTag<T> d;
+  const auto places = LoadPlaces(d, table_places);
+  StoreColumns<kCount, Outside::kRowsAndColumns>(d, bits, tile, to, [&](int64_t r) HWY_ATTR {
+    return LoadWindow<kVectors>(from + r * width, places);
+  });
+}
+#endif
+
 template <int kCount, typename T>
-void CopySteps(const ForwardCall& call, const KernelTile<T> tile) {
+void CopySteps(const ForwardCall& call, const KernelTile<T>& given) {
   constexpr int64_t kStep = StepMasks(sizeof(T));
-  const Problem p = call.p;
+  // Copies whose addresses do not escape: vector stores cannot change them.
+  const KernelTile<T> tile = given;
   const MaskTable masks = call.masks;
+  const int64_t width = call.p.width;
   // Elements of the feature before the tile's first row, and from its last row on.
   const int64_t before = tile.from - static_cast<const T*>(call.feature);
-  const int64_t after = p.channels * p.plane() - before - (tile.rows - 1) * p.width;
+  const int64_t after = call.p.channels * call.p.plane() - before - (tile.rows - 1) * width;
   for (int64_t s = tile.begin / kStep; s < (tile.end + kStep - 1) / kStep; ++s) {
     const MaskStep step = masks.steps[s];
-    const int64_t first = masks.StepBegin(s);
+    const int64_t first = std::min(s * kStep, masks.masks - kStep);
+    const int64_t* const corner = masks.corner + first;
+    T* const to = tile.to + first - tile.begin;
     const TileBits bits = {masks.rows + s * masks.kernel_h + tile.i,
                            masks.columns + s * masks.kernel_w + tile.j, 0};
 #if MLUOP_HAS_LOOKUP_TWO
-    // C256 20x20 M200 k3, 2 threads, hot: 0.44x the time for half.
-    constexpr int64_t kWindow = 4 * kStep;
-    if (step.high - step.low + kCount <= kWindow && step.low + before >= 0 &&
-        step.low + kWindow <= after) {
-      const WindowTag<T> d;
-      const auto places = LoadPlaces(d, masks.places + s * kStep);
+    const int64_t span = step.high - step.low + kCount;
+    if (span <= 4 * kStep && step.low + before >= 0 && step.low + 4 * kStep <= after) {
       const T* const from = tile.from + step.low;
-      StoreColumns<kCount, false>(d, bits, tile, tile.to + first - tile.begin,
-                                  [&](int64_t r)
-                                      HWY_ATTR { return LoadWindow(from + r * p.width, places); });
+      const uint16_t* const places = masks.places + s * kStep;
+      span <= 2 * kStep ? CopyWindow<kCount, 2>(tile, bits, from, places, width, to)
+                        : CopyWindow<kCount, 4>(tile, bits, from, places, width, to);
       continue;
     }
 #endif
     if (step.low + before < 0 || step.high + int64_t{16 / sizeof(T)} > after) {
-      CopyElements(call, tile, s);
-    } else if (step.inside) {
-      CopyColumns<kCount, true>(call, tile, bits, first);
+      CopyElements(call, given, s);
+    } else if (!step.rows_inside) {
+      CopyColumns<kCount, Outside::kRowsAndColumns>(tile, bits, corner, width, to);
+    } else if (!step.columns_inside) {
+      CopyColumns<kCount, Outside::kColumns>(tile, bits, corner, width, to);
     } else {
-      CopyColumns<kCount, false>(call, tile, bits, first);
+      CopyColumns<kCount, Outside::kNone>(tile, bits, corner, width, to);
     }
   }
 }

@@ -10,16 +10,17 @@ constexpr int64_t kMaxStep = 32;
 
 // bits[i], i < kernel: bit k says whether 0 <= first[k] + i < size. Returns whether all are set.
 bool FillBits(const int32_t* first, int64_t count, int64_t kernel, int64_t size, uint32_t* bits) {
-  uint32_t all = ~0u;
-  for (int64_t i = 0; i < kernel; ++i) {
-    bits[i] = 0;
-    for (int64_t k = 0; k < count; ++k) {
+  std::fill_n(bits, kernel, ~0u >> (kMaxStep - count));
+  bool inside = true;
+  for (int64_t k = 0; k < count; ++k) {
+    if (first[k] >= 0 && first[k] + kernel <= size) continue;
+    inside = false;
+    for (int64_t i = 0; i < kernel; ++i) {
       const int64_t at = first[k] + i;
-      bits[i] |= static_cast<uint32_t>(at >= 0 && at < size) << k;
+      if (at < 0 || at >= size) bits[i] &= ~(1u << k);
     }
-    all &= bits[i];
   }
-  return all == ~0u >> (kMaxStep - count);
+  return inside;
 }
 
 void FillStep(const Problem& p, const MaskIndices& masks, const MaskTable& table, int64_t s) {
@@ -27,7 +28,7 @@ void FillStep(const Problem& p, const MaskIndices& masks, const MaskTable& table
   const int64_t count = std::min(table.step, table.masks);
   int32_t top[kMaxStep], left[kMaxStep];
   int64_t corner[kMaxStep];
-  MaskStep step = {INT64_MAX, INT64_MIN, false};
+  MaskStep step = {INT64_MAX, INT64_MIN, false, false};
   for (int64_t k = 0; k < count; ++k) {
     top[k] = p.Top(masks.h[first + k]);
     left[k] = p.Left(masks.w[first + k]);
@@ -40,9 +41,8 @@ void FillStep(const Problem& p, const MaskIndices& masks, const MaskTable& table
     // Another thread may write the corners of the step before.
     if (first + k >= s * table.step) table.corner[first + k] = corner[k];
   }
-  const bool rows = FillBits(top, count, p.kernel_h, p.height, table.rows + s * p.kernel_h);
-  const bool columns = FillBits(left, count, p.kernel_w, p.width, table.columns + s * p.kernel_w);
-  step.inside = rows && columns;
+  step.rows_inside = FillBits(top, count, p.kernel_h, p.height, table.rows + s * p.kernel_h);
+  step.columns_inside = FillBits(left, count, p.kernel_w, p.width, table.columns + s * p.kernel_w);
   table.steps[s] = step;
 }
 

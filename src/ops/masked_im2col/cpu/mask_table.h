@@ -15,7 +15,10 @@ namespace mluop::masked_im2col {
 
 struct MaskStep {
   int64_t low, high;  // the least and the greatest corner
-  bool inside;        // all kernel elements of all masks are inside the feature
+  // All kernel rows, all kernel columns of all masks are inside the feature.
+  bool rows_inside, columns_inside;
+
+  bool inside() const { return rows_inside && columns_inside; }
 };
 
 struct MaskTable {

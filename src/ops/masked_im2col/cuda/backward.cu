@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// masked_im2col backward on CUDA devices: bound by bytes, grad_col read once and grad_feature
-// written once. A block sums a band of a plane in shared memory, as float. It goes from kernel
-// element to kernel element; in between, masks at different positions meet different pixels, so that
-// all of them are added at once, without atomics, and a pixel's sum has one order: blocks of masks,
-// kernel elements. Masks at the same position take turns.
+// masked_im2col backward on CUDA devices. A block sums a band of a plane in shared memory, in float.
+// Kernel elements are added one after the other. For one kernel element, masks at different positions
+// meet different pixels and are added at once, without atomics; masks at the same position take turns.
+// A pixel's sum has one order: parts of 8 x 8 kernel elements, blocks of 8 masks per thread, kernel
+// elements, masks. None of it depends on the bands or on alignment.
 #include <cuda_fp16.h>
 
 #include <algorithm>
@@ -51,71 +51,30 @@ struct Values {
     for (int k = 0; k < kKeptMasks; k += V) {
       int any = 0;
 #pragma unroll
-      for (int v = 0; v < V; ++v) any |= kept.place[k + v];
+      for (int v = 0; v < V; ++v) any |= kept.at[k + v];
       if (any != 0) packs[k / V] = LoadPack<Pack<T, V>>(row + k * static_cast<int>(blockDim.x));
     }
   }
 };
 
-// Those masks of the band that `has(k)` names, each at a position of its own: kAddsInFlight reads of sums,
-// then as many writes.
-template <typename T, int V, typename Has>
-__device__ void AddThose(float* sums, const Kept& kept, const Values<T, V>& values, Has has) {
+// Adds the masks of one turn, each at a different position: kAddsInFlight reads of sums, then as many
+// writes. sums: the band's, from the kernel element on.
+template <typename T, int V>
+__device__ void AddTurn(float* sums, const Kept& kept, const Values<T, V>& values, int turn) {
 #pragma unroll
   for (int first = 0; first < kKeptMasks; first += kAddsInFlight) {
     float sum[kAddsInFlight];
 #pragma unroll
     for (int k = first; k < first + kAddsInFlight; ++k) {
-      if (kept.place[k] != 0 && has(k)) sum[k - first] = sums[kept.place[k]] + values.At(k);
+      const int place = kept.Place(k, turn);
+      if (IsPlace(place)) sum[k - first] = sums[place] + values.At(k);
     }
 #pragma unroll
     for (int k = first; k < first + kAddsInFlight; ++k) {
-      if (kept.place[k] != 0 && has(k)) sums[kept.place[k]] = sum[k - first];
+      const int place = kept.Place(k, turn);
+      if (IsPlace(place)) sums[place] = sum[k - first];
     }
   }
-}
-
-// The lanes of a warp, in their order where they meet the same pixel.
-__device__ void AddInOrder(float* sums, int place, bool live, float value) {
-  const uint32_t lane = threadIdx.x % 32, equal = __match_any_sync(~0u, live ? place : -1);
-  const int before = __popc(equal & ((1u << lane) - 1));
-  for (int turn = 0; __any_sync(~0u, live && before >= turn); ++turn) {
-    if (live && before == turn) sums[place] += value;
-    __syncwarp();
-  }
-}
-
-// Those without a turn, warp after warp. All threads of the block come along.
-template <typename T, int V>
-__device__ void AddLate(const Tables& tables, float* sums, const Kept& kept,
-                        const Values<T, V>& values) {
-#pragma unroll
-  for (int k = 0; k < kKeptMasks; ++k) {
-#pragma unroll 1
-    for (uint32_t warps = tables.late[k]; warps != 0; warps &= warps - 1) {
-      if (threadIdx.x / 32 == static_cast<uint32_t>(__ffs(static_cast<int>(warps)) - 1))
-        AddInOrder(sums, kept.place[k], kept.Turn(k) == kLate, values.At(k));
-      __syncthreads();
-    }
-  }
-}
-
-// sums: the band's, from the kernel element on. Ends with all threads of the block together.
-template <typename T, int V>
-__device__ void AddElement(const Tables& tables, float* sums, const Kept& kept,
-                           const Values<T, V>& values, int turns) {
-  if (turns == 1) {
-    AddThose<T, V>(sums, kept, values, [](int) { return true; });
-    __syncthreads();
-    return;
-  }
-#pragma unroll 1
-  for (int turn = 0; turn < min(turns, kTurns); ++turn) {
-    AddThose<T, V>(sums, kept, values,
-                   [&](int k) { return kept.Turn(k) == static_cast<uint32_t>(turn); });
-    __syncthreads();
-  }
-  if (turns > kTurns) AddLate<T, V>(tables, sums, kept, values);
 }
 
 // Masks [first, first + kKeptMasks*threads). Starts and ends with all threads of the block together.
@@ -125,7 +84,7 @@ __device__ void AddMasks(const BackwardParameters<T>& call, const Band& band, in
   Kept kept = LoadKept<V>(p, call.masks, band, first);
   int any = 0;
 #pragma unroll
-  for (int k = 0; k < kKeptMasks; ++k) any |= kept.place[k];
+  for (int k = 0; k < kKeptMasks; ++k) any |= kept.at[k];
   ClearTables(band.tables);
   if (!__syncthreads_or(any != 0)) return;
   const T* row = call.grad_col + first + threadIdx.x * V +
@@ -146,7 +105,11 @@ __device__ void AddMasks(const BackwardParameters<T>& call, const Band& band, in
       row += int64_t{p.kernel_w - taps_w} * p.masks;
     }
     if (i < taps_h) next.Load(kept, row);
-    AddElement<T, V>(*band.tables, sums, kept, values, turns);
+#pragma unroll 1
+    for (int turn = 0; turn < turns; ++turn) {
+      AddTurn<T, V>(sums, kept, values, turn);
+      __syncthreads();
+    }
   }
 }
 
@@ -225,7 +188,7 @@ size_t CutPlanes(const CudaContext& context, BackwardParameters<T>* call) {
   // Two blocks a processor, unless each had less than kMostShared.
   const size_t shared = std::max(context.shared_bytes() / kBackwardBlocksPerSm - kReserved,
                                  std::min(context.shared_bytes(), kMostShared));
-  const auto floats = static_cast<int64_t>((shared - sizeof(Tables)) / sizeof(float));
+  const auto floats = std::min<int64_t>((shared - sizeof(Tables)) / sizeof(float), kMaxPlaces);
   const int64_t widest = (floats - kernel_w) / (kLeastRows + 2 * kernel_h) - kernel_w;
   const int64_t columns = std::min<int64_t>(p.width, widest);
   const int64_t pitch = columns + kernel_w;

@@ -1,34 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
-// masked_col2im forward on CUDA devices: bound by the bytes of im, every element of which is written
-// once. A table says which mask won each pixel. Where there are few masks, a block makes the table of
-// its pixels in shared memory, which is cheaper than two launches more, while the elements of two
-// channels come to shared memory as well: then it has all it needs, and writes.
+// masked_col2im forward on CUDA devices: bound by the bytes of im, which is written once. In "staged" a
+// block makes the table of winners of its pixels in shared memory, while the elements of two channels
+// are copied to shared memory. "table" makes the table in scratch, in two launches more.
 #include <cuda_pipeline.h>
 
 #include <algorithm>
 
-#include "cuda/pdl.h"
 #include "ops/masked_im2col/cuda/operators.h"
 #include "ops/masked_im2col/cuda/winners.h"
 
 namespace mluop::masked_im2col {
 namespace {
 
-__global__ void __launch_bounds__(kCol2imThreads)
-    FindWinners(Problem p, Masks masks, int32_t* __restrict__ winners) {
-  const int64_t step = int64_t{gridDim.x} * blockDim.x;
-  for (int64_t m = int64_t{blockIdx.x} * blockDim.x + threadIdx.x; m < p.masks; m += step) {
-    const uint32_t pixel = PixelOf(p, __ldg(masks.h + m), __ldg(masks.w + m));
-    if (pixel != kOutside) atomicMax(winners + pixel, static_cast<int32_t>(m + 1));
-  }
-}
+// col [C, M] is read, im [C, H*W] written.
+template <typename T>
+struct StagedParameters {
+  Problem p;
+  Masks masks;
+  const T* from;
+  T* to;
+  int parts;          // of the pixels, for different blocks
+  int slices;         // of the channels, for different blocks
+  int range;          // pixels of a part
+  int planes;         // channels at a time
+  bool whole_chunks;  // rows of col start and end at multiples of 16 bytes
+};
 
 // The pixels of a block.
 struct Range {
   int first, size;
 
   template <typename T>
-  __device__ explicit Range(const Col2imParameters<T>& call)
+  __device__ explicit Range(const StagedParameters<T>& call)
       : first(static_cast<int>(blockIdx.x % call.parts) * call.range),
         size(min(call.range, static_cast<int>(call.p.plane()) - first)) {}
 };
@@ -69,7 +72,7 @@ MLUOP_HOST_DEVICE int RowPitch(int masks) {
 }
 
 template <typename T>
-__device__ void StartRow(const Col2imParameters<T>& call, int64_t channel, T* row) {
+__device__ void StartRow(const StagedParameters<T>& call, int64_t channel, T* row) {
   const int masks = call.p.masks;
   const T* const from = call.from + channel * masks;
   if (threadIdx.x == 0) row[kLead<T> - 1] = T{0};
@@ -83,7 +86,7 @@ __device__ void StartRow(const Col2imParameters<T>& call, int64_t channel, T* ro
 
 // V pixels at a time. V divides H*W, unless it is one.
 template <typename T, int V>
-__global__ void __launch_bounds__(kCol2imThreads) FillStaged(Col2imParameters<T> call) {
+__global__ void __launch_bounds__(kCol2imThreads) FillStaged(StagedParameters<T> call) {
   const Problem& p = call.p;
   const Range range(call);
   const int pitch = RowPitch<T>(p.masks);
@@ -116,46 +119,10 @@ __global__ void __launch_bounds__(kCol2imThreads) FillStaged(Col2imParameters<T>
   }
 }
 
-// A thread keeps the winners of its V pixels for all channels of the block.
-template <typename T, int V>
-__global__ void __launch_bounds__(kCol2imThreads) FillPlanes(Col2imParameters<T> call) {
-  constexpr int kAtOnce = V == 1 ? 8 : kElementsInFlight / V;  // channels
-  const Problem& p = call.p;
-  const Range range(call);
-  const int pixel = static_cast<int>(threadIdx.x) * V;
-  WaitForPredecessor();
-  if (pixel >= range.size) return;
-  int32_t winner[V];
-  LoadIntegers<V>(call.winners + range.first + pixel, winner);
-  const int64_t slice = blockIdx.x / call.parts, channels = p.channels;
-  const int64_t begin = channels * slice / call.slices;
-  const int64_t end = channels * (slice + 1) / call.slices;
-  const T* row = call.from + begin * p.masks - 1;
-  T* to = call.to + begin * p.plane() + range.first + pixel;
-#pragma unroll 1
-  for (auto left = static_cast<int>(end - begin); left > 0; left -= kAtOnce) {
-    Pack<T, V> packs[kAtOnce];
-#pragma unroll
-    for (int u = 0; u < kAtOnce; ++u) {
-#pragma unroll
-      for (int v = 0; v < V; ++v) {
-        const bool live = winner[v] != 0 && u < left;
-        packs[u].at[v] = live ? __ldg(row + int64_t{u} * p.masks + winner[v]) : T{0};
-      }
-    }
-#pragma unroll
-    for (int u = 0; u < kAtOnce; ++u) {
-      if (u < left) StorePack(packs[u], to + u * p.plane());
-    }
-    row += int64_t{kAtOnce} * p.masks;
-    to += kAtOnce * p.plane();
-  }
-}
-
 // Parts of at most `most` pixels, more of them where there are fewer `groups` of channels than
 // sm_count, and slices of these groups.
 template <typename T, int V>
-int64_t Cut(int64_t most, int64_t groups, int sm_count, Col2imParameters<T>* call) {
+int64_t Cut(int64_t most, int64_t groups, int sm_count, StagedParameters<T>* call) {
   constexpr int64_t kLeast = 32;  // packs of a part
   const int64_t packs = call->p.plane() / V, least = CeilDiv(packs, most / V);
   const int64_t useful = std::max(least, CeilDiv(packs, kLeast));
@@ -167,7 +134,7 @@ int64_t Cut(int64_t most, int64_t groups, int sm_count, Col2imParameters<T>* cal
 }
 
 template <typename T, int V>
-void LaunchStaged(Col2imParameters<T> call, CudaContext& context) {
+void LaunchStaged(StagedParameters<T> call, CudaContext& context) {
   const Problem& p = call.p;
   const size_t shared = context.shared_bytes() - kReserved;
   const size_t row = static_cast<size_t>(RowPitch<T>(p.masks)) * sizeof(T);
@@ -182,64 +149,42 @@ void LaunchStaged(Col2imParameters<T> call, CudaContext& context) {
   context.Launch(FillStaged<T, V>, {blocks, ThreadsFor(work, kCol2imThreads), rows + table}, call);
 }
 
-template <typename T, int V>
-void LaunchPlanes(Col2imParameters<T> c, CudaContext& context, int32_t* winners) {
-  c.winners = winners;
-  const int64_t blocks = Cut<T, V>(kCol2imThreads * V, c.p.channels, context.sm_count(), &c);
-  const int threads = ThreadsFor(c.range / V, kCol2imThreads);
-  context.Launch(FillPlanes<T, V>, {blocks, threads, 0, true}, c);
-}
-
 bool IsSmall(const Problem& p) {
-  return p.plane() <= kMostStagedPixels && p.masks <= kMostStagedMasks;
+  return p.masks > 0 && p.plane() <= kMostStagedPixels && p.masks <= kMostStagedMasks;
 }
 bool FitsShared(const CudaCall<Problem>& call) { return IsSmall(call.p); }
 
-// Calls launch(parameters, V) with V pixels to a store, unless there are no masks.
-template <class Launch>
-mluOpStatus_t Fill(const CudaCall<Problem>& call, const Launch& launch) {
+mluOpStatus_t RunStaged(const CudaCall<Problem>& call, void* /*scratch*/) {
   const Arguments& a = call.arguments;
-  if (call.p.masks == 0) {
-    call.context.Zero(a.Out<void>("im"), a.Tensor("im").ByteCount());
-    return call.context.status();
-  }
   return WithBits(call, [&](auto zero) {
     using T = decltype(zero);
     constexpr int kChunk = 16 / sizeof(T);
-    const Col2imParameters<T> c = {
-        .p = call.p, .masks = MasksOf(a), .from = a.In<T>("col"), .to = a.Out<T>("im")};
-    IsAligned(c.to, 16) && c.p.plane() % kChunk == 0
-        ? launch(c, std::integral_constant<int, kChunk>())
-        : launch(c, std::integral_constant<int, 1>());
-  });
-}
-
-mluOpStatus_t RunStaged(const CudaCall<Problem>& call, void* /*scratch*/) {
-  return Fill(call, [&]<typename T>(const Col2imParameters<T>& c, auto V) {
-    LaunchStaged<T, V>(c, call.context);
+    StagedParameters<T> s = {};
+    s.p = call.p;
+    s.masks = MasksOf(a);
+    s.from = a.In<T>("col");
+    s.to = a.Out<T>("im");
+    IsAligned(s.to, 16) && s.p.plane() % kChunk == 0 ? LaunchStaged<T, kChunk>(s, call.context)
+                                                     : LaunchStaged<T, 1>(s, call.context);
   });
 }
 
 mluOpStatus_t RunTable(const CudaCall<Problem>& call, void* scratch) {
+  const Arguments& a = call.arguments;
   auto* const winners = static_cast<int32_t*>(scratch);
-  return Fill(call, [&]<typename T>(const Col2imParameters<T>& c, auto V) {
-    FillWinners(c.p, c.masks, call.context, winners);
-    LaunchPlanes<T, V>(c, call.context, winners);
+  return WithBits(call, [&](auto zero) {
+    using T = decltype(zero);
+    CopyByTable<T>(call, winners, MaskOfPixel{winners},
+                   {a.In<T>("col"), a.Out<T>("im"), call.p.masks, call.p.plane(), call.p.channels});
   });
 }
 
 constexpr CudaImplementation<Problem> kCol2im[] = {
-    {"staged", "at most 8192 masks and 2^20 pixels", FitsShared, nullptr, RunStaged},
+    {"staged", "1 to 8192 masks, at most 2^20 pixels", FitsShared, nullptr, RunStaged},
     {"table", "always", Always, WinnersScratch, RunTable},
 };
 
 }  // namespace
-
-void FillWinners(const Problem& p, const Masks& masks, CudaContext& context, int32_t* winners) {
-  context.Zero(winners, WinnersBytes(p));
-  context.Launch(FindWinners, {CeilDiv(p.masks, kCol2imThreads), kCol2imThreads}, p, masks,
-                 winners);
-}
 
 constexpr CudaOperator kCol2imCuda = Bind<MakeProblem, kCol2im>("masked_col2im_forward");
 

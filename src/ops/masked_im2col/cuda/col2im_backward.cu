@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// masked_col2im backward on CUDA devices: every element of grad_col is written once. Lanes have
-// neighbouring masks, whose pixels lie in few sectors where masks are sorted.
+// masked_col2im backward on CUDA devices: every element of grad_col is written once. Lanes of a warp have
+// neighbouring masks, whose pixels are in few sectors where masks are sorted. In "staged" every block
+// makes the table of winners in shared memory; "table" makes it in scratch, in two launches more.
 #include <algorithm>
 
 #include "ops/masked_im2col/cuda/operators.h"
@@ -8,6 +9,17 @@
 
 namespace mluop::masked_im2col {
 namespace {
+
+// grad_im [C, H*W] is read, grad_col [C, M] written.
+template <typename T>
+struct GatherParameters {
+  Problem p;
+  Masks masks;
+  const T* from;
+  T* to;
+  int parts;   // of the masks, for different blocks; a power of two
+  int slices;  // of the channels, for different blocks
+};
 
 // Zeroes the table, 16 bytes at a time.
 __device__ void ZeroShared(int32_t* table, int64_t count) {
@@ -87,7 +99,7 @@ struct Values {
     }
   }
 
-  __device__ void Store(const Kept<V>& kept, int part, const Col2imParameters<T>& call,
+  __device__ void Store(const Kept<V>& kept, int part, const GatherParameters<T>& call,
                         int64_t channel) {
     T* const row = call.to + channel * call.p.masks;
 #pragma unroll
@@ -106,7 +118,7 @@ struct Values {
 // 0.90 of the time of reading them again when the table is there, 0.71 for half.
 template <typename T, int V>
 __global__ void __launch_bounds__(kGatherThreads, kGatherBlocksPerSm)
-    GatherKept(Col2imParameters<T> call) {
+    GatherKept(GatherParameters<T> call) {
   const Problem& p = call.p;
   int32_t* const table = SharedMemory<int32_t>();
   const int part = static_cast<int>(blockIdx.x % call.parts);
@@ -124,63 +136,8 @@ __global__ void __launch_bounds__(kGatherThreads, kGatherBlocksPerSm)
   }
 }
 
-// The pixels of kGroupsInFlight groups of V masks, `step` groups apart; kOutside where there is no gradient.
-template <int V>
-struct Pixels {
-  uint32_t at[kGroupsInFlight][V];
-};
-
-template <int V>
-__device__ Pixels<V> FindPixels(const Problem& p, const Masks& masks, const int32_t* winners,
-                                int64_t group, int64_t step) {
-  Pixels<V> pixels;
-#pragma unroll
-  for (int k = 0; k < kGroupsInFlight; ++k) {
-    const int64_t first = (group + k * step) * V;
-    int32_t h[V], w[V];
-    for (int32_t& row : h) row = -1;
-    if (first < p.masks) {
-      LoadIntegers<V>(masks.h + first, h);
-      LoadIntegers<V>(masks.w + first, w);
-    }
-#pragma unroll
-    for (int v = 0; v < V; ++v) {
-      const uint32_t pixel = PixelOf(p, h[v], w[v]);
-      const bool won = pixel != kOutside && __ldg(winners + pixel) == first + v + 1;
-      pixels.at[k][v] = won ? pixel : kOutside;
-    }
-  }
-  return pixels;
-}
-
 template <typename T, int V>
-__global__ void __launch_bounds__(kGatherThreads, kGatherBlocksPerSm)
-    GatherWinners(Col2imParameters<T> call) {
-  const Problem& p = call.p;
-  const int64_t groups = p.masks / V, step = int64_t{call.parts} * blockDim.x;
-  const int64_t part = blockIdx.x % call.parts, slice = blockIdx.x / call.parts;
-  for (int64_t g = part * blockDim.x + threadIdx.x; g < groups; g += kGroupsInFlight * step) {
-    const Pixels<V> pixels = FindPixels<V>(p, call.masks, call.winners, g, step);
-    for (int64_t channel = slice; channel < p.channels; channel += call.slices) {
-      const T* const plane = call.from + channel * p.plane();
-      T* const row = call.to + channel * p.masks;
-      Pack<T, V> packs[kGroupsInFlight];
-#pragma unroll
-      for (int k = 0; k < kGroupsInFlight; ++k) {
-#pragma unroll
-        for (int v = 0; v < V; ++v)
-          packs[k].at[v] = pixels.at[k][v] == kOutside ? T{0} : __ldg(plane + pixels.at[k][v]);
-      }
-#pragma unroll
-      for (int k = 0; k < kGroupsInFlight; ++k) {
-        if (g + k * step < groups) StorePack(packs[k], row + (g + k * step) * V);
-      }
-    }
-  }
-}
-
-template <typename T, int V>
-void LaunchStaged(Col2imParameters<T> c, CudaContext& context) {
+void LaunchStaged(GatherParameters<T> c, CudaContext& context) {
   const int64_t groups = c.p.masks / V;
   const int64_t wanted = int64_t{context.sm_count()} * kGatherBlocksPerSm;
   const int threads = ThreadsFor(groups, kGatherThreads);
@@ -193,46 +150,31 @@ void LaunchStaged(Col2imParameters<T> c, CudaContext& context) {
   context.Launch(GatherKept<T, V>, grid, c);
 }
 
-template <typename T, int V>
-void LaunchTable(Col2imParameters<T> c, CudaContext& context) {
-  const int64_t groups = c.p.masks / V;
-  const int64_t wanted = int64_t{context.sm_count()} * kGatherBlocksPerSm;
-  c.parts = static_cast<int>(CeilDiv(groups, kGatherThreads * kGroupsInFlight));
-  c.slices = static_cast<int>(std::min<int64_t>(c.p.channels, CeilDiv(2 * wanted, c.parts)));
-  context.Launch(GatherWinners<T, V>, {int64_t{c.parts} * c.slices, kGatherThreads}, c);
-}
-
-// Calls launch(parameters, V) with V masks to a store.
-template <class Launch>
-mluOpStatus_t Gather(const CudaCall<Problem>& call, const Launch& launch) {
-  return WithBits(call, [&](auto zero) {
-    using T = decltype(zero);
-    constexpr int kPair = 4 / sizeof(T);
-    const Col2imParameters<T> c = {.p = call.p,
-                                   .masks = MasksOf(call.arguments),
-                                   .from = call.arguments.In<T>("grad_im"),
-                                   .to = call.arguments.Out<T>("grad_col")};
-    c.masks.HaveGroups(c.p.masks, kPair) && IsAligned(c.to, 4)
-        ? launch(c, std::integral_constant<int, kPair>())
-        : launch(c, std::integral_constant<int, 1>());
-  });
-}
-
 bool FitsShared(const CudaCall<Problem>& call) {
   return WinnersBytes(call.p) <= kMostShared && call.p.masks <= kMasksPerThread * kGatherThreads;
 }
 
 mluOpStatus_t RunStaged(const CudaCall<Problem>& call, void* /*scratch*/) {
-  return Gather(call, [&]<typename T>(const Col2imParameters<T>& c, auto V) {
-    LaunchStaged<T, V>(c, call.context);
+  const Arguments& a = call.arguments;
+  return WithBits(call, [&](auto zero) {
+    using T = decltype(zero);
+    constexpr int kPair = 4 / sizeof(T);
+    const GatherParameters<T> g = {call.p, MasksOf(a), a.In<T>("grad_im"), a.Out<T>("grad_col"),
+                                   1,      1};
+    g.masks.HaveGroups(g.p.masks, kPair) && IsAligned(g.to, 4)
+        ? LaunchStaged<T, kPair>(g, call.context)
+        : LaunchStaged<T, 1>(g, call.context);
   });
 }
 
 mluOpStatus_t RunTable(const CudaCall<Problem>& call, void* scratch) {
-  return Gather(call, [&]<typename T>(Col2imParameters<T> c, auto V) {
-    c.winners = static_cast<int32_t*>(scratch);
-    FillWinners(c.p, c.masks, call.context, c.winners);
-    LaunchTable<T, V>(c, call.context);
+  const Arguments& a = call.arguments;
+  auto* const winners = static_cast<int32_t*>(scratch);
+  return WithBits(call, [&](auto zero) {
+    using T = decltype(zero);
+    CopyByTable<T>(
+        call, winners, PixelOfMask{call.p, MasksOf(a), winners},
+        {a.In<T>("grad_im"), a.Out<T>("grad_col"), call.p.plane(), call.p.masks, call.p.channels});
   });
 }
 

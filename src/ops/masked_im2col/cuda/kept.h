@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The masks that a thread of masked_im2col backward keeps in registers: where their kernels meet the
-// block's band of pixels, and in which turn those of them add that have another mask at their
-// position.
+// block's band of pixels, and in which turn each adds. Masks at the same position take turns.
 #pragma once
 
 #include <algorithm>
@@ -14,16 +13,15 @@ namespace {
 // Two bits for each position, to find masks at the same one.
 constexpr uint32_t kSeenBits = 16384;
 constexpr int kSeenWords = kSeenBits / 32;
-// Where masks at the same position find their turns.
-constexpr uint32_t kPlaces = 2048;
-constexpr int kTurns = 8;
-constexpr uint32_t kLate = 15;  // no turn: after all others, one by one
+// Buckets of positions, in which masks at the same one find their turns.
+constexpr uint32_t kBuckets = 2048;
+// Places of a band are below. A multiple of kSeenBits and kBuckets: the turn does not change either.
+constexpr int kMaxPlaces = 1 << 16;
 
 struct Tables {
   uint32_t seen[kSeenWords];   // a mask is there
   uint32_t again[kSeenWords];  // another one is, too
-  int32_t first[kPlaces];      // the first of the masks that have no turn yet
-  uint32_t late[kKeptMasks];   // the warps whose k-th masks have no turn
+  int32_t first[kBuckets];     // the first of the masks that have no turn yet
 };
 
 // A rectangle of pixels of a plane, and of the kernel one of kernel_h x kernel_w from (i, j) on. The
@@ -44,11 +42,16 @@ struct Band {
 
 // The masks of a thread: kKeptMasks/V groups of V, a block's threads apart.
 struct Kept {
-  int place[kKeptMasks];  // of the kernel's upper left corner; 0 where nothing of it is in the band
-  uint32_t turns = 0;     // four bits each
+  // Bits 0-15: the place of the kernel's upper left corner, 0 where the kernel misses the band. Bits
+  // 16-31: the turn.
+  int at[kKeptMasks];
 
-  __device__ uint32_t Turn(int k) const { return turns >> 4 * k & 15; }
+  // The place of mask k if it adds in this turn, else 0 or less, or kMaxPlaces or more.
+  __device__ int Place(int k, int turn) const { return at[k] - turn * kMaxPlaces; }
 };
+__device__ bool IsPlace(int place) {
+  return static_cast<uint32_t>(place - 1) < static_cast<uint32_t>(kMaxPlaces - 1);
+}
 
 // 0: the kernel ends before the band; size + kernel: it begins behind
 __device__ int Cut(int64_t corner, int begin, int size, int kernel) {
@@ -76,7 +79,7 @@ __device__ Kept LoadKept(const Problem& p, const Masks& masks, const Band& band,
       LoadIntegers<V>(masks.w + m, w);
     }
 #pragma unroll
-    for (int v = 0; v < V; ++v) kept.place[k + v] = m < p.masks ? PlaceOf(p, band, h[v], w[v]) : 0;
+    for (int v = 0; v < V; ++v) kept.at[k + v] = m < p.masks ? PlaceOf(p, band, h[v], w[v]) : 0;
   }
   return kept;
 }
@@ -91,8 +94,8 @@ __device__ uint32_t FindRepeated(Tables* tables, const Kept& kept) {
   bool twice = false;
 #pragma unroll
   for (int k = 0; k < kKeptMasks; ++k) {
-    if (kept.place[k] == 0) continue;
-    const uint32_t bit = kept.place[k] % kSeenBits, one = 1u << bit % 32;
+    if (kept.at[k] == 0) continue;
+    const uint32_t bit = kept.at[k] % kSeenBits, one = 1u << bit % 32;
     if ((atomicOr(&tables->seen[bit / 32], one) & one) == 0) continue;
     atomicOr(&tables->again[bit / 32], one);
     twice = true;
@@ -101,56 +104,44 @@ __device__ uint32_t FindRepeated(Tables* tables, const Kept& kept) {
   uint32_t repeated = 0;
 #pragma unroll
   for (int k = 0; k < kKeptMasks; ++k) {
-    const uint32_t bit = kept.place[k] % kSeenBits;
-    const bool again = kept.place[k] != 0 && (tables->again[bit / 32] >> bit % 32 & 1) != 0;
+    const uint32_t bit = kept.at[k] % kSeenBits;
+    const bool again = kept.at[k] != 0 && (tables->again[bit / 32] >> bit % 32 & 1) != 0;
     repeated |= static_cast<uint32_t>(again) << k;
   }
   return repeated;
 }
 
-// Lets the masks of each place take turns, the first ones first; fills kept->turns. Masks at different
-// positions may share a place, and then wait without need. Returns how many turns there are, and
-// kTurns + 1 with masks that have none. V: masks of a group
+// Gives the masks of each bucket their turns in ascending order, and returns the number of turns.
+// Masks at different positions may share a bucket; they then wait without need. V: masks of a group.
 template <int V>
 __device__ int TakeTurns(Tables* tables, uint32_t repeated, Kept* kept) {
+  // The first mask of a bucket has the greatest key.
+  const auto key = [&](int k) {
+    const int before = (k / V * static_cast<int>(blockDim.x) + threadIdx.x) * V + k % V;
+    return kKeptMasks * static_cast<int>(blockDim.x) - before;
+  };
   int turn = 0;
-  int waiting = __syncthreads_or(repeated != 0);
-  for (; turn < kTurns && waiting; ++turn) {
-    // What is greater comes first.
-    const auto key = [&](int k) {
-      const int before = (k / V * static_cast<int>(blockDim.x) + threadIdx.x) * V + k % V;
-      return kKeptMasks * static_cast<int>(blockDim.x) - before;
-    };
+  for (; __syncthreads_or(repeated != 0); ++turn) {
 #pragma unroll
     for (int k = 0; k < kKeptMasks; ++k) {
-      if ((repeated >> k & 1) != 0) atomicMax(tables->first + kept->place[k] % kPlaces, key(k));
+      if ((repeated >> k & 1) != 0) atomicMax(tables->first + kept->at[k] % kBuckets, key(k));
     }
     __syncthreads();
     uint32_t mine = 0;
 #pragma unroll
     for (int k = 0; k < kKeptMasks; ++k) {
-      const bool is = (repeated >> k & 1) != 0 && tables->first[kept->place[k] % kPlaces] == key(k);
+      const bool is = (repeated >> k & 1) != 0 && tables->first[kept->at[k] % kBuckets] == key(k);
       mine |= static_cast<uint32_t>(is) << k;
-      if (is) kept->turns |= static_cast<uint32_t>(turn) << 4 * k;
+      if (is) kept->at[k] += turn * kMaxPlaces;
     }
     repeated &= ~mine;
     __syncthreads();
 #pragma unroll
     for (int k = 0; k < kKeptMasks; ++k) {
-      if ((mine >> k & 1) != 0) tables->first[kept->place[k] % kPlaces] = 0;
+      if ((mine >> k & 1) != 0) tables->first[kept->at[k] % kBuckets] = 0;
     }
-    waiting = __syncthreads_or(repeated != 0);
   }
-  if (!waiting) return std::max(turn, 1);
-#pragma unroll
-  for (int k = 0; k < kKeptMasks; ++k) {
-    const bool late = (repeated >> k & 1) != 0;
-    if (late) kept->turns |= kLate << 4 * k;
-    if (__any_sync(~0u, late) && threadIdx.x % 32 == 0)
-      atomicOr(&tables->late[k], 1u << threadIdx.x / 32);
-  }
-  __syncthreads();
-  return kTurns + 1;
+  return max(turn, 1);
 }
 
 }  // namespace

@@ -46,15 +46,15 @@ inline constexpr int kMostStagedMasks = 8192;
 inline constexpr int64_t kMostStagedPixels = 1 << 20;
 // Channels that a staged block writes at a time, where their elements fit.
 inline constexpr int kStagedPlanes = 2;
-// "table": elements that a thread reads before it stores the first.
-inline constexpr int kElementsInFlight = 16;
 
 // col2im backward.
 inline constexpr int kGatherThreads = 512;
 inline constexpr int kGatherBlocksPerSm = 2;  // with tables of kMostShared bytes
 // "staged": masks per thread, kept in registers.
 inline constexpr int kMasksPerThread = 8;
-// "table": groups of masks that a thread has in flight.
-inline constexpr int kGroupsInFlight = 4;
+
+// "table" of both directions of col2im, the fallback.
+inline constexpr int kTableThreads = 256;
+inline constexpr int kTableBlocksPerSm = 8;
 
 }  // namespace mluop::masked_im2col

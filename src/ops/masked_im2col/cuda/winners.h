@@ -1,26 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which mask won each pixel of a plane: m+1 of the last one there, 0 without any, so that the
-// maximum decides and the order does not. For both directions of masked_col2im.
+// The winner of each pixel of a plane, for both directions of masked_col2im: m+1 of the last mask there,
+// 0 without any. The maximum decides, so the order of atomics does not matter.
 #pragma once
+
+#include <algorithm>
 
 #include "ops/masked_im2col/cuda/kernels.h"
 
 namespace mluop::masked_im2col {
-
-// col: [C, M], im: [C, H*W]; the one is read and the other written.
-template <typename T>
-struct Col2imParameters {
-  Problem p;
-  Masks masks;
-  const T* from;
-  T* to;
-  int32_t* winners = nullptr;  // [H*W], of global memory; NULL: every block makes its own
-  int parts = 1;               // of the pixels (backward: of the masks), for different blocks
-  int slices = 1;              // of the channels, likewise
-  int range = 0;               // forward: pixels of a part
-  int planes = 0;              // forward, with tables of blocks: channels at a time
-  bool whole_chunks = false;   // likewise: rows of col begin and end where 16-byte loads may
-};
 
 inline size_t WinnersBytes(const Problem& p) {
   return static_cast<size_t>(p.plane()) * sizeof(int32_t);
@@ -28,20 +15,84 @@ inline size_t WinnersBytes(const Problem& p) {
 
 inline size_t WinnersScratch(const CudaCall<Problem>& call) { return WinnersBytes(call.p); }
 
-// Fills the table in global memory, in two launches.
-void FillWinners(const Problem& p, const Masks& masks, CudaContext& context, int32_t* winners);
-
 #if defined(__CUDACC__)
+namespace {
 
-// A mask's place in the plane; kOutside where it has none.
+// A mask's pixel in a plane of less than 2^32 pixels.
 constexpr uint32_t kOutside = ~0u;
-__device__ inline uint32_t PixelOf(const Problem& p, int32_t h, int32_t w) {
+__device__ uint32_t PixelOf(const Problem& p, int32_t h, int32_t w) {
   const auto row = static_cast<uint32_t>(h), column = static_cast<uint32_t>(w);
   const auto width = static_cast<uint32_t>(p.width);
   const bool inside = row < static_cast<uint32_t>(p.height) && column < width;
   return inside ? row * width + column : kOutside;
 }
 
+// winners: zeros.
+__global__ void __launch_bounds__(kTableThreads)
+    FindWinners(Problem p, Masks masks, int32_t* __restrict__ winners) {
+  const int64_t m = int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  if (m >= p.masks) return;
+  const int64_t pixel = p.Offset(__ldg(masks.h + m), __ldg(masks.w + m));
+  if (pixel >= 0) atomicMax(winners + pixel, static_cast<int32_t>(m + 1));
+}
+
+// The mask that a pixel gets its element from; -1: none.
+struct MaskOfPixel {
+  const int32_t* winners;
+  __device__ int64_t operator()(int64_t pixel) const { return int64_t{winners[pixel]} - 1; }
+};
+
+// The pixel that a mask gets its gradient from; -1: none.
+struct PixelOfMask {
+  Problem p;
+  Masks masks;
+  const int32_t* winners;
+  __device__ int64_t operator()(int64_t m) const {
+    const int64_t pixel = p.Offset(__ldg(masks.h + m), __ldg(masks.w + m));
+    return pixel >= 0 && winners[pixel] == m + 1 ? pixel : -1;
+  }
+};
+
+// Rows of `from_count` elements, one per channel, to rows of `to_count`.
+template <typename T>
+struct RowCopy {
+  const T* from;
+  T* to;
+  int64_t from_count, to_count, channels;
+  int64_t parts = 1;   // of a row, for different blocks
+  int64_t slices = 1;  // of the channels, for different blocks
+};
+
+// Element k of a row is element source(k) of the row it comes from, 0 where that is negative.
+template <typename T, class Source>
+__global__ void __launch_bounds__(kTableThreads) CopyRows(Source source, RowCopy<T> c) {
+  const int64_t k = blockIdx.x % c.parts * blockDim.x + threadIdx.x;
+  if (k >= c.to_count) return;
+  const int64_t at = source(k);
+#pragma unroll 4
+  for (int64_t channel = blockIdx.x / c.parts; channel < c.channels; channel += c.slices) {
+    const T value = at < 0 ? T{0} : __ldg(c.from + channel * c.from_count + at);
+    __stcs(c.to + channel * c.to_count + k, value);
+  }
+}
+
+// Fills the table at `winners`, then copies.
+template <typename T, class Source>
+void CopyByTable(const CudaCall<Problem>& call, int32_t* winners, const Source& source,
+                 RowCopy<T> c) {
+  CudaContext& context = call.context;
+  context.Zero(winners, WinnersBytes(call.p));
+  if (call.p.masks > 0) {
+    context.Launch(FindWinners, {CeilDiv(call.p.masks, kTableThreads), kTableThreads}, call.p,
+                   MasksOf(call.arguments), winners);
+  }
+  const int64_t wanted = int64_t{context.sm_count()} * kTableBlocksPerSm;
+  c.parts = CeilDiv(c.to_count, kTableThreads);
+  c.slices = std::min(c.channels, CeilDiv(wanted, c.parts));
+  context.Launch(CopyRows<T, Source>, {c.parts * c.slices, kTableThreads}, source, c);
+}
+
+}  // namespace
 #endif
 
 }  // namespace mluop::masked_im2col

@@ -1,62 +1,43 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/psroipool/cpu/bin_table.h"
 
-#include <algorithm>
-
 #include "cpu/scratch.h"
+#include "ops/psroipool/cpu/tuning.h"
+#include "ops/roi/cpu/bin_pixels.h"
 
 namespace mluop::psroipool {
-namespace {
-
-// Returns the sum of the spans' sizes.
-int64_t FillSpans(const Axis& axis, int group, int size, Span* spans) {
-  int64_t sum = 0;
-  for (int i = 0; i < group; ++i) {
-    spans[i] = BinSpan(axis, i, size);
-    sum += spans[i].size();
-  }
-  return sum;
-}
-
-int32_t WidthOf(std::span<const Span> bins) {
-  int32_t most = 0, least = INT32_MAX;
-  for (const Span& bin : bins) {
-    most = std::max(most, bin.end - bin.begin);
-    least = std::min(least, bin.end - bin.begin);
-  }
-  return least > 0 ? most : 0;
-}
-
-}  // namespace
 
 size_t BinTable::Bytes(const Problem& p) {
-  const auto rois = static_cast<size_t>(p.rois);
   const size_t bytes =
-      rois * (2 * static_cast<size_t>(p.group) * sizeof(Span) + 2 * sizeof(int32_t));
+      static_cast<size_t>(p.rois) *
+      (sizeof(int64_t) + sizeof(int32_t) + 2 * sizeof(Span) * static_cast<size_t>(p.group));
   return (bytes + kAlignment - 1) / kAlignment * kAlignment;
 }
 
 BinTable::BinTable(const Problem& p, void* memory)
     : group_(p.group),
-      spans_(static_cast<Span*>(memory)),
-      images_(reinterpret_cast<int32_t*>(spans_ + p.rois * 2 * p.group)),
-      widths_(images_ + p.rois) {}
+      first_rows_(static_cast<int64_t*>(memory)),
+      spans_(reinterpret_cast<Span*>(first_rows_ + p.rois)),
+      widths_(reinterpret_cast<int32_t*>(spans_ + p.rois * 2 * p.group)) {}
 
-int64_t BinTable::Fill(const Problem& p, const float* rois, int64_t roi) {
-  Axis x, y;
-  int32_t image;
-  Span* rows = spans_ + roi * 2 * p.group;
-  if (!PlaceRoi(p, rois + roi * 5, &image, &x, &y)) {
-    images_[roi] = 0;
-    widths_[roi] = 0;
-    std::fill_n(rows, 2 * int64_t{p.group}, Span{0, 0});
-    return 0;
+void BinTable::Fill(const Problem& p, const float* rois, int64_t roi) {
+  const Place place = PlaceRoi(p, rois + roi * 5);
+  Span* const rows = spans_ + roi * 2 * p.group;
+  Span* const columns = rows + p.group;
+  int32_t most = 0, least = p.w;
+  for (int i = 0; i < p.group; ++i) {
+    rows[i] = place.Rows(p, i);
+    columns[i] = place.Columns(p, i);
+    most = std::max(most, columns[i].size());
+    least = std::min(least, columns[i].size());
   }
-  images_[roi] = image;
-  const int64_t height = FillSpans(y, p.group, p.h, rows);
-  const int64_t width = FillSpans(x, p.group, p.w, rows + p.group);
-  widths_[roi] = WidthOf({rows + p.group, static_cast<size_t>(p.group)});
-  return height * width;
+  first_rows_[roi] = std::max<int64_t>(place.image, 0) * p.h;
+  widths_[roi] = least > 0 ? most : 0;
+}
+
+bool WorthRepacking(const Problem& p, const float* rois) {
+  return roi::BinsHavePixels(p, p.group, p.group, p.rows() * p.w * p.bins() / kStridedCost,
+                             [&](int64_t r) { return PlaceRoi(p, rois + r * 5); });
 }
 
 }  // namespace mluop::psroipool

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// psroipool on the CPU: its operators.
+// psroipool on the CPU: the implementations of its operators.
 #pragma once
 
 #include "cpu/context.h"
@@ -7,11 +7,10 @@
 
 namespace mluop::psroipool {
 
-mluOpStatus_t ForwardCpu(const Arguments& arguments, CpuContext& context);
-mluOpStatus_t BackwardCpu(const Arguments& arguments, CpuContext& context);
+extern const CpuOperator kForwardCpu, kBackwardCpu;
 
-// What ForwardCpu asks of CpuContext::Scratch. Depends on nothing that the workspace getter is not
-// told.
-size_t ForwardScratch(const Problem& problem);
+// The largest scratch of all implementations of forward. It depends on nothing that the workspace
+// getter does not know.
+size_t ForwardScratch(const Problem& p);
 
 }  // namespace mluop::psroipool

@@ -1,51 +1,79 @@
 // SPDX-License-Identifier: Apache-2.0
-// psroipool backward on CUDA devices: what its first kernel prepares for the second one.
+// psroipool backward on CUDA devices: what its kernels share. A share is top_grad * (1/area), rounded,
+// and then added: the same in all kernels.
 #pragma once
 
 #include "ops/psroipool/cuda/kernels.h"
-#include "ops/roi/cuda/roi_masks.h"
 
 namespace mluop::psroipool {
 
-struct Gradients {
-  const float* top_grad;   // [R, G, G, output_dim]
-  const float* rois;       // [R, 5]
-  const int32_t* mapping;  // as top_grad
-  float* bottom_grad;      // [N, H, W, C]
-};
-
-// What a bin gives to each of its pixels, and which columns they are in.
-struct alignas(16) Share {
-  float scale;  // 1/area
-  Range columns;
-};
-
-// What the second kernel reads.
-struct Prepared {
-  int columns;     // of a block
-  RoiMasks masks;  // so many columns at a time
-  Share* shares;   // [R, G, G]
-  int* others;     // [flags], not 0 where a block has seen another channel than forward's
-  int flags;
-};
-constexpr int kMostFlags = 1024;
-
-// Small maps; false where the map is not small.
-bool BackwardSmall(const Problem& p, const Gradients& t, CudaContext& context);
-
-// Blocks of the first kernel, a flag each.
-int PrepareBlocks(const Problem& p, const CudaContext& context);
-
-void PrepareBackward(const Problem& p, const Gradients& t, const Prepared& prepared,
-                     CudaContext& context);
+// Small maps.
+bool SmallMapApplies(const CudaCall<Problem>& call);
+size_t SmallMapBytes(const CudaCall<Problem>& call);
+mluOpStatus_t RunSmallMap(const CudaCall<Problem>& call, void* scratch);
 
 #if defined(__CUDACC__)
+
+// What a block sums: the channels [begin, end) of the pixels in `columns` of a row. The sums of a pixel
+// are `stride` apart in shared memory.
+struct SumTile {
+  int32_t row;  // counted through all images
+  Span columns;
+  int begin, end;
+  int stride;
+};
+
+// The threads of a block read the flags together. True where this thread has read one that is set: a
+// RoI has another channel than forward's.
+inline __device__ bool ReadFlags(const int* flags, int count) {
+  bool any = false;
+  for (int i = threadIdx.x; i < count; i += blockDim.x) any |= flags[i] != 0;
+  return any;
+}
+
+// Adds one bin of a RoI, from element `first` of top_grad on. All threads read all elements; a channel
+// belongs to one thread.
+inline __device__ void AddElements(const Problem& p, const Gradients& t, int first, const Bin& bin,
+                                   const SumTile& tile, float* sums) {
+  const float scale = 1.0f / static_cast<float>(bin.area());
+  const auto size = static_cast<unsigned>(tile.end - tile.begin);
+  for (int i = first; i < first + p.output_dim; ++i) {
+    // A channel outside of the map is at least 2^31, or beyond the last tile's end.
+    const unsigned channel =
+        static_cast<unsigned>(t.mapping[i]) - static_cast<unsigned>(tile.begin);
+    if (channel >= size || channel % blockDim.x != threadIdx.x) continue;
+    for (int x = tile.columns.begin; x < tile.columns.end; ++x) {
+      if (!bin.columns.Has(x)) continue;
+      sums[(x - tile.columns.begin) * tile.stride + channel] += t.top_grad[i] * scale;
+    }
+  }
+}
+
+// The fallback for custom mappings: writes the sums of a tile, RoI by RoI. Ends with a barrier.
+inline __device__ void SumCustomMapping(const Problem& p, const Gradients& t, const SumTile& tile,
+                                        float* sums) {
+  __syncthreads();
+  for (int i = threadIdx.x; i < tile.columns.size() * tile.stride; i += blockDim.x) sums[i] = 0;
+  __syncthreads();
+  for (int r = 0; r < p.rois; ++r) {
+    const Place place = LoadPlace(p, t.rois, r);
+    for (int ph = 0; ph < p.group; ++ph) {
+      const Span rows = place.MapRows(p, ph);
+      if (!rows.Has(tile.row)) continue;
+      for (int pw = 0; pw < p.group; ++pw) {
+        const int item = (r * p.group + ph) * p.group + pw;  // below 2^31
+        AddElements(p, t, item * p.output_dim, {rows, place.Columns(p, pw)}, tile, sums);
+      }
+    }
+  }
+  __syncthreads();
+}
 
 inline __device__ void WriteElement(float* to, float value, bool add) {
   *to = add ? *to + value : value;
 }
 
-// 16 bytes at a time: `sums` are as far from a multiple of it as `to`.
+// Writes 16 bytes at a time: `sums` have the offset of `to` from a multiple of 16 bytes.
 inline __device__ void WriteSums(const float* sums, int size, bool add, float* __restrict__ to) {
   const int head = min((4 - ShiftOf(to)) % 4, size), quads = add ? 0 : (size - head) / 4;
   for (int i = static_cast<int>(threadIdx.x); i < quads; i += blockDim.x) {

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// psroipool forward on CUDA devices: which way a call goes, and the way of small maps and of few
-// rois: elements are read where they are.
+// psroipool forward on CUDA devices: its implementations, and the one for small maps and few RoIs,
+// which reads elements in place.
 #include <algorithm>
 
 #include "ops/psroipool/cuda/kernels.h"
+#include "ops/psroipool/cuda/tuning.h"
+#include "ops/roi/cuda/pixels.h"
 
 namespace mluop::psroipool {
 namespace {
@@ -11,7 +13,7 @@ namespace {
 constexpr int kThreads = 512;
 constexpr unsigned kWholeWarp = 0xffffffffu;
 
-// What the first warp's lanes read of a roi: lanes 0 and 1 have an axis each.
+// What the lanes of the first warp read of a RoI: lanes 0 and 1 have an axis each.
 struct Loaded {
   float batch = 0, first = 0, last = 0;
 
@@ -30,8 +32,7 @@ __device__ void FindPlace(const Problem& p, const Loaded& roi, Place* place) {
     const bool finite = MakeAxis(p, roi.first, roi.last, &found);
     const bool placed = __all_sync(kWholeWarp, finite);
     if (threadIdx.x == 0) {
-      const int32_t image = placed ? ImageOf(p, roi.batch) : -1;
-      place->first_row = image < 0 ? -1 : image * p.h;
+      place->image = placed ? roi::ImageOf(p.n, roi.batch) : -1;
       place->x = found;
     }
     if (threadIdx.x == 1) place->y = found;
@@ -39,151 +40,83 @@ __device__ void FindPlace(const Problem& p, const Loaded& roi, Place* place) {
   __syncthreads();
 }
 
-// Of every kStep'th row of a bin from `first` on the pixels, row by row. Offsets are within an
-// image, below 2^31 elements; those past the bin's end may wrap, and nobody reads there.
-template <int kStep>
-class Pixels {
- public:
-  __device__ Pixels(const Problem& p, Span rows, Span columns, int first)
-      : columns_(columns.end - columns.begin),
-        left_(max(rows.end - rows.begin - first + kStep - 1, 0) / kStep * columns_),
-        pixel_(static_cast<unsigned>(p.channels())),
-        offset_((rows.begin + first) * pixel_ * p.w + columns.begin * pixel_),
-        row_change_((kStep * p.w - columns_) * pixel_) {}
-  __device__ bool any() const { return left_ > 0; }
-  __device__ unsigned offset() const { return offset_; }
-  __device__ void Next() {
-    --left_;
-    offset_ += pixel_;
-    if (++column_ < columns_) return;
-    column_ = 0;
-    offset_ += row_change_;
-  }
+// Loads in flight: bins are small, and waiting for each pixel would be the whole time.
+constexpr int kLoads = 2 * kQuadPixels;
 
- private:
-  int columns_, left_, column_ = 0;
-  unsigned pixel_, offset_, row_change_;
-};
-
-// Loads under way at a time: bins are small, and a wait for each pixel would be the whole time.
-constexpr int kLoads = 4;
-
-// Sums of kLoads, then of those: no chain of additions is long.
-template <int kStep>
-__device__ float SumPixels(Pixels<kStep> pixels, const float* __restrict__ channel) {
+__device__ float SumPixels(roi::Pixels pixels, const float* __restrict__ channel) {
   float sum = 0;
   while (pixels.any()) {
-    float values[kLoads];
+    float part = 0;
+    for (int first = 0; first < kPartPixels && pixels.any(); first += kLoads) {
+      float values[kLoads];
+      pixels.Load(channel, values);
 #pragma unroll
-    for (int i = 0; i < kLoads; ++i) {
-      values[i] = pixels.any() ? channel[pixels.offset()] : 0.0f;
-      pixels.Next();
+      for (int i = 0; i < kLoads; i += kQuadPixels) {
+        part += (values[i] + values[i + 1]) + (values[i + 2] + values[i + 3]);
+      }
     }
-#pragma unroll
-    for (int half = kLoads / 2; half > 0; half /= 2) {
-#pragma unroll
-      for (int i = 0; i < half; ++i) values[i] += values[i + half];
-    }
-    sum += values[0];
+    sum += part;
   }
   return sum;
 }
 
-// Starts to move a small map to the L2, a line a thread: where bins lie is known only after the
-// rois have come, and the map is needed then.
+// Prefetches a small map to the L2, a line per thread: the bins are known only after the RoIs have
+// been read, and need the map at once.
 constexpr int64_t kLineFloats = 32;
 constexpr int64_t kMostFetched = int64_t{1} << 20;
-__device__ void FetchMap(const Problem& p, const float* input) {
+__device__ void PrefetchMap(const Problem& p, const float* input) {
   const int64_t first = (int64_t{blockIdx.x} * blockDim.x + threadIdx.x) * kLineFloats;
   if (first >= p.map_elements() || p.map_elements() > kMostFetched) return;
   asm volatile("prefetch.global.L2 [%0];" ::"l"(input + first));
 }
 
-// A block has some elements of one roi, kParts lanes an element: a warp's elements are neighbours
-// in memory, and the lanes of an element 32/kParts apart.
-template <int kParts>
-__global__ void __launch_bounds__(kThreads) PoolDirectly(Problem p, Tensors t, int slices) {
-  constexpr int kElements = 32 / kParts;  // of a warp
+// A block owns some elements of one RoI, a thread one element.
+__global__ void __launch_bounds__(kThreads) PoolStrided(Problem p, Tensors t, int slices) {
   __shared__ Place place;
   const int64_t r = blockIdx.x / static_cast<unsigned>(slices);
-  const int slice = static_cast<int>(blockIdx.x % static_cast<unsigned>(slices));
+  const auto slice = static_cast<int>(blockIdx.x % static_cast<unsigned>(slices));
   Loaded roi;
   if (threadIdx.x < 32) roi.Load(t.rois + r * 5);
-  FetchMap(p, t.input);
-  const int lane = threadIdx.x % 32, part = lane / kElements;
-  const int64_t i =
-      int64_t{slice} * (blockDim.x / kParts) + threadIdx.x / 32 * kElements + lane % kElements;
+  PrefetchMap(p, t.input);
+  const int64_t i = int64_t{slice} * blockDim.x + threadIdx.x;
   const bool exists = i < p.channels();
   const auto element = static_cast<unsigned>(exists ? i : 0);
   const unsigned bin = element / static_cast<unsigned>(p.output_dim);
   const unsigned c = element % static_cast<unsigned>(p.output_dim);
   const auto channel = static_cast<int32_t>(p.Channel(bin, c));
-  if (exists && part == 0) t.mapping[r * p.channels() + i] = channel;
+  if (exists) t.mapping[r * p.channels() + i] = channel;
   FindPlace(p, roi, &place);
-  float sum = 0, area = 0;
-  if (exists && place.first_row >= 0) {
-    const auto group = static_cast<unsigned>(p.group);
-    const Span rows = BinSpan(place.y, static_cast<int>(bin / group), p.h);
-    const Span columns = BinSpan(place.x, static_cast<int>(bin % group), p.w);
-    const float* image = t.input + int64_t{place.first_row} * p.w * p.channels();
-    area = static_cast<float>(rows.size() * columns.size());
-    sum = SumPixels(Pixels<kParts>(p, rows, columns, part), image + channel);
-  }
-#pragma unroll
-  for (int distance = 16; distance >= kElements; distance /= 2) {
-    sum += __shfl_xor_sync(kWholeWarp, sum, distance);
-  }
-  if (!exists || part != 0) return;
-  t.output[r * p.channels() + i] = area == 0 ? 0.0f : sum / area;
+  if (!exists) return;
+  const auto group = static_cast<unsigned>(p.group);
+  const Span rows = place.Rows(p, static_cast<int>(bin / group));
+  const Span columns = place.Columns(p, static_cast<int>(bin % group));
+  const float* image = t.input + (place.image < 0 ? 0 : place.image) * p.h * p.w * p.channels();
+  const auto area = static_cast<float>(max(rows.size() * columns.size(), 1));
+  // The sum of an empty bin is 0.
+  const roi::Pixels pixels(rows, columns, p.w, static_cast<unsigned>(p.channels()));
+  t.output[r * p.channels() + i] = SumPixels(pixels, image + channel) / area;
 }
 
-template <int kParts>
-void LaunchDirect(const Problem& p, const Tensors& t, CudaContext& context) {
-  const int64_t lanes = CeilDiv(p.channels() * kParts, 32) * 32;
-  const int threads = static_cast<int>(std::min<int64_t>(lanes, kThreads));
-  const int64_t slices = CeilDiv(lanes, threads);
-  // At most one block for 64 elements of the output, or for a roi: below 2^31.
-  context.Launch(PoolDirectly<kParts>, Grid{p.rois * slices, threads}, p, t,
-                 static_cast<int>(slices));
+mluOpStatus_t RunStrided(const CudaCall<Problem>& call, void*) {
+  const Problem& p = call.p;
+  const auto threads =
+      static_cast<int>(std::min<int64_t>(CeilDiv(p.channels(), 32) * 32, kThreads));
+  const int64_t slices = CeilDiv(p.channels(), threads);
+  // At most one block for 32 elements of the output, or for a RoI: below 2^31.
+  call.context.Launch(PoolStrided, Grid{p.rois * slices, threads}, p, Tensors(call.arguments),
+                      static_cast<int>(slices));
+  return call.context.status();
 }
 
-// As many lanes to a bin as find pixels of their own: a bin is at most about H/G+1 rows high.
-void PoolDirect(const Problem& p, const Tensors& t, CudaContext& context) {
-  const int rows = p.h / p.group + 1;
-  if (rows <= 3) {
-    LaunchDirect<1>(p, t, context);
-  } else if (rows <= 8) {
-    LaunchDirect<2>(p, t, context);
-  } else {
-    LaunchDirect<8>(p, t, context);
-  }
-}
-
-// Regrouping reads the whole map; reading directly costs a sector for each of the pixels of each
-// output, of which there are tens on a large map. A map of less than 4 MiB is in the L2 after its
-// first use.
-constexpr int64_t kLeastRegrouped = int64_t{1} << 20;
-constexpr int64_t kMapPerOutput = 32;
-
-bool IsWorthRegrouping(const Problem& p) {
-  return p.group > 1 && p.output_dim >= 4 && p.map_elements() >= kLeastRegrouped &&
-         p.rois * kMapPerOutput >= p.rows() * p.w && FitsRegrouping(p);
-}
+constexpr CudaImplementation<Problem> kForward[] = {
+    {"repacked", "the map has 4 MiB or more, and at most 32 pixels per RoI",
+     [](const CudaCall<Problem>& call) { return CanRepack(call.p); },
+     [](const CudaCall<Problem>& call) { return RepackedBytes(call.p); }, RunRepacked},
+    {"strided", "always", Always, nullptr, RunStrided},
+};
 
 }  // namespace
 
-size_t ForwardScratchCuda(const Problem& p) { return IsWorthRegrouping(p) ? RegroupedBytes(p) : 0; }
-
-mluOpStatus_t ForwardCuda(const Arguments& a, CudaContext& context) {
-  const Problem p = MakeProblem(a, a.Float("spatial_scale"));
-  const Tensors t = {a.In<float>("input"), a.In<float>("rois"), a.Out<float>("output"),
-                     a.Out<int32_t>("mapping_channel")};
-  if (IsWorthRegrouping(p)) {
-    PoolRegrouped(p, t, context);
-  } else {
-    PoolDirect(p, t, context);
-  }
-  return context.status();
-}
+constexpr CudaOperator kForwardCuda = Bind<MakeProblem, kForward>("psroipool_forward");
 
 }  // namespace mluop::psroipool

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// psroipool on CUDA devices: the entry points, and forward's two ways to pool.
+// psroipool on CUDA devices: what its kernels share.
 #pragma once
 
 #include "cuda/context.h"
@@ -7,86 +7,46 @@
 
 namespace mluop::psroipool {
 
-mluOpStatus_t ForwardCuda(const Arguments& arguments, CudaContext& context);
-mluOpStatus_t BackwardCuda(const Arguments& arguments, CudaContext& context);
+extern const CudaOperator kForwardCuda, kBackwardCuda;
 
-// What forward asks of scratch.
-size_t ForwardScratchCuda(const Problem& p);
-
-struct Tensors {
-  const float* input;  // [N, H, W, C]
-  const float* rois;   // [R, 5]
-  float* output;       // [R, G, G, output_dim]
-  int32_t* mapping;    // as output
-};
-
-// A large map is regrouped in scratch, of so many bytes.
-bool FitsRegrouping(const Problem& p);
-size_t RegroupedBytes(const Problem& p);
-void PoolRegrouped(const Problem& p, const Tensors& t, CudaContext& context);
+// Forward, large maps: the map is repacked in scratch.
+bool CanRepack(const Problem& p);
+size_t RepackedBytes(const Problem& p);
+mluOpStatus_t RunRepacked(const CudaCall<Problem>& call, void* scratch);
 
 #if defined(__CUDACC__)
 
-// Half-open, and one load.
-struct alignas(8) Range {
-  int32_t begin, end;
-
-  __device__ bool Has(int32_t i) const { return i >= begin && i < end; }
-  __device__ int32_t size() const { return end - begin; }
-};
-
-// Where a bin lies. Rows are counted through all images, so that a row says its image too: N*H is
-// below 2^31, as the map's elements are. Both are [0, 0) where the roi is empty.
+// Where a bin lies; one load. Rows are counted through all images, so that a row implies its image.
+// Both spans are [0, 0) where the RoI is empty.
 struct alignas(16) Bin {
-  Range rows, columns;
+  Span rows, columns;
 
   __device__ int32_t area() const { return rows.size() * columns.size(); }
 };
 
-// Where all bins of a roi lie.
-struct Place {
-  int32_t first_row;  // of the image; -1 where the roi is empty
-  Axis x, y;
-
-  __device__ Range Rows(const Problem& p, int ph) const {
-    if (first_row < 0) return {0, 0};
-    const Span span = BinSpan(y, ph, p.h);
-    return {span.begin + first_row, span.end + first_row};
-  }
-  __device__ Range Columns(const Problem& p, int pw) const {
-    if (first_row < 0) return {0, 0};
-    const Span span = BinSpan(x, pw, p.w);
-    return {span.begin, span.end};
-  }
-  __device__ Bin BinOf(const Problem& p, int ph, int pw) const {
-    return {Rows(p, ph), Columns(p, pw)};
-  }
-};
-
-// [batch, x1, y1, x2, y2]
-struct Roi {
-  float values[5] = {};
-
-  __device__ void Load(const float* __restrict__ from) {
+inline __device__ Place LoadPlace(const Problem& p, const float* __restrict__ rois, int64_t r) {
+  float roi[5];
 #pragma unroll
-    for (int i = 0; i < 5; ++i) values[i] = __ldg(from + i);
-  }
-  __device__ Place PlaceOf(const Problem& p) const {
-    Place place = {};
-    int32_t image = 0;
-    const bool placed = PlaceRoi(p, values, &image, &place.x, &place.y);
-    place.first_row = placed ? image * p.h : -1;
-    return place;
-  }
-};
-
-inline __device__ Place PlaceOf(const Problem& p, const float* __restrict__ rois, int64_t r) {
-  Roi roi;
-  roi.Load(rois + r * 5);
-  return roi.PlaceOf(p);
+  for (int i = 0; i < 5; ++i) roi[i] = __ldg(rois + r * 5 + i);
+  return PlaceRoi(p, roi);
 }
 
-// How many floats an address is beyond a multiple of 16 bytes.
+// Bin `item` of [R, G, G]; fewer than 2^31.
+inline __device__ Bin LoadBin(const Problem& p, const float* __restrict__ rois, unsigned item) {
+  const auto bins = static_cast<unsigned>(p.bins()), group = static_cast<unsigned>(p.group);
+  const Place place = LoadPlace(p, rois, item / bins);
+  const unsigned bin = item % bins;
+  return {place.MapRows(p, static_cast<int>(bin / group)),
+          place.Columns(p, static_cast<int>(bin % group))};
+}
+
+// Order of the sum of a bin, the same in both implementations of forward. Four pixels, row by row,
+// make a quad: (v0 + v1) + (v2 + v3). Quads of 64 pixels make a part, the parts the sum: no chain of
+// additions is long. Missing pixels are zeros.
+constexpr int kQuadPixels = 4;
+constexpr int kPartPixels = 64;
+
+// Returns how many floats an address is beyond a multiple of 16 bytes.
 inline __device__ int ShiftOf(const float* address) {
   return static_cast<int>(reinterpret_cast<uintptr_t>(address) / sizeof(float) % 4);
 }

@@ -1,29 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which rois have a pixel in one of their bins, on CUDA devices. For every row of the map and every
-// row of bins there is a bit for each roi, for columns alike; those of a pixel are the bits that
-// both have, in ascending order of the rois: no lists, and one load of a warp for 1024 rois.
+// Which RoIs have a pixel in one of their bins, on CUDA devices. Every row of the map has a bit mask of
+// RoIs for every row of bins; every group of kColumns columns has one for every column of bins. The
+// RoIs of a pixel are the bits that its row and its group share, in ascending order: there are no
+// lists, and one load of a warp covers 1024 RoIs.
 #pragma once
 
 #include <algorithm>
 
 #include "core/host_device.h"
 #include "cuda/context.h"
+#include "ops/roi/span.h"
 
-namespace mluop {
+namespace mluop::roi {
 
 struct RoiMasks {
   static constexpr int kRoisOfWord = 32;
+  static constexpr int kColumns = 4;
 
   int64_t rois;
-  int64_t rows, columns;      // of the map
+  int64_t rows, columns;      // rows of the map, groups of kColumns of its columns
   int row_bins, column_bins;  // rows and columns of bins
-  int words;                  // of a line and a bin
+  int words;                  // of a mask
   uint32_t* data;             // [rows, row_bins, words], [columns, column_bins, words]
 
-  RoiMasks(int64_t rois, int64_t rows, int64_t columns, int row_bins, int column_bins)
+  RoiMasks(int64_t rois, int64_t rows, int64_t width, int row_bins, int column_bins)
       : rois(rois),
         rows(rows),
-        columns(columns),
+        columns(CeilDiv(width, kColumns)),
         row_bins(row_bins),
         column_bins(column_bins),
         words(static_cast<int>(CeilDiv(rois, kRoisOfWord))),
@@ -34,14 +37,14 @@ struct RoiMasks {
     return AlignedBytes(static_cast<size_t>(Lines() * words) * sizeof(uint32_t));
   }
 
-  // Rois at a time, whose masks are so many bytes at most, or a single word of each line.
+  // Returns the RoIs of one pass: their masks have at most kMostBytes, or one word each.
   static constexpr int64_t kMostBytes = int64_t{64} << 20;
-  int64_t RoisAtATime() const {
+  int64_t RoisOfPass() const {
     const int64_t bytes = std::max<int64_t>(Lines() * static_cast<int64_t>(sizeof(uint32_t)), 1);
     return std::max<int64_t>(kMostBytes / bytes, 1) * kRoisOfWord;
   }
 
-  // An item is what a warp writes together: one word of each of 32 rows or columns.
+  // An item is what a warp writes at once: one word of each of 32 rows or groups of columns.
   MLUOP_HOST_DEVICE int64_t RowItems() const { return (rows + 31) / 32 * row_bins * words; }
   MLUOP_HOST_DEVICE int64_t Items() const {
     return RowItems() + (columns + 31) / 32 * column_bins * words;
@@ -55,9 +58,9 @@ struct RoiMasks {
     return data + (rows * row_bins + column * column_bins + bin) * words;
   }
 
-  // A warp writes an item. range_of(r, is_row, bin): the rows or columns of a roi's bin
-  template <typename RangeOf>
-  __device__ void Write(int64_t item, RangeOf range_of) const {
+  // A warp writes an item. place_of(r) returns where the bins of a RoI lie.
+  template <typename Problem, typename PlaceOf>
+  __device__ void Write(const Problem& p, int64_t item, PlaceOf place_of) const {
     const bool is_row = item < RowItems();
     if (!is_row) item -= RowItems();
     const int bins = is_row ? row_bins : column_bins;
@@ -68,15 +71,17 @@ struct RoiMasks {
     const int64_t r = int64_t{word} * kRoisOfWord + lane;
     int begin = 0, end = 0;  // from `first` on
     if (r < rois) {
-      const auto range = range_of(r, is_row, bin);
-      begin = static_cast<int>(range.begin - first);
-      end = static_cast<int>(range.end - first);
+      const auto place = place_of(r);
+      Span span = is_row ? place.MapRows(p, bin) : place.Columns(p, bin);
+      if (!is_row) span = {span.begin / kColumns, (span.end + kColumns - 1) / kColumns};
+      begin = static_cast<int>(span.begin - first);
+      end = static_cast<int>(span.end - first);
     }
     uint32_t mask = 0;
 #pragma unroll
     for (int i = 0; i < 32; ++i) {
-      const unsigned having = __ballot_sync(0xffffffffu, i >= begin && i < end);
-      if (lane == i) mask = having;
+      const unsigned ballot = __ballot_sync(0xffffffffu, i >= begin && i < end);
+      if (lane == i) mask = ballot;
     }
     if (first + lane >= (is_row ? rows : columns)) return;
     uint32_t* line = is_row ? Row(first + lane, bin) : Column(first + lane, bin);
@@ -87,7 +92,8 @@ struct RoiMasks {
 
 #if defined(__CUDACC__)
 
-// The rois that both a row and a column have, of some words no more than lanes; a warp walks them.
+// The RoIs that the masks of a row and of a column share, of at most 32 words. A warp iterates over
+// them together.
 class RoiHits {
  public:
   __device__ RoiHits(const uint32_t* __restrict__ row, const uint32_t* __restrict__ column,
@@ -97,7 +103,7 @@ class RoiHits {
     mask_ = lane < words ? row[first + lane] & column[first + lane] : 0;
     words_ = __ballot_sync(0xffffffffu, mask_ != 0);
   }
-  // -1 after the last one.
+  // Returns the next RoI, -1 after the last one.
   __device__ int Next() {
     if (bits_ == 0) {
       if (words_ == 0) return -1;
@@ -116,6 +122,21 @@ class RoiHits {
   unsigned words_, bits_ = 0;
 };
 
+// Calls add(loaded) for every hit in ascending order. start(r, &loaded) issues the loads of a RoI; those
+// of the next hit are in flight meanwhile.
+template <typename Loaded, typename Start, typename Add>
+__device__ void ForEachHit(RoiHits hits, Start start, Add add) {
+  Loaded next;
+  int r = hits.Next();
+  if (r >= 0) start(r, &next);
+  while (r >= 0) {
+    const Loaded now = next;
+    r = hits.Next();
+    if (r >= 0) start(r, &next);
+    add(now);
+  }
+}
+
 #endif  // __CUDACC__
 
-}  // namespace mluop
+}  // namespace mluop::roi

@@ -28,13 +28,21 @@ namespace hn = hwy::HWY_NAMESPACE;
 using mluop::HWY_NAMESPACE::CanonicalNan;
 using mluop::HWY_NAMESPACE::ForEach;
 using mluop::HWY_NAMESPACE::StoreFloats;
+using mluop::HWY_NAMESPACE::ZeroRow;
+
+template <typename T>
+HWY_INLINE void ScatterOf(const Problem& p, const BackwardTensors& tensors,
+                          const ScatterTask& task) {
+  ZeroRow(task.sums, task.points * p.channels);
+  if (p.method == kMaximum) {
+    AddMaximum<T>(p, tensors, task);
+  } else {
+    AddAverage<T>(p, tensors, task);
+  }
+}
 
 void Scatter(const Problem& p, const BackwardTensors& tensors, const ScatterTask& task) {
-  if (p.half) {
-    ScatterGradients<Half>(p, tensors, task);
-  } else {
-    ScatterGradients<float>(p, tensors, task);
-  }
+  p.half ? ScatterOf<Half>(p, tensors, task) : ScatterOf<float>(p, tensors, task);
 }
 
 // to[begin, end) = the elements' sums over the slices.

@@ -27,7 +27,6 @@ namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 using mluop::HWY_NAMESPACE::ForEach;
 using mluop::HWY_NAMESPACE::LoadFloats;
-using mluop::HWY_NAMESPACE::ZeroRow;
 
 // The row of the point's sums. Not below task.points if the point is outside the task: negative
 // indices wrap around.
@@ -91,17 +90,18 @@ HWY_INLINE void AddMaximumRow(const ScatterTask& task, int64_t channels, const i
   AddElements(task, channels, argmax, grad + c, c, channels);
 }
 
-// Lists the voxels in [begin, end) whose argmax names a point of the task, in ascending order. Not
-// inlined: the caller has too few registers left.
+// Lists the first elements of the voxels in [begin, end) whose argmax names a point of the task, in
+// ascending order. Not inlined: the caller has too few registers left.
 HWY_NOINLINE int64_t ListNamed(const ScatterTask& task, int64_t channels, const int32_t* argmax,
-                               int64_t begin, int64_t end, int64_t* voxels) {
+                               int64_t begin, int64_t end, int64_t* rows) {
   const auto first = static_cast<uint32_t>(task.first_point);
   const auto points = static_cast<uint32_t>(task.points);
+  const int64_t last = (task.end - 1) * channels;
   int64_t listed = 0;
-  for (int64_t voxel = begin; voxel < end; ++voxel) {
-    hwy::Prefetch(argmax + std::min(voxel + kPrefetchVoxels, task.end - 1) * channels);
-    voxels[listed] = voxel;
-    listed += NamesAny(first, points, channels, argmax + voxel * channels) ? 1 : 0;
+  for (int64_t row = begin * channels; row < end * channels; row += channels) {
+    hwy::Prefetch(argmax + std::min(row + kPrefetchVoxels * channels, last));
+    rows[listed] = row;
+    listed += NamesAny(first, points, channels, argmax + row) ? 1 : 0;
   }
   return listed;
 }
@@ -138,28 +138,40 @@ HWY_INLINE void AddAverageRow(const ScatterTask& task, int64_t channels, const i
   });
 }
 
-// Zeroes the sums of the task and adds its voxels in ascending order, tile by tile.
+// Adds the voxels of the task in ascending order, tile by tile.
 template <typename T>
-HWY_INLINE void ScatterGradients(const Problem& p, const BackwardTensors& tensors,
-                                 ScatterTask task) {
+HWY_INLINE void AddMaximum(const Problem& p, const BackwardTensors& tensors, ScatterTask task) {
   const int64_t channels = p.channels;
-  const bool maximum = p.method == kMaximum;
+  const int32_t* argmax = tensors.argmax;
   const auto* grad_out = static_cast<const T*>(tensors.grad_out);
-  ZeroRow(task.sums, task.points * channels);
+  const auto add_row = [&](int64_t row) {
+    AddMaximumRow(task, channels, argmax + row, grad_out + row);
+  };
+  if (channels >= kLongRow) {
+    for (int64_t voxel = task.begin; voxel < task.end; ++voxel) add_row(voxel * channels);
+    return;
+  }
+  for (int64_t tile = task.begin; tile < task.end; tile += kTileVoxels) {
+    int64_t rows[kTileVoxels];
+    const int64_t end = std::min(tile + kTileVoxels, task.end);
+    const int64_t listed = ListNamed(task, channels, argmax, tile, end, rows);
+    for (int64_t i = 0; i < listed; ++i) hwy::Prefetch(grad_out + rows[i]);
+    for (int64_t i = 0; i < listed; ++i) add_row(rows[i]);
+  }
+}
+
+template <typename T>
+HWY_INLINE void AddAverage(const Problem& p, const BackwardTensors& tensors, ScatterTask task) {
+  const int64_t channels = p.channels;
+  const auto* grad_out = static_cast<const T*>(tensors.grad_out);
   for (int64_t tile = task.begin; tile < task.end; tile += kTileVoxels) {
     int64_t voxels[kTileVoxels];
     const int64_t end = std::min(tile + kTileVoxels, task.end);
-    const int64_t listed = maximum ? ListNamed(task, channels, tensors.argmax, tile, end, voxels)
-                                   : ListFilled(p, tensors.indices, tile, end, voxels);
+    const int64_t listed = ListFilled(p, tensors.indices, tile, end, voxels);
     for (int64_t i = 0; i < listed; ++i) hwy::Prefetch(grad_out + voxels[i] * channels);
     for (int64_t i = 0; i < listed; ++i) {
-      const T* grad = grad_out + voxels[i] * channels;
-      if (maximum) {
-        AddMaximumRow(task, channels, tensors.argmax + voxels[i] * channels, grad);
-      } else {
-        const int32_t* slots = tensors.indices + voxels[i] * p.slots;
-        AddAverageRow(task, channels, slots + 1, p.Stored(slots[0]), grad);
-      }
+      const int32_t* slots = tensors.indices + voxels[i] * p.slots;
+      AddAverageRow(task, channels, slots + 1, p.Stored(slots[0]), grad_out + voxels[i] * channels);
     }
   }
 }

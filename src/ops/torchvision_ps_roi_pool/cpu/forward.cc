@@ -1,124 +1,76 @@
 // SPDX-License-Identifier: Apache-2.0
-// torchvision_ps_roi_pool forward on the CPU. The sum of a bin has one order, torchvision's, so
-// that vectors can only go over channels. Their planes lie pooled_h*pooled_w apart: slices of the
-// map (slices.h) are regrouped to [pixel][channel] and pooled from there.
+// torchvision_ps_roi_pool forward on the CPU. The sum of a bin has one order, torchvision's, so that
+// vectors can only go over channels. Their planes lie pooled_h*pooled_w apart: slices of the map
+// (slicing.h) are repacked to [pixel][channel] and pooled from there.
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 #include "cpu/tuning.h"
 #include "ops/torchvision_ps_roi_pool/cpu/operators.h"
-#include "ops/torchvision_ps_roi_pool/cpu/roi_table.h"
-#include "ops/torchvision_ps_roi_pool/cpu/slices.h"
+#include "ops/torchvision_ps_roi_pool/cpu/slicing.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "ops/torchvision_ps_roi_pool/cpu/forward.cc"
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
-#include "ops/torchvision_ps_roi_pool/cpu/vectors-inl.h"
+#include "ops/torchvision_ps_roi_pool/cpu/planes-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mluop::torchvision_ps_roi_pool {
 namespace HWY_NAMESPACE {
 
 using mluop::HWY_NAMESPACE::ZeroRow;
+using roi::HWY_NAMESPACE::AddVecs;
+using roi::HWY_NAMESPACE::Divide;
 
-// The rows of a bin that a band has.
-struct Piece {
-  const float* corner;
-  int64_t rows, columns;
-  int64_t row_stride, column_stride;
-  bool first, last;  // of the bin's pieces
-  float area;        // of the bin
-};
-
-// Adds kCount vectors of channels from c on, pixel by pixel. The sum of a bin waits in the stage
-// for its next piece; the last one makes it the mean.
-template <int kCount, class D>
-HWY_INLINE void AddPiece(D d, const Piece& piece, int64_t c, float* stage) {
-  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
-  const auto load = [&](const float* from, int64_t k) HWY_ATTR {
-    return k < kCount ? hn::LoadU(d, from + k * lanes) : hn::Zero(d);
-  };
-  const auto start = [&](int64_t k) HWY_ATTR { return piece.first ? hn::Zero(d) : load(stage, k); };
-  auto sum0 = start(0), sum1 = start(1), sum2 = start(2);
-  auto sum3 = start(3), sum4 = start(4), sum5 = start(5);
-  WithColumns<kCount>(piece.columns, [&](auto columns) HWY_ATTR {
-    const float* row = piece.corner + c;
-    for (int64_t h = 0; h < piece.rows; ++h, row += piece.row_stride) {
-      const float* pixel = row;
-      for (int64_t w = 0; w < columns; ++w, pixel += piece.column_stride) {
-        sum0 = hn::Add(sum0, load(pixel, 0));
-        sum1 = hn::Add(sum1, load(pixel, 1));
-        sum2 = hn::Add(sum2, load(pixel, 2));
-        sum3 = hn::Add(sum3, load(pixel, 3));
-        sum4 = hn::Add(sum4, load(pixel, 4));
-        sum5 = hn::Add(sum5, load(pixel, 5));
-      }
-    }
-  });
-  const auto finish = [&](auto sum, int64_t k) HWY_ATTR {
-    if (k >= kCount) return;
-    if (piece.last) sum = hn::Div(sum, hn::Set(d, piece.area));
-    hn::StoreU(sum, d, stage + k * lanes);
-  };
-  finish(sum0, 0);
-  finish(sum1, 1);
-  finish(sum2, 2);
-  finish(sum3, 3);
-  finish(sum4, 4);
-  finish(sum5, 5);
-}
-
-// Adds what the band, the rows [begin, end), has of the slice's bins.
-void PoolBand(const Problem& p, const RoiTable& table, const Cut& cut, const Slice& slice,
-              const float* band, int64_t begin, int64_t end) {
-  WithVectors(slice.channels, [&](auto d, auto count) HWY_ATTR {
-    for (int64_t place = table.Begin(slice.image); place < table.End(slice.image); ++place) {
-      const Box box = table.At(slice.ph, slice.pw, place);
-      const int64_t top = std::max<int64_t>(box.rows.begin, begin);
-      const int64_t bottom = std::min<int64_t>(box.rows.end, end);
-      float* stage = slice.stage + place * cut.stage_stride;
-      if (top >= bottom || box.columns.size() == 0) {
-        if (box.area() == 0) ZeroRow(stage, WholeVectors(slice.channels));
-        continue;
-      }
-      const Piece piece = {band + ((top - begin) * p.w + box.columns.begin) * cut.pixel_stride,
-                           bottom - top,
-                           box.columns.size(),
-                           p.w * cut.pixel_stride,
-                           cut.pixel_stride,
-                           top == box.rows.begin,
-                           bottom == box.rows.end,
-                           static_cast<float>(box.area())};
-      ForEachGroup(d, count, slice.channels, [&](auto vectors, int64_t c) HWY_ATTR {
-        AddPiece<vectors.value>(d, piece, c, stage + c);
-      });
+// Adds the band [begin, end) to the slice's bins. The sum of a bin is carried in the stage from band to
+// band; the last one makes it the mean.
+void PoolBand(const Problem& p, const RoiTable& table, const Slicing& slicing, const Slice& slice,
+              const float* band, Span of_band) {
+  ForEachChannelBlock<kBlockVectors>(slice.channels, [&](auto block, int64_t c) HWY_ATTR {
+    using Block = decltype(block);
+    for (int64_t i = table.Begin(slice.image); i < table.End(slice.image); ++i) {
+      const BinBox box = table.At(slice.ph, slice.pw, i);
+      const int32_t top = std::max(box.rows.begin, of_band.begin);
+      const int32_t bottom = std::min(box.rows.end, of_band.end);
+      float* const stage = slice.stage + i * slicing.stage_stride + c;
+      if (box.area() == 0) Block::Store(Block::Set(0.0f), stage);
+      if (top >= bottom || box.columns.size() == 0) continue;
+      const BinTile<const float> tile = {
+          band + ((top - of_band.begin) * p.w + box.columns.begin) * slicing.pixel_stride + c,
+          bottom - top, box.columns.size(), p.w * slicing.pixel_stride, slicing.pixel_stride};
+      auto sum = top == box.rows.begin ? Block::Set(0.0f) : Block::Load(stage);
+      tile.ForEachPixel<Block::kCount>([&](const float* pixel)
+                                           HWY_ATTR { sum = AddVecs(sum, Block::Load(pixel)); });
+      if (bottom == box.rows.end) sum = Divide(sum, static_cast<float>(box.area()));
+      Block::Store(sum, stage);
     }
   });
 }
 
-// The slice's part of the stage. `band` is the worker's own memory.
-void PoolSlice(const Problem& p, const RoiTable& table, const Cut& cut, const Slice& slice,
+// Writes the slice's part of the stage. `band` is the worker's memory.
+void PoolSlice(const Problem& p, const RoiTable& table, const Slicing& slicing, const Slice& slice,
                const float* input, float* band) {
   const float* planes = input + p.Plane(slice.image, slice.first_channel, slice.bin);
-  const Span reach = table.Reach(slice.image, slice.ph);
-  // Where there is nothing to read, one band of no rows still writes the zeros of empty bins.
-  for (int64_t row = reach.begin; row == reach.begin || row < reach.end; row += cut.rows) {
-    const int64_t end = std::min<int64_t>(row + cut.rows, reach.end);
+  const Span used = table.UsedRows(slice.image, slice.ph);
+  // Where no row is used, one band of no rows still writes the zeros of empty bins.
+  for (int64_t row = used.begin; row == used.begin || row < used.end; row += slicing.rows) {
+    const int64_t end = std::min<int64_t>(row + slicing.rows, used.end);
     PlanesToPixels(planes + row * p.w, p.bins() * p.pixels(), (end - row) * p.w, slice.channels,
-                   band, cut.pixel_stride);
-    PoolBand(p, table, cut, slice, band, row, end);
+                   band, slicing.pixel_stride);
+    PoolBand(p, table, slicing, slice, band,
+             {static_cast<int32_t>(row), static_cast<int32_t>(end)});
   }
 }
 
-// The chunk's channels from first_channel on of the rois at the places [begin, end).
-void WriteRois(const Problem& p, const RoiTable& table, const Cut& cut, const float* stage,
-               int64_t first_channel, float* output, int64_t begin, int64_t end) {
-  const int64_t channels = std::min(cut.chunk, p.output_dim - first_channel);
-  for (int64_t place = begin; place < end; ++place) {
-    PixelsToPlanes(stage + place * cut.stage_stride, p.rois * cut.stage_stride, p.bins(), channels,
-                   output + table.Roi(place) * p.channels() + first_channel * p.bins(), p.bins());
-  }
+// Writes the chunk's channels from first_channel on of the RoI at a position.
+void WriteRoi(const Problem& p, const Slicing& slicing, const float* stage, int64_t first_channel,
+              float* output) {
+  PixelsToPlanes(stage, p.rois * slicing.stage_stride, p.bins(),
+                 std::min(slicing.chunk, p.output_dim - first_channel),
+                 output + first_channel * p.bins(), p.bins());
 }
 
 }  // namespace HWY_NAMESPACE
@@ -130,15 +82,46 @@ namespace mluop::torchvision_ps_roi_pool {
 namespace {
 
 HWY_EXPORT(PoolSlice);
-HWY_EXPORT(WriteRois);
+HWY_EXPORT(WriteRoi);
 
-// Planes of one bin that are read together: each is a chain of additions, which alone would wait
-// for every one.
-constexpr int64_t kPlanes = 8;
+using ForwardCall = CpuCall<Problem>;
 
-// The means of one bin in kCount planes, from the map itself, to every bins-th output.
+mluOpStatus_t RunBands(const ForwardCall& call, void* scratch) {
+  const Problem& p = call.p;
+  const Tensors t(call.arguments);
+  ThreadPool& threads = call.context.threads();
+  const Slicing slicing = MakeSlicing(call, kForwardBand);
+  RoiTable table(p, scratch);
+  table.Fill(p, t.rois, threads);
+  for (int64_t r = 0; r < p.rois; ++r) {
+    if (table.IsEmpty(r)) std::fill_n(t.output + r * p.channels(), p.channels(), 0.0f);
+  }
+  auto* const stage = reinterpret_cast<float*>(static_cast<char*>(scratch) + RoiTable::Bytes(p));
+  float* const bands = stage + slicing.StageFloats(p);
+  const auto pool = HWY_DYNAMIC_DISPATCH(PoolSlice);
+  const auto write = HWY_DYNAMIC_DISPATCH(WriteRoi);
+  for (int64_t c = 0; c < p.output_dim; c += slicing.chunk) {
+    ForEachSlice(p, slicing, c, stage, threads, [&](const Slice& slice, int worker) {
+      pool(p, table, slicing, slice, t.input, bands + worker * slicing.BandFloats(p));
+    });
+    threads.For(table.size(), kGrain / (slicing.chunk * p.bins()) + 1,
+                [&](int64_t begin, int64_t end, int) {
+                  for (int64_t i = begin; i < end; ++i) {
+                    write(p, slicing, stage + i * slicing.stage_stride, c,
+                          t.output + table.Roi(i) * p.channels());
+                  }
+                });
+  }
+  return MLUOP_STATUS_SUCCESS;
+}
+
+// Planes of one bin that are read together: one chain of additions alone would wait for every
+// addition.
+constexpr int64_t kDirectPlanes = 8;
+
+// Writes the means of one bin in kCount planes to every bins-th output.
 template <int64_t kCount>
-void PoolPlanes(const Problem& p, const float* planes, const Box& box, float* output) {
+void PoolPlanes(const Problem& p, const float* planes, const BinBox& box, float* output) {
   const int64_t plane_stride = p.bins() * p.pixels();
   float sums[kCount] = {};
   for (int64_t h = box.rows.begin; h < box.rows.end; ++h) {
@@ -147,93 +130,63 @@ void PoolPlanes(const Problem& p, const float* planes, const Box& box, float* ou
       for (int64_t k = 0; k < kCount; ++k) sums[k] += pixel[k * plane_stride];
     }
   }
-  const int64_t area = box.area();
+  const auto area = static_cast<float>(box.area());
   for (int64_t k = 0; k < kCount; ++k) {
-    output[k * p.bins()] = area == 0 ? 0.0f : sums[k] / static_cast<float>(area);
+    const float mean = area == 0 ? 0.0f : sums[k] / area;
+    output[k * p.bins()] = std::isnan(mean) ? std::numeric_limits<float>::quiet_NaN() : mean;
   }
 }
 
-// The channels [first, first+kPlanes), as far as there are, of the roi at a place.
-void PoolRoi(const Problem& p, const RoiTable& table, const float* input, int64_t place,
-             int64_t first, float* output) {
-  const int64_t roi = table.Roi(place);
-  const int64_t image = table.Image(roi);
-  const int64_t end = std::min(first + kPlanes, p.output_dim);
+// Pools the channels [first, first + kDirectPlanes), as far as they exist, of a RoI that is not empty.
+void PoolRoi(const Problem& p, const float* input, const Place& place, int64_t first,
+             float* output) {
+  const int64_t planes = std::min(kDirectPlanes, p.output_dim - first);
   for (int64_t bin = 0; bin < p.bins(); ++bin) {
-    const Box box = table.At(bin / p.pooled_w, bin % p.pooled_w, place);
-    const float* planes = input + p.Plane(image, first, bin);
-    float* to = output + roi * p.channels() + first * p.bins() + bin;
-    if (end - first == kPlanes) {
-      PoolPlanes<kPlanes>(p, planes, box, to);
+    const BinBox box = {place.Rows(p, static_cast<int>(bin / p.pooled_w)),
+                        place.Columns(p, static_cast<int>(bin % p.pooled_w))};
+    const float* from = input + p.Plane(place.image, first, bin);
+    float* to = output + first * p.bins() + bin;
+    if (planes == kDirectPlanes) {
+      PoolPlanes<kDirectPlanes>(p, from, box, to);
       continue;
     }
-    for (int64_t c = 0; c < end - first; ++c) {
-      PoolPlanes<1>(p, planes + c * p.bins() * p.pixels(), box, to + c * p.bins());
+    for (int64_t c = 0; c < planes; ++c) {
+      PoolPlanes<1>(p, from + c * p.bins() * p.pixels(), box, to + c * p.bins());
     }
   }
 }
 
-void PoolDirectly(const Problem& p, const RoiTable& table, int64_t bin_elements, const float* input,
-                  float* output, ThreadPool& threads) {
-  const int64_t blocks = (p.output_dim + kPlanes - 1) / kPlanes;
-  const int64_t items = table.size() * blocks;
-  const int64_t work = bin_elements / std::max<int64_t>(items, 1) + p.bins();
-  threads.For(items, kGrain / work + 1, [&](int64_t begin, int64_t end, int) {
-    for (int64_t i = begin; i < end; ++i) {
-      PoolRoi(p, table, input, i / blocks, i % blocks * kPlanes, output);
-    }
-  });
+mluOpStatus_t RunDirect(const ForwardCall& call, void*) {
+  const Problem& p = call.p;
+  const Tensors t(call.arguments);
+  const int64_t blocks = (p.output_dim + kDirectPlanes - 1) / kDirectPlanes;
+  const int64_t work = (p.bins() + p.pixels() / 4) * std::min(p.output_dim, kDirectPlanes);
+  call.context.threads().For(
+      p.rois * blocks, kGrain / work + 1, [&](int64_t begin, int64_t end, int) {
+        for (int64_t i = begin; i < end; ++i) {
+          const int64_t r = i / blocks, first = i % blocks * kDirectPlanes;
+          float* const to = t.output + r * p.channels();
+          const Place place = p.pixels() == 0 ? Place{-1, {}, {}} : PlaceRoi(p, t.rois + r * 5);
+          if (place.image < 0) {
+            const int64_t channels = std::min(kDirectPlanes, p.output_dim - first);
+            std::fill_n(to + first * p.bins(), channels * p.bins(), 0.0f);
+          } else {
+            PoolRoi(p, t.input, place, first, to);
+          }
+        }
+      });
+  return MLUOP_STATUS_SUCCESS;
 }
 
-void PoolRegrouped(const Problem& p, const RoiTable& table, const Cut& cut, const float* input,
-                   float* memory, float* output, ThreadPool& threads) {
-  const auto pool = HWY_DYNAMIC_DISPATCH(PoolSlice);
-  const auto write = HWY_DYNAMIC_DISPATCH(WriteRois);
-  float* const bands = memory + cut.StageFloats(p);
-  for (int64_t c = 0; c < p.output_dim; c += cut.chunk) {
-    ForEachSlice(p, cut, c, memory, threads, [&](const Slice& slice, int worker) {
-      pool(p, table, cut, slice, input, bands + worker * cut.BandFloats(p));
-    });
-    threads.For(table.size(), kGrain / (cut.chunk * p.bins()) + 1,
-                [&](int64_t begin, int64_t end, int) {
-                  write(p, table, cut, memory, c, output, begin, end);
-                });
-  }
-}
-
-// Rois that lie on no image.
-void ZeroOthers(const Problem& p, const RoiTable& table, float* output) {
-  if (table.size() == p.rois) return;
-  for (int64_t r = 0; r < p.rois; ++r) {
-    if (table.Image(r) < 0) std::fill_n(output + r * p.channels(), p.channels(), 0.0f);
-  }
-}
+constexpr CpuImplementation<Problem> kForward[] = {
+    {"bands", "a row fits the L2, and the bins have at least 1/4 of the elements of the map",
+     BandsApply<kForwardBand>, BandBytes<kForwardBand>, RunBands, DescribeBands<kForwardBand>},
+    {"direct", "always", Always, nullptr, RunDirect},
+};
 
 }  // namespace
 
-mluOpStatus_t ForwardCpu(const Arguments& a, CpuContext& context) {
-  const Problem p = MakeProblem(a);
-  const float* input = a.In<float>("input");
-  float* output = a.Out<float>("output");
-  if (a.Tensor("input").ByteCount() == 0) {
-    std::fill_n(output, p.rois * p.channels(), 0.0f);
-    return MLUOP_STATUS_SUCCESS;
-  }
-  ThreadPool& threads = context.threads();
-  const Cut cut = MakeCut(p, kForwardBand, threads.num_threads());
-  const auto floats = static_cast<size_t>(MemoryFloats(p, cut, threads.num_threads()));
-  char* scratch = static_cast<char*>(context.Scratch(RoiTable::Bytes(p) + sizeof(float) * floats));
-  RoiTable table(p, scratch);
-  const int64_t elements = table.Fill(p, a.In<float>("rois"), threads) * p.output_dim;
-  ZeroOthers(p, table, output);
-  if (IsWorthRegrouping(p, cut, elements)) {
-    PoolRegrouped(p, table, cut, input, reinterpret_cast<float*>(scratch + RoiTable::Bytes(p)),
-                  output, threads);
-  } else {
-    PoolDirectly(p, table, elements, input, output, threads);
-  }
-  return MLUOP_STATUS_SUCCESS;
-}
+constexpr CpuOperator kForwardCpu = Bind<MakeProblem, kForward>("torchvision_ps_roi_pool_forward");
 
 }  // namespace mluop::torchvision_ps_roi_pool
 #endif  // HWY_ONCE

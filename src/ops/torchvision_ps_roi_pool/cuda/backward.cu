@@ -1,25 +1,104 @@
 // SPDX-License-Identifier: Apache-2.0
-// torchvision_ps_roi_pool backward on CUDA devices, but for small maps. The gradients are divided by
-// the areas of their bins and transposed to [roi][bin][channel] first. Then a block owns one row of
-// the map in the planes of one bin: a warp takes a pixel and adds the rois whose bin has it, in
-// ascending order, its lanes over the channels. The sums go through shared memory to the planes,
-// zeros included: no atomics, every sum in the order of the rois.
+// torchvision_ps_roi_pool backward on CUDA devices: its implementations, and the one for large maps. A
+// first kernel writes which RoIs have which rows and columns (roi_masks.h), and divides the gradients
+// by the areas of their bins, transposed to [roi][bin][channel]. Then a block owns one row of the map
+// in the planes of one bin: a warp owns four pixels and adds the RoIs in ascending order, its lanes
+// over the channels. The sums go through shared memory to the planes, zeros included: no atomics.
 #include <algorithm>
 
-#include "ops/torchvision_ps_roi_pool/cuda/backward.h"
+#include "ops/roi/cuda/roi_masks.h"
+#include "ops/torchvision_ps_roi_pool/cuda/kernels.h"
 
 namespace mluop::torchvision_ps_roi_pool {
 namespace {
 
+using roi::RoiHits;
+using roi::RoiMasks;
+
+constexpr int kPrepareThreads = 512;
 constexpr int kThreads = 256;
 constexpr int kWarps = kThreads / 32;
 
-// Pixels of a warp, neighbours in a row: each share is loaded once for all of them. Of a small map,
-// where warps are too few, one.
-constexpr int kMostColumns = 4;
+// Pixels of a warp, neighbours in a row: each share is loaded once for all of them.
+constexpr int kColumns = RoiMasks::kColumns;
 
-// What a block owns is a tile of so many columns and channels; a warp's lanes have all channels of
-// it at once.
+// What the first kernel writes.
+struct Prepared {
+  RoiMasks masks;
+  Span* columns;  // [R, pooled_w]
+  float* shares;  // [R, bins, O]
+};
+
+// Block `block` of `blocks`.
+__device__ void WriteTables(const Problem& p, const Gradients& t, const Prepared& prepared,
+                            int64_t block, int64_t blocks) {
+  const int64_t first = block * kPrepareThreads + threadIdx.x, threads = blocks * kPrepareThreads;
+  for (int64_t i = first / 32; i < prepared.masks.Items(); i += threads / 32) {
+    prepared.masks.Write(p, i, [&](int64_t r) { return PlaceRoi(p, t.rois + r * 5); });
+  }
+  const auto across = static_cast<unsigned>(p.pooled_w);
+  for (int64_t i = first; i < p.rois * across; i += threads) {
+    const auto item = static_cast<unsigned>(i);  // fewer than 2^31
+    const Place place = PlaceRoi(p, t.rois + int64_t{item / across} * 5);
+    prepared.columns[i] = place.Columns(p, static_cast<int>(item % across));
+  }
+}
+
+// What a block transposes: some channels of one RoI, `bins` bins at a time.
+constexpr int kStaged = 4096;
+struct Chunks {
+  int bins, channels;
+  unsigned count;  // of a RoI
+
+  explicit Chunks(const Problem& p)
+      : bins(static_cast<int>(std::min<int64_t>(p.bins(), kStaged))),
+        channels(static_cast<int>(std::min<int64_t>(kStaged / bins, p.output_dim))),
+        count(static_cast<unsigned>(CeilDiv(p.output_dim, channels))) {}
+};
+
+// The share of an empty bin is never read.
+__device__ void WriteShares(const Problem& p, const Gradients& t, const Chunks& chunks,
+                            unsigned block, float* shares) {
+  __shared__ float grads[kStaged];
+  __shared__ float areas[kStaged];
+  const int64_t r = block / chunks.count, bins = p.bins();
+  const auto c0 = static_cast<int>(block % chunks.count) * chunks.channels;
+  const int channels = min(chunks.channels, static_cast<int>(p.output_dim) - c0);
+  for (int64_t b0 = 0; b0 < bins; b0 += chunks.bins) {
+    const auto width = static_cast<int>(min(int64_t{chunks.bins}, bins - b0));
+    // A chunk of several channels has all bins: it is contiguous either way.
+    const float* from = t.grad_output + r * p.channels() + c0 * bins + b0;
+    for (int i = threadIdx.x; i < channels * width; i += kPrepareThreads) grads[i] = from[i];
+    for (int b = threadIdx.x; b < width; b += kPrepareThreads) {
+      const Place place = PlaceRoi(p, t.rois + r * 5);
+      const auto bin = static_cast<unsigned>(b0 + b), across = static_cast<unsigned>(p.pooled_w);
+      const Span rows = place.Rows(p, static_cast<int>(bin / across));
+      const Span columns = place.Columns(p, static_cast<int>(bin % across));
+      areas[b] = static_cast<float>(rows.size() * columns.size());
+    }
+    __syncthreads();
+    float* to = shares + (r * bins + b0) * p.output_dim + c0;
+    for (int i = threadIdx.x; i < channels * width; i += kPrepareThreads) {
+      const int b = i / channels, c = i % channels;
+      to[b * p.output_dim + c] = grads[c * width + b] / areas[b];
+    }
+    __syncthreads();
+  }
+}
+
+// The first blocks write the tables, the others a chunk each. There are no more chunks than gradients:
+// below 2^31.
+constexpr unsigned kTableBlocks = 32;
+__global__ void __launch_bounds__(kPrepareThreads)
+    Prepare(Problem p, Gradients t, Chunks chunks, Prepared prepared) {
+  if (blockIdx.x < kTableBlocks) {
+    WriteTables(p, t, prepared, blockIdx.x, kTableBlocks);
+  } else {
+    WriteShares(p, t, chunks, blockIdx.x - kTableBlocks, prepared.shares);
+  }
+}
+
+// A block owns a tile of columns and channels; the lanes of a warp cover all channels of it at once.
 constexpr int kTileColumns = 64;
 constexpr int kLaneChannels = 3;
 constexpr int kMostChannels = 32 * kLaneChannels;
@@ -34,20 +113,20 @@ struct Tiles {
         across(static_cast<unsigned>(CeilDiv(p.w, columns))),
         slices(static_cast<unsigned>(CeilDiv(p.output_dim, channels))) {}
 
-  // Of a channel in shared memory, where `step` columns are written at a time: an odd number of
-  // such, so that those of neighbouring channels lie in different banks.
-  __host__ __device__ int stride(int step) const {
-    return (((columns + step - 1) / step) | 1) * step;
+  // Of a channel in shared memory: an odd multiple of kColumns spreads neighbouring channels over the
+  // banks.
+  __host__ __device__ int stride() const {
+    return (((columns + kColumns - 1) / kColumns) | 1) * kColumns;
   }
 };
 
-struct Owned {
+struct SumTile {
   int32_t row;  // counted through all images
   int bin;
-  Range columns, channels;
+  Span columns, channels;
 };
 
-__device__ Owned OwnedBy(const Problem& p, const Tiles& tiles, unsigned block) {
+__device__ SumTile TileOf(const Problem& p, const Tiles& tiles, unsigned block) {
   const int slice = static_cast<int>(block % tiles.slices) * tiles.channels;
   block /= tiles.slices;
   const int column = static_cast<int>(block % tiles.across) * tiles.columns;
@@ -60,194 +139,145 @@ __device__ Owned OwnedBy(const Problem& p, const Tiles& tiles, unsigned block) {
           {slice, min(slice + tiles.channels, output_dim)}};
 }
 
-// A roi's shares under way.
-struct Load {
-  Range columns;
+// A RoI's shares in flight.
+struct LoadedShares {
+  Span columns;
   float values[kLaneChannels];
 
   // shares: [R, bins, O] from the bin and the lane's first channel on
   __device__ void Start(const Problem& p, const float* __restrict__ shares,
-                        const Range* __restrict__ columns_of, int channels, int r) {
+                        const Span* __restrict__ columns_of, int channels, int r) {
     columns = columns_of[r * p.pooled_w];
     const float* from = shares + static_cast<unsigned>(r) * static_cast<unsigned>(p.channels());
 #pragma unroll
     for (int i = 0; i < kLaneChannels; ++i) values[i] = 32 * i < channels ? from[32 * i] : 0.0f;
   }
+
+  __device__ void AddTo(int x, float (&sums)[kLaneChannels][kColumns]) const {
+#pragma unroll
+    for (int k = 0; k < kColumns; ++k) {
+      if (!columns.Has(x + k)) continue;
+#pragma unroll
+      for (int i = 0; i < kLaneChannels; ++i) sums[i][k] += values[i];
+    }
+  }
 };
 
-template <int kColumns>
+// Of a lane's channels and a warp's pixels.
 using Sums = float[kLaneChannels][kColumns];
 
-// Pixels x, x+1, ... of a bin and a lane's channels.
-struct Task {
-  const float* shares;
-  const Range* columns_of;  // of the bin: [R, pooled_w]
-  int x;
-  int channels;
-};
-
-template <int kColumns>
-__device__ void AddLoaded(const Load& load, int x, Sums<kColumns>& sums) {
-#pragma unroll
-  for (int k = 0; k < kColumns; ++k) {
-    if (!load.columns.Has(x + k)) continue;
-#pragma unroll
-    for (int i = 0; i < kLaneChannels; ++i) sums[i][k] += load.values[i];
-  }
-}
-
-// Adds the shares of the hits in their order; the next one's are under way meanwhile.
-template <int kColumns>
-__device__ void AddHits(const Problem& p, const Task& task, RoiHits hits, Sums<kColumns>& sums) {
-  int r = hits.Next();
-  Load next;
-  if (r >= 0) next.Start(p, task.shares, task.columns_of, task.channels, r);
-  while (r >= 0) {
-    const Load now = next;
-    r = hits.Next();
-    if (r >= 0) next.Start(p, task.shares, task.columns_of, task.channels, r);
-    AddLoaded<kColumns>(now, task.x, sums);
-  }
-}
-
-// For a small map, where there is little else to do meanwhile: several are under way.
-constexpr int kLoads = 4;
-template <>
-__device__ void AddHits<1>(const Problem& p, const Task& task, RoiHits hits, Sums<1>& sums) {
-  int r = 0;
-  while (r >= 0) {
-    Load loads[kLoads];
-#pragma unroll
-    for (int i = 0; i < kLoads; ++i) {
-      r = hits.Next();
-      loads[i].columns = {0, 0};
-      if (r >= 0) loads[i].Start(p, task.shares, task.columns_of, task.channels, r);
-    }
-#pragma unroll
-    for (int i = 0; i < kLoads; ++i) AddLoaded<1>(loads[i], task.x, sums);
-  }
-}
-
-// What the rois before have given, if any.
-struct Before {
-  const float* grad_input;  // of the row in the bin's first plane; NULL: nothing
-  int64_t stride;           // between channels
-
-  template <int kColumns>
-  __device__ void Load(const Owned& own, int x, Sums<kColumns>& sums) const {
-    const auto lane = static_cast<int>(threadIdx.x % 32);
-    for (int i = 0; i < kLaneChannels; ++i) {
-      const int c = own.channels.begin + lane + 32 * i;
-      for (int k = 0; k < kColumns; ++k) {
-        const bool exists = c < own.channels.end && x + k < own.columns.end;
-        sums[i][k] = exists ? grad_input[c * stride + x + k] : 0.0f;
-      }
-    }
-  }
-};
-
-// Sums the tile, a warp to kColumns pixels.
-template <int kColumns>
-__device__ void SumTile(const Problem& p, const Prepared& prepared, const Owned& own,
-                        const Before& before, int stride, float* tile) {
-  const int lane = threadIdx.x % 32, ph = own.bin / p.pooled_w, pw = own.bin % p.pooled_w;
-  const uint32_t* row = prepared.masks.Row(own.row, ph);
-  const int words = prepared.masks.words;
-  Task task = {prepared.shares + own.bin * p.output_dim + own.channels.begin + lane,
-               prepared.columns + pw, 0, own.channels.size() - lane};
-  for (task.x = own.columns.begin + kColumns * (threadIdx.x / 32); task.x < own.columns.end;
-       task.x += kColumns * kWarps) {
-    Sums<kColumns> sums = {};
-    if (before.grad_input != nullptr) before.Load<kColumns>(own, task.x, sums);
-    const uint32_t* column = prepared.masks.Column(task.x / kColumns, pw);
+// Sums a tile; a warp owns kColumns pixels at a time.
+__device__ void SumPixels(const Problem& p, const Prepared& prepared, const SumTile& tile,
+                          int stride, float* shared) {
+  const int lane = threadIdx.x % 32, ph = tile.bin / p.pooled_w, pw = tile.bin % p.pooled_w;
+  const uint32_t* row = prepared.masks.Row(tile.row, ph);
+  const int words = prepared.masks.words, channels = tile.channels.size() - lane;
+  const float* shares = prepared.shares + tile.bin * p.output_dim + tile.channels.begin + lane;
+  const Span* columns = prepared.columns + pw;
+  for (int x = tile.columns.begin + kColumns * (threadIdx.x / 32); x < tile.columns.end;
+       x += kColumns * kWarps) {
+    Sums sums = {};
+    const uint32_t* column = prepared.masks.Column(x / kColumns, pw);
     for (int first = 0; first < words; first += 32) {
-      AddHits<kColumns>(p, task, RoiHits(row, column, first, min(32, words - first)), sums);
+      roi::ForEachHit<LoadedShares>(
+          RoiHits(row, column, first, min(32, words - first)),
+          [&](int r, LoadedShares* loaded) { loaded->Start(p, shares, columns, channels, r); },
+          [&](const LoadedShares& loaded) { loaded.AddTo(x, sums); });
     }
 #pragma unroll
     for (int i = 0; i < kLaneChannels; ++i) {
-      if (32 * i >= task.channels) continue;
-      float* to = tile + (lane + 32 * i) * stride + task.x - own.columns.begin;
-      if constexpr (kColumns == 4) {
-        *reinterpret_cast<float4*>(to) = {sums[i][0], sums[i][1], sums[i][2], sums[i][3]};
-      } else {
-        *to = sums[i][0];
-      }
+      if (32 * i >= channels) continue;
+      float* to = shared + (lane + 32 * i) * stride + x - tile.columns.begin;
+      *reinterpret_cast<float4*>(to) = {sums[i][0], sums[i][1], sums[i][2], sums[i][3]};
     }
   }
 }
 
-__device__ void WriteTile(const Problem& p, const Owned& own, int stride, const float* tile,
-                          float* grad_input) {
-  const int64_t image = own.row / p.h, row = own.row % p.h;
-  for (int c = threadIdx.x / 32; c < own.channels.size(); c += kWarps) {
-    float* to = grad_input + p.Plane(image, own.channels.begin + c, own.bin) + row * p.w +
-                own.columns.begin;
-    for (int x = threadIdx.x % 32; x < own.columns.size(); x += 32) to[x] = tile[c * stride + x];
+__device__ void WriteTile(const Problem& p, const SumTile& tile, int stride, const float* shared,
+                          bool add, float* grad_input) {
+  const int64_t image = tile.row / p.h, row = tile.row % p.h;
+  for (int c = threadIdx.x / 32; c < tile.channels.size(); c += kWarps) {
+    float* to = grad_input + p.Plane(image, tile.channels.begin + c, tile.bin) + row * p.w +
+                tile.columns.begin;
+    for (int x = threadIdx.x % 32; x < tile.columns.size(); x += 32) {
+      const float sum = shared[c * stride + x];
+      to[x] = add ? to[x] + sum : sum;
+    }
   }
 }
 
-// `add`: to what the rois before have given.
-template <int kColumns>
+// `add`: to the sums of earlier passes.
 __global__ void __launch_bounds__(kThreads)
     SumRows(Problem p, Prepared prepared, Tiles tiles, float* grad_input, bool add) {
   extern __shared__ float4 aligned[];  // [tiles.channels, stride] floats
-  auto* tile = reinterpret_cast<float*>(aligned);
-  const Owned own = OwnedBy(p, tiles, blockIdx.x);
-  const int64_t image = own.row / p.h, row = own.row % p.h;
-  const Before before = {add ? grad_input + p.Plane(image, 0, own.bin) + row * p.w : nullptr,
-                         p.bins() * p.pixels()};
-  SumTile<kColumns>(p, prepared, own, before, tiles.stride(kColumns), tile);
+  auto* shared = reinterpret_cast<float*>(aligned);
+  const SumTile tile = TileOf(p, tiles, blockIdx.x);
+  SumPixels(p, prepared, tile, tiles.stride(), shared);
   __syncthreads();
-  WriteTile(p, own, tiles.stride(kColumns), tile, grad_input);
+  WriteTile(p, tile, tiles.stride(), shared, add, grad_input);
 }
 
-RoiMasks MasksOf(const Problem& p, int step) {
-  return {p.rois, p.n * p.h, CeilDiv(p.w, step), p.pooled_h, p.pooled_w};
-}
+RoiMasks MasksOf(const Problem& p) { return {p.rois, p.n * p.h, p.w, p.pooled_h, p.pooled_w}; }
 
 size_t ColumnBytes(const Problem& p) {
-  return AlignedBytes(sizeof(Range) * static_cast<size_t>(p.rois * p.pooled_w));
+  return AlignedBytes(sizeof(Span) * static_cast<size_t>(p.rois * p.pooled_w));
 }
 
-// scratch: masks, columns, shares
-void AddRois(const Problem& p, const Gradients& t, bool add, char* scratch, CudaContext& context) {
+// Adds the RoIs of one pass. scratch: masks, columns, shares
+void AddPass(const Problem& p, const Gradients& t, bool add, char* scratch, CudaContext& context) {
   const Tiles tiles(p);
-  // No more blocks than elements of the map: below 2^31.
-  const int64_t blocks = p.n * p.h * p.bins() * tiles.across * tiles.slices;
-  const int step = blocks >= int64_t{8} * context.sm_count() ? kMostColumns : 1;
-  RoiMasks masks = MasksOf(p, step);
+  RoiMasks masks = MasksOf(p);
   masks.data = reinterpret_cast<uint32_t*>(scratch);
   char* columns = scratch + masks.Bytes();
-  const Prepared prepared = {step, masks, reinterpret_cast<Range*>(columns),
+  const Prepared prepared = {masks, reinterpret_cast<Span*>(columns),
                              reinterpret_cast<float*>(columns + ColumnBytes(p))};
-  if (p.rois > 0) PrepareBackward(p, t, prepared, context);
-  const auto floats = static_cast<size_t>(tiles.channels) * static_cast<size_t>(tiles.stride(step));
-  context.Launch(step == 1 ? SumRows<1> : SumRows<kMostColumns>,
-                 Grid{blocks, kThreads, sizeof(float) * floats}, p, prepared, tiles, t.grad_input,
-                 add);
+  if (p.rois > 0) {
+    const Chunks chunks(p);
+    context.Launch(Prepare, Grid{p.rois * chunks.count + kTableBlocks, kPrepareThreads}, p, t,
+                   chunks, prepared);
+  }
+  // No more blocks than elements of the map: below 2^31.
+  const int64_t blocks = p.n * p.h * p.bins() * tiles.across * tiles.slices;
+  const auto floats = static_cast<size_t>(tiles.channels) * static_cast<size_t>(tiles.stride());
+  context.Launch(SumRows, Grid{blocks, kThreads, sizeof(float) * floats}, p, prepared, tiles,
+                 t.grad_input, add);
 }
+
+Problem PassOf(Problem p) {
+  p.rois = std::min(p.rois, MasksOf(p).RoisOfPass());
+  return p;
+}
+
+size_t MaskBytes(const CudaCall<Problem>& call) {
+  const Problem p = PassOf(call.p);
+  return MasksOf(p).Bytes() + ColumnBytes(p) +
+         sizeof(float) * static_cast<size_t>(p.rois * p.channels());
+}
+
+mluOpStatus_t RunMasks(const CudaCall<Problem>& call, void* scratch) {
+  Gradients t(call.arguments);
+  Problem p = PassOf(call.p);
+  const int64_t rois = p.rois;
+  // Without RoIs one pass writes zeros.
+  for (int64_t first = 0; first == 0 || first < call.p.rois; first += rois) {
+    p.rois = std::min(rois, call.p.rois - first);
+    AddPass(p, t, first > 0, static_cast<char*>(scratch), call.context);
+    t.grad_output += rois * p.channels();
+    t.rois += rois * 5;
+    if (rois == 0) break;
+  }
+  return call.context.status();
+}
+
+constexpr CudaImplementation<Problem> kBackward[] = {
+    {"small_map", "at most 1024 pixels and 1024 RoIs, and few blocks", SmallMapApplies, nullptr,
+     RunSmallMap},
+    {"masks", "always", Always, MaskBytes, RunMasks},
+};
 
 }  // namespace
 
-mluOpStatus_t BackwardCuda(const Arguments& a, CudaContext& context) {
-  Problem p = MakeProblem(a);
-  Gradients t = {a.In<float>("grad_output"), a.In<float>("rois"), a.Out<float>("grad_input")};
-  if (BackwardSmall(p, t, context)) return context.status();
-  const int64_t rois = p.rois;
-  p.rois = std::min(rois, MasksOf(p, 1).RoisAtATime());
-  auto* scratch = static_cast<char*>(
-      context.Scratch(MasksOf(p, 1).Bytes() + ColumnBytes(p) +
-                      sizeof(float) * static_cast<size_t>(p.rois * p.channels())));
-  int64_t done = 0;
-  do {  // zeros without rois
-    Problem part = p;
-    part.rois = std::min(p.rois, rois - done);
-    AddRois(part, t, done > 0, scratch, context);
-    t.grad_output += p.rois * p.channels();
-    t.rois += p.rois * 5;
-    done += p.rois;
-  } while (done < rois);
-  return context.status();
-}
+constexpr CudaOperator kBackwardCuda =
+    Bind<MakeProblem, kBackward>("torchvision_ps_roi_pool_backward");
 
 }  // namespace mluop::torchvision_ps_roi_pool

@@ -1,81 +1,46 @@
 // SPDX-License-Identifier: Apache-2.0
-// torchvision_ps_roi_pool forward on CUDA devices. The order of a sum is given, so that one thread
-// has it. Small maps are read where they are; of a large map a block stages some planes in shared
-// memory and pools all rois from there, so that the map is read once, in whole sectors.
+// torchvision_ps_roi_pool forward on CUDA devices. The order of a sum is torchvision's, so that one
+// thread owns it. Small maps are read in place. Of a large map a block stages some planes in shared
+// memory and pools all RoIs from there: the map is read once, in whole sectors.
 #include <cuda_pipeline.h>
 
 #include <algorithm>
 
+#include "ops/roi/cuda/pixels.h"
 #include "ops/torchvision_ps_roi_pool/cuda/kernels.h"
+#include "ops/torchvision_ps_roi_pool/cuda/tuning.h"
 
 namespace mluop::torchvision_ps_roi_pool {
 namespace {
 
 constexpr int kThreads = 256;
-// To a processor, so that some load while others pool; the registers follow from it. sm_75 has
-// threads for four.
+// Blocks per SM, which set the registers: some load while others pool. sm_75 has threads for four.
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
 constexpr int kBlocks = 4;
 #else
 constexpr int kBlocks = 6;
 #endif
 
-struct Tensors {
-  const float* input;  // [N, C, H, W]
-  const float* rois;   // [R, 5]
-  float* output;       // [R, C]
-};
-
-// The pixels of a bin, row by row. Offsets are within a plane, below 2^31 elements; those past the
-// bin's end may wrap, and nobody reads there.
-class Pixels {
- public:
-  __device__ Pixels(const Problem& p, Span rows, Span columns)
-      : columns_(columns.end - columns.begin),
-        column_(0),
-        left_((rows.end - rows.begin) * columns_),
-        width_(static_cast<unsigned>(p.w)),
-        offset_(rows.begin * width_ + columns.begin) {}
-  __device__ bool any() const { return left_ > 0; }
-  __device__ unsigned offset() const { return offset_; }
-  __device__ void Next() {
-    --left_;
-    ++offset_;
-    if (++column_ < columns_) return;
-    column_ = 0;
-    offset_ += width_ - columns_;
-  }
-
- private:
-  int columns_, column_, left_;
-  unsigned width_, offset_;
-};
-
-// Loads under way at a time: bins are small, and a wait for each pixel would be the whole time.
+// Loads in flight: bins are small, and waiting for each pixel would be the whole time.
 constexpr int kLoads = 8;
 
-// Added in the order of the pixels. Zeros past the end change no bit: a sum that began with 0 is
-// never -0.
-__device__ float SumPixels(Pixels pixels, const float* __restrict__ plane) {
+// Adds in the order of the pixels.
+__device__ float SumPixels(roi::Pixels pixels, const float* __restrict__ plane) {
   float sum = 0;
   while (pixels.any()) {
     float values[kLoads];
+    pixels.Load(plane, values);
 #pragma unroll
-    for (int i = 0; i < kLoads; ++i) {
-      values[i] = pixels.any() ? plane[pixels.offset()] : 0.0f;
-      pixels.Next();
-    }
-#pragma unroll
-    for (int i = 0; i < kLoads; ++i) sum += values[i];
+    for (const float value : values) sum += value;
   }
   return sum;
 }
 
-// A block has `blockDim.x` outputs of one roi, or what is left of them.
-__global__ void __launch_bounds__(kThreads) PoolDirectly(Problem p, Tensors t, int slices) {
+// A block owns `blockDim.x` outputs of one RoI, or the rest of them.
+__global__ void __launch_bounds__(kThreads) PoolDirect(Problem p, Tensors t, int slices) {
   __shared__ Place shared_place;
   const int64_t r = blockIdx.x / static_cast<unsigned>(slices);
-  if (threadIdx.x == 0) shared_place = PlaceOf(p, t.rois + r * 5);
+  if (threadIdx.x == 0) shared_place = PlaceRoi(p, t.rois + r * 5);
   __syncthreads();
   const auto channel = blockIdx.x % static_cast<unsigned>(slices) * blockDim.x + threadIdx.x;
   if (channel >= p.channels()) return;
@@ -84,45 +49,59 @@ __global__ void __launch_bounds__(kThreads) PoolDirectly(Problem p, Tensors t, i
   if (place.image >= 0) {
     const unsigned bin = channel % static_cast<unsigned>(p.bins());
     const auto across = static_cast<unsigned>(p.pooled_w);
-    const Span rows = BinSpan(place.y, static_cast<int>(bin / across), p.h);
-    const Span columns = BinSpan(place.x, static_cast<int>(bin % across), p.w);
-    const int64_t area = rows.size() * columns.size();
+    const Span rows = place.Rows(p, static_cast<int>(bin / across));
+    const Span columns = place.Columns(p, static_cast<int>(bin % across));
+    const int area = rows.size() * columns.size();
     const float* plane = t.input + (place.image * p.channels() + channel) * p.pixels();
-    const float sum = SumPixels(Pixels(p, rows, columns), plane);
+    const roi::Pixels pixels(rows, columns, static_cast<unsigned>(p.w), 1);
+    const float sum = SumPixels(pixels, plane);
     if (area > 0) mean = sum / static_cast<float>(area);
   }
   t.output[r * p.channels() + channel] = mean;
 }
 
-void PoolDirect(const Problem& p, const Tensors& t, CudaContext& context) {
-  const auto threads =
-      static_cast<int>(std::min<int64_t>(CeilDiv(p.channels(), 32) * 32, kThreads));
-  const int64_t slices = CeilDiv(p.channels(), threads);
-  // No more blocks than outputs: below 2^31.
-  context.Launch(PoolDirectly, Grid{p.rois * slices, threads}, p, t, static_cast<int>(slices));
-}
+// The spans of all bins in scratch. They are computed once per call: every block visits every RoI.
+struct SpanTable {
+  int64_t rois;
+  Span* rows;     // [pooled_h, R]
+  Span* columns;  // [pooled_w, R]
 
+  static size_t Bytes(const Problem& p) {
+    const int64_t spans = p.rois * (int64_t{p.pooled_h} + p.pooled_w);
+    return AlignedBytes(static_cast<size_t>(spans) * sizeof(Span));
+  }
+  SpanTable(const Problem& p, void* scratch)
+      : rois(p.rois), rows(static_cast<Span*>(scratch)), columns(rows + p.pooled_h * p.rois) {}
+
+  __device__ Span Rows(int ph, int64_t r) const { return rows[ph * rois + r]; }
+  __device__ Span Columns(int pw, int64_t r) const { return columns[pw * rois + r]; }
+};
+
+// A thread writes a span, of fewer than 2^32: R*pooled_h*pooled_w is below 2^31. rois: [R, 5]
 __global__ void __launch_bounds__(kThreads)
-    Prepare(Problem p, const float* __restrict__ rois, SpanTable table) {
-  WriteSpans(p, rois, table);
+    WriteSpans(Problem p, const float* __restrict__ rois, SpanTable table) {
+  const int64_t i = int64_t{blockIdx.x} * kThreads + threadIdx.x;
+  if (i >= p.rois * (int64_t{p.pooled_h} + p.pooled_w)) return;
+  const auto item = static_cast<unsigned>(i), count = static_cast<unsigned>(p.rois);
+  const auto bin = static_cast<int>(item / count);  // of the rows, then of the columns
+  const Place place = PlaceRoi(p, rois + int64_t{item % count} * 5);
+  table.rows[i] = bin < p.pooled_h ? place.MapRows(p, bin) : place.Columns(p, bin - p.pooled_h);
 }
 
-// How the planes of an image are staged: `planes` at a time, and their distance.
-struct Cut {
+// How the planes of an image are staged: `planes` at a time, `stride` apart.
+struct Staging {
   int planes;
   int stride;
 };
-// Many small blocks: their last ones leave few processors idle.
-constexpr int kMostPlanes = 3;
 
-// Planes begin one bank after another, because neighbouring threads read neighbouring planes, at
-// much the same pixel. 32 banks are 128 bytes.
+// Planes begin one bank apart: neighbouring threads read neighbouring planes at similar pixels. 32 banks
+// are 128 bytes.
 int StrideOf(const Problem& p) {
   const auto pixels = static_cast<int>(p.pixels());
   return pixels + (33 - pixels % 32) % 32;
 }
 
-__device__ float SumStaged(const float* plane, Range rows, Range columns, int width) {
+__device__ float SumStaged(const float* plane, Span rows, Span columns, int width) {
   float sum = 0;
   const float* row = plane + rows.begin * width + columns.begin;
   for (int h = rows.size(); h > 0; --h, row += width) {
@@ -131,25 +110,25 @@ __device__ float SumStaged(const float* plane, Range rows, Range columns, int wi
   return sum;
 }
 
-struct Bin {
+struct BinIndex {
   int ph, pw;
 };
 
-// A block has some neighbouring planes of one image; a thread one of them and one roi after the
-// other, or as near to it as the number of planes lets.
+// A block owns some neighbouring planes of one image; a thread owns one of them and pools one RoI after
+// the other.
 __global__ void __launch_bounds__(kThreads, kBlocks)
-    PoolStaged(Problem p, Tensors t, SpanTable table, Cut cut) {
+    PoolStaged(Problem p, Tensors t, SpanTable table, Staging staging) {
   extern __shared__ float staged[];  // [planes, stride]
-  __shared__ Bin bins[kMostPlanes];
+  __shared__ BinIndex bins[kMostPlanes];
   const auto channels = static_cast<int>(p.channels()), pixels = static_cast<int>(p.pixels());
-  const auto chunks = static_cast<unsigned>((channels - 1) / cut.planes + 1);
+  const auto chunks = static_cast<unsigned>((channels - 1) / staging.planes + 1);
   const auto image = static_cast<int>(blockIdx.x / chunks);
-  const int first = static_cast<int>(blockIdx.x % chunks) * cut.planes;
-  const int planes = min(cut.planes, channels - first);
+  const int first = static_cast<int>(blockIdx.x % chunks) * staging.planes;
+  const int planes = min(staging.planes, channels - first);
   const float* source = t.input + (int64_t{image} * channels + first) * pixels;
   for (int plane = 0; plane < planes; ++plane, source += pixels) {
     for (int i = threadIdx.x; i < pixels; i += kThreads) {
-      __pipeline_memcpy_async(staged + plane * cut.stride + i, source + i, sizeof(float));
+      __pipeline_memcpy_async(staged + plane * staging.stride + i, source + i, sizeof(float));
     }
   }
   __pipeline_commit();
@@ -163,32 +142,27 @@ __global__ void __launch_bounds__(kThreads, kBlocks)
   const int rois_of_step = kThreads / planes, used = rois_of_step * planes;
   if (threadIdx.x >= used) return;
   const int plane = threadIdx.x % planes;
-  const Bin bin = bins[plane];
+  const BinIndex bin = bins[plane];
   for (int64_t r = threadIdx.x / planes; r < p.rois; r += rois_of_step) {
-    Range rows = table.Rows(bin.ph, r);
-    const Range columns = table.Columns(bin.pw, r);
+    Span rows = table.Rows(bin.ph, r);
+    const Span columns = table.Columns(bin.pw, r);
     const int area = rows.size() * columns.size();
-    // An empty bin may be on no image: the first one's block writes it.
+    // An empty bin may be on no image: the blocks of the first image write it.
     if (area == 0 ? image > 0 : rows.begin < first_row || rows.begin >= first_row + height) {
       continue;
     }
     rows = {rows.begin - first_row, rows.end - first_row};
-    const float sum = SumStaged(staged + plane * cut.stride, rows, columns, static_cast<int>(p.w));
+    const float sum =
+        SumStaged(staged + plane * staging.stride, rows, columns, static_cast<int>(p.w));
     t.output[r * channels + first + plane] = area == 0 ? 0.0f : sum / static_cast<float>(area);
   }
 }
 
-// Shared memory of a block: some of them fit, and 48 KiB are everywhere.
+// Shared memory of a block: three blocks fit an SM. Every device has 48 KiB.
 int64_t StagedBytes(size_t shared_bytes) {
   const size_t most = std::max(size_t{48} << 10, shared_bytes / 3);
-  return static_cast<int64_t>(most - sizeof(Bin) * kMostPlanes);
+  return static_cast<int64_t>(most - sizeof(BinIndex) * kMostPlanes);
 }
-
-// Staging reads the whole map; reading directly costs a sector or two for each row of each bin. A
-// map of less than 4 MiB is in the L2 after its first use, and its planes are too small for a
-// block each.
-constexpr int64_t kLeastStaged = int64_t{1} << 20;
-constexpr int64_t kMapPerOutput = 32;
 
 int PlanesToStage(const Problem& p, size_t shared_bytes) {
   if (p.map_elements() < kLeastStaged || p.rois * p.channels() * kMapPerOutput < p.map_elements()) {
@@ -199,31 +173,49 @@ int PlanesToStage(const Problem& p, size_t shared_bytes) {
       std::min({StagedBytes(shared_bytes) / bytes, p.channels(), int64_t{kMostPlanes}}));
 }
 
+mluOpStatus_t RunDirect(const CudaCall<Problem>& call, void*) {
+  const Problem& p = call.p;
+  const Tensors t(call.arguments);
+  if (p.map_elements() == 0) {
+    call.context.Zero(t.output, call.arguments.Tensor("output").ByteCount());
+    return call.context.status();
+  }
+  const auto threads =
+      static_cast<int>(std::min<int64_t>(CeilDiv(p.channels(), 32) * 32, kThreads));
+  const int64_t slices = CeilDiv(p.channels(), threads);
+  // No more blocks than outputs: below 2^31.
+  call.context.Launch(PoolDirect, Grid{p.rois * slices, threads}, p, t, static_cast<int>(slices));
+  return call.context.status();
+}
+
+mluOpStatus_t RunStaged(const CudaCall<Problem>& call, void* scratch) {
+  const Problem& p = call.p;
+  const Tensors t(call.arguments);
+  const SpanTable table(p, scratch);
+  const int64_t spans = p.rois * (int64_t{p.pooled_h} + p.pooled_w);
+  call.context.Launch(WriteSpans, Grid{CeilDiv(spans, kThreads), kThreads}, p, t.rois, table);
+  const Staging staging = {PlanesToStage(p, call.context.shared_bytes()), StrideOf(p)};
+  // No more blocks than planes: below 2^31.
+  call.context.Launch(PoolStaged,
+                      Grid{p.n * CeilDiv(p.channels(), staging.planes), kThreads,
+                           sizeof(float) * static_cast<size_t>(staging.planes) *
+                               static_cast<size_t>(staging.stride)},
+                      p, t, table, staging);
+  return call.context.status();
+}
+
+constexpr CudaImplementation<Problem> kForward[] = {
+    {"staged", "the map has 4 MiB or more and at most 32 elements per output, and a plane fits",
+     [](const CudaCall<Problem>& call) {
+       return PlanesToStage(call.p, call.context.shared_bytes()) > 0;
+     },
+     [](const CudaCall<Problem>& call) { return SpanTable::Bytes(call.p); }, RunStaged},
+    {"direct", "always", Always, nullptr, RunDirect},
+};
+
 }  // namespace
 
-mluOpStatus_t ForwardCuda(const Arguments& a, CudaContext& context) {
-  const Problem p = MakeProblem(a);
-  const Tensors t = {a.In<float>("input"), a.In<float>("rois"), a.Out<float>("output")};
-  if (p.map_elements() == 0) {
-    context.Zero(t.output, a.Tensor("output").ByteCount());
-    return context.status();
-  }
-  const int planes = PlanesToStage(p, context.shared_bytes());
-  if (planes == 0) {
-    PoolDirect(p, t, context);
-    return context.status();
-  }
-  const SpanTable table(p, context.Scratch(SpanTable::Bytes(p)));
-  const int64_t spans = p.rois * (int64_t{p.pooled_h} + p.pooled_w);
-  context.Launch(Prepare, Grid{CeilDiv(spans, kThreads), kThreads}, p, t.rois, table);
-  const Cut cut = {planes, StrideOf(p)};
-  // No more blocks than planes: below 2^31.
-  context.Launch(
-      PoolStaged,
-      Grid{p.n * CeilDiv(p.channels(), planes), kThreads,
-           sizeof(float) * static_cast<size_t>(planes) * static_cast<size_t>(cut.stride)},
-      p, t, table, cut);
-  return context.status();
-}
+constexpr CudaOperator kForwardCuda =
+    Bind<MakeProblem, kForward>("torchvision_ps_roi_pool_forward");
 
 }  // namespace mluop::torchvision_ps_roi_pool

@@ -1,34 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
-// psroipool forward on CUDA devices, large maps. The channels of a bin are G*G apart, so that each
-// element read on its own costs a sector of 32 bytes, and there are tens to an output. A first
-// kernel regroups the map in scratch to [slice of the output channels][bin][pixel][quad of them],
-// at the cost of a copy; a second one gathers there, 16 bytes a load.
+// psroipool forward on CUDA devices, large maps. The channels of a bin are G*G apart: a strided read
+// costs a sector of 32 bytes per element, and an output has tens of them. A first kernel repacks the
+// map in scratch to [slice of the output channels][bin][pixel][quad of them], at the cost of a copy; a
+// second one gathers there with loads of 16 bytes.
 #include <cuda_pipeline.h>
 
 #include <algorithm>
 
 #include "ops/psroipool/cuda/kernels.h"
+#include "ops/psroipool/cuda/tuning.h"
 
 namespace mluop::psroipool {
 namespace {
 
 constexpr int kThreads = 256;
-// To a processor; the registers follow from it. sm_75 has threads for four.
+// Blocks per SM, which set the registers. sm_75 has threads for four.
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
 constexpr int kBlocks = 4;
 #else
 constexpr int kBlocks = 5;
 #endif
 
-// Four output channels, one load. A bin has so many lanes, and no more quads in a slice.
+// A quad is four output channels, one load. A bin has kLanes lanes, a slice at most as many quads.
 constexpr int kQuad = 4;
 constexpr int kLanes = 8;
 
-// A slice is regrouped to [bin][pixel][quad].
+// A slice is repacked to [bin][pixel][quad].
 struct Layout {
   int slices;
   int quads;   // of a slice
-  int tile;    // pixels of a block that regroups, a power of two
+  int tile;    // pixels of a block that repacks, a power of two
   int stride;  // floats of such a pixel in shared memory
 };
 
@@ -39,7 +40,7 @@ Layout LayoutOf(const Problem& p) {
   const int64_t all = CeilDiv(p.output_dim, kQuad), slices = CeilDiv(all, kLanes);
   const int64_t quads = CeilDiv(all, slices);
   const int64_t run = std::min<int64_t>(quads * kQuad, p.output_dim) * p.bins();
-  // The run may begin anywhere in a quad; and not all pixels in the same banks.
+  // A run may begin anywhere in a quad. The odd number of quads spreads pixels over the banks.
   const int64_t stride = (CeilDiv(run + kQuad - 1, kQuad) | 1) * kQuad;
   int tile = kMostTile;
   while (tile > 1 && tile * stride * static_cast<int64_t>(sizeof(float)) > kTileBytes) tile /= 2;
@@ -51,12 +52,12 @@ int64_t SliceQuads(const Problem& p, const Layout& layout) {
 }
 
 struct Scratch {
-  float4* regrouped;
+  float4* repacked;
   Bin* bins;  // [R, G, G]
 };
 
-// Copies `run` floats, not waited for, by threads of which this one is `thread` of `threads`. They
-// begin as far from 16 bytes as where they come from.
+// Starts to copy `run` floats; this is thread `thread` of `threads`. The copy has the source's offset
+// from a multiple of 16 bytes.
 __device__ void Stage(const float* __restrict__ from, int run, float* to, int thread, int threads) {
   const int shift = ShiftOf(from), head = min((kQuad - shift) % kQuad, run);
   const int quads = (run - head) / kQuad, tail = head + quads * kQuad;
@@ -71,15 +72,15 @@ __device__ void Stage(const float* __restrict__ from, int run, float* to, int th
   }
 }
 
-// What a block regroups: some pixels, and the output channels of a slice.
-struct Tile {
+// What a block repacks: some pixels, and the output channels of a slice.
+struct RepackTile {
   int pixel;
   int channels;
   int shift;  // of its first pixel
 };
 
-// A thread has a pixel and a quad, and one bin after the other.
-__device__ void WriteTile(const Problem& p, const Layout& layout, const Tile& tile,
+// A thread owns a pixel and a quad, and writes one bin after the other.
+__device__ void WriteTile(const Problem& p, const Layout& layout, const RepackTile& tile,
                           const float* staged, float4* __restrict__ to) {
   const int pixels = static_cast<int>(p.rows()) * p.w, bins = p.group * p.group;
   const int size = layout.tile * layout.quads, step = kThreads / size;
@@ -101,15 +102,16 @@ __device__ void WriteTile(const Problem& p, const Layout& layout, const Tile& ti
   }
 }
 
-__device__ void RegroupTile(const Problem& p, const float* input, const Layout& layout,
-                            unsigned block, float4* regrouped) {
+__device__ void RepackOneTile(const Problem& p, const float* input, const Layout& layout,
+                              unsigned block, float4* repacked) {
   extern __shared__ float4 aligned[];  // [tile, stride] floats
   auto* staged = reinterpret_cast<float*>(aligned);
   const int pixels = static_cast<int>(p.rows()) * p.w, bins = p.group * p.group;
   const auto slices = static_cast<unsigned>(layout.slices);
   const auto slice = static_cast<int>(block % slices), index = static_cast<int>(block / slices);
   const int first_channel = slice * layout.quads * kQuad;
-  Tile tile = {index * layout.tile, min(layout.quads * kQuad, p.output_dim - first_channel), 0};
+  RepackTile tile = {index * layout.tile, min(layout.quads * kQuad, p.output_dim - first_channel),
+                     0};
   const float* source = input + tile.pixel * p.channels() + int64_t{first_channel} * bins;
   tile.shift = ShiftOf(source);
   const int threads = kThreads / layout.tile, pixel = threadIdx.x / threads;
@@ -121,25 +123,17 @@ __device__ void RegroupTile(const Problem& p, const float* input, const Layout& 
   __pipeline_wait_prior(0);
   __syncthreads();
   const int64_t slice_quads = int64_t{pixels} * bins * layout.quads;
-  WriteTile(p, layout, tile, staged, regrouped + slice * slice_quads);
-}
-
-__device__ void WriteBins(const Problem& p, const float* rois, Bin* to, unsigned block) {
-  const int64_t i = int64_t{block} * kThreads + threadIdx.x;
-  if (i >= p.rois * p.bins()) return;
-  const auto bins = static_cast<unsigned>(p.bins()), group = static_cast<unsigned>(p.group);
-  const auto item = static_cast<unsigned>(i), bin = item % bins;  // of fewer than 2^31
-  const Place place = PlaceOf(p, rois, item / bins);
-  to[i] = place.BinOf(p, static_cast<int>(bin / group), static_cast<int>(bin % group));
+  WriteTile(p, layout, tile, staged, repacked + slice * slice_quads);
 }
 
 // The last blocks write the bins.
 __global__ void __launch_bounds__(kThreads, kBlocks)
-    Regroup(Problem p, Tensors t, Layout layout, unsigned tiles, Scratch scratch) {
+    Repack(Problem p, Tensors t, Layout layout, unsigned tiles, Scratch scratch) {
   if (blockIdx.x < tiles) {
-    RegroupTile(p, t.input, layout, blockIdx.x, scratch.regrouped);
+    RepackOneTile(p, t.input, layout, blockIdx.x, scratch.repacked);
   } else {
-    WriteBins(p, t.rois, scratch.bins, blockIdx.x - tiles);
+    const int64_t i = int64_t{blockIdx.x - tiles} * kThreads + threadIdx.x;
+    if (i < p.rois * p.bins()) scratch.bins[i] = LoadBin(p, t.rois, static_cast<unsigned>(i));
   }
 }
 
@@ -147,22 +141,17 @@ __device__ float4 Sum(const float4& a, const float4& b) {
   return {a.x + b.x, a.y + b.y, a.z + b.z, a.w + b.w};
 }
 
-// Loads under way at a time, and how many pixels make a part of a sum: no chain of additions is
-// long.
-constexpr int kLoads = 4;
-constexpr int kPixelsOfPart = 64;
-
-// plane: that of the bin, `stride` between pixels
+// `plane` is the bin's; its pixels are `stride` apart.
 __device__ float4 SumBin(const float4* __restrict__ plane, const Bin& bin, int width, int stride) {
   const int columns = bin.columns.size(), row_change = (width - columns) * stride;
   int pixel = (bin.rows.begin * width + bin.columns.begin) * stride, column = 0;
   float4 sum = {0, 0, 0, 0};
-  for (int left = bin.area(); left > 0; left -= kPixelsOfPart) {
+  for (int left = bin.area(); left > 0; left -= kPartPixels) {
     float4 part = {0, 0, 0, 0};
-    for (int of_part = min(left, kPixelsOfPart); of_part > 0; of_part -= kLoads) {
-      float4 values[kLoads];
+    for (int of_part = min(left, kPartPixels); of_part > 0; of_part -= kQuadPixels) {
+      float4 values[kQuadPixels];
 #pragma unroll
-      for (int i = 0; i < kLoads; ++i) {
+      for (int i = 0; i < kQuadPixels; ++i) {
         values[i] = i < of_part ? plane[pixel] : float4{0, 0, 0, 0};
         pixel += stride;
         if (++column < columns) continue;
@@ -176,7 +165,7 @@ __device__ float4 SumBin(const float4* __restrict__ plane, const Bin& bin, int w
   return sum;
 }
 
-// kLanes threads have a bin of a roi, a quad each. Neighbouring bins are much of a size.
+// kLanes threads own a bin of a RoI, a quad each. Neighbouring bins have similar sizes.
 __global__ void __launch_bounds__(kThreads, kBlocks)
     Gather(Problem p, Tensors t, Layout layout, Scratch scratch) {
   const auto slices = static_cast<unsigned>(layout.slices);
@@ -190,9 +179,9 @@ __global__ void __launch_bounds__(kThreads, kBlocks)
   const auto index = static_cast<int>(static_cast<unsigned>(item) % static_cast<unsigned>(bins));
   const int64_t pixels = p.rows() * p.w;
   const float4* plane =
-      scratch.regrouped + (int64_t{slice} * bins + index) * pixels * layout.quads + quad;
+      scratch.repacked + (int64_t{slice} * bins + index) * pixels * layout.quads + quad;
   const float4 sum = SumBin(plane, bin, p.w, layout.quads);
-  const auto area = static_cast<float>(max(bin.area(), 1));  // the sum of none is 0
+  const auto area = static_cast<float>(max(bin.area(), 1));  // an empty sum is 0
   const float means[kQuad] = {sum.x / area, sum.y / area, sum.z / area, sum.w / area};
   const int c = (slice * layout.quads + quad) * kQuad;
   const int64_t first = item * p.output_dim + c;
@@ -204,7 +193,7 @@ __global__ void __launch_bounds__(kThreads, kBlocks)
   }
 }
 
-constexpr int64_t kStagedBytes = 48 << 10;  // are everywhere
+constexpr int64_t kStagedBytes = 48 << 10;  // every device has them
 
 size_t BinBytes(const Problem& p) {
   return AlignedBytes(static_cast<size_t>(p.rois * p.bins()) * sizeof(Bin));
@@ -212,18 +201,22 @@ size_t BinBytes(const Problem& p) {
 
 }  // namespace
 
-bool FitsRegrouping(const Problem& p) {
-  return LayoutOf(p).stride * static_cast<int64_t>(sizeof(float)) <= kStagedBytes;
+bool CanRepack(const Problem& p) {
+  return p.group > 1 && p.output_dim >= kQuad && p.map_elements() >= kLeastRepacked &&
+         p.rois * kMapPerOutput >= p.rows() * p.w &&
+         LayoutOf(p).stride * static_cast<int64_t>(sizeof(float)) <= kStagedBytes;
 }
 
-size_t RegroupedBytes(const Problem& p) {
+size_t RepackedBytes(const Problem& p) {
   const Layout layout = LayoutOf(p);
   return BinBytes(p) + static_cast<size_t>(layout.slices * SliceQuads(p, layout)) * sizeof(float4);
 }
 
-void PoolRegrouped(const Problem& p, const Tensors& t, CudaContext& context) {
+mluOpStatus_t RunRepacked(const CudaCall<Problem>& call, void* memory) {
+  const Problem& p = call.p;
+  const Tensors t(call.arguments);
   const Layout layout = LayoutOf(p);
-  auto* bytes = static_cast<char*>(context.Scratch(RegroupedBytes(p)));
+  auto* bytes = static_cast<char*>(memory);
   const Scratch scratch = {reinterpret_cast<float4*>(bytes + BinBytes(p)),
                            reinterpret_cast<Bin*>(bytes)};
   const size_t shared_bytes =
@@ -231,10 +224,11 @@ void PoolRegrouped(const Problem& p, const Tensors& t, CudaContext& context) {
   // No more blocks than elements of the map, nor of the output: below 2^31.
   const int64_t tiles = CeilDiv(p.rows() * p.w, layout.tile) * layout.slices;
   const int64_t bins = p.rois * p.bins();
-  context.Launch(Regroup, Grid{tiles + CeilDiv(bins, kThreads), kThreads, shared_bytes}, p, t,
-                 layout, static_cast<unsigned>(tiles), scratch);
-  context.Launch(Gather, Grid{CeilDiv(bins, kThreads / kLanes) * layout.slices, kThreads}, p, t,
-                 layout, scratch);
+  call.context.Launch(Repack, Grid{tiles + CeilDiv(bins, kThreads), kThreads, shared_bytes}, p, t,
+                      layout, static_cast<unsigned>(tiles), scratch);
+  call.context.Launch(Gather, Grid{CeilDiv(bins, kThreads / kLanes) * layout.slices, kThreads}, p,
+                      t, layout, scratch);
+  return call.context.status();
 }
 
 }  // namespace mluop::psroipool

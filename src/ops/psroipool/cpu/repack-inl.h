@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// Repacks between the map's order of channels, [pixel][c][bin], and a band's, [pixel][bin][c].
+// Included once per instruction set, as Highway requires.
+
+#if defined(MLUOP_OPS_PSROIPOOL_CPU_REPACK_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef MLUOP_OPS_PSROIPOOL_CPU_REPACK_INL_H_
+#undef MLUOP_OPS_PSROIPOOL_CPU_REPACK_INL_H_
+#else
+#define MLUOP_OPS_PSROIPOOL_CPU_REPACK_INL_H_
+#endif
+
+#include <hwy/cache_control.h>
+#include <hwy/highway.h>
+
+#include <cstdint>
+
+#include "cpu/transpose-inl.h"
+#include "ops/psroipool/cpu/band.h"
+#include "ops/roi/cpu/channel_block-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace mluop::psroipool {
+namespace HWY_NAMESPACE {
+
+using mluop::HWY_NAMESPACE::Transpose;
+
+// Calls body(pixel of the map, pixel of the band) for every pixel, and prefetches the next one of the
+// map: the hardware does not predict it (repacking all of 38x63x3969 takes 3.5 instead of 5.3 ms on
+// one thread).
+template <class Map, class Data, class Body>
+HWY_INLINE void ForEachPixel(const Problem& p, const Band& band, Map* map, Data* data,
+                             const Body& body) {
+  const Slice& slice = band.slice;
+  Map* const first = map + p.Channel(slice.first_bin, slice.first_channel);
+  for (int64_t row = band.first_row; row < band.last_row; ++row) {
+    Map* pixel = first + row * p.w * p.channels();
+    Data* packed = data + (row - band.first_row) * band.row_stride;
+    for (int64_t w = 0; w < p.w; ++w, pixel += p.channels(), packed += band.pixel_stride) {
+      for (int64_t i = 0; w + 1 < p.w && i < slice.channels * p.bins(); i += 16) {
+        hwy::Prefetch(pixel + p.channels() + i);
+      }
+      body(pixel, packed);
+    }
+  }
+}
+
+// Reads the band's rows of the map.
+HWY_INLINE void RepackRows(const Problem& p, const float* map, const Band& band, float* data) {
+  ForEachPixel(p, band, map, data, [&](const float* pixel, float* packed) HWY_ATTR {
+    Transpose({pixel, p.bins()}, band.slice.channels, band.slice.bins(), {packed, band.bin_stride});
+  });
+}
+
+// Writes the band's rows of the map; every NaN becomes the default one.
+HWY_INLINE void UnpackRows(const Problem& p, const float* data, const Band& band, float* map) {
+  ForEachPixel(p, band, map, data, [&](float* pixel, const float* packed) HWY_ATTR {
+    Transpose({packed, band.bin_stride}, band.slice.bins(), band.slice.channels, {pixel, p.bins()},
+              roi::HWY_NAMESPACE::CanonicalNan());
+  });
+}
+
+// Where the columns of a bin lie in a row of a band. Columns beyond the bin's own, up to kColumns, are
+// the padding: all bins of a RoI have the same, predictable, number of columns.
+template <int kColumns>
+struct PaddedColumns {
+  int64_t offsets[kColumns];
+
+  PaddedColumns(const Band& band, Span span) {
+    for (int w = 0; w < kColumns; ++w) {
+      const int64_t offset = (int64_t{span.begin} + w) * band.pixel_stride;
+      offsets[w] = w < span.size() ? offset : band.padding();
+    }
+  }
+};
+
+// Calls body(std::integral_constant<int, width>) for widths up to 8, with 0 for all others.
+template <class Body>
+HWY_INLINE void WithWidth(int64_t width, const Body& body) {
+  switch (width) {
+    case 1: return body(std::integral_constant<int, 1>());
+    case 2: return body(std::integral_constant<int, 2>());
+    case 3: return body(std::integral_constant<int, 3>());
+    case 4: return body(std::integral_constant<int, 4>());
+    case 5: return body(std::integral_constant<int, 5>());
+    case 6: return body(std::integral_constant<int, 6>());
+    case 7: return body(std::integral_constant<int, 7>());
+    case 8: return body(std::integral_constant<int, 8>());
+    default: return body(std::integral_constant<int, 0>());
+  }
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace mluop::psroipool
+HWY_AFTER_NAMESPACE();
+
+#endif  // MLUOP_OPS_PSROIPOOL_CPU_REPACK_INL_H_

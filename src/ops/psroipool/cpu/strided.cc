@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/psroipool/cpu/strided.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <limits>
+
+#include "cpu/tuning.h"
+#include "ops/psroipool/cpu/tuning.h"
+
+namespace mluop::psroipool {
+namespace {
+
+// Returns the value, the default quiet NaN for every NaN.
+float WithDefaultNan(float value) {
+  return std::isnan(value) ? std::numeric_limits<float>::quiet_NaN() : value;
+}
+
+// Channels that are read together: one chain of additions alone would wait for every addition.
+constexpr int64_t kStridedChannels = 8;
+
+template <size_t kCount>
+struct Sums {
+  float values[kCount];
+
+  explicit Sums(float value) { std::fill_n(values, kCount, value); }
+  void Add(const float* addends, int64_t stride) {
+    for (size_t k = 0; k < kCount; ++k) values[k] += addends[static_cast<int64_t>(k) * stride];
+  }
+  void Add(const Sums& sums) { Add(sums.values, 1); }
+};
+
+// Returns the sum of one row of a bin. `row` is the row's column 0 in the first channel.
+template <size_t kCount>
+Sums<kCount> SumStridedRow(const Problem& p, const float* row, Span columns) {
+  Sums<kCount> sum(-0.0f);
+  for (int64_t first = columns.begin; first < columns.end; first += kChunkColumns) {
+    Sums<kCount> chunk(-0.0f);
+    const int64_t end = std::min<int64_t>(first + kChunkColumns, columns.end);
+    for (int64_t w = first; w < end; ++w) chunk.Add(row + w * p.channels(), p.bins());
+    sum.Add(chunk);
+  }
+  return sum;
+}
+
+// Writes the means of kCount channels of one bin, in the order of tuning.h.
+template <size_t kCount>
+void PoolStridedBin(const Problem& p, const float* channel, Span rows, Span columns,
+                    float* output) {
+  Sums<kCount> total(0.0f);
+  for (int64_t first = rows.begin; first < rows.end; first += kPartRows) {
+    Sums<kCount> part(-0.0f);
+    const int64_t end = std::min<int64_t>(first + kPartRows, rows.end);
+    for (int64_t h = first; h < end; ++h) {
+      part.Add(SumStridedRow<kCount>(p, channel + h * p.w * p.channels(), columns));
+    }
+    total.Add(part);
+  }
+  const auto area = static_cast<float>(int64_t{rows.size()} * columns.size());
+  for (size_t k = 0; k < kCount; ++k) output[k] = WithDefaultNan(total.values[k] / area);
+}
+
+void PoolStridedRoi(const Problem& p, const Tensors& t, int64_t r) {
+  const Place place = PlaceRoi(p, t.rois + r * 5);
+  const float* image = t.input + std::max<int64_t>(place.image, 0) * p.h * p.w * p.channels();
+  float* output = t.output + r * p.channels();
+  int32_t* mapping = t.mapping + r * p.channels();
+  for (int64_t bin = 0; bin < p.bins(); ++bin, output += p.output_dim) {
+    const Span rows = place.Rows(p, static_cast<int>(bin / p.group));
+    const Span columns = place.Columns(p, static_cast<int>(bin % p.group));
+    for (int64_t c = 0; c < p.output_dim; ++c) *mapping++ = static_cast<int32_t>(p.Channel(bin, c));
+    if (rows.size() == 0 || columns.size() == 0) {
+      std::fill_n(output, p.output_dim, 0.0f);
+      continue;
+    }
+    int64_t c = 0;
+    for (; c + kStridedChannels <= p.output_dim; c += kStridedChannels) {
+      PoolStridedBin<kStridedChannels>(p, image + p.Channel(bin, c), rows, columns, output + c);
+    }
+    for (; c < p.output_dim; ++c) {
+      PoolStridedBin<1>(p, image + p.Channel(bin, c), rows, columns, output + c);
+    }
+  }
+}
+
+// Adds one bin to one row of the map, `sums`: [W, C].
+void ScatterBin(const Problem& p, const Gradients& t, int64_t first_element, int64_t rows,
+                Span columns, float* sums) {
+  const auto area = static_cast<float>(rows * columns.size());
+  for (int64_t i = first_element; i < first_element + p.output_dim; ++i) {
+    const int64_t channel = t.mapping[i];
+    if (channel < 0 || channel >= p.channels()) continue;
+    const float share = t.top_grad[i] / area;
+    for (int64_t w = columns.begin; w < columns.end; ++w) sums[w * p.channels() + channel] += share;
+  }
+}
+
+// Adds the RoIs [begin, end) to one row of the map. Elements of a RoI that go to one channel are added
+// in the order of memory.
+void ScatterRow(const Problem& p, const Gradients& t, const BinTable& table, int64_t row,
+                int64_t begin, int64_t end, float* sums) {
+  for (int64_t r = begin; r < end; ++r) {
+    const RoiBins roi = table[r];
+    const int64_t h = row - roi.first_row;
+    for (int64_t ph = 0; ph < p.group; ++ph) {
+      const Span rows = roi.rows[static_cast<size_t>(ph)];
+      if (h < rows.begin || h >= rows.end) continue;
+      for (int64_t pw = 0; pw < p.group; ++pw) {
+        const int64_t element = ((r * p.group + ph) * p.group + pw) * p.output_dim;
+        ScatterBin(p, t, element, rows.size(), roi.columns[static_cast<size_t>(pw)], sums);
+      }
+    }
+  }
+}
+
+}  // namespace
+
+mluOpStatus_t RunStrided(const CpuCall<Problem>& call, void*) {
+  const Problem& p = call.p;
+  const Tensors t(call.arguments);
+  // A RoI reads its share of the map, more or less.
+  const int64_t work = p.channels() + int64_t{p.h} * p.w * p.output_dim / 4;
+  call.context.threads().For(p.rois, kGrain / work + 1, [&](int64_t begin, int64_t end, int) {
+    for (int64_t r = begin; r < end; ++r) PoolStridedRoi(p, t, r);
+  });
+  return MLUOP_STATUS_SUCCESS;
+}
+
+void FillTable(const Problem& p, const float* rois, BinTable& table, ThreadPool& threads) {
+  threads.For(p.rois, kGrain / (16 * p.group) + 1, [&](int64_t begin, int64_t end, int) {
+    for (int64_t r = begin; r < end; ++r) table.Fill(p, rois, r);
+  });
+}
+
+size_t ScatterBytes(const CpuCall<Problem>& call) {
+  const int64_t floats = call.context.threads().num_threads() * call.p.w * call.p.channels();
+  return BinTable::Bytes(call.p) + sizeof(float) * static_cast<size_t>(floats);
+}
+
+mluOpStatus_t RunScatter(const CpuCall<Problem>& call, void* scratch) {
+  const Problem& p = call.p;
+  const Gradients t(call.arguments);
+  BinTable table(p, scratch);
+  FillTable(p, t.rois, table, call.context.threads());
+  auto* const parts = reinterpret_cast<float*>(static_cast<char*>(scratch) + BinTable::Bytes(p));
+  const int64_t floats = p.w * p.channels(), work = floats + p.rois * p.channels() / p.rows();
+  const auto scatter = [&](int64_t begin, int64_t end, int worker) {
+    float* const part = parts + worker * floats;
+    for (int64_t row = begin; row < end; ++row) {
+      float* const total = t.bottom_grad + row * floats;
+      std::fill_n(total, floats, 0.0f);
+      if (p.rois <= kPartRois) ScatterRow(p, t, table, row, 0, p.rois, total);
+      for (int64_t r = 0; r < p.rois && p.rois > kPartRois; r += kPartRois) {
+        std::fill_n(part, floats, 0.0f);
+        ScatterRow(p, t, table, row, r, std::min(r + kPartRois, p.rois), part);
+        std::transform(part, part + floats, total, total, std::plus<float>());
+      }
+      std::transform(total, total + floats, total, WithDefaultNan);
+    }
+  };
+  call.context.threads().For(p.rows(), kGrain / work + 1, scatter);
+  return MLUOP_STATUS_SUCCESS;
+}
+
+}  // namespace mluop::psroipool

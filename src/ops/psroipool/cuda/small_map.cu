@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+// psroipool backward on CUDA devices, small maps: one kernel adds the gradients with forward's mapping,
+// a second one overwrites its result where the mapping is a custom one.
+#include "ops/psroipool/cuda/backward.h"
+#include "ops/psroipool/cuda/tuning.h"
+#include "ops/roi/cuda/small_map.h"
+
+namespace mluop::psroipool {
+namespace {
+
+using roi::RoiShare;
+using roi::SmallMap;
+
+// custom_mapping_flags: [blocks]
+__global__ void __launch_bounds__(SmallMap::kThreads, 2)
+    SumSmallMap(Problem p, Gradients t, SmallMap map, int* custom_mapping_flags) {
+  const SmallMap::BlockTile tile = map.TileOf(blockIdx.x);
+  roi::SmallMapSums sums(map);
+  bool custom = false;
+  sums.ReadRois([&](int r) {
+    RoiShare share = {};
+    const int first = (r * map.bins + tile.bin) * p.output_dim + tile.channel;  // below 2^31
+#pragma unroll
+    for (int k = 0; k < SmallMap::kChannels; ++k) {
+      if (k >= tile.channels) continue;
+      share.values[k] = __ldg(t.top_grad + first + k);
+      custom |= __ldg(t.mapping + first + k) != (tile.channel + k) * map.bins + tile.bin;
+    }
+    const Place place = LoadPlace(p, t.rois, r);
+    if (place.image != tile.image) return share;
+    share.rows = place.Rows(p, tile.bin / p.group);
+    share.columns = place.Columns(p, tile.bin % p.group);
+    const float scale = 1.0f / static_cast<float>(share.rows.size() * share.columns.size());
+#pragma unroll
+    for (float& value : share.values) value *= scale;
+    return share;
+  });
+  const int any = __syncthreads_or(custom);
+  if (threadIdx.x == 0) custom_mapping_flags[blockIdx.x] = any;
+  sums.Sum([&](int y, int x, int first, float2 sum) {
+    if (first >= tile.channels) return;
+    const int64_t pixel = (int64_t{tile.image} * p.h + y) * p.w + x;
+    float* to =
+        t.bottom_grad + pixel * p.channels() + p.Channel(tile.bin, int64_t{tile.channel} + first);
+    *to = sum.x;
+    if (first + 1 < tile.channels) to[map.bins] = sum.y;
+  });
+}
+
+constexpr int kCustomThreads = 256;
+
+// A block owns a pixel.
+__global__ void __launch_bounds__(kCustomThreads, 4)
+    SumCustomMappings(Problem p, Gradients t, const int* __restrict__ flags, int count) {
+  extern __shared__ float sums[];  // [C]
+  if (__syncthreads_or(ReadFlags(flags, count)) == 0) return;
+  const auto channels = static_cast<int>(p.channels());
+  const auto pixel = static_cast<int>(blockIdx.x), row = pixel / p.w, column = pixel - row * p.w;
+  SumCustomMapping(p, t, {row, {column, column + 1}, 0, channels, channels}, sums);
+  float* to = t.bottom_grad + int64_t{blockIdx.x} * channels;
+  for (int i = threadIdx.x; i < channels; i += kCustomThreads) to[i] = sums[i];
+}
+
+constexpr int64_t kSharedBytes = 48 << 10;  // every device has them
+
+SmallMap MapOf(const Problem& p) {
+  return {p.n, p.h, p.w, p.group * p.group, p.output_dim, static_cast<int>(p.rois)};
+}
+
+}  // namespace
+
+bool SmallMapApplies(const CudaCall<Problem>& call) {
+  const int64_t bytes = call.p.channels() * static_cast<int64_t>(sizeof(float));
+  return bytes <= kSharedBytes && IsSmallMap(MapOf(call.p), kSmallMapRois, call.context);
+}
+
+size_t SmallMapBytes(const CudaCall<Problem>& call) {
+  return static_cast<size_t>(MapOf(call.p).Blocks()) * sizeof(int);
+}
+
+mluOpStatus_t RunSmallMap(const CudaCall<Problem>& call, void* scratch) {
+  const Problem& p = call.p;
+  const Gradients t(call.arguments);
+  const SmallMap map = MapOf(p);
+  auto* flags = static_cast<int*>(scratch);
+  call.context.Launch(SumSmallMap, Grid{map.Blocks(), SmallMap::kThreads, map.SharedBytes()}, p, t,
+                      map, flags);
+  call.context.Launch(
+      SumCustomMappings,
+      Grid{p.rows() * p.w, kCustomThreads, sizeof(float) * static_cast<size_t>(p.channels())}, p, t,
+      flags, static_cast<int>(map.Blocks()));
+  return call.context.status();
+}
+
+}  // namespace mluop::psroipool

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// Counts the pixels of bins, to choose an implementation.
+#pragma once
+
+#include <cstdint>
+
+namespace mluop::roi {
+
+// Whether the bins of all RoIs together have at least `wanted` pixels; a pixel of two bins counts
+// twice. Stops at the RoI that decides it. place_of(r) returns the RoiPlace of a RoI.
+template <class Problem, class PlaceOf>
+bool BinsHavePixels(const Problem& p, int pooled_h, int pooled_w, int64_t wanted,
+                    const PlaceOf& place_of) {
+  for (int64_t r = 0; r < p.rois && wanted > 0; ++r) {
+    const auto place = place_of(r);
+    int64_t height = 0, width = 0;
+    for (int ph = 0; ph < pooled_h; ++ph) height += place.Rows(p, ph).size();
+    for (int pw = 0; pw < pooled_w; ++pw) width += place.Columns(p, pw).size();
+    wanted -= height * width;
+  }
+  return wanted <= 0;
+}
+
+}  // namespace mluop::roi

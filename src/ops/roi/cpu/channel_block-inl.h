@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+// Blocks of channels of a pixel in registers. Included once per instruction set, as Highway requires.
+
+#if defined(MLUOP_OPS_ROI_CPU_CHANNEL_BLOCK_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef MLUOP_OPS_ROI_CPU_CHANNEL_BLOCK_INL_H_
+#undef MLUOP_OPS_ROI_CPU_CHANNEL_BLOCK_INL_H_
+#else
+#define MLUOP_OPS_ROI_CPU_CHANNEL_BLOCK_INL_H_
+#endif
+
+#include <hwy/highway.h>
+
+#include <cstdint>
+
+#include "cpu/simd-inl.h"
+#include "cpu/vec_array-inl.h"
+#include "cpu/vectors-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace mluop::roi {
+namespace HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+using mluop::HWY_NAMESPACE::AddVecs;
+using mluop::HWY_NAMESPACE::LoadVecs;
+using mluop::HWY_NAMESPACE::MakeVecs;
+using mluop::HWY_NAMESPACE::SetVecs;
+using mluop::HWY_NAMESPACE::StoreVecs;
+using mluop::HWY_NAMESPACE::Unroll;
+using mluop::HWY_NAMESPACE::VecArray;
+
+// Replaces every NaN by the default quiet NaN, 0x7fc00000. Without it the sign and payload of a NaN
+// depend on the instruction set and on the order of operands.
+struct CanonicalNan {
+  template <class D>
+  HWY_INLINE hn::Vec<D> operator()(D d, hn::Vec<D> v) const {
+    const auto quiet = hn::BitCast(d, hn::Set(hn::RebindToUnsigned<D>(), 0x7fc00000u));
+    return hn::IfThenElse(hn::Eq(v, v), v, quiet);
+  }
+};
+
+// kVectors vectors of channels, of which `channels` exist: the last vector may be partial.
+template <class DType, int kVectors>
+struct ChannelBlock {
+  using D = DType;
+  using Vecs = VecArray<D, kVectors>;
+  static constexpr int kCount = kVectors;
+
+  int64_t channels;
+
+  // Not a member: a constant needs no register.
+  static int64_t lanes() { return static_cast<int64_t>(hn::Lanes(D())); }
+  static HWY_INLINE Vecs Set(float value) { return SetVecs<kCount>(D(), value); }
+  static HWY_INLINE Vecs Load(const float* from) { return LoadVecs<kCount>(D(), from); }
+  static HWY_INLINE void Store(const Vecs& vecs, float* to) { StoreVecs(vecs, D(), to); }
+  static HWY_INLINE void AddTo(const Vecs& vecs, float* to) { Store(AddVecs(Load(to), vecs), to); }
+
+  // Reads nothing beyond the existing channels; the other lanes are 0.
+  HWY_INLINE Vecs LoadExisting(const float* from) const {
+    return MakeVecs<D, kCount>([&](auto k) HWY_ATTR {
+      const int64_t rest = channels - k * lanes();
+      if (k + 1 < kCount || rest >= lanes()) return hn::LoadU(D(), from + k * lanes());
+      return mluop::HWY_NAMESPACE::LoadLanes(D(), from + k * lanes(), 0, rest);
+    });
+  }
+  HWY_INLINE void StoreExisting(const Vecs& vecs, float* to) const {
+    Unroll<kCount>([&](auto k) HWY_ATTR {
+      const int64_t rest = channels - k * lanes();
+      if (k + 1 < kCount || rest >= lanes()) {
+        return hn::StoreU(vecs.v[k], D(), to + k * lanes());
+      }
+      mluop::HWY_NAMESPACE::StoreFirst(vecs.v[k], D(), rest, to + k * lanes());
+    });
+  }
+};
+
+template <class D, int kCount>
+HWY_INLINE VecArray<D, kCount> Divide(const VecArray<D, kCount>& a, float divisor) {
+  const auto b = hn::Set(D(), divisor);
+  return MakeVecs<D, kCount>([&](auto k) HWY_ATTR { return hn::Div(a.v[k], b); });
+}
+
+// The mean of `count` values with this sum. Every NaN is the default one.
+template <class D, int kCount>
+HWY_INLINE VecArray<D, kCount> Mean(const VecArray<D, kCount>& sum, float count) {
+  const auto mean = Divide(sum, count);
+  return MakeVecs<D, kCount>([&](auto k) HWY_ATTR { return CanonicalNan()(D(), mean.v[k]); });
+}
+
+// Calls body(block, c) for blocks of at most kMost vectors from channel c on that hold all channels.
+template <int kMost, class Body>
+HWY_INLINE void ForEachChannelBlock(int64_t channels, const Body& body) {
+  mluop::HWY_NAMESPACE::WithVectors(channels, [&](auto d, auto count) HWY_ATTR {
+    using D = decltype(d);
+    if constexpr (count.value > 0) {
+      body(ChannelBlock<D, count.value>{channels}, int64_t{0});
+    } else {
+      const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+      int64_t c = 0;
+      for (; c + (kMost - 1) * lanes < channels; c += kMost * lanes) {
+        body(ChannelBlock<D, kMost>{channels - c}, c);
+      }
+      const int64_t rest = (channels - c + lanes - 1) / lanes;
+      Unroll<kMost - 1>([&](auto k) HWY_ATTR {
+        if (rest == k + 1) body(ChannelBlock<D, k + 1>{channels - c}, c);
+      });
+    }
+  });
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace mluop::roi
+HWY_AFTER_NAMESPACE();
+
+#endif  // MLUOP_OPS_ROI_CPU_CHANNEL_BLOCK_INL_H_

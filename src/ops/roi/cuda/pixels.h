@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// The pixels of a bin in global memory, on CUDA devices.
+#pragma once
+
+#include "ops/roi/span.h"
+
+namespace mluop::roi {
+
+#if defined(__CUDACC__)
+
+// Iterates row by row. Offsets are within an image or plane, below 2^31 elements. Those past the bin's
+// end may wrap; they are not read.
+class Pixels {
+ public:
+  __device__ Pixels(Span rows, Span columns, unsigned width, unsigned pixel_stride)
+      : columns_(columns.size()),
+        left_(rows.size() * columns_),
+        stride_(pixel_stride),
+        offset_((rows.begin * width + columns.begin) * stride_),
+        row_change_((width - columns_) * stride_) {}
+
+  // Loads the next kCount values, all in flight at once. Missing pixels are zeros: they change no bit of
+  // a sum that began with 0, which is never -0.
+  template <int kCount>
+  __device__ void Load(const float* __restrict__ from, float (&values)[kCount]) {
+#pragma unroll
+    for (int i = 0; i < kCount; ++i) {
+      values[i] = any() ? from[offset_] : 0.0f;
+      --left_;
+      offset_ += stride_;
+      if (++column_ < columns_) continue;
+      column_ = 0;
+      offset_ += row_change_;
+    }
+  }
+  __device__ bool any() const { return left_ > 0; }
+
+ private:
+  int columns_, left_, column_ = 0;
+  unsigned stride_, offset_, row_change_;
+};
+
+#endif  // __CUDACC__
+
+}  // namespace mluop::roi

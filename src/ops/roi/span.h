@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the families that pool RoIs share on all devices: spans of rows or columns, and the image of a
+// RoI.
+#pragma once
+
+#include <cstdint>
+
+#include "core/host_device.h"
+
+namespace mluop::roi {
+
+// Rows or columns [begin, end). Aligned so that a CUDA thread reads it with one load.
+struct alignas(8) Span {
+  int32_t begin, end;
+
+  MLUOP_HOST_DEVICE int32_t size() const { return end - begin; }
+  MLUOP_HOST_DEVICE bool Has(int32_t i) const { return i >= begin && i < end; }
+};
+
+// Returns the image that `batch` truncates to; -1 if there is none.
+MLUOP_HOST_DEVICE inline int64_t ImageOf(int64_t images, float batch) {
+  if (!(batch > -1.0f && batch <= static_cast<float>(images))) return -1;  // NaN too
+  const auto image = static_cast<int64_t>(batch);
+  return image < images ? image : -1;
+}
+
+// Where the bins of a RoI lie. Geometry is a family's: it has the types Problem and Axis and a function
+// Bin(axis, i, size), which returns the rows or columns of bin i within [0, size).
+template <class Geometry>
+struct RoiPlace {
+  using Problem = typename Geometry::Problem;
+
+  int64_t image;  // -1: the RoI is empty, and so are all its bins
+  typename Geometry::Axis x, y;
+
+  MLUOP_HOST_DEVICE Span Rows(const Problem& p, int ph) const {
+    if (image < 0) return {0, 0};
+    return Geometry::Bin(y, ph, p.h);
+  }
+  MLUOP_HOST_DEVICE Span Columns(const Problem& p, int pw) const {
+    if (image < 0) return {0, 0};
+    return Geometry::Bin(x, pw, p.w);
+  }
+  // Counts the rows through all images: N*H is below 2^31 on CUDA, as the map's elements are.
+  MLUOP_HOST_DEVICE Span MapRows(const Problem& p, int ph) const {
+    const Span rows = Rows(p, ph);
+    const auto first = static_cast<int32_t>((image < 0 ? 0 : image) * p.h);
+    return {rows.begin + first, rows.end + first};
+  }
+};
+
+}  // namespace mluop::roi

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a call is split into slices: one bin and some channels of one image. A slice of the map is
+// repacked to [pixel][channel], one band of rows at a time. Its pooled values or their gradients lie in
+// the stage, [bin][position][channel]. No two slices share a plane of the map or an element of the
+// stage.
+#pragma once
+
+#include <algorithm>
+
+#include "cpu/context.h"
+#include "cpu/tuning.h"
+#include "cpu/vectors.h"
+#include "ops/roi/cpu/bin_pixels.h"
+#include "ops/torchvision_ps_roi_pool/cpu/roi_table.h"
+#include "ops/torchvision_ps_roi_pool/cpu/tuning.h"
+
+namespace mluop::torchvision_ps_roi_pool {
+
+struct Slice {
+  int64_t image, ph, pw, bin;
+  int64_t first_channel, channels;  // of output_dim
+  float* stage;                     // [position][stage_stride], from first_channel on
+};
+
+struct Slicing {
+  int64_t chunk;         // channels that are staged at a time
+  int64_t slice;         // channels of a slice, at most a chunk
+  int64_t rows;          // of a band
+  int64_t stage_stride;  // floats
+  int64_t pixel_stride;
+
+  int64_t StageFloats(const Problem& p) const { return p.bins() * p.rois * stage_stride; }
+  int64_t BandFloats(const Problem& p) const { return rows * p.w * pixel_stride; }
+};
+
+// Returns the largest part of `channels` that is whole vectors and at most `most`, at least one.
+inline int64_t VectorsWithin(int64_t channels, int64_t most) {
+  return std::min(channels, std::max(kLeastSlice, most / kLeastSlice * kLeastSlice));
+}
+
+// Splits channels first: a bin in several bands costs more.
+inline Slicing MakeSlicing(const CpuCall<Problem>& call, int64_t band_floats) {
+  const Problem& p = call.p;
+  Slicing slicing = {};
+  slicing.chunk =
+      VectorsWithin(p.output_dim, kStageFloats / std::max<int64_t>(p.bins() * p.rois, 1));
+  const int64_t bins = p.n * p.bins(), threads = call.context.threads().num_threads();
+  const int64_t wanted = std::max<int64_t>((2 * threads + bins - 1) / bins, 1);  // of each bin
+  slicing.slice =
+      VectorsWithin(slicing.chunk, std::min(band_floats / p.pixels(), slicing.chunk / wanted + 15));
+  slicing.stage_stride = WholeVectors(slicing.chunk);
+  slicing.pixel_stride = WholeVectors(slicing.slice);
+  slicing.rows = std::clamp<int64_t>(band_floats / (p.w * slicing.pixel_stride), 1, p.h);
+  return slicing;
+}
+
+// Whether a row of the map fits into a band, a pixel fills a vector, and the bins have enough pixels
+// to be worth repacking the map.
+template <int64_t kBandFloats>
+bool BandsApply(const CpuCall<Problem>& call) {
+  const Problem& p = call.p;
+  if (p.map_elements() == 0 || p.output_dim < kLeastVector) return false;
+  if (MakeSlicing(call, kBandFloats).BandFloats(p) > kBandFloats) return false;
+  const float* rois = call.arguments.In<float>("rois");
+  return roi::BinsHavePixels(p, p.pooled_h, p.pooled_w, p.n * p.bins() * p.pixels() / kDirectCost,
+                             [&](int64_t r) { return PlaceRoi(p, rois + r * 5); });
+}
+
+// Scratch of the bands: table, stage, and a band per worker.
+template <int64_t kBandFloats>
+size_t BandBytes(const CpuCall<Problem>& call) {
+  const Slicing slicing = MakeSlicing(call, kBandFloats);
+  const int64_t bands = call.context.threads().num_threads() * slicing.BandFloats(call.p);
+  return RoiTable::Bytes(call.p) +
+         sizeof(float) * static_cast<size_t>(slicing.StageFloats(call.p) + bands);
+}
+
+template <int64_t kBandFloats>
+void DescribeBands(const CpuCall<Problem>& call, Plan& plan) {
+  const Slicing slicing = MakeSlicing(call, kBandFloats);
+  plan.Add("slices of one bin and %lld channels", static_cast<long long>(slicing.slice));
+  plan.Add("bands of %lld rows", static_cast<long long>(slicing.rows));
+}
+
+// Calls body(slice, worker) for all slices of the chunk from `first_channel` on. A worker's part of
+// the stage is whole cache lines where a slice is.
+template <class Body>
+void ForEachSlice(const Problem& p, const Slicing& slicing, int64_t first_channel, float* stage,
+                  ThreadPool& threads, const Body& body) {
+  const int64_t channels = std::min(slicing.chunk, p.output_dim - first_channel);
+  const int64_t slices = (channels + slicing.slice - 1) / slicing.slice;
+  const int64_t work = (p.pixels() + p.rois / p.n) * slicing.slice;
+  threads.For(p.n * p.bins() * slices, kGrain / work + 1,
+              [&](int64_t begin, int64_t end, int worker) {
+                for (int64_t i = begin; i < end; ++i) {
+                  const int64_t c = i % slices * slicing.slice;
+                  const int64_t bin = i / slices % p.bins();
+                  float* own = stage + bin * p.rois * slicing.stage_stride + c;
+                  body(Slice{i / slices / p.bins(), bin / p.pooled_w, bin % p.pooled_w, bin,
+                             first_channel + c, std::min(slicing.slice, channels - c), own},
+                       worker);
+                }
+              });
+}
+
+}  // namespace mluop::torchvision_ps_roi_pool

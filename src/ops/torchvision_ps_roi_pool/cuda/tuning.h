@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// torchvision_ps_roi_pool on CUDA devices: tuning parameters, each with the measurement that set it
+// (NVIDIA H200).
+#pragma once
+
+#include <cstdint>
+
+namespace mluop::torchvision_ps_roi_pool {
+
+// Forward: staging reads the whole map; reading directly costs a sector or two per row of each bin. A
+// map below 4 MiB is in the L2 after its first use, and its planes are too small for a block each.
+constexpr int64_t kLeastStaged = int64_t{1} << 20;
+constexpr int64_t kMapPerOutput = 32;
+
+// Planes of a block at a time: the last ones of many small blocks leave few SMs idle.
+constexpr int kMostPlanes = 3;
+
+// Backward: RoIs of small_map; they fit into shared memory.
+constexpr int64_t kSmallMapRois = 1024;
+
+}  // namespace mluop::torchvision_ps_roi_pool
