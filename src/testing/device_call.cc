@@ -49,11 +49,11 @@ std::vector<std::string_view> ApplicableImplementations(const Arguments& argumen
 }
 
 ForcedImplementation::ForcedImplementation(mluOpHandle_t handle, std::string_view name)
-    : handle_(handle) {
+    : handle_(handle), before_(handle->implementation) {
   handle_->implementation = name;
 }
 
-ForcedImplementation::~ForcedImplementation() { handle_->implementation = {}; }
+ForcedImplementation::~ForcedImplementation() { handle_->implementation = before_; }
 
 std::vector<char> OutputBytes(const PreparedCall& call) {
   std::vector<char> bytes;

@@ -49,6 +49,7 @@ class ForcedImplementation {
 
  private:
   mluOpHandle_t handle_;
+  std::string_view before_;
 };
 
 // The bytes of all outputs, one after the other.
