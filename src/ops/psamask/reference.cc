@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// psamask as the contract writes it, twice: the reference, and the plain loops for speed
+// psamask by its formula, twice: the reference, and the plain loops for speed
 // comparisons. Shares nothing with problem.h.
 #include <algorithm>
 #include <cstring>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// psamask: what the case lines cannot say.
+// psamask: the worked example of the README, even masks, and backward as the adjoint of forward.
 #include <gtest/gtest.h>
 
 #include <vector>
@@ -62,30 +62,30 @@ class Psamask : public ::testing::Test {
 const Shape kWorked = {1, 1, 2, 1, 3};
 const std::vector<float> kWorkedInput = {0, 1, 2, 10, 11, 12};
 
-TEST_F(Psamask, CollectOfTheWorkedExample) {
+TEST_F(Psamask, CollectForwardWorkedExample) {
   EXPECT_EQ(Forward(MLUOP_PSAMASK_COLLECT, kWorked, kWorkedInput),
             (std::vector<float>{1, 2, 10, 11}));
 }
 
-TEST_F(Psamask, DistributeOfTheWorkedExampleIsItsTranspose) {
+TEST_F(Psamask, DistributeForwardWorkedExample) {
   EXPECT_EQ(Forward(MLUOP_PSAMASK_DISTRIBUTE, kWorked, kWorkedInput),
             (std::vector<float>{1, 10, 2, 11}));
 }
 
-TEST_F(Psamask, BackwardOfTheWorkedExampleWritesZeroWhereNothingPairs) {
+TEST_F(Psamask, BackwardWritesZeroWithoutPartner) {
   EXPECT_EQ(Backward(MLUOP_PSAMASK_COLLECT, kWorked, {5, 6, 7, 8}),
             (std::vector<float>{0, 5, 6, 7, 8, 0}));
   EXPECT_EQ(Backward(MLUOP_PSAMASK_DISTRIBUTE, kWorked, {5, 6, 7, 8}),
             (std::vector<float>{0, 5, 7, 6, 8, 0}));
 }
 
-// An even mask reaches one further to the right: half = (2-1)/2 = 0.
-TEST_F(Psamask, EvenMaskReachesRight) {
+// An even mask extends one pixel further to the right: half = (2-1)/2 = 0.
+TEST_F(Psamask, EvenMaskExtendsRight) {
   EXPECT_EQ(Forward(MLUOP_PSAMASK_COLLECT, {1, 1, 2, 1, 2}, {1, 2, 3, 4}),
             (std::vector<float>{1, 2, 0, 3}));
 }
 
-TEST_F(Psamask, BackwardIsTheAdjointOfForward) {
+TEST_F(Psamask, BackwardIsAdjointOfForward) {
   const Shape s = {2, 5, 7, 6, 9};
   mluop::testing::Random random(3);
   // Small integers: both inner products are exact, so they must be equal.

@@ -45,9 +45,10 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 // to[o][k] = from[o - k + shift][k] for the lanes k of d, 0 where there is no such row. Lane k moves
 // by the sum of its bits: each step takes, in the lanes that have its bit, the row `distance` before.
-// Four blends make sixteen elements.
+// Four blends make sixteen elements. Prefetches `next` floats from each row, the pixels that need the
+// same cells for the next output row: 60x60 mask 119x119 forward takes 1.2x the time without.
 template <class D>
-HWY_INLINE void SkewColumns(D d, const StridedRows<const float>& from, int64_t shift, int64_t ahead,
+HWY_INLINE void SkewColumns(D d, const StridedRows<const float>& from, int64_t shift, int64_t next,
                             const StridedRows<float>& to) {
   constexpr auto kLanes = static_cast<int64_t>(hn::MaxLanes(D()));
   hn::Vec<D> before[kLanes];  // for each step, its last `distance` inputs
@@ -69,7 +70,7 @@ HWY_INLINE void SkewColumns(D d, const StridedRows<const float>& from, int64_t s
       auto v = hn::Zero(d);
       if (row >= 0 && row < from.count) {
         v = hn::LoadU(d, from.Row(row));
-        hwy::Prefetch(from.Row(row) + ahead);
+        hwy::Prefetch(from.Row(row) + next);
       }
       step(v, k, 1);
       step(v, k, 2);
@@ -91,7 +92,7 @@ void SkewPixels(const Problem& p, const StridedRows<const float>& from, Range co
     if (p.sign > 0) {
       SkewColumns(d, from.From(w), p.half_w - w + cols.begin, p.w, to.From(w));
     } else {
-      SkewColumns(d, from.From(w).Reversed(), p.in.cols - cols.end + p.half_w - w, p.w,
+      SkewColumns(d, from.From(w).Reversed(), p.in.cols - cols.end + p.half_w - w, -p.w,
                   to.From(w).Reversed());
     }
   }

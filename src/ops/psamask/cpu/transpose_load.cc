@@ -19,13 +19,6 @@
 #define MLUOP_PSAMASK_TRANSPOSE_LOAD_
 namespace mluop::psamask {
 
-// The input's columns that the pixels with first_w <= w <= last_w of a pixel row use.
-inline Range UsedCols(const Problem& p, int64_t first_w, int64_t last_w) {
-  const Range a = p.OutCols(first_w), b = p.OutCols(last_w);
-  return {std::min(a.begin + p.ColShift(first_w), b.begin + p.ColShift(last_w)),
-          std::max(a.end + p.ColShift(first_w), b.end + p.ColShift(last_w))};
-}
-
 // A worker's scratch: the columns `cols` of one row of the input's grids, [pixel][column], and for
 // each pixel the line of the output that it has begun.
 struct LoadTile {
@@ -59,31 +52,16 @@ using mluop::HWY_NAMESPACE::LineWriter;
 using mluop::HWY_NAMESPACE::SquareTag;
 using mluop::HWY_NAMESPACE::TransposeSquare;
 
-// The columns that the pixels [pixel, pixel + kSquare) use.
-HWY_INLINE Range SquareCols(const Problem& p, int64_t pixel) {
-  const int64_t w = pixel % p.w, last = w + kSquare - 1;
-  return last < p.w ? UsedCols(p, w, last) : UsedCols(p, 0, p.w - 1);
-}
-
-// tile.At(pixel, c) = from[c][pixel]. Skips squares that no pixel uses (a quarter of them in 97x97
-// mask 97x97). The last square of pixels or columns starts earlier: it repeats some of those before.
+// tile.At(pixel, c) = from[c][pixel]. The last square of pixels or columns starts earlier: it repeats
+// some of those before.
 void TransposeRow(const Problem& p, const float* from, Range pixels, const LoadTile& tile) {
   const SquareTag d;
   const int64_t stride = tile.stride();
-  const auto square_at = [&](int64_t pixel) {
-    return std::max<int64_t>(std::min(pixel, pixels.end - kSquare), 0);
-  };
-  Range used[kLoadPixels / kSquare + 1];
-  for (int64_t pixel = pixels.begin, k = 0; pixel < pixels.end; pixel += kSquare, ++k) {
-    used[k] = SquareCols(p, square_at(pixel));
-  }
   for (int64_t col = tile.cols.begin; col < tile.cols.end; col += kSquare) {
     const int64_t c = std::max(std::min(col, tile.cols.end - kSquare), tile.cols.begin);
     const int64_t count = tile.cols.end - c;
-    const Range* range = used;
-    for (int64_t next = pixels.begin; next < pixels.end; next += kSquare, ++range) {
-      if (range->end <= c || range->begin >= c + kSquare) continue;
-      const int64_t pixel = square_at(next);
+    for (int64_t next = pixels.begin; next < pixels.end; next += kSquare) {
+      const int64_t pixel = std::max<int64_t>(std::min(next, pixels.end - kSquare), 0);
       const float* at = from + c * p.pixels() + pixel;
       hn::Vec<SquareTag> v[kSquare];
       for (int k = 0; k < kSquare; ++k) {
@@ -151,11 +129,19 @@ HWY_EXPORT(TransposeLoadBand);
 
 namespace {
 
+// The input's columns that some pixel uses: the first or the last pixel of a row uses the outermost.
+Range UsedCols(const Problem& p) {
+  const int64_t last = p.w - 1;
+  const Range a = p.OutCols(0), b = p.OutCols(last);
+  return {std::min(a.begin + p.ColShift(0), b.begin + p.ColShift(last)),
+          std::max(a.end + p.ColShift(0), b.end + p.ColShift(last))};
+}
+
 // Every worker gets the same number of bands, of whole lines of pixels.
 LoadTile FirstTile(const PsamaskCall& call) {
   const Problem& p = call.p;
   const int64_t threads = call.context.threads().num_threads();
-  const Range cols = UsedCols(p, 0, p.w - 1);
+  const Range cols = UsedCols(p);
   const int64_t most =
       std::clamp(kLoadTileFloats / WholeLines(cols.count()), kLine, kLoadPixels) * threads;
   const int64_t rounds = (p.pixels() + most - 1) / most * threads;
