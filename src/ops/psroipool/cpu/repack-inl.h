@@ -55,7 +55,7 @@ HWY_INLINE void RepackRows(const Problem& p, const float* map, const Band& band,
 HWY_INLINE void UnpackRows(const Problem& p, const float* data, const Band& band, float* map) {
   ForEachPixel(p, band, map, data, [&](float* pixel, const float* packed) HWY_ATTR {
     Transpose({packed, band.bin_stride}, band.slice.bins(), band.slice.channels, {pixel, p.bins()},
-              roi::HWY_NAMESPACE::CanonicalNan());
+              roi::HWY_NAMESPACE::ToCanonicalNan());
   });
 }
 

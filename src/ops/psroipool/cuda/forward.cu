@@ -40,9 +40,9 @@ __device__ void FindPlace(const Problem& p, const Loaded& roi, Place* place) {
   __syncthreads();
 }
 
-// Loads in flight: bins are small, and waiting for each pixel would be the whole time.
-constexpr int kLoads = 2 * kQuadPixels;
-
+// kLoads are in flight: bins are small, and waiting for each pixel would be the whole time. The number
+// does not change the order of the sum.
+template <int kLoads>
 __device__ float SumPixels(roi::Pixels pixels, const float* __restrict__ channel) {
   float sum = 0;
   while (pixels.any()) {
@@ -71,6 +71,7 @@ __device__ void PrefetchMap(const Problem& p, const float* input) {
 }
 
 // A block owns some elements of one RoI, a thread one element.
+template <int kLoads>
 __global__ void __launch_bounds__(kThreads) PoolStrided(Problem p, Tensors t, int slices) {
   __shared__ Place place;
   const int64_t r = blockIdx.x / static_cast<unsigned>(slices);
@@ -94,7 +95,7 @@ __global__ void __launch_bounds__(kThreads) PoolStrided(Problem p, Tensors t, in
   const auto area = static_cast<float>(max(rows.size() * columns.size(), 1));
   // The sum of an empty bin is 0.
   const roi::Pixels pixels(rows, columns, p.w, static_cast<unsigned>(p.channels()));
-  t.output[r * p.channels() + i] = SumPixels(pixels, image + channel) / area;
+  t.output[r * p.channels() + i] = SumPixels<kLoads>(pixels, image + channel) / area;
 }
 
 mluOpStatus_t RunStrided(const CudaCall<Problem>& call, void*) {
@@ -103,7 +104,9 @@ mluOpStatus_t RunStrided(const CudaCall<Problem>& call, void*) {
       static_cast<int>(std::min<int64_t>(CeilDiv(p.channels(), 32) * 32, kThreads));
   const int64_t slices = CeilDiv(p.channels(), threads);
   // At most one block for 32 elements of the output, or for a RoI: below 2^31.
-  call.context.Launch(PoolStrided, Grid{p.rois * slices, threads}, p, Tensors(call.arguments),
+  // A bin is at most about H/G+1 rows high: three rows have few pixels.
+  call.context.Launch(p.h / p.group < 3 ? PoolStrided<kQuadPixels> : PoolStrided<2 * kQuadPixels>,
+                      Grid{p.rois * slices, threads}, p, Tensors(call.arguments),
                       static_cast<int>(slices));
   return call.context.status();
 }

@@ -29,13 +29,11 @@ using mluop::HWY_NAMESPACE::StoreVecs;
 using mluop::HWY_NAMESPACE::Unroll;
 using mluop::HWY_NAMESPACE::VecArray;
 
-// Replaces every NaN by the default quiet NaN, 0x7fc00000. Without it the sign and payload of a NaN
-// depend on the instruction set and on the order of operands.
-struct CanonicalNan {
+// mluop::CanonicalNan as a conversion of Transpose.
+struct ToCanonicalNan {
   template <class D>
   HWY_INLINE hn::Vec<D> operator()(D d, hn::Vec<D> v) const {
-    const auto quiet = hn::BitCast(d, hn::Set(hn::RebindToUnsigned<D>(), 0x7fc00000u));
-    return hn::IfThenElse(hn::Eq(v, v), v, quiet);
+    return mluop::HWY_NAMESPACE::CanonicalNan(d, v);
   }
 };
 
@@ -84,7 +82,7 @@ HWY_INLINE VecArray<D, kCount> Divide(const VecArray<D, kCount>& a, float diviso
 template <class D, int kCount>
 HWY_INLINE VecArray<D, kCount> Mean(const VecArray<D, kCount>& sum, float count) {
   const auto mean = Divide(sum, count);
-  return MakeVecs<D, kCount>([&](auto k) HWY_ATTR { return CanonicalNan()(D(), mean.v[k]); });
+  return MakeVecs<D, kCount>([&](auto k) HWY_ATTR { return ToCanonicalNan()(D(), mean.v[k]); });
 }
 
 // Calls body(block, c) for blocks of at most kMost vectors from channel c on that hold all channels.

@@ -61,7 +61,7 @@ void SumSlice(const Problem& p, const RoiTable& table, const Slicing& slicing, c
     ZeroRow(band, pixels * slicing.pixel_stride);
     AddRois(p, table, slicing, slice, band, {static_cast<int32_t>(row), static_cast<int32_t>(end)});
     PixelsToPlanes({band, slicing.pixel_stride}, pixels, slice.channels,
-                   {planes + row * p.w, plane_stride}, CanonicalNan());
+                   {planes + row * p.w, plane_stride}, ToCanonicalNan());
   }
 }
 
@@ -94,7 +94,7 @@ void SumPlane(const Problem& p, const RoiTable& table, const float* grad_output,
     }
   }
   ForEach<float>(p.pixels(), [&](auto d, int64_t k) HWY_ATTR {
-    hn::StoreU(CanonicalNan()(d, hn::LoadU(d, plane + k)), d, plane + k);
+    hn::StoreU(ToCanonicalNan()(d, hn::LoadU(d, plane + k)), d, plane + k);
   });
 }
 

@@ -28,8 +28,8 @@ using mluop::HWY_NAMESPACE::Source;
 using mluop::HWY_NAMESPACE::Target;
 using mluop::HWY_NAMESPACE::Transpose;
 using mluop::HWY_NAMESPACE::Unchanged;
-using roi::HWY_NAMESPACE::CanonicalNan;
 using roi::HWY_NAMESPACE::ForEachChannelBlock;
+using roi::HWY_NAMESPACE::ToCanonicalNan;
 
 // Vectors of a channel block: all of COCO's 81 channels with AVX-512. A pass per vector would pay for
 // the mispredicted ends of every bin each time.
