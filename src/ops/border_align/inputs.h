@@ -44,8 +44,8 @@ inline std::pair<double, double> MakeInterval(std::string_view kind, int64_t siz
   return {std::min(first, second), std::max(first, second)};
 }
 
-// An interval around pixel `at`, up to 8 pixels to both sides, as a detector predicts it there on the
-// pyramid level for objects of that size.
+// An interval around pixel `at`, up to 8 pixels to both sides, as a detector predicts it there on
+// the pyramid level for objects of that size.
 inline std::pair<double, double> MakeIntervalAround(int64_t at, int64_t size,
                                                     testing::Random& random) {
   const auto middle = static_cast<double>(at), last = static_cast<double>(size - 1);

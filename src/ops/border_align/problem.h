@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// border_align: the sizes of a call, the positions of a border's samples and their neighbours, for all
-// devices and both directions. Float arithmetic in the order written: every device must find the same
-// pixels.
+// border_align: the sizes of a call, the positions of a border's samples and their neighbours, for
+// all devices and both directions. Float arithmetic in the order written: every device must find
+// the same pixels.
 #pragma once
 
 #include <cstdint>

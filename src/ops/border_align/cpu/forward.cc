@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// border_align forward on the CPU: the samples of a batch of edges are computed once, then vectors of
-// channels visit them with their maxima and indices in registers.
+// border_align forward on the CPU: the samples of a batch of edges are computed once, then vectors
+// of channels visit them with their maxima and indices in registers.
 #include <algorithm>
 
 #include "core/dtype.h"

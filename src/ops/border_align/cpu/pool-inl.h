@@ -106,8 +106,8 @@ HWY_INLINE void PoolVecs(D d, const SampleTable& table, int edge, const PoolRow<
 }
 
 // Channels from `c` on to the end of a row of `channels`. The last vector is whole too and overlaps
-// the one before: comparing a channel with the same samples twice changes nothing. Rows shorter than
-// a vector take vectors of a quarter.
+// the one before: comparing a channel with the same samples twice changes nothing. Rows shorter
+// than a vector take vectors of a quarter.
 template <class D, typename In, typename T>
 void PoolEnd(D d, int64_t c, int64_t channels, const SampleTable& table, int edge,
              const PoolRow<In, T>& row) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The samples of one border of several boxes in a table, so that their weights are computed once for
-// all channels. Included once per instruction set.
+// The samples of one border of several boxes in a table, so that their weights are computed once
+// for all channels. Included once per instruction set.
 
 #if defined(MLUOP_OPS_BORDER_ALIGN_CPU_SAMPLES_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef MLUOP_OPS_BORDER_ALIGN_CPU_SAMPLES_INL_H_
@@ -40,8 +40,8 @@ struct Sample {
   float weight[4];
 };
 
-// FindNeighbours, a vector at a time. The weights are 1 - above and above; high is low + 1, except at
-// the last pixel.
+// FindNeighbours, a vector at a time. The weights are 1 - above and above; high is low + 1, except
+// at the last pixel.
 template <class D>
 struct Places {
   hn::Mask<D> inside;
@@ -208,9 +208,9 @@ class SampleTable {
   alignas(64) float weight_[kWindow][4][kBatch];
 };
 
-// Visits the edges of a slice's boxes in batches [begin, end), as visit(table, batch, edge, c) for each
-// window of samples and each block of channels from c on. boxes: T [N, K, 4]; `stride` elements from
-// pixel to pixel.
+// Visits the edges of a slice's boxes in batches [begin, end), as visit(table, batch, edge, c) for
+// each window of samples and each block of channels from c on. boxes: T [N, K, 4]; `stride`
+// elements from pixel to pixel.
 template <typename T, class Call, class Visit>
 HWY_INLINE void ForEachEdge(const Call& call, const Slice& slice, int64_t stride, int64_t begin,
                             int64_t end, const Visit& visit) {
@@ -227,8 +227,8 @@ HWY_INLINE void ForEachEdge(const Call& call, const Slice& slice, int64_t stride
   }
 }
 
-// Visits the slice's pixels block by block as visit(packed offset, tensor offset, channels), offsets
-// from the first elements of PackedMap and TensorMap.
+// Visits the slice's pixels block by block as visit(packed offset, tensor offset, channels),
+// offsets from the first elements of PackedMap and TensorMap.
 template <class Visit>
 HWY_INLINE void ForEachRow(const Problem& p, const Slices& slices, const Slice& slice,
                            const Visit& visit) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// border_align backward on the CPU: the gradients of one edge's channels, added to the neighbours of
-// their samples. Included once per instruction set.
+// border_align backward on the CPU: the gradients of one edge's channels, added to the neighbours
+// of their samples. Included once per instruction set.
 
 #if defined(MLUOP_OPS_BORDER_ALIGN_CPU_SCATTER_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef MLUOP_OPS_BORDER_ALIGN_CPU_SCATTER_INL_H_
@@ -56,9 +56,9 @@ HWY_INLINE void ScatterElements(const SampleTable& table, int edge, int64_t chan
   }
 }
 
-// kCount vectors of channels visit all samples. Lanes that chose another sample add 0, which changes
-// nothing: a sum is never -0. Four vectors at a time, because neighbouring samples share pixels, and
-// a load of a sum waits for the store before it.
+// kCount vectors of channels visit all samples. Lanes that chose another sample add 0, which
+// changes nothing: a sum is never -0. Four vectors at a time, because neighbouring samples share
+// pixels, and a load of a sum waits for the store before it.
 template <int kCount, class D, class Row>
 HWY_INLINE void ScatterVecs(D d, const SampleTable& table, int edge, const Row& row) {
   using DI = hn::RebindToSigned<D>;
@@ -79,8 +79,8 @@ HWY_INLINE void ScatterVecs(D d, const SampleTable& table, int edge, const Row& 
   }
 }
 
-// Scatters the channels that fill vectors; returns how many. Not inlined: rows too short for it keep
-// its registers.
+// Scatters the channels that fill vectors; returns how many. Not inlined: rows too short for it
+// keep its registers.
 template <class Row>
 HWY_NOINLINE int64_t ScatterWholeVecs(const SampleTable& table, int edge, int64_t channels,
                                       const Row& row) {
@@ -92,8 +92,8 @@ HWY_NOINLINE int64_t ScatterWholeVecs(const SampleTable& table, int edge, int64_
   return c;
 }
 
-// Vectors pay while the samples are few: from 21 samples on (AVX-512; 13 on AVX2) single channels are
-// faster.
+// Vectors pay while the samples are few: from 21 samples on (AVX-512; 13 on AVX2) single channels
+// are faster.
 template <class Row>
 HWY_INLINE void ScatterChannels(const Problem& p, const SampleTable& table, int edge,
                                 int64_t channels, const Row& row) {

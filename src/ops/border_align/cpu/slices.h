@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the CPU implementations of both directions divide the work. A slice is a range of the channels
-// of one border of one image. In the tensor its pixels lie 4*C elements apart, often a power of two,
-// and then share a few sets of the cache; so most calls work on a packed float copy of the slice. The
-// copy lies in blocks [H, W, block] of channels, narrow enough that the pixels of a few edges stay in
-// L1. A wide slice of several blocks computes its samples once and visits each page of the output
-// once.
+// How the CPU implementations of both directions divide the work. A slice is a range of the
+// channels of one border of one image. In the tensor its pixels lie 4*C elements apart, often a
+// power of two, and then share a few sets of the cache; so most calls work on a packed float copy
+// of the slice. The copy lies in blocks [H, W, block] of channels, narrow enough that the pixels of
+// a few edges stay in L1. A wide slice of several blocks computes its samples once and visits each
+// page of the output once.
 #pragma once
 
 #include <algorithm>
@@ -46,7 +46,8 @@ inline Slices ChooseSlices(const Problem& p, int threads) {
   return MakeSlices(p, size, kBlock);
 }
 
-// Whether packed slices pay: the boxes read the map several times, and a channel of it fits a cache.
+// Whether packed slices pay: the boxes read the map several times, and a channel of it fits a
+// cache.
 inline bool ShouldPack(const CpuCall<Problem>& call) {
   const Problem& p = call.p;
   return p.pixels() <= kMaxFloats &&

@@ -26,8 +26,8 @@ inline constexpr int64_t kL1Floats = 8192;
 inline constexpr int64_t kRangeSamples = 65536;
 inline constexpr int64_t kFillGrain = 65536;
 
-// Edges ahead whose gradients and indices backward prefetches: sorted, they lie anywhere. 0.6x to 0.75x
-// the time on [2, 25, 38, 1024].
+// Edges ahead whose gradients and indices backward prefetches: sorted, they lie anywhere. 0.6x to
+// 0.75x the time on [2, 25, 38, 1024].
 inline constexpr int kAhead = 4;
 
 // Channels of a slice that reads the map itself.

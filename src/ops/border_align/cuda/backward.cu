@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// border_align backward on CUDA devices, without atomics. All samples of an edge lie between the same
-// two lines of the map, so the owner of a line visits two buckets of edges. A block owns a line's
-// pixels, each of its warps 32 channels: it sums in shared memory, in the order of the lists, and
-// writes every element once. The warps share the places of the samples. Bound by reading each
-// gradient and index twice, the second time from L2, and by the accesses of shared memory.
+// border_align backward on CUDA devices, without atomics. All samples of an edge lie between the
+// same two lines of the map, so the owner of a line visits two buckets of edges. A block owns a
+// line's pixels, each of its warps 32 channels: it sums in shared memory, in the order of the
+// lists, and writes every element once. The warps share the places of the samples. Bound by reading
+// each gradient and index twice, the second time from L2, and by the accesses of shared memory.
 #include <algorithm>
 
 #include "ops/border_align/cuda/batches.h"
@@ -105,8 +105,8 @@ __device__ void WriteSums(const BackwardCall<T>& call, const Owner& owner, const
   Assign(sums[last * kWarpLanes] + beyond, to + int64_t{last} * axes.moving_stride);
 }
 
-// Adds all edges of an owner: a batch, while the places of the next one are computed and the loads of
-// its gradients and indices are in flight.
+// Adds all edges of an owner: a batch, while the places of the next one are computed and the loads
+// of its gradients and indices are in flight.
 template <typename T, int kWarps>
 __device__ void AddEdges(const BackwardCall<T>& call, const Owner& owner, const Lane<T>& lane,
                          const Shared& shared) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// border_align backward on CUDA devices: the edges of an owner in shared memory, and where the samples
-// of each lie in the owner's sums.
+// border_align backward on CUDA devices: the edges of an owner in shared memory, and where the
+// samples of each lie in the owner's sums.
 #pragma once
 
 #include "ops/border_align/cuda/owners.h"
@@ -15,8 +15,8 @@ inline constexpr int kMaxWindow = 32;
 // is 0, and its sum, 0 or NaN from infinite gradients, is added to the last pixel.
 inline constexpr int kExtraSums = 4;
 
-// A sample's lower pixel, as bytes into a warp's sums, and the weight of the higher one. One word of 8
-// bytes, so that one instruction loads it.
+// A sample's lower pixel, as bytes into a warp's sums, and the weight of the higher one. One word
+// of 8 bytes, so that one instruction loads it.
 struct Place {
   uint2 word;
 
@@ -60,8 +60,8 @@ __device__ Shared MakeShared(const BackwardCall<T>& call) {
   return {memory + warp * sums, edges + warp * 2, places, RowOf(call.window)};
 }
 
-// Reads the owner's edges batch by batch; each warp reads all of them. Loads of boxes and their ranks
-// are in flight while earlier batches are added.
+// Reads the owner's edges batch by batch; each warp reads all of them. Loads of boxes and their
+// ranks are in flight while earlier batches are added.
 template <typename T>
 class Reader {
  public:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// border_align forward on CUDA devices. A warp pools an edge, its lanes channels; bound by reads of L1
-// (float) and by the instructions of the loop over samples (half). Therefore a block fills an SM, and
-// its warps take neighbouring edges in the order of lines.
+// border_align forward on CUDA devices. A warp pools an edge, its lanes channels; bound by reads of
+// L1 (float) and by the instructions of the loop over samples (half). Therefore a block fills an
+// SM, and its warps take neighbouring edges in the order of lines.
 #include <algorithm>
 
 #include "ops/border_align/cuda/kernels.h"
@@ -11,7 +11,8 @@
 namespace mluop::border_align {
 namespace {
 
-// kWide: 16 bytes of channels per lane, else one channel. kEdges: edges that a warp takes at a time.
+// kWide: 16 bytes of channels per lane, else one channel. kEdges: edges that a warp takes at a
+// time.
 template <typename T, bool kWide, int kEdgesAtOnce>
 struct EdgesPolicy {
   using Element = T;

@@ -19,8 +19,8 @@ bool FitsShared(const CudaCall<Problem>& call);
 mluOpStatus_t RunSmallMap(const CudaCall<Problem>& call, void* scratch);
 void DescribeSmallMap(const CudaCall<Problem>& call, Plan& plan);
 
-// Buckets of lines that the edges of a border are sorted into, by the lower of the two lines that an
-// edge lies between. A line is a row of the map for top and bottom, a column for left and right.
+// Buckets of lines that the edges of a border are sorted into, by the lower of the two lines that
+// an edge lies between. A line is a row of the map for top and bottom, a column for left and right.
 // More than 256 lines share buckets; the counters of a block's warps must fit shared memory.
 inline constexpr int kBuckets = 256;
 
@@ -76,8 +76,8 @@ __device__ Box LoadBox(const T* boxes, int64_t index) {
   return {AsFloat(box[0]), AsFloat(box[1]), AsFloat(box[2]), AsFloat(box[3])};
 }
 
-// Every kStride-th sample of an edge, from sample `first` < kStride on. Positions are sums of steps,
-// one by one: lanes that share an edge all walk it, and visit different samples.
+// Every kStride-th sample of an edge, from sample `first` < kStride on. Positions are sums of
+// steps, one by one: lanes that share an edge all walk it, and visit different samples.
 template <int kStride>
 class Walk {
  public:

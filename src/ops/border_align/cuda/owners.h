@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// border_align backward on CUDA devices: which block owns which sums, and where it finds their edges.
+// border_align backward on CUDA devices: which block owns which sums, and where it finds their
+// edges.
 #pragma once
 
 #include "ops/border_align/cuda/kernels.h"

@@ -124,8 +124,8 @@ class EdgeWalk {
   const Axes axes_;
 };
 
-// A lane's channels on the two lines of an edge, in global memory. Load reads a pixel of both lines,
-// unless it is the one that is there.
+// A lane's channels on the two lines of an edge, in global memory. Load reads a pixel of both
+// lines, unless it is the one that is there.
 template <typename T, int kVector>
 struct GlobalLines {
   const T *low, *high;
@@ -182,7 +182,8 @@ class Pool {
     even_low_.packed = even_high_.packed = odd_low_.packed = odd_high_.packed = {};
   }
 
-  // Adds the samples of a table, of which the first is sample `begin` of the edge. `inside`: all are.
+  // Adds the samples of a table, of which the first is sample `begin` of the edge. `inside`: all
+  // are.
   __device__ void AddSamples(bool inside, const Sample* table, int count, int begin) {
     inside ? AddSamplesOf<true>(table, count, begin) : AddSamplesOf<false>(table, count, begin);
   }
@@ -215,8 +216,8 @@ class Pool {
     float value[kVector], next[kVector];
 #pragma unroll 1
     for (; i + 1 < count; i += 2) {
-      // Two samples compete first with each other: five instructions for both instead of six. Index()
-      // tells them apart.
+      // Two samples compete first with each other: five instructions for both instead of six.
+      // Index() tells them apart.
       const Sample sample = LoadSample(table[i]), second = LoadSample(table[i + 1]);
       Interpolate<kInside>(sample, value);
       Interpolate<kInside>(second, next);
@@ -232,8 +233,8 @@ class Pool {
     }
   }
 
-  // A sample's value, in the same order of operations in every implementation. Pixels that the sample
-  // before had are not loaded again.
+  // A sample's value, in the same order of operations in every implementation. Pixels that the
+  // sample before had are not loaded again.
   template <bool kInside>
   __device__ void Interpolate(const Sample& s, float (&value)[kVector]) {
     const int even = kInside ? s.even() : max(s.even(), 0);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // border_align forward on CUDA devices, where a slice of the channels of a whole map fits shared
-// memory: a block copies it there while it computes the samples of its edges. Every pixel is read from
-// L2 once per block.
+// memory: a block copies it there while it computes the samples of its edges. Every pixel is read
+// from L2 once per block.
 #include <cuda_pipeline.h>
 
 #include <algorithm>

@@ -9,14 +9,16 @@ namespace mluop::border_align {
 // Bytes of channels that a warp pools at once where vectors are whole: 16 per lane.
 inline constexpr int64_t kWarpBytes = 512;
 
-// Forward sorts edges where a warp's channels of the map exceed L1, lines have several edges, and the
-// results are many.
+// Forward sorts edges where a warp's channels of the map exceed L1, lines have several edges, and
+// the results are many. K=15200 on 100x152x1024 (H200): 0.51x the time of unsorted groups in float,
+// 0.80x in half; with located boxes 0.93x and 1.02x.
 inline constexpr int64_t kL1Bytes = 128 << 10;
 inline constexpr int kEdgesPerLine = 4;
 inline constexpr int64_t kSortedResults = 1 << 22;
 
 // Edges that a warp pools at a time where an SM has more than kEdgesPerSm: computing the samples of
-// four keeps more lanes busy (0.93x the instructions of two at a time).
+// four keeps more lanes busy. 0.77x to 0.80x the time of one edge at a time on 25x38x1024 with
+// K=950 and on 100x152x1024 with K=15200 located boxes (H200, float).
 inline constexpr int kGroupedEdges = 4;
 inline constexpr int kEdgesPerSm = 56;
 // Samples of an edge in the table of its warp. A single edge may have more, in windows. A larger
@@ -27,15 +29,17 @@ inline constexpr int kGroupedWindow = 12;
 // line. More would leave some blocks with costlier borders than others.
 inline constexpr int kMaxChunk = 128;
 
-// Lanes that pool an edge of a small map, 16 bytes of channels each: a conflict-free access of shared
-// memory.
+// Lanes that pool an edge of a small map, 16 bytes of channels each: a conflict-free access of
+// shared memory. Small maps: 0.80x the time of groups in half, 0.98x in float, with K=950 on
+// 25x38x1024 (H200).
 inline constexpr int kMapLanes = 8;
 // Threads that compute the samples of one of its edges, in turn.
 inline constexpr int kWalkers = 2;
 // Fewer edges than this at a time would leave threads idle.
 inline constexpr int kMinBatch = 64;
 
-// Boxes that every owner of backward filters itself: the launch of a sort costs more.
+// Boxes that every owner of backward filters itself, which saves the launch of a sort. Not
+// measured.
 inline constexpr int kFewBoxes = 128;
 
 }  // namespace mluop::border_align
