@@ -53,7 +53,12 @@ class Backward {
   // Float gradients are the sums; half gradients are summed in float and rounded once.
   void RunAtomics(void* scratch, bool sort) {
     if constexpr (std::is_same_v<T, float>) {
-      Zero(grad_in_, SumBytes(s_.p, s_.p.points, sizeof(T)));
+      const size_t bytes = SumBytes(s_.p, s_.p.points, sizeof(T));
+      if (s_.p.method == kMaximum) {
+        context_.Zero(grad_in_, bytes);  // AddMaximum does not overlap it: FloatSums::kPdlMaximum
+      } else {
+        Zero(grad_in_, bytes);
+      }
       AddFloats(grad_in_, {0, s_.p.points}, sort);
     } else {
       auto* sums = static_cast<float*>(scratch);
@@ -127,7 +132,8 @@ class Backward {
   void AddMaxima(const Sums& sums, const Points& points) {
     SetPoints(1, points);
     const int64_t elements = s_.p.voxels() * s_.p.channels;
-    const Grid grid = {CeilDiv(elements, kThreads * kElementsInFlight), kThreads, 0, true};
+    const Grid grid = {CeilDiv(elements, kThreads * kElementsInFlight), kThreads, 0,
+                       Sums::kPdlMaximum};
     context_.Launch(AddMaximum<T, Sums>, grid, s_, sums, elements);
   }
 

@@ -4,7 +4,7 @@
 //   FloatSums, PackedSums   atomic additions, in the order in which they arrive
 //   IntegerSums             integers, whose sums are the same in every order
 // All threads of a block call Begin() once, then Add(at, gradients), where `at` is the first element
-// in [points, channels].
+// in [points, channels]. kPdlMaximum: AddMaximum starts before the sums are zero (cuda/pdl.h).
 #pragma once
 
 #include <cmath>
@@ -29,7 +29,8 @@ __device__ uint32_t BlockMax(uint32_t value) {
 }
 
 struct FloatSums {
-  using Share = float;  // the type in which a block adds up shares
+  using Share = float;                        // the type in which a block adds up shares
+  static constexpr bool kPdlMaximum = false;  // true: 1.04x the time
 
   float* sums;
 
@@ -55,6 +56,8 @@ struct FloatSums {
 
 // Half sums, rounded at each addition: for few additions to an element.
 struct PackedSums {
+  static constexpr bool kPdlMaximum = true;
+
   __half* sums;  // aligned to 4 bytes, whole pairs
 
   __device__ void Begin() {}
@@ -78,6 +81,7 @@ struct IntegerSums {
   static constexpr int kMarks = 8;          // elements per word of marks
   static constexpr int kHalfExponent = 15;  // of half's greatest number
   using Share = unsigned long long;
+  static constexpr bool kPdlMaximum = true;
 
   unsigned long long* sums;
   uint32_t* marks;         // four bits per element
@@ -176,8 +180,10 @@ __global__ void __launch_bounds__(kThreads)
   for (int u = 0; u < kElementsInFlight; ++u) {
     if (row[u] < s.points) Load(s.grad + first + u * kThreads, grad[u]);
   }
-  WaitForPredecessor();
-  TriggerDependents();
+  if constexpr (Sums::kPdlMaximum) {
+    WaitForPredecessor();
+    TriggerDependents();
+  }
   sums.Begin();
 #pragma unroll
   for (int u = 0; u < kElementsInFlight; ++u) {

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // CUDA tuning parameters of roiaware_pool3d. Ratios are times against the alternative on the PartA2
 // shape (128 boxes of 12x12x12 voxels, 16000 points, 16 channels, 128 slots), NVIDIA H200.
+//
+// Widths: one channel per thread takes 1.05x to 1.07x the time in forward, 1.65x in backward AVG with float sums
+// on dense voxels; one slot per load takes 1.27x (atomics) and 1.12x (integers) there when it sorts.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +31,8 @@ inline constexpr int kRangesPerSm = 4;
 inline constexpr int64_t kZeroedSlots = 1 << 14;
 
 // Backward: half sums are rounded at each addition where points have at most this many voxels on
-// average; the error is then a few times that of one rounding.
+// average; the error is then a few times that of one rounding. 0.86x the time of float sums on sparse
+// voxels (8.3 of 9.7 us).
 inline constexpr int64_t kMaxPackedVoxels = 32;
 // Backward: more sums than this (576 MiB) are computed in rounds of points.
 inline constexpr int64_t kMaxSums = int64_t{1} << 26;
@@ -38,13 +42,18 @@ inline constexpr int64_t kMaxMaxima = 1024;
 // voxels took 1.2x the time.
 inline constexpr int kElementsInFlight = 4;
 
-// Backward, average: threads of a block that sorts, and its voxels at most.
+// Backward, average: threads of a block that sorts, and its voxels at most. Sorting takes 0.55x the time
+// of atomics alone on dense voxels (187 of 340 us), 0.63x of integers alone (409 of 647 us); 1.28x and
+// 1.13x on sparse voxels (14.8 and 25.1 us).
 inline constexpr int kTileThreads = 1024;
 inline constexpr int64_t kMinTileVoxels = 32;
+// Backward, average: tiles of a block. One tile takes 1.14x (atomics) and 1.21x (integers) the time on
+// sparse voxels.
 inline constexpr int kMaxTiles = 4;
 // Backward, average: blocks per SM that do not sort.
 inline constexpr int kSmallBlocksPerSm = 4;
-// Backward, average: points of a voxel whose loads are in flight at the same time.
+// Backward, average: points of a voxel whose loads are in flight at the same time. With one voxel per
+// thread in flight instead of two or three, sparse voxels take 1.05x the time.
 inline constexpr int kPointsInFlight = 4;
 
 }  // namespace mluop::roiaware_pool3d
