@@ -7,40 +7,8 @@
 #include <algorithm>
 
 #include "cpu/tuning.h"
-#include "ops/masked_im2col/cpu/mask_table.h"
+#include "ops/masked_im2col/cpu/calls.h"
 #include "ops/masked_im2col/cpu/operators.h"
-#include "ops/masked_im2col/cpu/tuning.h"
-
-#ifndef MLUOP_OPS_MASKED_IM2COL_CPU_BACKWARD_CC_
-#define MLUOP_OPS_MASKED_IM2COL_CPU_BACKWARD_CC_
-namespace mluop::masked_im2col {
-namespace {
-
-constexpr int kInterleaved = 8;  // channels
-constexpr int64_t kStepMasks = 8;
-
-struct BackwardCall {
-  Problem p;
-  MaskTable masks;
-  const void* grad_col;
-  void* grad_feature;
-  int64_t width;  // channels of a work item: 1 or kInterleaved
-  bool half, stream;
-};
-
-// Pixels [begin, end) of `width` channels from `channel` on. The last channels of a call may overlap
-// the work item before: the first `skip` of them are not stored.
-struct Band {
-  int64_t channel, skip;
-  int64_t begin, end;
-  float* sums;  // [end - begin][width]
-
-  int64_t pixels() const { return end - begin; }
-};
-
-}  // namespace
-}  // namespace mluop::masked_im2col
-#endif  // MLUOP_OPS_MASKED_IM2COL_CPU_BACKWARD_CC_
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "ops/masked_im2col/cpu/backward.cc"

@@ -1,38 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// masked_col2im forward on the CPU. "tiles" sorts the masks by the tile of the plane that they write to,
-// once for all channels. A work item zeroes a tile of up to 32 KiB, scatters its masks there and
-// writes it out. "planes" zeroes all planes, then scatters the masks of each.
+// masked_col2im forward on the CPU. Sorts the masks by the tile of the plane that they write to, once for
+// all channels. A work item zeroes a tile of up to 32 KiB, scatters its masks there and writes it out.
 #include <algorithm>
 
 #include "cpu/tuning.h"
-#include "ops/masked_im2col/cpu/mask_table.h"
+#include "ops/masked_im2col/cpu/calls.h"
 #include "ops/masked_im2col/cpu/operators.h"
-#include "ops/masked_im2col/cpu/tuning.h"
-
-#ifndef MLUOP_OPS_MASKED_IM2COL_CPU_COL2IM_CC_
-#define MLUOP_OPS_MASKED_IM2COL_CPU_COL2IM_CC_
-namespace mluop::masked_im2col {
-namespace {
-
-struct Col2imCall {
-  Problem p;
-  // The masks inside the feature, by tile; within a tile in ascending order.
-  int32_t* source;  // [masks] which mask
-  int32_t* offset;  // [masks] its element of the tile
-  int32_t* first;   // [tiles + 1] where each tile's masks start
-  const void* col;
-  void* im;
-  bool half, stream;
-
-  // Tiles of a plane. Planes smaller than a tile share one.
-  int64_t tiles() const { return (p.plane() + kTileElements - 1) / kTileElements; }
-  int64_t planes() const { return std::max<int64_t>(1, kTileElements / p.plane()); }
-  int64_t items() const { return (p.channels + planes() - 1) / planes() * tiles(); }
-};
-
-}  // namespace
-}  // namespace mluop::masked_im2col
-#endif  // MLUOP_OPS_MASKED_IM2COL_CPU_COL2IM_CC_
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "ops/masked_im2col/cpu/col2im.cc"
@@ -125,7 +98,9 @@ void SortMasks(const Col2imCall& c, const MaskIndices& masks) {
   c.first[0] = 0;
 }
 
-Col2imCall MakeCall(const CpuCall<Problem>& call) {
+size_t TileScratch(const CpuCall<Problem>& call) { return TileBytes(call.p); }
+
+mluOpStatus_t RunTiles(const CpuCall<Problem>& call, void* scratch) {
   const Arguments& a = call.arguments;
   Col2imCall c = {};
   c.p = call.p;
@@ -133,55 +108,18 @@ Col2imCall MakeCall(const CpuCall<Problem>& call) {
   c.im = a.Out<void>("im");
   c.half = IsHalf(a);
   c.stream = a.Tensor("im").ByteCount() >= kStreamBytes;
-  return c;
-}
-
-size_t TileScratch(const CpuCall<Problem>& call) { return TileBytes(call.p); }
-
-mluOpStatus_t RunTiles(const CpuCall<Problem>& call, void* scratch) {
-  Col2imCall c = MakeCall(call);
   c.source = static_cast<int32_t*>(scratch);
   c.offset = c.source + c.p.masks;
   c.first = c.offset + c.p.masks;
-  SortMasks(c, MasksOf(call.arguments));
+  SortMasks(c, MasksOf(a));
   const auto kernel = HWY_DYNAMIC_DISPATCH(Col2imTiles);
   call.context.threads().For(c.items(), kGrain / kTileElements,
                              [&](int64_t begin, int64_t end, int) { kernel(c, begin, end); });
   return MLUOP_STATUS_SUCCESS;
 }
 
-template <typename T>
-void FillPlanes(const CpuCall<Problem>& call) {
-  const Problem& p = call.p;
-  const T* const col = call.arguments.In<T>("col");
-  T* const im = call.arguments.Out<T>("im");
-  const MaskIndices masks = MasksOf(call.arguments);
-  ThreadPool& threads = call.context.threads();
-  threads.For(p.channels * p.plane(), kGrain,
-              [&](int64_t begin, int64_t end, int) { std::fill(im + begin, im + end, T{}); });
-  threads.For(p.channels, kGrain / (int64_t{p.masks} + 1) + 1,
-              [&](int64_t begin, int64_t end, int) {
-                for (int64_t channel = begin; channel < end; ++channel) {
-                  const T* from = col + channel * p.masks;
-                  T* to = im + channel * p.plane();
-                  for (int64_t m = 0; m < p.masks; ++m) {
-                    const int64_t pixel = p.Offset(masks.h[m], masks.w[m]);
-                    if (pixel >= 0) to[pixel] = from[m];
-                  }
-                }
-              });
-}
-
-mluOpStatus_t RunPlanes(const CpuCall<Problem>& call, void* /*scratch*/) {
-  IsHalf(call.arguments) ? FillPlanes<uint16_t>(call) : FillPlanes<uint32_t>(call);
-  return MLUOP_STATUS_SUCCESS;
-}
-
-bool HasChannels(const CpuCall<Problem>& call) { return call.p.channels >= 8; }
-
 constexpr CpuImplementation<Problem> kCol2im[] = {
-    {"tiles", "at least 8 channels", HasChannels, TileScratch, RunTiles},
-    {"planes", "always", Always, nullptr, RunPlanes},
+    {"tiles", "always", Always, TileScratch, RunTiles},
 };
 
 }  // namespace
@@ -189,8 +127,7 @@ constexpr CpuImplementation<Problem> kCol2im[] = {
 constexpr CpuOperator kCol2imCpu = Bind<MakeProblem, kCol2im>("masked_col2im_forward");
 
 size_t Col2imWorkspaceSize(const Arguments& arguments) {
-  const Problem p = MakeProblem(arguments);
-  return WorkspaceFor(p.channels >= 8 ? TileBytes(p) : 0);
+  return WorkspaceFor(TileBytes(MakeProblem(arguments)));
 }
 
 }  // namespace mluop::masked_im2col

@@ -57,17 +57,14 @@ size_t MaskTableBytes(const Problem& p, int64_t step) {
 
 MaskTable MakeMaskTable(const Problem& p, const MaskIndices& masks, int64_t step, void* memory,
                         ThreadPool& threads) {
-  MaskTable table = {};
-  table.masks = p.masks;
-  table.step = step;
-  table.kernel_h = p.kernel_h;
-  table.kernel_w = p.kernel_w;
-  const int64_t steps = table.step_count();
-  table.corner = static_cast<int64_t*>(memory);
-  table.steps = reinterpret_cast<MaskStep*>(table.corner + p.masks);
-  table.rows = reinterpret_cast<uint32_t*>(table.steps + steps);
-  table.columns = table.rows + steps * p.kernel_h;
-  table.places = reinterpret_cast<uint16_t*>(table.columns + steps * p.kernel_w);
+  const int64_t steps = (p.masks + step - 1) / step;
+  auto* const corner = static_cast<int64_t*>(memory);
+  auto* const boxes = reinterpret_cast<MaskStep*>(corner + p.masks);
+  auto* const rows = reinterpret_cast<uint32_t*>(boxes + steps);
+  uint32_t* const columns = rows + steps * p.kernel_h;
+  auto* const places = reinterpret_cast<uint16_t*>(columns + steps * p.kernel_w);
+  const MaskTable table = {corner,  boxes, rows,       columns,   places,
+                           p.masks, step,  p.kernel_h, p.kernel_w};
   const int64_t work = step * (int64_t{p.kernel_h} + p.kernel_w);
   threads.For(steps, kGrain / work + 1, [&](int64_t begin, int64_t end, int) {
     for (int64_t s = begin; s < end; ++s) FillStep(p, masks, table, s);

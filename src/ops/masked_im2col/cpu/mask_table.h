@@ -23,13 +23,12 @@ struct MaskStep {
 
 struct MaskTable {
   int64_t* corner;    // [masks] top*W + left: the kernel's upper left corner in a plane
-  MaskStep* steps;    // [step_count()]
-  uint32_t* rows;     // [step_count()][kernel_h] bit k: the row of the step's mask k is inside
-  uint32_t* columns;  // [step_count()][kernel_w] the same for columns
-  uint16_t* places;   // [step_count()][step] a corner's distance from low, modulo 2^16
+  MaskStep* steps;    // [steps]
+  uint32_t* rows;     // [steps][kernel_h] bit k: the row of the step's mask k is inside
+  uint32_t* columns;  // [steps][kernel_w] the same for columns
+  uint16_t* places;   // [steps][step] a corner's distance from low, modulo 2^16
   int64_t masks, step, kernel_h, kernel_w;
 
-  int64_t step_count() const { return (masks + step - 1) / step; }
   // The last step ends with the last mask and overlaps the step before, so that every step is whole;
   // only with fewer masks than a step there is a shorter one.
   int64_t StepBegin(int64_t s) const {

@@ -26,23 +26,12 @@ struct BackwardParameters {
   bool whole_chunks;       // bands begin and end where 16-byte stores may
 };
 
-__device__ float ToFloat(float value) { return value; }
-__device__ float ToFloat(__half value) { return __half2float(value); }
-template <typename T>
-__device__ T Rounded(float value) {
-  if constexpr (sizeof(T) == 2) {
-    return __float2half_rn(value);
-  } else {
-    return value;
-  }
-}
-
 // One kernel element of the thread's masks.
 template <typename T, int V>
 struct Values {
   Pack<T, V> packs[kKeptMasks / V];
 
-  __device__ float At(int k) const { return ToFloat(packs[k / V].at[k % V]); }
+  __device__ float At(int k) const { return static_cast<float>(packs[k / V].at[k % V]); }
 
   // row: the kernel element's row of grad_col from the thread's first mask on. Groups without a mask
   // in the band are left alone, so that rows are not read over again for every band.
@@ -122,7 +111,7 @@ __device__ void WriteBand(const BackwardParameters<T>& call, const Band& band) {
   if (!call.whole_chunks) {
     for (int k = threadIdx.x; k < size; k += blockDim.x) {
       const int r = k / band.columns, c = k - r * band.columns;
-      to[int64_t{r} * call.p.width + c] = Rounded<T>(band.sums[band.Place(r, c)]);
+      to[int64_t{r} * call.p.width + c] = static_cast<T>(band.sums[band.Place(r, c)]);
     }
     return;
   }
@@ -133,7 +122,7 @@ __device__ void WriteBand(const BackwardParameters<T>& call, const Band& band) {
     Pack<T, kChunk> pack;
 #pragma unroll
     for (int v = 0; v < kChunk; ++v) {
-      pack.at[v] = Rounded<T>(band.sums[place++]);
+      pack.at[v] = static_cast<T>(band.sums[place++]);
       if (++c == band.columns) c = 0, place += band.kernel_w;
     }
     StorePack(pack, to + k);

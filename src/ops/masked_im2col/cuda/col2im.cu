@@ -29,11 +29,6 @@ struct StagedParameters {
 // The pixels of a block.
 struct Range {
   int first, size;
-
-  template <typename T>
-  __device__ explicit Range(const StagedParameters<T>& call)
-      : first(static_cast<int>(blockIdx.x % call.parts) * call.range),
-        size(min(call.range, static_cast<int>(call.p.plane()) - first)) {}
 };
 
 // The first masks come while the table is zeroed.
@@ -88,7 +83,8 @@ __device__ void StartRow(const StagedParameters<T>& call, int64_t channel, T* ro
 template <typename T, int V>
 __global__ void __launch_bounds__(kCol2imThreads) FillStaged(StagedParameters<T> call) {
   const Problem& p = call.p;
-  const Range range(call);
+  const int first = static_cast<int>(blockIdx.x % call.parts) * call.range;
+  const Range range = {first, min(call.range, static_cast<int>(p.plane()) - first)};
   const int pitch = RowPitch<T>(p.masks);
   T* const rows = SharedMemory<T>();
   int32_t* const table = reinterpret_cast<int32_t*>(rows + call.planes * pitch);

@@ -102,19 +102,44 @@ __global__ void __launch_bounds__(kStagedThreads, 2) GatherStaged(ForwardParamet
   const auto width = static_cast<uint32_t>(f.p.width);
   const auto read = [=](uint32_t h, uint32_t w) { return plane[h * width + w]; };
   const int64_t groups = f.p.masks / V, step = int64_t{f.parts} * blockDim.x;
-  const int64_t items = int64_t{f.p.channels} * f.parts;
-  for (int64_t item = blockIdx.x; item < items; item += gridDim.x) {
-    const int64_t channel = item / f.parts;
-    int64_t group = item % f.parts * blockDim.x + threadIdx.x;
-    StartPlane(f, channel, plane);
-    Corners<V> corners = {};
+  const int64_t channel = blockIdx.x / f.parts;
+  int64_t group = int64_t{blockIdx.x % f.parts} * blockDim.x + threadIdx.x;
+  StartPlane(f, channel, plane);
+  Corners<V> corners = {};
+  if (group < groups) corners = LoadCorners<V>(f.p, f.masks, group);
+  __pipeline_wait_prior(0);
+  __syncthreads();
+  while (group < groups) {
+    CopyKernels<T, V>(f.p, corners, read, ColumnOf(f, channel, group * V));
+    group += step;
     if (group < groups) corners = LoadCorners<V>(f.p, f.masks, group);
-    __pipeline_wait_prior(0);
+  }
+}
+
+// Two planes per block: the next one is copied during the gather from the other.
+template <typename T, int V>
+__global__ void __launch_bounds__(kTwoPlanesThreads) GatherTwoPlanes(ForwardParameters<T> f) {
+  const int64_t groups = f.p.masks / V, plane = f.p.plane();
+  const auto width = static_cast<uint32_t>(f.p.width);
+  T* const planes = SharedMemory<T>();
+  int64_t channel = blockIdx.x;
+  StartPlane(f, channel, planes);
+  const int64_t own = threadIdx.x;
+  Corners<V> corners = {};
+  if (own < groups) corners = LoadCorners<V>(f.p, f.masks, own);
+  for (int at = 0; channel < f.p.channels; at ^= 1, channel += gridDim.x) {
+    const T* const now = planes + at * plane;
+    const auto read = [=](uint32_t h, uint32_t w) { return now[h * width + w]; };
+    if (channel + gridDim.x < f.p.channels) {
+      StartPlane(f, channel + gridDim.x, planes + (at ^ 1) * plane);
+      if (f.whole_chunks) __pipeline_wait_prior(1);
+    } else {
+      __pipeline_wait_prior(0);
+    }
     __syncthreads();
-    while (group < groups) {
+    for (int64_t group = own; group < groups; group += blockDim.x) {
+      if (groups > blockDim.x) corners = LoadCorners<V>(f.p, f.masks, group);
       CopyKernels<T, V>(f.p, corners, read, ColumnOf(f, channel, group * V));
-      group += step;
-      if (group < groups) corners = LoadCorners<V>(f.p, f.masks, group);
     }
     __syncthreads();
   }
@@ -124,18 +149,14 @@ __global__ void __launch_bounds__(kStagedThreads, 2) GatherStaged(ForwardParamet
 // neighbouring masks, whose elements lie in few sectors where masks are sorted.
 template <typename T, int V>
 __global__ void __launch_bounds__(kDirectThreads) GatherDirect(ForwardParameters<T> f) {
-  const int64_t groups = f.p.masks / V, items = int64_t{f.parts} * f.slices, width = f.p.width;
-  for (int64_t item = blockIdx.x; item < items; item += gridDim.x) {
-    const int64_t group = item % f.parts * blockDim.x + threadIdx.x;
-    if (group >= groups) continue;
-    const Corners<V> corners = LoadCorners<V>(f.p, f.masks, group);
-    for (int64_t channel = item / f.parts; channel < f.p.channels; channel += f.slices) {
-      const T* const plane = f.feature + channel * f.p.plane();
-      const auto read = [=](uint32_t h, uint32_t w) {
-        return __ldg(plane + int64_t{h} * width + w);
-      };
-      CopyKernels<T, V>(f.p, corners, read, ColumnOf(f, channel, group * V));
-    }
+  const int64_t groups = f.p.masks / V, width = f.p.width;
+  const int64_t group = int64_t{blockIdx.x % f.parts} * blockDim.x + threadIdx.x;
+  if (group >= groups) return;
+  const Corners<V> corners = LoadCorners<V>(f.p, f.masks, group);
+  for (int64_t channel = blockIdx.x / f.parts; channel < f.p.channels; channel += f.slices) {
+    const T* const plane = f.feature + channel * f.p.plane();
+    const auto read = [=](uint32_t h, uint32_t w) { return __ldg(plane + int64_t{h} * width + w); };
+    CopyKernels<T, V>(f.p, corners, read, ColumnOf(f, channel, group * V));
   }
 }
 
@@ -153,6 +174,7 @@ ForwardParameters<T> ParametersOf(const CudaCall<Problem>& call) {
   f.feature = call.arguments.In<T>("feature");
   f.masks = MasksOf(call.arguments);
   f.data_col = call.arguments.Out<T>("data_col");
+  f.whole_chunks = IsAligned(f.feature, 16) && f.p.plane() * sizeof(T) % 16 == 0;
   return f;
 }
 
@@ -164,9 +186,15 @@ void LaunchStaged(ForwardParameters<T> f, CudaContext& context) {
   f.parts = static_cast<int>(
       std::clamp<int64_t>(2 * context.sm_count() / p.channels, 1, CeilDiv(groups, 64)));
   const size_t bytes = static_cast<size_t>(p.plane()) * sizeof(T);
-  f.whole_chunks = IsAligned(f.feature, 16) && bytes % 16 == 0;
   const int threads = ThreadsFor(CeilDiv(groups, f.parts), kStagedThreads);
   context.Launch(GatherStaged<T, V>, {int64_t{p.channels} * f.parts, threads, bytes}, f);
+}
+
+template <typename T, int V>
+void LaunchTwoPlanes(const ForwardParameters<T>& f, CudaContext& context) {
+  const size_t bytes = static_cast<size_t>(f.p.plane()) * sizeof(T);
+  const int threads = ThreadsFor(f.p.masks / V, kTwoPlanesThreads);
+  context.Launch(GatherTwoPlanes<T, V>, {context.sm_count(), threads, 2 * bytes}, f);
 }
 
 template <typename T, int V>
@@ -184,6 +212,23 @@ bool FitsShared(const CudaCall<Problem>& call) {
   const int64_t row_bytes = std::max(p.kernel_w * size, kSectorBytes);
   return p.plane() * size <= static_cast<int64_t>(kMostShared) &&
          int64_t{p.masks} * p.kernel_h * row_bytes >= p.plane() * size;
+}
+
+// Two planes fit shared memory, SMs get more than one, and each thread has masks.
+bool FitTwoPlanes(const CudaCall<Problem>& call) {
+  const Problem& p = call.p;
+  const auto size = static_cast<int64_t>(ElementBytes(call.arguments));
+  const Masks masks = MasksOf(call.arguments);
+  return FitsShared(call) && 2 * p.plane() * size <= static_cast<int64_t>(kMostShared) &&
+         p.channels > call.context.sm_count() && p.masks >= kTwoPlanesThreads * kWideMasks / 2 &&
+         masks.HaveGroups(p.masks, kWideMasks) &&
+         IsAligned(call.arguments.Out<void>("data_col"), kWideMasks * static_cast<size_t>(size));
+}
+
+mluOpStatus_t RunTwoPlanes(const CudaCall<Problem>& call, void* /*scratch*/) {
+  return WithBits(call, [&](auto zero) {
+    LaunchTwoPlanes<decltype(zero), kWideMasks>(ParametersOf<decltype(zero)>(call), call.context);
+  });
 }
 
 mluOpStatus_t RunStaged(const CudaCall<Problem>& call, void* /*scratch*/) {
@@ -207,6 +252,8 @@ mluOpStatus_t RunDirect(const CudaCall<Problem>& call, void* /*scratch*/) {
 }
 
 constexpr CudaImplementation<Problem> kForward[] = {
+    {"two_planes", "two planes fit 64 KiB; more channels than SMs; at least 2048 masks",
+     FitTwoPlanes, nullptr, RunTwoPlanes},
     {"staged", "a plane fits 64 KiB, and the masks read as much", FitsShared, nullptr, RunStaged},
     {"direct", "always", Always, nullptr, RunDirect},
 };
