@@ -22,25 +22,17 @@ namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// A row-major matrix in memory.
-struct Source {
+// Row-major matrices in memory.
+struct ConstMatrix {
   const float* data;
   int64_t stride;
 };
-struct Target {
+struct Matrix {
   float* data;
   int64_t stride;
 };
 
-// Loads a square tile into registers: v[k] is column k of `from`.
-template <int kSide, class V>
-HWY_INLINE void LoadTransposed(const Source& from, V* v) {
-  const hn::FixedTag<float, kSide> d;
-  for (int k = 0; k < kSide; ++k) v[k] = hn::LoadU(d, from.data + k * from.stride);
-  TransposeSquare(d, v);
-}
-
-// What becomes of a vector before it is stored: nothing, bit for bit.
+// The conversion that stores every vector bit for bit.
 struct Unchanged {
   template <class D>
   HWY_INLINE hn::Vec<D> operator()(D, hn::Vec<D> v) const {
@@ -48,25 +40,23 @@ struct Unchanged {
   }
 };
 
-template <int kSide, class Convert = Unchanged>
-HWY_INLINE void TransposeTile(const Source& from, const Target& to, const Convert& convert = {}) {
-  if constexpr (kSide == 1) {
-    const hn::CappedTag<float, 1> d;
-    hn::StoreU(convert(d, hn::LoadU(d, from.data)), d, to.data);
-  } else {
-    const hn::FixedTag<float, kSide> d;
-    hn::Vec<decltype(d)> v[kSide];
-    LoadTransposed<kSide>(from, v);
-// Without it GCC keeps the loop, and the tile in memory (1.6x the time of a backward on 3969x38x63).
+// Transposes a square tile in registers.
+template <int kSide, class Convert>
+HWY_INLINE void TransposeTile(const ConstMatrix& from, const Matrix& to, const Convert& convert) {
+  const hn::CappedTag<float, kSide> d;
+  hn::Vec<decltype(d)> v[kSide];
+  for (int k = 0; k < kSide; ++k) v[k] = hn::LoadU(d, from.data + k * from.stride);
+  if constexpr (kSide > 1) TransposeSquare(d, v);
+// Without it GCC keeps the loop and the tile in memory: 1.6x the time of torchvision_ps_roi_pool
+// backward on 3969x38x63.
 #pragma GCC unroll 16
-    for (int k = 0; k < kSide; ++k) hn::StoreU(convert(d, v[k]), d, to.data + k * to.stride);
-  }
+  for (int k = 0; k < kSide; ++k) hn::StoreU(convert(d, v[k]), d, to.data + k * to.stride);
 }
 
 template <int kSide>
 using Side = std::integral_constant<int, kSide>;
 
-// Calls body(Side<k>) with the side of the largest tile that fits into a matrix with this shorter side.
+// Calls body(Side<k>) with the side of the largest tile that fits; `side` is the matrix's shorter side.
 template <class Body>
 HWY_INLINE void WithSide([[maybe_unused]] int64_t side, const Body& body) {
 #if HWY_TARGET != HWY_SCALAR
@@ -84,8 +74,8 @@ HWY_INLINE void WithSide([[maybe_unused]] int64_t side, const Body& body) {
 // Iterates along the rows of `from`: repacking [1,38,63,3969] for psroipool forward took 0.94x the
 // time of iterating along the rows of `to` (AVX-512, 2 threads); backward showed no difference.
 template <int kSide, class Convert>
-HWY_INLINE void TransposeInTiles(const Source& from, int64_t rows, int64_t columns,
-                                 const Target& to, const Convert& convert) {
+HWY_INLINE void TransposeInTiles(const ConstMatrix& from, int64_t rows, int64_t columns,
+                                 const Matrix& to, const Convert& convert) {
   for (int64_t row = 0; row < rows; row += kSide) {
     const int64_t r = std::min(row, rows - kSide);
     for (int64_t column = 0; column < columns; column += kSide) {
@@ -100,7 +90,7 @@ HWY_INLINE void TransposeInTiles(const Source& from, int64_t rows, int64_t colum
 // before, so nothing outside of the matrix is accessed. Repacking [2,14,14,189] takes 20 us with
 // tiles of 8, 28 us with tiles of 4; maps beyond the L2 gain nothing.
 template <class Convert = Unchanged>
-HWY_INLINE void Transpose(const Source& from, int64_t rows, int64_t columns, const Target& to,
+HWY_INLINE void Transpose(const ConstMatrix& from, int64_t rows, int64_t columns, const Matrix& to,
                           const Convert& convert = {}) {
   WithSide(std::min(rows, columns), [&](auto side) HWY_ATTR {
     TransposeInTiles<side.value>(from, rows, columns, to, convert);

@@ -2,6 +2,8 @@
 // psamask on CUDA devices, implementation "tiles": any order of input and output. A block copies some
 // columns of one output row for some pixels through a tile of shared memory, [column][pixel], so
 // that loads and stores are coalesced. Memory-bound: every element passes shared memory once.
+#include <algorithm>
+
 #include "ops/psamask/cuda/kernels.h"
 
 namespace mluop::psamask {
@@ -99,7 +101,7 @@ __device__ void FindStarts(const Shape& s, const Tile& tile, Start* starts) {
 template <class T, int kRuns>
 __device__ void LoadPixelMajor(const Shape& s, const Tile& tile, const Start* starts,
                                const uint32_t* in, uint32_t* to) {
-  constexpr int kTogether = kBatch / kRuns;
+  constexpr int kTogether = std::min(kBatch / kRuns, T::kPixels / kWarps);
   const int lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
   for (int first = warp; first < T::kPixels; first += kWarps * kTogether) {
     uint32_t value[kTogether][kRuns];
