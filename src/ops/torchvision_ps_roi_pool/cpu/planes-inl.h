@@ -24,8 +24,8 @@ namespace mluop::torchvision_ps_roi_pool {
 namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
-using mluop::HWY_NAMESPACE::Source;
-using mluop::HWY_NAMESPACE::Target;
+using mluop::HWY_NAMESPACE::ConstMatrix;
+using mluop::HWY_NAMESPACE::Matrix;
 using mluop::HWY_NAMESPACE::Transpose;
 using mluop::HWY_NAMESPACE::Unchanged;
 using roi::HWY_NAMESPACE::ForEachChannelBlock;
@@ -58,8 +58,8 @@ HWY_INLINE void PlanesToPixels(const float* planes, int64_t plane_stride, int64_
 
 // The inverse: planes[c*plane_stride + i] = convert(pixels[i*pixel_stride + c]).
 template <class Convert>
-HWY_INLINE void PixelsToPlanes(const Source& pixels, int64_t count, int64_t channels,
-                               const Target& planes, const Convert& convert) {
+HWY_INLINE void PixelsToPlanes(const ConstMatrix& pixels, int64_t count, int64_t channels,
+                               const Matrix& planes, const Convert& convert) {
   ForEachPlaneBlock(channels, [&](int64_t c, int64_t n) HWY_ATTR {
     Transpose({pixels.data + c, pixels.stride}, count, n,
               {planes.data + c * planes.stride, planes.stride}, convert);
