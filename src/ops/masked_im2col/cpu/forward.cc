@@ -282,7 +282,7 @@ constexpr CpuImplementation<Problem> kForward[] = {
 constexpr CpuOperator kForwardCpu = Bind<MakeProblem, kForward>("masked_im2col_forward");
 
 size_t ForwardWorkspaceSize(const Arguments& arguments) {
-  return WorkspaceFor(MaskTableBytes(MakeProblem(arguments), StepOf(arguments)));
+  return MaskTableBytes(MakeProblem(arguments), StepOf(arguments));
 }
 
 }  // namespace mluop::masked_im2col
