@@ -10,6 +10,7 @@
 #include <stdexcept>
 
 #include "mluops/extensions.h"
+#include "mluops/runtime.h"
 
 namespace mluop::tool {
 namespace {
