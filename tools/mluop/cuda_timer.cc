@@ -39,7 +39,6 @@ struct CudaTimer::Driver {
     Load(library, "cuDevicePrimaryCtxRetain", &retain);
     Load(library, "cuCtxSetCurrent", &set_current);
     Load(library, "cuStreamCreate", &stream_create);
-    Load(library, "cuStreamDestroy_v2", &stream_destroy);
     Load(library, "cuStreamSynchronize", &stream_sync);
     Load(library, "cuStreamBeginCapture_v2", &begin_capture);
     Load(library, "cuStreamEndCapture", &end_capture);
@@ -60,20 +59,11 @@ struct CudaTimer::Driver {
     Require(device_get(&device, ordinal), "cuDeviceGet");
     Require(retain(&context, device), "cuDevicePrimaryCtxRetain");
     Require(set_current(context), "cuCtxSetCurrent");
+    Require(stream_create(&stream, 0), "cuStreamCreate");
     Require(event_create(&start, 0), "cuEventCreate");
     Require(event_create(&end, 0), "cuEventCreate");
-  }
-
-  // A new stream for every measurement: once a captured wait for an event has run on a stream, each
-  // node of later graphs on it takes 0.33 us longer (H200, driver 580).
-  void OpenStream() {
-    Require(stream_create(&stream, 0), "cuStreamCreate");
     if (mluOpCreateQueueFromCudaStream(&queue, ordinal, stream) != MLUOP_STATUS_SUCCESS)
       throw std::runtime_error(mluOpGetLastErrorMessage());
-  }
-  void CloseStream() {
-    cnrtQueueDestroy(queue);
-    stream_destroy(stream);
   }
 
   template <typename Function>
@@ -118,7 +108,6 @@ struct CudaTimer::Driver {
   int (*retain)(void** context, int device);
   int (*set_current)(void* context);
   int (*stream_create)(void** stream, unsigned flags);
-  int (*stream_destroy)(void* stream);
   int (*stream_sync)(void* stream);
   int (*begin_capture)(void* stream, int mode);
   int (*end_capture)(void* stream, void** graph);
@@ -143,13 +132,11 @@ CudaTimer::CudaTimer(const std::string& device)
 CudaTimer::~CudaTimer() = default;  // the process is about to end
 
 double CudaTimer::SecondsOfReplay(const Enqueue& enqueue, int replays) {
-  driver_->OpenStream();
   void* const executable = driver_->Capture(enqueue);
   double least = HUGE_VAL;
   driver_->Replay(executable);  // warms up
   for (int i = 0; i < replays; ++i) least = std::min(least, driver_->Replay(executable));
   driver_->exec_destroy(executable);
-  driver_->CloseStream();
   return least;
 }
 
@@ -160,7 +147,6 @@ double CudaTimer::SecondsOfLaunch() {
   Require(driver_->module_load(&module, kEmptyKernel), "cuModuleLoadData");
   Require(driver_->get_function(&kernel, module, "empty"), "cuModuleGetFunction");
   double least = HUGE_VAL;
-  driver_->OpenStream();
   for (int batch = 0; batch < kBatches; ++batch) {
     const auto begin = Clock::now();
     for (int i = 0; i < kLaunches; ++i) {
@@ -172,7 +158,6 @@ double CudaTimer::SecondsOfLaunch() {
     least = std::min(least, seconds / kLaunches);
     Require(driver_->stream_sync(driver_->stream), "cuStreamSynchronize");
   }
-  driver_->CloseStream();
   return least;
 }
 
