@@ -126,9 +126,7 @@ constexpr CpuImplementation<Problem> kCol2im[] = {
 
 constexpr CpuOperator kCol2imCpu = Bind<MakeProblem, kCol2im>("masked_col2im_forward");
 
-size_t Col2imWorkspaceSize(const Arguments& arguments) {
-  return TileBytes(MakeProblem(arguments));
-}
+size_t Col2imWorkspaceSize(const Arguments& arguments) { return TileBytes(MakeProblem(arguments)); }
 
 }  // namespace mluop::masked_im2col
 #endif  // HWY_ONCE
