@@ -141,8 +141,8 @@ int RunFailingKernel() {
 
 int RunAverageWithoutArgmax() {
   const Handle handle;
-  const auto made = [](mluOpDataType_t type, std::vector<int64_t> dims) {
-    return Tensor(MLUOP_LAYOUT_ARRAY, type, std::move(dims));
+  const auto made = [](mluOpDataType_t type, const std::vector<int64_t>& dims) {
+    return Tensor(MLUOP_LAYOUT_ARRAY, type, dims);
   };
   const Tensor rois = made(MLUOP_DTYPE_FLOAT, {1, 7}), pts = made(MLUOP_DTYPE_FLOAT, {2, 3});
   const Tensor feature = made(MLUOP_DTYPE_FLOAT, {2, 3});

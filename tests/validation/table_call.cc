@@ -199,7 +199,7 @@ void ExpectRefused(TableCall& call, mluOpStatus_t status, const Names& arguments
   const std::string start = std::string(call.spec().name) + ": ";
   const size_t rule = outcome.message.find(" must ");
   const size_t got = outcome.message.rfind(", got ");
-  ASSERT_EQ(outcome.message.find(start), 0u) << outcome.message;
+  ASSERT_TRUE(outcome.message.starts_with(start)) << outcome.message;
   ASSERT_TRUE(rule < got && got != std::string::npos) << outcome.message;
   const std::string argument = outcome.message.substr(start.size(), rule - start.size());
   EXPECT_NE(std::find(arguments.begin(), arguments.end(), argument), arguments.end())

@@ -229,7 +229,7 @@ mluOpStatus_t RunBands(const BackwardCall& call, void* scratch) {
 void DescribeBands(const BackwardCall& call, Plan& plan) {
   const Banding banding = MakeBanding(call);
   plan.Add("bands %lld of %lld rows and %lld channels",
-           static_cast<long long>(banding.row_bands * banding.slices),
+           static_cast<long long>(banding.row_bands) * banding.slices,
            static_cast<long long>(banding.rows), static_cast<long long>(banding.channels));
 }
 

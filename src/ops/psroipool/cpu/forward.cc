@@ -209,7 +209,7 @@ mluOpStatus_t RunBands(const ForwardCall& call, void* scratch) {
 void DescribeBands(const ForwardCall& call, Plan& plan) {
   const Slicing slicing = SlicingOf(call);
   plan.Add("slices %lld of %lld bins and %lld channels",
-           static_cast<long long>(slicing.bin_slices * slicing.channel_slices),
+           static_cast<long long>(slicing.bin_slices) * slicing.channel_slices,
            static_cast<long long>(slicing.bins), static_cast<long long>(slicing.channels));
   plan.Add("bands of %lld rows", static_cast<long long>(slicing.rows));
 }
