@@ -55,8 +55,7 @@ class CheckedCase {
         for (const auto mode : {MLUOP_ATOMICS_NOT_ALLOWED, MLUOP_ATOMICS_ALLOWED}) {
           if (on_cpu && mode == MLUOP_ATOMICS_ALLOWED) continue;  // the CPU has one mode
           mluOpSetAtomicsMode(handle_.get(), mode);
-          const std::string fault =
-              RunImplementations(call, {isa, placement, mode, 0, ""}, details);
+          std::string fault = RunImplementations(call, {isa, placement, mode, 0, ""}, details);
           if (!fault.empty()) return fault;
         }
       }

@@ -127,7 +127,7 @@ std::vector<Case> SelectCases(const Selection& selection) {
 
 std::vector<std::string> SelectIsas(const Selection& selection, std::vector<std::string> fallback) {
   if (selection.isas.empty()) return fallback;
-  const std::vector<std::string> all = testing::SupportedIsas();
+  std::vector<std::string> all = testing::SupportedIsas();
   if (selection.isas == std::vector<std::string>{"all"}) return all;
   std::string names;
   for (const std::string& name : all) names += " " + name;
