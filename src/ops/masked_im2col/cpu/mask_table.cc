@@ -32,7 +32,7 @@ void FillStep(const Problem& p, const MaskIndices& masks, const MaskTable& table
   for (int64_t k = 0; k < count; ++k) {
     top[k] = p.Top(masks.h[first + k]);
     left[k] = p.Left(masks.w[first + k]);
-    corner[k] = int64_t{top[k]} * p.width + left[k];
+    corner[k] = static_cast<int64_t>(top[k]) * p.width + left[k];
     step.low = std::min(step.low, corner[k]);
     step.high = std::max(step.high, corner[k]);
   }
