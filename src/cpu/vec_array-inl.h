@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Several vectors in registers. Loops over them are unrolled by templates, so that every vector has
-// a register of its own. Included once per instruction set.
+// Several vectors in registers. Loops over them are unrolled by templates, so that the
+// compiler keeps each vector in a register. Included once per instruction set.
 
 #if defined(MLUOP_CPU_VEC_ARRAY_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef MLUOP_CPU_VEC_ARRAY_INL_H_

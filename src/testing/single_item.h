@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One RoI, box or mask of a call as a call of its own: a forward result must not depend on the
+// One RoI, box or mask of a call as a separate call: a forward result must not depend on the
 // others.
 #pragma once
 

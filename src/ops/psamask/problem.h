@@ -48,7 +48,7 @@ struct Problem {
   int64_t ColShift(int64_t col) const { return ShiftOf(sign, half_w, col); }
 
   // The rows and columns of the output's grid that lie inside of the input's. Never empty: every
-  // pixel is inside of its own mask.
+  // pixel is inside its mask.
   Range OutRows(int64_t row) const { return Inside(RowShift(row), in.rows, out.rows); }
   Range OutCols(int64_t col) const { return Inside(ColShift(col), in.cols, out.cols); }
 
