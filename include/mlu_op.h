@@ -17,8 +17,7 @@
  *   strides of an empty tensor.
  * - BAD_PARAM and NOT_SUPPORTED leave the outputs unchanged.
  * - Any operator returns ALLOC_FAILED if it cannot allocate scratch. Its outputs are then
- * undefined.
- *   The handle stays usable.
+ *   undefined. The handle stays usable.
  * - An output must not overlap an input, another output or the workspace. A workspace that overlaps
  *   an input is ignored.
  * - A workspace is optional. Size 0 (with any pointer) is legal. A workspace smaller than the
@@ -415,17 +414,17 @@ MLUOP_WIN_API mluOpStatus_t mluOpPsRoiPoolBackward(
  *              The first of equal maxima wins.
  *   backward:  grad_input = 0, then each gradient, times the bilinear weights, is added to the four
  *              neighbours of the chosen sample
- *   bilinear(y,x): 0 unless -1 <= y <= H and -1 <= x <= W (NaN is outside). Otherwise y = max(y,
- *   0),
- *     low = int(y); if low >= H-1 then low = high = H-1 and y = low, else high = low+1; likewise x;
- *     then the usual four weights. A NaN in sample 0 is the result; a NaN in a later sample is
+ *   bilinear(y,x): 0 unless -1 <= y <= H and -1 <= x <= W (NaN is outside). Otherwise:
+ *     y = max(y, 0); low = int(y); if low >= H-1 then low = high = H-1 and y = low, else
+ *     high = low+1; likewise x; then the usual four weights. A NaN in sample 0 is the result; a NaN in a later sample is
  *     ignored.
  *   A sample outside the map has value 0 and takes part in the maximum. Backward skips an
  *   argmax_idx outside [0,P].
  *
  *   input, grad_input: [N, H, W, 4*C] of T, NHWC     boxes: [N, K, 4] of T
  *   output, grad_output: [N, K, 4, C] of T, NHWC     argmax_idx: [N, K, 4, C] int32, NHWC
- *   T is half or float. pool_size >= 1. Any empty tensor is BAD_PARAM. */
+ *   T is half or float. pool_size >= 1; above 65,536 is NOT_SUPPORTED. Any empty tensor is
+ *   BAD_PARAM. */
 MLUOP_WIN_API mluOpStatus_t mluOpBorderAlignForward(
     mluOpHandle_t handle, const mluOpTensorDescriptor_t input_desc, const void* input,
     const mluOpTensorDescriptor_t boxes_desc, const void* boxes, const int32_t pool_size,
