@@ -1,32 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* mlu_op.h: the public C API of mluops. C99 and C++11; needs no other header, ours or a vendor's.
+/* mlu_op.h: the public C API of mluops. C99 and C++11. It includes standard headers only.
  *
  * Region operators of five detection and segmentation networks, forward and backward:
  *   psroipool (R-FCN), border_align (BorderDet), roiaware_pool3d (PartA2), psamask (PSANet),
  *   masked_im2col / masked_col2im (masked convolution).
  *
  * Rules that hold for every function:
- * - Each returns a mluOpStatus_t. Whatever is not SUCCESS leaves one sentence for the calling
- *   thread, "<op>: <argument> must be <rule>, got <value>", which mluOpGetLastErrorMessage() of
- *   mluops/extensions.h returns.
+ * - It returns a mluOpStatus_t. Any status but SUCCESS sets the calling thread's error message,
+ *   "<op>: <argument> must be <rule>, got <value>". mluOpGetLastErrorMessage() of
+ *   mluops/extensions.h returns it.
  * - Operators check in this order: handle and descriptors not NULL, ranks, data types, layouts,
  *   attributes, shapes, strides, sizes, empty tensors, workspace, data pointers, overlap, alignment
- *   of data pointers to the size of their elements. A broken rule is BAD_PARAM. A valid tensor that
- *   we do not take is NOT_SUPPORTED: strides that are not packed (a dim of size 1 and an empty
- *   tensor ignore them), 2^31 elements or more.
- * - After BAD_PARAM and NOT_SUPPORTED the outputs are untouched.
- * - Any operator may return ALLOC_FAILED, where there is no memory for its scratch: what its outputs
- *   hold then is undefined. The handle stays usable.
+ *   of data pointers to the size of their elements. A violated rule is BAD_PARAM.
+ * - A valid tensor that the library does not implement is NOT_SUPPORTED: strides that are not
+ *   packed, or 2^31 elements or more. The stride of a dim of size 1 is ignored, and so are all
+ *   strides of an empty tensor.
+ * - BAD_PARAM and NOT_SUPPORTED leave the outputs unchanged.
+ * - Any operator returns ALLOC_FAILED if it cannot allocate scratch. Its outputs are then
+ *   undefined. The handle stays usable.
  * - An output must not overlap an input, another output or the workspace. A workspace that overlaps
- *   an input is not used.
- * - A workspace is optional: size 0 (with any pointer) is legal, and one smaller than the getter's
- *   size is used as if it were not there; the result is the same. A size above 0 with a NULL
- *   pointer is BAD_PARAM. Getters check what they are given as their operator does, and refuse a
- *   NULL workspace_size.
- * - On the CPU pointers are host pointers and a call is complete when it returns.
- * - A handle is used by one thread at a time; different handles may be used at once.
- * - Shapes are written [N, H, W, C]; T is the data type of a call, the same for all tensors marked
- *   so. */
+ *   an input is ignored.
+ * - A workspace is optional. Size 0 (with any pointer) is legal. A workspace smaller than the
+ *   getter's size is ignored. The result is the same in all cases. A size above 0 with a NULL
+ *   pointer is BAD_PARAM.
+ * - Getters of workspace sizes check their arguments as the operator does. A NULL workspace_size is
+ *   BAD_PARAM.
+ * - On the CPU, pointers are host pointers, and a call is complete when it returns.
+ * - One thread at a time may use a handle. Different handles may be used concurrently.
+ * - Shapes are written [N, H, W, C]. T is the data type of a call: all tensors "of T" have the same
+ *   type. */
 #ifndef MLU_OP_H_
 #define MLU_OP_H_
 
@@ -37,7 +39,7 @@
 #define MLUOP_MINOR 1
 #define MLUOP_PATCHLEVEL 0
 
-/* The largest number of dimensions of a tensor. */
+/* Maximum number of dimensions of a tensor. */
 #define MLUOP_DIM_MAX 8
 
 #ifndef MLUOP_WIN_API
@@ -48,7 +50,7 @@
 #endif
 #endif
 
-/* A queue of work on a device. mluops/runtime.h has the functions that make one. */
+/* A queue of work on a device. cnrtQueueCreate() of mluops/runtime.h creates one. */
 #ifndef MLUOPS_CNRT_QUEUE_T
 #define MLUOPS_CNRT_QUEUE_T
 typedef struct cnrtQueue* cnrtQueue_t;
@@ -61,15 +63,15 @@ extern "C" {
 /* ------------------------------------------------------------ types */
 
 typedef enum {
-  MLUOP_STATUS_SUCCESS = 0,           /* done */
+  MLUOP_STATUS_SUCCESS = 0,           /* the call succeeded */
   MLUOP_STATUS_NOT_INITIALIZED = 1,   /* no usable device: see MLUOP_VISIBLE_DEVICES */
   MLUOP_STATUS_ALLOC_FAILED = 2,      /* out of memory; the handle stays usable */
-  MLUOP_STATUS_BAD_PARAM = 3,         /* an argument breaks a rule */
-  MLUOP_STATUS_INTERNAL_ERROR = 4,    /* a defect of ours */
-  MLUOP_STATUS_ARCH_MISMATCH = 5,     /* the device is of a kind we have no code for */
+  MLUOP_STATUS_BAD_PARAM = 3,         /* an argument violates a rule */
+  MLUOP_STATUS_INTERNAL_ERROR = 4,    /* a bug in mluops */
+  MLUOP_STATUS_ARCH_MISMATCH = 5,     /* mluops has no code for this device architecture */
   MLUOP_STATUS_EXECUTION_FAILED = 6,  /* the device reported an error */
-  MLUOP_STATUS_NOT_SUPPORTED = 7,     /* valid, but not ours */
-  MLUOP_STATUS_NUMERICAL_OVERFLOW = 8 /* never returned today */
+  MLUOP_STATUS_NOT_SUPPORTED = 7,     /* valid arguments that mluops does not implement */
+  MLUOP_STATUS_NUMERICAL_OVERFLOW = 8 /* not used */
 } mluOpStatus_t;
 
 typedef enum {
@@ -106,8 +108,9 @@ typedef enum {
   MLUOP_DTYPE_BFLOAT16 = 17
 } mluOpDataType_t;
 
-/* NOT_ALLOWED: bitwise the same result every run. ALLOWED may be faster on a GPU and is then
- * reproducible to rounding only. The CPU is always bitwise reproducible, at any thread count. */
+/* NOT_ALLOWED: every run gives bitwise the same result. ALLOWED: may be faster on a GPU, but
+ * results may differ by rounding from run to run. Results on the CPU are always bitwise
+ * reproducible, at any thread count. */
 typedef enum { MLUOP_ATOMICS_NOT_ALLOWED = 1, MLUOP_ATOMICS_ALLOWED = 2 } mluOpAtomicsMode_t;
 
 typedef enum {
@@ -118,8 +121,7 @@ typedef enum {
 
 typedef enum { MLUOP_POINTER_MODE_HOST = 0, MLUOP_POINTER_MODE_DEVICE = 1 } mluOpPointerMode_t;
 
-/* Pooling of roiaware_pool3d, and the two directions of attention of psamask: the values that the
- * int arguments pool_method and psa_type take. */
+/* Values of the int arguments pool_method (roiaware_pool3d) and psa_type (psamask). */
 enum { MLUOP_ROIAWARE_POOL_MAX = 0, MLUOP_ROIAWARE_POOL_AVG = 1 };
 enum { MLUOP_PSAMASK_COLLECT = 0, MLUOP_PSAMASK_DISTRIBUTE = 1 };
 
@@ -128,47 +130,49 @@ typedef struct mluOpTensorStruct* mluOpTensorDescriptor_t;
 
 /* ------------------------------------------------------------ library */
 
-/* The enumerator's name, "MLUOP_STATUS_UNKNOWN" for any other value. Never NULL. */
+/* Returns the enumerator's name, "MLUOP_STATUS_UNKNOWN" for any other value. Never NULL. */
 MLUOP_WIN_API const char* mluOpGetErrorString(mluOpStatus_t status);
 
-/* The version of mluops. A NULL pointer is skipped. */
+/* Writes the version of mluops. NULL pointers are skipped. */
 MLUOP_WIN_API void mluOpGetLibVersion(int* major, int* minor, int* patch);
 
-/* *size = bytes of an element. BAD_PARAM: size is NULL, data_type is INVALID or no enumerator. */
+/* Writes the size of an element in bytes. BAD_PARAM: size is NULL; data_type is INVALID or not an
+ * enumerator. */
 MLUOP_WIN_API mluOpStatus_t mluOpGetSizeOfDataType(mluOpDataType_t data_type, size_t* size);
 
 /* ------------------------------------------------------------ handle */
 
-/* Makes a handle on the thread's current device (cnrtSetDevice; device 0 is the CPU unless
- * MLUOP_VISIBLE_DEVICES says otherwise), with the default queue and MLUOP_ATOMICS_NOT_ALLOWED.
+/* Creates a handle on the thread's current device, with the default queue and
+ * MLUOP_ATOMICS_NOT_ALLOWED. cnrtSetDevice sets the current device. Device 0 is the CPU unless
+ * MLUOP_VISIBLE_DEVICES lists another one first.
  * BAD_PARAM: handle is NULL. NOT_INITIALIZED: MLUOP_VISIBLE_DEVICES names no usable device.
  * ALLOC_FAILED. */
 MLUOP_WIN_API mluOpStatus_t mluOpCreate(mluOpHandle_t* handle);
 
-/* Frees the handle and the scratch memory it holds. BAD_PARAM: handle is NULL. */
+/* Frees the handle and its scratch. BAD_PARAM: handle is NULL. */
 MLUOP_WIN_API mluOpStatus_t mluOpDestroy(mluOpHandle_t handle);
 
-/* Reads the state of the handle's device anew. On the CPU: the number of threads goes back to what
- * the environment's variables say, which are read once in a process, or else to what affinity and
- * the control group's quota leave now. BAD_PARAM: handle is NULL. */
+/* Re-reads the state of the handle's device. On the CPU it resets the number of threads to
+ * MLUOP_NUM_THREADS or OMP_NUM_THREADS, which are read once per process. Without them it counts the
+ * CPUs that the affinity mask and the cgroup quota allow now. BAD_PARAM: handle is NULL. */
 MLUOP_WIN_API mluOpStatus_t mluOpUpdateContextInformation(mluOpHandle_t handle);
 
-/* Later calls run on this queue; NULL is the device's default queue. A queue stays alive until its
- * handle has another one. On a CUDA device the new queue's work waits where it shares scratch of the
- * handle with work of the old one.
- * BAD_PARAM: handle is NULL, or the queue belongs to another device than the handle. */
+/* Sets the queue of later calls. NULL is the device's default queue. The caller must not destroy a
+ * queue while a handle uses it. On a CUDA device, work on the new queue waits for work on the old
+ * queue that shares the handle's scratch.
+ * BAD_PARAM: handle is NULL, or the queue belongs to another device. */
 MLUOP_WIN_API mluOpStatus_t mluOpSetQueue(mluOpHandle_t handle, cnrtQueue_t queue);
 /* BAD_PARAM: a NULL argument. */
 MLUOP_WIN_API mluOpStatus_t mluOpGetQueue(mluOpHandle_t handle, cnrtQueue_t* queue);
 
-/* BAD_PARAM: a NULL argument, or a mode that is no enumerator. */
+/* BAD_PARAM: a NULL argument, or a mode that is not an enumerator. */
 MLUOP_WIN_API mluOpStatus_t mluOpSetAtomicsMode(mluOpHandle_t handle,
                                                 mluOpAtomicsMode_t atomics_mode);
 MLUOP_WIN_API mluOpStatus_t mluOpGetAtomicsMode(mluOpHandle_t handle,
                                                 mluOpAtomicsMode_t* atomics_mode);
 
-/* The rounding mode is stored and returned; no operator here quantises. Default:
- * MLUOP_ROUND_HALF_TO_EVEN. BAD_PARAM: a NULL argument, or a mode that is no enumerator. */
+/* The rounding mode is stored and returned, but has no effect: no operator quantises. Default:
+ * MLUOP_ROUND_HALF_TO_EVEN. BAD_PARAM: a NULL argument, or a mode that is not an enumerator. */
 MLUOP_WIN_API mluOpStatus_t mluOpSetQuantizeRoundMode(mluOpHandle_t handle,
                                                       mluOpQuantizeRoundMode_t round_mode);
 MLUOP_WIN_API mluOpStatus_t mluOpGetQuantizeRoundMode(mluOpHandle_t handle,
@@ -182,14 +186,14 @@ MLUOP_WIN_API mluOpStatus_t mluOpCreateTensorDescriptor(mluOpTensorDescriptor_t*
 /* BAD_PARAM: desc is NULL. */
 MLUOP_WIN_API mluOpStatus_t mluOpDestroyTensorDescriptor(mluOpTensorDescriptor_t desc);
 
-/* Back to the state of a new descriptor. BAD_PARAM: desc is NULL. */
+/* Resets a descriptor to the state of a new one. BAD_PARAM: desc is NULL. */
 MLUOP_WIN_API mluOpStatus_t mluOpResetTensorDescriptor(mluOpTensorDescriptor_t desc);
 
-/* Layout, type and dims of a packed tensor; dimSize[0] is the outermost. dimNb = 0 (a scalar) only
- * in host pointer mode, and then dimSize may be NULL.
- * BAD_PARAM, and the descriptor keeps what it had: desc or dimSize is NULL, layout or dtype is no
- * enumerator, dimNb is outside [0, MLUOP_DIM_MAX], a dim is negative, the number of elements does
- * not fit in 63 bits. */
+/* Sets layout, type and dims of a packed tensor. dimSize[0] is the outermost dim. dimNb = 0 (a
+ * scalar) requires host pointer mode; dimSize may then be NULL.
+ * BAD_PARAM: desc or dimSize is NULL, layout or dtype is not an enumerator, dimNb is outside
+ * [0, MLUOP_DIM_MAX], a dim is negative, the number of elements does not fit in 63 bits. The
+ * descriptor is then unchanged. */
 MLUOP_WIN_API mluOpStatus_t mluOpSetTensorDescriptor(mluOpTensorDescriptor_t desc,
                                                      mluOpTensorLayout_t layout,
                                                      mluOpDataType_t dtype, int dimNb,
@@ -199,8 +203,8 @@ MLUOP_WIN_API mluOpStatus_t mluOpSetTensorDescriptor_v2(mluOpTensorDescriptor_t 
                                                         mluOpDataType_t dtype, int dimNb,
                                                         const int64_t dimSize[]);
 
-/* The same with strides in elements. Operators take packed strides only. BAD_PARAM: as above, or
- * dimStride is NULL; with dimNb = 0 it may be. */
+/* As above, with strides in elements. Operators accept packed strides only. BAD_PARAM: as above, or
+ * dimStride is NULL and dimNb is not 0. */
 MLUOP_WIN_API mluOpStatus_t mluOpSetTensorDescriptorEx(mluOpTensorDescriptor_t desc,
                                                        mluOpTensorLayout_t layout,
                                                        mluOpDataType_t dtype, int dimNb,
@@ -211,14 +215,15 @@ MLUOP_WIN_API mluOpStatus_t mluOpSetTensorDescriptorEx_v2(mluOpTensorDescriptor_
                                                           const int64_t dimSize[],
                                                           const int64_t dimStride[]);
 
-/* The dims only: packed, layout and type stay. BAD_PARAM: what mluOpSetTensorDescriptor refuses. */
+/* Sets the dims and packed strides; keeps layout and type. BAD_PARAM: as for
+ * mluOpSetTensorDescriptor. */
 MLUOP_WIN_API mluOpStatus_t mluOpSetTensorDescriptorDim(mluOpTensorDescriptor_t desc, int dimNb,
                                                         const int* dimSize);
 MLUOP_WIN_API mluOpStatus_t mluOpSetTensorDescriptorDim_v2(mluOpTensorDescriptor_t desc, int dimNb,
                                                            const int64_t* dimSize);
 
-/* Reads a descriptor; out-pointers that are NULL are skipped. dimSize has room for the tensor's
- * dims. BAD_PARAM: desc is NULL, or a dim does not fit in int (use _v2). */
+/* Reads a descriptor. NULL output pointers are skipped. dimSize must have an element per dim.
+ * BAD_PARAM: desc is NULL, or a dim does not fit in int (use _v2). */
 MLUOP_WIN_API mluOpStatus_t mluOpGetTensorDescriptor(const mluOpTensorDescriptor_t desc,
                                                      mluOpTensorLayout_t* layout,
                                                      mluOpDataType_t* dtype, int* dimNb,
@@ -228,7 +233,8 @@ MLUOP_WIN_API mluOpStatus_t mluOpGetTensorDescriptor_v2(const mluOpTensorDescrip
                                                         mluOpDataType_t* dtype, int* dimNb,
                                                         int64_t dimSize[]);
 
-/* The same with strides, which must fit in int too; here a NULL out-pointer is BAD_PARAM. */
+/* As above, with strides, which must fit in int too. Unlike above, a NULL output pointer is
+ * BAD_PARAM. */
 MLUOP_WIN_API mluOpStatus_t mluOpGetTensorDescriptorEx(const mluOpTensorDescriptor_t desc,
                                                        mluOpTensorLayout_t* layout,
                                                        mluOpDataType_t* dtype, int* dimNb,
@@ -238,25 +244,26 @@ MLUOP_WIN_API mluOpStatus_t mluOpGetTensorDescriptorEx_v2(const mluOpTensorDescr
                                                           mluOpDataType_t* dtype, int* dimNb,
                                                           int64_t dimSize[], int64_t dimStride[]);
 
-/* The product of the dims; 1 for a scalar in host pointer mode; 0 for NULL and for a descriptor
- * never set. */
+/* Returns the product of the dims: 1 for a scalar in host pointer mode, 0 for NULL and for a
+ * descriptor that was never set. */
 MLUOP_WIN_API size_t mluOpGetTensorElementNum(const mluOpTensorDescriptor_t desc);
 
-/* Stored and returned, no more. BAD_PARAM: a NULL argument, or a value that is no enumerator. */
+/* The on-chip type is stored and returned, but has no effect. BAD_PARAM: a NULL argument, or a
+ * value that is not an enumerator. */
 MLUOP_WIN_API mluOpStatus_t mluOpSetTensorDescriptorOnchipDataType(mluOpTensorDescriptor_t desc,
                                                                    mluOpDataType_t onchip_dtype);
 MLUOP_WIN_API mluOpStatus_t mluOpGetTensorDescriptorOnchipDataType(
     const mluOpTensorDescriptor_t desc, mluOpDataType_t* onchip_dtype);
 
-/* HOST allows a descriptor of 0 dims. BAD_PARAM: a NULL argument, a value that is no enumerator, or
- * DEVICE for a descriptor that holds a scalar. */
+/* HOST allows a descriptor of 0 dims. BAD_PARAM: a NULL argument, a value that is not an
+ * enumerator, or DEVICE for a descriptor that holds a scalar. */
 MLUOP_WIN_API mluOpStatus_t mluOpSetTensorDescriptorPointerMode(mluOpTensorDescriptor_t desc,
                                                                 mluOpPointerMode_t pointer_mode);
 MLUOP_WIN_API mluOpStatus_t mluOpGetTensorDescriptorPointerMode(const mluOpTensorDescriptor_t desc,
                                                                 mluOpPointerMode_t* pointer_mode);
 
-/* Quantisation parameters: stored and returned, no more. Defaults 0, 1.0f, 0. BAD_PARAM: a NULL
- * argument. */
+/* Quantisation parameters are stored and returned, but have no effect. Defaults: position 0, scale
+ * 1.0f, offset 0. BAD_PARAM: a NULL argument. */
 MLUOP_WIN_API mluOpStatus_t mluOpSetTensorDescriptorPosition(mluOpTensorDescriptor_t desc,
                                                              int position);
 MLUOP_WIN_API mluOpStatus_t mluOpSetTensorDescriptorPositionAndScale(mluOpTensorDescriptor_t desc,
@@ -270,9 +277,10 @@ MLUOP_WIN_API mluOpStatus_t mluOpGetTensorDescriptorPositionAndScale(
 MLUOP_WIN_API mluOpStatus_t mluOpGetTensorDescriptorPositionScaleAndOffset(
     const mluOpTensorDescriptor_t desc, int* position, float* scale, int* offset);
 
-/* desc_num descriptors at once: group_desc[i] points to where descriptor i is kept.
- * Set takes the dims of all tensors one after the other. Create makes all or none; Set changes all
- * or none. BAD_PARAM: a NULL argument or entry, desc_num < 1, what the single function refuses. */
+/* Create, set and destroy desc_num descriptors in one call. group_desc[i] points to the variable of
+ * descriptor i. group_dimSize holds the dims of all tensors, one tensor after the other. On failure
+ * no descriptor is created or changed. BAD_PARAM: a NULL argument or entry, desc_num < 1, and as
+ * for the function that handles one descriptor. */
 MLUOP_WIN_API mluOpStatus_t mluOpCreateGroupTensorDescriptors(mluOpTensorDescriptor_t* group_desc[],
                                                               const int desc_num);
 MLUOP_WIN_API mluOpStatus_t mluOpSetGroupTensorDescriptors(mluOpTensorDescriptor_t* group_desc[],
@@ -294,11 +302,11 @@ mluOpDestroyGroupTensorDescriptors(mluOpTensorDescriptor_t* group_desc[], const 
  *   for i, j with r = h+i-hh in [0,H) and s = w+j-hw in [0,W):
  *     psa_type COLLECT (0):     y[n,h,w, r*W+s] = x[n,h,w, i*w_mask+j]
  *     psa_type DISTRIBUTE (1):  y[n,r,s, h*W+w] = x[n,h,w, i*w_mask+j]
- *   and 0 everywhere else in y. Backward is the same pairing read the other way:
- *   dx[...] = dy[...], and 0 where nothing pairs. Both are copies: bit-exact.
+ *   All other elements of y are 0. Backward copies in the opposite direction: dx[...] = dy[...],
+ *   and 0 for elements of dx without a partner. Both directions copy bits exactly.
  *
  *   x, dx: [N, H, W, h_mask*w_mask] float NHWC     y, dy: [N, H, W, H*W] float NHWC
- *   psa_type in {0,1}; h_mask, w_mask >= 1. N*H*W = 0 is SUCCESS and nothing is done. */
+ *   psa_type in {0,1}; h_mask, w_mask >= 1. N*H*W = 0 is SUCCESS; nothing is written. */
 MLUOP_WIN_API mluOpStatus_t mluOpPsamaskForward(mluOpHandle_t handle, const int psa_type,
                                                 const mluOpTensorDescriptor_t x_desc, const void* x,
                                                 const int h_mask, const int w_mask,
@@ -311,19 +319,20 @@ MLUOP_WIN_API mluOpStatus_t mluOpPsamaskBackward(mluOpHandle_t handle, const int
 /* ------------------------------------------------------------ masked_im2col
  *
  *   forward:   data_col[(c*kernel_h + i)*kernel_w + j, m] =
- *                feature[0, c, mask_h_idx[m]-pad_h+i, mask_w_idx[m]-pad_w+j], 0 where that is
- *              outside the feature. Bit-exact. Any int32 is a legal index or pad.
- *   backward:  grad_feature = 0, then every grad_col element is added where forward read it.
- *   col2im:    im = 0, then im[0, c, mask_h_idx[m], mask_w_idx[m]] = col[c, m]; an index outside
- *              is skipped, the last of duplicates wins. Bit-exact. It scatters results and is not
- *              the adjoint of im2col: backward is.
- *   Backward has no getter: pass NULL and 0, and its scratch is kept in the handle.
+ *                feature[0, c, mask_h_idx[m]-pad_h+i, mask_w_idx[m]-pad_w+j], or 0 if the position
+ *              is outside the feature. Copies bits exactly. Any int32 is a legal index or pad.
+ *   backward:  grad_feature = 0, then each element of grad_col is added to the element of
+ *              grad_feature that forward read.
+ *   col2im:    im = 0, then im[0, c, mask_h_idx[m], mask_w_idx[m]] = col[c, m]. Indices outside
+ *              the map are skipped. Of duplicate positions the last one wins. Copies bits exactly.
+ *              Not the adjoint of im2col: that is backward.
+ *   Backward has no getter of a workspace size. Pass NULL and 0: the handle holds its scratch.
  *
  *   feature, grad_feature, im: [1, C, H, W] of T, NCHW     mask_h_idx, mask_w_idx: [M] of int32
  *   data_col, grad_col: [C*kernel_h*kernel_w, M] of T      col: [C, M] of T
- *   T is half or float. kernel_h, kernel_w >= 1. In backward half sums are kept in float and
- *   rounded once. An empty feature, grad_feature or im is BAD_PARAM. M = 0 is SUCCESS: forward
- *   writes nothing, col2im and backward fill their output with zeros, the getters write 0. */
+ *   T is half or float. kernel_h, kernel_w >= 1. Backward sums half values in float and rounds
+ *   once. An empty feature, grad_feature or im is BAD_PARAM. M = 0 is SUCCESS: forward writes
+ *   nothing, col2im and backward fill their output with zeros, the getters write 0. */
 MLUOP_WIN_API mluOpStatus_t mluOpGetMaskedIm2colForwardWorkspaceSize(
     mluOpHandle_t handle, const mluOpTensorDescriptor_t feature_desc,
     const mluOpTensorDescriptor_t mask_h_idx_desc, const mluOpTensorDescriptor_t mask_w_idx_desc,
@@ -346,7 +355,7 @@ MLUOP_WIN_API mluOpStatus_t mluOpGetMaskedCol2imForwardWorkspaceSize(
     mluOpHandle_t handle, const mluOpTensorDescriptor_t col_desc,
     const mluOpTensorDescriptor_t mask_h_idx_desc, const mluOpTensorDescriptor_t mask_w_idx_desc,
     const mluOpTensorDescriptor_t im_desc, size_t* workspace_size);
-/* Note the order: workspace_size before workspace, as MLU-OPS has it. */
+/* workspace_size precedes workspace here, as in MLU-OPS. */
 MLUOP_WIN_API mluOpStatus_t mluOpMaskedCol2imForward(
     mluOpHandle_t handle, const mluOpTensorDescriptor_t col_desc, const void* col,
     const mluOpTensorDescriptor_t mask_h_idx_desc, const void* mask_h_idx,
@@ -356,23 +365,25 @@ MLUOP_WIN_API mluOpStatus_t mluOpMaskedCol2imForward(
 /* ------------------------------------------------------------ psroipool (R-FCN)
  *
  *   roi = [batch, x1, y1, x2, y2]; s = spatial_scale; G = group_size = pooled_height = pooled_width
- *   xs = round(x1)*s, xe = (round(x2)+1)*s     (halves away from zero; y alike)
- *   bw = max(xe-xs, 0.1f)/pooled_width         (bh alike)
- *   ws = clamp(floor(pw*bw + xs), 0, W), we = clamp(ceil((pw+1)*bw + xs), 0, W)     (h alike)
+ *   xs = round(x1)*s, xe = (round(x2)+1)*s     (halves away from zero; ys, ye likewise)
+ *   bw = max(xe-xs, 0.1f)/pooled_width         (bh likewise)
+ *   ws = clamp(floor(pw*bw + xs), 0, W), we = clamp(ceil((pw+1)*bw + xs), 0, W)
+ *                                              (hs, he likewise)
  *   ch = (c*G + ph)*G + pw
  *   forward:   output[r,ph,pw,c] = mean of input[batch, hs:he, ws:we, ch], 0 for an empty bin;
- *              mapping_channel[r,ph,pw,c] = ch, in empty bins and rois too
- *   backward:  bottom_grad = 0, then each pixel of the bin gets top_grad/area in channel
+ *              mapping_channel[r,ph,pw,c] = ch, also for empty bins and RoIs
+ *   backward:  bottom_grad = 0, then top_grad/area is added to each pixel of the bin, in channel
  *              mapping_channel
- *   A roi is empty when one of its values, or of xs, xe, ys, ye, bw, bh, is not finite, or when its
- *   batch, truncated, is outside [0,N). Backward skips a mapping_channel outside [0, channels).
+ *   A RoI is empty if one of its values, or one of xs, xe, ys, ye, bw, bh, is not finite. It is
+ *   also empty if its batch, truncated to an integer, is outside [0,N). Backward skips a
+ *   mapping_channel outside [0, channels).
  *
  *   input, bottom_grad: [N, H, W, pooled_height*pooled_width*output_dim] float NHWC
  *   output, top_grad: [R, pooled_height, pooled_width, output_dim] float NHWC
- *   mapping_channel: the same, int32               rois: [R, 5] float
+ *   mapping_channel: the shape of output, int32    rois: [R, 5] float
  *   pooled_*, group_size, output_dim >= 1 (backward: pooled_* >= 0); spatial_scale > 0 and finite.
- *   Forward: an empty input is SUCCESS, then empty rois are BAD_PARAM. Backward: empty rois are
- *   BAD_PARAM, then any other empty tensor is SUCCESS. */
+ *   Empty tensors. Forward: an empty input is SUCCESS; else empty rois are BAD_PARAM. Backward:
+ *   empty rois are BAD_PARAM; else any other empty tensor is SUCCESS. */
 MLUOP_WIN_API mluOpStatus_t mluOpGetPsRoiPoolForwardWorkspaceSize(
     mluOpHandle_t handle, const int pooled_height, const int pooled_width, const int output_dim,
     const mluOpTensorDescriptor_t input_desc, const mluOpTensorDescriptor_t rois_desc,
@@ -393,24 +404,27 @@ MLUOP_WIN_API mluOpStatus_t mluOpPsRoiPoolBackward(
 
 /* ------------------------------------------------------------ border_align (BorderDet)
  *
- *   box = [x1, y1, x2, y2], P = pool_size. Channel block b of C channels belongs to border b, which
- *   is sampled at P+1 points:
+ *   box = [x1, y1, x2, y2], P = pool_size. Channels b*C to b*C + C-1 belong to border b, which is
+ *   sampled at P+1 points:
  *     0 top:     from (x1,y1), steps (+(x2-x1)/P, 0)
  *     1 left:    from (x1,y1), steps (0, +(y2-y1)/P)
  *     2 bottom:  from (x2,y2), steps (-(x2-x1)/P, 0)
  *     3 right:   from (x2,y2), steps (0, -(y2-y1)/P)
- *   forward:   output[n,k,b,c] = the maximum of the bilinear samples, argmax_idx = its index 0..P;
- *              the first maximum wins
- *   backward:  grad_input = 0, then each gradient goes to the four neighbours of the chosen sample
- *              with its weights
- *   bilinear(y,x): 0 unless -1 <= y <= H and -1 <= x <= W (NaN is outside); else clamped below at
- *     0; low = int(y); if low >= H-1 then low = high = H-1 and y = low, else high = low+1; x alike;
- *     the usual four weights. A NaN feature in sample 0 stays, later ones lose.
- *   A sample outside still competes. Backward skips an argmax_idx outside [0,P].
+ *   forward:   output[n,k,b,c] = the maximum of the bilinear samples; argmax_idx = its index 0..P.
+ *              The first of equal maxima wins.
+ *   backward:  grad_input = 0, then each gradient, times the bilinear weights, is added to the four
+ *              neighbours of the chosen sample
+ *   bilinear(y,x): 0 unless -1 <= y <= H and -1 <= x <= W (NaN is outside). Otherwise:
+ *     y = max(y, 0); low = int(y); if low >= H-1 then low = high = H-1 and y = low, else
+ *     high = low+1; likewise x; then the usual four weights. A NaN in sample 0 is the result; a NaN in a later sample is
+ *     ignored.
+ *   A sample outside the map has value 0 and takes part in the maximum. Backward skips an
+ *   argmax_idx outside [0,P].
  *
  *   input, grad_input: [N, H, W, 4*C] of T, NHWC     boxes: [N, K, 4] of T
  *   output, grad_output: [N, K, 4, C] of T, NHWC     argmax_idx: [N, K, 4, C] int32, NHWC
- *   T is half or float. pool_size >= 1. Any empty tensor is BAD_PARAM. */
+ *   T is half or float. pool_size >= 1; above 65,536 is NOT_SUPPORTED. Any empty tensor is
+ *   BAD_PARAM. */
 MLUOP_WIN_API mluOpStatus_t mluOpBorderAlignForward(
     mluOpHandle_t handle, const mluOpTensorDescriptor_t input_desc, const void* input,
     const mluOpTensorDescriptor_t boxes_desc, const void* boxes, const int32_t pool_size,
@@ -424,27 +438,30 @@ MLUOP_WIN_API mluOpStatus_t mluOpBorderAlignBackward(
 
 /* ------------------------------------------------------------ roiaware_pool3d (PartA2)
  *
- *   roi = [cx, cy, cz, dx, dy, dz, rz], cz the bottom centre; (lx, ly) = (x-cx, y-cy) turned by -rz
+ *   roi = [cx, cy, cz, dx, dy, dz, rz]; cz is the z of the bottom face
+ *   (lx, ly) = (x-cx, y-cy) rotated by -rz
  *   inside: |z - (cz+dz/2)| <= dz/2 and |lx| < dx/2 and |ly| < dy/2
- *   voxel: ix = clamp(int((lx+dx/2)/(dx/out_x)), 0, out_x-1), iy alike,
+ *   voxel: ix = clamp(int((lx+dx/2)/(dx/out_x)), 0, out_x-1), iy likewise,
  *          iz = clamp(int((z-cz)/(dz/out_z)), 0, out_z-1)
  *   forward:   pts_idx_of_voxels[...,0] = count, at most max_pts_each_voxel-1, then the points'
- *              indices in ascending order, then 0.
- *              pool_method MAX (0): pooled_features = the maximum, argmax = its point; 0 and -1 if
- *              there is none. AVG (1): the mean, 0 if there is none; argmax = 0.
+ *              indices in ascending order, then zeros.
+ *              pool_method MAX (0): pooled_features = the maximum, argmax = the index of its point;
+ *              0 and -1 in an empty voxel. AVG (1): pooled_features = the mean, 0 in an empty
+ *              voxel; argmax = 0.
  *   backward:  grad_in = 0, then MAX: grad_in[argmax, c] += grad_out;
  *              AVG: grad_in[each point of the voxel, c] += grad_out / count.
- *   cos and sin are computed in double and rounded to float. A NaN coordinate is outside; dz = 0
- *   gives iz = 0. Indices outside [0, pts_num) are skipped; a count is clamped to
- *   [0, max_pts_each_voxel-1], and the mean's gradient is divided by the clamped count.
- *   In AVG argmax may be absent: NULL descriptor and NULL pointer.
+ *   cos and sin are computed in double and rounded to float. A NaN coordinate is outside. dz = 0
+ *   gives iz = 0. Backward skips indices outside [0, pts_num), clamps counts to
+ *   [0, max_pts_each_voxel-1], and divides the gradient of the mean by the clamped count. In AVG
+ *   the descriptor and pointer of argmax may both be NULL.
  *
  *   rois: [boxes_num, 7], pts: [pts_num, 3], pts_feature, grad_in: [pts_num, channels], all of T
  *   argmax: [boxes_num, out_x, out_y, out_z, channels] int32
- *   pooled_features, grad_out: the same of T
+ *   pooled_features, grad_out: the shape of argmax, of T
  *   pts_idx_of_voxels: [boxes_num, out_x, out_y, out_z, max_pts_each_voxel] int32
- *   T is half or float; any layout. Every attribute >= 1 and equal to the shapes. Any empty tensor
- *   is BAD_PARAM. Each function has two spellings, Roiaware and RoiAware. */
+ *   T is half or float; any layout. Every attribute is at least 1 and equal to its dim in the
+ *   shapes. Any empty tensor is BAD_PARAM. Each function has two spellings, Roiaware and
+ *   RoiAware. */
 MLUOP_WIN_API mluOpStatus_t mluOpGetRoiawarePool3dForwardWorkspaceSize(
     mluOpHandle_t handle, const mluOpTensorDescriptor_t rois_desc,
     const mluOpTensorDescriptor_t pts_desc, const mluOpTensorDescriptor_t pts_feature_desc,
@@ -489,8 +506,7 @@ MLUOP_WIN_API mluOpStatus_t mluOpRoiAwarePool3dBackward(
 #if defined(__cplusplus)
 } /* extern "C" */
 
-/* The form without a workspace, as today's MLU-OPS has it. In C, which has no overloading, pass
- * NULL and 0. */
+/* Overload without a workspace, as in current MLU-OPS. C has no overloading: pass NULL and 0. */
 inline mluOpStatus_t mluOpPsRoiPoolForward(
     mluOpHandle_t handle, const int pooled_height, const int pooled_width,
     const float spatial_scale, const int group_size, const int output_dim,

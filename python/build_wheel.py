@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Builds the wheel: scikit-build-core compiles and packs, auditwheel adds the shared libraries that
-a machine may not have, under names that clash with nobody's, and sets the tag that says where the
-wheel runs."""
+"""Builds the wheel. scikit-build-core compiles and packs it. auditwheel adds the shared libraries
+that a machine may lack, under unique names, and sets the platform tag."""
 
 import pathlib
 import subprocess

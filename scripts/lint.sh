@@ -19,7 +19,7 @@ else
   run "$tools/bin/ruff" format --check python tests/python bench scripts
   run "$tools/bin/ruff" check python tests/python bench scripts
   # Each shows in its doctests that it can fail.
-  for script in check_includes count_mentions; do
+  for script in check_includes check_prose count_mentions; do
     run python3 -m doctest "scripts/$script.py"
     run "scripts/$script.py"
   done

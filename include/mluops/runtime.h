@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The part of CNRT that clients of these operators call, so that a program written for MLU-OPS
- * builds and runs as it is: memory, copies, devices, queues, notifiers. On the CPU device memory is
- * host memory and everything is complete when the call returns. C99 and C++11.
+/* The subset of CNRT that callers of the operators need: memory, copies, devices, queues,
+ * notifiers. With it a program written for MLU-OPS builds and runs unchanged. On the CPU, device
+ * memory is host memory, and every call is complete when it returns. C99 and C++11.
  *
- * Whatever is not cnrtSuccess leaves a sentence for the thread: mluOpGetLastErrorMessage() in
+ * Any result but cnrtSuccess sets the thread's error message: see mluOpGetLastErrorMessage() in
  * extensions.h. */
 #ifndef MLUOPS_RUNTIME_H_
 #define MLUOPS_RUNTIME_H_
@@ -28,7 +28,7 @@ typedef enum {
   cnrtErrorArgsInvalid = 100001, /* a NULL pointer, a bad ordinal, a bad direction */
   cnrtErrorNoDevice = 100004,    /* MLUOP_VISIBLE_DEVICES names no usable device */
   cnrtErrorNoMem = 100100,       /* out of memory */
-  cnrtErrorUnknown = 999999      /* anything else */
+  cnrtErrorUnknown = 999999      /* any other error */
 } cnrtRet_t;
 #define CNRT_RET_SUCCESS cnrtSuccess
 
@@ -53,54 +53,55 @@ typedef struct cnrtQueue* cnrtQueue_t;
 #endif
 typedef struct cnrtNotifier* cnrtNotifier_t;
 
-/* Str: the enumerator's name and what it means, "unknown error" for any other value. Name: the name
- * alone, "cnrtErrorUnknown" for any other value. Never NULL. */
+/* GetErrorStr returns the enumerator's name and its meaning, "unknown error" for any other value.
+ * GetErrorName returns the name alone, "cnrtErrorUnknown" for any other value. Never NULL. */
 MLUOPS_RUNTIME_API const char* cnrtGetErrorStr(cnrtRet_t error);
 MLUOPS_RUNTIME_API const char* cnrtGetErrorName(cnrtRet_t error);
 
-/* Visible devices are listed by MLUOP_VISIBLE_DEVICES (today: the CPU);
- * the current device is the calling thread's own and starts as 0. */
+/* MLUOP_VISIBLE_DEVICES lists the visible devices. By default these are the CPU, then all CUDA
+ * devices. Each thread has its own current device, initially 0. */
 MLUOPS_RUNTIME_API cnrtRet_t cnrtGetDeviceCount(unsigned int* count);
 MLUOPS_RUNTIME_API cnrtRet_t cnrtGetDevice(int* ordinal);
 MLUOPS_RUNTIME_API cnrtRet_t cnrtSetDevice(int ordinal);
-/* Waits for all work of the current device. */
+/* Waits for all work on the current device. */
 MLUOPS_RUNTIME_API cnrtRet_t cnrtSyncDevice(void);
 
-/* Memory of the current device, aligned to 64 bytes or more. 0 bytes succeed, and the pointer may
- * be freed. */
+/* Allocate and free memory of the current device, aligned to at least 64 bytes. An allocation of 0
+ * bytes succeeds, and its pointer may be freed. */
 MLUOPS_RUNTIME_API cnrtRet_t cnrtMalloc(void** ptr, size_t bytes);
 MLUOPS_RUNTIME_API cnrtRet_t cnrtFree(void* ptr);
-/* Host memory that copies well. */
+/* Allocate and free host memory. On a CUDA device it is pinned, which makes copies faster. */
 MLUOPS_RUNTIME_API cnrtRet_t cnrtHostMalloc(void** ptr, size_t bytes);
 MLUOPS_RUNTIME_API cnrtRet_t cnrtFreeHost(void* ptr);
 MLUOPS_RUNTIME_API cnrtRet_t cnrtHostFree(void* ptr);
 
-/* src and dst must not overlap. 0 bytes succeed with any pointers; else a NULL pointer or a bad dir
- * is cnrtErrorArgsInvalid. The Async forms are ordered by the queue. */
+/* src and dst must not overlap. Copying 0 bytes succeeds with any pointers. Otherwise a NULL
+ * pointer or a dir that is not an enumerator is cnrtErrorArgsInvalid. The Async functions run in
+ * the order of the queue. */
 MLUOPS_RUNTIME_API cnrtRet_t cnrtMemcpy(void* dst, void* src, size_t bytes, cnrtMemTransDir_t dir);
 MLUOPS_RUNTIME_API cnrtRet_t cnrtMemcpyAsync(void* dst, void* src, size_t bytes, cnrtQueue_t queue,
                                              cnrtMemTransDir_t dir);
 MLUOPS_RUNTIME_API cnrtRet_t cnrtMemset(void* ptr, int value, size_t bytes);
 MLUOPS_RUNTIME_API cnrtRet_t cnrtMemsetAsync(void* ptr, int value, size_t bytes, cnrtQueue_t queue);
 
-/* A queue of the current device. NULL stands for the device's default queue wherever a queue is
- * taken. */
+/* Queues of the current device. A NULL argument means the device's default queue. */
 MLUOPS_RUNTIME_API cnrtRet_t cnrtQueueCreate(cnrtQueue_t* queue);
 MLUOPS_RUNTIME_API cnrtRet_t cnrtQueueDestroy(cnrtQueue_t queue);
 MLUOPS_RUNTIME_API cnrtRet_t cnrtQueueSync(cnrtQueue_t queue);
 
-/* A notifier marks a point in a queue. */
+/* A notifier marks a point in a queue, as a CUDA event marks one in a stream. */
 MLUOPS_RUNTIME_API cnrtRet_t cnrtNotifierCreate(cnrtNotifier_t* notifier);
 MLUOPS_RUNTIME_API cnrtRet_t cnrtNotifierDestroy(cnrtNotifier_t notifier);
 MLUOPS_RUNTIME_API cnrtRet_t cnrtPlaceNotifier(cnrtNotifier_t notifier, cnrtQueue_t queue);
 MLUOPS_RUNTIME_API cnrtRet_t cnrtWaitNotifier(cnrtNotifier_t notifier);
-/* Time between two placed notifiers: in microseconds (Duration), milliseconds (ElapsedTime). */
+/* The time between two placed notifiers: in microseconds (Duration) or milliseconds
+ * (ElapsedTime). */
 MLUOPS_RUNTIME_API cnrtRet_t cnrtNotifierDuration(cnrtNotifier_t start, cnrtNotifier_t end,
                                                   float* us);
 MLUOPS_RUNTIME_API cnrtRet_t cnrtNotifierElapsedTime(cnrtNotifier_t start, cnrtNotifier_t end,
                                                      float* ms);
 
-/* Prints what failed and ends the program: for examples and tests. */
+/* Prints the failed call and exits the program. For examples and tests. */
 #ifndef CNRT_CHECK
 #define CNRT_CHECK(call)                                            \
   do {                                                              \

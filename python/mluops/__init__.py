@@ -3,8 +3,8 @@
 
 - `mluops`: functions on NumPy arrays, one per entry point of the C library (`mluops.arrays`);
 - `mluops.torch`: functions and modules for PyTorch, registered under `torch.ops.mluops`;
-- `mluops.compat`: puts them into mmcv's and torchvision's places;
-- `mluops.viz`: pictures of what a box edge, a bin or a mask touches.
+- `mluops.compat`: replaces the operators of mmcv and torchvision with them;
+- `mluops.viz`: pictures of the pixels that a box edge, a bin or a mask reads.
 """
 
 from ._library import AllocFailedError, BadParamError, Error, NotSupportedError

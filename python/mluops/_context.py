@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a thread needs to call an operator: a handle, and descriptors for the shapes it has seen."""
+"""The state of a thread that calls operators: a handle, and a cache of descriptors by shape."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ UINT32, UINT64, UINT16, DOUBLE, COMPLEX_FLOAT, BFLOAT16 = 11, 12, 13, 14, 16, 17
 ATOMICS_NOT_ALLOWED, ATOMICS_ALLOWED = 1, 2
 
 _MAX_THREADS = 1024
-_MAX_DESCRIPTORS = 1024  # a program with more shapes than this makes them again now and then
+_MAX_DESCRIPTORS = 1024  # the cache is emptied when it exceeds this size
 
 _create = function("mluOpCreate", "p")
 _destroy = function("mluOpDestroy", "p")
@@ -35,7 +35,7 @@ _set_descriptor = function("mluOpSetTensorDescriptor_v2", "piiip")
 
 
 def _ordinal(device: str) -> int:
-    """The number of a device in the list that the C library goes by."""
+    """Returns the device's ordinal in the C library, which follows MLUOP_VISIBLE_DEVICES."""
     visible = os.environ.get("MLUOP_VISIBLE_DEVICES")
     if not visible:  # the CPU, then the GPUs in their own order
         return 0 if device == "cpu" else 1 + int(device.partition(":")[2])
@@ -47,7 +47,7 @@ def _ordinal(device: str) -> int:
 
 @contextlib.contextmanager
 def on_device(device: str) -> Iterator[None]:
-    """While it is open, the calling thread's device of the C library is that one."""
+    """Makes `device` the current device of the C library for the calling thread."""
     before = ctypes.c_int()
     check(_get_device(ctypes.addressof(before)))
     if _set_device(_ordinal(device)):
@@ -68,10 +68,9 @@ def _create_handle(device: str) -> int:
 
 
 class Context:
-    """A handle of one device and its descriptors, for one thread at a time.
+    """A handle on one device and its descriptors. One thread at a time may use it.
 
-    A subclass says what the elements of its tensors are (`types`) and where they lie
-    (`pointer`).
+    A subclass defines `types` (element type to C enumerator) and `pointer` (tensor to address).
     """
 
     types: Mapping[Any, int] = {}
@@ -125,7 +124,7 @@ class Context:
         layout, dtype, shape = key
         if dtype not in self.types:
             raise BadParamError(
-                f"mluops: an array's type must be one of the C library's, got {dtype}"
+                f"mluops: an array's type must be a type of the C library, got {dtype}"
             )
         descriptor = ctypes.c_void_p()
         check(_create_descriptor(ctypes.addressof(descriptor)))
@@ -140,9 +139,9 @@ class Context:
         return self._descriptors[key]
 
     def call(self, entry: Entry, *arguments: Any) -> None:
-        """Calls a C function of operators, with tensors where it has descriptors and pointers. None
-        is a tensor that is absent. Tensors are packed."""
-        if len(arguments) != len(entry.arguments):  # ctypes would hand superfluous ones on
+        """Calls a C operator. A tensor stands for its descriptor and its pointer, None for an
+        absent tensor. Tensors must be packed."""
+        if len(arguments) != len(entry.arguments):  # ctypes would pass surplus arguments
             raise BadParamError(f"{entry.name}: a list among the arguments has a wrong length")
         flat: list[Any] = []
         for letter, value in zip(entry.arguments, arguments):
@@ -158,14 +157,14 @@ class Context:
         except ctypes.ArgumentError as error:
             raise BadParamError(f"{entry.name}: {error}") from None
         finally:
-            # Only here: a call has all its descriptors at hand when it starts.
+            # After the call only: it needs all of its descriptors.
             if len(self._descriptors) > _MAX_DESCRIPTORS:
                 self._forget()
         if status:
             fail(status)
 
     def size(self, getter: Entry, *arguments: Any) -> int:
-        """What a getter writes to its last argument."""
+        """Returns the size that a getter writes to its last argument."""
         result = ctypes.c_size_t()
         self.call(getter, *arguments, ctypes.addressof(result))
         return result.value

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The operators of the C library, and the getters of their workspaces, with the order of their
-arguments (`_library.function` has the letters). The levels of NumPy and PyTorch both call these."""
+"""The operators of the C library and the getters of their workspace sizes, with the order of their
+arguments (`_library.function` explains the letters). The NumPy and PyTorch levels call these."""
 
 from __future__ import annotations
 
 from ._library import Entry
 
-NO_WORKSPACE = (None, 0)  # pointer and size: the handle's own scratch serves
+NO_WORKSPACE = (None, 0)  # pointer and size: the operator uses the handle's scratch
 
 psamask_forward = Entry("mluOpPsamaskForward", "i h ii h")
 psamask_backward = Entry("mluOpPsamaskBackward", "i h ii h")

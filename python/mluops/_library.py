@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The C library: where it is, how its functions are called, what their statuses become."""
+"""Loads the C library, declares its functions and converts statuses to exceptions."""
 
 from __future__ import annotations
 
@@ -9,46 +9,46 @@ import os
 import pathlib
 from typing import Any, Callable, NoReturn
 
-# MLUOPS_LIBRARY: another libmluops.so than the one in this package, for those who work on it.
+# MLUOPS_LIBRARY names another libmluops.so than the one in this package, for development.
 _path = os.environ.get("MLUOPS_LIBRARY") or str(pathlib.Path(__file__).parent / "libmluops.so")
 try:
-    _library = ctypes.CDLL(_path)  # CDLL lets other Python threads run during a call
+    _library = ctypes.CDLL(_path)  # CDLL releases the GIL during a call
 except OSError as error:
     raise ImportError(f"mluops: cannot load {_path}: {error}") from error
 
 
 class Error(RuntimeError):
-    """A status of the C library other than success; the text is the library's own sentence."""
+    """A status of the C library other than SUCCESS, with the library's error message."""
 
-    status = 4  # INTERNAL_ERROR, unless a subclass says more
+    status = 4  # INTERNAL_ERROR, unless a subclass overrides it
 
 
 class BadParamError(Error, ValueError):
-    """An argument breaks a rule: the sentence names the argument, the rule and the value."""
+    """An argument violates a rule. The message names the argument, the rule and the value."""
 
     status = 3
 
 
 class AllocFailedError(Error, MemoryError):
-    """There was not enough memory. The same call may succeed later."""
+    """Out of memory. The same call may succeed later."""
 
     status = 2
 
 
 class NotSupportedError(Error, NotImplementedError):
-    """The arguments are valid, but this library does not do that."""
+    """The arguments are valid, but the library does not implement them."""
 
     status = 7
 
 
 class _Int:
-    """ctypes' own c_int would drop the upper bits of a large number without a word."""
+    """An int argument with a range check. ctypes.c_int silently drops the upper bits."""
 
     @staticmethod
     def from_param(value: Any) -> int:
         value = operator.index(value)
         if not -(1 << 31) <= value < 1 << 31:
-            raise OverflowError(f"must fit an int of C, got {value}")
+            raise OverflowError(f"must fit in a C int, got {value}")
         return value
 
 
@@ -64,9 +64,11 @@ _TYPES: dict[str, list[Any]] = {
 
 
 def function(name: str, arguments: str) -> Callable[..., int]:
-    """The C function of that name, returning its status. Arguments by letter: i int, f float,
-    p pointer, z size_t; h, c, a a tensor (descriptor and pointer) in NHWC, in NCHW, in any layout;
-    H, C, A the descriptor alone."""
+    """Returns the C function of that name; it returns its status.
+
+    Letters of the arguments: i int, f float, p pointer, z size_t; h, c, a a tensor (descriptor and
+    pointer) in NHWC, NCHW, any layout; H, C, A the descriptor only.
+    """
     result = getattr(_library, name)
     result.argtypes = [kind for letter in arguments for kind in _TYPES[letter]]
     result.restype = ctypes.c_int
@@ -74,7 +76,7 @@ def function(name: str, arguments: str) -> Callable[..., int]:
 
 
 class Entry:
-    """A C function on tensors, with the arguments that follow its handle."""
+    """A C operator, with the letters of the arguments after its handle."""
 
     def __init__(self, name: str, arguments: str):
         self.name = name
@@ -91,12 +93,12 @@ _ERRORS = {kind.status: kind for kind in (BadParamError, AllocFailedError, NotSu
 
 
 def last_message() -> str:
-    """The sentence that the last failure of this thread left."""
+    """Returns the error message of this thread's last failure."""
     return _last_message().decode()
 
 
 def fail(status: int) -> NoReturn:
-    """Raises what a status stands for, with the sentence that the C library left."""
+    """Raises the exception of a status, with the C library's error message."""
     message = last_message()
     error = _ERRORS.get(status, Error)(message or f"mluops: status {status}")
     error.status = status
@@ -109,7 +111,7 @@ def check(status: int) -> None:
 
 
 def version() -> str:
-    """The version of the C library."""
+    """Returns the version of the C library."""
     parts = [ctypes.c_int() for _ in range(3)]
     function("mluOpGetLibVersion", "ppp")(*(ctypes.addressof(part) for part in parts))
     return ".".join(str(part.value) for part in parts)

@@ -98,7 +98,7 @@ def test_wrong_output_raises_bad_param(y, message):
         (lambda: mluops.psamask_forward(X.astype(np.float64), 0, 3, 5), "x.dtype must be float"),
         (lambda: mluops.psamask_forward(X.astype("S4"), 0, 3, 5), "type must be one of"),
         (lambda: mluops.psamask_forward(X.astype(">f4"), 0, 3, 5), "type must be one of"),
-        (lambda: mluops.psamask_forward(X, 0, 3, 5 + 2**32), "must fit an int of C"),
+        (lambda: mluops.psamask_forward(X, 0, 3, 5 + 2**32), "must fit in a C int"),
         (lambda: mluops.psamask_forward(X, 0, 3, 5.0), "cannot be interpreted as an integer"),
         (lambda: mluops.set_num_threads(-1), "count must be in"),
     ],

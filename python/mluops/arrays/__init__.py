@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """The operators on NumPy arrays: a function per entry point of the C library, in its layouts.
 
-Arrays are float32 (or float16, where the operator takes half) and int32; anything with
-`__array_interface__`, the buffer protocol or DLPack will do. Inputs that are not packed are copied.
-Arrays on a CUDA device (`__cuda_array_interface__` or DLPack: CuPy, PyTorch, JAX) stay there: the
-call goes to their stream, and the results are `DeviceArray`s.
-Outputs are made, or given by keyword: then they are packed arrays of the right shape and type, and
-are filled and returned. A broken rule raises `BadParamError` with the C library's sentence.
+Values are float32 (or float16, where the operator supports half), indices int32. An array is any
+object with `__array_interface__`, the buffer protocol or DLPack. Inputs that are not packed are
+copied. Arrays on a CUDA device (`__cuda_array_interface__` or DLPack: CuPy, PyTorch, JAX) are not
+copied: the call runs on their stream and returns `DeviceArray`s.
+
+Outputs are allocated, or passed by keyword: packed arrays of the right shape and type, which are
+filled and returned. A violated rule raises `BadParamError` with the C library's error message.
 """
 
 from ._arrays import get_num_threads, set_num_threads

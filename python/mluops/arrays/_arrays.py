@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Arrays as the C library takes them, and the calling thread's handle for them."""
+"""Converts arguments to arrays that the C library accepts, and holds the handles of each thread."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ _addressof = ctypes.addressof
 
 
 def _pointer(array: Array) -> int:
-    try:  # a quarter of the time of array.ctypes.data
+    try:  # takes a quarter of the time of array.ctypes.data
         return _addressof(_from_buffer(array))
-    except TypeError:  # an input that cannot be written
+    except TypeError:  # a read-only input
         if isinstance(array, np.ndarray):
             return array.ctypes.data
     raise BadParamError(
@@ -65,17 +65,17 @@ class DeviceContext(ArrayContext):
                 "mluops: the arrays of a call must be on one device, got one on "
                 f"cuda:{self._device} and {array!r}"
             )
-        if array.stream != self._stream:  # it may still be written there
+        if array.stream != self._stream:  # work on that stream may still write the array
             array.synchronize()
         return array.pointer
 
 
 _local = threading.local()
-_num_threads = 0  # 0: what the C library finds
+_num_threads = 0  # 0: the default of the C library
 
 
 def _current_on(array: DeviceArray) -> DeviceContext:
-    """For that device, on the array's stream."""
+    """Returns the calling thread's context for the array's device, set to its stream."""
     if not hasattr(_local, "devices"):
         _local.devices = {}
     if array.device not in _local.devices:
@@ -86,7 +86,7 @@ def _current_on(array: DeviceArray) -> DeviceContext:
 
 
 def current(like: Array | None = None) -> ArrayContext:
-    """The calling thread's context for the device of `like`."""
+    """Returns the calling thread's context for the device of `like`."""
     if isinstance(like, DeviceArray):
         return _current_on(like)
     try:
@@ -99,7 +99,7 @@ def current(like: Array | None = None) -> ArrayContext:
 
 
 def set_num_threads(count: int) -> None:
-    """How many threads a call may use, in all Python threads. 0: what the machine offers."""
+    """Sets the maximum number of threads of a call, for all Python threads. 0: all cores."""
     global _num_threads
     count = count_of(count, "count")
     if count > 1024:
@@ -108,7 +108,7 @@ def set_num_threads(count: int) -> None:
 
 
 def count_of(value: Any, name: str) -> int:
-    """A size, or another attribute that shapes depend on."""
+    """Converts a size, or an attribute that determines one, to an int in [0, 2^31)."""
     try:
         number = operator.index(value)
     except TypeError:
@@ -119,7 +119,7 @@ def count_of(value: Any, name: str) -> int:
 
 
 def get_num_threads() -> int:
-    """How many threads a call may use."""
+    """Returns the maximum number of threads of a call."""
     return current().num_threads
 
 
@@ -145,7 +145,7 @@ def as_input(value: Any, rank: int, name: str) -> Array:
 def as_output(
     given: Array | None, shape: tuple, like: Array, name: str, dtype: Any = None
 ) -> Array:
-    """What the caller gave, or new memory on the device of `like`, in its type if none is named."""
+    """Returns `given`, or a new array on the device of `like`. `dtype` defaults to its type."""
     if isinstance(like, DeviceArray):
         return _as_device_output(given, shape, like, name, dtype)
     if given is None:
@@ -162,7 +162,7 @@ def as_output(
             f"mluops: {name} must be packed, aligned and writable, got "
             f"strides {given.strides} of shape {given.shape}, writable: {given.flags.writeable}"
         )
-    return given  # its shape and type are the C library's to check
+    return given  # the C library checks its shape and type
 
 
 def _as_device_output(

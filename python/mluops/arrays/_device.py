@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Arrays in the memory of CUDA devices: taken from anything that has `__cuda_array_interface__` or
-DLPack, given as `DeviceArray`, which has both."""
+"""Arrays in CUDA device memory. Inputs have `__cuda_array_interface__` or DLPack; results are
+`DeviceArray`s, which have both."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ _malloc = function("cnrtMalloc", "pz")
 _free = function("cnrtFree", "p")
 _copy = function("cnrtMemcpy", "ppzi")
 _TO_HOST = 1  # cnrtMemcpyDevToHost
-_LEGACY = 1  # the default stream, as the interface numbers it
+_LEGACY = 1  # the number of the default stream in __cuda_array_interface__
 
 
 class _Memory:
-    """Memory of a device, freed with this object."""
+    """Owns device memory."""
 
     def __init__(self, device: int, size: int):
         self._device, pointer = device, ctypes.c_void_p()
@@ -37,10 +37,10 @@ class _Memory:
 
 
 class DeviceArray:
-    """An array on a CUDA device, packed.
+    """A packed array on a CUDA device.
 
-    `cupy.asarray`, `torch.as_tensor` and everything else that knows `__cuda_array_interface__` or
-    DLPack takes it without a copy. `numpy()` copies it to the host.
+    `cupy.asarray`, `torch.as_tensor` and all other consumers of `__cuda_array_interface__` or
+    DLPack use it without a copy. `numpy()` copies it to the host.
     """
 
     def __init__(
@@ -77,18 +77,18 @@ class DeviceArray:
         return KIND_CUDA, self.device
 
     def __dlpack__(self, *, stream: int | None = None, **_: Any) -> Any:
-        # A consumer on another stream may start at once, as this is done.
+        # Waits here, so that a consumer on another stream need not.
         if stream != -1 and (stream or _LEGACY) != (self.stream or _LEGACY):
             self.synchronize()
         return export(self)
 
     def synchronize(self) -> None:
-        """Waits for everything on the device."""
+        """Waits for all work on the device."""
         with on_device(f"cuda:{self.device}"):
             check(function("cnrtSyncDevice", "")())
 
     def numpy(self) -> np.ndarray:
-        """A copy on the host."""
+        """Returns a copy on the host."""
         self.synchronize()
         result = np.empty(self.shape, self.dtype)
         if result.size:
@@ -101,14 +101,14 @@ class DeviceArray:
 
 
 def from_device(value: Any) -> DeviceArray | None:
-    """A view of an array on a CUDA device; None for everything else."""
+    """Returns a view of an array on a CUDA device; None for any other value."""
     if isinstance(value, DeviceArray):
         return value
     interface = getattr(value, "__cuda_array_interface__", None)
     device = getattr(value, "__dlpack_device__", None)
     if interface is not None and (device is None or interface.get("stream") is not None):
         return _from_interface(value, interface)
-    # DLPack's protocol orders the stream: PyTorch's interface does not even name one.
+    # DLPack orders the streams. PyTorch's __cuda_array_interface__ names no stream.
     if device is None or device()[0] != KIND_CUDA:
         return None
     capsule = value.__dlpack__(stream=_LEGACY)
@@ -118,7 +118,7 @@ def from_device(value: Any) -> DeviceArray | None:
 
 
 def _require_packed(shape: tuple, strides: tuple | None) -> None:
-    """Strides in elements."""
+    """Raises unless the strides, in elements, are packed."""
     packed = 1
     for size, stride in zip(reversed(shape), reversed(strides or ())):
         if size != 1 and stride != packed and 0 not in shape:
@@ -145,7 +145,7 @@ def _from_interface(value: Any, interface: dict) -> DeviceArray:
 
 
 def _device_of(value: Any) -> int:
-    """The interface does not tell the device; the libraries that have it do."""
+    """Returns the device ordinal. __cuda_array_interface__ lacks it, so attributes are used."""
     kind = getattr(value, "__dlpack_device__", None)
     if kind is not None:
         return kind()[1]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""DLPack's capsules, for arrays on CUDA devices: https://dmlc.github.io/dlpack."""
+"""DLPack capsules for arrays on CUDA devices: https://dmlc.github.io/dlpack."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .._library import BadParamError
 
 KIND_CUDA = 2
 _NAME = b"dltensor"
-_CODES = {"i": 0, "u": 1, "f": 2, "c": 5, "b": 6}  # by the kinds of NumPy
+_CODES = {"i": 0, "u": 1, "f": 2, "c": 5, "b": 6}  # by numpy.dtype.kind
 
 
 class _Tensor(ctypes.Structure):
@@ -49,7 +49,7 @@ _raw_is_valid = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p
     ("PyCapsule_IsValid", ctypes.pythonapi)
 )
 
-_exported: dict[int, Tuple[_ManagedTensor, Any, Any]] = {}  # what consumers still hold, by address
+_exported: dict[int, Tuple[_ManagedTensor, Any, Any]] = {}  # tensors in use, by address
 
 
 @_Deleter
@@ -59,12 +59,12 @@ def _delete(address: int) -> None:
 
 @_Destructor
 def _destroy(capsule: int) -> None:
-    if _raw_is_valid(capsule, _NAME):  # nobody consumed it
+    if _raw_is_valid(capsule, _NAME):  # the capsule was not consumed
         _exported.pop(_raw_get(capsule, _NAME), None)
 
 
 def export(array: Any) -> Any:
-    """A capsule of a packed DeviceArray, which lives as long as the consumer wants it."""
+    """Returns a capsule of a packed DeviceArray. The array lives until the consumer deletes it."""
     shape = (ctypes.c_int64 * max(array.ndim, 1))(*array.shape)
     tensor = _Tensor(
         data=array.pointer,
@@ -83,12 +83,12 @@ def export(array: Any) -> Any:
 
 
 def view(capsule: Any) -> Tuple[int, tuple, tuple | None, np.dtype]:
-    """Pointer, shape, strides (in elements) and type of a capsule, which has to be kept."""
+    """Returns pointer, shape, strides (in elements) and type. The caller must keep the capsule."""
     tensor = _ManagedTensor.from_address(_get(capsule, _NAME)).tensor
     kinds = {code: kind for kind, code in _CODES.items()}
     if tensor.code not in kinds or tensor.lanes != 1:
         raise BadParamError(
-            f"mluops: an array's type must be one of NumPy's, got DLPack's code {tensor.code} with "
+            f"mluops: an array's type must be a NumPy type, got DLPack code {tensor.code} with "
             f"{tensor.lanes} lanes"
         )
     shape = tuple(tensor.shape[i] for i in range(tensor.ndim))

@@ -19,7 +19,7 @@ def border_align_forward(
     output: Array | None = None,
     argmax_idx: Array | None = None,
 ) -> Tuple[Array, Array]:
-    """The largest of pool_size+1 samples along each border of each box.
+    """Returns the maximum of pool_size+1 samples along each border of each box.
 
     input: [N, H, W, 4*C], a block of C channels per border (top, left, bottom, right);
     boxes: [N, K, 4] = x1, y1, x2, y2. Returns output and argmax_idx (int32), both [N, K, 4, C].
@@ -47,7 +47,7 @@ def border_align_backward(
     *,
     grad_input: Array | None = None,
 ) -> Array:
-    """The gradient of `border_align_forward`: to the neighbours of each chosen sample.
+    """The gradient of `border_align_forward`: adds to the four pixels of each chosen sample.
 
     grad_output, argmax_idx: [N, K, 4, C]; grad_input: [N, height, width, 4*C].
 

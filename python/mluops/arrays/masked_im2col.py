@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The windows and the scatter of a masked convolution."""
+"""im2col and col2im of a masked convolution."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def masked_im2col_forward(
     data_col: Array | None = None,
     workspace: Array | None = None,
 ) -> Array:
-    """The windows around some pixels as columns; zeros outside the map.
+    """Copies the windows at the masked pixels into columns; zeros outside the map.
 
     feature: [1, C, H, W]; mask_h_idx, mask_w_idx: [M] int32; data_col: [C*kernel_h*kernel_w, M].
 
@@ -60,7 +60,7 @@ def masked_im2col_backward(
     grad_feature: Array | None = None,
     workspace: Array | None = None,
 ) -> Array:
-    """The gradient of `masked_im2col_forward`: columns added back where they were read.
+    """The gradient of `masked_im2col_forward`: adds the columns to the pixels that it read.
 
     grad_col: [C*kernel_h*kernel_w, M]; grad_feature: [1, C, height, width].
 
@@ -94,7 +94,7 @@ def masked_col2im_forward(
     im: Array | None = None,
     workspace: Array | None = None,
 ) -> Array:
-    """A map of zeros with columns put at some pixels; the last of equal places wins.
+    """Writes columns to the masked pixels of a map of zeros. The last mask at a pixel wins.
 
     col: [C, M]; im: [1, C, height, width].
 
@@ -113,7 +113,7 @@ def masked_col2im_forward(
 def masked_col2im_backward(
     grad_im: Any, mask_h_idx: Any, mask_w_idx: Any, *, grad_col: Array | None = None
 ) -> Array:
-    """The gradient of `masked_col2im_forward`: 0 for columns that a later one has overwritten.
+    """The gradient of `masked_col2im_forward`: 0 for columns that a later column overwrote.
 
     grad_im: [1, C, H, W]; grad_col: [C, M].
 
@@ -131,7 +131,7 @@ def masked_col2im_backward(
 def masked_im2col_forward_workspace_size(
     feature: Any, mask_h_idx: Any, mask_w_idx: Any, kernel_h: int, kernel_w: int, data_col: Any
 ) -> int:
-    """Bytes of the workspace with which `masked_im2col_forward` needs no scratch of its own."""
+    """Returns the workspace size in bytes with which `masked_im2col_forward` needs no scratch."""
     feature, at = as_input(feature, 4, "feature"), _places(mask_h_idx, mask_w_idx)
     data_col = as_input(data_col, 2, "data_col")
     return current(feature).size(
@@ -142,6 +142,6 @@ def masked_im2col_forward_workspace_size(
 def masked_col2im_forward_workspace_size(
     col: Any, mask_h_idx: Any, mask_w_idx: Any, im: Any
 ) -> int:
-    """Bytes of the workspace with which `masked_col2im_forward` needs no scratch of its own."""
+    """Returns the workspace size in bytes with which `masked_col2im_forward` needs no scratch."""
     col, at, im = as_input(col, 2, "col"), _places(mask_h_idx, mask_w_idx), as_input(im, 4, "im")
     return current(col).size(_entries.masked_col2im_forward_size, col, *at, im)

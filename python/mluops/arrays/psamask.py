@@ -12,7 +12,7 @@ from ._arrays import Array, as_input, as_output, current
 def psamask_forward(
     x: Any, psa_type: int, h_mask: int, w_mask: int, *, y: Array | None = None
 ) -> Array:
-    """Point-wise spatial attention: spreads each pixel's mask over the map.
+    """Point-wise spatial attention: places the mask of each pixel on the map.
 
     x: [N, H, W, h_mask*w_mask], psa_type 0 (collect) or 1 (distribute); y: [N, H, W, H*W].
 

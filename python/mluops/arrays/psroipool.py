@@ -24,7 +24,7 @@ def psroipool_forward(
     mapping_channel: Array | None = None,
     workspace: Array | None = None,
 ) -> Tuple[Array, Array]:
-    """Position-sensitive average pooling of R-FCN: bin (i, j) of a roi reads its own channels.
+    """Position-sensitive average pooling of R-FCN: each bin of a RoI reads its own channels.
 
     input: [N, H, W, output_dim*pooled_height*pooled_width]; rois: [R, 5] = batch, x1, y1, x2, y2.
     Returns output and mapping_channel (int32), both [R, pooled_height, pooled_width, output_dim].
@@ -41,7 +41,7 @@ def psroipool_forward(
     shape = (rois.shape[0], pooled_height, pooled_width, output_dim)
     output = as_output(output, shape, input, "output")
     mapping_channel = as_output(mapping_channel, shape, input, "mapping_channel", np.int32)
-    if input.size == 0:  # which C leaves untouched
+    if input.size == 0:  # the C function then leaves its outputs unchanged
         output.fill(0)
         mapping_channel.fill(0)
     current(input).call(
@@ -87,7 +87,7 @@ def psroipool_backward(
 def psroipool_forward_workspace_size(
     input: Any, rois: Any, pooled_height: int, pooled_width: int, output_dim: int
 ) -> int:
-    """Bytes of the workspace with which `psroipool_forward` needs no scratch of its own."""
+    """Returns the workspace size in bytes with which `psroipool_forward` needs no scratch."""
     input, rois = as_input(input, 4, "input"), as_input(rois, 2, "rois")
     return current(input).size(
         _entries.psroipool_forward_size, pooled_height, pooled_width, output_dim, input, rois

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pooling of points into the voxels of boxes, of PartA2."""
+"""RoI-aware pooling of PartA2: pools points into the voxels of boxes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def roiaware_pool3d_forward(
 ) -> Tuple[Array, Array, Array]:
     """Pools the points inside each rotated box into a grid of voxels.
 
-    rois: [B, 7] = x, y, z of the bottom's centre, dx, dy, dz, yaw; pts: [P, 3]; pts_feature:
+    rois: [B, 7] = centre x, y, bottom z, dx, dy, dz, yaw; pts: [P, 3]; pts_feature:
     [P, C]; pool_method 0 (max) or 1 (average). Returns pooled_features and argmax (int32), both
     [B, out_x, out_y, out_z, C], and pts_idx_of_voxels [B, out_x, out_y, out_z,
     max_pts_each_voxel] (int32): a count, then that many point indices.
@@ -77,7 +77,7 @@ def roiaware_pool3d_backward(
 ) -> Array:
     """The gradient of `roiaware_pool3d_forward` with respect to the features: [pts_num, C].
 
-    `argmax` may be None where pool_method is 1 (average).
+    `argmax` may be None if pool_method is 1 (average).
 
     >>> indices = np.array([2, 0, 1], np.int32).reshape(1, 1, 1, 1, 3)
     >>> roiaware_pool3d_backward(indices, None, np.full((1, 1, 1, 1, 1), 4, np.float32), 1, 2)
@@ -97,7 +97,7 @@ def roiaware_pool3d_backward(
 
 
 def roiaware_pool3d_forward_workspace_size(rois: Any, pts: Any, pts_feature: Any) -> int:
-    """Bytes of the workspace with which `roiaware_pool3d_forward` needs no scratch of its own."""
+    """Returns the workspace size in bytes with which `roiaware_pool3d_forward` needs no scratch."""
     rois, pts = as_input(rois, 2, "rois"), as_input(pts, 2, "pts")
     pts_feature = as_input(pts_feature, 2, "pts_feature")
     return current(pts_feature).size(_entries.roiaware_pool3d_forward_size, rois, pts, pts_feature)

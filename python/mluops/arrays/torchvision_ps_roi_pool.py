@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Position-sensitive pooling as torchvision does it."""
+"""Position-sensitive pooling with the bins of torchvision."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def torchvision_ps_roi_pool_forward(
     *,
     output: Array | None = None,
 ) -> Array:
-    """Position-sensitive average pooling as torchvision does it, to the bit.
+    """Position-sensitive average pooling, bitwise equal to torchvision's CPU version.
 
     input: [N, C, H, W]; rois: [R, 5] = batch, x1, y1, x2, y2; output: [R, C/(pooled_height*
     pooled_width), pooled_height, pooled_width].
@@ -46,7 +46,7 @@ def torchvision_ps_roi_pool_backward(
     *,
     grad_input: Array | None = None,
 ) -> Array:
-    """The gradient that belongs to `torchvision_ps_roi_pool_forward`, of shape [N, C, H, W].
+    """The gradient of `torchvision_ps_roi_pool_forward`, of shape [N, C, H, W].
 
     >>> rois = np.array([[0, 0, 0, 2, 2]], np.float32)
     >>> torchvision_ps_roi_pool_backward(np.ones((1, 1, 1, 1), np.float32), rois, 1, 1, 1.0,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One layout into the other."""
+"""Conversion between NCHW and NHWC."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from ._arrays import Array, as_input, as_output, current
 
 
 def transpose(input: Any, *, output: Array | None = None) -> Array:
-    """Matrices transposed on all cores: input [N, A, B], output [N, B, A]. NCHW and NHWC are
-    transposes of each other, with A and B the channels and the pixels.
+    """Transposes matrices on all cores: input [N, A, B], output [N, B, A]. With A channels and B
+    pixels it converts NCHW to NHWC, with A pixels and B channels NHWC to NCHW.
 
     >>> transpose(np.array([[[1, 2, 3], [4, 5, 6]]], np.float32))
     array([[[1., 4.],

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Puts our operators into the places where programs look for mmcv's and torchvision's."""
+"""Replaces operators of mmcv and torchvision with operators of mluops."""

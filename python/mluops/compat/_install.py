@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Replacing names in modules, those bound earlier included."""
+"""Replaces names in modules, including names that other modules imported earlier."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from typing import Any, Dict, List
 
 @dataclasses.dataclass
 class Report:
-    """What an installation did. Places are written as module.name."""
+    """The changes of an installation. Entries have the form module.name."""
 
-    created: List[str] = dataclasses.field(default_factory=list)  # modules that were not there
+    created: List[str] = dataclasses.field(default_factory=list)  # new modules
     replaced: List[str] = dataclasses.field(default_factory=list)
-    # Names in other modules that had been bound to an original before, and are ours now.
+    # Names in other modules that were bound to an original and are now bound to ours.
     rebound: List[str] = dataclasses.field(default_factory=list)
-    # What still holds an original, and stays as it is: see list_left.
+    # Objects that still hold an original and are not changed: see list_left.
     left: List[str] = dataclasses.field(default_factory=list)
 
     def __str__(self) -> str:
@@ -35,7 +35,7 @@ class Report:
 def put(
     module: types.ModuleType, name: str, ours: Any, report: Report, originals: Dict[int, Any]
 ) -> None:
-    """Binds module.name to ours; `originals` collects what was there, by its id."""
+    """Binds module.name to ours. Records the previous value in `originals`, by its id."""
     if module.__dict__.get(name) is ours:
         return
     original = module.__dict__.get(name)
@@ -46,7 +46,7 @@ def put(
 
 
 def rebind(report: Report, originals: Dict[int, Any]) -> None:
-    """Replaces the originals wherever a module of this process holds them by a name of its own."""
+    """Replaces the originals in all modules of the process that hold them under any name."""
     for module in list(sys.modules.values()):
         if not isinstance(module, types.ModuleType):
             continue
@@ -58,9 +58,9 @@ def rebind(report: Report, originals: Dict[int, Any]) -> None:
 
 
 def list_left(report: Report, originals: Dict[int, Any]) -> None:
-    """Lists what else holds an original: its instances and subclasses, attributes of classes,
-    defaults of functions, items of dictionaries and lists (registries). What only a closure, a
-    tuple or an object without a dictionary holds is not found."""
+    """Lists the other holders of an original: its instances and subclasses, attributes of classes,
+    defaults of functions, items of dictionaries and lists (registries). Closures, tuples and
+    objects without a dictionary are not searched."""
     if not originals:
         return
     classes = tuple(original for original, _ in originals.values() if isinstance(original, type))
@@ -72,7 +72,7 @@ def list_left(report: Report, originals: Dict[int, Any]) -> None:
 
     instances: Dict[str, int] = collections.Counter()
     objects = gc.get_objects()
-    told = set()  # dictionaries that have an owner with a name
+    told = set()  # dictionaries whose owner is reported by name
     for found in objects:
         kind = type(found)
         if kind is types.ModuleType:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which points lie in which boxes, composed from torch operators: what programs import from
-`mmcv.ops` together with RoIAwarePool3d. Only for an `mmcv.ops` that we made."""
+"""Tests which points are in which boxes, with torch operators. Programs import these functions from
+`mmcv.ops` together with RoIAwarePool3d. Used only if mluops creates `mmcv.ops`."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ def points_in_boxes_all(points: Tensor, boxes: Tensor) -> Tensor:
 
 
 def points_in_boxes_cpu(points: Tensor, boxes: Tensor) -> Tensor:
-    """As `points_in_boxes_all`, by mmcv's other name for it."""
+    """mmcv's other name of `points_in_boxes_all`."""
     return points_in_boxes_all(points, boxes)
 
 
 def points_in_boxes_part(points: Tensor, boxes: Tensor) -> Tensor:
-    """The first box that a point is in, or -1: int32 [B, M]."""
+    """Returns the index of the first box that contains each point, or -1: int32 [B, M]."""
     inside = points_in_boxes_all(points, boxes)
     none = inside.new_zeros((*inside.shape[:2], 1))
     first = torch.cat([none, inside], dim=2).argmax(dim=2) - 1

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Our operators in mmcv's place: `mluops.compat.mmcv.install()`.
+"""Replaces mmcv's operators with operators of mluops: `mluops.compat.mmcv.install()`.
 
-With mmcv installed, its names in `mmcv.ops` (and in the modules below it, and wherever they were
-imported to before) become ours. With mmcv-lite, which has no operators, or with no mmcv at all, an
-`mmcv.ops` with our names is made, and with the `points_in_boxes_*` that programs import beside
-RoIAwarePool3d.
+With mmcv installed, `install` replaces the names in `mmcv.ops`, in the modules below it, and in
+modules that imported them before. With mmcv-lite, which has no operators, or without mmcv, it
+creates an `mmcv.ops` with these names and with the `points_in_boxes_*` that programs import
+together with RoIAwarePool3d.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _PLACES = {
 
 def _make(name: str, report: Report, package: bool = True) -> types.ModuleType:
     module = types.ModuleType(name, "Made by mluops.compat.mmcv.")
-    # importlib.util.find_spec and importlib.reload ask for it.
+    # importlib.util.find_spec and importlib.reload need it.
     module.__spec__ = importlib.util.spec_from_loader(name, loader=None, is_package=package)
     if package:
         module.__path__ = []
@@ -45,11 +45,11 @@ def _make(name: str, report: Report, package: bool = True) -> types.ModuleType:
 
 
 def _mmcv(report: Report) -> None:
-    """Imports mmcv, or makes what a program asks of it beside the operators."""
+    """Imports mmcv, or creates a stub with the other names that programs import from it."""
     if "mmcv" in sys.modules or importlib.util.find_spec("mmcv") is not None:
         importlib.import_module("mmcv")
         return
-    _make("mmcv", report).__version__ = "2.1.0"  # whose names and signatures ours are
+    _make("mmcv", report).__version__ = "2.1.0"  # our names and signatures are of this version
     utils = _make("mmcv.utils", report, package=False)
     for flag in (
         "IS_CUDA_AVAILABLE",
@@ -78,7 +78,7 @@ def _ops(report: Report) -> types.ModuleType:
 
 
 def install() -> Report:
-    """Puts ours in place and says what changed. Doing it again changes nothing more."""
+    """Replaces mmcv's operators and returns the changes. A second call has no effect."""
     report = Report()
     originals: Dict[int, Any] = {}
     _mmcv(report)
@@ -89,11 +89,12 @@ def install() -> Report:
             _make(full_name, report, package=False)
         for name in names:
             put(sys.modules[full_name], name, getattr(ours, name), report, originals)
-    # After the modules: border_align and psa_mask are also names of modules, and functions win.
+    # After the modules: border_align and psa_mask are also names of modules, and the functions must
+    # replace these.
     for names in _PLACES.values():
         for name in names:
             put(package, name, getattr(ours, name), report, originals)
-    # mmcv.ops.psa_mask is mmcv's module: what it holds can still be reached through the name.
+    # In mmcv, mmcv.ops.psa_mask is the module. The function gets the module's attributes.
     vars(ours.psa_mask).update(
         {
             name: value

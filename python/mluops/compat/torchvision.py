@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Our position-sensitive pooling in torchvision's place: `mluops.compat.torchvision.install()`.
+"""Replaces torchvision's position-sensitive pooling: `mluops.compat.torchvision.install()`.
 
-The values stay torchvision's, to the bit on the CPU; the gradient at the map's edge becomes right,
-and all cores work.
+Values on the CPU stay bitwise the same. The gradient becomes right at the edge of the map, and the
+operator uses all cores.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ __all__ = ["Report", "install"]
 
 
 def install() -> Report:
-    """Puts ours in place of torchvision's `ps_roi_pool` and `PSRoIPool` and says what changed."""
+    """Replaces torchvision's `ps_roi_pool` and `PSRoIPool` and returns the changes."""
     report = Report()
     originals: Dict[int, Any] = {}
     package = importlib.import_module("torchvision.ops")

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The operators for PyTorch: functions, modules, and `torch.ops.mluops.*` under both.
 
-Every operator has a gradient for its features, works on float32 and float16, and on bfloat16 and
-float64 by conversion to float32; takes any strides, and channels_last without a copy; can be traced
-by torch.compile and torch.export. `torch.set_num_threads` and
-`torch.use_deterministic_algorithms` hold. Under autocast nothing is cast: a result has the type of
-the features it was given.
+Every operator has a gradient for its features. It accepts float32 and float16, and converts
+bfloat16 and float64 to float32. It accepts any strides, channels_last without a copy. torch.compile
+and torch.export can trace it. `torch.set_num_threads` and `torch.use_deterministic_algorithms`
+apply. Autocast casts nothing: a result has the type of the features.
 """
 
 from .functional import border_align, masked_conv2d, ps_roi_pool, psa_mask, roiaware_pool3d

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What must hold before shapes can be spoken of: ranks, lengths of lists, attributes. The C library
-checks all the rest. Called with the arguments of the operator, real or without elements."""
+"""Checks that must precede the computation of shapes: ranks, lengths of lists, attributes. The C
+library makes all other checks. The functions take the operator's arguments, also meta tensors."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .._library import BadParamError
 
 
 class Check:
-    """The rules of one operator, which its sentences name."""
+    """The rules of one operator. Its name starts every error message."""
 
     def __init__(self, op: str):
         self._op = op

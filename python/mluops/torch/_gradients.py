@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The gradients: per operator what forward keeps, `keep(ctx, inputs, output)`, and the gradients of
-its inputs, `backward(ctx, *grads)`. Boxes, points and indices have none."""
+"""The gradients of the operators. `keep(ctx, inputs, output)` saves the data that backward needs.
+`backward(ctx, *grads)` returns the gradients of the inputs; boxes, points and indices have none."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ def _keep_nothing(ctx: Any, inputs: Any, output: Any) -> None:
 
 
 def _only_once(ctx: Any, grad: Tensor) -> Any:
-    raise NotImplementedError("mluops: border_align and roiaware_pool3d can be differentiated once")
+    raise NotImplementedError("mluops: border_align and roiaware_pool3d have no second derivative")
 
 
 RULES: Dict[str, Rule] = {

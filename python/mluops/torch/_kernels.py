@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The operators on tensors of the CPU and of CUDA, in PyTorch's layouts.
+"""The operators on CPU and CUDA tensors, in PyTorch's layouts.
 
-A result has the type of the features. Where the C operator has no such type (bfloat16, float64;
-float16 in psa_mask and ps_roi_pool), or boxes come in more precision than half features, the
-features are converted to float32 and the result back. A result follows the features' memory format:
-channels_last, which is the layout of the C library and costs no copy, or else contiguous.
+A result has the type of the features. If the C operator lacks that type (bfloat16, float64; float16
+in psa_mask and ps_roi_pool), the features are converted to float32 and the result back. The same
+holds for half features with boxes of higher precision. A result has the memory format of the
+features: channels_last, the layout of the C library, which needs no copy, or else contiguous.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _FLOATING = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
 
 
 def _type(features: Tensor, *others: Tensor, half: bool = True) -> torch.dtype:
-    """The type to compute in."""
+    """Returns the type in which to compute."""
     if features.dtype not in _FLOATING:
         raise BadParamError(
             f"mluops: features must be a floating-point tensor, got {features.dtype}"
@@ -42,7 +42,7 @@ def _packed(x: Tensor, dtype: torch.dtype) -> Tensor:
 
 
 def _nhwc(x: Tensor, dtype: torch.dtype) -> Tensor:
-    """Features in the C layout."""
+    """Converts features to NHWC, the C layout."""
     x = x.to(dtype)
     n, channels, height, width = x.shape
     if x.is_contiguous(memory_format=torch.channels_last):
@@ -54,7 +54,7 @@ def _nhwc(x: Tensor, dtype: torch.dtype) -> Tensor:
 
 
 def _nchw(x: Tensor, like: Tensor, channels_last: bool) -> Tensor:
-    """A result in the C layout as PyTorch's shape, in the type of the features."""
+    """Converts a result from NHWC to PyTorch's shape and the type of `like`."""
     if channels_last:
         return x.to(like.dtype).permute(0, 3, 1, 2)
     n, height, width, channels = x.shape
@@ -64,12 +64,12 @@ def _nchw(x: Tensor, like: Tensor, channels_last: bool) -> Tensor:
 
 
 def _result(like: Tensor, shape: Tuple[int, ...], dtype: torch.dtype, filled: bool) -> Tensor:
-    """Memory that an operator will fill, or zeros where there is nothing to compute."""
+    """Returns uninitialised memory for an operator to fill, or zeros if none will run."""
     return empty(like, shape, dtype) if filled else like.new_zeros(shape, dtype=dtype)
 
 
 def _indices(*tensors: Tensor) -> List[Tensor]:
-    """Places as the C library takes them. What is outside int32 is outside of every map."""
+    """Converts indices to int32 for the C library. Clamping keeps outside indices outside."""
     for tensor in tensors:
         if tensor.dtype not in (torch.int32, torch.int64):
             raise BadParamError(f"mluops: indices must be int32 or int64, got {tensor.dtype}")
@@ -82,8 +82,7 @@ def _indices(*tensors: Tensor) -> List[Tensor]:
 
 
 class _Workspace:
-    """Memory of torch's allocator on a GPU, for as long as this lives; the CPU's handle has its
-    own."""
+    """A workspace from torch's allocator, on CUDA. On the CPU the handle's scratch is used."""
 
     def __init__(self, like: Tensor, getter: Entry, *arguments: Any):
         self.pair: Tuple[Any, int] = _entries.NO_WORKSPACE
@@ -96,7 +95,7 @@ class _Workspace:
 def _psa_mask(
     source: Tensor, psa_type: int, mask: Tuple[int, int], channels: int, nhwc: Entry, nchw: Entry
 ) -> Tensor:
-    """Either direction: the pixels stay, and the result has so many channels."""
+    """Runs either direction. The result has the pixels of the source, and `channels` channels."""
     dtype, channels_last = _type(source, half=False), follows_channels_last(source)
     n, _, height, width = source.shape
     if channels_last:

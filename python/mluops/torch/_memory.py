@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Memory for results."""
+"""Allocates results, with huge pages where possible."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ _madvise.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
 
 
 def _ask_for_huge_pages(tensor: Tensor) -> None:
-    """A wish, as NumPy has it for its arrays; torch's allocator does not. Large memory comes fresh
-    from the system at every call, and is mapped page by page when it is first written."""
+    """Requests huge pages, as NumPy does for its arrays and torch's allocator does not. A large
+    block comes from the system at every call, and each page costs a fault on first write."""
     begin, size = tensor.data_ptr(), tensor.numel() * tensor.element_size()
     first = -(-begin // _HUGE_PAGE) * _HUGE_PAGE
     last = (begin + size) // _HUGE_PAGE * _HUGE_PAGE
@@ -26,7 +26,7 @@ def _ask_for_huge_pages(tensor: Tensor) -> None:
 
 
 def empty(like: Tensor, shape: Tuple[int, ...], dtype: torch.dtype | None = None) -> Tensor:
-    """Memory of no meaning, on the device of `like` and in its type if none is given."""
+    """Returns uninitialised memory on the device of `like`. `dtype` defaults to its type."""
     result = like.new_empty(shape, dtype=dtype)
     if like.is_cpu and result.numel() * result.element_size() >= 2 * _HUGE_PAGE:
         _ask_for_huge_pages(result)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tells PyTorch about the operators: `torch.ops.mluops.*`."""
+"""Registers the operators in PyTorch: `torch.ops.mluops.*`."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ _library = torch.library.Library("mluops", "DEF")
 
 
 def _checked(name: str, function: Callable[..., Any], mixed: bool) -> Callable[..., Any]:
-    """With its checks before it. Tensors of several devices come to the implementation for the
-    CPU never, and to the others (`mixed`) whenever one of them is theirs."""
+    """Adds the checks to a function. `mixed`: also checks that all tensors are on one device.
+    Only the CUDA and Meta functions can be called with tensors of several devices."""
     check, rules = _checks.CHECKS[name], _checks.Check(name)
 
     def run(*arguments: Any) -> Any:
@@ -60,7 +60,8 @@ def _differentiable(
     name: str, remember: Callable[..., None], gradients: Callable[..., Any]
 ) -> None:
     def keep(ctx: Any, inputs: Any, output: Any) -> None:
-        ctx.set_materialize_grads(False)  # indices would get zeros, a hundred megabytes in PartA2
+        # Avoids zero gradients for index outputs, 100 MB in PartA2.
+        ctx.set_materialize_grads(False)
         ctx.input_count = len(inputs)
         remember(ctx, inputs, output)
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What comes out of each operator, without computing it: the implementations for tensors that have
-no elements (torch.compile, torch.export, the meta device). Named and called as in _kernels."""
+"""Meta functions: the shape, type and memory format of each operator's outputs, for torch.compile,
+torch.export and the meta device. Names and arguments are the same as in _kernels."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ _POOL_METHODS = {"max": 0, "avg": 1}
 
 
 def border_align(input: Tensor, boxes: Tensor, pool_size: int) -> Tensor:
-    """Border align of BorderDet: the largest of pool_size+1 samples along each border of a box.
+    """Border align of BorderDet: the maximum of pool_size+1 samples along each border of a box.
 
     input: [N, 4*C, H, W], a block of C channels per border (top, left, bottom, right).
     boxes: [N, K, 4] = x1, y1, x2, y2 in pixels of the map. Returns [N, C, K, 4].
@@ -62,14 +62,14 @@ def _boxes_as_rois(boxes: Union[Tensor, List[Tensor]]) -> Tensor:
         assert image.size(1) == 4, (
             "The shape of the tensor in the boxes list is not correct as List[Tensor[L, 4]]"
         )
-    # In float32: a half cannot count images beyond 2048.
+    # In float32: half cannot represent all batch indices above 2048.
     corners = torch.cat([image.float() for image in boxes])
     batch = [torch.full_like(image[:, :1].float(), index) for index, image in enumerate(boxes)]
     return torch.cat([torch.cat(batch), corners], dim=1)
 
 
-# As torchvision's: one node for torch.fx, and torch.jit.script can compile it. For that output_size
-# has the annotation for a number or a pair, and texts have no !r.
+# As in torchvision: one node for torch.fx, and torch.jit.script can compile it. The latter needs
+# the BroadcastingList2 annotation (a number or a pair) and f-strings without !r.
 @torch.fx.wrap
 def ps_roi_pool(
     input: Tensor,
@@ -78,14 +78,14 @@ def ps_roi_pool(
     spatial_scale: float = 1.0,
     semantics: str = "torchvision",
 ) -> Tensor:
-    """Position-sensitive average pooling: bin (i, j) of a box reads channels of its own.
+    """Position-sensitive average pooling: each bin of a box reads its own channels.
 
     input: [N, C*height*width, H, W]; boxes: [R, 5] = batch, x1, y1, x2, y2, or a [L, 4] per image;
     output_size: (height, width) or one number. Returns [R, C, height, width].
-    semantics "torchvision": drop-in for `torchvision.ops.ps_roi_pool`, equal to its forward on the
-    CPU to the bit, with the gradient that belongs to it. "rfcn": the operator of R-FCN and MLU-OPS,
-    which rounds coordinates before scaling, includes the last pixel and clips at the map's edge;
-    its bins are square.
+    semantics "torchvision": drop-in for `torchvision.ops.ps_roi_pool`. Forward is bitwise equal to
+    torchvision's on the CPU; the gradient matches forward. "rfcn": the operator of R-FCN and
+    MLU-OPS. It rounds coordinates before scaling, includes the last pixel, clips at the edge of the
+    map, and requires a square output_size.
 
     >>> input = torch.arange(16.0).view(1, 4, 2, 2)
     >>> rois = torch.tensor([[0.0, 0, 0, 1, 1]])
@@ -124,8 +124,8 @@ def roiaware_pool3d(
 
     rois: [B, 7] = x, y, z, dx, dy, dz, yaw; pts: [P, 3]; pts_feature: [P, C]; out_size:
     (x, y, z) or one number; mode "max" or "avg" (0 or 1). Returns [B, out_x, out_y, out_z, C].
-    box_origin "bottom": z is the bottom's, as in mmcv; "center": the centre's, as in OpenPCDet.
-    At most max_pts_per_voxel-1 points of a voxel count.
+    box_origin "bottom": z is that of the bottom face, as in mmcv; "center": that of the centre, as
+    in OpenPCDet. At most max_pts_per_voxel-1 points of a voxel are pooled.
 
     >>> pts = torch.tensor([[0.5, 0.5, 0.5], [-0.5, 0.5, 0.5]])
     >>> rois = torch.tensor([[0.0, 0, 0, 2, 2, 1, 0]])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A convolution that is computed only where a mask says so."""
+"""A convolution that is computed only at the pixels of a mask."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ def _columns(
     padding: Tuple[int, int],
     dilation: Tuple[int, int],
 ) -> Tensor:
-    """The windows at some places of an image [1, C, H, W]: [C*kernel, M]."""
+    """Returns the windows at M pixels of an image [1, C, H, W]: [C*kernel, M]."""
     im2col = torch.ops.mluops.masked_im2col
     if dilation == (1, 1):
         return im2col(image, rows, columns, list(kernel), list(padding))
-    # A tap at a time: a window of one pixel, moved by the padding.
+    # One kernel element at a time: a window of one pixel, shifted by the padding.
     taps = [
         im2col(
             image,
@@ -48,10 +48,10 @@ def _columns(
 def _product(weight: Tensor, windows: Tensor, groups: int) -> Tensor:
     """weight: [O, C/groups, kernel]; windows: [C*kernel, M]. Returns [O, M]."""
     dtype = windows.dtype
-    if dtype == torch.float16 and windows.is_cpu:  # an old torch has no product of halves there
+    if dtype == torch.float16 and windows.is_cpu:  # old torch has no half matmul on the CPU
         return _product(weight.float(), windows.float(), groups).to(dtype)
     if not torch.backends.mkl.is_available() and windows.is_cpu and windows.size(1):
-        # Debian's torch multiplies six times as fast in a convolution.
+        # In Debian's torch, without MKL, conv2d is six times as fast as a matrix product.
         image = windows.view(1, windows.size(0), 1, windows.size(1))
         kernel = weight.reshape(weight.size(0), -1, 1, 1)
         return torch.nn.functional.conv2d(image, kernel, groups=groups)[0, :, 0]
@@ -76,8 +76,9 @@ def masked_conv2d(
     """`conv2d(features, weight, bias, stride, padding, dilation, groups) * (mask > 0)`, computed
     only where the mask is positive, with gradients for features, weight and bias.
 
-    features: [N, C, H, W]; mask: [N, h, w] or [N, 1, h, w], of the size of the result or, as in
-    mmcv, of the features (its upper left part counts). Drop-in for `mmcv.ops.masked_conv2d`.
+    features: [N, C, H, W]; mask: [N, h, w] or [N, 1, h, w]. The mask has the size of the result or,
+    as in mmcv, of the features; its upper left part is then used. Drop-in for
+    `mmcv.ops.masked_conv2d`.
 
     >>> features, weight = torch.ones(1, 1, 3, 3), torch.ones(1, 1, 3, 3)
     >>> masked_conv2d(features, torch.eye(3)[None], weight, padding=1)[0, 0]

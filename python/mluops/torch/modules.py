@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The operators as modules, with the names, arguments and texts of mmcv and torchvision."""
+"""The operators as modules, with the names, arguments and repr texts of mmcv and torchvision."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class RoIAwarePool3d(nn.Module):
     tensor([3.])
     """
 
-    box_origin = "bottom"  # of those that were pickled by mmcv
+    box_origin = "bottom"  # for modules pickled by mmcv
 
     def __init__(
         self,
@@ -102,7 +102,7 @@ class PSRoIPool(nn.Module):
     tensor([1., 1.])
     """
 
-    semantics = "torchvision"  # of those that were pickled by torchvision
+    semantics = "torchvision"  # for modules pickled by torchvision
 
     def __init__(
         self,
@@ -141,7 +141,7 @@ class MaskedConv2d(nn.Conv2d):
             return super().forward(input)
         if self.padding_mode != "zeros" or isinstance(self.padding, str):
             raise NotImplementedError(
-                "MaskedConv2d: padding must be numbers, with zeros, got "
+                "MaskedConv2d: padding must be numbers with padding_mode 'zeros', got "
                 f"{self.padding!r} with {self.padding_mode!r}"
             )
         return functional.masked_conv2d(

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pictures of what the operators touch: bins, borders, voxels, masks and windows.
+"""Pictures of the elements that the operators read: bins, borders, voxels, masks and windows.
 
-What a picture shows is asked of the operators: a gradient of one element goes through the backward
-operator, and what comes out are the pixels that the element has read, with their weights. Every
-function draws into a matplotlib Axes, `ax` or a new one, and returns it. `python -m mluops.viz
-FOLDER` writes the pictures of docs/operators as SVG. matplotlib is needed: pip install mluops[viz].
+The pictures show results of the operators. The gradient of one output element, passed through the
+backward operator, gives the pixels that the element read, with their weights. Every function draws
+into a matplotlib Axes, `ax` or a new one, and returns it. `python -m mluops.viz FOLDER` writes the
+pictures of docs/operators as SVG. Needs matplotlib: pip install mluops[viz].
 """
 
 from .border_align import border_align_samples

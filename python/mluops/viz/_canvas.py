@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Maps of pixels, and what is put on them."""
+"""Draws maps of pixels, and marks and legends on them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, Iterable, List, Sequence, Tuple, Union
 
 import numpy as np
 
-# Okabe and Ito's colours: told apart with every kind of colour vision.
+# The colours of Okabe and Ito, which are distinguishable with every kind of colour vision.
 BLUE, ORANGE, GREEN, PURPLE = "#0072B2", "#E69F00", "#009E73", "#CC79A7"
 VERMILION, SKY, YELLOW, BLACK = "#D55E00", "#56B4E9", "#F0E442", "#000000"
 CYCLE = (BLUE, ORANGE, GREEN, PURPLE, VERMILION, SKY, YELLOW, BLACK)
@@ -15,7 +15,7 @@ MAP, LINE, OUTSIDE = "#F4F4F4", "#D0D0D0", "#8C8C8C"
 
 
 def matplotlib() -> Any:
-    """The module, with the parts that are used here."""
+    """Imports matplotlib and the submodules that this package uses."""
     try:
         import matplotlib as module
         import matplotlib.figure
@@ -47,8 +47,8 @@ SQUARE = np.array([[-0.5, -0.5], [0.5, -0.5], [0.5, 0.5], [-0.5, 0.5]])
 def fill(
     ax: Any, places: Any, color: str, alpha: float, name: str, shape: np.ndarray = SQUARE
 ) -> None:
-    """Fills the pixels whose centres are the rows (y, x) of `places`, in one patch, so that a
-    picture stays small. `shape`: [corners, 2] = x, y of the part of a pixel that is filled."""
+    """Fills the pixels whose centres are the rows (y, x) of `places`, in one patch to keep the file
+    small. `shape`: [corners, 2] = x, y of the part of a pixel that is filled."""
     path = matplotlib().path.Path
     corners = np.concatenate([shape, shape[:1]])  # the last one closes the polygon
     centres = np.asarray(places, float).reshape(-1, 2)[:, ::-1]
@@ -65,7 +65,7 @@ def fill(
 
 
 def frame(ax: Any, ys: Any, xs: Any, color: str, inset: float, width: float = 1.6) -> None:
-    """A line around the pixels ys, xs."""
+    """Draws a line around the pixels ys, xs."""
     low_x, low_y = np.min(xs) - 0.5 + inset, np.min(ys) - 0.5 + inset
     ax.add_patch(
         matplotlib().patches.Rectangle(
@@ -80,7 +80,7 @@ def frame(ax: Any, ys: Any, xs: Any, color: str, inset: float, width: float = 1.
 
 
 def pixel_map(ax: Any, size: Tuple[int, int], title: str, first: float = 0.0) -> None:
-    """An empty map of pixels, the centre of the first at (first, first), rows downwards."""
+    """Draws an empty map of pixels, with rows downwards. The first centre is (first, first)."""
     (height, width), edge = size, first - 0.5
     ax.add_patch(
         matplotlib().patches.Rectangle(

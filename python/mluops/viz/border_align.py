@@ -13,7 +13,7 @@ from . import _canvas as canvas
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-
+# Name, colour, and the outward direction of each border, in degrees clockwise from right.
 _BORDERS = (
     ("top", canvas.BLUE, 270),
     ("left", canvas.ORANGE, 180),
@@ -23,7 +23,7 @@ _BORDERS = (
 
 
 def _parts(directions: List[int]) -> List[np.ndarray]:
-    """Divides a pixel among borders, to each the side where it lies: polygons [corners, 2]."""
+    """Divides a pixel among borders; each gets its own side. Returns polygons [corners, 2]."""
     if len(directions) == 1:
         return [canvas.SQUARE]
     ordered = sorted(directions)
@@ -43,7 +43,7 @@ def _parts(directions: List[int]) -> List[np.ndarray]:
 
 
 def _sample_weights(box: np.ndarray, size: Tuple[int, int], pool_size: int) -> np.ndarray:
-    """The weight of each pixel in each sample of each border: [4, pool_size+1, H, W]."""
+    """Returns the weight of each pixel in each sample of each border: [4, pool_size+1, H, W]."""
     samples = pool_size + 1
     argmax = np.broadcast_to(np.arange(samples, dtype=np.int32), (1, 1, 4, samples))
     grad = arrays.border_align_backward(
@@ -55,7 +55,7 @@ def _sample_weights(box: np.ndarray, size: Tuple[int, int], pool_size: int) -> n
 def border_align_samples(
     box: Sequence[float], size: Tuple[int, int], pool_size: int, *, ax: Axes | None = None
 ) -> Axes:
-    """The samples on the four borders of a box, and the pixels that they interpolate.
+    """Draws the samples on the four borders of a box, and the pixels that they interpolate.
 
     box: (x1, y1, x2, y2); size: (H, W) of the map. Each border has pool_size+1 samples and a block
     of channels of its own: a pixel that several borders read is divided among them.
@@ -66,8 +66,8 @@ def border_align_samples(
     """
     ax, box = canvas.axes(ax), np.asarray(box, np.float32)
     weights = _sample_weights(box, size, pool_size)
-    # Interpolation places the sample at the weighted mean of its pixels: on a map with enough room
-    # around the box, that is where the operator has put it.
+    # The position of a sample is the weighted mean of its pixels. The margin around the box keeps
+    # all pixels of every sample on the map.
     room = int(np.ceil(max(0, -box.min(), box[2] - size[1], box[3] - size[0]))) + 3
     wide = _sample_weights(
         box + np.float32(room), (size[0] + 2 * room, size[1] + 2 * room), pool_size

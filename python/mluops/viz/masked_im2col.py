@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The windows around masked pixels, and the columns they become."""
+"""The windows around masked pixels, and the matrix of their columns."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ def _window_reads(
     kernel: Tuple[int, int],
     pad: Tuple[int, int],
 ) -> np.ndarray:
-    """Which pixels the window of each mask reads: [M, H, W]."""
+    """Returns the pixels that the window of each mask reads: [M, H, W]."""
     count = len(rows)
-    # A channel per mask: in channel m the gradient of column m alone is 1.
+    # One channel per mask: in channel m only the gradient of column m is 1.
     grad = np.eye(count, dtype=np.float32).repeat(kernel[0] * kernel[1], axis=0)
     return arrays.masked_im2col_backward(grad, rows, columns, *kernel, *pad, *size)[0] > 0
 
@@ -37,7 +37,7 @@ def masked_im2col_windows(
     *,
     ax: Axes | None = None,
 ) -> Axes:
-    """The windows around the masked pixels.
+    """Draws the windows around the masked pixels.
 
     mask_h_idx, mask_w_idx: [M]; size: (H, W) of the map; kernel and pad: (height, width) or one
     number. Outside the map a window holds zeros.
@@ -127,9 +127,9 @@ def masked_im2col_columns(
     *,
     ax: Axes | None = None,
 ) -> Axes:
-    """The matrix data_col of one channel: a column per mask, a row per element of the kernel.
+    """Draws the matrix data_col of one channel: a column per mask, a row per kernel element.
 
-    Arguments as in `masked_im2col_windows`. An entry names the pixel y,x that it is a copy of.
+    Arguments as in `masked_im2col_windows`. An entry shows the pixel y,x from which it is copied.
 
     >>> ax = masked_im2col_columns([0, 2], [1, 4], (5, 7), 3, 1)
     >>> ax.get_title()

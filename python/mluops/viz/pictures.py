@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 
 def _points_of_a_scene() -> np.ndarray:
-    """Points that do not cover each other, nor (hence the seed) the names of the voxels."""
-    random = np.random.RandomState(2567)  # its numbers are the same in every version
+    """Returns points that hide neither each other nor the names of the voxels, due to the seed."""
+    random = np.random.RandomState(2567)  # gives the same numbers in every version of NumPy
     points: List[np.ndarray] = []
     for point in random.uniform((-3.2, -2.4, 0.1), (3.2, 2.4, 1.9), (130, 3)):
         if all(np.hypot(*(point - other)[:2]) > 0.3 for other in points):
@@ -76,7 +76,7 @@ def _draw_masked_im2col(figure: Any) -> None:
     masked_im2col_columns(*places, (6, 8), 3, 1, ax=right)
 
 
-# The name of a picture, its size in inches, and what draws it.
+# The name of a picture, its size in inches, and the function that draws it.
 PICTURES: Dict[str, Tuple[Tuple[float, float], Callable[[Figure], None]]] = {
     "psroipool": ((5.6, 5.4), _draw_psroipool),
     "torchvision_ps_roi_pool": ((9.4, 5.4), _draw_torchvision),
@@ -95,7 +95,7 @@ def _save(figure: Any, path: pathlib.Path) -> None:
     figure.savefig(
         text, format="svg", bbox_inches="tight", metadata={"Date": None, "Creator": None}
     )
-    # A tenth of the file is indentation, and comments that repeat the texts.
+    # Removes indentation, and comments that repeat the texts: a tenth of the file.
     path.write_text(re.sub(r"\n\s+", "\n", re.sub(r"<!--.*?-->", "", text.getvalue())))
 
 
@@ -122,6 +122,6 @@ def write_pictures(folder: Union[str, pathlib.Path], kind: str = "svg") -> List[
 
 
 def _plain_settings() -> Dict[str, Any]:
-    """matplotlib's own, whatever the user's are; the backend stays."""
+    """Returns matplotlib's default settings, except the backend. They override the user's."""
     defaults = dict(canvas.matplotlib().rcParamsDefault)
     return {key: value for key, value in defaults.items() if not key.startswith("backend")}

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def _mask_places(
     pixel: Tuple[int, int], size: Tuple[int, int], mask: Tuple[int, int], psa_type: int
 ) -> np.ndarray:
-    """y of a mask whose elements are 1, 2, ... at one pixel and 0 elsewhere: [H*W, H*W]."""
+    """Returns y [H*W, H*W] for a mask whose elements are 1, 2, ... at one pixel and 0 elsewhere."""
     x = np.zeros((1, *size, mask[0] * mask[1]), np.float32)
     x[0, pixel[0], pixel[1]] = np.arange(1, x.shape[3] + 1)
     pixels = size[0] * size[1]
@@ -27,7 +27,7 @@ def _mask_places(
 def psamask_window(
     pixel: Tuple[int, int], size: Tuple[int, int], mask: Tuple[int, int], *, ax: Axes | None = None
 ) -> Axes:
-    """The mask of one pixel laid over the map: which element belongs to which neighbour.
+    """Draws the mask of one pixel on the map: the mask element of each neighbour.
 
     pixel: (h, w); size: (H, W) of the map; mask: (h_mask, w_mask).
 
@@ -37,7 +37,7 @@ def psamask_window(
     """
     ax = canvas.axes(ax)
     on_map = _mask_places(pixel, size, mask, 0)[pixel[0] * size[1] + pixel[1]].reshape(size)
-    # The same pixel on a map that is larger all around: no element is lost.
+    # The same pixel on a map with a margin, which shows all elements of the mask.
     wide_size = (size[0] + 2 * mask[0], size[1] + 2 * mask[1])
     wide_pixel = (pixel[0] + mask[0], pixel[1] + mask[1])
     wide = _mask_places(wide_pixel, wide_size, mask, 0)[
@@ -94,7 +94,7 @@ def psamask_matrix(
     *,
     ax: Axes | None = None,
 ) -> Axes:
-    """Where the elements of one pixel's mask land in y, seen as a matrix of pixels and channels.
+    """Draws the positions of one pixel's mask elements in y, as a matrix of pixels x channels.
 
     pixel: (h, w); size: (H, W) of the map; mask: (h_mask, w_mask); psa_type 0 (collect) or 1
     (distribute). Collect fills the pixel's row, distribute its column.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The bins of a region."""
+"""The bins of a RoI."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def _bin_gradient(
     i: int,
     j: int,
 ) -> np.ndarray:
-    """How much each element of the map counts in bin (i, j): [H, W, C]."""
+    """Returns the weight of each element of the map in bin (i, j): [H, W, C]."""
     channels = pooled[0] * pooled[1]
     if semantics == "rfcn":
         grad = np.zeros((1, *pooled, 1), np.float32)
@@ -53,11 +53,11 @@ def psroipool_bins(
     semantics: str = "rfcn",
     ax: Axes | None = None,
 ) -> Axes:
-    """The bins of a roi: which pixels each averages, and in which channel.
+    """Draws the bins of a RoI: the pixels that each averages, and the channel.
 
     roi: (x1, y1, x2, y2); size: (H, W) of the map; pooled: (height, width) or one number;
     semantics "rfcn" (`psroipool_forward`) or "torchvision" (`torchvision_ps_roi_pool_forward`).
-    Channels are those of output_dim 1. Pixel i lies between i and i+1.
+    The channels are for output_dim 1. Pixel i spans from i to i+1.
 
     >>> ax = psroipool_bins((2, 2, 7, 7), (8, 8), 3, semantics="torchvision")
     >>> ax.get_title()
@@ -77,7 +77,7 @@ def psroipool_bins(
         color = (canvas.BLUE, canvas.ORANGE, canvas.GREEN, canvas.PURPLE)[i % 2 * 2 + j % 2]
         canvas.fill(ax, np.stack([ys, xs], axis=1) + 0.5, color, 0.33, f"bin {i},{j}")
         canvas.frame(ax, ys + 0.5, xs + 0.5, color, 0.06 + 0.07 * ((i + j) % 2))
-        # The name goes to the first pixel of its own: no line of whole coordinates crosses it.
+        # The name is at the first pixel that only this bin reads. No grid line crosses it.
         own = np.nonzero(reads[ys, xs] == 1)[0]
         at = own[0] if len(own) else 0
         ax.text(
@@ -138,6 +138,3 @@ def psroipool_bins(
         handles.append(canvas.patch(f"empty bins, their output is 0: {empty}", "none"))
     canvas.legend(ax, handles)
     return ax
-
-
-# Name, colour, and the direction in which the border looks, in degrees from right to down.

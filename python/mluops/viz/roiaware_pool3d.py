@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def _columns_of_points(
     roi: np.ndarray, pts: np.ndarray, out_size: Tuple[int, int, int], max_pts: int
 ) -> np.ndarray:
-    """The voxel ix, iy, iz of each point, -1 where it is in none: [P, 3]."""
+    """Returns the voxel ix, iy, iz of each point, -1 for points outside: [P, 3]."""
     indices = arrays.roiaware_pool3d_forward(
         roi[None], pts, np.zeros((len(pts), 1), np.float32), 0, max_pts, *out_size
     )[2][0]
@@ -36,7 +36,7 @@ def roiaware_voxels(
     *,
     ax: Axes | None = None,
 ) -> Axes:
-    """The voxels of a rotated box from above, and which point falls into which of them.
+    """Draws the voxels of a rotated box from above, and the points of each voxel.
 
     roi: (x, y, z of the bottom's centre, dx, dy, dz, yaw); pts: [P, 3]; out_size: (x, y, z).
     Neighbouring columns of voxels have different colours; layers have different markers.
@@ -117,7 +117,7 @@ def _column_color(ix: int, iy: int) -> str:
 
 
 def _places_of_box(roi: np.ndarray) -> Callable[[float, float], np.ndarray]:
-    """A function from the box's own plane, [0, 1] x [0, 1], to x and y."""
+    """Returns a function from box coordinates, [0, 1] x [0, 1], to x and y."""
     x, y, _, dx, dy, _, yaw = (float(value) for value in roi)
     turn = np.array([[np.cos(yaw), -np.sin(yaw)], [np.sin(yaw), np.cos(yaw)]])
     return lambda along, across: turn @ ((along - 0.5) * dx, (across - 0.5) * dy) + (x, y)
