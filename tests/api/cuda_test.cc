@@ -286,7 +286,7 @@ TEST_F(CudaDeviceTest, QueueOfAnotherDeviceReturnsBadParam) {
   ASSERT_EQ(cnrtQueueCreate(&queue), cnrtSuccess);
   EXPECT_EQ(mluOpSetQueue(handle, queue), MLUOP_STATUS_BAD_PARAM);
   EXPECT_EQ(LastMessage(),
-            "mluOpSetQueue: queue must be of the handle's device cuda:0, got one of cpu");
+            "mluOpSetQueue: queue must be on the handle's device cuda:0, got a queue of cpu");
   EXPECT_EQ(cnrtQueueDestroy(queue), cnrtSuccess);
   cnrtSetDevice(ordinal);
 }

@@ -29,7 +29,7 @@ refuses '--file must be a readable file, got /nosuch' check --file /nosuch
 refuses '--isa must be all or one of' check --isa nosuch
 refuses ', got nosuch' perf --isa AVX2,nosuch
 # 2^62 elements: the bytes of a float tensor overflow to 0.
-refuses 'input must be of fewer than 2^31 elements' check 'transpose N=1 A=2147483648 B=2147483648'
+refuses 'input must have fewer than 2^31 elements' check 'transpose N=1 A=2147483648 B=2147483648'
 refuses 'transpose: input: mluOpSetTensorDescriptor_v2: ' check 'transpose N=4294967296 A=4294967296 B=4294967296'
 refuses 'N must be given once' check 'psamask_forward N=1 N=2 H=4 W=4 psa_type=0 h_mask=3 w_mask=3'
 

@@ -103,7 +103,7 @@ TEST(MirrorFetch, ReportsAWriteBehindATensor) {
               const TensorArgument& tensor = a.Tensor("data_col");
               return Flip(tensor.data, static_cast<int64_t>(tensor.ByteCount()));
             }),
-            "memory behind data_col was overwritten");
+            "memory after data_col was overwritten");
 }
 
 TEST(MirrorFetch, ReportsAWriteToAnInput) {
@@ -117,7 +117,7 @@ TEST(MirrorFetch, ReportsAWriteBehindTheWorkspace) {
   EXPECT_EQ(FetchedAfter([](mluOpHandle_t, const Arguments& a) {
               return Flip(a.workspace.data, static_cast<int64_t>(a.workspace.size));
             }),
-            "memory behind the workspace was overwritten");
+            "memory after the workspace was overwritten");
 }
 
 }  // namespace

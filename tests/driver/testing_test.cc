@@ -86,7 +86,7 @@ TEST(ParseCase, BadLineThrowsAMessageWithTheExpectedKeys) {
       {im2col + " dtype=double", {"dtype must be float|half, got double"}},
       {psamask + " data=ones", {"data must be uniform|special|bits, got ones"}},
       {psamask + " seed=x", {"seed must be an integer, got x"}},
-      {psamask + " N=2", {"psamask_forward: ", "N must be given once, got it twice"}},
+      {psamask + " N=2", {"psamask_forward: ", "N must be given once, got two values"}},
       {psamask + " seed=3 seed=3", {"seed must be given once"}},
       {psamask + " data=bits dtype=float data=bits", {"data must be given once"}},
       {psamask + " y=absent", {"unknown key y"}},

@@ -92,7 +92,7 @@ TEST(CudaLibrary, ForeignLibraryFailsMluOpCreateOnCuda) {
 }
 
 TEST(CudaLibrary, OtherVersionFailsMluOpCreateOnCuda) {
-  ExpectMessage(CreateWith(Stub("other_version")), "libmluops_cuda.so is of another version");
+  ExpectMessage(CreateWith(Stub("other_version")), "libmluops_cuda.so has another version than libmluops.so");
   ExpectCpuWorks(Stub("other_version"));
 }
 

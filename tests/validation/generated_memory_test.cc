@@ -138,7 +138,7 @@ TEST_P(GeneratedPointers, AddressBetweenElementsReturnsBadParam) {
   ForEachTensor([](TableCall& call, int t) {
     call.tensor(t).data = call.spare() + 1;
     ExpectRefused(call, MLUOP_STATUS_BAD_PARAM, {std::string(call.row(t).name)});
-    EXPECT_TRUE(LastMessageHas(" must be aligned to its elements")) << LastMessage();
+    EXPECT_TRUE(LastMessageHas(" must be aligned to its element size")) << LastMessage();
   });
 }
 
