@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# command_line.sh <mluop>: tests that a wrong command line ends with status 2 and a message, and what perf writes.
+# command_line.sh <mluop>: tests that a wrong command line exits with status 2 and an error message, and tests the
+# files that perf writes.
 set -uo pipefail
 mluop=$1
 failed=0
@@ -12,7 +13,7 @@ refuses() {
   output=$("$mluop" "$@" 2>&1)
   status=$?
   if [ $status != 2 ] || ! grep -qF -- "$part" <<<"$output"; then
-    echo "mluop $*: must end with 2 and say '$part', got $status and: $output" >&2
+    echo "mluop $*: must exit with 2 and print '$part', got $status and: $output" >&2
     failed=1
   fi
 }
@@ -73,6 +74,6 @@ if [ "$(id -u)" = 0 ] && grep -q '^NoNewPrivs:.*0' /proc/self/status && ! ldd "$
   MLUOP_CUDA_LIBRARY=$no_such setpriv --reuid nobody --clear-groups \
     "$folder/set_uid" check --device cuda:99 >"$folder/out" 2>&1
   grep -qF -- '--device must be one of' "$folder/out" && ! grep -qF "$no_such" "$folder/out" ||
-    { echo "a set-uid program must not look at MLUOP_CUDA_LIBRARY, got: $(cat "$folder/out")" >&2; failed=1; }
+    { echo "a set-uid program must ignore MLUOP_CUDA_LIBRARY, got: $(cat "$folder/out")" >&2; failed=1; }
 fi
 exit $failed

@@ -199,7 +199,7 @@ TEST(GuardedBufferMakeReadOnly, WriteCrashesAndReadDoesNot) {
   EXPECT_DEATH(static_cast<volatile char*>(buffer.data())[9] = 1, "");
 }
 
-TEST(RandomBits, AreThoseOfSplitMix64) {
+TEST(RandomBits, EqualSplitMix64) {
   Random random(0);
   EXPECT_EQ(random.Bits(), 0xe220a8397b1dcdafu);
   EXPECT_EQ(random.Bits(), 0x6e789e6aa1b965f4u);

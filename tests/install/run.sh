@@ -23,5 +23,5 @@ mv "$folder/first" "$folder/second"
 cmake_consumer "$folder/second" "$folder/cmake_moved"
 pkg_config_consumer "$folder/second" "$folder/by_pkg_config_moved"
 if found=$(grep -rIl -e "$folder/first" -e "$build" "$folder/second"); then
-  fail "these installed files hold a path of where they came from: $found"
+  fail "these installed files contain a path of the build machine: $found"
 fi
