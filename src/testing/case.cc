@@ -46,8 +46,8 @@ string Join(std::span<const string_view> words) {
   return joined;
 }
 
-[[noreturn]] void Reject(const Case& test_case, const string& sentence) {
-  throw std::invalid_argument(string(test_case.op->spec.name) + ": " + sentence);
+[[noreturn]] void Reject(const Case& test_case, const string& message) {
+  throw std::invalid_argument(string(test_case.op->spec.name) + ": " + message);
 }
 
 double ParseNumber(const Case& test_case, const string& key, const string& text, bool integer) {

@@ -71,7 +71,7 @@ if [ "$(id -u)" = 0 ] && grep -q '^NoNewPrivs:.*0' /proc/self/status && ! ldd "$
   ! findmnt -no OPTIONS -T "$folder" | grep -qw nosuid; then
   chmod 755 "$folder"
   install -m 4755 "$mluop" "$folder/set_uid"
-  MLUOP_CUDA_LIBRARY=$no_such setpriv --reuid nobody --clear-groups \
+  MLUOP_CUDA_LIBRARY=$no_such setpriv --reuid 65534 --clear-groups \
     "$folder/set_uid" check --device cuda:99 >"$folder/out" 2>&1
   grep -qF -- '--device must be one of' "$folder/out" && ! grep -qF "$no_such" "$folder/out" ||
     { echo "a set-uid program must ignore MLUOP_CUDA_LIBRARY, got: $(cat "$folder/out")" >&2; failed=1; }

@@ -19,9 +19,9 @@ namespace {
 template <typename Int>
 void RequireShape(const State& state, Shape<Int>& shape, bool with_strides) {
   size_t count = 1;
-  Require(state.rank == shape.rank, "the rank must be the one that was set", "Set");
+  Require(state.rank == shape.rank, "the rank must be the set value", "Set");
   for (int i = shape.rank - 1; i >= 0; --i) {
-    Require(state.dims[i] == shape.dims[i], "the dims must be those that were set", "Set");
+    Require(state.dims[i] == shape.dims[i], "the dims must be the set values", "Set");
     const bool right = with_strides ? state.strides[i] == shape.strides[i]
                                     : static_cast<size_t>(state.strides[i]) == count;
     count *= static_cast<size_t>(shape.dims[i]);
@@ -73,7 +73,7 @@ void TrySet(mluOpTensorDescriptor_t desc, Bytes& bytes, bool dims_only) {
     return;
   }
   Require(static_cast<int>(after.layout) == layout && static_cast<int>(after.dtype) == dtype,
-          "layout and type must be those that were set", "Set");
+          "layout and type must be the set values", "Set");
   RequireShape(after, shape, with_strides);
   Require(Set(nullptr, layout, dtype, shape, with_strides) == MLUOP_STATUS_BAD_PARAM,
           "a NULL descriptor must be BAD_PARAM", "Set");

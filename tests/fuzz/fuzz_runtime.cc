@@ -57,7 +57,7 @@ class Memory {
   bool host_ = false;
 };
 
-// Sizes that cannot be allocated, including those whose rounding overflows.
+// Tries sizes that cannot be allocated, including sizes whose rounding overflows.
 void TryTooMuch(Bytes& bytes) {
   const size_t size =
       SIZE_MAX - static_cast<size_t>(bytes.Below(200)) - (bytes.OneIn(2) ? SIZE_MAX / 2 : 0);

@@ -87,7 +87,7 @@ TEST_P(GeneratedEmptyTensors, StridesAreIgnored) {
   });
 }
 
-// The rule on empty tensors precedes those on workspace and pointers.
+// The rule on empty tensors precedes the rules on workspace and pointers.
 TEST_P(GeneratedEmptyTensors, AreCheckedBeforePointers) {
   ForEachZeroSet([this](TableCall& call) {
     const bool computes = EmptyTensors(call, kSkipFirst).empty() &&
