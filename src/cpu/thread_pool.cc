@@ -52,15 +52,15 @@ struct alignas(64) Slot {
   std::atomic<int> inside;  // workers that may access `loop`
 };
 
-// The slice of one thread: the ranges that it takes first. Worker i owns share i.
-struct alignas(64) Share {
+// The ranges that one thread takes first. Worker i owns slice i.
+struct alignas(64) Slice {
   std::atomic<int64_t> next_range;
   int64_t end_range;
   std::atomic<bool> owned;
 };
 
 constinit Slot slots[kNumSlots] = {};
-constinit Share shares[kNumSlots][kMaxThreads] = {};        // pages become resident on first use
+constinit Slice slices[kNumSlots][kMaxThreads] = {};        // pages become resident on first use
 alignas(64) constinit std::atomic<uint64_t> open_slots{0};  // slots whose loops need more workers
 alignas(64) constinit std::atomic<uint64_t> used_slots{0};  // slots that belong to a caller
 
@@ -102,17 +102,17 @@ void LeaveCore(int core) {
   sched_setaffinity(0, sizeof(allowed), &allowed);
 }
 
-// Takes the ranges of the worker's own share first. They are the same in every loop of this size,
-// so its cache may still hold their data. Then steals from the other shares.
-void Work(Loop& loop, Share* loop_shares, int worker) {
+// Takes the ranges of the worker's own slice first. They are the same in every loop of this size,
+// so its cache may still hold their data. Then steals from the other slices.
+void Work(Loop& loop, Slice* loop_slices, int worker) {
   const int64_t size = loop.n / loop.num_ranges;
   const int64_t longer = loop.n % loop.num_ranges;  // the first ranges have one element more
   try {
     for (int i = 0; i < loop.num_threads; ++i) {
-      Share& share = loop_shares[(worker + i) % loop.num_threads];
+      Slice& slice = loop_slices[(worker + i) % loop.num_threads];
       while (true) {
-        const int64_t range = share.next_range.fetch_add(1, std::memory_order_relaxed);
-        if (range >= share.end_range) break;
+        const int64_t range = slice.next_range.fetch_add(1, std::memory_order_relaxed);
+        if (range >= slice.end_range) break;
         const int64_t begin = range * size + std::min(range, longer);
         loop.function(loop.context, begin, begin + size + (range < longer ? 1 : 0), worker);
       }
@@ -172,8 +172,8 @@ void JoinLoop(int index, int id, bool* woken) {
     if (*woken && sched_getcpu() == loop.caller_core) LeaveCore(loop.caller_core);
     *woken = false;
     int worker = id % (loop.num_threads - 1) + 1;  // the same index in every loop, if free
-    while (shares[index][worker].owned.exchange(true)) worker = worker % (loop.num_threads - 1) + 1;
-    Work(loop, shares[index], worker);
+    while (slices[index][worker].owned.exchange(true)) worker = worker % (loop.num_threads - 1) + 1;
+    Work(loop, slices[index], worker);
     ++searching;
   }
   --slot.inside;
@@ -241,16 +241,16 @@ void ThreadPool::Run(int64_t n, int64_t grain, Function function, void* context)
   const int64_t num_ranges = std::min(n, threads * kRangesPerThread);
   Loop loop = {function, context, n, num_ranges, threads, sched_getcpu(), threads - 1, false, {}};
   for (int i = 0; i < threads; ++i) {
-    Share& share = shares[index][i];
-    share.next_range.store(num_ranges * i / threads, std::memory_order_relaxed);
-    share.end_range = num_ranges * (i + 1) / threads;
-    share.owned.store(false, std::memory_order_relaxed);
+    Slice& slice = slices[index][i];
+    slice.next_range.store(num_ranges * i / threads, std::memory_order_relaxed);
+    slice.end_range = num_ranges * (i + 1) / threads;
+    slice.owned.store(false, std::memory_order_relaxed);
   }
   const uint64_t bit = uint64_t{1} << index;
   slots[index].loop = &loop;
   open_slots |= bit;
   CallWorkers(threads - 1);
-  Work(loop, shares[index], 0);
+  Work(loop, slices[index], 0);
   open_slots &= ~bit;
   for (int i = 0; slots[index].inside != 0; ++i) i < 1000 ? Pause() : std::this_thread::yield();
   used_slots &= ~bit;
