@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Headers, library, driver, CMake package, pkg-config file, and stand-ins for -lcnrt and -lcndrv. The
-# installed tree may be moved: nothing in it holds its own path.
+# Installs headers, library, driver, CMake package, pkg-config file, and the linker scripts for -lcnrt
+# and -lcndrv. The installed tree is relocatable: no file contains its path.
 include(CMakePackageConfigHelpers)
 include(GNUInstallDirs)
 
@@ -9,7 +9,7 @@ install(TARGETS mluops EXPORT mluops-targets
         LIBRARY DESTINATION ${library_folder} ARCHIVE DESTINATION ${library_folder}
         INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(DIRECTORY include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
-if(TARGET mluops_cuda)  # nobody links it: the library loads it
+if(TARGET mluops_cuda)  # not linked: libmluops.so loads it at run time
   install(PROGRAMS $<TARGET_FILE:mluops_cuda> DESTINATION ${library_folder})
   install(PROGRAMS $<TARGET_FILE:mluops_cuda> DESTINATION mluops COMPONENT python EXCLUDE_FROM_ALL)
 endif()
@@ -28,7 +28,7 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/mluops-config-version.cma
 install(FILES ${PROJECT_BINARY_DIR}/mluops-config.cmake
               ${PROJECT_BINARY_DIR}/mluops-config-version.cmake DESTINATION ${package_folder})
 
-# Who links the static library links what it needs as well; the shared one knows by itself.
+# A program that links the static library must link its dependencies too.
 set(needed "-lhwy -lstdc++ -lm -lpthread")
 if(BUILD_SHARED_LIBS)
   set(pc_libs "")
@@ -44,6 +44,6 @@ file(RELATIVE_PATH pc_includedir ${CMAKE_INSTALL_PREFIX} ${CMAKE_INSTALL_FULL_IN
 configure_file(cmake/mluops.pc.in ${PROJECT_BINARY_DIR}/mluops.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/mluops.pc DESTINATION ${library_folder}/pkgconfig)
 
-# What the Python wheel carries: the library alone, without the links that wheels cannot hold.
+# The Python wheel contains the library without its symbolic links, which wheels do not support.
 install(PROGRAMS $<TARGET_FILE:mluops> RENAME libmluops.so DESTINATION mluops
         COMPONENT python EXCLUDE_FROM_ALL)

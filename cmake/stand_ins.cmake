@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# The runtime is part of libmluops: programs that link -lcnrt and -lcndrv get libmluops from these linker scripts.
+# Linker scripts for programs that link -lcnrt and -lcndrv. They link libmluops, which contains the runtime.
 if(BUILD_SHARED_LIBS)
   set(suffix so)
 else()

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-# Flags for everything that is built here, not for those who link us.
+# Flags for all targets of this project, not for programs that link the library.
 add_library(mluops_flags INTERFACE)
-# Every device and instruction set must choose the same bins: no fused multiply-add behind our back.
+# No implicit fused multiply-add: every device and instruction set must choose the same bins.
 target_compile_options(mluops_flags INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow -ffp-contract=off
-  # g++ 12 sees overlaps in "text" + std::string that are not there (GCC bug 105651).
+  # g++ 12 reports false overlaps in "text" + std::string (GCC bug 105651).
   $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>)
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|arm64)$")
-  # Vectors whose size is known at run time only can be no members, and our kernels keep theirs in structs.
+  # Vectors of a size known only at run time cannot be members, and our kernels keep vectors in structs.
   target_compile_definitions(mluops_flags INTERFACE
     "HWY_DISABLED_TARGETS=(HWY_SVE|HWY_SVE_256|HWY_SVE2|HWY_SVE2_128)")
 endif()
@@ -15,11 +15,11 @@ if(MLUOPS_WERROR)
   target_compile_options(mluops_flags INTERFACE -Werror)
 endif()
 if(MLUOPS_SANITIZE)
-  # Callers in C may pass any int for an enum: we test the range, so the load itself is no error.
+  # C callers may pass any int for an enum. The library checks the range, so the load must not be an error.
   set(sanitize -fsanitize=${MLUOPS_SANITIZE} -fno-sanitize-recover=all -fno-sanitize=enum
       -fno-omit-frame-pointer)
   if(MLUOPS_SANITIZE MATCHES "address")
-    # The vectors of a kernel are thousands of little scopes: watching them makes a file that takes 24 s to compile take 95 s.
+    # A kernel has thousands of small scopes. This check raises the compile time of one file from 24 s to 95 s.
     list(APPEND sanitize -fno-sanitize-address-use-after-scope)
   endif()
   target_compile_options(mluops_flags INTERFACE ${sanitize})

@@ -8,7 +8,7 @@ source=$1 build=$2 name=${1%.*}
 command=$(sed -nE 's/^( \*|\/\/)   (cc|c\+\+) /\2 /p' "$examples/$source")
 [ -n "$command" ] || { echo "$source: no command in its first comment" >&2; exit 1; }
 
-# The command as it stands, in a folder that looks like the root of the project.
+# Runs the command unchanged, in a folder with the layout of the project's root.
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 cd "$folder"

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program as one writes it for MLU-OPS: psamask on a queue, timed with notifiers. Nothing in it knows
-// which library it is built with. From the root of the project:
+// A program for MLU-OPS: psamask on a queue, timed with notifiers. It contains nothing specific to
+// mluops. From the root of the project:
 //
-//   c++ -Iinclude -Iinclude/compat examples/mlu_style.cc -Lbuild -lmluops -lcnrt -lcndrv -Wl,-rpath,build -o mlu_style
+//   c++ -Iinclude -Iinclude/compat examples/mlu_style.cc -Lbuild -lmluops -lcnrt -lcndrv
+//   -Wl,-rpath,build -o mlu_style
 //
 #include <cnrt.h>
 
@@ -22,7 +23,7 @@
 
 static const int N = 2, H = 5, W = 4, h_mask = 3, w_mask = 5;
 
-// What y[n, h, w, r*W+s] must be: psa_type is COLLECT.
+// Returns the expected y[n, h, w, r*W+s] for psa_type COLLECT.
 static float Expected(const std::vector<float>& x, int n, int h, int w, int r, int s) {
   const int i = r - h + (h_mask - 1) / 2, j = s - w + (w_mask - 1) / 2;
   if (i < 0 || i >= h_mask || j < 0 || j >= w_mask) return 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Masked im2col on ordinary arrays: the 3x3 neighbourhoods of two pixels of a 3x4 feature become the
- * columns of a matrix. From the root of the project:
+/* Masked im2col on ordinary arrays: the 3x3 neighbourhoods of two pixels of a 3x4 feature become
+ * the columns of a matrix. From the root of the project:
  *
  *   cc -std=c99 -Iinclude examples/plain_c.c -Lbuild -lmluops -Wl,-rpath,build -o plain_c
  */
@@ -11,7 +11,7 @@
 
 enum { kHeight = 3, kWidth = 4, kKernel = 3, kPad = 1, kMasks = 2, kRows = kKernel * kKernel };
 
-/* Ends the program with the library's own sentence when a call fails. */
+/* Exits with the library's error message if a call fails. */
 #define CHECK(call)                                        \
   do {                                                     \
     if ((call) != MLUOP_STATUS_SUCCESS) {                  \
@@ -30,7 +30,7 @@ static mluOpStatus_t Describe(mluOpTensorDescriptor_t* desc, mluOpTensorLayout_t
 
 int main(void) {
   const float feature[kHeight * kWidth] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};
-  const int32_t mask_h[kMasks] = {0, 1}; /* the pixels (0,0) and (1,2): the centres of the kernel */
+  const int32_t mask_h[kMasks] = {0, 1}; /* the pixels (0,0) and (1,2), centres of the kernel */
   const int32_t mask_w[kMasks] = {0, 2};
   const float expected[kRows * kMasks] = {0, 2, 0, 3, 0, 4, 0, 6, 1, 7, 2, 8, 0, 10, 5, 11, 6, 12};
   const int feature_dims[] = {1, 1, kHeight, kWidth}, mask_dims[] = {kMasks};
@@ -55,6 +55,6 @@ int main(void) {
   CHECK(mluOpDestroyTensorDescriptor(mask_desc));
   CHECK(mluOpDestroyTensorDescriptor(feature_desc));
   CHECK(mluOpDestroy(handle));
-  if (wrong > 0) fprintf(stderr, "%d elements are not what was expected\n", wrong);
+  if (wrong > 0) fprintf(stderr, "%d elements are wrong\n", wrong);
   return wrong > 0;
 }

@@ -1,19 +1,19 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # aarch64.sh [ARGUMENTS OF mluop check]: cross-builds library and driver for 64-bit Arm into build-aarch64/ and runs
-# mluop check there under qemu, over the basic cases of every operator or over what the arguments say. Arm's libraries
+# mluop check there under qemu, over the basic cases of every operator or with the given arguments. Arm's libraries
 # are unpacked into build-aarch64/sysroot: no architecture is added to this machine's packages.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 build=$PWD/build-aarch64
-# The two of headers alone are the same on every machine.
+# Two of the packages contain headers only, which are the same on every architecture.
 packages=(libhwy-dev libhwy1 libcli11-dev nlohmann-json3-dev)
 
 fill_sysroot() {
   local apt=$build/apt
   mkdir -p "$apt/lists/partial" "$apt/cache/archives/partial" "$build/sysroot.new"
   : >"$apt/status"
-  # apt with a state of its own, in which this machine is an Arm with nothing installed.
+  # Runs apt with a separate state, in which this machine is an Arm without installed packages.
   local options=(-qq -o APT::Architecture=arm64 -o APT::Architectures=arm64 -o APT::Sandbox::User=root
     -o "Dir::State::lists=$apt/lists" -o "Dir::State::status=$apt/status" -o "Dir::Cache=$apt/cache")
   apt-get "${options[@]}" update

@@ -8,7 +8,7 @@ changed since it last passed them.
 FOLDER is a configured build folder: its compile_commands.json has the flags. FOLDER/passed holds a
 stamp per tool and source: the hashes of the tool's version, options and configuration, of the
 source's compile command, and of the source and every header that it includes. A source without a
-compile command (a client's program) is read by cppcheck alone.
+compile command (a client's program) is read by cppcheck only.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ NOISE = re.compile(
 
 @functools.cache
 def hash_of(path: str) -> str:
-    """Of a file's content; "" if there is no such file."""
+    """Returns the hash of a file's content; "" if the file does not exist."""
     try:
         return hashlib.sha256((ROOT / path).read_bytes()).hexdigest()
     except OSError:
@@ -53,7 +53,7 @@ def hash_of(path: str) -> str:
 @dataclass
 class Tool:
     command: list[str]
-    configuration: str  # the file that it reads beside its options
+    configuration: str  # its configuration file
 
     @functools.cached_property
     def identity(self) -> str:
@@ -106,7 +106,8 @@ class Job:
 
 @functools.cache
 def files_of(source: str, compile_commands: tuple[str, ...]) -> list[str]:
-    """The source and all that it includes, system headers too; none if it does not preprocess."""
+    """Returns the source and all headers that it includes, also system headers. Returns [] if the
+    preprocessor fails."""
     found = {source}
     for command in compile_commands or [shlex.join(["cc", *INCLUDES, source])]:
         done = subprocess.run(
@@ -120,8 +121,8 @@ def files_of(source: str, compile_commands: tuple[str, ...]) -> list[str]:
 
 
 def read_compile_commands(folder: Path) -> dict[str, list[str]]:
-    """By source: its commands without output files, each once. Writes FOLDER/tidy accordingly, as
-    clang-tidy reads a source once for every program that it is part of."""
+    """Returns the commands of each source, without output files and duplicates. Writes FOLDER/tidy
+    in the same way, because clang-tidy reads a source once per command."""
     entries: dict[str, dict[str, dict]] = {}
     for entry in json.loads((folder / "compile_commands.json").read_text(encoding="utf-8")):
         source = os.path.relpath(entry["file"], ROOT)
@@ -158,7 +159,7 @@ def main() -> None:
     sources = [os.path.relpath(path, ROOT) for path in sys.argv[2:]]
     jobs = jobs_for(folder, [path for path in sources if path.endswith((".c", ".cc"))])
     changed = [job for job in jobs if not job.passed_before()]
-    # The longest first, as far as their size says.
+    # The largest first, because they probably take longest.
     changed.sort(key=lambda job: -(ROOT / job.source).stat().st_size)
     failed, seconds = [], 0.0
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Writes dist/mluops-bundle (library, headers, driver, examples, tests, and the shared libraries they need) and its
-# tarball from build/. The tree runs wherever it is put, on any Linux whose glibc is not older than ours.
+# tarball from build/. The tree is relocatable and runs on any Linux whose glibc is not older than that of this machine.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 bundle=dist/mluops-bundle
@@ -13,7 +13,7 @@ fail() {
   exit 1
 }
 is_elf() { [ "$(head -c 4 "$1" | tail -c 3)" = ELF ]; }
-# "name path" of every shared library that a program or library loads, glibc's own left out.
+# Prints "name path" of every shared library that a program or library loads, except glibc's.
 libraries_of() {
   ldd "$1" | awk '$2 == "=>" { print $1, $3 }' |
     grep -vE '^(libc|libm|libmvec|libpthread|libdl|librt|libresolv)\.so' || true
@@ -21,8 +21,8 @@ libraries_of() {
 
 rm -rf "$bundle" "$bundle.tar.gz"
 cmake --install build --strip --prefix "$bundle" >/dev/null
-# C++'s own libraries are for our programs alone and lie apart: a foreign program that loads libmluops.so must
-# get its own, which may be newer and needed so by its other libraries.
+# The C++ runtime libraries are for our programs only and are in a separate folder. Another program that loads
+# libmluops.so must use its own, which may be newer and required by its other libraries.
 mkdir -p "$bundle/lib/runtime"
 
 tests=()
@@ -43,7 +43,7 @@ while read -r name path; do
   esac
 done < <(for program in "$bundle"/bin/* "$bundle"/lib/libmluops.so; do libraries_of "$program"; done | sort -u)
 
-# An RPATH, not a RUNPATH: that of a program holds for the libraries of its libraries too.
+# RPATH, not RUNPATH: a program's RPATH also applies to indirect dependencies.
 for program in "$bundle"/bin/*; do
   patchelf --force-rpath --set-rpath '$ORIGIN/../lib:$ORIGIN/../lib/runtime' "$program"
 done
@@ -53,9 +53,9 @@ done
 
 cat >"$bundle/bin/run_tests" <<END
 #!/bin/sh
-# Runs every test program of this bundle, from wherever it lies.
+# Runs every test program of this bundle, from any folder.
 cd "\$(dirname "\$0")" || exit 1
-export GTEST_FILTER='-CudaLibrary.*:CudaDriver.*'  # the stubs they load stay where they were built
+export GTEST_FILTER='-CudaLibrary.*:CudaDriver.*'  # the stubs that they load are not in the bundle
 passed=0 failed=0
 for program in ${tests[*]}; do
   echo "== \$program"
@@ -67,7 +67,7 @@ END
 chmod +x "$bundle/bin/run_tests"
 cp LICENSE "$bundle/"
 
-# Somewhere else, with nothing in the environment, it must run and load nothing from outside but glibc.
+# In another folder, with an empty environment, it must run and load only glibc from outside.
 elsewhere=$(mktemp -d)
 trap 'rm -rf "$elsewhere"' EXIT
 cp -a "$bundle" "$elsewhere/moved"

@@ -15,7 +15,7 @@ from pathlib import Path
 SOURCE = Path(__file__).resolve().parent.parent / "src"
 DEVICES = ("cpu", "cuda", "mlu")
 LIST = "ops/op_list.inc"
-# The files of a family that are no part of the library.
+# The files of a family that are not part of the library.
 TEST_FILES = ("reference.cc", "test.cc", "inputs.h", "scenes.h")
 # HWY_TARGET_INCLUDE names a file that foreach_target.h includes.
 INCLUDE = re.compile(r'\s*#\s*(?:include|define\s+HWY_TARGET_INCLUDE)\s+"([^"]+)"')
@@ -82,7 +82,7 @@ def broken_rule(file: str, included: str) -> str:
 
 
 def broken_rule_of_family(file: list[str], included: list[str]) -> str:
-    """`file` is below src/ops, `included` below src."""
+    """Returns the broken rule, or "". `file` is below src/ops, `included` below src."""
     if included[0] == "core" or "/".join(included) == LIST:
         return ""
     if included[0] == "testing" or (included[0] == "ops" and included[-1] in TEST_FILES):
@@ -91,7 +91,7 @@ def broken_rule_of_family(file: list[str], included: list[str]) -> str:
         if included[0] == "testing":
             return ""
     own_device = file[1] if len(file) > 1 and file[1] in DEVICES else None
-    if len(file) == 1:  # cpu_list.cc lists what the families have for the CPU
+    if len(file) == 1:  # cpu_list.cc lists the families' CPU implementations
         own_device = file[0].removesuffix("_list.cc")
     if included[0] == "ops":
         if included[1] not in (file[0], "roi"):
@@ -106,11 +106,11 @@ def broken_rule_of_family(file: list[str], included: list[str]) -> str:
 
 
 def target_of(file: Path, name: str) -> str | None:
-    """The path below src/ that `#include "name"` in `file` means; None for a header elsewhere."""
+    """Returns the path below src/ of `#include "name"` in `file`; None for a header elsewhere."""
     for path in (SOURCE / name, file.parent / name):
         if path.exists():
             return path.resolve().relative_to(SOURCE).as_posix()
-    # A file that is missing still names a room; the public headers are in none.
+    # A missing file still belongs to a folder of src/; the public headers do not.
     return name if name.split("/")[0] in ("core", "ops", "testing", *DEVICES) else None
 
 

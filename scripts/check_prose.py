@@ -11,6 +11,8 @@ than 100 characters. Tables and links may be longer. docs/glossary.md defines ou
 ['"first cache": write "L1"', '"so many": state the number or the limit']
 >>> find_words("// the L1 holds 12 rows, somewhere sentenced")
 []
+>>> find_words("# What a call returns."), find_words("# What next? Returns 0.")
+(['"# what": start a comment with a statement'], [])
 >>> is_too_long("x" * 101), is_too_long("| " + "x" * 101), is_too_long("[a](" + "x" * 101 + ")")
 (True, False, False)
 >>> is_too_long("a " * 50 + "b [a](https://example.org)")
@@ -46,12 +48,16 @@ BANNED = {
     r"nobody": 'name the subject, or write "no thread", "no caller"',
     r"calls? for lines|calling for lines": 'write "prefetch"',
     r"alike": 'write "likewise" or "the same"',
+    r"of (its|their|our) own(?! \w)": 'write "its own ..." or "separate"',
+    r"who|whoever": "name the subject",
+    r"those": "repeat the noun",
     r"hand(s|ed|ing)? over|hand-overs?": 'write "pass" or "synchronise"',
     r"let(s|ting)? go": 'write "release"',
     r"what binds": 'write "bottleneck" or "limited by"',
-    r"beside(s)? one another|on foot|by and by": "use plain words",
 }
 PATTERNS = {re.compile(rf"\b(?:{p})\b", re.IGNORECASE): hint for p, hint in BANNED.items()}
+# A comment is a statement: it does not start with "What ...".
+PATTERNS[re.compile(r"(?://|/\*|#|\"{3}) *What\b(?!.*\?)")] = "start a comment with a statement"
 
 # Data and texts of others, and the list itself.
 EXEMPT = ("LICENSE", "scripts/check_prose.py", "bench/results/", "tests/fuzz/corpus/")

@@ -1,16 +1,16 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Runs the tests of build-coverage/ and prints the lines of each file under src/ that none of them ran. Fails under
+# Runs the tests of build-coverage/ and prints the lines of each file under src/ that no test ran. Fails below
 # COVERAGE_PERCENT (default 95). COVERAGE_SETS (default basic) are the sets of cases that mluop check runs. Code that is
-# compiled once per instruction set counts as run where one of them ran it. The pages are build-coverage/html/. Left
-# out: CUDA, and the tests that lie beside their family.
+# compiled once per instruction set counts as run if one of them ran it. Writes HTML pages to build-coverage/html/. Not
+# counted: CUDA, and the families' test.cc.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 build=build-coverage
 
 find "$build" -name '*.gcda' -delete
-# One process a program, not one a test: each writes the counters of all files when it ends. The largest tensors run
-# nothing that small ones do not.
+# One process per program, not per test: each process writes the counters of all files when it exits. The tests with
+# the largest tensors run no other lines than small ones.
 for program in "$build"/tests/mluops_*tests; do
   log=$build/${program##*/}.log
   case $program in *_large_tests) continue ;; esac

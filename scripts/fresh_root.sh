@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# fresh_root.sh [COMMAND...]: does README keep its word on a machine that has nothing? Makes a Debian 12 root with git,
-# make, a compiler and python3 in a temporary folder, clones HEAD into it, and runs README's first commands there as they
-# are printed: all of them, or those that begin with an argument ('make run'). Packages come from where this machine
-# gets its own. Their output stays in build-fresh/; the root goes at the end unless FRESH_ROOT_KEEP=1. For root.
+# fresh_root.sh [COMMAND...]: tests README's first commands on a minimal machine. Creates a Debian 12 root with git,
+# make, a compiler and python3 in a temporary folder, clones HEAD into it, and runs the commands there as printed: all
+# of them, or the commands that start with an argument ('make run'). Uses the package sources of this machine. Output is
+# kept in build-fresh/; the root is deleted at the end unless FRESH_ROOT_KEEP=1. Must be run as root.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -22,17 +22,17 @@ for line in "${printed[@]}"; do
   done
 done
 [ ${#commands[@]} -gt 0 ] || fail "the arguments must begin lines of README's first block, got '$*' and these: ${printed[*]-none}"
-[ -z "$(git status --porcelain)" ] || echo "fresh_root.sh: HEAD is tested; what is not committed is not in it" >&2
+[ -z "$(git status --porcelain)" ] || echo "fresh_root.sh: tests HEAD, without the uncommitted changes" >&2
 
 root=$(mktemp -d "${TMPDIR:-/tmp}/mluops-root.XXXXXX")
-# Nothing is mounted where this shell can see it, so that there is nothing but files to remove.
+# This shell sees no mounts in the root, so removing it deletes files only.
 clean_up() {
   if [ "${FRESH_ROOT_KEEP-0}" = 1 ]; then echo "the root is $root"; else rm -rf --one-file-system "$root"; fi
 }
 trap clean_up EXIT
 mkdir -p build-fresh
 
-# Where apt here gets Debian 12 from, and through what.
+# The Debian 12 source and the proxy of this machine's apt.
 mirror=$(apt-get indextargets --format '$(REPO_URI)' 'Codename: bookworm' 'Created-By: Packages' | head -n 1)
 [ -n "$mirror" ] || fail "apt must know a source of Debian 12 (bookworm): run apt-get update"
 eval "$(apt-config shell proxy Acquire::http::Proxy)"
@@ -41,7 +41,7 @@ http_proxy=${proxy:-${http_proxy-}} unshare --mount debootstrap --variant=minbas
   bookworm "$root" "$mirror" >build-fresh/debootstrap.log 2>&1 ||
   { tail -n 20 build-fresh/debootstrap.log >&2; fail "debootstrap failed"; }
 
-# What this machine knows about packages: sources, keys, certificates, pip's settings.
+# This machine's package settings: sources, keys, certificates, pip's settings.
 rm -rf "$root/etc/apt"
 for path in /etc/apt /usr/share/keyrings /usr/local/share/ca-certificates /etc/pip.conf ~/.config/pip ~/.pip \
   /etc/hosts /etc/resolv.conf; do
@@ -52,7 +52,7 @@ if [ -d "${PIP_FIND_LINKS-}" ]; then mkdir -p "$root$PIP_FIND_LINKS"; fi
 git clone --quiet --no-hardlinks "$PWD" "$root/mluops"
 git -C "$root/mluops" log -1 --format='HEAD is %h %s'
 
-# A namespace of its own takes the mounts and every process along when the command ends.
+# A separate namespace: its mounts and processes end with the command.
 in_root() {
   local settings=()
   mapfile -t settings < <(env | grep -E '^(PIP_[A-Z_]+|(http|https|no)_proxy|(HTTP|HTTPS|NO)_PROXY)=' || true)

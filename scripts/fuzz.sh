@@ -1,14 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Runs the libFuzzer targets of build-fuzz/, one after the other.
-#   scripts/fuzz.sh [target]...           each for FUZZ_SECONDS (default 30), or for FUZZ_RUNS executions; all targets
-#                                         where none is named
-#   scripts/fuzz.sh minimise [target]...  makes tests/fuzz/corpus/<target> anew, of the inputs that reach the most among
-#                                         all that are known, at most FUZZ_FILES (default 64)
-# A run starts from tests/fuzz/corpus/<target> and keeps what it learns in build-fuzz/corpus. An input that fails is
-# written to build-fuzz/crashes and repeats with
+#   scripts/fuzz.sh [target]...           runs each target, or all, for FUZZ_SECONDS (default 30) or FUZZ_RUNS executions
+#   scripts/fuzz.sh minimise [target]...  regenerates tests/fuzz/corpus/<target> from all known inputs: the ones with the
+#                                         most coverage, at most FUZZ_FILES (default 64)
+# A run starts from tests/fuzz/corpus/<target> and stores new inputs in build-fuzz/corpus. A failing input is written to
+# build-fuzz/crashes. To reproduce it:
 #   build-fuzz/tests/fuzz/<target> build-fuzz/crashes/<input>
-# build-fuzz/<target>.log ends with libFuzzer's figures and, for targets that make calls, how the calls ended.
+# build-fuzz/<target>.log ends with libFuzzer's statistics and, for targets that make calls, the results of the calls.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -21,19 +20,19 @@ fi
 targets=("$@")
 [ ${#targets[@]} -gt 0 ] || targets=("${all[@]}")
 
-# operator new gives NULL where there is no memory, as it does without the sanitizer.
+# operator new fails if out of memory, as without the sanitizer, instead of aborting.
 export ASAN_OPTIONS=allocator_may_return_null=1 UBSAN_OPTIONS=print_stacktrace=1 FUZZ_TALLY=1
 
 # fuzz <target> <arguments of libFuzzer>...
 fuzz() {
   local target=$1
   shift
-  # Counting how often each feature is seen would take a quarter of the time.
+  # Disables the entropic schedule: its feature counts would take a quarter of the time.
   local options=(-entropic=0 -timeout=20 -rss_limit_mb=4096 -artifact_prefix="build-fuzz/crashes/$target-")
   case $target in
-    fuzz_calls) options+=(-max_len=128 -len_control=0) ;;  # a short input leaves most of its decisions at 0
+    fuzz_calls) options+=(-max_len=128 -len_control=0) ;;  # in a short input most decisions are 0
     fuzz_cases) options+=(-max_len=256 -len_control=0) ;;
-    *) options+=(-max_len=64) ;;  # a row of calls: the longer, the slower
+    *) options+=(-max_len=64) ;;  # a sequence of calls: longer inputs are slower
   esac
   [ ! -f "tests/fuzz/$target.dict" ] || options+=(-dict="tests/fuzz/$target.dict")
   "build-fuzz/tests/fuzz/$target" "${options[@]}" "$@" >"build-fuzz/$target.log" 2>&1
@@ -51,7 +50,7 @@ run() {
   echo "$target: $(sed -n 's/^stat::number_of_executed_units: *//p' "build-fuzz/$target.log") executions, none failed"
 }
 
-# Edges are enough for what is replayed at every test; how often each was taken is for the runs.
+# The replayed corpus is picked by edges only, without the counts that fuzzing uses.
 minimise() {
   local target=$1 folder=build-fuzz/minimised/$1
   rm -rf "$folder"
@@ -59,7 +58,7 @@ minimise() {
   fuzz "$target" -set_cover_merge=1 -use_counters=0 -merge_control_file="$folder/control" "$folder/merged" \
     "tests/fuzz/corpus/$target" "build-fuzz/corpus/$target" || return 1
   python3 scripts/pick_corpus.py "$folder/control" "$folder/picked" "${FUZZ_FILES:-64}" || return 1
-  find "tests/fuzz/corpus/$target" -type f -name '[0-9][0-9]' -delete  # what has a name stays
+  find "tests/fuzz/corpus/$target" -type f -name '[0-9][0-9]' -delete  # keeps inputs with names
   cp "$folder"/picked/* "tests/fuzz/corpus/$target"
   echo "$target: $(find "$folder/picked" -type f | wc -l) inputs"
 }

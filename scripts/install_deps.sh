@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Installs the Debian packages that the named groups (build, lint, fuzz, valgrind, coverage, aarch64, fresh-root, venv, python)
-# need and that are not there.
-# Looks for the tools and headers themselves, so that it does nothing where they came some other way.
+# need and that are missing.
+# Checks for the tools and headers, not for packages, so tools from other sources are found too.
 set -euo pipefail
 
 have_tool() { command -v "$1" >/dev/null; }
@@ -12,22 +12,22 @@ have_header() {
     g++ -std=c++20 -E -x c++ - >/dev/null 2>&1
 }
 
-# 3.25 is the first that reads our presets.
+# CMake 3.25 is the first version that supports our presets.
 have_cmake() {
   have_tool cmake && [ "$(printf '3.25\n%s\n' "$(cmake --version | sed -n '1s/[^0-9]*//p')" |
     sort -V | head -n 1)" = 3.25 ]
 }
 
-# clang without its runtime compiles, and then fails at the first link with a sanitizer.
+# clang without its runtime library compiles, but fails to link with a sanitizer.
 have_fuzzer() {
   have_tool clang++-14 && [ -n "$(find "$(clang++-14 -print-resource-dir)/lib" \
     -name 'libclang_rt.fuzzer*' -print -quit 2>/dev/null)" ]
 }
 
-# In Debian's own Python, whatever other one comes first on the path.
+# Checks Debian's Python, even if another one is first in PATH.
 have_module() { [ -x /usr/bin/python3 ] && /usr/bin/python3 -c "import $1" 2>/dev/null; }
 
-# A Python may be there without what makes virtual environments.
+# Python may be installed without the venv module.
 have_venv() { have_tool python3 && python3 -c 'import ensurepip' 2>/dev/null; }
 
 # One "check|package" per line.
@@ -101,8 +101,8 @@ if [ "$(id -u)" != 0 ] || ! have_tool apt-get; then
 fi
 echo "Installing $packages"
 export DEBIAN_FRONTEND=noninteractive
-# An unreachable source of something else is no reason to stop: the install itself decides.
-apt-get update -qq || echo "apt-get update failed; going on with the package lists there are" >&2
+# A failed update is not fatal: another package source may be unreachable. The installation decides.
+apt-get update -qq || echo "apt-get update failed; using the existing package lists" >&2
 # shellcheck disable=SC2086  # a list
 apt-get install -y -qq --no-install-recommends $packages >/dev/null
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# lint.sh [source ...]: clang-format, clang-tidy and cppcheck over the named C and C++ sources. Without arguments over all
-# of them, and also ruff, the include arrows, the files that name a family and `make odr`. clang-tidy and cppcheck read
-# only what changed since they last passed it (scripts/analyse.py); `rm -r build-lint` makes them read everything again.
+# lint.sh [source ...]: runs clang-format, clang-tidy and cppcheck on the named C and C++ sources. Without arguments it
+# checks all of them, and also runs ruff, check_includes.py, check_prose.py, count_mentions.py and `make odr`. clang-tidy
+# and cppcheck skip sources that passed before and have not changed (scripts/analyse.py); `rm -r build-lint` resets this.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -18,7 +18,7 @@ else
   [ -x "$tools/bin/ruff" ] || "$tools/bin/pip" install --quiet ruff
   run "$tools/bin/ruff" format --check python tests/python bench scripts
   run "$tools/bin/ruff" check python tests/python bench scripts
-  # Each shows in its doctests that it can fail.
+  # The doctests show that each check can fail.
   for script in check_includes check_prose count_mentions; do
     run python3 -m doctest "scripts/$script.py"
     run "scripts/$script.py"
@@ -29,7 +29,7 @@ else
 fi
 run clang-format-14 --dry-run -Werror "${files[@]}"
 
-# Configuring writes the compile commands; nothing is built. clang cannot read g++'s precompiled headers.
+# Configures to get the compile commands; builds nothing. clang cannot read g++'s precompiled headers.
 cmake --preset release -B build-lint -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON >/dev/null
 run scripts/analyse.py build-lint "${files[@]}"
 if [ $# -eq 0 ]; then run make --no-print-directory odr; fi

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Changes one operator, bound, constant or table entry of a family's CPU code at a time, and sees
-whether `mluop check` and the C++ tests notice.
+"""Mutation testing: changes one operator, bound, constant or table entry of a family's CPU code at
+a time, and tests whether `mluop check` and the C++ tests detect it.
 
     scripts/mutate.py [--mutants 20] [--seed 1] [--folder build-mutants] [--again] [family ...]
 
-A mutant that does not compile, or that gives the very same machine code, does not count and another
-one is taken. Code that is not compiled for AVX-512 is judged in a second build, for AVX2. Survivors
-are printed with their line; docs/mutation.md says what to think of them. Fails where less than 90 %
-of a family's mutants are noticed. --again judges those that have survived so far, and only those.
+A mutant that does not compile, or that compiles to the same machine code, is replaced by another
+one. Code that is not compiled for AVX-512 is tested in a second build, for AVX2. Survivors are
+printed with their line; docs/mutation.md explains how to classify them. Fails if less than 90 % of
+a family's mutants are detected. --again tests only the mutants that have survived so far.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-WANTED = 0.9  # of a family's mutants must be noticed
+WANTED = 0.9  # the fraction of a family's mutants that must be detected
 
-# What becomes what. clang-format puts spaces around binary operators, and none around templates'.
+# The replacements. clang-format puts spaces around binary operators, none around template brackets.
 SWAPS = {
     " < ": " <= ", " <= ": " < ", " > ": " >= ", " >= ": " > ", " == ": " != ", " != ": " == ",
     " + ": " - ", " - ": " + ", " * ": " + ", " / ": " * ", " % ": " / ", " += ": " -= ",
@@ -42,8 +42,8 @@ SWAPS = {
     "kSkip": "kReject", "kReject": "kSkip", "kPositive": "kAny", "++": "--",
 }  # fmt: skip
 NUMBER = re.compile(r"(?<![\w.])\d+(?![\w.])")
-# Lines on which a change is no change of behaviour, or of a message only. kGrain: how the work is
-# cut into ranges for threads.
+# Lines where a change does not change results, or only a message. kGrain determines the ranges of
+# the threads.
 DULL = re.compile(
     r"^\s*(//|#|static_assert|template|namespace|using |HWY_EXPORT)|Fail\(|assert\(|kGrain|Prefetch"
 )
@@ -61,7 +61,7 @@ def families() -> list[str]:
 
 
 def suites(family: str) -> str:
-    """The suites of the family's test.cc, as a GoogleTest filter."""
+    """Returns the suites of the family's test.cc as a GoogleTest filter."""
     text = (ROOT / f"src/ops/{family}/test.cc").read_text(encoding="utf-8")
     names = re.findall(r"^(?:TYPED_)?TEST(?:_F|_P)?\((\w+)", text, re.MULTILINE)
     return ":".join(f"{prefix}{name}.*" for name in sorted(set(names)) for prefix in ("", "*/"))
@@ -77,7 +77,7 @@ class Mutant:
 
 
 def changes_of(text: str) -> list[tuple[int, str, str]]:
-    """(column, before, after) of one line."""
+    """Returns the possible changes of a line as (column, before, after)."""
     if DULL.search(text):
         return []
     code = re.sub(r'"[^"]*"', lambda found: "\0" * len(found[0]), text.split("//")[0])
@@ -91,7 +91,7 @@ def changes_of(text: str) -> list[tuple[int, str, str]]:
 
 
 class Bench:
-    """A copy of the sources, built twice, in which mutants come and go."""
+    """A copy of the sources, built in two configurations, to which mutants are applied."""
 
     def __init__(self, folder: Path):
         self.folder, self.tree = folder, folder / "tree"
@@ -102,7 +102,7 @@ class Bench:
         files = set(listed.split("\0")[:-1])
         for file in files:
             self._copy(file)
-        for path in self.tree.rglob("*"):  # what has another name by now
+        for path in self.tree.rglob("*"):  # removes files that no longer exist
             if path.is_file() and str(path.relative_to(self.tree)) not in files:
                 path.unlink()
         has_avx512 = " avx512dq" in Path("/proc/cpuinfo").read_text(encoding="ascii")
@@ -115,11 +115,11 @@ class Bench:
                  "-DMLUOPS_WERROR=OFF"], check=True
             )  # fmt: skip
             if not self.build(name):
-                sys.exit(f"mutate.py: the sources as they are do not build for {name}")
+                sys.exit(f"mutate.py: the unchanged sources do not build for {name}")
         self.original = {name: self.code(name) for name in self.names}
 
     def _copy(self, file: str) -> None:
-        """Leaves alone what is the same, so that it is not compiled again."""
+        """Skips files that have not changed, so that they are not compiled again."""
         source, target = ROOT / file, self.tree / file
         if source.is_symlink() or not source.is_file():
             return
@@ -141,11 +141,11 @@ class Bench:
         return self._run(["ninja", "-C", self.folder / name, "mluop", "mluops_tests"], 1800)
 
     def code(self, name: str) -> str:
-        """Of the driver, which has the library in it."""
+        """Returns the hash of the driver, which contains the library."""
         return hashlib.sha256((self.folder / name / "mluop").read_bytes()).hexdigest()
 
     def sources(self, family: str) -> list[str]:
-        """The family's files that the library is compiled from."""
+        """Returns the family's files from which the library is compiled."""
         deps = subprocess.run(
             ["ninja", "-C", str(self.folder / self.names[0]), "-t", "deps"],
             capture_output=True, check=True, text=True,
@@ -166,24 +166,24 @@ class Bench:
         }
 
     def learn(self, family: str) -> None:
-        """How long the steps take on the sources as they are, which must pass."""
+        """Measures the steps on the unchanged sources, which must pass, and sets time limits."""
         self.limits = {}
-        self.build(self.names[0])  # what is there is the last mutant
+        self.build(self.names[0])  # the current build may be of the last mutant
         for step, command in self.steps(self.names[0], family).items():
             start = time.monotonic()
             if not self._run(command):
-                sys.exit(f"mutate.py: {family}: {step} fails on the sources as they are")
+                sys.exit(f"mutate.py: {family}: {step} fails on the unchanged sources")
             self.limits[step] = 20 + 5 * (time.monotonic() - start)
 
-    def noticed_by(self, name: str, family: str) -> str:
-        """The first step that fails or does not end; '' where none does."""
+    def detected_by(self, name: str, family: str) -> str:
+        """Returns the first step that fails or times out; '' if none does."""
         for step, command in self.steps(name, family).items():
             if not self._run(command, self.limits[step]):
                 return step
         return ""
 
     def judge(self, mutant: Mutant, family: str) -> str:
-        """The step that noticed, 'survived', 'no build', 'same code', 'gone'."""
+        """Returns the step that detected it, 'survived', 'no build', 'same code' or 'gone'."""
         path = self.tree / mutant.file
         text = path.read_text()
         lines = text.split("\n")
@@ -198,7 +198,7 @@ class Bench:
                 if not self.build(name):
                     return "no build"
                 if self.code(name) != self.original[name]:
-                    return self.noticed_by(name, family) or "survived"
+                    return self.detected_by(name, family) or "survived"
             return "same code"
         finally:
             path.write_text(text)
@@ -219,7 +219,7 @@ def drawn(bench: Bench, family: str, seed: int) -> list[Mutant]:
 
 
 def survivors_of(log: Path, family: str) -> list[Mutant]:
-    """Where a mutant was judged more than once, the last time counts."""
+    """Returns the survivors in the log. The last result of a mutant counts."""
     last = {}
     for line in log.read_text().splitlines() if log.exists() else []:
         entry = json.loads(line)
@@ -247,14 +247,15 @@ def attack(bench: Bench, family: str, pool: list[Mutant], wanted: int, log) -> b
         outcomes[outcome] += 1
         if outcome == "survived":
             survivors.append(mutant)
-    noticed = outcomes.total() - outcomes["survived"]
+    detected = outcomes.total() - outcomes["survived"]
     print(
-        f"{family}: {noticed} of {outcomes.total()} noticed {dict(outcomes)}, {len(pool)} possible"
+        f"{family}: {detected} of {outcomes.total()} detected {dict(outcomes)}, "
+        f"{len(pool)} possible"
     )
     for mutant in survivors:
         print(f"  survived: {mutant.file}:{mutant.line}: '{mutant.before}' -> '{mutant.after}'")
     sys.stdout.flush()
-    return outcomes.total() >= min(wanted, 1) and noticed >= WANTED * outcomes.total()
+    return outcomes.total() >= min(wanted, 1) and detected >= WANTED * outcomes.total()
 
 
 def main() -> None:
@@ -264,7 +265,7 @@ def main() -> None:
     parser.add_argument("--mutants", type=int, default=20, help="per family")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--folder", type=Path, default=ROOT / "build-mutants")
-    parser.add_argument("--again", action="store_true", help="only those that have survived")
+    parser.add_argument("--again", action="store_true", help="only mutants that survived before")
     parser.add_argument("family", nargs="*", help=", ".join(families()))
     options = parser.parse_args()
     unknown = set(options.family) - set(families())

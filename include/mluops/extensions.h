@@ -37,7 +37,7 @@ MLUOP_WIN_API mluOpStatus_t mluOpCreateQueueFromCudaStream(cnrtQueue_t* queue, i
  * H*W converts NCHW to NHWC; A = H*W and B = C converts NHWC to NCHW.
  *   input   [N, A, B]   half or float, any layout
  *   output  [N, B, A]   as input
- * Empty tensors are SUCCESS. Checks and statuses are those of the operators of mlu_op.h. */
+ * Empty tensors are SUCCESS. Checks and statuses are the same as in mlu_op.h. */
 MLUOP_WIN_API mluOpStatus_t mluOpTranspose(mluOpHandle_t handle,
                                            const mluOpTensorDescriptor_t input_desc,
                                            const void* input,
@@ -51,7 +51,7 @@ MLUOP_WIN_API mluOpStatus_t mluOpTranspose(mluOpHandle_t handle,
  *   Backward copies in the opposite direction.
  *   x, dx  [N, h_mask*w_mask, H, W]   float, NCHW
  *   y, dy  [N, H*W, H, W]             float, NCHW
- * Checks and statuses are those of mluOpPsamaskForward and mluOpPsamaskBackward. */
+ * Checks and statuses are the same as for mluOpPsamaskForward and mluOpPsamaskBackward. */
 MLUOP_WIN_API mluOpStatus_t mluOpPsamaskNchwForward(mluOpHandle_t handle, const int psa_type,
                                                     const mluOpTensorDescriptor_t x_desc,
                                                     const void* x, const int h_mask,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One call of an operator: its table with the values the caller gave. Kernels, references and the
-// test driver all read a call through this.
+// One call of an operator: its table and the caller's arguments. Kernels, references and the driver
+// read calls through this class.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 
 namespace mluop {
 
-// An attribute's value. Both int and float are exact in double.
+// The value of an attribute. A double represents int and float exactly.
 struct Value {
   double number = 0;
   constexpr Value() = default;
@@ -73,7 +73,7 @@ struct Arguments {
     return static_cast<T*>(Tensor(name).data);
   }
 
-  // The type variable T of this call. Every table has a tensor of type T that is never absent.
+  // Returns the type T of this call. Every table has a tensor of type T that is never absent.
   mluOpDataType_t Type() const {
     int i = 0;
     while (spec->tensors[i].type != kT) ++i;
@@ -82,7 +82,7 @@ struct Arguments {
 };
 
 // Writes the call as a case line of the driver, "transpose N=1 A=4 B=3 dtype=float", with
-// "argmax=absent" for an absent tensor. Returns the length, cut to size-1 as snprintf does.
+// "argmax=absent" for an absent tensor. Truncates to size-1 and returns the length.
 int FormatCase(const Arguments& arguments, char* text, size_t size);
 
 }  // namespace mluop

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks of the attributes, each alone and against each other.
+// Checks the attributes, and the relations between them.
 #include <cmath>
 #include <cstdio>
 

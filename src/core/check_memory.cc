@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks of what the call would touch: empty tensors, workspace, pointers, overlap.
+// Checks the memory of a call: empty tensors, workspace, pointers, overlap, alignment.
 #include "core/checks.h"
 #include "core/dtype.h"
 #include "core/error.h"
@@ -7,7 +7,7 @@
 namespace mluop {
 namespace {
 
-// The first present tensor of that rule that has no elements.
+// Returns the first empty tensor with that rule, or NULL.
 const TensorSpec* FindEmpty(const Arguments& call, WhenEmpty rule) {
   for (int i = 0; i < call.spec->tensor_count; ++i) {
     const mluOpTensorStruct* desc = call.tensors[i].desc;
@@ -26,7 +26,8 @@ bool Overlap(const void* a, size_t a_size, const void* b, size_t b_size) {
 
 mluOpStatus_t FailOverlap(const OpSpec& spec, std::string_view output, std::string_view other) {
   return FailArgument(MLUOP_STATUS_BAD_PARAM, spec, output,
-                      " must be memory of its own, got memory that overlaps %.*s", MLUOP_SV(other));
+                      " must not overlap another buffer, got an overlap with %.*s",
+                      MLUOP_SV(other));
 }
 
 }  // namespace
@@ -36,7 +37,7 @@ mluOpStatus_t CheckEmpties(const Arguments& call, bool* skip) {
   if (*skip) return MLUOP_STATUS_SUCCESS;
   if (const TensorSpec* row = FindEmpty(call, kReject)) {
     return FailArgument(MLUOP_STATUS_BAD_PARAM, *call.spec, row->name,
-                        " must be not empty, got 0 elements");
+                        " must not be empty, got 0 elements");
   }
   *skip = FindEmpty(call, kSkip) != nullptr;
   return MLUOP_STATUS_SUCCESS;
@@ -55,7 +56,7 @@ mluOpStatus_t CheckPointers(const Arguments& call) {
     const std::string_view name = call.spec->tensors[i].name;
     if (tensor.desc == nullptr && tensor.data != nullptr) {
       return FailArgument(MLUOP_STATUS_BAD_PARAM, *call.spec, name,
-                          " must be NULL as its descriptor is, got %p", tensor.data);
+                          " must be NULL like its descriptor, got %p", tensor.data);
     }
     if (tensor.ByteCount() == 0) continue;
     if (tensor.data == nullptr) {
@@ -91,7 +92,7 @@ mluOpStatus_t CheckAlignment(const Arguments& call) {
     const size_t element = SizeOf(tensor.desc->dtype);
     if (reinterpret_cast<uintptr_t>(tensor.data) % element == 0) continue;
     return FailArgument(MLUOP_STATUS_BAD_PARAM, *call.spec, call.spec->tensors[i].name,
-                        " must be aligned to its elements of %zu bytes, got %p", element,
+                        " must be aligned to its element size of %zu bytes, got %p", element,
                         tensor.data);
   }
   return MLUOP_STATUS_SUCCESS;

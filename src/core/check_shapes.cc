@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds the values of a table's symbols from the tensors of a call, and compares every dim.
+// Computes the values of a table's symbols from the tensors of a call, then checks every dim.
 #include <cstdio>
 
 #include "core/checks.h"
@@ -9,7 +9,7 @@
 namespace mluop {
 namespace {
 
-// A product that stays at the largest value once it would pass it: no dim is that large.
+// Multiplies with saturation at INT64_MAX, which no dim reaches.
 int64_t Multiply(int64_t a, int64_t b) {
   int64_t product = 0;
   return __builtin_mul_overflow(a, b, &product) ? INT64_MAX : product;
@@ -24,7 +24,7 @@ int64_t FactorValue(const Arguments& call, const Factor& factor) {
   return 0;
 }
 
-// The value of a dim; false where the product does not fit.
+// Computes the value of a dim. Returns false on overflow.
 bool Multiply(const Arguments& call, const DimSpec& dim, int64_t* product) {
   bool fits = true;
   *product = 1;
@@ -39,7 +39,7 @@ bool Multiply(const Arguments& call, const DimSpec& dim, int64_t* product) {
   return fits;
 }
 
-// "H*W = 24"; a literal stands for itself: "5".
+// Writes "H*W = 24", or "5" for a literal.
 void Describe(const OpSpec& spec, const DimSpec& dim, const int64_t* value, char* text,
               size_t size) {
   size_t used = 0;
@@ -70,7 +70,7 @@ class Solver {
  public:
   explicit Solver(Arguments& call) : call_(call), spec_(*call.spec) {}
 
-  // Gives values to symbols, at bare symbols or at all other dims.
+  // Assigns values to symbols: from dims that are a symbol alone (`bare`), or from all other dims.
   mluOpStatus_t BindAll(bool bare) {
     return ForEachDim([&, this](const TensorSpec& row, int index, int64_t dim) {
       if (row.dims[index].IsBareSymbol() != bare) return MLUOP_STATUS_SUCCESS;

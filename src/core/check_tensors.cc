@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks of one tensor at a time: descriptor, rank, type, layout, strides, size.
+// Checks each tensor: descriptor, rank, type, layout, strides, size.
 #include "core/checks.h"
 #include "core/dtype.h"
 #include "core/error.h"
@@ -14,7 +14,7 @@ bool MayBeAbsent(const Arguments& call, const TensorSpec& row) {
          call.attributes[row.optional_attribute].number == static_cast<double>(row.optional_value);
 }
 
-// Visits the tensors that are present until one check fails.
+// Calls the check on every tensor that is not absent, until one fails.
 template <typename Check>
 mluOpStatus_t ForEachTensor(const Arguments& call, Check check) {
   for (int i = 0; i < call.spec->tensor_count; ++i) {
@@ -54,7 +54,7 @@ mluOpStatus_t CheckRanks(const Arguments& call) {
 }
 
 mluOpStatus_t CheckTypes(const Arguments& call) {
-  const TensorSpec* first = nullptr;  // the row that decides what T is
+  const TensorSpec* first = nullptr;  // the first tensor of type T; it determines T
   mluOpDataType_t type = MLUOP_DTYPE_INVALID;
   return ForEachTensor(call, [&](const TensorSpec& row, const mluOpTensorStruct& desc) {
     const auto fail = [&](const char* rule, std::string_view like) {
@@ -107,7 +107,7 @@ mluOpStatus_t CheckSizes(const Arguments& call) {
     const int64_t count = desc.ElementCount();
     if (count < kElementLimit) return MLUOP_STATUS_SUCCESS;
     return FailArgument(MLUOP_STATUS_NOT_SUPPORTED, *call.spec, row.name,
-                        " must be of fewer than 2^31 elements, got %lld",
+                        " must have fewer than 2^31 elements, got %lld",
                         static_cast<long long>(count));
   });
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The list of visible devices, and which of them a thread uses.
+// The list of visible devices, and the current device of each thread.
 #include "core/device.h"
 
 #include <cstdio>
@@ -18,7 +18,7 @@ thread_local int current_ordinal = 0;
 // The kinds of devices that the default list holds after the CPU.
 constexpr std::string_view kDefaultKinds[] = {"cuda"};
 
-// The kind in a name like "cuda:0"; empty where the name has another form.
+// Returns the kind in a name like "cuda:0"; empty if the name has another form.
 std::string_view KindOf(std::string_view name) {
   const size_t colon = name.find(':');
   if (colon == std::string_view::npos || colon + 1 == name.size()) return {};
@@ -29,7 +29,7 @@ std::string_view KindOf(std::string_view name) {
   return is_number && is_word ? kind : std::string_view();
 }
 
-// The device of that name, or NULL.
+// Returns the device of that name, or NULL.
 Device* FindDevice(std::string_view name) {
   if (name == CpuDevice()->name()) return CpuDevice();
   const std::string_view kind = KindOf(name);
@@ -41,7 +41,7 @@ Device* FindDevice(std::string_view name) {
   return nullptr;
 }
 
-// Adds the device of that name, or writes the fault.
+// Adds the device of that name, or writes list->fault.
 void Add(std::string_view name, DeviceList* list) {
   Device* const device = FindDevice(name);
   const std::string_view kind = KindOf(name);
@@ -61,7 +61,7 @@ void Add(std::string_view name, DeviceList* list) {
            name.size() > 80 ? 80 : static_cast<int>(name.size()), name.data());
 }
 
-// The CPU, then all devices of the default kinds.
+// Returns the CPU, then all devices of the default kinds.
 DeviceList DefaultDevices() {
   DeviceList list;
   list.devices[list.count++] = CpuDevice();
@@ -75,8 +75,8 @@ DeviceList DefaultDevices() {
   return list;
 }
 
-// Device 0 is the CPU unless the environment says otherwise. Answering without the list avoids
-// loading the device libraries.
+// Device 0 is the CPU unless MLUOP_VISIBLE_DEVICES is set. This test avoids the list, which would
+// load the device libraries.
 bool IsDefaultCpu(int ordinal) { return ordinal == 0 && VisibleDevices() == nullptr; }
 
 }  // namespace

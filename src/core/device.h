@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A device: its memory, its queues, and the implementations it has of an operator. The CPU is part
-// of this library; every other kind is a shared object that is loaded on first use.
+// A device: its memory, its queues and its implementations of the operators. The CPU is part of
+// this library; every other kind is a shared library that is loaded on first use.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,7 @@ struct Plan;
 
 }  // namespace mluop
 
-// A queue and a notifier belong to the device that made them, which may derive from these.
+// A queue and a notifier belong to the device that created them. Devices may derive from these.
 struct cnrtQueue {
   mluop::Device* device;
 };
@@ -31,36 +31,36 @@ struct cnrtNotifier {
 
 namespace mluop {
 
-// What a device keeps for a handle from call to call.
+// The state that a device keeps for a handle between calls.
 class DeviceState {
  public:
   virtual ~DeviceState() = default;
 
-  // The handle changes its queue: scratch that calls on `from` still use must be waited for.
+  // Called when the handle changes its queue. Work on `to` must wait for scratch in use on `from`.
   virtual cnrtRet_t ChangeQueue(cnrtQueue_t /*from*/, cnrtQueue_t /*to*/) { return cnrtSuccess; }
 };
 
-// Failures are statuses only, except for Run and MakePlan, which leave an error message too. The
-// callers know the name of the C function and add the message.
+// Run and MakePlan set an error message on failure. The other functions return a status only: their
+// callers know the name of the C function and set the message.
 class Device {
  public:
-  // As MLUOP_VISIBLE_DEVICES writes it: "cpu", "cuda:0".
+  // The name in MLUOP_VISIBLE_DEVICES: "cpu", "cuda:0".
   virtual const char* name() const = 0;
 
-  // The instruction set or architecture that the kernels run on, for people.
+  // The instruction set or architecture of the kernels, for display.
   virtual const char* architecture() const = 0;
   // Whether a call is complete when it returns.
   virtual bool is_synchronous() const = 0;
 
-  // The names of the operator's implementations, in order of preference; none: not supported.
+  // The names of the operator's implementations, in order of preference; empty: not supported.
   virtual std::span<const std::string_view> Implementations(const OpSpec& op) const = 0;
-  // Runs a validated call of an operator that it has.
+  // Runs a validated call of an operator that the device supports.
   virtual mluOpStatus_t Run(const Arguments& arguments, mluOpContext& handle) = 0;
-  // Says what Run would do.
+  // Fills the plan that Run would use.
   virtual mluOpStatus_t MakePlan(const Arguments& arguments, mluOpContext& handle, Plan* plan) = 0;
-  // The workspace size for the getter of that table.
+  // The workspace size that `getter` returns.
   virtual size_t WorkspaceBytes(const OpSpec& getter, const Arguments& arguments) const = 0;
-  // The state of a new handle; may be NULL.
+  // Creates the state of a new handle; it may be NULL.
   virtual cnrtRet_t CreateState(std::unique_ptr<DeviceState>* state) = 0;
 
   virtual cnrtRet_t Allocate(void** pointer, size_t bytes) = 0;
@@ -74,25 +74,25 @@ class Device {
   virtual cnrtRet_t CreateQueue(cnrtQueue_t* queue) = 0;
   virtual cnrtRet_t DestroyQueue(cnrtQueue_t queue) = 0;
   virtual cnrtRet_t SynchronizeQueue(cnrtQueue_t queue) = 0;
-  // A queue on a stream of the device's kind. The stream stays its maker's.
+  // Wraps an existing stream as a queue, which does not own the stream.
   virtual cnrtRet_t WrapStream(void* stream, cnrtQueue_t* queue) = 0;
 
   virtual cnrtRet_t CreateNotifier(cnrtNotifier_t* notifier) = 0;
   virtual cnrtRet_t DestroyNotifier(cnrtNotifier_t notifier) = 0;
   virtual cnrtRet_t PlaceNotifier(cnrtNotifier_t notifier, cnrtQueue_t queue) = 0;
   virtual cnrtRet_t WaitNotifier(cnrtNotifier_t notifier) = 0;
-  // Microseconds from `start` to `end`; both are placed, both are this device's.
+  // Microseconds from `start` to `end`. Both are placed and belong to this device.
   virtual cnrtRet_t Duration(cnrtNotifier_t start, cnrtNotifier_t end, double* us) = 0;
 
  protected:
   ~Device() = default;  // devices live as long as the process
 };
 
-// The device that is always there. src/cpu defines it.
+// The CPU, which is always available. src/cpu defines it.
 Device* CpuDevice();
 
-// The visible devices: those that MLUOP_VISIBLE_DEVICES names, or the CPU and all CUDA devices where
-// it is not set. A wrong MLUOP_VISIBLE_DEVICES gives no device, and `fault` says why.
+// The visible devices: the list in MLUOP_VISIBLE_DEVICES, or the CPU and all CUDA devices if it is
+// not set. A wrong MLUOP_VISIBLE_DEVICES gives no device, and `fault` holds the reason.
 struct DeviceList {
   static constexpr int kMaxDevices = 64;
   int count = 0;
@@ -102,11 +102,11 @@ struct DeviceList {
 };
 const DeviceList& VisibleDeviceList();
 
-// Parses a list like "cpu,cuda:0"; NULL is the default list. VisibleDeviceList() is this, once, on
-// the environment.
+// Parses a list like "cpu,cuda:0"; NULL gives the default list. VisibleDeviceList() parses
+// MLUOP_VISIBLE_DEVICES once.
 DeviceList ParseDevices(const char* text);
 
-// The calling thread's current device; NULL, with an error message, where no device is visible.
+// Returns the calling thread's current device; NULL, with an error message, if none is visible.
 Device* CurrentDevice(const char* function);
 
 }  // namespace mluop

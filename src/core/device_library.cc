@@ -21,11 +21,11 @@ namespace {
 constexpr size_t kMaxKinds = 8;
 constexpr size_t kMaxKindBytes = 15;
 
-// Whether an ELF file ends before the parts that its headers list. The system's loader maps such a
-// file without complaint, and the process then dies of SIGBUS.
-bool IsCutShort(const char* path) {
+// Returns whether an ELF file ends before the segments that its headers list. The dynamic loader
+// maps such a file without an error, and the process then dies of SIGBUS.
+bool IsTruncated(const char* path) {
   struct stat status = {};
-  // The system looks up a bare name elsewhere; opening a pipe would block.
+  // The loader searches its paths for a bare name. Opening a pipe would block.
   if (std::strchr(path, '/') == nullptr || stat(path, &status) != 0 || !S_ISREG(status.st_mode))
     return false;
   FILE* const file = std::fopen(path, "re");
@@ -55,7 +55,7 @@ struct FileName {
   }
 };
 
-// The file that MLUOP_<KIND>_LIBRARY names. A set-uid program ignores what its caller names.
+// Returns the file that MLUOP_<KIND>_LIBRARY names. A set-uid program ignores the variable.
 const char* NamedFile(std::string_view kind) {
   char variable[48];
   const int length = snprintf(variable, sizeof(variable), "MLUOP_%.*s_LIBRARY", MLUOP_SV(kind));
@@ -66,8 +66,8 @@ const char* NamedFile(std::string_view kind) {
   return secure_getenv(variable);
 }
 
-// The named file; else the one beside the file that holds this code, where that exists; else the
-// bare name, which the system looks up.
+// Writes the named file; else the file in the folder of this library, if it exists; else the bare
+// name, which the loader searches for.
 void FindFile(std::string_view kind, char* path, int size) {
   if (const char* const named = NamedFile(kind)) {
     snprintf(path, static_cast<size_t>(size), "%s", named);
@@ -85,7 +85,7 @@ void FindFile(std::string_view kind, char* path, int size) {
   snprintf(path, static_cast<size_t>(size), "%s", file.text);
 }
 
-// A library without devices; the reason is cut where it does not fit.
+// Returns a library without devices. The reason is truncated if it does not fit.
 DeviceLibrary Without(const char* reason, const char* detail) {
   DeviceLibrary none = {};
   std::string_view(reason).copy(none.fault, sizeof(none.fault) - 1);
@@ -99,8 +99,8 @@ DeviceLibrary Load(std::string_view kind) {
   const FileName file(kind);
   char path[PATH_MAX];
   FindFile(kind, path, sizeof(path));
-  if (IsCutShort(path)) return Without(path, ": file is cut short");
-  void* const library = dlopen(path, RTLD_NOW);  // stays: kernels run until the process ends
+  if (IsTruncated(path)) return Without(path, ": file is truncated");
+  void* const library = dlopen(path, RTLD_NOW);  // never closed: kernels may run until exit
   if (library == nullptr) return Without("", dlerror());
   const auto entry = reinterpret_cast<DeviceLibraryEntry>(dlsym(library, kDeviceLibraryEntry));
   if (entry == nullptr) {
@@ -109,7 +109,7 @@ DeviceLibrary Load(std::string_view kind) {
   }
   const DeviceLibraryHost host = {store_message, Tables()};
   const DeviceLibrary* const loaded = entry(kDeviceLibraryVersion, &host);
-  if (loaded == nullptr) return Without(file.text, " is of another version");
+  if (loaded == nullptr) return Without(file.text, " has another version than libmluops.so");
   return *loaded;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Between libmluops.so and a device library, libmluops_<kind>.so, which is loaded at the first use of
-// a device of that kind. Both come from one build: they share the classes of core/ and check each
-// other's version.
+// The interface between libmluops.so and a device library, libmluops_<kind>.so, which is loaded at
+// the first use of a device of that kind. Both come from one build: they share the classes of core/
+// and check each other's version.
 #pragma once
 
 #include <span>
@@ -12,26 +12,26 @@
 
 namespace mluop {
 
-// What a device library gets.
+// The input of a device library.
 struct DeviceLibraryHost {
   StoreMessage store_message;
-  std::span<const OpSpec* const> tables;  // of all operators and workspace getters
+  std::span<const OpSpec* const> tables;  // all operators and workspace getters
 };
 
-// What it gives.
+// The output of a device library.
 struct DeviceLibrary {
-  int count;         // of devices
-  Device** devices;  // they live as long as the process
-  char fault[200];   // why there are none; "" where there are some
+  int count;         // number of devices
+  Device** devices;  // never destroyed
+  char fault[200];   // the reason if there are none, else ""
 };
 
-// The symbol that a device library exports; returns NULL for another version than its own.
+// The symbol that a device library exports. The function returns NULL for another version.
 inline constexpr char kDeviceLibraryEntry[] = "mluopsDeviceLibrary";
 using DeviceLibraryEntry = const DeviceLibrary* (*)(int version, const DeviceLibraryHost* host);
 
 constexpr int kDeviceLibraryVersion = (MLUOP_MAJOR * 1000 + MLUOP_MINOR) * 1000 + MLUOP_PATCHLEVEL;
 
-// Loads the library of a kind ("cuda"), once. Where that fails it has no devices and says why.
+// Loads the library of a kind ("cuda") once. On failure it has no devices, and `fault` is set.
 const DeviceLibrary& LoadDeviceLibrary(std::string_view kind);
 
 }  // namespace mluop

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Data types: their sizes and names, and exact conversions between half and float.
+// Data types: their sizes and names, and conversions between half and float.
 #pragma once
 
 #include <bit>
@@ -10,13 +10,13 @@
 
 namespace mluop {
 
-// Bytes of one element; 0 for INVALID and for what is no enumerator.
+// Returns the bytes of one element; 0 for INVALID and for values that are not enumerators.
 size_t SizeOf(mluOpDataType_t dtype);
 
-// "half", "float", "int32", ...; "invalid" for what is no enumerator.
+// Returns "half", "float", "int32", ...; "invalid" for values that are not enumerators.
 const char* NameOf(mluOpDataType_t dtype);
 
-// "NCHW", ...; "unknown" for what is no enumerator.
+// Returns "NCHW", ...; "unknown" for values that are not enumerators.
 const char* NameOf(mluOpTensorLayout_t layout);
 
 // The bits of an IEEE half. Arithmetic is done in float.
@@ -24,10 +24,10 @@ struct Half {
   uint16_t bits;
 };
 
-// For code that is written once for both: a float is itself.
+// The identity, for templates over float and half.
 constexpr float ToFloat(float value) { return value; }
 
-// Exact; a NaN keeps sign and payload.
+// Converts exactly. A NaN keeps its sign and payload.
 constexpr float ToFloat(Half half) {
   const uint32_t sign = static_cast<uint32_t>(half.bits & 0x8000u) << 16;
   const uint32_t exponent = (half.bits >> 10) & 0x1fu;
@@ -39,8 +39,8 @@ constexpr float ToFloat(Half half) {
   return std::bit_cast<float>(sign | std::bit_cast<uint32_t>(magnitude));
 }
 
-// Rounds to nearest even, as the hardware's conversion does; too large becomes infinity, NaN
-// becomes a quiet NaN with the upper part of its payload.
+// Rounds to nearest even, as the hardware does. Values that are too large become infinity. A NaN
+// becomes a quiet NaN with the upper bits of its payload.
 constexpr Half ToHalf(float value) {
   const uint32_t bits = std::bit_cast<uint32_t>(value);
   const uint16_t sign = static_cast<uint16_t>((bits >> 16) & 0x8000u);
@@ -50,7 +50,7 @@ constexpr Half ToHalf(float value) {
   }
   if (magnitude >= 0x477ff000u) return {static_cast<uint16_t>(sign | 0x7c00u)};  // >= 65520
   if (magnitude < 0x38800000u) {                                                 // below 2^-14
-    // Adding 0.5 puts the half's last bit at the float's last bit: the addition does the rounding.
+    // Adding 0.5 aligns the last bit of the half with that of the float, so the addition rounds.
     const float shifted = std::bit_cast<float>(magnitude) + 0.5f;
     return {static_cast<uint16_t>(sign | (std::bit_cast<uint32_t>(shifted) - 0x3f000000u))};
   }

@@ -16,7 +16,7 @@ namespace {
 
 constexpr int kMostCpus = 1 << 20;
 
-// The leading positive number of a variable ("4", or "4,2" as OpenMP allows); 0 if there is none.
+// Returns the leading positive number of a variable ("4", or "4,2" as in OpenMP); 0 if none.
 int PositiveVariable(const char* name) {
   const char* text = std::getenv(name);
   if (text == nullptr) return 0;
@@ -28,8 +28,8 @@ int PositiveVariable(const char* name) {
   return static_cast<int>(std::min<long>(value, kMaxThreads));
 }
 
-// The CPUs that this thread may run on, asked for with a set of `size` CPUs; 0 on failure, with
-// errno.
+// Returns the number of CPUs in this thread's affinity mask, read into a mask of `size` CPUs.
+// Returns 0 on failure and sets errno.
 int CountCpus(int size) {
   cpu_set_t* const set = CPU_ALLOC(size);
   if (set == nullptr) return 0;
@@ -39,7 +39,7 @@ int CountCpus(int size) {
   return cpus;
 }
 
-// The kernel refuses a set that is shorter than its own, of a length that it does not tell.
+// Tries larger masks until one fits: the kernel rejects a mask shorter than its own.
 int AffinityThreads() {
   for (int size = CPU_SETSIZE; size <= kMostCpus; size *= 2) {
     if (const int cpus = CountCpus(size)) return cpus;
@@ -48,7 +48,7 @@ int AffinityThreads() {
   return 1;
 }
 
-// Reads "quota period" from one file or, with `period_path`, from two. False without a limit.
+// Reads "quota period" from one file or, with `period_path`, from two. Returns false if unlimited.
 bool ReadQuota(const char* quota_path, const char* period_path, double* cpus) {
   long long quota = 0;
   long long period = 0;
@@ -69,8 +69,8 @@ bool ReadQuota(const char* quota_path, const char* period_path, double* cpus) {
   return true;
 }
 
-// The tightest cpu.max on the way from this process's control group (v2) up to the root. In a
-// container the root file itself carries the limit.
+// Returns the smallest cpu.max from this process's cgroup (v2) up to the root. In a container the
+// root file holds the limit.
 int QuotaThreadsV2() {
   char path[PATH_MAX] = "/";
   if (FILE* file = std::fopen("/proc/self/cgroup", "re")) {
@@ -110,7 +110,7 @@ int QuotaThreadsV1() {
   return std::max(1, static_cast<int>(std::lround(cpus)));
 }
 
-// 0 if no variable says.
+// Returns 0 if no variable is set.
 int ThreadsOfVariables() {
   const int threads = PositiveVariable("MLUOP_NUM_THREADS");
   return threads > 0 ? threads : PositiveVariable("OMP_NUM_THREADS");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Handles, and the functions about the library as a whole.
+// Handles, and functions that concern the whole library.
 #include "core/handle.h"
 
 #include <cstdio>
@@ -65,7 +65,7 @@ mluOpStatus_t mluOpSetQueue(mluOpHandle_t handle, cnrtQueue_t queue) {
   if (!use.ok()) return MLUOP_STATUS_BAD_PARAM;
   if (queue != nullptr && queue->device != handle->device) {
     return Fail(MLUOP_STATUS_BAD_PARAM,
-                "%s: queue must be of the handle's device %s, got one of %s", __func__,
+                "%s: queue must be on the handle's device %s, got a queue of %s", __func__,
                 handle->device->name(), queue->device->name());
   }
   if (handle->state != nullptr && queue != handle->queue) {

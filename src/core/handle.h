@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a handle holds.
+// The state of a handle.
 #pragma once
 
 #include <atomic>
@@ -27,8 +27,8 @@ struct mluOpContext {
 
 namespace mluop {
 
-// Holds a handle for one call. A handle serves one thread at a time; ok() is false, with an error
-// message, where another thread is using it.
+// Reserves a handle for one call. One thread at a time may use a handle: if another thread is using
+// it, ok() is false and the error message is set.
 class HandleUse {
  public:
   HandleUse(mluOpContext& handle, std::string_view function);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Marks the geometry that all devices share: ordinary functions to a C++ compiler, functions of both
-// sides to nvcc.
+// Marks functions that all devices share: __host__ __device__ for nvcc, nothing for a C++ compiler.
 #pragma once
 
 #if defined(__CUDACC__)

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Named implementations. For every operator a device has an ordered list of ways to compute it; the
-// first one that applies to a call runs it. All of them give the same bits, so the choice is a
-// matter of speed alone. Example, the list of an operator on the CPU:
+// Named implementations. For every operator a device has an ordered list of implementations; the
+// first one that applies to a call runs. All of them give the same bits, so the choice affects
+// speed only. Example, the list of an operator on the CPU:
 //
 //   constexpr CpuImplementation<Problem> kForward[] = {
-//       // name       when it applies                             applies         scratch       run
-//       {"strided",   "the RoIs read less than 1/6 of the map",   ReadsLittle,    NoScratch,    RunStrided},
-//       {"bands",     "always",                                   Always,         BandScratch,  RunBands},
+//       // name     when it applies                            applies      scratch      run
+//       {"strided", "the RoIs read less than 1/6 of the map",  ReadsLittle, NoScratch,   RunStrided},
+//       {"bands",   "always",                                  Always,      BandScratch, RunBands},
 //   };
 //   constexpr CpuOperator kForwardCpu = Bind<MakeProblem, kForward>("psroipool_forward");
 //
@@ -24,18 +24,18 @@
 
 namespace mluop {
 
-// What a call is going to do, for people: `mluop describe --plan` prints it.
+// A description of how a call is computed. `mluop describe --plan` prints it.
 struct Plan {
   std::string_view implementation;
-  std::string_view when;   // the rule by which it was chosen
+  std::string_view when;   // the rule that chose it
   size_t scratch = 0;      // bytes
   char details[512] = "";  // slices, tiles, threads: "name value" pairs, one per line
 
-  // Appends one line to the details; what does not fit is cut.
+  // Appends one line to the details; truncates what does not fit.
   [[gnu::format(printf, 2, 3)]] void Add(const char* format, ...);
 };
 
-// A validated call on a device. Context is the device's: threads or a stream, scratch.
+// A validated call on a device. Context holds the device's resources: threads or a stream, scratch.
 template <class Problem, class Context>
 struct Call {
   const Problem& p;
@@ -53,8 +53,8 @@ struct Implementation {
   std::string_view when;  // the rule that `applies` tests, in words
   bool (*applies)(const Call& call);
   size_t (*scratch)(const Call& call);  // bytes; NULL: none
-  // Computes the call. `scratch` has the requested bytes; on a device whose context records a failed
-  // allocation it may be NULL, and every launch is then skipped.
+  // Computes the call. `scratch` has the requested bytes; on a device whose context records a
+  // failed allocation it may be NULL, and every launch is then skipped.
   mluOpStatus_t (*run)(const Call& call, void* scratch);
   void (*describe)(const Call& call, Plan& plan) = nullptr;  // adds slices and tiles to a plan
 };
@@ -69,21 +69,21 @@ template <class Context>
 struct DeviceOperator {
   std::string_view op;                      // the name of its table
   std::span<const std::string_view> names;  // of its implementations, in order
-  // Runs the call with the implementation `forced`, or with the first that applies where that is
-  // empty. NOT_SUPPORTED, with a message, where none applies.
+  // Runs the call with the implementation `forced`, or with the first that applies if that is
+  // empty. Returns NOT_SUPPORTED, with an error message, if none applies.
   mluOpStatus_t (*run)(const Arguments& arguments, Context& context, std::string_view forced);
   // Fills the plan of the same call instead of running it.
   mluOpStatus_t (*plan)(const Arguments& arguments, Context& context, std::string_view forced,
                         Plan* plan);
 };
 
-// The scratch that a workspace getter promises.
+// Computes the result of a workspace getter.
 struct DeviceGetter {
   std::string_view getter;  // the name of its table
   size_t (*bytes)(const Arguments& arguments);
 };
 
-// What a family has for one kind of device.
+// A family's operators and getters for one kind of device.
 template <class Context>
 struct DeviceFamily {
   std::span<const DeviceOperator<Context>* const> operators;
@@ -99,7 +99,7 @@ constexpr auto NamesOf() {
   return names;
 }
 
-// Binds a list to the function that makes its Problem of the arguments.
+// Binds a list to the function that converts arguments to its Problem.
 template <auto kMakeProblem, const auto& kList>
 class Binding {
   using Entry = std::remove_cvref_t<decltype(kList[0])>;
@@ -151,8 +151,8 @@ constexpr auto Bind(std::string_view op) {
   return Binding<kMakeProblem, kList>::Operator(op);
 }
 
-// Finds what a device has for a table. Names are compared once, when the index is built; a call
-// compares addresses.
+// Finds a device's operator or getter for a table. Names are compared once, when the index is
+// built; calls compare addresses.
 template <class Context>
 class DeviceIndex {
  public:
@@ -172,7 +172,7 @@ class DeviceIndex {
     }
   }
 
-  // NULL where the device has none.
+  // Returns NULL if the device does not support the operator.
   const DeviceOperator<Context>* FindOperator(const OpSpec& spec) const { return Find(spec).op; }
   const DeviceGetter* FindGetter(const OpSpec& spec) const { return Find(spec).getter; }
 

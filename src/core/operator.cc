@@ -13,7 +13,7 @@
 namespace mluop {
 namespace {
 
-// Prints one line per executed operator, which the driver takes as a case.
+// Runs the operator and prints one line, which the driver accepts as a case.
 mluOpStatus_t RunVerbosely(const Arguments& arguments, mluOpContext& handle) {
   using Clock = std::chrono::steady_clock;
   Plan plan;
@@ -37,7 +37,7 @@ mluOpStatus_t RunVerbosely(const Arguments& arguments, mluOpContext& handle) {
   return status;
 }
 
-// Execute on a handle that is not in use.
+// Execute, after the handle was reserved.
 mluOpStatus_t ExecuteOn(mluOpContext& handle, Arguments& arguments) {
   const Validation validation = Validate(arguments);
   if (validation.verdict != Verdict::kRun) return validation.status;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An operator, and the one way in which every C entry point runs it.
+// Operators and families, and Execute, which every C entry point calls.
 #pragma once
 
 #include <initializer_list>
@@ -12,24 +12,24 @@ namespace mluop {
 
 struct Operator {
   OpSpec spec;
-  // The dimension of independent results: a symbol or attribute such as "R" for RoIs. A forward
-  // result depends on its own item alone. Empty: the operator has none.
+  // The dimension of independent results: a symbol or attribute such as "R" for RoIs. In forward
+  // each result depends only on its own item. Empty: the operator has no such dimension.
   std::string_view item = {};
 };
 
-// Validates a call and runs it on the handle's device. Attributes and tensors in the table's order.
+// Validates a call and runs it on the handle's device. Attributes and tensors are in table order.
 mluOpStatus_t Execute(const Operator& op, mluOpHandle_t handle,
                       std::initializer_list<Value> attributes,
                       std::initializer_list<TensorArgument> tensors, Workspace workspace = {});
 
-// Validates a getter's arguments and writes what the handle's device wants as workspace; 0 where
-// there is nothing to do.
+// Validates a getter's arguments and writes the workspace size of the handle's device; 0 if the
+// call is a no-op.
 mluOpStatus_t GetWorkspaceSize(const OpSpec& spec, mluOpHandle_t handle,
                                std::initializer_list<Value> attributes,
                                std::initializer_list<const mluOpTensorStruct*> tensors,
                                size_t* workspace_size);
 
-// A family registers itself with a line in ops/op_list.inc and one of these, <folder>::kFamily.
+// Each family defines one, <folder>::kFamily, and has a line in ops/op_list.inc.
 struct Family {
   std::string_view name;
   std::span<const Operator* const> operators;

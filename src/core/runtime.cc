@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The CNRT functions: they check their arguments and pass the work to a device.
+// The CNRT functions. They check their arguments and call the device.
 #include "mluops/runtime.h"
 
 #include "core/device.h"
@@ -8,12 +8,12 @@
 namespace mluop {
 namespace {
 
-// The device of a queue; the thread's current one for the default queue.
+// Returns the device of a queue; the thread's current device for the default queue.
 Device* DeviceOf(const char* function, cnrtQueue_t queue) {
   return queue != nullptr ? queue->device : CurrentDevice(function);
 }
 
-// Adds the error message to what a device answered.
+// Sets the error message of a device's result and returns the result.
 cnrtRet_t Report(const char* function, cnrtRet_t result) {
   if (result == cnrtSuccess) return result;
   return Fail(result, "%s: %s", function, cnrtGetErrorStr(result));
@@ -44,11 +44,11 @@ cnrtRet_t Microseconds(const char* function, cnrtNotifier_t start, cnrtNotifier_
   if (start == nullptr) return FailNullRuntime(function, "start");
   if (end == nullptr) return FailNullRuntime(function, "end");
   if (!start->placed || !end->placed) {
-    return Fail(cnrtErrorArgsInvalid, "%s: %s must be a placed notifier, got one never placed",
+    return Fail(cnrtErrorArgsInvalid, "%s: %s must be a placed notifier, got an unplaced one",
                 function, start->placed ? "end" : "start");
   }
   if (start->device != end->device) {
-    return Fail(cnrtErrorArgsInvalid, "%s: end must be a notifier of %s as start is, got %s",
+    return Fail(cnrtErrorArgsInvalid, "%s: end must be a notifier of start's device %s, got %s",
                 function, start->device->name(), end->device->name());
   }
   return Report(function, start->device->Duration(start, end, us));
@@ -74,7 +74,7 @@ const char* cnrtGetErrorName(cnrtRet_t error) {
 const char* cnrtGetErrorStr(cnrtRet_t error) {
   switch (error) {
     case cnrtSuccess: return "cnrtSuccess: no error";
-    case cnrtErrorArgsInvalid: return "cnrtErrorArgsInvalid: an argument breaks a rule";
+    case cnrtErrorArgsInvalid: return "cnrtErrorArgsInvalid: an argument violates a rule";
     case cnrtErrorNoDevice: return "cnrtErrorNoDevice: no device is visible";
     case cnrtErrorNoMem: return "cnrtErrorNoMem: out of memory";
     case cnrtErrorUnknown: return "cnrtErrorUnknown: unknown error";
@@ -162,7 +162,7 @@ cnrtRet_t cnrtNotifierDestroy(cnrtNotifier_t notifier) {
 cnrtRet_t cnrtPlaceNotifier(cnrtNotifier_t notifier, cnrtQueue_t queue) {
   if (notifier == nullptr) return FailNullRuntime(__func__, "notifier");
   if (queue != nullptr && queue->device != notifier->device) {
-    return Fail(cnrtErrorArgsInvalid, "%s: queue must be of %s as the notifier is, got %s",
+    return Fail(cnrtErrorArgsInvalid, "%s: queue must be on the notifier's device %s, got %s",
                 __func__, notifier->device->name(), queue->device->name());
   }
   const cnrtRet_t result = notifier->device->PlaceNotifier(notifier, queue);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The value of a dim of a table's shape in a call.
+// Computes the value of a dim in a table's shape.
 #pragma once
 
 #include "core/arguments.h"
 
 namespace mluop {
 
-// From attributes and symbols that are all known; INT64_MAX where the product does not fit.
+// All attributes and symbols must be known. Returns INT64_MAX on overflow.
 int64_t Evaluate(const Arguments& call, const DimSpec& dim);
 
 }  // namespace mluop

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The table of an operator: one row per attribute and per tensor, in the order of the C function's
-// arguments. core/check_*.cc derive the checks from it, the driver its tensors and its help, the
+// arguments. core/check_*.cc derive the checks from it, the driver its tensors and `describe`, the
 // tests their invalid calls.
 //
 //   constexpr OpSpec kSpec("my_operator", kFloat,
@@ -8,9 +8,9 @@
 //       {{"x", kIn, kT, kNHWC, "N H W height*width", kSkip},
 //        {"y", kOut, kT, kNHWC, "N H W H*W", kSkip}});
 //
-// A dim of a shape is a product of literals, attributes and symbols. A symbol takes its value where
-// it stands alone (or else is solved for: "4*C"), and must agree everywhere else. Shapes are parsed
-// by the compiler: a table with a wrong name does not compile.
+// A dim of a shape is a product of literals, attributes and symbols. A symbol gets its value from a
+// dim where it stands alone, or by solving a product ("4*C"); all other dims must agree. Shapes are
+// parsed at compile time: a table with a wrong name does not compile.
 #pragma once
 
 #include <cstddef>
@@ -27,20 +27,20 @@ inline constexpr int kMaxTensors = 6;
 inline constexpr int kMaxSymbols = 8;
 inline constexpr int kMaxRank = 5;
 inline constexpr int kMaxFactors = 4;
-inline constexpr int kMaxTables = 64;  // of all operators and getters
+inline constexpr int kMaxTables = 64;  // operators and getters together
 
-// The types that the type variable T of a call may take.
+// The types that T may have in a call.
 enum TypeSet : uint8_t { kFloat = 1, kHalfOrFloat = 3 };
 enum ElementType : uint8_t { kT, kI32 };
 enum Direction : uint8_t { kIn, kOut };
 enum LayoutRule : uint8_t { kAnyLayout, kNHWC, kNCHW };
 
-// What an empty tensor means. kSkipFirst is looked at before the kReject rows, kSkip after them.
+// The effect of an empty tensor. kSkipFirst is checked before the kReject rows, kSkip after them.
 enum WhenEmpty : uint8_t {
   kReject,     // BAD_PARAM
-  kSkip,       // SUCCESS, nothing is done
-  kSkipFirst,  // the same, and it goes before any rejection
-  kCompute,    // the kernel runs: something is left to do without this tensor
+  kSkip,       // SUCCESS, nothing is written
+  kSkipFirst,  // the same, checked before any rejection
+  kCompute,    // the kernel runs: the call has work to do without this tensor
 };
 
 struct AttributeSpec {
@@ -48,7 +48,7 @@ struct AttributeSpec {
   std::string_view name;
   int64_t min;
   int64_t max;
-  int64_t supported = INT32_MAX;  // a larger one is valid, and NOT_SUPPORTED
+  int64_t supported = INT32_MAX;  // a larger value is NOT_SUPPORTED
 
   constexpr AttributeSpec SupportedUpTo(int64_t limit) const {
     AttributeSpec row = *this;
@@ -76,7 +76,7 @@ struct Relation {
   std::string_view second;
 };
 
-// A tensor that may be absent (NULL descriptor and pointer) while an attribute has a value.
+// A tensor that may be absent (NULL descriptor and pointer) if an attribute has a certain value.
 struct Optional {
   std::string_view attribute;
   int64_t value;
@@ -143,7 +143,7 @@ struct OpSpec {
     }
   }
 
-  // -1 if there is none of that name.
+  // Returns -1 if there is no attribute of that name.
   constexpr int AttributeIndex(std::string_view wanted) const {
     for (int i = 0; i < attribute_count; ++i) {
       if (attributes[i].name == wanted) return i;
@@ -164,7 +164,7 @@ struct OpSpec {
   }
 
  private:
-  // Fails to compile where a table is wrong: specs are constexpr.
+  // Makes a wrong table a compile error, because specs are constexpr.
   static constexpr void Require(bool fact) {
     if (!fact) throw "wrong operator table";
   }
@@ -200,7 +200,7 @@ struct OpSpec {
     }
     if (const int index = AttributeIndex(text); index >= 0) return {Factor::kAttribute, index};
     Require(text[0] >= 'A' &&
-            text[0] <= 'Z');  // symbols are upper case: a misspelt attribute is not one
+            text[0] <= 'Z');  // symbols are upper case, so a misspelt attribute is an error
     if (const int index = SymbolIndex(text); index >= 0) return {Factor::kSymbol, index};
     symbols[symbol_count] = text;
     return {Factor::kSymbol, symbol_count++};

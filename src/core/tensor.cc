@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tensor descriptors: setters check everything before they change anything.
+// Tensor descriptors. Setters check all arguments before they change the descriptor.
 #include "core/tensor.h"
 
 #include <climits>
@@ -42,7 +42,8 @@ mluOpStatus_t CheckRank(const char* function, const mluOpTensorStruct& desc, int
   return MLUOP_STATUS_SUCCESS;
 }
 
-// Writes dims and strides (packed where `strides` is NULL) into `desc`, or changes nothing.
+// Writes dims and strides to `desc`; strides are packed if `strides` is NULL. On failure `desc` is
+// unchanged.
 template <typename Int>
 mluOpStatus_t SetDims(const char* function, mluOpTensorStruct& desc, int rank, const Int* dims,
                       const Int* strides) {
@@ -60,13 +61,13 @@ mluOpStatus_t SetDims(const char* function, mluOpTensorStruct& desc, int rank, c
   for (int i = 0; i < rank && !empty; ++i) {
     if (__builtin_mul_overflow(product, static_cast<int64_t>(dims[i]), &product)) {
       return Fail(MLUOP_STATUS_BAD_PARAM,
-                  "%s: dimSize must be dims whose product is below 2^63, got more at dimSize[%d]",
+                  "%s: dimSize must have a product below 2^63, got an overflow at dimSize[%d]",
                   function, i);
     }
   }
   desc.rank = rank;
   desc.scalar = rank == 0;
-  uint64_t packed = 1;  // wraps around only in an empty tensor, whose strides mean nothing
+  uint64_t packed = 1;  // wraps around only in an empty tensor, whose strides are ignored
   for (int i = rank - 1; i >= 0; --i) {
     desc.dims[i] = dims[i];
     desc.strides[i] =
@@ -92,7 +93,7 @@ bool Fits(int64_t value) {
   return sizeof(Int) == sizeof(int64_t) || (value >= INT_MIN && value <= INT_MAX);
 }
 
-// Out-pointers that are NULL are skipped.
+// NULL output pointers are skipped.
 template <typename Int>
 mluOpStatus_t GetAll(const char* function, const mluOpTensorStruct* desc,
                      mluOpTensorLayout_t* layout, mluOpDataType_t* dtype, int* rank, Int* dims,
@@ -103,7 +104,7 @@ mluOpStatus_t GetAll(const char* function, const mluOpTensorStruct* desc,
                       (strides == nullptr || Fits<Int>(desc->strides[i]));
     if (!fits) {
       return Fail(
-          MLUOP_STATUS_BAD_PARAM, "%s: desc must be of dims and strides that fit in int, got %lld",
+          MLUOP_STATUS_BAD_PARAM, "%s: desc must have dims and strides that fit in int, got %lld",
           function,
           static_cast<long long>(Fits<Int>(desc->dims[i]) ? desc->strides[i] : desc->dims[i]));
     }

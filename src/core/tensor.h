@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a tensor descriptor holds.
+// The state of a tensor descriptor.
 #pragma once
 
 #include <cstdint>
@@ -12,14 +12,14 @@ struct mluOpTensorStruct {
   mluOpDataType_t onchip_dtype = MLUOP_DTYPE_INVALID;
   mluOpPointerMode_t pointer_mode = MLUOP_POINTER_MODE_DEVICE;
   int rank = 0;
-  bool scalar = false;  // set with 0 dims: one element. Never set at all: none.
+  bool scalar = false;  // set with 0 dims: one element. A descriptor never set has no elements.
   int64_t dims[MLUOP_DIM_MAX] = {};
   int64_t strides[MLUOP_DIM_MAX] = {};  // in elements
   int position = 0;
   float scale = 1.0f;
   int offset = 0;
 
-  // The setters refuse dims whose product does not fit in 63 bits.
+  // The setters reject dims whose product does not fit in 63 bits.
   int64_t ElementCount() const {
     if (rank == 0) return scalar ? 1 : 0;
     for (int i = 0; i < rank; ++i) {
@@ -30,7 +30,8 @@ struct mluOpTensorStruct {
     return count;
   }
 
-  // Row-major without gaps. A dim of size 1 and an empty tensor ignore their strides.
+  // Row-major without gaps. Strides of dims of size 1, and all strides of an empty tensor, are
+  // ignored.
   bool IsPacked() const {
     if (ElementCount() == 0) return true;
     int64_t expected = 1;
@@ -44,8 +45,7 @@ struct mluOpTensorStruct {
 
 namespace mluop {
 
-// mluOpSetTensorDescriptor and its _v2 for those who have another name: `function` opens the
-// sentence of a failure.
+// mluOpSetTensorDescriptor and its _v2 for other C functions: `function` starts the error message.
 mluOpStatus_t SetPackedTensor(const char* function, mluOpTensorStruct* desc,
                               mluOpTensorLayout_t layout, mluOpDataType_t dtype, int rank,
                               const int* dims);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a descriptor stores beside its shape: on-chip type, pointer mode, quantisation values.
+// The other attributes of a descriptor: on-chip type, pointer mode, quantisation parameters.
 #include "core/dtype.h"
 #include "core/error.h"
 #include "core/tensor.h"

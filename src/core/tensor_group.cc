@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Groups of tensor descriptors: made, set and destroyed at once.
+// Creates, sets and destroys groups of tensor descriptors.
 #include <cstdio>
 #include <initializer_list>
 
@@ -37,7 +37,7 @@ mluOpStatus_t SetGroup(const char* function, mluOpTensorDescriptor_t* group[],
   if (dtypes == nullptr) return FailNull(function, "group_dtype");
   if (ranks == nullptr) return FailNull(function, "group_dimNb");
   if (dims == nullptr) return FailNull(function, "group_dimSize");
-  for (const bool commit : {false, true}) {  // all or none: first into copies
+  for (const bool commit : {false, true}) {  // sets copies first, so that all or none change
     const Int* next = dims;
     for (int i = 0; i < count; ++i) {
       if (*group[i] == nullptr) return FailNullDescriptor(function, i);

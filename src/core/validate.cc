@@ -13,7 +13,7 @@ namespace {
 constexpr Validation kRun = {Verdict::kRun, MLUOP_STATUS_SUCCESS};
 constexpr Validation kNothingToDo = {Verdict::kNothingToDo, MLUOP_STATUS_SUCCESS};
 
-// Everything that the descriptors and attributes tell.
+// Makes the checks that need only descriptors and attributes.
 Validation ValidateShapes(Arguments& call) {
   mluOpStatus_t status = MLUOP_STATUS_SUCCESS;
   const auto passes = [&](mluOpStatus_t result) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The checks of every operator, in the one order of the contract: after the handle: descriptors not NULL,
-// ranks, types, layouts, attributes, shapes, strides, sizes, empty tensors, workspace, data
-// pointers, overlap.
+// The checks of every operator, in the order of the contract: handle, descriptors not NULL, ranks,
+// types, layouts, attributes, shapes, strides, sizes, empty tensors, workspace, data pointers,
+// overlap, alignment.
 #pragma once
 
 #include "core/arguments.h"
@@ -16,10 +16,10 @@ struct Validation {
   mluOpStatus_t status;
 };
 
-// All checks. Fills arguments.symbols.
+// Makes all checks. Fills arguments.symbols.
 Validation Validate(Arguments& arguments);
 
-// For workspace getters: the checks up to the empty tensors. `out` is the caller's out-pointer.
+// For workspace getters: makes the checks up to the empty tensors. `out` is the output pointer.
 Validation ValidateGetter(Arguments& arguments, const size_t* out);
 
 }  // namespace mluop

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an implementation on the CPU needs beside its arguments: threads and scratch.
+// The resources of a call on the CPU: threads and scratch.
 #pragma once
 
 #include "core/implementation.h"
@@ -15,9 +15,9 @@ class CpuContext {
 
   ThreadPool& threads() { return threads_; }
 
-  // `bytes` of memory aligned to kAlignment, from the caller's workspace where it has at least
-  // WorkspaceFor(bytes), else from the handle. Once per call: a second call gives the same memory
-  // again. Throws std::bad_alloc.
+  // Returns `bytes` of memory aligned to kAlignment: from the workspace if it has at least
+  // WorkspaceFor(bytes), else from the handle. Use it once per call: a second call returns the same
+  // memory. Throws std::bad_alloc.
   void* Scratch(size_t bytes);
 
  private:
@@ -26,8 +26,8 @@ class CpuContext {
   mluop::Scratch& scratch_;
 };
 
-// The workspace that CpuContext::Scratch(bytes) takes, whatever the alignment of its pointer. A
-// smaller one is not used, even where its pointer happens to be aligned.
+// Returns the workspace size that CpuContext::Scratch(bytes) requires. It includes room to align
+// the pointer. A smaller workspace is never used, even if its pointer is aligned.
 constexpr size_t WorkspaceFor(size_t bytes) { return bytes == 0 ? 0 : bytes + kAlignment; }
 
 template <class Problem>
@@ -35,10 +35,10 @@ using CpuCall = Call<Problem, CpuContext>;
 template <class Problem>
 using CpuImplementation = Implementation<Problem, CpuContext>;
 using CpuOperator = DeviceOperator<CpuContext>;
-// A family defines one of these, <folder>::kCpuFamily.
+// Each family defines one, <folder>::kCpuFamily.
 using CpuFamily = DeviceFamily<CpuContext>;
 
-// src/ops/cpu_list.cc lists them.
+// All of them; defined in src/ops/cpu_list.cc.
 std::span<const CpuFamily* const> CpuFamilies();
 
 }  // namespace mluop

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The CPU as a device: its memory is the host's, and a call is complete when it returns.
+// The CPU device. Its memory is host memory, and a call is complete when it returns.
 #include <hwy/highway.h>
 
 #include <chrono>
@@ -30,7 +30,7 @@ class Cpu final : public Device {
 
   const char* architecture() const override {
     const int64_t targets = hwy::SupportedTargets() & HWY_TARGETS;
-    return hwy::TargetName(targets & -targets);  // the best one is the lowest bit
+    return hwy::TargetName(targets & -targets);  // the lowest bit is the best target
   }
   bool is_synchronous() const override { return true; }
 

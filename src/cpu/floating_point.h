@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels compute with round to nearest and with denormals, whatever the caller has set
-// (torch.set_flush_denormal, fesetround): otherwise a result would depend on which thread made it.
+// Kernels compute with round to nearest and with denormals, regardless of the caller's settings
+// (torch.set_flush_denormal, fesetround). Otherwise results would depend on the thread.
 #pragma once
 
 #if defined(__x86_64__) || defined(__i386__)
@@ -11,7 +11,7 @@
 
 namespace mluop {
 
-// While it lives, the calling thread computes so; then it has its own settings back.
+// Sets the calling thread to these settings, and restores the old ones in the destructor.
 class DefaultFloatingPoint {
  public:
 #if defined(__x86_64__) || defined(__i386__)
@@ -34,7 +34,7 @@ class DefaultFloatingPoint {
  private:
 #if defined(__x86_64__) || defined(__i386__)
   static constexpr unsigned kDefault = 0x1f80;  // all exceptions masked, nearest, no flushing
-  static constexpr unsigned kFlags = 0x3f;      // what has happened, not how to compute
+  static constexpr unsigned kFlags = 0x3f;      // exception flags, which are not settings
   unsigned saved_;
 #else
   std::fenv_t saved_;

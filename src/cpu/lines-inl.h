@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// LineWriter: writes floats front to back in whole, aligned cache lines, whatever the lengths of the
-// runs that are appended. Included once per instruction set.
+// LineWriter: writes floats front to back in whole, aligned cache lines, for appended runs of any
+// length. Included once per instruction set.
 
 #if defined(MLUOP_CPU_LINES_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef MLUOP_CPU_LINES_INL_H_
@@ -25,9 +25,9 @@ namespace hn = hwy::HWY_NAMESPACE;
 #if MLUOP_MASKS_MEMORY
 
 // Collects appended runs in registers and stores each line when it is full. `stream` selects
-// non-temporal stores; call FlushStream() before another thread reads. Runs may end anywhere: a line
-// that two runs share is stored once, as non-temporal stores need it. With AVX2 a line is two
-// vectors: storing each as soon as it is full takes up to 2.7x the time.
+// non-temporal stores; call FlushStream() before another thread reads. A line that two runs share
+// is stored once, as non-temporal stores require. With AVX2 a line is two vectors: storing each as
+// soon as it is full takes up to 2.7x the time.
 class LineWriter {
  public:
   using D = hn::ScalableTag<float>;
@@ -36,7 +36,7 @@ class LineWriter {
   LineWriter(float* to, bool stream) : LineWriter(to, to, stream) {}
 
   // Continues at `to` with the line that Pause() saved in `paused`. `first` is the first float that
-  // this writer owns: it does not write the part of the line before it.
+  // this writer owns: it does not write the floats of the line before it.
   LineWriter(float* to, float* first, bool stream, const float* paused = nullptr)
       : stream_(stream) {
     fill_ = static_cast<int64_t>(reinterpret_cast<uintptr_t>(to) / sizeof(float)) % kLine;
@@ -74,12 +74,12 @@ class LineWriter {
     for (fill_ -= kLine; fill_ >= kLine; fill_ -= kLine) Put(line_);
   }
 
-  // Stores the begun line.
+  // Stores the partial line.
   void Finish() {
     if (fill_ > skip_) StoreBetween(line_, skip_, fill_);
   }
 
-  // Saves the begun line for the writer that continues here. `paused`: an aligned line.
+  // Saves the partial line for the writer that continues here. `paused`: an aligned line.
   void Pause(float* paused) const {
     ForEachVector([&](int64_t i) HWY_ATTR { hn::Store(line_.v[i / kLanes], d_, paused + i); });
   }
@@ -141,7 +141,7 @@ class LineWriter {
   }
 
   static constexpr D d_{};
-  Line line_;  // 0 from float fill_ on
+  Line line_;  // zeros from float fill_ on
   float* to_;  // its address in the output
   int64_t fill_;
   int64_t skip_;
@@ -150,7 +150,7 @@ class LineWriter {
 
 #else
 
-// Without masked accesses: stores every run at once, through the caches.
+// Without masked stores: stores every run immediately, with temporal stores.
 class LineWriter {
  public:
   LineWriter(float* to, bool) : to_(to) {}

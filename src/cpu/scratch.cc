@@ -15,13 +15,13 @@ constexpr size_t kHugePage = size_t{2} << 20;
 }  // namespace
 
 void* AllocateAligned(size_t bytes) {
-  if (bytes > PTRDIFF_MAX) return nullptr;  // operator new would round it up to something small
+  if (bytes > PTRDIFF_MAX) return nullptr;  // rounding up in operator new would overflow
   void* pointer = ::operator new (bytes, std::align_val_t{kAlignment}, std::nothrow);
   if (pointer == nullptr || bytes < 2 * kHugePage) return pointer;
   void* first = pointer;
   size_t rest = bytes;
   std::align(kHugePage, kHugePage, first, rest);
-  // A wish: where the system has no huge pages, ordinary ones serve.
+  // A hint only: without huge pages the system uses ordinary ones.
   static_cast<void>(madvise(first, rest / kHugePage * kHugePage, MADV_HUGEPAGE));
   return pointer;
 }

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory of the library's own. All of it comes from operator new, so that a test can make every
-// allocation fail.
+// The library's own allocations. All use operator new, so that a test can make each one fail.
 #pragma once
 
 #include <cstddef>
 
 namespace mluop {
 
-// Vectors and cache lines are at most this long.
+// The maximum size of a vector or cache line in bytes.
 inline constexpr size_t kAlignment = 64;
 
-// Aligned to kAlignment; NULL when there is no memory. Large blocks ask for huge pages.
+// Returns memory aligned to kAlignment; NULL if out of memory. Requests huge pages for large
+// blocks.
 void* AllocateAligned(size_t bytes);
 void FreeAligned(void* pointer);
 
-// Scratch of a handle: kept from call to call, grown when a call wants more.
+// Scratch of a handle: kept between calls, grown when a call needs more.
 class Scratch {
  public:
   Scratch() = default;
@@ -22,8 +22,8 @@ class Scratch {
   Scratch(const Scratch&) = delete;
   Scratch& operator=(const Scratch&) = delete;
 
-  // At least `bytes`, with contents of no meaning; NULL when there is no memory, and what was there
-  // before stays.
+  // Returns at least `bytes` of uninitialised memory. If out of memory, returns NULL and keeps the
+  // old block.
   void* Reserve(size_t bytes);
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Vector loops, loads and stores that the families share. Included once per instruction set. No
-// function accesses memory outside of the given elements: Highway's masked accesses touch whole
+// function accesses memory outside the given elements. Highway's masked accesses touch whole
 // vectors on some instruction sets, so the ends of rows are processed element by element.
 
 #if defined(MLUOP_CPU_SIMD_INL_H_) == defined(HWY_TARGET_TOGGLE)
@@ -32,8 +32,8 @@ namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 // Calls body(d, i) for ascending i that cover [0, n): whole vectors first, then 16 bytes, then
-// single lanes. `d` is the tag of the vector at i. Rows are short (60 floats in PSANet): without the
-// middle step a row of 60 would end in 12 single lanes with AVX-512.
+// single lanes. `d` is the tag of the vector at i. Rows are short (60 floats in PSANet): without
+// the middle step a row of 60 would end in 12 single lanes with AVX-512.
 template <typename T, class Body>
 HWY_INLINE void ForEach(int64_t n, const Body& body) {
   const hn::ScalableTag<T> d;
@@ -47,7 +47,7 @@ HWY_INLINE void ForEach(int64_t n, const Body& body) {
   for (; i < n; ++i) body(one, i);
 }
 
-// Copies bit for bit.
+// Copies bits exactly.
 template <typename T>
 HWY_INLINE void CopyRow(const T* HWY_RESTRICT from, int64_t n, T* HWY_RESTRICT to) {
   ForEach<T>(n, [&](auto d, int64_t i) { hn::StoreU(hn::LoadU(d, from + i), d, to + i); });
@@ -113,7 +113,7 @@ HWY_INLINE void StoreFloats(hn::Vec<D> v, D d, Half* to) {
 #endif
 }
 
-// The same with non-temporal stores; `to` is aligned to the stored vector.
+// The same with non-temporal stores; `to` must be aligned to the stored vector.
 template <class D>
 HWY_INLINE void StreamFloats(hn::Vec<D> v, D d, float* to) {
   hn::Stream(v, d, to);
@@ -127,7 +127,7 @@ HWY_INLINE void StreamFloats(hn::Vec<D> v, D d, Half* to) {
 #endif
 }
 
-// Loads the lanes [begin, end) of the vector at `from`; the others are 0.
+// Loads the lanes [begin, end) of the vector at `from`; the other lanes are 0.
 template <class D>
 HWY_INLINE hn::Vec<D> LoadLanes(D d, const float* from, int64_t begin, int64_t end) {
 #if MLUOP_MASKS_MEMORY

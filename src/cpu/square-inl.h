@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Squares transposed in registers. The only file that uses raw intrinsics and Highway's private
+// Transposes squares in registers. The only file that uses raw intrinsics and Highway's private
 // members. Included once per instruction set.
 
 #if defined(MLUOP_CPU_SQUARE_INL_H_) == defined(HWY_TARGET_TOGGLE)
@@ -26,8 +26,8 @@ using SquareTag = hn::ScalableTag<float>;
 constexpr int kSquare = static_cast<int>(hn::MaxLanes(SquareTag()));
 
 #if HWY_TARGET != HWY_SCALAR
-// Transposes within blocks of 16 bytes, which hold kSide elements: takes kSide rows, afterwards block
-// b of v[k] is column kSide*b + k. Each of log2(kSide) steps is a perfect shuffle of the rows.
+// Transposes within blocks of 16 bytes, which hold kSide elements. The input is kSide rows;
+// afterwards block b of v[k] is column kSide*b + k. Each of log2(kSide) steps is a perfect shuffle.
 template <class D, int kSide = 16 / sizeof(hn::TFromD<D>), int kSteps = kSide>
 HWY_INLINE void TransposeBlocks(D d, hn::Vec<D>* v) {
   if constexpr (kSteps > 1) {
@@ -60,7 +60,7 @@ HWY_INLINE void TransposeBlocksOf16(V* v) {
   }
 }
 
-// Lanes [0, shift) are the last ones of `before`, the others the first ones of `v`. 0 <= shift < 16.
+// Returns the last `shift` lanes of `before`, then the first lanes of `v`. 0 <= shift < 16.
 HWY_INLINE hn::Vec<SquareTag> JoinLanes(hn::Vec<SquareTag> before, hn::Vec<SquareTag> v,
                                         int32_t shift) {
   const hn::RebindToSigned<SquareTag> d;
@@ -69,12 +69,12 @@ HWY_INLINE hn::Vec<SquareTag> JoinLanes(hn::Vec<SquareTag> before, hn::Vec<Squar
 }
 #endif
 
-// Where LookupTwo exists. Highway 1.0.3 has no lookup in two vectors.
+// Defined if LookupTwo exists. Highway 1.0.3 has no lookup in two vectors.
 #undef MLUOP_HAS_LOOKUP_TWO
 #define MLUOP_HAS_LOOKUP_TWO (HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3)
 
 #if MLUOP_HAS_LOOKUP_TWO
-// Lane k is the element at[k] of a and b in a row; the bits of at[k] above are ignored.
+// Lane k of the result is element at[k] of a followed by b; higher bits of at[k] are ignored.
 HWY_INLINE hn::Vec512<uint32_t> LookupTwo(hn::Vec512<uint32_t> a, hn::Vec512<uint32_t> b,
                                           hn::Vec512<uint32_t> at) {
   return {_mm512_permutex2var_epi32(a.raw, at.raw, b.raw)};
@@ -85,8 +85,8 @@ HWY_INLINE hn::Vec512<uint16_t> LookupTwo(hn::Vec512<uint16_t> a, hn::Vec512<uin
 }
 #endif
 
-// Swaps lane a of v[b] with lane b of v[a] for all a and b, bit for bit. `d` has 1 lane, one block, or
-// is a tag of floats.
+// Swaps lane a of v[b] with lane b of v[a] for all a and b, keeping all bits. `d` has 1 lane, has
+// one block, or is a tag of floats.
 template <class D>
 HWY_INLINE void TransposeSquare([[maybe_unused]] D d, [[maybe_unused]] hn::Vec<D>* v) {
 #if HWY_TARGET != HWY_SCALAR

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The process-wide pool (docs/decisions/0002-threads.md). A caller publishes its loop in a slot and sets
-// the slot's bit in `open_slots`; workers that search for work join open loops. There is no lock that a
-// fork could leave held, and no object with a destructor that could run at exit while a worker uses it.
-// Atomic operations are sequentially consistent unless they say otherwise: several pairs of threads
-// each write one variable and then read the other's.
+// The process-wide pool (docs/decisions/0002-threads.md). A caller publishes its loop in a slot and
+// sets the slot's bit in `open_slots`; workers that search for work join open loops. The pool has
+// no lock that a fork could leave locked, and no object with a destructor that could run at exit
+// while a worker uses it. Atomic operations are sequentially consistent unless stated: in several
+// places two threads each write one variable and then read the other thread's variable.
 #include "cpu/thread_pool.h"
 
 #include <linux/futex.h>
@@ -28,23 +28,23 @@ namespace {
 using Clock = std::chrono::steady_clock;
 constexpr int64_t kRangesPerThread = 4;  // enough that a slow core does not delay the others
 
-// How long a worker searches for the next loop before it sleeps. A worker that spins joins a loop
-// within 1 us; one that sleeps needs 20 to 50 us, longer than a small loop takes.
+// The time that a worker spins before it sleeps. A spinning worker joins a loop within 1 us; a
+// sleeping one needs 20 to 50 us, longer than a small loop takes.
 constexpr std::chrono::microseconds kSpinTime(100);
 
 constexpr std::chrono::milliseconds kRetryTime(100);  // after the system refused a thread
-constexpr int kNumSlots = 64;  // loops at a time, one per bit; further callers compute alone
+constexpr int kNumSlots = 64;  // concurrent loops, one per bit; further callers compute alone
 
 // One loop, on its caller's stack.
 struct Loop {
   void (*function)(void* context, int64_t begin, int64_t end, int worker);
   void* context;
   int64_t n, num_ranges;
-  int num_threads;             // the caller included
+  int num_threads;             // including the caller
   int caller_core;             // -1: unknown
   std::atomic<int> vacancies;  // workers that may still join
   std::atomic<bool> failed;
-  std::exception_ptr error;  // the first
+  std::exception_ptr error;  // the first exception of the body
 };
 
 struct alignas(64) Slot {
@@ -52,25 +52,25 @@ struct alignas(64) Slot {
   std::atomic<int> inside;  // workers that may access `loop`
 };
 
-// The ranges that one thread of a loop takes first. Worker i owns share i.
-struct alignas(64) Share {
+// The ranges that one thread takes first. Worker i owns slice i.
+struct alignas(64) Slice {
   std::atomic<int64_t> next_range;
   int64_t end_range;
   std::atomic<bool> owned;
 };
 
 constinit Slot slots[kNumSlots] = {};
-constinit Share shares[kNumSlots][kMaxThreads] = {};  // resident memory only where it was used
-alignas(64) constinit std::atomic<uint64_t> open_slots{0};  // their loops want more workers
-alignas(64) constinit std::atomic<uint64_t> used_slots{0};  // they belong to a caller
+constinit Slice slices[kNumSlots][kMaxThreads] = {};        // pages become resident on first use
+alignas(64) constinit std::atomic<uint64_t> open_slots{0};  // slots whose loops need more workers
+alignas(64) constinit std::atomic<uint64_t> used_slots{0};  // slots that belong to a caller
 
 // A worker is searching (from the moment it is woken or started), sleeping, or in a loop.
 alignas(64) constinit std::atomic<int> searching{0}, sleeping{0}, started{0};
-constinit std::atomic<int> wake_permits{0};   // workers that were woken and still have to notice
-constinit std::atomic<bool> starting{false};  // a caller starts workers
+constinit std::atomic<int> wake_permits{0};   // wake-ups that no worker has consumed yet
+constinit std::atomic<bool> starting{false};  // a caller is starting workers
 constinit std::atomic<Clock::rep> retry_at{0};
 
-// The child has none of its parent's workers, and its only thread is in no loop.
+// Empties the pool in the child, which has one thread and none of its parent's workers.
 void ResetAfterFork() {
   open_slots = used_slots = 0;
   searching = sleeping = started = wake_permits = 0;
@@ -78,7 +78,7 @@ void ResetAfterFork() {
   for (Slot& slot : slots) slot.inside = 0;
 }
 
-// Set when the library is loaded: a fork could interrupt a later initialization.
+// Initialised when the library is loaded, because a fork could interrupt a later initialisation.
 const int num_cores = static_cast<int>(std::thread::hardware_concurrency());
 [[maybe_unused]] const int registered = pthread_atfork(nullptr, nullptr, ResetAfterFork);
 
@@ -91,8 +91,8 @@ void Pause() {
 }
 
 // Moves the calling thread to another core, if its affinity allows one. The kernel of a virtual
-// machine often wakes a worker on its caller's core although another one is idle. There the two
-// alternate in time slices of 2 to 4 ms.
+// machine often wakes a worker on its caller's core although another core is idle. The two threads
+// then alternate in time slices of 2 to 4 ms.
 void LeaveCore(int core) {
   cpu_set_t allowed;
   if (sched_getaffinity(0, sizeof(allowed), &allowed) != 0) return;
@@ -102,17 +102,17 @@ void LeaveCore(int core) {
   sched_setaffinity(0, sizeof(allowed), &allowed);
 }
 
-// Takes the ranges of the worker's own share first: they are the same in every loop of this size, so
-// its cache may still hold their data. Then steals from the other shares.
-void Work(Loop& loop, Share* loop_shares, int worker) {
+// Takes the ranges of the worker's own slice first. They are the same in every loop of this size,
+// so its cache may still hold their data. Then steals from the other slices.
+void Work(Loop& loop, Slice* loop_slices, int worker) {
   const int64_t size = loop.n / loop.num_ranges;
   const int64_t longer = loop.n % loop.num_ranges;  // the first ranges have one element more
   try {
     for (int i = 0; i < loop.num_threads; ++i) {
-      Share& share = loop_shares[(worker + i) % loop.num_threads];
+      Slice& slice = loop_slices[(worker + i) % loop.num_threads];
       while (true) {
-        const int64_t range = share.next_range.fetch_add(1, std::memory_order_relaxed);
-        if (range >= share.end_range) break;
+        const int64_t range = slice.next_range.fetch_add(1, std::memory_order_relaxed);
+        if (range >= slice.end_range) break;
         const int64_t begin = range * size + std::min(range, longer);
         loop.function(loop.context, begin, begin + size + (range < longer ? 1 : 0), worker);
       }
@@ -122,9 +122,9 @@ void Work(Loop& loop, Share* loop_shares, int worker) {
   }
 }
 
-// std::atomic::wait yields its core before it sleeps. On a busy machine that takes milliseconds, and a
-// worker that waits for a core is not woken on an idle one: 250 us for a loop of 240 us after 20 ms
-// without loops (2 threads), against 170 us.
+// Used instead of std::atomic::wait, which yields its core before it sleeps. On a busy machine the
+// yield takes milliseconds, and such a worker is not woken on an idle core: a loop of 240 us of
+// work after 20 ms idle (2 threads) takes 250 us with it, 170 us with the futex.
 void Futex(int operation, int value) {
   syscall(SYS_futex, &wake_permits, operation, value, nullptr, nullptr, 0);
 }
@@ -144,7 +144,7 @@ int WakeWorkers(int count) {
 void Sleep() {
   ++sleeping;
   --searching;
-  // A caller that opened a loop just before may have counted this worker as searching.
+  // A caller that has just opened a loop may have counted this worker as searching.
   if (open_slots != 0) WakeWorkers(1);
   int permits = wake_permits;
   while (permits == 0 || !wake_permits.compare_exchange_weak(permits, permits - 1)) {
@@ -153,26 +153,27 @@ void Sleep() {
   }
 }
 
-// Joins the loop of a slot that was open, unless it is closed or full by now. `woken`: the worker has
-// joined no loop since it slept.
+// Joins the loop of a slot that was open, unless it has been closed or is full. `woken`: the worker
+// has joined no loop since it slept.
 void JoinLoop(int index, int id, bool* woken) {
   Slot& slot = slots[index];
   const uint64_t bit = uint64_t{1} << index;
   ++slot.inside;
-  // The caller clears the bit, then waits for those inside: it sees this worker, or this worker sees
-  // the cleared bit. If the bit is set for the slot's next loop, the worker joins that one.
+  // The caller clears the bit, then waits for the workers inside. Either it sees this worker, or
+  // this worker sees the cleared bit. If the bit is set for the slot's next loop, the worker joins
+  // that one.
   const int vacancies = (open_slots & bit) != 0 ? slot.loop->vacancies.fetch_sub(1) : 0;
   if (vacancies == 1) open_slots &= ~bit;
   if (vacancies >= 1) {
     Loop& loop = *slot.loop;
     --searching;
-    // Another caller may have counted on this worker.
+    // Another caller may have counted this worker as searching.
     if (open_slots != 0 && searching <= 0) WakeWorkers(1);
     if (*woken && sched_getcpu() == loop.caller_core) LeaveCore(loop.caller_core);
     *woken = false;
-    int worker = id % (loop.num_threads - 1) + 1;  // the same in every loop, if it is free
-    while (shares[index][worker].owned.exchange(true)) worker = worker % (loop.num_threads - 1) + 1;
-    Work(loop, shares[index], worker);
+    int worker = id % (loop.num_threads - 1) + 1;  // the same index in every loop, if free
+    while (slices[index][worker].owned.exchange(true)) worker = worker % (loop.num_threads - 1) + 1;
+    Work(loop, slices[index], worker);
     ++searching;
   }
   --slot.inside;
@@ -185,7 +186,7 @@ void RunWorker(int id) {
   while (true) {
     for (auto end = Clock::now() + kSpinTime; Clock::now() < end;) {
       if (const uint64_t open = open_slots; open != 0) {
-        // Begins behind the last one, so that all callers get their turn.
+        // Starts after the last slot, so that all callers get workers in turn.
         last = (last + 1 + std::countr_zero(std::rotr(open, last + 1))) % kNumSlots;
         JoinLoop(last, id, &woken);
         end = Clock::now() + kSpinTime;
@@ -198,8 +199,8 @@ void RunWorker(int id) {
   }
 }
 
-// Gets `wanted` workers to search, if as many are in no loop. All callers together have a worker per
-// core beside the first caller's, or as many as one of them wants.
+// Wakes or starts workers until `wanted` are searching, as far as workers are free. The pool has
+// one worker per core, less one for the caller, or more if a caller wants more.
 void CallWorkers(int wanted) {
   int missing = wanted - searching;
   if (missing > 0) missing -= WakeWorkers(missing);
@@ -240,16 +241,16 @@ void ThreadPool::Run(int64_t n, int64_t grain, Function function, void* context)
   const int64_t num_ranges = std::min(n, threads * kRangesPerThread);
   Loop loop = {function, context, n, num_ranges, threads, sched_getcpu(), threads - 1, false, {}};
   for (int i = 0; i < threads; ++i) {
-    Share& share = shares[index][i];
-    share.next_range.store(num_ranges * i / threads, std::memory_order_relaxed);
-    share.end_range = num_ranges * (i + 1) / threads;
-    share.owned.store(false, std::memory_order_relaxed);
+    Slice& slice = slices[index][i];
+    slice.next_range.store(num_ranges * i / threads, std::memory_order_relaxed);
+    slice.end_range = num_ranges * (i + 1) / threads;
+    slice.owned.store(false, std::memory_order_relaxed);
   }
   const uint64_t bit = uint64_t{1} << index;
   slots[index].loop = &loop;
   open_slots |= bit;
   CallWorkers(threads - 1);
-  Work(loop, shares[index], 0);
+  Work(loop, slices[index], 0);
   open_slots &= ~bit;
   for (int i = 0; slots[index].inside != 0; ++i) i < 1000 ? Pause() : std::this_thread::yield();
   used_slots &= ~bit;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parallel loops. All ThreadPools of a process share its workers, which start on first need and never stop.
+// Parallel loops. All ThreadPools of a process share its workers, which start on first need and
+// never stop.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +8,8 @@
 
 namespace mluop {
 
-// A view of the process's workers: loops on at most num_threads() threads, the caller included.
+// A view of the process's workers: runs loops on at most num_threads() threads, including the
+// caller.
 class ThreadPool {
  public:
   explicit ThreadPool(int num_threads) : num_threads_(num_threads) {}

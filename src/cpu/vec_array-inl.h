@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Several vectors in registers. Loops over them are unrolled by templates, so that the
+// VecArray: several vectors in registers. Templates unroll the loops over them, so that the
 // compiler keeps each vector in a register. Included once per instruction set.
 
 #if defined(MLUOP_CPU_VEC_ARRAY_INL_H_) == defined(HWY_TARGET_TOGGLE)
@@ -23,7 +23,7 @@ namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// kCount vectors of the tag D; v[k] holds the lanes from k*Lanes(d) on.
+// kCount vectors of the tag D. v[k] holds the elements from k*Lanes(d) on.
 template <class D, int kCount>
 struct VecArray {
   hn::Vec<D> v[kCount];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which vectors hold a row of few floats. Included once per instruction set, as Highway wants it.
+// Chooses the vectors for a short row of floats. Included once per instruction set.
 
 #if defined(MLUOP_CPU_VECTORS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef MLUOP_CPU_VECTORS_INL_H_
@@ -22,8 +22,8 @@ namespace hn = hwy::HWY_NAMESPACE;
 template <int kCount>
 using Vectors = std::integral_constant<int, kCount>;
 
-// Calls body(d, Vectors<k>) with the shortest vectors of which k hold n floats; k = 0 stands for any
-// number. Vectors are those that cpu/vectors.h fills up to.
+// Calls body(d, Vectors<k>) with the shortest vectors of which k hold n floats; k = 0 means any
+// number. WholeVectors (cpu/vectors.h) pads rows to these vectors.
 template <class Body>
 HWY_INLINE void WithVectors(int64_t n, const Body& body) {
   const hn::CappedTag<float, 4> four;

@@ -10,13 +10,13 @@
 namespace mluop {
 namespace {
 
-constexpr int64_t kMostBlocks = 0x7fffffff;        // of a grid's first dimension
-constexpr size_t kSharedWithoutAsking = 48 << 10;  // bytes of dynamic shared memory
+constexpr int64_t kMaxBlocks = 0x7fffffff;        // maximum of a grid's first dimension
+constexpr size_t kDefaultSharedBytes = 48 << 10;  // dynamic shared memory without opt-in, bytes
 
 constexpr int kFirstPdl = 90;  // the first architecture with programmatic dependent launch
 
-// Allows a kernel `bytes` of dynamic shared memory. Never lowers the limit: other handles launch the
-// kernel too. Asks the driver once per kernel, device and size.
+// Allows a kernel `bytes` of dynamic shared memory. Never lowers the limit, because other handles
+// launch the kernel too. Calls the driver once per kernel, device and size.
 cudaError_t AllowShared(const void* kernel, int device, size_t bytes) {
   struct Allowed {
     const void* kernel;
@@ -37,7 +37,7 @@ cudaError_t AllowShared(const void* kernel, int device, size_t bytes) {
   return error;
 }
 
-// Whether the code of a kernel that this device runs waits for its predecessor. Code compiled for an
+// Writes whether the kernel's code for this device waits for its predecessor. Code compiled for an
 // older architecture does not, on any device. Queries the driver once per kernel and device.
 cudaError_t Waits(const void* kernel, int device, bool* waits) {
   struct Known {
@@ -94,11 +94,11 @@ void CudaContext::Zero(void* data, size_t bytes) {
 
 void CudaContext::LaunchPacked(const void* kernel, const Grid& grid, void** parameters) {
   if (error_ != cudaSuccess || grid.blocks == 0) return;
-  if (grid.shared_bytes > kSharedWithoutAsking) {
+  if (grid.shared_bytes > kDefaultSharedBytes) {
     Note(AllowShared(kernel, call_.properties->device, grid.shared_bytes), "shared memory");
     if (error_ != cudaSuccess) return;
   }
-  if (grid.blocks > kMostBlocks) return Note(cudaErrorInvalidConfiguration, "launch");
+  if (grid.blocks > kMaxBlocks) return Note(cudaErrorInvalidConfiguration, "launch");
   bool pdl = false;
   if (grid.pdl && after_kernel_) Note(Waits(kernel, call_.properties->device, &pdl), "attributes");
   if (error_ != cudaSuccess) return;
@@ -118,7 +118,7 @@ void CudaContext::LaunchPacked(const void* kernel, const Grid& grid, void** para
 
 void CudaContext::Note(cudaError_t error, const char* step) {
   if (error == cudaSuccess) return;
-  static_cast<void>(cudaGetLastError());  // the caller must not find our error
+  static_cast<void>(cudaGetLastError());  // clears the error, so that the caller does not see it
   error_ = error;
   step_ = step;
 }
@@ -127,8 +127,8 @@ mluOpStatus_t CudaContext::status() const {
   if (error_ == cudaSuccess) return MLUOP_STATUS_SUCCESS;
   if (growth_refused_) {
     return Fail(MLUOP_STATUS_ALLOC_FAILED,
-                "%.*s: scratch must not grow while the queue is captured into a graph: make the "
-                "call once before, or give a workspace",
+                "%.*s: scratch must not grow while the queue is captured into a graph; make the "
+                "call once before the capture, or pass a workspace",
                 MLUOP_SV(call_.op));
   }
   return Fail(StatusOf(error_), "%.*s: %s: %s", MLUOP_SV(call_.op), step_,

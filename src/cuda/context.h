@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the CUDA side of an operator needs beside its arguments: a stream, scratch, and one way to
-// launch kernels.
+// The resources of a call on CUDA: a stream, scratch, and kernel launches.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -16,36 +15,36 @@
 
 namespace mluop {
 
-// A one-dimensional launch: at most 2^31-1 blocks.
+// A one-dimensional launch of at most 2^31-1 blocks.
 struct Grid {
   int64_t blocks;
   int threads;
-  size_t shared_bytes = 0;  // of dynamic shared memory
-  // Programmatic dependent launch: the kernel may start before its predecessor in the same call has
-  // ended, and waits for it by itself (pdl.h).
+  size_t shared_bytes = 0;  // dynamic shared memory
+  // Programmatic dependent launch: the kernel may start before its predecessor in the same call
+  // ends, and waits for it in its code (pdl.h).
   bool pdl = false;
 };
 
 constexpr int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-// Scratch is aligned to this.
+// The alignment of scratch.
 inline constexpr size_t kCudaAlignment = 256;
 constexpr size_t AlignedBytes(size_t bytes) {
   return (bytes + kCudaAlignment - 1) / kCudaAlignment * kCudaAlignment;
 }
-// The workspace that CudaContext::Scratch(bytes) takes, whatever the alignment of its pointer.
+// The workspace size that CudaContext::Scratch(bytes) requires, with room to align the pointer.
 constexpr size_t CudaWorkspaceFor(size_t bytes) { return bytes == 0 ? 0 : bytes + kCudaAlignment; }
 
-// What kernels are fitted to.
+// The device properties that determine launch sizes.
 struct CudaProperties {
-  int device = 0;  // its number
+  int device = 0;  // CUDA ordinal
   int sm_count = 0;
-  size_t shared_bytes = 0;  // that a block may have
+  size_t shared_bytes = 0;  // maximum per block
   char architecture[16] = "sm_?";
 };
 
-// After the first failure every further step does nothing, and status() tells of it: callers need
-// not look in between.
+// After the first failure all further steps do nothing, and status() returns that failure. Callers
+// check once, at the end.
 class CudaContext {
  public:
   struct Call {
@@ -63,12 +62,12 @@ class CudaContext {
   int sm_count() const { return call_.properties->sm_count; }
   size_t shared_bytes() const { return call_.properties->shared_bytes; }
 
-  // `bytes` of memory aligned to kCudaAlignment, from the caller's workspace where it is at least
-  // CudaWorkspaceFor(bytes), else from the handle. Once per call. NULL after a failure, which the
-  // launches that follow then skip.
+  // Returns `bytes` of memory aligned to kCudaAlignment: from the workspace if it has at least
+  // CudaWorkspaceFor(bytes), else from the handle. Use it once per call. Returns NULL after a
+  // failure; later launches are then skipped.
   void* Scratch(size_t bytes);
 
-  // Zeroes memory of the device.
+  // Fills device memory with zeros.
   void Zero(void* data, size_t bytes);
 
   template <typename... Parameters, typename... Values>
@@ -76,7 +75,7 @@ class CudaContext {
     LaunchWith(kernel, grid, static_cast<Parameters>(values)...);
   }
 
-  // What the operator returns.
+  // The status that the operator returns.
   mluOpStatus_t status() const;
 
  private:
@@ -91,7 +90,7 @@ class CudaContext {
   Call call_;
   cudaError_t error_ = cudaSuccess;
   bool after_kernel_ = false;    // the last step was a launch
-  bool growth_refused_ = false;  // of scratch, during a capture
+  bool growth_refused_ = false;  // scratch could not grow during a capture
   const char* step_ = "";
 };
 
@@ -100,10 +99,10 @@ using CudaCall = Call<Problem, CudaContext>;
 template <class Problem>
 using CudaImplementation = Implementation<Problem, CudaContext>;
 using CudaOperator = DeviceOperator<CudaContext>;
-// A family defines one of these, <folder>::kCudaFamily.
+// Each family defines one, <folder>::kCudaFamily.
 using CudaFamily = DeviceFamily<CudaContext>;
 
-// src/ops/cuda_list.cc lists them.
+// All of them; defined in src/ops/cuda_list.cc.
 std::span<const CudaFamily* const> CudaFamilies();
 
 mluOpStatus_t StatusOf(cudaError_t error);

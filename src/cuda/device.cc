@@ -105,7 +105,7 @@ size_t CudaDevice::WorkspaceBytes(const OpSpec& getter, const Arguments& argumen
 }
 
 cnrtRet_t CudaDevice::CreateState(std::unique_ptr<DeviceState>* state) {
-  if (properties().sm_count == 0) return cnrtErrorUnknown;  // it does not even tell its size
+  if (properties().sm_count == 0) return cnrtErrorUnknown;  // the query of its properties failed
   const DeviceGuard guard(ordinal_);
   auto created = std::unique_ptr<CudaScratch>(new (std::nothrow) CudaScratch(ordinal_));
   if (created == nullptr) return cnrtErrorNoMem;

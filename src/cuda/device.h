@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A CUDA device as a device of ours.
+// Implements core/device.h for one CUDA device.
 #pragma once
 
 #include <span>
@@ -11,7 +11,7 @@ namespace mluop {
 
 class CudaDevice final : public Device {
  public:
-  // `tables`: those of the library that loaded this one.
+  // `tables`: the tables of libmluops.so.
   CudaDevice(int ordinal, std::span<const OpSpec* const> tables);
 
   const char* name() const override { return name_; }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The current CUDA device, which is the caller's: borrowed and given back.
+// Sets the thread's current CUDA device temporarily.
 #pragma once
 
 #include <cuda_runtime_api.h>
 
 namespace mluop {
 
-// While it lives, the thread's current CUDA device is `device`; then it is what it was.
+// Makes `device` the thread's current CUDA device, and restores the old one in the destructor.
 class DeviceGuard {
  public:
   explicit DeviceGuard(int device) {

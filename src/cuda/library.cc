@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The entry of libmluops_cuda.so: gives its devices to the library that loads it.
+// The entry point of libmluops_cuda.so, which returns its devices to libmluops.so.
 #include <cstdio>
 #include <new>
 #include <vector>
@@ -9,7 +9,7 @@
 
 namespace mluop {
 
-StoreMessage store_message = nullptr;  // set by the entry, before anything can fail
+StoreMessage store_message = nullptr;  // set by the entry point, before any call can fail
 
 namespace {
 

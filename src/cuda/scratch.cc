@@ -17,13 +17,13 @@ cudaError_t IsCaptured(cudaStream_t stream, bool* captured) {
 
 CudaScratch::~CudaScratch() {
   const DeviceGuard guard(device_);
-  // Another thread may be recording a graph, which is none of our business.
+  // Relaxed mode: another thread's stream capture must not be invalidated.
   cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;
   cudaThreadExchangeStreamCaptureMode(&mode);
-  const bool some = data_ != nullptr || !of_graphs_.empty();
-  // What a kernel may still use is better lost than freed.
+  const bool some = data_ != nullptr || !graph_blocks_.empty();
+  // If synchronisation fails, leaks the memory: a kernel may still use it.
   if (some && cudaDeviceSynchronize() == cudaSuccess) {
-    for (void* block : of_graphs_) cudaFree(block);
+    for (void* block : graph_blocks_) cudaFree(block);
     if (data_ != nullptr) cudaFree(data_);
   }
   if (last_use_ != nullptr) cudaEventDestroy(last_use_);
@@ -41,16 +41,16 @@ cnrtRet_t CudaScratch::ChangeQueue(cnrtQueue_t, cnrtQueue_t) {
   bool captured = false;
   cudaError_t error = IsCaptured(stream_, &captured);
   used_ = false;
-  // The default stream, while a stream is captured that waits for it: nothing may be recorded now.
+  // The default stream cannot record events while a stream that synchronises with it is captured.
   if (error == cudaErrorStreamCaptureImplicit) {
     static_cast<void>(cudaGetLastError());
-    owed_ = true;
+    record_pending_ = true;
     return cnrtSuccess;
   }
-  // A graph that is being recorded uses nothing yet.
+  // A graph under capture does not use the scratch yet.
   if (error == cudaSuccess && !captured) {
     error = cudaEventRecord(last_use_, stream_);
-    behind_ = error == cudaSuccess;
+    must_wait_ = error == cudaSuccess;
   }
   if (error == cudaSuccess) return cnrtSuccess;
   static_cast<void>(cudaGetLastError());
@@ -62,17 +62,18 @@ cudaError_t CudaScratch::Reserve(size_t bytes, cudaStream_t stream, void** data)
   cudaError_t error = IsCaptured(stream, &captured);
   if (error != cudaSuccess) return error;
   if (bytes > size_ && captured) return cudaErrorStreamCaptureUnsupported;
-  if (owed_ && !captured) {  // a captured stream that waits for the default one is in order anyway
+  if (record_pending_ &&
+      !captured) {  // a captured stream is ordered after the default stream anyway
     error = cudaEventRecord(last_use_, nullptr);
     if (error != cudaSuccess) return error;
-    owed_ = false;
-    behind_ = true;
+    record_pending_ = false;
+    must_wait_ = true;
   }
-  if (behind_) {
+  if (must_wait_) {
     error = cudaStreamWaitEvent(stream, last_use_,
                                 captured ? cudaEventWaitExternal : cudaEventWaitDefault);
     if (error != cudaSuccess) return error;
-    behind_ = captured;  // a replay waits by itself; the next call has to as well
+    must_wait_ = captured;  // the graph's replays wait; the next call must wait too
   }
   if (bytes > size_ && (error = Grow(bytes, stream)) != cudaSuccess) return error;
   captured_ |= captured;
@@ -83,12 +84,12 @@ cudaError_t CudaScratch::Reserve(size_t bytes, cudaStream_t stream, void** data)
 }
 
 cudaError_t CudaScratch::Grow(size_t bytes, cudaStream_t stream) {
-  if (captured_) of_graphs_.reserve(of_graphs_.size() + 1);
+  if (captured_) graph_blocks_.reserve(graph_blocks_.size() + 1);
   void* grown = nullptr;
   const cudaError_t error = cudaMallocAsync(&grown, bytes, stream);
   if (error != cudaSuccess) return error;
   if (captured_) {
-    of_graphs_.push_back(data_);
+    graph_blocks_.push_back(data_);
   } else if (data_ != nullptr) {
     cudaFreeAsync(data_, stream);
   }

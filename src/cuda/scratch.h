@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scratch of a handle on a CUDA device: kept from call to call, grown when a call wants more. Growth
-// is ordered by the stream and waits for nothing.
+// Scratch of a handle on a CUDA device: kept between calls, grown when a call needs more. Growth is
+// stream-ordered and does not synchronise.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -12,7 +12,7 @@
 
 namespace mluop {
 
-// The stream of a queue; NULL is the legacy default stream.
+// Returns the stream of a queue; NULL is the legacy default stream.
 cudaStream_t StreamOf(cnrtQueue_t queue);
 
 class CudaScratch final : public DeviceState {
@@ -20,15 +20,15 @@ class CudaScratch final : public DeviceState {
   explicit CudaScratch(int device) : device_(device) {}
   ~CudaScratch() override;
 
-  // Makes what it needs on the current device.
+  // Creates its event on the current device.
   cudaError_t Create();
 
-  // The next use, on another stream, comes after those on the one before.
+  // Orders the next use, on stream `to`, after the uses on `from`.
   cnrtRet_t ChangeQueue(cnrtQueue_t from, cnrtQueue_t to) override;
 
-  // At least `bytes`, for work on `stream`. Cannot grow while the stream is captured
-  // (cudaErrorStreamCaptureUnsupported): a graph would own the memory. What a graph has seen lives
-  // as long as the handle.
+  // Returns at least `bytes` for work on `stream`. Cannot grow while the stream is captured
+  // (cudaErrorStreamCaptureUnsupported), because the graph would own the memory. Blocks that a
+  // graph uses live until the handle is destroyed.
   cudaError_t Reserve(size_t bytes, cudaStream_t stream, void** data);
 
  private:
@@ -37,12 +37,12 @@ class CudaScratch final : public DeviceState {
   int device_;
   void* data_ = nullptr;
   size_t size_ = 0;
-  bool captured_ = false;          // a graph uses data_
-  std::vector<void*> of_graphs_;   // blocks that were outgrown, and graphs use
-  cudaStream_t stream_ = nullptr;  // of the last use
-  bool used_ = false;              // since the last change of queue
-  bool behind_ = false;            // the next use has to wait for last_use_
-  bool owed_ = false;              // last_use_ has yet to be recorded, on the default stream
+  bool captured_ = false;            // a graph uses data_
+  std::vector<void*> graph_blocks_;  // replaced blocks that graphs still use
+  cudaStream_t stream_ = nullptr;    // stream of the last use
+  bool used_ = false;                // used since the last change of queue
+  bool must_wait_ = false;           // the next use must wait for last_use_
+  bool record_pending_ = false;      // last_use_ must still be recorded on the default stream
   cudaEvent_t last_use_ = nullptr;
 };
 

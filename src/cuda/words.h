@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Several elements that move at once on CUDA devices: as one word, at an address that is a multiple
-// of its size.
+// Loads and stores several elements as one word on CUDA devices. Words are aligned to their size.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -14,7 +13,7 @@ inline bool IsAligned(const void* data, size_t bytes = 16) {
   return reinterpret_cast<uintptr_t>(data) % bytes == 0;
 }
 
-// The unsigned type of so many bytes.
+// The unsigned type of kBytes bytes.
 template <size_t kBytes>
 struct Word;
 template <>

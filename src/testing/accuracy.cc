@@ -13,7 +13,7 @@ namespace mluop::testing {
 namespace {
 
 constexpr double kTiny = 1e-9;
-// Bias means something from this many unequal elements on, and is bad outside this range.
+// The bias is checked if at least this number of elements differ. It must be in this range.
 constexpr int64_t kBiasElements = 100;
 constexpr double kBiasLow = 0.25;
 constexpr double kBiasHigh = 0.75;
@@ -33,7 +33,7 @@ Differences Compare(const void* evaluated, mluOpDataType_t dtype, const double* 
   double sum_error = 0, sum_value = 0, sum_error2 = 0, sum_value2 = 0;
   for (int64_t i = 0; i < count; ++i) {
     const double e = LoadValue(evaluated, dtype, i);
-    // A finite sum that the type cannot hold is infinity in the type, and rightly so.
+    // A finite baseline that overflows the type must be infinity in the result.
     const double b = std::isfinite(baseline[i]) && dtype == MLUOP_DTYPE_HALF &&
                              std::isinf(ToFloat(ToHalf(static_cast<float>(baseline[i]))))
                          ? std::copysign(INFINITY, baseline[i])
@@ -84,7 +84,7 @@ std::string Judge(const Differences& d, const Threshold& threshold, bool bias) {
   const double share =
       unequal == 0 ? 0.5 : static_cast<double>(d.above) / static_cast<double>(unequal);
   if (d.misplaced >= 0) {
-    std::snprintf(text, sizeof(text), "NaN or Inf in the wrong place at element %lld",
+    std::snprintf(text, sizeof(text), "NaN or Inf in only one of the two results at element %lld",
                   static_cast<long long>(d.misplaced));
   } else if (!(d.diff1 <= threshold.diff1)) {
     std::snprintf(text, sizeof(text), "diff1 must be <= %.3g, got %.3g", threshold.diff1, d.diff1);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The accuracy criteria of the documents. e = evaluated, b = baseline; denominators get 1e-9 added.
+// The accuracy criteria of the design documents. e = evaluated, b = baseline; 1e-9 is added to
+// denominators.
 #pragma once
 
 #include <cstdint>
@@ -14,17 +15,17 @@ struct Differences {
   double diff2 = 0;    // sqrt(sum (e-b)^2 / sum b^2)
   double diff3_1 = 0;  // max |e-b| / |b|
   double diff3_2 = 0;  // max |e-b|
-  double diff3 = 0;    // max of the relative one where |b| > th, of the absolute one elsewhere
-  int64_t above = 0;   // unequal elements with e > b: diff4 is their share, and that of e < b
+  double diff3 = 0;    // max of the relative error if |b| > th, of the absolute error otherwise
+  int64_t above = 0;   // elements with e > b; diff4 is their fraction of the unequal elements
   int64_t below = 0;
-  int64_t misplaced = -1;  // the first element where a NaN or Inf stands in one of the two only
+  int64_t misplaced = -1;  // the first element that is NaN or Inf in only one of the two
 };
 
 // `evaluated` holds elements of `dtype`, `baseline` doubles.
 Differences Compare(const void* evaluated, mluOpDataType_t dtype, const double* baseline,
                     int64_t count);
 
-// Bit for bit: the index of the first element that differs, -1 if none does.
+// Compares bits. Returns the index of the first element that differs, -1 if none does.
 int64_t FirstDifference(const void* evaluated, const void* baseline, int64_t count,
                         mluOpDataType_t dtype);
 
@@ -33,11 +34,10 @@ struct Threshold {
   double diff2 = 0;
 };
 
-// The dynamic threshold: ten times the plain loops' error, at least one rounding of the type.
+// The dynamic threshold: ten times the error of the plain loops, but at least one rounding error.
 Threshold ThresholdFrom(const Differences& plain, mluOpDataType_t dtype);
 
-// "" if the differences pass, else a sentence that says which does not. diff4 is looked at with
-// `bias`.
+// Returns "" if the differences pass, else an error message. Checks diff4 only if `bias`.
 std::string Judge(const Differences& differences, const Threshold& threshold, bool bias);
 
 std::string Format(const Differences& differences);

@@ -28,7 +28,7 @@ GuardedBuffer::GuardedBuffer(size_t bytes, Placement placement) : size_(bytes) {
   if (inner > 0 && mprotect(map_ + page, inner, PROT_READ | PROT_WRITE) != 0)
     throw std::bad_alloc();
   data_ = map_ + page + (placement == Placement::kBack ? inner - bytes : 0);
-  // The rest of the pages, at the end that no inaccessible page guards.
+  // The rest of the pages, at the end without an inaccessible page.
   VALGRIND_MAKE_MEM_NOACCESS(placement == Placement::kBack ? map_ + page : data_ + bytes,
                              inner - bytes);
 }
@@ -50,7 +50,7 @@ void GuardedBuffer::MakeReadOnly() {
 
 void GuardedBuffer::Poison() {
   if (size_ > 0) std::memset(data_, 0xff, size_);
-  VALGRIND_MAKE_MEM_UNDEFINED(data_, size_);  // and whatever depends on it shows
+  VALGRIND_MAKE_MEM_UNDEFINED(data_, size_);  // valgrind reports uses of unwritten outputs
 }
 
 }  // namespace mluop::testing

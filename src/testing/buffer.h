@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory with an inaccessible page at either end: whatever touches a byte outside dies at once.
+// Memory between two inaccessible pages: an access out of bounds faults immediately.
 #pragma once
 
 #include <cstddef>
@@ -23,9 +23,10 @@ class GuardedBuffer {
   void* data() const { return data_; }
   size_t size() const { return size_; }
 
-  // From here on a write dies too.
+  // Makes writes fault too.
   void MakeReadOnly();
-  // All bytes 0xFF, a NaN in every type: what a kernel leaves out shows.
+  // Fills with 0xFF, a NaN in every type, so that elements that a kernel does not write are
+  // detected.
   void Poison();
 
  private:

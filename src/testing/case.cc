@@ -46,8 +46,8 @@ string Join(std::span<const string_view> words) {
   return joined;
 }
 
-[[noreturn]] void Reject(const Case& test_case, const string& sentence) {
-  throw std::invalid_argument(string(test_case.op->spec.name) + ": " + sentence);
+[[noreturn]] void Reject(const Case& test_case, const string& message) {
+  throw std::invalid_argument(string(test_case.op->spec.name) + ": " + message);
 }
 
 double ParseNumber(const Case& test_case, const string& key, const string& text, bool integer) {
@@ -77,7 +77,7 @@ std::vector<const TensorSpec*> OptionalTensors(const OpSpec& spec) {
   return rows;
 }
 
-// What an option may say; the first choice is the default.
+// Returns the values of an option; the first one is the default.
 std::span<const string_view> Choices(const Case& test_case, string_view key) {
   for (const Option& option : test_case.test->options) {
     if (option.name == key) return option.choices;
@@ -90,7 +90,7 @@ bool IsAbsent(const Case& test_case, const TensorSpec& row) {
   return row.optional_attribute >= 0 && test_case.Option(row.name) == "absent";
 }
 
-// A case is a call that is right.
+// Rejects absent tensors that the table does not allow: a case is a valid call.
 void CheckAbsences(const Case& c) {
   for (const TensorSpec* row : OptionalTensors(c.op->spec)) {
     const string_view attribute = c.op->spec.attributes[row->optional_attribute].name;
@@ -103,7 +103,7 @@ void CheckAbsences(const Case& c) {
   }
 }
 
-// Everything a line of this operator may say, for a person who said something else.
+// Returns the keys of this operator with their values, for error messages.
 string Expected(const Case& test_case) {
   const OpSpec& spec = test_case.op->spec;
   string text;
@@ -213,7 +213,7 @@ Case ParseCase(string_view line) {
     }
     const string key(words[i].substr(0, equal));
     SetKey(c, key, string(words[i].substr(equal + 1)));
-    if (!seen.insert(key).second) Reject(c, key + " must be given once, got it twice");
+    if (!seen.insert(key).second) Reject(c, key + " must be given once, got two values");
   }
   const OpSpec& spec = c.op->spec;
   const auto require = [&](string_view key) {
@@ -265,9 +265,9 @@ CaseCall::CaseCall(const Case& test_case) : arguments(test_case.op->spec) {
     if (mluOpSetTensorDescriptor_v2(desc.get(), layout, dtype, row.rank, dims) != 0) {
       Reject(test_case, string(row.name) + ": " + mluOpGetLastErrorMessage());
     }
-    // More is for no operator, and the bytes of still more are no longer counted by size_t.
+    // No operator supports more, and the byte count of larger tensors would overflow size_t.
     if (desc->ElementCount() > INT32_MAX) {
-      Reject(test_case, string(row.name) + " must be of fewer than 2^31 elements, got " +
+      Reject(test_case, string(row.name) + " must have fewer than 2^31 elements, got " +
                             std::to_string(desc->ElementCount()));
     }
     arguments.tensors[i].desc = desc.get();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A prepared call on any device: on the CPU it runs on guarded buffers, elsewhere on copies in the
-// device's memory. The outputs end up in a PreparedCall either way.
+// A prepared call on any device. On the CPU it runs on guarded buffers, on other devices on copies
+// in device memory. In both cases the outputs are returned in a PreparedCall.
 #pragma once
 
 #include <memory>
@@ -15,15 +15,15 @@ namespace mluop::testing {
 
 class DeviceCall {
  public:
-  // On the thread's current device. `call` outlives this.
+  // Uses the thread's current device. `call` must outlive this object.
   DeviceCall(PreparedCall& call, Placement placement);
 
-  // Runs once with a workspace of that size. Returns "" or what went wrong.
+  // Runs once with a workspace of that size. Returns "" or an error message.
   std::string Run(mluOpHandle_t handle, size_t workspace);
 
   // The call that holds the outputs of the last run.
   const PreparedCall& result() const { return own_ != nullptr ? *own_ : call_; }
-  // With pointers that the device can use.
+  // The arguments, with pointers for the device.
   const Arguments& arguments() const {
     return mirror_ != nullptr ? mirror_->arguments() : result().arguments();
   }
@@ -34,12 +34,12 @@ class DeviceCall {
   std::unique_ptr<Mirror> mirror_;     // on other devices
 };
 
-// The implementations that apply to a call on the handle's device, in order of preference. {""}, the
-// default, where the call has nothing to compute.
+// Returns the implementations that apply to a call on the handle's device, in order of preference.
+// Returns {""}, the default, if the call has nothing to compute.
 std::vector<std::string_view> ApplicableImplementations(const Arguments& arguments,
                                                         mluOpHandle_t handle);
 
-// While it lives, the handle runs this implementation; "" is the default choice.
+// Forces the handle to run this implementation until the destructor; "" is the default choice.
 class ForcedImplementation {
  public:
   ForcedImplementation(mluOpHandle_t handle, std::string_view name);
@@ -52,7 +52,7 @@ class ForcedImplementation {
   std::string_view before_;
 };
 
-// The bytes of all outputs, one after the other.
+// Returns the bytes of all outputs, one after the other.
 std::vector<char> OutputBytes(const PreparedCall& call);
 
 }  // namespace mluop::testing

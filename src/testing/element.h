@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Elements of type T as the references see them: values in double, or bits that are copied.
+// Reads and writes elements of type T in the references: as double values, or as bits to copy.
 #pragma once
 
 #include <cstdint>

@@ -88,7 +88,7 @@ std::vector<char> Mirror::Fetched(const Block& block, std::string* overwritten) 
   Copy(bytes.data(), block.base, bytes.size(), cnrtMemcpyDevToHost);
   if (!IsMargin(bytes.data(), block.margin)) *overwritten = "memory before ";
   if (!IsMargin(bytes.data() + block.margin + block.bytes, block.margin)) {
-    *overwritten = "memory behind ";
+    *overwritten = "memory after ";
   }
   return bytes;
 }

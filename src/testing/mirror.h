@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A call's tensors in the memory of a device that is not the CPU. There are no inaccessible pages
-// there: margins of known bytes on either side show a write outside.
+// Copies of a call's tensors in the memory of a device other than the CPU, where pages cannot be
+// made inaccessible. Margins of known bytes on either side detect writes out of bounds.
 #pragma once
 
 #include <string>
@@ -12,27 +12,27 @@ namespace mluop::testing {
 
 class Mirror {
  public:
-  // Copies of all the tensors, on the current device. kFront: every tensor is an allocation of its
-  // own and exactly as long, which memory checkers see to. kBack: margins around it, and aligned to
-  // no more than its element. Throws std::bad_alloc.
+  // Copies all tensors to the current device. kFront: every tensor is a separate allocation of its
+  // exact size, which memory checkers can guard. kBack: every tensor has margins, and is aligned to
+  // its element size only. Throws std::bad_alloc.
   Mirror(const PreparedCall& call, Placement placement);
   ~Mirror();
   Mirror(const Mirror&) = delete;
   Mirror& operator=(const Mirror&) = delete;
 
-  // All bytes of the outputs and of the workspace 0xFF.
+  // Fills the outputs and the workspace with 0xFF.
   void PoisonOutputs();
   void SetWorkspace(size_t bytes);
 
-  // With pointers to the device's memory.
+  // The arguments, with pointers to device memory.
   const Arguments& arguments() const { return arguments_; }
 
-  // On the handle's queue, without waiting.
+  // Runs the call on the handle's queue, without waiting.
   mluOpStatus_t Run(mluOpHandle_t handle) const {
     return call_.test_case().test->call(handle, arguments_);
   }
 
-  // Waits, and copies the outputs to where the call has its own. "" or what was overwritten.
+  // Waits, and copies the outputs to the outputs of `call`. Returns "" or what was overwritten.
   std::string Fetch() const;
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a family tells the driver and the tests about its operators: how to call them, what inputs
-// to make, and two independent implementations. Each family's reference.cc defines one FamilyTest.
+// A family's operators for the driver and the tests: how to call them, how to generate inputs, and
+// two independent implementations. Each family's reference.cc defines one FamilyTest.
 #pragma once
 
 #include <cstdint>
@@ -17,10 +17,10 @@ namespace mluop::testing {
 
 struct Case;
 
-// How an output is compared with the reference (contract: accuracy).
+// How an output is compared with the reference.
 enum class Criterion {
-  kExact,    // bit for bit; the reference writes the output's own type
-  kDynamic,  // diff1 and diff2 within ten times the plain loops' error, diff4 without bias;
+  kExact,    // equal bits; the reference writes the output's own type
+  kDynamic,  // diff1 and diff2 within ten times the error of the plain loops, diff4 without bias;
              // the reference writes double
   kFixed,    // diff1 and diff2 within `threshold`; the reference writes double
   kFamily,   // OperatorTest::accept decides; the reference writes the output's own type
@@ -32,8 +32,7 @@ struct OutputRule {
   double threshold = 0;
 };
 
-// An option of a case line beside attributes, symbols and the common ones: what the inputs hold.
-// The first choice is the default.
+// An option of a case line that selects the contents of inputs. The first choice is the default.
 struct Option {
   std::string_view name;
   std::span<const std::string_view> choices;
@@ -44,26 +43,26 @@ struct OperatorTest {
   std::span<const OutputRule> outputs;
   std::span<const Option> options;
 
-  // The public C function, with the arguments as they are (NULL descriptors and all).
+  // Calls the public C function with unchanged arguments, including NULL descriptors.
   mluOpStatus_t (*call)(mluOpHandle_t handle, const Arguments& arguments);
-  // The public getter; NULL where the operator has none.
+  // Calls the public getter; NULL if the operator has none.
   mluOpStatus_t (*workspace_size)(mluOpHandle_t handle, const Arguments& arguments, size_t* size);
-  // Fills the index inputs; inputs of type T are filled before. NULL where there are none.
+  // Fills the index inputs, after the inputs of type T. NULL if there are none.
   void (*generate)(const Case& test_case, const Arguments& arguments, Random& random);
-  // The obvious loops: coordinates as the contract writes them, values in double. kExact outputs
-  // get their own type, the others are arrays of double.
+  // The reference: coordinates as in the contract, values in double. kExact outputs have their own
+  // type, the others are arrays of double.
   void (*reference)(const Arguments& arguments);
-  // The plain loops: the same in the operator's own types and buffers, one thread.
+  // The plain loops: the same in the operator's own types and buffers, on one thread.
   void (*plain)(const Arguments& arguments);
-  // What the call cannot do without.
+  // The minimum work of the call.
   Work (*work)(const Arguments& arguments);
-  // For kFamily outputs: "" if the call's output may differ from the baseline as it does, else a
-  // sentence.
+  // For kFamily outputs: returns "" if the difference from the baseline is allowed, else an error
+  // message.
   std::string (*accept)(const Arguments& arguments, std::string_view output,
                         const void* baseline) = nullptr;
-  // The C function takes a workspace, and there is no getter for it.
+  // The C function takes a workspace but has no getter.
   bool workspace_without_getter = false;
-  // The public C function under its other name; NULL where it has but one.
+  // Calls the public C function by its other name; NULL if it has one name.
   mluOpStatus_t (*other_spelling)(mluOpHandle_t handle, const Arguments& arguments) = nullptr;
 
   bool has_workspace() const { return workspace_size != nullptr || workspace_without_getter; }
@@ -85,15 +84,15 @@ struct FamilyTest {
 
 std::span<const FamilyTest* const> FamilyTests();
 
-// The family's cases.txt.
+// Returns the text of the family's cases.txt.
 std::string_view CasesOf(std::string_view family);
 
-// By the name of the table; NULL if there is none.
+// Finds an operator by the name of its table; NULL if there is none.
 const Operator* FindOperator(std::string_view name);
 const OperatorTest* FindOperatorTest(std::string_view name);
 const OpSpec* FindGetter(std::string_view name);
 
-// A descriptor as the C functions take it.
+// Returns a tensor's descriptor in the type that C functions take.
 inline mluOpTensorDescriptor_t Desc(const Arguments& arguments, std::string_view tensor) {
   return const_cast<mluOpTensorDescriptor_t>(arguments.Tensor(tensor).desc);
 }

@@ -27,7 +27,7 @@ bool StaysPoisoned(const TensorArgument& tensor) {
   return std::all_of(bytes, bytes + tensor.ByteCount(), [](unsigned char b) { return b == 0xff; });
 }
 
-// Empty tensors ask for no work: then the outputs are left alone.
+// Returns whether empty tensors make the call a no-op, which writes no output.
 bool NothingToDo(const Arguments& arguments) {
   Arguments copy = arguments;
   return Validate(copy).verdict == Verdict::kNothingToDo;
@@ -138,7 +138,7 @@ std::string Baseline::Compare(const PreparedCall& call, std::string* details) co
     if (tensor.desc == nullptr) continue;
     const std::string name(rule.tensor);
     if (nothing_to_do_) {
-      if (!StaysPoisoned(tensor)) return name + " was written although there is nothing to do";
+      if (!StaysPoisoned(tensor)) return name + " was written although the call is a no-op";
       continue;
     }
     const Output& output = outputs_.find(rule.tensor)->second;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A case made ready to run: descriptors, filled inputs that cannot be written, poisoned outputs,
-// every buffer between inaccessible pages.
+// A case that is ready to run: descriptors, read-only inputs, poisoned outputs, and every buffer
+// between inaccessible pages.
 #pragma once
 
 #include <functional>
@@ -17,12 +17,12 @@ namespace mluop::testing {
 
 class PreparedCall {
  public:
-  // Fills the inputs as the case says.
+  // Fills the inputs according to the case.
   PreparedCall(const Case& test_case, Placement placement);
   // Fills the inputs with `fill`.
   PreparedCall(const Case& test_case, Placement placement,
                const std::function<void(const Arguments&)>& fill);
-  // Takes the inputs from another call of the same case, which is cheaper than making them again.
+  // Copies the inputs of another call of the same case, which is cheaper than generating them.
   PreparedCall(const PreparedCall& other, Placement placement);
 
   const Case& test_case() const { return case_; }
@@ -30,9 +30,9 @@ class PreparedCall {
   const TensorArgument& Output(std::string_view name) const { return arguments().Tensor(name); }
 
   void PoisonOutputs();
-  // Memory for a workspace of that size, used by later calls; 0 takes it away.
+  // Allocates a workspace of that size for later calls; 0 removes it.
   void SetWorkspace(size_t bytes);
-  // What the operator's getter says; 0 without one.
+  // Returns the result of the operator's getter; 0 without one.
   size_t WantedWorkspace(mluOpHandle_t handle) const;
 
   mluOpStatus_t Run(mluOpHandle_t handle) const { return case_.test->call(handle, arguments()); }
@@ -49,12 +49,13 @@ class PreparedCall {
   std::vector<GuardedBuffer> workspace_;
 };
 
-// The right outputs of a case, and how far another result may be away from them.
+// The expected outputs of a case, and the allowed differences.
 class Baseline {
  public:
   explicit Baseline(const PreparedCall& call);
 
-  // "" if the outputs agree, else a sentence. `details` gets the differences of inexact outputs.
+  // Returns "" if the outputs agree, else an error message. Writes the differences of inexact
+  // outputs to `details`.
   std::string Compare(const PreparedCall& call, std::string* details) const;
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers that are the same on every machine for the same seed (SplitMix64).
+// A random number generator that gives the same numbers on every machine (SplitMix64).
 #pragma once
 
 #include <cstdint>

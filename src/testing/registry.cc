@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The families' tests, from op_list.inc. Each defines `const testing::FamilyTest
-// <folder>::kFamilyTest` in its reference.cc; the build makes `<folder>::kCases` of its cases.txt.
+// The list of the families' tests, from op_list.inc. Each family defines `const testing::FamilyTest
+// <folder>::kFamilyTest` in its reference.cc. The build generates `<folder>::kCases` from
+// cases.txt.
 #include "testing/operator_test.h"
 
 namespace mluop {

@@ -10,7 +10,7 @@
 namespace mluop::testing {
 namespace {
 
-// A tensor as [outer, count, inner bytes], `count` its items; count = 1 where it has none.
+// A tensor as [outer, count, inner bytes]. `count` is the number of items; 1 if it has none.
 struct ItemAxis {
   int64_t outer = 1, count = 1;
   size_t inner = 1;
@@ -44,7 +44,7 @@ ItemAxis AxisOf(const Operator& op, int tensor, const mluOpTensorStruct& desc) {
   return axis;
 }
 
-// Copies item `index` of `from` to `to`; a tensor without items is copied whole.
+// Copies item `index` of `from` to `to`, or the whole tensor if it has no items.
 void CopyItem(const ItemAxis& axis, int64_t index, const char* from, char* to) {
   if (axis.count == 1) index = 0;
   for (int64_t o = 0; o < axis.outer; ++o) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One RoI, box or mask of a call as a separate call: a forward result must not depend on the
-// others.
+// Runs one RoI, box or mask of a call as a separate call: a forward result must not depend on the
+// other items.
 #pragma once
 
 #include <cstdint>
@@ -10,16 +10,16 @@
 
 namespace mluop::testing {
 
-// The items of a case; 0 where its operator has none.
+// Returns the number of items of a case; 0 if its operator has none.
 int64_t ItemCount(const Case& test_case);
 
 class SingleItem {
  public:
-  // Takes the inputs of item `index` from `all`, which outlives this.
+  // Copies the inputs of item `index` from `all`, which must outlive this object.
   SingleItem(const PreparedCall& all, int64_t index);
 
   PreparedCall& call() { return call_; }
-  // The item's share of the outputs of `all`, `bytes` as OutputBytes writes them.
+  // Returns the item's part of the outputs of `all`; `bytes` is the result of OutputBytes.
   std::vector<char> ShareOf(const std::vector<char>& bytes) const;
 
  private:

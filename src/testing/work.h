@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a call cannot do without: the bytes that must move, the arithmetic that must be done.
+// The minimum work of a call: the bytes that must be read and written, and the arithmetic.
 #pragma once
 
 #include <cstddef>
@@ -13,14 +13,14 @@ namespace mluop::testing {
 
 struct Work {
   double bytes;           // each needed input byte read once, each output byte written once
-  double operations = 0;  // additions, multiplications, divisions and comparisons of values; those
-                          // of coordinates do not count
+  double operations = 0;  // additions, multiplications, divisions and comparisons of values;
+                          // arithmetic on coordinates does not count
 };
 
-// All tensors, once.
+// Returns the bytes of all tensors.
 double AllBytes(const Arguments& arguments);
 
-// The part of a tensor that is needed. Memory comes in lines of 64 bytes.
+// Counts the cache lines of a tensor that a call must read, of 64 bytes each.
 class NeededLines {
  public:
   NeededLines(const Arguments& arguments, std::string_view tensor);
@@ -33,7 +33,7 @@ class NeededLines {
   }
 
   double Bytes() const;
-  // With all of the other tensors.
+  // Including all bytes of the other tensors.
   double TotalBytes() const { return others_ + Bytes(); }
 
  private:

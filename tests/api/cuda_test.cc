@@ -31,8 +31,8 @@ class CudaDeviceTest : public ::testing::Test {
   void TearDown() override { cnrtSetDevice(0); }
 };
 
-// masked_col2im of one channel onto one row of pixels: mask m goes to pixel size-1-m. From
-// kWithScratch pixels on it uses scratch.
+// masked_col2im of one channel to one row of pixels: mask m writes pixel size-1-m. It uses scratch
+// if the row has at least kWithScratch pixels.
 constexpr int kWithScratch = 30000;
 
 class Scatter {
@@ -90,7 +90,7 @@ class Scatter {
   void* im_data_ = nullptr;
 };
 
-// A stream of the caller's, with the queue around it.
+// A stream of the caller, and the queue that wraps it.
 class Stream {
  public:
   Stream() {
@@ -108,7 +108,7 @@ class Stream {
   cnrtQueue_t queue() const { return queue_; }
   bool Idle() const { return cudaStreamQuery(stream_) == cudaSuccess; }
 
-  // Holds the stream up until `open`.
+  // Blocks the stream until `open` is true.
   void Block(std::atomic<bool>* open) const {
     const auto wait = [](void* flag) {
       while (!static_cast<std::atomic<bool>*>(flag)->load()) std::this_thread::yield();
@@ -228,7 +228,7 @@ TEST_F(CudaDeviceTest, CaptureOnAnotherQueueSucceeds) {
   cudaGraphExecDestroy(graph);
 }
 
-TEST_F(CudaDeviceTest, HandlesOfSeveralThreadsWorkAtOnce) {
+TEST_F(CudaDeviceTest, HandlesOfSeveralThreadsRunConcurrently) {
   constexpr int kThreads = 4;
   std::vector<std::thread> threads;
   std::atomic<int> wrong = 0;
@@ -286,7 +286,7 @@ TEST_F(CudaDeviceTest, QueueOfAnotherDeviceReturnsBadParam) {
   ASSERT_EQ(cnrtQueueCreate(&queue), cnrtSuccess);
   EXPECT_EQ(mluOpSetQueue(handle, queue), MLUOP_STATUS_BAD_PARAM);
   EXPECT_EQ(LastMessage(),
-            "mluOpSetQueue: queue must be of the handle's device cuda:0, got one of cpu");
+            "mluOpSetQueue: queue must be on the handle's device cuda:0, got a queue of cpu");
   EXPECT_EQ(cnrtQueueDestroy(queue), cnrtSuccess);
   cnrtSetDevice(ordinal);
 }

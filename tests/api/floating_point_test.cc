@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The caller's floating-point settings change neither results nor themselves.
+// The caller's floating-point settings do not change results, and a call does not change them.
 #include <gtest/gtest.h>
 
 #include <cfenv>
@@ -22,8 +22,8 @@ using mluop::testing::ParseCase;
 using mluop::testing::Placement;
 using mluop::testing::PreparedCall;
 
-// Gradients just above the denormals: the share of a pixel is denormal. Large enough for several
-// threads.
+// The gradients are just above the denormals, so the gradient of a pixel is denormal. The case is
+// large enough for several threads.
 constexpr char kCase[] =
     "psroipool_backward N=4 H=40 W=40 R=200 pooled_height=3 pooled_width=3 spatial_scale=0.5 "
     "output_dim=16";

@@ -51,7 +51,7 @@ class LazyMemory {
     return static_cast<T*>(data_);
   }
 
-  // Poisons the rows that a 32-bit offset would miss: new pages are zero, as most of the result is.
+  // Poisons the rows that a 32-bit offset would miss. New pages are zero, like most of the result.
   void PoisonSomeRows() {
     for (const size_t place : {size_t{0}, size_t{1} << 31, size_t{1} << 32, kBytes - kRowBytes}) {
       const size_t begin = std::min(place, kBytes - 2 * kRowBytes);
@@ -64,8 +64,8 @@ class LazyMemory {
   void* data_;
 };
 
-// The elements of row p of y that are not zero, straight from the formula; x[h,w,i,j] = its index
-// + 1, which float holds exactly. Written into `row`, or zeros in their places.
+// Writes the nonzero elements of row p of y to `row`, computed from the formula; or zeros in their
+// positions. x[h,w,i,j] is its index + 1, which float represents exactly.
 void SetRow(bool collect, int64_t p, bool zeros, std::vector<float>* row) {
   const int64_t a = p / kSide, b = p % kSide;
   for (int64_t da = -1; da <= 1; ++da) {
@@ -102,7 +102,8 @@ void CheckForward(int psa_type, LazyMemory* y) {
   }
 }
 
-// Reads the y of CheckForward: backward returns what forward copied, and zeros elsewhere.
+// Reads the y of CheckForward: backward returns the elements that forward copied, and zeros
+// elsewhere.
 void CheckBackward(int psa_type, const LazyMemory& dy) {
   const Handle handle;
   const Tensor dy_desc(MLUOP_LAYOUT_NHWC, MLUOP_DTYPE_FLOAT, {1, kSide, kSide, kPixels});
@@ -120,7 +121,7 @@ void CheckBackward(int psa_type, const LazyMemory& dy) {
   }
 }
 
-// One test for all: half of its time is the first touch of the pages.
+// One test for all directions, because the page faults take half of its time.
 TEST(LargeTensor, PsamaskWritesAndReadsMoreThan4GiB) {
   const size_t available = AvailableMemory();
   if (available < kNeeded) {
@@ -168,7 +169,7 @@ TEST(LargeTensor, PsRoiPoolReadsTheLastOf2147483647Elements) {
   const Tensor rois(MLUOP_LAYOUT_ARRAY, MLUOP_DTYPE_FLOAT, {1, 5});
   const Tensor output(MLUOP_LAYOUT_NHWC, MLUOP_DTYPE_FLOAT, {1, 1, 1, 1}, 255);
   const Tensor mapping(MLUOP_LAYOUT_NHWC, MLUOP_DTYPE_INT32, {1, 1, 1, 1}, 255);
-  // Floats are 128 apart there: the bin is the last 127 pixels, as it is clipped at W.
+  // Neighbouring floats differ by 128 there. The bin is clipped at W: it has the last 127 pixels.
   constexpr int kPixelsOfBin = 127;
   const float roi[] = {0, 2147483520.0f, 0, 2147483648.0f, 0};
   std::memcpy(rois.data(), roi, sizeof(roi));

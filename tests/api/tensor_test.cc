@@ -13,7 +13,7 @@ namespace {
 
 using Dims = std::vector<int64_t>;
 
-// What the getters return for a descriptor.
+// The results of all getters for a descriptor.
 struct State {
   mluOpTensorLayout_t layout = MLUOP_LAYOUT_NCHW;
   mluOpDataType_t dtype = MLUOP_DTYPE_INVALID;

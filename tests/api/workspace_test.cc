@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A workspace of the getter's size is used at any address. A smaller one, or one that overlaps an
-// input, is not used (docs/decisions/0006).
+// A workspace of the getter's size is used at any address. A smaller workspace, or one that
+// overlaps an input, is ignored (docs/decisions/0006).
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -38,7 +38,7 @@ INSTANTIATE_TEST_SUITE_P(All, WorkspaceSize,
                                                     })),
                          EntryName);
 
-// At the front the pointer is aligned: one byte less would suffice for the kernel, but is not used.
+// At the front the pointer is aligned: one byte less would suffice for the kernel, but is ignored.
 TEST_P(WorkspaceSize, GetterSizeIsUsedAndOneByteLessIsNot) {
   const Handle handle;
   int used = 0;
@@ -95,7 +95,7 @@ INSTANTIATE_TEST_SUITE_P(
         "masked_col2im_forward C=32 H=40 W=40 M=300"),
     [](const auto& row) { return std::string(ParseCase(row.param).op->spec.name); });
 
-TEST_P(WorkspaceOverAnInput, IsNotUsed) {
+TEST_P(WorkspaceOverAnInput, IsIgnored) {
   const Case test_case = ParseCase(GetParam());
   PreparedCall call(test_case, Placement::kFront);
   const Baseline baseline(call);

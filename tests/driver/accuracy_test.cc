@@ -74,7 +74,7 @@ TEST(Compare, Diff3ChangesAtTheThresholdOfTheType) {
   EXPECT_NEAR(half_below.diff3, 1e-4, 1e-6);
 }
 
-TEST(Compare, NanAndInfInOtherPlacesAreMisplaced) {
+TEST(Compare, NanOrInfInOnlyOneResultIsReported) {
   const auto inf = static_cast<float>(kInf);
   const auto nan = static_cast<float>(kNan);
   EXPECT_EQ(CompareFloats({1, nan, inf, -inf}, {1, kNan, kInf, -kInf}).misplaced, -1);
@@ -86,7 +86,7 @@ TEST(Compare, NanAndInfInOtherPlacesAreMisplaced) {
   EXPECT_EQ(CompareFloats({1, 2, nan, nan}, {1, 2, 3, 4}).misplaced, 2);
 }
 
-TEST(Compare, OtherElementsAreComparedBesideNan) {
+TEST(Compare, NanInBothDoesNotHideOtherElements) {
   const Differences d = CompareFloats({static_cast<float>(kNan), 3.0f}, {kNan, 2.0});
   EXPECT_NEAR(d.diff1, 0.5, 1e-9);
   EXPECT_EQ(d.above, 1);

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# command_line.sh <mluop>: tests that a wrong command line ends with status 2 and a message, and what perf writes.
+# command_line.sh <mluop>: tests that a wrong command line exits with status 2 and an error message, and tests the
+# files that perf writes.
 set -uo pipefail
 mluop=$1
 failed=0
@@ -12,7 +13,7 @@ refuses() {
   output=$("$mluop" "$@" 2>&1)
   status=$?
   if [ $status != 2 ] || ! grep -qF -- "$part" <<<"$output"; then
-    echo "mluop $*: must end with 2 and say '$part', got $status and: $output" >&2
+    echo "mluop $*: must exit with 2 and print '$part', got $status and: $output" >&2
     failed=1
   fi
 }
@@ -29,7 +30,7 @@ refuses '--file must be a readable file, got /nosuch' check --file /nosuch
 refuses '--isa must be all or one of' check --isa nosuch
 refuses ', got nosuch' perf --isa AVX2,nosuch
 # 2^62 elements: the bytes of a float tensor overflow to 0.
-refuses 'input must be of fewer than 2^31 elements' check 'transpose N=1 A=2147483648 B=2147483648'
+refuses 'input must have fewer than 2^31 elements' check 'transpose N=1 A=2147483648 B=2147483648'
 refuses 'transpose: input: mluOpSetTensorDescriptor_v2: ' check 'transpose N=4294967296 A=4294967296 B=4294967296'
 refuses 'N must be given once' check 'psamask_forward N=1 N=2 H=4 W=4 psa_type=0 h_mask=3 w_mask=3'
 
@@ -70,9 +71,9 @@ if [ "$(id -u)" = 0 ] && grep -q '^NoNewPrivs:.*0' /proc/self/status && ! ldd "$
   ! findmnt -no OPTIONS -T "$folder" | grep -qw nosuid; then
   chmod 755 "$folder"
   install -m 4755 "$mluop" "$folder/set_uid"
-  MLUOP_CUDA_LIBRARY=$no_such setpriv --reuid nobody --clear-groups \
+  MLUOP_CUDA_LIBRARY=$no_such setpriv --reuid 65534 --clear-groups \
     "$folder/set_uid" check --device cuda:99 >"$folder/out" 2>&1
   grep -qF -- '--device must be one of' "$folder/out" && ! grep -qF "$no_such" "$folder/out" ||
-    { echo "a set-uid program must not look at MLUOP_CUDA_LIBRARY, got: $(cat "$folder/out")" >&2; failed=1; }
+    { echo "a set-uid program must ignore MLUOP_CUDA_LIBRARY, got: $(cat "$folder/out")" >&2; failed=1; }
 fi
 exit $failed

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The yardsticks of the operators: references, plain loops, minimum work, and Mirror, which copies
-// a call's tensors to another device (here the CPU).
+// Tests of the test code: references, plain loops, minimum work, and Mirror, which copies a call's
+// tensors to another device (here the CPU).
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -72,7 +72,7 @@ TEST_P(Reference, OperatorAgreesOnMirroredTensors) {
   }
 }
 
-// What Fetch returns after `wrong_call` ran in place of masked_im2col_forward.
+// Runs `wrong_call` instead of masked_im2col_forward and returns the message of Fetch.
 std::string FetchedAfter(mluOpStatus_t (*wrong_call)(mluOpHandle_t, const Arguments&)) {
   Case test_case =
       ParseCase("masked_im2col_forward C=2 H=3 W=4 M=5 kernel_h=2 kernel_w=3 pad_h=0 pad_w=0");
@@ -98,12 +98,12 @@ TEST(MirrorFetch, ReportsAWriteBeforeATensor) {
             "memory before data_col was overwritten");
 }
 
-TEST(MirrorFetch, ReportsAWriteBehindATensor) {
+TEST(MirrorFetch, ReportsAWriteAfterATensor) {
   EXPECT_EQ(FetchedAfter([](mluOpHandle_t, const Arguments& a) {
               const TensorArgument& tensor = a.Tensor("data_col");
               return Flip(tensor.data, static_cast<int64_t>(tensor.ByteCount()));
             }),
-            "memory behind data_col was overwritten");
+            "memory after data_col was overwritten");
 }
 
 TEST(MirrorFetch, ReportsAWriteToAnInput) {
@@ -113,11 +113,11 @@ TEST(MirrorFetch, ReportsAWriteToAnInput) {
             "the input mask_w_idx was overwritten");
 }
 
-TEST(MirrorFetch, ReportsAWriteBehindTheWorkspace) {
+TEST(MirrorFetch, ReportsAWriteAfterTheWorkspace) {
   EXPECT_EQ(FetchedAfter([](mluOpHandle_t, const Arguments& a) {
               return Flip(a.workspace.data, static_cast<int64_t>(a.workspace.size));
             }),
-            "memory behind the workspace was overwritten");
+            "memory after the workspace was overwritten");
 }
 
 }  // namespace

@@ -86,7 +86,7 @@ TEST(ParseCase, BadLineThrowsAMessageWithTheExpectedKeys) {
       {im2col + " dtype=double", {"dtype must be float|half, got double"}},
       {psamask + " data=ones", {"data must be uniform|special|bits, got ones"}},
       {psamask + " seed=x", {"seed must be an integer, got x"}},
-      {psamask + " N=2", {"psamask_forward: ", "N must be given once, got it twice"}},
+      {psamask + " N=2", {"psamask_forward: ", "N must be given once, got two values"}},
       {psamask + " seed=3 seed=3", {"seed must be given once"}},
       {psamask + " data=bits dtype=float data=bits", {"data must be given once"}},
       {psamask + " y=absent", {"unknown key y"}},
@@ -199,7 +199,7 @@ TEST(GuardedBufferMakeReadOnly, WriteCrashesAndReadDoesNot) {
   EXPECT_DEATH(static_cast<volatile char*>(buffer.data())[9] = 1, "");
 }
 
-TEST(RandomBits, AreThoseOfSplitMix64) {
+TEST(RandomBits, EqualSplitMix64) {
   Random random(0);
   EXPECT_EQ(random.Bits(), 0xe220a8397b1dcdafu);
   EXPECT_EQ(random.Bits(), 0x6e789e6aa1b965f4u);

@@ -181,7 +181,7 @@ TEST(FailedAllocation, RefusedCallDoesNotAllocate) {
   EXPECT_EQ(status, MLUOP_STATUS_BAD_PARAM);
 }
 
-// Runs something on each of four threads, once: they keep some memory from then on.
+// Runs a task on each of four threads once. Each thread keeps some memory afterwards.
 void StartThreads() {
   static const bool started = [] {
     ThreadPool pool(4);
@@ -196,7 +196,7 @@ void StartThreads() {
   EXPECT_TRUE(started);
 }
 
-// Returns the right outputs. Afterwards the threads are started, and keep no further memory.
+// Returns the expected outputs. Starts the threads, so that later calls allocate no thread memory.
 std::vector<char> RunQuietly(PreparedCall* call) {
   StartThreads();
   const Handle handle;

@@ -22,7 +22,7 @@ std::string Stub(const std::string& name) { return kStubs + "/lib" + name + ".so
 constexpr const char* kAbsent =
     "mluOpCreate 1 mluOpCreate: MLUOP_VISIBLE_DEVICES must be a device that is present (";
 
-// What mluOpCreate prints if only cuda:0 is visible and `library` is the CUDA library.
+// Returns the output of mluOpCreate if only cuda:0 is visible and `library` is the CUDA library.
 std::string CreateWith(const std::string& library, const std::string& drivers = "/nosuch") {
   const ChildResult child =
       RunChild("create", {"MLUOP_VISIBLE_DEVICES=cuda:0", "MLUOP_CUDA_LIBRARY=" + library,
@@ -47,7 +47,7 @@ void ExpectMessage(const std::string& message, const std::string& reason) {
   EXPECT_EQ(message, kAbsent + reason + "), got cuda:0\n");
 }
 
-// The reason starts with `reason` and continues in the words of the system.
+// The reason starts with `reason` and ends with a message of the system.
 void ExpectMessageAbout(const std::string& message, const std::string& reason) {
   EXPECT_EQ(message.find(kAbsent + reason), 0u) << message;
   const std::string end = "), got cuda:0\n";
@@ -92,11 +92,12 @@ TEST(CudaLibrary, ForeignLibraryFailsMluOpCreateOnCuda) {
 }
 
 TEST(CudaLibrary, OtherVersionFailsMluOpCreateOnCuda) {
-  ExpectMessage(CreateWith(Stub("other_version")), "libmluops_cuda.so is of another version");
+  ExpectMessage(CreateWith(Stub("other_version")),
+                "libmluops_cuda.so has another version than libmluops.so");
   ExpectCpuWorks(Stub("other_version"));
 }
 
-TEST(CudaLibrary, MessageSaysWhyThereIsNoDevice) {
+TEST(CudaLibrary, MessageHasTheReasonWithoutDevices) {
   ExpectMessage(CreateWith(Stub("no_devices")), "CUDA: as it should");
   ExpectCpuWorks(Stub("no_devices"));
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A device whose every function fails.
+// A device whose functions all fail.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A runtime function returns the error code of a failing device, and leaves a message.
+// A runtime function returns the error code of a failing device and sets an error message.
 #include <gtest/gtest.h>
 
 #include "tests/faults/failing_device.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each allocation of a call fails in turn, including those of the C library: malloc and its
-// variants, and mmap, on the calling thread. The call returns ALLOC_FAILED, or SUCCESS if it can do
-// without; the next call with the same handle is right.
+// Each allocation of a call on the calling thread fails in turn: malloc, its variants, and mmap,
+// including calls from the C library. The call returns ALLOC_FAILED, or SUCCESS if it does not need
+// the memory. The next call with the same handle is right.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -95,7 +95,7 @@ Answer RunWithFault(PreparedCall& call, const std::vector<char>& expected, const
   return failed ? kRight : kNoSuchAllocation;
 }
 
-// Returns what one thread computes. Starts no worker.
+// Returns the outputs that one thread computes. Starts no worker.
 std::vector<char> RunAlone(PreparedCall* call) {
   const Handle handle(1);
   call->PoisonOutputs();

@@ -16,8 +16,8 @@ using testing::Case;
 
 constexpr float kInf = std::numeric_limits<float>::infinity();
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
-// No denormals: the weights of a denormal coordinate are 0 in float but not in double, so infinity becomes NaN in one of
-// them. The generators of the cases produce denormal values.
+// No denormals: the weights of a denormal coordinate are 0 in float but not in double, so infinity
+// becomes NaN in one of them. The generators of the cases produce denormal values.
 constexpr float kStrangeValues[] = {kNan,  -kNan,    kInf,   -kInf,  0.0f, -0.0f, 1.0f,  -1.0f,
                                     0.5f,  -0.5f,    2.5f,   1e9f,   3e9f, -3e9f, 1e30f, -1e30f,
                                     3e38f, 65504.0f, 2.0e9f, 1e-10f, 7.0f, 16.0f};
@@ -38,7 +38,7 @@ bool IsReal(const TensorArgument& tensor) {
   return tensor.desc->dtype == MLUOP_DTYPE_HALF || tensor.desc->dtype == MLUOP_DTYPE_FLOAT;
 }
 
-// Indices and coordinates that usually lie within the small shapes.
+// Fills with indices and coordinates that are usually inside the small shapes.
 void FillSmall(const TensorArgument& tensor, testing::Random& random) {
   for (int64_t i = 0; i < ElementCount(tensor); ++i) {
     if (tensor.desc->dtype == MLUOP_DTYPE_INT32) {
@@ -55,7 +55,7 @@ void FillBits(const TensorArgument& tensor, testing::Random& random) {
     data[i] = static_cast<unsigned char>(random.Bits());
 }
 
-// The operator's own generator, with any of its options. Returns whether all values are in [-1, 1).
+// Runs the operator's own generator with random options. Returns whether all values are in [-1, 1).
 bool FillAsCase(const testing::OperatorTest& test, const Arguments& arguments, Bytes& bytes) {
   static constexpr const char* kData[] = {"uniform", "uniform", "special", "bits"};
   static std::map<const testing::OperatorTest*, Case> cases;

@@ -116,7 +116,7 @@ mluOpStatus_t Set(mluOpTensorDescriptor_t desc, const Described& wanted, Bytes& 
   }
 }
 
-void SetWhatDoesNotMatter(mluOpTensorDescriptor_t desc, Bytes& bytes) {
+void SetUnusedAttributes(mluOpTensorDescriptor_t desc, Bytes& bytes) {
   static_cast<void>(
       mluOpSetTensorDescriptorOnchipDataType(desc, static_cast<mluOpDataType_t>(bytes.Below(20))));
   static_cast<void>(mluOpSetTensorDescriptorPositionScaleAndOffset(

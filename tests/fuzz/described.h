@@ -21,11 +21,12 @@ struct Described {
   static Described Any(Bytes& bytes);
 };
 
-// Sets the descriptor through one of the setters that can express it: with int or int64_t, with or without strides, in one
-// call or with the dims in a second one, or as a group. The setter may refuse.
+// Sets the descriptor through one of the setters that can express it: with int or int64_t, with or
+// without strides, in one call or with the dims in a second one, or as a group. The setter may
+// refuse.
 mluOpStatus_t Set(mluOpTensorDescriptor_t desc, const Described& wanted, Bytes& bytes);
 
-// Values that no operator reads.
-void SetWhatDoesNotMatter(mluOpTensorDescriptor_t desc, Bytes& bytes);
+// Sets the attributes that no operator reads.
+void SetUnusedAttributes(mluOpTensorDescriptor_t desc, Bytes& bytes);
 
 }  // namespace mluop::fuzz

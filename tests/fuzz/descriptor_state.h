@@ -25,7 +25,7 @@ class Array {
   T* data_;
 };
 
-// What the getters return for a descriptor.
+// The results of all getters for a descriptor.
 struct State {
   mluOpTensorLayout_t layout;
   mluOpDataType_t dtype;

@@ -50,7 +50,7 @@ void RequireStatus(const MadeCall& call, mluOpStatus_t got, mluOpStatus_t expect
   Require(false, "another status than the contract's", call.entry.name.c_str());
 }
 
-// `arguments` are those of the call, with the values of the symbols.
+// `arguments` are the arguments of the call, with the values of the symbols.
 void RequireAgreement(const MadeCall& call, const Arguments& arguments) {
   const std::string fault = Disagreement(*call.entry.test, arguments, call.tame);
   if (fault.empty()) return;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parses text, or bytes that made_line.h turns into text, as `mluop check` does: as a case line and as a file of cases.
-// Requirements: any text is a case or is refused with a message; FormatCase of a parsed case parses to the same case; a
-// small case runs and agrees with the reference.
+// Parses text, or bytes that made_line.h turns into text, as `mluop check` does: as a case line and
+// as a file of cases. Requirements: any text is a case or is refused with a message; FormatCase of
+// a parsed case parses to the same case; a small case runs and agrees with the reference.
 #include <algorithm>
 #include <cfloat>
 #include <cmath>
@@ -38,7 +38,7 @@ std::string MessageOf(Action action) {
   }
 }
 
-// The product of the values of a line: an upper bound of what a call may access.
+// Compares the product of a line's values, an upper bound of the call's accesses, with a limit.
 bool IsSmall(const Case& c, const Arguments& arguments) {
   double steps = 1;
   for (const auto& [name, value] : c.values) {

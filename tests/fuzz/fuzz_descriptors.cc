@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Turns bytes into a sequence of calls of descriptor setters and getters, with any values. The rules of
-// the setters are repeated here: a refused call changes nothing, and after an accepted one the getters
-// return the new values. Every array has exactly as many elements as the call may access.
+// Turns bytes into a sequence of calls of descriptor setters and getters, with any values. The
+// rules of the setters are repeated here: a refused call changes nothing, and after an accepted one
+// the getters return the new values. Every array has exactly as many elements as the call may
+// access.
 #include <bit>
 #include <cstring>
 #include <vector>
@@ -18,9 +19,9 @@ namespace {
 template <typename Int>
 void RequireShape(const State& state, Shape<Int>& shape, bool with_strides) {
   size_t count = 1;
-  Require(state.rank == shape.rank, "the rank must be the one that was set", "Set");
+  Require(state.rank == shape.rank, "the rank must be the set value", "Set");
   for (int i = shape.rank - 1; i >= 0; --i) {
-    Require(state.dims[i] == shape.dims[i], "the dims must be those that were set", "Set");
+    Require(state.dims[i] == shape.dims[i], "the dims must be the set values", "Set");
     const bool right = with_strides ? state.strides[i] == shape.strides[i]
                                     : static_cast<size_t>(state.strides[i]) == count;
     count *= static_cast<size_t>(shape.dims[i]);
@@ -72,7 +73,7 @@ void TrySet(mluOpTensorDescriptor_t desc, Bytes& bytes, bool dims_only) {
     return;
   }
   Require(static_cast<int>(after.layout) == layout && static_cast<int>(after.dtype) == dtype,
-          "layout and type must be those that were set", "Set");
+          "layout and type must be the set values", "Set");
   RequireShape(after, shape, with_strides);
   Require(Set(nullptr, layout, dtype, shape, with_strides) == MLUOP_STATUS_BAD_PARAM,
           "a NULL descriptor must be BAD_PARAM", "Set");
@@ -92,7 +93,7 @@ void TryIntGetter(mluOpTensorDescriptor_t desc) {
   const mluOpStatus_t status =
       mluOpGetTensorDescriptorEx(desc, &layout, &dtype, &rank, dims.get(), strides.get());
   Require(status == (fits ? MLUOP_STATUS_SUCCESS : MLUOP_STATUS_BAD_PARAM),
-          "must succeed just where everything fits in int", "GetEx");
+          "must succeed if and only if all values fit in int", "GetEx");
   for (int i = 0; fits && i < rank; ++i) {
     Require(dims[i] == state.dims[i] && strides[i] == state.strides[i], "must agree with _v2",
             "GetEx");
@@ -133,8 +134,8 @@ void TryStoredValues(mluOpTensorDescriptor_t desc, Bytes& bytes) {
       expected.offset = ~value;
   }
   Require(status == (legal ? MLUOP_STATUS_SUCCESS : MLUOP_STATUS_BAD_PARAM),
-          "the status must say whether the value is legal", "stored value");
-  Require(Read(desc) == expected, "must be stored, and nothing else changed", "stored value");
+          "must succeed if and only if the value is legal", "stored value");
+  Require(Read(desc) == expected, "must be stored without other changes", "stored value");
 }
 
 // Functions of an enumerator without a descriptor.
@@ -144,13 +145,14 @@ void TryEnumerators(Bytes& bytes) {
   const mluOpStatus_t status = mluOpGetSizeOfDataType(static_cast<mluOpDataType_t>(value), &size);
   const bool legal = IsDtype(value) && value != MLUOP_DTYPE_INVALID;
   Require((status == MLUOP_STATUS_SUCCESS) == legal && (size > 0) == legal,
-          "must give the size of every type and of nothing else", "GetSizeOfDataType");
+          "must return the size of every type, and fail for other values", "GetSizeOfDataType");
   const bool unknown = std::strcmp(mluOpGetErrorString(static_cast<mluOpStatus_t>(value)),
                                    "MLUOP_STATUS_UNKNOWN") == 0;
   Require(unknown == (value < 0 || value > 8), "must know the statuses", "GetErrorString");
 }
 
-// `Get` skips a NULL out-pointer; `GetEx` refuses it and writes nothing; all refuse a NULL descriptor.
+// `Get` skips a NULL out-pointer; `GetEx` refuses it and writes nothing; all refuse a NULL
+// descriptor.
 void TryNullPointers(mluOpTensorDescriptor_t desc, Bytes& bytes) {
   const State state = Read(desc);
   const int given = bytes.Below(32);
@@ -189,7 +191,7 @@ void TryQuantisation(mluOpTensorDescriptor_t desc, Bytes& bytes) {
   float* const s = bytes.OneIn(2) ? nullptr : &scale;
   RequireStatus(p != nullptr, mluOpGetTensorDescriptorPosition(desc, p),
                 "mluOpGetTensorDescriptorPosition");
-  Require(p == nullptr || position == state.position, "must be what was set", "GetPosition");
+  Require(p == nullptr || position == state.position, "must be the set value", "GetPosition");
   RequireStatus(p != nullptr && s != nullptr, mluOpGetTensorDescriptorPositionAndScale(desc, p, s),
                 "mluOpGetTensorDescriptorPositionAndScale");
   RequireStatus(false, mluOpGetTensorDescriptorPositionScaleAndOffset(desc, p, s, nullptr),
@@ -217,7 +219,7 @@ void Run(Bytes bytes) {
       case 8: TryNullPointers(desc, bytes); break;
       default:
         RequireSuccess(mluOpResetTensorDescriptor(desc), "Reset");
-        Require(Read(desc) == fresh, "must be as a new one", "Reset");
+        Require(Read(desc) == fresh, "must equal a new descriptor", "Reset");
     }
   }
   for (auto& desc : descs) RequireSuccess(mluOpDestroyTensorDescriptor(desc), "Destroy");

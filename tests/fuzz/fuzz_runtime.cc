@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Turns bytes into a sequence of calls of the functions for handles, queues, notifiers, memory and devices, on the CPU. A
-// call with legal arguments succeeds and matches the recorded state; any other is refused and changes nothing.
+// Turns bytes into a sequence of calls of the functions for handles, queues, notifiers, memory and
+// devices, on the CPU. A call with legal arguments succeeds and matches the recorded state; any
+// other is refused and changes nothing.
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -46,7 +47,7 @@ class Memory {
   }
   void Check() const {
     Require(size() == 0 || std::memcmp(data_, wanted.data(), size()) == 0,
-            "must hold what was written", "memory");
+            "must hold the written bytes", "memory");
   }
 
   std::vector<unsigned char> wanted;
@@ -56,7 +57,7 @@ class Memory {
   bool host_ = false;
 };
 
-// Sizes that cannot be allocated, including those whose rounding overflows.
+// Tries sizes that cannot be allocated, including sizes whose rounding overflows.
 void TryTooMuch(Bytes& bytes) {
   const size_t size =
       SIZE_MAX - static_cast<size_t>(bytes.Below(200)) - (bytes.OneIn(2) ? SIZE_MAX / 2 : 0);
@@ -65,7 +66,7 @@ void TryTooMuch(Bytes& bytes) {
   const bool host = bytes.OneIn(2);
   const cnrtRet_t result = host ? cnrtHostMalloc(&pointer, size) : cnrtMalloc(&pointer, size);
   RequireAnswer(false, result == cnrtSuccess, host ? "cnrtHostMalloc" : "cnrtMalloc");
-  Require(result == cnrtErrorNoMem && pointer == &unused, "must be NoMem and leave the pointer",
+  Require(result == cnrtErrorNoMem && pointer == &unused, "must be NoMem and keep the pointer",
           "cnrtMalloc");
   RequireResult(false, host ? cnrtHostMalloc(nullptr, 1) : cnrtMalloc(nullptr, 1),
                 host ? "cnrtHostMalloc" : "cnrtMalloc");
@@ -197,7 +198,7 @@ void StepLibrary(Bytes& bytes) {
 }
 
 void Run(Bytes bytes) {
-  // Read once, before the first call: gives the same result on every machine.
+  // Set before the first call, which reads it: the result is then the same on every machine.
   static const int set =
       setenv("MLUOP_VISIBLE_DEVICES", "cpu", 1) |
       setenv("MLUOP_NUM_THREADS", std::to_string(LiveHandles::kThreads).c_str(), 1);

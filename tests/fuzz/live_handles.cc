@@ -123,7 +123,7 @@ void LiveHandles::Check(const Record& record) const {
   RequireStatus(present, mluOpGetNumThreads(record.handle, &threads), "mluOpGetNumThreads");
   Require(!present || (queue == record.queue && static_cast<int>(atomics) == record.atomics &&
                        static_cast<int>(rounding) == record.rounding && threads == record.threads),
-          "the getters must say what the setters were told", "handle");
+          "the getters must return the set values", "handle");
   RequireStatus(false, mluOpGetQueue(record.handle, nullptr), "mluOpGetQueue");
   RequireStatus(false, mluOpGetAtomicsMode(record.handle, nullptr), "mluOpGetAtomicsMode");
   RequireStatus(false, mluOpGetQuantizeRoundMode(record.handle, nullptr),

@@ -91,7 +91,7 @@ void MadeCall::ChangeDescriptorOrAttribute() {
     case 4:
       if (bytes_.OneIn(4)) handle = nullptr;
       break;
-    case 5: SetWhatDoesNotMatter(descs_[i], bytes_); break;
+    case 5: SetUnusedAttributes(descs_[i], bytes_); break;
     default: ChangeDescriptor(descs_[i]);
   }
 }
@@ -145,7 +145,8 @@ void MadeCall::AllocateTensors() {
   for (Block& block : blocks) block.Remember();
 }
 
-// The tensors bound a kernel's work, except for an attribute that is not a dim and for RoIs that cover the map.
+// The tensors bound a kernel's work, except for an attribute that is not a dim and for RoIs that
+// cover the map.
 bool MadeCall::IsTooMuchWork() const {
   double steps = 1;
   for (int i = 0; i < spec.symbol_count; ++i) {

@@ -12,7 +12,7 @@ version=$(sed -nE 's/^CMAKE_PROJECT_VERSION:STATIC=//p' "$build/CMakeCache.txt")
 [ "$(pkg_config "$folder/first" --modversion)" = "$version" ] || fail "mluops.pc is not of version $version"
 pkg_config "$folder/first" --validate
 
-# A program for MLU-OPS links the stand-in libraries: they must find libmluops beside them.
+# A program for MLU-OPS links -lcnrt and -lcndrv, whose linker scripts must find libmluops in their folder.
 libdir=$(pkg_config "$folder/first" --variable=libdir)
 "${CXX:-c++}" -I"$folder/first/include" -I"$folder/first/include/compat" "$here/../../examples/mlu_style.cc" \
   -L"$libdir" -lmluops -lcnrt -lcndrv -Wl,-rpath,"$libdir" -o "$folder/mlu_style"
@@ -23,5 +23,5 @@ mv "$folder/first" "$folder/second"
 cmake_consumer "$folder/second" "$folder/cmake_moved"
 pkg_config_consumer "$folder/second" "$folder/by_pkg_config_moved"
 if found=$(grep -rIl -e "$folder/first" -e "$build" "$folder/second"); then
-  fail "these installed files hold a path of where they came from: $found"
+  fail "these installed files contain a path of the build machine: $found"
 fi

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A program that loads the library for a call on two threads and unloads it at once, as a host of plugins does.
+ * Loads the library, makes a call on two threads and unloads the library immediately, as a plugin
+ * host does.
  *   unload LIBRARY */
 #include <dlfcn.h>
 #include <stdio.h>
@@ -48,7 +49,7 @@ static void LoadUseUnload(const char* path) {
   free(x);
   free(y);
   if (dlclose(library) != 0) Fail(dlerror());
-  usleep(20000); /* longer than a worker searches for the next loop */
+  usleep(20000); /* longer than a worker spins */
 }
 
 int main(int argc, char** argv) {

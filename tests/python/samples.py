@@ -18,8 +18,8 @@ def _rois(count: int, images: int, size: float) -> torch.Tensor:
 
 
 def make(dtype: torch.dtype = torch.float32) -> Dict[str, Sample]:
-    """By name: the operator, and arguments whose floating-point features come first, or, in
-    roiaware_pool3d, third."""
+    """Returns operator and arguments by name. The features are the first argument, in
+    roiaware_pool3d the third."""
     generator = torch.Generator().manual_seed(7)
 
     def randn(*shape: int) -> torch.Tensor:
@@ -84,7 +84,7 @@ NAMES = sorted(make())
 
 
 def features_of(arguments: List[Any]) -> int:
-    """The index of the features among the arguments."""
+    """Returns the index of the features in the arguments."""
     return 2 if arguments[0].shape == (2, 7) else 0
 
 

@@ -114,7 +114,7 @@ def test_unsupported_size_raises_not_supported():
     at = np.zeros(1, np.int32)
     huge = np.lib.stride_tricks.as_strided(np.zeros(1, np.float32), (2**31, 1), (0, 0))
     y = np.lib.stride_tricks.as_strided(np.zeros(1, np.float32), (1, 2**31, 1, 1), (0, 0, 0, 0))
-    # Unpacked, so a copy would be made: the C library refuses the descriptors before that.
+    # Unpacked, so it would be copied; the C library refuses the descriptors before that.
     from mluops import _entries
     from mluops.arrays._arrays import ArrayContext
 
@@ -162,7 +162,7 @@ def test_set_num_threads_applies_to_all_threads():
 
 
 def test_call_releases_the_gil():
-    """A thread counts during a call of some tenths of a second."""
+    """A second thread counts during a call of some tenths of a second."""
     x = np.zeros((1, 80, 80, 79 * 79), np.float32)
     y = np.empty((1, 80, 80, 80 * 80), np.float32)
     count, stop = [0], threading.Event()

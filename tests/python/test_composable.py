@@ -5,7 +5,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 if not hasattr(torch.library, "opcheck"):
-    pytest.skip("torch.library.opcheck is of torch 2.4", allow_module_level=True)
+    pytest.skip("torch.library.opcheck needs torch 2.4", allow_module_level=True)
 
 import samples
 from mluops.torch import MaskedConv2d, psa_mask
@@ -31,7 +31,7 @@ def test_opcheck_with_channels_last(name):
     torch.library.opcheck(operator, tuple(arguments))
 
 
-# "aot_eager" traces the graph and its gradient without the slow translation to C++.
+# "aot_eager" traces the graph and its gradient without the slow compilation to C++.
 @pytest.mark.parametrize("dynamic", [False, True])
 def test_compiled_network_equals_eager_in_both_directions(dynamic):
     network, inputs = Network(), batch(2)

@@ -98,7 +98,7 @@ def test_captured_graph_replays_with_other_values(name):
     assert all(torch.allclose(a, b, atol=1e-5) for a, b in zip(expected, captured))
 
 
-@pytest.mark.skipif(not hasattr(torch.library, "opcheck"), reason="opcheck is of torch 2.4")
+@pytest.mark.skipif(not hasattr(torch.library, "opcheck"), reason="opcheck needs torch 2.4")
 @pytest.mark.parametrize("name", samples.NAMES)
 def test_opcheck(name):
     operator, arguments = samples.make()[name]
@@ -228,7 +228,7 @@ def test_device_output_argument_is_filled():
 
 
 class OnStream:
-    """A tensor that names the stream that writes it."""
+    """A tensor whose __cuda_array_interface__ names the stream that writes it."""
 
     def __init__(self, tensor, stream):
         self.__cuda_array_interface__ = {

@@ -10,7 +10,9 @@ import torch.multiprocessing as mp
 from network import Network, batch
 
 STEPS = 3
-pytestmark = pytest.mark.skipif(not dist.is_available(), reason="this torch is not distributed")
+pytestmark = pytest.mark.skipif(
+    not dist.is_available(), reason="this torch lacks torch.distributed"
+)
 
 
 def to(value, device):
@@ -52,7 +54,7 @@ def _worker(rank, folder, backend):
     ],
 )
 def test_two_processes_train_as_one(tmp_path, backend):
-    tolerance = 1e-6 if backend == "gloo" else 1e-4  # another device's convolutions
+    tolerance = 1e-6 if backend == "gloo" else 1e-4  # convolutions differ between devices
     mp.spawn(_worker, (str(tmp_path), backend), nprocs=2)
     alone = Network()
     _train(alone, [0, 1])

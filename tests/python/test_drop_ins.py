@@ -136,7 +136,7 @@ def test_modules_can_be_pickled_and_copied(module):
 
 
 def test_modules_pickled_by_the_originals_load():
-    """They lack the attributes that only mluops has."""
+    """Their state lacks the attributes that only mluops has."""
     pool, voxels = ours.PSRoIPool(2, 1.0), ours.RoIAwarePool3d(1)
     del pool.semantics, voxels.box_origin
     pool, voxels = pickle.loads(pickle.dumps((pool, voxels)))
@@ -222,7 +222,7 @@ def test_results_of_contiguous_features_are_contiguous():
 
 
 def psa_mask_by_definition(x, psa_type, h_mask, w_mask):
-    """A mask lies with its middle on each pixel: its elements go to the pixels they cover."""
+    """The definition: the mask of a pixel is centred on it; each element is for the pixel below."""
     n, _, height, width = x.shape
     planes = {}
     for pixel in range(height * width):
@@ -253,7 +253,7 @@ def test_psa_mask_equals_its_definition(psa_type, mask_size):
 @pytest.mark.parametrize("psa_type", [0, 1])
 @pytest.mark.parametrize("shape", [(), (12, 1, 1), (2, 1, 4, 3)], ids=str)
 def test_psa_mask_accepts_expanded_gradients(psa_type, shape):
-    """The first shape is that of the gradient of sum()."""
+    """The first shape is the shape of the gradient of sum()."""
     x = randn(2, 15, 4, 3).requires_grad_()
     expected = psa_mask_by_definition(x, psa_type, 3, 5)
     actual = ours.psa_mask(x, psa_type, (3, 5))

@@ -19,7 +19,7 @@ from mluops.compat._install import Report
 
 @pytest.fixture
 def places(monkeypatch, tmp_path):
-    """A folder for packages; imports from it, and of any mmcv, are removed afterwards."""
+    """A folder for packages. Removes its imports and all imports of mmcv after the test."""
 
     def own(name):
         return name.partition(".")[0] in ("mmcv", "a_program")
@@ -178,7 +178,7 @@ def test_install_adds_operators_to_mmcv_without_them(places, lite):
 @pytest.fixture
 def no_mmcv(places):
     if importlib.util.find_spec("mmcv") is not None:
-        pytest.skip("there is an mmcv")
+        pytest.skip("mmcv is installed")
     return mluops.compat.mmcv.install()
 
 

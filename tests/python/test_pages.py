@@ -32,7 +32,7 @@ def blocks(text):
 
 
 def functions(name):
-    """The definitions of a page's code between its formula and its shapes."""
+    """Returns the definitions in a page's code between "The formula" and "Shapes"."""
     defined = {}
     for block in blocks(text_between(name, "## The formula", "## Shapes")):
         exec(block, defined)

@@ -25,7 +25,7 @@ def close():
 
 
 def filled(ax, name, first=0.0):
-    """The pixels (y, x) inside the patch of that name."""
+    """Returns the pixels (y, x) inside the patch of that name."""
     found = [patch for patch in ax.patches if patch.get_label() == f"_{name}"]
     if not found:
         return set()
@@ -34,18 +34,18 @@ def filled(ax, name, first=0.0):
 
 
 def line(ax, name):
-    """The points (x, y) of the line of that name."""
+    """Returns the points (x, y) of the line of that name."""
     (found,) = [artist for artist in ax.lines if artist.get_label() == f"_{name}"]
     return np.stack(found.get_data(), axis=1)
 
 
 def one_hot_images(size):
-    """One map per pixel, 1 at the pixel: [H*W, H, W]."""
+    """Returns one map per pixel, with 1 at the pixel: [H*W, H, W]."""
     return np.eye(size[0] * size[1], dtype=np.float32).reshape(-1, *size)
 
 
 def bins_by_forward(roi, size, pooled, scale, semantics):
-    """For each bin the pixels that change its output."""
+    """Returns for each bin the pixels that change its output."""
     images = one_hot_images(size)
     rois = np.array([[n, *roi] for n in range(len(images))], np.float32)
     channels = pooled[0] * pooled[1]
@@ -109,7 +109,7 @@ def test_unknown_semantics_raise():
 @pytest.mark.parametrize(
     "box", [(1.3, 1.6, 6.1, 4.4), (3.2, 2.6, 9.4, 5.4), (-4, -0.5, 3, 2.25), (0, 0, 7, 6)]
 )
-def test_border_pixels_are_those_that_forward_reads(box):
+def test_border_pixels_are_the_pixels_that_forward_reads(box):
     size, pool_size = (7, 8), 4
     images = one_hot_images(size)
     maps = np.repeat(images[..., None], 4, axis=3)
@@ -125,7 +125,7 @@ def test_border_pixels_are_those_that_forward_reads(box):
         assert drawn == {divmod(n, size[1]) for n in np.flatnonzero(output[:, b])}
 
 
-def test_samples_lie_on_the_border_and_those_outside_are_crosses():
+def test_samples_are_on_the_border_and_crosses_outside_the_map():
     ax = viz.border_align_samples((3.2, 2.6, 9.4, 5.4), (7, 8), 4)
     top = np.stack([3.2 + 1.55 * np.arange(5), np.full(5, 2.6)], axis=1)
     np.testing.assert_allclose(line(ax, "top samples o"), top[:4], atol=1e-4)

@@ -154,8 +154,8 @@ int RunAverageWithoutArgmax() {
                                     pooled.data());
 }
 
-// Prints the number of threads of a handle; on one CPU after an update; of a new handle there; and
-// of the first handle after an update with all CPUs.
+// Prints four numbers of threads: of a handle; of the handle on one CPU after an update; of a new
+// handle there; of the first handle after an update with all CPUs.
 int ChangeAffinity() {
   const Handle handle;
   const auto print = [](mluOpHandle_t of) {
@@ -180,8 +180,8 @@ int ChangeAffinity() {
   return 0;
 }
 
-// A forked child has none of the parent's workers, and must still end through exit(), which runs
-// the destructors.
+// Forks. The child has none of the parent's workers, and must still exit through exit(), which runs
+// destructors.
 int ForkAndExit() {
   const Handle handle;
   const auto x = Nhwc({2, 20, 20, 81});

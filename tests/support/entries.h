@@ -26,7 +26,7 @@ struct Entry {
 std::vector<Entry> AllEntries();
 std::vector<Entry> OperatorEntries();
 
-// The entries for which `wanted(entry)` is true.
+// Returns the entries for which `wanted(entry)` is true.
 template <typename Predicate>
 std::vector<Entry> Filter(const std::vector<Entry>& entries, Predicate wanted) {
   std::vector<Entry> found;
@@ -36,7 +36,7 @@ std::vector<Entry> Filter(const std::vector<Entry>& entries, Predicate wanted) {
   return found;
 }
 
-// The name of the entry as a test parameter.
+// Returns the name of the entry as a test parameter.
 std::string EntryName(const ::testing::TestParamInfo<Entry>& info);
 
 // A symbol, or an attribute that occurs in a shape.
@@ -48,7 +48,7 @@ std::vector<Variable> VariablesOf(const OpSpec& spec);
 bool Mentions(const DimSpec& dim, const Variable& variable);
 bool Mentions(const TensorSpec& row, const Variable& variable);
 std::string_view NameOf(const OpSpec& spec, const Variable& variable);
-// Whether the dim is a symbol that occurs nowhere else.
+// Returns whether the dim is a symbol that occurs in no other dim.
 bool IsFree(const OpSpec& spec, const DimSpec& dim);
 
 }  // namespace mluop::testing

@@ -11,7 +11,7 @@
 
 namespace mluop::testing {
 
-// Runs `body(index)` on `count` threads at once, and joins them.
+// Runs `body(index)` on `count` threads concurrently, and joins them.
 template <typename Body>
 void OnThreads(int count, Body body) {
   std::vector<std::thread> threads;
@@ -19,8 +19,8 @@ void OnThreads(int count, Body body) {
   for (std::thread& thread : threads) thread.join();
 }
 
-// Threads beside which a test forks. They are detached: a child's new thread may have the id of one of
-// them, which ThreadSanitizer takes for an error if it was joinable.
+// Threads that run while a test forks. They are detached: a new thread of the child may get the id
+// of one of them, which ThreadSanitizer reports as an error if it was joinable.
 class DetachedThreads {
  public:
   DetachedThreads() = default;
@@ -53,7 +53,7 @@ bool WaitUntil(const Condition& condition,
   return condition();
 }
 
-// The most threads that are inside of one loop at once. Every range waits for `expected` threads, at
+// Returns the maximum number of threads in one loop. Every range waits for `expected` threads, at
 // most `time`.
 inline int MostThreads(const ThreadPool& pool, int expected,
                        std::chrono::milliseconds time = std::chrono::seconds(20)) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Concurrent callers, handles that are created and destroyed beside them, and forks: every result has the
-// bits that one thread computes.
+// Concurrent callers, concurrent creation and destruction of handles, and forks: every result has
+// the bits that one thread computes.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -19,7 +19,7 @@
 namespace mluop::testing {
 namespace {
 
-// Large enough that every one of them is worth several threads.
+// Each case is large enough for several threads.
 constexpr const char* kLines[] = {
     "psamask_forward N=2 H=20 W=21 psa_type=0 h_mask=23 w_mask=19",
     "psamask_forward N=2 H=20 W=21 psa_type=1 h_mask=23 w_mask=19",
@@ -29,7 +29,7 @@ constexpr const char* kLines[] = {
     "masked_col2im_forward C=200 H=21 W=20 M=203 dtype=half",
 };
 
-// The one output of each of these operators.
+// Returns the output; each of these operators has one.
 const TensorArgument& OutputOf(const PreparedCall& call) {
   return call.Output(call.test_case().test->outputs[0].tensor);
 }
@@ -58,7 +58,7 @@ class Concurrency : public ::testing::Test {
     for (const char* line : kLines) expected_.push_back(std::make_unique<Expected>(line));
   }
 
-  // The number of cases with a wrong result. Called from any thread, so it asserts nothing.
+  // Returns the number of cases with a wrong result. Runs on any thread, so it asserts nothing.
   int Mistakes(mluOpHandle_t handle) const {
     int mistakes = 0;
     for (const auto& expected : expected_) {
@@ -72,7 +72,7 @@ class Concurrency : public ::testing::Test {
   std::vector<std::unique_ptr<Expected>> expected_;
 };
 
-// A handle without the expectations of Handle, for use off the main thread.
+// A handle without gtest assertions, for use on any thread.
 struct QuietHandle {
   explicit QuietHandle(int threads) {
     if (mluOpCreate(&handle) == MLUOP_STATUS_SUCCESS) mluOpSetNumThreads(handle, threads);
@@ -92,7 +92,7 @@ TEST_F(Concurrency, EightCallersGetTheBitsOfOne) {
   EXPECT_EQ(mistakes, 0);
 }
 
-TEST_F(Concurrency, CreateAndDestroyBesideRunningHandles) {
+TEST_F(Concurrency, CreateAndDestroyWhileOtherHandlesRun) {
   std::atomic<int> mistakes{0};
   std::atomic<int> running{2};
   OnThreads(4, [&](int index) {
@@ -179,7 +179,7 @@ TEST_F(Fork, GrandchildUsesHandle) {
             0);
 }
 
-TEST_F(Fork, ParentComputesBesideChildren) {
+TEST_F(Fork, ParentAndChildrenComputeConcurrently) {
   std::vector<pid_t> children;
   for (int i = 0; i < 3; ++i) {
     const pid_t child = fork();
@@ -194,9 +194,9 @@ TEST_F(Fork, ParentComputesBesideChildren) {
   EXPECT_EQ(Mistakes(handle_), 0);
 }
 
-// Other threads may hold locks at the moment of the fork, such as those of a sanitizer's allocator: the
-// child's calls are prepared before.
-TEST_F(Fork, ChildComputesThoughOthersWereInCalls) {
+// Other threads may hold locks at the fork, such as locks of a sanitizer's allocator. The child's
+// calls are therefore prepared before the fork.
+TEST_F(Fork, ChildComputesAfterForkDuringCalls) {
   std::vector<std::unique_ptr<PreparedCall>> prepared;
   for (const auto& expected : expected_) {
     prepared.push_back(std::make_unique<PreparedCall>(expected->call, Placement::kFront));
@@ -226,9 +226,9 @@ TEST_F(Fork, ChildComputesThoughOthersWereInCalls) {
 
 TEST(ForkAndExit, ParentAndChildEndNormally) {
 #if defined(__SANITIZE_ADDRESS__)
-  // A worker may hold a lock of the sanitizer's allocator at the moment of the fork, and then the
-  // forked process waits for it when it prints or ends: 15 of 150 runs on a busy machine, against
-  // none of 300 with the system's allocator.
+  // A worker may hold a lock of the sanitizer's allocator at the fork. The child then blocks when
+  // it prints or exits: in 15 of 150 runs on a busy machine, in none of 300 with the system's
+  // allocator.
   GTEST_SKIP() << "the sanitizer's allocator does not survive a fork";
 #endif
   const ChildResult child = RunChild("fork", {"MLUOP_NUM_THREADS=4"});

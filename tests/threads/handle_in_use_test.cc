@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A handle serves one thread at a time: a call during another one returns BAD_PARAM and does nothing.
+// One thread at a time may use a handle: a concurrent call returns BAD_PARAM and does nothing.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -57,7 +57,8 @@ class HandleInUse : public OperatorFixture {
   }
 
   // Runs the long call in a second thread, and `poll` in this one until the long call has ended.
-  // A poll may hold the handle when the long call starts: then that is refused and tried again.
+  // A poll may use the handle when the long call starts. The long call is then refused and
+  // repeated.
   Counts PollDuringLongCall(const std::function<void(Counts*)>& poll) {
     Counts polls, long_calls;
     std::atomic<bool> started{false}, ended{false};
@@ -77,8 +78,8 @@ class HandleInUse : public OperatorFixture {
     return polls;
   }
 
-  // Polls during long calls until a poll was refused. On a busy machine one long call may end before
-  // this thread runs.
+  // Polls during long calls until a poll was refused. On a busy machine one long call may end
+  // before this thread runs.
   void ExpectRefused(const std::function<void(Counts*)>& poll) {
     int refused = 0, wrong = 0;
     for (int round = 0; round < kMaxRounds && refused == 0; ++round) {

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Many calls of all operators from many threads: every result has the bits that one thread computes, and
-// memory does not grow. `make load` runs far more calls than the defaults, which take seconds.
+// Many calls of all operators from many threads: every result has the bits that one thread
+// computes, and memory does not grow. `make load` runs far more calls than the defaults, which take
+// seconds.
 //   LOAD_CALLS   calls of all threads together
 //   FLAT_CALLS   calls over which memory must not grow
-//   LOAD_SEED    of the order in which they are made
+//   LOAD_SEED    seed of the order of the calls
 #include <gtest/gtest.h>
 #include <malloc.h>
 #include <sys/prctl.h>
@@ -29,7 +30,7 @@ namespace {
 
 constexpr int kCallers = 8;
 constexpr size_t kCasesPerOperator = 5;
-constexpr double kMostBytes = 600e3;  // worth several threads, some of them
+constexpr double kMostBytes = 600e3;  // the larger cases use several threads
 
 int64_t NumberOf(const char* variable, int64_t otherwise) {
   const char* const text = std::getenv(variable);
@@ -45,7 +46,7 @@ struct Expected {
   std::vector<char> outputs;
 };
 
-// Cases of all operators, with what one thread computes.
+// Cases of all operators, with the outputs that one thread computes.
 const std::vector<std::unique_ptr<Expected>>& AllExpected() {
   static const auto* const all = [] {
     auto* made = new std::vector<std::unique_ptr<Expected>>;
@@ -64,7 +65,7 @@ const std::vector<std::unique_ptr<Expected>>& AllExpected() {
   return *all;
 }
 
-// One thread's own buffers for every case. Calls from any thread, so it asserts nothing.
+// The buffers of one thread for every case. Runs on any thread, so it asserts nothing.
 class Caller {
  public:
   explicit Caller(uint64_t seed) : random_(seed) {
@@ -79,7 +80,7 @@ class Caller {
   Caller(const Caller&) = delete;
   Caller& operator=(const Caller&) = delete;
 
-  // A handle of some number of threads, instead of the one there was.
+  // Replaces the handle by one with a random number of threads.
   bool ChangeHandle() {
     if (handle_ != nullptr && mluOpDestroy(handle_) != MLUOP_STATUS_SUCCESS) return false;
     handle_ = nullptr;
@@ -88,7 +89,7 @@ class Caller {
                MLUOP_STATUS_SUCCESS;
   }
 
-  // Gives every second case a workspace of the size that it wants.
+  // Gives every second case a workspace of the getter's size.
   void TakeWorkspaces() {
     for (size_t i = 0; i < calls_.size(); i += 2) {
       calls_[i]->SetWorkspace(calls_[i]->WantedWorkspace(handle_));
@@ -164,8 +165,8 @@ class BusyCallers {
   DetachedThreads threads_;
 };
 
-// Exit destroys nothing that a thread still uses.
-TEST(Load, ExitIsCleanWhileOthersCompute) {
+// Process exit destroys nothing that a thread still uses.
+TEST(Load, ExitIsCleanWhileOtherThreadsCompute) {
   for (int round = 0; round < 5; ++round) {
     const auto leave_all = [] {
       mluOpHandle_t idle = nullptr;
@@ -196,9 +197,9 @@ TEST(Load, EightCallersGetTheBitsOfOne) {
   EXPECT_EQ(made, calls * kCallers);
 }
 
-TEST(Load, ForkBesideCallersKeepsResults) {
+TEST(Load, ForkDuringCallsKeepsResults) {
 #if defined(__SANITIZE_ADDRESS__)
-  GTEST_SKIP() << "the sanitizer's allocator may be locked at the moment of the fork";
+  GTEST_SKIP() << "the sanitizer's allocator may be locked at the fork";
 #endif
   Caller own(Seed());
   ASSERT_TRUE(own.ChangeHandle());
@@ -226,7 +227,7 @@ size_t ResidentBytes() {
   return read == 2 ? static_cast<size_t>(resident) * static_cast<size_t>(getpagesize()) : 0;
 }
 
-// Descriptors that come and go, and a call that is refused with a sentence.
+// Creates and destroys descriptors, and makes a call that fails with an error message.
 bool MakeAndRefuse() {
   mluOpTensorDescriptor_t desc = nullptr;
   const int64_t dims[] = {1, 2, 3, 4};
@@ -240,13 +241,13 @@ bool MakeAndRefuse() {
 
 TEST(Load, MemoryDoesNotGrow) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  GTEST_SKIP() << "a sanitizer keeps memory of its own, and looks for leaks itself";
+  GTEST_SKIP() << "a sanitizer allocates memory too, and detects leaks itself";
 #endif
   constexpr int64_t kCallsPerHandle = 50;
-  constexpr int64_t kWarmUp = 20000;  // every thread has met the largest case
+  constexpr int64_t kWarmUp = 20000;  // every thread has run the largest case
   const int64_t calls = NumberOf("FLAT_CALLS", 20000);
-  constexpr size_t kPages = size_t{1} << 20;  // the allocator may still change its mind
-  // A huge page the system happens to have for scratch would count as two megabytes of growth.
+  constexpr size_t kPages = size_t{1} << 20;  // allowed growth: the allocator's own variation
+  // A huge page for scratch would count as 2 MiB of growth.
   ASSERT_EQ(prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0), 0);
   Caller caller(Seed());
   int64_t mistakes = 0;

@@ -13,7 +13,7 @@
 namespace mluop::testing {
 namespace {
 
-// Whether a loop covers its range once.
+// Returns whether a loop covers its range once.
 bool SumIsRight(const ThreadPool& pool) {
   std::atomic<int64_t> sum{0};
   pool.For(100, 1, [&](int64_t begin, int64_t end, int) {
@@ -22,7 +22,7 @@ bool SumIsRight(const ThreadPool& pool) {
   return sum == 4950;
 }
 
-// Threads in loops, one after the other.
+// Threads that run loops continuously.
 class BusyCallers {
  public:
   BusyCallers() {
@@ -46,7 +46,7 @@ class BusyCallers {
   DetachedThreads threads_;
 };
 
-// 0: a loop of the process uses four threads, and later ones are complete.
+// Returns 0 if a loop uses four threads and later loops are complete.
 int UseFourThreads() {
   if (MostThreads(ThreadPool(4), 4) != 4) return 1;
   for (int i = 0; i < 100; ++i) {
@@ -76,9 +76,9 @@ TEST(ThreadPoolFork, ChildWithSleepingWorkersComputes) {
   EXPECT_EQ(InForkedChild(UseFourThreads), 0);
 }
 
-TEST(ThreadPoolFork, ChildComputesThoughOthersWereInLoops) {
+TEST(ThreadPoolFork, ChildComputesAfterForkDuringLoops) {
 #if defined(__SANITIZE_ADDRESS__)
-  GTEST_SKIP() << "the sanitizer's allocator may be locked at the moment of the fork";
+  GTEST_SKIP() << "the sanitizer's allocator may be locked at the fork";
 #endif
   const BusyCallers others;
   for (int round = 0; round < 20; ++round) {
@@ -86,7 +86,7 @@ TEST(ThreadPoolFork, ChildComputesThoughOthersWereInLoops) {
   }
 }
 
-TEST(ThreadPoolExit, IsCleanWhileOthersCompute) {
+TEST(ThreadPoolExit, IsCleanWhileOtherThreadsCompute) {
   for (int round = 0; round < 10; ++round) {
     const auto leave_callers = [] {
       auto* const forever = new BusyCallers;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The thread pool: coverage of the range, worker indices, sharing of the workers, exceptions, idle workers.
-// thread_fork_test.cc has fork and exit, thread_start_test.cc refused threads.
+// The thread pool: coverage of the range, worker indices, sharing of the workers, exceptions, idle
+// workers. thread_fork_test.cc has fork and exit, thread_start_test.cc refused threads.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -54,7 +54,7 @@ Loop RunLoop(const ThreadPool& pool, int64_t n, int64_t grain) {
   return loop;
 }
 
-// Whether the ranges are not empty, disjoint, and cover [0, n).
+// Returns whether the ranges are not empty, are disjoint, and cover [0, n).
 bool Covers(const Loop& loop, int64_t n) {
   int64_t next = 0;
   for (const auto& [begin, end] : loop.ranges) {
@@ -148,7 +148,7 @@ TEST(ThreadPoolTest, SetNumThreadsAppliesToTheNextLoop) {
 }
 
 // In a child, so that the other tests have few workers.
-TEST(ThreadPoolTest, TakesTheLargestNumberOfThreads) {
+TEST(ThreadPoolTest, MaximumNumberOfThreadsSucceeds) {
   EXPECT_EQ(InForkedChild([] {
               const Loop loop = RunLoop(ThreadPool(kMaxThreads), 5000, 1);
               return Covers(loop, 5000) && loop.workers_in_range && loop.workers_unique ? 0 : 1;
@@ -170,7 +170,7 @@ TEST(ThreadPoolTest, RethrowsExceptionsOfAnyThread) {
   }
 }
 
-TEST(ThreadPoolTest, RethrowsExceptionsOfALoopOnTheCallerAlone) {
+TEST(ThreadPoolTest, RethrowsExceptionsOfALoopOnOneThread) {
   const auto fail = [](int64_t, int64_t, int) { throw std::runtime_error("body"); };
   EXPECT_THROW(ThreadPool(1).For(1000, 1, fail), std::runtime_error);
 }
@@ -196,14 +196,15 @@ TEST(ThreadPoolTest, WorkersHaveDefaultFloatingPoint) {
   EXPECT_FALSE(caller_rounds_to_nearest);
 }
 
-// Each loop needs a second thread to go on. On few cores the workers must serve all loops in turn.
-TEST(ThreadPoolTest, EightCallersGetHelp) {
+// Each loop needs a second thread to finish. With few cores the workers must join all loops in
+// turn.
+TEST(ThreadPoolTest, EightCallersGetWorkers) {
   std::atomic<int> helped{0};
   OnThreads(8, [&](int) { helped += MostThreads(ThreadPool(2), 2) == 2; });
   EXPECT_EQ(helped, 8);
 }
 
-TEST(ThreadPoolTest, CallersAtOnceHaveLoopsOfTheirOwn) {
+TEST(ThreadPoolTest, ConcurrentCallersHaveSeparateLoops) {
   constexpr int kCallers = 80;  // more than the pool has slots
   std::atomic<int> inside{0}, mistakes{0};
   OnThreads(kCallers, [&](int caller) {
@@ -239,7 +240,7 @@ TEST(ThreadPoolTest, HandlesShareTheWorkers) {
   EXPECT_EQ(CountThreads(), threads);
 }
 
-// A test that ran before may still keep workers busy for a moment.
+// Workers may still be busy with loops of an earlier test for a short time.
 TEST(ThreadPoolTest, IdleWorkersSleep) {
   RunLoop(ThreadPool(4), 100, 1);
   std::this_thread::sleep_for(std::chrono::milliseconds(100));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Threads that the system refuses to start: loops use the others and give the same results. Replaces
-// pthread_create of the whole program. Workers never stop, so each test runs in a forked child.
+// Threads that the system refuses to start: loops run on fewer threads and give the same results.
+// Replaces pthread_create of the whole program. Workers never stop, so each test runs in a child.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <pthread.h>
@@ -25,10 +25,10 @@
 
 namespace {
 
-std::atomic<int> calls{0};                // of pthread_create
+std::atomic<int> calls{0};                // calls of pthread_create
 std::atomic<int> alive{0};                // threads that it started
-std::atomic<int> most_alive{1 << 20};     // at once
-std::atomic<int> first_failing{1 << 20};  // call, and all that follow until last_failing
+std::atomic<int> most_alive{1 << 20};     // maximum of concurrent threads
+std::atomic<int> first_failing{1 << 20};  // first failing call; all fail until last_failing
 std::atomic<int> last_failing{1 << 20};
 
 struct Start {
@@ -90,7 +90,7 @@ class Cases {
     }
   }
 
-  // The number of wrong results of a handle, which calls each case twice.
+  // Runs each case twice on the handle. Returns the number of wrong results.
   int Mistakes(mluOpHandle_t handle) const {
     int mistakes = 0;
     for (size_t i = 0; i < 2 * calls_.size(); ++i) {
@@ -126,7 +126,7 @@ int InChild(const Body& body) {
   return InForkedChild(body, std::exit);
 }
 
-// Handles that compute one after the other and beside each other.
+// Computes on several handles, first in turn, then concurrently.
 int UseHandles(const Cases& cases) {
   const mluOpHandle_t first = NewHandle(kThreads);
   int mistakes = cases.Mistakes(first);
@@ -159,7 +159,7 @@ TEST(RefusedThread, AnyNumberOfThreadsGivesTheSameBits) {
   }
 }
 
-TEST(RefusedThread, LaterLimitGivesTheSameBits) {
+TEST(RefusedThread, RefusalAfterTheFirstLoopGivesTheSameBits) {
   const Cases cases;
   EXPECT_EQ(InChild([&] {
               const mluOpHandle_t before = NewHandle(3);
@@ -181,7 +181,7 @@ TEST(RefusedThread, LoopUsesTheThreadsThatStarted) {
   }
 }
 
-TEST(RefusedThread, IsTriedAgainLater) {
+TEST(RefusedThread, IsStartedLater) {
   EXPECT_EQ(InChild([] {
               first_failing = 0;
               if (MostThreads(ThreadPool(4), 2, kShortTime) != 1) return 1;
@@ -193,7 +193,7 @@ TEST(RefusedThread, IsTriedAgainLater) {
             0);
 }
 
-TEST(RefusedThread, IsNotTriedInEveryLoop) {
+TEST(RefusedThread, IsNotRetriedInEveryLoop) {
   EXPECT_EQ(InChild([] {
               first_failing = 0;
               const auto start = std::chrono::steady_clock::now();
@@ -207,7 +207,7 @@ TEST(RefusedThread, IsNotTriedInEveryLoop) {
             0);
 }
 
-// Callers that need their first workers at the same moment start one per core, not one each.
+// Callers that need their first workers concurrently start one per core in total.
 TEST(WorkerStart, IsLimitedToTheCoresForManyCallers) {
   EXPECT_EQ(InChild([] {
               constexpr int kCallers = 16;

@@ -30,7 +30,7 @@ struct PsRoiPoolForward : DocumentedCall {
                                  P("output", output), D("mapping_channel", mapping),
                                  P("mapping_channel", mapping));
   }
-  // The form of today's MLU-OPS, without a workspace.
+  // The overload without a workspace, as in current MLU-OPS.
   mluOpStatus_t CallShortForm() {
     return mluOpPsRoiPoolForward(H(), pooled_height, pooled_width, spatial_scale, group_size,
                                  output_dim, D("input", input), P("input", input), D("rois", rois),

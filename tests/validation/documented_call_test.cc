@@ -224,7 +224,7 @@ TEST_P(DocumentedFunction, AddressBetweenElementsReturnsBadParam) {
   ForEachTensor(GetParam(), [](DocumentedCall& call, const TensorRule& rule) {
     call.data[rule.name] = static_cast<char*>(rule.tensor->data()) + 1;
     ExpectBad(call.Call(), rule.name);
-    EXPECT_TRUE(LastMessageHas("must be aligned to its elements")) << LastMessage();
+    EXPECT_TRUE(LastMessageHas("must be aligned to its element size")) << LastMessage();
   });
 }
 
@@ -242,7 +242,7 @@ TEST_P(DocumentedFunction, OverlapSucceedsOnlyBetweenInputs) {
       call->data[first_is_larger ? second.name : first.name] = owner.tensor->data();
       if (first.is_output || second.is_output) {
         ExpectBadParam(call->Call());
-        EXPECT_TRUE(LastMessageHas("overlaps")) << LastMessage();
+        EXPECT_TRUE(LastMessageHas("overlap")) << LastMessage();
       } else {
         ExpectSuccess(call->Call());
       }

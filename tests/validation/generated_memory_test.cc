@@ -87,7 +87,7 @@ TEST_P(GeneratedEmptyTensors, StridesAreIgnored) {
   });
 }
 
-// The rule on empty tensors precedes those on workspace and pointers.
+// The rule on empty tensors precedes the rules on workspace and pointers.
 TEST_P(GeneratedEmptyTensors, AreCheckedBeforePointers) {
   ForEachZeroSet([this](TableCall& call) {
     const bool computes = EmptyTensors(call, kSkipFirst).empty() &&
@@ -138,7 +138,7 @@ TEST_P(GeneratedPointers, AddressBetweenElementsReturnsBadParam) {
   ForEachTensor([](TableCall& call, int t) {
     call.tensor(t).data = call.spare() + 1;
     ExpectRefused(call, MLUOP_STATUS_BAD_PARAM, {std::string(call.row(t).name)});
-    EXPECT_TRUE(LastMessageHas(" must be aligned to its elements")) << LastMessage();
+    EXPECT_TRUE(LastMessageHas(" must be aligned to its element size")) << LastMessage();
   });
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The order of the checks, for every table: a call that breaks rules of two phases returns what a
-// call returns that breaks only the earlier one.
+// The order of the checks, for every table. A call that breaks rules of two phases returns the same
+// status and message as a call that breaks only the earlier rule.
 #include <array>
 
 #include "tests/validation/table_call.h"

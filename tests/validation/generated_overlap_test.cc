@@ -39,8 +39,9 @@ class GeneratedOverlap : public EntryTest {
     const std::string name(call.row(output).name);
     ExpectRefused(call, MLUOP_STATUS_BAD_PARAM, {name, std::string(other)});
     const std::string message = call.Run().message;
-    const bool forward = message.find(" overlaps " + std::string(other)) != std::string::npos;
-    const bool backward = message.find(" overlaps " + name) != std::string::npos;
+    const bool forward =
+        message.find(" got an overlap with " + std::string(other)) != std::string::npos;
+    const bool backward = message.find(" got an overlap with " + name) != std::string::npos;
     EXPECT_TRUE(forward || backward) << message;
   }
 };

@@ -13,10 +13,10 @@ namespace {
 
 constexpr std::byte kPoison{0xa5};
 constexpr size_t kGap = 64;
-// A larger tensor gets no memory: the call must be refused.
+// A larger tensor has no memory: the call must be refused.
 constexpr int64_t kMaxElements = int64_t{1} << 20;
 
-// One handle serves all calls: creating one reads the machine's limits from files.
+// One handle is used for all calls, because creating one reads the machine's limits from files.
 mluOpHandle_t SharedHandle() {
   static const Handle* const handle = new Handle;
   return *handle;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// mluop bitwise: one input, one answer. Compares threads, instruction sets, implementations,
-// workspaces, alignments, repeated runs and, in the forward directions, each RoI, box or mask alone.
+// mluop bitwise: one input, one answer. Compares bits across threads, instruction sets,
+// implementations, workspaces, alignments and repeated runs. In the forward directions it also
+// compares each RoI, box or mask alone.
 #include <algorithm>
 #include <set>
 #include <string>
@@ -23,9 +24,9 @@ using testing::Placement;
 using testing::PreparedCall;
 using testing::SingleItem;
 
-constexpr int kThreads[] = {2, 1, 3, 7, 16};  // all of them on the first instruction set
-constexpr int64_t kItems = 6;                 // that are run alone, at most
-// Larger cases run on two instruction sets, with 2 and 7 threads, and two items alone.
+constexpr int kThreads[] = {2, 1, 3, 7, 16};  // all run on the first instruction set
+constexpr int64_t kItems = 6;                 // at most this number of items run alone
+// Larger cases run on two instruction sets, with 2 and 7 threads, and with two items alone.
 constexpr size_t kLargeBytes = size_t{4} << 20;
 
 class BitwiseCase {
@@ -59,7 +60,7 @@ class BitwiseCase {
   }
 
  private:
-  // Every implementation that applies, with and without a workspace, twice.
+  // Runs every implementation that applies twice, with and without a workspace.
   std::string RunAll(DeviceCall& call, int threads) {
     const Handle handle(threads);
     for (const auto name : ApplicableImplementations(call.arguments(), handle.get())) {
@@ -96,7 +97,7 @@ class BitwiseCase {
         const std::string which = " of " + std::string(case_.op->item) + " " + std::to_string(item);
         if (!fault.empty()) return fault + At(name, 2, 0) + which + " alone";
         if (OutputBytes(call.result()) != share) {
-          return "the result" + which + " alone" + At(name, 2, 0) + " differs from that among all" +
+          return "the result" + which + " alone" + At(name, 2, 0) + " differs from the full call" +
                  first_;
         }
       }

@@ -22,10 +22,10 @@ namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// So many chains that the latency of one hides behind the others.
+// Independent dependency chains, enough to hide the latency of a multiply-add.
 constexpr int kChains = 8;
 
-// `rounds` multiply-adds in every chain. *operations: what it did.
+// Runs `rounds` multiply-adds in every chain. Writes the number of float operations.
 float MultiplyAdd(int64_t rounds, double* operations) {
   const hn::ScalableTag<float> d;
   const auto factor = hn::Set(d, 0.999f), term = hn::Set(d, 0.001f);
@@ -55,7 +55,7 @@ namespace {
 
 HWY_EXPORT(MultiplyAdd);
 
-constexpr double kSeconds = 0.02;  // per way
+constexpr double kSeconds = 0.02;  // per Way
 
 double Least(std::vector<Contender>& contenders) {
   MeasureTogether(contenders, nullptr);
@@ -87,7 +87,7 @@ Bandwidth MeasureBandwidth(size_t bytes, ThreadPool& threads) {
 double MeasurePeak(ThreadPool& threads) {
   constexpr int64_t kRounds = 50000;
   const auto multiply_add = HWY_DYNAMIC_DISPATCH(MultiplyAdd);
-  std::atomic<float> sink;  // what was computed must have been of use
+  std::atomic<float> sink;  // prevents the compiler from removing the computation
   double operations = 0;
   multiply_add(kRounds, &operations);
   const int64_t ranges = 4 * threads.num_threads();

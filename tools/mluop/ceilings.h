@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the machine can do at best, measured: bytes copied and filled, and arithmetic.
+// Measures the machine's peak rates: copying, filling, arithmetic.
 #pragma once
 
 #include <cstddef>
@@ -10,11 +10,11 @@ namespace mluop::tool {
 
 struct Bandwidth {
   size_t bytes;
-  double copy, fill;  // bytes a second, the best of all ways to move them; a copy reads and writes
+  double copy, fill;  // bytes per second, best of kWays; a copy counts reads and writes
 };
 Bandwidth MeasureBandwidth(size_t bytes, ThreadPool& threads);
 
-// Operations on floats a second, two per lane of a fused multiply-add.
+// Returns float operations per second; a fused multiply-add counts two per lane.
 double MeasurePeak(ThreadPool& threads);
 
 }  // namespace mluop::tool

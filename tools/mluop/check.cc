@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// mluop check: every implementation that applies to a case against the reference; and whether the
-// cases choose every implementation.
+// mluop check: compares every implementation that applies to a case with the reference. With
+// --coverage: checks that the cases choose every implementation.
 #include <cstdio>
 #include <set>
 #include <string>
@@ -24,7 +24,7 @@ using testing::ForcedImplementation;
 using testing::Placement;
 using testing::PreparedCall;
 
-// One way to run a case.
+// The conditions of one run of a case.
 struct Setting {
   std::string isa;  // of the CPU; empty on other devices
   Placement placement;
@@ -53,7 +53,7 @@ class CheckedCase {
       for (const std::string& isa : on_cpu ? isas_ : std::vector<std::string>{""}) {
         if (on_cpu) testing::ForceIsa(isa);
         for (const auto mode : {MLUOP_ATOMICS_NOT_ALLOWED, MLUOP_ATOMICS_ALLOWED}) {
-          if (on_cpu && mode == MLUOP_ATOMICS_ALLOWED) continue;  // the CPU has one mode
+          if (on_cpu && mode == MLUOP_ATOMICS_ALLOWED) continue;  // both modes are the same there
           mluOpSetAtomicsMode(handle_.get(), mode);
           std::string fault = RunImplementations(call, {isa, placement, mode, 0, ""}, details);
           if (!fault.empty()) return fault;
@@ -86,7 +86,7 @@ class CheckedCase {
   const std::vector<std::string>& isas_;
 };
 
-// The names of the implementations that the cases choose by default, as "operator:name".
+// Returns the implementations that the cases choose by default, as "operator:name".
 std::set<std::string> ChosenByDefault(const std::vector<Case>& cases) {
   std::set<std::string> chosen;
   for (size_t i = 0; i < cases.size(); ++i) {

@@ -13,37 +13,38 @@ namespace mluop::tool {
 int List();
 int Describe(const std::string& op);
 
-// What the library would do with each selected case: the implementation and why, slices, scratch.
+// Prints how the library computes each selected case: the implementation, its rule, slices,
+// scratch.
 int DescribePlans(const Selection& selection);
 
-// Every implementation that applies to a case, on every instruction set, each buffer at either end
-// of its pages, with and without a workspace, against the reference.
+// Compares every implementation that applies to a case with the reference: on every instruction
+// set, with each buffer at either end of its pages, with and without a workspace.
 int Check(const Selection& selection);
 
-// Whether the selected cases choose every implementation of their operators by default.
+// Fails if the selected cases do not choose every implementation of their operators by default.
 int Coverage(const Selection& selection);
 
-// The plan of a call on the handle's device; empty where there is nothing to compute.
+// Returns the plan of a call on the handle's device; empty if nothing is to be computed.
 Plan PlanOf(const Arguments& arguments, mluOpHandle_t handle);
 
-// One input, one answer: the same bits whatever the threads, instruction set, implementation,
-// workspace and alignment, and of each RoI, box or mask alone.
+// One input, one answer: compares the bits across threads, instruction sets, implementations,
+// workspaces and alignments, and of each RoI, box or mask alone.
 int Bitwise(const Selection& selection);
 
 struct PerfOptions {
   std::string json;                // file; empty: none
   std::string report;              // file; empty: none
-  std::vector<int> threads = {0};  // numbers to measure with; 0: the library's own choice
-  bool cold = false;               // caches flushed before every run
-  double seconds = 0.3;            // of measuring per case
-  std::string command;             // what was typed, for the report
+  std::vector<int> threads = {0};  // numbers of threads to measure; 0: the library's default
+  bool cold = false;               // flush the caches before every run
+  double seconds = 0.3;            // measuring time per case
+  std::string command;             // the command line, for the report
   std::string implementation;      // a name; "all": each that applies; empty: the default
 };
 int Perf(const Selection& selection, const PerfOptions& options);
-// The implementations of a call that `options` asks for; "" stands for the default.
+// Returns the implementations of a call that `options` selects; "" is the default.
 std::vector<std::string_view> Contestants(const Arguments& arguments, mluOpHandle_t handle,
                                           const PerfOptions& options);
-// The same on a device that is not the CPU, and is the current one.
+// Perf on the current device, which is not the CPU.
 int PerfOnDevice(const Selection& selection, const PerfOptions& options, Device* device);
 
 }  // namespace mluop::tool

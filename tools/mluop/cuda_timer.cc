@@ -29,7 +29,7 @@ void Require(int result, const char* step) {
 
 }  // namespace
 
-// The functions of the driver that are used here, with its handles as plain pointers.
+// The CUDA driver functions that the timer uses. The driver's handles are plain pointers here.
 struct CudaTimer::Driver {
   explicit Driver(int ordinal_number) : ordinal(ordinal_number) {
     void* const library = dlopen("libcuda.so.1", RTLD_NOW);
@@ -129,19 +129,19 @@ struct CudaTimer::Driver {
 CudaTimer::CudaTimer(const std::string& device)
     : driver_(std::make_unique<Driver>(std::atoi(device.c_str() + device.find(':') + 1))) {}
 
-CudaTimer::~CudaTimer() = default;  // the process is about to end
+CudaTimer::~CudaTimer() = default;  // frees no CUDA objects: the process exits soon after
 
 double CudaTimer::SecondsOfReplay(const Enqueue& enqueue, int replays) {
   void* const executable = driver_->Capture(enqueue);
   double least = HUGE_VAL;
-  driver_->Replay(executable);  // warms up
+  driver_->Replay(executable);  // warm-up
   for (int i = 0; i < replays; ++i) least = std::min(least, driver_->Replay(executable));
   driver_->exec_destroy(executable);
   return least;
 }
 
 double CudaTimer::SecondsOfLaunch() {
-  constexpr int kBatches = 10, kLaunches = 100;  // fewer than the driver's queue holds
+  constexpr int kBatches = 10, kLaunches = 100;  // fits into the driver's launch queue
   void* module = nullptr;
   void* kernel = nullptr;
   Require(driver_->module_load(&module, kEmptyKernel), "cuModuleLoadData");

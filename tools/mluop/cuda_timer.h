@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Times work on a CUDA device. Talks to the CUDA driver (libcuda.so.1) directly, so that the driver
-// program needs no CUDA toolkit to build.
+// Times work on a CUDA device. Calls the CUDA driver (libcuda.so.1) directly, so that mluop builds
+// without the CUDA toolkit.
 #pragma once
 
 #include <functional>
@@ -13,18 +13,18 @@ namespace mluop::tool {
 
 class CudaTimer {
  public:
-  // device: "cuda:N", the current device of this thread. Throws std::runtime_error.
+  // `device`: "cuda:N", the current device of this thread. Throws std::runtime_error.
   explicit CudaTimer(const std::string& device);
   ~CudaTimer();
   CudaTimer(const CudaTimer&) = delete;
   CudaTimer& operator=(const CudaTimer&) = delete;
 
-  // Captures what `enqueue` puts into a queue as a graph and replays it. Returns the seconds of the
-  // fastest replay; the cost of the calls is not in it. Throws std::runtime_error.
+  // Captures the work of `enqueue` into a graph and replays it. Returns the seconds of the fastest
+  // replay, without the host time of the calls. Throws std::runtime_error.
   using Enqueue = std::function<mluOpStatus_t(cnrtQueue_t queue)>;
   double SecondsOfReplay(const Enqueue& enqueue, int replays);
 
-  // Seconds that the host takes to launch an empty kernel.
+  // Returns the host time of launching an empty kernel, in seconds.
   double SecondsOfLaunch();
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// mluop list and mluop describe: the operators' tables for people.
+// mluop list and mluop describe: print the operators' tables.
 #include <cstdio>
 #include <sstream>
 #include <string>
@@ -42,7 +42,7 @@ const char* Empty(WhenEmpty rule) {
   switch (rule) {
     case kReject: return "BAD_PARAM";
     case kSkip:
-    case kSkipFirst: return "SUCCESS, nothing done";
+    case kSkipFirst: return "SUCCESS, nothing is written";
     case kCompute: return "computed without it";
   }
   return "";
@@ -105,8 +105,7 @@ int List() {
 int Describe(const std::string& name) {
   const Operator* op = testing::FindOperator(name);
   if (op == nullptr) {
-    std::fprintf(stderr, "mluop: describe takes the name of an operator (mluop list), got %s\n",
-                 name.c_str());
+    std::fprintf(stderr, "mluop: operator must be a name from mluop list, got %s\n", name.c_str());
     return 2;
   }
   std::printf("%s\nattributes\n", name.c_str());
@@ -133,7 +132,7 @@ int DescribePlans(const Selection& selection) {
                 handle.get()->device->name(), Text(plan.when).c_str(), plan.scratch);
     std::istringstream details(plan.details);
     for (std::string line; std::getline(details, line);) std::printf("  %s\n", line.c_str());
-    std::printf("  applies too ");
+    std::printf("  also applies");
     for (const auto name : testing::ApplicableImplementations(call.arguments(), handle.get())) {
       if (name != plan.implementation) std::printf(" %s", Text(name).c_str());
     }

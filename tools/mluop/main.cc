@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// mluop: one driver over one kind of case line. See `mluop --help`.
+// mluop, the driver: checks and measures operators on case lines. See `mluop --help`.
 #include <cstdio>
 #include <exception>
 #include <functional>
@@ -14,22 +14,22 @@ namespace {
 using mluop::tool::PerfOptions;
 using mluop::tool::Selection;
 
-constexpr int kWrongUse = 2;  // the exit status
+constexpr int kWrongUse = 2;  // exit status
 
 constexpr char kCaseHelp[] =
     "A case is a line such as\n"
     "  'transpose N=1 A=128 B=256 dtype=half'\n"
-    "(`mluop describe OPERATOR` lists the keys). Without one, the built-in cases are run.";
+    "(`mluop describe OPERATOR` lists the keys). Without a case, all built-in cases run.";
 
 void AddSelection(CLI::App* command, Selection* selection) {
-  command->add_option("case", selection->lines, "case lines, quoted");
+  command->add_option("case", selection->lines, "case lines, each in quotes");
   command->add_option("--set", selection->set,
-                      "only this set of the built-in cases: " + mluop::tool::SetNames());
-  command->add_option("--op", selection->op, "only this operator or family");
-  command->add_option("--file", selection->file, "take the cases from a file");
+                      "run only this set of the built-in cases: " + mluop::tool::SetNames());
+  command->add_option("--op", selection->op, "run only this operator or family");
+  command->add_option("--file", selection->file, "read the cases from this file");
   command->add_option("--device", selection->device, "cpu, or cuda:0 and so on")
       ->capture_default_str();
-  command->add_option("--isa", selection->isas, "these instruction sets, or all")
+  command->add_option("--isa", selection->isas, "run on these instruction sets, or on all")
       ->delimiter(',')
       ->allow_extra_args(false);
   command->footer(kCaseHelp);
@@ -43,13 +43,13 @@ std::string CommandNames(const CLI::App& app) {
   return names;
 }
 
-// An argument as one would type it.
+// Quotes an argument for a shell if necessary.
 std::string Quoted(const std::string& argument) {
   return argument.find(' ') == std::string::npos ? argument : "'" + argument + "'";
 }
 
 int Run(int argc, char** argv) {
-  CLI::App app("Runs the operators of mluops: checks them, compares runs, measures them.");
+  CLI::App app("Checks the results of the mluops operators and measures their speed.");
   app.require_subcommand(1);
   std::function<int()> action;
   std::string op;
@@ -58,16 +58,15 @@ int Run(int argc, char** argv) {
   PerfOptions perf;
   for (int i = 0; i < argc; ++i) perf.command += (i == 0 ? "" : " ") + Quoted(argv[i]);
 
-  app.add_subcommand("list", "the families and their operators")->callback([&] {
+  app.add_subcommand("list", "list the families and their operators")->callback([&] {
     action = mluop::tool::List;
   });
   CLI::App* describe =
-      app.add_subcommand("describe", "an operator's attributes, tensors and options");
-  describe->add_option("operator", op, "its name, as `mluop list` prints it; with --plan a case")
-      ->required();
+      app.add_subcommand("describe", "print an operator's attributes, tensors and options");
+  describe->add_option("operator", op, "a name from `mluop list`; with --plan, a case")->required();
   describe->add_flag(
       "--plan", plan,
-      "say what the library does with a case: implementation, slices, tiles, scratch");
+      "print how the library computes a case: implementation, slices, tiles, scratch");
   describe->add_option("--device", selection.device, "cpu, or cuda:0 and so on")
       ->capture_default_str();
   describe->add_option("--threads", selection.threads, "number of threads")
@@ -81,13 +80,14 @@ int Run(int argc, char** argv) {
   });
 
   CLI::App* check = app.add_subcommand(
-      "check", "every implementation on every case and instruction set against the reference");
+      "check",
+      "compare every implementation with the reference, on every case and instruction set");
   AddSelection(check, &selection);
   check->add_option("--threads", selection.threads, "number of threads")
       ->check(CLI::Range(1, 1024));
   check->add_flag("-v,--verbose", selection.verbose, "print every case with its differences");
   check->add_flag("--coverage", coverage,
-                  "instead, fail where the cases never choose an implementation by default");
+                  "only fail if no case chooses some implementation by default");
   check->callback([&] {
     action = [&] {
       return coverage ? mluop::tool::Coverage(selection) : mluop::tool::Check(selection);
@@ -95,23 +95,23 @@ int Run(int argc, char** argv) {
   });
 
   CLI::App* bitwise = app.add_subcommand(
-      "bitwise", "one answer: the same bits whatever threads, instruction set, implementation");
+      "bitwise", "compare bits across threads, instruction sets, implementations, workspaces");
   AddSelection(bitwise, &selection);
   bitwise->callback([&] { action = [&] { return mluop::tool::Bitwise(selection); }; });
 
   CLI::App* measure =
-      app.add_subcommand("perf", "time, share of the copy speed, factor over plain loops");
+      app.add_subcommand("perf", "measure time, ratio to the copy speed, speedup over plain loops");
   AddSelection(measure, &selection);
   measure->add_option("--threads", perf.threads, "numbers of threads, such as 1,2")
       ->delimiter(',')
       ->allow_extra_args(false)
       ->check(CLI::Range(1, 1024));
-  measure->add_option("--json", perf.json, "write the figures to this file, an object per case");
-  measure->add_option("--report", perf.report, "write a page of HTML with bars to this file");
+  measure->add_option("--json", perf.json, "write the results to this file, one object per case");
+  measure->add_option("--report", perf.report, "write an HTML page with bars to this file");
   measure->add_option("--implementation", perf.implementation,
-                      "this one, or all that apply in turn (default: the library's choice)");
-  measure->add_flag("--cold", perf.cold, "flush the tensors out of the caches before every run");
-  measure->add_option("--seconds", perf.seconds, "time to spend on a case")
+                      "time this one, or all that apply (default: the library's choice)");
+  measure->add_flag("--cold", perf.cold, "flush the tensors from the caches before every run");
+  measure->add_option("--seconds", perf.seconds, "measuring time per case")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   measure->callback([&] { action = [&] { return mluop::tool::Perf(selection, perf); }; });
@@ -137,7 +137,7 @@ int main(int argc, char** argv) {
   try {
     return Run(argc, argv);
   } catch (const std::bad_alloc&) {
-    std::fprintf(stderr, "mluop: the case must fit in memory, got one that does not\n");
+    std::fprintf(stderr, "mluop: the case must fit in memory, got an allocation failure\n");
     return kWrongUse;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "mluop: %s\n", error.what());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The figures of a run of `mluop perf` as one page of HTML that needs nothing else.
+// Writes the results of `mluop perf` as a self-contained HTML page.
 #pragma once
 
 #include <string>
@@ -12,10 +12,10 @@ namespace mluop::tool {
 
 using Row = nlohmann::ordered_json;
 
-// The processor's own name.
+// Returns the name of the CPU.
 std::string MachineName();
 
-// Writes the files that the options name. `rows`: one object per case; `ceilings`: one per size.
+// Writes the files named in the options. `rows`: one object per case; `ceilings`: one per size.
 // Returns the exit status.
 int WriteFigures(const PerfOptions& options, const Row& rows, const Row& ceilings);
 

@@ -50,7 +50,7 @@ std::vector<CaseLine> BuiltInCases() {
   return all;
 }
 
-// Each set once, in alphabetical order.
+// Returns each set once, in alphabetical order.
 std::string SetNamesOf(const std::vector<CaseLine>& lines) {
   std::set<std::string> sets;
   for (const CaseLine& line : lines) sets.insert(line.set);
@@ -81,11 +81,11 @@ void CheckOperator(const std::string& op) {
 }
 
 void OnFault(int signal) {
-  // Only functions that are safe in a signal handler.
+  // Calls only functions that are safe in a signal handler.
   const auto print = [](const char* text) {
     static_cast<void>(!write(STDERR_FILENO, text, std::strlen(text)));
   };
-  print("\nFAIL access outside a buffer, or a write to an input\n  repeat: mluop ");
+  print("\nFAIL access out of bounds, or write to an input\n  repeat: mluop ");
   print(current_command);
   print(" '");
   print(current_line);
@@ -113,11 +113,11 @@ std::vector<Case> SelectCases(const Selection& selection) {
     if (!selection.op.empty() && selection.op != c.test->name && selection.op != FamilyOf(c))
       continue;
     if (c.test->reference == nullptr)
-      throw std::invalid_argument(c.line + ": no kernel is there yet");
+      throw std::invalid_argument(c.line + ": operator has no reference");
     cases.push_back(std::move(c));
   }
   if (cases.empty()) {
-    throw std::invalid_argument("the selection must hold a case, got none" +
+    throw std::invalid_argument("the selection must contain a case, got none" +
                                 (selection.op.empty() ? "" : " of --op " + selection.op) +
                                 (selection.set.empty() ? "" : " in --set " + selection.set) +
                                 (selection.file.empty() ? "" : " from --file " + selection.file));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which cases a command runs, and with what: the options that check, bitwise and perf share.
+// The options that check, bitwise and perf share: the cases, the device, threads, instruction sets.
 #pragma once
 
 #include <string>
@@ -17,25 +17,24 @@ struct Selection {
   std::string op;                  // only this operator or family; empty: all
   std::string file;                // a file of cases instead of the built-in ones
   std::string device = "cpu";      // or "cuda:N"
-  std::vector<std::string> isas;   // of the CPU; "all": every one; empty: see the command
-  int threads = 0;                 // 0: the library's own choice
+  std::vector<std::string> isas;   // of the CPU; "all": every one; empty: the command's default
+  int threads = 0;                 // 0: the library's default
   bool verbose = false;
 };
 
-// The sets of the built-in cases: "basic, large, networks".
+// Returns the sets of the built-in cases: "basic, large, networks".
 std::string SetNames();
 
-// The cases, in order. Throws std::invalid_argument.
+// Returns the selected cases, in order. Throws std::invalid_argument.
 std::vector<testing::Case> SelectCases(const Selection& selection);
 
-// The instruction sets to run: those that were named, or `fallback`. Throws std::invalid_argument.
+// Returns the selected instruction sets, or `fallback` if none. Throws std::invalid_argument.
 std::vector<std::string> SelectIsas(const Selection& selection, std::vector<std::string> fallback);
 
-// Makes the selection's device the thread's current one, and returns it. Throws
-// std::invalid_argument.
+// Makes the selected device the thread's current one and returns it. Throws std::invalid_argument.
 Device* UseDevice(const Selection& selection);
 
-// A handle of the current device with the selection's number of threads, or `threads` where that is not 0.
+// Owns a handle on the current device with `threads` threads; 0: the default.
 class Handle {
  public:
   explicit Handle(int threads);
@@ -49,8 +48,8 @@ class Handle {
   mluOpHandle_t handle_ = nullptr;
 };
 
-// One line that is overwritten while the work goes on; nothing where stderr is no terminal.
-// Remembers the case, so that a crash can name it.
+// Updates the progress line; prints nothing if stderr is not a terminal. Stores the case for the
+// fault handler.
 void ShowProgress(size_t index, size_t count, const std::string& line);
 void EndProgress();
 
@@ -60,7 +59,7 @@ class Score {
   Score(const char* command, const Selection& selection)
       : command_(command), selection_(selection) {}
 
-  // `fault`: "" for a case that passed.
+  // `fault`: "" if the case passed.
   void Add(const testing::Case& c, const std::string& fault);
   // Prints "N passed, N failed"; returns the exit status.
   int Print() const;
@@ -72,7 +71,7 @@ class Score {
   const Selection& selection_;
 };
 
-// On a memory fault, prints the line that repeats it and ends the process.
+// On a memory fault, prints the command that reproduces it and exits.
 void InstallFaultHandler(const char* command);
 
 }  // namespace mluop::tool

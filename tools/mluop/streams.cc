@@ -18,16 +18,16 @@ namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 constexpr size_t kLine = 64;
-constexpr size_t kAhead = 1024;  // bytes
+constexpr size_t kPrefetchBytes = 1024;  // prefetch distance
 
-// Whole vectors from aligned places on; what is before and after them is less than a line.
-uint64_t Read(const char* from, size_t bytes, bool ahead) {
+// Reads all bytes in whole vectors, the last ones one by one. Returns their XOR.
+uint64_t Read(const char* from, size_t bytes, bool prefetch) {
   const hn::ScalableTag<uint64_t> d;
   const size_t step = hn::Lanes(d) * sizeof(uint64_t);
   auto sum0 = hn::Zero(d), sum1 = sum0;
   size_t i = 0;
   for (; i + 2 * step <= bytes; i += 2 * step) {
-    if (ahead) hwy::Prefetch(from + i + kAhead);
+    if (prefetch) hwy::Prefetch(from + i + kPrefetchBytes);
     sum0 = hn::Xor(sum0, hn::LoadU(d, reinterpret_cast<const uint64_t*>(from + i)));
     sum1 = hn::Xor(sum1, hn::LoadU(d, reinterpret_cast<const uint64_t*>(from + i + step)));
   }
@@ -36,12 +36,12 @@ uint64_t Read(const char* from, size_t bytes, bool ahead) {
   return rest ^ hn::GetLane(hn::Xor(sum0, sum1));
 }
 
-void Fill(char* to, size_t bytes, bool past_caches) {
+void Fill(char* to, size_t bytes, bool non_temporal) {
   const hn::ScalableTag<uint64_t> d;
   const size_t step = hn::Lanes(d) * sizeof(uint64_t);
   const auto value = hn::Set(d, 0x3f8000003f800000u);
   size_t i = 0;
-  if (past_caches) {
+  if (non_temporal) {
     for (; i < bytes && reinterpret_cast<uintptr_t>(to + i) % kLine != 0; ++i) to[i] = 0;
     for (; i + step <= bytes; i += step) {
       hn::Stream(value, d, reinterpret_cast<uint64_t*>(to + i));
@@ -51,7 +51,7 @@ void Fill(char* to, size_t bytes, bool past_caches) {
     hn::StoreU(value, d, reinterpret_cast<uint64_t*>(to + i));
   }
   for (; i < bytes; ++i) to[i] = 0;
-  if (past_caches) hwy::FlushStream();
+  if (non_temporal) hwy::FlushStream();
 }
 
 }  // namespace HWY_NAMESPACE
@@ -71,7 +71,7 @@ HWY_EXPORT(Read);
 HWY_EXPORT(Fill);
 
 #if HWY_ARCH_X86
-// clflush waits for every line before the next.
+// clflushopt flushes lines in parallel; clflush waits for each line.
 __attribute__((target("clflushopt"))) void FlushLinesUnordered(char* data, size_t bytes) {
   for (size_t i = 0; i < bytes; i += 64) _mm_clflushopt(data + i);
   if (bytes != 0) _mm_clflushopt(data + bytes - 1);
@@ -92,10 +92,11 @@ void FlushLines(const char* data, size_t bytes) {
   if (bytes != 0) hwy::FlushCacheline(data + bytes - 1);
 }
 
-// All pieces are moved side by side, by parts of so many bytes, as an operator's loop moves them.
+// All tensors are traversed together in parts of about this number of bytes, as in an operator's
+// loop.
 constexpr size_t kPart = 16 << 10;
 
-// The bytes of a piece that fall to part `index` of `parts`, in whole lines but for the last.
+// The bytes of a tensor in part `index` of `parts`: whole cache lines, except in the last part.
 struct Cut {
   size_t begin, bytes;
 };
@@ -110,7 +111,7 @@ Cut CutOf(size_t bytes, int64_t index, int64_t parts) {
   return {at(index), at(index + 1) - at(index)};
 }
 
-std::atomic<uint64_t> sink;  // what was read must have been of use
+std::atomic<uint64_t> sink;  // prevents the compiler from removing the reads
 
 }  // namespace
 
@@ -130,11 +131,11 @@ void Move(const Traffic& traffic, Way way, ThreadPool& threads) {
     for (int64_t part = begin; part < end; ++part) {
       for (const Traffic::Read& piece : traffic.reads) {
         const Cut cut = CutOf(piece.bytes, part, parts);
-        seen ^= read(piece.data + cut.begin, cut.bytes, way.ahead);
+        seen ^= read(piece.data + cut.begin, cut.bytes, way.prefetch);
       }
       for (const Traffic::Write& piece : traffic.writes) {
         const Cut cut = CutOf(piece.bytes, part, parts);
-        fill(piece.data + cut.begin, cut.bytes, way.past_caches);
+        fill(piece.data + cut.begin, cut.bytes, way.non_temporal);
       }
     }
     sink.fetch_xor(seen, std::memory_order_relaxed);

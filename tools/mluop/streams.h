@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bytes moved at the machine's own speed: what an operator's time is held against.
+// Reads and writes memory at the full speed of the machine: the floor of an operator's time.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace mluop::tool {
 
-// Pieces of memory that are read, and pieces that are written.
+// The memory blocks that a call reads and writes.
 struct Traffic {
   struct Read {
     const char* data;
@@ -25,17 +25,17 @@ struct Traffic {
   size_t Bytes() const;
 };
 
-// Ways to move bytes; which one is fastest depends on where they lie and on how many they are.
+// How to read and write. The fastest setting depends on the size and the cache state.
 struct Way {
-  bool past_caches;  // non-temporal stores
-  bool ahead;        // asks for what it reads before it needs it
+  bool non_temporal;  // stores bypass the caches
+  bool prefetch;      // prefetches reads in software
 };
 inline constexpr Way kWays[] = {{false, false}, {false, true}, {true, false}, {true, true}};
 
-// Reads and writes every byte once, in cache lines, all pieces alike, on all threads.
+// Reads and writes every byte once on all threads. Traverses all blocks together.
 void Move(const Traffic& traffic, Way way, ThreadPool& threads);
 
-// Puts all its lines out of the caches.
+// Flushes all cache lines of the blocks.
 void Flush(const Traffic& traffic);
 
 }  // namespace mluop::tool

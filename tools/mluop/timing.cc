@@ -8,10 +8,10 @@ namespace mluop::tool {
 namespace {
 
 constexpr size_t kLeastRuns = 5, kMostRuns = 2000;
-// A contender this many times over its budget is done, even with fewer runs than kLeastRuns: the
-// plain loops of a large case take half a second a run.
+// A contender that exceeds its budget by this factor stops, even with fewer runs than kLeastRuns.
+// The plain loops of a large case take half a second per run.
 constexpr double kOverrun = 8;
-constexpr double kTurn = 1e-3;  // seconds that a contender has before it is another's turn
+constexpr double kTurn = 1e-3;  // seconds of one contender's turn
 
 double SecondsOf(const std::function<void()>& run) {
   using Clock = std::chrono::steady_clock;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Things that are timed against one another, turn by turn.
+// Times several functions in turn, for a fair comparison.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 namespace mluop::tool {
 
-// Something that is timed, and its times in seconds.
+// A timed function, and its times in seconds.
 struct Contender {
   std::function<void()> run;
   double budget;
@@ -20,9 +20,10 @@ struct Contender {
   double Quantile(double q) const;
 };
 
-// Turn by turn, so that a slow moment of the machine is everybody's. Hot: each turn begins with a
-// run that does not count. Cold: `flush` before every run, and
-// its time counts against the budget: it may be many times that of the run.
+// Runs the contenders in turn, so that a slow phase of the machine affects all of them. Hot
+// (`flush` is empty): each turn starts with a run that is not timed. Cold: calls `flush` before
+// every run; its time counts against the budget, because it may exceed the time of the run many
+// times.
 void MeasureTogether(std::vector<Contender>& contenders, const std::function<void()>& flush);
 
 }  // namespace mluop::tool

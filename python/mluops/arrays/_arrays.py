@@ -154,7 +154,7 @@ def as_output(
         except (TypeError, ValueError, MemoryError):
             if math.prod(count_of(size, f"a size of {name}") for size in shape) < 1 << 31:
                 raise
-        raise NotSupportedError(f"mluops: {name} must have less than 2^31 elements, got {shape}")
+        raise NotSupportedError(f"mluops: {name} must have fewer than 2^31 elements, got {shape}")
     if not isinstance(given, np.ndarray):
         raise BadParamError(f"mluops: {name} must be a numpy.ndarray, got {type(given).__name__}")
     if not given.flags.carray:
@@ -172,7 +172,7 @@ def _as_device_output(
         sizes = tuple(count_of(size, f"a size of {name}") for size in shape)
         if math.prod(sizes) >= 1 << 31:
             raise NotSupportedError(
-                f"mluops: {name} must have less than 2^31 elements, got {shape}"
+                f"mluops: {name} must have fewer than 2^31 elements, got {shape}"
             )
         return DeviceArray.empty(sizes, dtype or like.dtype, like.device, like.stream)
     array = from_device(given)

@@ -57,8 +57,8 @@ def border_align_samples(
 ) -> Axes:
     """Draws the samples on the four borders of a box, and the pixels that they interpolate.
 
-    box: (x1, y1, x2, y2); size: (H, W) of the map. Each border has pool_size+1 samples and a block
-    of channels of its own: a pixel that several borders read is divided among them.
+    box: (x1, y1, x2, y2); size: (H, W) of the map. Each border has pool_size+1 samples and its own
+    channels: a pixel that several borders read is divided among them.
 
     >>> ax = border_align_samples((1.3, 1.6, 6.1, 4.4), (6, 8), 4)
     >>> ax.get_title()

@@ -47,7 +47,7 @@ def _draw_border_align(figure: Any) -> None:
     border_align_samples((3.2, 2.6, 9.4, 5.4), (7, 8), 4, ax=right)
     right.set_title(
         "a box beyond the edge: samples up to one pixel outside\n"
-        "read the edge, those further away count as 0",
+        "read the edge, samples further away count as 0",
         size=10,
     )
 

@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Gradients of the operators under torch.ops.mluops, on torch 1.13 and later."""
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+import mluops.torch  # noqa: F401
+import samples
+
+DIFFERENTIABLE = [
+    name
+    for name in samples.NAMES
+    if name
+    not in ("border_align_backward", "roiaware_pool3d_max_backward", "roiaware_pool3d_avg_backward")
+]
+LINEAR = [name for name in DIFFERENTIABLE if name not in ("border_align", "roiaware_pool3d_max")]
+
+
+@pytest.mark.parametrize("name", LINEAR)
+def test_gradient_is_the_adjoint(name):
+    """<F x, g> = <x, F' g> up to rounding, with sums in double."""
+    operator, arguments = samples.make()[name]
+    at = samples.features_of(arguments)
+    x = arguments[at] = arguments[at].requires_grad_()
+    y = samples.outputs_of(operator(*arguments))[0]
+    g = torch.randn(y.shape, generator=torch.Generator().manual_seed(1))
+    (gradient,) = torch.autograd.grad(y, x, g)
+    forward = (y.double() * g.double()).sum()
+    backward = (x.double() * gradient.double()).sum()
+    scale = (y.double() * g.double()).abs().sum()
+    assert abs(forward - backward) < 1e-6 * scale
+
+
+@pytest.mark.parametrize("name", [n for n in LINEAR if n != "roiaware_pool3d_avg"])
+def test_gradient_of_the_gradient_is_the_operator(name):
+    operator, arguments = samples.make()[name]
+    at = samples.features_of(arguments)
+    x = arguments[at] = arguments[at].requires_grad_()
+    y = samples.outputs_of(operator(*arguments))[0]
+    g = torch.zeros_like(y).requires_grad_()
+    (gradient,) = torch.autograd.grad(y, x, g, create_graph=True)
+    direction = torch.randn(x.shape, generator=torch.Generator().manual_seed(2))
+    (second,) = torch.autograd.grad(gradient, g, direction)
+    arguments[at] = direction
+    assert torch.allclose(second, samples.outputs_of(operator(*arguments))[0], atol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["border_align", "roiaware_pool3d_max"])
+def test_gradient_agrees_with_finite_differences_away_from_ties(name):
+    operator, arguments = samples.make()[name]
+    at = samples.features_of(arguments)
+    x = arguments[at].clone()
+    count = x.numel()
+    # Distinct values, so that a small change moves no maximum.
+    x = (torch.randperm(count, generator=torch.Generator().manual_seed(5)).float() / 8).view(
+        x.shape
+    )
+
+    def run(features):
+        return samples.outputs_of(operator(*arguments[:at], features, *arguments[at + 1 :]))[0]
+
+    features = x.clone().requires_grad_()
+    y = run(features)
+    g = torch.randn(y.shape, generator=torch.Generator().manual_seed(1))
+    (gradient,) = torch.autograd.grad(y, features, g)
+    for index in range(0, count, max(count // 60, 1)):
+        step = torch.zeros(count)
+        step[index] = 1 / 64
+        step = step.view(x.shape)
+        difference = ((run(x + step) - run(x - step)).double() * g.double()).sum() * 32
+        assert abs(difference - gradient.flatten()[index]) < 2e-3
+
+
+@pytest.mark.parametrize("name", DIFFERENTIABLE)
+def test_expanded_gradients_are_accepted(name):
+    operator, arguments = samples.make()[name]
+    at = samples.features_of(arguments)
+    grads = []
+    for one in (torch.ones, lambda shape: torch.ones(()).expand(shape)):
+        x = arguments[at] = arguments[at].detach().requires_grad_()
+        y = samples.outputs_of(operator(*arguments))[0]
+        grads += torch.autograd.grad(y, x, one(y.shape))
+    assert torch.equal(*grads)
+
+
+def test_no_rois_give_zero_gradients():
+    for name in ("rfcn_ps_roi_pool", "ps_roi_pool"):
+        operator, arguments = samples.make()[name]
+        x = arguments[0] = arguments[0].requires_grad_()
+        arguments[1] = arguments[1][:0]
+        samples.outputs_of(operator(*arguments))[0].sum().backward()
+        assert (x.grad == 0).all()
+
+
+def test_col2im_gradient_of_duplicate_masks_is_zero_except_for_the_last():
+    col = torch.tensor([[1.0, 2.0, 3.0]], requires_grad=True)
+    at = torch.tensor([0, 1, 0])
+    im = torch.ops.mluops.masked_col2im(col, at, at, 2, 2)
+    assert im[0, 0].tolist() == [[3, 0], [0, 2]]
+    im.sum().backward()
+    assert col.grad.tolist() == [[0, 1, 1]]
+
+
+@pytest.mark.parametrize("name", ["border_align", "roiaware_pool3d_max"])
+def test_second_derivative_of_maxima_raises(name):
+    operator, arguments = samples.make()[name]
+    at = samples.features_of(arguments)
+    x = arguments[at] = arguments[at].requires_grad_()
+    y = samples.outputs_of(operator(*arguments))[0]
+    g = torch.ones_like(y).requires_grad_()
+    (gradient,) = torch.autograd.grad(y, x, g, create_graph=True)
+    with pytest.raises(NotImplementedError, match="second derivative"):
+        gradient.sum().backward()
+
+
+@pytest.mark.parametrize("name", LINEAR)
+def test_gradcheck_of_linear_operators(name):
+    """With a step of 1 the differences of a linear operator are exact up to rounding in float32."""
+    operator, arguments = samples.make(torch.float64)[name]
+    at = samples.features_of(arguments)
+    x = arguments[at] = arguments[at].requires_grad_()
+
+    def forward(x):
+        return samples.outputs_of(operator(*arguments[:at], x, *arguments[at + 1 :]))[0]
+
+    assert torch.autograd.gradcheck(forward, (x,), eps=1.0, atol=1e-5, rtol=1e-4)
+
+
+def test_infinite_gradients_do_not_reach_overwritten_columns():
+    col, at = torch.zeros(1, 3, requires_grad=True), torch.tensor([0, 1, 0])
+    im = torch.ops.mluops.masked_col2im(col, at, at, 2, 2)
+    im.backward(torch.full_like(im, float("inf")))
+    assert col.grad.tolist() == [[0, float("inf"), float("inf")]]
