@@ -15,6 +15,11 @@ class CpuContext {
 
   ThreadPool& threads() { return threads_; }
 
+  // The scratch to ask for where every worker has `floats` floats of its own.
+  size_t WorkersBytes(int64_t floats) const {
+    return static_cast<size_t>(floats * threads_.num_threads()) * sizeof(float);
+  }
+
   // `bytes` of memory aligned to kAlignment, from the caller's workspace where it has at least
   // WorkspaceFor(bytes), else from the handle. Once per call: a second call gives the same memory
   // again. Throws std::bad_alloc.
