@@ -11,6 +11,7 @@
 
 #include <hwy/highway.h>
 
+#include <algorithm>
 #include <cstdint>
 
 #include "ops/border_align/cpu/samples-inl.h"
@@ -84,8 +85,9 @@ template <int kCount, class D, typename In, typename T>
 HWY_INLINE void PoolVecs(D d, const SampleTable& table, int edge, const PoolRow<In, T>& row) {
   const hn::RebindToSigned<D> di;
   const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+  const EdgeSamples samples = table.Edge(edge);
   const bool start = table.begin() == 0;
-  const Sample first = table.Get(edge, 0);
+  const Sample first = samples.Get(0);
   auto best = MakeVecs<D, kCount>([&](auto k) HWY_ATTR {
     return start ? Interpolate(d, first, row.map + k * lanes) : hn::LoadU(d, row.best + k * lanes);
   });
@@ -93,7 +95,7 @@ HWY_INLINE void PoolVecs(D d, const SampleTable& table, int edge, const PoolRow<
     return start ? hn::Zero(di) : hn::LoadU(di, row.argmax + k * lanes);
   });
   for (int i = start ? 1 : 0; i < table.count(); ++i) {
-    const Sample s = table.Get(edge, i);
+    const Sample s = samples.Get(i);
     const auto sample = hn::Set(di, static_cast<int32_t>(table.begin() + i));
     Unroll<kCount>([&](auto k) HWY_ATTR {
       UpdateArgmax(Interpolate(d, s, row.map + k * lanes), sample, best.v[k], index.v[k]);
@@ -103,14 +105,30 @@ HWY_INLINE void PoolVecs(D d, const SampleTable& table, int edge, const PoolRow<
                      HWY_ATTR { StoreMaxima(d, table, best.v[k], index.v[k], row.At(k * lanes)); });
 }
 
+// Channels from `c` on to the end of a row of `channels`. The last vector is whole too and overlaps
+// the one before: comparing a channel with the same samples twice changes nothing. Rows shorter
+// than a vector take vectors of a quarter.
+template <class D, typename In, typename T>
+void PoolEnd(D d, int64_t c, int64_t channels, const SampleTable& table, int edge,
+             const PoolRow<In, T>& row) {
+  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+  if constexpr (hn::MaxLanes(D()) > 1) {
+    if (channels < lanes) {
+      return PoolEnd(hn::Half<hn::Half<D>>(), c, channels, table, edge, row);
+    }
+  }
+  for (; c < channels; c += lanes) {
+    PoolVecs<1>(d, table, edge, row.At(std::min(c, channels - lanes)));
+  }
+}
+
 template <typename In, typename T>
 void PoolChannels(int64_t channels, const SampleTable& table, int edge, const PoolRow<In, T>& row) {
   const hn::ScalableTag<float> d;
   const auto lanes = static_cast<int64_t>(hn::Lanes(d));
   int64_t c = 0;
   for (; c + 4 * lanes <= channels; c += 4 * lanes) PoolVecs<4>(d, table, edge, row.At(c));
-  ForEach<float>(channels - c, [&](auto part, int64_t i)
-                                   HWY_ATTR { PoolVecs<1>(part, table, edge, row.At(c + i)); });
+  if (c < channels) PoolEnd(d, c, channels, table, edge, row);
 }
 
 }  // namespace HWY_NAMESPACE

@@ -62,6 +62,23 @@ HWY_INLINE Places<D> FindPlaces(D d, hn::Vec<D> position, int size) {
           hn::IfThenElseZero(within, hn::Sub(clamped, hn::ConvertTo(d, truncated)))};
 }
 
+// The samples of one edge in a table.
+struct EdgeSamples {
+  int64_t fixed_low, fixed_high, moving_stride;  // elements
+  const int32_t *low, *high;                     // [kWindow, kBatch]
+  const float* weight;                           // [kWindow, 4, kBatch]
+
+  // Sample i of the table's window.
+  HWY_INLINE Sample Get(int64_t i) const {
+    const int64_t to_low = low[i * kBatch] * moving_stride;
+    const int64_t to_high = high[i * kBatch] * moving_stride;
+    const float* w = weight + i * 4 * kBatch;
+    return {low[i * kBatch] >= 0,
+            {fixed_low + to_low, fixed_low + to_high, fixed_high + to_low, fixed_high + to_high},
+            {w[0], w[kBatch], w[2 * kBatch], w[3 * kBatch]}};
+  }
+};
+
 // Edges of a batch of boxes, kWindow samples of each at a time. Vectors run over the boxes, because
 // each position of a box depends on the one before.
 class SampleTable {
@@ -101,15 +118,13 @@ class SampleTable {
   HWY_INLINE int count() const { return count_; }
   HWY_INLINE bool last() const { return begin_ + count_ == p_.samples(); }
 
-  // Sample i of the window of an edge.
-  HWY_INLINE Sample Get(int edge, int64_t i) const {
-    const int64_t fixed_low = fixed_low_[edge] * fixed_stride_;
-    const int64_t fixed_high = fixed_high_[edge] * fixed_stride_;
-    const int64_t low = low_[i][edge] * moving_stride_, high = high_[i][edge] * moving_stride_;
-    const auto& w = weight_[i];
-    return {low_[i][edge] >= 0,
-            {fixed_low + low, fixed_low + high, fixed_high + low, fixed_high + high},
-            {w[0][edge], w[1][edge], w[2][edge], w[3][edge]}};
+  HWY_INLINE EdgeSamples Edge(int edge) const {
+    return {fixed_low_[edge] * fixed_stride_,
+            fixed_high_[edge] * fixed_stride_,
+            moving_stride_,
+            low_[0] + edge,
+            high_[0] + edge,
+            weight_[0][0] + edge};
   }
 
  private:

@@ -47,10 +47,11 @@ HWY_INLINE void ScatterElements(const SampleTable& table, int edge, int64_t chan
                                 const Row& row) {
   const hn::CappedTag<float, 1> d;
   const auto count = static_cast<uint64_t>(table.count());
+  const EdgeSamples samples = table.Edge(edge);
   for (int64_t c = 0; c < channels; ++c) {
     const int64_t i = row.argmax[c] - table.begin();
     if (static_cast<uint64_t>(i) >= count) continue;  // also where i is negative
-    const Sample s = table.Get(edge, i);
+    const Sample s = samples.Get(i);
     if (s.inside) row.Add(d, s, hn::Set(d, ToFloat(row.gradient[c])), c);
   }
 }
@@ -66,8 +67,9 @@ HWY_INLINE void ScatterVecs(D d, const SampleTable& table, int edge, const Row& 
   const auto gradient = LoadVecs<kCount>(d, row.gradient);
   const auto argmax =
       MakeVecs<DI, kCount>([&](auto k) HWY_ATTR { return hn::LoadU(di, row.argmax + k * lanes); });
+  const EdgeSamples samples = table.Edge(edge);
   for (int i = 0; i < table.count(); ++i) {
-    const Sample s = table.Get(edge, i);
+    const Sample s = samples.Get(i);
     if (!s.inside) continue;
     const auto index = hn::Set(di, static_cast<int32_t>(table.begin() + i));
     Unroll<kCount>([&](auto k) HWY_ATTR {
