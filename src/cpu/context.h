@@ -15,6 +15,11 @@ class CpuContext {
 
   ThreadPool& threads() { return threads_; }
 
+  // Returns the scratch size if every worker has `floats` floats.
+  size_t WorkersBytes(int64_t floats) const {
+    return static_cast<size_t>(floats * threads_.num_threads()) * sizeof(float);
+  }
+
   // Returns `bytes` of memory aligned to kAlignment: from the workspace if it has at least
   // WorkspaceFor(bytes), else from the handle. Use it once per call: a second call returns the same
   // memory. Throws std::bad_alloc.

@@ -14,6 +14,15 @@ inline double LoadValue(const void* data, mluOpDataType_t dtype, int64_t index) 
   return ToFloat(static_cast<const Half*>(data)[index]);
 }
 
+inline void StoreValue(double value, mluOpDataType_t dtype, void* data, int64_t index) {
+  const auto rounded = static_cast<float>(value);
+  if (dtype == MLUOP_DTYPE_FLOAT) {
+    static_cast<float*>(data)[index] = rounded;
+  } else {
+    static_cast<Half*>(data)[index] = ToHalf(rounded);
+  }
+}
+
 inline void CopyElement(const void* from, int64_t from_index, void* to, int64_t to_index,
                         mluOpDataType_t dtype) {
   const size_t size = SizeOf(dtype);

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <limits>
 #include <string_view>
 #include <utility>
 
@@ -14,21 +13,18 @@
 
 namespace mluop::border_align {
 
-inline void SetValue(const Arguments& a, std::string_view tensor, int64_t i, double value) {
-  if (a.Type() == MLUOP_DTYPE_HALF) {
-    a.Out<Half>(tensor)[i] = ToHalf(static_cast<float>(value));
-  } else {
-    a.Out<float>(tensor)[i] = static_cast<float>(value);
-  }
-}
-
 inline constexpr std::string_view kBoxes[] = {"inside",     "outside", "edge",
                                               "degenerate", "bad",     "located"};
 
-// A box's interval on an axis of `size` pixels.
-inline std::pair<double, double> MakeInterval(std::string_view kind, int64_t size,
+// A box's interval on an axis of `size` pixels. "located": around pixel `at`, up to 8 pixels to both
+// sides, as a detector predicts it there on the pyramid level for objects of that size.
+inline std::pair<double, double> MakeInterval(std::string_view kind, int64_t at, int64_t size,
                                               testing::Random& random) {
-  const auto length = static_cast<double>(size);
+  const auto length = static_cast<double>(size), middle = static_cast<double>(at);
+  if (kind == "located") {
+    const double below = random.Uniform(0, 8), above = random.Uniform(0, 8);
+    return {std::max(middle - below, 0.0), std::min(middle + above, length - 1)};
+  }
   const auto edge = [&] {
     const double choices[] = {-1, 0, length - 1, length, static_cast<double>(random.Below(size))};
     return choices[random.Below(5)];
@@ -37,42 +33,24 @@ inline std::pair<double, double> MakeInterval(std::string_view kind, int64_t siz
   const double beyond = kind == "outside" ? length : 0;
   const double first = random.Uniform(-beyond, length - 1 + beyond);
   const double second = random.Uniform(-beyond, length - 1 + beyond);
-  if (kind == "degenerate") {
-    return random.Below(2) == 0 ? std::pair{first, first}
-                                : std::pair{std::max(first, second), std::min(first, second)};
-  }
-  return {std::min(first, second), std::max(first, second)};
-}
-
-// An interval around pixel `at`, up to 8 pixels to both sides, as a detector predicts it there on
-// the pyramid level for objects of that size.
-inline std::pair<double, double> MakeIntervalAround(int64_t at, int64_t size,
-                                                    testing::Random& random) {
-  const auto middle = static_cast<double>(at), last = static_cast<double>(size - 1);
-  const double first = middle - random.Uniform(0, 8), second = middle + random.Uniform(0, 8);
-  return {std::max(first, 0.0), std::min(second, last)};
+  if (kind != "degenerate") return std::minmax(first, second);
+  if (random.Below(2) == 0) return {first, first};
+  return {std::max(first, second), std::min(first, second)};
 }
 
 inline void GenerateBoxes(const testing::Case& c, const Arguments& a, testing::Random& random) {
-  static constexpr double kBad[] = {std::numeric_limits<double>::quiet_NaN(),
-                                    std::numeric_limits<double>::infinity(),
-                                    -std::numeric_limits<double>::infinity(),
-                                    1e30,
-                                    -1e30,
-                                    6e4};
+  static constexpr double kBad[] = {NAN, INFINITY, -INFINITY, 1e30, -1e30, 6e4};
   const std::string& kind = c.Option("boxes");
   const int64_t height = a.Symbol("H"), width = a.Symbol("W"), count = a.Symbol("K");
   for (int64_t box = 0; box < a.Symbol("N") * count; ++box) {
     const int64_t at = box % count * (height * width) / count;  // the pixel of a located box
-    const bool located = kind == "located";
-    const auto [x1, x2] =
-        located ? MakeIntervalAround(at % width, width, random) : MakeInterval(kind, width, random);
-    const auto [y1, y2] = located ? MakeIntervalAround(at / width, height, random)
-                                  : MakeInterval(kind, height, random);
+    const auto [x1, x2] = MakeInterval(kind, at % width, width, random);
+    const auto [y1, y2] = MakeInterval(kind, at / width, height, random);
     const double coordinates[] = {x1, y1, x2, y2};
     for (int64_t i = 0; i < 4; ++i) {
       const bool bad = kind == "bad" && random.Below(4) == 0;
-      SetValue(a, "boxes", box * 4 + i, bad ? kBad[random.Below(6)] : coordinates[i]);
+      testing::StoreValue(bad ? kBad[random.Below(6)] : coordinates[i], a.Type(),
+                          a.Out<void>("boxes"), box * 4 + i);
     }
   }
 }
@@ -83,7 +61,9 @@ inline void GenerateForward(const testing::Case& c, const Arguments& a, testing:
   GenerateBoxes(c, a, random);
   if (c.Option("features") == "data") return;
   const int64_t count = a.Tensor("input").desc->ElementCount();
-  for (int64_t i = 0; i < count; ++i) SetValue(a, "input", i, -0.75);
+  for (int64_t i = 0; i < count; ++i) {
+    testing::StoreValue(-0.75, a.Type(), a.Out<void>("input"), i);
+  }
 }
 
 inline constexpr std::string_view kArgmax[] = {"random", "wild"};
@@ -98,11 +78,11 @@ inline void GenerateBackward(const testing::Case& c, const Arguments& a, testing
     const int64_t index =
         wild && random.Below(3) == 0 ? strange[random.Below(4)] : random.Below(samples);
     a.Out<int32_t>("argmax_idx")[i] = static_cast<int32_t>(index);
-  }
-  // The sum of two of the largest floats overflows in float and not in double.
-  for (int64_t i = 0; i < count; ++i) {
-    const double value = testing::LoadValue(a.In<void>("grad_output"), a.Type(), i);
-    if (std::isfinite(value)) SetValue(a, "grad_output", i, std::clamp(value, -1e3, 1e3));
+    // The sum of two of the largest floats overflows in float and not in double.
+    void* gradients = a.Out<void>("grad_output");
+    const double value = testing::LoadValue(gradients, a.Type(), i);
+    if (!std::isfinite(value)) continue;
+    testing::StoreValue(std::clamp(value, -1e3, 1e3), a.Type(), gradients, i);
   }
 }
 

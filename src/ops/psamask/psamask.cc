@@ -6,29 +6,23 @@
 namespace mluop::psamask {
 namespace {
 
-constexpr Operator kForward = {
-    OpSpec("psamask_forward", kFloat,
-           {OneOf("psa_type", 0, 1), AtLeast("h_mask", 1), AtLeast("w_mask", 1)},
-           {{"x", kIn, kT, kNHWC, "N H W h_mask*w_mask", kSkip},
-            {"y", kOut, kT, kNHWC, "N H W H*W", kSkip}})};
+constexpr Operator MakeOperator(std::string_view name, const TensorRow& in, const TensorRow& out) {
+  return {OpSpec(name, kFloat,
+                 {OneOf("psa_type", 0, 1), AtLeast("h_mask", 1), AtLeast("w_mask", 1)}, {in, out})};
+}
 
-constexpr Operator kBackward = {
-    OpSpec("psamask_backward", kFloat,
-           {OneOf("psa_type", 0, 1), AtLeast("h_mask", 1), AtLeast("w_mask", 1)},
-           {{"dy", kIn, kT, kNHWC, "N H W H*W", kSkip},
-            {"dx", kOut, kT, kNHWC, "N H W h_mask*w_mask", kSkip}})};
-
-constexpr Operator kNchwForward = {
-    OpSpec("psamask_nchw_forward", kFloat,
-           {OneOf("psa_type", 0, 1), AtLeast("h_mask", 1), AtLeast("w_mask", 1)},
-           {{"x", kIn, kT, kNCHW, "N h_mask*w_mask H W", kSkip},
-            {"y", kOut, kT, kNCHW, "N H*W H W", kSkip}})};
-
-constexpr Operator kNchwBackward = {
-    OpSpec("psamask_nchw_backward", kFloat,
-           {OneOf("psa_type", 0, 1), AtLeast("h_mask", 1), AtLeast("w_mask", 1)},
-           {{"dy", kIn, kT, kNCHW, "N H*W H W", kSkip},
-            {"dx", kOut, kT, kNCHW, "N h_mask*w_mask H W", kSkip}})};
+constexpr Operator kForward =
+    MakeOperator("psamask_forward", {"x", kIn, kT, kNHWC, "N H W h_mask*w_mask", kSkip},
+                 {"y", kOut, kT, kNHWC, "N H W H*W", kSkip});
+constexpr Operator kBackward =
+    MakeOperator("psamask_backward", {"dy", kIn, kT, kNHWC, "N H W H*W", kSkip},
+                 {"dx", kOut, kT, kNHWC, "N H W h_mask*w_mask", kSkip});
+constexpr Operator kNchwForward =
+    MakeOperator("psamask_nchw_forward", {"x", kIn, kT, kNCHW, "N h_mask*w_mask H W", kSkip},
+                 {"y", kOut, kT, kNCHW, "N H*W H W", kSkip});
+constexpr Operator kNchwBackward =
+    MakeOperator("psamask_nchw_backward", {"dy", kIn, kT, kNCHW, "N H*W H W", kSkip},
+                 {"dx", kOut, kT, kNCHW, "N h_mask*w_mask H W", kSkip});
 
 constexpr const Operator* kOperators[] = {&kForward, &kBackward, &kNchwForward, &kNchwBackward};
 

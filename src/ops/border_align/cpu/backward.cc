@@ -2,6 +2,7 @@
 // border_align backward on the CPU. One worker adds the gradients of all boxes to a slice of the
 // channels, batch by batch: the order of additions depends neither on threads nor on slices.
 #include <algorithm>
+#include <cstring>
 
 #include "core/dtype.h"
 #include "cpu/tuning.h"
@@ -111,7 +112,6 @@ void ScatterWhole(const BackwardCall& call, float* sums, int64_t begin, int64_t 
   }
 }
 
-void Zero(float* to, int64_t begin, int64_t end) { ZeroRow(to + begin, end - begin); }
 void Round(const float* from, Half* to, int64_t begin, int64_t end) {
   ForEach<float>(end - begin, [&](auto d, int64_t i) {
     StoreFloats(hn::LoadU(d, from + begin + i), d, to + begin + i);
@@ -129,7 +129,6 @@ namespace {
 
 HWY_EXPORT(ScatterPacked);
 HWY_EXPORT(ScatterWhole);
-HWY_EXPORT(Zero);
 HWY_EXPORT(Round);
 
 BackwardCall MakeCall(const CpuCall<Problem>& call, void* scratch) {
@@ -140,14 +139,12 @@ BackwardCall MakeCall(const CpuCall<Problem>& call, void* scratch) {
           a.In<void>("boxes"),
           a.In<int32_t>("argmax_idx"),
           a.Out<void>("grad_input"),
-          ChooseSlices(call.p, call.context.threads().num_threads()),
+          ChooseSlices(call),
           SortAll(call, scratch)};
 }
 
 size_t SlicesScratch(const CpuCall<Problem>& call) {
-  const int threads = call.context.threads().num_threads();
-  const int64_t sums = PackedSize(call.p, ChooseSlices(call.p, threads)) * threads;
-  return static_cast<size_t>(OrderSize(call.p) + sums) * sizeof(float);
+  return OrderBytes(call.p) + call.context.WorkersBytes(PackedSize(call.p, ChooseSlices(call)));
 }
 
 // Each worker has packed sums, which it writes out slice by slice.
@@ -167,8 +164,7 @@ mluOpStatus_t RunSlices(const CpuCall<Problem>& c, void* scratch) {
 
 size_t WholeScratch(const CpuCall<Problem>& call) {
   const bool half = call.arguments.Type() == MLUOP_DTYPE_HALF;
-  const int64_t sums = half ? call.p.elements() : 0;
-  return static_cast<size_t>(OrderSize(call.p) + sums) * sizeof(float);
+  return OrderBytes(call.p) + (half ? static_cast<size_t>(call.p.elements()) * sizeof(float) : 0);
 }
 
 // Sums in grad_input itself; half: in a float map of its size. With few samples almost all of the
@@ -179,11 +175,11 @@ mluOpStatus_t RunWhole(const CpuCall<Problem>& c, void* scratch) {
   ThreadPool& threads = c.context.threads();
   float* sums = call.half ? static_cast<float*>(scratch) + OrderSize(p)
                           : static_cast<float*>(call.grad_input);
-  const auto zero = HWY_DYNAMIC_DISPATCH(Zero);
   const auto scatter = HWY_DYNAMIC_DISPATCH(ScatterWhole);
   const auto round = HWY_DYNAMIC_DISPATCH(Round);
-  threads.For(p.elements(), kFillGrain,
-              [&](int64_t begin, int64_t end, int) { zero(sums, begin, end); });
+  threads.For(p.elements(), kFillGrain, [&](int64_t begin, int64_t end, int) {
+    std::memset(sums + begin, 0, static_cast<size_t>(end - begin) * sizeof(float));
+  });
   threads.For(SliceCount(p, call.slices), kGrain / (int64_t{p.k} * call.slices.size) + 1,
               [&](int64_t begin, int64_t end, int) { scatter(call, sums, begin, end); });
   if (!call.half) return MLUOP_STATUS_SUCCESS;

@@ -155,14 +155,13 @@ void Pool(const CpuCall<Problem>& c, const Slices& slices, const int32_t* order,
 }
 
 size_t SlicesScratch(const CpuCall<Problem>& call) {
-  const int threads = call.context.threads().num_threads();
-  const Slices slices = ChooseSlices(call.p, threads);
-  const int64_t size = BestSize(slices) + PackedSize(call.p, slices);
-  return static_cast<size_t>(OrderSize(call.p) + size * threads) * sizeof(float);
+  const Slices slices = ChooseSlices(call);
+  return OrderBytes(call.p) +
+         call.context.WorkersBytes(BestSize(slices) + PackedSize(call.p, slices));
 }
 
 mluOpStatus_t RunSlices(const CpuCall<Problem>& call, void* scratch) {
-  const Slices slices = ChooseSlices(call.p, call.context.threads().num_threads());
+  const Slices slices = ChooseSlices(call);
   const int32_t* order = SortAll(call, scratch);
   Pool(call, slices, order, static_cast<float*>(scratch) + OrderSize(call.p),
        BestSize(slices) + PackedSize(call.p, slices));
@@ -172,8 +171,7 @@ mluOpStatus_t RunSlices(const CpuCall<Problem>& call, void* scratch) {
 Slices StridedSlices(const Problem& p) { return MakeSlices(p, kStridedSlice, kStridedSlice); }
 
 size_t StridedScratch(const CpuCall<Problem>& call) {
-  const int64_t size = BestSize(StridedSlices(call.p));
-  return static_cast<size_t>(size * call.context.threads().num_threads()) * sizeof(float);
+  return call.context.WorkersBytes(BestSize(StridedSlices(call.p)));
 }
 
 mluOpStatus_t RunStrided(const CpuCall<Problem>& call, void* scratch) {

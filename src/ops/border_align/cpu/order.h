@@ -24,6 +24,9 @@ inline bool ShouldSort(const Problem& p) {
 inline int64_t OrderSize(const Problem& p) {
   return ShouldSort(p) ? WholeLines(int64_t{p.n} * kBorders * p.k) : 0;
 }
+inline size_t OrderBytes(const Problem& p) {
+  return static_cast<size_t>(OrderSize(p)) * sizeof(int32_t);
+}
 
 // A counting sort, stable. boxes: [K, 4] of an image; order: [K]
 template <typename T>

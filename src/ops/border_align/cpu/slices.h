@@ -37,7 +37,9 @@ inline int64_t SliceCount(const Problem& p, const Slices& slices) {
 
 // Narrow slices stay in a cache and keep all threads busy. Only a map too large for any cache goes
 // below a cache line of floats.
-inline Slices ChooseSlices(const Problem& p, int threads) {
+inline Slices ChooseSlices(const CpuCall<Problem>& call) {
+  const Problem& p = call.p;
+  const int threads = call.context.threads().num_threads();
   constexpr int kLine = 16;
   int size = kMaxSlice;
   const auto few = [&] { return SliceCount(p, MakeSlices(p, size, kBlock)) < 4 * threads; };
@@ -57,7 +59,7 @@ inline constexpr std::string_view kWhenPacked =
     "the boxes read the map at least twice, and a channel of it has at most 4 Mi pixels";
 
 inline void DescribeSlices(const CpuCall<Problem>& call, Plan& plan) {
-  const Slices slices = ChooseSlices(call.p, call.context.threads().num_threads());
+  const Slices slices = ChooseSlices(call);
   plan.Add("slices %lld of %d channels in blocks of %d",
            static_cast<long long>(SliceCount(call.p, slices)), slices.size, slices.block);
 }

@@ -11,26 +11,18 @@
 namespace mluop::border_align {
 namespace {
 
-// kWide: 16 bytes of channels per lane, else one channel. kEdges: edges that a warp takes at a
-// time.
-template <typename T, bool kWide, int kEdgesAtOnce>
-struct EdgesPolicy {
-  using Element = T;
-  static constexpr int kVector = kWide ? 16 / sizeof(T) : 1;
-  static constexpr int kEdges = kEdgesAtOnce;
-  static constexpr int kStride = kWarpLanes / kEdges;  // lanes that compute the samples of an edge
-  static constexpr int kWindow = kEdges == 1 ? kWarpLanes : kGroupedWindow;
-  // One block fills the registers of an SM, or two with one edge per warp.
-  static constexpr int kBlocks = kEdges == 1 ? 2 : 1;
-  static constexpr int kThreads =
-      kEdges == 1 ? (kVector == 8 ? 320 : 448) : (kVector == 8 ? 640 : 1024);
-};
+constexpr int kStride = kWarpLanes / kGroupedEdges;  // lanes that compute the samples of an edge
+
+// One block fills the registers of an SM.
+template <typename T>
+constexpr int kThreads = sizeof(T) == 2 ? 640 : 1024;
 
 template <typename T>
 struct EdgesCall {
   ForwardTensors<T> t;
   const int32_t* order;  // [N, 4, K] or NULL
   int groups;            // of channels that a warp pools at once
+  uint32_t edges;        // that a warp takes at a time, at most kGroupedEdges
   uint32_t chunk;        // items; blocks take turns at chunks
 
   MLUOP_HOST_DEVICE uint32_t all_edges() const {
@@ -54,160 +46,171 @@ __device__ Item MakeItem(const EdgesCall<T>& call, uint32_t i) {
 }
 
 // A warp's edges: groups of kStride lanes compute the samples of one each.
-template <class Policy>
 struct WarpEdges {
-  Sample table[Policy::kEdges * Policy::kWindow];
-  EdgeLines lines[Policy::kEdges];
-  int channel[Policy::kEdges];  // the first of the item's group
-  bool inside[Policy::kEdges];  // all samples in the table
+  Sample table[kGroupedEdges * kTableSamples];
+  EdgeLines lines[kGroupedEdges];
+  int channel[kGroupedEdges];  // the first of the item's group
+  bool inside[kGroupedEdges];  // all samples
 };
 
 // Whether it holds for all lanes that share an edge. All lanes of the warp call it.
-template <class Policy>
 __device__ bool AllOfEdge(bool holds) {
-  constexpr int kStride = Policy::kStride;
   const unsigned lanes = kWholeWarp >> (kWarpLanes - kStride)
                                            << threadIdx.x % kWarpLanes / kStride * kStride;
   return (__ballot_sync(kWholeWarp, holds) & lanes) == lanes;
 }
 
-// Starts the lane's walk of its edge; the lane of sample 0 writes the edge to `shared`.
-template <class Policy>
-__device__ EdgeWalk<Policy::kStride> StartEdge(const EdgesCall<typename Policy::Element>& call,
-                                               const Item& item, WarpEdges<Policy>& shared) {
+// Computes the samples of the lane's edge; the lane of sample 0 writes the edge to `shared`.
+template <typename T>
+__device__ void FindSamples(const EdgesCall<T>& call, const Item& item, WarpEdges& shared) {
   const Problem& p = call.t.p;
-  const int lane = threadIdx.x % kWarpLanes, index = lane / Policy::kStride;
-  const int first = lane % Policy::kStride;
+  const int lane = threadIdx.x % kWarpLanes, index = lane / kStride, first = lane % kStride;
   const int border = static_cast<int>(item.list % kBorders);
   const int image = static_cast<int>(item.list / kBorders);
   const int k = call.order == nullptr ? static_cast<int>(item.rank)
                                       : call.order[int64_t{item.list} * p.k + item.rank];
   const int box = image * p.k + k;
-  const EdgeWalk<Policy::kStride> walk(MakeEdge(LoadBox(call.t.boxes, box), border, p.pool_size),
-                                       MakeAxes(p, border), first);
+  const Edge edge = MakeEdge(LoadBox(call.t.boxes, box), border, p.pool_size);
+  const Axes axes = MakeAxes(p, border);
+  const Neighbours at = FindNeighbours(edge.fixed, axes.fixed_size);
   if (first == 0) {
-    shared.lines[index] = walk.Lines(image * p.h * p.w * kBorders * p.c + border * p.c,
-                                     (box * kBorders + border) * p.c);
-    shared.channel[index] = static_cast<int>(item.group) * Policy::kVector * kWarpLanes;
+    shared.lines[index] =
+        MakeLines(at, axes.fixed_stride, image * p.h * p.w * kBorders * p.c + border * p.c,
+                  (box * kBorders + border) * p.c);
+    shared.channel[index] = static_cast<int>(item.group) * kVector<T> * kWarpLanes;
   }
-  return walk;
+  // All lanes of an edge write the same value.
+  shared.inside[index] =
+      AllOfEdge(FillSamples<kStride>(edge, axes, at.inside, first, static_cast<int>(p.samples()),
+                                     shared.table + index * kTableSamples));
 }
 
-// Pools one edge of a warp's table: the table holds its first samples.
-template <class Policy>
-__device__ void PoolEdge(const EdgesCall<typename Policy::Element>& call, int edge,
-                         EdgeWalk<Policy::kStride>& walk, WarpEdges<Policy>& shared) {
-  using T = typename Policy::Element;
-  using Lines = GlobalLines<T, Policy::kVector>;
-  constexpr int kWindow = Policy::kWindow;
+template <typename T>
+__device__ void PoolEdge(const EdgesCall<T>& call, int edge, const WarpEdges& shared) {
   const EdgeLines lines = shared.lines[edge];
-  const int own =
-      shared.channel[edge] + static_cast<int>(threadIdx.x) % kWarpLanes * Policy::kVector;
+  const int own = shared.channel[edge] + static_cast<int>(threadIdx.x) % kWarpLanes * kVector<T>;
   // Lanes without channels read the first ones.
   const T* input = call.t.input + (own < call.t.p.c ? own : 0);
-  Pool<T, Policy::kVector, Lines> pool(Lines(input + lines.low, input + lines.high), lines);
-  const auto samples = static_cast<uint32_t>(call.t.p.samples());
-  uint32_t begin = 0;
-  bool inside = shared.inside[edge];
-  while (true) {
-    const auto count = static_cast<int>(min(uint32_t{kWindow}, samples - begin));
-    pool.AddSamples(inside, shared.table + edge * kWindow, count, static_cast<int>(begin));
-    begin += kWindow;
-    if (Policy::kEdges > 1 || begin >= samples) break;
-    __syncwarp();
-    const auto rest = static_cast<int>(min(uint32_t{kWindow}, samples - begin));
-    inside = AllOfEdge<Policy>(walk.Fill(rest, shared.table));
-    __syncwarp();
-  }
+  Pool<T, GlobalLines<T>> pool({input + lines.low, input + lines.high}, lines);
+  pool.AddSamples(shared.inside[edge], shared.table + edge * kTableSamples,
+                  static_cast<int>(call.t.p.samples()));
   if (own < call.t.p.c) {
     pool.Store(call.t.output + lines.result + own, call.t.argmax + lines.result + own);
   }
 }
 
-// The next of a block's items for a warp, which takes kEdges of them: in their order, so that all
-// warps work in one neighbourhood, however long each takes. `taken`: a counter in shared memory.
-template <int kEdges>
-__device__ uint32_t TakeItems(uint32_t chunk, uint32_t* taken) {
+// The next of a block's items for a warp: in their order, so that all warps work in one
+// neighbourhood, however long each takes. `taken`: a counter in shared memory.
+template <typename T>
+__device__ uint32_t TakeItems(const EdgesCall<T>& call, uint32_t* taken) {
   uint32_t at = 0;
-  if (threadIdx.x % kWarpLanes == 0) at = atomicAdd(taken, kEdges);
+  if (threadIdx.x % kWarpLanes == 0) at = atomicAdd(taken, call.edges);
   at = __shfl_sync(kWholeWarp, at, 0);
   // From the block's chunk to its chunk of all blocks'.
-  return at + (at / chunk * (gridDim.x - 1) + blockIdx.x) * chunk;
+  return at + (at / call.chunk * (gridDim.x - 1) + blockIdx.x) * call.chunk;
 }
 
-template <class Policy>
-__global__ void __launch_bounds__(Policy::kThreads, Policy::kBlocks)
-    PoolEdges(const __grid_constant__ EdgesCall<typename Policy::Element> call) {
-  __shared__ WarpEdges<Policy> all[Policy::kThreads / kWarpLanes];
+template <typename T>
+__global__ void __launch_bounds__(kThreads<T>, 1)
+    PoolEdges(const __grid_constant__ EdgesCall<T> call) {
+  __shared__ WarpEdges all[kThreads<T> / kWarpLanes];
   __shared__ uint32_t taken;
-  const int index = threadIdx.x % kWarpLanes / Policy::kStride;  // of the lane's edge
-  const auto window = static_cast<int>(min(int64_t{Policy::kWindow}, call.t.p.samples()));
-  WarpEdges<Policy>& shared = all[threadIdx.x / kWarpLanes];
+  const int index = threadIdx.x % kWarpLanes / kStride;  // of the lane's edge
+  WarpEdges& shared = all[threadIdx.x / kWarpLanes];
   if (threadIdx.x == 0) taken = 0;
   __syncthreads();
   // Items are less than 2^31, and one chunk more of each block does not make it 2^32.
-  for (uint32_t i; (i = TakeItems<Policy::kEdges>(call.chunk, &taken)) < call.items();) {
-    // Samples of edges beyond the end are computed and not pooled.
-    const Item item = MakeItem(call, min(i + index, call.items() - 1));
-    auto walk = StartEdge<Policy>(call, item, shared);
-    // All lanes of an edge write the same value.
-    shared.inside[index] =
-        AllOfEdge<Policy>(walk.Fill(window, shared.table + index * Policy::kWindow));
+  for (uint32_t i; (i = TakeItems(call, &taken)) < call.items();) {
+    // Samples of edges beyond the last are computed and not pooled.
+    FindSamples(call, MakeItem(call, min(i + index, call.items() - 1)), shared);
     __syncwarp();
-    const int edges = static_cast<int>(min(call.items() - i, uint32_t{Policy::kEdges}));
-    for (int e = 0; e < edges; ++e) PoolEdge<Policy>(call, e, walk, shared);
+    const int edges = static_cast<int>(min(call.items() - i, call.edges));
+    for (int e = 0; e < edges; ++e) PoolEdge(call, e, shared);
     __syncwarp();
   }
 }
 
-template <class Policy>
-void LaunchEdges(const CudaCall<Problem>& c, const int32_t* order) {
-  using T = typename Policy::Element;
-  const int groups = static_cast<int>(CeilDiv(c.p.c, Policy::kVector * kWarpLanes));
-  EdgesCall<T> call = {ForwardTensors<T>(c), order, groups, 0};
-  const int64_t items = call.items(), most = int64_t{c.context.sm_count()} * Policy::kBlocks;
-  const int64_t blocks = std::min(most, CeilDiv(items, Policy::kEdges));
-  const int64_t chunks = CeilDiv(items, blocks * kMaxChunk);  // of a block
-  call.chunk =
-      static_cast<uint32_t>(CeilDiv(items, blocks * chunks * Policy::kEdges)) * Policy::kEdges;
-  c.context.Launch(PoolEdges<Policy>, {blocks, Policy::kThreads}, call);
-}
-
-template <int kEdges>
-mluOpStatus_t LaunchTyped(const CudaCall<Problem>& call, const int32_t* order) {
-  return WithType(call, [&](auto element) {
-    using T = decltype(element);
-    CanVectorize(call, kWarpLanes) ? LaunchEdges<EdgesPolicy<T, true, kEdges>>(call, order)
-                                   : LaunchEdges<EdgesPolicy<T, false, kEdges>>(call, order);
-  });
-}
-
-// Whether a table holds all samples of several edges.
-bool FitsGroups(const Problem& p) { return p.samples() <= kGroupedWindow; }
-
 int64_t EdgeCount(const Problem& p) { return int64_t{p.n} * kBorders * p.k; }
+
+template <typename T>
+void LaunchEdges(const CudaCall<Problem>& c, const int32_t* order) {
+  const int64_t sm_count = c.context.sm_count();
+  const auto groups = static_cast<int>(CeilDiv(c.p.c, kVector<T> * kWarpLanes));
+  const int64_t items = EdgeCount(c.p) * groups;
+  const int64_t edges = items > kEdgesPerSm * sm_count ? kGroupedEdges : 1;
+  const int64_t blocks = std::min(sm_count, CeilDiv(items, edges));
+  const int64_t chunks = CeilDiv(items, blocks * kMaxChunk);  // of a block
+  const int64_t chunk = CeilDiv(items, blocks * chunks * edges) * edges;
+  c.context.Launch(PoolEdges<T>, {blocks, kThreads<T>},
+                   EdgesCall<T>{ForwardTensors<T>(c), order, groups, static_cast<uint32_t>(edges),
+                                static_cast<uint32_t>(chunk)});
+}
+
+bool CanPoolEdges(const CudaCall<Problem>& call) {
+  return CanVectorize(call) && call.p.samples() <= kTableSamples;
+}
 
 bool ShouldSort(const CudaCall<Problem>& call) {
   const Problem& p = call.p;
-  return p.pixels() * kWarpBytes > kL1Bytes && p.k >= int64_t{kEdgesPerLine} * std::min(p.h, p.w) &&
-         EdgeCount(p) * p.c >= kSortedResults;
+  return CanPoolEdges(call) && p.pixels() * kWarpBytes > kL1Bytes &&
+         p.k >= int64_t{kEdgesPerLine} * std::min(p.h, p.w) && EdgeCount(p) * p.c >= kSortedResults;
 }
 
-bool ShouldGroup(const CudaCall<Problem>& call) {
-  const Problem& p = call.p;
-  const int64_t groups = CeilDiv(int64_t{p.c} * (IsHalf(call) ? 2 : 4), kWarpBytes);
-  return FitsGroups(p) && EdgeCount(p) * groups > int64_t{kEdgesPerSm} * call.context.sm_count();
+// The maximum of one channel of an edge. `result` counts [N, K, 4, C].
+template <typename T>
+__device__ void PoolResult(const ForwardTensors<T>& t, int result) {
+  const Problem& p = t.p;
+  const int pixel = kBorders * p.c, box = result / pixel, border = result % pixel / p.c;
+  const Edge edge = MakeEdge(LoadBox(t.boxes, box), border, p.pool_size);
+  const Axes axes = MakeAxes(p, border);
+  const Neighbours line = FindNeighbours(edge.fixed, axes.fixed_size);
+  const T* input = t.input + box / p.k * (p.h * p.w * pixel) + result % pixel;
+  const T *low = input + line.low * axes.fixed_stride,
+          *high = input + line.high * axes.fixed_stride;
+  float position = edge.start, best = 0;
+  int32_t index = 0;
+  for (int i = 0; i < p.samples(); ++i, position += edge.step) {
+    const Neighbours at = FindNeighbours(position, axes.moving_size);
+    const Sample s = MakeSample(at, axes.moving_stride);
+    float value = 0;
+    if (line.inside && at.inside) {
+      value = s.even_weight() * line.low_weight * AsFloat(low[s.even()]);
+      value = fmaf(s.even_weight() * line.high_weight, AsFloat(high[s.even()]), value);
+      value = fmaf(s.odd_weight() * line.low_weight, AsFloat(low[s.odd()]), value);
+      value = fmaf(s.odd_weight() * line.high_weight, AsFloat(high[s.odd()]), value);
+    }
+    if (i == 0 || value > best) {
+      best = value;
+      index = i;
+    }
+  }
+  AssignMaximum(best, t.output[result]);
+  t.argmax[result] = index;
+}
+
+template <typename T>
+__global__ void PoolResults(const __grid_constant__ ForwardTensors<T> t, int64_t results) {
+  const int64_t stride = int64_t{gridDim.x} * blockDim.x;
+  for (int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < results; i += stride) {
+    PoolResult(t, static_cast<int>(i));
+  }
 }
 
 mluOpStatus_t RunSorted(const CudaCall<Problem>& call, void* scratch) {
   const int32_t* order = SortEdges(call, scratch).order;
-  return FitsGroups(call.p) ? LaunchTyped<kGroupedEdges>(call, order) : LaunchTyped<1>(call, order);
-}
-mluOpStatus_t RunGroups(const CudaCall<Problem>& call, void*) {
-  return LaunchTyped<kGroupedEdges>(call, nullptr);
+  return WithType(call, [&](auto element) { LaunchEdges<decltype(element)>(call, order); });
 }
 mluOpStatus_t RunEdges(const CudaCall<Problem>& call, void*) {
-  return LaunchTyped<1>(call, nullptr);
+  return WithType(call, [&](auto element) { LaunchEdges<decltype(element)>(call, nullptr); });
+}
+mluOpStatus_t RunElements(const CudaCall<Problem>& call, void*) {
+  constexpr int kElementThreads = 256;
+  const int64_t results = EdgeCount(call.p) * call.p.c;
+  return WithType(call, [&](auto element) {
+    using T = decltype(element);
+    call.context.Launch(PoolResults<T>, {CeilDiv(results, kElementThreads), kElementThreads},
+                        ForwardTensors<T>(call), results);
+  });
 }
 
 constexpr CudaImplementation<Problem> kForward[] = {
@@ -215,9 +218,9 @@ constexpr CudaImplementation<Problem> kForward[] = {
      FitsShared, nullptr, RunSmallMap, DescribeSmallMap},
     {"sorted", "at least 4 Mi results, 4 edges per line, and a map larger than L1", ShouldSort,
      ListsBytes, RunSorted},
-    {"groups", "at most 12 samples, and more than 56 edges per SM", ShouldGroup, nullptr,
-     RunGroups},
-    {"edges", "always", Always, nullptr, RunEdges},
+    {"edges", "at most 12 samples, and 16 bytes of channels lie aligned", CanPoolEdges, nullptr,
+     RunEdges},
+    {"elements", "always", Always, nullptr, RunElements},
 };
 
 }  // namespace

@@ -23,37 +23,36 @@ struct ForwardTensors {
         argmax(call.arguments.Out<int32_t>("argmax_idx")) {}
 };
 
-// Whether 16 bytes of channels lie aligned in all tensors, and more than half of `lanes` have some.
-inline bool CanVectorize(const CudaCall<Problem>& call, int lanes) {
+// Channels of a lane: 16 bytes.
+template <typename T>
+inline constexpr int kVector = 16 / sizeof(T);
+
+// Whether the channels of all lanes lie aligned in all tensors.
+inline bool CanVectorize(const CudaCall<Problem>& call) {
   const Arguments& a = call.arguments;
-  const int vector = IsHalf(call) ? 8 : 4;
-  return call.p.c % vector == 0 && call.p.c > vector * lanes / 2 &&
-         IsAligned(a.In<void>("input")) && IsAligned(a.Out<void>("output")) &&
-         IsAligned(a.Out<void>("argmax_idx"));
+  return call.p.c % (IsHalf(call) ? 8 : 4) == 0 && IsAligned(a.In<void>("input")) &&
+         IsAligned(a.Out<void>("output")) && IsAligned(a.Out<void>("argmax_idx"));
 }
 
-// kCount channels as they lie in memory, aligned to their size.
-template <typename T, int kCount>
+// 16 bytes of channels as they lie in memory.
+template <typename T>
 union Channels {
   __device__ Channels() {}
 
-  typename Word<kCount * sizeof(T)>::Type packed;
-  T element[kCount];
+  uint4 packed;
+  T element[kVector<T>];
 };
 
-template <typename T, int kCount>
-__device__ Channels<T, kCount> LoadChannels(const T* from) {
-  using Packed = typename Word<kCount * sizeof(T)>::Type;
-  Channels<T, kCount> channels;
-  channels.packed = __ldg(reinterpret_cast<const Packed*>(from));
-  return channels;
+// Streaming stores: the call does not read results again, so they should not evict its inputs.
+template <typename T>
+__device__ void StreamChannels(const Channels<T>& channels, T* to) {
+  __stcs(reinterpret_cast<uint4*>(to), channels.packed);
 }
 
-// Streaming stores: the call does not read results again, so they should not evict its inputs.
-template <typename T, int kCount>
-__device__ void StreamChannels(const Channels<T, kCount>& channels, T* to) {
-  using Packed = typename Word<kCount * sizeof(T)>::Type;
-  __stcs(reinterpret_cast<Packed*>(to), channels.packed);
+// Stores -0 as +0: which zero is the maximum depends on how the samples are compared.
+__device__ inline void AssignMaximum(float value, float& element) { element = value + 0.0f; }
+__device__ inline void AssignMaximum(float value, __half& element) {
+  element = __float2half_rn(value + 0.0f);
 }
 
 // A sample along its edge. Pixels with even and odd coordinates have separate registers in a lane:
@@ -93,40 +92,30 @@ struct EdgeLines {
   int result;
 };
 
-// A lane's part in computing the samples of an edge: every kStride-th, from `first` on.
+// Offsets from that of pixel (0, 0). `at`: the edge's place on the fixed axis.
+__device__ inline EdgeLines MakeLines(const Neighbours& at, int stride, int pixels, int result) {
+  return {pixels + at.low * stride, pixels + at.high * stride, at.low_weight, at.high_weight,
+          result};
+}
+
+// Fills a lane's share of an edge's samples: every kStride-th, from `first` on. Returns whether all
+// of them are inside. `fixed`: whether the edge is inside on the fixed axis.
 template <int kStride>
-class EdgeWalk {
- public:
-  __device__ EdgeWalk(const Edge& edge, const Axes& axes, int first)
-      : walk_(edge, first), at_(FindNeighbours(edge.fixed, axes.fixed_size)), axes_(axes) {}
-
-  // Fills the lane's share of the next `count` samples; returns whether all of them are inside.
-  __device__ bool Fill(int count, Sample* table) {
-    bool all_inside = true;
-    walk_.Next(count, [&](int i, float position) {
-      Neighbours at = FindNeighbours(position, axes_.moving_size);
-      at.inside = at.inside && at_.inside;
-      all_inside = all_inside && at.inside;
-      table[i] = MakeSample(at, axes_.moving_stride);
-    });
-    return all_inside;
-  }
-
-  // Offsets from that of pixel (0, 0).
-  __device__ EdgeLines Lines(int pixels, int result) const {
-    return {pixels + at_.low * axes_.fixed_stride, pixels + at_.high * axes_.fixed_stride,
-            at_.low_weight, at_.high_weight, result};
-  }
-
- private:
-  Walk<kStride> walk_;
-  const Neighbours at_;
-  const Axes axes_;
-};
+__device__ bool FillSamples(const Edge& edge, const Axes& axes, bool fixed, int first, int count,
+                            Sample* table) {
+  bool all_inside = true;
+  Walk<kStride>(edge, first).Next(count, [&](int i, float position) {
+    Neighbours at = FindNeighbours(position, axes.moving_size);
+    at.inside = at.inside && fixed;
+    all_inside = all_inside && at.inside;
+    table[i] = MakeSample(at, axes.moving_stride);
+  });
+  return all_inside;
+}
 
 // A lane's channels on the two lines of an edge, in global memory. Load reads a pixel of both
 // lines, unless it is the one that is there.
-template <typename T, int kVector>
+template <typename T>
 struct GlobalLines {
   const T *low, *high;
 
@@ -137,32 +126,22 @@ struct GlobalLines {
   }
 
   // Branch-free, and therefore into registers that it may leave as they are.
-  __device__ void Load(int offset, int there, Channels<T, kVector>& a,
-                       Channels<T, kVector>& b) const {
-    if constexpr (kVector * sizeof(T) == 16) {
-      uint4 &x = a.packed, &y = b.packed;
-      asm volatile(
-          "{.reg .pred needed;\n"
-          "setp.ne.s32 needed, %8, %9;\n"
-          "@needed ld.global.nc.v4.b32 {%0, %1, %2, %3}, [%10];\n"
-          "@needed ld.global.nc.v4.b32 {%4, %5, %6, %7}, [%11];\n}"
-          : "+r"(x.x), "+r"(x.y), "+r"(x.z), "+r"(x.w), "+r"(y.x), "+r"(y.y), "+r"(y.z), "+r"(y.w)
-          : "r"(offset), "r"(there), "l"(low + offset), "l"(high + offset));
-    } else if (offset != there) {
-      a = LoadChannels<T, kVector>(low + offset);
-      b = LoadChannels<T, kVector>(high + offset);
-    }
+  __device__ void Load(int offset, int there, uint4& x, uint4& y) const {
+    asm volatile(
+        "{.reg .pred needed;\n"
+        "setp.ne.s32 needed, %8, %9;\n"
+        "@needed ld.global.nc.v4.b32 {%0, %1, %2, %3}, [%10];\n"
+        "@needed ld.global.nc.v4.b32 {%4, %5, %6, %7}, [%11];\n}"
+        : "+r"(x.x), "+r"(x.y), "+r"(x.z), "+r"(x.w), "+r"(y.x), "+r"(y.y), "+r"(y.z), "+r"(y.w)
+        : "r"(offset), "r"(there), "l"(low + offset), "l"(high + offset));
   }
 };
 
 // The same in shared memory, offsets and addresses in bytes.
-template <typename T, int kVector>
 struct SharedLines {
   uint32_t low, high;
 
-  __device__ void Load(int offset, int there, Channels<T, kVector>& a,
-                       Channels<T, kVector>& b) const {
-    uint4 &x = a.packed, &y = b.packed;
+  __device__ void Load(int offset, int there, uint4& x, uint4& y) const {
     asm volatile(
         "{.reg .pred needed;\n"
         "setp.ne.s32 needed, %8, %9;\n"
@@ -174,29 +153,30 @@ struct SharedLines {
 };
 
 // Maxima of a lane's channels.
-template <typename T, int kVector, class Lines>
+template <typename T, class Lines>
 class Pool {
+  static constexpr int kChannels = kVector<T>;
+
  public:
   __device__ Pool(const Lines& lines, const EdgeLines& edge)
       : lines_(lines), low_weight_(edge.low_weight), high_weight_(edge.high_weight) {
     even_low_.packed = even_high_.packed = odd_low_.packed = odd_high_.packed = {};
   }
 
-  // Adds the samples of a table, of which the first is sample `begin` of the edge. `inside`: all
-  // are.
-  __device__ void AddSamples(bool inside, const Sample* table, int count, int begin) {
-    inside ? AddSamplesOf<true>(table, count, begin) : AddSamplesOf<false>(table, count, begin);
+  // Adds all samples of the edge. `inside`: all are.
+  __device__ void AddSamples(bool inside, const Sample* table, int count) {
+    inside ? AddSamplesOf<true>(table, count) : AddSamplesOf<false>(table, count);
   }
 
   __device__ void Store(T* output, int32_t* argmax) const {
-    constexpr int kIndices = kVector < 4 ? kVector : 4;
-    Channels<T, kVector> maxima;
+    constexpr int kIndices = kVector<int32_t>;
+    Channels<T> maxima;
 #pragma unroll
-    for (int v = 0; v < kVector; ++v) Assign(best_[v], maxima.element[v]);
+    for (int v = 0; v < kChannels; ++v) AssignMaximum(best_[v], maxima.element[v]);
     StreamChannels(maxima, output);
 #pragma unroll
-    for (int begin = 0; begin < kVector; begin += kIndices) {
-      Channels<int32_t, kIndices> indices;
+    for (int begin = 0; begin < kChannels; begin += kIndices) {
+      Channels<int32_t> indices;
 #pragma unroll
       for (int v = 0; v < kIndices; ++v) indices.element[v] = Index(begin + v);
       StreamChannels(indices, argmax + begin);
@@ -205,15 +185,12 @@ class Pool {
 
  private:
   template <bool kInside>
-  __device__ void AddSamplesOf(const Sample* table, int count, int begin) {
-    int i = 0;
-    if (begin == 0) {
-      Interpolate<kInside>(LoadSample(table[0]), best_);
+  __device__ void AddSamplesOf(const Sample* table, int count) {
+    Interpolate<kInside>(LoadSample(table[0]), best_);
 #pragma unroll
-      for (int v = 0; v < kVector; ++v) first_[v] = best_[v];
-      i = 1;
-    }
-    float value[kVector], next[kVector];
+    for (int v = 0; v < kChannels; ++v) first_[v] = best_[v];
+    float value[kChannels], next[kChannels];
+    int i = 1;
 #pragma unroll 1
     for (; i + 1 < count; i += 2) {
       // Two samples compete first with each other: five instructions for both instead of six.
@@ -222,32 +199,30 @@ class Pool {
       Interpolate<kInside>(sample, value);
       Interpolate<kInside>(second, next);
 #pragma unroll
-      for (int v = 0; v < kVector; ++v) {
-        Replace(v, fmaxf(value[v], next[v]), value[v], begin + i);
-      }
+      for (int v = 0; v < kChannels; ++v) Replace(v, fmaxf(value[v], next[v]), value[v], i);
     }
     if (i < count) {
       Interpolate<kInside>(LoadSample(table[i]), value);
 #pragma unroll
-      for (int v = 0; v < kVector; ++v) Replace(v, value[v], value[v], begin + i);
+      for (int v = 0; v < kChannels; ++v) Replace(v, value[v], value[v], i);
     }
   }
 
   // A sample's value, in the same order of operations in every implementation. Pixels that the
   // sample before had are not loaded again.
   template <bool kInside>
-  __device__ void Interpolate(const Sample& s, float (&value)[kVector]) {
+  __device__ void Interpolate(const Sample& s, float (&value)[kChannels]) {
     const int even = kInside ? s.even() : max(s.even(), 0);
     const int odd = kInside ? s.odd() : max(s.odd(), 0);
-    lines_.Load(even, at_even_, even_low_, even_high_);
-    lines_.Load(odd, at_odd_, odd_low_, odd_high_);
+    lines_.Load(even, at_even_, even_low_.packed, even_high_.packed);
+    lines_.Load(odd, at_odd_, odd_low_.packed, odd_high_.packed);
     at_even_ = even;
     at_odd_ = odd;
     const float even_low = s.even_weight() * low_weight_,
                 even_high = s.even_weight() * high_weight_;
     const float odd_low = s.odd_weight() * low_weight_, odd_high = s.odd_weight() * high_weight_;
 #pragma unroll
-    for (int v = 0; v < kVector; ++v) {
+    for (int v = 0; v < kChannels; ++v) {
       value[v] = even_low * AsFloat(even_low_.element[v]);
       value[v] = fmaf(even_high, AsFloat(even_high_.element[v]), value[v]);
       value[v] = fmaf(odd_low, AsFloat(odd_low_.element[v]), value[v]);
@@ -268,19 +243,13 @@ class Pool {
     return index_[v] + (first_[v] != best_[v] && best_[v] == best_[v] ? 1 : 0);
   }
 
-  // Stores -0 as +0: which zero of a pair wins depends on the window that the pair is in.
-  static __device__ void Assign(float value, float& element) { element = value + 0.0f; }
-  static __device__ void Assign(float value, __half& element) {
-    element = __float2half_rn(value + 0.0f);
-  }
-
   const Lines lines_;
   float low_weight_, high_weight_;
-  Channels<T, kVector> even_low_, even_high_, odd_low_, odd_high_;
+  Channels<T> even_low_, even_high_, odd_low_, odd_high_;
   int at_even_ = -1, at_odd_ = -1;  // their offsets
-  float best_[kVector] = {};
-  float first_[kVector] = {};    // of the two samples that the maximum is one of
-  int32_t index_[kVector] = {};  // of that sample
+  float best_[kChannels] = {};
+  float first_[kChannels] = {};    // of the two samples that the maximum is one of
+  int32_t index_[kChannels] = {};  // of that sample
 };
 
 }  // namespace mluop::border_align

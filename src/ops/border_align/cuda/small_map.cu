@@ -41,8 +41,6 @@ struct StagedEdge {
 template <typename T>
 class Block {
  public:
-  static constexpr int kVector = 16 / sizeof(T);
-
   __device__ Block(const SmallMapCall<T>& call, char* shared)
       : t_(call.t),
         d_(call.d),
@@ -54,7 +52,7 @@ class Block {
     image_ = list / kBorders;
     border_ = list % kBorders;
     channel_ =
-        (slice % d_.slices * kMapLanes + static_cast<int>(threadIdx.x) % kMapLanes) * kVector;
+        (slice % d_.slices * kMapLanes + static_cast<int>(threadIdx.x) % kMapLanes) * kVector<T>;
     axes_ = MakeAxes(t_.p, border_);
     // From the map's elements to bytes of the copy.
     const int pixel = kBorders * t_.p.c;
@@ -95,18 +93,20 @@ class Block {
 
   // Every kWalkers-th sample of edge e of the batch, from `first` on.
   __device__ void FindSamples(int e, int first, int box) {
-    EdgeWalk<kWalkers> walk(MakeEdge(LoadBox(t_.boxes, box), border_, t_.p.pool_size), axes_,
-                            first);
-    edges_[e].inside[first] = walk.Fill(samples_, table_ + e * samples_);
-    if (first == 0) edges_[e].lines = walk.Lines(0, (box * kBorders + border_) * t_.p.c);
+    const Edge edge = MakeEdge(LoadBox(t_.boxes, box), border_, t_.p.pool_size);
+    const Neighbours at = FindNeighbours(edge.fixed, axes_.fixed_size);
+    edges_[e].inside[first] =
+        FillSamples<kWalkers>(edge, axes_, at.inside, first, samples_, table_ + e * samples_);
+    if (first > 0) return;
+    edges_[e].lines = MakeLines(at, axes_.fixed_stride, 0, (box * kBorders + border_) * t_.p.c);
   }
 
   __device__ void PoolEdge(const StagedEdge& edge, int e) const {
     const auto map = static_cast<uint32_t>(__cvta_generic_to_shared(map_));
     const uint32_t lane = map + threadIdx.x % kMapLanes * 16;
     const EdgeLines lines = edge.lines;
-    Pool<T, kVector, SharedLines<T, kVector>> pool({lane + lines.low, lane + lines.high}, lines);
-    pool.AddSamples(edge.inside[0] && edge.inside[1], table_ + e * samples_, samples_, 0);
+    Pool<T, SharedLines> pool({lane + lines.low, lane + lines.high}, lines);
+    pool.AddSamples(edge.inside[0] && edge.inside[1], table_ + e * samples_, samples_);
     if (channel_ >= t_.p.c) return;
     pool.Store(t_.output + lines.result + channel_, t_.argmax + lines.result + channel_);
   }
@@ -155,10 +155,10 @@ Division MakeDivision(const CudaCall<Problem>& call) {
 
 }  // namespace
 
-// Fewer samples than pixels are not worth a copy of the map.
+// Fewer samples than pixels are not worth a copy of the map, nor are lanes without channels.
 bool FitsShared(const CudaCall<Problem>& call) {
   const Problem& p = call.p;
-  if (!CanVectorize(call, kMapLanes)) return false;
+  if (!CanVectorize(call) || p.c * (IsHalf(call) ? 2 : 4) <= kPixelBytes / 2) return false;
   const Division d = MakeDivision(call);
   return d.part * p.samples() >= p.pixels() && d.batch >= std::min(d.part, kMinBatch);
 }

@@ -6,11 +6,11 @@
 
 namespace mluop::border_align {
 
-// Bytes of channels that a warp pools at once where vectors are whole: 16 per lane.
+// Bytes of channels that a warp pools at once: 16 per lane.
 inline constexpr int64_t kWarpBytes = 512;
 
 // Forward sorts edges where a warp's channels of the map exceed L1, lines have several edges, and
-// the results are many. K=15200 on 100x152x1024 (H200): 0.51x the time of unsorted groups in float,
+// the results are many. K=15200 on 100x152x1024 (H200): 0.51x the time of unsorted edges in float,
 // 0.80x in half; with located boxes 0.93x and 1.02x.
 inline constexpr int64_t kL1Bytes = 128 << 10;
 inline constexpr int kEdgesPerLine = 4;
@@ -21,16 +21,16 @@ inline constexpr int64_t kSortedResults = 1 << 22;
 // K=950 and on 100x152x1024 with K=15200 located boxes (H200, float).
 inline constexpr int kGroupedEdges = 4;
 inline constexpr int kEdgesPerSm = 56;
-// Samples of an edge in the table of its warp. A single edge may have more, in windows. A larger
-// table for several edges would take from L1.
-inline constexpr int kGroupedWindow = 12;
+// The most samples of an edge in the table of its warp: BorderDet has 11. A larger table would take
+// from L1.
+inline constexpr int kTableSamples = 12;
 
 // Items that a block takes from its neighbourhood before it goes to another: about the edges of a
 // line. More would leave some blocks with costlier borders than others.
 inline constexpr int kMaxChunk = 128;
 
 // Lanes that pool an edge of a small map, 16 bytes of channels each: a conflict-free access of
-// shared memory. Small maps: 0.80x the time of groups in half, 0.98x in float, with K=950 on
+// shared memory. Small maps: 0.80x the time of edges in half, 0.98x in float, with K=950 on
 // 25x38x1024 (H200).
 inline constexpr int kMapLanes = 8;
 // Threads that compute the samples of one of its edges, in turn.

@@ -11,6 +11,15 @@
 
 namespace mluop::psamask {
 
+// A worker's scratch: a tile, [column][pixel]. Columns lie an odd number of lines apart, so that those
+// of a square lie in different sets of the cache.
+constexpr int64_t kTileStride = kBandPixels + 3 * kLine;
+static_assert(kTileStride / kLine % 2 == 1);
+
+inline int64_t TileFloats(const Problem& p) {
+  return std::min(WholeLines(p.out.cols), kTileCols) * kTileStride;
+}
+
 // Some pixels of an image, and rows of their output grids.
 struct Band {
   int64_t image;
@@ -41,6 +50,18 @@ void ForEachBand(const Problem& p, ThreadPool& threads, int64_t length, int64_t 
       begin += last - row;
     }
   });
+}
+
+// Calls kernel(p, tensors, band, tile) on bands of kBandPixels pixels and some of their rows.
+template <class Kernel>
+mluOpStatus_t RunOnTiles(const PsamaskCall& call, const Kernel& kernel, void* scratch) {
+  const Problem& p = call.p;
+  const Tensors tensors = TensorsOf(call);
+  ForEachBand(p, call.context.threads(), kBandPixels, p.out.rows,
+              [&](const Band& band, int worker) {
+                kernel(p, tensors, band, static_cast<float*>(scratch) + worker * TileFloats(p));
+              });
+  return MLUOP_STATUS_SUCCESS;
 }
 
 }  // namespace mluop::psamask

@@ -33,11 +33,9 @@ mluOpStatus_t TransposeLoad(const PsamaskCall& call, void* scratch);
 void DescribeTransposeLoad(const PsamaskCall& call, Plan& plan);
 
 // Pixel-major to cell-major: transposes squares between loads and stores.
-size_t TransposeStoreScratch(const PsamaskCall& call);
 mluOpStatus_t TransposeStore(const PsamaskCall& call, void* scratch);
 
 // Cell-major to cell-major: shifts the column of cells of every pixel by the pixel's own distance.
-size_t SkewScratch(const PsamaskCall& call);
 mluOpStatus_t Skew(const PsamaskCall& call, void* scratch);
 
 // Any order: copies element by element.

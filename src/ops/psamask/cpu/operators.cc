@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // psamask on the CPU: the implementations of its operators.
+#include "ops/psamask/cpu/bands.h"
 #include "ops/psamask/cpu/kernels.h"
 #include "ops/psamask/cpu/tuning.h"
 
@@ -23,14 +24,18 @@ bool CanSkew(const PsamaskCall& call) {
   return !p.in_pixel_major && !p.out_pixel_major && p.w >= kLine && HasWideMask(p);
 }
 
+size_t TileScratch(const PsamaskCall& call) {
+  return call.context.WorkersBytes(TileFloats(call.p));
+}
+
 using Entry = CpuImplementation<Problem>;
 constexpr Entry kRows = {"rows", "COLLECT", CanCopyRows, nullptr, CopyRows};
 constexpr Entry kTransposeLoad = {"transpose_load", "DISTRIBUTE, at least 16 pixels, w_mask > W/4",
                                   CanTransposeLoad, TransposeLoadScratch,
                                   TransposeLoad,    DescribeTransposeLoad};
 constexpr Entry kTransposeStore = {"transpose_store", "DISTRIBUTE, w_mask > W/4", CanTransposeStore,
-                                   TransposeStoreScratch, TransposeStore};
-constexpr Entry kSkew = {"skew", "COLLECT, W >= 16, w_mask > W/4", CanSkew, SkewScratch, Skew};
+                                   TileScratch, TransposeStore};
+constexpr Entry kSkew = {"skew", "COLLECT, W >= 16, w_mask > W/4", CanSkew, TileScratch, Skew};
 constexpr Entry kElements = {"elements", "always", Always, nullptr, CopyElements};
 
 constexpr Entry kForward[] = {kRows, kTransposeStore, kElements};

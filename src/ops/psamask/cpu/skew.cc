@@ -17,11 +17,6 @@
 #define MLUOP_PSAMASK_SKEW_
 namespace mluop::psamask {
 
-// Distance of two columns of the tile: an odd number of lines, so that a column's lines lie in
-// different sets of the cache.
-constexpr int64_t kSkewStride = kBandPixels + 3 * kLine;
-static_assert(kSkewStride / kLine % 2 == 1);
-
 // Rows at a fixed distance. Reversed, a skew to the left becomes one to the right.
 template <typename T>
 struct StridedRows {
@@ -105,7 +100,7 @@ void SkewRow(const Problem& p, const float* in, int64_t row, Range cols, Range l
     const Range ws = {pixel - first, std::min(live.end - first, p.w)};
     const float* from = in + (row + p.RowShift(h)) * p.in.cols * p.pixels() + first;
     SkewPixels(p, {from, p.pixels(), p.in.cols}, cols, ws,
-               {tile + first, kSkewStride, cols.count()});
+               {tile + first, kTileStride, cols.count()});
     pixel = first + ws.end;
   }
 }
@@ -118,8 +113,8 @@ void SkewBand(const Problem& p, const Tensors& tensors, const Band& band, float*
     const Range hs = p.PixelRowsOfOut(row);
     const int64_t first = std::clamp(hs.begin * p.w, band.pixels.begin, end);
     const Range live = {first, std::clamp(hs.end * p.w, first, end)};
-    for (int64_t col = 0; col < p.out.cols; col += kSkewCols) {
-      const Range cols = {col, std::min(col + kSkewCols, p.out.cols)};
+    for (int64_t col = 0; col < p.out.cols; col += kTileCols) {
+      const Range cols = {col, std::min(col + kTileCols, p.out.cols)};
       SkewRow(p, in, row, cols, live, tile);
       for (int64_t c = cols.begin; c < cols.end; ++c) {
         float* to = tensors.out + (band.image * p.out.size() + row * p.out.cols + c) * p.pixels();
@@ -128,7 +123,7 @@ void SkewBand(const Problem& p, const Tensors& tensors, const Band& band, float*
         const int64_t stop = std::clamp(live.end, begin, lines.end);
         mluop::HWY_NAMESPACE::LineWriter writer(to + lines.begin, tensors.stream);
         writer.AppendZeros(begin - lines.begin);
-        writer.Append(tile + (c - col) * kSkewStride + begin, stop - begin);
+        writer.Append(tile + (c - col) * kTileStride + begin, stop - begin);
         writer.AppendZeros(lines.end - stop);
         writer.Finish();
       }
@@ -147,26 +142,8 @@ namespace mluop::psamask {
 
 HWY_EXPORT(SkewBand);
 
-namespace {
-
-int64_t TileFloats(const Problem& p) { return std::min(p.out.cols, kSkewCols) * kSkewStride; }
-
-}  // namespace
-
-size_t SkewScratch(const PsamaskCall& call) {
-  return static_cast<size_t>(TileFloats(call.p) * call.context.threads().num_threads()) *
-         sizeof(float);
-}
-
 mluOpStatus_t Skew(const PsamaskCall& call, void* scratch) {
-  const auto kernel = HWY_DYNAMIC_DISPATCH(SkewBand);
-  const Tensors tensors = TensorsOf(call);
-  ForEachBand(call.p, call.context.threads(), kBandPixels, call.p.out.rows,
-              [&](const Band& band, int worker) {
-                kernel(call.p, tensors, band,
-                       static_cast<float*>(scratch) + worker * TileFloats(call.p));
-              });
-  return MLUOP_STATUS_SUCCESS;
+  return RunOnTiles(call, HWY_DYNAMIC_DISPATCH(SkewBand), scratch);
 }
 
 }  // namespace mluop::psamask

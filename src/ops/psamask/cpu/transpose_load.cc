@@ -151,8 +151,7 @@ LoadTile FirstTile(const PsamaskCall& call) {
 }  // namespace
 
 size_t TransposeLoadScratch(const PsamaskCall& call) {
-  return static_cast<size_t>(FirstTile(call).Floats() * call.context.threads().num_threads()) *
-         sizeof(float);
+  return call.context.WorkersBytes(FirstTile(call).Floats());
 }
 
 mluOpStatus_t TransposeLoad(const PsamaskCall& call, void* scratch) {

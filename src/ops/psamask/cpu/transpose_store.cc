@@ -18,13 +18,6 @@
 #define MLUOP_PSAMASK_TRANSPOSE_STORE_
 namespace mluop::psamask {
 
-// A worker's scratch: a tile, [column][pixel], with room for the last square's extra columns. The
-// stride is an odd number of lines, so that a square's columns lie in different sets of the cache.
-constexpr int64_t kStoreStride = kBandPixels + kLine;
-constexpr int64_t kStoreTileFloats = (kTileCols + kLine) * kStoreStride;
-static_assert(kStoreTileFloats >= kDirectCols * kLine);
-static_assert(kStoreStride / kLine % 2 == 1);
-
 // Part of a grid.
 struct Window {
   Range rows, cols;
@@ -124,8 +117,6 @@ HWY_INLINE int64_t SquareAt(const Problem& p, int64_t col) {
 
 #if HWY_TARGET <= HWY_AVX3 && HWY_ARCH_X86
 
-constexpr int64_t kColumns = kDirectCols;
-
 // Prefetches the columns `cols` of a row from the pixels of the group.
 HWY_INLINE void PrefetchGroup(const PixelGroup& group, int64_t row, Range cols, int64_t in_cols) {
   if (row < group.any.rows.begin || row >= group.any.rows.end) return;
@@ -200,8 +191,6 @@ HWY_INLINE void WriteColumns(const Problem& p, const BandColumns& band, const Pi
 
 #else
 
-constexpr int64_t kColumns = kTileCols;
-
 // Through a tile: a line is more than one vector, and its vectors must be stored one after the
 // other.
 HWY_INLINE void WriteColumns(const Problem& p, const BandColumns& band, const PixelGroup* groups,
@@ -213,15 +202,15 @@ HWY_INLINE void WriteColumns(const Problem& p, const BandColumns& band, const Pi
     for (int64_t col = band.cols.begin; col < band.cols.end; col += kSquare) {
       const int64_t first = SquareAt(p, col);
       TransposeGroup(groups[g], band.row, first, p.in.cols, v);
-      float* to = band.scratch + (first - base) * kStoreStride + g * kSquare;
-      for (int c = 0; c < kSquare; ++c) hn::Store(v[c], d, to + c * kStoreStride);
+      float* to = band.scratch + (first - base) * kTileStride + g * kSquare;
+      for (int c = 0; c < kSquare; ++c) hn::Store(v[c], d, to + c * kTileStride);
     }
   }
   for (int64_t c = band.cols.begin; c < band.cols.end; ++c) {
     float* to = band.to + c * p.pixels();
     const Range lines = LinesOf(to, band.pixels, p.pixels());
     mluop::HWY_NAMESPACE::LineWriter writer(to + lines.begin, band.stream);
-    writer.Append(band.scratch + (c - base) * kStoreStride + lines.begin - band.pixels.begin,
+    writer.Append(band.scratch + (c - base) * kTileStride + lines.begin - band.pixels.begin,
                   lines.count());
     writer.Finish();
   }
@@ -239,8 +228,8 @@ void TransposeStoreBand(const Problem& p, const Tensors& tensors, const Band& ba
   }
   for (int64_t row = band.rows.begin; row < band.rows.end; ++row) {
     float* to = tensors.out + (band.image * p.out.size() + row * p.out.cols) * p.pixels();
-    for (int64_t col = 0; col < p.out.cols; col += kColumns) {
-      const Range cols = {col, std::min(col + kColumns, p.out.cols)};
+    for (int64_t col = 0; col < p.out.cols; col += kTileCols) {
+      const Range cols = {col, std::min(col + kTileCols, p.out.cols)};
       WriteColumns(p, {to, band.pixels, cols, row, tensors.stream, scratch}, groups, group_count);
     }
   }
@@ -257,20 +246,8 @@ namespace mluop::psamask {
 
 HWY_EXPORT(TransposeStoreBand);
 
-size_t TransposeStoreScratch(const PsamaskCall& call) {
-  return static_cast<size_t>(kStoreTileFloats * call.context.threads().num_threads()) *
-         sizeof(float);
-}
-
 mluOpStatus_t TransposeStore(const PsamaskCall& call, void* scratch) {
-  const auto kernel = HWY_DYNAMIC_DISPATCH(TransposeStoreBand);
-  const Tensors tensors = TensorsOf(call);
-  ForEachBand(call.p, call.context.threads(), kBandPixels, call.p.out.rows,
-              [&](const Band& band, int worker) {
-                kernel(call.p, tensors, band,
-                       static_cast<float*>(scratch) + worker * kStoreTileFloats);
-              });
-  return MLUOP_STATUS_SUCCESS;
+  return RunOnTiles(call, HWY_DYNAMIC_DISPATCH(TransposeStoreBand), scratch);
 }
 
 }  // namespace mluop::psamask

@@ -17,14 +17,9 @@ inline constexpr int64_t kPrefetchRows = 32;
 // tensor a band touches one page per pixel, in a cell-major tensor runs of 2 KB.
 inline constexpr int64_t kBandPixels = 512;
 
-// Columns of a band's row in "transpose_store". With AVX-512, squares go from registers to the
-// output, and more columns read longer runs of the input: 64 take 1.2x the time (97x97 mask 97x97).
-// Elsewhere the columns must fit into a tile in the L2.
-inline constexpr int64_t kDirectCols = 128;
-inline constexpr int64_t kTileCols = 64;
-
-// Columns of a tile in "skew".
-inline constexpr int64_t kSkewCols = 128;
+// Columns of a band's row, of which "transpose_store" and "skew" have a tile in the L2. More columns
+// read longer runs of the input: 64 take 1.2x the time of "transpose_store" (97x97 mask 97x97).
+inline constexpr int64_t kTileCols = 128;
 
 // Floats of a tile in "transpose_load": the tile and the input's lines fit into an L2 of 1 MB.
 inline constexpr int64_t kLoadTileFloats = 65536;
