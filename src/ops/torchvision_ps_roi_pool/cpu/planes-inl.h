@@ -18,6 +18,7 @@
 #include "cpu/transpose-inl.h"
 #include "cpu/vectors.h"
 #include "ops/roi/cpu/channel_block-inl.h"
+#include "ops/torchvision_ps_roi_pool/cpu/slicing.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mluop::torchvision_ps_roi_pool {
@@ -86,7 +87,31 @@ struct BinTile {
   T* corner;
   int64_t rows, columns;
   int64_t row_stride, column_stride;
+  float* stage;  // of the bin
+  int64_t area;  // of the whole bin
+  bool begins_bin, ends_bin;
 };
+
+// Calls body(block, tile) for the bins of the slice that have pixels in rows `of_band`, for all blocks of
+// its channels.
+template <typename T, class Body>
+HWY_INLINE void ForEachTile(const Bands& bands, const Slice& slice, T* band, Span of_band,
+                            const Body& body) {
+  const int64_t pixel_stride = bands.slicing.pixel_stride, row_stride = bands.p.w * pixel_stride;
+  ForEachChannelBlock<kBlockVectors>(slice.channels, [&](auto block, int64_t c) HWY_ATTR {
+    const RoiTable& table = bands.table;
+    for (int64_t i = table.Begin(slice.image); i < table.End(slice.image); ++i) {
+      const BinBox box = table.At(slice.ph, slice.pw, i);
+      const int32_t top = std::max(box.rows.begin, of_band.begin);
+      const int32_t bottom = std::min(box.rows.end, of_band.end);
+      if (top >= bottom || box.columns.size() == 0) continue;
+      T* corner = band + (top - of_band.begin) * row_stride + box.columns.begin * pixel_stride + c;
+      body(block, BinTile<T>{corner, bottom - top, box.columns.size(), row_stride, pixel_stride,
+                             slice.stage + i * bands.slicing.stage_stride + c, box.area(),
+                             top == box.rows.begin, bottom == box.rows.end});
+    }
+  });
+}
 
 // Adds the pixels to `start`, row by row. `sum` is local to the loop: what a lambda captures may be
 // kept in memory.

@@ -11,8 +11,7 @@ namespace mluop::torchvision_ps_roi_pool {
 inline constexpr int64_t kForwardBand = int64_t{1} << 17;
 inline constexpr int64_t kBackwardBand = int64_t{1} << 18;
 
-// Floats of the stage: 16 MiB, unless 16 channels need more.
-inline constexpr int64_t kStageFloats = int64_t{1} << 22;
+// Channels of a slice, unless there are fewer: a cache line.
 inline constexpr int64_t kLeastSlice = 16;
 
 // Repacking needs at least this many channels: fewer do not fill a vector.
