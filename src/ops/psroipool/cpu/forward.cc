@@ -77,11 +77,11 @@ struct Slicing {
   int64_t MemoryOf(const Problem& p, const Slice& slice) const {
     const int64_t before =
         slice.first_bin * channel_slices + slice.first_channel / channels * slice.bins();
-    return before * Pixels(p) * WholeVectors(channels);
+    return before * Pixels(p) * roi::WholeVectors(channels);
   }
   // Of all slices together; the same for any number of workers.
   int64_t Floats(const Problem& p) const {
-    return Pixels(p) * p.bins() * WholeVectors(p.output_dim);
+    return Pixels(p) * p.bins() * roi::WholeVectors(p.output_dim);
   }
 };
 

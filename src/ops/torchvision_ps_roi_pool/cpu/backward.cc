@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // torchvision_ps_roi_pool backward on the CPU. A slice (slicing.h) owns its planes of the gradient and
-// adds the RoIs to them in ascending order: no two threads write the same element, and the sums do not
-// depend on the implementation. A slice with many RoIs is summed as [pixel][channel], with vectors
-// over the channels.
+// adds the RoIs to them in ascending order: no two threads write the same element. It is summed as
+// [pixel][channel], with vectors over the channels.
 #include <algorithm>
 
 #include "cpu/tuning.h"
@@ -20,7 +19,6 @@ HWY_BEFORE_NAMESPACE();
 namespace mluop::torchvision_ps_roi_pool {
 namespace HWY_NAMESPACE {
 
-using mluop::HWY_NAMESPACE::ForEach;
 using mluop::HWY_NAMESPACE::ZeroRow;
 using roi::HWY_NAMESPACE::Divide;
 
@@ -45,7 +43,7 @@ void SumSlice(const Bands& bands, const Slice& slice, float* grad_input, float* 
           AddToPixels<Block>(tile, Divide(Block::Load(tile.stage), static_cast<float>(tile.area)));
         });
     PixelsToPlanes({band, pixel_stride}, pixels, slice.channels, {planes + row * p.w, plane_stride},
-                   ToCanonicalNan());
+                   [](auto d, auto v) HWY_ATTR { return CanonicalNan(d, v); });
   }
 }
 
@@ -53,31 +51,6 @@ void SumSlice(const Bands& bands, const Slice& slice, float* grad_input, float* 
 void StageRoi(const Bands& bands, const float* grad_output, float* stage) {
   const Problem& p = bands.p;
   PlanesToPixels(grad_output, p.bins(), p.bins(), p.output_dim, stage, bands.BinStride());
-}
-
-// Writes plane `i` of grad_input.
-void SumPlane(const Problem& p, const RoiTable& table, const float* grad_output, float* grad_input,
-              int64_t i) {
-  float* plane = grad_input + i * p.pixels();
-  const int64_t image = i / p.channels();
-  const int64_t channel = i % p.channels();
-  const int64_t bin = channel % p.bins();
-  ZeroRow(plane, p.pixels());
-  for (int64_t k = table.Begin(image); k < table.End(image); ++k) {
-    const BinBox box = table.At(bin / p.pooled_w, bin % p.pooled_w, k);
-    if (box.area() == 0) continue;
-    const float share =
-        grad_output[table.Roi(k) * p.channels() + channel] / static_cast<float>(box.area());
-    for (int64_t h = box.rows.begin; h < box.rows.end; ++h) {
-      float* row = plane + h * p.w + box.columns.begin;
-      ForEach<float>(box.columns.size(), [&](auto d, int64_t w) HWY_ATTR {
-        hn::StoreU(hn::Add(hn::LoadU(d, row + w), hn::Set(d, share)), d, row + w);
-      });
-    }
-  }
-  ForEach<float>(p.pixels(), [&](auto d, int64_t k) HWY_ATTR {
-    hn::StoreU(ToCanonicalNan()(d, hn::LoadU(d, plane + k)), d, plane + k);
-  });
 }
 
 }  // namespace HWY_NAMESPACE
@@ -90,7 +63,6 @@ namespace {
 
 HWY_EXPORT(SumSlice);
 HWY_EXPORT(StageRoi);
-HWY_EXPORT(SumPlane);
 
 using BackwardCall = CpuCall<Problem>;
 
@@ -107,26 +79,8 @@ mluOpStatus_t RunBands(const BackwardCall& call, void* scratch) {
   return MLUOP_STATUS_SUCCESS;
 }
 
-mluOpStatus_t RunDirect(const BackwardCall& call, void* scratch) {
-  const Problem& p = call.p;
-  const Gradients t(call.arguments);
-  RoiTable table(p, scratch);
-  table.Fill(p, t.rois, call.context.threads());
-  const auto sum = HWY_DYNAMIC_DISPATCH(SumPlane);
-  const int64_t work = p.pixels() + 16 * table.size() / p.n;
-  call.context.threads().For(p.n * p.channels(), kGrain / work + 1,
-                             [&](int64_t begin, int64_t end, int) {
-                               for (int64_t i = begin; i < end; ++i)
-                                 sum(p, table, t.grad_output, t.grad_input, i);
-                             });
-  return MLUOP_STATUS_SUCCESS;
-}
-
 constexpr CpuImplementation<Problem> kBackward[] = {
-    {"bands", "a row fits the L2, and the bins have at least 1/4 of the elements of the map",
-     BandsApply<kBackwardBand>, BandBytes<kBackwardBand>, RunBands, DescribeBands<kBackwardBand>},
-    {"direct", "always", Always, [](const BackwardCall& call) { return RoiTable::Bytes(call.p); },
-     RunDirect},
+    {"bands", "always", Always, BandBytes<kBackwardBand>, RunBands, DescribeBands<kBackwardBand>},
 };
 
 }  // namespace

@@ -71,6 +71,17 @@ HWY_EXPORT(WriteRoi);
 
 using ForwardCall = CpuCall<Problem>;
 
+// Whether a row of the map fits into a band, a pixel fills a vector, and the bins have enough pixels
+// to be worth repacking the map.
+bool BandsApply(const ForwardCall& call) {
+  const Problem& p = call.p;
+  if (p.map_elements() == 0 || p.output_dim < kLeastVector) return false;
+  if (MakeSlicing(call, kForwardBand).BandFloats(p) > kForwardBand) return false;
+  const float* rois = call.arguments.In<float>("rois");
+  return roi::BinsHavePixels(p, p.pooled_h, p.pooled_w, p.n * p.bins() * p.pixels() / kDirectCost,
+                             [&](int64_t r) { return PlaceRoi(p, rois + r * 5); });
+}
+
 mluOpStatus_t RunBands(const ForwardCall& call, void* scratch) {
   const Problem& p = call.p;
   const Tensors t(call.arguments);
@@ -151,7 +162,7 @@ mluOpStatus_t RunDirect(const ForwardCall& call, void*) {
 
 constexpr CpuImplementation<Problem> kForward[] = {
     {"bands", "a row fits the L2, and the bins have at least 1/4 of the elements of the map",
-     BandsApply<kForwardBand>, BandBytes<kForwardBand>, RunBands, DescribeBands<kForwardBand>},
+     BandsApply, BandBytes<kForwardBand>, RunBands, DescribeBands<kForwardBand>},
     {"direct", "always", Always, nullptr, RunDirect},
 };
 

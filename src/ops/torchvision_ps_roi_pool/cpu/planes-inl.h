@@ -16,7 +16,6 @@
 #include <type_traits>
 
 #include "cpu/transpose-inl.h"
-#include "cpu/vectors.h"
 #include "ops/roi/cpu/channel_block-inl.h"
 #include "ops/torchvision_ps_roi_pool/cpu/slicing.h"
 
@@ -25,12 +24,12 @@ namespace mluop::torchvision_ps_roi_pool {
 namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
+using mluop::HWY_NAMESPACE::CanonicalNan;
 using mluop::HWY_NAMESPACE::ConstMatrix;
 using mluop::HWY_NAMESPACE::Matrix;
 using mluop::HWY_NAMESPACE::Transpose;
 using mluop::HWY_NAMESPACE::Unchanged;
 using roi::HWY_NAMESPACE::ForEachChannelBlock;
-using roi::HWY_NAMESPACE::ToCanonicalNan;
 
 // Vectors of a channel block: all of COCO's 81 channels with AVX-512. A pass per vector would pay for
 // the mispredicted ends of every bin each time.
@@ -52,7 +51,7 @@ HWY_INLINE void PlanesToPixels(const float* planes, int64_t plane_stride, int64_
   ForEachPlaneBlock(channels, [&](int64_t c, int64_t n) HWY_ATTR {
     Transpose({planes + c * plane_stride, plane_stride}, n, count, {pixels + c, pixel_stride});
   });
-  const int64_t rest = WholeVectors(channels) - channels;
+  const int64_t rest = roi::WholeVectors(channels) - channels;
   if (rest == 0) return;
   for (int64_t i = 0; i < count; ++i) std::fill_n(pixels + i * pixel_stride + channels, rest, 0.0f);
 }

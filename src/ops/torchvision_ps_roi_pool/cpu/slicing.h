@@ -9,8 +9,7 @@
 
 #include "cpu/context.h"
 #include "cpu/tuning.h"
-#include "cpu/vectors.h"
-#include "ops/roi/cpu/bin_pixels.h"
+#include "ops/roi/cpu/repack.h"
 #include "ops/torchvision_ps_roi_pool/cpu/roi_table.h"
 #include "ops/torchvision_ps_roi_pool/cpu/tuning.h"
 
@@ -45,22 +44,10 @@ inline Slicing MakeSlicing(const CpuCall<Problem>& call, int64_t band_floats) {
   const int64_t wanted = std::max<int64_t>((2 * threads + bins - 1) / bins, 1);  // of each bin
   slicing.slice =
       VectorsWithin(p.output_dim, std::min(band_floats / p.pixels(), p.output_dim / wanted + 15));
-  slicing.stage_stride = WholeVectors(p.output_dim);
-  slicing.pixel_stride = WholeVectors(slicing.slice);
+  slicing.stage_stride = roi::WholeVectors(p.output_dim);
+  slicing.pixel_stride = roi::WholeVectors(slicing.slice);
   slicing.rows = std::clamp<int64_t>(band_floats / (p.w * slicing.pixel_stride), 1, p.h);
   return slicing;
-}
-
-// Whether a row of the map fits into a band, a pixel fills a vector, and the bins have enough pixels
-// to be worth repacking the map.
-template <int64_t kBandFloats>
-bool BandsApply(const CpuCall<Problem>& call) {
-  const Problem& p = call.p;
-  if (p.map_elements() == 0 || p.output_dim < kLeastVector) return false;
-  if (MakeSlicing(call, kBandFloats).BandFloats(p) > kBandFloats) return false;
-  const float* rois = call.arguments.In<float>("rois");
-  return roi::BinsHavePixels(p, p.pooled_h, p.pooled_w, p.n * p.bins() * p.pixels() / kDirectCost,
-                             [&](int64_t r) { return PlaceRoi(p, rois + r * 5); });
 }
 
 // Scratch of the bands: table, stage, and a band per worker.
