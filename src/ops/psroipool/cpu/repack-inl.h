@@ -74,13 +74,20 @@ struct PaddedColumns {
   }
 };
 
-// Calls body(std::integral_constant<int, width>) for widths up to kMost, with 0 for all others.
-template <int kMost = 8, class Body>
+// Calls body(std::integral_constant<int, width>) for widths up to 8, with 0 for all others.
+template <class Body>
 HWY_INLINE void WithWidth(int64_t width, const Body& body) {
-  if constexpr (kMost > 0) {
-    if (width != kMost) return WithWidth<kMost - 1>(width, body);
+  switch (width) {
+    case 1: return body(std::integral_constant<int, 1>());
+    case 2: return body(std::integral_constant<int, 2>());
+    case 3: return body(std::integral_constant<int, 3>());
+    case 4: return body(std::integral_constant<int, 4>());
+    case 5: return body(std::integral_constant<int, 5>());
+    case 6: return body(std::integral_constant<int, 6>());
+    case 7: return body(std::integral_constant<int, 7>());
+    case 8: return body(std::integral_constant<int, 8>());
+    default: return body(std::integral_constant<int, 0>());
   }
-  body(std::integral_constant<int, kMost>());
 }
 
 }  // namespace HWY_NAMESPACE
