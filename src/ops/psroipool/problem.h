@@ -72,22 +72,6 @@ struct Gradients {
         bottom_grad(a.Out<float>("bottom_grad")) {}
 };
 
-// One axis of a RoI on the map: bin i is [i*bin + start, (i+1)*bin + start).
-struct Axis {
-  float start;
-  float bin;
-};
-
-// Writes the axis from the RoI's first and last coordinate; false if a value is not finite.
-MLUOP_HOST_DEVICE inline bool MakeAxis(const Problem& p, float first, float last, Axis* axis) {
-  const float start = std::round(first) * p.scale;  // halves away from zero, before scaling
-  const float end = (std::round(last) + 1.0f) * p.scale;
-  const float length = end - start;
-  axis->start = start;
-  axis->bin = (length > 0.1f ? length : 0.1f) / static_cast<float>(p.group);
-  return std::isfinite(start) && std::isfinite(end) && std::isfinite(axis->bin);
-}
-
 // Clamps x to [0, 2^31]; NaN becomes 0. Branch-free: the outcome is unpredictable.
 MLUOP_HOST_DEVICE inline float Clamped(float x) {
   const float positive = x > 0.0f ? x : 0.0f;
@@ -106,19 +90,27 @@ MLUOP_HOST_DEVICE inline int32_t ClampedCeil(float x, int size) {
   return static_cast<int32_t>(up < most ? up : most);
 }
 
-MLUOP_HOST_DEVICE inline Span BinSpan(const Axis& axis, int i, int size) {
-  return {ClampedFloor(static_cast<float>(i) * axis.bin + axis.start, size),
-          ClampedCeil(static_cast<float>(i + 1) * axis.bin + axis.start, size)};
-}
+// One axis of a RoI on the map: bin i is [i*bin + start, (i+1)*bin + start).
+struct Axis {
+  float start;
+  float bin;
 
-struct Geometry {
-  using Problem = psroipool::Problem;
-  using Axis = psroipool::Axis;
-  MLUOP_HOST_DEVICE static Span Bin(const Axis& axis, int i, int size) {
-    return BinSpan(axis, i, size);
+  MLUOP_HOST_DEVICE Span Bin(int i, int size) const {
+    return {ClampedFloor(static_cast<float>(i) * bin + start, size),
+            ClampedCeil(static_cast<float>(i + 1) * bin + start, size)};
   }
 };
-using Place = roi::RoiPlace<Geometry>;
+using Place = roi::RoiPlace<Problem, Axis>;
+
+// Writes the axis from the RoI's first and last coordinate; false if a value is not finite.
+MLUOP_HOST_DEVICE inline bool MakeAxis(const Problem& p, float first, float last, Axis* axis) {
+  const float start = std::round(first) * p.scale;  // halves away from zero, before scaling
+  const float end = (std::round(last) + 1.0f) * p.scale;
+  const float length = end - start;
+  axis->start = start;
+  axis->bin = (length > 0.1f ? length : 0.1f) / static_cast<float>(p.group);
+  return std::isfinite(start) && std::isfinite(end) && std::isfinite(axis->bin);
+}
 
 // roi = [batch, x1, y1, x2, y2]
 MLUOP_HOST_DEVICE inline Place PlaceRoi(const Problem& p, const float* roi) {

@@ -3,24 +3,23 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <cstring>
-#include <initializer_list>
-#include <limits>
-#include <numeric>
 #include <vector>
 
 #include "mlu_op.h"
 #include "mluops/extensions.h"
 #include "ops/psroipool/problem.h"
-#include "testing/random.h"
+#include "testing/descriptor.h"
 
 namespace {
 
-constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
-constexpr float kInf = std::numeric_limits<float>::infinity();
-
-using Floats = std::vector<float>;
-using Ints = std::vector<int32_t>;
+using mluop::testing::BitsOf;
+using mluop::testing::Descriptor;
+using mluop::testing::Dot;
+using mluop::testing::Floats;
+using mluop::testing::Ints;
+using mluop::testing::kInf;
+using mluop::testing::kNan;
+using mluop::testing::RandomFloats;
 
 struct Shape {
   int n, h, w, group, output_dim;
@@ -30,30 +29,14 @@ struct Shape {
   size_t map() const { return static_cast<size_t>(n) * h * w * channels(); }
 };
 
-class Tensor {
- public:
-  Tensor(mluOpDataType_t dtype, std::initializer_list<int> dims) {
-    mluOpCreateTensorDescriptor(&desc_);
-    mluOpSetTensorDescriptor(desc_, dims.size() == 4 ? MLUOP_LAYOUT_NHWC : MLUOP_LAYOUT_ARRAY,
-                             dtype, static_cast<int>(dims.size()), dims.begin());
-  }
-  ~Tensor() { mluOpDestroyTensorDescriptor(desc_); }
-  Tensor(const Tensor&) = delete;
-  Tensor& operator=(const Tensor&) = delete;
-  operator mluOpTensorDescriptor_t() const { return desc_; }  // NOLINT
-
- private:
-  mluOpTensorDescriptor_t desc_ = nullptr;
-};
-
 // The descriptors of a call with r RoIs.
 struct Tensors {
   Tensors(const Shape& s, int r)
-      : map(MLUOP_DTYPE_FLOAT, {s.n, s.h, s.w, s.channels()}),
-        rois(MLUOP_DTYPE_FLOAT, {r, 5}),
-        pooled(MLUOP_DTYPE_FLOAT, {r, s.group, s.group, s.output_dim}),
-        mapping(MLUOP_DTYPE_INT32, {r, s.group, s.group, s.output_dim}) {}
-  Tensor map, rois, pooled, mapping;
+      : map(MLUOP_DTYPE_FLOAT, MLUOP_LAYOUT_NHWC, {s.n, s.h, s.w, s.channels()}),
+        rois(MLUOP_DTYPE_FLOAT, MLUOP_LAYOUT_ARRAY, {r, 5}),
+        pooled(MLUOP_DTYPE_FLOAT, MLUOP_LAYOUT_NHWC, {r, s.group, s.group, s.output_dim}),
+        mapping(MLUOP_DTYPE_INT32, MLUOP_LAYOUT_NHWC, {r, s.group, s.group, s.output_dim}) {}
+  Descriptor map, rois, pooled, mapping;
 };
 
 int CountRois(const Floats& rois) { return static_cast<int>(rois.size() / 5); }
@@ -105,13 +88,6 @@ class PsRoiPool : public ::testing::Test {
   mluOpHandle_t handle_ = nullptr;
 };
 
-Floats RandomFloats(size_t count, uint64_t seed) {
-  mluop::testing::Random random(seed);
-  Floats values(count);
-  for (float& value : values) value = static_cast<float>(random.Uniform(-1, 1));
-  return values;
-}
-
 // Returns `count` RoIs over and beyond an image of that size.
 Floats RandomRois(int count, const Shape& s) {
   const double width = static_cast<double>(s.w) / s.scale;
@@ -127,10 +103,6 @@ Floats RandomRois(int count, const Shape& s) {
     }
   }
   return rois;
-}
-
-double Dot(const Floats& a, const Floats& b) {
-  return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
 }
 
 // One row of 8 pixels that hold 1, 2, ..., 8, pooled to one bin.
@@ -168,34 +140,25 @@ TEST_F(PsRoiPool, ForwardReadsChannelsGroupSquaredApart) {
   EXPECT_EQ(pooled.output, (Floats{0, 4, 1, 5, 2, 6, 3, 7}));
 }
 
-TEST_F(PsRoiPool, RoundsHalvesUpAboveZero) {
-  EXPECT_EQ(Forward(kRow, kRowInput, {0, 2.5, 0, 2.5, 0}).output, (Floats{4}));    // [3, 4)
-  EXPECT_EQ(Forward(kRow, kRowInput, {0, 0.5, 0, 1.5, 0}).output, (Floats{2.5}));  // [1, 3)
-}
-
-TEST_F(PsRoiPool, RoundsHalvesDownBelowZero) {
-  EXPECT_EQ(Forward(kRow, kRowInput, {0, -2, 0, -0.5, 0}).output, (Floats{0}));   // [-2, 0)
-  EXPECT_EQ(Forward(kRow, kRowInput, {0, -2, 0, -0.49, 0}).output, (Floats{1}));  // [-2, 1)
-}
-
-TEST_F(PsRoiPool, RoundsBeforeScaling) {
-  Shape half = kRow;
-  half.scale = 0.5;
-  EXPECT_EQ(Forward(half, kRowInput, {0, 3.4, 0, 4.6, 0}).output, (Floats{2.5}));  // [1.5, 3)
-}
-
-TEST_F(PsRoiPool, ClipsBinsAtMapSize) {
-  EXPECT_EQ(Forward(kRow, kRowInput, {0, 6, 0, 7, 0}).output, (Floats{7.5}));
-  EXPECT_EQ(Forward(kRow, kRowInput, {0, 6, 0, 100, 0}).output, (Floats{7.5}));
-  EXPECT_EQ(Forward(kRow, kRowInput, {0, -100, 0, 1, 0}).output, (Floats{1.5}));
-}
-
-TEST_F(PsRoiPool, BinStartingAtMapSizeIsEmpty) {
-  EXPECT_EQ(Forward(kRow, kRowInput, {0, 8, 0, 9, 0}).output, (Floats{0}));
-}
-
-TEST_F(PsRoiPool, InvertedRoiIsOneTenthLong) {
-  EXPECT_EQ(Forward(kRow, kRowInput, {0, 5, 0, 1, 0}).output, (Floats{6}));  // [5, 5.1)
+TEST_F(PsRoiPool, BinHasRoundedScaledAndClippedColumns) {
+  struct Case {
+    const char* rule;
+    float scale, first, last, mean;
+  };
+  for (const Case& c :
+       {Case{"halves round up above zero: [3, 4)", 1, 2.5, 2.5, 4},
+        Case{"halves round up above zero: [1, 3)", 1, 0.5, 1.5, 2.5},
+        Case{"halves round down below zero: [-2, 0)", 1, -2, -0.5, 0},
+        Case{"rounds to nearest below zero: [-2, 1)", 1, -2, -0.49f, 1},
+        Case{"rounds before scaling: [1.5, 3)", 0.5, 3.4f, 4.6f, 2.5},
+        Case{"ends at the map's end", 1, 6, 7, 7.5}, Case{"clips at the map's end", 1, 6, 100, 7.5},
+        Case{"clips at 0", 1, -100, 1, 1.5},
+        Case{"a bin that starts at the map's end is empty", 1, 8, 9, 0},
+        Case{"an inverted RoI is 0.1 long: [5, 5.1)", 1, 5, 1, 6}}) {
+    Shape s = kRow;
+    s.scale = c.scale;
+    EXPECT_EQ(Forward(s, kRowInput, {0, c.first, 0, c.last, 0}).output, Floats{c.mean}) << c.rule;
+  }
 }
 
 // 3*(8/3) - 5 is 3 when the product is rounded and a little more when it is not; 3*(4.25/6) - 1.125 is 1, or less.
@@ -252,12 +215,6 @@ TEST_F(PsRoiPool, BackwardIsAdjointOfForward) {
                   1e-6 * std::sqrt(Dot(pooled.output, pooled.output) * Dot(g, g)));
     }
   }
-}
-
-Ints BitsOf(const Floats& values) {
-  Ints bits(values.size());
-  std::memcpy(bits.data(), values.data(), values.size() * sizeof(float));
-  return bits;
 }
 
 // 100 RoIs are pooled from copies of a small map, and from bands of a large one whose bins have several
@@ -325,19 +282,13 @@ TEST_F(PsRoiPool, WorkspaceKeepsBits) {
   }
 }
 
-TEST_F(PsRoiPool, BackwardSkipsChannelsOutOfRange) {
-  EXPECT_EQ(Backward({1, 1, 1, 2, 1}, {1, 2, 3, 4}, {0, 0, 0, 0, 0}, {-1, 4, INT32_MIN, 3}),
-            (Floats{0, 0, 0, 4}));
-}
-
-TEST_F(PsRoiPool, BackwardFollowsMapping) {
-  EXPECT_EQ(Backward({1, 1, 1, 2, 1}, {1, 2, 3, 4}, {0, 0, 0, 0, 0}, {3, 2, 1, 0}),
-            (Floats{4, 3, 2, 1}));
-}
-
-TEST_F(PsRoiPool, BackwardAddsElementsOfOneChannel) {
-  EXPECT_EQ(Backward({1, 1, 1, 2, 1}, {1, 2, 3, 4}, {0, 0, 0, 0, 0}, {2, 2, 2, 2}),
-            (Floats{0, 0, 10, 0}));
+TEST_F(PsRoiPool, BackwardFollowsCustomMapping) {
+  const auto backward = [&](const Ints& mapping) {
+    return Backward({1, 1, 1, 2, 1}, {1, 2, 3, 4}, {0, 0, 0, 0, 0}, mapping);
+  };
+  EXPECT_EQ(backward({3, 2, 1, 0}), (Floats{4, 3, 2, 1}));
+  EXPECT_EQ(backward({2, 2, 2, 2}), (Floats{0, 0, 10, 0})) << "elements of one channel are added";
+  EXPECT_EQ(backward({-1, 4, INT32_MIN, 3}), (Floats{0, 0, 0, 4})) << "out of range is skipped";
 }
 
 TEST_F(PsRoiPool, BackwardSumOf100000EqualGradientsIsAccurate) {
@@ -350,7 +301,7 @@ TEST_F(PsRoiPool, BackwardSumOf100000EqualGradientsIsAccurate) {
 
 // The document's own case (2) has 198 channels for 3*3*21 = 189.
 TEST_F(PsRoiPool, RefusesWrongNumberOfChannels) {
-  const Tensor map(MLUOP_DTYPE_FLOAT, {2, 14, 14, 198});
+  const Descriptor map(MLUOP_DTYPE_FLOAT, MLUOP_LAYOUT_NHWC, {2, 14, 14, 198});
   const Tensors t({2, 14, 14, 3, 21}, 493);
   const Floats input(2 * 14 * 14 * 198), rois(493 * 5);
   Floats output(493 * 189, 3);

@@ -24,22 +24,18 @@ MLUOP_HOST_DEVICE inline int64_t ImageOf(int64_t images, float batch) {
   return image < images ? image : -1;
 }
 
-// Where the bins of a RoI lie. Geometry is a family's: it has the types Problem and Axis and a function
-// Bin(axis, i, size), which returns the rows or columns of bin i within [0, size).
-template <class Geometry>
+// Where the bins of a RoI lie. Axis is a family's: Bin(i, size) returns the rows or columns of bin i
+// within [0, size).
+template <class Problem, class Axis>
 struct RoiPlace {
-  using Problem = typename Geometry::Problem;
-
   int64_t image;  // -1: the RoI is empty, and so are all its bins
-  typename Geometry::Axis x, y;
+  Axis x, y;
 
   MLUOP_HOST_DEVICE Span Rows(const Problem& p, int ph) const {
-    if (image < 0) return {0, 0};
-    return Geometry::Bin(y, ph, p.h);
+    return image < 0 ? Span{0, 0} : y.Bin(ph, p.h);
   }
   MLUOP_HOST_DEVICE Span Columns(const Problem& p, int pw) const {
-    if (image < 0) return {0, 0};
-    return Geometry::Bin(x, pw, p.w);
+    return image < 0 ? Span{0, 0} : x.Bin(pw, p.w);
   }
   // Counts the rows through all images: N*H is below 2^31 on CUDA, as the map's elements are.
   MLUOP_HOST_DEVICE Span MapRows(const Problem& p, int ph) const {

@@ -64,7 +64,21 @@ struct Gradients {
 struct Axis {
   int64_t start;
   float bin;
+
+  // Clips at size-1, as torchvision's forward does: no bin holds the last row or column.
+  MLUOP_HOST_DEVICE Span Bin(int i, int64_t size) const {
+    // Neither is negative, so that truncation is floor; std::floor is a function call without SSE4.1.
+    const auto first = static_cast<int64_t>(static_cast<float>(i) * bin);
+    const float last = static_cast<float>(i + 1) * bin;
+    const auto whole = static_cast<int64_t>(last);
+    const int64_t end = whole + (static_cast<float>(whole) < last ? 1 : 0);
+    const auto clip = [&](int64_t x) {
+      return static_cast<int32_t>(std::clamp<int64_t>(x + start, 0, size - 1));
+    };
+    return {clip(first), clip(end)};
+  }
 };
+using Place = roi::RoiPlace<Problem, Axis>;
 
 // torchvision converts to int, which is undefined beyond 2^31: the coordinate is clamped to 2^31.
 // False if it is not finite.
@@ -84,28 +98,6 @@ MLUOP_HOST_DEVICE inline bool MakeAxis(const Problem& p, float first, float last
   axis->bin = static_cast<float>(length) / static_cast<float>(count);
   return true;
 }
-
-// Clips at size-1, as torchvision's forward does: no bin holds the last row or column.
-MLUOP_HOST_DEVICE inline Span BinSpan(const Axis& axis, int i, int64_t size) {
-  // Neither is negative, so that truncation is floor; std::floor is a function call without SSE4.1.
-  const auto begin = static_cast<int64_t>(static_cast<float>(i) * axis.bin);
-  const float last = static_cast<float>(i + 1) * axis.bin;
-  const auto whole = static_cast<int64_t>(last);
-  const int64_t end = whole + (static_cast<float>(whole) < last ? 1 : 0);
-  const auto clip = [&](int64_t x) {
-    return static_cast<int32_t>(std::clamp<int64_t>(x + axis.start, 0, size - 1));
-  };
-  return {clip(begin), clip(end)};
-}
-
-struct Geometry {
-  using Problem = torchvision_ps_roi_pool::Problem;
-  using Axis = torchvision_ps_roi_pool::Axis;
-  MLUOP_HOST_DEVICE static Span Bin(const Axis& axis, int i, int64_t size) {
-    return BinSpan(axis, i, size);
-  }
-};
-using Place = roi::RoiPlace<Geometry>;
 
 // roi = [batch, x1, y1, x2, y2]
 MLUOP_HOST_DEVICE inline Place PlaceRoi(const Problem& p, const float* roi) {

@@ -111,27 +111,27 @@ void ZeroRows(const Problem& p, const Band& band, float* bottom_grad) {
   }
 }
 
-// Writes the band's rows and channels of bottom_grad.
-void SumBand(const GradientSum& sum, const Band& band, const BandSums& sums, float* bottom_grad) {
+// Writes the band's rows and channels of bottom_grad. `total` is memory for two bands: the second one
+// holds a part where there are more than kPartRois RoIs.
+void SumBand(const GradientSum& sum, const Band& band, float* total, float* bottom_grad) {
   const Problem& p = sum.p;
+  float* const part = p.rois <= kPartRois ? total : total + band.floats();
   bool any = false;
-  ZeroRow(sums.total, band.floats());
+  ZeroRow(total, band.floats());
   for (int64_t r = 0; r < p.rois; r += kPartRois) {
-    const RoiRange rois = {r, std::min(r + kPartRois, p.rois)};
-    float* const part = p.rois <= kPartRois ? sums.total : sums.part;
-    if (part != sums.total) ZeroRow(part, band.floats());
+    if (part != total) ZeroRow(part, band.floats());
     bool added = false;
     ForEachChannelBlock<4>(band.slice.channels, [&](const auto& block, int64_t c) HWY_ATTR {
-      added |= AddRois(block, c, sum, band, rois, part);
+      added |= AddRois(block, c, sum, band, {r, std::min(r + kPartRois, p.rois)}, part);
     });
     any |= added;
-    if (part == sums.total || !added) continue;
+    if (part == total || !added) continue;
     ForEach<float>(band.floats(), [&](auto d, int64_t i) HWY_ATTR {
-      hn::StoreU(hn::Add(hn::LoadU(d, sums.total + i), hn::LoadU(d, part + i)), d, sums.total + i);
+      hn::StoreU(hn::Add(hn::LoadU(d, total + i), hn::LoadU(d, part + i)), d, total + i);
     });
   }
   if (!any) return ZeroRows(p, band, bottom_grad);
-  UnpackRows(p, sums.total, band, bottom_grad);
+  UnpackRows(p, total, band, bottom_grad);
 }
 
 }  // namespace HWY_NAMESPACE
@@ -151,7 +151,7 @@ struct Banding {
   int64_t rows, channels;     // of a band
   int64_t row_bands, slices;  // numbers of bands
 
-  // Of a worker's BandSums.
+  // Of a worker: two bands.
   int64_t Floats(const Problem& p) const {
     return 2 * BandFloats(p, rows, {0, p.bins(), 0, channels});
   }
@@ -220,7 +220,7 @@ mluOpStatus_t RunBands(const BackwardCall& call, void* scratch) {
       const Slice slice = {0, p.bins(), channel,
                            std::min(banding.channels, p.output_dim - channel)};
       const Band band = MakeBand(p, slice, row, std::min(row + banding.rows, p.rows()));
-      sum_band({p, table, t.top_grad}, band, {own, own + banding.Floats(p) / 2}, t.bottom_grad);
+      sum_band({p, table, t.top_grad}, band, own, t.bottom_grad);
     }
   });
   return MLUOP_STATUS_SUCCESS;

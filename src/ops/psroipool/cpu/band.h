@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
-#include "cpu/vectors.h"
 #include "ops/psroipool/problem.h"
+#include "ops/roi/cpu/repack.h"
 
 namespace mluop::psroipool {
 
@@ -33,11 +33,11 @@ struct Band {
 };
 
 inline int64_t BandFloats(const Problem& p, int64_t rows, const Slice& slice) {
-  return rows * (int64_t{p.w} + 1) * slice.bins() * WholeVectors(slice.channels);
+  return rows * (int64_t{p.w} + 1) * slice.bins() * roi::WholeVectors(slice.channels);
 }
 
 inline Band MakeBand(const Problem& p, const Slice& slice, int64_t first_row, int64_t last_row) {
-  const int64_t bin_stride = WholeVectors(slice.channels);
+  const int64_t bin_stride = roi::WholeVectors(slice.channels);
   const int64_t pixel_stride = slice.bins() * bin_stride;
   return {slice, first_row, last_row, bin_stride, pixel_stride, (int64_t{p.w} + 1) * pixel_stride};
 }

@@ -3,7 +3,6 @@
 
 #include "cpu/scratch.h"
 #include "ops/psroipool/cpu/tuning.h"
-#include "ops/roi/cpu/bin_pixels.h"
 
 namespace mluop::psroipool {
 

@@ -56,12 +56,6 @@ struct Pooling {
   int64_t first_roi, last_roi;
 };
 
-// The memory in which a worker sums the gradients of a band.
-struct BandSums {
-  float* total;  // [band]
-  float* part;   // [band], used where there are more than kPartRois RoIs
-};
-
 // Backward of all RoIs.
 struct GradientSum {
   const Problem& p;

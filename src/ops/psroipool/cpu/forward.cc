@@ -31,14 +31,14 @@ void PoolSlice(const Pooling& pooling, const Slice& slice, int64_t rows, float* 
   for (int64_t row = 0; row < rows; ++row) {  // -0.0f: the additive identity
     std::fill_n(memory + row * all.row_stride + all.padding(), all.pixel_stride, -0.0f);
   }
-  const PooledBins pooled = {
-      {pooling.output + slice.first_channel, p.channels(), p.output_dim},
-      {memory + all.floats() - slice.first_bin * all.bin_stride, all.pixel_stride, all.bin_stride},
-      p.rois * all.pixel_stride};
+  const PooledBins pooled = {pooling.output + slice.first_channel, memory + all.floats(),
+                             p.rois * all.pixel_stride};
   for (int64_t row = 0; row < p.rows(); row += rows) {
     const Band band = MakeBand(p, slice, row, std::min(row + rows, p.rows()));
     RepackRows(p, pooling.input, band, memory);
-    PoolBand(pooling, band, memory, pooled);
+    ForEachChannelBlock<4>(slice.channels, [&](const auto& block, int64_t c) HWY_ATTR {
+      PoolRois(block, c, pooling, band, memory, pooled);
+    });
   }
 }
 
@@ -77,11 +77,11 @@ struct Slicing {
   int64_t MemoryOf(const Problem& p, const Slice& slice) const {
     const int64_t before =
         slice.first_bin * channel_slices + slice.first_channel / channels * slice.bins();
-    return before * Pixels(p) * WholeVectors(channels);
+    return before * Pixels(p) * roi::WholeVectors(channels);
   }
   // Of all slices together; the same for any number of workers.
   int64_t Floats(const Problem& p) const {
-    return Pixels(p) * p.bins() * WholeVectors(p.output_dim);
+    return Pixels(p) * p.bins() * roi::WholeVectors(p.output_dim);
   }
 };
 

@@ -27,87 +27,48 @@ using roi::HWY_NAMESPACE::AddVecs;
 using roi::HWY_NAMESPACE::ForEachChannelBlock;
 using roi::HWY_NAMESPACE::Mean;
 
-// A float array [RoI][bin][channel].
-struct BinArray {
-  float* data;
-  int64_t roi_stride, bin_stride;
-
-  float* At(int64_t roi, int64_t bin) const { return data + roi * roi_stride + bin * bin_stride; }
-};
-
 // What a band leaves: the means of bins that end in it, and the part and the total of those that go on
-// in the next band.
+// in the next band. From the slice's first channel, or from a block's on.
 struct PooledBins {
-  BinArray means, parts;
+  float* means;    // [RoI][bin][output_dim]
+  float* parts;    // [RoI][bin of the slice][bin_stride]
   int64_t totals;  // distance of a bin's total from its part
 };
 
 // Rows of a row of bins that lie in one band and in one part of the bins' sums.
 struct BinRows {
-  const Band& band;
-  const PooledBins& pooled;
   const float* data;  // column 0 of the first bin
   float* mean;        // of the first bin
   float* part;        // of the first bin
+  float* total;       // of the first bin
   std::span<const Span> columns;
   int64_t rows;
   int64_t bin_height;  // of the whole bins
   bool begins_part, ends_part, first_part, ends_bin;
 };
 
-// A bin of BinRows: the pointers advance from bin to bin.
-struct BinCursor {
-  const float* data;
-  float* mean;
-  float* part;
-
-  void Next(const BinRows& rows) {
-    data += rows.band.bin_stride;
-    mean += rows.pooled.means.bin_stride;
-    part += rows.pooled.parts.bin_stride;
-  }
-};
-
 // Stores the part of a bin's sum, or adds it to the total, or makes the total the mean.
 template <class Block>
-HWY_INLINE void FinishBin(const Block& block, const typename Block::Vecs& part, const BinRows& rows,
-                          const BinCursor& bin, int64_t columns) {
-  if (!rows.ends_part) return Block::Store(part, bin.part);
-  float* const total = bin.part + rows.pooled.totals;
-  const auto sum = AddVecs(rows.first_part ? Block::Set(0.0f) : Block::Load(total), part);
-  if (!rows.ends_bin) return Block::Store(sum, total);
-  block.StoreExisting(Mean(sum, static_cast<float>(rows.bin_height * columns)), bin.mean);
+HWY_INLINE void FinishBin(const Block& block, const typename Block::Vecs& part, const BinRows& bin,
+                          int64_t columns) {
+  if (!bin.ends_part) return Block::Store(part, bin.part);
+  const auto sum = AddVecs(bin.first_part ? Block::Set(0.0f) : Block::Load(bin.total), part);
+  if (!bin.ends_bin) return Block::Store(sum, bin.total);
+  block.StoreExisting(Mean(sum, static_cast<float>(bin.bin_height * columns)), bin.mean);
 }
 
-// Pools a bin. sum_row(row) returns the sum of its columns in the row that begins at `row`.
+// Pools the first bin. sum_row(row) returns the sum of its columns in the row that begins at `row`.
 template <class Block, class SumRow>
-HWY_INLINE void PoolBin(const Block& block, const BinRows& rows, const BinCursor& bin,
-                        int64_t columns, const SumRow& sum_row) {
+HWY_INLINE void PoolBin(const Block& block, const BinRows& bin, int64_t row_stride, int64_t columns,
+                        const SumRow& sum_row) {
   const float* row = bin.data;
   auto part = sum_row(row);
-  if (!rows.begins_part) part = AddVecs(Block::Load(bin.part), part);
-  for (int64_t h = 1; h < rows.rows; ++h) {
-    row += rows.band.row_stride;
+  if (!bin.begins_part) part = AddVecs(Block::Load(bin.part), part);
+  for (int64_t h = 1; h < bin.rows; ++h) {
+    row += row_stride;
     part = AddVecs(part, sum_row(row));
   }
-  FinishBin(block, part, rows, bin, columns);
-}
-
-// Pools bins that are not empty and have at most kColumns columns.
-template <int kColumns, class Block>
-HWY_INLINE void PoolPadded(const Block& block, const BinRows& rows) {
-  BinCursor bin = {rows.data, rows.mean, rows.part};
-  for (const Span& span : rows.columns) {
-    const PaddedColumns<kColumns> columns(rows.band, span);
-    PoolBin(block, rows, bin, span.size(), [&](const float* row) HWY_ATTR {
-      auto sum = Block::Load(row + columns.offsets[0]);
-      for (int w = 1; w < kColumns; ++w) {
-        sum = AddVecs(sum, Block::Load(row + columns.offsets[w]));
-      }
-      return sum;
-    });
-    bin.Next(rows);
-  }
+  FinishBin(block, part, bin, columns);
 }
 
 // Sums one row of a bin, in chunks. -0.0f is the additive identity: it preserves the sign of zero.
@@ -125,18 +86,29 @@ HWY_INLINE auto SumChunks(const float* row, int64_t columns, int64_t pixel_strid
   return sum;
 }
 
-// Pools any bins.
-template <class Block>
-HWY_INLINE void PoolGeneric(const Block& block, const BinRows& rows) {
-  const int64_t stride = rows.band.pixel_stride;
-  BinCursor bin = {rows.data, rows.mean, rows.part};
-  for (const Span& span : rows.columns) {
-    if (span.size() > 0) {
-      PoolBin(block, rows, bin, span.size(), [&](const float* row) HWY_ATTR {
-        return SumChunks<Block>(row + span.begin * stride, span.size(), stride);
+// Pools bins that are not empty and have at most kColumns columns, with 0 any bins.
+template <int kColumns, class Block>
+HWY_INLINE void PoolBins(const Block& block, const Problem& p, const Band& band, BinRows bins) {
+  for (const Span& span : bins.columns) {
+    if constexpr (kColumns > 0) {
+      const PaddedColumns<kColumns> columns(band, span);
+      PoolBin(block, bins, band.row_stride, span.size(), [&](const float* row) HWY_ATTR {
+        auto sum = Block::Load(row + columns.offsets[0]);
+        for (int w = 1; w < kColumns; ++w) {
+          sum = AddVecs(sum, Block::Load(row + columns.offsets[w]));
+        }
+        return sum;
+      });
+    } else if (span.size() > 0) {
+      PoolBin(block, bins, band.row_stride, span.size(), [&](const float* row) HWY_ATTR {
+        return SumChunks<Block>(row + span.begin * band.pixel_stride, span.size(),
+                                band.pixel_stride);
       });
     }
-    bin.Next(rows);
+    bins.data += band.bin_stride;
+    bins.mean += p.output_dim;
+    bins.part += band.bin_stride;
+    bins.total += band.bin_stride;
   }
 }
 
@@ -149,55 +121,35 @@ HWY_INLINE void PoolRoi(const Block& block, const Problem& p, const RoiBins& roi
     const int64_t top = roi.first_row + span.begin, bottom = roi.first_row + span.end;
     const int64_t last = std::min(bottom, band.last_row);
     for (int64_t h = std::max(top, band.first_row), end; h < last; h = end) {
-      const int64_t part_row = (h - top) % kPartRows;
-      end = std::min(h - part_row + kPartRows, last);
+      const int64_t part_row = (h - top) % kPartRows, part_end = h - part_row + kPartRows;
+      end = std::min(part_end, last);
       const Span bins = BinsInRow(p, band.slice, ph);
       const int64_t bin = ph * p.group + bins.begin;
-      const BinRows rows = {
-          band,
-          pooled,
-          data + band.Offset(h, bin),
-          pooled.means.At(0, bin),
-          pooled.parts.At(0, bin),
-          roi.columns.subspan(static_cast<size_t>(bins.begin), static_cast<size_t>(bins.size())),
-          end - h,
-          span.size(),
-          part_row == 0,
-          end == bottom || end == h - part_row + kPartRows,
-          h - top < kPartRows,
-          end == bottom};
-      if constexpr (kColumns > 0) {
-        PoolPadded<kColumns>(block, rows);
-      } else {
-        PoolGeneric(block, rows);
-      }
+      float* const part = pooled.parts + (bin - band.slice.first_bin) * band.bin_stride;
+      PoolBins<kColumns>(
+          block, p, band,
+          {data + band.Offset(h, bin), pooled.means + bin * p.output_dim, part,
+           part + pooled.totals,
+           roi.columns.subspan(static_cast<size_t>(bins.begin), static_cast<size_t>(bins.size())),
+           end - h, span.size(), part_row == 0, end == bottom || end == part_end,
+           h - top < kPartRows, end == bottom});
     }
   }
 }
 
-// Not inline: the compiler has registers for one block at a time.
+// Pools the band's part of the RoIs. Not inline: the compiler has registers for one block at a time.
 template <class Block>
 HWY_NOINLINE void PoolRois(const Block& block, int64_t c, const Pooling& pooling, const Band& band,
                            const float* data, const PooledBins& pooled) {
   for (int64_t r = pooling.first_roi; r < pooling.last_roi; ++r) {
     const RoiBins roi = pooling.table[r];
     if (!roi.Meets(band)) continue;
-    const auto of_roi = [&](const BinArray& bins) HWY_ATTR {
-      return BinArray{bins.At(r, 0) + c, bins.roi_stride, bins.bin_stride};
-    };
-    const PooledBins own = {of_roi(pooled.means), of_roi(pooled.parts), pooled.totals};
+    const PooledBins own = {pooled.means + r * pooling.p.channels() + c,
+                            pooled.parts + r * band.pixel_stride + c, pooled.totals};
     WithWidth(roi.width, [&](auto width) HWY_ATTR {
       PoolRoi<width.value>(block, pooling.p, roi, band, data + c, own);
     });
   }
-}
-
-// Pools the band's part of the RoIs.
-HWY_INLINE void PoolBand(const Pooling& pooling, const Band& band, const float* data,
-                         const PooledBins& pooled) {
-  ForEachChannelBlock<4>(band.slice.channels, [&](const auto& block, int64_t c) HWY_ATTR {
-    PoolRois(block, c, pooling, band, data, pooled);
-  });
 }
 
 }  // namespace HWY_NAMESPACE

@@ -22,6 +22,7 @@ HWY_BEFORE_NAMESPACE();
 namespace mluop::psroipool {
 namespace HWY_NAMESPACE {
 
+using mluop::HWY_NAMESPACE::CanonicalNan;
 using mluop::HWY_NAMESPACE::Transpose;
 
 // Calls body(pixel of the map, pixel of the band) for every pixel, and prefetches the next one of the
@@ -55,7 +56,7 @@ HWY_INLINE void RepackRows(const Problem& p, const float* map, const Band& band,
 HWY_INLINE void UnpackRows(const Problem& p, const float* data, const Band& band, float* map) {
   ForEachPixel(p, band, map, data, [&](float* pixel, const float* packed) HWY_ATTR {
     Transpose({packed, band.bin_stride}, band.slice.bins(), band.slice.channels, {pixel, p.bins()},
-              roi::HWY_NAMESPACE::ToCanonicalNan());
+              [](auto d, auto v) HWY_ATTR { return CanonicalNan(d, v); });
   });
 }
 

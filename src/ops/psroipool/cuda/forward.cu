@@ -44,20 +44,21 @@ __device__ void FindPlace(const Problem& p, const Loaded& roi, Place* place) {
 // does not change the order of the sum.
 template <int kLoads>
 __device__ float SumPixels(roi::Pixels pixels, const float* __restrict__ channel) {
-  float sum = 0;
-  while (pixels.any()) {
-    float part = 0;
-    for (int first = 0; first < kPartPixels && pixels.any(); first += kLoads) {
-      float values[kLoads];
-      pixels.Load(channel, values);
+  float sum = 0, part = 0;
+// Unrolled code would be fetched for the few rounds of a small bin.
+#pragma unroll 1
+  for (int loaded = kLoads; pixels.any(); loaded += kLoads) {
+    float values[kLoads];
+    pixels.Load(channel, values);
 #pragma unroll
-      for (int i = 0; i < kLoads; i += kQuadPixels) {
-        part += (values[i] + values[i + 1]) + (values[i + 2] + values[i + 3]);
-      }
+    for (int i = 0; i < kLoads; i += kQuadPixels) {
+      part += (values[i] + values[i + 1]) + (values[i + 2] + values[i + 3]);
     }
+    if (loaded % kPartPixels != 0) continue;
     sum += part;
+    part = 0;
   }
-  return sum;
+  return sum + part;
 }
 
 // Prefetches a small map to the L2, a line per thread: the bins are known only after the RoIs have

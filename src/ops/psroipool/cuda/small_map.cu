@@ -63,25 +63,21 @@ __global__ void __launch_bounds__(kCustomThreads, 4)
 
 constexpr int64_t kSharedBytes = 48 << 10;  // every device has them
 
-SmallMap MapOf(const Problem& p) {
-  return {p.n, p.h, p.w, p.group * p.group, p.output_dim, static_cast<int>(p.rois)};
-}
-
 }  // namespace
 
 bool SmallMapApplies(const CudaCall<Problem>& call) {
   const int64_t bytes = call.p.channels() * static_cast<int64_t>(sizeof(float));
-  return bytes <= kSharedBytes && IsSmallMap(MapOf(call.p), kSmallMapRois, call.context);
+  return bytes <= kSharedBytes && IsSmallMap(SmallMap(call.p), kSmallMapRois, call.context);
 }
 
 size_t SmallMapBytes(const CudaCall<Problem>& call) {
-  return static_cast<size_t>(MapOf(call.p).Blocks()) * sizeof(int);
+  return static_cast<size_t>(SmallMap(call.p).Blocks()) * sizeof(int);
 }
 
 mluOpStatus_t RunSmallMap(const CudaCall<Problem>& call, void* scratch) {
   const Problem& p = call.p;
   const Gradients t(call.arguments);
-  const SmallMap map = MapOf(p);
+  const SmallMap map(p);
   auto* flags = static_cast<int*>(scratch);
   call.context.Launch(SumSmallMap, Grid{map.Blocks(), SmallMap::kThreads, map.SharedBytes()}, p, t,
                       map, flags);

@@ -14,7 +14,6 @@
 
 #include "cpu/simd-inl.h"
 #include "cpu/vec_array-inl.h"
-#include "cpu/vectors-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mluop::roi {
@@ -22,20 +21,13 @@ namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 using mluop::HWY_NAMESPACE::AddVecs;
+using mluop::HWY_NAMESPACE::CanonicalNan;
 using mluop::HWY_NAMESPACE::LoadVecs;
 using mluop::HWY_NAMESPACE::MakeVecs;
 using mluop::HWY_NAMESPACE::SetVecs;
 using mluop::HWY_NAMESPACE::StoreVecs;
 using mluop::HWY_NAMESPACE::Unroll;
 using mluop::HWY_NAMESPACE::VecArray;
-
-// mluop::CanonicalNan as a conversion of Transpose.
-struct ToCanonicalNan {
-  template <class D>
-  HWY_INLINE hn::Vec<D> operator()(D d, hn::Vec<D> v) const {
-    return mluop::HWY_NAMESPACE::CanonicalNan(d, v);
-  }
-};
 
 // kVectors vectors of channels, of which `channels` exist: the last vector may be partial.
 template <class DType, int kVectors>
@@ -82,27 +74,26 @@ HWY_INLINE VecArray<D, kCount> Divide(const VecArray<D, kCount>& a, float diviso
 template <class D, int kCount>
 HWY_INLINE VecArray<D, kCount> Mean(const VecArray<D, kCount>& sum, float count) {
   const auto mean = Divide(sum, count);
-  return MakeVecs<D, kCount>([&](auto k) HWY_ATTR { return ToCanonicalNan()(D(), mean.v[k]); });
+  return MakeVecs<D, kCount>([&](auto k) HWY_ATTR { return CanonicalNan(D(), mean.v[k]); });
 }
 
-// Calls body(block, c) for blocks of at most kMost vectors from channel c on that hold all channels.
+// Calls body(block, c) for blocks of at most kMost vectors from channel c on that hold all channels. The
+// vectors are those that WholeVectors() fills up to: short ones where one of them holds all.
 template <int kMost, class Body>
 HWY_INLINE void ForEachChannelBlock(int64_t channels, const Body& body) {
-  mluop::HWY_NAMESPACE::WithVectors(channels, [&](auto d, auto count) HWY_ATTR {
-    using D = decltype(d);
-    if constexpr (count.value > 0) {
-      body(ChannelBlock<D, count.value>{channels}, int64_t{0});
-    } else {
-      const auto lanes = static_cast<int64_t>(hn::Lanes(d));
-      int64_t c = 0;
-      for (; c + (kMost - 1) * lanes < channels; c += kMost * lanes) {
-        body(ChannelBlock<D, kMost>{channels - c}, c);
-      }
-      const int64_t rest = (channels - c + lanes - 1) / lanes;
-      Unroll<kMost - 1>([&](auto k) HWY_ATTR {
-        if (rest == k + 1) body(ChannelBlock<D, k + 1>{channels - c}, c);
-      });
-    }
+  using Four = ChannelBlock<hn::CappedTag<float, 4>, 1>;
+  using Eight = ChannelBlock<hn::CappedTag<float, 8>, 1>;
+  using Tag = hn::CappedTag<float, 16>;
+  if (channels <= Four::lanes()) return body(Four{channels}, int64_t{0});
+  if (channels <= Eight::lanes()) return body(Eight{channels}, int64_t{0});
+  const auto lanes = static_cast<int64_t>(hn::Lanes(Tag()));
+  int64_t c = 0;
+  for (; c + (kMost - 1) * lanes < channels; c += kMost * lanes) {
+    body(ChannelBlock<Tag, kMost>{channels - c}, c);
+  }
+  const int64_t rest = (channels - c + lanes - 1) / lanes;
+  Unroll<kMost - 1>([&](auto k) HWY_ATTR {
+    if (rest == k + 1) body(ChannelBlock<Tag, k + 1>{channels - c}, c);
   });
 }
 

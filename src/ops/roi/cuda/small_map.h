@@ -21,6 +21,15 @@ struct SmallMap {
   int bins, output_dim;
   int rois;
 
+  template <class Problem>
+  explicit SmallMap(const Problem& p)
+      : images(p.n),
+        height(static_cast<int>(p.h)),
+        width(static_cast<int>(p.w)),
+        bins(static_cast<int>(p.bins())),
+        output_dim(static_cast<int>(p.output_dim)),
+        rois(static_cast<int>(p.rois)) {}
+
   MLUOP_HOST_DEVICE int words() const { return (rois + 31) / 32; }
   MLUOP_HOST_DEVICE int slices() const { return (output_dim + kChannels - 1) / kChannels; }
   int64_t Blocks() const { return images * bins * slices(); }

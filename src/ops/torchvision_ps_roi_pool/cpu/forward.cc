@@ -21,55 +21,41 @@ HWY_BEFORE_NAMESPACE();
 namespace mluop::torchvision_ps_roi_pool {
 namespace HWY_NAMESPACE {
 
+using mluop::HWY_NAMESPACE::ZeroRow;
 using roi::HWY_NAMESPACE::Mean;
 
-// Adds the band [begin, end) to the slice's bins. The sum of a bin is carried in the stage from band to
-// band; the last one makes it the mean.
-void PoolBand(const Problem& p, const RoiTable& table, const Slicing& slicing, const Slice& slice,
-              const float* band, Span of_band) {
-  ForEachChannelBlock<kBlockVectors>(slice.channels, [&](auto block, int64_t c) HWY_ATTR {
-    using Block = decltype(block);
-    for (int64_t i = table.Begin(slice.image); i < table.End(slice.image); ++i) {
-      const BinBox box = table.At(slice.ph, slice.pw, i);
-      const int32_t top = std::max(box.rows.begin, of_band.begin);
-      const int32_t bottom = std::min(box.rows.end, of_band.end);
-      float* const stage = slice.stage + i * slicing.stage_stride + c;
-      if (top >= bottom || box.columns.size() == 0) {
-        if (box.area() == 0) Block::Store(Block::Set(0.0f), stage);
-        continue;
-      }
-      const BinTile<const float> tile = {
-          band + ((top - of_band.begin) * p.w + box.columns.begin) * slicing.pixel_stride + c,
-          bottom - top, box.columns.size(), p.w * slicing.pixel_stride, slicing.pixel_stride};
-      auto sum =
-          SumPixels<Block>(tile, top == box.rows.begin ? Block::Set(0.0f) : Block::Load(stage));
-      if (bottom == box.rows.end) sum = Mean(sum, static_cast<float>(box.area()));
-      Block::Store(sum, stage);
-    }
-  });
-}
-
-// Writes the slice's part of the stage. `band` is the worker's memory.
-void PoolSlice(const Problem& p, const RoiTable& table, const Slicing& slicing, const Slice& slice,
-               const float* input, float* band) {
+// Writes the slice's part of the stage. `band` is the worker's memory. The sum of a bin is carried in the
+// stage from band to band; the last one makes it the mean.
+void PoolSlice(const Bands& bands, const Slice& slice, const float* input, float* band) {
+  const Problem& p = bands.p;
+  const int64_t plane_stride = p.bins() * p.pixels(), pixel_stride = bands.slicing.pixel_stride;
   const float* planes = input + p.Plane(slice.image, slice.first_channel, slice.bin);
+  const RoiTable& table = bands.table;
+  for (int64_t i = table.Begin(slice.image); i < table.End(slice.image); ++i) {
+    if (table.At(slice.ph, slice.pw, i).area() > 0) continue;
+    ZeroRow(slice.stage + i * bands.slicing.stage_stride, slice.channels);
+  }
   const Span used = table.UsedRows(slice.image, slice.ph);
-  // Where no row is used, one band of no rows still writes the zeros of empty bins.
-  for (int64_t row = used.begin; row == used.begin || row < used.end; row += slicing.rows) {
-    const int64_t end = std::min<int64_t>(row + slicing.rows, used.end);
-    PlanesToPixels(planes + row * p.w, p.bins() * p.pixels(), (end - row) * p.w, slice.channels,
-                   band, slicing.pixel_stride);
-    PoolBand(p, table, slicing, slice, band,
-             {static_cast<int32_t>(row), static_cast<int32_t>(end)});
+  for (int32_t row = used.begin, end; row < used.end; row = end) {
+    end = static_cast<int32_t>(std::min<int64_t>(row + bands.slicing.rows, used.end));
+    PlanesToPixels(planes + row * p.w, plane_stride, (end - row) * p.w, slice.channels, band,
+                   pixel_stride);
+    ForEachTile<const float>(
+        bands, slice, band, {row, end}, [&](auto block, const BinTile<const float>& tile) HWY_ATTR {
+          using Block = decltype(block);
+          auto sum =
+              SumPixels<Block>(tile, tile.begins_bin ? Block::Set(0.0f) : Block::Load(tile.stage));
+          if (tile.ends_bin) sum = Mean(sum, static_cast<float>(tile.area));
+          Block::Store(sum, tile.stage);
+        });
   }
 }
 
-// Writes the chunk's channels from first_channel on of the RoI at a position.
-void WriteRoi(const Problem& p, const Slicing& slicing, const float* stage, int64_t first_channel,
-              float* output) {
-  PixelsToPlanes({stage, p.rois * slicing.stage_stride}, p.bins(),
-                 std::min(slicing.chunk, p.output_dim - first_channel),
-                 {output + first_channel * p.bins(), p.bins()}, Unchanged());
+// Writes all channels of a RoI.
+void WriteRoi(const Bands& bands, const float* stage, float* output) {
+  const Problem& p = bands.p;
+  PixelsToPlanes({stage, bands.BinStride()}, p.bins(), p.output_dim, {output, p.bins()},
+                 Unchanged());
 }
 
 }  // namespace HWY_NAMESPACE
@@ -85,32 +71,29 @@ HWY_EXPORT(WriteRoi);
 
 using ForwardCall = CpuCall<Problem>;
 
+// Whether a row of the map fits into a band, a pixel fills a vector, and the bins have enough pixels
+// to be worth repacking the map.
+bool BandsApply(const ForwardCall& call) {
+  const Problem& p = call.p;
+  if (p.map_elements() == 0 || p.output_dim < kLeastVector) return false;
+  if (MakeSlicing(call, kForwardBand).BandFloats(p) > kForwardBand) return false;
+  const float* rois = call.arguments.In<float>("rois");
+  return roi::BinsHavePixels(p, p.pooled_h, p.pooled_w, p.n * p.bins() * p.pixels() / kDirectCost,
+                             [&](int64_t r) { return PlaceRoi(p, rois + r * 5); });
+}
+
 mluOpStatus_t RunBands(const ForwardCall& call, void* scratch) {
   const Problem& p = call.p;
   const Tensors t(call.arguments);
-  ThreadPool& threads = call.context.threads();
-  const Slicing slicing = MakeSlicing(call, kForwardBand);
-  RoiTable table(p, scratch);
-  table.Fill(p, t.rois, threads);
+  const Bands bands(call, kForwardBand, scratch);
   for (int64_t r = 0; r < p.rois; ++r) {
-    if (table.IsEmpty(r)) std::fill_n(t.output + r * p.channels(), p.channels(), 0.0f);
+    if (bands.table.IsEmpty(r)) std::fill_n(t.output + r * p.channels(), p.channels(), 0.0f);
   }
-  auto* const stage = reinterpret_cast<float*>(static_cast<char*>(scratch) + RoiTable::Bytes(p));
-  float* const bands = stage + slicing.StageFloats(p);
   const auto pool = HWY_DYNAMIC_DISPATCH(PoolSlice);
   const auto write = HWY_DYNAMIC_DISPATCH(WriteRoi);
-  for (int64_t c = 0; c < p.output_dim; c += slicing.chunk) {
-    ForEachSlice(p, slicing, c, stage, threads, [&](const Slice& slice, int worker) {
-      pool(p, table, slicing, slice, t.input, bands + worker * slicing.BandFloats(p));
-    });
-    threads.For(table.size(), kGrain / (slicing.chunk * p.bins()) + 1,
-                [&](int64_t begin, int64_t end, int) {
-                  for (int64_t i = begin; i < end; ++i) {
-                    write(p, slicing, stage + i * slicing.stage_stride, c,
-                          t.output + table.Roi(i) * p.channels());
-                  }
-                });
-  }
+  bands.ForEachSlice([&](const Slice& slice, float* band) { pool(bands, slice, t.input, band); });
+  bands.ForEachRoi(
+      [&](int64_t r, const float* stage) { write(bands, stage, t.output + r * p.channels()); });
   return MLUOP_STATUS_SUCCESS;
 }
 
@@ -179,7 +162,7 @@ mluOpStatus_t RunDirect(const ForwardCall& call, void*) {
 
 constexpr CpuImplementation<Problem> kForward[] = {
     {"bands", "a row fits the L2, and the bins have at least 1/4 of the elements of the map",
-     BandsApply<kForwardBand>, BandBytes<kForwardBand>, RunBands, DescribeBands<kForwardBand>},
+     BandsApply, BandBytes<kForwardBand>, RunBands, DescribeBands<kForwardBand>},
     {"direct", "always", Always, nullptr, RunDirect},
 };
 

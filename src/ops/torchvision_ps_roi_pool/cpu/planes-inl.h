@@ -16,20 +16,20 @@
 #include <type_traits>
 
 #include "cpu/transpose-inl.h"
-#include "cpu/vectors.h"
 #include "ops/roi/cpu/channel_block-inl.h"
+#include "ops/torchvision_ps_roi_pool/cpu/slicing.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mluop::torchvision_ps_roi_pool {
 namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
+using mluop::HWY_NAMESPACE::CanonicalNan;
 using mluop::HWY_NAMESPACE::ConstMatrix;
 using mluop::HWY_NAMESPACE::Matrix;
 using mluop::HWY_NAMESPACE::Transpose;
 using mluop::HWY_NAMESPACE::Unchanged;
 using roi::HWY_NAMESPACE::ForEachChannelBlock;
-using roi::HWY_NAMESPACE::ToCanonicalNan;
 
 // Vectors of a channel block: all of COCO's 81 channels with AVX-512. A pass per vector would pay for
 // the mispredicted ends of every bin each time.
@@ -51,7 +51,7 @@ HWY_INLINE void PlanesToPixels(const float* planes, int64_t plane_stride, int64_
   ForEachPlaneBlock(channels, [&](int64_t c, int64_t n) HWY_ATTR {
     Transpose({planes + c * plane_stride, plane_stride}, n, count, {pixels + c, pixel_stride});
   });
-  const int64_t rest = WholeVectors(channels) - channels;
+  const int64_t rest = roi::WholeVectors(channels) - channels;
   if (rest == 0) return;
   for (int64_t i = 0; i < count; ++i) std::fill_n(pixels + i * pixel_stride + channels, rest, 0.0f);
 }
@@ -86,7 +86,31 @@ struct BinTile {
   T* corner;
   int64_t rows, columns;
   int64_t row_stride, column_stride;
+  float* stage;  // of the bin
+  int64_t area;  // of the whole bin
+  bool begins_bin, ends_bin;
 };
+
+// Calls body(block, tile) for the bins of the slice that have pixels in rows `of_band`, for all blocks of
+// its channels.
+template <typename T, class Body>
+HWY_INLINE void ForEachTile(const Bands& bands, const Slice& slice, T* band, Span of_band,
+                            const Body& body) {
+  const int64_t pixel_stride = bands.slicing.pixel_stride, row_stride = bands.p.w * pixel_stride;
+  ForEachChannelBlock<kBlockVectors>(slice.channels, [&](auto block, int64_t c) HWY_ATTR {
+    const RoiTable& table = bands.table;
+    for (int64_t i = table.Begin(slice.image); i < table.End(slice.image); ++i) {
+      const BinBox box = table.At(slice.ph, slice.pw, i);
+      const int32_t top = std::max(box.rows.begin, of_band.begin);
+      const int32_t bottom = std::min(box.rows.end, of_band.end);
+      if (top >= bottom || box.columns.size() == 0) continue;
+      T* corner = band + (top - of_band.begin) * row_stride + box.columns.begin * pixel_stride + c;
+      body(block, BinTile<T>{corner, bottom - top, box.columns.size(), row_stride, pixel_stride,
+                             slice.stage + i * bands.slicing.stage_stride + c, box.area(),
+                             top == box.rows.begin, bottom == box.rows.end});
+    }
+  });
+}
 
 // Adds the pixels to `start`, row by row. `sum` is local to the loop: what a lambda captures may be
 // kept in memory.

@@ -9,8 +9,7 @@
 
 #include "cpu/context.h"
 #include "cpu/tuning.h"
-#include "cpu/vectors.h"
-#include "ops/roi/cpu/bin_pixels.h"
+#include "ops/roi/cpu/repack.h"
 #include "ops/torchvision_ps_roi_pool/cpu/roi_table.h"
 #include "ops/torchvision_ps_roi_pool/cpu/tuning.h"
 
@@ -23,8 +22,7 @@ struct Slice {
 };
 
 struct Slicing {
-  int64_t chunk;         // channels that are staged at a time
-  int64_t slice;         // channels of a slice, at most a chunk
+  int64_t slice;         // channels of a slice
   int64_t rows;          // of a band
   int64_t stage_stride;  // floats
   int64_t pixel_stride;
@@ -42,28 +40,14 @@ inline int64_t VectorsWithin(int64_t channels, int64_t most) {
 inline Slicing MakeSlicing(const CpuCall<Problem>& call, int64_t band_floats) {
   const Problem& p = call.p;
   Slicing slicing = {};
-  slicing.chunk =
-      VectorsWithin(p.output_dim, kStageFloats / std::max<int64_t>(p.bins() * p.rois, 1));
   const int64_t bins = p.n * p.bins(), threads = call.context.threads().num_threads();
   const int64_t wanted = std::max<int64_t>((2 * threads + bins - 1) / bins, 1);  // of each bin
   slicing.slice =
-      VectorsWithin(slicing.chunk, std::min(band_floats / p.pixels(), slicing.chunk / wanted + 15));
-  slicing.stage_stride = WholeVectors(slicing.chunk);
-  slicing.pixel_stride = WholeVectors(slicing.slice);
+      VectorsWithin(p.output_dim, std::min(band_floats / p.pixels(), p.output_dim / wanted + 15));
+  slicing.stage_stride = roi::WholeVectors(p.output_dim);
+  slicing.pixel_stride = roi::WholeVectors(slicing.slice);
   slicing.rows = std::clamp<int64_t>(band_floats / (p.w * slicing.pixel_stride), 1, p.h);
   return slicing;
-}
-
-// Whether a row of the map fits into a band, a pixel fills a vector, and the bins have enough pixels
-// to be worth repacking the map.
-template <int64_t kBandFloats>
-bool BandsApply(const CpuCall<Problem>& call) {
-  const Problem& p = call.p;
-  if (p.map_elements() == 0 || p.output_dim < kLeastVector) return false;
-  if (MakeSlicing(call, kBandFloats).BandFloats(p) > kBandFloats) return false;
-  const float* rois = call.arguments.In<float>("rois");
-  return roi::BinsHavePixels(p, p.pooled_h, p.pooled_w, p.n * p.bins() * p.pixels() / kDirectCost,
-                             [&](int64_t r) { return PlaceRoi(p, rois + r * 5); });
 }
 
 // Scratch of the bands: table, stage, and a band per worker.
@@ -82,25 +66,67 @@ void DescribeBands(const CpuCall<Problem>& call, Plan& plan) {
   plan.Add("bands of %lld rows", static_cast<long long>(slicing.rows));
 }
 
-// Calls body(slice, worker) for all slices of the chunk from `first_channel` on. A worker's part of
-// the stage is whole cache lines where a slice is.
-template <class Body>
-void ForEachSlice(const Problem& p, const Slicing& slicing, int64_t first_channel, float* stage,
-                  ThreadPool& threads, const Body& body) {
-  const int64_t channels = std::min(slicing.chunk, p.output_dim - first_channel);
-  const int64_t slices = (channels + slicing.slice - 1) / slicing.slice;
-  const int64_t work = (p.pixels() + p.rois / p.n) * slicing.slice;
-  threads.For(p.n * p.bins() * slices, kGrain / work + 1,
-              [&](int64_t begin, int64_t end, int worker) {
-                for (int64_t i = begin; i < end; ++i) {
-                  const int64_t c = i % slices * slicing.slice;
-                  const int64_t bin = i / slices % p.bins();
-                  float* own = stage + bin * p.rois * slicing.stage_stride + c;
-                  body(Slice{i / slices / p.bins(), bin / p.pooled_w, bin % p.pooled_w, bin,
-                             first_channel + c, std::min(slicing.slice, channels - c), own},
-                       worker);
-                }
-              });
-}
+// The implementation "bands" of both directions: a call, split into slices.
+class Bands {
+ public:
+  // Fills the table.
+  Bands(const CpuCall<Problem>& call, int64_t band_floats, void* scratch)
+      : p(call.p),
+        slicing(MakeSlicing(call, band_floats)),
+        table(p, scratch),
+        threads_(call.context.threads()),
+        stage_(reinterpret_cast<float*>(static_cast<char*>(scratch) + RoiTable::Bytes(p))) {
+    table.Fill(p, call.arguments.In<float>("rois"), threads_);
+  }
+
+  // Calls body(slice, band) for all slices; `band` is the worker's memory. A worker's part of the
+  // stage is whole cache lines where a slice is.
+  template <class Body>
+  void ForEachSlice(const Body& body) const {
+    const int64_t slices = (p.output_dim + slicing.slice - 1) / slicing.slice;
+    const int64_t work = (p.pixels() + p.rois / p.n) * slicing.slice;
+    threads_.For(p.n * p.bins() * slices, kGrain / work + 1,
+                 [&](int64_t begin, int64_t end, int worker) {
+                   float* const bands = stage_ + slicing.StageFloats(p);
+                   for (int64_t i = begin; i < end; ++i) {
+                     body(SliceAt(i / slices, i % slices * slicing.slice),
+                          bands + worker * slicing.BandFloats(p));
+                   }
+                 });
+  }
+
+  // Calls body(RoI, stage) for all RoIs of the table; `stage` is the RoI's first bin.
+  template <class Body>
+  void ForEachRoi(const Body& body) const {
+    threads_.For(table.size(), kGrain / p.channels() + 1, [&](int64_t begin, int64_t end, int) {
+      for (int64_t i = begin; i < end; ++i) {
+        body(table.Roi(i), stage_ + i * slicing.stage_stride);
+      }
+    });
+  }
+
+  // From a bin of a RoI in the stage to the next one.
+  int64_t BinStride() const { return p.rois * slicing.stage_stride; }
+
+  const Problem& p;
+  const Slicing slicing;
+  RoiTable table;
+
+ private:
+  // `plane` is a bin of an image, counted through all images.
+  Slice SliceAt(int64_t plane, int64_t channel) const {
+    const int64_t bin = plane % p.bins();
+    return {plane / p.bins(),
+            bin / p.pooled_w,
+            bin % p.pooled_w,
+            bin,
+            channel,
+            std::min(slicing.slice, p.output_dim - channel),
+            stage_ + bin * BinStride() + channel};
+  }
+
+  ThreadPool& threads_;
+  float* stage_;
+};
 
 }  // namespace mluop::torchvision_ps_roi_pool

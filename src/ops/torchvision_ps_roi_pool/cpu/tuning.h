@@ -11,15 +11,14 @@ namespace mluop::torchvision_ps_roi_pool {
 inline constexpr int64_t kForwardBand = int64_t{1} << 17;
 inline constexpr int64_t kBackwardBand = int64_t{1} << 18;
 
-// Floats of the stage: 16 MiB, unless 16 channels need more.
-inline constexpr int64_t kStageFloats = int64_t{1} << 22;
+// Channels of a slice, unless there are fewer: a cache line.
 inline constexpr int64_t kLeastSlice = 16;
 
-// Repacking needs at least this many channels: fewer do not fill a vector.
+// Forward: repacking needs at least this many channels: fewer do not fill a vector.
 inline constexpr int64_t kLeastVector = 3;
 
-// A bin element read in place costs as much as repacking this many elements of the map. Break-even
-// measured forward at 1/5 of the map's elements on 3969x38x63, and at 1/2 on 392x14x14.
+// Forward: a bin element read in place costs as much as repacking this many elements of the map.
+// Break-even measured at 1/5 of the map's elements on 3969x38x63, and at 1/2 on 392x14x14.
 inline constexpr int64_t kDirectCost = 4;
 
 }  // namespace mluop::torchvision_ps_roi_pool

@@ -38,23 +38,14 @@ __global__ void __launch_bounds__(SmallMap::kThreads, 2)
   });
 }
 
-SmallMap MapOf(const Problem& p) {
-  return {p.n,
-          static_cast<int>(p.h),
-          static_cast<int>(p.w),
-          static_cast<int>(p.bins()),
-          static_cast<int>(p.output_dim),
-          static_cast<int>(p.rois)};
-}
-
 }  // namespace
 
 bool SmallMapApplies(const CudaCall<Problem>& call) {
-  return IsSmallMap(MapOf(call.p), kSmallMapRois, call.context);
+  return IsSmallMap(SmallMap(call.p), kSmallMapRois, call.context);
 }
 
 mluOpStatus_t RunSmallMap(const CudaCall<Problem>& call, void*) {
-  const SmallMap map = MapOf(call.p);
+  const SmallMap map(call.p);
   call.context.Launch(SumSmallMap, Grid{map.Blocks(), SmallMap::kThreads, map.SharedBytes()},
                       call.p, Gradients(call.arguments), map);
   return call.context.status();

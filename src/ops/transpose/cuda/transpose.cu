@@ -22,20 +22,10 @@ struct alignas(kWidth * sizeof(T)) Vector {
   uint32_t words[kWidth * sizeof(T) / sizeof(uint32_t)];
 };
 
-template <typename T, int kVectorWidth>
-struct VectorTile {
-  static constexpr int kWidth = kVectorWidth;
-  using V = Vector<T, kWidth>;
-  static constexpr int kVectors = kWidth >= 4 ? 16 : 32;  // of a row: 128 or 256 bytes
-  static constexpr int kSide = kVectors * kWidth;
-  static constexpr int kSquares = kVectors * kVectors / kThreads;  // of a thread
-  // Resident blocks per SM: leaves registers for all loads of a thread to be in flight at once.
-  static constexpr int kBlocksPerSm = kWidth == 8 ? 3 : 4;
-  // The index of a vector in shared memory. The XOR puts the rows of neighbouring squares into
-  // different banks.
-  static __device__ int Index(int row, int vector) {
-    return row * kVectors + (vector ^ (row / kWidth % kVectors));
-  }
+// The first element of a tile, and its matrix.
+struct Corner {
+  int a, b;
+  uint32_t matrix;
 };
 
 // Element r of turned[c] = element c of rows[r].
@@ -60,172 +50,171 @@ __device__ void TransposeSquare(const Vector<T, kWidth> (&rows)[kWidth],
   }
 }
 
-// The first element of tile `index`, and its matrix.
-struct Corner {
-  int a, b;
-  uint32_t matrix;
+// The tile of "vectors": a and b are multiples of kWidth.
+template <typename Element, int kWidth>
+struct VectorTile {
+  using T = Element;
+  using V = Vector<T, kWidth>;
+  static constexpr int kVectors = kWidth >= 4 ? 16 : 32;  // of a row: 128 or 256 bytes
+  static constexpr int kDown = kVectors * kWidth, kAcross = kDown, kBefore = 0;
+  static constexpr int kShared = kDown * kVectors;
+  static constexpr int kSquares = kVectors * kVectors / kThreads;  // of a thread
+  // Resident blocks per SM: leaves registers for all loads of a thread to be in flight at once.
+  static constexpr int kBlocksPerSm = kWidth == 8 ? 3 : 4;
 
-  __device__ Corner(uint32_t index, uint32_t down, uint32_t across, int tile_a, int tile_b)
-      : a(static_cast<int>(index / across % down) * tile_a),
-        b(static_cast<int>(index % across) * tile_b),
-        matrix(index / across / down) {}
-};
+  // The index of a vector in shared memory. The XOR puts the rows of neighbouring squares into
+  // different banks.
+  static __device__ int Index(int row, int vector) {
+    return row * kVectors + (vector ^ (row / kWidth % kVectors));
+  }
 
-// Loads the tile at `corner` and transposes it into shared memory: its rows are rows of the output.
-template <typename T, class Tile>
-__device__ void LoadTile(const Matrices& m, const T* input, const Corner& corner,
-                         typename Tile::V* tile) {
-  using V = typename Tile::V;
-  V rows[Tile::kSquares][Tile::kWidth];
+  // Loads the tile and transposes it into shared memory: its rows are rows of the output.
+  static __device__ void Load(const Matrices& m, const T* input, const Corner& corner, V* tile) {
+    V rows[kSquares][kWidth];
 #pragma unroll
-  for (int k = 0; k < Tile::kSquares; ++k) {
-    const int square = threadIdx.x + k * kThreads;
-    const uint32_t b = corner.b + square % Tile::kVectors * Tile::kWidth;
-    const uint32_t a = corner.a + square / Tile::kVectors * Tile::kWidth;
-    if (a < m.a && b < m.b) {
+    for (int k = 0; k < kSquares; ++k) {
+      const int square = threadIdx.x + k * kThreads;
+      const uint32_t b = corner.b + square % kVectors * kWidth;
+      const uint32_t a = corner.a + square / kVectors * kWidth;
+      if (a < m.a && b < m.b) {
 #pragma unroll
-      for (int r = 0; r < Tile::kWidth; ++r) {
-        rows[k][r] = *reinterpret_cast<const V*>(input + ((a + r) * m.b + b));
+        for (int r = 0; r < kWidth; ++r) {
+          rows[k][r] = *reinterpret_cast<const V*>(input + ((a + r) * m.b + b));
+        }
+      }
+    }
+#pragma unroll
+    for (int k = 0; k < kSquares; ++k) {
+      const int square = threadIdx.x + k * kThreads;
+      const int first = square % kVectors * kWidth, vector = square / kVectors;
+      V turned[kWidth];
+      TransposeSquare<T, kWidth>(rows[k], turned);
+#pragma unroll
+      for (int c = 0; c < kWidth; ++c) tile[Index(first + c, vector)] = turned[c];
+    }
+  }
+
+  static __device__ void Store(const Matrices& m, const V* tile, const Corner& corner, uint32_t,
+                               T* output) {
+#pragma unroll
+    for (int k = 0; k < kSquares * kWidth; ++k) {
+      const int i = threadIdx.x + k * kThreads;
+      const int row = i / kVectors, vector = i % kVectors;
+      const uint32_t b = corner.b + row, a = corner.a + vector * kWidth;
+      if (a < m.a && b < m.b) {
+        *reinterpret_cast<V*>(output + (b * m.a + a)) = tile[Index(row, vector)];
       }
     }
   }
-#pragma unroll
-  for (int k = 0; k < Tile::kSquares; ++k) {
-    const int square = threadIdx.x + k * kThreads;
-    const int first = square % Tile::kVectors * Tile::kWidth, vector = square / Tile::kVectors;
-    V turned[Tile::kWidth];
-    TransposeSquare<T, Tile::kWidth>(rows[k], turned);
-#pragma unroll
-    for (int c = 0; c < Tile::kWidth; ++c) tile[Tile::Index(first + c, vector)] = turned[c];
-  }
-}
+};
 
-template <typename T, class Tile>
-__device__ void StoreTile(const Matrices& m, const typename Tile::V* tile, const Corner& corner,
-                          T* output) {
-  using V = typename Tile::V;
-#pragma unroll
-  for (int k = 0; k < Tile::kSquares * Tile::kWidth; ++k) {
-    const int i = threadIdx.x + k * kThreads;
-    const int row = i / Tile::kVectors, vector = i % Tile::kVectors;
-    const uint32_t b = corner.b + row, a = corner.a + vector * Tile::kWidth;
-    if (a < m.a && b < m.b) {
-      *reinterpret_cast<V*>(output + (b * m.a + a)) = tile[Tile::Index(row, vector)];
-    }
-  }
-}
-
-// input: [n, a, b], output: [n, b, a], a and b multiples of kWidth
-template <typename T, int kWidth>
-__global__ void __launch_bounds__(kThreads, VectorTile<T, kWidth>::kBlocksPerSm)
-    TransposeVectors(Matrices m, const T* __restrict__ input, T* __restrict__ output) {
-  using Tile = VectorTile<T, kWidth>;
-  __shared__ typename Tile::V tile[Tile::kSide * Tile::kVectors];
-  const uint32_t across = (m.b + Tile::kSide - 1) / Tile::kSide;
-  const uint32_t down = (m.a + Tile::kSide - 1) / Tile::kSide;
-  for (uint32_t i = blockIdx.x; i < m.n * down * across; i += gridDim.x) {
-    const Corner corner(i, down, across, Tile::kSide, Tile::kSide);
-    const int64_t matrix = int64_t{corner.matrix} * m.a * m.b;
-    LoadTile<T, Tile>(m, input + matrix, corner, tile);
-    __syncthreads();
-    StoreTile<T, Tile>(m, tile, corner, output + matrix);
-    __syncthreads();
-  }
-}
-
-constexpr int kWarp = 32, kWarps = kThreads / kWarp;
 // The tile of "elements": its longer side runs along the output.
-constexpr int kTileA = 128, kTileB = 64;
-
-template <typename T>
+template <typename Element>
 struct ElementTile {
-  static constexpr int kSector = 32 / sizeof(T);
+  using T = Element;
+  using V = T;
+  static constexpr int kWarp = 32, kWarps = kThreads / kWarp;
+  static constexpr int kLoaded = 128, kAcross = 64;
   // Rows of the output start anywhere in a sector, and a tile owns the sectors that start in it. So
   // it loads one sector more.
-  static constexpr int kOwned = kTileA - kSector;
-  static constexpr int kPitch = kTileA + 4 / sizeof(T);  // puts a column into different banks
+  static constexpr int kSector = 32 / sizeof(T);
+  static constexpr int kDown = kLoaded - kSector, kBefore = kSector;
+  static constexpr int kPitch = kLoaded + 4 / sizeof(T);  // puts a column into different banks
+  static constexpr int kShared = kAcross * kPitch;
   static constexpr int kBlocksPerSm = 4;
+
+  // A warp loads rows of the input, four at a time.
+  static __device__ void Load(const Matrices& m, const T* input, const Corner& corner, T* tile) {
+    constexpr int kTogether = 4, kRuns = kAcross / kWarp;
+    const int lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
+    for (int first = warp; first < kLoaded; first += kWarps * kTogether) {
+      T value[kTogether][kRuns];
+#pragma unroll
+      for (int k = 0; k < kTogether; ++k) {
+        const uint32_t a = corner.a + first + k * kWarps, b = corner.b + lane;
+#pragma unroll
+        for (int run = 0; run < kRuns; ++run) {
+          const bool inside = a < m.a && b + run * kWarp < m.b;  // a wraps below 0
+          value[k][run] = inside ? input[a * m.b + b + run * kWarp] : T{0};
+        }
+      }
+#pragma unroll
+      for (int k = 0; k < kTogether; ++k) {
+#pragma unroll
+        for (int run = 0; run < kRuns; ++run) {
+          tile[(lane + run * kWarp) * kPitch + first + k * kWarps] = value[k][run];
+        }
+      }
+    }
+  }
+
+  // A warp stores one row of the output after the other; `lead` is the place of the matrix in a sector.
+  static __device__ void Store(const Matrices& m, const T* tile, const Corner& corner,
+                               uint32_t lead, T* output) {
+    constexpr int kRuns = kLoaded / kWarp;
+    const int lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
+    const int rows = min(kAcross, static_cast<int>(m.b) - corner.b);
+    for (int row = warp; row < rows; row += kWarps) {
+      const uint32_t at = (corner.b + row) * m.a;
+      const int skip = kSector - static_cast<int>((lead + at) % kSector);
+      const int first = corner.a + skip, begin = max(-first, 0);
+      const uint32_t count = max(min(kDown, static_cast<int>(m.a) - first) - begin, 0);
+      T value[kRuns];
+      bool mine[kRuns];
+#pragma unroll
+      for (int run = 0; run < kRuns; ++run) {
+        const int i = lane + run * kWarp;
+        mine[run] = static_cast<uint32_t>(i - begin) < count;
+        value[run] = mine[run] ? tile[row * kPitch + skip + i] : T{0};
+      }
+      T* to = output + (static_cast<int64_t>(at) + first + lane);
+#pragma unroll
+      for (int run = 0; run < kRuns; ++run) {
+        if (mine[run]) to[run * kWarp] = value[run];
+      }
+    }
+  }
 };
 
-// A warp loads rows of the input, four at a time.
-template <typename T>
-__device__ void LoadElements(const Matrices& m, const T* input, const Corner& corner, T* tile) {
-  constexpr int kTogether = 4, kRuns = kTileB / kWarp;
-  const int lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
-  for (int first = warp; first < kTileA; first += kWarps * kTogether) {
-    T value[kTogether][kRuns];
-#pragma unroll
-    for (int k = 0; k < kTogether; ++k) {
-      const uint32_t a = corner.a + first + k * kWarps, b = corner.b + lane;
-#pragma unroll
-      for (int run = 0; run < kRuns; ++run) {
-        const bool inside = a < m.a && b + run * kWarp < m.b;  // a wraps below 0
-        value[k][run] = inside ? input[a * m.b + b + run * kWarp] : T{0};
-      }
-    }
-#pragma unroll
-    for (int k = 0; k < kTogether; ++k) {
-#pragma unroll
-      for (int run = 0; run < kRuns; ++run) {
-        tile[(lane + run * kWarp) * ElementTile<T>::kPitch + first + k * kWarps] = value[k][run];
-      }
-    }
-  }
+// Tiles along a; the first one begins kBefore rows before the matrix, and stores none or some of them.
+template <class Tile>
+__host__ __device__ uint32_t TilesDown(uint32_t a) {
+  return (a + (Tile::kBefore > 0 ? Tile::kBefore - 1 : 0) + Tile::kDown - 1) / Tile::kDown;
+}
+template <class Tile>
+__host__ __device__ uint32_t TilesAcross(uint32_t b) {
+  return (b + Tile::kAcross - 1) / Tile::kAcross;
 }
 
-// A warp stores one row of the output after the other; `lead` is the place of the matrix in a sector.
-template <typename T>
-__device__ void StoreElements(const Matrices& m, const T* tile, const Corner& corner, uint32_t lead,
-                              T* output) {
-  using Tile = ElementTile<T>;
-  constexpr int kRuns = kTileA / kWarp;
-  const int lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
-  const int rows = min(kTileB, static_cast<int>(m.b) - corner.b);
-  for (int row = warp; row < rows; row += kWarps) {
-    const uint32_t at = (corner.b + row) * m.a;
-    const int skip = Tile::kSector - static_cast<int>((lead + at) % Tile::kSector);
-    const int first = corner.a + skip, begin = max(-first, 0);
-    const uint32_t count = max(min(Tile::kOwned, static_cast<int>(m.a) - first) - begin, 0);
-    T value[kRuns];
-    bool mine[kRuns];
-#pragma unroll
-    for (int run = 0; run < kRuns; ++run) {
-      const int i = lane + run * kWarp;
-      mine[run] = static_cast<uint32_t>(i - begin) < count;
-      value[run] = mine[run] ? tile[row * Tile::kPitch + skip + i] : T{0};
-    }
-    T* to = output + (static_cast<int64_t>(at) + first + lane);
-#pragma unroll
-    for (int run = 0; run < kRuns; ++run) {
-      if (mine[run]) to[run * kWarp] = value[run];
-    }
-  }
-}
-
-// `lead` is the output's place in its sector.
-template <typename T>
-__global__ void __launch_bounds__(kThreads, ElementTile<T>::kBlocksPerSm)
-    TransposeElements(Matrices m, uint32_t lead, const T* __restrict__ input,
-                      T* __restrict__ output) {
-  using Tile = ElementTile<T>;
-  __shared__ T tile[kTileB * Tile::kPitch];
-  const uint32_t across = (m.b + kTileB - 1) / kTileB;
-  const uint32_t down = (m.a + Tile::kSector - 1 + Tile::kOwned - 1) / Tile::kOwned;
+// input: [n, a, b], output: [n, b, a]; `lead` is the output's place in its sector.
+template <class Tile, typename T = typename Tile::T>
+__global__ void __launch_bounds__(kThreads, Tile::kBlocksPerSm)
+    TransposeTiles(Matrices m, uint32_t lead, const T* __restrict__ input, T* __restrict__ output) {
+  __shared__ typename Tile::V tile[Tile::kShared];
+  const uint32_t down = TilesDown<Tile>(m.a), across = TilesAcross<Tile>(m.b);
   for (uint32_t i = blockIdx.x; i < m.n * down * across; i += gridDim.x) {
-    Corner corner(i, down, across, Tile::kOwned, kTileB);
-    corner.a -= Tile::kSector;
+    const Corner corner = {static_cast<int>(i / across % down) * Tile::kDown - Tile::kBefore,
+                           static_cast<int>(i % across) * Tile::kAcross, i / across / down};
     const uint32_t matrix = corner.matrix * m.a * m.b;
-    LoadElements<T>(m, input + matrix, corner, tile);
+    Tile::Load(m, input + matrix, corner, tile);
     __syncthreads();
-    StoreElements<T>(m, tile, corner, lead + matrix, output + matrix);
+    Tile::Store(m, tile, corner, lead + matrix, output + matrix);
     __syncthreads();
   }
 }
 
 using TransposeCall = CudaCall<Problem>;
 
-Matrices MatricesOf(const Problem& p) {
-  return {static_cast<uint32_t>(p.n), static_cast<uint32_t>(p.a), static_cast<uint32_t>(p.b)};
+template <class Tile>
+void Launch(const TransposeCall& call) {
+  using T = typename Tile::T;
+  const Problem& p = call.p;
+  const Matrices m = {static_cast<uint32_t>(p.n), static_cast<uint32_t>(p.a),
+                      static_cast<uint32_t>(p.b)};
+  T* const output = call.arguments.Out<T>("output");
+  const auto lead = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(output) / sizeof(T));
+  const Grid grid = {p.n * TilesDown<Tile>(m.a) * TilesAcross<Tile>(m.b), kThreads};
+  call.context.Launch(TransposeTiles<Tile>, grid, m, lead, call.arguments.In<T>("input"), output);
 }
 
 // Whether vectors of so many elements divide the rows, the columns and both pointers.
@@ -235,46 +224,25 @@ bool Divides(int width, const TransposeCall& call) {
   return (call.p.a | call.p.b) % width == 0 && addresses % (width * (call.p.half ? 2 : 4)) == 0;
 }
 
-bool CanUseVectors(const TransposeCall& call) { return Divides(2, call); }
-
-template <typename T, int kWidth>
-void LaunchVectors(const TransposeCall& call) {
-  using Tile = VectorTile<T, kWidth>;
-  const Problem& p = call.p;
-  const Grid grid = {p.n * CeilDiv(p.a, Tile::kSide) * CeilDiv(p.b, Tile::kSide), kThreads};
-  call.context.Launch(TransposeVectors<T, kWidth>, grid, MatricesOf(p),
-                      call.arguments.In<T>("input"), call.arguments.Out<T>("output"));
-}
-
 mluOpStatus_t RunVectors(const TransposeCall& call, void*) {
   if (call.p.half) {
-    Divides(8, call) ? LaunchVectors<uint16_t, 8>(call) : LaunchVectors<uint16_t, 2>(call);
+    Divides(8, call) ? Launch<VectorTile<uint16_t, 8>>(call)
+                     : Launch<VectorTile<uint16_t, 2>>(call);
   } else {
-    Divides(4, call) ? LaunchVectors<uint32_t, 4>(call) : LaunchVectors<uint32_t, 2>(call);
+    Divides(4, call) ? Launch<VectorTile<uint32_t, 4>>(call)
+                     : Launch<VectorTile<uint32_t, 2>>(call);
   }
   return call.context.status();
 }
 
-template <typename T>
-void LaunchElements(const TransposeCall& call) {
-  using Tile = ElementTile<T>;
-  const Problem& p = call.p;
-  T* const output = call.arguments.Out<T>("output");
-  const auto lead = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(output) / sizeof(T));
-  const Grid grid = {p.n * CeilDiv(p.a + Tile::kSector - 1, Tile::kOwned) * CeilDiv(p.b, kTileB),
-                     kThreads};
-  call.context.Launch(TransposeElements<T>, grid, MatricesOf(p), lead,
-                      call.arguments.In<T>("input"), output);
-}
-
 mluOpStatus_t RunElements(const TransposeCall& call, void*) {
-  call.p.half ? LaunchElements<uint16_t>(call) : LaunchElements<uint32_t>(call);
+  call.p.half ? Launch<ElementTile<uint16_t>>(call) : Launch<ElementTile<uint32_t>>(call);
   return call.context.status();
 }
 
 constexpr CudaImplementation<Problem> kTranspose[] = {
-    {"vectors", "A, B and both addresses are even multiples of an element", CanUseVectors, nullptr,
-     RunVectors},
+    {"vectors", "A, B and both addresses are even multiples of an element",
+     [](const TransposeCall& call) { return Divides(2, call); }, nullptr, RunVectors},
     {"elements", "always", Always, nullptr, RunElements}};
 constexpr CudaOperator kTransposeCuda = Bind<MakeProblem, kTranspose>("transpose");
 constexpr const CudaOperator* kOperators[] = {&kTransposeCuda};

@@ -1,10 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counts the pixels of bins, to choose an implementation.
+// Repacked maps: the room of a pixel's channels, and whether repacking is worth it.
 #pragma once
 
 #include <cstdint>
 
 namespace mluop::roi {
+
+// Returns the floats filled up to whole vectors of at most 64 bytes: no load crosses a cache line, and no
+// store reaches into the next row, which the next load would have to wait for.
+constexpr int64_t WholeVectors(int64_t floats) {
+  return floats <= 4 ? 4 : floats <= 8 ? 8 : (floats + 15) / 16 * 16;
+}
 
 // Whether the bins of all RoIs together have at least `wanted` pixels; a pixel of two bins counts
 // twice. Stops at the RoI that decides it. place_of(r) returns the RoiPlace of a RoI.

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// A tensor descriptor of a test, and the values that its tensors hold.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <initializer_list>
+#include <limits>
+#include <numeric>
+#include <vector>
+
+#include "mlu_op.h"
+#include "testing/random.h"
+
+namespace mluop::testing {
+
+using Floats = std::vector<float>;
+using Ints = std::vector<int32_t>;
+
+inline constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+inline constexpr float kInf = std::numeric_limits<float>::infinity();
+
+// Tensors of four dimensions have the layout, others none.
+class Descriptor {
+ public:
+  Descriptor(mluOpDataType_t dtype, mluOpTensorLayout_t layout, std::initializer_list<int> dims) {
+    mluOpCreateTensorDescriptor(&desc_);
+    mluOpSetTensorDescriptor(desc_, dims.size() == 4 ? layout : MLUOP_LAYOUT_ARRAY, dtype,
+                             static_cast<int>(dims.size()), dims.begin());
+  }
+  ~Descriptor() { mluOpDestroyTensorDescriptor(desc_); }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  operator mluOpTensorDescriptor_t() const { return desc_; }  // NOLINT
+
+ private:
+  mluOpTensorDescriptor_t desc_ = nullptr;
+};
+
+inline Floats RandomFloats(size_t count, uint64_t seed) {
+  Random random(seed);
+  Floats values(count);
+  for (float& value : values) value = static_cast<float>(random.Uniform(-1, 1));
+  return values;
+}
+
+inline double Dot(const Floats& a, const Floats& b) {
+  return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
+}
+
+inline Ints BitsOf(const Floats& values) {
+  Ints bits(values.size());
+  std::memcpy(bits.data(), values.data(), values.size() * sizeof(float));
+  return bits;
+}
+
+}  // namespace mluop::testing
