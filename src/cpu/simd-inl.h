@@ -10,14 +10,11 @@
 #define MLUOP_CPU_SIMD_INL_H_
 #endif
 
-#include <hwy/cache_control.h>
 #include <hwy/highway.h>
 
-#include <algorithm>
 #include <cstdint>
 
 #include "core/dtype.h"
-#include "cpu/scratch.h"
 
 // Below AVX2, Highway's half to float conversion loses infinities and NaN, and float to half rounds
 // towards zero.
@@ -59,35 +56,6 @@ HWY_INLINE void CopyRow(const T* HWY_RESTRICT from, int64_t n, T* HWY_RESTRICT t
 template <typename T>
 HWY_INLINE void ZeroRow(T* to, int64_t n) {
   ForEach<T>(n, [&](auto d, int64_t i) { hn::StoreU(hn::Zero(d), d, to + i); });
-}
-
-// Writes value(d, i), the vector of element i, to to[0, n) past the caches. FlushStream() before another
-// thread may read the row. Its ends share their cache lines with other rows and go through the caches: a
-// line that is written both ways costs many times either (masked_im2col C256 100x152 M3997 k3 with AVX2:
-// 8.9 instead of 1.7 x floor).
-template <typename T, class Value>
-HWY_INLINE void StreamRow(T* to, int64_t n, const Value& value) {
-  constexpr auto kLine = static_cast<int64_t>(kAlignment / sizeof(T));
-  const hn::CappedTag<T, kLine> d;
-  const auto address = reinterpret_cast<uintptr_t>(to);
-  const bool has_lines = address % sizeof(T) == 0;
-  const auto past = static_cast<int64_t>(address / sizeof(T) % kLine);
-  const int64_t head = has_lines ? std::min(n, (kLine - past) % kLine) : n;
-  const int64_t tail = head + (n - head) / kLine * kLine;
-  const auto store = [&](int64_t begin, int64_t end) HWY_ATTR {
-    ForEach<T>(end - begin, [&](auto tag, int64_t i) HWY_ATTR {
-      hn::StoreU(value(tag, begin + i), tag, to + begin + i);
-    });
-  };
-  store(0, head);
-  for (int64_t i = head; i < tail; i += static_cast<int64_t>(hn::Lanes(d))) {
-    hn::Stream(value(d, i), d, to + i);
-  }
-  store(tail, n);
-}
-template <typename T>
-HWY_INLINE void StreamCopy(const T* HWY_RESTRICT from, int64_t n, T* HWY_RESTRICT to) {
-  StreamRow(to, n, [=](auto d, int64_t i) HWY_ATTR { return hn::LoadU(d, from + i); });
 }
 
 // Loads float or half as float: exact.

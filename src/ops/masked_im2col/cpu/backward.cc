@@ -17,13 +17,13 @@
 
 #include "cpu/transpose-inl.h"
 #include "cpu/vec_array-inl.h"
+#include "ops/masked_im2col/cpu/rows-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mluop::masked_im2col {
 namespace HWY_NAMESPACE {
 namespace {
 
-namespace hn = hwy::HWY_NAMESPACE;
 using mluop::HWY_NAMESPACE::LoadFloats;
 using mluop::HWY_NAMESPACE::Unroll;
 
@@ -133,7 +133,7 @@ HWY_INLINE void StoreSums(const float* sums, int64_t n, T* to, bool stream) {
     const auto sum = mluop::HWY_NAMESPACE::CanonicalNan(d, hn::LoadU(d, sums + i));
     mluop::HWY_NAMESPACE::StoreFloats(sum, d, rounded + i);
   });
-  if (stream) mluop::HWY_NAMESPACE::StreamCopy(LanesOf(stage), n, LanesOf(to));
+  if (stream) StreamRow(LanesOf(stage), n, LanesOf(to));
 }
 
 template <typename T>

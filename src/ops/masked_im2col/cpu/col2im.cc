@@ -12,7 +12,7 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
-#include "cpu/simd-inl.h"
+#include "ops/masked_im2col/cpu/rows-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mluop::masked_im2col {
@@ -41,7 +41,7 @@ void FillTile(const Col2imCall& call, int64_t tile, int64_t first, int64_t last)
     for (; k + 4 <= mask_end; k += 4) put(k), put(k + 1), put(k + 2), put(k + 3);
     for (; k < mask_end; ++k) put(k);
   }
-  if (call.stream) mluop::HWY_NAMESPACE::StreamCopy(stage, (last - first) * size, out);
+  if (call.stream) StreamRow(stage, (last - first) * size, out);
 }
 
 template <typename T>

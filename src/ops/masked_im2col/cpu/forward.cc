@@ -13,8 +13,8 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
-#include "cpu/simd-inl.h"
 #include "ops/masked_im2col/cpu/columns-inl.h"
+#include "ops/masked_im2col/cpu/rows-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mluop::masked_im2col {
@@ -214,7 +214,7 @@ void CopyBlock(const ForwardCall& call, int64_t channel, int64_t begin, int64_t 
       CopyTile<T>(call, {begin, end, i, j, rows, columns, from, stage, columns, kStride});
       for (int64_t k = 0; k < rows * columns; ++k) {
         const int64_t row = k / columns * p.kernel_w + k % columns;
-        mluop::HWY_NAMESPACE::StreamCopy(stage + k * kStride, end - begin, out + row * p.masks);
+        StreamRow(stage + k * kStride, end - begin, out + row * p.masks);
       }
     }
   }

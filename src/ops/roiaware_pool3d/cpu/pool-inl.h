@@ -30,7 +30,6 @@ using mluop::HWY_NAMESPACE::CanonicalNan;
 using mluop::HWY_NAMESPACE::ForEach;
 using mluop::HWY_NAMESPACE::LoadFloats;
 using mluop::HWY_NAMESPACE::StoreFloats;
-using mluop::HWY_NAMESPACE::StreamRow;
 
 using PointTag = hn::CappedTag<float, kMaxLanes>;
 using CellTag = hn::Rebind<int32_t, PointTag>;
@@ -38,9 +37,20 @@ using CellTag = hn::Rebind<int32_t, PointTag>;
 // Fills to[0, n). If `stream` is set, whole cache lines are written with non-temporal stores.
 template <typename T>
 HWY_INLINE void Fill(T* to, int64_t n, T value, bool stream) {
-  const auto set = [=](auto d, int64_t) HWY_ATTR { return hn::Set(d, value); };
-  if (stream && n * sizeof(T) >= 2 * kAlignment) return StreamRow(to, n, set);
-  ForEach<T>(n, [&](auto d, int64_t i) { hn::StoreU(set(d, i), d, to + i); });
+  constexpr int64_t kLine = kAlignment / sizeof(T);
+  const hn::CappedTag<T, kLine> d;
+  int64_t i = 0;
+  const auto address = reinterpret_cast<uintptr_t>(to);
+  if (stream && n >= 2 * kLine && address % sizeof(T) == 0) {
+    const auto past = address / sizeof(T) % kLine;
+    const int64_t head = (kLine - static_cast<int64_t>(past)) % kLine;
+    const int64_t lines_end = head + (n - head) / kLine * kLine;
+    std::fill_n(to, head, value);
+    for (i = head; i < lines_end; i += static_cast<int64_t>(hn::Lanes(d))) {
+      hn::Stream(hn::Set(d, value), d, to + i);
+    }
+  }
+  ForEach<T>(n - i, [&](auto tag, int64_t k) { hn::StoreU(hn::Set(tag, value), tag, to + i + k); });
 }
 
 // Writes the points of the range's voxels into their slots, and their numbers into `counts`.
