@@ -4,6 +4,7 @@
 
 #include <cuda_runtime_api.h>
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 
@@ -32,5 +33,21 @@ template <>
 struct Word<16> {
   using Type = uint4;
 };
+
+template <typename T, int V>
+struct alignas(sizeof(T) * V) Pack {
+  T at[V];
+};
+
+#if defined(__CUDACC__)
+
+// Outputs are not read again, so they are the first to leave the caches.
+template <typename P, typename T>
+__device__ void StorePack(const P& pack, T* to) {
+  using W = typename Word<sizeof(P)>::Type;
+  __stcs(reinterpret_cast<W*>(to), std::bit_cast<W>(pack));
+}
+
+#endif
 
 }  // namespace mluop

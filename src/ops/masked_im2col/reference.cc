@@ -98,16 +98,20 @@ void Col2imBackwardReference(const Arguments& a) {
   });
 }
 
-template <typename T>
-void CopyForward(const Arguments& a) {
-  const T* feature = a.In<T>("feature");
-  T* data_col = a.Out<T>("data_col");
-  std::memset(data_col, 0, a.Tensor("data_col").ByteCount());
-  ForEachPair(a, [=](int64_t col, int64_t pixel) { data_col[col] = feature[pixel]; });
+// The plain loops of a copy: zeroes `to`, then copies the pairs that for_each(visit) visits.
+template <class ForEach>
+void CopyPlain(const Arguments& a, const char* from, const char* to, const ForEach& for_each) {
+  const auto copy = [&](auto zero) {
+    const auto* source = a.In<decltype(zero)>(from);
+    auto* target = a.Out<decltype(zero)>(to);
+    std::fill_n(target, a.Tensor(to).desc->ElementCount(), zero);
+    for_each([=](int64_t at, int64_t source_at) { target[at] = source[source_at]; });
+  };
+  a.Type() == MLUOP_DTYPE_FLOAT ? copy(0.0f) : copy(Half{});
 }
 
 void ForwardPlain(const Arguments& a) {
-  a.Type() == MLUOP_DTYPE_FLOAT ? CopyForward<float>(a) : CopyForward<Half>(a);
+  CopyPlain(a, "feature", "data_col", [&](auto visit) { ForEachPair(a, visit); });
 }
 
 void BackwardPlain(const Arguments& a) {
@@ -125,28 +129,14 @@ void BackwardPlain(const Arguments& a) {
   for (size_t i = 0; i < sums.size(); ++i) grad_feature[i] = ToHalf(sums[i]);
 }
 
-template <typename T>
-void CopyCol2im(const Arguments& a) {
-  const T* col_data = a.In<T>("col");
-  T* im = a.Out<T>("im");
-  std::memset(im, 0, a.Tensor("im").ByteCount());
-  ForEachCol2imPair(a, [=](int64_t col, int64_t pixel) { im[pixel] = col_data[col]; });
-}
-
 void Col2imPlain(const Arguments& a) {
-  a.Type() == MLUOP_DTYPE_FLOAT ? CopyCol2im<float>(a) : CopyCol2im<Half>(a);
-}
-
-template <typename T>
-void GatherKept(const Arguments& a) {
-  const T* grad_im = a.In<T>("grad_im");
-  T* grad_col = a.Out<T>("grad_col");
-  std::memset(grad_col, 0, a.Tensor("grad_col").ByteCount());
-  ForEachKeptPair(a, [=](int64_t col, int64_t pixel) { grad_col[col] = grad_im[pixel]; });
+  CopyPlain(a, "col", "im", [&](auto visit) {
+    ForEachCol2imPair(a, [=](int64_t col, int64_t pixel) { visit(pixel, col); });
+  });
 }
 
 void Col2imBackwardPlain(const Arguments& a) {
-  a.Type() == MLUOP_DTYPE_FLOAT ? GatherKept<float>(a) : GatherKept<Half>(a);
+  CopyPlain(a, "grad_im", "grad_col", [&](auto visit) { ForEachKeptPair(a, visit); });
 }
 
 struct Kernel {

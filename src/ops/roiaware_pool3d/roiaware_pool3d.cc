@@ -6,6 +6,10 @@
 namespace mluop::roiaware_pool3d {
 namespace {
 
+// The shapes of what a voxel has: pooled features, and points.
+constexpr const char* kPerChannel = "boxes_num out_x out_y out_z channels";
+constexpr const char* kPerSlot = "boxes_num out_x out_y out_z max_pts_each_voxel";
+
 constexpr Operator kForward = {
     OpSpec("roiaware_pool3d_forward", kHalfOrFloat,
            {OneOf("pool_method", 0, 1), AtLeast("boxes_num", 1), AtLeast("pts_num", 1),
@@ -14,17 +18,9 @@ constexpr Operator kForward = {
            {{"rois", kIn, kT, kAnyLayout, "boxes_num 7", kReject},
             {"pts", kIn, kT, kAnyLayout, "pts_num 3", kReject},
             {"pts_feature", kIn, kT, kAnyLayout, "pts_num channels", kReject},
-            {"argmax",
-             kOut,
-             kI32,
-             kAnyLayout,
-             "boxes_num out_x out_y out_z channels",
-             kReject,
-             {"pool_method", kAverage}},
-            {"pts_idx_of_voxels", kOut, kI32, kAnyLayout,
-             "boxes_num out_x out_y out_z max_pts_each_voxel", kReject},
-            {"pooled_features", kOut, kT, kAnyLayout, "boxes_num out_x out_y out_z channels",
-             kReject}}),
+            {"argmax", kOut, kI32, kAnyLayout, kPerChannel, kReject, {"pool_method", kAverage}},
+            {"pts_idx_of_voxels", kOut, kI32, kAnyLayout, kPerSlot, kReject},
+            {"pooled_features", kOut, kT, kAnyLayout, kPerChannel, kReject}}),
     "boxes_num"};
 
 constexpr OpSpec kForwardWorkspace("roiaware_pool3d_forward_workspace", kHalfOrFloat, {},
@@ -36,16 +32,9 @@ constexpr Operator kBackward = {OpSpec(
     "roiaware_pool3d_backward", kHalfOrFloat,
     {OneOf("pool_method", 0, 1), AtLeast("boxes_num", 1), AtLeast("out_x", 1), AtLeast("out_y", 1),
      AtLeast("out_z", 1), AtLeast("channels", 1), AtLeast("max_pts_each_voxel", 1)},
-    {{"pts_idx_of_voxels", kIn, kI32, kAnyLayout, "boxes_num out_x out_y out_z max_pts_each_voxel",
-      kReject},
-     {"argmax",
-      kIn,
-      kI32,
-      kAnyLayout,
-      "boxes_num out_x out_y out_z channels",
-      kReject,
-      {"pool_method", kAverage}},
-     {"grad_out", kIn, kT, kAnyLayout, "boxes_num out_x out_y out_z channels", kReject},
+    {{"pts_idx_of_voxels", kIn, kI32, kAnyLayout, kPerSlot, kReject},
+     {"argmax", kIn, kI32, kAnyLayout, kPerChannel, kReject, {"pool_method", kAverage}},
+     {"grad_out", kIn, kT, kAnyLayout, kPerChannel, kReject},
      {"grad_in", kOut, kT, kAnyLayout, "P channels", kReject}})};
 
 constexpr const Operator* kOperators[] = {&kForward, &kBackward};

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // masked_im2col backward on the CPU. A work item sums a band of pixels in float scratch and rounds it
-// once. "interleaved" sums eight channels in [pixel][channel] order: one kernel element of one mask is
-// one vector addition. grad_col is transposed on the way in, the sums on the way out. "planar" sums one
-// channel. Both add to a pixel in the same order on all instruction sets: by blocks of kSumMasks masks,
-// then kernel elements, then masks. Every NaN is stored as the default quiet NaN.
+// once. It sums eight channels in [pixel][channel] order: one kernel element of one mask is one vector
+// addition. grad_col is transposed on the way in, the sums on the way out. Additions to a pixel have the
+// same order on all instruction sets: by blocks of kSumMasks masks, then kernel elements, then masks.
+// Every NaN is stored as the default quiet NaN.
 #include <algorithm>
 
 #include "cpu/tuning.h"
@@ -36,6 +36,7 @@ struct Tap {
   int64_t i, j;
   const T* row;    // of the band's first channel
   int64_t stride;  // from channel to channel
+  int64_t channels;
   int64_t shift;   // from a mask's corner to its pixel in the band
   int64_t pixels;  // of the band
   float* sums;
@@ -60,21 +61,22 @@ HWY_INLINE void AddSquares(const Tap<T>& tap, int64_t m, const Pixel& pixel) {
 }
 
 // Adds masks [m, end). pixel(m): mask m's pixel in the band, or -1.
-template <int kWidth, typename T, class Pixel>
+template <typename T, class Pixel>
 HWY_INLINE void AddMasks(const Tap<T>& tap, int64_t m, int64_t end, const Pixel& pixel) {
-  if constexpr (kWidth == kInterleaved && kSide > 1) {
-    for (; m + kSide <= end; m += kSide) AddSquares(tap, m, pixel);
+  if constexpr (kSide > 1) {
+    const int64_t last = tap.channels == kInterleaved ? end - kSide : -1;
+    for (; m <= last; m += kSide) AddSquares(tap, m, pixel);
   }
   for (; m < end; ++m) {
     const int64_t at = pixel(m);
     if (at < 0) continue;
-    float* const sums = tap.sums + at * kWidth;
-    for (int64_t k = 0; k < kWidth; ++k) sums[k] += ToFloat(tap.row[k * tap.stride + m]);
+    float* const sums = tap.sums + at * kInterleaved;
+    for (int64_t k = 0; k < tap.channels; ++k) sums[k] += ToFloat(tap.row[k * tap.stride + m]);
   }
 }
 
 // Adds one kernel element of masks [begin, end).
-template <int kWidth, typename T>
+template <typename T>
 HWY_INLINE void AddTap(const MaskTable& masks, const Tap<T>& tap, int64_t begin, int64_t end) {
   for (int64_t m = begin; m < end; m += kStepMasks) {
     const int64_t s = m / kStepMasks;
@@ -82,12 +84,12 @@ HWY_INLINE void AddTap(const MaskTable& masks, const Tap<T>& tap, int64_t begin,
     if (step.high + tap.shift < 0 || step.low + tap.shift >= tap.pixels) continue;
     const int64_t step_end = std::min(m + kStepMasks, end);
     if (step.inside() && step.low + tap.shift >= 0 && step.high + tap.shift < tap.pixels) {
-      AddMasks<kWidth>(tap, m, step_end, [&](int64_t k) { return masks.corner[k] + tap.shift; });
+      AddMasks(tap, m, step_end, [&](int64_t k) { return masks.corner[k] + tap.shift; });
       continue;
     }
     const int64_t first = masks.StepBegin(s);
     const uint32_t inside = masks.Inside(s, tap.i, tap.j);
-    AddMasks<kWidth>(tap, m, step_end, [&](int64_t k) {
+    AddMasks(tap, m, step_end, [&](int64_t k) {
       const int64_t pixel = masks.corner[k] + tap.shift;
       const bool in_band = pixel >= 0 && pixel < tap.pixels;
       return (inside >> (k - first) & 1) != 0 && in_band ? pixel : -1;
@@ -95,20 +97,21 @@ HWY_INLINE void AddTap(const MaskTable& masks, const Tap<T>& tap, int64_t begin,
   }
 }
 
-template <int kWidth, typename T>
+template <typename T>
 void SumMasks(const BackwardCall& call, const Band& band) {
   // Copies: the compiler assumes that vector stores change what it holds by reference.
   const Problem p = call.p;
   const MaskTable masks = call.masks;
   const int64_t stride = p.taps() * p.masks;
-  mluop::HWY_NAMESPACE::ZeroRow(band.sums, band.pixels() * kWidth);
+  mluop::HWY_NAMESPACE::ZeroRow(band.sums, band.pixels() * kInterleaved);
   for (int64_t begin = 0; begin < p.masks; begin += kSumMasks) {
     const int64_t end = std::min<int64_t>(begin + kSumMasks, p.masks);
     const T* row = static_cast<const T*>(call.grad_col) + band.channel * stride;
     for (int64_t i = 0; i < p.kernel_h; ++i) {
       for (int64_t j = 0; j < p.kernel_w; ++j, row += p.masks) {
         const int64_t shift = i * p.width + j - band.begin;
-        AddTap<kWidth, T>(masks, {i, j, row, stride, shift, band.pixels(), band.sums}, begin, end);
+        AddTap<T>(masks, {i, j, row, stride, band.channels, shift, band.pixels(), band.sums}, begin,
+                  end);
       }
     }
   }
@@ -133,36 +136,27 @@ HWY_INLINE void StoreSums(const float* sums, int64_t n, T* to, bool stream) {
   if (stream) StreamRow(LanesOf(stage), n, LanesOf(to));
 }
 
-template <int kWidth, typename T>
+template <typename T>
 void SumBand(const BackwardCall& call, const Band& band) {
-  SumMasks<kWidth, T>(call, band);
-  alignas(kAlignment) float stage[kWidth * kChunk];
+  SumMasks<T>(call, band);
+  alignas(kAlignment) float stage[kInterleaved * kChunk];
   const int64_t plane = call.p.plane();
   T* const out = static_cast<T*>(call.grad_feature) + band.channel * plane + band.begin;
   for (int64_t first = 0; first < band.pixels(); first += kChunk) {
     const int64_t count = std::min(kChunk, band.pixels() - first);
-    const float* rows = band.sums + first;
-    if constexpr (kWidth > 1) {
-      mluop::HWY_NAMESPACE::Transpose({band.sums + first * kWidth, kWidth}, count, kWidth,
-                                      {stage, kChunk});
-      rows = stage;
-    }
-    for (int64_t k = band.skip; k < kWidth; ++k) {
-      StoreSums(rows + k * kChunk, count, out + k * plane + first, call.stream);
+    mluop::HWY_NAMESPACE::Transpose({band.sums + first * kInterleaved, kInterleaved}, count,
+                                    kInterleaved, {stage, kChunk});
+    for (int64_t k = band.skip; k < band.channels; ++k) {
+      StoreSums(stage + k * kChunk, count, out + k * plane + first, call.stream);
     }
   }
   if (call.stream) hwy::FlushStream();
 }
 
-template <typename T>
-void SumBandOf(const BackwardCall& call, const Band& band) {
-  call.width == 1 ? SumBand<1, T>(call, band) : SumBand<kInterleaved, T>(call, band);
-}
-
 }  // namespace
 
 void BackwardBand(const BackwardCall& call, const Band& band) {
-  call.half ? SumBandOf<Half>(call, band) : SumBandOf<float>(call, band);
+  call.half ? SumBand<Half>(call, band) : SumBand<float>(call, band);
 }
 
 }  // namespace HWY_NAMESPACE
@@ -177,80 +171,68 @@ HWY_EXPORT(BackwardBand);
 
 // How the planes of a call are divided into bands.
 struct BandPlan {
-  int64_t blocks;        // of `width` channels
-  int64_t bands;         // of a plane
-  int64_t pixels;        // of a band
-  size_t sum_bytes = 0;  // of one worker
+  int64_t blocks;    // of kInterleaved channels
+  int64_t bands;     // of a plane
+  int64_t pixels;    // of a band
+  size_t sum_bytes;  // of all workers
 };
 
 // The sums of a band fit L2. More bands than that serve threads that would have no work.
-BandPlan PlanBands(const CpuCall<Problem>& call, int64_t width) {
+BandPlan PlanBands(const CpuCall<Problem>& call) {
   const int64_t plane = call.p.plane(), threads = call.context.threads().num_threads();
   BandPlan plan = {};
-  plan.blocks = (call.p.channels + width - 1) / width;
-  const int64_t most = kMaxSums / width;
+  plan.blocks = (call.p.channels + kInterleaved - 1) / kInterleaved;
+  const int64_t most = kMaxSums / kInterleaved;
   const int64_t wanted =
       std::max((plane + most - 1) / most, threads == 1 ? 1 : 2 * threads / plan.blocks);
   const int64_t bands = std::min(wanted, (plane + kMinBand - 1) / kMinBand);
   plan.pixels = WholeLines((plane + bands - 1) / bands);
   plan.bands = (plane + plan.pixels - 1) / plan.pixels;
-  plan.sum_bytes = static_cast<size_t>(plan.pixels * width) * sizeof(float);
+  plan.sum_bytes = static_cast<size_t>(threads * plan.pixels * kInterleaved) * sizeof(float);
   return plan;
 }
 
-size_t SumBytes(const CpuCall<Problem>& call, const BandPlan& plan) {
-  return plan.sum_bytes * static_cast<size_t>(call.context.threads().num_threads());
-}
-
-template <int64_t kWidth>
 size_t BandScratch(const CpuCall<Problem>& call) {
-  return SumBytes(call, PlanBands(call, kWidth)) + MaskTableBytes(call.p, kStepMasks);
+  return PlanBands(call).sum_bytes + MaskTableBytes(call.p, kStepMasks);
 }
 
-template <int64_t kWidth>
 mluOpStatus_t RunBands(const CpuCall<Problem>& call, void* scratch) {
   const Arguments& a = call.arguments;
   const Problem& p = call.p;
   ThreadPool& threads = call.context.threads();
-  const BandPlan plan = PlanBands(call, kWidth);
-  char* const memory = static_cast<char*>(scratch);
-  BackwardCall b = {};
-  b.p = p;
-  b.masks = MakeMaskTable(p, MasksOf(a), kStepMasks, memory + SumBytes(call, plan), threads);
-  b.grad_col = a.In<void>("grad_col");
-  b.grad_feature = a.Out<void>("grad_feature");
-  b.width = kWidth;
-  b.half = IsHalf(a);
-  b.stream = a.Tensor("grad_feature").ByteCount() >= kStreamBytes;
+  const BandPlan plan = PlanBands(call);
+  void* const table = static_cast<char*>(scratch) + plan.sum_bytes;
+  const BackwardCall b = {.p = p,
+                          .masks = MakeMaskTable(p, MasksOf(a), kStepMasks, table, threads),
+                          .grad_col = a.In<void>("grad_col"),
+                          .grad_feature = a.Out<void>("grad_feature"),
+                          .half = IsHalf(a),
+                          .stream = a.Tensor("grad_feature").ByteCount() >= kStreamBytes};
   const auto kernel = HWY_DYNAMIC_DISPATCH(BackwardBand);
-  const int64_t work = kWidth * (plan.pixels + p.taps() * p.masks / plan.bands);
-  threads.For(plan.blocks * plan.bands, kGrain / work + 1,
-              [&](int64_t begin, int64_t end, int worker) {
-                auto* const sums = reinterpret_cast<float*>(memory + worker * plan.sum_bytes);
-                for (int64_t item = begin; item < end; ++item) {
-                  const int64_t wanted = item / plan.bands * kWidth;
-                  const int64_t channel = std::min(wanted, p.channels - kWidth);
-                  const int64_t first = item % plan.bands * plan.pixels;
-                  kernel(b, {channel, wanted - channel, first,
-                             std::min(first + plan.pixels, p.plane()), sums});
-                }
-              });
+  const int64_t channels = std::min(p.channels, kInterleaved);
+  const int64_t work = channels * (plan.pixels + p.taps() * p.masks / plan.bands);
+  threads.For(
+      plan.blocks * plan.bands, kGrain / work + 1, [&](int64_t begin, int64_t end, int worker) {
+        float* const sums = static_cast<float*>(scratch) + worker * plan.pixels * kInterleaved;
+        for (int64_t item = begin; item < end; ++item) {
+          const int64_t wanted = item / plan.bands * kInterleaved;
+          const int64_t channel = std::min(wanted, p.channels - channels);
+          const int64_t first = item % plan.bands * plan.pixels;
+          kernel(b, {channel, channels, wanted - channel, first,
+                     std::min(first + plan.pixels, p.plane()), sums});
+        }
+      });
   return MLUOP_STATUS_SUCCESS;
 }
 
-template <int64_t kWidth>
 void DescribeBands(const CpuCall<Problem>& call, Plan& plan) {
-  const BandPlan bands = PlanBands(call, kWidth);
+  const BandPlan bands = PlanBands(call);
   plan.Add("bands %lld of %lld pixels", static_cast<long long>(bands.bands),
            static_cast<long long>(bands.pixels));
 }
 
-bool HasEightChannels(const CpuCall<Problem>& call) { return call.p.channels >= kInterleaved; }
-
 constexpr CpuImplementation<Problem> kBackward[] = {
-    {"interleaved", "at least 8 channels", HasEightChannels, BandScratch<kInterleaved>,
-     RunBands<kInterleaved>, DescribeBands<kInterleaved>},
-    {"planar", "always", Always, BandScratch<1>, RunBands<1>, DescribeBands<1>},
+    {"interleaved", "always", Always, BandScratch, RunBands, DescribeBands},
 };
 
 }  // namespace

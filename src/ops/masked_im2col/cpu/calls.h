@@ -31,16 +31,16 @@ struct BackwardCall {
   MaskTable masks;
   const void* grad_col;
   void* grad_feature;
-  int64_t width;  // channels of a work item: 1 or kInterleaved
   bool half, stream;
 };
 
-// Pixels [begin, end) of `width` channels from `channel` on. The last channels of a call may overlap
-// the work item before: the first `skip` of them are not stored.
+// Pixels [begin, end) of `channels` channels from `channel` on: kInterleaved, or all of a call that has
+// fewer. The last channels of a call may overlap the work item before: the first `skip` of them are not
+// stored.
 struct Band {
-  int64_t channel, skip;
+  int64_t channel, channels, skip;
   int64_t begin, end;
-  float* sums;  // [end - begin][width]
+  float* sums;  // [end - begin][kInterleaved]
 
   int64_t pixels() const { return end - begin; }
 };

@@ -2,6 +2,7 @@
 // masked_col2im backward on the CPU: a gather. A mask that forward overwrote has no gradient, so the
 // last mask of every pixel is found first, once for all channels.
 #include <algorithm>
+#include <span>
 
 #include "cpu/tuning.h"
 #include "ops/masked_im2col/cpu/mask_table.h"
@@ -10,42 +11,49 @@
 namespace mluop::masked_im2col {
 namespace {
 
-// to[c][m] = from[c][offset[m]], bit for bit; 0 where the offset is negative.
+// Scratch: the pixel of each mask, the masks without a gradient, and the last mask of each pixel.
+size_t GatherScratch(const CpuCall<Problem>& call) {
+  return static_cast<size_t>(call.p.masks) * (sizeof(int64_t) + sizeof(int32_t)) +
+         static_cast<size_t>(call.p.plane()) * sizeof(int32_t);
+}
+
+// A mask without a gradient reads pixel 0, and is zeroed afterwards: a branch would be unpredictable
+// with random masks.
 template <typename T>
-void GatherRows(const CpuCall<Problem>& call, const int64_t* offset) {
+void GatherRows(const CpuCall<Problem>& call, const int64_t* pixel,
+                std::span<const int32_t> without) {
   const Problem& p = call.p;
   const T* const from = call.arguments.In<T>("grad_im");
   T* const to = call.arguments.Out<T>("grad_col");
   const int64_t grain = std::max<int64_t>(kGrain / p.masks, 1);
-  call.context.threads().For(p.channels, grain, [&](int64_t begin, int64_t end, int) {
+  call.context.threads().For(p.channels, grain, [=](int64_t begin, int64_t end, int) {
     for (int64_t channel = begin; channel < end; ++channel) {
       const T* const plane = from + channel * p.plane();
       T* const row = to + channel * p.masks;
-      for (int64_t m = 0; m < p.masks; ++m) row[m] = offset[m] < 0 ? T{0} : plane[offset[m]];
+      for (int64_t m = 0; m < p.masks; ++m) row[m] = plane[pixel[m]];
+      for (const int32_t m : without) row[m] = 0;
     }
   });
-}
-
-// Scratch: int64_t offset[masks], int32_t last[H*W].
-size_t GatherScratch(const CpuCall<Problem>& call) {
-  return static_cast<size_t>(call.p.masks) * sizeof(int64_t) +
-         static_cast<size_t>(call.p.plane()) * sizeof(int32_t);
 }
 
 mluOpStatus_t RunGather(const CpuCall<Problem>& call, void* scratch) {
   const Problem& p = call.p;
   const MaskIndices masks = MasksOf(call.arguments);
-  auto* const offset = static_cast<int64_t*>(scratch);
-  // Only the pixels of masks are written and read.
-  auto* const last = reinterpret_cast<int32_t*>(offset + p.masks);
+  auto* const pixel = static_cast<int64_t*>(scratch);
+  auto* const without = reinterpret_cast<int32_t*>(pixel + p.masks);
+  auto* const last = without + p.masks;  // only the pixels of masks are written and read
   for (int32_t m = 0; m < p.masks; ++m) {
-    offset[m] = p.Offset(masks.h[m], masks.w[m]);
-    if (offset[m] >= 0) last[offset[m]] = m;
+    pixel[m] = p.Offset(masks.h[m], masks.w[m]);
+    if (pixel[m] >= 0) last[pixel[m]] = m;
   }
+  size_t count = 0;
   for (int32_t m = 0; m < p.masks; ++m) {
-    if (offset[m] >= 0 && last[offset[m]] != m) offset[m] = -1;
+    if (pixel[m] >= 0 && last[pixel[m]] == m) continue;
+    pixel[m] = 0;
+    without[count++] = m;
   }
-  IsHalf(call.arguments) ? GatherRows<uint16_t>(call, offset) : GatherRows<uint32_t>(call, offset);
+  IsHalf(call.arguments) ? GatherRows<uint16_t>(call, pixel, {without, count})
+                         : GatherRows<uint32_t>(call, pixel, {without, count});
   return MLUOP_STATUS_SUCCESS;
 }
 

@@ -43,23 +43,11 @@ inline Masks MasksOf(const Arguments& a) {
   return {a.In<int32_t>("mask_h_idx"), a.In<int32_t>("mask_w_idx")};
 }
 
-template <typename T, int V>
-struct alignas(sizeof(T) * V) Pack {
-  T at[V];
-};
-
 #if defined(__CUDACC__)
 
 template <typename P, typename T>
 __device__ P LoadPack(const T* from) {
   return std::bit_cast<P>(__ldg(reinterpret_cast<const typename Word<sizeof(P)>::Type*>(from)));
-}
-
-// Outputs are not read again: they should not push inputs out of the caches.
-template <typename P, typename T>
-__device__ void StorePack(const P& pack, T* to) {
-  using W = typename Word<sizeof(P)>::Type;
-  __stcs(reinterpret_cast<W*>(to), std::bit_cast<W>(pack));
 }
 
 // V integers of global or shared memory, aligned as HaveGroups asks.

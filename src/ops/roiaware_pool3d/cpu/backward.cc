@@ -48,23 +48,20 @@ void Scatter(const Problem& p, const BackwardTensors& tensors, const ScatterTask
 
 // to[begin, end) = the elements' sums over the slices.
 template <typename T>
-HWY_INLINE void AddSlicesTo(const SliceSums& slices, int64_t begin, int64_t end, T* to) {
+HWY_INLINE void AddSlicesTo(const SliceSums& from, int64_t begin, int64_t end, T* to) {
   ForEach<float>(end - begin, [&](auto d, int64_t k) {
-    const int64_t i = begin + k;
-    auto sum = hn::LoadU(d, slices.first + i);
-    for (int r = 0; r < slices.rest; ++r) {
-      sum = hn::Add(sum, hn::LoadU(d, slices.others + r * slices.stride + i));
+    const float* first = from.sums + begin + k;
+    auto sum = hn::LoadU(d, first);
+    for (int64_t slice = 1; slice < from.slices; ++slice) {
+      sum = hn::Add(sum, hn::LoadU(d, first + slice * from.stride));
     }
-    StoreFloats(CanonicalNan(d, sum), d, to + i);
+    StoreFloats(CanonicalNan(d, sum), d, to + begin + k);
   });
 }
 
-void AddSlices(const SliceSums& slices, bool half, int64_t begin, int64_t end, void* to) {
-  if (half) {
-    AddSlicesTo(slices, begin, end, static_cast<Half*>(to));
-  } else {
-    AddSlicesTo(slices, begin, end, static_cast<float*>(to));
-  }
+void AddSlices(const SliceSums& from, int64_t begin, int64_t end, const OutputRow& to) {
+  to.half ? AddSlicesTo(from, begin, end, static_cast<Half*>(to.data) + to.first)
+          : AddSlicesTo(from, begin, end, static_cast<float*>(to.data) + to.first);
 }
 
 }  // namespace
@@ -90,8 +87,8 @@ int64_t CountSlices(const Problem& p) {
   return static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(slices)));
 }
 
-// Float gradients are the sums of the first slice; half gradients need float sums for all slices,
-// and are computed in rounds of points where these would be too large.
+// All slices have float sums in scratch. They are computed in rounds of points where they would be too
+// large.
 class Backward {
  public:
   explicit Backward(const BackwardCall& call)
@@ -99,22 +96,25 @@ class Backward {
         threads_(call.context.threads()),
         tensors_({.indices = call.arguments.In<int32_t>("pts_idx_of_voxels"),
                   .argmax = call.arguments.In<int32_t>("argmax"),
-                  .grad_out = call.arguments.In<void>("grad_out"),
-                  .grad_in = call.arguments.Out<void>("grad_in")}),
+                  .grad_out = call.arguments.In<void>("grad_out")}),
+        grad_in_(call.arguments.Out<void>("grad_in")),
         slices_(CountSlices(p_)),
-        round_(p_.half ? std::clamp<int64_t>(kMaxSums / p_.channels, 1, p_.points) : p_.points) {}
+        round_(std::clamp<int64_t>(kMaxSums / p_.channels, 1, p_.points)) {}
 
   size_t ScratchBytes() const {
-    const int64_t in_scratch = p_.half ? slices_ : slices_ - 1;
-    return static_cast<size_t>(in_scratch * round_ * p_.channels) * sizeof(float);
+    return static_cast<size_t>(slices_ * round_ * p_.channels) * sizeof(float);
   }
 
   void Run(void* scratch) {
-    scratch_ = static_cast<float*>(scratch);
+    auto* sums = static_cast<float*>(scratch);
+    const SliceSums from = {sums, slices_, round_ * p_.channels};
+    const auto add = HWY_DYNAMIC_DISPATCH(AddSlices);
     for (int64_t first = 0; first < p_.points; first += round_) {
       const int64_t points = std::min(round_, p_.points - first);
-      ScatterSlices(first, points);
-      Reduce(first, points);
+      ScatterSlices(first, points, sums);
+      const OutputRow to = {grad_in_, first * p_.channels, p_.half};
+      threads_.For(points * p_.channels, kGrain,
+                   [&](int64_t begin, int64_t end, int) { add(from, begin, end, to); });
     }
   }
 
@@ -124,13 +124,8 @@ class Backward {
   }
 
  private:
-  // The sums of a slice, for the points of a round.
-  float* Sums(int64_t slice) const {
-    if (!p_.half && slice == 0) return static_cast<float*>(tensors_.grad_in);
-    return scratch_ + (p_.half ? slice : slice - 1) * round_ * p_.channels;
-  }
-
-  void ScatterSlices(int64_t first, int64_t points) {
+  // Sums the voxels of each slice for the points [first, first + points).
+  void ScatterSlices(int64_t first, int64_t points, float* sums) {
     const auto scatter = HWY_DYNAMIC_DISPATCH(Scatter);
     const int64_t work = (p_.voxels() + points) * p_.channels;
     const int64_t splits =
@@ -142,27 +137,17 @@ class Backward {
         const int64_t to = (item % splits + 1) * points / splits;
         scatter(p_, tensors_,
                 {p_.voxels() * slice / slices_, p_.voxels() * (slice + 1) / slices_, first + from,
-                 to - from, Sums(slice) + from * p_.channels});
+                 to - from, sums + (slice * round_ + from) * p_.channels});
       }
     });
-  }
-
-  void Reduce(int64_t first, int64_t points) {
-    const auto add = HWY_DYNAMIC_DISPATCH(AddSlices);
-    const SliceSums slices = {Sums(0), Sums(1), round_ * p_.channels,
-                              static_cast<int>(slices_ - 1)};
-    char* to = static_cast<char*>(tensors_.grad_in) +
-               first * p_.channels * static_cast<int64_t>(p_.half ? sizeof(Half) : sizeof(float));
-    threads_.For(points * p_.channels, kGrain,
-                 [&](int64_t begin, int64_t end, int) { add(slices, p_.half, begin, end, to); });
   }
 
   const Problem& p_;
   ThreadPool& threads_;
   BackwardTensors tensors_;
+  void* grad_in_;
   int64_t slices_;
   int64_t round_;  // points whose sums exist at the same time
-  float* scratch_ = nullptr;
 };
 
 size_t BackwardScratch(const BackwardCall& call) { return Backward(call).ScratchBytes(); }

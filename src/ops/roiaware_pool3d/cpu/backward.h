@@ -18,7 +18,6 @@ struct BackwardTensors {
   const int32_t* indices;
   const int32_t* argmax;  // NULL: the average needs none
   const void* grad_out;
-  void* grad_in;
 };
 
 // One worker's task: adds the voxels [begin, end) of all boxes to `points` points from `first_point`
@@ -31,12 +30,17 @@ struct ScatterTask {
   float* sums;
 };
 
-// The sums of all slices: the first slice's, then `rest` more that lie `stride` elements apart.
+// The elements of grad_in from `first` on.
+struct OutputRow {
+  void* data;
+  int64_t first;
+  bool half;
+};
+
+// The sums of all slices, `stride` elements apart.
 struct SliceSums {
-  const float* first;
-  const float* others;
-  int64_t stride;
-  int rest;
+  const float* sums;
+  int64_t slices, stride;
 };
 
 }  // namespace mluop::roiaware_pool3d

@@ -21,7 +21,7 @@ class AverageTile {
       : s_(s),
         sums_(sums),
         tile_(tile),
-        m_(memory, tile, s.points, s.p.channels * static_cast<int>(sizeof(Share))),
+        m_(memory, tile, s.points(), s.p.channels * static_cast<int>(sizeof(Share))),
         first_(int64_t{blockIdx.x} * tile.tiles * tile.voxels),
         size_(static_cast<int>(min(int64_t{tile.tiles} * tile.voxels, s.p.voxels() - first_))) {}
 
@@ -79,8 +79,8 @@ class AverageTile {
   }
 
   __device__ void AddTo(int32_t point, uint32_t channel, const float (&share)[V]) {
-    const uint32_t row = s_.Row(point);
-    if (row < s_.points) sums_.Add(row * s_.p.channels + channel, share);
+    const auto row = static_cast<uint32_t>(point);
+    if (row < s_.points()) sums_.Add(row * s_.p.channels + channel, share);
   }
 
   // Adds the share to the voxel's points from the `first` on.
@@ -180,7 +180,7 @@ class AverageTile {
 
   __device__ void AddSums() {
     const auto* ends = reinterpret_cast<const uint16_t*>(m_.bins);
-    ForEachInRows(s_.points, s_.groups, [&](uint32_t row, uint32_t group) {
+    ForEachInRows(s_.points(), s_.groups, [&](uint32_t row, uint32_t group) {
       const int end = ends[row];
       int at = row == 0 ? 0 : ends[row - 1];
       if (at == end) return;

@@ -13,12 +13,8 @@ namespace {
 
 using BackwardCall = CudaCall<Problem>;
 
-int64_t PointsPerRound(const Problem& p) {
-  return std::clamp<int64_t>(kMaxSums / p.channels, 1, p.points);
-}
-
-size_t SumBytes(const Problem& p, int64_t points, size_t element) {
-  return static_cast<size_t>(points * p.channels) * element;
+size_t SumBytes(const Problem& p, size_t element) {
+  return static_cast<size_t>(int64_t{p.points} * p.channels) * element;
 }
 
 // Scratch of IntegerSums: sums, marks, then what need not be zeroed: maxima, found_shift.
@@ -26,9 +22,9 @@ struct IntegerLayout {
   size_t marks, maxima, bytes;
 
   explicit IntegerLayout(const Problem& p) {
-    const int64_t count = PointsPerRound(p) * p.channels;
-    marks = AlignedBytes(static_cast<size_t>(count) * sizeof(long long));
-    maxima = marks + AlignedBytes(CeilDiv(count, IntegerSums::kMarks) * sizeof(uint32_t));
+    marks = AlignedBytes(SumBytes(p, sizeof(long long)));
+    const int64_t words = CeilDiv(int64_t{p.points} * p.channels, IntegerSums::kMarks);
+    maxima = marks + AlignedBytes(static_cast<size_t>(words) * sizeof(uint32_t));
     bytes = maxima + kMaxMaxima * sizeof(uint32_t) + sizeof(int);
   }
 };
@@ -46,30 +42,24 @@ class Backward {
 
   // Half sums in grad_in, without scratch.
   void RunPacked() {
-    Zero(grad_in_, SumBytes(s_.p, s_.p.points, sizeof(T)));
-    AddMaxima(PackedSums{reinterpret_cast<__half*>(grad_in_)}, {0, s_.p.points});
+    Zero(grad_in_, SumBytes(s_.p, sizeof(T)));
+    AddMaxima(PackedSums{reinterpret_cast<__half*>(grad_in_)});
   }
 
   // Float gradients are the sums; half gradients are summed in float and rounded once.
   void RunAtomics(void* scratch, bool sort) {
-    if constexpr (std::is_same_v<T, float>) {
-      const size_t bytes = SumBytes(s_.p, s_.p.points, sizeof(T));
-      if (s_.p.method == kMaximum) {
-        context_.Zero(grad_in_, bytes);  // AddMaximum does not overlap it: FloatSums::kPdlMaximum
-      } else {
-        Zero(grad_in_, bytes);
-      }
-      AddFloats(grad_in_, {0, s_.p.points}, sort);
+    auto* sums = static_cast<float*>(scratch);
+    if constexpr (std::is_same_v<T, float>) sums = grad_in_;
+    const size_t bytes = SumBytes(s_.p, sizeof(float));
+    if (s_.p.method == kMaximum) {
+      context_.Zero(sums, bytes);  // AddMaximum does not overlap it: FloatSums::kPdlMaximum
+      AddMaxima(FloatSums{sums});
     } else {
-      auto* sums = static_cast<float*>(scratch);
-      ForEachRound([&](const Points& points) {
-        Zero(sums, SumBytes(s_.p, points.count, sizeof(float)));
-        AddFloats(sums, points, sort);
-        const int64_t count = points.count * s_.p.channels;
-        context_.Launch(RoundFloats, {CeilDiv(count, kThreads), kThreads, 0, true}, sums, count,
-                        grad_in_ + points.first * s_.p.channels);
-      });
+      Zero(sums, bytes);
+      const bool wide = s_.p.channels % 4 == 0 && IsAligned(s_.grad) && IsAligned(sums);
+      wide ? AddAverages<4>(FloatSums{sums}, sort) : AddAverages<1>(FloatSums{sums}, sort);
     }
+    if constexpr (!std::is_same_v<T, float>) Round(RoundFloats, sums);
   }
 
   void RunIntegers(void* scratch, bool sort) {
@@ -84,28 +74,16 @@ class Backward {
                         .bits = bits,
                         .shift = IntegerSums::Shift(bits, IntegerSums::kHalfExponent),
                         .found_shift = reinterpret_cast<int*>(maxima + kMaxMaxima)};
-    ForEachRound([&](const Points& points) {
-      if constexpr (std::is_same_v<T, float>) {
-        sums.blocks = LaunchPrepare(memory, layout.maxima, maxima);
-      } else {
-        Zero(memory, layout.maxima);
-      }
-      if (s_.p.method == kMaximum) {
-        AddMaxima(sums, points);
-      } else {
-        AddAverages<1>(sums, points, sort);
-      }
-      const int64_t count = points.count * s_.p.channels;
-      context_.Launch(RoundIntegers<T>, {CeilDiv(count, kThreads), kThreads, 0, true}, sums, count,
-                      grad_in_ + points.first * s_.p.channels);
-    });
+    if constexpr (std::is_same_v<T, float>) {
+      sums.blocks = LaunchPrepare(memory, layout.maxima, maxima);
+    } else {
+      Zero(memory, layout.maxima);
+    }
+    s_.p.method == kMaximum ? AddMaxima(sums) : AddAverages<1>(sums, sort);
+    Round(RoundIntegers<T>, sums);
   }
 
  private:
-  struct Points {
-    int64_t first, count;
-  };
-
   void Zero(void* data, size_t bytes) {
     if (!IsAligned(data) || bytes % sizeof(uint4) != 0) return context_.Zero(data, bytes);
     const auto vectors = static_cast<int64_t>(bytes / sizeof(uint4));
@@ -113,53 +91,33 @@ class Backward {
                     vectors);
   }
 
-  template <class Round>
-  void ForEachRound(Round round) {
-    const int64_t size = PointsPerRound(s_.p);
-    for (int64_t first = 0; first < s_.p.points; first += size) {
-      round(Points{first, std::min(size, s_.p.points - first)});
-    }
-  }
-
-  // width: channels per thread
-  void SetPoints(int width, const Points& points) {
-    s_.groups = static_cast<uint32_t>(s_.p.channels / width);
-    s_.first_point = static_cast<uint32_t>(points.first);
-    s_.points = static_cast<uint32_t>(points.count);
+  template <class Kernel, class Sums>
+  void Round(Kernel kernel, const Sums& sums) {
+    const int64_t count = int64_t{s_.p.points} * s_.p.channels;
+    context_.Launch(kernel, {CeilDiv(count, kThreads), kThreads, 0, true}, sums, count, grad_in_);
   }
 
   template <class Sums>
-  void AddMaxima(const Sums& sums, const Points& points) {
-    SetPoints(1, points);
+  void AddMaxima(const Sums& sums) {
     const int64_t elements = s_.p.voxels() * s_.p.channels;
     const Grid grid = {CeilDiv(elements, kThreads * kElementsInFlight), kThreads, 0,
                        Sums::kPdlMaximum};
     context_.Launch(AddMaximum<T, Sums>, grid, s_, sums, elements);
   }
 
+  // V: channels per thread
   template <int V, class Sums>
-  void AddAverages(const Sums& sums, const Points& points, bool sort) {
-    SetPoints(V, points);
-    const auto row_bytes = static_cast<int64_t>(SumBytes(s_.p, 1, sizeof(typename Sums::Share)));
+  void AddAverages(const Sums& sums, bool sort) {
+    s_.groups = static_cast<uint32_t>(s_.p.channels / V);
+    const auto row_bytes = s_.p.channels * static_cast<int64_t>(sizeof(typename Sums::Share));
     Tile tile = {};
-    if (sort) tile = SortingTile(context_, s_.p, points.count, row_bytes);
+    if (sort) tile = SortingTile(context_, s_.p, row_bytes);
     if (tile.pairs == 0) tile = SmallTile(context_, s_.p);
     tile.wide_slots = s_.p.slots % 4 == 0 && IsAligned(s_.indices);
     const Grid grid = {CeilDiv(s_.p.voxels(), int64_t{tile.tiles} * tile.voxels),
                        tile.pairs > 0 ? kTileThreads : kThreads,
-                       static_cast<size_t>(TileBytes(tile, points.count, row_bytes)), true};
+                       static_cast<size_t>(TileBytes(tile, s_.p.points, row_bytes)), true};
     context_.Launch(AddAverage<T, V, Sums>, grid, s_, sums, tile);
-  }
-
-  void AddFloats(float* sums, const Points& points, bool sort) {
-    const FloatSums to = {sums};
-    if (s_.p.method == kMaximum) {
-      AddMaxima(to, points);
-    } else if (s_.p.channels % 4 == 0 && IsAligned(s_.grad) && IsAligned(sums)) {
-      AddAverages<4>(to, points, sort);
-    } else {
-      AddAverages<1>(to, points, sort);
-    }
   }
 
   // Zeroes the sums and finds the greatest gradient. Returns the number of blocks.
@@ -179,11 +137,9 @@ class Backward {
   T* grad_in_;
 };
 
-// The tile of the average's first round, to which all rounds but the last are equal.
 Tile PlanTile(const BackwardCall& call, size_t share_bytes) {
   if (call.p.method == kMaximum) return {};
-  return SortingTile(call.context, call.p, PointsPerRound(call.p),
-                     static_cast<int64_t>(SumBytes(call.p, 1, share_bytes)));
+  return SortingTile(call.context, call.p, call.p.channels * static_cast<int64_t>(share_bytes));
 }
 
 bool CanPack(const BackwardCall& call) {
@@ -201,7 +157,7 @@ bool CanSortIntegers(const BackwardCall& call) {
 }
 
 size_t FloatScratch(const BackwardCall& call) {
-  return call.p.half ? SumBytes(call.p, PointsPerRound(call.p), sizeof(float)) : 0;
+  return call.p.half ? SumBytes(call.p, sizeof(float)) : 0;
 }
 size_t IntegerScratch(const BackwardCall& call) { return IntegerLayout(call.p).bytes; }
 

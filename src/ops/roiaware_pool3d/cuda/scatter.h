@@ -64,10 +64,11 @@ struct PackedSums {
 
   // Adds a pair: a single half would be a loop of compare and swap. -0 is the additive identity.
   __device__ void Add(uint32_t at, const float (&g)[1]) const {
-    const uint32_t pair = at % 2 == 0 ? Pack(g[0], -0.0f) : Pack(-0.0f, g[0]);
+    const __half value = __float2half_rn(g[0]), none = __float2half_rn(-0.0f);
+    const Pack<__half, 2> pair = {at % 2 == 0 ? value : none, at % 2 == 0 ? none : value};
     asm volatile(
         "red.global.add.noftz.f16x2 [%0], %1;" ::"l"(__cvta_generic_to_global(sums + (at & ~1u))),
-        "r"(pair)
+        "r"(std::bit_cast<uint32_t>(pair))
         : "memory");
   }
 };
@@ -150,16 +151,12 @@ struct IntegerSums {
 template <typename T>
 struct Gradients {
   Problem p;
-  uint32_t groups = 0;                   // threads per voxel: channels / V
-  uint32_t first_point = 0, points = 0;  // of the sums
-  const int32_t* indices;                // [voxels, slots]
-  const int32_t* argmax;                 // [voxels, channels], or NULL
-  const T* grad;                         // [voxels, channels]
+  const int32_t* indices;  // [voxels, slots]
+  const int32_t* argmax;   // [voxels, channels], or NULL
+  const T* grad;           // [voxels, channels]
+  uint32_t groups = 0;     // threads per voxel: channels / V
 
-  // The row of the sums. Not below `points` if the sums have no such point.
-  __device__ uint32_t Row(int32_t point) const {
-    return static_cast<uint32_t>(point) - first_point;
-  }
+  __device__ uint32_t points() const { return p.points; }
 };
 
 // Adds the gradients of the maximum. Neighbouring threads have neighbouring channels: if these name the
@@ -169,16 +166,16 @@ template <typename T, class Sums>
 __global__ void __launch_bounds__(kThreads)
     AddMaximum(Gradients<T> s, Sums sums, uint32_t elements) {
   const uint32_t first = blockIdx.x * (kThreads * kElementsInFlight) + threadIdx.x;
-  uint32_t row[kElementsInFlight];
+  uint32_t row[kElementsInFlight];  // not below points() if it is no point
   float grad[kElementsInFlight][1];
 #pragma unroll
   for (int u = 0; u < kElementsInFlight; ++u) {
     const uint32_t at = first + u * kThreads;
-    row[u] = s.Row(at < elements ? __ldcs(s.argmax + at) : -1);
+    row[u] = at < elements ? __ldcs(s.argmax + at) : -1;
   }
 #pragma unroll
   for (int u = 0; u < kElementsInFlight; ++u) {
-    if (row[u] < s.points) Load(s.grad + first + u * kThreads, grad[u]);
+    if (row[u] < s.points()) Load(s.grad + first + u * kThreads, grad[u]);
   }
   if constexpr (Sums::kPdlMaximum) {
     WaitForPredecessor();
@@ -188,7 +185,7 @@ __global__ void __launch_bounds__(kThreads)
 #pragma unroll
   for (int u = 0; u < kElementsInFlight; ++u) {
     const uint32_t channels = s.p.channels, channel = (first + u * kThreads) % channels;
-    if (row[u] < s.points) sums.Add(row[u] * channels + channel, grad[u]);
+    if (row[u] < s.points()) sums.Add(row[u] * channels + channel, grad[u]);
   }
 }
 

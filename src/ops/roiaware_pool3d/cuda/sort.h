@@ -43,8 +43,7 @@ inline Tile SmallTile(const CudaContext& context, const Problem& p) {
 // One block per SM, with the fewest tiles such that five eighths of the slots of a tile can be sorted at
 // a time. Has 0 pairs if no tile fits, or if a tile never has more pairs than points: sorting does not
 // pay then. row_bytes: of a voxel's shares
-inline Tile SortingTile(const CudaContext& context, const Problem& p, int64_t points,
-                        int64_t row_bytes) {
+inline Tile SortingTile(const CudaContext& context, const Problem& p, int64_t row_bytes) {
   const auto shared = static_cast<int64_t>(context.shared_bytes() - kStaticBytes);
   const int64_t per_sm = CeilDiv(p.voxels(), context.sm_count());
   for (int tiles = 1; tiles <= kMaxTiles; ++tiles) {
@@ -53,11 +52,11 @@ inline Tile SortingTile(const CudaContext& context, const Problem& p, int64_t po
     Tile tile = {.voxels = static_cast<int>(voxels), .tiles = tiles, .pairs = 1};
     const int64_t slots = voxels * p.capacity();
     const int64_t pairs =
-        std::min<int64_t>((shared - TileBytes(tile, points, row_bytes)) / 2, kMaxPairs);
+        std::min<int64_t>((shared - TileBytes(tile, p.points, row_bytes)) / 2, kMaxPairs);
     if (pairs < p.capacity() || pairs < std::min<int64_t>(slots / 8 * 5, kMaxPairs)) continue;
-    if (std::min(pairs, slots) < points) break;
+    if (std::min(pairs, slots) < p.points) break;
     tile.pairs = static_cast<int>(pairs);
-    tile.min_pairs = static_cast<int>(points / 2);
+    tile.min_pairs = p.points / 2;
     return tile;
   }
   return {};
@@ -119,7 +118,7 @@ class PairSort {
     __shared__ int next;
     begin_ = begin, end_ = begin + max_pairs_;
     if (threadIdx.x == 0) next = all;
-    const uint32_t words = (s_.points + 1) / 2;
+    const uint32_t words = (s_.points() + 1) / 2;
     for (uint32_t i = threadIdx.x; i < words; i += kTileThreads) m_.bins[i] = 0;
     __syncthreads();
     if (start_ >= begin && start_ + count_ > end_) atomicMin(&next, start_);
@@ -193,8 +192,8 @@ class PairSort {
 #pragma unroll
       for (int i = 0; i < kLoads * W; ++i) {
         if ((used >> i & 1) == 0) continue;
-        const uint32_t row = s_.Row(point[i / W][i % W]);
-        if (row < s_.points) visit(where[i / W], row);
+        const auto row = static_cast<uint32_t>(point[i / W][i % W]);
+        if (row < s_.points()) visit(where[i / W], row);
       }
     }
   }

@@ -34,8 +34,6 @@ inline constexpr int64_t kZeroedSlots = 1 << 14;
 // average; the error is then a few times that of one rounding. 0.86x the time of float sums on sparse
 // voxels (8.3 of 9.7 us).
 inline constexpr int64_t kMaxPackedVoxels = 32;
-// Backward: more sums than this (576 MiB) are computed in rounds of points.
-inline constexpr int64_t kMaxSums = int64_t{1} << 26;
 // Backward: blocks that search for the greatest gradient, each of which leaves one value.
 inline constexpr int64_t kMaxMaxima = 1024;
 // Backward, maximum: elements of a thread whose loads are in flight at the same time. With two, sparse
