@@ -19,6 +19,8 @@ int DescribePlans(const Selection& selection);
 // Every implementation that applies to a case, on every instruction set, each buffer at either end
 // of its pages, with and without a workspace, against the reference.
 int Check(const Selection& selection);
+// The same, without the summary. quick: only what the library chooses by default.
+Score CheckCases(const Selection& selection, bool quick);
 
 // Whether the selected cases choose every implementation of their operators by default.
 int Coverage(const Selection& selection);
@@ -38,12 +40,14 @@ struct PerfOptions {
   double seconds = 0.3;            // of measuring per case
   std::string command;             // what was typed, for the report
   std::string implementation;      // a name; "all": each that applies; empty: the default
+  std::vector<std::string> peers;  // files of bench/peers.py, for the page
 };
 int Perf(const Selection& selection, const PerfOptions& options);
 // The implementations of a call that `options` asks for; "" stands for the default.
 std::vector<std::string_view> Contestants(const Arguments& arguments, mluOpHandle_t handle,
                                           const PerfOptions& options);
-// The same on a device that is not the CPU, and is the current one.
-int PerfOnDevice(const Selection& selection, const PerfOptions& options, Device* device);
+
+// Checks the selected cases, then measures them. Prints a verdict.
+int CheckAndMeasure(const Selection& selection, const PerfOptions& options);
 
 }  // namespace mluop::tool

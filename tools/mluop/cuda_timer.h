@@ -19,6 +19,9 @@ class CudaTimer {
   CudaTimer(const CudaTimer&) = delete;
   CudaTimer& operator=(const CudaTimer&) = delete;
 
+  // The GPU's own name, such as "NVIDIA H200". Throws std::runtime_error.
+  std::string DeviceName() const;
+
   // Captures what `enqueue` puts into a queue as a graph and replays it. Returns the seconds of the
   // fastest replay; the cost of the calls is not in it. Throws std::runtime_error.
   using Enqueue = std::function<mluOpStatus_t(cnrtQueue_t queue)>;

@@ -28,6 +28,9 @@ std::string SetNames();
 // The cases, in order. Throws std::invalid_argument.
 std::vector<testing::Case> SelectCases(const Selection& selection);
 
+// The cases with those of an operator together, operators in the order of their first case.
+std::vector<testing::Case> GroupByOperator(std::vector<testing::Case> cases);
+
 // The instruction sets to run: those that were named, or `fallback`. Throws std::invalid_argument.
 std::vector<std::string> SelectIsas(const Selection& selection, std::vector<std::string> fallback);
 
