@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # lint.sh [source ...]: clang-format, clang-tidy and cppcheck over the named C and C++ sources. Without arguments over all
-# of them, and also ruff, the include arrows, the files that name a family and `make odr`. clang-tidy and cppcheck read
+# of them, and also ruff, the include arrows, the files that name a family, the figures of README and `make odr`. clang-tidy and cppcheck read
 # only what changed since they last passed it (scripts/analyse.py); `rm -r build-lint` makes them read everything again.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -23,6 +23,8 @@ else
     run python3 -m doctest "scripts/$script.py"
     run "scripts/$script.py"
   done
+  run python3 -m doctest scripts/figures.py bench/results.py
+  run scripts/figures.py --check
   if command -v shellcheck >/dev/null; then
     run shellcheck --severity=warning .ci/run scripts/*.sh examples/*.sh
   fi

@@ -4,12 +4,13 @@
 #include <algorithm>
 #include <cstdio>
 #include <fstream>
+#include <map>
 #include <vector>
 
 namespace mluop::tool {
 namespace {
 
-constexpr size_t kWidth = 120, kIndent = 58;  // columns of a line, and of what precedes the case
+constexpr size_t kWidth = 120, kIndent = 62;  // columns of a line, and of what precedes the case
 
 // A case further than this from its floor is named in the verdict. On the CPU the floor of a small
 // case is a copy inside L1 or L2; on a GPU it is always a copy in device memory.
@@ -22,7 +23,7 @@ double Number(const Row& row, const char* key) { return row[key].get<double>(); 
 std::string Text(const Row& row, const char* key) { return row[key].get<std::string>(); }
 
 std::string Formatted(const char* format, double value) {
-  char text[32];
+  char text[64];
   std::snprintf(text, sizeof(text), format, value);
   return text;
 }
@@ -34,21 +35,22 @@ std::string LastFigure(const Row& row) {
   return Formatted("%.1f%%", Number(row, "compute_efficiency") * 100);
 }
 
-// Prints words, and begins a new line at the indent where one does not fit.
-void PrintWrapped(const std::string& text) {
-  size_t column = kIndent, start = 0;
-  while (start < text.size()) {
+// Prints words from `column` on; those that do not fit begin a new line at the indent.
+void PrintWrapped(const std::string& text, size_t column, size_t indent) {
+  bool first = true;
+  for (size_t start = 0; start < text.size();) {
     const size_t end = std::min(text.find(' ', start), text.size());
-    if (column > kIndent && column + 1 + end - start > kWidth) {
-      std::printf("\n%*s", static_cast<int>(kIndent), "");
-      column = kIndent;
-    } else if (column > kIndent) {
+    if (!first && column + 1 + end - start > kWidth) {
+      std::printf("\n%*s", static_cast<int>(indent), "");
+      column = indent;
+    } else if (!first) {
       std::printf(" ");
       ++column;
     }
     std::printf("%s", text.substr(start, end - start).c_str());
     column += end - start;
     start = end + 1;
+    first = false;
   }
   std::printf("\n");
 }
@@ -64,28 +66,33 @@ Range RangeOf(const Row& rows, const char* key) {
   return {values.front(), values[values.size() / 2], values.back()};
 }
 
-// "psamask_forward (1.23)" of every row for which `is_listed`.
+// The operators with a row for which `is_listed`, each with its largest figure: "transpose (1.23)".
 template <class Predicate>
 std::string ListOf(const Row& rows, const char* key, Predicate is_listed) {
-  std::string list;
+  std::map<std::string, double> largest;
   for (const Row& row : rows) {
     if (!is_listed(row)) continue;
-    list += (list.empty() ? "" : ", ") + Text(row, "op") + Formatted(" (%.2f)", Number(row, key));
+    double& figure = largest[Text(row, "op")];
+    figure = std::max(figure, Number(row, key));
   }
-  return list;
+  std::string list;
+  for (const auto& [op, figure] : largest) {
+    list += (list.empty() ? "" : ", ") + op + Formatted(" (%.1f)", figure);
+  }
+  return list.empty() ? "none" : list;
 }
 
 void PrintSlow(const Figures& figures, bool plain) {
   if (plain) {
     const std::string list =
         ListOf(figures.rows, "speedup", [](const Row& row) { return Number(row, "speedup") < 1; });
-    std::printf("Slower than plain loops: %s.\n", list.empty() ? "none" : list.c_str());
+    PrintWrapped("Slower than plain loops: " + list + ".", 0, 2);
   }
   const double far = plain ? kFarOnCpu : kFarOnDevice;
   const std::string list = ListOf(figures.rows, "ratio_to_floor", [far](const Row& row) {
     return Number(row, "ratio_to_floor") > far;
   });
-  std::printf("More than %.0f x the floor: %s.\n", far, list.empty() ? "none" : list.c_str());
+  PrintWrapped(Formatted("More than %.0f x the floor: ", far) + list + ".", 0, 2);
 }
 
 }  // namespace
@@ -116,8 +123,8 @@ std::string SettingText(const Row& row) {
 }
 
 void Table::PrintHeader(const std::string& caches) const {
-  std::printf("%10s %9s %8s %8s %8s  %-15s %s (%s)\n", "time", "x plain", "x floor", "GB/s",
-              "comp/host", "implementation", "case", caches.c_str());
+  std::printf("%9s %8s %8s %7s %8s  %-15s case (%s)\n", "time", "x plain", "x floor", "GB/s",
+              on_cpu_ ? "compute" : "host", "implementation", caches.c_str());
 }
 
 void Table::Print(const Row& row) {
@@ -126,13 +133,13 @@ void Table::Print(const Row& row) {
     op_ = op;
   }
   const bool plain = row.contains("speedup");
-  std::printf("%10s %9s %8.2f %8.1f %8s  %-15s ", TimeText(Number(row, "min_s")).c_str(),
+  std::printf("%9s %8s %8.2f %7.1f %8s  %-15s ", TimeText(Number(row, "min_s")).c_str(),
               plain ? Formatted("%.1f", Number(row, "speedup")).c_str() : "-",
               Number(row, "ratio_to_floor"), Number(row, "gb_per_s"), LastFigure(row).c_str(),
               Text(row, "implementation").c_str());
   const std::string setting = SettingText(row);
   const bool says = !setting.empty() && (settings_ || row.contains("mode"));
-  PrintWrapped((says ? setting + ": " : "") + CaseArguments(row));
+  PrintWrapped((says ? setting + ": " : "") + CaseArguments(row), kIndent, kIndent);
   std::fflush(stdout);
 }
 

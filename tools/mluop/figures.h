@@ -34,13 +34,13 @@ std::string SettingText(const Row& row);
 // Prints rows as they are measured, at most 120 columns wide, under a heading per operator.
 class Table {
  public:
-  // settings: whether a row says its threads and instruction set.
-  explicit Table(bool settings) : settings_(settings) {}
+  // settings: whether rows say their threads and instruction set.
+  Table(bool on_cpu, bool settings) : on_cpu_(on_cpu), settings_(settings) {}
   void PrintHeader(const std::string& caches) const;
   void Print(const Row& row);
 
  private:
-  bool settings_;
+  bool on_cpu_, settings_;
   std::string op_;  // of the last row
 };
 

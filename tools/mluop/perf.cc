@@ -161,7 +161,7 @@ Figures MeasureOnCpu(const Selection& selection, const PerfOptions& options) {
   if (settings.size() == 1) {
     figures.machine += ", " + std::to_string(handles.front().threads()) + " threads, " + isas[0];
   }
-  Table table(settings.size() > 1);
+  Table table(/*on_cpu=*/true, settings.size() > 1);
   table.PrintHeader(figures.caches);
   for (size_t i = 0; i < cases.size(); ++i) {
     ShowProgress(i, cases.size(), cases[i].line);

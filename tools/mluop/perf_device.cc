@@ -190,7 +190,7 @@ Figures MeasureOnDevice(const Selection& selection, const PerfOptions& options, 
   figures.ceilings = MeasureCeilings(copies);
   const double launch_seconds = timer.SecondsOfLaunch();
   std::printf("host: %.2f us to launch an empty kernel\n", launch_seconds * 1e6);
-  Table table(/*settings=*/false);
+  Table table(/*on_cpu=*/false, /*settings=*/false);
   table.PrintHeader(figures.caches);
   for (size_t i = 0; i < cases.size(); ++i) {
     ShowProgress(i, cases.size(), cases[i].line);

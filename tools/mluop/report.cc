@@ -18,7 +18,7 @@ constexpr char kStyle[] = R"(
   --card: #161b22; --line: #30363d; --floor: #2fbf93; --ours: #4da3e0; --plain: #f08a4b;
   --peer: #d18bbd; } }
 * { box-sizing: border-box; }
-body { font: 15px/1.45 system-ui, sans-serif; margin: 0 auto; padding: 1.2em; max-width: 68em;
+body { font: 15px/1.45 system-ui, sans-serif; margin: 0 auto; padding: 1.2em; max-width: 78em;
   background: var(--page); color: var(--text); }
 h1 { font-size: 1.5em; margin: .3em 0; }
 h2 { font-size: 1.2em; margin: 1.8em 0 .5em; border-bottom: 1px solid var(--line); }
@@ -29,7 +29,7 @@ table { border-collapse: collapse; margin: 1em 0; }
 td, th { padding: .15em 1.2em .15em 0; text-align: right; font-variant-numeric: tabular-nums; }
 .case { background: var(--card); border: 1px solid var(--line); border-radius: 6px;
   padding: .6em .8em; margin: .7em 0; }
-.bars { display: grid; grid-template-columns: 11em 1fr 19em; gap: .25em .8em; margin-top: .4em;
+.bars { display: grid; grid-template-columns: 14em 1fr 24em; gap: .25em .8em; margin-top: .4em;
   align-items: center; font-size: .88em; }
 .bars span { overflow-wrap: anywhere; }
 .bar { height: .85em; border-radius: 2px; min-width: 3px; }
@@ -128,7 +128,7 @@ void AddPeers(const Row& row, const Row& peers, std::vector<Bar>* bars) {
 }
 
 // rows: those of one case, the first in the default mode.
-std::string CaseText(const std::vector<const Row*>& rows, const Row& peers) {
+std::string CaseText(const std::vector<const Row*>& rows, const Row& peers, bool says_setting) {
   const Row& first = *rows[0];
   const double ours = Number(first, "min_s"), floor = Number(first, "floor_s");
   std::vector<Bar> bars = {{"floor", "floor", floor, TimeText(floor)}};
@@ -139,7 +139,7 @@ std::string CaseText(const std::vector<const Row*>& rows, const Row& peers) {
                     TimeText(plain) + Format(", %.1f × mluops", Number(first, "speedup"))});
   }
   AddPeers(first, peers, &bars);
-  const std::string setting = first.contains("mode") ? "" : SettingText(first);
+  const std::string setting = says_setting ? SettingText(first) : "";
   return "<div class=case><code>" + Escaped(CaseArguments(first)) + "</code> <span class=faint>" +
          Escaped(setting) + "</span>\n" + BarsText(bars, ours) + "</div>\n";
 }
@@ -181,6 +181,12 @@ Cases CasesOf(const Row& rows, const std::string& op) {
   return cases;
 }
 
+bool HasSeveralSettings(const Row& rows) {
+  return std::any_of(rows.begin(), rows.end(), [&](const Row& row) {
+    return !row.contains("mode") && SettingText(row) != SettingText(rows[0]);
+  });
+}
+
 std::string Heading(const Figures& figures, const PerfOptions& options, const Row& peers) {
   std::string text = "<h1>mluops: speed</h1>\n<p><b>" + Escaped(figures.machine) + "</b>, " +
                      figures.caches + "<br><code>" + Escaped(options.command) + "</code></p>\n" +
@@ -215,9 +221,10 @@ std::string Page(const Figures& figures, const PerfOptions& options, const Row& 
     page += "<a href='#" + op + "'>" + op + "</a>\n";
   }
   page += "</nav>\n";
+  const bool says_setting = HasSeveralSettings(figures.rows);
   for (const std::string& op : ops) {
     page += "<h2 id='" + op + "'>" + op + "</h2>\n";
-    for (const auto& rows : CasesOf(figures.rows, op)) page += CaseText(rows, peers);
+    for (const auto& rows : CasesOf(figures.rows, op)) page += CaseText(rows, peers, says_setting);
   }
   return page + "</html>\n";
 }
