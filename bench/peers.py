@@ -88,7 +88,8 @@ def table(options):
     if options.json:
         threads = torch.get_num_threads()
         facts = {"device": "cpu", "threads": threads, **versions}
-        save(options.json, f"python bench/peers.py --threads {threads}", facts, rows)
+        command = f"python bench/peers.py --threads {threads} --seconds {options.seconds:g}"
+        save(options.json, command, facts, rows)
 
 
 def overhead(options):

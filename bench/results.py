@@ -16,13 +16,14 @@ def machine_name():
 
 
 def commit():
-    """HEAD, with a mark if the library's sources differ from it."""
+    """The last commit that changed the library, with a mark if its sources differ from HEAD."""
     folder = pathlib.Path(__file__).parent
-    git = ["git", "-C", str(folder)]
-    head = subprocess.run([*git, "rev-parse", "HEAD"], check=True, capture_output=True, text=True)
     sources = [str(folder.parent / name) for name in ("include", "python", "src")]
-    clean = subprocess.run([*git, "diff", "--quiet", "HEAD", "--", *sources], check=False)
-    return head.stdout.strip() + ("" if clean.returncode == 0 else " with changes")
+    git = lambda *words: subprocess.run(
+        ["git", "-C", str(folder), *words, "--", *sources], capture_output=True, text=True
+    )
+    clean = git("diff", "--quiet", "HEAD").returncode == 0
+    return git("log", "-1", "--format=%H").stdout.strip() + ("" if clean else " with changes")
 
 
 def merge(old, new):
