@@ -20,7 +20,7 @@ peers=$(find bench/results -name 'peers_*.json' | sort | paste -sd, -)
 run_on() {
   local set=$1 page=$2
   shift 2
-  build/mluop run --file bench/run_cases.txt --set "$set" --seconds 0.1 --report "$page" --peers "$peers" "$@"
+  build/mluop run --file bench/run_cases.txt --set "$set" --seconds 0.06 --report "$page" --peers "$peers" "$@"
 }
 
 status=0

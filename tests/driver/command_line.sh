@@ -74,10 +74,12 @@ fails "perf must print a heading per operator" test "$(grep -c '^psroipool_forwa
 # Peers are shown beside ours, from a file of bench/peers.py.
 cat >"$folder/peers.json" <<PEERS
 {"machine": "a & b", "commit": "0123456789abcdef", "command": "peers.py", "device": "cpu", "rows": [
-  {"case": "$case_line", "level": "drop-in", "peer": "torchvision", "ours_s": 1, "peer_s": 7.25}]}
+  {"case": "$case_line", "level": "drop-in", "peer": "torchvision", "ours_s": 1, "peer_s": 3},
+  {"case": "$case_line", "level": "library", "peer": "torchvision", "ours_s": 1, "peer_s": 7.25}]}
 PEERS
 "$mluop" perf --seconds 0.001 --report "$folder/a.html" --peers "$folder/peers.json" "$case_line" >/dev/null
-fails "perf --peers must show the peer's ratio" grep -qF '7.2 × mluops, drop-in' "$folder/a.html"
+fails "perf --peers must show the ratio of the library" grep -qF '7.2 × mluops, library' "$folder/a.html"
+fails "perf --peers must show a peer once" test "$(grep -c "bar peer' style" "$folder/a.html")" = 1
 fails "perf --peers must name the peer's machine" grep -qF 'measured on a &amp; b, commit 0123456789' "$folder/a.html"
 refuses '--peers must be a file of bench/peers.py --json, got /nosuch' perf --seconds 0.001 --peers /nosuch "$case_line"
 

@@ -149,9 +149,8 @@ void PrintVerdict(const Figures& figures) {
   const bool plain = rows[0].contains("speedup");
   const char* const key = plain ? "speedup" : "ratio_to_floor";
   const Range range = RangeOf(rows, key);
-  std::printf("%zu measurements on %s: %.1f to %.1f %s (median %.1f).\n", rows.size(),
-              figures.machine.c_str(), range.least, range.most,
-              plain ? "times faster than plain loops" : "x the floor", range.median);
+  std::printf("%zu measurements: %.1f to %.1f %s (median %.1f).\n", rows.size(), range.least,
+              range.most, plain ? "times faster than plain loops" : "x the floor", range.median);
   PrintSlow(figures, plain);
   const auto unsteady = std::count_if(rows.begin(), rows.end(), [](const Row& row) {
     return row.contains("median_s") && Number(row, "median_s") > kUnsteady * Number(row, "min_s");

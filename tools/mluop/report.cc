@@ -29,7 +29,7 @@ table { border-collapse: collapse; margin: 1em 0; }
 td, th { padding: .15em 1.2em .15em 0; text-align: right; font-variant-numeric: tabular-nums; }
 .case { background: var(--card); border: 1px solid var(--line); border-radius: 6px;
   padding: .6em .8em; margin: .7em 0; }
-.bars { display: grid; grid-template-columns: 14em 1fr 24em; gap: .25em .8em; margin-top: .4em;
+.bars { display: grid; grid-template-columns: 15em 1fr 26em; gap: .25em .8em; margin-top: .4em;
   align-items: center; font-size: .88em; }
 .bars span { overflow-wrap: anywhere; }
 .bar { height: .85em; border-radius: 2px; min-width: 3px; }
@@ -112,18 +112,27 @@ Bar OursBar(const Row& row) {
   return {"ours", label, Number(row, "min_s"), figure};
 }
 
-// Peers of the case. Their files hold ratios to ours, which may come from another machine.
+// The peer of a case in a file of bench/peers.py, or null: at the level of the library, as `row` is,
+// if it was measured there, else at the level of a PyTorch user.
+const Row* FindPeer(const Row& file, const Row& row) {
+  const Row* found = nullptr;
+  for (const Row& peer : file.at("rows")) {
+    if (!peer.contains("peer_s") || peer.at("case") != row["case"]) continue;
+    if (found == nullptr || Text(peer, "level") == "library") found = &peer;
+  }
+  return found;
+}
+
+// The files hold ratios to ours, which may come from another machine.
 void AddPeers(const Row& row, const Row& peers, std::vector<Bar>* bars) {
   for (const Row& file : peers) {
     const bool on_cpu = Text(file, "device") == "cpu";
     if (on_cpu != !row.contains("mode")) continue;
-    for (const Row& peer : file.at("rows")) {
-      if (!peer.contains("case") || peer["case"] != row["case"] || !peer.contains("peer_s"))
-        continue;
-      const double ratio = Number(peer, "peer_s") / Number(peer, "ours_s");
-      bars->push_back({"peer", Text(peer, "peer"), ratio * Number(row, "min_s"),
-                       Format("%.1f × mluops, ", ratio) + Text(peer, "level")});
-    }
+    const Row* const peer = FindPeer(file, row);
+    if (peer == nullptr) continue;
+    const double ratio = Number(*peer, "peer_s") / Number(*peer, "ours_s");
+    bars->push_back({"peer", Text(*peer, "peer"), ratio * Number(row, "min_s"),
+                     Format("%.1f × mluops, ", ratio) + Text(*peer, "level")});
   }
 }
 
