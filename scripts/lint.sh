@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # lint.sh [source ...]: clang-format, clang-tidy and cppcheck over the named C and C++ sources. Without arguments over all
-# of them, and also ruff, the include arrows, the files that name a family, the figures of README and `make odr`. clang-tidy and cppcheck read
-# only what changed since they last passed it (scripts/analyse.py); `rm -r build-lint` makes them read everything again.
+# of them, and also ruff, the include arrows, the files that name a family, README's figures and `make odr`. clang-tidy
+# and cppcheck read only what changed since they last passed it (scripts/analyse.py); `rm -r build-lint` makes them read
+# everything again.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
