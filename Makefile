@@ -7,7 +7,7 @@
 help:
 	@echo 'make deps        install the missing packages (Debian, root)'
 	@echo 'make build       build library, driver, examples and tests, optimised, into build/'
-	@echo 'make run         check, then time every operator on the shapes of its network'
+	@echo 'make run         build library and driver, check and time every operator: four minutes on two cores'
 	@echo 'make test        run all tests: in build/, under ASan and UBSan in build-asan/, of the Python package'
 	@echo 'make test-torch  run the tests of the Python package under the newest torch'
 	@echo 'make lint        clang-format, clang-tidy, cppcheck, ruff, our own rules and make odr, over what changed'
@@ -61,9 +61,7 @@ test-torch:
 	@scripts/run_tests.sh torch
 
 run: build/build.ninja deps
-	@cmake --build build --target mluops mluop
-	build/mluop check --set networks
-	build/mluop perf --set networks
+	@scripts/run.sh
 
 lint:
 	@scripts/install_deps.sh build lint venv
@@ -117,5 +115,5 @@ bundle: build
 	@scripts/bundle.sh
 
 clean:
-	rm -rf build build-aarch64 build-asan build-clang build-coverage build-fresh build-fuzz build-lint build-lto \
+	rm -rf build build-aarch64 build-asan build-clang build-coverage build-fresh build-fuzz build-gpu build-lint build-lto \
 	  build-mutants build-static build-tsan build-wheel dist .venv-*

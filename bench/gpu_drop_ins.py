@@ -1,40 +1,79 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The drop-ins on a CUDA device: from contiguous NCHW tensors to contiguous results, conversions
-included, and torchvision's ps_roi_pool beside them where it is installed.
+"""The drop-ins on a CUDA device beside their peers: from contiguous NCHW tensors to contiguous
+results, conversions included.
 
-Calls are captured into a CUDA graph over as many inputs as outgrow the caches, and replayed: the
-figures are the device's time per call, the least of ten replays. The last column is what the host
-takes for one call. `--deterministic` asks torch, and so us, for reproducible algorithms.
+The peer is torchvision's ps_roi_pool or mmcv's operator where these are installed, else a
+composition of torch operators (`pairs.py`). Calls are captured into a CUDA graph over more inputs
+than the caches hold, and replayed: the figures are the device's time per call, the least of ten
+replays. The last column is the host's time for one call. `--deterministic` asks torch, and so us,
+for reproducible algorithms. `--json` writes the times with machine, commit and command.
+`--device cpu` times with the clock, to try the script without a GPU.
 """
 
 import argparse
+import dataclasses
 import sys
 import time
+from typing import Callable, Optional
 
 import mluops.torch as ours
+import pairs
 import torch
+from pairs import torchvision
+from results import save
 
 try:
-    import torchvision
+    import mmcv.ops as mmcv
 except ImportError:
-    torchvision = None
+    mmcv = None
 
 ROTATION = 256 << 20  # bytes
-SIDE = torch.cuda.Stream()  # what is measured runs here
+DEVICE = "cuda"
+ROWS = []
+
+
+@dataclasses.dataclass
+class Peer:
+    by: str
+    forward: Callable  # of the arguments of ours
+    backward: Optional[Callable] = None  # of a gradient; None: through autograd
 
 
 def size_of(tensors):
     return sum(t.numel() * t.element_size() for t in tensors if isinstance(t, torch.Tensor))
 
 
+def clock_seconds(run, sets):
+    times = []
+    for _ in range(3):
+        start = time.perf_counter()
+        run(*sets[0])
+        times.append(time.perf_counter() - start)
+    return min(times)
+
+
+class Side:
+    """The stream on which everything that is measured runs."""
+
+    stream = None
+
+    @classmethod
+    def get(cls):
+        cls.stream = cls.stream or torch.cuda.Stream()
+        return cls.stream
+
+
 def device_seconds(run, sets):
-    with torch.cuda.stream(SIDE):  # scratch grows before the capture
+    if DEVICE == "cpu":
+        return clock_seconds(run, sets)
+    side = Side.get()
+    with torch.cuda.stream(side):  # scratch grows before the capture
         for arguments in sets:
             run(*arguments)
     torch.cuda.synchronize()
     graph, calls = torch.cuda.CUDAGraph(), max(len(sets), 10)
-    with torch.cuda.graph(graph, stream=SIDE):
+    with torch.cuda.graph(graph, stream=side):
         for i in range(calls):
             run(*sets[i % len(sets)])
     times = []
@@ -50,116 +89,204 @@ def device_seconds(run, sets):
 
 def host_seconds(run, arguments):
     times = []
-    for _ in range(20):
-        torch.cuda.synchronize()
+    for _ in range(20 if DEVICE == "cuda" else 1):
+        if DEVICE == "cuda":
+            torch.cuda.synchronize()
         start = time.perf_counter()
         run(*arguments)
         times.append(time.perf_counter() - start)
     return min(times)
 
 
-def measure(name, run, *arguments):
+def sets_of(run, arguments, most):
+    """The arguments as often as they fill ROTATION bytes together with their results."""
     with torch.no_grad():
-        bytes_of_one = size_of(arguments) + size_of([run(*arguments)])
-    count = max(2, min(64, ROTATION // bytes_of_one))
+        count = max(2, min(most, ROTATION // size_of([*arguments, run(*arguments)])))
     copy = lambda t: t.clone() if isinstance(t, torch.Tensor) else t
-    sets = [[copy(t) for t in arguments] for _ in range(count)]
+    return [[copy(t) for t in arguments] for _ in range(count)]
+
+
+def forward_seconds(run, arguments):
     with torch.no_grad():
-        device, host = device_seconds(run, sets), host_seconds(run, arguments)
-    print(f"| {name} | {device * 1e6:.1f} | {host * 1e6:.1f} |", flush=True)
+        return device_seconds(run, sets_of(run, arguments, 64))
 
 
-def backward(name, function, x, *rest):
-    """The gradient's operator alone, through autograd."""
+def gradient_of(function, x, rest):
+    """(a function of the result's gradient, a gradient): the backward operator through autograd."""
     leaf = x.clone().requires_grad_()
-    with torch.cuda.stream(SIDE):  # a gradient runs where its forward ran
+    if DEVICE == "cuda":
+        with torch.cuda.stream(Side.get()):  # a gradient runs where its forward ran
+            y = function(leaf, *rest)
+        torch.cuda.synchronize()
+    else:
         y = function(leaf, *rest)
-    torch.cuda.synchronize()
-    grads = torch.randn_like(y)
-    count = max(2, min(16, ROTATION // size_of([leaf, y])))
-    run = lambda g: torch.autograd.grad(y, leaf, g, retain_graph=True)[0]
-    sets = [[grads.clone()] for _ in range(count)]
-    device = device_seconds(run, sets)
-    print(f"| {name}, backward | {device * 1e6:.1f} | |", flush=True)
+    return lambda g: torch.autograd.grad(y, leaf, g, retain_graph=True)[0], torch.randn_like(y)
 
 
-def both(name, function, x, *rest):
-    measure(f"{name}, forward", function, x, *rest)
-    backward(name, function, x, *rest)
+def record(name, case, own, peer, by, host=None):
+    row = {"name": name, "level": "drop-in", "case": case, "ours_s": own}
+    if peer is not None:
+        row |= {"peer": by, "peer_s": peer, "ratio": peer / own}
+    ROWS.append(row)
+    texts = [
+        f"{own * 1e6:.1f}",
+        "" if peer is None else f"{peer * 1e6:.1f} ({by})",
+        "" if host is None else f"{host * 1e6:.1f}",
+    ]
+    print(f"| {name} | {' | '.join(texts)} |", flush=True)
 
 
-def rois(count, images, height, width, scale):
-    corners = torch.rand(count, 2, 2) * torch.tensor([width - 1, height - 1]) / scale
-    batch = torch.randint(images, (count, 1)).float()
-    return torch.cat([batch, corners.amin(1), corners.amax(1)], dim=1).cuda()
+def both(name, cases, function, peer, x, *rest):
+    """Forward and backward of ours and of the peer, which may be None. Empty cases are left out."""
+    by = peer and peer.by
+    theirs = peer and forward_seconds(peer.forward, (x, *rest))
+    host = host_seconds(function, (x, *rest))
+    record(f"{name}, forward", cases[0], forward_seconds(function, (x, *rest)), theirs, by, host)
+    run, grad = gradient_of(function, x, rest)
+    own = device_seconds(run, sets_of(run, (grad,), 16))
+    if peer is None:
+        record(f"{name}, backward", cases[1], own, None, by)
+        return
+    theirs = peer.backward or gradient_of(peer.forward, x, rest)[0]
+    record(
+        f"{name}, backward", cases[1], own, device_seconds(theirs, sets_of(run, (grad,), 16)), by
+    )
 
 
 def ps_roi_pool(images, size, height, width, count, channels, scale):
-    x = torch.randn(images, channels * size * size, height, width, device="cuda")
-    r = rois(count, images, height, width, scale)
+    x = torch.randn(images, channels * size * size, height, width, device=DEVICE)
+    r = pairs.random_rois(count, images, height, width, scale).to(DEVICE)
     shape = f"[{images},{channels * size * size},{height},{width}] R{count} k{size}"
-    both(f"ps_roi_pool {shape}", lambda x, r: ours.ps_roi_pool(x, r, size, scale), x, r)
-    rfcn = lambda x, r: ours.ps_roi_pool(x, r, size, scale, "rfcn")
-    both(f"ps_roi_pool, rfcn {shape}", rfcn, x, r)
+    rfcn_cases, cases = pairs.pooling_cases(images, size, height, width, count, channels, scale)
+    peer = None
     if torchvision is not None:
-        peer = lambda x, r: torchvision.ops.ps_roi_pool(x, r, size, scale)
-        both(f"torchvision's ps_roi_pool {shape}", peer, x, r)
+        peer = Peer("torchvision", lambda x, r: torchvision.ops.ps_roi_pool(x, r, size, scale))
+    function = lambda x, r: ours.ps_roi_pool(x, r, size, scale)
+    both(f"ps_roi_pool {shape}", cases, function, peer, x, r)
+    rfcn = lambda x, r: ours.ps_roi_pool(x, r, size, scale, "rfcn")
+    both(f"ps_roi_pool, rfcn {shape}", rfcn_cases, rfcn, peer, x, r)
 
 
 def border_align(height, width, dtype):
     count = height * width
-    x = torch.randn(2, 1024, height, width, device="cuda", dtype=dtype)
-    corners = torch.rand(2, count, 2, 2) * torch.tensor([width - 1, height - 1])
-    boxes = torch.cat([corners.amin(2), corners.amax(2)], dim=-1).to("cuda", dtype)
+    x = torch.randn(2, 1024, height, width, device=DEVICE, dtype=dtype)
+    boxes = pairs.random_rois(2 * count, 1, height, width, 1.0)[:, 1:].view(2, count, 4)
+    peer = Peer("torch composition", lambda x, b: pairs.composed_border_align(x, b, 10))
+    if mmcv is not None:
+        peer = Peer("mmcv", lambda x, b: mmcv.border_align(x, b, 10))
     name = f"border_align [2,1024,{height},{width}] K{count} {str(dtype)[6:]}"
-    both(name, lambda x, b: ours.border_align(x, b, 10), x, boxes)
+    sizes = f"N=2 H={height} W={width} C=256 K={count} pool_size=10"
+    sizes += " dtype=half" if dtype == torch.float16 else ""
+    cases = f"border_align_forward {sizes}", f"border_align_backward {sizes}"
+    both(name, cases, lambda x, b: ours.border_align(x, b, 10), peer, x, boxes.to(DEVICE, dtype))
 
 
 def psa_mask(images, size, mask, kind):
-    x = torch.randn(images, mask * mask, size, size, device="cuda")
-    name = f"psa_mask [{images},{mask * mask},{size},{size}] {('collect', 'distribute')[kind]}"
-    both(name, lambda x: ours.psa_mask(x, kind, mask), x)
+    def composed(function):
+        def run(x):
+            result = function(x.permute(0, 2, 3, 1).contiguous(), mask, kind)
+            return result.permute(0, 3, 1, 2).contiguous()
+
+        return run
+
+    x = torch.randn(images, mask * mask, size, size, device=DEVICE)
+    word = ("collect", "distribute")[kind]
+    forward = composed(pairs.composed_psa_mask)
+    peer = Peer("torch composition", forward, composed(pairs.composed_psa_mask_backward))
+    if mmcv is not None:
+        peer = Peer("mmcv", lambda x: mmcv.psa_mask(x, word, (mask, mask)))
+    name = f"psa_mask [{images},{mask * mask},{size},{size}] {word}"
+    cases = pairs.psa_mask_cases(images, size, mask, kind, first=True)
+    both(name, cases, lambda x: ours.psa_mask(x, kind, mask), peer, x)
 
 
 def masked(dtype):
-    x = torch.randn(1, 256, 100, 152, device="cuda", dtype=dtype)
-    at = torch.randperm(15200)[:4000].sort().values.int().cuda()
-    rows, columns = torch.div(at, 152, rounding_mode="floor").int(), at % 152
-    name = f"masked_im2col [1,256,100,152] M4000 {str(dtype)[6:]}"
-    both(
-        name,
-        lambda x, h, w: torch.ops.mluops.masked_im2col(x, h, w, [3, 3], [1, 1]),
-        x,
-        rows,
-        columns,
-    )
-    col = torch.randn(256, 4000, device="cuda", dtype=dtype)
-    name = f"masked_col2im [256,4000] to [1,256,100,152] {str(dtype)[6:]}"
-    both(
-        name, lambda x, h, w: torch.ops.mluops.masked_col2im(x, h, w, 100, 152), col, rows, columns
-    )
+    x = torch.randn(1, 256, 100, 152, device=DEVICE, dtype=dtype)
+    places = torch.randperm(15200)[:4000].sort().values.to(DEVICE)
+    rows, columns = (places // 152).int(), (places % 152).int()
+    steps = torch.arange(3, device=DEVICE)[:, None]
+    taps_h, taps_w = rows.long()[None] + steps, columns.long()[None] + steps
+    taps = (taps_h[:, None] * (152 + 2) + taps_w[None]).flatten()
+
+    def windows(x, h, w):
+        padded = torch.nn.functional.pad(x, (1, 1, 1, 1)).view(256, -1)
+        return padded.index_select(1, taps).view(256 * 9, 4000)
+
+    type_name = str(dtype)[6:]
+    half = " dtype=half" if dtype == torch.float16 else ""
+    sizes = "C=256 H=100 W=152 M=4000"
+    kernel = "kernel_h=3 kernel_w=3 pad_h=1 pad_w=1 "
+    ways = ("forward", "backward")
+    function = lambda x, h, w: torch.ops.mluops.masked_im2col(x, h, w, [3, 3], [1, 1])
+    cases = [f"masked_im2col_{way} {sizes} {kernel}masks=sorted{half}" for way in ways]
+    name = f"masked_im2col [1,256,100,152] M4000 {type_name}"
+    both(name, cases, function, Peer("torch composition", windows), x, rows, columns)
+    col = torch.randn(256, 4000, device=DEVICE, dtype=dtype)
+    zeros = lambda col: torch.zeros(256, 15200, device=DEVICE, dtype=col.dtype)
+    scatter = lambda col, h, w: zeros(col).index_copy(1, places, col).view(1, 256, 100, 152)
+    function = lambda col, h, w: torch.ops.mluops.masked_col2im(col, h, w, 100, 152)
+    cases = [f"masked_col2im_{way} {sizes} masks=sorted{half}" for way in ways]
+    name = f"masked_col2im [256,4000] to [1,256,100,152] {type_name}"
+    both(name, cases, function, Peer("torch composition", scatter), col, rows, columns)
+
+
+def roiaware_pool3d(dense):
+    """The gradient of the maximum. (Those of the mean cannot be captured: their peer waits.)"""
+    argmax, indices, points = pairs.roiaware_scene(dense)
+    argmax, indices = (torch.from_numpy(a).to(DEVICE) for a in (argmax, indices))
+    grad = torch.randn(argmax.shape, device=DEVICE)
+    run = lambda g, a, i: torch.ops.mluops.roiaware_pool3d_backward(g, a, i, 0, points)
+    composed = lambda g, a, i: pairs.composed_roiaware_backward(g, a, i, 0, points)
+    own, peer = (forward_seconds(f, (grad, argmax, indices)) for f in (run, composed))
+    sizes = "boxes_num=128 out_x=12 out_y=12 out_z=12 channels=16 max_pts_each_voxel=128"
+    case = f"roiaware_pool3d_backward P={points} pool_method=0 {sizes}"
+    case += " scene=dense" if dense else ""
+    name = f"roiaware_pool3d, max, PartA2 {'dense' if dense else 'sparse'}, backward"
+    record(name, case, own, peer, "torch composition")
+
+
+def measure_all(only):
+    float32, float16 = torch.float32, torch.float16
+    jobs = [
+        (ps_roi_pool, (1, 7, 14, 14, 320, 8, 1.0)),
+        (ps_roi_pool, (2, 3, 14, 14, 493, 21, 0.0625)),
+        (ps_roi_pool, (1, 7, 38, 63, 300, 81, 0.0625)),
+        *((border_align, (*size, dtype)) for dtype in (float32, float16) for size in SIZES),
+        *((masked, (dtype,)) for dtype in (float32, float16)),
+        *((psa_mask, (*size, kind)) for size in MASKS for kind in (0, 1)),
+        *((roiaware_pool3d, (dense,)) for dense in (False, True)),
+    ]
+    for function, arguments in jobs:
+        if only in function.__name__:
+            function(*arguments)
+
+
+SIZES = ((25, 38), (100, 152))
+MASKS = ((8, 60, 119), (8, 30, 59), (1, 97, 97))
 
 
 def main():
+    global DEVICE
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--deterministic", action="store_true")
+    parser.add_argument("--device", default="cuda", choices=("cuda", "cpu"))
+    parser.add_argument("--only", default="", help="operators whose name has this in it")
+    parser.add_argument("--json", help="write the times to this file")
     options = parser.parse_args()
+    DEVICE = options.device
     torch.use_deterministic_algorithms(options.deterministic)
     torch.manual_seed(0)
-    print(f"{torch.cuda.get_device_name()}, torch {torch.__version__}\n")
-    print("| operator, shape | device, µs | host, µs |\n|---|---|---|")
-    ps_roi_pool(1, 7, 14, 14, 320, 8, 1.0)
-    ps_roi_pool(2, 3, 14, 14, 493, 21, 0.0625)
-    ps_roi_pool(1, 7, 38, 63, 300, 81, 0.0625)
-    for dtype in (torch.float32, torch.float16):
-        border_align(25, 38, dtype)
-        border_align(100, 152, dtype)
-        masked(dtype)
-    for images, size, mask in ((8, 60, 119), (8, 30, 59), (1, 97, 97)):
-        for kind in (0, 1):
-            psa_mask(images, size, mask, kind)
+    machine = "CPU" if DEVICE == "cpu" else torch.cuda.get_device_name()
+    print(f"{machine}, torch {torch.__version__}\n")
+    print("| operator, shape | device, µs | peer, µs | host, µs |\n|---|---|---|---|")
+    measure_all(options.only)
+    if options.json:
+        facts = {"device": DEVICE, "machine": machine, "torch": torch.__version__}
+        facts["torchvision"] = torchvision.__version__ if torchvision else "absent"
+        flags = " --deterministic" if options.deterministic else ""
+        save(options.json, f"python bench/gpu_drop_ins.py{flags}", facts, ROWS)
     return 0
 
 

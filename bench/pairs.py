@@ -29,6 +29,8 @@ class Pair:
     # Whether the peer computes the same; else it is another function of about the same work.
     same: bool = True
     tolerance: float = 0.0
+    case: str = ""  # the case line of `mluop` with the same operator and sizes
+    by: str = "torch composition"  # whose the peer is
 
 
 def array(tensor):
@@ -39,7 +41,7 @@ def nhwc(tensor):
     return array(tensor.permute(0, 2, 3, 1))
 
 
-def both_directions(name, function, peer, x, same=(True, True), tolerance=0.0):
+def both_directions(name, function, peer, x, same=(True, True), tolerance=0.0, cases=("", "")):
     """Pairs at the level of the drop-in, forward and through autograd."""
     leaf = x.clone().requires_grad_()
 
@@ -49,9 +51,22 @@ def both_directions(name, function, peer, x, same=(True, True), tolerance=0.0):
         return lambda: torch.autograd.grad(y, leaf, grad, retain_graph=True)[0]
 
     forward = (lambda: function(x)), (peer and (lambda: peer(x)))
-    yield Pair(f"{name}, forward", "drop-in", *forward, same[0], tolerance)
+    yield Pair(f"{name}, forward", "drop-in", *forward, same[0], tolerance, cases[0])
     backward = backward_of(function), (peer and backward_of(peer))
-    yield Pair(f"{name}, backward", "drop-in", *backward, same[1], tolerance)
+    yield Pair(f"{name}, backward", "drop-in", *backward, same[1], tolerance, cases[1])
+
+
+def pooling_cases(images, size, height, width, count, channels, scale):
+    """The case lines of psroipool and of torchvision's ps_roi_pool, forward and backward."""
+    map_size = f"H={height} W={width} R={count}"
+    bins = f"pooled_height={size} pooled_width={size} spatial_scale={scale:g}"
+    rfcn = (
+        f"psroipool_forward N={images} {map_size} {bins} group_size={size} output_dim={channels}",
+        f"psroipool_backward N={images} {map_size} {bins} output_dim={channels}",
+    )
+    name = "torchvision_ps_roi_pool"
+    arguments = f"N={images} O={channels} {map_size} {bins}"
+    return rfcn, (f"{name}_forward {arguments}", f"{name}_backward {arguments}")
 
 
 def random_rois(count, images, height, width, scale):
@@ -71,12 +86,18 @@ def ps_roi_pool(images, size, height, width, count, channels, scale):
         peer = lambda x: torchvision.ops.ps_roi_pool(x, rois, size, scale)
         last = x.to(memory_format=torch.channels_last)
         from_last = lambda: torchvision.ops.ps_roi_pool(last, rois, size, scale)
-    yield from library_psroipool(shape, x, rois, (size, scale, channels), peer, from_last)
+    rfcn_cases, cases = pooling_cases(images, size, height, width, count, channels, scale)
+    pairs = list(library_psroipool(shape, x, rois, (size, scale, channels), peer, from_last))
+    pairs[0].case, pairs[-1].case = rfcn_cases
     name = "ps_roi_pool, torchvision's " + shape
     function = lambda x: ours.ps_roi_pool(x, rois, size, scale)
-    yield from both_directions(name, function, peer, x, same=(True, False))
+    pairs += both_directions(name, function, peer, x, (True, False), cases=cases)
     function = lambda x: ours.ps_roi_pool(x, rois, size, scale, "rfcn")
-    yield from both_directions("ps_roi_pool, rfcn " + shape, function, peer, x, (False, False))
+    name = "ps_roi_pool, rfcn " + shape
+    pairs += both_directions(name, function, peer, x, (False, False), cases=rfcn_cases)
+    for pair in pairs:
+        pair.by = "torchvision"
+    yield from pairs
 
 
 def library_psroipool(shape, x, rois, attributes, peer, from_last):
@@ -106,7 +127,7 @@ def composed_border_align(x, boxes, pool_size):
     """grid_sample along the four sides, then the maximum."""
     height, width = x.shape[2:]
     x1, y1, x2, y2 = boxes.unbind(-1)
-    t = torch.linspace(0, 1, pool_size + 1, dtype=x.dtype)
+    t = torch.linspace(0, 1, pool_size + 1, dtype=x.dtype, device=x.device)
     across = x1[..., None] + (x2 - x1)[..., None] * t
     down = y1[..., None] + (y2 - y1)[..., None] * t
     lines = [
@@ -130,22 +151,22 @@ def border_align(height, width, count, pool_size, dtype=torch.float32):
     peer = lambda x: composed_border_align(x, boxes, pool_size)
     if dtype == torch.float16:  # grid_sample has no half on the CPU
         name, peer = name + " half", None
+    sizes = f"N=2 H={height} W={width} C=256 K={count} pool_size={pool_size}"
+    sizes += " dtype=half" if dtype == torch.float16 else ""
+    cases = f"border_align_forward {sizes}", f"border_align_backward {sizes}"
     input, places = nhwc(x), array(boxes)
     output, argmax = mluops.border_align_forward(input, places, pool_size)
     given = {"output": output, "argmax_idx": argmax}
     run = lambda: mluops.border_align_forward(input, places, pool_size, **given)[0]
     expected = peer and (lambda: peer(x).permute(0, 2, 3, 1))
-    yield Pair(f"{name}, forward", "library", run, expected, tolerance=1e-4)
+    yield Pair(f"{name}, forward", "library", run, expected, tolerance=1e-4, case=cases[0])
     grad, result = np.ones_like(output), np.empty_like(input)
     arguments = (grad, places, argmax, pool_size, height, width)
     run = lambda: mluops.border_align_backward(*arguments, grad_input=result)
     # Of nearly equal samples either may be the largest: gradients are those of another sample.
-    drop_in = list(
-        both_directions(
-            name, lambda x: ours.border_align(x, boxes, pool_size), peer, x, (True, False), 1e-4
-        )
-    )
-    yield Pair(f"{name}, backward", "library", run, drop_in[1].peer, same=False)
+    function = lambda x: ours.border_align(x, boxes, pool_size)
+    drop_in = list(both_directions(name, function, peer, x, (True, False), 1e-4, cases))
+    yield Pair(f"{name}, backward", "library", run, drop_in[1].peer, same=False, case=cases[1])
     yield from drop_in
 
 
@@ -184,6 +205,13 @@ def composed_psa_mask_backward(grad, mask, distribute):
     return result
 
 
+def psa_mask_cases(images, size, mask, kind, first=False):
+    """The case lines, forward and backward. first: channels come first (NCHW)."""
+    operator = "psamask_nchw" if first else "psamask"
+    sizes = f"N={images} H={size} W={size} psa_type={kind} h_mask={mask} w_mask={mask}"
+    return f"{operator}_forward {sizes}", f"{operator}_backward {sizes}"
+
+
 def psa_mask(images, size, mask):
     last = torch.rand(images, size, size, mask * mask)
     grad = torch.rand(images, size, size, size * size)
@@ -192,17 +220,21 @@ def psa_mask(images, size, mask):
     y, dx = np.empty_like(dy), np.empty_like(x)
     for kind, word in enumerate(("collect", "distribute")):
         name = f"psa_mask, {word} [{images},{mask * mask},{size},{size}]"
+        cases = psa_mask_cases(images, size, mask, kind)
+        first_cases = psa_mask_cases(images, size, mask, kind, first=True)
         yield Pair(
             f"{name}, forward",
             "library",
             lambda k=kind: mluops.psamask_forward(x, k, mask, mask, y=y),
             lambda k=kind: composed_psa_mask(last, mask, k),
+            case=cases[0],
         )
         yield Pair(
             f"{name}, backward",
             "library",
             lambda k=kind: mluops.psamask_backward(dy, k, mask, mask, dx=dx),
             lambda k=kind: composed_psa_mask_backward(grad, mask, k),
+            case=cases[1],
         )
 
         def peer(x, function, k=kind):
@@ -214,12 +246,14 @@ def psa_mask(images, size, mask):
             "drop-in",
             lambda k=kind: torch.ops.mluops.psa_mask(first, k, mask, mask),
             lambda p=peer: p(first, composed_psa_mask),
+            case=first_cases[0],
         )
         yield Pair(
             f"{name}, backward",
             "drop-in",
             lambda k=kind: torch.ops.mluops.psa_mask_backward(first_grad, k, mask, mask),
             lambda p=peer: p(first_grad, composed_psa_mask_backward),
+            case=first_cases[1],
         )
 
 
@@ -238,6 +272,11 @@ def masked_convolution(height, width, masks, sort=True):
         return padded.index_select(1, taps).view(256 * 9, masks)
 
     name = f"masked_im2col [1,256,{height},{width}] M{masks} k3 {order}"
+    sizes = f"C=256 H={height} W={width} M={masks}"
+    kernel = "kernel_h=3 kernel_w=3 pad_h=1 pad_w=1 "
+    forward, backward = (
+        f"masked_im2col_{way} {sizes} {kernel}masks={order}" for way in ("forward", "backward")
+    )
     at = array(rows), array(columns)
     feature, data_col = array(x), np.empty((256 * 9, masks), np.float32)
     yield Pair(
@@ -245,14 +284,17 @@ def masked_convolution(height, width, masks, sort=True):
         "library",
         lambda: mluops.masked_im2col_forward(feature, *at, 3, 3, 1, 1, data_col=data_col),
         lambda: windows(x),
+        case=forward,
     )
     function = lambda x: torch.ops.mluops.masked_im2col(x, rows, columns, [3, 3], [1, 1])
-    yield from both_directions(name, function, windows, x, tolerance=1e-4)
+    cases = forward, backward
+    yield from both_directions(name, function, windows, x, tolerance=1e-4, cases=cases)
     name = f"masked_col2im [256,{masks}] to {height} x {width} {order}"
     function = lambda col: torch.ops.mluops.masked_col2im(col, rows, columns, height, width)
     scatter = lambda col: torch.zeros(256, height * width).index_copy(1, places, col)
     peer = lambda col: scatter(col).view(1, 256, height, width)
-    yield from both_directions(name, function, peer, torch.rand(256, masks))
+    cases = [f"masked_col2im_{way} {sizes} masks={order}" for way in ("forward", "backward")]
+    yield from both_directions(name, function, peer, torch.rand(256, masks), cases=cases)
     if sort:
         conv, mask = torch.nn.Conv2d(256, 256, 3, padding=1), torch.zeros(1, height, width)
         mask[0, rows.long(), columns.long()] = 1
@@ -264,14 +306,15 @@ def masked_convolution(height, width, masks, sort=True):
 def composed_roiaware_backward(grad, argmax, indices, method, points):
     """scatter_add_ of the maxima, index_add_ of the means."""
     channels = grad.shape[-1]
-    result, grad = torch.zeros(points, channels), grad.view(-1, channels)
+    result = torch.zeros(points, channels, device=grad.device)
+    grad = grad.view(-1, channels)
     if method == 0:
         flat = argmax.view(-1, channels).long()
         return result.scatter_add_(0, flat.clamp(min=0), grad * (flat >= 0))
     slots = indices.view(-1, indices.shape[-1])
     counts = slots[:, 0].long()
-    voxels = torch.repeat_interleave(torch.arange(counts.numel()), counts)
-    within = torch.arange(voxels.numel()) - (counts.cumsum(0) - counts)[voxels]
+    voxels = torch.arange(counts.numel(), device=grad.device).repeat_interleave(counts)
+    within = torch.arange(voxels.numel(), device=grad.device) - (counts.cumsum(0) - counts)[voxels]
     named = slots[voxels, within + 1].long()
     return result.index_add_(0, named, grad[voxels] / counts[voxels, None])
 
@@ -305,9 +348,14 @@ def roiaware_pool3d(dense):
         )
         saved = (*(torch.from_numpy(a) for a in (grad, argmax, indices)), method, points)
         peer = lambda s=saved: composed_roiaware_backward(*s)
-        yield Pair(name, "library", run, peer, tolerance=1e-4)
+        case = (
+            f"roiaware_pool3d_backward P={points} pool_method={method} boxes_num=128 out_x=12 "
+            "out_y=12 out_z=12 channels=16 max_pts_each_voxel=128"
+        )
+        case += " scene=dense" if dense else ""
+        yield Pair(name, "library", run, peer, tolerance=1e-4, case=case)
         backward = lambda s=saved: torch.ops.mluops.roiaware_pool3d_backward(*s)
-        yield Pair(name, "drop-in", backward, peer, tolerance=1e-4)
+        yield Pair(name, "drop-in", backward, peer, tolerance=1e-4, case=case)
 
 
 def roiaware_pool3d_forward():

@@ -6,6 +6,8 @@ The peers are torchvision's ps_roi_pool where torchvision is installed, and else
 compose from torch's own operators (`pairs.py` has them). Where a peer computes the same function,
 the results are compared first. Prints a Markdown table of ratios: how many times longer the peer
 takes, least time over least time. With --overhead, the cost of a call on a tiny problem instead.
+--json writes the times too, with machine, commit and command; rows of an earlier run of the same
+machine and commit stay in the file unless they are measured again (`--only` measures some).
 """
 
 import argparse
@@ -18,6 +20,7 @@ import mluops.torch as ours
 import numpy as np
 import torch
 from pairs import all_pairs, torchvision
+from results import save
 
 
 def seconds_of(run):
@@ -46,8 +49,8 @@ def check_same(pair):
         raise SystemExit(f"{pair.name}: the peer's result differs by {difference}")
 
 
-def rows(seconds, chosen):
-    """(name, level, our least time, the peer's or None), checked."""
+def measured(seconds, chosen):
+    """(pair, our least time, the peer's or None), checked."""
     for pair in all_pairs():
         if chosen not in pair.name:
             continue
@@ -55,20 +58,38 @@ def rows(seconds, chosen):
             check_same(pair)
         runs = [pair.ours] + ([pair.peer] if pair.peer is not None else [])
         times = least_times(runs, seconds)
-        mark = "" if pair.same else " (*)"
-        yield pair.name + mark, pair.level, times[0], times[1] if pair.peer is not None else None
+        yield pair, times[0], times[1] if pair.peer is not None else None
+
+
+def row_of(pair, own, peer):
+    row = {"name": pair.name, "level": pair.level, "case": pair.case, "ours_s": own}
+    if peer is not None:
+        row |= {"peer": pair.by, "same_function": pair.same, "peer_s": peer, "ratio": peer / own}
+    return row
 
 
 def table(options):
+    versions = {
+        "torch": torch.__version__,
+        "torchvision": torchvision.__version__ if torchvision else "absent",
+    }
     print(
-        f"torch {torch.__version__}, {torch.get_num_threads()} threads, "
-        f"torchvision {torchvision.__version__ if torchvision else 'absent'}; "
+        f"torch {versions['torch']}, {torch.get_num_threads()} threads, "
+        f"torchvision {versions['torchvision']}; "
         "(*): the peer is another function of about the same work\n"
     )
     print("| operator, shape | level | ours, ms | peer / ours |\n|---|---|---|---|")
-    for name, level, own, peer in rows(options.seconds, options.only):
+    rows = []
+    for pair, own, peer in measured(options.seconds, options.only):
+        rows.append(row_of(pair, own, peer))
+        name = pair.name + ("" if pair.same else " (*)")
         ratio = "no peer" if peer is None else f"{peer / own:.1f}"
-        print(f"| {name} | {level} | {own * 1e3:.3f} | {ratio} |", flush=True)
+        print(f"| {name} | {pair.level} | {own * 1e3:.3f} | {ratio} |", flush=True)
+    if options.json:
+        threads = torch.get_num_threads()
+        facts = {"device": "cpu", "threads": threads, **versions}
+        command = f"python bench/peers.py --threads {threads} --seconds {options.seconds:g}"
+        save(options.json, command, facts, rows)
 
 
 def overhead(options):
@@ -101,6 +122,7 @@ def main():
     parser.add_argument("--seconds", type=float, default=0.3, help="per call that is measured")
     parser.add_argument("--threads", type=int, default=0, help="0: torch's own choice")
     parser.add_argument("--only", default="", help="rows whose name has this in it")
+    parser.add_argument("--json", help="write the times to this file")
     parser.add_argument("--overhead", action="store_true")
     options = parser.parse_args()
     if options.threads:

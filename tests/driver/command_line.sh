@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # command_line.sh <mluop>: tests that a wrong command line exits with status 2 and an error message, and tests the
-# files that perf writes.
+# files that perf and run write.
 set -uo pipefail
 mluop=$1
 failed=0
@@ -18,7 +18,7 @@ refuses() {
   fi
 }
 
-refuses 'the command must be one of list, describe, check, bitwise, perf, got nosuch' nosuch
+refuses 'the command must be one of list, describe, check, bitwise, perf, run, got nosuch' nosuch
 refuses 'got none'
 refuses 'got nosuch' describe nosuch
 refuses '--threads' check --threads 0
@@ -48,11 +48,54 @@ for caches in '' --cold; do
   for key in case op device isa threads min_s median_s bytes floor_s ratio_to_floor operations compute_efficiency plain_loops_s speedup; do
     grep -q "\"$key\"" "$folder/a.json" || { echo "perf --json has no $key" >&2; failed=1; }
   done
-  grep -qF "<code>$case_line</code>" "$folder/a.html" || { echo "perf --report lacks the case" >&2; failed=1; }
+  grep -qF "<code>${case_line#* }</code>" "$folder/a.html" || { echo "perf --report lacks the case" >&2; failed=1; }
   said=hot
   [ -z "$caches" ] || said=cold
-  grep -qF "case ($said)" "$folder/out" || { echo "perf must say that the caches are $said" >&2; failed=1; }
+  grep -qF "case ($said caches)" "$folder/out" || { echo "perf must say that the caches are $said" >&2; failed=1; }
 done
+[ "$(grep -c '<div class=case>' "$folder/a.html")" = 1 ] || { echo "perf --report must show a case once" >&2; failed=1; }
+grep -qF "$(sed -n 1p "$folder/out"), " "$folder/a.html" || { echo "perf --report must name the machine" >&2; failed=1; }
+
+# fails <message> <command>...: for a command that must succeed.
+fails() {
+  local message=$1
+  shift
+  "$@" || { echo "$message" >&2; failed=1; }
+}
+
+# Tables fit 120 columns and have a heading per operator, also if the cases of two operators alternate.
+long='psroipool_forward N=1 H=7 W=7 R=3 pooled_height=2 pooled_width=2 spatial_scale=0.0625 group_size=2 output_dim=3'
+"$mluop" perf --seconds 0.001 "$long" "$case_line" "$long seed=2" \
+  'roiaware_pool3d_backward P=16 pool_method=0 boxes_num=128 out_x=2 out_y=2 out_z=12 channels=16 max_pts_each_voxel=8' \
+  >"$folder/out"
+fails "perf must print at most 120 columns, got $(awk 'length > 120' "$folder/out")" \
+  test -z "$(awk 'length > 120' "$folder/out")"
+fails "perf must print a heading per operator" test "$(grep -c '^psroipool_forward$' "$folder/out")" = 1
+
+# Peers are shown beside ours, from a file of bench/peers.py.
+cat >"$folder/peers.json" <<PEERS
+{"machine": "a & b", "commit": "0123456789abcdef", "command": "peers.py", "device": "cpu", "rows": [
+  {"case": "$case_line", "level": "drop-in", "peer": "torchvision", "ours_s": 1, "peer_s": 3},
+  {"case": "$case_line", "level": "library", "peer": "torchvision", "ours_s": 1, "peer_s": 7.25}]}
+PEERS
+"$mluop" perf --seconds 0.001 --report "$folder/a.html" --peers "$folder/peers.json" "$case_line" >/dev/null
+fails "perf --peers must show the ratio of the library" grep -qF '7.2 × mluops, library' "$folder/a.html"
+fails "perf --peers must show a peer once" test "$(grep -c "bar peer' style" "$folder/a.html")" = 1
+fails "perf --peers must name the peer's machine" grep -qF 'measured on a &amp; b, commit 0123456789' "$folder/a.html"
+refuses '--peers must be a file of bench/peers.py --json, got /nosuch' perf --seconds 0.001 --peers /nosuch "$case_line"
+
+# run checks, measures, and ends with a verdict and the page.
+"$mluop" run --seconds 0.001 --report "$folder/run.html" "$case_line" >"$folder/out" || failed=1
+fails "run must say how many checks passed" grep -q '^Verdict: 1 of 1 checks passed on ' "$folder/out"
+fails "run must say how fast it is" grep -q 'times faster than plain loops' "$folder/out"
+fails "run must end with the page" test "$(tail -n 1 "$folder/out")" = "Page: $folder/run.html"
+
+# The cases of `make run` are among those that are measured elsewhere.
+sources=$(cd "$(dirname "$0")/../.." && pwd)
+while read -r line; do
+  grep -qF -- "$line" "$sources"/src/ops/*/cases.txt "$sources"/bench/gpu_shapes.txt ||
+    { echo "bench/run_cases.txt has a case of its own: $line" >&2; failed=1; }
+done < <(grep -v -e '^#' -e '^\[' -e '^$' "$sources/bench/run_cases.txt")
 
 # A row for every number of threads and every instruction set.
 "$mluop" perf --seconds 0.001 --threads 1,2 --isa all --json "$folder/a.json" "$case_line" >"$folder/out"

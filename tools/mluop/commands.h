@@ -20,6 +20,8 @@ int DescribePlans(const Selection& selection);
 // Compares every implementation that applies to a case with the reference: on every instruction
 // set, with each buffer at either end of its pages, with and without a workspace.
 int Check(const Selection& selection);
+// The same, without the summary. quick: only what the library chooses by default.
+Score CheckCases(const Selection& selection, bool quick);
 
 // Fails if the selected cases do not choose every implementation of their operators by default.
 int Coverage(const Selection& selection);
@@ -39,12 +41,14 @@ struct PerfOptions {
   double seconds = 0.3;            // measuring time per case
   std::string command;             // the command line, for the report
   std::string implementation;      // a name; "all": each that applies; empty: the default
+  std::vector<std::string> peers;  // files of bench/peers.py, for the page
 };
 int Perf(const Selection& selection, const PerfOptions& options);
 // Returns the implementations of a call that `options` selects; "" is the default.
 std::vector<std::string_view> Contestants(const Arguments& arguments, mluOpHandle_t handle,
                                           const PerfOptions& options);
-// Perf on the current device, which is not the CPU.
-int PerfOnDevice(const Selection& selection, const PerfOptions& options, Device* device);
+
+// Checks the selected cases, then measures them. Prints a verdict.
+int CheckAndMeasure(const Selection& selection, const PerfOptions& options);
 
 }  // namespace mluop::tool

@@ -36,6 +36,7 @@ struct CudaTimer::Driver {
     if (library == nullptr) throw std::runtime_error(dlerror());
     Load(library, "cuInit", &init);
     Load(library, "cuDeviceGet", &device_get);
+    Load(library, "cuDeviceGetName", &device_get_name);
     Load(library, "cuDevicePrimaryCtxRetain", &retain);
     Load(library, "cuCtxSetCurrent", &set_current);
     Load(library, "cuStreamCreate", &stream_create);
@@ -53,7 +54,6 @@ struct CudaTimer::Driver {
     Load(library, "cuModuleLoadData", &module_load);
     Load(library, "cuModuleGetFunction", &get_function);
     Load(library, "cuLaunchKernel", &launch_kernel);
-    int device = 0;
     void* context = nullptr;
     Require(init(0), "cuInit");
     Require(device_get(&device, ordinal), "cuDeviceGet");
@@ -98,6 +98,7 @@ struct CudaTimer::Driver {
   }
 
   int ordinal;
+  int device = 0;
   void* stream = nullptr;
   void* start = nullptr;  // events
   void* end = nullptr;
@@ -105,6 +106,7 @@ struct CudaTimer::Driver {
 
   int (*init)(unsigned flags);
   int (*device_get)(int* device, int ordinal);
+  int (*device_get_name)(char* name, int size, int device);
   int (*retain)(void** context, int device);
   int (*set_current)(void* context);
   int (*stream_create)(void** stream, unsigned flags);
@@ -130,6 +132,12 @@ CudaTimer::CudaTimer(const std::string& device)
     : driver_(std::make_unique<Driver>(std::atoi(device.c_str() + device.find(':') + 1))) {}
 
 CudaTimer::~CudaTimer() = default;  // frees no CUDA objects: the process exits soon after
+
+std::string CudaTimer::DeviceName() const {
+  char name[256] = "";
+  Require(driver_->device_get_name(name, sizeof(name), driver_->device), "cuDeviceGetName");
+  return name;
+}
 
 double CudaTimer::SecondsOfReplay(const Enqueue& enqueue, int replays) {
   void* const executable = driver_->Capture(enqueue);

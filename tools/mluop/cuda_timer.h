@@ -19,6 +19,9 @@ class CudaTimer {
   CudaTimer(const CudaTimer&) = delete;
   CudaTimer& operator=(const CudaTimer&) = delete;
 
+  // Returns the GPU's name, such as "NVIDIA H200". Throws std::runtime_error.
+  std::string DeviceName() const;
+
   // Captures the work of `enqueue` into a graph and replays it. Returns the seconds of the fastest
   // replay, without the host time of the calls. Throws std::runtime_error.
   using Enqueue = std::function<mluOpStatus_t(cnrtQueue_t queue)>;

@@ -35,6 +35,26 @@ void AddSelection(CLI::App* command, Selection* selection) {
   command->footer(kCaseHelp);
 }
 
+void AddMeasurement(CLI::App* command, PerfOptions* perf) {
+  command->add_option("--threads", perf->threads, "numbers of threads, such as 1,2")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->check(CLI::Range(1, 1024));
+  command->add_option("--json", perf->json, "write the figures to this file, an object per case");
+  command->add_option("--report", perf->report, "write a page of HTML with bars to this file");
+  command
+      ->add_option("--peers", perf->peers,
+                   "files of bench/peers.py to show beside ours in the page")
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  command->add_option("--implementation", perf->implementation,
+                      "this one, or all that apply in turn (default: the library's choice)");
+  command->add_flag("--cold", perf->cold, "flush the tensors out of the caches before every run");
+  command->add_option("--seconds", perf->seconds, "time to spend on a case")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+}
+
 std::string CommandNames(const CLI::App& app) {
   std::string names;
   for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
@@ -102,19 +122,14 @@ int Run(int argc, char** argv) {
   CLI::App* measure =
       app.add_subcommand("perf", "measure time, ratio to the copy speed, speedup over plain loops");
   AddSelection(measure, &selection);
-  measure->add_option("--threads", perf.threads, "numbers of threads, such as 1,2")
-      ->delimiter(',')
-      ->allow_extra_args(false)
-      ->check(CLI::Range(1, 1024));
-  measure->add_option("--json", perf.json, "write the results to this file, one object per case");
-  measure->add_option("--report", perf.report, "write an HTML page with bars to this file");
-  measure->add_option("--implementation", perf.implementation,
-                      "time this one, or all that apply (default: the library's choice)");
-  measure->add_flag("--cold", perf.cold, "flush the tensors from the caches before every run");
-  measure->add_option("--seconds", perf.seconds, "measuring time per case")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
+  AddMeasurement(measure, &perf);
   measure->callback([&] { action = [&] { return mluop::tool::Perf(selection, perf); }; });
+
+  CLI::App* run = app.add_subcommand(
+      "run", "check the cases against the reference, then perf, and a verdict in words");
+  AddSelection(run, &selection);
+  AddMeasurement(run, &perf);
+  run->callback([&] { action = [&] { return mluop::tool::CheckAndMeasure(selection, perf); }; });
 
   try {
     app.parse(argc, argv);

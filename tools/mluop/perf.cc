@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// mluop perf: how fast is it, against the bytes that must move, the arithmetic that must be done and
-// the plain loops? All times of a case are taken turn by turn in one process; figures to quote are
-// the ratios.
+// mluop perf: times the operators against the bytes that must move, the arithmetic peak and the plain
+// loops. All times of a case are taken in turn in one process; quote the ratios.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -12,6 +11,7 @@
 #include "ceilings.h"
 #include "commands.h"
 #include "core/handle.h"
+#include "figures.h"
 #include "mluops/extensions.h"
 #include "report.h"
 #include "streams.h"
@@ -126,27 +126,6 @@ Row MeasureCeilings(ThreadPool& threads) {
   return ceilings;
 }
 
-void PrintHeader(bool cold) {
-  std::printf("%10s %10s %6s %7s %8s %7s %7s %8s %4s %-8s %-12s case (%s)\n", "min us", "median us",
-              "p90/md", "GB/s", "x floor", "IO", "compute", "x plain", "thr.", "isa", "implement.",
-              cold ? "cold" : "hot");
-}
-
-void PrintRow(const Row& row) {
-  const auto number = [&](const char* key) { return row[key].get<double>(); };
-  const auto text = [&](const char* key) { return row[key].get<std::string>(); };
-  char compute[16] = "-";
-  if (number("operations") > 0) {
-    std::snprintf(compute, sizeof(compute), "%.1f%%", number("compute_efficiency") * 100);
-  }
-  std::printf("%10.2f %10.2f %6.2f %7.1f %8.2f %6.0f%% %7s %8.1f %4d %-8s %-12s %s\n",
-              number("min_s") * 1e6, number("median_s") * 1e6, number("p90_s") / number("median_s"),
-              number("gb_per_s"), number("ratio_to_floor"), number("io_efficiency") * 100, compute,
-              number("speedup"), row["threads"].get<int>(), text("isa").c_str(),
-              text("implementation").c_str(), text("case").c_str());
-  std::fflush(stdout);
-}
-
 }  // namespace
 
 std::vector<std::string_view> Contestants(const Arguments& arguments, mluOpHandle_t handle,
@@ -158,23 +137,20 @@ std::vector<std::string_view> Contestants(const Arguments& arguments, mluOpHandl
   return names;
 }
 
-int Perf(const Selection& selection, const PerfOptions& options) {
-  Device* const device = UseDevice(selection);
-  if (device != CpuDevice()) return PerfOnDevice(selection, options, device);
-  const std::vector<Case> cases = SelectCases(selection);
+Figures MeasureOnCpu(const Selection& selection, const PerfOptions& options) {
+  const std::vector<Case> cases = GroupByOperator(SelectCases(selection));
   const auto isas = SelectIsas(selection, {testing::SupportedIsas().front()});
-  InstallFaultHandler("perf");
-  std::printf("%s\n", MachineName().c_str());
   std::list<Handle> handles;
   std::list<ThreadPool> pools;
   std::vector<Setting> settings;
-  Row ceilings = Row::array();
+  Figures figures = {MachineName(), options.cold ? "cold caches" : "hot caches"};
+  std::printf("%s\n", figures.machine.c_str());
   for (const int count : options.threads) {
     const Handle& handle = handles.emplace_back(count);
     testing::ResetIsa();
     ThreadPool& threads = pools.emplace_back(handle.threads());
     const Row measured = MeasureCeilings(threads);
-    ceilings.insert(ceilings.end(), measured.begin(), measured.end());
+    figures.ceilings.insert(figures.ceilings.end(), measured.begin(), measured.end());
     for (const std::string& isa : isas) {
       testing::ForceIsa(isa);
       settings.push_back({isa, &handle, &threads, MeasurePeak(threads)});
@@ -182,8 +158,11 @@ int Perf(const Selection& selection, const PerfOptions& options) {
                   settings.back().peak * 1e-9);
     }
   }
-  PrintHeader(options.cold);
-  Row rows = Row::array();
+  if (settings.size() == 1) {
+    figures.machine += ", " + std::to_string(handles.front().threads()) + " threads, " + isas[0];
+  }
+  Table table(/*on_cpu=*/true, settings.size() > 1);
+  table.PrintHeader(figures.caches);
   for (size_t i = 0; i < cases.size(); ++i) {
     ShowProgress(i, cases.size(), cases[i].line);
     PreparedCall call(cases[i], Placement::kFront);
@@ -192,13 +171,22 @@ int Perf(const Selection& selection, const PerfOptions& options) {
       const mluOpHandle_t handle = setting.handle->get();
       for (const auto name : Contestants(call.arguments(), handle, options)) {
         const testing::ForcedImplementation forced(handle, name);
-        rows.push_back(Measure(cases[i], call, setting, options));
+        figures.rows.push_back(Measure(cases[i], call, setting, options));
         EndProgress();
-        PrintRow(rows.back());
+        table.Print(figures.rows.back());
       }
     }
   }
-  return WriteFigures(options, rows, ceilings);
+  return figures;
+}
+
+int Perf(const Selection& selection, const PerfOptions& options) {
+  Device* const device = UseDevice(selection);
+  InstallFaultHandler("perf");
+  const Figures figures = device == CpuDevice() ? MeasureOnCpu(selection, options)
+                                                : MeasureOnDevice(selection, options, device);
+  PrintVerdict(figures);
+  return WriteFigures(options, figures);
 }
 
 }  // namespace mluop::tool

@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// mluop perf on a device that is not the CPU. What is timed is recorded once and replayed, so that
-// the cost of calls is not in it; the tensors rotate over more memory than the caches hold. The
-// floor is a copy that moves as many bytes as the operator must, timed in the same way.
+// mluop perf on a device that is not the CPU. Calls are recorded once and replayed: the times do not
+// include the host. The tensors rotate over more memory than the caches hold. The floor is a copy
+// that moves as many bytes as the operator must, timed in the same way.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <memory>
+#include <set>
 #include <stdexcept>
 #include <vector>
 
 #include "commands.h"
 #include "core/handle.h"
 #include "cuda_timer.h"
+#include "figures.h"
 #include "mluops/extensions.h"
-#include "report.h"
 #include "testing/device_call.h"
 
 namespace mluop::tool {
@@ -165,56 +166,54 @@ Row Measure(const Case& c, Calls& calls, const Mode& mode, double bytes, double 
           {"compute_efficiency", 0.0}};
 }
 
-void PrintRow(const Row& row) {
-  const auto number = [&](const char* key) { return row[key].get<double>(); };
-  std::printf("%10.2f %10.2f %8.2f %8.0f %8.2f  %-7s  %-12s %s\n", number("min_s") * 1e6,
-              number("floor_s") * 1e6, number("ratio_to_floor"), number("gb_per_s"),
-              number("host_s") * 1e6, row["mode"].get<std::string>().c_str(),
-              row["implementation"].get<std::string>().c_str(),
-              row["case"].get<std::string>().c_str());
-  std::fflush(stdout);
+Row MeasureCeilings(Copies& copies) {
+  Row ceilings = Row::array();
+  for (const double megabytes : {0.2, 1.0, 4.0, 16.0, 64.0, 256.0}) {
+    const double bytes = megabytes * (1 << 20), seconds = copies.Time(bytes);
+    ceilings.push_back({{"bytes", bytes}, {"copy_gb_s", bytes / seconds * 1e-9}});
+    std::printf("%.1f MB: copy %.2f us, %.0f GB/s\n", megabytes, seconds * 1e6,
+                bytes / seconds * 1e-9);
+  }
+  return ceilings;
 }
 
 }  // namespace
 
-int PerfOnDevice(const Selection& selection, const PerfOptions& options, Device* device) {
-  const std::vector<Case> cases = SelectCases(selection);
-  std::printf("%s, %s\n", device->name(), device->architecture());
+Figures MeasureOnDevice(const Selection& selection, const PerfOptions& options, Device* device) {
+  const std::vector<Case> cases = GroupByOperator(SelectCases(selection));
   CudaTimer timer(device->name());
+  Figures figures = {
+      timer.DeviceName() + " (" + device->name() + ", " + device->architecture() + ")",
+      "tensors rotate over 256 MB"};
+  std::printf("%s\n", figures.machine.c_str());
   Copies copies(device, timer);
-  Row ceilings = Row::array(), rows = Row::array();
-  for (const double megabytes : {0.2, 1.0, 4.0, 16.0, 64.0, 256.0}) {
-    const double bytes = megabytes * (1 << 20), seconds = copies.Time(bytes);
-    ceilings.push_back({{"bytes", bytes},
-                        {"threads", 0},
-                        {"copy_gb_s", bytes / seconds * 1e-9},
-                        {"fill_gb_s", 0.0}});
-    std::printf("%.1f MB: copy %.2f us, %.0f GB/s\n", megabytes, seconds * 1e6,
-                bytes / seconds * 1e-9);
-  }
-  std::printf("%10s %10s %8s %8s %8s  %-7s  %-12s case\n", "us", "floor us", "x floor", "GB/s",
-              "host us", "atomics", "implement.");
+  figures.ceilings = MeasureCeilings(copies);
+  Table table(/*on_cpu=*/false, /*settings=*/false);
+  table.PrintHeader(figures.caches);
   for (size_t i = 0; i < cases.size(); ++i) {
     ShowProgress(i, cases.size(), cases[i].line);
     const PreparedCall call(cases[i], Placement::kFront);
     const Handle handle(0);
     Calls calls = MakeCalls(call, handle.get());
     const double bytes = cases[i].test->work(call.arguments()).bytes;
+    std::set<std::string_view> measured;  // an implementation runs the same code in both modes
     for (const Mode& mode : kModes) {
       mluOpSetAtomicsMode(handle.get(), mode.value);
       for (const auto name : Contestants(calls.sets[0]->arguments(), handle.get(), options)) {
         const testing::ForcedImplementation forced(handle.get(), name);
-        rows.push_back(Measure(cases[i], calls, mode, bytes, copies.Time(bytes), timer));
+        const Plan plan = PlanOf(calls.sets[0]->arguments(), handle.get());
+        if (!measured.insert(plan.implementation).second) continue;
+        figures.rows.push_back(Measure(cases[i], calls, mode, bytes, copies.Time(bytes), timer));
         EndProgress();
-        PrintRow(rows.back());
+        table.Print(figures.rows.back());
       }
     }
   }
   // Last: after a module of PTX is loaded, every kernel of a replay takes 0.33 us more (H200).
   const double launch_seconds = timer.SecondsOfLaunch();
   std::printf("host: %.2f us to launch an empty kernel\n", launch_seconds * 1e6);
-  for (Row& row : rows) row["host_launch_s"] = launch_seconds;
-  return WriteFigures(options, rows, ceilings);
+  for (Row& row : figures.rows) row["host_launch_s"] = launch_seconds;
+  return figures;
 }
 
 }  // namespace mluop::tool

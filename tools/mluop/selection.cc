@@ -125,6 +125,17 @@ std::vector<Case> SelectCases(const Selection& selection) {
   return cases;
 }
 
+std::vector<Case> GroupByOperator(std::vector<Case> cases) {
+  std::vector<const testing::OperatorTest*> order;
+  for (const Case& c : cases) {
+    if (std::find(order.begin(), order.end(), c.test) == order.end()) order.push_back(c.test);
+  }
+  const auto rank = [&](const Case& c) { return std::find(order.begin(), order.end(), c.test); };
+  std::stable_sort(cases.begin(), cases.end(),
+                   [&](const Case& a, const Case& b) { return rank(a) < rank(b); });
+  return cases;
+}
+
 std::vector<std::string> SelectIsas(const Selection& selection, std::vector<std::string> fallback) {
   if (selection.isas.empty()) return fallback;
   std::vector<std::string> all = testing::SupportedIsas();

@@ -28,6 +28,9 @@ std::string SetNames();
 // Returns the selected cases, in order. Throws std::invalid_argument.
 std::vector<testing::Case> SelectCases(const Selection& selection);
 
+// Returns the cases grouped by operator, operators in the order of their first case.
+std::vector<testing::Case> GroupByOperator(std::vector<testing::Case> cases);
+
 // Returns the selected instruction sets, or `fallback` if none. Throws std::invalid_argument.
 std::vector<std::string> SelectIsas(const Selection& selection, std::vector<std::string> fallback);
 

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Files of bench/results: an object with machine, commit, command and rows."""
+
+import json
+import pathlib
+import subprocess
+
+
+def machine_name():
+    """The CPU's model and the number of cores, as Linux says it."""
+    lines = pathlib.Path("/proc/cpuinfo").read_text().splitlines()
+    models = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
+    flags = next((line for line in lines if line.startswith("flags")), "")
+    vectors = ", AVX-512" if " avx512f " in flags else ", AVX2" if " avx2 " in flags else ""
+    return f"{models[0] if models else 'CPU'} ({len(models)} cores{vectors})"
+
+
+def commit():
+    """The last commit that changed the library, with a mark if its sources differ from HEAD."""
+    folder = pathlib.Path(__file__).parent
+    sources = [str(folder.parent / name) for name in ("include", "python", "src")]
+    git = lambda *words: subprocess.run(
+        ["git", "-C", str(folder), *words, "--", *sources], capture_output=True, text=True
+    )
+    clean = git("diff", "--quiet", "HEAD").returncode == 0
+    return git("log", "-1", "--format=%H").stdout.strip() + ("" if clean else " with changes")
+
+
+def merge(old, new):
+    """`new`, with the rows of `old` that it lacks if both are of one machine, commit and command.
+
+    >>> base = {"machine": "m", "commit": "c", "command": "x"}
+    >>> base["rows"] = [{"name": "a", "level": "l"}]
+    >>> more = {**base, "rows": [{"name": "b", "level": "l"}]}
+    >>> [row["name"] for row in merge(base, more)["rows"]]
+    ['a', 'b']
+    >>> [row["name"] for row in merge({**base, "commit": "d"}, more)["rows"]]
+    ['b']
+    >>> [row["name"] for row in merge(base, base)["rows"]]
+    ['a']
+    """
+    facts = ("machine", "commit", "command")
+    if any(old.get(key) != new[key] for key in facts):
+        return new
+    names = {(row["name"], row["level"]) for row in new["rows"]}
+    kept = [row for row in old["rows"] if (row["name"], row["level"]) not in names]
+    return {**new, "rows": kept + new["rows"]}
+
+
+def save(path, command, facts, rows):
+    """Writes the rows to `path`. `facts`: device, versions; may name another machine."""
+    file = pathlib.Path(path)
+    new = {"machine": machine_name(), "commit": commit(), "command": command, **facts, "rows": rows}
+    if file.exists():
+        new = merge(json.loads(file.read_text()), new)
+    file.write_text(json.dumps(new, indent=1) + "\n")

@@ -1,0 +1,231 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Fills README's table and chart with the measurements of bench/results.
+
+A page has `<!-- figures: NAME -->` and `<!-- end of figures -->` around what is generated. Without
+arguments the page and the chart are rewritten; with --check the script fails where they are older
+than the measurements.
+"""
+
+import argparse
+import dataclasses
+import json
+import pathlib
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+RESULTS = ROOT / "bench" / "results"
+CHART = ROOT / "docs" / "images" / "peers.svg"
+POOLING = "H=38 W=63 R=300 pooled_height=7 pooled_width=7 spatial_scale=0.0625"
+IM2COL = "C=256 H=100 W=152 M=4000 kernel_h=3 kernel_w=3 pad_h=1 pad_w=1 masks=sorted"
+VOXELS = "boxes_num=128 out_x=12 out_y=12 out_z=12 channels=16 max_pts_each_voxel=128"
+
+
+@dataclasses.dataclass
+class Family:
+    name: str
+    network: str
+    types: str
+    # The arguments of the case lines that stand for it, forward and backward; "" where no peer is.
+    forward: str
+    backward: str
+    entry: str = ""  # the operator's name without the direction, if not the family's
+
+    def cases(self, device):
+        size = {"psamask": {"cpu": "N=1", "cuda": "N=8"}}.get(self.name, {}).get(device, "")
+        entry = self.entry or self.name
+        for way, arguments in (("forward", self.forward), ("backward", self.backward)):
+            if arguments:
+                yield way, " ".join(f"{entry}_{way} {size} {arguments}".split())
+
+
+MASKS = "H=60 W=60 psa_type=0 h_mask=119 w_mask=119"
+BOXES = "N=2 H=25 W=38 C=256 K=950 pool_size=10"
+FAMILIES = [
+    Family("psamask", "PSANet", "float", MASKS, MASKS, "psamask_nchw"),
+    Family("masked_im2col", "masked convolution", "half, float", IM2COL, IM2COL),
+    Family(
+        "psroipool",
+        "R-FCN",
+        "float",
+        f"N=1 {POOLING} group_size=7 output_dim=81",
+        f"N=1 {POOLING} output_dim=81",
+    ),
+    Family("border_align", "BorderDet", "half, float", BOXES, BOXES),
+    Family("roiaware_pool3d", "PartA2", "half, float", "", f"P=16000 pool_method=0 {VOXELS}"),
+    Family(
+        "torchvision_ps_roi_pool",
+        "R-FCN in torchvision",
+        "float",
+        f"N=1 O=81 {POOLING}",
+        f"N=1 O=81 {POOLING}",
+    ),
+]
+
+
+def load(folder=RESULTS):
+    """The files of peers by device: {"cpu": {...}, "cuda": {...}}, those that are there."""
+    files = [json.loads(path.read_text()) for path in sorted(folder.glob("peers_*.json"))]
+    return {file["device"]: file for file in files}
+
+
+def ratio_of(file, case):
+    """How many times longer the peer takes from tensor to tensor, or None.
+
+    >>> row = {"case": "a", "level": "drop-in", "ratio": 2.0}
+    >>> ratio_of({"rows": [row]}, "a"), ratio_of({"rows": [row]}, "b"), ratio_of(None, "a")
+    (2.0, None, None)
+    """
+    for row in file["rows"] if file else []:
+        if row["case"] == case and row["level"] == "drop-in" and "ratio" in row:
+            return row["ratio"]
+    return None
+
+
+def ratios(family, device, file):
+    """[(way, ratio or None)] of a family on a device."""
+    return [(way, ratio_of(file, case)) for way, case in family.cases(device)]
+
+
+def cell(family, device, file):
+    """A cell of the table.
+
+    >>> cell(Family("f", "", "", "A=1", "A=1"), "cuda", None)
+    'to be measured'
+    >>> rows = [{"case": "f_forward A=1", "level": "drop-in", "ratio": 2.04}]
+    >>> cell(Family("f", "", "", "A=1", ""), "cpu", {"rows": rows})
+    '2.0 forward'
+    """
+    if file is None:
+        return "to be measured"
+    texts = [f"{ratio:.1f} {way}" for way, ratio in ratios(family, device, file) if ratio]
+    return ", ".join(texts) or "no peer"
+
+
+def table(files):
+    lines = [
+        "| operator | network | devices | types | × peer, CPU | × peer, GPU |",
+        "|---|---|---|---|---|---|",
+    ]
+    for family in FAMILIES:
+        link = f"[{family.name}](src/ops/{family.name}/README.md)"
+        cells = [cell(family, device, files.get(device)) for device in ("cpu", "cuda")]
+        lines.append(
+            f"| {link} | {family.network} | CPU, CUDA | {family.types} | {cells[0]} | {cells[1]} |"
+        )
+    for device, file in sorted(files.items()):
+        lines.append("")
+        lines += wrapped(
+            f"{'CPU' if device == 'cpu' else 'GPU'}: {file['machine']}, torch {file['torch']}, "
+            f"torchvision {file['torchvision']}, commit {file['commit'][:10]}, "
+            f"`{file['command']}`."
+        )
+    return "\n".join(lines)
+
+
+def wrapped(text, width=100):
+    """Lines of at most `width` characters.
+
+    >>> wrapped("aa bb cc", 5)
+    ['aa bb', 'cc']
+    """
+    lines = [""]
+    for word in text.split():
+        if lines[-1] and len(lines[-1]) + 1 + len(word) > width:
+            lines.append("")
+        lines[-1] += (" " if lines[-1] else "") + word
+    return lines
+
+
+STYLE = """text { font: 13px system-ui, sans-serif; fill: #1f2328; }
+.faint { fill: #59636e; } .cpu { fill: #0072b2; } .cuda { fill: #00805c; }
+.axis { stroke: #d1d9e0; }
+@media (prefers-color-scheme: dark) { text { fill: #e6edf3; } .faint { fill: #9198a1; }
+.cpu { fill: #4da3e0; } .cuda { fill: #2fbf93; } .axis { stroke: #30363d; } }"""
+LEFT, RIGHT, WIDTH = 250, 60, 760  # pixels: the labels, the figures, all
+
+
+def chart(files):
+    """Horizontal bars, forward and backward of every family, one per device."""
+    bars = []  # (y, label or "", device, ratio)
+    y = 56
+    for family in FAMILIES:
+        for way in ("forward", "backward"):
+            label = f"{family.name}, {way}"
+            for device in files:
+                ratio = dict(ratios(family, device, files[device])).get(way)
+                if ratio:
+                    bars.append((y, label, device, ratio))
+                    label, y = "", y + 17
+        y += 9
+    longest = max((bar[3] for bar in bars), default=1)
+    scale = (WIDTH - LEFT - RIGHT) / longest
+    body = []
+    for top, label, device, ratio in bars:
+        body.append(f'<text x="{LEFT - 8}" y="{top + 11}" text-anchor="end">{label}</text>')
+        length = ratio * scale
+        body.append(
+            f'<rect class="{device}" x="{LEFT}" y="{top}" width="{length:.1f}" height="14" rx="2"/>'
+        )
+        body.append(f'<text x="{LEFT + length + 6:.1f}" y="{top + 11}">{ratio:.1f}</text>')
+    one = LEFT + scale
+    body.append(f'<line class="axis" x1="{one:.1f}" y1="50" x2="{one:.1f}" y2="{y}"/>')
+    body.append(f'<text class="faint" x="{one:.1f}" y="{y + 14}">1 = the peer</text>')
+    rows = [row for file in files.values() for row in file["rows"]]
+    peers = sorted({row["peer"] for row in rows if "peer" in row})
+    head = "Times faster than the peer (" + ", ".join(peers) + ")"
+    names = {"cpu": "CPU", "cuda": "GPU"}
+    keys = [f"{names[device]}: {file['machine']}" for device, file in files.items()]
+    keyed = "".join(
+        f'<rect class="{device}" x="{10 + 370 * i}" y="28" width="12" height="12" rx="2"/>'
+        f'<text class="faint" x="{28 + 370 * i}" y="39">{key}</text>\n'
+        for i, (device, key) in enumerate(zip(files, keys))
+    )
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {y + 22}" role="img">\n'
+        f"<title>{head}</title>\n<style>{STYLE}</style>\n"
+        f'<text x="10" y="18" style="font-weight:600">{head}</text>\n{keyed}'
+        + "\n".join(body)
+        + "\n</svg>\n"
+    )
+
+
+def filled(page, blocks):
+    """The page with each block between its markers.
+
+    >>> filled("<!-- figures: a -->\\nold\\n<!-- end of figures -->", {"a": "new"})
+    '<!-- figures: a -->\\nnew\\n<!-- end of figures -->'
+    """
+    for name, text in blocks.items():
+        start, end = f"<!-- figures: {name} -->\n", "<!-- end of figures -->"
+        if start not in page or end not in page.split(start, 1)[1]:
+            raise SystemExit(f"figures.py: the page must have {start.strip()} and {end}")
+        before, rest = page.split(start, 1)
+        page = before + start + text + "\n" + end + rest.split(end, 1)[1]
+    return page
+
+
+def main():
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--check", action="store_true", help="change nothing; fail if outdated")
+    options = parser.parse_args()
+    files = load()
+    readme = ROOT / "README.md"
+    wanted = {readme: filled(readme.read_text(), {"peers": table(files)}), CHART: chart(files)}
+    failed = 0
+    for path, text in wanted.items():
+        if path.exists() and path.read_text() == text:
+            continue
+        if options.check:
+            print(f"{path.relative_to(ROOT)} is older than bench/results: run scripts/figures.py")
+            failed = 1
+        else:
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(text)
+    return failed
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "figures.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <fstream>
+#include <map>
+#include <vector>
+
+namespace mluop::tool {
+namespace {
+
+constexpr size_t kWidth = 120, kIndent = 62;  // columns of a line, and of what precedes the case
+
+// A case further than this from its floor is named in the verdict. On the CPU the floor of a small
+// case is a copy inside L1 or L2; on a GPU it is always a copy in device memory.
+constexpr double kFarOnCpu = 10, kFarOnDevice = 5;
+
+// Above this ratio of median to minimum, other work disturbed the measurement.
+constexpr double kUnsteady = 1.3;
+
+double Number(const Row& row, const char* key) { return row[key].get<double>(); }
+std::string Text(const Row& row, const char* key) { return row[key].get<std::string>(); }
+
+std::string Formatted(const char* format, double value) {
+  char text[64];
+  std::snprintf(text, sizeof(text), format, value);
+  return text;
+}
+
+// The last column of figures: the share of the arithmetic peak, or the host's time for a call.
+std::string LastFigure(const Row& row) {
+  if (row.contains("host_s")) return Formatted("%.1f us", Number(row, "host_s") * 1e6);
+  if (Number(row, "operations") == 0) return "-";
+  return Formatted("%.1f%%", Number(row, "compute_efficiency") * 100);
+}
+
+// Prints words from `column` on; those that do not fit begin a new line at the indent.
+void PrintWrapped(const std::string& text, size_t column, size_t indent) {
+  bool first = true;
+  for (size_t start = 0; start < text.size();) {
+    const size_t end = std::min(text.find(' ', start), text.size());
+    if (!first && column + 1 + end - start > kWidth) {
+      std::printf("\n%*s", static_cast<int>(indent), "");
+      column = indent;
+    } else if (!first) {
+      std::printf(" ");
+      ++column;
+    }
+    std::printf("%s", text.substr(start, end - start).c_str());
+    column += end - start;
+    start = end + 1;
+    first = false;
+  }
+  std::printf("\n");
+}
+
+// "2.5 to 33.8 times ... (median 9.1)": the range of a figure over all rows that have it.
+struct Range {
+  double least, median, most;
+};
+Range RangeOf(const Row& rows, const char* key) {
+  std::vector<double> values;
+  for (const Row& row : rows) values.push_back(Number(row, key));
+  std::sort(values.begin(), values.end());
+  return {values.front(), values[values.size() / 2], values.back()};
+}
+
+// The operators with a row for which `is_listed`, each with its largest figure: "transpose (1.23)".
+template <class Predicate>
+std::string ListOf(const Row& rows, const char* key, Predicate is_listed) {
+  std::map<std::string, double> largest;
+  for (const Row& row : rows) {
+    if (!is_listed(row)) continue;
+    double& figure = largest[Text(row, "op")];
+    figure = std::max(figure, Number(row, key));
+  }
+  std::string list;
+  for (const auto& [op, figure] : largest) {
+    list += (list.empty() ? "" : ", ") + op + Formatted(" (%.1f)", figure);
+  }
+  return list.empty() ? "none" : list;
+}
+
+void PrintSlow(const Figures& figures, bool plain) {
+  if (plain) {
+    const std::string list =
+        ListOf(figures.rows, "speedup", [](const Row& row) { return Number(row, "speedup") < 1; });
+    PrintWrapped("Slower than plain loops: " + list + ".", 0, 2);
+  }
+  const double far = plain ? kFarOnCpu : kFarOnDevice;
+  const std::string list = ListOf(figures.rows, "ratio_to_floor", [far](const Row& row) {
+    return Number(row, "ratio_to_floor") > far;
+  });
+  PrintWrapped(Formatted("More than %.0f x the floor: ", far) + list + ".", 0, 2);
+}
+
+}  // namespace
+
+std::string MachineName() {
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line);) {
+    if (line.rfind("model name", 0) == 0) return line.substr(line.find(':') + 2);
+  }
+  return "cpu";
+}
+
+std::string TimeText(double seconds) {
+  if (seconds < 1e-3) return Formatted("%.1f us", seconds * 1e6);
+  if (seconds < 1) return Formatted("%.2f ms", seconds * 1e3);
+  return Formatted("%.2f s", seconds);
+}
+
+std::string CaseArguments(const Row& row) {
+  const std::string line = Text(row, "case");
+  const size_t space = line.find(' ');
+  return space == std::string::npos ? "" : line.substr(space + 1);
+}
+
+std::string SettingText(const Row& row) {
+  if (row.contains("mode")) return Text(row, "mode") == "allowed" ? "atomics allowed" : "";
+  return std::to_string(row["threads"].get<int>()) + " threads, " + Text(row, "isa");
+}
+
+void Table::PrintHeader(const std::string& caches) const {
+  std::printf("%9s %8s %8s %7s %8s  %-15s case (%s)\n", "time", "x plain", "x floor", "GB/s",
+              on_cpu_ ? "compute" : "host", "implementation", caches.c_str());
+}
+
+void Table::Print(const Row& row) {
+  if (const std::string op = Text(row, "op"); op != op_) {
+    std::printf("%s\n", op.c_str());
+    op_ = op;
+  }
+  const bool plain = row.contains("speedup");
+  std::printf("%9s %8s %8.2f %7.1f %8s  %-15s ", TimeText(Number(row, "min_s")).c_str(),
+              plain ? Formatted("%.1f", Number(row, "speedup")).c_str() : "-",
+              Number(row, "ratio_to_floor"), Number(row, "gb_per_s"), LastFigure(row).c_str(),
+              Text(row, "implementation").c_str());
+  const std::string setting = SettingText(row);
+  const bool says = !setting.empty() && (settings_ || row.contains("mode"));
+  PrintWrapped((says ? setting + ": " : "") + CaseArguments(row), kIndent, kIndent);
+  std::fflush(stdout);
+}
+
+void PrintVerdict(const Figures& figures) {
+  const Row& rows = figures.rows;
+  if (rows.empty()) return;
+  const bool plain = rows[0].contains("speedup");
+  const char* const key = plain ? "speedup" : "ratio_to_floor";
+  const Range range = RangeOf(rows, key);
+  std::printf("%zu measurements: %.1f to %.1f %s (median %.1f).\n", rows.size(), range.least,
+              range.most, plain ? "times faster than plain loops" : "x the floor", range.median);
+  PrintSlow(figures, plain);
+  const auto unsteady = std::count_if(rows.begin(), rows.end(), [](const Row& row) {
+    return row.contains("median_s") && Number(row, "median_s") > kUnsteady * Number(row, "min_s");
+  });
+  if (static_cast<size_t>(unsteady) > rows.size() / 4) {
+    std::printf("%td measurements varied by more than %.0f %%: other work disturbed them.\n",
+                unsteady, (kUnsteady - 1) * 100);
+  }
+}
+
+}  // namespace mluop::tool
