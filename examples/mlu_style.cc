@@ -2,8 +2,7 @@
 // A program for MLU-OPS: psamask on a queue, timed with notifiers. It contains nothing specific to
 // mluops. From the root of the project:
 //
-//   c++ -Iinclude -Iinclude/compat examples/mlu_style.cc -Lbuild -lmluops -lcnrt -lcndrv
-//   -Wl,-rpath,build -o mlu_style
+//   c++ -Iinclude examples/mlu_style.cc -Lbuild -lmluops -lcnrt -lcndrv -Wl,-rpath,build -o mlu_style
 //
 #include <cnrt.h>
 

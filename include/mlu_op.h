@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* mlu_op.h: the public C API of mluops. C99 and C++11. It includes standard headers only.
+/* mlu_op.h: the public C API of mluops. C99 and C++11. It includes the CNRT functions too, as
+ * MLU-OPS's own header does, and may itself be included inside extern "C" {}. It needs no vendor
+ * header.
  *
  * Region operators of five detection and segmentation networks, forward and backward:
  *   psroipool (R-FCN), border_align (BorderDet), roiaware_pool3d (PartA2), psamask (PSANet),
@@ -13,8 +15,8 @@
  *   attributes, shapes, strides, sizes, empty tensors, workspace, data pointers, overlap, alignment
  *   of data pointers to the size of their elements. A violated rule is BAD_PARAM.
  * - A valid tensor that the library does not implement is NOT_SUPPORTED: strides that are not
- *   packed, or 2^31 elements or more. The stride of a dim of size 1 is ignored, and so are all
- *   strides of an empty tensor.
+ *   packed, a dim of 2^31 or more, 2^60 elements or more, and in roiaware_pool3d 2^31 elements or
+ *   more. The stride of a dim of size 1 is ignored, and so are all strides of an empty tensor.
  * - BAD_PARAM and NOT_SUPPORTED leave the outputs unchanged.
  * - Any operator returns ALLOC_FAILED if it cannot allocate scratch. Its outputs are then
  *   undefined. The handle stays usable.
@@ -35,27 +37,28 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "mluops/common_types.h"
+#include "mluops/runtime.h"
+
 #define MLUOP_MAJOR 0
 #define MLUOP_MINOR 1
 #define MLUOP_PATCHLEVEL 0
+/* major*1000 + minor*100 + patch level. A literal, so that it does not change in a client that
+ * redefines MLUOP_MINOR. */
+#define MLUOP_VERSION 100
 
 /* Maximum number of dimensions of a tensor. */
 #define MLUOP_DIM_MAX 8
 
+/* Empty, as in MLU-OPS's header on Linux: clients use it in types of function pointers. The pragma
+ * below exports the functions. */
 #ifndef MLUOP_WIN_API
-#if defined(__GNUC__)
-#define MLUOP_WIN_API __attribute__((visibility("default")))
-#else
 #define MLUOP_WIN_API
 #endif
-#endif
 
-/* A queue of work on a device. cnrtQueueCreate() of mluops/runtime.h creates one. */
-#ifndef MLUOPS_CNRT_QUEUE_T
-#define MLUOPS_CNRT_QUEUE_T
-typedef struct cnrtQueue* cnrtQueue_t;
+#if defined(__GNUC__)
+#pragma GCC visibility push(default)
 #endif
-
 #if defined(__cplusplus)
 extern "C" {
 #endif
@@ -127,6 +130,7 @@ enum { MLUOP_PSAMASK_COLLECT = 0, MLUOP_PSAMASK_DISTRIBUTE = 1 };
 
 typedef struct mluOpContext* mluOpHandle_t;
 typedef struct mluOpTensorStruct* mluOpTensorDescriptor_t;
+typedef struct mluOpTensorSetStruct* mluOpTensorSetDescriptor_t;
 
 /* ------------------------------------------------------------ library */
 
@@ -296,6 +300,42 @@ MLUOP_WIN_API mluOpStatus_t mluOpSetGroupTensorDescriptors_v2(
 MLUOP_WIN_API mluOpStatus_t
 mluOpDestroyGroupTensorDescriptors(mluOpTensorDescriptor_t* group_desc[], const int desc_num);
 
+/* ------------------------------------------------------------ tensor sets
+ *
+ * A set of tensors in one buffer, one after the other in row-major order of their indices in the
+ * set. tensorIndex has setDimNb indices; setDimNb is that of the set. A new member has 0 elements.
+ * BAD_PARAM, for all functions: a NULL argument, a setDimNb or an index out of range. */
+
+/* setDimNb is in [1, MLUOP_DIM_MAX]; each setDimSize is at least 1. NOT_SUPPORTED: more than 65,536
+ * members. ALLOC_FAILED. */
+MLUOP_WIN_API mluOpStatus_t mluOpCreateTensorSetDescriptor(mluOpTensorSetDescriptor_t* tensorSet,
+                                                           const int setDimNb,
+                                                           const int setDimSize[]);
+MLUOP_WIN_API mluOpStatus_t mluOpGetTensorSetDescriptor(mluOpTensorSetDescriptor_t tensorSet,
+                                                        int* setDimNb, int setDimSize[]);
+/* Frees the set and the descriptors of its members. */
+MLUOP_WIN_API mluOpStatus_t mluOpDestroyTensorSetDescriptor(mluOpTensorSetDescriptor_t tensorSet);
+
+/* Sets a member. BAD_PARAM: also as for mluOpSetTensorDescriptor. The member is then unchanged. */
+MLUOP_WIN_API mluOpStatus_t mluOpInitTensorSetMemberDescriptor(
+    mluOpTensorSetDescriptor_t tensorSet, const int setDimNb, const int tensorIndex[],
+    mluOpTensorLayout_t layout, mluOpDataType_t dtype, const int dimNb, const int dimSize[]);
+MLUOP_WIN_API mluOpStatus_t mluOpInitTensorSetMemberDescriptorPositionAndScale(
+    mluOpTensorSetDescriptor_t tensorSet, const int setDimNb, const int tensorIndex[],
+    const int position, const float scale);
+
+/* Writes the size of the buffer. NOT_SUPPORTED: it does not fit in int. */
+MLUOP_WIN_API mluOpStatus_t mluOpGetTensorSetDescriptorSize(mluOpTensorSetDescriptor_t tensorSet,
+                                                            int* sizeInBytes);
+
+/* Writes a member's descriptor, which belongs to the set, and its address in the buffer `data`.
+ * NOT_SUPPORTED: the offset does not fit in 63 bits. */
+MLUOP_WIN_API mluOpStatus_t mluOpGetTensorAndDataFromTensorSet(mluOpTensorSetDescriptor_t tensorSet,
+                                                               const int setDimNb,
+                                                               const int tensorIndex[], void* data,
+                                                               mluOpTensorDescriptor_t* tensorDesc,
+                                                               void** dataAddrInDevice);
+
 /* ------------------------------------------------------------ psamask (PSANet)
  *
  *   hh = (h_mask-1)/2, hw = (w_mask-1)/2 (integer division; even masks are legal and asymmetric)
@@ -453,7 +493,7 @@ MLUOP_WIN_API mluOpStatus_t mluOpBorderAlignBackward(
  *   cos and sin are computed in double and rounded to float. A NaN coordinate is outside. dz = 0
  *   gives iz = 0. Backward skips indices outside [0, pts_num), clamps counts to
  *   [0, max_pts_each_voxel-1], and divides the gradient of the mean by the clamped count. In AVG
- *   the descriptor and pointer of argmax may both be NULL.
+ *   argmax may be absent: descriptor and pointer NULL, in forward also just one of them.
  *
  *   rois: [boxes_num, 7], pts: [pts_num, 3], pts_feature, grad_in: [pts_num, channels], all of T
  *   argmax: [boxes_num, out_x, out_y, out_z, channels] int32
@@ -461,7 +501,8 @@ MLUOP_WIN_API mluOpStatus_t mluOpBorderAlignBackward(
  *   pts_idx_of_voxels: [boxes_num, out_x, out_y, out_z, max_pts_each_voxel] int32
  *   T is half or float; any layout. Every attribute is at least 1 and equal to its dim in the
  *   shapes. Any empty tensor is BAD_PARAM. Each function has two spellings, Roiaware and
- *   RoiAware. */
+ *   RoiAware. The getter also accepts NULL for rois_desc (the size is then for one box) and
+ *   pts_desc, and 0 points (size 0). */
 MLUOP_WIN_API mluOpStatus_t mluOpGetRoiawarePool3dForwardWorkspaceSize(
     mluOpHandle_t handle, const mluOpTensorDescriptor_t rois_desc,
     const mluOpTensorDescriptor_t pts_desc, const mluOpTensorDescriptor_t pts_feature_desc,
@@ -505,8 +546,17 @@ MLUOP_WIN_API mluOpStatus_t mluOpRoiAwarePool3dBackward(
 
 #if defined(__cplusplus)
 } /* extern "C" */
+#endif
+#if defined(__GNUC__)
+#pragma GCC visibility pop
+#endif
 
-/* Overload without a workspace, as in current MLU-OPS. C has no overloading: pass NULL and 0. */
+/* mluOpPsRoiPoolForward without the two workspace arguments, as in current MLU-OPS: 14 arguments.
+ * In C++ it is an overload. To take the address of the function, cast it to the type of either
+ * form; without a cast it is ambiguous. In C it is a macro that counts its arguments; the name
+ * without parentheses is the function with 16 arguments, the only one that the library exports. */
+#if defined(__cplusplus)
+extern "C++" {
 inline mluOpStatus_t mluOpPsRoiPoolForward(
     mluOpHandle_t handle, const int pooled_height, const int pooled_width,
     const float spatial_scale, const int group_size, const int output_dim,
@@ -518,6 +568,32 @@ inline mluOpStatus_t mluOpPsRoiPoolForward(
                                output_dim, input_desc, input, rois_desc, rois, nullptr, 0,
                                output_desc, output, mapping_channel_desc, mapping_channel);
 }
+} /* extern "C++" */
+#else
+static inline mluOpStatus_t mluops_ps_roi_pool_forward_14(
+    mluOpHandle_t handle, const int pooled_height, const int pooled_width,
+    const float spatial_scale, const int group_size, const int output_dim,
+    const mluOpTensorDescriptor_t input_desc, const void* input,
+    const mluOpTensorDescriptor_t rois_desc, const void* rois,
+    const mluOpTensorDescriptor_t output_desc, void* output,
+    const mluOpTensorDescriptor_t mapping_channel_desc, void* mapping_channel) {
+  return mluOpPsRoiPoolForward(handle, pooled_height, pooled_width, spatial_scale, group_size,
+                               output_dim, input_desc, input, rois_desc, rois, NULL, 0, output_desc,
+                               output, mapping_channel_desc, mapping_channel);
+}
+/* Selects the 17th argument: the function for the number of arguments of a call. Any number but 14
+ * selects the function with 16 arguments, so that a wrong number is the usual compile error. */
+#define MLUOPS_SELECT_17TH(a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15, a16, \
+                           function, ...)                                                         \
+  function
+#define mluOpPsRoiPoolForward(...)                                                                \
+  MLUOPS_SELECT_17TH(__VA_ARGS__, mluOpPsRoiPoolForward, mluOpPsRoiPoolForward,                   \
+                     mluops_ps_roi_pool_forward_14, mluOpPsRoiPoolForward, mluOpPsRoiPoolForward, \
+                     mluOpPsRoiPoolForward, mluOpPsRoiPoolForward, mluOpPsRoiPoolForward,         \
+                     mluOpPsRoiPoolForward, mluOpPsRoiPoolForward, mluOpPsRoiPoolForward,         \
+                     mluOpPsRoiPoolForward, mluOpPsRoiPoolForward, mluOpPsRoiPoolForward,         \
+                     mluOpPsRoiPoolForward, mluOpPsRoiPoolForward, mluOpPsRoiPoolForward)         \
+  (__VA_ARGS__)
 #endif
 
 #endif /* MLU_OP_H_ */

@@ -27,7 +27,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-INCLUDES = ["-Iinclude", "-Iinclude/compat", "-Isrc", "-Itools/mluop", "-I."]
+INCLUDES = ["-Iinclude", "-Isrc", "-Itools/mluop", "-I."]
 # g++'s command lines have warnings that clang does not know.
 TIDY = ["clang-tidy-14", "--quiet", "--extra-arg=-Wno-unknown-warning-option"]
 CPPCHECK = [

@@ -5,6 +5,9 @@
 
 #include "mlu_op.h"
 
+#if defined(__GNUC__)
+#pragma GCC visibility push(default)
+#endif
 #if defined(__cplusplus)
 extern "C" {
 #endif
@@ -13,6 +16,12 @@ extern "C" {
  * operator, the argument, the rule and the value. The pointer is valid until the next failure on
  * this thread; a success does not change the message. Never NULL. */
 MLUOP_WIN_API const char* mluOpGetLastErrorMessage(void);
+
+/* Writes the ordinal of a visible device, for cnrtSetDevice. The name is as in
+ * MLUOP_VISIBLE_DEVICES: "cpu", "cuda:0". BAD_PARAM: a NULL argument, or MLUOP_VISIBLE_DEVICES is
+ * set and does not list the device. NOT_SUPPORTED: the device is not present. NOT_INITIALIZED:
+ * MLUOP_VISIBLE_DEVICES names no usable device. */
+MLUOP_WIN_API mluOpStatus_t mluOpGetDeviceOrdinal(const char* name, int* ordinal);
 
 /* The maximum number of threads that a call on this handle uses on the CPU, including the calling
  * thread. The initial value is MLUOP_NUM_THREADS, else OMP_NUM_THREADS, else the number of CPUs
@@ -89,8 +98,8 @@ MLUOP_WIN_API mluOpStatus_t mluOpPsamaskNchwBackward(
  *
  * BAD_PARAM: a NULL handle, descriptor or pointer; another rank, type, layout or shape;
  * pooled_height or pooled_width below 1; spatial_scale not above 0 or not finite; an output that
- * overlaps another tensor. NOT_SUPPORTED: strides that are not packed; 2^31 elements or more in a
- * tensor. Empty tensors are SUCCESS: an empty input fills the output with zeros, and empty rois
+ * overlaps another tensor. NOT_SUPPORTED: strides that are not packed; a dim of 2^31 or
+ * more. Empty tensors are SUCCESS: an empty input fills the output with zeros, and empty rois
  * fill grad_input with zeros. The pointer of an empty tensor may be NULL. */
 MLUOP_WIN_API mluOpStatus_t mluOpTorchvisionPsRoiPoolForward(
     mluOpHandle_t handle, const int pooled_height, const int pooled_width,
@@ -112,7 +121,7 @@ MLUOP_WIN_API mluOpStatus_t mluOpTorchvisionPsRoiPoolBackward(
  *   grad_im [1, C, H, W] half or float, NCHW; mask_h_idx, mask_w_idx [M] int32; grad_col [C, M].
  * Copies bits exactly. BAD_PARAM: a NULL handle, descriptor or pointer; another rank, type, layout
  * or shape; an empty grad_im; an output that overlaps another tensor. NOT_SUPPORTED: strides that
- * are not packed; 2^31 elements or more in a tensor. M = 0 is SUCCESS. */
+ * are not packed; a dim of 2^31 or more. M = 0 is SUCCESS. */
 MLUOP_WIN_API mluOpStatus_t mluOpMaskedCol2imBackward(
     mluOpHandle_t handle, const mluOpTensorDescriptor_t grad_im_desc, const void* grad_im,
     const mluOpTensorDescriptor_t mask_h_idx_desc, const void* mask_h_idx,
@@ -121,6 +130,9 @@ MLUOP_WIN_API mluOpStatus_t mluOpMaskedCol2imBackward(
 
 #if defined(__cplusplus)
 }
+#endif
+#if defined(__GNUC__)
+#pragma GCC visibility pop
 #endif
 
 #endif /* MLUOPS_EXTENSIONS_H_ */

@@ -14,11 +14,8 @@
 #include <stdlib.h>
 
 #if defined(__GNUC__)
-#define MLUOPS_RUNTIME_API __attribute__((visibility("default")))
-#else
-#define MLUOPS_RUNTIME_API
+#pragma GCC visibility push(default)
 #endif
-
 #if defined(__cplusplus)
 extern "C" {
 #endif
@@ -47,59 +44,54 @@ typedef enum {
 #define CNRT_MEM_TRANS_DIR_PEER2PEER cnrtMemcpyPeerToPeer
 #define CNRT_MEM_TRANS_DIR_NODIR cnrtMemcpyNoDirection
 
-#ifndef MLUOPS_CNRT_QUEUE_T
-#define MLUOPS_CNRT_QUEUE_T
-typedef struct cnrtQueue* cnrtQueue_t;
-#endif
+typedef struct cnrtQueue* cnrtQueue_t; /* a queue of work on a device */
 typedef struct cnrtNotifier* cnrtNotifier_t;
 
 /* GetErrorStr returns the enumerator's name and its meaning, "unknown error" for any other value.
  * GetErrorName returns the name alone, "cnrtErrorUnknown" for any other value. Never NULL. */
-MLUOPS_RUNTIME_API const char* cnrtGetErrorStr(cnrtRet_t error);
-MLUOPS_RUNTIME_API const char* cnrtGetErrorName(cnrtRet_t error);
+const char* cnrtGetErrorStr(cnrtRet_t error);
+const char* cnrtGetErrorName(cnrtRet_t error);
 
 /* MLUOP_VISIBLE_DEVICES lists the visible devices. By default these are the CPU, then all CUDA
  * devices. Each thread has its own current device, initially 0. */
-MLUOPS_RUNTIME_API cnrtRet_t cnrtGetDeviceCount(unsigned int* count);
-MLUOPS_RUNTIME_API cnrtRet_t cnrtGetDevice(int* ordinal);
-MLUOPS_RUNTIME_API cnrtRet_t cnrtSetDevice(int ordinal);
+cnrtRet_t cnrtGetDeviceCount(unsigned int* count);
+cnrtRet_t cnrtGetDevice(int* ordinal);
+cnrtRet_t cnrtSetDevice(int ordinal);
 /* Waits for all work on the current device. */
-MLUOPS_RUNTIME_API cnrtRet_t cnrtSyncDevice(void);
+cnrtRet_t cnrtSyncDevice(void);
 
 /* Allocate and free memory of the current device, aligned to at least 64 bytes. An allocation of 0
  * bytes succeeds, and its pointer may be freed. */
-MLUOPS_RUNTIME_API cnrtRet_t cnrtMalloc(void** ptr, size_t bytes);
-MLUOPS_RUNTIME_API cnrtRet_t cnrtFree(void* ptr);
+cnrtRet_t cnrtMalloc(void** ptr, size_t bytes);
+cnrtRet_t cnrtFree(void* ptr);
 /* Allocate and free host memory. On a CUDA device it is pinned, which makes copies faster. */
-MLUOPS_RUNTIME_API cnrtRet_t cnrtHostMalloc(void** ptr, size_t bytes);
-MLUOPS_RUNTIME_API cnrtRet_t cnrtFreeHost(void* ptr);
-MLUOPS_RUNTIME_API cnrtRet_t cnrtHostFree(void* ptr);
+cnrtRet_t cnrtHostMalloc(void** ptr, size_t bytes);
+cnrtRet_t cnrtFreeHost(void* ptr);
+cnrtRet_t cnrtHostFree(void* ptr);
 
 /* src and dst must not overlap. Copying 0 bytes succeeds with any pointers. Otherwise a NULL
  * pointer or a dir that is not an enumerator is cnrtErrorArgsInvalid. The Async functions run in
  * the order of the queue. */
-MLUOPS_RUNTIME_API cnrtRet_t cnrtMemcpy(void* dst, void* src, size_t bytes, cnrtMemTransDir_t dir);
-MLUOPS_RUNTIME_API cnrtRet_t cnrtMemcpyAsync(void* dst, void* src, size_t bytes, cnrtQueue_t queue,
-                                             cnrtMemTransDir_t dir);
-MLUOPS_RUNTIME_API cnrtRet_t cnrtMemset(void* ptr, int value, size_t bytes);
-MLUOPS_RUNTIME_API cnrtRet_t cnrtMemsetAsync(void* ptr, int value, size_t bytes, cnrtQueue_t queue);
+cnrtRet_t cnrtMemcpy(void* dst, void* src, size_t bytes, cnrtMemTransDir_t dir);
+cnrtRet_t cnrtMemcpyAsync(void* dst, void* src, size_t bytes, cnrtQueue_t queue,
+                          cnrtMemTransDir_t dir);
+cnrtRet_t cnrtMemset(void* ptr, int value, size_t bytes);
+cnrtRet_t cnrtMemsetAsync(void* ptr, int value, size_t bytes, cnrtQueue_t queue);
 
 /* Queues of the current device. A NULL argument means the device's default queue. */
-MLUOPS_RUNTIME_API cnrtRet_t cnrtQueueCreate(cnrtQueue_t* queue);
-MLUOPS_RUNTIME_API cnrtRet_t cnrtQueueDestroy(cnrtQueue_t queue);
-MLUOPS_RUNTIME_API cnrtRet_t cnrtQueueSync(cnrtQueue_t queue);
+cnrtRet_t cnrtQueueCreate(cnrtQueue_t* queue);
+cnrtRet_t cnrtQueueDestroy(cnrtQueue_t queue);
+cnrtRet_t cnrtQueueSync(cnrtQueue_t queue);
 
 /* A notifier marks a point in a queue, as a CUDA event marks one in a stream. */
-MLUOPS_RUNTIME_API cnrtRet_t cnrtNotifierCreate(cnrtNotifier_t* notifier);
-MLUOPS_RUNTIME_API cnrtRet_t cnrtNotifierDestroy(cnrtNotifier_t notifier);
-MLUOPS_RUNTIME_API cnrtRet_t cnrtPlaceNotifier(cnrtNotifier_t notifier, cnrtQueue_t queue);
-MLUOPS_RUNTIME_API cnrtRet_t cnrtWaitNotifier(cnrtNotifier_t notifier);
+cnrtRet_t cnrtNotifierCreate(cnrtNotifier_t* notifier);
+cnrtRet_t cnrtNotifierDestroy(cnrtNotifier_t notifier);
+cnrtRet_t cnrtPlaceNotifier(cnrtNotifier_t notifier, cnrtQueue_t queue);
+cnrtRet_t cnrtWaitNotifier(cnrtNotifier_t notifier);
 /* The time between two placed notifiers: in microseconds (Duration) or milliseconds
  * (ElapsedTime). */
-MLUOPS_RUNTIME_API cnrtRet_t cnrtNotifierDuration(cnrtNotifier_t start, cnrtNotifier_t end,
-                                                  float* us);
-MLUOPS_RUNTIME_API cnrtRet_t cnrtNotifierElapsedTime(cnrtNotifier_t start, cnrtNotifier_t end,
-                                                     float* ms);
+cnrtRet_t cnrtNotifierDuration(cnrtNotifier_t start, cnrtNotifier_t end, float* us);
+cnrtRet_t cnrtNotifierElapsedTime(cnrtNotifier_t start, cnrtNotifier_t end, float* ms);
 
 /* Prints the failed call and exits the program. For examples and tests. */
 #ifndef CNRT_CHECK
@@ -116,6 +108,9 @@ MLUOPS_RUNTIME_API cnrtRet_t cnrtNotifierElapsedTime(cnrtNotifier_t start, cnrtN
 
 #if defined(__cplusplus)
 }
+#endif
+#if defined(__GNUC__)
+#pragma GCC visibility pop
 #endif
 
 #endif /* MLUOPS_RUNTIME_H_ */

@@ -14,7 +14,7 @@ pkg_config "$folder/first" --validate
 
 # A program for MLU-OPS links -lcnrt and -lcndrv, whose linker scripts must find libmluops in their folder.
 libdir=$(pkg_config "$folder/first" --variable=libdir)
-"${CXX:-c++}" -I"$folder/first/include" -I"$folder/first/include/compat" "$here/../../examples/mlu_style.cc" \
+"${CXX:-c++}" -I"$folder/first/include" "$here/../../examples/mlu_style.cc" \
   -L"$libdir" -lmluops -lcnrt -lcndrv -Wl,-rpath,"$libdir" -o "$folder/mlu_style"
 "$folder/mlu_style"
 "$folder/first/bin/mluop" list >/dev/null

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* For programs that include <cn_api.h>: the runtime is in mluops/runtime.h. */
-#ifndef MLUOPS_COMPAT_CN_API_H_
-#define MLUOPS_COMPAT_CN_API_H_
+#ifndef CN_API_H_
+#define CN_API_H_
 #include "mluops/runtime.h"
-#endif /* MLUOPS_COMPAT_CN_API_H_ */
+#endif /* CN_API_H_ */

@@ -1,0 +1,44 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# clients.sh <build folder>: programs for MLU-OPS build without a warning against an installed mluops, in C99 and C++11,
+# with gcc and clang and one include path, and pass.
+source "$(dirname "$0")/consumers.sh"
+cmake --install "$1" --prefix "$folder/prefix" >/dev/null
+include=$folder/prefix/include
+libdir=$(pkg_config "$folder/prefix" --variable=libdir)
+flags=(-I"$include" -Wall -Wextra -Wpedantic -Werror)
+
+# build <compiler and flags> <source>
+build() {
+  # shellcheck disable=SC2086  # a list
+  $1 "${flags[@]}" "$2" -L"$libdir" -lmluops -lcnrt -lcndrv -Wl,-rpath,"$libdir" -o "$folder/client"
+}
+# build_and_run <compiler and flags> <source>
+build_and_run() {
+  echo "$1 $2"
+  build "$1" "$here/clients/$2" || fail "$1 does not compile $2"
+  "$folder/client" || fail "$2 of $1 ended with $?"
+}
+
+compilers=("gcc g++")
+if command -v clang-14 clang++-14 >/dev/null; then compilers+=("clang-14 clang++-14"); fi
+for pair in "${compilers[@]}"; do
+  read -r cc cxx <<<"$pair"
+  build_and_run "$cc -std=c99" client.c
+  build_and_run "$cxx -std=c++11" client.cc
+  build_and_run "$cc -std=c99" every_function.c
+  build_and_run "$cxx -std=c++11 -x c++" every_function.c
+  for header in cnrt.h cn_api.h; do
+    printf '#include <%s>\nint main(void) { return cnrtSetDevice(0); }\n' $header >"$folder/runtime.c"
+    build "$cc -std=c99" "$folder/runtime.c" && "$folder/client" || fail "a client of <$header> fails"
+  done
+  # 15 arguments fit neither form.
+  sed -E 's/rois_dev, output_desc/rois_dev, NULL, output_desc/' "$here/clients/client.c" >"$folder/wrong.c"
+  ! build "$cc -std=c99" "$folder/wrong.c" 2>/dev/null || fail "$cc compiles a call with 15 arguments"
+done
+
+# every_function.c calls each function that mlu_op.h declares.
+for name in $(printf '#include "mlu_op.h"\n' | gcc -std=c99 -E -P -I"$include" -x c - |
+  grep -oE '\b(mluOp|cnrt)[A-Za-z0-9_]+ *\(' | tr -d ' (' | sort -u); do
+  grep -qE "\b$name\(" "$here/clients/every_function.c" || fail "every_function.c does not call $name"
+done
