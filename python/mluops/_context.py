@@ -5,10 +5,9 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
-import os
 from typing import Any, Callable, Iterator, Mapping
 
-from ._library import BadParamError, Entry, NotSupportedError, check, fail, function, last_message
+from ._library import Entry, NotSupportedError, check, fail, function, last_message
 
 # The layouts and types of mlu_op.h.
 _LAYOUTS = {"c": 0, "C": 0, "h": 1, "H": 1, "a": 4, "A": 4}  # by the letters of an Entry
@@ -29,20 +28,22 @@ _queue_from_stream = function("mluOpCreateQueueFromCudaStream", "pip")
 _queue_destroy = function("cnrtQueueDestroy", "p")
 _set_device = function("cnrtSetDevice", "i")
 _get_device = function("cnrtGetDevice", "p")
+_get_ordinal = function("mluOpGetDeviceOrdinal", "pp")
 _create_descriptor = function("mluOpCreateTensorDescriptor", "p")
 _destroy_descriptor = function("mluOpDestroyTensorDescriptor", "p")
 _set_descriptor = function("mluOpSetTensorDescriptor_v2", "piiip")
 
 
 def _ordinal(device: str) -> int:
-    """Returns the device's ordinal in the C library, which follows MLUOP_VISIBLE_DEVICES."""
-    visible = os.environ.get("MLUOP_VISIBLE_DEVICES")
-    if not visible:  # the CPU, then the GPUs in their own order
-        return 0 if device == "cpu" else 1 + int(device.partition(":")[2])
-    names = [name.strip() for name in visible.split(",")]
-    if device not in names:
-        raise BadParamError(f"mluops: MLUOP_VISIBLE_DEVICES must name {device}, got {visible}")
-    return names.index(device)
+    """Returns the device's ordinal in the C library, which reads MLUOP_VISIBLE_DEVICES."""
+    ordinal = ctypes.c_int()
+    status = _get_ordinal(device.encode(), ctypes.addressof(ordinal))
+    if status == NotSupportedError.status:
+        raise NotSupportedError(
+            f"mluops: tensors on {device} need the CUDA library and that device: {last_message()}"
+        )
+    check(status)
+    return ordinal.value
 
 
 @contextlib.contextmanager
@@ -50,10 +51,7 @@ def on_device(device: str) -> Iterator[None]:
     """Makes `device` the current device of the C library for the calling thread."""
     before = ctypes.c_int()
     check(_get_device(ctypes.addressof(before)))
-    if _set_device(_ordinal(device)):
-        raise NotSupportedError(
-            f"mluops: tensors on {device} need the CUDA library and that device: {last_message()}"
-        )
+    check(_set_device(_ordinal(device)))
     try:
         yield
     finally:

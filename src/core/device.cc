@@ -9,6 +9,7 @@
 #include "core/device_library.h"
 #include "core/environment.h"
 #include "core/error.h"
+#include "mluops/extensions.h"
 
 namespace mluop {
 namespace {
@@ -82,7 +83,7 @@ bool IsDefaultCpu(int ordinal) { return ordinal == 0 && VisibleDevices() == null
 }  // namespace
 
 DeviceList ParseDevices(const char* text) {
-  if (text == nullptr) return DefaultDevices();
+  if (text == nullptr || text[0] == '\0') return DefaultDevices();
   DeviceList list;
   std::string_view rest = text;
   for (bool more = true; more && list.fault[0] == '\0';) {
@@ -111,6 +112,33 @@ Device* CurrentDevice(const char* function) {
 }  // namespace mluop
 
 using namespace mluop;
+
+mluOpStatus_t mluOpGetDeviceOrdinal(const char* name, int* ordinal) {
+  if (name == nullptr) return FailNull(__func__, "name");
+  if (ordinal == nullptr) return FailNull(__func__, "ordinal");
+  if (IsDefaultCpu(0) && name == std::string_view(CpuDevice()->name())) {
+    *ordinal = 0;
+    return MLUOP_STATUS_SUCCESS;
+  }
+  const DeviceList& list = VisibleDeviceList();
+  for (int i = 0; i < list.count; ++i) {
+    if (name != std::string_view(list.devices[i]->name())) continue;
+    *ordinal = i;
+    return MLUOP_STATUS_SUCCESS;
+  }
+  if (list.fault[0] != '\0') {
+    return Fail(MLUOP_STATUS_NOT_INITIALIZED, "%s: %s", __func__, list.fault);
+  }
+  if (VisibleDevices() != nullptr) {
+    return Fail(MLUOP_STATUS_BAD_PARAM,
+                "%s: name must be in MLUOP_VISIBLE_DEVICES = %.80s, got %.80s", __func__,
+                VisibleDevices(), name);
+  }
+  const char* const cause = list.library_fault;
+  return Fail(MLUOP_STATUS_NOT_SUPPORTED,
+              "%s: name must be a device that is present%s%s%s, got %.80s", __func__,
+              cause[0] == '\0' ? "" : " (", cause, cause[0] == '\0' ? "" : ")", name);
+}
 
 cnrtRet_t cnrtGetDeviceCount(unsigned int* count) {
   if (count == nullptr) return FailNullRuntime(__func__, "count");

@@ -102,7 +102,7 @@ struct DeviceList {
 };
 const DeviceList& VisibleDeviceList();
 
-// Parses a list like "cpu,cuda:0"; NULL gives the default list. VisibleDeviceList() parses
+// Parses a list like "cpu,cuda:0"; NULL and "" give the default list. VisibleDeviceList() parses
 // MLUOP_VISIBLE_DEVICES once.
 DeviceList ParseDevices(const char* text);
 

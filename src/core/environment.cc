@@ -16,15 +16,23 @@ namespace {
 
 constexpr int kMostCpus = 1 << 20;
 
+// Prints a comment in the log of MLUOP_VERBOSE.
+void ReportIgnored(const char* name, const char* rule, const char* value) {
+  fprintf(stderr, "# %s must be %s, got %.80s; it is ignored\n", name, rule, value);
+}
+
 // Returns the leading positive number of a variable ("4", or "4,2" as in OpenMP); 0 if none.
 int PositiveVariable(const char* name) {
   const char* text = std::getenv(name);
-  if (text == nullptr) return 0;
+  if (text == nullptr || text[0] == '\0') return 0;
   char* end = nullptr;
   errno = 0;
   const long value = std::strtol(text, &end, 10);
   const bool whole = end != text && (*end == '\0' || *end == ',');
-  if (!whole || errno != 0 || value < 1) return 0;
+  if (!whole || errno != 0 || value < 1) {
+    if (Verbosity() >= 1) ReportIgnored(name, "a positive number", text);
+    return 0;
+  }
   return static_cast<int>(std::min<long>(value, kMaxThreads));
 }
 
@@ -120,14 +128,22 @@ int ThreadsOfVariables() {
 
 int Verbosity() {
   static const int verbosity = [] {
-    const char* text = std::getenv("MLUOP_VERBOSE");
-    return text == nullptr ? 0 : std::atoi(text);
+    const char* const text = std::getenv("MLUOP_VERBOSE");
+    if (text == nullptr || text[0] == '\0') return 0;
+    char* end = nullptr;
+    const long level = std::strtol(text, &end, 10);
+    if (end != text && *end == '\0' && level >= 0) return static_cast<int>(std::min(level, 2L));
+    ReportIgnored("MLUOP_VERBOSE", "0, 1 or 2", text);
+    return 0;
   }();
   return verbosity;
 }
 
 const char* VisibleDevices() {
-  static const char* const devices = std::getenv("MLUOP_VISIBLE_DEVICES");
+  static const char* const devices = [] {
+    const char* const text = std::getenv("MLUOP_VISIBLE_DEVICES");
+    return text == nullptr || text[0] == '\0' ? nullptr : text;
+  }();
   return devices;
 }
 

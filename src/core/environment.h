@@ -4,10 +4,12 @@
 
 namespace mluop {
 
-// MLUOP_VERBOSE: 0 silent (default), 1 a line per executed operator, 2 also a line per failure.
+// MLUOP_VERBOSE: 0 silent (default), 1 a line before and after each operator, 2 also a line per
+// failure. Any other value is reported on stderr and ignored. If the level is 1 or more, so are
+// malformed values of the other variables.
 int Verbosity();
 
-// MLUOP_VISIBLE_DEVICES, or NULL if it is not set.
+// MLUOP_VISIBLE_DEVICES, or NULL if it is empty or not set.
 const char* VisibleDevices();
 
 // The maximum number of threads of a handle.

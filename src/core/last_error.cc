@@ -13,7 +13,7 @@ thread_local char last_message[512] = "";
 
 void KeepMessage(mluOpStatus_t status, const char* message) {
   snprintf(last_message, sizeof(last_message), "%s", message);
-  if (Verbosity() >= 2) fprintf(stderr, "%s: %s\n", mluOpGetErrorString(status), last_message);
+  if (Verbosity() >= 2) fprintf(stderr, "# %s: %s\n", mluOpGetErrorString(status), last_message);
 }
 
 }  // namespace

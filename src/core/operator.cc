@@ -1,52 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/operator.h"
 
-#include <chrono>
-#include <cstdio>
-
 #include "core/checks.h"
 #include "core/environment.h"
 #include "core/error.h"
-#include "core/implementation.h"
+#include "core/log.h"
 #include "core/validate.h"
 
 namespace mluop {
 namespace {
 
-// Runs the operator and prints one line, which the driver accepts as a case.
-mluOpStatus_t RunVerbosely(const Arguments& arguments, mluOpContext& handle) {
-  using Clock = std::chrono::steady_clock;
-  Plan plan;
-  static_cast<void>(handle.device->MakePlan(arguments, handle, &plan));
-  const auto start = Clock::now();
-  const mluOpStatus_t status = handle.device->Run(arguments, handle);
-  const double us = std::chrono::duration<double, std::micro>(Clock::now() - start).count();
-  char line[512];
-  FormatCase(arguments, line, sizeof(line));
-  const bool failed = status != MLUOP_STATUS_SUCCESS;
-  char where[64];
-  if (handle.device->is_synchronous()) {
-    snprintf(where, sizeof(where), "%d threads, %.1f us", handle.num_threads, us);
-  } else {  // the kernels are still running
-    snprintf(where, sizeof(where), "enqueued in %.1f us", us);
-  }
-  fprintf(stderr, "%s  # %s, %s, %.*s:%.*s, %s%s%s\n", line, handle.device->name(),
-          handle.device->architecture(), MLUOP_SV(arguments.spec->name),
-          MLUOP_SV(plan.implementation), where, failed ? ", " : "",
-          failed ? mluOpGetErrorString(status) : "");
-  return status;
-}
-
 // Execute, after the handle was reserved.
 mluOpStatus_t ExecuteOn(mluOpContext& handle, Arguments& arguments) {
   const Validation validation = Validate(arguments);
+  const bool logs = Verbosity() >= 1;
+  if (logs && validation.verdict == Verdict::kNothingToDo) LogEmptyCall(arguments, handle);
   if (validation.verdict != Verdict::kRun) return validation.status;
   if (handle.device->Implementations(*arguments.spec).empty()) {
     return Fail(MLUOP_STATUS_NOT_SUPPORTED, "%.*s: not implemented on device %s",
                 MLUOP_SV(arguments.spec->name), handle.device->name());
   }
+  const size_t workspace_size = arguments.workspace.size;
   if (WorkspaceOverlapsInput(arguments)) arguments.workspace = {};
-  if (Verbosity() >= 1) return RunVerbosely(arguments, handle);
+  if (logs) return RunLogged(arguments, handle, workspace_size);
   return handle.device->Run(arguments, handle);
 }
 

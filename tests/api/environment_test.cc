@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/device.h"
+#include "mluops/extensions.h"
 #include "testing/case.h"
 #include "tests/support/child.h"
 
@@ -72,7 +73,6 @@ TEST(VisibleDevices, AbsentDeviceFails) {
 TEST(VisibleDevices, RepeatedNameFails) { ExpectFault("cpu,cpu", "cpu"); }
 
 TEST(VisibleDevices, EmptyNameFails) {
-  ExpectFault("", "");
   ExpectFault("cpu,", "");
   ExpectFault(",cpu", "");
 }
@@ -86,7 +86,7 @@ TEST(VisibleDevices, LongNameIsTruncatedInTheMessage) {
 }
 
 TEST(VisibleDevices, WrongListFailsMluOpCreateWithAMessage) {
-  for (const std::string wrong : {"tpu", "cuda:99", "cpu,cpu", ""}) {
+  for (const std::string wrong : {"tpu", "cuda:99", "cpu,cpu", ","}) {
     const ChildResult child = RunChild("create", {"MLUOP_VISIBLE_DEVICES=" + wrong});
     EXPECT_EQ(child.status, 0) << child.errors;
     EXPECT_EQ(child.output.find("mluOpCreate 1 mluOpCreate: MLUOP_VISIBLE_DEVICES must be "), 0u)
@@ -104,6 +104,37 @@ TEST(VisibleDevices, WrongListFailsEveryRuntimeFunction) {
     EXPECT_EQ(line, function + " cnrtErrorNoDevice " + function +
                         ": MLUOP_VISIBLE_DEVICES must be cpu or cuda:N, got tpu");
   }
+}
+
+TEST(VisibleDevices, EmptyVariableMeansUnset) {
+  const DeviceList list = ParseDevices(""), wanted = ParseDevices(nullptr);
+  EXPECT_STREQ(list.fault, "");
+  ASSERT_EQ(list.count, wanted.count);
+  for (int i = 0; i < list.count; ++i) EXPECT_EQ(list.devices[i], wanted.devices[i]);
+  EXPECT_EQ(RunChild("create", {"MLUOP_VISIBLE_DEVICES="}).output, "mluOpCreate 0 \n");
+}
+
+std::string OrdinalWith(const std::vector<std::string>& variables) {
+  return RunChild("ordinals", variables).output;
+}
+
+TEST(GetDeviceOrdinal, FollowsTheList) {
+  const std::string absent = " 7 77 mluOpGetDeviceOrdinal: name must be a device that is present";
+  EXPECT_EQ(OrdinalWith({}).find("cpu 0 0 \ncuda:99" + absent), 0u) << OrdinalWith({});
+  EXPECT_EQ(OrdinalWith({"MLUOP_VISIBLE_DEVICES="}), OrdinalWith({}));
+  EXPECT_EQ(OrdinalWith({"MLUOP_VISIBLE_DEVICES=cpu"}),
+            "cpu 0 0 \ncuda:99 3 77 mluOpGetDeviceOrdinal: name must be in MLUOP_VISIBLE_DEVICES = "
+            "cpu, got cuda:99\n");
+  EXPECT_EQ(OrdinalWith({"MLUOP_VISIBLE_DEVICES=tpu"})
+                .find("cpu 1 77 mluOpGetDeviceOrdinal: MLUOP_VISIBLE_DEVICES must be "),
+            0u);
+}
+
+TEST(GetDeviceOrdinal, NullArgumentReturnsBadParam) {
+  int ordinal = 77;
+  EXPECT_EQ(mluOpGetDeviceOrdinal(nullptr, &ordinal), MLUOP_STATUS_BAD_PARAM);
+  EXPECT_EQ(mluOpGetDeviceOrdinal("cpu", nullptr), MLUOP_STATUS_BAD_PARAM);
+  EXPECT_EQ(ordinal, 77);
 }
 
 TEST(VisibleDevices, ValidListSucceeds) {
@@ -163,63 +194,93 @@ TEST(Verbose, DefaultPrintsNothing) {
   }
 }
 
-TEST(Verbose, Level1PrintsOneLinePerOperatorThatRan) {
+TEST(Verbose, Level1PrintsCaseBeforeAndStatusAfterEachOperator) {
   const ChildResult child = RunChild("operator", {"MLUOP_VERBOSE=1", "MLUOP_NUM_THREADS=3"});
   EXPECT_EQ(child.status, 0);
   EXPECT_EQ(child.output, "0 3 0");
   const std::vector<std::string> lines = Lines(child.errors);
-  ASSERT_EQ(lines.size(), 1u) << child.errors;
+  ASSERT_EQ(lines.size(), 3u) << child.errors;  // the third is that of the empty call
   const Case parsed = ParseCase(lines[0]);
   EXPECT_EQ(parsed.op->spec.name, "psamask_forward");
   const std::map<std::string, double, std::less<>> values = {
       {"N", 2}, {"H", 3}, {"W", 4}, {"psa_type", 1}, {"h_mask", 3}, {"w_mask", 5}};
   EXPECT_EQ(parsed.values, values);
+  EXPECT_EQ(lines[1].find("# psamask_forward: MLUOP_STATUS_SUCCESS in "), 0u) << lines[1];
+  EXPECT_EQ(lines[1].substr(lines[1].size() - 3), " us") << lines[1];
 }
 
-TEST(Verbose, LineHasDeviceImplementationThreadsAndTime) {
-  const ChildResult child = RunChild("operator", {"MLUOP_VERBOSE=1", "MLUOP_NUM_THREADS=3"});
-  const std::string comment = child.errors.substr(child.errors.find('#'));
-  EXPECT_NE(comment.find("cpu"), std::string::npos) << comment;
-  EXPECT_NE(comment.find(CpuDevice()->architecture()), std::string::npos) << comment;
-  const Operator* const op = FindOperator("psamask_forward");
-  const bool named = std::any_of(
-      CpuDevice()->Implementations(op->spec).begin(), CpuDevice()->Implementations(op->spec).end(),
-      [&](std::string_view name) {
-        return comment.find("psamask_forward:" + std::string(name) + ",") != std::string::npos;
-      });
-  EXPECT_TRUE(named) << comment;
-  EXPECT_NE(comment.find("3 threads"), std::string::npos) << comment;
-  EXPECT_NE(comment.find(" us"), std::string::npos) << comment;
+TEST(Verbose, LineHasDeviceThreadsImplementationWorkspaceTypesAndLayouts) {
+  const ChildResult child = RunChild("large_pads", {"MLUOP_VERBOSE=1", "MLUOP_NUM_THREADS=3"});
+  const std::string line = Lines(child.errors).front();
+  const std::string start = std::string("  # cpu, ") + CpuDevice()->architecture() + ", 3 threads";
+  const std::string end =
+      ", workspace 48 bytes, feature half NCHW, mask_h_idx int32 ARRAY, mask_w_idx int32 ARRAY, "
+      "data_col half ARRAY";
+  const OpSpec& spec = FindOperator("masked_im2col_forward")->spec;
+  const auto names = CpuDevice()->Implementations(spec);
+  const bool named = std::any_of(names.begin(), names.end(), [&](std::string_view name) {
+    const std::string rest = start + ", masked_im2col_forward:" + std::string(name) + end;
+    return line.size() > rest.size() && line.substr(line.size() - rest.size()) == rest;
+  });
+  EXPECT_TRUE(named) << line;
+}
+
+TEST(Verbose, EmptyCallNamesTheEmptyTensor) {
+  const ChildResult child = RunChild("operator", {"MLUOP_VERBOSE=1"});
+  const std::string line = Lines(child.errors).back();
+  EXPECT_EQ(ParseCase(line).values.at("N"), 0) << line;
+  const std::string end = ", nothing to compute: x is empty";
+  EXPECT_EQ(line.substr(line.size() - end.size()), end);
+}
+
+// The kernel reads memory that the process may not read.
+TEST(Verbose, CrashLeavesTheLineThatRepeatsTheCall) {
+  const ChildResult child = RunChild("crash", {"MLUOP_VERBOSE=1"});
+  EXPECT_NE(child.status, 0);
+  EXPECT_EQ(child.output, "");
+  const Case parsed = ParseCase(Lines(child.errors).front());
+  EXPECT_EQ(parsed.op->spec.name, "psamask_forward");
+  const std::map<std::string, double, std::less<>> values = {
+      {"N", 1}, {"H", 8}, {"W", 16}, {"psa_type", 0}, {"h_mask", 3}, {"w_mask", 3}};
+  EXPECT_EQ(parsed.values, values);
+  EXPECT_EQ(child.errors.find("# psamask_forward: "), std::string::npos) << child.errors;
 }
 
 TEST(Verbose, Level2AddsFailures) {
   const ChildResult child = RunChild("operator", {"MLUOP_VERBOSE=2"});
   const std::vector<std::string> lines = Lines(child.errors);
-  ASSERT_EQ(lines.size(), 2u) << child.errors;
-  EXPECT_EQ(lines[1], "MLUOP_STATUS_BAD_PARAM: psamask_forward: psa_type must be 0 or 1, got 2");
+  ASSERT_EQ(lines.size(), 4u) << child.errors;
+  EXPECT_EQ(lines[2], "# MLUOP_STATUS_BAD_PARAM: psamask_forward: psa_type must be 0 or 1, got 2");
 }
 
-TEST(Verbose, LineOfAFailedKernelEndsWithItsStatus) {
+TEST(Verbose, FailedKernelHasItsStatusInTheSecondLine) {
   const ChildResult child = RunChild("failing_kernel", {"MLUOP_VERBOSE=1"});
   EXPECT_EQ(child.status, MLUOP_STATUS_EXECUTION_FAILED);
   const std::vector<std::string> lines = Lines(child.errors);
-  ASSERT_EQ(lines.size(), 1u) << child.errors;
+  ASSERT_EQ(lines.size(), 2u) << child.errors;
   EXPECT_EQ(lines[0].find("failing N=3  # failing, none, "), 0u) << lines[0];
-  const std::string end = " us, MLUOP_STATUS_EXECUTION_FAILED";
-  ASSERT_GT(lines[0].size(), end.size());
-  EXPECT_EQ(lines[0].substr(lines[0].size() - end.size()), end) << lines[0];
+  EXPECT_EQ(lines[1].find("# failing: MLUOP_STATUS_EXECUTION_FAILED "), 0u) << lines[1];
+}
+
+TEST(Verbose, ReportsMalformedVariableOnce) {
+  const ChildResult child = RunChild("affinity", {"MLUOP_VERBOSE=1", "MLUOP_NUM_THREADS=abc"});
+  EXPECT_EQ(child.errors,
+            "# MLUOP_NUM_THREADS must be a positive number, got abc; it is ignored\n");
+  EXPECT_EQ(RunChild("affinity", {"MLUOP_NUM_THREADS=abc"}).errors, "");
+  EXPECT_EQ(RunChild("affinity", {"MLUOP_VERBOSE=yes", "MLUOP_NUM_THREADS=abc"}).errors,
+            "# MLUOP_VERBOSE must be 0, 1 or 2, got yes; it is ignored\n");
 }
 
 TEST(Verbose, LineNamesAbsentTensor) {
   const ChildResult child = RunChild("without_argmax", {"MLUOP_VERBOSE=1"});
   EXPECT_EQ(child.status, 0) << child.errors;
-  EXPECT_EQ(ParseCase(child.errors).Option("argmax"), "absent") << child.errors;
+  EXPECT_EQ(ParseCase(Lines(child.errors).front()).Option("argmax"), "absent") << child.errors;
 }
 
 TEST(Verbose, LineHasExactNumbersOfAnySize) {
   const ChildResult child = RunChild("large_pads", {"MLUOP_VERBOSE=1"});
   EXPECT_EQ(child.status, 0);
-  const Case parsed = ParseCase(child.errors);
+  const Case parsed = ParseCase(Lines(child.errors).front());
   EXPECT_EQ(parsed.values.at("pad_h"), double{INT32_MIN}) << child.errors;
   EXPECT_EQ(parsed.values.at("pad_w"), double{INT32_MAX}) << child.errors;
   EXPECT_EQ(parsed.dtype, MLUOP_DTYPE_HALF);

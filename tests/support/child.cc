@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <sched.h>
 #include <spawn.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -83,6 +84,17 @@ int UseRuntime() {
   return 0;
 }
 
+// "cpu 0 0 ": the name, the status, the ordinal and the error message of that call.
+int PrintOrdinals() {
+  for (const char* name : {"cpu", "cuda:99"}) {
+    int ordinal = 77;
+    const mluOpStatus_t status = mluOpGetDeviceOrdinal(name, &ordinal);
+    std::printf("%s %d %d %s\n", name, status, ordinal,
+                status == MLUOP_STATUS_SUCCESS ? "" : mluOpGetLastErrorMessage());
+  }
+  return 0;
+}
+
 int PrintDevices() {
   unsigned int count = 0;
   const int status = cnrtGetDeviceCount(&count);
@@ -119,9 +131,21 @@ int RunLargePads() {
   const Tensor mask_h(MLUOP_LAYOUT_ARRAY, MLUOP_DTYPE_INT32, {5});
   const Tensor mask_w(MLUOP_LAYOUT_ARRAY, MLUOP_DTYPE_INT32, {5});
   const Tensor col(MLUOP_LAYOUT_ARRAY, MLUOP_DTYPE_HALF, {12, 5});
+  char workspace[48];
   return mluOpMaskedIm2colForward(handle, feature, feature.data(), mask_h, mask_h.data(), mask_w,
-                                  mask_w.data(), 2, 3, INT32_MIN, INT32_MAX, nullptr, 0, col,
-                                  col.data());
+                                  mask_w.data(), 2, 3, INT32_MIN, INT32_MAX, workspace,
+                                  sizeof(workspace), col, col.data());
+}
+
+// Calls psamask with an input that must not be read.
+int Crash() {
+  const Handle handle;
+  const Tensor x(MLUOP_LAYOUT_NHWC, MLUOP_DTYPE_FLOAT, {1, 8, 16, 9});
+  const Tensor y(MLUOP_LAYOUT_NHWC, MLUOP_DTYPE_FLOAT, {1, 8, 16, 128});
+  void* const unreadable = mmap(nullptr, 1 << 16, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  const int status = mluOpPsamaskForward(handle, 0, x, unreadable, 3, 3, y, y.data());
+  std::printf("%d", status);
+  return 0;
 }
 
 constexpr Operator kFailing = {
@@ -207,10 +231,12 @@ struct Action {
 constexpr Action kActions[] = {{"create", Create},
                                {"runtime", UseRuntime},
                                {"devices", PrintDevices},
+                               {"ordinals", PrintOrdinals},
                                {"threads", PrintThreads},
                                {"affinity", ChangeAffinity},
                                {"operator", RunPsamask},
                                {"large_pads", RunLargePads},
+                               {"crash", Crash},
                                {"failing_kernel", RunFailingKernel},
                                {"without_argmax", RunAverageWithoutArgmax},
                                {"fork", ForkAndExit}};

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/log.h"
+
+#include <chrono>
+#include <cstdarg>
+#include <cstdio>
+
+#include "core/dtype.h"
+#include "core/error.h"
+#include "core/implementation.h"
+
+namespace mluop {
+namespace {
+
+// A line that is printed at once, so that lines of several threads do not mix. Truncates.
+class LogLine {
+ public:
+  // Starts with the case line and the device.
+  LogLine(const Arguments& arguments, const Device& device) {
+    const int length = FormatCase(arguments, text_, kSize);
+    used_ = length < kSize ? length : kSize - 1;
+    Add("  # %s, %s", device.name(), device.architecture());
+  }
+
+  [[gnu::format(printf, 2, 3)]] void Add(const char* format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    const int length = vsnprintf(text_ + used_, kSize - used_, format, arguments);
+    va_end(arguments);
+    used_ = length < kSize - used_ ? used_ + length : kSize - 1;
+  }
+
+  void Print() {
+    text_[used_] = '\n';
+    fwrite(text_, 1, static_cast<size_t>(used_) + 1, stderr);
+    fflush(stderr);  // a program may have made stderr buffered
+  }
+
+ private:
+  static constexpr int kSize = 2048;
+  char text_[kSize];
+  int used_ = 0;
+};
+
+}  // namespace
+
+mluOpStatus_t RunLogged(const Arguments& arguments, mluOpContext& handle, size_t workspace_size) {
+  using Clock = std::chrono::steady_clock;
+  const OpSpec& spec = *arguments.spec;
+  const bool synchronous = handle.device->is_synchronous();
+  Plan plan;
+  static_cast<void>(handle.device->MakePlan(arguments, handle, &plan));
+  LogLine line(arguments, *handle.device);
+  if (synchronous) line.Add(", %d threads", handle.num_threads);
+  line.Add(", %.*s:%.*s, workspace %zu bytes", MLUOP_SV(spec.name), MLUOP_SV(plan.implementation),
+           workspace_size);
+  for (int i = 0; i < spec.tensor_count; ++i) {
+    const mluOpTensorStruct* const desc = arguments.tensors[i].desc;
+    if (desc == nullptr) continue;
+    line.Add(", %.*s %s %s", MLUOP_SV(spec.tensors[i].name), NameOf(desc->dtype),
+             NameOf(desc->layout));
+  }
+  line.Print();
+  const auto start = Clock::now();
+  const mluOpStatus_t status = handle.device->Run(arguments, handle);
+  const double us = std::chrono::duration<double, std::micro>(Clock::now() - start).count();
+  // The kernels of an asynchronous device are still running.
+  fprintf(stderr, "# %.*s: %s %s %.1f us\n", MLUOP_SV(spec.name), mluOpGetErrorString(status),
+          synchronous ? "in" : "enqueued in", us);
+  return status;
+}
+
+void LogEmptyCall(const Arguments& arguments, const mluOpContext& handle) {
+  LogLine line(arguments, *handle.device);
+  for (int i = 0; i < arguments.spec->tensor_count; ++i) {
+    const mluOpTensorStruct* const desc = arguments.tensors[i].desc;
+    if (desc == nullptr || desc->ElementCount() != 0) continue;
+    line.Add(", nothing to compute: %.*s is empty", MLUOP_SV(arguments.spec->tensors[i].name));
+    break;
+  }
+  line.Print();
+}
+
+}  // namespace mluop
