@@ -7,12 +7,18 @@
 namespace mluop {
 namespace {
 
+// Returns the rule for an empty tensor: that of its row, with kSkipRows resolved.
+WhenEmpty RuleOf(const TensorSpec& row, const mluOpTensorStruct& desc) {
+  if (row.when_empty != kSkipRows) return row.when_empty;
+  return desc.dims[0] == 0 ? kSkip : kReject;
+}
+
 // Returns the first empty tensor with that rule, or NULL.
 const TensorSpec* FindEmpty(const Arguments& call, WhenEmpty rule) {
   for (int i = 0; i < call.spec->tensor_count; ++i) {
     const mluOpTensorStruct* desc = call.tensors[i].desc;
-    if (call.spec->tensors[i].when_empty != rule || desc == nullptr) continue;
-    if (desc->ElementCount() == 0) return &call.spec->tensors[i];
+    if (desc == nullptr || desc->ElementCount() != 0) continue;
+    if (RuleOf(call.spec->tensors[i], *desc) == rule) return &call.spec->tensors[i];
   }
   return nullptr;
 }

@@ -7,9 +7,14 @@
 namespace mluop {
 namespace {
 
-constexpr int64_t kElementLimit = int64_t{1} << 31;
+// Dims are below 2^31: indices into them are int32. Element counts are below 2^60, so that byte counts
+// fit in 64 bits; in limited operators they are below 2^31.
+constexpr int64_t kDimLimit = int64_t{1} << 31;
+constexpr int64_t kElementLimit = int64_t{1} << 60;
+constexpr int64_t kLimitedElements = int64_t{1} << 31;
 
 bool MayBeAbsent(const Arguments& call, const TensorSpec& row) {
+  if (row.optional_attribute == TensorSpec::kAlwaysOptional) return true;
   return row.optional_attribute >= 0 &&
          call.attributes[row.optional_attribute].number == static_cast<double>(row.optional_value);
 }
@@ -43,6 +48,15 @@ mluOpStatus_t CheckDescriptors(const Arguments& call) {
                         "_desc must be a tensor descriptor, got NULL");
   }
   return MLUOP_STATUS_SUCCESS;
+}
+
+void DropHalfAbsentTensors(Arguments& call) {
+  for (int i = 0; i < call.spec->tensor_count; ++i) {
+    TensorArgument& tensor = call.tensors[i];
+    const TensorSpec& row = call.spec->tensors[i];
+    if (!row.one_null_suffices || !MayBeAbsent(call, row)) continue;
+    if (tensor.desc == nullptr || tensor.data == nullptr) tensor = {};
+  }
 }
 
 mluOpStatus_t CheckRanks(const Arguments& call) {
@@ -105,10 +119,19 @@ mluOpStatus_t CheckStrides(const Arguments& call) {
 mluOpStatus_t CheckSizes(const Arguments& call) {
   return ForEachTensor(call, [&](const TensorSpec& row, const mluOpTensorStruct& desc) {
     const int64_t count = desc.ElementCount();
-    if (count < kElementLimit) return MLUOP_STATUS_SUCCESS;
-    return FailArgument(MLUOP_STATUS_NOT_SUPPORTED, *call.spec, row.name,
-                        " must have fewer than 2^31 elements, got %lld",
-                        static_cast<long long>(count));
+    const bool limited = call.spec->limited;
+    if (count >= (limited ? kLimitedElements : kElementLimit)) {
+      return FailArgument(MLUOP_STATUS_NOT_SUPPORTED, *call.spec, row.name,
+                          " must have fewer than 2^%d elements, got %lld", limited ? 31 : 60,
+                          static_cast<long long>(count));
+    }
+    for (int d = 0; d < desc.rank && count > 0; ++d) {
+      if (desc.dims[d] < kDimLimit) continue;
+      return FailArgument(MLUOP_STATUS_NOT_SUPPORTED, *call.spec, row.name,
+                          ".shape[%d] must be below 2^31, got %lld", d,
+                          static_cast<long long>(desc.dims[d]));
+    }
+    return MLUOP_STATUS_SUCCESS;
   });
 }
 

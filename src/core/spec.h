@@ -41,6 +41,7 @@ enum WhenEmpty : uint8_t {
   kSkip,       // SUCCESS, nothing is written
   kSkipFirst,  // the same, checked before any rejection
   kCompute,    // the kernel runs: the call has work to do without this tensor
+  kSkipRows,   // kSkip if dim 0 is 0, else kReject
 };
 
 struct AttributeSpec {
@@ -80,7 +81,10 @@ struct Relation {
 struct Optional {
   std::string_view attribute;
   int64_t value;
+  bool one_null_suffices = false;  // a NULL descriptor or a NULL pointer makes it absent
 };
+// A descriptor of a getter that may always be NULL.
+inline constexpr Optional kMayBeNull = {"*", 0};
 
 struct TensorRow {
   std::string_view name;
@@ -112,8 +116,11 @@ struct TensorSpec {
   ElementType type = kT;
   LayoutRule layout = kAnyLayout;
   WhenEmpty when_empty = kReject;
-  int optional_attribute = -1;  // index; -1: never absent
+  static constexpr int kNeverAbsent = -1;
+  static constexpr int kAlwaysOptional = -2;
+  int optional_attribute = kNeverAbsent;  // index, or one of the constants above
   int64_t optional_value = 0;
+  bool one_null_suffices = false;
   int rank = 0;
   DimSpec dims[kMaxRank] = {};
 };
@@ -125,6 +132,7 @@ struct OpSpec {
   int tensor_count = 0;
   int symbol_count = 0;
   int relation_count = 0;
+  bool limited = false;  // 2^31 elements or more in a tensor are NOT_SUPPORTED
   AttributeSpec attributes[kMaxAttributes] = {};
   TensorSpec tensors[kMaxTensors] = {};
   std::string_view symbols[kMaxSymbols] = {};
@@ -141,6 +149,12 @@ struct OpSpec {
       Require(AttributeIndex(row.first) >= 0 && AttributeIndex(row.second) >= 0);
       relations[relation_count++] = row;
     }
+  }
+
+  constexpr OpSpec Limited() const {
+    OpSpec spec = *this;
+    spec.limited = true;
+    return spec;
   }
 
   // Returns -1 if there is no attribute of that name.
@@ -176,7 +190,10 @@ struct OpSpec {
     tensor.type = row.type;
     tensor.layout = row.layout;
     tensor.when_empty = row.when_empty;
-    if (!row.optional.attribute.empty()) {
+    tensor.one_null_suffices = row.optional.one_null_suffices;
+    if (row.optional.attribute == kMayBeNull.attribute) {
+      tensor.optional_attribute = TensorSpec::kAlwaysOptional;
+    } else if (!row.optional.attribute.empty()) {
       tensor.optional_attribute = AttributeIndex(row.optional.attribute);
       Require(tensor.optional_attribute >= 0);
       tensor.optional_value = row.optional.value;

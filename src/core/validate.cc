@@ -41,6 +41,7 @@ mluOpStatus_t FailArgument(mluOpStatus_t status, const OpSpec& spec, std::string
 }
 
 Validation Validate(Arguments& call) {
+  DropHalfAbsentTensors(call);
   if (mluOpStatus_t status = CheckDescriptors(call)) return {Verdict::kFailed, status};
   const Validation shapes = ValidateShapes(call);
   if (shapes.verdict != Verdict::kRun) return shapes;

@@ -266,9 +266,10 @@ CaseCall::CaseCall(const Case& test_case) : arguments(test_case.op->spec) {
       Reject(test_case, string(row.name) + ": " + mluOpGetLastErrorMessage());
     }
     // No operator supports more, and the byte count of larger tensors would overflow size_t.
-    if (desc->ElementCount() > INT32_MAX) {
-      Reject(test_case, string(row.name) + " must have fewer than 2^31 elements, got " +
-                            std::to_string(desc->ElementCount()));
+    const int bits = spec.limited ? 31 : 60;
+    if (desc->ElementCount() >= int64_t{1} << bits) {
+      Reject(test_case, string(row.name) + " must have fewer than 2^" + std::to_string(bits) +
+                            " elements, got " + std::to_string(desc->ElementCount()));
     }
     arguments.tensors[i].desc = desc.get();
     descs.push_back(std::move(desc));

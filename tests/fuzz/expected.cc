@@ -16,6 +16,7 @@ constexpr Expected kNothingToDo = {MLUOP_STATUS_SUCCESS, false};
 constexpr Expected kRuns = {MLUOP_STATUS_SUCCESS, true};
 
 bool IsAbsentRightly(const Arguments& a, const TensorSpec& row) {
+  if (row.optional_attribute == TensorSpec::kAlwaysOptional) return true;
   return row.optional_attribute >= 0 &&
          a.attributes[row.optional_attribute].number == static_cast<double>(row.optional_value);
 }
@@ -127,6 +128,10 @@ Expected ExpectedWhenEmpty(const Arguments& a) {
   bool any = false;
   for (int i = 0; i < a.spec->tensor_count; ++i) any = any || empty(a.spec->tensors[i].name);
   if (!any) return kRuns;
+  if (op == "roiaware_pool3d_forward_workspace") {  // 0 points give size 0
+    const mluOpTensorStruct* feature = a.tensors[a.spec->TensorIndex("pts_feature")].desc;
+    return empty("rois") || feature->dims[0] != 0 ? kBadParam : kNothingToDo;
+  }
   if (is("border_align") || is("roiaware")) return kBadParam;
   if (is("psroipool_forward")) return empty("input") ? kNothingToDo : kBadParam;
   if (is("psroipool_backward")) return empty("rois") ? kBadParam : kNothingToDo;
@@ -182,7 +187,10 @@ Expected ExpectedFromShapes(mluOpHandle_t handle, Arguments& arguments) {
     const mluOpTensorStruct* desc = arguments.tensors[i].desc;
     if (desc == nullptr) continue;
     const int64_t count = desc->ElementCount();
-    if (count >= int64_t{1} << 31) return kNotSupported;
+    if (count >= int64_t{1} << (arguments.spec->limited ? 31 : 60)) return kNotSupported;
+    for (int d = 0; d < desc->rank && count > 0; ++d) {
+      if (desc->dims[d] >= int64_t{1} << 31) return kNotSupported;
+    }
     int64_t stride = 1;
     for (int d = desc->rank - 1; d >= 0 && count > 0; --d) {
       if (desc->dims[d] != 1 && desc->strides[d] != stride) return kNotSupported;
@@ -194,6 +202,12 @@ Expected ExpectedFromShapes(mluOpHandle_t handle, Arguments& arguments) {
 
 Expected ExpectedFromCall(const EntryPoint& entry, mluOpHandle_t handle, Arguments& arguments) {
   if (!entry.has_workspace) arguments.workspace = {};  // the C function takes none
+  for (int i = 0; i < arguments.spec->tensor_count; ++i) {
+    TensorArgument& tensor = arguments.tensors[i];
+    const TensorSpec& row = arguments.spec->tensors[i];
+    const bool one_is_null = tensor.desc == nullptr || tensor.data == nullptr;
+    if (one_is_null && row.one_null_suffices && IsAbsentRightly(arguments, row)) tensor = {};
+  }
   const Expected expected = ExpectedFromShapes(handle, arguments);
   if (!expected.runs || IsMemoryRight(arguments)) return expected;
   return kBadParam;

@@ -48,8 +48,9 @@ void MadeCall::MakeValid() {
     MakeDescriptor(i, half ? MLUOP_DTYPE_HALF : MLUOP_DTYPE_FLOAT);
     const TensorSpec& row = spec.tensors[i];
     const bool may_be_absent =
-        row.optional_attribute >= 0 && arguments.attributes[row.optional_attribute].number ==
-                                           static_cast<double>(row.optional_value);
+        row.optional_attribute == TensorSpec::kAlwaysOptional ||
+        (row.optional_attribute >= 0 && arguments.attributes[row.optional_attribute].number ==
+                                            static_cast<double>(row.optional_value));
     if (may_be_absent && bytes_.OneIn(2)) arguments.tensors[i].desc = nullptr;
   }
 }

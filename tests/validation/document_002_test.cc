@@ -84,8 +84,8 @@ struct RoiawareBackward : DocumentedCall {
 struct RoiawareGetter : RoiawareForward {
   bool is_getter() const override { return true; }
   std::vector<TensorRule> Tensors() override {
-    return {{"rois", &rois, Layout::kAny, "0"},
-            {"pts", &pts, Layout::kAny},
+    return {{"rois", &rois, Layout::kAny, "0", false, true},
+            {"pts", &pts, Layout::kAny, "", false, true},
             {"pts_feature", &pts_feature, Layout::kAny, "1"}};
   }
   std::vector<AttributeRule> Attributes() override { return {}; }
@@ -156,7 +156,8 @@ TEST(Document002, AveragePoolingSucceedsWithoutArgmax) {
   ExpectSuccess(forward.Call());
 }
 
-TEST(Document002, ArgmaxWithoutItsDescriptorOrPointerReturnsBadParam) {
+// MLU-OPS does not check argmax in forward.
+TEST(Document002, ArgmaxWithoutItsDescriptorOrPointerIsAbsentInForwardOnly) {
   for (const char* half : {"argmax_desc", "argmax"}) {
     RoiawareBackward backward;
     backward.pool_method = 1;
@@ -165,8 +166,36 @@ TEST(Document002, ArgmaxWithoutItsDescriptorOrPointerReturnsBadParam) {
     RoiawareForward forward;
     forward.pool_method = 1;
     forward.null = {half};
-    ExpectBad(forward.Call(), "argmax");
+    ExpectSuccess(forward.Call());
+    forward.pool_method = 0;
+    ExpectBad(forward.Call(), half);
   }
+}
+
+TEST(Document002, GetterAcceptsNullRoisAndPts) {
+  RoiawareForward one_box;
+  one_box.rois = Array({1, 7});
+  ExpectSuccess(one_box.CallGetter());
+  RoiawareForward call;
+  call.null = {"rois_desc", "pts_desc"};
+  ExpectSuccess(call.CallGetter());
+  EXPECT_EQ(call.size, one_box.size);
+  call.null = {"pts_feature_desc"};
+  ExpectBad(call.CallGetter(), "pts_feature_desc");
+}
+
+TEST(Document002, GetterOfNoPointsWritesZero) {
+  RoiawareForward call;
+  call.pts = Array({0, 3});
+  call.pts_feature = Array({0, 6});
+  ExpectSuccess(call.CallGetter());
+  EXPECT_EQ(call.size, 0u);
+  call.null = {"pts_desc"};
+  call.size = 77;
+  ExpectSuccess(call.CallGetter());
+  EXPECT_EQ(call.size, 0u);
+  call.pts_feature = Array({11, 0});
+  ExpectBad(call.CallGetter(), "pts_feature");
 }
 
 TEST(Document002, BothSpellingsAreTheSameFunction) {
@@ -199,7 +228,6 @@ TEST(Document002, EmptyTensorReturnsBadParam) {
   forward.pts = Array({0, 3});
   forward.pts_feature = Array({0, 6});
   ExpectBad(forward.Call(), "pts_num");
-  ExpectBad(forward.CallGetter(), "pts");
 }
 
 }  // namespace

@@ -228,15 +228,15 @@ TEST_F(Document004Col2imWithoutMasks, GetterWritesZero) {
   EXPECT_EQ(call_.size, 0u);
 }
 
-// A getter needs no data, so this tests the limit without 8 GiB.
-TEST(Document004, TwoToThe31ElementsReturnNotSupported) {
+// Elements have no limit, dims have. A getter needs no data, so this tests it without 8 GiB.
+TEST(Document004, DimOfTwoToThe31ReturnsNotSupported) {
   MaskedCol2im call;
   call.col = Array({1, 30});
-  call.im = Nchw({1, 1, 1, (int64_t{1} << 31) - 1});
+  call.im = Nchw({1, 1, 2, (int64_t{1} << 31) - 1});
   ExpectSuccess(call.CallGetter());
-  call.im = Nchw({1, 1, 2, int64_t{1} << 30});
+  call.im = Nchw({1, 1, 1, int64_t{1} << 31});
   EXPECT_EQ(call.CallGetter(), MLUOP_STATUS_NOT_SUPPORTED);
-  EXPECT_TRUE(LastMessageHas("masked_col2im_forward_workspace: im must have fewer than 2^31"))
+  EXPECT_TRUE(LastMessageHas("masked_col2im_forward_workspace: im.shape[3] must be below 2^31"))
       << LastMessage();
 }
 

@@ -29,6 +29,7 @@ struct TensorRule {
   Layout layout;
   std::string free_dims = {};  // "12": any size of dims 1 and 2 is valid
   bool is_output = false;
+  bool may_be_null = false;  // the descriptor
 };
 
 // The rules for an attribute: an int in [min, max], or a positive finite float.

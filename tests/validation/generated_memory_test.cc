@@ -19,9 +19,9 @@ std::vector<Variable> VariablesThatMayBeZero(const OpSpec& spec) {
 Names EmptyTensors(TableCall& call, WhenEmpty rule) {
   Names names;
   for (int t = 0; t < call.spec().tensor_count; ++t) {
-    if (call.row(t).when_empty == rule && call.desc(t).ElementCount() == 0) {
-      names.emplace_back(call.row(t).name);
-    }
+    WhenEmpty own = call.row(t).when_empty;
+    if (own == kSkipRows) own = call.desc(t).dims[0] == 0 ? kSkip : kReject;
+    if (own == rule && call.desc(t).ElementCount() == 0) names.emplace_back(call.row(t).name);
   }
   return names;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The order of the checks, for every table. A call that breaks rules of two phases returns the same
 // status and message as a call that breaks only the earlier rule.
+#include <algorithm>
 #include <array>
 
 #include "tests/validation/table_call.h"
@@ -82,9 +83,7 @@ class Breaks {
       case kShapePhase: call->desc(fixed_.first).dims[fixed_.second] += 1; break;
       case kStridePhase: call->desc(full_).strides[0] += 1; break;
       case kSizePhase:
-        while (call->desc(large_).ElementCount() < int64_t{1} << 31) {
-          call->Set(growing_, call->Get(growing_) * 2);
-        }
+        while (!IsTooLarge(call->desc(large_))) call->Set(growing_, call->Get(growing_) * 2);
         break;
       case kEmptyPhase: call->Set(vanishing_, 0); break;
       case kWorkspacePhase: call->arguments.workspace = {nullptr, 16}; break;
@@ -95,6 +94,11 @@ class Breaks {
   }
 
  private:
+  bool IsTooLarge(const mluOpTensorStruct& desc) const {
+    constexpr int64_t kLimit = int64_t{1} << 31;
+    if (spec_.limited) return desc.ElementCount() >= kLimit;
+    return *std::max_element(desc.dims, desc.dims + desc.rank) >= kLimit;
+  }
   bool StaysFull(int t) const { return can_be_empty_ && !Mentions(spec_.tensors[t], vanishing_); }
 
   // Chooses the symbol that ends the call at 0 and empties the fewest tensors.

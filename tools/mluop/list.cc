@@ -44,6 +44,7 @@ const char* Empty(WhenEmpty rule) {
     case kSkip:
     case kSkipFirst: return "SUCCESS, nothing is written";
     case kCompute: return "computed without it";
+    case kSkipRows: return "SUCCESS if dim 0 is 0";
   }
   return "";
 }

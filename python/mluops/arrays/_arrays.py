@@ -152,9 +152,9 @@ def as_output(
         try:
             return np.empty(shape, dtype or like.dtype)
         except (TypeError, ValueError, MemoryError):
-            if math.prod(count_of(size, f"a size of {name}") for size in shape) < 1 << 31:
+            if math.prod(count_of(size, f"a size of {name}") for size in shape) < 1 << 60:
                 raise
-        raise NotSupportedError(f"mluops: {name} must have fewer than 2^31 elements, got {shape}")
+        raise NotSupportedError(f"mluops: {name} must have fewer than 2^60 elements, got {shape}")
     if not isinstance(given, np.ndarray):
         raise BadParamError(f"mluops: {name} must be a numpy.ndarray, got {type(given).__name__}")
     if not given.flags.carray:
@@ -170,9 +170,9 @@ def _as_device_output(
 ) -> DeviceArray:
     if given is None:
         sizes = tuple(count_of(size, f"a size of {name}") for size in shape)
-        if math.prod(sizes) >= 1 << 31:
+        if math.prod(sizes) >= 1 << 60:
             raise NotSupportedError(
-                f"mluops: {name} must have fewer than 2^31 elements, got {shape}"
+                f"mluops: {name} must have fewer than 2^60 elements, got {shape}"
             )
         return DeviceArray.empty(sizes, dtype or like.dtype, like.device, like.stream)
     array = from_device(given)

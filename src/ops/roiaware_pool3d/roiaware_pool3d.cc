@@ -18,24 +18,36 @@ constexpr Operator kForward = {
            {{"rois", kIn, kT, kAnyLayout, "boxes_num 7", kReject},
             {"pts", kIn, kT, kAnyLayout, "pts_num 3", kReject},
             {"pts_feature", kIn, kT, kAnyLayout, "pts_num channels", kReject},
-            {"argmax", kOut, kI32, kAnyLayout, kPerChannel, kReject, {"pool_method", kAverage}},
+            {"argmax",
+             kOut,
+             kI32,
+             kAnyLayout,
+             kPerChannel,
+             kReject,
+             {"pool_method", kAverage, /*one_null_suffices=*/true}},
             {"pts_idx_of_voxels", kOut, kI32, kAnyLayout, kPerSlot, kReject},
-            {"pooled_features", kOut, kT, kAnyLayout, kPerChannel, kReject}}),
+            {"pooled_features", kOut, kT, kAnyLayout, kPerChannel, kReject}})
+        .Limited(),
     "boxes_num"};
 
-constexpr OpSpec kForwardWorkspace("roiaware_pool3d_forward_workspace", kHalfOrFloat, {},
-                                   {{"rois", kIn, kT, kAnyLayout, "B 7", kReject},
-                                    {"pts", kIn, kT, kAnyLayout, "P 3", kReject},
-                                    {"pts_feature", kIn, kT, kAnyLayout, "P C", kReject}});
+// As in MLU-OPS, the getter accepts NULL for rois and pts, and 0 points.
+constexpr OpSpec kForwardWorkspace =
+    OpSpec("roiaware_pool3d_forward_workspace", kHalfOrFloat, {},
+           {{"rois", kIn, kT, kAnyLayout, "B 7", kReject, kMayBeNull},
+            {"pts", kIn, kT, kAnyLayout, "P 3", kSkip, kMayBeNull},
+            {"pts_feature", kIn, kT, kAnyLayout, "P C", kSkipRows}})
+        .Limited();
 
-constexpr Operator kBackward = {OpSpec(
-    "roiaware_pool3d_backward", kHalfOrFloat,
-    {OneOf("pool_method", 0, 1), AtLeast("boxes_num", 1), AtLeast("out_x", 1), AtLeast("out_y", 1),
-     AtLeast("out_z", 1), AtLeast("channels", 1), AtLeast("max_pts_each_voxel", 1)},
-    {{"pts_idx_of_voxels", kIn, kI32, kAnyLayout, kPerSlot, kReject},
-     {"argmax", kIn, kI32, kAnyLayout, kPerChannel, kReject, {"pool_method", kAverage}},
-     {"grad_out", kIn, kT, kAnyLayout, kPerChannel, kReject},
-     {"grad_in", kOut, kT, kAnyLayout, "P channels", kReject}})};
+constexpr Operator kBackward = {
+    OpSpec("roiaware_pool3d_backward", kHalfOrFloat,
+           {OneOf("pool_method", 0, 1), AtLeast("boxes_num", 1), AtLeast("out_x", 1),
+            AtLeast("out_y", 1), AtLeast("out_z", 1), AtLeast("channels", 1),
+            AtLeast("max_pts_each_voxel", 1)},
+           {{"pts_idx_of_voxels", kIn, kI32, kAnyLayout, kPerSlot, kReject},
+            {"argmax", kIn, kI32, kAnyLayout, kPerChannel, kReject, {"pool_method", kAverage}},
+            {"grad_out", kIn, kT, kAnyLayout, kPerChannel, kReject},
+            {"grad_in", kOut, kT, kAnyLayout, "P channels", kReject}})
+        .Limited()};
 
 constexpr const Operator* kOperators[] = {&kForward, &kBackward};
 constexpr const OpSpec* kGetters[] = {&kForwardWorkspace};

@@ -33,7 +33,7 @@ template <typename T>
 void SortBoxes(const Problem& p, const T* boxes, int border, int32_t* order) {
   constexpr int kBuckets = 256;
   const int size = border == kTop || border == kBottom ? p.h : p.w;
-  const int width = (size + kBuckets - 1) / kBuckets;
+  const int width = (size - 1) / kBuckets + 1;
   const auto bucket_of = [&](int64_t k) {
     const T* box = boxes + k * 4;
     const Edge edge = MakeEdge({ToFloat(box[0]), ToFloat(box[1]), ToFloat(box[2]), ToFloat(box[3])},

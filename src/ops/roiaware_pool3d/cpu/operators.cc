@@ -2,12 +2,16 @@
 // roiaware_pool3d on the CPU: what the family has for this device.
 #include "ops/roiaware_pool3d/cpu/operators.h"
 
+#include <algorithm>
+
 namespace mluop::roiaware_pool3d {
 namespace {
 
 constexpr const CpuOperator* kOperators[] = {&kForwardCpu, &kBackwardCpu};
+// Without rois the size is that for one box.
 constexpr DeviceGetter kGetters[] = {{"roiaware_pool3d_forward_workspace", [](const Arguments& a) {
-                                        return ForwardScratchBytes(a.Symbol("B"), a.Symbol("P"));
+                                        return ForwardScratchBytes(
+                                            std::max<int64_t>(a.Symbol("B"), 1), a.Symbol("P"));
                                       }}};
 
 }  // namespace

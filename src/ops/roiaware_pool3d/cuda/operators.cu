@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // roiaware_pool3d on CUDA devices: what the family has for them.
+#include <algorithm>
+
 #include "ops/roiaware_pool3d/cuda/kernels.h"
 
 namespace mluop::roiaware_pool3d {
 namespace {
 
+// Without rois the size is that for one box.
 size_t WorkspaceBytes(const Arguments& a) {
-  return ForwardCudaScratchBytes(a.Symbol("B"), a.Symbol("P"));
+  return ForwardCudaScratchBytes(std::max<int64_t>(a.Symbol("B"), 1), a.Symbol("P"));
 }
 
 constexpr const CudaOperator* kOperators[] = {&kForwardCuda, &kBackwardCuda};
