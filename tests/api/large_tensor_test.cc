@@ -135,7 +135,7 @@ TEST(LargeTensor, PsamaskWritesAndReadsMoreThan4GiB) {
   }
 }
 
-// The largest element count of a tensor. Pages that are only read cost no memory.
+// The largest dim of a tensor. Pages that are only read cost no memory.
 constexpr int64_t kMost = INT32_MAX;
 
 TEST(LargeTensor, MaskedIm2colReadsTheLastOf2147483647Elements) {
