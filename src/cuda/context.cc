@@ -74,6 +74,13 @@ mluOpStatus_t StatusOf(cudaError_t error) {
   }
 }
 
+bool HasSmallTensors(const Arguments& arguments) {
+  for (const TensorArgument& tensor : arguments.tensors) {
+    if (tensor.desc != nullptr && tensor.desc->ElementCount() >= kSmallLimit) return false;
+  }
+  return true;
+}
+
 void* CudaContext::Scratch(size_t bytes) {
   if (call_.workspace.size >= CudaWorkspaceFor(bytes)) {
     const auto address = reinterpret_cast<uintptr_t>(call_.workspace.data);

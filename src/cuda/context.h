@@ -102,6 +102,14 @@ using CudaOperator = DeviceOperator<CudaContext>;
 // Each family defines one, <folder>::kCudaFamily.
 using CudaFamily = DeviceFamily<CudaContext>;
 
+// Whether every tensor has fewer than 2^31 elements: kernels with 32-bit offsets apply.
+bool HasSmallTensors(const Arguments& arguments);
+template <class Problem>
+bool IsSmall(const CudaCall<Problem>& call) {
+  return HasSmallTensors(call.arguments);
+}
+inline constexpr int64_t kSmallLimit = int64_t{1} << 31;
+
 // All of them; defined in src/ops/cuda_list.cc.
 std::span<const CudaFamily* const> CudaFamilies();
 

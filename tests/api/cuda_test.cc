@@ -2,34 +2,17 @@
 // The API on a CUDA device: streams, graphs, device memory. Skipped if no CUDA device is visible.
 #include <cuda_runtime_api.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <atomic>
 #include <chrono>
 #include <thread>
 #include <vector>
 
-#include "core/device.h"
+#include "tests/support/cuda_device_test.h"
 #include "tests/support/tensors.h"
 
 namespace mluop::testing {
 namespace {
-
-// The first CUDA device is current during the test.
-class CudaDeviceTest : public ::testing::Test {
- protected:
-  void SetUp() override {
-    const DeviceList& list = VisibleDeviceList();
-    for (int i = 0; i < list.count; ++i) {
-      if (std::string(list.devices[i]->name()) != "cuda:0") continue;
-      ASSERT_EQ(cnrtSetDevice(i), cnrtSuccess);
-      return;
-    }
-    ASSERT_NE(access("/dev/nvidia0", F_OK), 0) << "there is a GPU, but: " << list.library_fault;
-    GTEST_SKIP() << "no CUDA device is visible: " << list.library_fault;
-  }
-  void TearDown() override { cnrtSetDevice(0); }
-};
 
 // masked_col2im of one channel to one row of pixels: mask m writes pixel size-1-m. It uses scratch
 // if the row has at least kWithScratch pixels.

@@ -37,7 +37,7 @@ struct RoiPlace {
   MLUOP_HOST_DEVICE Span Columns(const Problem& p, int pw) const {
     return image < 0 ? Span{0, 0} : x.Bin(pw, p.w);
   }
-  // Counts the rows through all images: N*H is below 2^31 on CUDA, as the map's elements are.
+  // Counts the rows through all images. The implementations that call it require N*H < 2^31.
   MLUOP_HOST_DEVICE Span MapRows(const Problem& p, int ph) const {
     const Span rows = Rows(p, ph);
     const auto first = static_cast<int32_t>((image < 0 ? 0 : image) * p.h);

@@ -182,9 +182,17 @@ mluOpStatus_t SumLines(const CudaCall<Problem>& c, const Lists& lists) {
   });
 }
 
+// Offsets between images are 64-bit. Offsets in a row of the map and in an image's results, and the
+// numbers of owners and lists, are 32-bit.
+bool FitsOwners(const CudaCall<Problem>& call) {
+  const Problem& p = call.p;
+  const int64_t lines = std::max(p.h, p.w), parts = CeilDiv(lines, kMaxPixels);
+  return p.w * p.channels() < kSmallLimit && ResultElements(p) < kSmallLimit &&
+         lines * parts < kSmallLimit / kBorders / p.n / CeilDiv(p.c, kWarpLanes);
+}
 // With more samples than a window, the order of additions would depend on how edges are batched.
 bool HasFewBoxes(const CudaCall<Problem>& call) {
-  return call.p.k <= kFewBoxes && call.p.samples() <= kMaxWindow;
+  return FitsOwners(call) && call.p.k <= kFewBoxes && call.p.samples() <= kMaxWindow;
 }
 mluOpStatus_t RunFewBoxes(const CudaCall<Problem>& call, void*) { return SumLines(call, {}); }
 mluOpStatus_t RunSorted(const CudaCall<Problem>& call, void* scratch) {
@@ -193,7 +201,8 @@ mluOpStatus_t RunSorted(const CudaCall<Problem>& call, void* scratch) {
 
 constexpr CudaImplementation<Problem> kBackward[] = {
     {"few_boxes", "at most 128 boxes and 32 samples", HasFewBoxes, nullptr, RunFewBoxes},
-    {"sorted", "always", Always, ListsBytes, RunSorted},
+    {"sorted", "rows of the map and the results of an image have fewer than 2^31 elements",
+     FitsOwners, ListsBytes, RunSorted},
 };
 
 }  // namespace

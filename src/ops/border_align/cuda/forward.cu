@@ -188,6 +188,51 @@ __device__ void PoolResult(const ForwardTensors<T>& t, int result) {
   t.argmax[result] = index;
 }
 
+// PoolResult with 64-bit offsets, for images of any size.
+template <typename T>
+__device__ void PoolLargeResult(const ForwardTensors<T>& t, int64_t result) {
+  const Problem& p = t.p;
+  const int64_t pixel = p.channels(), box = result / pixel, row = p.w * pixel;
+  const int border = static_cast<int>(result % pixel / p.c);
+  const bool horizontal = border == kTop || border == kBottom;
+  const int64_t fixed_stride = horizontal ? row : pixel, moving_stride = horizontal ? pixel : row;
+  const Edge edge = MakeEdge(LoadBox(t.boxes, box), border, p.pool_size);
+  const Neighbours line = FindNeighbours(edge.fixed, horizontal ? p.h : p.w);
+  const T* input = t.input + box / p.k * (p.h * row) + result % pixel;
+  const T *low = input + line.low * fixed_stride, *high = input + line.high * fixed_stride;
+  float position = edge.start, best = 0;
+  int32_t index = 0;
+  for (int i = 0; i < p.samples(); ++i, position += edge.step) {
+    const Neighbours at = FindNeighbours(position, horizontal ? p.w : p.h);
+    const bool odd_first = at.low % 2 != 0;
+    const int64_t even = (odd_first ? at.high : at.low) * moving_stride;
+    const int64_t odd = (odd_first ? at.low : at.high) * moving_stride;
+    const float even_weight = odd_first ? at.high_weight : at.low_weight;
+    const float odd_weight = odd_first ? at.low_weight : at.high_weight;
+    float value = 0;
+    if (line.inside && at.inside) {
+      value = even_weight * line.low_weight * AsFloat(low[even]);
+      value = fmaf(even_weight * line.high_weight, AsFloat(high[even]), value);
+      value = fmaf(odd_weight * line.low_weight, AsFloat(low[odd]), value);
+      value = fmaf(odd_weight * line.high_weight, AsFloat(high[odd]), value);
+    }
+    if (i == 0 || value > best) {
+      best = value;
+      index = i;
+    }
+  }
+  AssignMaximum(best, t.output[result]);
+  t.argmax[result] = index;
+}
+
+template <typename T>
+__global__ void PoolLargeResults(const __grid_constant__ ForwardTensors<T> t, int64_t results) {
+  const int64_t stride = int64_t{gridDim.x} * blockDim.x;
+  for (int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < results; i += stride) {
+    PoolLargeResult(t, i);
+  }
+}
+
 template <typename T>
 __global__ void PoolResults(const __grid_constant__ ForwardTensors<T> t, int64_t results) {
   const int64_t stride = int64_t{gridDim.x} * blockDim.x;
@@ -213,14 +258,72 @@ mluOpStatus_t RunElements(const CudaCall<Problem>& call, void*) {
   });
 }
 
+mluOpStatus_t RunLarge(const CudaCall<Problem>& call, void*) {
+  constexpr int kElementThreads = 256;
+  constexpr int64_t kMostBlocks = int64_t{1} << 20;
+  const int64_t results = EdgeCount(call.p) * call.p.c;
+  return WithType(call, [&](auto element) {
+    using T = decltype(element);
+    const int64_t blocks = std::min(CeilDiv(results, kElementThreads), kMostBlocks);
+    call.context.Launch(PoolLargeResults<T>, {blocks, kElementThreads}, ForwardTensors<T>(call),
+                        results);
+  });
+}
+
+// The images that one launch computes: they have fewer than 2^31 elements.
+Problem BatchOf(Problem p) {
+  const int64_t most = (kSmallLimit - 1) / std::max(MapElements(p), ResultElements(p));
+  p.n = static_cast<int>(std::min<int64_t>(p.n, most));
+  return p;
+}
+
+using Applies = bool (*)(const CudaCall<Problem>& call);
+using Run = mluOpStatus_t (*)(const CudaCall<Problem>& call, void* scratch);
+
+// The call's first batch decides: all batches must run the same implementation.
+template <Applies kApplies>
+bool AppliesToBatch(const CudaCall<Problem>& call) {
+  if (!HasSmallImages(call)) return false;
+  const Problem p = BatchOf(call.p);
+  return kApplies({p, call.arguments, call.context});
+}
+
+size_t BatchListsBytes(const CudaCall<Problem>& call) {
+  const Problem p = BatchOf(call.p);
+  return ListsBytes({p, call.arguments, call.context});
+}
+
+template <Run kRun>
+mluOpStatus_t RunBatches(const CudaCall<Problem>& call, void* scratch) {
+  Problem p = BatchOf(call.p);
+  const int64_t images = p.n;
+  const size_t element = IsHalf(call) ? 2 : 4;
+  const size_t map = static_cast<size_t>(images * MapElements(p)) * element;
+  const size_t results = static_cast<size_t>(images * ResultElements(p));
+  const size_t boxes = static_cast<size_t>(images * p.k) * 4 * element;
+  // input, boxes, output, argmax_idx
+  const size_t bytes[] = {map, boxes, results * element, results * sizeof(int32_t)};
+  Arguments arguments = call.arguments;
+  for (int64_t first = 0; first < call.p.n; first += images) {
+    p.n = static_cast<int>(std::min(images, call.p.n - first));
+    if (const mluOpStatus_t status = kRun({p, arguments, call.context}, scratch)) return status;
+    for (int i = 0; i < 4; ++i) {
+      arguments.tensors[i].data = static_cast<char*>(arguments.tensors[i].data) + bytes[i];
+    }
+  }
+  return MLUOP_STATUS_SUCCESS;
+}
+
 constexpr CudaImplementation<Problem> kForward[] = {
     {"small_map", "128 bytes of channels of the map fit shared memory, and boxes read most of it",
-     FitsShared, nullptr, RunSmallMap, DescribeSmallMap},
-    {"sorted", "at least 4 Mi results, 4 edges per line, and a map larger than L1", ShouldSort,
-     ListsBytes, RunSorted},
-    {"edges", "at most 12 samples, and 16 bytes of channels lie aligned", CanPoolEdges, nullptr,
-     RunEdges},
-    {"elements", "always", Always, nullptr, RunElements},
+     AppliesToBatch<FitsShared>, nullptr, RunBatches<RunSmallMap>, DescribeSmallMap},
+    {"sorted", "at least 4 Mi results, 4 edges per line, and a map larger than L1",
+     AppliesToBatch<ShouldSort>, BatchListsBytes, RunBatches<RunSorted>},
+    {"edges", "at most 12 samples, and 16 bytes of channels lie aligned",
+     AppliesToBatch<CanPoolEdges>, nullptr, RunBatches<RunEdges>},
+    {"elements", "an image has fewer than 2^31 elements", HasSmallImages, nullptr,
+     RunBatches<RunElements>},
+    {"large", "always", Always, nullptr, RunLarge},
 };
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include <cuda_fp16.h>
 
+#include <algorithm>
 #include <cstdint>
 
 #include "cuda/context.h"
@@ -35,7 +36,7 @@ struct Lists {
 size_t ListsBytes(const CudaCall<Problem>& call);
 Lists SortEdges(const CudaCall<Problem>& call, void* scratch);
 
-// The map as a border sees it. Strides in elements; they fit, because a tensor has less than 2^31.
+// The map as a border sees it. Strides in elements; they fit, because an image has less than 2^31.
 struct Axes {
   int fixed_size, moving_size;
   int fixed_stride, moving_stride;
@@ -53,6 +54,13 @@ MLUOP_HOST_DEVICE inline int BucketOf(int line, int lines) {
 
 inline bool IsHalf(const CudaCall<Problem>& call) {
   return call.arguments.Type() == MLUOP_DTYPE_HALF;
+}
+
+// Elements of an image in the map, and in the results.
+inline int64_t MapElements(const Problem& p) { return p.pixels() * p.channels(); }
+inline int64_t ResultElements(const Problem& p) { return p.k * p.channels(); }
+inline bool HasSmallImages(const CudaCall<Problem>& call) {
+  return std::max(MapElements(call.p), ResultElements(call.p)) < kSmallLimit;
 }
 
 // Calls body with a value of the tensors' type.

@@ -205,7 +205,8 @@ void LaunchBands(BackwardParameters<T> call, CudaContext& context) {
                       (call.row_bands == 1 || call.rows * width % kChunk == 0);
   const int threads = ThreadsFor(CeilDiv(call.p.masks, kKeptMasks), kBackwardThreads);
   const int64_t bands = int64_t{call.row_bands} * call.column_bands;
-  context.Launch(SumBands<T, V>, {call.p.channels * bands, threads, bytes}, call);
+  const int64_t blocks = std::min<int64_t>(call.p.channels * bands, INT32_MAX);
+  context.Launch(SumBands<T, V>, {blocks, threads, bytes}, call);
 }
 
 template <typename T>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // psamask on CUDA devices: the geometry of problem.h in 32 bits, and the implementations' functions.
-// Every tensor has fewer than 2^31 elements: indices and their intermediate sums are exact in
-// uint32_t.
+// A launch computes as many images as have fewer than 2^31 elements: indices and their intermediate
+// sums are exact in uint32_t.
 #pragma once
 
 #include <cstdint>
@@ -100,5 +100,8 @@ mluOpStatus_t CopyCompactTiles(const PsamaskCall& call, void* scratch);
 
 // Any order.
 mluOpStatus_t CopyTiles(const PsamaskCall& call, void* scratch);
+
+// Any order and size.
+mluOpStatus_t CopyLarge(const PsamaskCall& call, void* scratch);
 
 }  // namespace mluop::psamask

@@ -1,27 +1,55 @@
 // SPDX-License-Identifier: Apache-2.0
 // psamask on CUDA devices: the implementations of its operators. Both modes of atomics run the same
 // copies.
+#include <algorithm>
+
 #include "ops/psamask/cuda/kernels.h"
 
 namespace mluop::psamask {
 namespace {
 
+// Elements of an image in the larger tensor.
+int64_t ImageElements(const Problem& p) { return p.pixels() * std::max(p.in.size(), p.out.size()); }
+bool HasSmallImages(const PsamaskCall& call) { return ImageElements(call.p) < kSmallLimit; }
 bool CanCopyRows(const PsamaskCall& call) {
-  return call.p.in_pixel_major && call.p.out_pixel_major;
+  return call.p.in_pixel_major && call.p.out_pixel_major && HasSmallImages(call);
+}
+bool CanCopySmallCompactTiles(const PsamaskCall& call) {
+  return HasSmallImages(call) && CanCopyCompactTiles(call);
+}
+
+// Runs the implementation on as many images at a time as have fewer than 2^31 elements.
+template <mluOpStatus_t (*kRun)(const PsamaskCall&, void*)>
+mluOpStatus_t RunBatches(const PsamaskCall& call, void* scratch) {
+  const int64_t images = (kSmallLimit - 1) / ImageElements(call.p);
+  Problem p = call.p;
+  Arguments arguments = call.arguments;
+  TensorArgument &in = arguments.tensors[0], &out = arguments.tensors[1];
+  for (int64_t first = 0; first < call.p.n; first += images) {
+    p.n = std::min(images, call.p.n - first);
+    if (const mluOpStatus_t status = kRun({p, arguments, call.context}, scratch)) return status;
+    in.data = static_cast<float*>(in.data) + images * p.pixels() * p.in.size();
+    out.data = static_cast<float*>(out.data) + images * p.pixels() * p.out.size();
+  }
+  return MLUOP_STATUS_SUCCESS;
 }
 
 using Entry = CudaImplementation<Problem>;
-constexpr Entry kRows = {"rows", "COLLECT", CanCopyRows, nullptr, CopyRows};
+constexpr Entry kRows = {"rows", "COLLECT", CanCopyRows, nullptr, RunBatches<CopyRows>};
 constexpr Entry kBackwardCompactTiles = {"compact_tiles", "DISTRIBUTE, w_mask >= W, W <= 180",
-                                         CanCopyCompactTiles, nullptr, CopyCompactTiles};
+                                         CanCopySmallCompactTiles, nullptr,
+                                         RunBatches<CopyCompactTiles>};
 constexpr Entry kForwardCompactTiles = {"compact_tiles", "DISTRIBUTE, w_mask <= W, w_mask <= 180",
-                                        CanCopyCompactTiles, nullptr, CopyCompactTiles};
-constexpr Entry kTiles = {"tiles", "always", Always, nullptr, CopyTiles};
+                                        CanCopySmallCompactTiles, nullptr,
+                                        RunBatches<CopyCompactTiles>};
+constexpr Entry kTiles = {"tiles", "an image has fewer than 2^31 elements", HasSmallImages, nullptr,
+                          RunBatches<CopyTiles>};
+constexpr Entry kLarge = {"large", "always", Always, nullptr, CopyLarge};
 
-constexpr Entry kForward[] = {kRows, kTiles};
-constexpr Entry kBackward[] = {kRows, kBackwardCompactTiles, kTiles};
-constexpr Entry kNchwForward[] = {kForwardCompactTiles, kTiles};
-constexpr Entry kNchwBackward[] = {kTiles};
+constexpr Entry kForward[] = {kRows, kTiles, kLarge};
+constexpr Entry kBackward[] = {kRows, kBackwardCompactTiles, kTiles, kLarge};
+constexpr Entry kNchwForward[] = {kForwardCompactTiles, kTiles, kLarge};
+constexpr Entry kNchwBackward[] = {kTiles, kLarge};
 
 constexpr CudaOperator kForwardCuda =
     Bind<MakeProblem<Layout::kNhwc, Direction::kForward>, kForward>("psamask_forward");

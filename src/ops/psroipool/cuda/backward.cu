@@ -226,15 +226,24 @@ void AddPass(const Problem& p, const Gradients& t, bool add, char* scratch, Cuda
   const Prepared prepared = {masks, scales, reinterpret_cast<int*>(scales + p.rois * p.bins()),
                              static_cast<int>(flags)};
   context.Launch(Prepare, Grid{flags, kPrepareThreads}, p, t, prepared);
-  // No more blocks than elements of the map: below 2^31.
   const Grid grid = {p.rows() * CeilDiv(p.w, kColumns) * slicing.slices, kSumThreads,
                      SharedBytes(slicing.stride())};
   context.Launch(SumPixels, grid, p, t, prepared, slicing, add);
 }
 
+// The elements of a pass are below 2^31.
 Problem PassOf(Problem p) {
-  p.rois = std::min(p.rois, MasksOf(p).RoisOfPass());
+  const int64_t most = std::max<int64_t>((kSmallLimit - 1) / p.channels(), 1);
+  p.rois = std::min({p.rois, MasksOf(p).RoisOfPass(), most});
   return p;
+}
+
+// The blocks fit a grid, and rows and the pixels of an image fit 32 bits.
+bool FitsGrid(const CudaCall<Problem>& call) {
+  const Problem& p = call.p;
+  const int64_t slices = MakeSlicing(p, call.context.shared_bytes()).slices;
+  const int64_t blocks_of_row = CeilDiv(p.w, kColumns) * slices;
+  return p.rows() < kSmallLimit / blocks_of_row && int64_t{p.h} * p.w < kSmallLimit;
 }
 
 size_t MaskBytes(const CudaCall<Problem>& call) {
@@ -260,7 +269,7 @@ mluOpStatus_t RunMasks(const CudaCall<Problem>& call, void* scratch) {
 constexpr CudaImplementation<Problem> kBackward[] = {
     {"small_map", "at most 1024 pixels and 512 RoIs, and few blocks", SmallMapApplies,
      SmallMapBytes, RunSmallMap},
-    {"masks", "always", Always, MaskBytes, RunMasks},
+    {"masks", "fewer than 2^31 blocks", FitsGrid, MaskBytes, RunMasks},
 };
 
 }  // namespace

@@ -42,8 +42,8 @@ __device__ void FindPlace(const Problem& p, const Loaded& roi, Place* place) {
 
 // kLoads are in flight: bins are small, and waiting for each pixel would be the whole time. The number
 // does not change the order of the sum.
-template <int kLoads>
-__device__ float SumPixels(roi::Pixels pixels, const float* __restrict__ channel) {
+template <int kLoads, typename Offset>
+__device__ float SumPixels(roi::Pixels<Offset> pixels, const float* __restrict__ channel) {
   float sum = 0, part = 0;
 // Unrolled code would be fetched for the few rounds of a small bin.
 #pragma unroll 1
@@ -71,8 +71,8 @@ __device__ void PrefetchMap(const Problem& p, const float* input) {
   asm volatile("prefetch.global.L2 [%0];" ::"l"(input + first));
 }
 
-// A block owns some elements of one RoI, a thread one element.
-template <int kLoads>
+// A block owns some elements of one RoI, a thread one element. Offset: see roi::Pixels.
+template <int kLoads, typename Offset>
 __global__ void __launch_bounds__(kThreads) PoolStrided(Problem p, Tensors t, int slices) {
   __shared__ Place place;
   const int64_t r = blockIdx.x / static_cast<unsigned>(slices);
@@ -93,30 +93,39 @@ __global__ void __launch_bounds__(kThreads) PoolStrided(Problem p, Tensors t, in
   const Span rows = place.Rows(p, static_cast<int>(bin / group));
   const Span columns = place.Columns(p, static_cast<int>(bin % group));
   const float* image = t.input + (place.image < 0 ? 0 : place.image) * p.h * p.w * p.channels();
-  const auto area = static_cast<float>(max(rows.size() * columns.size(), 1));
+  using Count = typename roi::Pixels<Offset>::Count;
+  const auto area = static_cast<float>(max(Count{rows.size()} * columns.size(), Count{1}));
   // The sum of an empty bin is 0.
-  const roi::Pixels pixels(rows, columns, p.w, static_cast<unsigned>(p.channels()));
+  const roi::Pixels<Offset> pixels(rows, columns, static_cast<Offset>(p.w),
+                                   static_cast<Offset>(p.channels()));
   t.output[r * p.channels() + i] = SumPixels<kLoads>(pixels, image + channel) / area;
 }
 
+template <typename Offset>
 mluOpStatus_t RunStrided(const CudaCall<Problem>& call, void*) {
   const Problem& p = call.p;
   const auto threads =
       static_cast<int>(std::min<int64_t>(CeilDiv(p.channels(), 32) * 32, kThreads));
   const int64_t slices = CeilDiv(p.channels(), threads);
-  // At most one block for 32 elements of the output, or for a RoI: below 2^31.
+  // At most one block for 32 elements of the output, or for a RoI.
   // A bin is at most about H/G+1 rows high: three rows have few pixels.
-  call.context.Launch(p.h / p.group < 3 ? PoolStrided<kQuadPixels> : PoolStrided<2 * kQuadPixels>,
-                      Grid{p.rois * slices, threads}, p, Tensors(call.arguments),
-                      static_cast<int>(slices));
+  call.context.Launch(
+      p.h / p.group < 3 ? PoolStrided<kQuadPixels, Offset> : PoolStrided<2 * kQuadPixels, Offset>,
+      Grid{p.rois * slices, threads}, p, Tensors(call.arguments), static_cast<int>(slices));
   return call.context.status();
+}
+
+bool HasSmallImages(const CudaCall<Problem>& call) {
+  return int64_t{call.p.h} * call.p.w * call.p.channels() < kSmallLimit;
 }
 
 constexpr CudaImplementation<Problem> kForward[] = {
     {"repacked", "the map has 4 MiB or more, and at most 32 pixels per RoI",
      [](const CudaCall<Problem>& call) { return CanRepack(call.p); },
      [](const CudaCall<Problem>& call) { return RepackedBytes(call.p); }, RunRepacked},
-    {"strided", "always", Always, nullptr, RunStrided},
+    {"strided", "an image has fewer than 2^31 elements", HasSmallImages, nullptr,
+     RunStrided<unsigned>},
+    {"large", "always", Always, nullptr, RunStrided<unsigned long long>},
 };
 
 }  // namespace

@@ -202,7 +202,8 @@ size_t BinBytes(const Problem& p) {
 }  // namespace
 
 bool CanRepack(const Problem& p) {
-  return p.group > 1 && p.output_dim >= kQuad && p.map_elements() >= kLeastRepacked &&
+  const bool small = p.map_elements() < kSmallLimit && p.rois * p.channels() < kSmallLimit;
+  return small && p.group > 1 && p.output_dim >= kQuad && p.map_elements() >= kLeastRepacked &&
          p.rois * kMapPerOutput >= p.rows() * p.w &&
          LayoutOf(p).stride * static_cast<int64_t>(sizeof(float)) <= kStagedBytes;
 }

@@ -2,19 +2,24 @@
 // The pixels of a bin in global memory, on CUDA devices.
 #pragma once
 
+#include <type_traits>
+
 #include "ops/roi/span.h"
 
 namespace mluop::roi {
 
 #if defined(__CUDACC__)
 
-// Iterates row by row. Offsets are within an image or plane, below 2^31 elements. Those past the bin's
-// end may wrap; they are not read.
+// Iterates row by row. Offsets are within an image or plane; with Offset unsigned it has fewer than 2^31
+// elements. Offsets past the bin's end may wrap; they are not read.
+template <typename Offset = unsigned>
 class Pixels {
  public:
-  __device__ Pixels(Span rows, Span columns, unsigned width, unsigned pixel_stride)
+  using Count = std::make_signed_t<Offset>;
+
+  __device__ Pixels(Span rows, Span columns, Offset width, Offset pixel_stride)
       : columns_(columns.size()),
-        left_(rows.size() * columns_),
+        left_(Count{rows.size()} * columns_),
         stride_(pixel_stride),
         offset_((rows.begin * width + columns.begin) * stride_),
         row_change_((width - columns_) * stride_) {}
@@ -36,8 +41,10 @@ class Pixels {
   __device__ bool any() const { return left_ > 0; }
 
  private:
-  int columns_, left_, column_ = 0;
-  unsigned stride_, offset_, row_change_;
+  int columns_;
+  Count left_;
+  int column_ = 0;
+  Offset stride_, offset_, row_change_;
 };
 
 #endif  // __CUDACC__

@@ -272,7 +272,7 @@ mluOpStatus_t RunMasks(const CudaCall<Problem>& call, void* scratch) {
 constexpr CudaImplementation<Problem> kBackward[] = {
     {"small_map", "at most 1024 pixels and 1024 RoIs, and few blocks", SmallMapApplies, nullptr,
      RunSmallMap},
-    {"masks", "always", Always, MaskBytes, RunMasks},
+    {"masks", "tensors have fewer than 2^31 elements", IsSmall, MaskBytes, RunMasks},
 };
 
 }  // namespace

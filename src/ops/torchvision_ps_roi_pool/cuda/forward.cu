@@ -25,7 +25,7 @@ constexpr int kBlocks = 6;
 constexpr int kLoads = 8;
 
 // Adds in the order of the pixels.
-__device__ float SumPixels(roi::Pixels pixels, const float* __restrict__ plane) {
+__device__ float SumPixels(roi::Pixels<> pixels, const float* __restrict__ plane) {
   float sum = 0;
   while (pixels.any()) {
     float values[kLoads];
@@ -53,7 +53,7 @@ __global__ void __launch_bounds__(kThreads) PoolDirect(Problem p, Tensors t, int
     const Span columns = place.Columns(p, static_cast<int>(bin % across));
     const int area = rows.size() * columns.size();
     const float* plane = t.input + (place.image * p.channels() + channel) * p.pixels();
-    const roi::Pixels pixels(rows, columns, static_cast<unsigned>(p.w), 1);
+    const roi::Pixels<> pixels(rows, columns, static_cast<unsigned>(p.w), 1);
     const float sum = SumPixels(pixels, plane);
     if (area > 0) mean = sum / static_cast<float>(area);
   }
@@ -207,10 +207,10 @@ mluOpStatus_t RunStaged(const CudaCall<Problem>& call, void* scratch) {
 constexpr CudaImplementation<Problem> kForward[] = {
     {"staged", "the map has 4 MiB or more and at most 32 elements per output, and a plane fits",
      [](const CudaCall<Problem>& call) {
-       return PlanesToStage(call.p, call.context.shared_bytes()) > 0;
+       return IsSmall(call) && PlanesToStage(call.p, call.context.shared_bytes()) > 0;
      },
      [](const CudaCall<Problem>& call) { return SpanTable::Bytes(call.p); }, RunStaged},
-    {"direct", "always", Always, nullptr, RunDirect},
+    {"direct", "tensors have fewer than 2^31 elements", IsSmall, nullptr, RunDirect},
 };
 
 }  // namespace

@@ -240,10 +240,31 @@ mluOpStatus_t RunElements(const TransposeCall& call, void*) {
   return call.context.status();
 }
 
+bool HasSmallMatrices(const TransposeCall& call) { return call.p.a * call.p.b < kSmallLimit; }
+
+// Runs the implementation on as many matrices at a time as have fewer than 2^31 elements.
+template <mluOpStatus_t (*kRun)(const TransposeCall&, void*)>
+mluOpStatus_t RunBatches(const TransposeCall& call, void* scratch) {
+  const int64_t elements = call.p.a * call.p.b, matrices = (kSmallLimit - 1) / elements;
+  const int64_t bytes = matrices * elements * (call.p.half ? 2 : 4);
+  Problem p = call.p;
+  Arguments arguments = call.arguments;
+  for (int64_t first = 0; first < call.p.n; first += matrices) {
+    p.n = std::min(matrices, call.p.n - first);
+    if (const mluOpStatus_t status = kRun({p, arguments, call.context}, scratch)) return status;
+    for (TensorArgument& tensor : arguments.tensors) {
+      if (tensor.data != nullptr) tensor.data = static_cast<char*>(tensor.data) + bytes;
+    }
+  }
+  return MLUOP_STATUS_SUCCESS;
+}
+
 constexpr CudaImplementation<Problem> kTranspose[] = {
     {"vectors", "A, B and both addresses are even multiples of an element",
-     [](const TransposeCall& call) { return Divides(2, call); }, nullptr, RunVectors},
-    {"elements", "always", Always, nullptr, RunElements}};
+     [](const TransposeCall& call) { return HasSmallMatrices(call) && Divides(2, call); }, nullptr,
+     RunBatches<RunVectors>},
+    {"elements", "a matrix has fewer than 2^31 elements", HasSmallMatrices, nullptr,
+     RunBatches<RunElements>}};
 constexpr CudaOperator kTransposeCuda = Bind<MakeProblem, kTranspose>("transpose");
 constexpr const CudaOperator* kOperators[] = {&kTransposeCuda};
 

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// psamask on CUDA devices, implementation "large": copies one element after the other with 64-bit
+// offsets. The others have 32-bit offsets within an image.
+#include <algorithm>
+
+#include "ops/psamask/cuda/kernels.h"
+
+namespace mluop::psamask {
+namespace {
+
+// The index of a cell of a pixel: [pixel][cell] or [cell][pixel].
+__device__ int64_t IndexOf(bool pixel_major, int64_t pixels, int64_t cells, int64_t pixel,
+                           int64_t cell) {
+  return pixel_major ? pixel * cells + cell : cell * pixels + pixel;
+}
+
+__global__ void __launch_bounds__(kThreads)
+    CopyElement(Problem p, int64_t count, const uint32_t* __restrict__ in, uint32_t* out) {
+  const int64_t pixels = p.h * p.w, in_size = p.in.rows * p.in.cols;
+  const int64_t out_size = p.out.rows * p.out.cols, stride = int64_t{gridDim.x} * blockDim.x;
+  for (int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < count; i += stride) {
+    const int64_t image = i / (pixels * out_size), rest = i % (pixels * out_size);
+    const int64_t pixel = p.out_pixel_major ? rest / out_size : rest % pixels;
+    const int64_t cell = p.out_pixel_major ? rest % out_size : rest / pixels;
+    const int64_t row = cell / p.out.cols + ShiftOf(p.sign, p.half_h, pixel / p.w);
+    const int64_t col = cell % p.out.cols + ShiftOf(p.sign, p.half_w, pixel % p.w);
+    const bool inside = row >= 0 && row < p.in.rows && col >= 0 && col < p.in.cols;
+    const int64_t from = image * pixels * in_size +
+                         IndexOf(p.in_pixel_major, pixels, in_size, pixel, row * p.in.cols + col);
+    out[i] = inside ? __ldg(in + from) : 0;
+  }
+}
+
+}  // namespace
+
+mluOpStatus_t CopyLarge(const PsamaskCall& call, void*) {
+  constexpr int64_t kMostBlocks = int64_t{1} << 20;
+  const CudaTensors tensors = TensorsOf(call);
+  const int64_t count = call.p.out_count();
+  const Grid grid = {std::min(CeilDiv(count, kThreads), kMostBlocks), kThreads};
+  call.context.Launch(CopyElement, grid, call.p, count, tensors.in, tensors.out);
+  return call.context.status();
+}
+
+}  // namespace mluop::psamask
