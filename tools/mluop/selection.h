@@ -22,7 +22,7 @@ struct Selection {
   bool verbose = false;
 };
 
-// Returns the sets of the built-in cases: "basic, large, networks".
+// Returns the sets of the built-in cases: "basic, documents, large, networks".
 std::string SetNames();
 
 // Returns the selected cases, in order. Throws std::invalid_argument.
