@@ -7,7 +7,7 @@ import contextlib
 import ctypes
 from typing import Any, Callable, Iterator, Mapping
 
-from ._library import Entry, NotSupportedError, check, fail, function, last_message
+from ._library import BadParamError, Entry, NotSupportedError, check, fail, function, last_message
 
 # The layouts and types of mlu_op.h.
 _LAYOUTS = {"c": 0, "C": 0, "h": 1, "H": 1, "a": 4, "A": 4}  # by the letters of an Entry
