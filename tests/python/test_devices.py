@@ -34,9 +34,8 @@ def test_cpu_is_device_0(visible):
 
 
 def test_device_that_is_not_listed_is_refused():
-    assert ordinal("cuda:0", "cpu") == (
-        "BadParamError mluOpGetDeviceOrdinal: name must be in MLUOP_VISIBLE_DEVICES = cpu, got cuda:0"
-    )
+    message = "name must be in MLUOP_VISIBLE_DEVICES = cpu, got cuda:0"
+    assert ordinal("cuda:0", "cpu") == f"BadParamError mluOpGetDeviceOrdinal: {message}"
 
 
 @pytest.mark.parametrize("visible", ["tpu", " cpu", "cpu,cpu", "cpu,"])
