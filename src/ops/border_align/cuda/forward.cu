@@ -188,51 +188,6 @@ __device__ void PoolResult(const ForwardTensors<T>& t, int result) {
   t.argmax[result] = index;
 }
 
-// PoolResult with 64-bit offsets, for images of any size.
-template <typename T>
-__device__ void PoolLargeResult(const ForwardTensors<T>& t, int64_t result) {
-  const Problem& p = t.p;
-  const int64_t pixel = p.channels(), box = result / pixel, row = p.w * pixel;
-  const int border = static_cast<int>(result % pixel / p.c);
-  const bool horizontal = border == kTop || border == kBottom;
-  const int64_t fixed_stride = horizontal ? row : pixel, moving_stride = horizontal ? pixel : row;
-  const Edge edge = MakeEdge(LoadBox(t.boxes, box), border, p.pool_size);
-  const Neighbours line = FindNeighbours(edge.fixed, horizontal ? p.h : p.w);
-  const T* input = t.input + box / p.k * (p.h * row) + result % pixel;
-  const T *low = input + line.low * fixed_stride, *high = input + line.high * fixed_stride;
-  float position = edge.start, best = 0;
-  int32_t index = 0;
-  for (int i = 0; i < p.samples(); ++i, position += edge.step) {
-    const Neighbours at = FindNeighbours(position, horizontal ? p.w : p.h);
-    const bool odd_first = at.low % 2 != 0;
-    const int64_t even = (odd_first ? at.high : at.low) * moving_stride;
-    const int64_t odd = (odd_first ? at.low : at.high) * moving_stride;
-    const float even_weight = odd_first ? at.high_weight : at.low_weight;
-    const float odd_weight = odd_first ? at.low_weight : at.high_weight;
-    float value = 0;
-    if (line.inside && at.inside) {
-      value = even_weight * line.low_weight * AsFloat(low[even]);
-      value = fmaf(even_weight * line.high_weight, AsFloat(high[even]), value);
-      value = fmaf(odd_weight * line.low_weight, AsFloat(low[odd]), value);
-      value = fmaf(odd_weight * line.high_weight, AsFloat(high[odd]), value);
-    }
-    if (i == 0 || value > best) {
-      best = value;
-      index = i;
-    }
-  }
-  AssignMaximum(best, t.output[result]);
-  t.argmax[result] = index;
-}
-
-template <typename T>
-__global__ void PoolLargeResults(const __grid_constant__ ForwardTensors<T> t, int64_t results) {
-  const int64_t stride = int64_t{gridDim.x} * blockDim.x;
-  for (int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < results; i += stride) {
-    PoolLargeResult(t, i);
-  }
-}
-
 template <typename T>
 __global__ void PoolResults(const __grid_constant__ ForwardTensors<T> t, int64_t results) {
   const int64_t stride = int64_t{gridDim.x} * blockDim.x;
@@ -255,18 +210,6 @@ mluOpStatus_t RunElements(const CudaCall<Problem>& call, void*) {
     using T = decltype(element);
     call.context.Launch(PoolResults<T>, {CeilDiv(results, kElementThreads), kElementThreads},
                         ForwardTensors<T>(call), results);
-  });
-}
-
-mluOpStatus_t RunLarge(const CudaCall<Problem>& call, void*) {
-  constexpr int kElementThreads = 256;
-  constexpr int64_t kMostBlocks = int64_t{1} << 20;
-  const int64_t results = EdgeCount(call.p) * call.p.c;
-  return WithType(call, [&](auto element) {
-    using T = decltype(element);
-    const int64_t blocks = std::min(CeilDiv(results, kElementThreads), kMostBlocks);
-    call.context.Launch(PoolLargeResults<T>, {blocks, kElementThreads}, ForwardTensors<T>(call),
-                        results);
   });
 }
 

@@ -20,6 +20,9 @@ bool FitsShared(const CudaCall<Problem>& call);
 mluOpStatus_t RunSmallMap(const CudaCall<Problem>& call, void* scratch);
 void DescribeSmallMap(const CudaCall<Problem>& call, Plan& plan);
 
+// Forward of images with 2^31 elements and more (large.cu).
+mluOpStatus_t RunLarge(const CudaCall<Problem>& call, void* scratch);
+
 // Buckets of lines that the edges of a border are sorted into, by the lower of the two lines that
 // an edge lies between. A line is a row of the map for top and bottom, a column for left and right.
 // More than 256 lines share buckets; the counters of a block's warps must fit shared memory.
