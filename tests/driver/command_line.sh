@@ -38,10 +38,19 @@ refuses 'N must be given once' check 'psamask_forward N=1 N=2 H=4 W=4 psa_type=0
 "$mluop" describe roiaware_pool3d_forward | grep -qF 'argmax=given|absent' ||
   { echo "describe must name the tensor that may be absent" >&2; failed=1; }
 
-# perf writes one object per case and one page, hot and cold.
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 case_line='masked_col2im_forward C=3 H=8 W=8 M=5'
+
+# A log is a case file.
+MLUOP_VERBOSE=2 "$mluop" check --threads 1 "$case_line" >/dev/null 2>"$folder/log"
+if ! grep -qF 'masked_col2im_forward C=3 M=5 H=8 W=8 dtype=float  # cpu, ' "$folder/log" ||
+  ! "$mluop" check --threads 1 --file "$folder/log" >/dev/null; then
+  echo "check must run the log of MLUOP_VERBOSE" >&2
+  failed=1
+fi
+
+# perf writes one object per case and one page, hot and cold.
 for caches in '' --cold; do
   # shellcheck disable=SC2086  # no argument, or one
   "$mluop" perf $caches --seconds 0.001 --json "$folder/a.json" --report "$folder/a.html" "$case_line" >"$folder/out"
