@@ -7,7 +7,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 build=$PWD/build-aarch64
 # Two of the packages contain headers only, which are the same on every architecture.
-packages=(libhwy-dev libhwy1 libcli11-dev nlohmann-json3-dev)
+packages=(libhwy-dev libhwy1 libcli11-dev nlohmann-json3-dev zlib1g zlib1g-dev)
 
 fill_sysroot() {
   local apt=$build/apt
@@ -35,6 +35,6 @@ arguments=("$@")
 [ $# -gt 0 ] || arguments=(--set basic)
 start=$SECONDS
 qemu-aarch64-static -L /usr/aarch64-linux-gnu \
-  -E "LD_LIBRARY_PATH=$build/sysroot/usr/lib/aarch64-linux-gnu:/usr/aarch64-linux-gnu/lib" \
+  -E "LD_LIBRARY_PATH=$build/sysroot/usr/lib/aarch64-linux-gnu:$build/sysroot/lib/aarch64-linux-gnu:/usr/aarch64-linux-gnu/lib" \
   "$build/mluop" check "${arguments[@]}"
 echo "aarch64: $((SECONDS - start)) s under qemu"

@@ -8,6 +8,7 @@
 #include "core/environment.h"
 #include "core/error.h"
 #include "core/implementation.h"
+#include "core/record.h"
 #include "core/validate.h"
 
 namespace mluop {
@@ -46,6 +47,9 @@ mluOpStatus_t ExecuteOn(mluOpContext& handle, Arguments& arguments) {
                 MLUOP_SV(arguments.spec->name), handle.device->name());
   }
   if (WorkspaceOverlapsInput(arguments)) arguments.workspace = {};
+  if (const RecordMode mode = CurrentRecordMode(); mode != RecordMode::kOff) {
+    RecordCall(arguments, handle, mode);
+  }
   if (Verbosity() >= 1) return RunVerbosely(arguments, handle);
   return handle.device->Run(arguments, handle);
 }

@@ -11,6 +11,7 @@
 #include "core/dtype.h"
 #include "core/shape.h"
 #include "mluops/extensions.h"
+#include "testing/npz_inputs.h"
 
 namespace mluop::testing {
 namespace {
@@ -18,7 +19,7 @@ namespace {
 using std::string;
 using std::string_view;
 
-constexpr string_view kDataChoices[] = {"uniform", "special", "bits"};
+constexpr string_view kDataChoices[] = {"uniform", "special", "bits", "file"};
 constexpr string_view kPresenceChoices[] = {"given", "absent"};
 
 string_view Trim(string_view text) {
@@ -185,7 +186,7 @@ void FillValues(const Case& c, const TensorArgument& tensor, Random& random) {
 
 }  // namespace
 
-Case ParseCase(string_view line) {
+Case ParseCase(string_view line, string_view npz) {
   Case c;
   c.line = string(WithoutComment(line));
   const std::vector<string_view> words = Words(c.line);
@@ -224,6 +225,10 @@ Case ParseCase(string_view line) {
   for (int i = 0; i < spec.symbol_count; ++i) require(spec.symbols[i]);
   for (int i = 0; i < spec.attribute_count; ++i) require(spec.attributes[i].name);
   CheckAbsences(c);
+  if (c.Option("data") == "file") c.npz = npz;
+  if (c.Option("data") == "file" && npz.empty()) {
+    Reject(c, "data must be uniform, special or bits without an .npz file, got file");
+  }
   return c;
 }
 
@@ -276,6 +281,10 @@ CaseCall::CaseCall(const Case& test_case) : arguments(test_case.op->spec) {
 }
 
 void FillInputs(const Case& test_case, const Arguments& arguments) {
+  if (!test_case.npz.empty()) {
+    LoadInputs(test_case.npz, arguments);
+    return;
+  }
   Random random(test_case.seed);
   for (int i = 0; i < arguments.spec->tensor_count; ++i) {
     const TensorSpec& row = arguments.spec->tensors[i];
