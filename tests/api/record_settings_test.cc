@@ -50,17 +50,17 @@ TEST(GenCaseDirectory, WrongPathsAreRefusedAndChangeNothing) {
   mluOpSetGenCaseDirectory("gen_case");
 }
 
-// The files that the child's action "operator" records with these variables.
+// The files that one call in a child process records with these variables.
 Files FilesOfChild(const Folder& folder, std::vector<std::string> variables) {
   variables.push_back("MLUOP_GEN_CASE_DIR=" + (folder / "a/b"));
-  const ChildResult child = RunChild("operator", variables);
-  EXPECT_EQ(child.output, "0 3 0");
+  const ChildResult child = RunChild("without_argmax", variables);
+  EXPECT_EQ(child.status, 0);
   EXPECT_EQ(child.errors, "");
   return FilesBelow(folder.path());
 }
 
-const std::string kText = "a/b/psamask_forward/psamask_forward_#.txt";
-const std::string kData = "a/b/psamask_forward/psamask_forward_#.npz";
+const std::string kText = "a/b/roiaware_pool3d_forward/roiaware_pool3d_forward_#.txt";
+const std::string kData = "a/b/roiaware_pool3d_forward/roiaware_pool3d_forward_#.npz";
 
 TEST(GenCaseVariables, SelectModeAndDirectory) {
   EXPECT_EQ(FilesOfChild(Folder(), {"MLUOP_GEN_CASE=1"}), Files{kText});
@@ -76,10 +76,11 @@ TEST(GenCaseVariables, SelectOperators) {
     const char* names;
     bool recorded;
   };
-  for (const Row& row : {Row{"", true}, Row{"psamask_forward", true}, Row{"transpose", false},
-                         Row{"transpose;psamask_forward", true}, Row{"-psamask_forward", false},
-                         Row{"-transpose;-psamask_backward", true}, Row{"psamask", false},
-                         Row{"-transpose;-psamask_forward", false}, Row{";;", true}}) {
+  for (const Row& row :
+       {Row{"", true}, Row{"roiaware_pool3d_forward", true}, Row{"transpose", false},
+        Row{"transpose;roiaware_pool3d_forward", true}, Row{"-roiaware_pool3d_forward", false},
+        Row{"-transpose;-roiaware_pool3d_backward", true}, Row{"roiaware_pool3d", false},
+        Row{"-transpose;-roiaware_pool3d_forward", false}, Row{";;", true}}) {
     const auto files = FilesOfChild(
         Folder(), {"MLUOP_GEN_CASE=1", std::string("MLUOP_GEN_CASE_OP_NAME=") + row.names});
     EXPECT_EQ(files, row.recorded ? Files{kText} : Files{}) << row.names;
@@ -90,9 +91,10 @@ TEST(GenCaseVariables, DefaultDirectoryIsGenCase) {
   const Folder folder;
   const fs::path before = fs::current_path();
   fs::current_path(folder.path());
-  EXPECT_EQ(RunChild("operator", {"MLUOP_GEN_CASE=1"}).output, "0 3 0");
+  EXPECT_EQ(RunChild("without_argmax", {"MLUOP_GEN_CASE=1"}).status, 0);
   fs::current_path(before);
-  EXPECT_EQ(FilesBelow(folder.path()), Files{"gen_case/psamask_forward/psamask_forward_#.txt"});
+  EXPECT_EQ(FilesBelow(folder.path()),
+            Files{"gen_case/roiaware_pool3d_forward/roiaware_pool3d_forward_#.txt"});
 }
 
 }  // namespace

@@ -22,12 +22,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr char kCase[] = "psamask_forward N=2 H=3 W=4 psa_type=1 h_mask=3 w_mask=5";
+constexpr char kCase[] = "transpose N=2 A=12 B=15 dtype=float";
 
 class Recording : public OperatorFixture {
  protected:
-  Recording() : x_(Nhwc({2, 3, 4, 15})), y_(Nhwc({2, 3, 4, 12})) {
-    for (int i = 0; i < 2 * 3 * 4 * 15; ++i) x_.as<float>()[i] = static_cast<float>(i);
+  Recording() : x_(Array({2, 12, 15})), y_(Array({2, 15, 12})) {
+    for (int i = 0; i < 2 * 12 * 15; ++i) x_.as<float>()[i] = static_cast<float>(i);
     EXPECT_EQ(mluOpSetGenCaseDirectory(folder_.path().c_str()), MLUOP_STATUS_SUCCESS);
   }
   ~Recording() override {
@@ -35,9 +35,7 @@ class Recording : public OperatorFixture {
     mluOpSetGenCaseDirectory("gen_case");
   }
 
-  mluOpStatus_t Call() const {
-    return mluOpPsamaskForward(handle_, 1, x_, x_.data(), 3, 5, y_, y_.data());
-  }
+  mluOpStatus_t Call() const { return mluOpTranspose(handle_, x_, x_.data(), y_, y_.data()); }
   // Calls in that mode; returns what was printed on stderr.
   std::string CallInMode(int mode) {
     mluOpSetGenCaseMode(mode);
@@ -52,7 +50,7 @@ class Recording : public OperatorFixture {
 
 TEST_F(Recording, Mode1WritesACaseLine) {
   EXPECT_EQ(CallInMode(1), "");
-  EXPECT_EQ(FilesBelow(folder_.path()), Files{"psamask_forward/psamask_forward_#.txt"});
+  EXPECT_EQ(FilesBelow(folder_.path()), Files{"transpose/transpose_#.txt"});
   const std::vector<CaseLine> lines = ParseCases(TextOf(FileBelow(folder_.path(), ".txt")));
   ASSERT_EQ(lines.size(), 1u);
   EXPECT_EQ(lines[0].line, kCase);
@@ -60,16 +58,16 @@ TEST_F(Recording, Mode1WritesACaseLine) {
 
 TEST_F(Recording, Mode2WritesTheInputsToo) {
   EXPECT_EQ(CallInMode(2), "");
-  EXPECT_EQ(FilesBelow(folder_.path()), (Files{"psamask_forward/psamask_forward_#.txt",
-                                               "psamask_forward/psamask_forward_#.npz"}));
+  EXPECT_EQ(FilesBelow(folder_.path()),
+            (Files{"transpose/transpose_#.txt", "transpose/transpose_#.npz"}));
   const fs::path text = FileBelow(folder_.path(), ".txt");
   const fs::path data = FileBelow(folder_.path(), ".npz");
   EXPECT_EQ(fs::path(text).replace_extension(".npz"), data);
   EXPECT_EQ(ParseCases(TextOf(text)).at(0).line, std::string(kCase) + " data=file");
   const NpzReader file(data.string());
   ASSERT_EQ(file.arrays().size(), 1u);
-  EXPECT_EQ(file.arrays()[0].name, "x");
-  std::vector<float> values(2 * 3 * 4 * 15);
+  EXPECT_EQ(file.arrays()[0].name, "input");
+  std::vector<float> values(2 * 12 * 15);
   file.Read(file.arrays()[0], values.data(), 4 * values.size());
   EXPECT_EQ(std::memcmp(values.data(), x_.data(), x_.bytes()), 0);
 }
@@ -97,12 +95,10 @@ TEST_F(Recording, OtherModesAreOff) {
 }
 
 TEST_F(Recording, RefusedAndEmptyCallsAreNotRecorded) {
-  const Tensor no_x = Nhwc({0, 3, 4, 15}), no_y = Nhwc({0, 3, 4, 12});
+  const Tensor no_x = Array({0, 12, 15}), no_y = Array({0, 15, 12});
   mluOpSetGenCaseMode(2);
-  EXPECT_EQ(mluOpPsamaskForward(handle_, 2, x_, x_.data(), 3, 5, y_, y_.data()),
-            MLUOP_STATUS_BAD_PARAM);
-  EXPECT_EQ(mluOpPsamaskForward(handle_, 1, no_x, nullptr, 3, 5, no_y, nullptr),
-            MLUOP_STATUS_SUCCESS);
+  EXPECT_EQ(mluOpTranspose(handle_, x_, x_.data(), no_y, y_.data()), MLUOP_STATUS_BAD_PARAM);
+  EXPECT_EQ(mluOpTranspose(handle_, no_x, nullptr, no_y, nullptr), MLUOP_STATUS_SUCCESS);
   EXPECT_TRUE(FilesBelow(folder_.path()).empty());
 }
 
@@ -133,15 +129,15 @@ TEST_F(Recording, DirectoryThatCannotBeCreatedIsReported) {
   const std::string folder = (folder_ / "file") + "/below";
   ASSERT_EQ(mluOpSetGenCaseDirectory(folder.c_str()), MLUOP_STATUS_SUCCESS);
   const std::string before = LastMessage();
-  EXPECT_EQ(CallInMode(2), "mluops: recording psamask_forward: cannot write " + folder +
-                               "/psamask_forward: Not a directory\n");
+  EXPECT_EQ(CallInMode(2), "mluops: recording transpose: cannot write " + folder +
+                               "/transpose: Not a directory\n");
   EXPECT_EQ(LastMessage(), before);
 }
 
 TEST_F(Recording, DirectoryWithoutWritePermissionIsReported) {
   if (geteuid() == 0) GTEST_SKIP() << "root may write everywhere";
-  fs::create_directory(folder_ / "psamask_forward");
-  ASSERT_EQ(chmod((folder_ / "psamask_forward").c_str(), 0500), 0);
+  fs::create_directory(folder_ / "transpose");
+  ASSERT_EQ(chmod((folder_ / "transpose").c_str(), 0500), 0);
   EXPECT_NE(CallInMode(1).find(": Permission denied\n"), std::string::npos);
 }
 
@@ -167,7 +163,7 @@ TEST_F(Recording, DataThatDoesNotFitIsReportedAndTheLineIsKept) {
     const FileSizeLimit limit(1000);  // the line fits, the data not
     printed = CallInMode(2);
   }
-  EXPECT_EQ(FilesBelow(folder_.path()), Files{"psamask_forward/psamask_forward_#.txt"});
+  EXPECT_EQ(FilesBelow(folder_.path()), Files{"transpose/transpose_#.txt"});
   const std::string text = TextOf(FileBelow(folder_.path(), ".txt"));
   EXPECT_NE(text.find("\n# No data: File too large.\n" + std::string(kCase) + "\n"),
             std::string::npos)
@@ -183,8 +179,8 @@ TEST_F(Recording, LineThatDoesNotFitLeavesNoFile) {
     without = CallInMode(1);
   }
   EXPECT_TRUE(FilesBelow(folder_.path()).empty());
-  EXPECT_EQ(with_data.find("mluops: recording psamask_forward: cannot write /"), 0u) << with_data;
-  EXPECT_EQ(without.find("mluops: recording psamask_forward: cannot write /"), 0u) << without;
+  EXPECT_EQ(with_data.find("mluops: recording transpose: cannot write /"), 0u) << with_data;
+  EXPECT_EQ(without.find("mluops: recording transpose: cannot write /"), 0u) << without;
 }
 
 constexpr Operator kOperator = {

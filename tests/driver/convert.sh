@@ -4,13 +4,13 @@
 # wrong file is refused with its line.
 set -uo pipefail
 mluop=$1
-failed=0
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 
+# A file counts the failures: the functions below run in subshells.
 fail() {
   echo "$*" >&2
-  failed=1
+  : >"$folder/failed"
 }
 
 # tensor <input|output> <dtype> <layout> <dims> <contents>
@@ -29,12 +29,14 @@ converts() {
 }
 
 {
-  echo 'op_name: "psamask_forward"  # a comment'
-  tensor input FLOAT NHWC '1 5 6 15' "$random"
-  tensor output FLOAT NHWC '1 5 6 30' "$random"
-  echo 'psamask_forward_param: { h_mask: 3 w_mask: 5, psa_type: 1; }'
+  echo 'op_name: "masked_im2col_forward"  # a comment'
+  tensor input FLOAT NCHW '1 2 5 6' "$random"
+  tensor input INT32 ARRAY 3 'value_i: [-1, 4, 7]'
+  tensor input INT32 ARRAY 3 'random_data { lower_bound: -2 upper_bound: 8 }'
+  tensor output FLOAT ARRAY '12 3' "$random"
+  echo 'masked_im2col_forward_param: { kernel_h: 3 kernel_w: 2, pad_h: -1; pad_w: 0 }'
   echo 'test_param: { error_func: DIFF3 error_threshold: 0.0 baseline_device: CPU }'
-} | converts psamask 'psamask_forward N=1 H=5 W=6 psa_type=1 h_mask=3 w_mask=5 data=file'
+} | converts im2col 'masked_im2col_forward C=2 H=5 W=6 M=3 kernel_h=3 kernel_w=2 pad_h=-1 pad_w=0 dtype=float data=file'
 
 # MLU-OPS takes pooled_height, pooled_width and output_dim from the shapes.
 {
@@ -97,27 +99,29 @@ refuses() {
   fi
   [ ! -e "$folder/bad.txt" ] && [ ! -e "$folder/bad.npz" ] || fail "convert must write nothing for a wrong file: $1"
 }
-name='op_name: "psamask_forward"'
-x=$(tensor input FLOAT NHWC '1 2 2 1' "$random")
-y=$(tensor output FLOAT NHWC '1 2 2 4' '')
-param='psamask_forward_param { h_mask: 1 w_mask: 1 psa_type: 0 }'
+name='op_name: "torchvision_ps_roi_pool_backward"'
+x="$(tensor input FLOAT NCHW '1 1 2 2' "$random") $(tensor input FLOAT ARRAY '1 5' "$random")"
+y=$(tensor output FLOAT NCHW '1 4 3 3' '')
+param='torchvision_ps_roi_pool_param { spatial_scale: 1 }'
 lines() { printf '%s\n' "$@"; }
 lines 'op_name: "nosuch"' | refuses '1: unknown operator nosuch'
 lines "$x" | refuses '1: the file must have an op_name'
 lines "$name" "$x" "$y" "$param" 'nosuch: 1' | refuses '5: unknown field nosuch'
 lines "$name" 'transpose_param { }' | refuses '2: unknown field transpose_param'
-lines "$name" "$x" "$y" 'psamask_forward_param {' ' h_mask: 1 mask: 2 }' | refuses '5: unknown attribute mask'
-lines "$name" "$x" "$y" 'psamask_forward_param { psa_type: 0.5 }' | refuses '4: psa_type must be an integer, got 0.5'
-lines "$name" "$x" "$y" | refuses '1: the attribute psa_type must have a value, got none'
-lines "$name" "$x" "$param" | refuses '1: psamask_forward must have 1 outputs, got 0'
-lines "$name" "$x" "$(tensor output FLOAT NHWC '1 2 2 5' '')" "$param" |
-  refuses '1: psamask_forward: y.shape[3] must be H*W = 4, got 5'
+lines "$name" "$x" "$y" "${param%\}}" ' scale: 2 }' | refuses '5: unknown attribute scale'
+lines "$name" "$x" "$y" "${param/spatial_scale/pooled_width}" "$param" 'op_type: A' |
+  refuses '1: torchvision_ps_roi_pool_backward: grad_output.shape[3] must be pooled_width = 1, got 2'
+lines "$name" "$x" "$y" "${param/spatial_scale: 1/pooled_width: 0.5}" | refuses '4: pooled_width must be an integer, got 0.5'
+lines "$name" "$x" "$y" | refuses '1: the attribute spatial_scale must have a value, got none'
+lines "$name" "$x" "$param" | refuses '1: torchvision_ps_roi_pool_backward must have 1 outputs, got 0'
+lines "$name" "$x" "$(tensor output FLOAT NCHW '1 5 3 3' '')" "$param" |
+  refuses '1: torchvision_ps_roi_pool_backward: grad_input.shape[1] must be O*pooled_height*pooled_width = 4, got 5'
 lines "$name" "${x/random_data/random}" | refuses '2: unknown field random of a tensor'
 lines "$name" "${x/seed/sea}" | refuses '2: unknown field sea of random_data'
 lines "$name" "${x/UNIFORM/GAUSSIAN}" | refuses '2: distribution must be UNIFORM, got GAUSSIAN'
 lines "$name" "${x/dims/dim}" | refuses '2: unknown field dim of shape'
 lines "$name" "${x/DTYPE_FLOAT/DTYPE_INT8}" | refuses '2: dtype must be DTYPE_HALF'
-lines "$name" "${x/LAYOUT_NHWC/LAYOUT_NONE}" | refuses '2: layout must be'
+lines "$name" "${x/LAYOUT_NCHW/LAYOUT_NONE}" | refuses '2: layout must be'
 lines "$name" "${x/$random/value_f: 1}" | refuses '2: the tensor must have 4 values, got 1'
 lines "$name" "${x/$random/value_h: \"3c00\" value_f: [1, 2, 3]}" | refuses '2: value_h must have 8 hexadecimal digits'
 lines "$name" "${x/$random/value_f: [1, 2, 3, a]}" | refuses '2: value_f must be a number, got a'
@@ -129,13 +133,13 @@ lines "$name" 'op_type:' '}' | refuses '3: op_type must have a value, got }'
 for _ in $(seq 40); do printf 'a {'; done | refuses '1: blocks must be nested at most 16 deep'
 
 # Existing files stay.
-lines mine >"$folder/psamask.txt"
-"$mluop" convert "$folder/psamask.prototxt" >"$folder/out" 2>&1 && fail 'convert must not replace a file'
-grep -qF "psamask.txt: must not exist yet" "$folder/out" && grep -qx mine "$folder/psamask.txt" ||
+lines mine >"$folder/im2col.txt"
+"$mluop" convert "$folder/im2col.prototxt" >"$folder/out" 2>&1 && fail 'convert must not replace a file'
+grep -qF "im2col.txt: must not exist yet" "$folder/out" && grep -qx mine "$folder/im2col.txt" ||
   fail "convert must say that the file exists, got: $(cat "$folder/out")"
 mkdir "$folder/other"
-"$mluop" convert --out "$folder/other" "$folder/psamask.prototxt" "$folder/col2im.prototxt" >/dev/null &&
-  [ "$(ls "$folder/other")" = "$(printf '%s\n' col2im.npz col2im.txt psamask.npz psamask.txt)" ] ||
+"$mluop" convert --out "$folder/other" "$folder/im2col.prototxt" "$folder/col2im.prototxt" >/dev/null &&
+  [ "$(ls "$folder/other")" = "$(printf '%s\n' col2im.npz col2im.txt im2col.npz im2col.txt)" ] ||
   fail "convert --out must write into the folder, got: $(ls "$folder/other")"
 
 # --load and --file.
@@ -145,13 +149,13 @@ loads() {
   output=$("$mluop" "$@" 2>&1)
   [ $? = 2 ] && grep -qF -- "$part" <<<"$output" || fail "mluop $* must print '$part', got: $output"
 }
-line='psamask_forward N=1 H=5 W=6 psa_type=1 h_mask=3 w_mask=5'
-"$mluop" check --load "$folder/psamask.npz" "$line" >/dev/null || fail 'check must take --load'
-loads '--load must go with one case line, got 0' check --load "$folder/psamask.npz"
-loads '--load must go with one case line, got 2' check "$line" "$line" --load "$folder/psamask.npz"
-loads '--load must go with data=file, got data=bits' check --load "$folder/psamask.npz" "$line data=bits"
+line='masked_im2col_forward C=2 H=5 W=6 M=3 kernel_h=3 kernel_w=2 pad_h=-1 pad_w=0'
+"$mluop" check --load "$folder/im2col.npz" "$line" >/dev/null || fail 'check must take --load'
+loads '--load must go with one case line, got 0' check --load "$folder/im2col.npz"
+loads '--load must go with one case line, got 2' check "$line" "$line" --load "$folder/im2col.npz"
+loads '--load must go with data=file, got data=bits' check --load "$folder/im2col.npz" "$line data=bits"
 loads 'without an .npz file, got file' check "$line data=file"
 loads 'nosuch.npz: cannot be opened: No such file' check --load "$folder/nosuch.npz" "$line"
 printf '# nothing\n' >"$folder/empty.txt"
-loads 'empty.txt: must hold a case, got none' check --file "$folder/other/psamask.txt" "$folder/empty.txt"
-exit $failed
+loads 'empty.txt: must hold a case, got none' check --file "$folder/other/im2col.txt" "$folder/empty.txt"
+[ ! -e "$folder/failed" ]

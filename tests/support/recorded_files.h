@@ -27,8 +27,8 @@ inline Files FilesBelow(const std::filesystem::path& folder) {
   for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
     if (!entry.is_regular_file()) continue;
     const std::string name = entry.path().lexically_relative(folder).string();
-    const size_t number = name.find_first_of("0123456789");
-    names.insert(name.substr(0, number) + "#" + entry.path().extension().string());
+    const size_t call = name.rfind('_'), process = name.rfind('_', call - 1);
+    names.insert(name.substr(0, process + 1) + "#" + entry.path().extension().string());
   }
   return names;
 }
