@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // The settings of recording, from the C functions and the environment. A set-uid program ignores
 // the environment: it must not write files where its caller wants them.
+#include <algorithm>
 #include <atomic>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
 
+#include "core/environment.h"
 #include "core/error.h"
+#include "core/operator.h"
 #include "core/record.h"
 
 namespace mluop {
@@ -17,18 +21,49 @@ constexpr std::string_view kDefaultDirectory = "gen_case";
 
 std::atomic<int> set_mode{kNotSet};
 
-// Values other than 0 to 3 mean off, as in MLU-OPS.
-int KnownMode(long mode) {
-  const long last = static_cast<long>(RecordMode::kScreen);
-  return mode >= 0 && mode <= last ? static_cast<int>(mode) : 0;
+void ReportIgnored(const char* name, const char* rule, std::string_view value) {
+  if (Verbosity() < 1) return;
+  fprintf(stderr, "# %s must be %s, got %.*s; it is ignored\n", name, rule,
+          MLUOP_SV(value.substr(0, 80)));
 }
+
+// Values other than 0 to 3 mean off, as in MLU-OPS.
+bool IsKnownMode(long mode) { return mode >= 0 && mode <= static_cast<long>(RecordMode::kScreen); }
 
 int ModeOfEnvironment() {
   const char* const text = secure_getenv("MLUOP_GEN_CASE");
-  if (text == nullptr) return 0;
+  if (text == nullptr || text[0] == '\0') return 0;
   char* end = nullptr;
   const long mode = std::strtol(text, &end, 10);
-  return end == text || *end != '\0' ? 0 : KnownMode(mode);
+  if (*end == '\0' && IsKnownMode(mode)) return static_cast<int>(mode);
+  ReportIgnored("MLUOP_GEN_CASE", "0, 1, 2 or 3", text);
+  return 0;
+}
+
+// Returns the first name of a list "a;-b" and removes it. `is_excluded`: it had a minus.
+std::string_view TakeName(std::string_view* list, bool* is_excluded) {
+  const size_t end = std::min(list->find(';'), list->size());
+  std::string_view name = list->substr(0, end);
+  list->remove_prefix(std::min(end + 1, list->size()));
+  *is_excluded = name.starts_with('-');
+  if (*is_excluded) name.remove_prefix(1);
+  return name;
+}
+
+// Returns MLUOP_GEN_CASE_OP_NAME. A wrong name would select nothing.
+std::string_view NamesOfEnvironment() {
+  const char* const text = secure_getenv("MLUOP_GEN_CASE_OP_NAME");
+  const std::string_view names = text == nullptr ? "" : text;
+  for (std::string_view rest = names; !rest.empty();) {
+    bool is_excluded = false;
+    const std::string_view name = TakeName(&rest, &is_excluded);
+    const bool is_known = std::any_of(Tables().begin(), Tables().end(),
+                                      [name](const OpSpec* table) { return table->name == name; });
+    if (!name.empty() && !is_known) {
+      ReportIgnored("MLUOP_GEN_CASE_OP_NAME", "a list of operators", name);
+    }
+  }
+  return names;
 }
 
 struct Directory {
@@ -38,8 +73,10 @@ struct Directory {
 
   Directory() {
     const char* const text = secure_getenv("MLUOP_GEN_CASE_DIR");
-    const size_t size = text == nullptr ? 0 : std::strlen(text);
-    Set(size == 0 || size > kMaxRecordDirectory ? kDefaultDirectory : std::string_view(text));
+    const std::string_view wanted = text == nullptr ? "" : text;
+    const bool fits = wanted.size() <= kMaxRecordDirectory;
+    if (!fits) ReportIgnored("MLUOP_GEN_CASE_DIR", "at most 3840 characters", wanted);
+    Set(wanted.empty() || !fits ? kDefaultDirectory : wanted);
   }
   void Set(std::string_view text) {
     length = text.copy(path, kMaxRecordDirectory);
@@ -62,17 +99,13 @@ RecordMode CurrentRecordMode() {
 }
 
 bool IsRecorded(std::string_view op) {
-  static const char* const text = secure_getenv("MLUOP_GEN_CASE_OP_NAME");
-  std::string_view rest = text == nullptr ? "" : text;
+  static const std::string_view names = NamesOfEnvironment();
   bool only_named = false;
-  while (!rest.empty()) {
-    const size_t end = rest.find(';');
-    std::string_view name = rest.substr(0, end);
-    rest.remove_prefix(end == std::string_view::npos ? rest.size() : end + 1);
-    const bool excluded = name.starts_with('-');
-    if (excluded) name.remove_prefix(1);
-    if (name == op) return !excluded;
-    only_named |= !excluded && !name.empty();
+  for (std::string_view rest = names; !rest.empty();) {
+    bool is_excluded = false;
+    const std::string_view name = TakeName(&rest, &is_excluded);
+    if (name == op) return !is_excluded;
+    only_named |= !is_excluded && !name.empty();
   }
   return !only_named;
 }
@@ -88,7 +121,9 @@ size_t CopyRecordDirectory(char (&path)[kMaxRecordDirectory + 1]) {
 
 using namespace mluop;
 
-void mluOpSetGenCaseMode(int mode) { set_mode.store(KnownMode(mode), std::memory_order_relaxed); }
+void mluOpSetGenCaseMode(int mode) {
+  set_mode.store(IsKnownMode(mode) ? mode : 0, std::memory_order_relaxed);
+}
 
 mluOpStatus_t mluOpSetGenCaseDirectory(const char* path) {
   if (path == nullptr) return FailNull(__func__, "path");

@@ -153,6 +153,14 @@ void SetKey(Case& c, const string& key, const string& value) {
   }
 }
 
+void SetFile(Case& c, string_view npz) {
+  if (c.Option("data") != "file") return;
+  if (npz.empty()) {
+    Reject(c, "data must be uniform, special or bits without an .npz file, got file");
+  }
+  c.npz = npz;
+}
+
 uint32_t SpecialFloat(Random& random) {
   static constexpr uint32_t kSpecial[] = {0x7fc00000, 0x7f800000, 0xff800000,
                                           0x80000000, 0x00000001, 0x807fffff,
@@ -225,10 +233,7 @@ Case ParseCase(string_view line, string_view npz) {
   for (int i = 0; i < spec.symbol_count; ++i) require(spec.symbols[i]);
   for (int i = 0; i < spec.attribute_count; ++i) require(spec.attributes[i].name);
   CheckAbsences(c);
-  if (c.Option("data") == "file") c.npz = npz;
-  if (c.Option("data") == "file" && npz.empty()) {
-    Reject(c, "data must be uniform, special or bits without an .npz file, got file");
-  }
+  SetFile(c, npz);
   return c;
 }
 

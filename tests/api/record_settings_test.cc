@@ -87,6 +87,24 @@ TEST(GenCaseVariables, SelectOperators) {
   }
 }
 
+TEST(GenCaseVariables, MalformedValuesAreReportedInTheLog) {
+  const Folder folder;
+  const std::string directory = "MLUOP_GEN_CASE_DIR=" + folder.path();
+  const std::string mode =
+      RunChild("without_argmax", {"MLUOP_VERBOSE=1", directory, "MLUOP_GEN_CASE=on"}).errors;
+  EXPECT_NE(mode.find("# MLUOP_GEN_CASE must be 0, 1, 2 or 3, got on; it is ignored\n"),
+            std::string::npos)
+      << mode;
+  const std::string name =
+      RunChild("without_argmax", {"MLUOP_VERBOSE=1", directory, "MLUOP_GEN_CASE=1",
+                                  "MLUOP_GEN_CASE_OP_NAME=-roiaware"})
+          .errors;
+  EXPECT_NE(name.find("# MLUOP_GEN_CASE_OP_NAME must be a list of operators, got roiaware;"),
+            std::string::npos)
+      << name;
+  EXPECT_EQ(FilesBelow(folder.path()).size(), 1u);
+}
+
 TEST(GenCaseVariables, DefaultDirectoryIsGenCase) {
   const Folder folder;
   const fs::path before = fs::current_path();
