@@ -19,11 +19,13 @@ fill_sysroot() {
   apt-get "${options[@]}" update
   (cd "$apt" && apt-get "${options[@]}" download "${packages[@]}")
   for package in "$apt"/*.deb; do dpkg -x "$package" "$build/sysroot.new"; done
+  echo "${packages[*]}" >"$build/sysroot.new/packages"
+  rm -rf "$build/sysroot"
   mv "$build/sysroot.new" "$build/sysroot"
   rm -rf "$apt"
 }
 
-if [ ! -d "$build/sysroot" ]; then
+if [ "$(cat "$build/sysroot/packages" 2>/dev/null)" != "${packages[*]}" ]; then
   echo "Unpacking ${packages[*]} for Arm"
   rm -rf "$build/sysroot.new"
   fill_sysroot
