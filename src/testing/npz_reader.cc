@@ -123,7 +123,8 @@ class NpzReader::Stream {
 
 NpzReader::NpzReader(const std::string& path)
     : path_(path), file_(std::fopen(path.c_str(), "rbe"), std::fclose) {
-  if (file_ == nullptr) Fail(std::string("cannot be opened: ") + strerrordesc_np(errno));
+  const char* const reason = strerrordesc_np(errno);
+  if (file_ == nullptr) Fail("cannot be opened: " + std::string(reason));
   if (fseeko(file_.get(), 0, SEEK_END) != 0) Fail("must be a file");
   file_size_ = static_cast<uint64_t>(std::max<off_t>(ftello(file_.get()), 0));
   uint64_t count = 0;
@@ -137,7 +138,7 @@ NpzReader::NpzReader(const std::string& path)
     if (Get<uint32_t>(fixed, 0) != 0x02014b50 || directory.size() - at < next) {
       Fail("the ZIP directory is damaged");
     }
-    const std::string_view text = std::string_view(directory).substr(at + kEntrySize);
+    const std::string_view text(directory.data() + at + kEntrySize, name + extra);
     AddEntry(fixed, text.substr(0, name), text.substr(name, extra));
     at += next;
   }

@@ -113,7 +113,7 @@ lines "$name" "$x" "$y" "${param/spatial_scale/pooled_width}" "$param" 'op_type:
   refuses '1: torchvision_ps_roi_pool_backward: grad_output.shape[3] must be pooled_width = 1, got 2'
 lines "$name" "$x" "$y" "${param/spatial_scale: 1/pooled_width: 0.5}" | refuses '4: pooled_width must be an integer, got 0.5'
 lines "$name" "$x" "$y" | refuses '1: the attribute spatial_scale must have a value, got none'
-lines "$name" "$x" "$param" | refuses '1: torchvision_ps_roi_pool_backward must have 1 outputs, got 0'
+lines "$name" "$x" "$param" | refuses '1: torchvision_ps_roi_pool_backward must have 1 output, got 0'
 lines "$name" "$x" "$(tensor output FLOAT NCHW '1 5 3 3' '')" "$param" |
   refuses '1: torchvision_ps_roi_pool_backward: grad_input.shape[1] must be O*pooled_height*pooled_width = 4, got 5'
 lines "$name" "${x/random_data/random}" | refuses '2: unknown field random of a tensor'

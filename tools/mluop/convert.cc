@@ -117,7 +117,7 @@ class Conversion {
     if (tensors.size() != all && tensors.size() != required) {
       FailAt(path_, 1,
              string(spec().name) + " must have " + std::to_string(all) +
-                 (direction == kIn ? " inputs" : " outputs") + ", got " +
+                 (direction == kIn ? " input" : " output") + (all == 1 ? "" : "s") + ", got " +
                  std::to_string(tensors.size()));
     }
     size_t next = 0;
