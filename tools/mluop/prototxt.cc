@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "prototxt.h"
 
+#include <algorithm>
 #include <cctype>
 #include <stdexcept>
 
