@@ -7,7 +7,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 build=$PWD/build-aarch64
 # Two of the packages contain headers only, which are the same on every architecture.
-packages=(libhwy-dev libhwy1 libcli11-dev nlohmann-json3-dev)
+packages=(libhwy-dev libhwy1 libcli11-dev nlohmann-json3-dev zlib1g zlib1g-dev)
 
 fill_sysroot() {
   local apt=$build/apt
@@ -19,11 +19,13 @@ fill_sysroot() {
   apt-get "${options[@]}" update
   (cd "$apt" && apt-get "${options[@]}" download "${packages[@]}")
   for package in "$apt"/*.deb; do dpkg -x "$package" "$build/sysroot.new"; done
+  echo "${packages[*]}" >"$build/sysroot.new/packages"
+  rm -rf "$build/sysroot"
   mv "$build/sysroot.new" "$build/sysroot"
   rm -rf "$apt"
 }
 
-if [ ! -d "$build/sysroot" ]; then
+if [ "$(cat "$build/sysroot/packages" 2>/dev/null)" != "${packages[*]}" ]; then
   echo "Unpacking ${packages[*]} for Arm"
   rm -rf "$build/sysroot.new"
   fill_sysroot
@@ -35,6 +37,6 @@ arguments=("$@")
 [ $# -gt 0 ] || arguments=(--set basic)
 start=$SECONDS
 qemu-aarch64-static -L /usr/aarch64-linux-gnu \
-  -E "LD_LIBRARY_PATH=$build/sysroot/usr/lib/aarch64-linux-gnu:/usr/aarch64-linux-gnu/lib" \
+  -E "LD_LIBRARY_PATH=$build/sysroot/usr/lib/aarch64-linux-gnu:$build/sysroot/lib/aarch64-linux-gnu:/usr/aarch64-linux-gnu/lib" \
   "$build/mluop" check "${arguments[@]}"
 echo "aarch64: $((SECONDS - start)) s under qemu"

@@ -43,6 +43,7 @@ have_header hwy/highway.h|libhwy-dev
 have_header gtest/gtest.h|libgtest-dev
 have_header nlohmann/json.hpp|nlohmann-json3-dev
 have_header CLI/CLI.hpp|libcli11-dev
+have_header zlib.h|zlib1g-dev
 LIST
     lint) cat <<'LIST' ;;
 have_tool clang-format-14|clang-format-14

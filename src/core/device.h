@@ -74,6 +74,8 @@ class Device {
   virtual cnrtRet_t CreateQueue(cnrtQueue_t* queue) = 0;
   virtual cnrtRet_t DestroyQueue(cnrtQueue_t queue) = 0;
   virtual cnrtRet_t SynchronizeQueue(cnrtQueue_t queue) = 0;
+  // Whether calls on the queue are captured into a graph instead of being run.
+  virtual bool IsCapturing(cnrtQueue_t /*queue*/) { return false; }
   // Wraps an existing stream as a queue, which does not own the stream.
   virtual cnrtRet_t WrapStream(void* stream, cnrtQueue_t* queue) = 0;
 

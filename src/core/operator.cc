@@ -5,6 +5,7 @@
 #include "core/environment.h"
 #include "core/error.h"
 #include "core/log.h"
+#include "core/record.h"
 #include "core/validate.h"
 
 namespace mluop {
@@ -22,6 +23,9 @@ mluOpStatus_t ExecuteOn(mluOpContext& handle, Arguments& arguments) {
   }
   const size_t workspace_size = arguments.workspace.size;
   if (WorkspaceOverlapsInput(arguments)) arguments.workspace = {};
+  if (const RecordMode mode = CurrentRecordMode(); mode != RecordMode::kOff) {
+    RecordCall(arguments, handle, mode);
+  }
   if (logs) return RunLogged(arguments, handle, workspace_size);
   return handle.device->Run(arguments, handle);
 }

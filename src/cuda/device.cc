@@ -187,6 +187,15 @@ cnrtRet_t CudaDevice::SynchronizeQueue(cnrtQueue_t queue) {
   return ResultOf(cudaStreamSynchronize(StreamOf(queue)));
 }
 
+bool CudaDevice::IsCapturing(cnrtQueue_t queue) {
+  const DeviceGuard guard(ordinal_);
+  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+  // The query fails on the default stream while another stream captures: a copy would end that
+  // capture too.
+  const cnrtRet_t result = ResultOf(cudaStreamIsCapturing(StreamOf(queue), &status));
+  return result != cnrtSuccess || status != cudaStreamCaptureStatusNone;
+}
+
 cnrtRet_t CudaDevice::CreateNotifier(cnrtNotifier_t* notifier) {
   const DeviceGuard guard(ordinal_);
   auto* created = new (std::nothrow) CudaNotifier;

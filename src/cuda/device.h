@@ -35,6 +35,7 @@ class CudaDevice final : public Device {
   cnrtRet_t CreateQueue(cnrtQueue_t* queue) override;
   cnrtRet_t DestroyQueue(cnrtQueue_t queue) override;
   cnrtRet_t SynchronizeQueue(cnrtQueue_t queue) override;
+  bool IsCapturing(cnrtQueue_t queue) override;
   cnrtRet_t WrapStream(void* stream, cnrtQueue_t* queue) override;
 
   cnrtRet_t CreateNotifier(cnrtNotifier_t* notifier) override;

@@ -11,6 +11,7 @@
 #include "core/dtype.h"
 #include "core/shape.h"
 #include "mluops/extensions.h"
+#include "testing/npz_inputs.h"
 
 namespace mluop::testing {
 namespace {
@@ -18,7 +19,7 @@ namespace {
 using std::string;
 using std::string_view;
 
-constexpr string_view kDataChoices[] = {"uniform", "special", "bits"};
+constexpr string_view kDataChoices[] = {"uniform", "special", "bits", "file"};
 constexpr string_view kPresenceChoices[] = {"given", "absent"};
 
 string_view Trim(string_view text) {
@@ -152,6 +153,14 @@ void SetKey(Case& c, const string& key, const string& value) {
   }
 }
 
+void SetFile(Case& c, string_view npz) {
+  if (c.Option("data") != "file") return;
+  if (npz.empty()) {
+    Reject(c, "data must be uniform, special or bits without an .npz file, got file");
+  }
+  c.npz = npz;
+}
+
 uint32_t SpecialFloat(Random& random) {
   static constexpr uint32_t kSpecial[] = {0x7fc00000, 0x7f800000, 0xff800000,
                                           0x80000000, 0x00000001, 0x807fffff,
@@ -185,7 +194,7 @@ void FillValues(const Case& c, const TensorArgument& tensor, Random& random) {
 
 }  // namespace
 
-Case ParseCase(string_view line) {
+Case ParseCase(string_view line, string_view npz) {
   Case c;
   c.line = string(WithoutComment(line));
   const std::vector<string_view> words = Words(c.line);
@@ -224,6 +233,7 @@ Case ParseCase(string_view line) {
   for (int i = 0; i < spec.symbol_count; ++i) require(spec.symbols[i]);
   for (int i = 0; i < spec.attribute_count; ++i) require(spec.attributes[i].name);
   CheckAbsences(c);
+  SetFile(c, npz);
   return c;
 }
 
@@ -277,6 +287,10 @@ CaseCall::CaseCall(const Case& test_case) : arguments(test_case.op->spec) {
 }
 
 void FillInputs(const Case& test_case, const Arguments& arguments) {
+  if (!test_case.npz.empty()) {
+    LoadInputs(test_case.npz, arguments);
+    return;
+  }
   Random random(test_case.seed);
   for (int i = 0; i < arguments.spec->tensor_count; ++i) {
     const TensorSpec& row = arguments.spec->tensors[i];

@@ -5,9 +5,9 @@
 // Every symbol and attribute of the operator's table needs a value. Other keys:
 //   dtype=float|half   the type T (default float)
 //   seed=N             the seed of the random inputs (default 1)
-//   data=uniform|special|bits
+//   data=uniform|special|bits|file
 //                      inputs of type T: in [-1,1), the same with some NaN, Inf and denormals, or
-//                      random bits
+//                      random bits. file: all inputs come from an .npz file
 //   TENSOR=given|absent
 //                      for a tensor that the table allows to be absent (default given)
 //   and the operator's own options. A key may appear once in a line.
@@ -31,12 +31,14 @@ struct Case {
   mluOpDataType_t dtype = MLUOP_DTYPE_FLOAT;
   uint64_t seed = 1;
   std::string line;  // without the comment
+  std::string npz;   // the file of the inputs; only if data=file
 
   const std::string& Option(std::string_view name) const { return options.find(name)->second; }
 };
 
-// Throws std::invalid_argument with an error message that names the expected input.
-Case ParseCase(std::string_view line);
+// `npz` is the file that data=file refers to; empty: data=file is refused. Throws
+// std::invalid_argument with an error message that names the expected input.
+Case ParseCase(std::string_view line, std::string_view npz = {});
 
 // The cases of a cases.txt. A line "[name]" starts a set; cases before the first are "basic".
 struct CaseLine {
@@ -52,8 +54,8 @@ struct CaseCall {
   Arguments arguments;
 };
 
-// Fills the inputs of a call: inputs of type T according to `data`, the others by the family's
-// generator. The data pointer of every input must be set.
+// Fills the inputs of a call from the case's .npz file, if it has one. Else fills inputs of type T
+// according to `data`, the others by the family's generator. The data pointer of every input must be set.
 void FillInputs(const Case& test_case, const Arguments& arguments);
 
 }  // namespace mluop::testing

@@ -18,7 +18,7 @@ refuses() {
   fi
 }
 
-refuses 'the command must be one of list, describe, check, bitwise, perf, run, got nosuch' nosuch
+refuses 'the command must be one of list, describe, check, bitwise, perf, run, convert, got nosuch' nosuch
 refuses 'got none'
 refuses 'got nosuch' describe nosuch
 refuses '--threads' check --threads 0

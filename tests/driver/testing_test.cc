@@ -84,7 +84,7 @@ TEST(ParseCase, BadLineThrowsAMessageWithTheExpectedKeys) {
       {psamask + " h_mask=inf", {"h_mask must be an integer, got inf"}},
       {psamask + " dtype=half", {"dtype must be float, got half"}},
       {im2col + " dtype=double", {"dtype must be float|half, got double"}},
-      {psamask + " data=ones", {"data must be uniform|special|bits, got ones"}},
+      {psamask + " data=ones", {"data must be uniform|special|bits|file, got ones"}},
       {psamask + " seed=x", {"seed must be an integer, got x"}},
       {psamask + " N=2", {"psamask_forward: ", "N must be given once, got two values"}},
       {psamask + " seed=3 seed=3", {"seed must be given once"}},

@@ -128,7 +128,7 @@ int Bitwise(const Selection& selection) {
   InstallFaultHandler("bitwise");
   Score score("bitwise", selection);
   for (size_t i = 0; i < cases.size(); ++i) {
-    ShowProgress(i, cases.size(), cases[i].line);
+    ShowProgress(i, cases.size(), cases[i]);
     score.Add(cases[i], BitwiseCase(cases[i], isas).Run());
   }
   EndProgress();

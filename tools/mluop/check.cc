@@ -98,7 +98,7 @@ class CheckedCase {
 std::set<std::string> ChosenByDefault(const std::vector<Case>& cases) {
   std::set<std::string> chosen;
   for (size_t i = 0; i < cases.size(); ++i) {
-    ShowProgress(i, cases.size(), cases[i].line);
+    ShowProgress(i, cases.size(), cases[i]);
     PreparedCall call(cases[i], Placement::kFront);
     for (const Placement placement : {Placement::kFront, Placement::kBack}) {
       const DeviceCall placed(call, placement);
@@ -132,7 +132,7 @@ Score CheckCases(const Selection& selection, bool quick) {
   InstallFaultHandler("check");
   Score score("check", selection);
   for (size_t i = 0; i < cases.size(); ++i) {
-    ShowProgress(i, cases.size(), cases[i].line);
+    ShowProgress(i, cases.size(), cases[i]);
     std::string details;
     CheckedCase checked(cases[i], selection, isas);
     const std::string fault = quick ? checked.RunDefault() : checked.Run(&details);

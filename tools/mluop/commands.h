@@ -48,6 +48,9 @@ int Perf(const Selection& selection, const PerfOptions& options);
 std::vector<std::string_view> Contestants(const Arguments& arguments, mluOpHandle_t handle,
                                           const PerfOptions& options);
 
+// Converts test cases of MLU-OPS to case files in `folder`; empty: beside each file.
+int Convert(const std::vector<std::string>& files, const std::string& folder);
+
 // Checks the selected cases, then measures them. Prints a verdict.
 int CheckAndMeasure(const Selection& selection, const PerfOptions& options);
 

@@ -73,7 +73,7 @@ void PrintTensors(const OpSpec& spec) {
 }
 
 void PrintOptions(const OpSpec& spec, const testing::OperatorTest& test) {
-  std::printf("options of a case: seed=N data=uniform|special|bits");
+  std::printf("options of a case: seed=N data=uniform|special|bits|file");
   for (int i = 0; i < spec.tensor_count; ++i) {
     if (spec.tensors[i].optional_attribute < 0) continue;
     std::printf(" %s=given|absent", Text(spec.tensors[i].name).c_str());

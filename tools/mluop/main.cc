@@ -26,7 +26,10 @@ void AddSelection(CLI::App* command, Selection* selection) {
   command->add_option("--set", selection->set,
                       "run only this set of the built-in cases: " + mluop::tool::SetNames());
   command->add_option("--op", selection->op, "run only this operator or family");
-  command->add_option("--file", selection->file, "read the cases from this file");
+  command->add_option("--file", selection->files,
+                      "read the cases from these files; MLUOP_GEN_CASE records such files");
+  command->add_option("--load", selection->load,
+                      "read the inputs of the one case from this .npz file, an array per tensor");
   command->add_option("--device", selection->device, "cpu, or cuda:0 and so on")
       ->capture_default_str();
   command->add_option("--isa", selection->isas, "run on these instruction sets, or on all")
@@ -72,7 +75,8 @@ int Run(int argc, char** argv) {
   CLI::App app("Checks the results of the mluops operators and measures their speed.");
   app.require_subcommand(1);
   std::function<int()> action;
-  std::string op;
+  std::string op, folder;
+  std::vector<std::string> files;
   bool plan = false, coverage = false;
   Selection selection;
   PerfOptions perf;
@@ -130,6 +134,12 @@ int Run(int argc, char** argv) {
   AddSelection(run, &selection);
   AddMeasurement(run, &perf);
   run->callback([&] { action = [&] { return mluop::tool::CheckAndMeasure(selection, perf); }; });
+
+  CLI::App* convert = app.add_subcommand(
+      "convert", "convert test cases of MLU-OPS (.prototxt) to files of cases for --file");
+  convert->add_option("files", files, "files x.prototxt; x.txt and x.npz are written")->required();
+  convert->add_option("--out", folder, "write into this folder, not beside the files");
+  convert->callback([&] { action = [&] { return mluop::tool::Convert(files, folder); }; });
 
   try {
     app.parse(argc, argv);

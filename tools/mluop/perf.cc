@@ -164,7 +164,7 @@ Figures MeasureOnCpu(const Selection& selection, const PerfOptions& options) {
   Table table(/*on_cpu=*/true, settings.size() > 1);
   table.PrintHeader(figures.caches);
   for (size_t i = 0; i < cases.size(); ++i) {
-    ShowProgress(i, cases.size(), cases[i].line);
+    ShowProgress(i, cases.size(), cases[i]);
     PreparedCall call(cases[i], Placement::kFront);
     for (const Setting& setting : settings) {
       testing::ForceIsa(setting.isa);

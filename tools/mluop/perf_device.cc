@@ -191,7 +191,7 @@ Figures MeasureOnDevice(const Selection& selection, const PerfOptions& options, 
   Table table(/*on_cpu=*/false, /*settings=*/false);
   table.PrintHeader(figures.caches);
   for (size_t i = 0; i < cases.size(); ++i) {
-    ShowProgress(i, cases.size(), cases[i].line);
+    ShowProgress(i, cases.size(), cases[i]);
     const PreparedCall call(cases[i], Placement::kFront);
     const Handle handle(0);
     Calls calls = MakeCalls(call, handle.get());

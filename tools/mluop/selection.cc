@@ -7,6 +7,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <set>
 #include <sstream>
@@ -14,6 +15,7 @@
 
 #include "mluops/extensions.h"
 #include "testing/isa.h"
+#include "testing/npz_inputs.h"
 
 namespace mluop::tool {
 namespace {
@@ -21,15 +23,53 @@ namespace {
 using testing::Case;
 using testing::CaseLine;
 
-char current_line[1024];
+char current_arguments[2048];
 const char* current_command = "";
 
 std::string ReadFile(const std::string& path) {
   std::ifstream file(path);
-  if (!file) throw std::invalid_argument("--file must be a readable file, got " + path);
+  if (!file || std::filesystem::is_directory(path))
+    throw std::invalid_argument("--file must be a readable file, got " + path);
   std::ostringstream text;
   text << file.rdbuf();
   return text.str();
+}
+
+// A case line, and the file of its inputs if it has data=file.
+struct SelectedLine {
+  CaseLine line;
+  std::string file;  // that has the line; empty: none
+  std::string npz;
+};
+
+// Returns the lines of a file. The inputs of x.txt are in x.npz.
+std::vector<SelectedLine> LinesOf(const std::string& path) {
+  std::vector<SelectedLine> lines;
+  const std::string npz = std::filesystem::path(path).replace_extension(".npz").string();
+  for (CaseLine& line : testing::ParseCases(ReadFile(path))) {
+    lines.push_back({std::move(line), path, npz});
+  }
+  if (lines.empty()) throw std::invalid_argument(path + ": must hold a case, got none");
+  return lines;
+}
+
+// Parses a line and checks the file of its inputs. The message of a failure starts with the file.
+Case Parse(const SelectedLine& selected) {
+  try {
+    Case c = testing::ParseCase(selected.line.line, selected.npz);
+    if (c.npz.empty()) return c;
+    const testing::CaseCall call(c);
+    testing::CheckInputFile(c.npz, call.arguments);
+    return c;
+  } catch (const std::invalid_argument& error) {
+    if (selected.file.empty()) throw;
+    throw std::invalid_argument(selected.file + ": " + error.what());
+  }
+}
+
+// Returns the arguments that select the case again, for a shell.
+std::string ArgumentsOf(const Case& c) {
+  return (c.npz.empty() ? "" : "--load '" + c.npz + "' ") + "'" + c.line + "'";
 }
 
 std::string FamilyOf(const Case& c) {
@@ -41,27 +81,46 @@ std::string FamilyOf(const Case& c) {
   return "";
 }
 
-std::vector<CaseLine> BuiltInCases() {
-  std::vector<CaseLine> all;
+std::vector<SelectedLine> BuiltInCases() {
+  std::vector<SelectedLine> all;
   for (const testing::FamilyTest* family : testing::FamilyTests()) {
-    const auto cases = testing::ParseCases(testing::CasesOf(family->name));
-    all.insert(all.end(), cases.begin(), cases.end());
+    for (CaseLine& line : testing::ParseCases(testing::CasesOf(family->name))) {
+      all.push_back({std::move(line), "", ""});
+    }
   }
   return all;
 }
 
+// Returns the lines of the command line and of the files, or the built-in ones if there are none.
+std::vector<SelectedLine> LinesOf(const Selection& selection) {
+  std::vector<SelectedLine> lines;
+  for (const std::string& line : selection.lines) {
+    const bool implied = !selection.load.empty() && line.find("data=") == std::string::npos;
+    lines.push_back({{selection.set, line + (implied ? " data=file" : "")}, "", selection.load});
+  }
+  if (!selection.load.empty() && (lines.size() != 1 || !selection.files.empty())) {
+    throw std::invalid_argument("--load must go with one case line, got " +
+                                std::to_string(lines.size()) + " and " +
+                                std::to_string(selection.files.size()) + " files");
+  }
+  for (const std::string& file : selection.files) {
+    for (SelectedLine& line : LinesOf(file)) lines.push_back(std::move(line));
+  }
+  return lines.empty() ? BuiltInCases() : lines;
+}
+
 // Returns each set once, in alphabetical order.
-std::string SetNamesOf(const std::vector<CaseLine>& lines) {
+std::string SetNamesOf(const std::vector<SelectedLine>& lines) {
   std::set<std::string> sets;
-  for (const CaseLine& line : lines) sets.insert(line.set);
+  for (const SelectedLine& line : lines) sets.insert(line.line.set);
   std::string names;
   for (const std::string& set : sets) names += (names.empty() ? "" : ", ") + set;
   return names;
 }
 
-void CheckSet(const std::string& set, const std::vector<CaseLine>& lines) {
-  for (const CaseLine& line : lines) {
-    if (set.empty() || line.set == set) return;
+void CheckSet(const std::string& set, const std::vector<SelectedLine>& lines) {
+  for (const SelectedLine& line : lines) {
+    if (set.empty() || line.line.set == set) return;
   }
   throw std::invalid_argument("--set must be one of " + SetNamesOf(lines) + ", got " + set);
 }
@@ -87,9 +146,9 @@ void OnFault(int signal) {
   };
   print("\nFAIL access out of bounds, or write to an input\n  repeat: mluop ");
   print(current_command);
-  print(" '");
-  print(current_line);
-  print("'\n");
+  print(" ");
+  print(current_arguments);
+  print("\n");
   _exit(128 + signal);
 }
 
@@ -98,18 +157,16 @@ void OnFault(int signal) {
 std::string SetNames() { return SetNamesOf(BuiltInCases()); }
 
 std::vector<Case> SelectCases(const Selection& selection) {
-  std::vector<CaseLine> lines;
-  if (!selection.lines.empty()) {
-    for (const std::string& line : selection.lines) lines.push_back({selection.set, line});
-  } else {
-    lines = selection.file.empty() ? BuiltInCases() : testing::ParseCases(ReadFile(selection.file));
-  }
+  const std::vector<SelectedLine> lines = LinesOf(selection);
   CheckSet(selection.set, lines);
   CheckOperator(selection.op);
   std::vector<Case> cases;
-  for (const CaseLine& line : lines) {
-    if (!selection.set.empty() && line.set != selection.set) continue;
-    Case c = testing::ParseCase(line.line);
+  for (const SelectedLine& line : lines) {
+    if (!selection.set.empty() && line.line.set != selection.set) continue;
+    Case c = Parse(line);
+    if (!selection.load.empty() && c.npz.empty()) {
+      throw std::invalid_argument("--load must go with data=file, got data=" + c.Option("data"));
+    }
     if (!selection.op.empty() && selection.op != c.test->name && selection.op != FamilyOf(c))
       continue;
     if (c.test->reference == nullptr)
@@ -120,7 +177,7 @@ std::vector<Case> SelectCases(const Selection& selection) {
     throw std::invalid_argument("the selection must contain a case, got none" +
                                 (selection.op.empty() ? "" : " of --op " + selection.op) +
                                 (selection.set.empty() ? "" : " in --set " + selection.set) +
-                                (selection.file.empty() ? "" : " from --file " + selection.file));
+                                (selection.files.empty() ? "" : " from --file"));
   }
   return cases;
 }
@@ -177,10 +234,10 @@ int Handle::threads() const {
   return threads;
 }
 
-void ShowProgress(size_t index, size_t count, const std::string& line) {
-  std::snprintf(current_line, sizeof(current_line), "%s", line.c_str());
+void ShowProgress(size_t index, size_t count, const Case& c) {
+  std::snprintf(current_arguments, sizeof(current_arguments), "%s", ArgumentsOf(c).c_str());
   if (isatty(STDERR_FILENO) == 0) return;
-  std::fprintf(stderr, "\r\033[K[%zu/%zu] %.100s", index + 1, count, line.c_str());
+  std::fprintf(stderr, "\r\033[K[%zu/%zu] %.100s", index + 1, count, c.line.c_str());
 }
 
 void EndProgress() {
@@ -198,8 +255,8 @@ void Score::Add(const Case& c, const std::string& fault) {
   if (fault.empty()) return;
   EndProgress();
   const std::string device = selection_.device == "cpu" ? "" : " --device " + selection_.device;
-  std::printf("FAIL %s: %s\n  repeat: mluop %s%s '%s'\n", std::string(c.test->name).c_str(),
-              fault.c_str(), command_, device.c_str(), c.line.c_str());
+  std::printf("FAIL %s: %s\n  repeat: mluop %s%s %s\n", std::string(c.test->name).c_str(),
+              fault.c_str(), command_, device.c_str(), ArgumentsOf(c).c_str());
   std::fflush(stdout);
 }
 

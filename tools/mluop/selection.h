@@ -15,7 +15,8 @@ struct Selection {
   std::vector<std::string> lines;  // cases given on the command line
   std::string set;                 // of the families' cases.txt; empty: all
   std::string op;                  // only this operator or family; empty: all
-  std::string file;                // a file of cases instead of the built-in ones
+  std::vector<std::string> files;  // files of cases instead of the built-in ones
+  std::string load;                // an .npz file with the inputs of the one case of `lines`
   std::string device = "cpu";      // or "cuda:N"
   std::vector<std::string> isas;   // of the CPU; "all": every one; empty: the command's default
   int threads = 0;                 // 0: the library's default
@@ -53,7 +54,7 @@ class Handle {
 
 // Updates the progress line; prints nothing if stderr is not a terminal. Stores the case for the
 // fault handler.
-void ShowProgress(size_t index, size_t count, const std::string& line);
+void ShowProgress(size_t index, size_t count, const testing::Case& c);
 void EndProgress();
 
 // Counts the cases of a command that passed and failed, and prints the failures.

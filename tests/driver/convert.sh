@@ -1,0 +1,161 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# convert.sh <mluop>: tests that mluop convert reads MLU-OPS's test cases, that check accepts the results, and that a
+# wrong file is refused with its line.
+set -uo pipefail
+mluop=$1
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+
+# A file counts the failures: the functions below run in subshells.
+fail() {
+  echo "$*" >&2
+  : >"$folder/failed"
+}
+
+# tensor <input|output> <dtype> <layout> <dims> <contents>
+tensor() {
+  local dims=''
+  for dim in $4; do dims+=" dims: $dim"; done
+  echo "$1 { id: \"a\" shape: {$dims } layout: LAYOUT_$3 dtype: DTYPE_$2 $5 }"
+}
+random='random_data { seed: 23 upper_bound: 1 lower_bound: -1 distribution: UNIFORM }'
+
+# converts <name> <case line>: the file <name>.prototxt comes from stdin.
+converts() {
+  cat >"$folder/$1.prototxt"
+  "$mluop" convert "$folder/$1.prototxt" >"$folder/out" 2>&1 || fail "convert $1: $(cat "$folder/out")"
+  grep -qxF -- "$2" "$folder/$1.txt" || fail "convert $1 must write '$2', got: $(cat "$folder/$1.txt")"
+}
+
+{
+  echo 'op_name: "masked_im2col_forward"  # a comment'
+  tensor input FLOAT NCHW '1 2 5 6' "$random"
+  tensor input INT32 ARRAY 3 'value_i: [-1, 4, 7]'
+  tensor input INT32 ARRAY 3 'random_data { lower_bound: -2 upper_bound: 8 }'
+  tensor output FLOAT ARRAY '12 3' "$random"
+  echo 'masked_im2col_forward_param: { kernel_h: 3 kernel_w: 2, pad_h: -1; pad_w: 0 }'
+  echo 'test_param: { error_func: DIFF3 error_threshold: 0.0 baseline_device: CPU }'
+} | converts im2col 'masked_im2col_forward C=2 H=5 W=6 M=3 kernel_h=3 kernel_w=2 pad_h=-1 pad_w=0 dtype=float data=file'
+
+# MLU-OPS takes pooled_height, pooled_width and output_dim from the shapes.
+{
+  echo "op_name: 'psroipool_forward'"
+  tensor input FLOAT NHWC '2 9 8 12' "$random"
+  tensor input FLOAT ARRAY '2 5' 'value_f: [0, 2, 3.5, 6, 9] value_f: 1 value_f: -1e1 value_f: 3 value_f: 6 value_f: 9'
+  tensor output FLOAT NHWC '2 2 2 3' ''
+  tensor output INT32 NHWC '2 2 2 3' ''
+  echo 'psroipool_forward_param { spatial_scale: 0.5 group_size: 2 }'
+} | converts psroipool 'psroipool_forward N=2 H=9 W=8 R=2 pooled_height=2 pooled_width=2 spatial_scale=0.5 group_size=2 output_dim=3 data=file'
+
+# Both directions of border_align have border_align_param.
+{
+  echo 'op_name: "border_align_backward"'
+  tensor input HALF NHWC '1 7 4 2' "$random"
+  tensor input HALF ARRAY '1 7 4' 'random_data { upper_bound_double: 6 lower_bound_double: 0 }'
+  tensor input INT32 NHWC '1 7 4 2' 'random_data { seed: 1 upper_bound: 5 lower_bound: 0 distribution: UNIFORM }'
+  tensor output HALF NHWC '1 5 6 8' ''
+  echo 'border_align_param: { pool_size:10 } handle_param { round_mode: ROUND_TO_EVEN }'
+} | converts border 'border_align_backward N=1 K=7 C=2 H=5 W=6 pool_size=10 dtype=half data=file'
+
+# Bits in hexadecimal, and no attributes.
+{
+  echo 'op_name: "masked_col2im_forward"'
+  tensor input HALF ARRAY '1 2' 'value_h: "3c00" value_h: c000'
+  tensor input INT32 ARRAY '2' 'value_i: 0 value_i: 2'
+  tensor input INT32 ARRAY '2' 'value_i: 1 value_f: 1'
+  tensor output HALF NCHW '1 1 3 2' ''
+} | converts col2im 'masked_col2im_forward C=1 M=2 H=3 W=2 dtype=half data=file'
+python3 - "$folder/col2im.npz" <<'PYTHON' || fail 'convert must store the bits and numbers of the file'
+import struct, sys, zipfile
+archive = zipfile.ZipFile(sys.argv[1])
+assert archive.testzip() is None
+assert archive.namelist() == ["col.npy", "mask_h_idx.npy", "mask_w_idx.npy"]
+assert archive.read("col.npy")[-4:] == b"\x00\x3c\x00\xc0"
+assert archive.read("mask_w_idx.npy")[-8:] == struct.pack("<ii", 1, 1)
+PYTHON
+
+# An absent argmax, and inputs without contents: the driver generates them.
+{
+  echo 'op_name: "roiaware_pool3d_backward"'
+  tensor input INT32 ARRAY '2 1 2 3 4' ''
+  tensor input FLOAT ARRAY '2 1 2 3 5' ''
+  tensor output FLOAT ARRAY '9 5' ''
+  echo 'roiaware_pool3d_backward_param { pool_method: 1 boxes_num: 2 out_x: 1 out_y: 2 out_z: 3 channels: 5 max_pts_each_voxel: 4 }'
+} | converts roiaware 'roiaware_pool3d_backward P=9 pool_method=1 boxes_num=2 out_x=1 out_y=2 out_z=3 channels=5 max_pts_each_voxel=4 dtype=float argmax=absent'
+[ ! -e "$folder/roiaware.npz" ] || fail 'convert must write no data for inputs without contents'
+
+output=$("$mluop" check --file "$folder"/*.txt 2>&1) && grep -qF '5 passed, 0 failed' <<<"$output" ||
+  fail "check must accept the converted files, got: $output"
+
+# refuses <file:line: message>: the file bad.prototxt comes from stdin.
+refuses() {
+  local output status
+  cat >"$folder/bad.prototxt"
+  output=$("$mluop" convert "$folder/bad.prototxt" 2>&1)
+  status=$?
+  if [ $status != 2 ] || ! grep -qF -- "$folder/bad.prototxt:$1" <<<"$output"; then
+    fail "convert must exit with 2 and print 'bad.prototxt:$1', got $status and: $output"
+  fi
+  [ ! -e "$folder/bad.txt" ] && [ ! -e "$folder/bad.npz" ] || fail "convert must write nothing for a wrong file: $1"
+}
+name='op_name: "torchvision_ps_roi_pool_backward"'
+x="$(tensor input FLOAT NCHW '1 1 2 2' "$random") $(tensor input FLOAT ARRAY '1 5' "$random")"
+y=$(tensor output FLOAT NCHW '1 4 3 3' '')
+param='torchvision_ps_roi_pool_param { spatial_scale: 1 }'
+lines() { printf '%s\n' "$@"; }
+lines 'op_name: "nosuch"' | refuses '1: unknown operator nosuch'
+lines "$x" | refuses '1: the file must have an op_name'
+lines "$name" "$x" "$y" "$param" 'nosuch: 1' | refuses '5: unknown field nosuch'
+lines "$name" 'transpose_param { }' | refuses '2: unknown field transpose_param'
+lines "$name" "$x" "$y" "${param%\}}" ' scale: 2 }' | refuses '5: unknown attribute scale'
+lines "$name" "$x" "$y" "${param/spatial_scale/pooled_width}" "$param" 'op_type: A' |
+  refuses '1: torchvision_ps_roi_pool_backward: grad_output.shape[3] must be pooled_width = 1, got 2'
+lines "$name" "$x" "$y" "${param/spatial_scale: 1/pooled_width: 0.5}" | refuses '4: pooled_width must be an integer, got 0.5'
+lines "$name" "$x" "$y" | refuses '1: the attribute spatial_scale must have a value, got none'
+lines "$name" "$x" "$param" | refuses '1: torchvision_ps_roi_pool_backward must have 1 output, got 0'
+lines "$name" "$x" "$(tensor output FLOAT NCHW '1 5 3 3' '')" "$param" |
+  refuses '1: torchvision_ps_roi_pool_backward: grad_input.shape[1] must be O*pooled_height*pooled_width = 4, got 5'
+lines "$name" "${x/random_data/random}" | refuses '2: unknown field random of a tensor'
+lines "$name" "${x/seed/sea}" | refuses '2: unknown field sea of random_data'
+lines "$name" "${x/UNIFORM/GAUSSIAN}" | refuses '2: distribution must be UNIFORM, got GAUSSIAN'
+lines "$name" "${x/dims/dim}" | refuses '2: unknown field dim of shape'
+lines "$name" "${x/DTYPE_FLOAT/DTYPE_INT8}" | refuses '2: dtype must be DTYPE_HALF'
+lines "$name" "${x/LAYOUT_NCHW/LAYOUT_NONE}" | refuses '2: layout must be'
+lines "$name" "${x/$random/value_f: 1}" | refuses '2: the tensor must have 4 values, got 1'
+lines "$name" "${x/$random/value_h: \"3c00\" value_f: [1, 2, 3]}" | refuses '2: value_h must have 8 hexadecimal digits'
+lines "$name" "${x/$random/value_f: [1, 2, 3, a]}" | refuses '2: value_f must be a number, got a'
+lines "$name" 'input { id: "a' | refuses '2: a string must end on its line'
+lines "$name" 'input { id: "a"' | refuses '3: the block input must end with }, got the end of the file'
+lines "$name" 'input' 'output' | refuses '3: input must have a colon or a block, got output'
+lines "$name" '}' | refuses '2: a field must start with its name, got }'
+lines "$name" 'op_type:' '}' | refuses '3: op_type must have a value, got }'
+for _ in $(seq 40); do printf 'a {'; done | refuses '1: blocks must be nested at most 16 deep'
+
+# Existing files stay.
+lines mine >"$folder/im2col.txt"
+"$mluop" convert "$folder/im2col.prototxt" >"$folder/out" 2>&1 && fail 'convert must not replace a file'
+grep -qF "im2col.txt: must not exist yet" "$folder/out" && grep -qx mine "$folder/im2col.txt" ||
+  fail "convert must say that the file exists, got: $(cat "$folder/out")"
+mkdir "$folder/other"
+"$mluop" convert --out "$folder/other" "$folder/im2col.prototxt" "$folder/col2im.prototxt" >/dev/null &&
+  [ "$(ls "$folder/other")" = "$(printf '%s\n' col2im.npz col2im.txt im2col.npz im2col.txt)" ] ||
+  fail "convert --out must write into the folder, got: $(ls "$folder/other")"
+
+# --load and --file.
+loads() {
+  local part=$1 output
+  shift
+  output=$("$mluop" "$@" 2>&1)
+  [ $? = 2 ] && grep -qF -- "$part" <<<"$output" || fail "mluop $* must print '$part', got: $output"
+}
+line='masked_im2col_forward C=2 H=5 W=6 M=3 kernel_h=3 kernel_w=2 pad_h=-1 pad_w=0'
+"$mluop" check --load "$folder/im2col.npz" "$line" >/dev/null || fail 'check must take --load'
+loads '--load must go with one case line, got 0' check --load "$folder/im2col.npz"
+loads '--load must go with one case line, got 2' check "$line" "$line" --load "$folder/im2col.npz"
+loads '--load must go with data=file, got data=bits' check --load "$folder/im2col.npz" "$line data=bits"
+loads 'without an .npz file, got file' check "$line data=file"
+loads 'nosuch.npz: cannot be opened: No such file' check --load "$folder/nosuch.npz" "$line"
+printf '# nothing\n' >"$folder/empty.txt"
+loads 'empty.txt: must hold a case, got none' check --file "$folder/other/im2col.txt" "$folder/empty.txt"
+[ ! -e "$folder/failed" ]

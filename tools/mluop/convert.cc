@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+// mluop convert: test cases of MLU-OPS (.prototxt) as case files, x.txt with its inputs in x.npz.
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <stdexcept>
+
+#include "commands.h"
+#include "core/npz_writer.h"
+#include "core/validate.h"
+#include "mluops/extensions.h"
+#include "proto_tensor.h"
+#include "testing/operator_test.h"
+
+namespace mluop::tool {
+namespace {
+
+using std::string;
+
+// Fields of a file without effect here.
+bool IsIgnored(const string& name) {
+  return name == "test_param" || name == "handle_param" || name == "op_type" || name == "op_name";
+}
+
+class Conversion {
+ public:
+  explicit Conversion(const string& path) : path_(path) {
+    std::ifstream file(path);
+    std::ostringstream text;
+    if (!file || !(text << file.rdbuf())) {
+      throw std::invalid_argument(path + ": must be a readable file with text");
+    }
+    root_ = ParsePrototxt(path, text.str());
+    op_ = FindOperator();
+    ReadFields();
+  }
+
+  // Writes the files into `folder`. Existing files are not replaced.
+  void Write(const std::filesystem::path& folder) const {
+    Arguments call = MakeArguments();
+    char line[1024];
+    FormatCase(call, line, sizeof(line));
+    std::filesystem::path file = folder / std::filesystem::path(path_).filename();
+    const string npz = file.replace_extension(".npz").string();
+    const string txt = file.replace_extension(".txt").string();
+    if (std::filesystem::exists(txt)) throw std::invalid_argument(txt + ": must not exist yet");
+    const bool has_data = HasData();
+    if (has_data) WriteNpz(npz);
+    std::ofstream out(txt);
+    out << "# Converted from " << std::filesystem::path(path_).filename().string() << ".\n"
+        << line << (has_data ? " data=file\n" : "\n");
+    if (!out.flush()) throw std::invalid_argument(txt + ": cannot be written");
+    std::printf("%s\n", txt.c_str());
+  }
+
+ private:
+  const OpSpec& spec() const { return op_->spec; }
+
+  const Operator* FindOperator() const {
+    for (const ProtoField& field : root_.fields) {
+      if (field.name != "op_name") continue;
+      const Operator* const op = testing::FindOperator(field.value);
+      if (op == nullptr) FailAt(path_, field.line, "unknown operator " + field.value);
+      return op;
+    }
+    FailAt(path_, 1, "the file must have an op_name");
+  }
+
+  void ReadFields() {
+    for (const ProtoField& field : root_.fields) {
+      if (field.name == "input") {
+        inputs_.push_back(ReadProtoTensor(path_, field));
+      } else if (field.name == "output") {
+        outputs_.push_back(ReadProtoTensor(path_, field));
+      } else if (IsParameterBlock(field.name)) {
+        ReadAttributes(field);
+      } else if (!IsIgnored(field.name)) {
+        FailAt(path_, field.line, "unknown field " + field.name);
+      }
+    }
+  }
+
+  // The attributes are in <operator>_param or, for both directions, in <family>_param.
+  bool IsParameterBlock(const string& name) const {
+    const string op(spec().name);
+    return name == op + "_param" || name == op.substr(0, op.rfind('_')) + "_param";
+  }
+
+  void ReadAttributes(const ProtoField& block) {
+    for (const ProtoField& field : block.fields) {
+      const int index = spec().AttributeIndex(field.name);
+      if (index < 0) FailAt(path_, field.line, "unknown attribute " + field.name);
+      const bool is_integer = spec().attributes[index].kind == AttributeSpec::kInteger;
+      const double value = ProtoNumber(path_, field, is_integer);
+      if (is_integer && (value < INT32_MIN || value > INT32_MAX)) {
+        FailAt(path_, field.line, field.name + " must fit in int, got " + field.value);
+      }
+      attributes_[index] = value;
+      is_set_[index] = true;
+    }
+  }
+
+  // Tensors have the order of the table; a file may leave out the tensors that may be absent.
+  void Assign(const std::vector<ProtoTensor>& tensors, Direction direction, Arguments* call) const {
+    size_t all = 0, required = 0;
+    for (int i = 0; i < spec().tensor_count; ++i) {
+      if (spec().tensors[i].direction != direction) continue;
+      ++all;
+      required += spec().tensors[i].optional_attribute < 0 ? 1 : 0;
+    }
+    if (tensors.size() != all && tensors.size() != required) {
+      FailAt(path_, 1,
+             string(spec().name) + " must have " + std::to_string(all) +
+                 (direction == kIn ? " input" : " output") + (all == 1 ? "" : "s") + ", got " +
+                 std::to_string(tensors.size()));
+    }
+    size_t next = 0;
+    for (int i = 0; i < spec().tensor_count; ++i) {
+      const TensorSpec& row = spec().tensors[i];
+      const bool is_absent = tensors.size() != all && row.optional_attribute >= 0;
+      if (row.direction == direction && !is_absent) call->tensors[i].desc = &tensors[next++].desc;
+    }
+  }
+
+  // MLU-OPS takes some attributes from shapes: an attribute that is not given is the dim that the
+  // table names after it.
+  double AttributeFromShapes(const Arguments& call, int index) const {
+    for (int i = 0; i < spec().tensor_count; ++i) {
+      const mluOpTensorStruct* const desc = call.tensors[i].desc;
+      for (int d = 0; desc != nullptr && d < std::min(desc->rank, spec().tensors[i].rank); ++d) {
+        const DimSpec& dim = spec().tensors[i].dims[d];
+        const bool is_attribute = dim.factor_count == 1 &&
+                                  dim.factors[0].kind == Factor::kAttribute &&
+                                  dim.factors[0].value == index;
+        if (is_attribute && desc->dims[d] <= INT32_MAX) return static_cast<double>(desc->dims[d]);
+      }
+    }
+    FailAt(
+        path_, 1,
+        "the attribute " + string(spec().attributes[index].name) + " must have a value, got none");
+  }
+
+  // Returns the call without data, after the library's checks of shapes.
+  Arguments MakeArguments() const {
+    Arguments call(spec());
+    Assign(inputs_, kIn, &call);
+    Assign(outputs_, kOut, &call);
+    for (int i = 0; i < spec().attribute_count; ++i) {
+      call.attributes[i].number = is_set_[i] ? attributes_[i] : AttributeFromShapes(call, i);
+    }
+    const size_t unused = 0;
+    if (ValidateGetter(call, &unused).verdict == Verdict::kFailed) {
+      FailAt(path_, 1, mluOpGetLastErrorMessage());
+    }
+    return call;
+  }
+
+  // Returns false if no input has contents: the driver then generates them.
+  bool HasData() const {
+    const ProtoTensor* without = nullptr;
+    bool has_data = false;
+    for (const ProtoTensor& tensor : inputs_) {
+      has_data |= tensor.has_data;
+      if (!tensor.has_data && tensor.desc.ElementCount() > 0) without = &tensor;
+    }
+    if (has_data && without != nullptr) {
+      FailAt(path_, without->line, "the input must have values or random_data, as others have");
+    }
+    return has_data;
+  }
+
+  void WriteNpz(const string& path) const {
+    const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    bool written = file >= 0;
+    NpzWriter writer(file);
+    const Arguments call = MakeArguments();
+    size_t next = 0;
+    for (int i = 0; i < spec().tensor_count && written; ++i) {
+      if (spec().tensors[i].direction != kIn || call.tensors[i].desc == nullptr) continue;
+      const ProtoTensor& tensor = inputs_[next++];
+      written = writer.Begin(spec().tensors[i].name, tensor.desc) &&
+                writer.Write(tensor.data.data(), tensor.data.size()) && writer.End();
+    }
+    written = written && writer.Finish();
+    const int error = errno;
+    if (file >= 0) close(file);
+    if (written) return;
+    if (file >= 0) unlink(path.c_str());
+    throw std::invalid_argument(path + ": cannot be written: " + strerrordesc_np(error));
+  }
+
+  const string& path_;
+  ProtoField root_;
+  const Operator* op_ = nullptr;
+  std::vector<ProtoTensor> inputs_, outputs_;
+  double attributes_[kMaxAttributes] = {};
+  bool is_set_[kMaxAttributes] = {};
+};
+
+}  // namespace
+
+int Convert(const std::vector<string>& files, const string& folder) {
+  int failed = 0;
+  for (const string& file : files) {
+    try {
+      Conversion(file).Write(folder.empty() ? std::filesystem::path(file).parent_path()
+                                            : std::filesystem::path(folder));
+    } catch (const std::invalid_argument& error) {
+      std::fprintf(stderr, "mluop: %s\n", error.what());
+      ++failed;
+    }
+  }
+  return failed == 0 ? 0 : 2;
+}
+
+}  // namespace mluop::tool
