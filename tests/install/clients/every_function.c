@@ -253,6 +253,16 @@ static void RoiawarePool3d(mluOpHandle_t handle) {
   Destroy(d, 6);
 }
 
+static void Recording(void) {
+  char directory[64];
+  size_t length = 0;
+  mluOpStatus_t status = MLUOP_STATUS_BAD_PARAM;
+  mluOpSetGenCaseMode(0);
+  MLUOP_CHECK(mluOpSetGenCaseDirectory("recorded"));
+  EXPECT(mluOpGetGenCaseDirectory(directory, sizeof(directory), &length, &status) == directory);
+  EXPECT(status == MLUOP_STATUS_SUCCESS && strcmp(directory, "recorded") == 0);
+}
+
 int main(void) {
   int major, minor, patch;
   mluOpHandle_t handle = NULL;
@@ -274,6 +284,7 @@ int main(void) {
   Runtime();
   Descriptors();
   GroupsAndSets();
+  Recording();
   Psamask(handle);
   MaskedIm2col(handle);
   PsRoiPool(handle);
