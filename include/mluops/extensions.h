@@ -30,6 +30,14 @@ MLUOP_WIN_API mluOpStatus_t mluOpGetDeviceOrdinal(const char* name, int* ordinal
 MLUOP_WIN_API mluOpStatus_t mluOpSetNumThreads(mluOpHandle_t handle, int num_threads);
 MLUOP_WIN_API mluOpStatus_t mluOpGetNumThreads(mluOpHandle_t handle, int* num_threads);
 
+/* Whether the operators of this handle accept double; 0 or 1, initially 0. If 1, the tensors of type
+ * half or float may all be double instead. Coordinates, values and sums of such a call are computed
+ * in double; indices stay int32. Attributes such as spatial_scale stay float. If 0, double is
+ * BAD_PARAM, as in MLU-OPS. A device without kernels for double returns NOT_SUPPORTED.
+ * BAD_PARAM: handle or the out-pointer is NULL, or the value is not 0 or 1. */
+MLUOP_WIN_API mluOpStatus_t mluOpSetDoubleAllowed(mluOpHandle_t handle, int allowed);
+MLUOP_WIN_API mluOpStatus_t mluOpGetDoubleAllowed(mluOpHandle_t handle, int* allowed);
+
 /* Wraps an existing CUDA stream (a cudaStream_t) of CUDA device number cuda_device as a queue. The
  * queue does not own the stream: cnrtQueueDestroy frees the queue only.
  *
@@ -127,6 +135,14 @@ MLUOP_WIN_API mluOpStatus_t mluOpMaskedCol2imBackward(
     const mluOpTensorDescriptor_t mask_h_idx_desc, const void* mask_h_idx,
     const mluOpTensorDescriptor_t mask_w_idx_desc, const void* mask_w_idx,
     const mluOpTensorDescriptor_t grad_col_desc, void* grad_col);
+
+/* mluOpPointsInBoxes for all pairs: inside[b, m, t] = 1 if box t of scene b holds point m, else 0.
+ *   points [B, M, 3] float, boxes [B, T, 7] float, inside [B, M, T] int32; any layout.
+ * Checks and statuses are the same as for mluOpPointsInBoxes. */
+MLUOP_WIN_API mluOpStatus_t
+mluOpPointsInBoxesAll(mluOpHandle_t handle, const mluOpTensorDescriptor_t points_desc,
+                      const void* points, const mluOpTensorDescriptor_t boxes_desc,
+                      const void* boxes, const mluOpTensorDescriptor_t inside_desc, void* inside);
 
 #if defined(__cplusplus)
 }

@@ -13,6 +13,7 @@ namespace {
 
 // Execute, after the handle was reserved.
 mluOpStatus_t ExecuteOn(mluOpContext& handle, Arguments& arguments) {
+  arguments.double_allowed = handle.double_allowed;
   const Validation validation = Validate(arguments);
   const bool logs = Verbosity() >= 1;
   if (logs && validation.verdict == Verdict::kNothingToDo) LogEmptyCall(arguments, handle);
@@ -51,6 +52,7 @@ mluOpStatus_t GetWorkspaceSize(const OpSpec& spec, mluOpHandle_t handle,
   if (const mluOpStatus_t status = CheckHandle(handle, arguments)) return status;
   const HandleUse use(*handle, spec.name);
   if (!use.ok()) return MLUOP_STATUS_BAD_PARAM;
+  arguments.double_allowed = handle->double_allowed;
   const Validation validation = ValidateGetter(arguments, workspace_size);
   if (validation.verdict == Verdict::kFailed) return validation.status;
   const bool nothing = validation.verdict == Verdict::kNothingToDo;

@@ -42,7 +42,8 @@ bool AreTensorsRight(const Arguments& a) {
       continue;
     }
     const bool allowed = desc->dtype == MLUOP_DTYPE_FLOAT ||
-                         (desc->dtype == MLUOP_DTYPE_HALF && a.spec->types == kHalfOrFloat);
+                         (desc->dtype == MLUOP_DTYPE_HALF && a.spec->types == kHalfOrFloat) ||
+                         (desc->dtype == MLUOP_DTYPE_DOUBLE && a.double_allowed);
     if (!allowed || (type != MLUOP_DTYPE_INVALID && type != desc->dtype)) return false;
     type = desc->dtype;
   }
@@ -133,6 +134,7 @@ Expected ExpectedWhenEmpty(const Arguments& a) {
     return empty("rois") || feature->dims[0] != 0 ? kBadParam : kNothingToDo;
   }
   if (is("border_align") || is("roiaware")) return kBadParam;
+  if (is("points_in_boxes")) return empty("boxes") ? kBadParam : kNothingToDo;
   if (is("psroipool_forward")) return empty("input") ? kNothingToDo : kBadParam;
   if (is("psroipool_backward")) return empty("rois") ? kBadParam : kNothingToDo;
   if (is("masked")) {

@@ -253,6 +253,17 @@ static void RoiawarePool3d(mluOpHandle_t handle) {
   Destroy(d, 6);
 }
 
+static void PointsInBoxes(mluOpHandle_t handle) {
+  const float points[] = {0, 0, 1, 5, 5, 5}, boxes[] = {0, 0, 0, 2, 2, 2, 0};
+  int32_t indices[2];
+  Desc d[] = {Make(MLUOP_LAYOUT_ARRAY, MLUOP_DTYPE_FLOAT, 3, 1, 2, 3),
+              Make(MLUOP_LAYOUT_ARRAY, MLUOP_DTYPE_FLOAT, 3, 1, 1, 7),
+              Make(MLUOP_LAYOUT_ARRAY, MLUOP_DTYPE_INT32, 2, 1, 2)};
+  MLUOP_CHECK(mluOpPointsInBoxes(handle, d[0], points, d[1], boxes, d[2], indices));
+  EXPECT(indices[0] == 0 && indices[1] == -1);
+  Destroy(d, 3);
+}
+
 static void Recording(void) {
   char directory[64];
   size_t length = 0;
@@ -290,6 +301,7 @@ int main(void) {
   PsRoiPool(handle);
   BorderAlign(handle);
   RoiawarePool3d(handle);
+  PointsInBoxes(handle);
   MLUOP_CHECK(mluOpDestroy(handle));
   return 0;
 }

@@ -194,6 +194,7 @@ bool FitsOwners(const CudaCall<Problem>& call) {
 constexpr CudaImplementation<Problem> kBackward[] = {
     {"sorted", "rows of the map and the results of an image have fewer than 2^31 elements",
      FitsOwners, ListsBytes, RunSorted},
+    CudaImplementation<Problem>::ForDouble(RunDoubleBackward),
 };
 
 }  // namespace

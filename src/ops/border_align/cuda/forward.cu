@@ -267,6 +267,7 @@ constexpr CudaImplementation<Problem> kForward[] = {
     {"elements", "an image has fewer than 2^31 elements", HasSmallImages, nullptr,
      RunBatches<RunElements>},
     {"large", "always", Always, nullptr, RunLarge},
+    CudaImplementation<Problem>::ForDouble(RunDoubleForward),
 };
 
 }  // namespace

@@ -201,6 +201,7 @@ mluOpStatus_t RunDirect(const CudaCall<Problem>& call, void* /*scratch*/) {
 constexpr CudaImplementation<Problem> kForward[] = {
     {"staged", "a plane fits 64 KiB, and the masks read as much", FitsShared, nullptr, RunStaged},
     {"direct", "always", Always, nullptr, RunDirect},
+    CudaImplementation<Problem>::ForDouble(RunDoubleForward),
 };
 
 }  // namespace

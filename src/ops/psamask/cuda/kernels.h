@@ -104,4 +104,7 @@ mluOpStatus_t CopyTiles(const PsamaskCall& call, void* scratch);
 // Any order and size.
 mluOpStatus_t CopyLarge(const PsamaskCall& call, void* scratch);
 
+// For tensors of type double.
+mluOpStatus_t CopyDoubles(const PsamaskCall& call, void* scratch);
+
 }  // namespace mluop::psamask

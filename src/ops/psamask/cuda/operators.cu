@@ -45,11 +45,12 @@ constexpr Entry kForwardCompactTiles = {"compact_tiles", "DISTRIBUTE, w_mask <= 
 constexpr Entry kTiles = {"tiles", "an image has fewer than 2^31 elements", HasSmallImages, nullptr,
                           RunBatches<CopyTiles>};
 constexpr Entry kLarge = {"large", "always", Always, nullptr, CopyLarge};
+constexpr Entry kDouble = Entry::ForDouble(CopyDoubles);
 
-constexpr Entry kForward[] = {kRows, kTiles, kLarge};
-constexpr Entry kBackward[] = {kRows, kBackwardCompactTiles, kTiles, kLarge};
-constexpr Entry kNchwForward[] = {kForwardCompactTiles, kTiles, kLarge};
-constexpr Entry kNchwBackward[] = {kTiles, kLarge};
+constexpr Entry kForward[] = {kRows, kTiles, kLarge, kDouble};
+constexpr Entry kBackward[] = {kRows, kBackwardCompactTiles, kTiles, kLarge, kDouble};
+constexpr Entry kNchwForward[] = {kForwardCompactTiles, kTiles, kLarge, kDouble};
+constexpr Entry kNchwBackward[] = {kTiles, kLarge, kDouble};
 
 constexpr CudaOperator kForwardCuda =
     Bind<MakeProblem<Layout::kNhwc, Direction::kForward>, kForward>("psamask_forward");

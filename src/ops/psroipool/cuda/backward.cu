@@ -270,6 +270,7 @@ constexpr CudaImplementation<Problem> kBackward[] = {
     {"small_map", "at most 1024 pixels and 512 RoIs, and few blocks", SmallMapApplies,
      SmallMapBytes, RunSmallMap},
     {"masks", "fewer than 2^31 blocks", FitsGrid, MaskBytes, RunMasks},
+    CudaImplementation<Problem>::ForDouble(RunDoubleBackward, DoubleBackwardBytes),
 };
 
 }  // namespace

@@ -126,6 +126,7 @@ constexpr CudaImplementation<Problem> kForward[] = {
     {"strided", "an image has fewer than 2^31 elements", HasSmallImages, nullptr,
      RunStrided<unsigned>},
     {"large", "always", Always, nullptr, RunStrided<unsigned long long>},
+    CudaImplementation<Problem>::ForDouble(RunDoubleForward),
 };
 
 }  // namespace

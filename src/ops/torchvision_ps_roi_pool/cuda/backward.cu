@@ -273,6 +273,7 @@ constexpr CudaImplementation<Problem> kBackward[] = {
     {"small_map", "at most 1024 pixels and 1024 RoIs, and few blocks", SmallMapApplies, nullptr,
      RunSmallMap},
     {"masks", "tensors have fewer than 2^31 elements", IsSmall, MaskBytes, RunMasks},
+    CudaImplementation<Problem>::ForDouble(RunDoubleBackward, DoubleBackwardBytes),
 };
 
 }  // namespace

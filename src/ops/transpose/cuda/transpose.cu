@@ -4,6 +4,7 @@
 // of vectors in registers, and memory is accessed by vectors alone, of up to 16 bytes. "elements":
 // element by element, with stores that start at a sector of device memory.
 #include "cuda/context.h"
+#include "ops/transpose/cuda/double.h"
 #include "ops/transpose/problem.h"
 
 namespace mluop::transpose {
@@ -264,7 +265,8 @@ constexpr CudaImplementation<Problem> kTranspose[] = {
      [](const TransposeCall& call) { return HasSmallMatrices(call) && Divides(2, call); }, nullptr,
      RunBatches<RunVectors>},
     {"elements", "a matrix has fewer than 2^31 elements", HasSmallMatrices, nullptr,
-     RunBatches<RunElements>}};
+     RunBatches<RunElements>},
+    CudaImplementation<Problem>::ForDouble(RunDouble)};
 constexpr CudaOperator kTransposeCuda = Bind<MakeProblem, kTranspose>("transpose");
 constexpr const CudaOperator* kOperators[] = {&kTransposeCuda};
 
