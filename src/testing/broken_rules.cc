@@ -140,14 +140,17 @@ void AddShapes(const OpSpec& spec, Rules* rules) {
   }
   for (int t = 0; t < spec.tensor_count; ++t) {
     const TensorSpec& row = spec.tensors[t];
-    rules->push_back(
-        {"stride", Name(row) + " must be packed", kNot, {Stride(row, 0)}, [t](TableCall& call) {
-           call.desc(t).strides[0] += 1;
-         }});
+    std::vector<string> names;
+    for (int d = 0; d < row.rank; ++d) names.push_back(Stride(row, d));
+    rules->push_back({"stride", Name(row) + " must be packed", kNot, names, [t](TableCall& call) {
+                        int d = 0;
+                        while (call.desc(t).dims[d] == 1) ++d;  // its stride is ignored
+                        call.desc(t).strides[d] += 1;
+                      }});
   }
 }
 
-// Makes one tensor after the other larger than the limit, by its first dim that is a symbol.
+// Makes the tensors that have the first symbol too large.
 void AddSizes(const OpSpec& spec, Rules* rules) {
   for (int s = 0; s < spec.symbol_count; ++s) {
     const Variable symbol = {Factor::kSymbol, s};
