@@ -221,7 +221,10 @@ void AddMemory(const Entry& entry, Rules* rules) {
                       Name(spec.tensors[t]) + " must not overlap an input",
                       kBad,
                       {Name(spec.tensors[t]), Name(spec.tensors[0])},
-                      [t](TableCall& call) { call.tensor(t).data = call.tensor(0).data; }});
+                      [t](TableCall& call) {
+                        call.Move(0, call.spare());
+                        call.Move(t, call.spare());
+                      }});
   }
 }
 

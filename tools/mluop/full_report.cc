@@ -138,6 +138,27 @@ bool HasFailure(const Row& summary) {
   return false;
 }
 
+// The figures of the measured cases; only the device's name if there are none.
+Figures MeasureCases(Device* device, const Selection& measured, const ReportOptions& options) {
+  PerfOptions perf = options.perf;
+  if (options.quick) perf.seconds = std::min(perf.seconds, kQuickSeconds);
+  perf.plain = !options.quick;
+  InstallFaultHandler("perf");
+  if (!measured.lines.empty()) return MeasureOn(device, measured, perf);
+  Figures none;
+  none.machine = {{"name", device->name()}, {"device", device->name()}};
+  return none;
+}
+
+// Writes both files into the folder. Returns the exit status.
+int WriteReport(const std::string& folder, const Row& document, const Row& peers) {
+  const std::string page = folder + "/report.html", json = folder + "/report.json";
+  int status = WriteFile(json, "--out", document.dump(1) + "\n");
+  if (status == 0) status = WriteFile(page, "--out", DocumentPage(document, peers));
+  if (status == 0) std::printf("Page: %s\n", page.c_str());
+  return status;
+}
+
 }  // namespace
 
 int Report(const Selection& selection, const ReportOptions& options) {
@@ -157,26 +178,15 @@ int Report(const Selection& selection, const ReportOptions& options) {
     operators.push_back(OperatorReport(*test, cases, selection, *device, options.quick, &failed));
   }
   testing::ResetIsa();
-  PerfOptions perf = options.perf;
-  if (options.quick) perf.seconds = std::min(perf.seconds, kQuickSeconds);
-  perf.plain = !options.quick;
-  const Selection measured = MeasuredSelection(selection, failed);
-  InstallFaultHandler("perf");
-  Figures figures;
-  if (!measured.lines.empty()) figures = MeasureOn(device, measured, perf);
-  if (figures.machine.empty()) figures.machine = {{"name", device->name()}};
-  Row document = DocumentOf(figures, perf.command, started);
+  const Figures figures = MeasureCases(device, MeasuredSelection(selection, failed), options);
+  Row document = DocumentOf(figures, options.perf.command, started);
   document["operators"] = operators;
   document["links"] = links;
   document["summary"] = SummaryOf(document, peers);
   document["verdict"] = VerdictOf(document);
   std::printf("\n%s\n", Text(document, "verdict").c_str());
-  const std::string page = options.out + "/report.html", json = options.out + "/report.json";
-  int status = WriteFile(json, "--out", document.dump(1) + "\n");
-  if (status == 0) status = WriteFile(page, "--out", DocumentPage(document, peers));
-  if (status != 0) return status;
-  std::printf("Page: %s\n", page.c_str());
-  return HasFailure(document["summary"]) ? 1 : 0;
+  const int status = WriteReport(options.out, document, peers);
+  return status != 0 ? status : HasFailure(document["summary"]);
 }
 
 }  // namespace mluop::tool

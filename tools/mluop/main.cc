@@ -56,6 +56,27 @@ void AddMeasurement(CLI::App* command, PerfOptions* perf) {
       ->capture_default_str();
 }
 
+void AddReport(CLI::App* command, PerfOptions* perf, mluop::tool::ReportOptions* report) {
+  command->add_option("--threads", perf->threads, "numbers of threads to measure, such as 1,2")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->check(CLI::Range(1, 1024));
+  command->add_option("--seconds", perf->seconds, "time to spend on measuring a case")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  command->add_option("--out", report->out, "folder for report.html and report.json")
+      ->capture_default_str();
+  command->add_flag("--quick", report->quick,
+                    "fewer instruction sets and repetitions: two minutes");
+  command->add_option("--peers", perf->peers, "files of bench/peers.py to show too")
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  command
+      ->add_option("--link", report->links,
+                   "NAME=FILE: link a result of another command, such as coverage")
+      ->allow_extra_args(false);
+}
+
 std::string CommandNames(const CLI::App& app) {
   std::string names;
   for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
@@ -136,22 +157,7 @@ int Run(int argc, char** argv) {
   CLI::App* full = app.add_subcommand(
       "report", "test, break and measure every operator; write a page and a JSON file");
   AddSelection(full, &selection);
-  full->add_option("--threads", perf.threads, "numbers of threads to measure, such as 1,2")
-      ->delimiter(',')
-      ->allow_extra_args(false)
-      ->check(CLI::Range(1, 1024));
-  full->add_option("--seconds", perf.seconds, "time to spend on measuring a case")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  full->add_option("--out", report.out, "folder for report.html and report.json")
-      ->capture_default_str();
-  full->add_flag("--quick", report.quick, "fewer instruction sets and repetitions: two minutes");
-  full->add_option("--peers", perf.peers, "files of bench/peers.py to show too")
-      ->delimiter(',')
-      ->allow_extra_args(false);
-  full->add_option("--link", report.links,
-                   "NAME=FILE: link a result of another command, such as coverage")
-      ->allow_extra_args(false);
+  AddReport(full, &perf, &report);
   full->callback([&] {
     action = [&] {
       report.perf = perf;
