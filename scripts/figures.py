@@ -116,8 +116,8 @@ def table(files):
     for device, file in sorted(files.items()):
         lines.append("")
         lines += wrapped(
-            f"{'CPU' if device == 'cpu' else 'GPU'}: {file['machine']['name']}, torch {file['torch']}, "
-            f"torchvision {file['torchvision']}, commit {file['commit'][:10]}, "
+            f"{'CPU' if device == 'cpu' else 'GPU'}: {file['machine']['name']}, "
+            f"torch {file['torch']}, torchvision {file['torchvision']}, commit {file['commit'][:10]}, "
             f"`{file['command']}`."
         )
     return "\n".join(lines)
