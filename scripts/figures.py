@@ -117,8 +117,8 @@ def table(files):
         lines.append("")
         lines += wrapped(
             f"{'CPU' if device == 'cpu' else 'GPU'}: {file['machine']['name']}, "
-            f"torch {file['torch']}, torchvision {file['torchvision']}, commit {file['commit'][:10]}, "
-            f"`{file['command']}`."
+            f"torch {file['torch']}, torchvision {file['torchvision']}, "
+            f"commit {file['commit'][:10]}, `{file['command']}`."
         )
     return "\n".join(lines)
 
