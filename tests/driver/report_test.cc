@@ -96,7 +96,7 @@ TEST(SpeedPage, OfCudaHasNoThreadsAndNoFill) {
   const std::string page = PageOf(CudaFigures());
   EXPECT_EQ(CountOf("<dt>threads", page), 0);
   EXPECT_EQ(CountOf("<th>fill", page), 0);
-  EXPECT_EQ(CountOf("<td>1.0 MB<td>600 GB/s</tr>", page), 1);
+  EXPECT_EQ(CountOf("<td class=short>1.0 MB<td class=short>600 GB/s</tr>", page), 1);
 }
 
 TEST(SpeedPage, ShowsBothModesInOneCase) {

@@ -27,7 +27,7 @@ table { border-collapse: collapse; font-size: .9em; }
 td, th { padding: .25em 1.2em .25em 0; text-align: left; vertical-align: top;
   border-bottom: 1px solid var(--line); font-variant-numeric: tabular-nums; }
 th { font-weight: 600; color: var(--faint); white-space: nowrap; }
-td { min-width: 4.5em; } td.wide { min-width: 18em; }
+td { min-width: 4.5em; } td.wide { min-width: 18em; } td.short { white-space: nowrap; }
 dl { display: grid; grid-template-columns: max-content 1fr; gap: .15em 1.2em; margin: .6em 0; }
 dt { color: var(--faint); } dd { margin: 0; overflow-wrap: anywhere; }
 summary { cursor: pointer; color: var(--ours); }
@@ -109,7 +109,10 @@ std::string TableOf(const std::vector<std::string>& head,
   for (const auto& row : rows) {
     text += "<tr>";
     for (const std::string& cell : row) {
-      text += (cell.size() > 60 ? "<td class=wide>" : "<td>") + cell;
+      const char* const start = cell.size() > 60   ? "<td class=wide>"
+                                : cell.size() < 12 ? "<td class=short>"
+                                                   : "<td>";
+      text += start + cell;
     }
     text += "</tr>\n";
   }

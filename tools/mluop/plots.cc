@@ -12,7 +12,7 @@
 namespace mluop::tool {
 namespace {
 
-constexpr int kStripHeight = 36, kDotOffset = 24;  // pixels
+constexpr int kStripHeight = 38, kDotOffset = 24;  // pixels
 
 // The place of a value on the axis, in percent of the width.
 double PlaceOf(double value, const Axis& axis) {
@@ -50,7 +50,8 @@ std::string PlotOf(const std::vector<Strip>& strips, const Axis& axis) {
   text += Format("<line class=limit x1='%.2f%%' x2='%.2f%%' y1=0 y2=%d />\n", limit, limit, height);
   int y = 0;
   for (const Strip& strip : strips) {
-    text += Format("<text x=0 y=%d>", y + 13) + Escaped(strip.label) + "</text>\n";
+    text += Format("<line class=grid x1=0 x2='100%%' y1=%d y2=%d />", y, y) +
+            Format("<text x=0 y=%d>", y + 13) + Escaped(strip.label) + "</text>\n";
     for (const Dot& dot : strip.dots) {
       text += Format("<circle class=%s cx='%.2f%%' cy=%d r=4.5><title>", dot.css_class,
                      PlaceOf(dot.value, axis), y + kDotOffset) +
