@@ -105,7 +105,7 @@ void AddAttribute(const AttributeSpec& row, int index, Rules* rules) {
   };
   if (row.kind == AttributeSpec::kPositiveReal) {
     add(" must be > 0", kBad, 0);
-    return add(" must be finite", kBad, std::numeric_limits<float>::infinity());
+    return add(" must be finite", kBad, std::numeric_limits<double>::infinity());
   }
   if (row.min > INT32_MIN)
     add(" must be >= " + std::to_string(row.min), kBad, static_cast<double>(row.min - 1));

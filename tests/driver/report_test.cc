@@ -143,6 +143,19 @@ TEST(Efficiency, BelowHalfTakesTheReasonOfTheFamily) {
   EXPECT_NE(row["reason"], "");
 }
 
+TEST(Efficiency, ASmallCaseNearItsFloorIsExplainedByItsSize) {
+  Row row = CudaRow("default", "sorted", 6e-6);
+  row["case"] = "transpose N=1 A=2 B=2";  // has no note
+  AddEfficiency(kRates, &row);
+  EXPECT_EQ(
+      CountOf("the size: a copy of as many bytes takes 5.0 µs and reaches 10 %", row["reason"]), 1);
+  row["bytes"] = 40e6;
+  row["min_s"] = 60e-6;
+  row["floor_s"] = 50e-6;
+  AddEfficiency(kRates, &row);
+  EXPECT_EQ(row["reason"], "");
+}
+
 TEST(Efficiency, ARowThatBeatsTheFloorHasARemark) {
   const Row row = CudaRow("default", "sorted", 0.4e-6);  // 5 TB/s
   ASSERT_EQ(row["remarks"].size(), 2u);

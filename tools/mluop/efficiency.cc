@@ -9,12 +9,16 @@ namespace {
 
 // Ratios closer to 1 than this are noise.
 constexpr double kNoise = 0.05;
+// Larger copies run at the rate of the largest one: their size explains nothing.
+constexpr double kSmallCopy = 32 << 20;  // bytes
 
 // Why a row that needs no arithmetic to speak of stays below 50 % of the largest copy, if a copy of
 // its own size does too.
 std::string SizeReason(const Rates& rates, const Row& row) {
   const double floor = Number(row, "bytes") / Number(row, "floor_s") / rates.copy;
-  if (floor >= kAccepted || Number(row, "ratio_to_floor") > 1 / kAccepted) return "";
+  if (Number(row, "bytes") > kSmallCopy || floor >= kAccepted ||
+      Number(row, "ratio_to_floor") > 1 / kAccepted)
+    return "";
   return "the size: a copy of as many bytes takes " + TimeOf(Number(row, "floor_s")) +
          " and reaches " + PercentOf(floor) + ", this call takes " +
          Format("%.2f", Number(row, "ratio_to_floor")) + " times as long";
