@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files of bench/results: an object with machine, commit, command and rows."""
+"""Files of bench/results: objects with machine, command, commit, ceilings and cases.
+
+docs/report.md describes them; `mluop perf --json` and `mluop report` write the same.
+"""
 
 import json
 import pathlib
@@ -27,30 +30,32 @@ def commit():
 
 
 def merge(old, new):
-    """`new`, with the rows of `old` that it lacks if both are of one machine, commit and command.
+    """`new`, with the cases of `old` that it lacks if both are of one machine, commit and command.
 
     >>> base = {"machine": "m", "commit": "c", "command": "x"}
-    >>> base["rows"] = [{"name": "a", "level": "l"}]
-    >>> more = {**base, "rows": [{"name": "b", "level": "l"}]}
-    >>> [row["name"] for row in merge(base, more)["rows"]]
+    >>> base["cases"] = [{"name": "a", "level": "l"}]
+    >>> more = {**base, "cases": [{"name": "b", "level": "l"}]}
+    >>> [row["name"] for row in merge(base, more)["cases"]]
     ['a', 'b']
-    >>> [row["name"] for row in merge({**base, "commit": "d"}, more)["rows"]]
+    >>> [row["name"] for row in merge({**base, "commit": "d"}, more)["cases"]]
     ['b']
-    >>> [row["name"] for row in merge(base, base)["rows"]]
+    >>> [row["name"] for row in merge(base, base)["cases"]]
     ['a']
     """
     facts = ("machine", "commit", "command")
     if any(old.get(key) != new[key] for key in facts):
         return new
-    names = {(row["name"], row["level"]) for row in new["rows"]}
-    kept = [row for row in old["rows"] if (row["name"], row["level"]) not in names]
-    return {**new, "rows": kept + new["rows"]}
+    names = {(row["name"], row["level"]) for row in new["cases"]}
+    kept = [row for row in old["cases"] if (row["name"], row["level"]) not in names]
+    return {**new, "cases": kept + new["cases"]}
 
 
 def save(path, command, facts, rows):
-    """Writes the rows to `path`. `facts`: device, versions; may name another machine."""
+    """Writes the rows as cases to `path`. `facts`: device, versions; may name another machine."""
     file = pathlib.Path(path)
-    new = {"machine": machine_name(), "commit": commit(), "command": command, **facts, "rows": rows}
+    machine = {"name": facts.get("machine") or machine_name()}
+    new = {"command": command, "commit": commit(), **facts, "machine": machine}
+    new |= {"ceilings": [], "cases": rows}
     if file.exists():
         new = merge(json.loads(file.read_text()), new)
     file.write_text(json.dumps(new, indent=1) + "\n")

@@ -73,10 +73,10 @@ def ratio_of(file, case):
     """How many times longer the peer takes from tensor to tensor, or None.
 
     >>> row = {"case": "a", "level": "drop-in", "ratio": 2.0}
-    >>> ratio_of({"rows": [row]}, "a"), ratio_of({"rows": [row]}, "b"), ratio_of(None, "a")
+    >>> ratio_of({"cases": [row]}, "a"), ratio_of({"cases": [row]}, "b"), ratio_of(None, "a")
     (2.0, None, None)
     """
-    for row in file["rows"] if file else []:
+    for row in file["cases"] if file else []:
         if row["case"] == case and row["level"] == "drop-in" and "ratio" in row:
             return row["ratio"]
     return None
@@ -93,7 +93,7 @@ def cell(family, device, file):
     >>> cell(Family("f", "", "", "A=1", "A=1"), "cuda", None)
     'to be measured'
     >>> rows = [{"case": "f_forward A=1", "level": "drop-in", "ratio": 2.04}]
-    >>> cell(Family("f", "", "", "A=1", ""), "cpu", {"rows": rows})
+    >>> cell(Family("f", "", "", "A=1", ""), "cpu", {"cases": rows})
     '2.0 forward'
     """
     if file is None:
@@ -116,9 +116,9 @@ def table(files):
     for device, file in sorted(files.items()):
         lines.append("")
         lines += wrapped(
-            f"{'CPU' if device == 'cpu' else 'GPU'}: {file['machine']}, torch {file['torch']}, "
-            f"torchvision {file['torchvision']}, commit {file['commit'][:10]}, "
-            f"`{file['command']}`."
+            f"{'CPU' if device == 'cpu' else 'GPU'}: {file['machine']['name']}, "
+            f"torch {file['torch']}, torchvision {file['torchvision']}, "
+            f"commit {file['commit'][:10]}, `{file['command']}`."
         )
     return "\n".join(lines)
 
@@ -171,11 +171,11 @@ def chart(files):
     one = LEFT + scale
     body.append(f'<line class="axis" x1="{one:.1f}" y1="50" x2="{one:.1f}" y2="{y}"/>')
     body.append(f'<text class="faint" x="{one:.1f}" y="{y + 14}">1 = the peer</text>')
-    rows = [row for file in files.values() for row in file["rows"]]
+    rows = [row for file in files.values() for row in file["cases"]]
     peers = sorted({row["peer"] for row in rows if "peer" in row})
     head = "Times faster than the peer (" + ", ".join(peers) + ")"
     names = {"cpu": "CPU", "cuda": "GPU"}
-    keys = [f"{names[device]}: {file['machine']}" for device, file in files.items()]
+    keys = [f"{names[device]}: {file['machine']['name']}" for device, file in files.items()]
     keyed = "".join(
         f'<rect class="{device}" x="{10 + 370 * i}" y="28" width="12" height="12" rx="2"/>'
         f'<text class="faint" x="{28 + 370 * i}" y="39">{key}</text>\n'

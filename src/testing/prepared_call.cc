@@ -156,7 +156,8 @@ Baseline::Baseline(const PreparedCall& call) : nothing_to_do_(NothingToDo(call.a
   }
 }
 
-std::string Baseline::Compare(const PreparedCall& call, std::string* details) const {
+std::string Baseline::Compare(const PreparedCall& call, std::string* details,
+                              std::vector<Comparison>* comparisons) const {
   for (const OutputRule& row : call.test_case().test->outputs) {
     const TensorArgument& tensor = call.Output(row.tensor);
     if (tensor.desc == nullptr) continue;
@@ -168,6 +169,9 @@ std::string Baseline::Compare(const PreparedCall& call, std::string* details) co
     }
     const Output& output = outputs_.find(rule.tensor)->second;
     const int64_t count = tensor.desc->ElementCount();
+    if (comparisons != nullptr) {
+      comparisons->push_back({name, rule.criterion, {}, output.threshold});
+    }
     if (rule.criterion == Criterion::kExact) {
       const int64_t i =
           FirstDifference(tensor.data, output.bytes.data(), count, tensor.desc->dtype);
@@ -184,6 +188,7 @@ std::string Baseline::Compare(const PreparedCall& call, std::string* details) co
     }
     const Differences differences =
         testing::Compare(tensor.data, tensor.desc->dtype, output.values.data(), count);
+    if (comparisons != nullptr) comparisons->back().differences = differences;
     const bool bias = rule.criterion == Criterion::kDynamic;
     const std::string fault = Judge(differences, output.threshold, bias);
     *details += " " + name + ": " + Format(differences);

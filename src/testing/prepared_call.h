@@ -52,14 +52,23 @@ class PreparedCall {
   std::vector<GuardedBuffer> workspace_;
 };
 
+// How one output compares with the reference. Exact outputs have no differences.
+struct Comparison {
+  std::string tensor;
+  Criterion criterion;
+  Differences differences;
+  Threshold threshold;
+};
+
 // The expected outputs of a case, and the allowed differences.
 class Baseline {
  public:
   explicit Baseline(const PreparedCall& call);
 
   // Returns "" if the outputs agree, else an error message. Writes the differences of inexact
-  // outputs to `details`.
-  std::string Compare(const PreparedCall& call, std::string* details) const;
+  // outputs to `details`, and appends one entry per output to `comparisons` if that is not NULL.
+  std::string Compare(const PreparedCall& call, std::string* details,
+                      std::vector<Comparison>* comparisons = nullptr) const;
 
  private:
   struct Output {

@@ -18,7 +18,7 @@ refuses() {
   fi
 }
 
-refuses 'the command must be one of list, describe, check, bitwise, perf, run, convert, got nosuch' nosuch
+refuses 'the command must be one of list, describe, check, bitwise, perf, run, report, convert, got nosuch' nosuch
 refuses 'got none'
 refuses 'got nosuch' describe nosuch
 refuses '--threads' check --threads 0
@@ -54,7 +54,9 @@ fi
 for caches in '' --cold; do
   # shellcheck disable=SC2086  # no argument, or one
   "$mluop" perf $caches --seconds 0.001 --json "$folder/a.json" --report "$folder/a.html" "$case_line" >"$folder/out"
-  for key in case op device isa threads min_s median_s bytes floor_s ratio_to_floor operations compute_efficiency plain_loops_s speedup; do
+  for key in machine command commit version date ceilings cases \
+    case op device isa dtype threads min_s median_s bytes workspace_bytes floor_s ratio_to_floor io_efficiency operations \
+    compute_efficiency bound met reason remarks plain_loops_s speedup; do
     grep -q "\"$key\"" "$folder/a.json" || { echo "perf --json has no $key" >&2; failed=1; }
   done
   grep -qF "<code>${case_line#* }</code>" "$folder/a.html" || { echo "perf --report lacks the case" >&2; failed=1; }
@@ -63,7 +65,7 @@ for caches in '' --cold; do
   grep -qF "case ($said caches)" "$folder/out" || { echo "perf must say that the caches are $said" >&2; failed=1; }
 done
 [ "$(grep -c '<div class=case>' "$folder/a.html")" = 1 ] || { echo "perf --report must show a case once" >&2; failed=1; }
-grep -qF "$(sed -n 1p "$folder/out"), " "$folder/a.html" || { echo "perf --report must name the machine" >&2; failed=1; }
+grep -qF "<b>$(sed -n 1p "$folder/out")</b>" "$folder/a.html" || { echo "perf --report must name the machine" >&2; failed=1; }
 
 # fails <message> <command>...: for a command that must succeed.
 fails() {
@@ -83,7 +85,7 @@ fails "perf must print a heading per operator" test "$(grep -c '^psroipool_forwa
 
 # Peers are shown beside ours, from a file of bench/peers.py.
 cat >"$folder/peers.json" <<PEERS
-{"machine": "a & b", "commit": "0123456789abcdef", "command": "peers.py", "device": "cpu", "rows": [
+{"machine": {"name": "a & b"}, "commit": "0123456789abcdef", "command": "peers.py", "device": "cpu", "cases": [
   {"case": "$case_line", "level": "drop-in", "peer": "torchvision", "ours_s": 1, "peer_s": 3},
   {"case": "$case_line", "level": "library", "peer": "torchvision", "ours_s": 1, "peer_s": 7.25}]}
 PEERS
@@ -110,7 +112,7 @@ done < <(grep -v -e '^#' -e '^\[' -e '^$' "$sources/bench/run_cases.txt")
 "$mluop" perf --seconds 0.001 --threads 1,2 --isa all --json "$folder/a.json" "$case_line" >"$folder/out"
 for threads in 1 2; do
   sets=$(grep -c "^$threads threads, .*GFLOP/s" "$folder/out")
-  rows=$(grep -c "\"threads\": $threads," "$folder/a.json")
+  rows=$(grep -A 6 '"case"' "$folder/a.json" | grep -c "\"threads\": $threads,")
   [ "$rows" -gt 0 ] && [ "$rows" = "$sets" ] ||
     { echo "perf must have a row for each of $sets instruction sets at $threads threads, got $rows" >&2; failed=1; }
 done

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The page and the table of `mluop perf`, from figures as a CUDA device and the CPU give them.
+// The page, the table, the efficiencies and the summary, from figures as a CUDA device and the CPU
+// give them.
 #include "report.h"
 
 #include <cstdio>
@@ -9,42 +10,73 @@
 
 #include <gtest/gtest.h>
 
+#include "efficiency.h"
+#include "html.h"
+#include "peers.h"
+#include "plots.h"
+
 namespace mluop::tool {
 namespace {
 
 constexpr char kCase[] = "roiaware_pool3d_backward P=16 pool_method=0";
+constexpr Rates kRates = {4e12, 256 << 20, 0, 60e12, 60 << 20};
 
 Row CudaRow(const char* mode, const char* implementation, double seconds) {
-  return {{"case", kCase},
-          {"op", "roiaware_pool3d_backward"},
-          {"device", "cuda:0"},
-          {"mode", mode},
-          {"implementation", implementation},
-          {"min_s", seconds},
-          {"host_s", 5e-6},
-          {"gb_per_s", 100.0},
-          {"floor_s", 5e-6},
-          {"ratio_to_floor", seconds / 5e-6},
-          {"operations", 0.0},
-          {"compute_efficiency", 0.0}};
+  Row row = {{"case", kCase},       {"op", "roiaware_pool3d_backward"},
+             {"device", "cuda:0"},  {"mode", mode},
+             {"dtype", "float"},    {"implementation", implementation},
+             {"caches", "rotated"}, {"min_s", seconds},
+             {"host_s", 5e-6},      {"workspace_bytes", 0},
+             {"tensor_bytes", 2e6}, {"written_bytes", 1e6},
+             {"bytes", 2e6},        {"gb_per_s", 100.0},
+             {"floor_s", 5e-6},     {"ratio_to_floor", seconds / 5e-6},
+             {"operations", 1e6}};
+  AddEfficiency(kRates, &row);
+  return row;
 }
 
 Figures CudaFigures() {
-  Figures figures = {"NVIDIA H200 (cuda:0, sm_90)", "tensors rotate over 256 MB"};
+  Figures figures = {{{"name", "NVIDIA H200"}, {"device", "cuda:0"}, {"clock_mhz", 1980}},
+                     "tensors rotate over 256 MB"};
   figures.ceilings.push_back({{"bytes", 1 << 20}, {"copy_gb_s", 600.0}});
+  figures.ceilings.push_back({{"peak_gflop_s", 60000.0}});
   figures.rows.push_back(CudaRow("default", "sorted", 16.5e-6));
   figures.rows.push_back(CudaRow("allowed", "atomics", 8.1e-6));
   return figures;
 }
 
+// The document of a report with one operator, which passed.
+Row FullDocument() {
+  Row document = DocumentOf(CudaFigures(), "mluop report", 0);
+  document["operators"] = {
+      {{"name", "roiaware_pool3d_backward"},
+       {"description", "Adds gradients."},
+       {"criterion", "grad_in: within the threshold"},
+       {"checklist", {{"types", {"half, float"}}}},
+       {"tests", {{{"kind", "type float"}, {"cases", 3}, {"passed", 3}, {"runs", 12}}}},
+       {"worst",
+        {{{"output", "grad_in"},
+          {"criterion", "dynamic threshold"},
+          {"case", kCase},
+          {"passed", true},
+          {"diff1", 1e-8},
+          {"diff2", 2e-8},
+          {"threshold", 1e-6}}}},
+       {"failures", Row::array()},
+       {"parameter_checks",
+        {{{"entry", "roiaware_pool3d_backward"},
+          {"rule", "rank"},
+          {"status", "BAD_PARAM"},
+          {"message", "m < n"},
+          {"passed", true},
+          {"fault", ""}}}}}};
+  document["summary"] = SummaryOf(document, Row::array());
+  document["verdict"] = "3 of 3";
+  return document;
+}
+
 std::string PageOf(const Figures& figures) {
-  PerfOptions options;
-  options.report = ::testing::TempDir() + "mluops_report.html";
-  EXPECT_EQ(WriteFigures(options, figures), 0);
-  std::ifstream file(options.report);
-  const std::string page{std::istreambuf_iterator<char>(file), {}};
-  std::remove(options.report.c_str());
-  return page;
+  return DocumentPage(DocumentOf(figures, "mluop perf", 0), Row::array());
 }
 
 int CountOf(const std::string& part, const std::string& text) {
@@ -55,15 +87,16 @@ int CountOf(const std::string& part, const std::string& text) {
 
 TEST(SpeedPage, NamesTheCudaDeviceAndNotTheCpu) {
   const std::string page = PageOf(CudaFigures());
-  EXPECT_EQ(CountOf("<b>NVIDIA H200 (cuda:0, sm_90)</b>", page), 1);
-  EXPECT_EQ(CountOf(MachineName(), page), 0);
+  EXPECT_EQ(CountOf("<b>NVIDIA H200</b>", page), 1);
+  EXPECT_EQ(CountOf("<dt>clock<dd>1980 MHz", page), 1);
+  EXPECT_EQ(CountOf(CpuName(), page), 0);
 }
 
 TEST(SpeedPage, OfCudaHasNoThreadsAndNoFill) {
   const std::string page = PageOf(CudaFigures());
-  EXPECT_EQ(CountOf("threads", page), 0);
-  EXPECT_EQ(CountOf("fill", page), 0);
-  EXPECT_EQ(CountOf("<td>1 MB<td>600 GB/s</tr>", page), 1);
+  EXPECT_EQ(CountOf("<dt>threads", page), 0);
+  EXPECT_EQ(CountOf("<th>fill", page), 0);
+  EXPECT_EQ(CountOf("<td class=short>1.0 MB<td class=short>600 GB/s</tr>", page), 1);
 }
 
 TEST(SpeedPage, ShowsBothModesInOneCase) {
@@ -76,9 +109,118 @@ TEST(SpeedPage, ShowsBothModesInOneCase) {
 
 TEST(SpeedPage, EscapesWhatCouldBeMarkup) {
   Figures figures = CudaFigures();
-  figures.machine = "<b> & co";
-  EXPECT_EQ(CountOf("&lt;b> &amp; co", PageOf(figures)), 1);
+  figures.machine["name"] = "<b> & 'co'";
+  EXPECT_EQ(CountOf("&lt;b> &amp; &#39;co&#39;", PageOf(figures)), 1);
 }
+
+TEST(SpeedPage, NeedsNoNetwork) {
+  const std::string page = DocumentPage(FullDocument(), ParseBuiltInPeers());
+  EXPECT_EQ(CountOf("http", page), 0);
+  EXPECT_EQ(CountOf("<script", page) + CountOf("src=", page) + CountOf("@import", page), 0);
+}
+
+TEST(ReportPage, HasASectionForEveryPartOfTheDocument) {
+  const std::string page = DocumentPage(FullDocument(), Row::array());
+  for (const char* part : {"Adds gradients.", "<h3>Checklist</h3>", "<h3>Functional tests</h3>",
+                           "<h3>Parameter checks</h3>", "<h3>Performance</h3>", "m &lt; n",
+                           "<h3>Efficiency</h3>", "<h3>Accuracy</h3>", "id=summary"}) {
+    EXPECT_EQ(CountOf(part, page), 1) << part;
+  }
+  EXPECT_EQ(CountOf("<svg", page), 3);
+}
+
+TEST(Efficiency, IsAShareOfTheLargestCopyAndOfThePeak) {
+  const Row row = CudaRow("default", "sorted", 1e-6);
+  EXPECT_DOUBLE_EQ(row["io_efficiency"].get<double>(), 2e6 / 1e-6 / 4e12);
+  EXPECT_DOUBLE_EQ(row["compute_efficiency"].get<double>(), 1e6 / 1e-6 / 60e12);
+  EXPECT_EQ(row["met"], true);
+  EXPECT_EQ(row["bound"], "memory");
+}
+
+TEST(Efficiency, BelowHalfTakesTheReasonOfTheFamily) {
+  const Row row = CudaRow("default", "sorted", 16.5e-6);
+  EXPECT_EQ(row["met"], false);
+  EXPECT_NE(row["reason"], "");
+}
+
+TEST(Efficiency, ASmallCaseNearItsFloorIsExplainedByItsSize) {
+  Row row = CudaRow("default", "sorted", 6e-6);
+  row["case"] = "transpose N=1 A=2 B=2";  // has no note
+  AddEfficiency(kRates, &row);
+  EXPECT_EQ(
+      CountOf("the size: a copy of as many bytes takes 5.0 µs and reaches 10 %", row["reason"]), 1);
+  row["bytes"] = 40e6;
+  row["min_s"] = 60e-6;
+  row["floor_s"] = 50e-6;
+  AddEfficiency(kRates, &row);
+  EXPECT_EQ(row["reason"], "");
+}
+
+TEST(Efficiency, ARowThatBeatsTheFloorHasARemark) {
+  const Row row = CudaRow("default", "sorted", 0.4e-6);  // 5 TB/s
+  ASSERT_EQ(row["remarks"].size(), 2u);
+  EXPECT_EQ(row["remarks"][0]["mark"], "c");
+  EXPECT_EQ(row["remarks"][1]["mark"], "d");
+}
+
+TEST(Efficiency, TensorsThatStayInTheCachesAreRemarked) {
+  Row row = CudaRow("default", "sorted", 0.4e-6);
+  row["caches"] = "hot";
+  AddEfficiency(kRates, &row);
+  EXPECT_EQ(row["remarks"][0]["mark"], "a");
+}
+
+TEST(Summary, NamesFailuresRefusalsPeersAndCasesBelowHalf) {
+  Row document = FullDocument();
+  document["operators"][0]["failures"] = {
+      {{"case", "a"}, {"fault", "diff1 must be"}},
+      {{"case", "b"}, {"fault", "MLUOP_STATUS_NOT_SUPPORTED, x"}}};
+  document["operators"][0]["parameter_checks"][0]["passed"] = false;
+  const Row peers = {
+      {{"machine", {{"name", "V100"}}},
+       {"device", "cuda"},
+       {"cases", {{{"case", kCase}, {"level", "library"}, {"peer", "mmcv"}, {"peer_s", 8e-6}}}}}};
+  const Row summary = SummaryOf(document, peers);
+  ASSERT_EQ(summary.size(), 5u);
+  EXPECT_EQ(summary[0]["items"][0], "a: diff1 must be");
+  EXPECT_EQ(summary[1]["items"][0], "b: MLUOP_STATUS_NOT_SUPPORTED, x");
+  EXPECT_EQ(summary[2]["items"].size(), 1u);
+  EXPECT_EQ(summary[3]["items"].size(), 2u);
+  EXPECT_EQ(CountOf("mmcv (measured elsewhere: V100)", summary[3]["items"][0]), 1);
+  EXPECT_EQ(summary[4]["items"].size(), 2u);
+}
+
+TEST(Peers, BuiltInFilesHaveTheTimesOfDocument002) {
+  Row row = CudaRow("default", "sorted", 10e-6);
+  row["case"] =
+      "roiaware_pool3d_backward P=16000 pool_method=1 boxes_num=128 out_x=12 out_y=12 "
+      "out_z=12 channels=16 max_pts_each_voxel=128";
+  const auto peers = PeersOf(ParseBuiltInPeers(), row);
+  ASSERT_EQ(peers.size(), 2u);
+  EXPECT_EQ(peers[0].machine, "NVIDIA H200");
+  EXPECT_EQ(peers[1].machine, "Tesla V100-SXM2 16GB");
+  EXPECT_DOUBLE_EQ(peers[1].ratio, 15.786);
+}
+
+TEST(Plot, DrawsADotPerValueAndKeepsItOnTheAxis) {
+  const Axis axis = {1, 100, true, {1, 10, 100}, "%g", 10};
+  const std::string plot = PlotOf({{"a", {{1000, "far", "dot"}, {10, "<", "dot"}}}}, axis);
+  EXPECT_EQ(CountOf("<circle", plot), 2);
+  EXPECT_EQ(CountOf("cx='94.00%'", plot), 1);
+  EXPECT_EQ(CountOf("cx='49.00%'", plot), 1);
+  EXPECT_EQ(CountOf("<title>&lt;</title>", plot), 1);
+}
+
+TEST(Machine, CacheBytesCountsEveryCopyFromTheSecondLevelOn) {
+  const Row machine = {{"cores", 4},
+                       {"caches",
+                        {{{"level", 1}, {"bytes", 5}, {"shared_by", 1}},
+                         {{"level", 2}, {"bytes", 10}, {"shared_by", 1}},
+                         {{"level", 3}, {"bytes", 100}, {"shared_by", 4}}}}};
+  EXPECT_EQ(CacheBytes(machine), 140);
+}
+
+TEST(Machine, DateIsUtc) { EXPECT_EQ(DateText(1700000000), "2023-11-14T22:13:20Z"); }
 
 TEST(Verdict, NamesTheOperatorsFarFromTheFloorOnce) {
   Figures figures = CudaFigures();
@@ -90,6 +232,7 @@ TEST(Verdict, NamesTheOperatorsFarFromTheFloorOnce) {
   EXPECT_EQ(CountOf("4 measurements: 1.6 to 8.0 x the floor", text), 1) << text;
   EXPECT_EQ(CountOf("More than 5 x the floor: roiaware_pool3d_backward (8.0).", text), 1) << text;
   EXPECT_EQ(CountOf("plain loops", text), 0) << text;
+  EXPECT_EQ(CountOf("0 of 4 reach 50 %", text), 1) << text;
 }
 
 TEST(PerfTable, SaysWhichRowsAllowAtomics) {
@@ -99,6 +242,18 @@ TEST(PerfTable, SaysWhichRowsAllowAtomics) {
   const std::string text = ::testing::internal::GetCapturedStdout();
   EXPECT_EQ(CountOf("roiaware_pool3d_backward\n", text), 1) << text;
   EXPECT_EQ(CountOf("atomics allowed: P=16", text), 1) << text;
+}
+
+TEST(PerfTable, MarksEfficienciesAboveOneHundredPercent) {
+  Figures figures = CudaFigures();
+  figures.rows = Row::array({CudaRow("default", "sorted", 0.4e-6)});
+  ::testing::internal::CaptureStdout();
+  Table(/*on_cpu=*/false, /*settings=*/false).Print(figures.rows[0]);
+  PrintVerdict(figures);
+  const std::string text = ::testing::internal::GetCapturedStdout();
+  EXPECT_EQ(CountOf(" 0.08d ", text), 1) << text;
+  EXPECT_EQ(CountOf(" 125%c ", text), 1) << text;
+  EXPECT_EQ(CountOf("\nc: the copy that is 100 %", text), 1) << text;
 }
 
 }  // namespace

@@ -121,6 +121,10 @@ class BitwiseCase {
 
 }  // namespace
 
+std::string BitwiseFault(const Case& c, const std::vector<std::string>& isas) {
+  return BitwiseCase(c, isas).Run();
+}
+
 int Bitwise(const Selection& selection) {
   const std::vector<Case> cases = SelectCases(selection);
   const std::vector<std::string> isas = SelectIsas(selection, testing::SupportedIsas());
@@ -129,7 +133,7 @@ int Bitwise(const Selection& selection) {
   Score score("bitwise", selection);
   for (size_t i = 0; i < cases.size(); ++i) {
     ShowProgress(i, cases.size(), cases[i]);
-    score.Add(cases[i], BitwiseCase(cases[i], isas).Run());
+    score.Add(cases[i], BitwiseFault(cases[i], isas));
   }
   EndProgress();
   return score.Print();

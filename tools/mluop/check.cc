@@ -46,15 +46,24 @@ class CheckedCase {
       : call_(c, Placement::kFront), baseline_(call_), handle_(selection.threads), isas_(isas) {}
 
   // Runs only what a call without settings runs: the default implementation in the default mode, on
-  // the instruction set in use. Returns "" or the failure.
-  std::string RunDefault() {
+  // the instruction set in use.
+  CaseResult RunDefault() {
     DeviceCall call(call_, Placement::kBack);
-    std::string details, fault = call.Run(handle_.get(), call_.WantedWorkspace(handle_.get()));
-    return fault.empty() ? baseline_.Compare(call.result(), &details) : fault;
+    Setting setting = {"", Placement::kBack, MLUOP_ATOMICS_NOT_ALLOWED, 0, ""};
+    setting.workspace = call_.WantedWorkspace(handle_.get());
+    setting.implementation = PlanOf(call.arguments(), handle_.get()).implementation;
+    result_.fault = RunOnce(call, setting);
+    return result_;
   }
 
-  // Returns "" or the first failure.
-  std::string Run(std::string* details) {
+  // Stops at the first failure.
+  CaseResult RunAll() {
+    result_.fault = RunPlacements();
+    return result_;
+  }
+
+ private:
+  std::string RunPlacements() {
     const bool on_cpu = handle_.get()->device == CpuDevice();
     for (const Placement placement : {Placement::kFront, Placement::kBack}) {
       DeviceCall call(call_, placement);
@@ -63,7 +72,7 @@ class CheckedCase {
         for (const auto mode : {MLUOP_ATOMICS_NOT_ALLOWED, MLUOP_ATOMICS_ALLOWED}) {
           if (on_cpu && mode == MLUOP_ATOMICS_ALLOWED) continue;  // both modes are the same there
           mluOpSetAtomicsMode(handle_.get(), mode);
-          std::string fault = RunImplementations(call, {isa, placement, mode, 0, ""}, details);
+          std::string fault = RunImplementations(call, {isa, placement, mode, 0, ""});
           if (!fault.empty()) return fault;
         }
       }
@@ -71,27 +80,35 @@ class CheckedCase {
     return "";
   }
 
- private:
-  std::string RunImplementations(DeviceCall& call, Setting setting, std::string* details) {
+  std::string RunImplementations(DeviceCall& call, Setting setting) {
     const size_t wanted = call_.WantedWorkspace(handle_.get());
     for (const auto name : ApplicableImplementations(call.arguments(), handle_.get())) {
       const ForcedImplementation forced(handle_.get(), name);
       setting.implementation = name;
       for (const size_t workspace : std::set<size_t>{0, wanted}) {
         setting.workspace = workspace;
-        details->clear();
-        std::string fault = call.Run(handle_.get(), workspace);
-        if (fault.empty()) fault = baseline_.Compare(call.result(), details);
+        const std::string fault = RunOnce(call, setting);
         if (!fault.empty()) return fault + " (" + setting.Text() + ")";
       }
     }
     return "";
   }
 
+  std::string RunOnce(DeviceCall& call, const Setting& setting) {
+    ++result_.runs;
+    ++result_.isas[setting.isa];
+    ++result_.implementations[std::string(setting.implementation)];
+    const std::string fault = call.Run(handle_.get(), setting.workspace);
+    if (!fault.empty()) return fault;
+    result_.details.clear();
+    return baseline_.Compare(call.result(), &result_.details, &result_.comparisons);
+  }
+
   PreparedCall call_;
   Baseline baseline_;
   Handle handle_;
   const std::vector<std::string>& isas_;
+  CaseResult result_;
 };
 
 // Returns the implementations that the cases choose by default, as "operator:name".
@@ -125,6 +142,12 @@ Plan PlanOf(const Arguments& arguments, mluOpHandle_t handle) {
   return plan;
 }
 
+CaseResult CheckCase(const Case& c, const Selection& selection,
+                     const std::vector<std::string>& isas, bool quick) {
+  CheckedCase checked(c, selection, isas);
+  return quick ? checked.RunDefault() : checked.RunAll();
+}
+
 Score CheckCases(const Selection& selection, bool quick) {
   const std::vector<Case> cases = SelectCases(selection);
   const std::vector<std::string> isas = SelectIsas(selection, testing::SupportedIsas());
@@ -133,12 +156,10 @@ Score CheckCases(const Selection& selection, bool quick) {
   Score score("check", selection);
   for (size_t i = 0; i < cases.size(); ++i) {
     ShowProgress(i, cases.size(), cases[i]);
-    std::string details;
-    CheckedCase checked(cases[i], selection, isas);
-    const std::string fault = quick ? checked.RunDefault() : checked.Run(&details);
-    score.Add(cases[i], fault);
-    if (fault.empty() && selection.verbose) {
-      std::printf("ok   %s %s\n", cases[i].line.c_str(), details.c_str());
+    const CaseResult result = CheckCase(cases[i], selection, isas, quick);
+    score.Add(cases[i], result.fault);
+    if (result.fault.empty() && selection.verbose) {
+      std::printf("ok   %s %s\n", cases[i].line.c_str(), result.details.c_str());
     }
   }
   EndProgress();

@@ -2,20 +2,40 @@
 // The commands of the driver. Each returns the exit status.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
 #include "core/implementation.h"
 #include "selection.h"
+#include "testing/prepared_call.h"
 
 namespace mluop::tool {
 
 int List();
 int Describe(const std::string& op);
 
+// The rules of a table, in the words of describe.
+std::string RuleText(const AttributeSpec& row);
+std::string ShapeText(const OpSpec& spec, const TensorSpec& row);
+std::string EmptyText(WhenEmpty rule);
+
 // Prints how the library computes each selected case: the implementation, its rule, slices,
 // scratch.
 int DescribePlans(const Selection& selection);
+
+// The runs of one case, each compared with the reference. A failure stops them.
+struct CaseResult {
+  std::string fault;    // of the last run; "" if all passed
+  std::string details;  // the differences of the last run
+  int runs = 0;
+  std::map<std::string, int> isas;  // number of runs; "" on other devices than the CPU
+  std::map<std::string, int> implementations;
+  std::vector<testing::Comparison> comparisons;  // one per run and output
+};
+// quick: only what the library chooses by default.
+CaseResult CheckCase(const testing::Case& c, const Selection& selection,
+                     const std::vector<std::string>& isas, bool quick);
 
 // Compares every implementation that applies to a case with the reference: on every instruction
 // set, with each buffer at either end of its pages, with and without a workspace.
@@ -32,12 +52,15 @@ Plan PlanOf(const Arguments& arguments, mluOpHandle_t handle);
 // One input, one answer: compares the bits across threads, instruction sets, implementations,
 // workspaces and alignments, and of each RoI, box or mask alone.
 int Bitwise(const Selection& selection);
+// The same for one case. Returns "" or the first difference.
+std::string BitwiseFault(const testing::Case& c, const std::vector<std::string>& isas);
 
 struct PerfOptions {
   std::string json;                // file; empty: none
   std::string report;              // file; empty: none
   std::vector<int> threads = {0};  // numbers of threads to measure; 0: the library's default
   bool cold = false;               // flush the caches before every run
+  bool plain = true;               // time the plain loops too
   double seconds = 0.3;            // measuring time per case
   std::string command;             // the command line, for the report
   std::string implementation;      // a name; "all": each that applies; empty: the default
@@ -50,6 +73,15 @@ std::vector<std::string_view> Contestants(const Arguments& arguments, mluOpHandl
 
 // Converts test cases of MLU-OPS to case files in `folder`; empty: beside each file.
 int Convert(const std::vector<std::string>& files, const std::string& folder);
+
+struct ReportOptions {
+  PerfOptions perf;
+  std::string out = "mluop_report";  // folder
+  bool quick = false;                // fewer checks per case, shorter measurements
+  std::vector<std::string> links;    // "NAME=FILE": results of other commands
+};
+// Writes the test report of the operators: a page and a JSON file.
+int Report(const Selection& selection, const ReportOptions& options);
 
 // Checks the selected cases, then measures them. Prints a verdict.
 int CheckAndMeasure(const Selection& selection, const PerfOptions& options);

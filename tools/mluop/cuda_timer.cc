@@ -20,6 +20,37 @@ using Clock = std::chrono::steady_clock;
 constexpr char kEmptyKernel[] =
     ".version 6.0\n.target sm_50\n.address_size 64\n.visible .entry empty() { ret; }\n";
 constexpr int kCaptureThreadLocal = 1;  // CU_STREAM_CAPTURE_MODE_THREAD_LOCAL
+// CU_DEVICE_ATTRIBUTE_...
+enum Attribute { kClockRate = 13, kSmCount = 16, kMemoryClockRate = 36, kBusWidth = 37, kL2 = 38 };
+
+// The kernel that measures the peak: independent chains of multiply-adds in registers.
+constexpr int kChains = 8, kUnrolled = 16, kRounds = 2048;
+constexpr unsigned kPeakThreads = 256, kPeakBlocksPerSm = 8;
+
+std::string PeakKernel() {
+  std::string text =
+      ".version 6.0\n.target sm_50\n.address_size 64\n.visible .global .f32 sink;\n"
+      ".visible .entry peak() {\n.reg .f32 %a<10>; .reg .u32 %i; .reg .pred %more;\n"
+      "mov.f32 %a8, 0f3F7FBE77; mov.f32 %a9, 0f3A83126F;\n";  // 0.999 and 0.001
+  // Different starts: equal chains would be merged into one.
+  text += "mov.u32 %i, %tid.x; cvt.rn.f32.u32 %a0, %i;\n";
+  for (int chain = 1; chain < kChains; ++chain) {
+    text += "add.f32 %a" + std::to_string(chain) + ", %a" + std::to_string(chain - 1) +
+            ", 0f3F800000;\n";
+  }
+  text += "mov.u32 %i, " + std::to_string(kRounds) + ";\nagain:\n";
+  for (int i = 0; i < kUnrolled; ++i) {
+    for (int chain = 0; chain < kChains; ++chain) {
+      const std::string a = "%a" + std::to_string(chain);
+      text += "fma.rn.f32 " + a + ", " + a + ", %a8, %a9;\n";
+    }
+  }
+  text += "sub.u32 %i, %i, 1; setp.ne.u32 %more, %i, 0; @%more bra again;\n";
+  for (int chain = 1; chain < kChains; ++chain) {
+    text += "add.f32 %a0, %a0, %a" + std::to_string(chain) + ";\n";
+  }
+  return text + "st.global.f32 [sink], %a0;\nret;\n}\n";
+}
 
 void Require(int result, const char* step) {
   if (result == 0) return;
@@ -37,6 +68,11 @@ struct CudaTimer::Driver {
     Load(library, "cuInit", &init);
     Load(library, "cuDeviceGet", &device_get);
     Load(library, "cuDeviceGetName", &device_get_name);
+    Load(library, "cuDeviceGetAttribute", &get_attribute);
+    Load(library, "cuDeviceTotalMem_v2", &total_memory);
+    Load(library, "cuDriverGetVersion", &driver_version);
+    Load(library, "cuCtxCreate_v2", &context_create);
+    Load(library, "cuCtxDestroy_v2", &context_destroy);
     Load(library, "cuDevicePrimaryCtxRetain", &retain);
     Load(library, "cuCtxSetCurrent", &set_current);
     Load(library, "cuStreamCreate", &stream_create);
@@ -54,9 +90,13 @@ struct CudaTimer::Driver {
     Load(library, "cuModuleLoadData", &module_load);
     Load(library, "cuModuleGetFunction", &get_function);
     Load(library, "cuLaunchKernel", &launch_kernel);
-    void* context = nullptr;
     Require(init(0), "cuInit");
     Require(device_get(&device, ordinal), "cuDeviceGet");
+  }
+
+  // Makes the context of the operators current, and creates what the timer needs in it.
+  void Enter() {
+    void* context = nullptr;
     Require(retain(&context, device), "cuDevicePrimaryCtxRetain");
     Require(set_current(context), "cuCtxSetCurrent");
     Require(stream_create(&stream, 0), "cuStreamCreate");
@@ -64,6 +104,43 @@ struct CudaTimer::Driver {
     Require(event_create(&end, 0), "cuEventCreate");
     if (mluOpCreateQueueFromCudaStream(&queue, ordinal, stream) != MLUOP_STATUS_SUCCESS)
       throw std::runtime_error(mluOpGetLastErrorMessage());
+  }
+
+  int AttributeOf(Attribute attribute) const {
+    int value = 0;
+    Require(get_attribute(&value, attribute, device), "cuDeviceGetAttribute");
+    return value;
+  }
+
+  // Launches the kernel once and returns its seconds. Needs `stream`, `start` and `end`.
+  double SecondsOf(void* kernel, unsigned blocks) const {
+    float milliseconds = 0;
+    Require(event_record(start, stream), "cuEventRecord");
+    Require(launch_kernel(kernel, blocks, 1, 1, kPeakThreads, 1, 1, 0, stream, nullptr, nullptr),
+            "cuLaunchKernel");
+    Require(event_record(end, stream), "cuEventRecord");
+    Require(event_sync(end), "cuEventSynchronize");
+    Require(event_elapsed(&milliseconds, start, end), "cuEventElapsedTime");
+    return 1e-3 * static_cast<double>(milliseconds);
+  }
+
+  // Operations per second, in a context that exists only here.
+  double MeasurePeak() {
+    void* context = nullptr;
+    void* module = nullptr;
+    void* kernel = nullptr;
+    Require(context_create(&context, 0, device), "cuCtxCreate");
+    Require(stream_create(&stream, 0), "cuStreamCreate");
+    Require(event_create(&start, 0), "cuEventCreate");
+    Require(event_create(&end, 0), "cuEventCreate");
+    Require(module_load(&module, PeakKernel().c_str()), "cuModuleLoadData");
+    Require(get_function(&kernel, module, "peak"), "cuModuleGetFunction");
+    const unsigned blocks = kPeakBlocksPerSm * static_cast<unsigned>(AttributeOf(kSmCount));
+    double least = HUGE_VAL;
+    SecondsOf(kernel, blocks);  // warm-up
+    for (int i = 0; i < 10; ++i) least = std::min(least, SecondsOf(kernel, blocks));
+    Require(context_destroy(context), "cuCtxDestroy");  // and all that was created in it
+    return 2.0 * kChains * kUnrolled * kRounds * kPeakThreads * blocks / least;
   }
 
   template <typename Function>
@@ -107,6 +184,11 @@ struct CudaTimer::Driver {
   int (*init)(unsigned flags);
   int (*device_get)(int* device, int ordinal);
   int (*device_get_name)(char* name, int size, int device);
+  int (*get_attribute)(int* value, int attribute, int device);
+  int (*total_memory)(size_t* bytes, int device);
+  int (*driver_version)(int* version);
+  int (*context_create)(void** context, unsigned flags, int device);
+  int (*context_destroy)(void* context);
   int (*retain)(void** context, int device);
   int (*set_current)(void* context);
   int (*stream_create)(void** stream, unsigned flags);
@@ -129,14 +211,28 @@ struct CudaTimer::Driver {
 };
 
 CudaTimer::CudaTimer(const std::string& device)
-    : driver_(std::make_unique<Driver>(std::atoi(device.c_str() + device.find(':') + 1))) {}
+    : driver_(std::make_unique<Driver>(std::atoi(device.c_str() + device.find(':') + 1))),
+      peak_(driver_->MeasurePeak()) {
+  driver_->Enter();
+}
 
 CudaTimer::~CudaTimer() = default;  // frees no CUDA objects: the process exits soon after
 
-std::string CudaTimer::DeviceName() const {
+CudaFacts CudaTimer::Facts() const {
   char name[256] = "";
+  size_t memory = 0;
+  int version = 0;
   Require(driver_->device_get_name(name, sizeof(name), driver_->device), "cuDeviceGetName");
-  return name;
+  Require(driver_->total_memory(&memory, driver_->device), "cuDeviceTotalMem");
+  Require(driver_->driver_version(&version), "cuDriverGetVersion");
+  return {name,
+          driver_->AttributeOf(kSmCount),
+          driver_->AttributeOf(kClockRate) * 1e-3,
+          driver_->AttributeOf(kMemoryClockRate) * 1e-3,
+          driver_->AttributeOf(kBusWidth),
+          static_cast<double>(driver_->AttributeOf(kL2)),
+          static_cast<double>(memory),
+          version};
 }
 
 double CudaTimer::SecondsOfReplay(const Enqueue& enqueue, int replays) {

@@ -3,9 +3,13 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <fstream>
+#include <ctime>
 #include <map>
+#include <set>
 #include <vector>
+
+#include "efficiency.h"
+#include "html.h"
 
 namespace mluop::tool {
 namespace {
@@ -19,23 +23,40 @@ constexpr double kFarOnCpu = 10, kFarOnDevice = 5;
 // Above this ratio of median to minimum, other work disturbed the measurement.
 constexpr double kUnsteady = 1.3;
 
-double Number(const Row& row, const char* key) { return row[key].get<double>(); }
-std::string Text(const Row& row, const char* key) { return row[key].get<std::string>(); }
-
 std::string Formatted(const char* format, double value) {
   char text[64];
   std::snprintf(text, sizeof(text), format, value);
   return text;
 }
 
-// The last column of figures: the share of the arithmetic peak, or the host's time for a call.
-std::string LastFigure(const Row& row) {
-  if (row.contains("host_s")) return Formatted("%.1f us", Number(row, "host_s") * 1e6);
-  if (Number(row, "operations") == 0) return "-";
-  return Formatted("%.1f%%", Number(row, "compute_efficiency") * 100);
+// A share in percent with the mark of a remark: "232%a".
+std::string ShareText(const Row& row, const char* key) {
+  if (Number(row, key) == 0) return "- ";
+  std::string mark;
+  const bool io = key == std::string("io_efficiency");
+  for (const Row& remark : row.value("remarks", Row::array())) {
+    const bool on_floor = Text(remark, "mark") == "d";
+    if (io && !on_floor) mark = Text(remark, "mark");
+  }
+  return Formatted("%.0f%%", Number(row, key) * 100) + (mark.empty() ? " " : mark);
 }
 
-// Prints words from `column` on; those that do not fit begin a new line at the indent.
+// The ratio to the floor with the mark of a remark.
+std::string FloorText(const Row& row) {
+  std::string mark = " ";
+  for (const Row& remark : row.value("remarks", Row::array())) {
+    if (Text(remark, "mark") == "d") mark = "d";
+  }
+  return Formatted("%.2f", Number(row, "ratio_to_floor")) + mark;
+}
+
+// The second column: the speedup over the plain loops, or the host's time for a call.
+std::string SecondFigure(const Row& row) {
+  if (row.contains("host_s")) return Formatted("%.1f us", Number(row, "host_s") * 1e6);
+  return row.contains("speedup") ? Formatted("%.1f", Number(row, "speedup")) : "-";
+}
+
+// Prints words from `column` on; words that do not fit begin a new line at the indent.
 void PrintWrapped(const std::string& text, size_t column, size_t indent) {
   bool first = true;
   for (size_t start = 0; start < text.size();) {
@@ -95,14 +116,52 @@ void PrintSlow(const Figures& figures, bool plain) {
   PrintWrapped(Formatted("More than %.0f x the floor: ", far) + list + ".", 0, 2);
 }
 
+// Explains the marks of the table.
+void PrintMarks(const Row& rows) {
+  std::set<std::string> marks;
+  for (const Row& row : rows) {
+    for (const Row& remark : row.value("remarks", Row::array())) {
+      marks.insert(Text(remark, "mark"));
+    }
+  }
+  for (const std::string& mark : marks) {
+    std::printf("%s: %s\n", mark.c_str(), MeaningOf(mark));
+  }
+}
+
+// Counts the rows that meet the acceptance rule, and names the operators with rows that have no
+// reason.
+void PrintEfficiency(const Row& rows) {
+  int met = 0, explained = 0;
+  std::set<std::string> open;
+  for (const Row& row : rows) {
+    const bool is_met = row.value("met", false), has_reason = !row.value("reason", "").empty();
+    met += is_met;
+    explained += !is_met && has_reason;
+    if (!is_met && !has_reason) open.insert(Text(row, "op"));
+  }
+  std::string names;
+  for (const std::string& op : open) names += (names.empty() ? "" : ", ") + op;
+  PrintWrapped(
+      Format("%d of %zu reach 50 %% of the memory's or the arithmetic's rate, %d more have "
+             "a reason. Without: ",
+             met, rows.size(), explained) +
+          (names.empty() ? "none" : names) + ".",
+      0, 2);
+}
+
 }  // namespace
 
-std::string MachineName() {
-  std::ifstream file("/proc/cpuinfo");
-  for (std::string line; std::getline(file, line);) {
-    if (line.rfind("model name", 0) == 0) return line.substr(line.find(':') + 2);
-  }
-  return "cpu";
+Row DocumentOf(const Figures& figures, const std::string& command, int64_t started) {
+  return {{"machine", figures.machine},
+          {"command", command},
+          {"commit", kCommit},
+          {"version", Format("%d.%d.%d", MLUOP_MAJOR, MLUOP_MINOR, MLUOP_PATCHLEVEL)},
+          {"date", DateText(started)},
+          {"duration_s", static_cast<int64_t>(std::time(nullptr)) - started},
+          {"caches", figures.caches},
+          {"ceilings", figures.ceilings},
+          {"cases", figures.rows}};
 }
 
 std::string TimeText(double seconds) {
@@ -123,8 +182,8 @@ std::string SettingText(const Row& row) {
 }
 
 void Table::PrintHeader(const std::string& caches) const {
-  std::printf("%9s %8s %8s %7s %8s  %-15s case (%s)\n", "time", "x plain", "x floor", "GB/s",
-              on_cpu_ ? "compute" : "host", "implementation", caches.c_str());
+  std::printf("%9s %8s %8s %7s %8s  %-15s case (%s)\n", "time", on_cpu_ ? "x plain" : "host",
+              "x floor ", "IO ", "compute ", "implementation", caches.c_str());
 }
 
 void Table::Print(const Row& row) {
@@ -132,10 +191,9 @@ void Table::Print(const Row& row) {
     std::printf("%s\n", op.c_str());
     op_ = op;
   }
-  const bool plain = row.contains("speedup");
-  std::printf("%9s %8s %8.2f %7.1f %8s  %-15s ", TimeText(Number(row, "min_s")).c_str(),
-              plain ? Formatted("%.1f", Number(row, "speedup")).c_str() : "-",
-              Number(row, "ratio_to_floor"), Number(row, "gb_per_s"), LastFigure(row).c_str(),
+  std::printf("%9s %8s %8s %7s %8s  %-15s ", TimeText(Number(row, "min_s")).c_str(),
+              SecondFigure(row).c_str(), FloorText(row).c_str(),
+              ShareText(row, "io_efficiency").c_str(), ShareText(row, "compute_efficiency").c_str(),
               Text(row, "implementation").c_str());
   const std::string setting = SettingText(row);
   const bool says = !setting.empty() && (settings_ || row.contains("mode"));
@@ -146,12 +204,14 @@ void Table::Print(const Row& row) {
 void PrintVerdict(const Figures& figures) {
   const Row& rows = figures.rows;
   if (rows.empty()) return;
+  PrintMarks(rows);
   const bool plain = rows[0].contains("speedup");
   const char* const key = plain ? "speedup" : "ratio_to_floor";
   const Range range = RangeOf(rows, key);
   std::printf("%zu measurements: %.1f to %.1f %s (median %.1f).\n", rows.size(), range.least,
               range.most, plain ? "times faster than plain loops" : "x the floor", range.median);
   PrintSlow(figures, plain);
+  PrintEfficiency(rows);
   const auto unsteady = std::count_if(rows.begin(), rows.end(), [](const Row& row) {
     return row.contains("median_s") && Number(row, "median_s") > kUnsteady * Number(row, "min_s");
   });

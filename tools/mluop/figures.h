@@ -4,23 +4,21 @@
 
 #include <string>
 
-#include <nlohmann/json.hpp>
-
 #include "commands.h"
+#include "machine.h"
 
 namespace mluop::tool {
 
-using Row = nlohmann::ordered_json;
-
 struct Figures {
-  std::string machine;          // the device that was measured, for people
-  std::string caches;           // "hot", "cold", or how the tensors rotate
+  Row machine = Row::object();  // CpuFacts(), or the facts of the CUDA device
+  std::string caches;           // "hot caches", "cold caches", or how the tensors rotate
   Row ceilings = Row::array();  // one object per size
   Row rows = Row::array();      // one object per case
 };
 
-// The processor's own name.
-std::string MachineName();
+// The object that perf and report write as JSON; docs/report.md describes it. `started` is in seconds
+// since 1970.
+Row DocumentOf(const Figures& figures, const std::string& command, int64_t started);
 
 // "83.1 us", "4.32 ms".
 std::string TimeText(double seconds);
@@ -28,7 +26,7 @@ std::string TimeText(double seconds);
 // The part of a case line after the operator's name.
 std::string CaseArguments(const Row& row);
 
-// What the row ran with beside the machine's default: threads, instruction set, mode of atomics.
+// The settings of the row beside the machine's default: threads, instruction set, mode of atomics.
 std::string SettingText(const Row& row);
 
 // Prints rows as they are measured, at most 120 columns wide, under a heading per operator.
@@ -47,6 +45,8 @@ class Table {
 // Measures the selected cases on the CPU, or on another device, which is the current one.
 Figures MeasureOnCpu(const Selection& selection, const PerfOptions& options);
 Figures MeasureOnDevice(const Selection& selection, const PerfOptions& options, Device* device);
+// One of the two.
+Figures MeasureOn(Device* device, const Selection& selection, const PerfOptions& options);
 
 // Prints in words how fast the cases are and which are slower than they should be.
 void PrintVerdict(const Figures& figures);

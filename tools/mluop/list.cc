@@ -89,6 +89,10 @@ void PrintOptions(const OpSpec& spec, const testing::OperatorTest& test) {
 
 }  // namespace
 
+std::string RuleText(const AttributeSpec& row) { return Rule(row); }
+std::string ShapeText(const OpSpec& spec, const TensorSpec& row) { return Shape(spec, row); }
+std::string EmptyText(WhenEmpty rule) { return Empty(rule); }
+
 int List() {
   for (const Family* family : Families()) {
     std::printf("%s\n", Text(family->name).c_str());

@@ -43,7 +43,8 @@ void AddMeasurement(CLI::App* command, PerfOptions* perf) {
       ->delimiter(',')
       ->allow_extra_args(false)
       ->check(CLI::Range(1, 1024));
-  command->add_option("--json", perf->json, "write the figures to this file, an object per case");
+  command->add_option("--json", perf->json,
+                      "write machine, ceilings and an object per case to this file");
   command->add_option("--report", perf->report, "write a page of HTML with bars to this file");
   command
       ->add_option("--peers", perf->peers,
@@ -56,6 +57,27 @@ void AddMeasurement(CLI::App* command, PerfOptions* perf) {
   command->add_option("--seconds", perf->seconds, "time to spend on a case")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
+}
+
+void AddReport(CLI::App* command, PerfOptions* perf, mluop::tool::ReportOptions* report) {
+  command->add_option("--threads", perf->threads, "numbers of threads to measure, such as 1,2")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->check(CLI::Range(1, 1024));
+  command->add_option("--seconds", perf->seconds, "time to spend on measuring a case")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  command->add_option("--out", report->out, "folder for report.html and report.json")
+      ->capture_default_str();
+  command->add_flag("--quick", report->quick,
+                    "fewer instruction sets and repetitions: two minutes");
+  command->add_option("--peers", perf->peers, "files of bench/peers.py to show too")
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  command
+      ->add_option("--link", report->links,
+                   "NAME=FILE: link a result of another command, such as coverage")
+      ->allow_extra_args(false);
 }
 
 std::string CommandNames(const CLI::App& app) {
@@ -80,6 +102,7 @@ int Run(int argc, char** argv) {
   bool plan = false, coverage = false;
   Selection selection;
   PerfOptions perf;
+  mluop::tool::ReportOptions report;
   for (int i = 0; i < argc; ++i) perf.command += (i == 0 ? "" : " ") + Quoted(argv[i]);
 
   app.add_subcommand("list", "list the families and their operators")->callback([&] {
@@ -134,6 +157,17 @@ int Run(int argc, char** argv) {
   AddSelection(run, &selection);
   AddMeasurement(run, &perf);
   run->callback([&] { action = [&] { return mluop::tool::CheckAndMeasure(selection, perf); }; });
+
+  CLI::App* full = app.add_subcommand(
+      "report", "test, break and measure every operator; write a page and a JSON file");
+  AddSelection(full, &selection);
+  AddReport(full, &perf, &report);
+  full->callback([&] {
+    action = [&] {
+      report.perf = perf;
+      return mluop::tool::Report(selection, report);
+    };
+  });
 
   CLI::App* convert = app.add_subcommand(
       "convert", "convert test cases of MLU-OPS (.prototxt) to files of cases for --file");

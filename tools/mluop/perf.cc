@@ -4,14 +4,18 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <ctime>
 #include <list>
 #include <stdexcept>
 #include <vector>
 
 #include "ceilings.h"
 #include "commands.h"
+#include "core/dtype.h"
 #include "core/handle.h"
+#include "efficiency.h"
 #include "figures.h"
+#include "html.h"
 #include "mluops/extensions.h"
 #include "report.h"
 #include "streams.h"
@@ -26,12 +30,12 @@ using testing::Case;
 using testing::Placement;
 using testing::PreparedCall;
 
-// What a case is run on.
+// The settings of a measurement.
 struct Setting {
   std::string isa;
   const Handle* handle;
   ThreadPool* threads;  // as many as the handle's
-  double peak;          // operations a second
+  Rates rates;
 };
 
 // The bytes that must move, over the operator's own buffers: all of the outputs, and of each input
@@ -59,57 +63,71 @@ Traffic TrafficOf(const PreparedCall& call, double bytes) {
   return all;
 }
 
-// The operator, the plain loops, then the ways to move the bytes.
+// The operator, the ways to move the bytes, then the plain loops if they are wanted.
 std::vector<Contender> ContendersOf(PreparedCall& call, const Traffic& needed,
-                                    const Setting& setting, double budget) {
+                                    const Setting& setting, const PerfOptions& options) {
   mluOpContext* const handle = setting.handle->get();
+  const double budget = options.seconds;
   std::vector<Contender> contenders;
   contenders.push_back({[&call, handle] {
                           if (call.Run(handle) == MLUOP_STATUS_SUCCESS) return;
                           throw std::runtime_error(mluOpGetLastErrorMessage());
                         },
                         budget});
-  contenders.push_back({[&call] { call.RunPlain(); }, budget / 3});
   for (const Way way : kWays) {
     contenders.push_back(
         {[&needed, way, &threads = *setting.threads] { Move(needed, way, threads); }, budget / 6});
   }
+  if (options.plain) contenders.push_back({[&call] { call.RunPlain(); }, budget / 3});
   return contenders;
+}
+
+double BytesOfWrites(const Traffic& traffic) {
+  double bytes = 0;
+  for (const auto& write : traffic.writes) bytes += static_cast<double>(write.bytes);
+  return bytes;
 }
 
 Row Measure(const Case& c, PreparedCall& call, const Setting& setting, const PerfOptions& options) {
   const Plan plan = PlanOf(call.arguments(), setting.handle->get());
-  call.SetWorkspace(call.WantedWorkspace(setting.handle->get()));
+  const size_t workspace = call.WantedWorkspace(setting.handle->get());
+  call.SetWorkspace(workspace);
   call.PoisonOutputs();
   const testing::Work work = c.test->work(call.arguments());
   const Traffic needed = TrafficOf(call, work.bytes), everything = TrafficOf(call, HUGE_VAL);
-  std::vector<Contender> contenders = ContendersOf(call, needed, setting, options.seconds);
+  std::vector<Contender> contenders = ContendersOf(call, needed, setting, options);
   MeasureTogether(contenders, options.cold ? [&] { Flush(everything); } : std::function<void()>());
   const Contender& ours = contenders[0];
   double floor = HUGE_VAL;
-  for (size_t i = 2; i < contenders.size(); ++i) {
+  for (size_t i = 1; i <= std::size(kWays); ++i) {
     floor = std::min(floor, contenders[i].Quantile(0));
   }
-  const double least = ours.Quantile(0), plain = contenders[1].Quantile(0);
-  return {{"case", c.line},
-          {"op", c.test->name},
-          {"device", setting.handle->get()->device->name()},
-          {"isa", setting.isa},
-          {"implementation", plan.implementation},
-          {"threads", setting.handle->threads()},
-          {"caches", options.cold ? "cold" : "hot"},
-          {"min_s", least},
-          {"median_s", ours.Quantile(0.5)},
-          {"p90_s", ours.Quantile(0.9)},
-          {"bytes", work.bytes},
-          {"gb_per_s", work.bytes / least * 1e-9},
-          {"floor_s", floor},
-          {"ratio_to_floor", least / floor},
-          {"io_efficiency", floor / least},
-          {"operations", work.operations},
-          {"compute_efficiency", work.operations / least / setting.peak},
-          {"plain_loops_s", plain},
-          {"speedup", plain / least}};
+  const double least = ours.Quantile(0);
+  Row row = {{"case", c.line},
+             {"op", c.test->name},
+             {"device", setting.handle->get()->device->name()},
+             {"isa", setting.isa},
+             {"dtype", NameOf(c.dtype)},
+             {"implementation", plan.implementation},
+             {"threads", setting.handle->threads()},
+             {"caches", options.cold ? "cold" : "hot"},
+             {"min_s", least},
+             {"median_s", ours.Quantile(0.5)},
+             {"p90_s", ours.Quantile(0.9)},
+             {"workspace_bytes", workspace},
+             {"tensor_bytes", everything.Bytes()},
+             {"written_bytes", BytesOfWrites(needed)},
+             {"bytes", work.bytes},
+             {"gb_per_s", work.bytes / least * 1e-9},
+             {"floor_s", floor},
+             {"ratio_to_floor", least / floor},
+             {"operations", work.operations}};
+  if (options.plain) {
+    row["plain_loops_s"] = contenders.back().Quantile(0);
+    row["speedup"] = contenders.back().Quantile(0) / least;
+  }
+  AddEfficiency(setting.rates, &row);
+  return row;
 }
 
 Row MeasureCeilings(ThreadPool& threads) {
@@ -143,8 +161,8 @@ Figures MeasureOnCpu(const Selection& selection, const PerfOptions& options) {
   std::list<Handle> handles;
   std::list<ThreadPool> pools;
   std::vector<Setting> settings;
-  Figures figures = {MachineName(), options.cold ? "cold caches" : "hot caches"};
-  std::printf("%s\n", figures.machine.c_str());
+  Figures figures = {CpuFacts(), options.cold ? "cold caches" : "hot caches"};
+  std::printf("%s\n", CpuName().c_str());
   for (const int count : options.threads) {
     const Handle& handle = handles.emplace_back(count);
     testing::ResetIsa();
@@ -153,13 +171,21 @@ Figures MeasureOnCpu(const Selection& selection, const PerfOptions& options) {
     figures.ceilings.insert(figures.ceilings.end(), measured.begin(), measured.end());
     for (const std::string& isa : isas) {
       testing::ForceIsa(isa);
-      settings.push_back({isa, &handle, &threads, MeasurePeak(threads)});
-      std::printf("%d threads, %s: %.0f GFLOP/s\n", handle.threads(), isa.c_str(),
-                  settings.back().peak * 1e-9);
+      const double peak = MeasurePeak(threads);
+      figures.ceilings.push_back(
+          {{"threads", handle.threads()}, {"isa", isa}, {"peak_gflop_s", peak * 1e-9}});
+      const Row& largest = measured.back();
+      settings.push_back({isa,
+                          &handle,
+                          &threads,
+                          {Number(largest, "copy_gb_s") * 1e9, Number(largest, "bytes"),
+                           Number(largest, "fill_gb_s") * 1e9, peak, CacheBytes(figures.machine)}});
+      std::printf("%d threads, %s: %.0f GFLOP/s\n", handle.threads(), isa.c_str(), peak * 1e-9);
     }
   }
   if (settings.size() == 1) {
-    figures.machine += ", " + std::to_string(handles.front().threads()) + " threads, " + isas[0];
+    figures.machine["threads"] = handles.front().threads();
+    figures.machine["isa"] = isas[0];
   }
   Table table(/*on_cpu=*/true, settings.size() > 1);
   table.PrintHeader(figures.caches);
@@ -180,13 +206,18 @@ Figures MeasureOnCpu(const Selection& selection, const PerfOptions& options) {
   return figures;
 }
 
+Figures MeasureOn(Device* device, const Selection& selection, const PerfOptions& options) {
+  return device == CpuDevice() ? MeasureOnCpu(selection, options)
+                               : MeasureOnDevice(selection, options, device);
+}
+
 int Perf(const Selection& selection, const PerfOptions& options) {
+  const int64_t started = std::time(nullptr);
   Device* const device = UseDevice(selection);
   InstallFaultHandler("perf");
-  const Figures figures = device == CpuDevice() ? MeasureOnCpu(selection, options)
-                                                : MeasureOnDevice(selection, options, device);
+  const Figures figures = MeasureOn(device, selection, options);
   PrintVerdict(figures);
-  return WriteFigures(options, figures);
+  return WriteFigures(options, DocumentOf(figures, options.command, started));
 }
 
 }  // namespace mluop::tool

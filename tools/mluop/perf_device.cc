@@ -12,9 +12,12 @@
 #include <vector>
 
 #include "commands.h"
+#include "core/dtype.h"
 #include "core/handle.h"
 #include "cuda_timer.h"
+#include "efficiency.h"
 #include "figures.h"
+#include "html.h"
 #include "mluops/extensions.h"
 #include "testing/device_call.h"
 
@@ -34,8 +37,9 @@ constexpr int kLeastCalls = 20;  // in one recording
 struct Calls {
   std::vector<std::unique_ptr<Mirror>> sets;
   mluOpHandle_t handle;
-  int count;     // in one recording
-  size_t bytes;  // of a set
+  int count;         // in one recording
+  size_t bytes;      // of a set
+  size_t workspace;  // bytes
 
   mluOpStatus_t Enqueue(cnrtQueue_t queue) const {
     mluOpStatus_t status = mluOpSetQueue(handle, queue);
@@ -55,7 +59,7 @@ class Copies {
   Copies(const Copies&) = delete;
   Copies& operator=(const Copies&) = delete;
 
-  // Seconds for a copy that moves so many bytes: half of them read, half written.
+  // Returns the seconds of a copy that moves this number of bytes: half of them read, half written.
   double Time(double bytes) {
     // The driver's copy falls behind its own speed beyond this size.
     constexpr double kLargest = 256 << 20;
@@ -97,15 +101,14 @@ class Copies {
 };
 
 Calls MakeCalls(const PreparedCall& call, mluOpHandle_t handle) {
-  Calls calls = {{}, handle, 0, 0};
+  Calls calls = {{}, handle, 0, 0, call.WantedWorkspace(handle)};
   size_t& bytes = calls.bytes;
   for (int i = 0; i < call.arguments().spec->tensor_count; ++i)
     bytes += call.arguments().tensors[i].ByteCount();
   const size_t sets = std::clamp<size_t>(kRotation / std::max<size_t>(bytes, 1), 2, kMostSets);
-  const size_t workspace = call.WantedWorkspace(handle);
   for (size_t i = 0; i < sets; ++i) {
     calls.sets.push_back(std::make_unique<Mirror>(call, Placement::kFront));
-    calls.sets.back()->SetWorkspace(workspace);
+    calls.sets.back()->SetWorkspace(calls.workspace);
   }
   calls.count = std::max(static_cast<int>(sets), bytes > (size_t{64} << 20) ? 2 : kLeastCalls);
   return calls;
@@ -134,7 +137,17 @@ struct Mode {
 constexpr Mode kModes[] = {{MLUOP_ATOMICS_NOT_ALLOWED, "default"},
                            {MLUOP_ATOMICS_ALLOWED, "allowed"}};
 
-Row Measure(const Case& c, Calls& calls, const Mode& mode, double bytes, double floor,
+double WrittenBytes(const Arguments& arguments) {
+  double bytes = 0;
+  for (int i = 0; i < arguments.spec->tensor_count; ++i) {
+    if (arguments.spec->tensors[i].direction != kOut) continue;
+    bytes += static_cast<double>(arguments.tensors[i].ByteCount());
+  }
+  return bytes;
+}
+
+// floor: seconds of a copy of as many bytes.
+Row Measure(const Case& c, Calls& calls, const Mode& mode, const testing::Work& work, double floor,
             CudaTimer& timer) {
   mluOpSetQueue(calls.handle, nullptr);
   for (const auto& set : calls.sets) {  // scratch grows now, and not while it is recorded
@@ -147,23 +160,42 @@ Row Measure(const Case& c, Calls& calls, const Mode& mode, double bytes, double 
       timer.SecondsOfReplay([&](cnrtQueue_t queue) { return calls.Enqueue(queue); }, 10) /
       calls.count;
   const Device* const device = calls.handle->device;
+  const Arguments& arguments = calls.sets[0]->arguments();
   return {{"case", c.line},
           {"op", c.test->name},
           {"device", device->name()},
           {"architecture", device->architecture()},
           {"mode", mode.name},
-          {"implementation", PlanOf(calls.sets[0]->arguments(), calls.handle).implementation},
+          {"dtype", NameOf(c.dtype)},
+          {"implementation", PlanOf(arguments, calls.handle).implementation},
           {"caches", calls.bytes * calls.sets.size() >= kRotation / 2 ? "rotated" : "warm"},
           {"sets", calls.sets.size()},
           {"min_s", least},
           {"host_s", host},
-          {"bytes", bytes},
-          {"gb_per_s", bytes / least * 1e-9},
+          {"workspace_bytes", calls.workspace},
+          {"tensor_bytes", calls.bytes},
+          {"written_bytes", WrittenBytes(arguments)},
+          {"bytes", work.bytes},
+          {"gb_per_s", work.bytes / least * 1e-9},
           {"floor_s", floor},
           {"ratio_to_floor", least / floor},
-          {"io_efficiency", floor / least},
-          {"operations", 0.0},
-          {"compute_efficiency", 0.0}};
+          {"operations", work.operations}};
+}
+
+Row FactsOf(const CudaTimer& timer, const Device& device) {
+  const CudaFacts facts = timer.Facts();
+  return {{"name", facts.name},
+          {"device", device.name()},
+          {"architecture", device.architecture()},
+          {"sm_count", facts.sm_count},
+          {"clock_mhz", facts.clock_mhz},
+          {"memory_clock_mhz", facts.memory_clock_mhz},
+          {"memory_bus_bits", facts.memory_bus_bits},
+          {"caches", {{{"level", 2}, {"bytes", facts.l2_bytes}}}},
+          {"memory_bytes", facts.memory_bytes},
+          {"driver",
+           Format("CUDA %d.%d", facts.driver_version / 1000, facts.driver_version % 1000 / 10)},
+          {"host", CpuName()}};
 }
 
 Row MeasureCeilings(Copies& copies) {
@@ -182,12 +214,16 @@ Row MeasureCeilings(Copies& copies) {
 Figures MeasureOnDevice(const Selection& selection, const PerfOptions& options, Device* device) {
   const std::vector<Case> cases = GroupByOperator(SelectCases(selection));
   CudaTimer timer(device->name());
-  Figures figures = {
-      timer.DeviceName() + " (" + device->name() + ", " + device->architecture() + ")",
-      "tensors rotate over 256 MB"};
-  std::printf("%s\n", figures.machine.c_str());
+  Figures figures = {FactsOf(timer, *device), "tensors rotate over 256 MB"};
+  std::printf("%s (%s, %s)\n", Text(figures.machine, "name").c_str(), device->name(),
+              device->architecture());
   Copies copies(device, timer);
   figures.ceilings = MeasureCeilings(copies);
+  const Row largest = figures.ceilings.back();
+  const Rates rates = {Number(largest, "copy_gb_s") * 1e9, Number(largest, "bytes"), 0,
+                       timer.peak(), CacheBytes(figures.machine)};
+  figures.ceilings.push_back({{"peak_gflop_s", rates.peak * 1e-9}});
+  std::printf("%.0f GFLOP/s\n", rates.peak * 1e-9);
   Table table(/*on_cpu=*/false, /*settings=*/false);
   table.PrintHeader(figures.caches);
   for (size_t i = 0; i < cases.size(); ++i) {
@@ -195,7 +231,7 @@ Figures MeasureOnDevice(const Selection& selection, const PerfOptions& options, 
     const PreparedCall call(cases[i], Placement::kFront);
     const Handle handle(0);
     Calls calls = MakeCalls(call, handle.get());
-    const double bytes = cases[i].test->work(call.arguments()).bytes;
+    const testing::Work work = cases[i].test->work(call.arguments());
     std::set<std::string_view> measured;  // an implementation runs the same code in both modes
     for (const Mode& mode : kModes) {
       mluOpSetAtomicsMode(handle.get(), mode.value);
@@ -203,7 +239,9 @@ Figures MeasureOnDevice(const Selection& selection, const PerfOptions& options, 
         const testing::ForcedImplementation forced(handle.get(), name);
         const Plan plan = PlanOf(calls.sets[0]->arguments(), handle.get());
         if (!measured.insert(plan.implementation).second) continue;
-        figures.rows.push_back(Measure(cases[i], calls, mode, bytes, copies.Time(bytes), timer));
+        Row row = Measure(cases[i], calls, mode, work, copies.Time(work.bytes), timer);
+        AddEfficiency(rates, &row);
+        figures.rows.push_back(row);
         EndProgress();
         table.Print(figures.rows.back());
       }

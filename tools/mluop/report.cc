@@ -4,255 +4,217 @@
 #include <algorithm>
 #include <cstdio>
 #include <fstream>
-#include <stdexcept>
 #include <vector>
+
+#include "html.h"
+#include "peers.h"
+#include "plots.h"
 
 namespace mluop::tool {
 namespace {
 
-// A card per case; its bars are a grid of label, bar and figure. On a phone the figure moves below.
-constexpr char kStyle[] = R"(
-:root { color-scheme: light dark; --page: #fff; --text: #1f2328; --faint: #59636e; --card: #f6f8fa;
-  --line: #d1d9e0; --floor: #00805c; --ours: #0072b2; --plain: #c65102; --peer: #9a4f86; }
-@media (prefers-color-scheme: dark) { :root { --page: #0d1117; --text: #e6edf3; --faint: #9198a1;
-  --card: #161b22; --line: #30363d; --floor: #2fbf93; --ours: #4da3e0; --plain: #f08a4b;
-  --peer: #d18bbd; } }
-* { box-sizing: border-box; }
-body { font: 15px/1.45 system-ui, sans-serif; margin: 0 auto; padding: 1.2em; max-width: 78em;
-  background: var(--page); color: var(--text); }
-h1 { font-size: 1.5em; margin: .3em 0; }
-h2 { font-size: 1.2em; margin: 1.8em 0 .5em; border-bottom: 1px solid var(--line); }
-code { font-size: .86em; overflow-wrap: anywhere; }
-a { color: var(--ours); } nav a { display: inline-block; margin: 0 1em .3em 0; }
-.faint { color: var(--faint); font-size: .9em; }
-table { border-collapse: collapse; margin: 1em 0; }
-td, th { padding: .15em 1.2em .15em 0; text-align: right; font-variant-numeric: tabular-nums; }
-.case { background: var(--card); border: 1px solid var(--line); border-radius: 6px;
-  padding: .6em .8em; margin: .7em 0; }
-.bars { display: grid; grid-template-columns: 15em 1fr 26em; gap: .25em .8em; margin-top: .4em;
-  align-items: center; font-size: .88em; }
-.bars span { overflow-wrap: anywhere; }
-.bar { height: .85em; border-radius: 2px; min-width: 3px; }
-.cut { mask-image: linear-gradient(90deg, #000 85%, transparent);
-  -webkit-mask-image: linear-gradient(90deg, #000 85%, transparent); }
-.floor { background: var(--floor); } .ours { background: var(--ours); }
-.plain { background: var(--plain); } .peer { background: var(--peer); }
-.key .bar { display: inline-block; width: 1em; margin-left: .6em; }
-@media (max-width: 640px) { body { padding: .8em; }
-  .bars { grid-template-columns: 1fr; gap: .05em; } .bars .bar { margin-bottom: .15em; }
-  .bars .figure { margin-bottom: .5em; color: var(--faint); } }
-)";
-
-std::string Escaped(const std::string& text) {
-  std::string result;
-  for (const char c : text) {
-    if (c == '<') {
-      result += "&lt;";
-    } else if (c == '&') {
-      result += "&amp;";
-    } else {
-      result += c;
-    }
+std::string CachesText(const Row& caches) {
+  std::string text;
+  for (const Row& cache : caches) {
+    const std::string type = cache.value("type", "");
+    const std::string kind = type == "Data" ? "d" : type == "Instruction" ? "i" : "";
+    text += (text.empty() ? "L" : ", L") + std::to_string(cache.value("level", 0)) + kind + " " +
+            BytesOf(cache.value("bytes", 0.0));
+    if (cache.value("shared_by", 1) > 1)
+      text += " for " + std::to_string(cache.value("shared_by", 1)) + " cores";
   }
-  return result;
-}
-
-template <typename... Arguments>
-std::string Format(const char* format, Arguments... arguments) {
-  char text[256];
-  std::snprintf(text, sizeof(text), format, arguments...);
   return text;
 }
 
-double Number(const Row& row, const char* key) { return row.at(key).get<double>(); }
-std::string Text(const Row& row, const char* key) { return row.at(key).get<std::string>(); }
-
-// One line of a case: its time as a bar.
-struct Bar {
-  const char* kind;  // the CSS class
-  std::string label;
-  double seconds;
-  std::string figure;
-};
-
-// A longest bar that leaves something to see of ours; longer ones are cut and fade out.
-constexpr double kLongest = 8;  // times ours
-
-std::string BarsText(const std::vector<Bar>& bars, double ours) {
-  double longest = 0;
-  for (const Bar& bar : bars) longest = std::max(longest, bar.seconds);
-  const double scale = std::min(longest, kLongest * ours);
-  std::string text = "<div class=bars>\n";
-  for (const Bar& bar : bars) {
-    const double width = bar.seconds / scale;
-    text += "<span>" + Escaped(bar.label) + "</span>" +
-            Format("<div class='bar %s%s' style='width:%.2f%%'></div>", bar.kind,
-                   width > 1 ? " cut" : "", std::min(width, 1.0) * 100) +
-            "<span class=figure>" + Escaped(bar.figure) + "</span>\n";
-  }
-  return text + "</div>\n";
-}
-
-// How far the median is from the least time, where both were taken.
-std::string Median(const Row& row) {
-  if (!row.contains("median_s")) return "";
-  return Format(", median %+.0f %%", (Number(row, "median_s") / Number(row, "min_s") - 1) * 100);
-}
-
-Bar OursBar(const Row& row) {
-  std::string figure =
-      TimeText(Number(row, "min_s")) +
-      Format(", %.2f × floor, %.0f GB/s", Number(row, "ratio_to_floor"), Number(row, "gb_per_s")) +
-      Median(row);
-  if (Number(row, "compute_efficiency") > 0) {
-    figure += Format(", %.1f %% of peak", Number(row, "compute_efficiency") * 100);
-  }
-  std::string label = "mluops, " + Text(row, "implementation");
-  if (row.contains("mode") && Text(row, "mode") == "allowed") label += " (atomics allowed)";
-  return {"ours", label, Number(row, "min_s"), figure};
-}
-
-// The peer of a case in a file of bench/peers.py, or null: at the level of the library, as `row` is,
-// if it was measured there, else at the level of a PyTorch user.
-const Row* FindPeer(const Row& file, const Row& row) {
-  const Row* found = nullptr;
-  for (const Row& peer : file.at("rows")) {
-    if (!peer.contains("peer_s") || peer.at("case") != row["case"]) continue;
-    if (found == nullptr || Text(peer, "level") == "library") found = &peer;
-  }
-  return found;
-}
-
-// The files hold ratios to ours, which may come from another machine.
-void AddPeers(const Row& row, const Row& peers, std::vector<Bar>* bars) {
-  for (const Row& file : peers) {
-    const bool on_cpu = Text(file, "device") == "cpu";
-    if (on_cpu != !row.contains("mode")) continue;
-    const Row* const peer = FindPeer(file, row);
-    if (peer == nullptr) continue;
-    const double ratio = Number(*peer, "peer_s") / Number(*peer, "ours_s");
-    bars->push_back({"peer", Text(*peer, "peer"), ratio * Number(row, "min_s"),
-                     Format("%.1f × mluops, ", ratio) + Text(*peer, "level")});
-  }
-}
-
-// rows: those of one case, the first in the default mode.
-std::string CaseText(const std::vector<const Row*>& rows, const Row& peers, bool says_setting) {
-  const Row& first = *rows[0];
-  const double ours = Number(first, "min_s"), floor = Number(first, "floor_s");
-  std::vector<Bar> bars = {{"floor", "floor", floor, TimeText(floor)}};
-  for (const Row* row : rows) bars.push_back(OursBar(*row));
-  if (first.contains("plain_loops_s")) {
-    const double plain = Number(first, "plain_loops_s");
-    bars.push_back({"plain", "plain loops", plain,
-                    TimeText(plain) + Format(", %.1f × mluops", Number(first, "speedup"))});
-  }
-  AddPeers(first, peers, &bars);
-  const std::string setting = says_setting ? SettingText(first) : "";
-  return "<div class=case><code>" + Escaped(CaseArguments(first)) + "</code> <span class=faint>" +
-         Escaped(setting) + "</span>\n" + BarsText(bars, ours) + "</div>\n";
+// Name and value of every fact of the machine, in words.
+std::vector<std::pair<std::string, std::string>> MachineFacts(const Row& machine) {
+  std::vector<std::pair<std::string, std::string>> facts;
+  const auto number = [&](const char* key, const char* name, const char* format) {
+    if (machine.contains(key)) facts.emplace_back(name, Format(format, Number(machine, key)));
+  };
+  const auto text = [&](const char* key, const char* name) {
+    if (machine.contains(key)) facts.emplace_back(name, Escaped(Text(machine, key)));
+  };
+  text("device", "device");
+  text("architecture", "architecture");
+  number("cores", "cores", "%.0f");
+  number("threads", "threads", "%.0f");
+  text("isa", "instruction set");
+  number("sm_count", "SMs", "%.0f");
+  number("clock_mhz", "clock", "%.0f MHz");
+  number("most_clock_mhz", "highest clock", "%.0f MHz");
+  number("memory_clock_mhz", "memory clock", "%.0f MHz");
+  number("memory_bus_bits", "memory bus", "%.0f bits");
+  if (machine.contains("caches")) facts.emplace_back("caches", CachesText(machine["caches"]));
+  if (machine.contains("memory_bytes"))
+    facts.emplace_back("memory", BytesOf(Number(machine, "memory_bytes")));
+  text("driver", "driver");
+  text("host", "host");
+  return facts;
 }
 
 std::string CeilingsText(const Row& ceilings) {
-  if (ceilings.empty()) return "";
-  const bool cpu = ceilings[0].contains("threads");
-  std::string text = cpu ? "<table><tr><th>threads<th>moved<th>copy<th>fill</tr>\n"
-                         : "<table><tr><th>moved<th>copy</tr>\n";
+  std::vector<std::vector<std::string>> rows;
+  std::string peaks;
   for (const Row& ceiling : ceilings) {
-    text += "<tr>";
-    if (cpu) text += Format("<td>%d", ceiling["threads"].get<int>());
-    text += Format("<td>%g MB<td>%.0f GB/s", Number(ceiling, "bytes") / (1 << 20),
-                   Number(ceiling, "copy_gb_s"));
-    if (cpu) text += Format("<td>%.0f GB/s", Number(ceiling, "fill_gb_s"));
-    text += "</tr>\n";
-  }
-  return text + "</table>\n";
-}
-
-// Rows of the same case and setting, in the order of their first.
-using Cases = std::vector<std::vector<const Row*>>;
-
-Cases CasesOf(const Row& rows, const std::string& op) {
-  Cases cases;
-  for (const Row& row : rows) {
-    if (row["op"] != op) continue;
-    const auto same = std::find_if(cases.begin(), cases.end(), [&](const auto& group) {
-      const Row& other = *group[0];
-      return other["case"] == row["case"] && other.value("threads", 0) == row.value("threads", 0) &&
-             other.value("isa", "") == row.value("isa", "");
-    });
-    if (same == cases.end()) {
-      cases.push_back({&row});
-    } else {
-      same->push_back(&row);
+    const std::string threads =
+        ceiling.contains("threads") ? std::to_string(ceiling["threads"].get<int>()) : "";
+    if (ceiling.contains("peak_gflop_s")) {
+      peaks += (peaks.empty() ? "Arithmetic peak: " : "; ") +
+               Format("%.0f GFLOP/s", Number(ceiling, "peak_gflop_s")) +
+               (threads.empty() ? "" : " with " + threads + " threads, " + Text(ceiling, "isa"));
+      continue;
     }
+    std::vector<std::string> row = {BytesOf(Number(ceiling, "bytes")),
+                                    Format("%.0f GB/s", Number(ceiling, "copy_gb_s"))};
+    if (!threads.empty()) {
+      row.push_back(Format("%.0f GB/s", Number(ceiling, "fill_gb_s")));
+      row.push_back(threads);
+    }
+    rows.push_back(row);
   }
-  return cases;
+  if (rows.empty()) return "";
+  std::vector<std::string> head = {"moved", "copy"};
+  if (rows[0].size() > 2) head.insert(head.end(), {"fill", "threads"});
+  return TableOf(head, rows) + "<p>" + peaks +
+         ". Efficiencies are shares of the largest copy and " +
+         "of this peak, both measured in this run.</p>\n";
 }
 
-bool HasSeveralSettings(const Row& rows) {
-  return std::any_of(rows.begin(), rows.end(), [&](const Row& row) {
-    return !row.contains("mode") && SettingText(row) != SettingText(rows[0]);
-  });
+std::string Heading(const Row& document, const std::string& title) {
+  const Row& machine = document.at("machine");
+  std::string text = "<h1>" + title + "</h1>\n<p><b>" + Escaped(Text(machine, "name")) + "</b>, " +
+                     Escaped(document.value("caches", "")) + "</p>\n<dl>\n";
+  const auto add = [&](const std::string& name, const std::string& value) {
+    text += "<dt>" + name + "<dd>" + value + "\n";
+  };
+  for (const auto& [name, value] : MachineFacts(machine)) add(name, value);
+  add("version", Escaped(document.value("version", "")));
+  add("commit", Escaped(document.value("commit", "")));
+  add("command", "<code>" + Escaped(document.value("command", "")) + "</code>");
+  add("date",
+      Escaped(document.value("date", "")) + Format(", %.0f s", document.value("duration_s", 0.0)));
+  return text + "</dl>\n" + CeilingsText(document.value("ceilings", Row::array()));
 }
 
-std::string Heading(const Figures& figures, const PerfOptions& options, const Row& peers) {
-  std::string text = "<h1>mluops: speed</h1>\n<p><b>" + Escaped(figures.machine) + "</b>, " +
-                     figures.caches + "<br><code>" + Escaped(options.command) + "</code></p>\n" +
-                     CeilingsText(figures.ceilings);
-  text +=
+std::string KeyText(const Row& document, const Row& peers) {
+  const Row& cases = document.at("cases");
+  std::string text =
       "<p class='faint key'><i class='bar floor'></i> floor: the bytes that must move, copied on "
       "this device; <i class='bar ours'></i> mluops, least time";
-  if (!figures.rows.empty() && figures.rows[0].contains("plain_loops_s"))
+  if (!cases.empty() && cases[0].contains("plain_loops_s"))
     text += "; <i class='bar plain'></i> plain loops, one thread";
   text += ". All measured in one run.";
+  const std::string device = document["machine"].value("device", "");
   for (const Row& file : peers) {
+    if (Text(file, "device") != device.substr(0, device.find(':'))) continue;
     text += "<br><i class='bar peer'></i> peers on " + Escaped(Text(file, "device")) +
-            ", as ratios measured on " + Escaped(Text(file, "machine")) + ", commit " +
+            ", measured on " + Escaped(Text(file["machine"], "name")) + ", commit " +
             Escaped(Text(file, "commit")).substr(0, 10) + ": <code>" +
             Escaped(Text(file, "command")) + "</code>.";
   }
   return text + "</p>\n";
 }
 
-std::string Page(const Figures& figures, const PerfOptions& options, const Row& peers) {
-  std::string page =
-      "<!doctype html><html lang=en><meta charset=utf-8>"
-      "<meta name=viewport content='width=device-width, initial-scale=1'>"
-      "<title>mluops: speed</title><style>";
-  page += kStyle;
-  page += "</style>\n" + Heading(figures, options, peers) + "<nav>";
-  std::vector<std::string> ops;  // in the order of the cases
-  for (const Row& row : figures.rows) {
-    const auto op = Text(row, "op");
-    if (std::find(ops.begin(), ops.end(), op) != ops.end()) continue;
-    ops.push_back(op);
-    page += "<a href='#" + op + "'>" + op + "</a>\n";
+std::string PlotsText(const Row& document, const Row& peers) {
+  const Row& cases = document.at("cases");
+  const std::string error = ErrorPlot(document.value("operators", Row::array()));
+  std::string text;
+  if (!cases.empty()) {
+    text +=
+        "<h3>Efficiency</h3>\n<p class=faint>A dot per case: the higher of IO and compute "
+        "efficiency. Dashed: 50 %. Hollow: below, with or without a reason.</p>\n" +
+        EfficiencyPlot(cases) +
+        "<h3>Speed</h3>\n<p class=faint>Time over the time of a copy of the same bytes (the "
+        "floor, dashed). <span style='color:var(--peer)'>●</span> peers, measured "
+        "elsewhere.</p>\n" +
+        FloorPlot(cases, peers);
   }
-  page += "</nav>\n";
-  const bool says_setting = HasSeveralSettings(figures.rows);
-  for (const std::string& op : ops) {
-    page += "<h2 id='" + op + "'>" + op + "</h2>\n";
-    for (const auto& rows : CasesOf(figures.rows, op)) page += CaseText(rows, peers, says_setting);
+  if (!error.empty()) {
+    text +=
+        "<h3>Accuracy</h3>\n<p class=faint>diff1 and diff2 of the worst case of each output "
+        "over the threshold (dashed). Outputs that must be equal bit for bit have no "
+        "dots.</p>\n" +
+        error;
   }
-  return page + "</html>\n";
+  return text;
 }
 
-// The objects of the files that --peers names. Throws std::invalid_argument.
-Row ReadPeers(const std::vector<std::string>& names) {
-  Row peers = Row::array();
-  for (const std::string& name : names) {
-    std::ifstream file(name);
-    const Row read = Row::parse(file, nullptr, /*allow_exceptions=*/false);
-    const auto has = [&](const char* key) { return read.is_object() && read.contains(key); };
-    if (!has("machine") || !has("commit") || !has("command") || !has("device") || !has("rows"))
-      throw std::invalid_argument("--peers must be a file of bench/peers.py --json, got " + name);
-    peers.push_back(read);
+std::string SummaryText(const Row& summary) {
+  std::string text;
+  for (const Row& part : summary) {
+    text += "<p><b>" + Escaped(Text(part, "title")) + ":</b>";
+    if (part["items"].empty()) {
+      text += " none.</p>\n";
+      continue;
+    }
+    text += "</p><ul>\n";
+    for (const Row& item : part["items"]) text += "<li>" + Escaped(item.get<std::string>()) + "\n";
+    text += "</ul>\n";
   }
-  return peers;
+  return text;
 }
 
-int Write(const std::string& name, const char* option, const std::string& text) {
+std::string LinksText(const Row& links) {
+  std::string text;
+  for (const Row& link : links) {
+    const std::string file = link.value("file", "");
+    text += "<li>" + Escaped(Text(link, "name")) + ": " +
+            (file.empty() ? Escaped(Text(link, "how"))
+                          : "<a href='" + Escaped(file) + "'>" + Escaped(file) + "</a>, of " +
+                                Escaped(Text(link, "date"))) +
+            "\n";
+  }
+  return text.empty() ? "" : "<h3>Measured by other commands</h3>\n<ul>\n" + text + "</ul>\n";
+}
+
+// The operators of a document, in the order of its sections.
+std::vector<std::string> OperatorsOf(const Row& document) {
+  std::vector<std::string> ops;
+  const auto add = [&](const std::string& op) {
+    if (std::find(ops.begin(), ops.end(), op) == ops.end()) ops.push_back(op);
+  };
+  for (const Row& op : document.value("operators", Row::array())) add(Text(op, "name"));
+  for (const Row& row : document.at("cases")) add(Text(row, "op"));
+  return ops;
+}
+
+std::string OperatorText(const Row& document, const std::string& name, const Row& peers) {
+  std::string text = "<h2 id='" + name + "'>" + name + "</h2>\n";
+  for (const Row& op : document.value("operators", Row::array())) {
+    if (Text(op, "name") == name) text += OperatorSections(op);
+  }
+  std::vector<const Row*> rows;
+  for (const Row& row : document.at("cases")) {
+    if (row["op"] == name) rows.push_back(&row);
+  }
+  if (rows.empty()) return text;
+  if (document.contains("operators")) text += "<h3>Performance</h3>\n";
+  return text + PerformanceSection(rows, peers);
+}
+
+}  // namespace
+
+std::string DocumentPage(const Row& document, const Row& peers) {
+  const bool full = document.contains("operators");
+  const std::string title = full ? "mluops: test report" : "mluops: speed";
+  std::string text = Heading(document, title);
+  if (full) text += "<p><b>" + Escaped(document.value("verdict", "")) + "</b></p>\n";
+  text += "<nav>";
+  for (const std::string& op : OperatorsOf(document)) {
+    text += "<a href='#" + op + "'>" + op + "</a>\n";
+  }
+  if (full) text += "<a href='#summary'>summary</a>\n";
+  text += "</nav>\n" + PlotsText(document, peers) + KeyText(document, peers);
+  for (const std::string& op : OperatorsOf(document)) text += OperatorText(document, op, peers);
+  if (full) {
+    text += "<h2 id=summary>Summary</h2>\n" + SummaryText(document.at("summary")) +
+            LinksText(document.value("links", Row::array()));
+  }
+  return PageOf(title, text);
+}
+
+int WriteFile(const std::string& name, const char* option, const std::string& text) {
   if (name.empty()) return 0;
   std::ofstream file(name);
   file << text;
@@ -262,13 +224,11 @@ int Write(const std::string& name, const char* option, const std::string& text) 
   return 2;
 }
 
-}  // namespace
-
-int WriteFigures(const PerfOptions& options, const Figures& figures) {
+int WriteFigures(const PerfOptions& options, const Row& document) {
   const Row peers = ReadPeers(options.peers);
-  const int status = Write(options.json, "--json", figures.rows.dump(2) + "\n");
+  const int status = WriteFile(options.json, "--json", document.dump(2) + "\n");
   if (status != 0 || options.report.empty()) return status;
-  return Write(options.report, "--report", Page(figures, options, peers));
+  return WriteFile(options.report, "--report", DocumentPage(document, peers));
 }
 
 }  // namespace mluop::tool

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes the results of `mluop perf` as a self-contained HTML page.
+// Writes the object of DocumentOf, with the sections that `mluop report` adds, as JSON and as a
+// self-contained HTML page. The page shows what the object holds and nothing else.
 #pragma once
 
 #include "figures.h"
@@ -7,6 +8,21 @@
 namespace mluop::tool {
 
 // Writes the files that the options name. Returns the exit status.
-int WriteFigures(const PerfOptions& options, const Figures& figures);
+int WriteFigures(const PerfOptions& options, const Row& document);
+
+// Writes a file. Returns the exit status; `option` is named in the error message.
+int WriteFile(const std::string& name, const char* option, const std::string& text);
+
+// The page of a document. peers: as ReadPeers returns them.
+std::string DocumentPage(const Row& document, const Row& peers);
+
+// The sections of an operator: its description, checklist, tests and parameter checks.
+std::string OperatorSections(const Row& op);
+// The cards of its measurements; all rows are of one operator.
+std::string PerformanceSection(const std::vector<const Row*>& rows, const Row& peers);
+
+// Lists what is not accurate enough, refused, slower than a peer or below 50 %, and why: an array of
+// {"title", "items"}.
+Row SummaryOf(const Row& document, const Row& peers);
 
 }  // namespace mluop::tool

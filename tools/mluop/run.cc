@@ -1,25 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 // mluop run: checks the cases, measures them, and says in words what came of it.
 #include <cstdio>
+#include <ctime>
 
 #include "commands.h"
 #include "figures.h"
+#include "html.h"
 #include "report.h"
 
 namespace mluop::tool {
 
 int CheckAndMeasure(const Selection& selection, const PerfOptions& options) {
+  const int64_t started = std::time(nullptr);
   const Score checks = CheckCases(selection, /*quick=*/true);
   const int count = checks.passed + checks.failed;
   std::printf("%d of %d cases agree with the reference\n", checks.passed, count);
   Device* const device = UseDevice(selection);
   InstallFaultHandler("perf");
-  const Figures figures = device == CpuDevice() ? MeasureOnCpu(selection, options)
-                                                : MeasureOnDevice(selection, options, device);
+  const Figures figures = MeasureOn(device, selection, options);
   std::printf("\nVerdict: %d of %d checks passed on %s.\n", checks.passed, count,
-              figures.machine.c_str());
+              Text(figures.machine, "name").c_str());
   PrintVerdict(figures);
-  const int status = WriteFigures(options, figures);
+  const int status = WriteFigures(options, DocumentOf(figures, options.command, started));
   if (status == 0 && !options.report.empty()) std::printf("Page: %s\n", options.report.c_str());
   return status != 0 ? status : checks.failed != 0;
 }

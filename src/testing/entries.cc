@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tests/support/entries.h"
+#include "testing/entries.h"
 
 namespace mluop::testing {
 
@@ -20,8 +20,6 @@ std::vector<Entry> AllEntries() {
 std::vector<Entry> OperatorEntries() {
   return Filter(AllEntries(), [](const Entry& entry) { return entry.op != nullptr; });
 }
-
-std::string EntryName(const ::testing::TestParamInfo<Entry>& info) { return info.param.name(); }
 
 bool Mentions(const DimSpec& dim, const Variable& variable) {
   for (int f = 0; f < dim.factor_count; ++f) {

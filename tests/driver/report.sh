@@ -1,0 +1,79 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# report.sh <mluop> <folder of stubs>: tests the page, the JSON file and the exit status of `mluop report`, on the CPU and
+# on a stub of a CUDA device.
+set -uo pipefail
+mluop=$1 stubs=$2
+failed=0
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+pooling='psroipool_forward N=1 H=7 W=7 R=3 pooled_height=2 pooled_width=2 spatial_scale=0.0625 group_size=2 output_dim=3'
+masks='masked_col2im_forward C=3 H=8 W=8 M=5 dtype=half'
+
+# expect <status> <message> <command>...
+expect() {
+  local status=$1 message=$2 got
+  shift 2
+  "$@" >"$folder/stdout" 2>&1
+  got=$?
+  [ $got = "$status" ] || { echo "$message: must exit with $status, got $got: $(cat "$folder/stdout")" >&2; failed=1; }
+}
+# holds <message> <Python expression of the document d>: on the JSON of the last report.
+holds() {
+  python3 -c "import json, sys; d = json.load(open('$folder/out/report.json')); sys.exit(not ($2))" ||
+    { echo "report: $1" >&2; failed=1; }
+}
+# shows <text>: the page has it.
+shows() { grep -qF -- "$1" "$folder/out/report.html" || { echo "report: the page must have $1" >&2; failed=1; }; }
+report() { "$mluop" report --quick --seconds 0.001 --out "$folder/out" "$@"; }
+
+# One page and one file, with all sections.
+expect 0 "report" report "$pooling" "$masks"
+for key in machine command commit version date duration_s caches ceilings cases operators links summary verdict; do
+  holds "the file must have $key" "'$key' in d"
+done
+holds "the machine must have a name, cores and a clock or caches" "d['machine']['name'] and d['machine']['cores'] > 0"
+holds "the operators must be the operators of the cases" \
+  "[o['name'] for o in d['operators']] == ['psroipool_forward', 'masked_col2im_forward']"
+holds "every operator must say what it does" "all(o['description'] and o['criterion'] for o in d['operators'])"
+holds "tests must count types, layouts, sizes and implementations" \
+  "{'type float', 'layout NHWC', 'sizes off the tile boundaries'} <= {t['kind'] for t in d['operators'][0]['tests']}"
+holds "the worst case must have its differences and its threshold" \
+  "all(k in d['operators'][0]['worst'][0] for k in ('diff1', 'diff2', 'diff3', 'diff4', 'threshold', 'passed', 'case'))"
+holds "every rule of the parameters must be refused" \
+  "all(len(o['parameter_checks']) > 20 and all(c['passed'] for c in o['parameter_checks']) for o in d['operators'])"
+holds "the workspace getter's rules must be checked too" \
+  "'psroipool_forward_workspace' in {c['entry'] for c in d['operators'][0]['parameter_checks']}"
+holds "every measurement must have both efficiencies" \
+  "all(r['io_efficiency'] > 0 and 'compute_efficiency' in r and 'met' in r and 'reason' in r for r in d['cases'])"
+holds "nothing may be wrong" "not any(part['items'] for part in d['summary'][:3])"
+for text in '<h1>mluops: test report</h1>' 'id=summary' 'id=' '<h3>Checklist</h3>' '<h3>Performance</h3>' '<svg' \
+  'prefers-color-scheme: dark' "<code>${masks#* }</code>"; do
+  shows "$text"
+done
+
+# --op restricts it; --link shows the file and its date.
+touch -d 2026-01-02T03:04:05Z "$folder/coverage.txt"
+expect 0 "report --op" report --op transpose --set basic --link "coverage=$folder/coverage.txt"
+holds "--op must restrict it to one operator" "[o['name'] for o in d['operators']] == ['transpose']"
+shows '2026-01-02T03:04:05Z'
+expect 2 "report --link of no file" report --link coverage=/nosuch "$masks"
+expect 2 "report --device" report --device nosuch "$masks"
+expect 2 "report --out" report --out "$folder/coverage.txt" "$masks"
+
+# On a CUDA device; the stubs are not built under a sanitizer.
+if [ -e "$stubs/libhost_cuda.so" ]; then
+  export MLUOP_CUDA_LIBRARY=$stubs/libhost_cuda.so LD_LIBRARY_PATH=$stubs/timing_driver
+  expect 0 "report --device cuda:0" report --device cuda:0 "$pooling" "$masks"
+  holds "the machine must be the GPU" "d['machine']['name'] == 'Stub GPU' and d['machine']['sm_count'] == 132"
+  holds "operations must be counted" "d['cases'][0]['operations'] > 0 and d['cases'][0]['compute_efficiency'] > 0"
+  holds "the host's time must be there" "all(r['host_s'] > 0 for r in d['cases'])"
+  holds "the arithmetic peak must be measured" "any(c.get('peak_gflop_s', 0) > 0 for c in d['ceilings'])"
+  shows '<b>Stub GPU</b>'
+  # A wrong result is named in the page and in the summary, and the exit status says so.
+  MLUOP_STUB_WRONG=1 expect 1 "report of a wrong result" report --device cuda:0 "$pooling" "$masks"
+  holds "the failed case must be in the summary" "any('masked_col2im_forward' in item for item in d['summary'][0]['items'])"
+  holds "a case that failed must not be measured" "d['cases'] == []"
+  shows "repeat: <code>mluop check --device cuda:0 &#39;$masks&#39;"
+fi
+exit $failed

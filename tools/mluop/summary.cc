@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// The summary of a report in words.
+#include "efficiency.h"
+#include "html.h"
+#include "peers.h"
+#include "report.h"
+
+namespace mluop::tool {
+namespace {
+
+// A call that returned a status was refused; else its result was wrong.
+bool IsRefusal(const std::string& fault) { return fault.rfind("MLUOP_STATUS_", 0) == 0; }
+
+Row FailuresOf(const Row& document, bool refused) {
+  Row items = Row::array();
+  for (const Row& op : document.value("operators", Row::array())) {
+    for (const Row& failure : op.at("failures")) {
+      if (IsRefusal(Text(failure, "fault")) != refused) continue;
+      items.push_back(Text(failure, "case") + ": " + Text(failure, "fault"));
+    }
+  }
+  return items;
+}
+
+Row WrongParameterChecks(const Row& document) {
+  Row items = Row::array();
+  for (const Row& op : document.value("operators", Row::array())) {
+    for (const Row& check : op.at("parameter_checks")) {
+      if (check.value("passed", false)) continue;
+      items.push_back(Text(check, "entry") + ": " + Text(check, "rule") + ": " +
+                      Text(check, "fault"));
+    }
+  }
+  return items;
+}
+
+Row SlowerThanPeers(const Row& cases, const Row& peers) {
+  Row items = Row::array();
+  for (const Row& row : cases) {
+    for (const Peer& peer : PeersOf(peers, row)) {
+      if (peer.ratio >= 1) continue;
+      items.push_back(Text(row, "case") + ": " + TimeOf(Number(row, "min_s")) +
+                      Format(", %.2f times the time of ", 1 / peer.ratio) + peer.name +
+                      " (measured elsewhere: " + peer.machine + ")");
+    }
+  }
+  return items;
+}
+
+Row BelowAccepted(const Row& cases) {
+  Row items = Row::array();
+  for (const Row& row : cases) {
+    if (row.value("met", false)) continue;
+    const std::string reason = row.value("reason", "");
+    items.push_back(Text(row, "case") + ": IO " + PercentOf(Number(row, "io_efficiency")) +
+                    ", compute " + PercentOf(Number(row, "compute_efficiency")) +
+                    (reason.empty() ? "; no reason given" : "; " + reason));
+  }
+  return items;
+}
+
+}  // namespace
+
+Row SummaryOf(const Row& document, const Row& peers) {
+  const Row& cases = document.at("cases");
+  return {{{"title", "Not accurate enough"}, {"items", FailuresOf(document, false)}},
+          {{"title", "Refused"}, {"items", FailuresOf(document, true)}},
+          {{"title", "Parameter checks with another outcome"},
+           {"items", WrongParameterChecks(document)}},
+          {{"title", "Slower than a peer"}, {"items", SlowerThanPeers(cases, peers)}},
+          {{"title", "Below 50 %"}, {"items", BelowAccepted(cases)}}};
+}
+
+}  // namespace mluop::tool
