@@ -2,6 +2,7 @@
 // The functional tests of `mluop report`.
 #include <algorithm>
 
+#include "core/dtype.h"
 #include "html.h"
 #include "operator_report.h"
 #include "testing/isa.h"
