@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files of bench/results: an object with machine, commit, command and rows."""
+"""Reads and writes the JSON files of bench/results: machine, commit, command, rows."""
 
 import json
 import pathlib
@@ -7,7 +7,7 @@ import subprocess
 
 
 def machine_name():
-    """The CPU's model and the number of cores, as Linux says it."""
+    """Returns the CPU model and the number of cores from /proc/cpuinfo."""
     lines = pathlib.Path("/proc/cpuinfo").read_text().splitlines()
     models = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
     flags = next((line for line in lines if line.startswith("flags")), "")
@@ -27,7 +27,7 @@ def commit():
 
 
 def merge(old, new):
-    """`new`, with the rows of `old` that it lacks if both are of one machine, commit and command.
+    """Returns `new` plus the missing rows of `old`, if machine, commit and command are equal.
 
     >>> base = {"machine": "m", "commit": "c", "command": "x"}
     >>> base["rows"] = [{"name": "a", "level": "l"}]

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Fills README's table and chart with the measurements of bench/results.
 
-A page has `<!-- figures: NAME -->` and `<!-- end of figures -->` around what is generated. Without
+A page has `<!-- figures: NAME -->` and `<!-- end of figures -->` around the generated text. Without
 arguments the page and the chart are rewritten; with --check the script fails where they are older
 than the measurements.
 """
@@ -26,7 +26,7 @@ class Family:
     name: str
     network: str
     types: str
-    # The arguments of the case lines that stand for it, forward and backward; "" where no peer is.
+    # Arguments of the representative case lines; "" if there is no peer.
     forward: str
     backward: str
     entry: str = ""  # the operator's name without the direction, if not the family's
@@ -34,9 +34,9 @@ class Family:
     def cases(self, device):
         size = {"psamask": {"cpu": "N=1", "cuda": "N=8"}}.get(self.name, {}).get(device, "")
         entry = self.entry or self.name
-        for way, arguments in (("forward", self.forward), ("backward", self.backward)):
+        for direction, arguments in (("forward", self.forward), ("backward", self.backward)):
             if arguments:
-                yield way, " ".join(f"{entry}_{way} {size} {arguments}".split())
+                yield direction, " ".join(f"{entry}_{direction} {size} {arguments}".split())
 
 
 MASKS = "H=60 W=60 psa_type=0 h_mask=119 w_mask=119"
@@ -64,13 +64,13 @@ FAMILIES = [
 
 
 def load(folder=RESULTS):
-    """The files of peers by device: {"cpu": {...}, "cuda": {...}}, those that are there."""
+    """Returns the existing peers_*.json files by device: {"cpu": {...}, "cuda": {...}}."""
     files = [json.loads(path.read_text()) for path in sorted(folder.glob("peers_*.json"))]
     return {file["device"]: file for file in files}
 
 
 def ratio_of(file, case):
-    """How many times longer the peer takes from tensor to tensor, or None.
+    """Returns the speedup over the peer at level drop-in, or None.
 
     >>> row = {"case": "a", "level": "drop-in", "ratio": 2.0}
     >>> ratio_of({"rows": [row]}, "a"), ratio_of({"rows": [row]}, "b"), ratio_of(None, "a")
@@ -83,12 +83,12 @@ def ratio_of(file, case):
 
 
 def ratios(family, device, file):
-    """[(way, ratio or None)] of a family on a device."""
-    return [(way, ratio_of(file, case)) for way, case in family.cases(device)]
+    """Returns [(direction, ratio or None)] of a family on a device."""
+    return [(direction, ratio_of(file, case)) for direction, case in family.cases(device)]
 
 
 def cell(family, device, file):
-    """A cell of the table.
+    """Returns a cell of the table.
 
     >>> cell(Family("f", "", "", "A=1", "A=1"), "cuda", None)
     'to be measured'
@@ -98,7 +98,7 @@ def cell(family, device, file):
     """
     if file is None:
         return "to be measured"
-    texts = [f"{ratio:.1f} {way}" for way, ratio in ratios(family, device, file) if ratio]
+    texts = [f"{ratio:.1f} {direction}" for direction, ratio in ratios(family, device, file) if ratio]
     return ", ".join(texts) or "no peer"
 
 
@@ -124,7 +124,7 @@ def table(files):
 
 
 def wrapped(text, width=100):
-    """Lines of at most `width` characters.
+    """Returns lines of at most `width` characters.
 
     >>> wrapped("aa bb cc", 5)
     ['aa bb', 'cc']
@@ -142,18 +142,18 @@ STYLE = """text { font: 13px system-ui, sans-serif; fill: #1f2328; }
 .axis { stroke: #d1d9e0; }
 @media (prefers-color-scheme: dark) { text { fill: #e6edf3; } .faint { fill: #9198a1; }
 .cpu { fill: #4da3e0; } .cuda { fill: #2fbf93; } .axis { stroke: #30363d; } }"""
-LEFT, RIGHT, WIDTH = 250, 60, 760  # pixels: the labels, the figures, all
+LEFT, RIGHT, WIDTH = 250, 60, 760  # pixels: label column, value column, total width
 
 
 def chart(files):
-    """Horizontal bars, forward and backward of every family, one per device."""
+    """Returns an SVG with horizontal bars, forward and backward of every family, one per device."""
     bars = []  # (y, label or "", device, ratio)
     y = 56
     for family in FAMILIES:
-        for way in ("forward", "backward"):
-            label = f"{family.name}, {way}"
+        for direction in ("forward", "backward"):
+            label = f"{family.name}, {direction}"
             for device in files:
-                ratio = dict(ratios(family, device, files[device])).get(way)
+                ratio = dict(ratios(family, device, files[device])).get(direction)
                 if ratio:
                     bars.append((y, label, device, ratio))
                     label, y = "", y + 17
@@ -173,7 +173,7 @@ def chart(files):
     body.append(f'<text class="faint" x="{one:.1f}" y="{y + 14}">1 = the peer</text>')
     rows = [row for file in files.values() for row in file["rows"]]
     peers = sorted({row["peer"] for row in rows if "peer" in row})
-    head = "Times faster than the peer (" + ", ".join(peers) + ")"
+    head = "Speedup over the peer (" + ", ".join(peers) + ")"
     names = {"cpu": "CPU", "cuda": "GPU"}
     keys = [f"{names[device]}: {file['machine']}" for device, file in files.items()]
     keyed = "".join(
@@ -191,7 +191,7 @@ def chart(files):
 
 
 def filled(page, blocks):
-    """The page with each block between its markers.
+    """Returns the page with each block between its markers.
 
     >>> filled("<!-- figures: a -->\\nold\\n<!-- end of figures -->", {"a": "new"})
     '<!-- figures: a -->\\nnew\\n<!-- end of figures -->'

@@ -14,10 +14,10 @@ extern "C" {
  * this thread; a success does not change the message. Never NULL. */
 MLUOP_WIN_API const char* mluOpGetLastErrorMessage(void);
 
-/* The maximum number of threads that a call on this handle uses on the CPU, including the calling
- * thread. The initial value is MLUOP_NUM_THREADS, else OMP_NUM_THREADS, else the number of CPUs
- * that the affinity mask and the cgroup quota allow. Results are bitwise the same for any number.
- * BAD_PARAM: handle or num_threads is NULL, or the number is outside [1, 1024]. */
+/* Set and get the maximum number of threads of a call on the CPU, including the calling thread. The
+ * initial value is MLUOP_NUM_THREADS, else OMP_NUM_THREADS, else the number of CPUs that the
+ * affinity mask and the cgroup quota allow. Results are bitwise the same for any number. BAD_PARAM:
+ * handle or num_threads is NULL, or the number is outside [1, 1024]. */
 MLUOP_WIN_API mluOpStatus_t mluOpSetNumThreads(mluOpHandle_t handle, int num_threads);
 MLUOP_WIN_API mluOpStatus_t mluOpGetNumThreads(mluOpHandle_t handle, int* num_threads);
 
@@ -62,7 +62,7 @@ MLUOP_WIN_API mluOpStatus_t mluOpPsamaskNchwBackward(
     const int h_mask, const int w_mask, const mluOpTensorDescriptor_t dx_desc, void* dx);
 
 /* torchvision_ps_roi_pool: position-sensitive RoI pooling with the bins of
- * torchvision.ops.ps_roi_pool. Forward gives the bits of torchvision's CPU version. It differs from
+ * torchvision.ops.ps_roi_pool. Forward is bit-exact with torchvision's CPU kernel. It differs from
  * mluOpPsRoiPoolForward: coordinates are rounded after scaling, and bins are clipped at H-1 and
  * W-1.
  *
@@ -87,10 +87,8 @@ MLUOP_WIN_API mluOpStatus_t mluOpPsamaskNchwBackward(
  *   rois                 [R, 5]                                    float, any layout
  *   output, grad_output  [R, O, pooled_height, pooled_width]       float, NCHW
  *
- * BAD_PARAM: a NULL handle, descriptor or pointer; another rank, type, layout or shape;
- * pooled_height or pooled_width below 1; spatial_scale not above 0 or not finite; an output that
- * overlaps another tensor. NOT_SUPPORTED: strides that are not packed; 2^31 elements or more in a
- * tensor. Empty tensors are SUCCESS: an empty input fills the output with zeros, and empty rois
+ * Checks and statuses are the same as in mlu_op.h. BAD_PARAM also: pooled_height or pooled_width
+ * below 1; spatial_scale not above 0 or not finite. Empty tensors are SUCCESS: an empty input fills the output with zeros, and empty rois
  * fill grad_input with zeros. The pointer of an empty tensor may be NULL. */
 MLUOP_WIN_API mluOpStatus_t mluOpTorchvisionPsRoiPoolForward(
     mluOpHandle_t handle, const int pooled_height, const int pooled_width,
@@ -103,8 +101,8 @@ MLUOP_WIN_API mluOpStatus_t mluOpTorchvisionPsRoiPoolBackward(
     const void* grad_output, const mluOpTensorDescriptor_t rois_desc, const void* rois,
     const mluOpTensorDescriptor_t grad_input_desc, void* grad_input);
 
-/* The gradient of masked_col2im. Forward keeps the last of the masks that name the same pixel, so
- * earlier ones have gradient 0:
+/* Computes the gradient of masked_col2im. If several masks name one pixel, forward keeps the last;
+ * the others get gradient 0:
  *
  *   grad_col[c, m] = grad_im[0, c, mask_h_idx[m], mask_w_idx[m]],
  *   or 0 if that pixel is outside the map or if some m' > m names the same pixel

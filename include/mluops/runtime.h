@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The subset of CNRT that callers of the operators need: memory, copies, devices, queues,
- * notifiers. With it a program written for MLU-OPS builds and runs unchanged. On the CPU, device
- * memory is host memory, and every call is complete when it returns. C99 and C++11.
+/* The subset of CNRT, Cambricon's runtime, that callers of the operators need: memory, copies,
+ * devices, queues, notifiers. With it a program written for MLU-OPS builds and runs unchanged. On
+ * the CPU, device memory is host memory, and every call is complete when it returns. C99 and C++11.
  *
  * Any result but cnrtSuccess sets the thread's error message: see mluOpGetLastErrorMessage() in
  * extensions.h. */
@@ -84,7 +84,8 @@ MLUOPS_RUNTIME_API cnrtRet_t cnrtMemcpyAsync(void* dst, void* src, size_t bytes,
 MLUOPS_RUNTIME_API cnrtRet_t cnrtMemset(void* ptr, int value, size_t bytes);
 MLUOPS_RUNTIME_API cnrtRet_t cnrtMemsetAsync(void* ptr, int value, size_t bytes, cnrtQueue_t queue);
 
-/* Queues of the current device. A NULL argument means the device's default queue. */
+/* Queues of the current device. In cnrtQueueSync and the Async functions NULL is the device's
+ * default queue. */
 MLUOPS_RUNTIME_API cnrtRet_t cnrtQueueCreate(cnrtQueue_t* queue);
 MLUOPS_RUNTIME_API cnrtRet_t cnrtQueueDestroy(cnrtQueue_t queue);
 MLUOPS_RUNTIME_API cnrtRet_t cnrtQueueSync(cnrtQueue_t queue);
@@ -94,7 +95,7 @@ MLUOPS_RUNTIME_API cnrtRet_t cnrtNotifierCreate(cnrtNotifier_t* notifier);
 MLUOPS_RUNTIME_API cnrtRet_t cnrtNotifierDestroy(cnrtNotifier_t notifier);
 MLUOPS_RUNTIME_API cnrtRet_t cnrtPlaceNotifier(cnrtNotifier_t notifier, cnrtQueue_t queue);
 MLUOPS_RUNTIME_API cnrtRet_t cnrtWaitNotifier(cnrtNotifier_t notifier);
-/* The time between two placed notifiers: in microseconds (Duration) or milliseconds
+/* Write the time between two placed notifiers: in microseconds (Duration) or milliseconds
  * (ElapsedTime). */
 MLUOPS_RUNTIME_API cnrtRet_t cnrtNotifierDuration(cnrtNotifier_t start, cnrtNotifier_t end,
                                                   float* us);

@@ -14,7 +14,7 @@
 namespace mluop {
 namespace {
 
-constexpr int kMostCpus = 1 << 20;
+constexpr int kMaxCpus = 1 << 20;
 
 // Returns the leading positive number of a variable ("4", or "4,2" as in OpenMP); 0 if none.
 int PositiveVariable(const char* name) {
@@ -41,7 +41,7 @@ int CountCpus(int size) {
 
 // Tries larger masks until one fits: the kernel rejects a mask shorter than its own.
 int AffinityThreads() {
-  for (int size = CPU_SETSIZE; size <= kMostCpus; size *= 2) {
+  for (int size = CPU_SETSIZE; size <= kMaxCpus; size *= 2) {
     if (const int cpus = CountCpus(size)) return cpus;
     if (errno != EINVAL) break;
   }
@@ -111,7 +111,7 @@ int QuotaThreadsV1() {
 }
 
 // Returns 0 if no variable is set.
-int ThreadsOfVariables() {
+int ThreadsFromEnvironment() {
   const int threads = PositiveVariable("MLUOP_NUM_THREADS");
   return threads > 0 ? threads : PositiveVariable("OMP_NUM_THREADS");
 }
@@ -132,7 +132,7 @@ const char* VisibleDevices() {
 }
 
 int DefaultNumThreads() {
-  static const int wanted = ThreadsOfVariables();
+  static const int wanted = ThreadsFromEnvironment();
   if (wanted > 0) return wanted;
   return std::min({AffinityThreads(), QuotaThreadsV2(), QuotaThreadsV1(), kMaxThreads});
 }

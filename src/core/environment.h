@@ -4,10 +4,11 @@
 
 namespace mluop {
 
-// MLUOP_VERBOSE: 0 silent (default), 1 a line per executed operator, 2 also a line per failure.
+// Returns MLUOP_VERBOSE: 0 silent (default), 1 a line per executed operator, 2 also a line per
+// failure.
 int Verbosity();
 
-// MLUOP_VISIBLE_DEVICES, or NULL if it is not set.
+// Returns MLUOP_VISIBLE_DEVICES, or NULL if it is not set.
 const char* VisibleDevices();
 
 // The maximum number of threads of a handle.

@@ -37,7 +37,7 @@ mluOpStatus_t RunVerbosely(const Arguments& arguments, mluOpContext& handle) {
   return status;
 }
 
-// Execute, after the handle was reserved.
+// Validates and runs a call. The caller has reserved the handle.
 mluOpStatus_t ExecuteOn(mluOpContext& handle, Arguments& arguments) {
   const Validation validation = Validate(arguments);
   if (validation.verdict != Verdict::kRun) return validation.status;
@@ -57,7 +57,7 @@ mluOpStatus_t Execute(const Operator& op, mluOpHandle_t handle,
                       std::initializer_list<TensorArgument> tensors, Workspace workspace) {
   Arguments arguments(op.spec, attributes, tensors, workspace);
   if (const mluOpStatus_t status = CheckHandle(handle, arguments)) return status;
-  const HandleUse use(*handle, op.spec.name);
+  const HandleGuard use(*handle, op.spec.name);
   return use.ok() ? ExecuteOn(*handle, arguments) : MLUOP_STATUS_BAD_PARAM;
 }
 
@@ -69,7 +69,7 @@ mluOpStatus_t GetWorkspaceSize(const OpSpec& spec, mluOpHandle_t handle,
   TensorArgument* argument = arguments.tensors;
   for (const mluOpTensorStruct* desc : tensors) (argument++)->desc = desc;
   if (const mluOpStatus_t status = CheckHandle(handle, arguments)) return status;
-  const HandleUse use(*handle, spec.name);
+  const HandleGuard use(*handle, spec.name);
   if (!use.ok()) return MLUOP_STATUS_BAD_PARAM;
   const Validation validation = ValidateGetter(arguments, workspace_size);
   if (validation.verdict == Verdict::kFailed) return validation.status;

@@ -160,7 +160,7 @@ std::string Baseline::Compare(const PreparedCall& call, std::string* details) co
     const Differences differences =
         testing::Compare(tensor.data, tensor.desc->dtype, output.values.data(), count);
     const bool bias = rule.criterion == Criterion::kDynamic;
-    const std::string fault = Judge(differences, output.threshold, bias);
+    const std::string fault = CheckDifferences(differences, output.threshold, bias);
     *details += " " + name + ": " + Format(differences);
     if (!fault.empty()) return name + ": " + fault + " (" + Format(differences) + ")";
   }

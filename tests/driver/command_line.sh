@@ -23,9 +23,9 @@ refuses 'got none'
 refuses 'got nosuch' describe nosuch
 refuses '--threads' check --threads 0
 refuses '--set must be one of basic, large, networks, got nosuch' check --set nosuch
-refuses '--op must be an operator or a family, got nosuch; there are' check --op nosuch
+refuses '--op must be an operator or a family, got nosuch; available:' check --op nosuch
 refuses "psamask: psamask_forward psamask_backward" check --op nosuch
-refuses 'none of --op psamask in --set large' check --op psamask --set large
+refuses 'no case matches the selection: --op psamask --set large' check --op psamask --set large
 refuses '--file must be a readable file, got /nosuch' check --file /nosuch
 refuses '--isa must be all or one of' check --isa nosuch
 refuses ', got nosuch' perf --isa AVX2,nosuch
@@ -82,19 +82,19 @@ PEERS
 fails "perf --peers must show the ratio of the library" grep -qF '7.2 × mluops, library' "$folder/a.html"
 fails "perf --peers must show a peer once" test "$(grep -c "bar peer' style" "$folder/a.html")" = 1
 fails "perf --peers must name the peer's machine" grep -qF 'measured on a &amp; b, commit 0123456789' "$folder/a.html"
-refuses '--peers must be a file of bench/peers.py --json, got /nosuch' perf --seconds 0.001 --peers /nosuch "$case_line"
+refuses '--peers must be a file written by bench/peers.py --json, got /nosuch' perf --seconds 0.001 --peers /nosuch "$case_line"
 
-# run checks, measures, and ends with a verdict and the page.
+# run checks, measures, and ends with a summary and the path of the report.
 "$mluop" run --seconds 0.001 --report "$folder/run.html" "$case_line" >"$folder/out" || failed=1
 fails "run must say how many checks passed" grep -q '^Verdict: 1 of 1 checks passed on ' "$folder/out"
 fails "run must say how fast it is" grep -q 'times faster than plain loops' "$folder/out"
-fails "run must end with the page" test "$(tail -n 1 "$folder/out")" = "Page: $folder/run.html"
+fails "run must end with the path of the report" test "$(tail -n 1 "$folder/out")" = "Report: $folder/run.html"
 
-# The cases of `make run` are among those that are measured elsewhere.
+# Every case of `make run` is also in a cases.txt or in bench/gpu_shapes.txt.
 sources=$(cd "$(dirname "$0")/../.." && pwd)
 while read -r line; do
   grep -qF -- "$line" "$sources"/src/ops/*/cases.txt "$sources"/bench/gpu_shapes.txt ||
-    { echo "bench/run_cases.txt has a case of its own: $line" >&2; failed=1; }
+    { echo "bench/run_cases.txt has a case that is in no other file: $line" >&2; failed=1; }
 done < <(grep -v -e '^#' -e '^\[' -e '^$' "$sources/bench/run_cases.txt")
 
 # A row for every number of threads and every instruction set.

@@ -20,7 +20,7 @@ const std::string kStubs = MLUOPS_TEST_STUBS;  // the folder
 std::string Stub(const std::string& name) { return kStubs + "/lib" + name + ".so"; }
 
 constexpr const char* kAbsent =
-    "mluOpCreate 1 mluOpCreate: MLUOP_VISIBLE_DEVICES must be a device that is present (";
+    "mluOpCreate 1 mluOpCreate: MLUOP_VISIBLE_DEVICES must be an available device (";
 
 // Returns the output of mluOpCreate if only cuda:0 is visible and `library` is the CUDA library.
 std::string CreateWith(const std::string& library, const std::string& drivers = "/nosuch") {
@@ -79,7 +79,7 @@ TEST(CudaLibrary, TruncatedFileFailsMluOpCreateOnCuda) {
 }
 
 TEST(CudaLibrary, UndefinedSymbolFailsMluOpCreateOnCuda) {
-  const std::string file = Stub("misses_symbol");
+  const std::string file = Stub("missing_symbol");
   ExpectMessageAbout(CreateWith(file), file + ": undefined symbol: ");
   ExpectCpuWorks(file);
 }
@@ -92,9 +92,9 @@ TEST(CudaLibrary, ForeignLibraryFailsMluOpCreateOnCuda) {
 }
 
 TEST(CudaLibrary, OtherVersionFailsMluOpCreateOnCuda) {
-  ExpectMessage(CreateWith(Stub("other_version")),
-                "libmluops_cuda.so has another version than libmluops.so");
-  ExpectCpuWorks(Stub("other_version"));
+  ExpectMessage(CreateWith(Stub("wrong_version")),
+                "libmluops_cuda.so: version does not match libmluops.so");
+  ExpectCpuWorks(Stub("wrong_version"));
 }
 
 TEST(CudaLibrary, MessageHasTheReasonWithoutDevices) {

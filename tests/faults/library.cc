@@ -3,13 +3,13 @@
 #include "core/device_library.h"
 #include "tests/faults/failing_device.h"
 
-#ifdef MISSES_SYMBOL
+#ifdef MISSING_SYMBOL
 extern "C" void mluopsNowhere();
 #endif
 
 namespace {
 
-#ifdef OTHER_VERSION
+#ifdef WRONG_VERSION
 const mluop::DeviceLibrary* Answer() { return nullptr; }
 #elif defined(FAILING_DEVICE)
 const mluop::DeviceLibrary* Answer() {
@@ -29,7 +29,7 @@ const mluop::DeviceLibrary* Answer() {
 
 extern "C" [[gnu::visibility("default")]] const mluop::DeviceLibrary* mluopsDeviceLibrary(
     int, const mluop::DeviceLibraryHost*) {
-#ifdef MISSES_SYMBOL
+#ifdef MISSING_SYMBOL
   mluopsNowhere();
 #endif
   return Answer();

@@ -12,7 +12,7 @@
 #include "tests/fuzz/agreement.h"
 #include "tests/fuzz/bytes.h"
 #include "tests/fuzz/expected.h"
-#include "tests/fuzz/made_call.h"
+#include "tests/fuzz/generated_call.h"
 #include "tests/fuzz/tally.h"
 
 namespace mluop::fuzz {

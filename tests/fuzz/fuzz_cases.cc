@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parses text, or bytes that made_line.h turns into text, as `mluop check` does: as a case line and
+// Parses text, or bytes that generated_line.h turns into text, as `mluop check` does: as a case line and
 // as a file of cases. Requirements: any text is a case or is refused with a message; FormatCase of
 // a parsed case parses to the same case; a small case runs and agrees with the reference.
 #include <algorithm>
@@ -14,7 +14,7 @@
 #include "tests/fuzz/agreement.h"
 #include "tests/fuzz/bytes.h"
 #include "tests/fuzz/expected.h"
-#include "tests/fuzz/made_line.h"
+#include "tests/fuzz/generated_line.h"
 #include "tests/fuzz/tally.h"
 #include "tools/mluop/selection.h"
 

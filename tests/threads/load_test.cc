@@ -3,7 +3,7 @@
 // computes, and memory does not grow. `make load` runs far more calls than the defaults, which take
 // seconds.
 //   LOAD_CALLS   calls of all threads together
-//   FLAT_CALLS   calls over which memory must not grow
+//   MEMORY_CALLS   calls over which memory must not grow
 //   LOAD_SEED    seed of the order of the calls
 #include <gtest/gtest.h>
 #include <malloc.h>
@@ -245,7 +245,7 @@ TEST(Load, MemoryDoesNotGrow) {
 #endif
   constexpr int64_t kCallsPerHandle = 50;
   constexpr int64_t kWarmUp = 20000;  // every thread has run the largest case
-  const int64_t calls = NumberOf("FLAT_CALLS", 20000);
+  const int64_t calls = NumberOf("MEMORY_CALLS", 20000);
   constexpr size_t kPages = size_t{1} << 20;  // allowed growth: the allocator's own variation
   // A huge page for scratch would count as 2 MiB of growth.
   ASSERT_EQ(prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0), 0);

@@ -15,7 +15,7 @@ bool IsSize(const AttributeSpec& row) {
 }
 
 // No operator has an attribute with more than two values, so this table states one.
-constexpr OpSpec kRanges("ranges", kFloat, {OneOf("two", 3, 4), OneOf("more", 0, 3)},
+constexpr OpSpec kRanges("ranges", kFloat, {InRange("two", 3, 4), InRange("more", 0, 3)},
                          {{"x", kIn, kT, kAnyLayout, "N", kSkip}});
 
 TEST(CheckAttributes, MessageNamesTwoValuesOrAnInterval) {

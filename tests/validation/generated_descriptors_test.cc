@@ -58,7 +58,7 @@ TEST_P(GeneratedDescriptors, NullHandleReturnsBadParam) {
 TEST_P(GeneratedDescriptors, HandleInUseReturnsBadParam) {
   TableCall call(entry());
   {
-    const HandleUse use(*call.handle, "test");
+    const HandleGuard use(*call.handle, "test");
     ExpectRefused(call, MLUOP_STATUS_BAD_PARAM, {"handle"}, "a call while another is running");
   }
   ExpectAccepted(call, entry());

@@ -35,7 +35,8 @@ struct Setting {
   std::string Text() const {
     std::string text = std::string(implementation) + ", " + isa;
     if (isa.empty()) text += atomics == MLUOP_ATOMICS_ALLOWED ? "atomics allowed" : "default mode";
-    text += placement == Placement::kBack ? ", end of its pages, " : ", start of its pages, ";
+    text += placement == Placement::kBack ? ", buffers at the end of their pages, "
+                                          : ", buffers at the start of their pages, ";
     return text + std::to_string(workspace) + " bytes of workspace";
   }
 };
@@ -45,12 +46,12 @@ class CheckedCase {
   CheckedCase(const Case& c, const Selection& selection, const std::vector<std::string>& isas)
       : call_(c, Placement::kFront), baseline_(call_), handle_(selection.threads), isas_(isas) {}
 
-  // Runs only what a call without settings runs: the default implementation in the default mode, on
-  // the instruction set in use. Returns "" or the failure.
+  // Runs the default implementation in the default mode, on the instruction set in use. Returns ""
+  // or the failure.
   std::string RunDefault() {
     DeviceCall call(call_, Placement::kBack);
-    std::string details, fault = call.Run(handle_.get(), call_.WantedWorkspace(handle_.get()));
-    return fault.empty() ? baseline_.Compare(call.result(), &details) : fault;
+    std::string details, error = call.Run(handle_.get(), call_.WantedWorkspace(handle_.get()));
+    return error.empty() ? baseline_.Compare(call.result(), &details) : error;
   }
 
   // Returns "" or the first failure.
@@ -63,8 +64,8 @@ class CheckedCase {
         for (const auto mode : {MLUOP_ATOMICS_NOT_ALLOWED, MLUOP_ATOMICS_ALLOWED}) {
           if (on_cpu && mode == MLUOP_ATOMICS_ALLOWED) continue;  // both modes are the same there
           mluOpSetAtomicsMode(handle_.get(), mode);
-          std::string fault = RunImplementations(call, {isa, placement, mode, 0, ""}, details);
-          if (!fault.empty()) return fault;
+          std::string error = RunImplementations(call, {isa, placement, mode, 0, ""}, details);
+          if (!error.empty()) return error;
         }
       }
     }
@@ -80,9 +81,9 @@ class CheckedCase {
       for (const size_t workspace : std::set<size_t>{0, wanted}) {
         setting.workspace = workspace;
         details->clear();
-        std::string fault = call.Run(handle_.get(), workspace);
-        if (fault.empty()) fault = baseline_.Compare(call.result(), details);
-        if (!fault.empty()) return fault + " (" + setting.Text() + ")";
+        std::string error = call.Run(handle_.get(), workspace);
+        if (error.empty()) error = baseline_.Compare(call.result(), details);
+        if (!error.empty()) return error + " (" + setting.Text() + ")";
       }
     }
     return "";
@@ -135,9 +136,9 @@ Score CheckCases(const Selection& selection, bool quick) {
     ShowProgress(i, cases.size(), cases[i].line);
     std::string details;
     CheckedCase checked(cases[i], selection, isas);
-    const std::string fault = quick ? checked.RunDefault() : checked.Run(&details);
-    score.Add(cases[i], fault);
-    if (fault.empty() && selection.verbose) {
+    const std::string error = quick ? checked.RunDefault() : checked.Run(&details);
+    score.Add(cases[i], error);
+    if (error.empty() && selection.verbose) {
       std::printf("ok   %s %s\n", cases[i].line.c_str(), details.c_str());
     }
   }

@@ -17,8 +17,8 @@ int Describe(const std::string& op);
 // scratch.
 int DescribePlans(const Selection& selection);
 
-// Compares every implementation that applies to a case with the reference: on every instruction
-// set, with each buffer at either end of its pages, with and without a workspace.
+// Compares every implementation that applies to a case with the reference. Repeats it on every
+// instruction set, with each buffer at either end of its pages, with and without a workspace.
 int Check(const Selection& selection);
 // The same, without the summary. quick: only what the library chooses by default.
 Score CheckCases(const Selection& selection, bool quick);
@@ -41,7 +41,7 @@ struct PerfOptions {
   double seconds = 0.3;            // measuring time per case
   std::string command;             // the command line, for the report
   std::string implementation;      // a name; "all": each that applies; empty: the default
-  std::vector<std::string> peers;  // files of bench/peers.py, for the page
+  std::vector<std::string> peers;  // JSON files of bench/peers.py, for the report
 };
 int Perf(const Selection& selection, const PerfOptions& options);
 // Returns the implementations of a call that `options` selects; "" is the default.

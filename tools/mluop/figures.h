@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The figures of a run of `mluop perf`, and the table that a person reads.
+// The results of `mluop perf`, and their text table.
 #pragma once
 
 #include <string>
@@ -13,28 +13,28 @@ namespace mluop::tool {
 using Row = nlohmann::ordered_json;
 
 struct Figures {
-  std::string machine;          // the device that was measured, for people
+  std::string machine;          // display name of the measured device
   std::string caches;           // "hot", "cold", or how the tensors rotate
   Row ceilings = Row::array();  // one object per size
   Row rows = Row::array();      // one object per case
 };
 
-// The processor's own name.
+// Returns the CPU's model name.
 std::string MachineName();
 
 // "83.1 us", "4.32 ms".
 std::string TimeText(double seconds);
 
-// The part of a case line after the operator's name.
+// Returns the case line without the operator's name.
 std::string CaseArguments(const Row& row);
 
-// What the row ran with beside the machine's default: threads, instruction set, mode of atomics.
+// Returns the settings of a row: threads and instruction set, or the atomics mode.
 std::string SettingText(const Row& row);
 
 // Prints rows as they are measured, at most 120 columns wide, under a heading per operator.
 class Table {
  public:
-  // settings: whether rows say their threads and instruction set.
+  // settings: print threads and instruction set in every row.
   Table(bool on_cpu, bool settings) : on_cpu_(on_cpu), settings_(settings) {}
   void PrintHeader(const std::string& caches) const;
   void Print(const Row& row);
@@ -48,7 +48,7 @@ class Table {
 Figures MeasureOnCpu(const Selection& selection, const PerfOptions& options);
 Figures MeasureOnDevice(const Selection& selection, const PerfOptions& options, Device* device);
 
-// Prints in words how fast the cases are and which are slower than they should be.
+// Prints a summary: speedups, and the operators far from their floor.
 void PrintVerdict(const Figures& figures);
 
 }  // namespace mluop::tool

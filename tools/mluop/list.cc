@@ -43,7 +43,7 @@ const char* Empty(WhenEmpty rule) {
     case kReject: return "BAD_PARAM";
     case kSkip:
     case kSkipFirst: return "SUCCESS, nothing is written";
-    case kCompute: return "computed without it";
+    case kCompute: return "the output is still written";
   }
   return "";
 }

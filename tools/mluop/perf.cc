@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// mluop perf: times the operators against the bytes that must move, the arithmetic peak and the plain
-// loops. All times of a case are taken in turn in one process; quote the ratios.
+// mluop perf: measures operators and compares them with the floor (memory traffic), the arithmetic
+// peak and the plain loops. All times of a case are taken in turn in one process; quote the ratios.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -26,16 +26,16 @@ using testing::Case;
 using testing::Placement;
 using testing::PreparedCall;
 
-// What a case is run on.
+// The settings of a measurement.
 struct Setting {
   std::string isa;
   const Handle* handle;
-  ThreadPool* threads;  // as many as the handle's
-  double peak;          // operations a second
+  ThreadPool* threads;  // with the handle's number of threads
+  double peak;          // operations per second
 };
 
-// The bytes that must move, over the operator's own buffers: all of the outputs, and of each input
-// the share that is needed.
+// Returns the memory traffic of a call: all output bytes, and the same fraction of each input, so
+// that the total is `bytes`.
 Traffic TrafficOf(const PreparedCall& call, double bytes) {
   const Arguments& arguments = call.arguments();
   Traffic all;
@@ -59,7 +59,7 @@ Traffic TrafficOf(const PreparedCall& call, double bytes) {
   return all;
 }
 
-// The operator, the plain loops, then the ways to move the bytes.
+// Returns the functions to time: the operator, the plain loops, then one copy loop per access mode.
 std::vector<Contender> ContendersOf(PreparedCall& call, const Traffic& needed,
                                     const Setting& setting, double budget) {
   mluOpContext* const handle = setting.handle->get();

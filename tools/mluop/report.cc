@@ -67,7 +67,7 @@ std::string Format(const char* format, Arguments... arguments) {
 double Number(const Row& row, const char* key) { return row.at(key).get<double>(); }
 std::string Text(const Row& row, const char* key) { return row.at(key).get<std::string>(); }
 
-// One line of a case: its time as a bar.
+// A bar of the chart of a case.
 struct Bar {
   const char* kind;  // the CSS class
   std::string label;
@@ -75,7 +75,7 @@ struct Bar {
   std::string figure;
 };
 
-// A longest bar that leaves something to see of ours; longer ones are cut and fade out.
+// Maximum length of a bar. Longer bars are truncated with a fade, so that ours stays visible.
 constexpr double kLongest = 8;  // times ours
 
 std::string BarsText(const std::vector<Bar>& bars, double ours) {
@@ -93,7 +93,7 @@ std::string BarsText(const std::vector<Bar>& bars, double ours) {
   return text + "</div>\n";
 }
 
-// How far the median is from the least time, where both were taken.
+// Formats the median relative to the minimum, if the row has both.
 std::string Median(const Row& row) {
   if (!row.contains("median_s")) return "";
   return Format(", median %+.0f %%", (Number(row, "median_s") / Number(row, "min_s") - 1) * 100);
@@ -112,8 +112,8 @@ Bar OursBar(const Row& row) {
   return {"ours", label, Number(row, "min_s"), figure};
 }
 
-// The peer of a case in a file of bench/peers.py, or null: at the level of the library, as `row` is,
-// if it was measured there, else at the level of a PyTorch user.
+// Returns the peer row of the same case, or NULL. Prefers level "library", which `row` has, over
+// "drop-in".
 const Row* FindPeer(const Row& file, const Row& row) {
   const Row* found = nullptr;
   for (const Row& peer : file.at("rows")) {
@@ -123,7 +123,7 @@ const Row* FindPeer(const Row& file, const Row& row) {
   return found;
 }
 
-// The files hold ratios to ours, which may come from another machine.
+// Scales peer times by the ratio peer/ours, because the file may be from another machine.
 void AddPeers(const Row& row, const Row& peers, std::vector<Bar>* bars) {
   for (const Row& file : peers) {
     const bool on_cpu = Text(file, "device") == "cpu";
@@ -136,7 +136,7 @@ void AddPeers(const Row& row, const Row& peers, std::vector<Bar>* bars) {
   }
 }
 
-// rows: those of one case, the first in the default mode.
+// rows: all rows of one case; the first has the default mode.
 std::string CaseText(const std::vector<const Row*>& rows, const Row& peers, bool says_setting) {
   const Row& first = *rows[0];
   const double ours = Number(first, "min_s"), floor = Number(first, "floor_s");
@@ -169,7 +169,7 @@ std::string CeilingsText(const Row& ceilings) {
   return text + "</table>\n";
 }
 
-// Rows of the same case and setting, in the order of their first.
+// Rows grouped by case and setting, in order of first appearance.
 using Cases = std::vector<std::vector<const Row*>>;
 
 Cases CasesOf(const Row& rows, const std::string& op) {
@@ -201,8 +201,8 @@ std::string Heading(const Figures& figures, const PerfOptions& options, const Ro
                      figures.caches + "<br><code>" + Escaped(options.command) + "</code></p>\n" +
                      CeilingsText(figures.ceilings);
   text +=
-      "<p class='faint key'><i class='bar floor'></i> floor: the bytes that must move, copied on "
-      "this device; <i class='bar ours'></i> mluops, least time";
+      "<p class='faint key'><i class='bar floor'></i> floor: time to copy the minimum bytes "
+      "on this device; <i class='bar ours'></i> mluops: minimum time";
   if (!figures.rows.empty() && figures.rows[0].contains("plain_loops_s"))
     text += "; <i class='bar plain'></i> plain loops, one thread";
   text += ". All measured in one run.";
@@ -238,7 +238,7 @@ std::string Page(const Figures& figures, const PerfOptions& options, const Row& 
   return page + "</html>\n";
 }
 
-// The objects of the files that --peers names. Throws std::invalid_argument.
+// Reads the files that --peers names. Throws std::invalid_argument.
 Row ReadPeers(const std::vector<std::string>& names) {
   Row peers = Row::array();
   for (const std::string& name : names) {
@@ -246,7 +246,8 @@ Row ReadPeers(const std::vector<std::string>& names) {
     const Row read = Row::parse(file, nullptr, /*allow_exceptions=*/false);
     const auto has = [&](const char* key) { return read.is_object() && read.contains(key); };
     if (!has("machine") || !has("commit") || !has("command") || !has("device") || !has("rows"))
-      throw std::invalid_argument("--peers must be a file of bench/peers.py --json, got " + name);
+      throw std::invalid_argument("--peers must be a file written by bench/peers.py --json, got " +
+                                  name);
     peers.push_back(read);
   }
   return peers;
@@ -257,8 +258,7 @@ int Write(const std::string& name, const char* option, const std::string& text) 
   std::ofstream file(name);
   file << text;
   if (file.flush()) return 0;
-  std::fprintf(stderr, "mluop: %s must be a file that can be written, got %s\n", option,
-               name.c_str());
+  std::fprintf(stderr, "mluop: %s must be a writable file, got %s\n", option, name.c_str());
   return 2;
 }
 

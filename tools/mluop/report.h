@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes the results of `mluop perf` as a self-contained HTML page.
+// Writes the results of `mluop perf` as JSON and as an HTML report.
 #pragma once
 
 #include "figures.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// mluop run: checks the cases, measures them, and says in words what came of it.
+// mluop run: checks the cases, measures them, and prints a summary.
 #include <cstdio>
 
 #include "commands.h"
@@ -20,7 +20,7 @@ int CheckAndMeasure(const Selection& selection, const PerfOptions& options) {
               figures.machine.c_str());
   PrintVerdict(figures);
   const int status = WriteFigures(options, figures);
-  if (status == 0 && !options.report.empty()) std::printf("Page: %s\n", options.report.c_str());
+  if (status == 0 && !options.report.empty()) std::printf("Report: %s\n", options.report.c_str());
   return status != 0 ? status : checks.failed != 0;
 }
 

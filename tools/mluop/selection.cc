@@ -76,8 +76,8 @@ void CheckOperator(const std::string& op) {
       names += " " + std::string(test.name);
     }
   }
-  throw std::invalid_argument("--op must be an operator or a family, got " + op + "; there are" +
-                              names);
+  throw std::invalid_argument("--op must be an operator or a family, got " + op +
+                              "; available:" + names);
 }
 
 void OnFault(int signal) {
@@ -117,10 +117,10 @@ std::vector<Case> SelectCases(const Selection& selection) {
     cases.push_back(std::move(c));
   }
   if (cases.empty()) {
-    throw std::invalid_argument("the selection must contain a case, got none" +
-                                (selection.op.empty() ? "" : " of --op " + selection.op) +
-                                (selection.set.empty() ? "" : " in --set " + selection.set) +
-                                (selection.file.empty() ? "" : " from --file " + selection.file));
+    throw std::invalid_argument(
+        "no case matches the selection:" + (selection.op.empty() ? "" : " --op " + selection.op) +
+        (selection.set.empty() ? "" : " --set " + selection.set) +
+        (selection.file.empty() ? "" : " --file " + selection.file));
   }
   return cases;
 }
@@ -158,7 +158,7 @@ Device* UseDevice(const Selection& selection) {
     names += std::string(i == 0 ? "" : ", ") + device->name();
     if (selection.device == device->name() && cnrtSetDevice(i) == cnrtSuccess) return device;
   }
-  const std::string reason = list.count == 0 ? list.fault : list.library_fault;
+  const std::string reason = list.count == 0 ? list.error : list.library_error;
   throw std::invalid_argument("--device must be one of " + names +
                               (reason.empty() ? "" : " (" + reason + ")") + ", got " +
                               selection.device);
@@ -193,13 +193,13 @@ void InstallFaultHandler(const char* command) {
   std::signal(SIGBUS, OnFault);
 }
 
-void Score::Add(const Case& c, const std::string& fault) {
-  ++(fault.empty() ? passed : failed);
-  if (fault.empty()) return;
+void Score::Add(const Case& c, const std::string& error) {
+  ++(error.empty() ? passed : failed);
+  if (error.empty()) return;
   EndProgress();
   const std::string device = selection_.device == "cpu" ? "" : " --device " + selection_.device;
   std::printf("FAIL %s: %s\n  repeat: mluop %s%s '%s'\n", std::string(c.test->name).c_str(),
-              fault.c_str(), command_, device.c_str(), c.line.c_str());
+              error.c_str(), command_, device.c_str(), c.line.c_str());
   std::fflush(stdout);
 }
 

@@ -226,7 +226,7 @@ std::string AcceptArgmax(const Arguments& a, std::string_view, const void* basel
 // sums and a comparison.
 Work ForwardWork(const Arguments& a) {
   const Sizes s(a);
-  NeededLines input(a, "input");
+  TouchedLines input(a, "input");
   Sizes blocks = s;
   blocks.C = 1;
   int64_t samples = 0;
@@ -234,7 +234,7 @@ Work ForwardWork(const Arguments& a) {
     Walk walk = StartOf(a, s, n, k, b);
     for (int64_t i = 0; i <= s.P; ++i, walk.Step(), ++samples) {
       ForEachNeighbour<float>(s, walk.y, walk.x, [&](int64_t y, int64_t x, float) {
-        input.Need(s.Pixel(n, y, x, b, 0), s.C);
+        input.Touch(s.Pixel(n, y, x, b, 0), s.C);
       });
     }
   });

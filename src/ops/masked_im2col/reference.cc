@@ -149,31 +149,31 @@ Kernel KernelOf(const Arguments& a) {
 }
 
 Work ForwardWork(const Arguments& a) {
-  NeededLines feature(a, "feature");
-  ForEachPair(a, [&](int64_t, int64_t pixel) { feature.Need(pixel); });
+  TouchedLines feature(a, "feature");
+  ForEachPair(a, [&](int64_t, int64_t pixel) { feature.Touch(pixel); });
   return {feature.TotalBytes()};
 }
 
 // An addition per pair.
 Work BackwardWork(const Arguments& a) {
-  NeededLines grad_col(a, "grad_col");
+  TouchedLines grad_col(a, "grad_col");
   int64_t pairs = 0;
   ForEachPair(a, [&](int64_t col, int64_t) {
-    grad_col.Need(col);
+    grad_col.Touch(col);
     ++pairs;
   });
   return {grad_col.TotalBytes(), static_cast<double>(pairs)};
 }
 
 Work Col2imWork(const Arguments& a) {
-  NeededLines col(a, "col");
-  ForEachCol2imPair(a, [&](int64_t from, int64_t) { col.Need(from); });
+  TouchedLines col(a, "col");
+  ForEachCol2imPair(a, [&](int64_t from, int64_t) { col.Touch(from); });
   return {col.TotalBytes()};
 }
 
 Work Col2imBackwardWork(const Arguments& a) {
-  NeededLines grad_im(a, "grad_im");
-  ForEachKeptPair(a, [&](int64_t, int64_t pixel) { grad_im.Need(pixel); });
+  TouchedLines grad_im(a, "grad_im");
+  ForEachKeptPair(a, [&](int64_t, int64_t pixel) { grad_im.Touch(pixel); });
   return {grad_im.TotalBytes()};
 }
 

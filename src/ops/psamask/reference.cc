@@ -72,14 +72,14 @@ void BackwardPlain(const Arguments& a) {
 
 // The input's elements that meet something, and the whole output.
 Work ForwardWork(const Arguments& a) {
-  NeededLines x(a, "x");
-  ForEachPair(a, [&](int64_t mask, int64_t) { x.Need(mask); });
+  TouchedLines x(a, "x");
+  ForEachPair(a, [&](int64_t mask, int64_t) { x.Touch(mask); });
   return {x.TotalBytes()};
 }
 
 Work BackwardWork(const Arguments& a) {
-  NeededLines dy(a, "dy");
-  ForEachPair(a, [&](int64_t, int64_t pixel) { dy.Need(pixel); });
+  TouchedLines dy(a, "dy");
+  ForEachPair(a, [&](int64_t, int64_t pixel) { dy.Touch(pixel); });
   return {dy.TotalBytes()};
 }
 

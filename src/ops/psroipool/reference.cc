@@ -106,14 +106,14 @@ void Backward(const Arguments& a) {
 Work ForwardWork(const Arguments& a) {
   const int64_t H = a.Symbol("H"), W = a.Symbol("W");
   const int64_t G = a.Int("group_size"), output_dim = a.Int("output_dim");
-  NeededLines input(a, "input");
+  TouchedLines input(a, "input");
   int64_t additions = 0;
   ForEachBin(a, [&](const Bin& b) {
     additions += b.Area() * output_dim;
     for (int64_t h = b.hs; h < b.he; ++h)
       for (int64_t w = b.ws; w < b.we; ++w)
         for (int64_t c = 0; c < output_dim; ++c)
-          input.Need((((b.image * H + h) * W + w) * output_dim + c) * G * G + b.ph * G + b.pw);
+          input.Touch((((b.image * H + h) * W + w) * output_dim + c) * G * G + b.ph * G + b.pw);
   });
   const int64_t divisions = a.Tensor("output").desc->ElementCount();
   return {input.TotalBytes(), static_cast<double>(additions + divisions)};

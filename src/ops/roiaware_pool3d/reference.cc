@@ -178,7 +178,7 @@ Work BackwardWork(const Arguments& a) {
   const bool maximum = a.Int("pool_method") == 0;
   const auto* indices = a.In<int32_t>("pts_idx_of_voxels");
   const auto* argmax = a.In<int32_t>("argmax");
-  NeededLines index_lines(a, "pts_idx_of_voxels"), grad_lines(a, "grad_out");
+  TouchedLines index_lines(a, "pts_idx_of_voxels"), grad_lines(a, "grad_out");
   int64_t operations = 0;
   for (int64_t v = 0; v < voxels; ++v) {
     int64_t additions = 0;
@@ -187,11 +187,11 @@ Work BackwardWork(const Arguments& a) {
       additions = std::count_if(argmax + v * channels, argmax + (v + 1) * channels, chosen);
     } else {
       const int64_t count = std::clamp<int64_t>(indices[v * slots], 0, slots - 1);
-      index_lines.Need(v * slots, 1 + count);
+      index_lines.Touch(v * slots, 1 + count);
       additions = count * channels;
     }
     if (additions == 0) continue;
-    grad_lines.Need(v * channels, channels);
+    grad_lines.Touch(v * channels, channels);
     operations += additions + (maximum ? 0 : channels);
   }
   const double read =

@@ -12,7 +12,7 @@ constexpr const char* kPerSlot = "boxes_num out_x out_y out_z max_pts_each_voxel
 
 constexpr Operator kForward = {
     OpSpec("roiaware_pool3d_forward", kHalfOrFloat,
-           {OneOf("pool_method", 0, 1), AtLeast("boxes_num", 1), AtLeast("pts_num", 1),
+           {InRange("pool_method", 0, 1), AtLeast("boxes_num", 1), AtLeast("pts_num", 1),
             AtLeast("channels", 1), AtLeast("max_pts_each_voxel", 1), AtLeast("out_x", 1),
             AtLeast("out_y", 1), AtLeast("out_z", 1)},
            {{"rois", kIn, kT, kAnyLayout, "boxes_num 7", kReject},
@@ -28,14 +28,15 @@ constexpr OpSpec kForwardWorkspace("roiaware_pool3d_forward_workspace", kHalfOrF
                                     {"pts", kIn, kT, kAnyLayout, "P 3", kReject},
                                     {"pts_feature", kIn, kT, kAnyLayout, "P C", kReject}});
 
-constexpr Operator kBackward = {OpSpec(
-    "roiaware_pool3d_backward", kHalfOrFloat,
-    {OneOf("pool_method", 0, 1), AtLeast("boxes_num", 1), AtLeast("out_x", 1), AtLeast("out_y", 1),
-     AtLeast("out_z", 1), AtLeast("channels", 1), AtLeast("max_pts_each_voxel", 1)},
-    {{"pts_idx_of_voxels", kIn, kI32, kAnyLayout, kPerSlot, kReject},
-     {"argmax", kIn, kI32, kAnyLayout, kPerChannel, kReject, {"pool_method", kAverage}},
-     {"grad_out", kIn, kT, kAnyLayout, kPerChannel, kReject},
-     {"grad_in", kOut, kT, kAnyLayout, "P channels", kReject}})};
+constexpr Operator kBackward = {
+    OpSpec("roiaware_pool3d_backward", kHalfOrFloat,
+           {InRange("pool_method", 0, 1), AtLeast("boxes_num", 1), AtLeast("out_x", 1),
+            AtLeast("out_y", 1), AtLeast("out_z", 1), AtLeast("channels", 1),
+            AtLeast("max_pts_each_voxel", 1)},
+           {{"pts_idx_of_voxels", kIn, kI32, kAnyLayout, kPerSlot, kReject},
+            {"argmax", kIn, kI32, kAnyLayout, kPerChannel, kReject, {"pool_method", kAverage}},
+            {"grad_out", kIn, kT, kAnyLayout, kPerChannel, kReject},
+            {"grad_in", kOut, kT, kAnyLayout, "P channels", kReject}})};
 
 constexpr const Operator* kOperators[] = {&kForward, &kBackward};
 constexpr const OpSpec* kGetters[] = {&kForwardWorkspace};

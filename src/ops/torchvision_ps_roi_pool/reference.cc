@@ -126,14 +126,14 @@ std::string AcceptForward(const Arguments& a, std::string_view output, const voi
 Work ForwardWork(const Arguments& a) {
   const int64_t H = a.Symbol("H"), W = a.Symbol("W"), output_dim = a.Symbol("O");
   const int64_t PH = a.Int("pooled_height"), PW = a.Int("pooled_width");
-  NeededLines input(a, "input");
+  TouchedLines input(a, "input");
   int64_t additions = 0;
   ForEachBin(a, [&](const Bin& b) {
     additions += b.Area() * output_dim;
     if (b.we == b.ws) return;
     for (int64_t c = 0; c < output_dim; ++c) {
       const int64_t plane = ((b.image * output_dim + c) * PH + b.ph) * PW + b.pw;
-      for (int64_t h = b.hs; h < b.he; ++h) input.Need((plane * H + h) * W + b.ws, b.we - b.ws);
+      for (int64_t h = b.hs; h < b.he; ++h) input.Touch((plane * H + h) * W + b.ws, b.we - b.ws);
     }
   });
   const int64_t divisions = a.Tensor("output").desc->ElementCount();

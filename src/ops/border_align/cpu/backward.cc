@@ -144,7 +144,7 @@ BackwardCall MakeCall(const CpuCall<Problem>& call, void* scratch) {
 }
 
 size_t SlicesScratch(const CpuCall<Problem>& call) {
-  return OrderBytes(call.p) + call.context.WorkersBytes(PackedSize(call.p, ChooseSlices(call)));
+  return OrderBytes(call.p) + call.context.PerWorkerBytes(PackedSize(call.p, ChooseSlices(call)));
 }
 
 // Each worker has packed sums, which it writes out slice by slice.

@@ -157,7 +157,7 @@ void Pool(const CpuCall<Problem>& c, const Slices& slices, const int32_t* order,
 size_t SlicesScratch(const CpuCall<Problem>& call) {
   const Slices slices = ChooseSlices(call);
   return OrderBytes(call.p) +
-         call.context.WorkersBytes(BestSize(slices) + PackedSize(call.p, slices));
+         call.context.PerWorkerBytes(BestSize(slices) + PackedSize(call.p, slices));
 }
 
 mluOpStatus_t RunSlices(const CpuCall<Problem>& call, void* scratch) {
@@ -171,7 +171,7 @@ mluOpStatus_t RunSlices(const CpuCall<Problem>& call, void* scratch) {
 Slices StridedSlices(const Problem& p) { return MakeSlices(p, kStridedSlice, kStridedSlice); }
 
 size_t StridedScratch(const CpuCall<Problem>& call) {
-  return call.context.WorkersBytes(BestSize(StridedSlices(call.p)));
+  return call.context.PerWorkerBytes(BestSize(StridedSlices(call.p)));
 }
 
 mluOpStatus_t RunStrided(const CpuCall<Problem>& call, void* scratch) {

@@ -151,7 +151,7 @@ LoadTile FirstTile(const PsamaskCall& call) {
 }  // namespace
 
 size_t TransposeLoadScratch(const PsamaskCall& call) {
-  return call.context.WorkersBytes(FirstTile(call).Floats());
+  return call.context.PerWorkerBytes(FirstTile(call).Floats());
 }
 
 mluOpStatus_t TransposeLoad(const PsamaskCall& call, void* scratch) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tests/fuzz/made_call.h"
+#include "tests/fuzz/generated_call.h"
 
 #include <algorithm>
 
