@@ -76,7 +76,7 @@ void operator delete[](void* p, std::align_val_t, const std::nothrow_t&) noexcep
 namespace mluop::testing {
 namespace {
 
-constexpr int kMostAllocations = 1000;
+constexpr int kMaxAllocations = 1000;
 
 // Calls `action` with its allocation number `k` failing. True if there was such an allocation.
 template <typename Result, typename Action>
@@ -91,7 +91,7 @@ bool FailsAt(int k, Action action, Result* result) {
 // allocations.
 template <typename Result, typename Action, typename Undo>
 int FailEach(const std::string& function, Result failure, Action action, Undo undo) {
-  for (int k = 0; k < kMostAllocations; ++k) {
+  for (int k = 0; k < kMaxAllocations; ++k) {
     const int64_t before = live_blocks;
     Result result{};
     const bool failed = FailsAt(k, action, &result);
@@ -106,7 +106,7 @@ int FailEach(const std::string& function, Result failure, Action action, Undo un
     const std::string message = mluOpGetLastErrorMessage();
     EXPECT_EQ(message.find(function + ": "), 0u) << message;
   }
-  return kMostAllocations;
+  return kMaxAllocations;
 }
 
 TEST(FailedAllocation, MluOpCreateReturnsAllocFailed) {
@@ -213,7 +213,7 @@ std::vector<char> RunQuietly(PreparedCall* call) {
 int FailEachOfCase(const Case& test_case, int threads) {
   PreparedCall call(test_case, Placement::kBack);
   const std::vector<char> expected = RunQuietly(&call);
-  for (int k = 0; k < kMostAllocations; ++k) {
+  for (int k = 0; k < kMaxAllocations; ++k) {
     const int64_t before = live_blocks;
     bool failed = false;
     {
@@ -239,10 +239,10 @@ int FailEachOfCase(const Case& test_case, int threads) {
     EXPECT_EQ(live_blocks, before) << "after the failure of allocation " << k;
     if (!failed) return k;
   }
-  return kMostAllocations;
+  return kMaxAllocations;
 }
 
-constexpr double kMostBytes = 4e6;
+constexpr double kMaxBytes = 4e6;
 constexpr size_t kCasesPerOperator = 6;
 
 class FailedAllocationInOperator : public ::testing::TestWithParam<int> {};
@@ -251,7 +251,7 @@ INSTANTIATE_TEST_SUITE_P(Threads, FailedAllocationInOperator, ::testing::Values(
 
 TEST_P(FailedAllocationInOperator, ReturnsAllocFailedAndTheHandleStaysUsable) {
   int allocations = 0;
-  for (const std::string& line : SmallCases(kCasesPerOperator, kMostBytes)) {
+  for (const std::string& line : SmallCases(kCasesPerOperator, kMaxBytes)) {
     SCOPED_TRACE(line);
     allocations += FailEachOfCase(ParseCase(line), GetParam());
   }

@@ -61,7 +61,7 @@ void* mmap(void* address, size_t size, int protection, int flags, int file, off_
 namespace mluop::testing {
 namespace {
 
-constexpr int kMostAllocations = 2000;
+constexpr int kMaxAllocations = 2000;
 
 // The exit status of a child.
 enum Answer { kRight, kNoSuchAllocation, kWrongStatus, kWrongMessage, kWrongAfterwards };
@@ -108,7 +108,7 @@ TEST(FailedSystemAllocation, FirstParallelLoopOfTheProcessIsRightAfterwards) {
   PreparedCall call(parsed, Placement::kBack);
   const std::vector<char> expected = RunAlone(&call);
   int allocation = 0, answer = kRight;
-  for (; answer == kRight && allocation < kMostAllocations; ++allocation) {
+  for (; answer == kRight && allocation < kMaxAllocations; ++allocation) {
     answer = InForkedChild([&] { return RunWithFault(call, expected, {allocation, 4}); });
   }
   EXPECT_EQ(answer, kNoSuchAllocation) << "allocation " << allocation - 1;
@@ -123,7 +123,7 @@ TEST(FailedSystemAllocation, EveryOperatorIsRightAfterwards) {
     const std::vector<char> expected = RunAlone(&call);
     for (const int threads : {1, 4}) {
       EXPECT_EQ(InForkedChild([&] {
-                  for (int k = 0; k < kMostAllocations; ++k) {
+                  for (int k = 0; k < kMaxAllocations; ++k) {
                     const Answer answer = RunWithFault(call, expected, {k, threads});
                     if (answer != kRight) return static_cast<int>(answer);
                   }
@@ -137,7 +137,7 @@ TEST(FailedSystemAllocation, EveryOperatorIsRightAfterwards) {
 
 // mluOpCreate reads the machine's CPUs and limits from files, which allocates.
 TEST(FailedSystemAllocation, MluOpCreateReturnsAHandleOrAllocFailed) {
-  for (int k = 0; k < kMostAllocations; ++k) {
+  for (int k = 0; k < kMaxAllocations; ++k) {
     mluOpHandle_t handle = nullptr;
     until_failure = k;
     const mluOpStatus_t status = mluOpCreate(&handle);

@@ -30,7 +30,7 @@ namespace {
 
 constexpr int kCallers = 8;
 constexpr size_t kCasesPerOperator = 5;
-constexpr double kMostBytes = 600e3;  // the larger cases use several threads
+constexpr double kMaxBytes = 600e3;  // the larger cases use several threads
 
 int64_t NumberOf(const char* variable, int64_t otherwise) {
   const char* const text = std::getenv(variable);
@@ -52,7 +52,7 @@ const std::vector<std::unique_ptr<Expected>>& AllExpected() {
     auto* made = new std::vector<std::unique_ptr<Expected>>;
     const Handle handle;
     mluOpSetNumThreads(handle, 1);
-    for (const std::string& line : SmallCases(kCasesPerOperator, kMostBytes)) {
+    for (const std::string& line : SmallCases(kCasesPerOperator, kMaxBytes)) {
       made->push_back(std::make_unique<Expected>(line));
       Expected& expected = *made->back();
       expected.call = std::make_unique<PreparedCall>(expected.test_case, Placement::kBack);

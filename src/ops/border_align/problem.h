@@ -34,8 +34,8 @@ struct Box {
   float x1, y1, x2, y2;
 };
 
-// A border as a walk: sample i is at `start` plus i times `step`, added one at a time, on one axis
-// and at `fixed` on the other.
+// A border as a sequence of samples. The position of sample i on one axis is `start` plus i
+// additions of `step`; on the other axis it is `fixed`.
 struct Edge {
   float start, step, fixed;
 };

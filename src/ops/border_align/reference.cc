@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// border_align as the contract writes it, twice: the reference, and the plain loops for speed
-// comparisons. Shares nothing with problem.h.
+// The reference and the plain loops of border_align, written from the contract. Uses no code of
+// problem.h, so that errors there are found.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -198,11 +198,11 @@ std::string AcceptArgmax(const Arguments& a, std::string_view, const void* basel
   const Sizes s(a);
   const int32_t* argmax = a.Out<int32_t>("argmax_idx");
   const auto* expected = static_cast<const int32_t*>(baseline);
-  std::string fault;
+  std::string error;
   ForEachOutput(s, [&](int64_t n, int64_t k, int64_t b, int64_t c) {
     const int64_t i = s.Output(n, k, b, c);
-    if (argmax[i] == expected[i] || !fault.empty()) return;
-    fault = "[" + std::to_string(i) + "] must be " + std::to_string(expected[i]) + ", got " +
+    if (argmax[i] == expected[i] || !error.empty()) return;
+    error = "[" + std::to_string(i) + "] must be " + std::to_string(expected[i]) + ", got " +
             std::to_string(argmax[i]);
     if (argmax[i] < 0 || argmax[i] > s.P) return;
     const auto range = [&](int64_t index) {
@@ -214,16 +214,16 @@ std::string AcceptArgmax(const Arguments& a, std::string_view, const void* basel
     const double ulp = std::nextafter(named.largest, INFINITY) - named.largest;
     const double distance = std::abs(range(expected[i]).value - named.value);
     if (distance <= 4 * ulp) {
-      fault.clear();
+      error.clear();
     } else {
-      fault += ", whose sample is " + std::to_string(distance / ulp) + " ulp away";
+      error += ", which is " + std::to_string(distance / ulp) + " ulp below the maximum";
     }
   });
-  return fault;
+  return error;
 }
 
-// Of the input, the blocks of C channels that some sample weighs. A sample is four products, three
-// sums and a comparison.
+// Counts the input blocks of C channels that at least one sample reads. A sample is four products,
+// three sums and a comparison.
 Work ForwardWork(const Arguments& a) {
   const Sizes s(a);
   TouchedLines input(a, "input");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// masked_im2col and masked_col2im as the contract writes them, twice: the reference, and the plain
-// loops for speed comparisons; and the masks of test cases. Shares nothing with problem.h.
+// The reference and the plain loops of masked_im2col and masked_col2im, written from the contract,
+// and the masks of test cases. Uses no code of problem.h, so that errors there are found.
 #include <algorithm>
 #include <cstring>
 #include <vector>
@@ -15,7 +15,7 @@ namespace {
 
 using namespace mluop::testing;
 
-// Visits every pair (index into data_col, index into feature) that im2col joins.
+// Visits every pair (index into data_col, index into feature) that im2col maps to each other.
 template <class Visit>
 void ForEachPair(const Arguments& a, Visit visit) {
   const int64_t C = a.Symbol("C"), H = a.Symbol("H"), W = a.Symbol("W"), M = a.Symbol("M");
@@ -70,7 +70,7 @@ void Col2imReference(const Arguments& a) {
   });
 }
 
-// Which mask the pixel of a plane has in the end; -1: none.
+// Returns the last mask at each pixel, or -1.
 std::vector<int64_t> LastMasks(const Arguments& a) {
   const int64_t H = a.Symbol("H"), W = a.Symbol("W");
   std::vector<int64_t> last(static_cast<size_t>(H * W), -1);
@@ -180,8 +180,8 @@ Work Col2imBackwardWork(const Arguments& a) {
 constexpr std::string_view kMasks[] = {"random", "sorted", "edge", "wild", "duplicate"};
 constexpr Option kOptions[] = {{"masks", kMasks}};
 
-// Distinct positions in row-major order, as a mask's nonzero elements come; over again where there
-// are more masks than pixels.
+// Distinct positions in row-major order, as nonzero() returns them; repeats if there are more masks
+// than pixels.
 void FillSorted(int64_t H, int64_t W, int64_t M, int32_t* mask_h, int32_t* mask_w, Random& random) {
   const int64_t distinct = std::min(M, H * W);
   int64_t filled = 0;
@@ -199,7 +199,7 @@ void FillSorted(int64_t H, int64_t W, int64_t M, int32_t* mask_h, int32_t* mask_
 // One coordinate of a mask, for all choices but "sorted".
 int32_t Coordinate(const std::string& masks, int64_t size, int64_t kernel, int64_t pad,
                    Random& random) {
-  if (masks == "edge") {  // the kernel from just before the feature to just behind it
+  if (masks == "edge") {  // around the borders, from just outside to just outside
     const int64_t corner = random.Below(size + kernel + 3) - kernel - 1;
     return static_cast<int32_t>(std::clamp<int64_t>(corner + pad, INT32_MIN, INT32_MAX));
   }

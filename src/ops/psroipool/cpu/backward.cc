@@ -164,8 +164,8 @@ Banding MakeBanding(const BackwardCall& call) {
   const auto slice = [&](int64_t channels) { return Slice{0, p.bins(), 0, channels}; };
   int64_t channels = p.output_dim;
   if (BandFloats(p, 1, slice(channels)) > kBackwardBand) {
-    const int64_t fitting = kBackwardBand / (p.w * p.bins()) / kLeastSlice * kLeastSlice;
-    channels = std::clamp(fitting, kLeastSlice, std::max(kLeastSlice, channels));
+    const int64_t fitting = kBackwardBand / (p.w * p.bins()) / kMinSlice * kMinSlice;
+    channels = std::clamp(fitting, kMinSlice, std::max(kMinSlice, channels));
   }
   const int64_t work = p.map_elements() + p.rois * p.channels();
   const int64_t wanted =

@@ -107,7 +107,7 @@ Slicing MakeSlicing(const Problem& p, int64_t workers) {
   slicing.channel_slices = ChannelSlices(vectors, std::max(slices, workers));
   slicing.channels = channels(slicing.channel_slices);
   const int64_t parts = (workers + slicing.channel_slices - 1) / slicing.channel_slices;
-  slicing.bins = std::max((p.bins() + parts - 1) / parts, std::min(kLeastBins, p.bins()));
+  slicing.bins = std::max((p.bins() + parts - 1) / parts, std::min(kMinBins, p.bins()));
   slicing.bin_slices = (p.bins() + slicing.bins - 1) / slicing.bins;
   return slicing;
 }
@@ -144,12 +144,12 @@ float* AfterTable(const Problem& p, void* scratch) {
 
 bool CanCopy(const Problem& p) {
   const Slicing slicing = MakeSlicing(p, 1);
-  return (p.group == 1 || p.output_dim >= kLeastVector) && !slicing.CarriesSums(p) &&
+  return (p.group == 1 || p.output_dim >= kMinVector) && !slicing.CarriesSums(p) &&
          slicing.channel_slices == 1 && p.rois * p.channels() >= p.map_elements();
 }
 
 size_t CopyBytes(const Problem& p) {
-  const auto floats = static_cast<size_t>(kMostCopies * MakeSlicing(p, 1).Floats(p));
+  const auto floats = static_cast<size_t>(kMaxCopies * MakeSlicing(p, 1).Floats(p));
   return BinTable::Bytes(p) + sizeof(float) * floats;
 }
 
@@ -159,7 +159,7 @@ mluOpStatus_t RunCopies(const ForwardCall& call, void* scratch) {
   BinTable table(p, scratch);
   const auto pool = HWY_DYNAMIC_DISPATCH(PoolSlice);
   ThreadPool& threads = call.context.threads();
-  const int64_t most = std::min<int64_t>({kMostCopies, threads.num_threads(), p.rois});
+  const int64_t most = std::min<int64_t>({kMaxCopies, threads.num_threads(), p.rois});
   const int64_t work = p.rois * p.channels() + p.map_elements();
   const int64_t workers = std::clamp<int64_t>(work / kGrain, 1, most);
   const int64_t floats = MakeSlicing(p, 1).Floats(p);
@@ -178,9 +178,9 @@ mluOpStatus_t RunCopies(const ForwardCall& call, void* scratch) {
 
 // A row of the map whose channels are padded to whole vectors may be too long for scratch.
 bool CanBand(const Problem& p) {
-  return (p.group == 1 || p.output_dim >= kLeastVector) &&
+  return (p.group == 1 || p.output_dim >= kMinVector) &&
          MakeSlicing(p, 1).Floats(p) <=
-             std::max(kMostFloats, 2 * (p.map_elements() + p.rois * p.channels()));
+             std::max(kMaxFloats, 2 * (p.map_elements() + p.rois * p.channels()));
 }
 
 size_t BandBytes(const Problem& p) {

@@ -18,7 +18,7 @@ using roi::RoiMasks;
 
 constexpr int kColumns = RoiMasks::kColumns;  // of a block
 constexpr int kPrepareThreads = 256;
-constexpr int kMostFlags = 1024;
+constexpr int kMaxFlags = 1024;
 
 // Ten warps: 49 bins are five for each but one. kSumBlocks is per SM.
 constexpr int kSumThreads = 320;
@@ -197,7 +197,7 @@ __global__ void __launch_bounds__(kSumThreads, kSumBlocks)
 }
 
 // Shared memory of a block: leaves room for kSumBlocks on large devices.
-constexpr size_t kMostSharedBytes = 66 << 10;
+constexpr size_t kMaxSharedBytes = 66 << 10;
 size_t SharedBytes(int stride) {
   return sizeof(float) * kColumns * (static_cast<size_t>(stride) + 4);
 }
@@ -205,7 +205,7 @@ size_t SharedBytes(int stride) {
 // Splits between output channels, where these are short enough.
 ChannelSlicing MakeSlicing(const Problem& p, size_t shared_bytes) {
   const auto most_channels = static_cast<int64_t>(
-      std::min(shared_bytes, kMostSharedBytes) / (sizeof(float) * kColumns) - 16);
+      std::min(shared_bytes, kMaxSharedBytes) / (sizeof(float) * kColumns) - 16);
   const int64_t unit = p.bins() <= most_channels ? p.bins() : 1;
   const int64_t most = most_channels / unit * unit;
   const int64_t slices = CeilDiv(p.channels(), most);
@@ -222,7 +222,7 @@ void AddPass(const Problem& p, const Gradients& t, bool add, char* scratch, Cuda
   masks.data = reinterpret_cast<uint32_t*>(scratch);
   auto* scales = reinterpret_cast<BinScale*>(scratch + masks.Bytes());
   const int64_t flags = std::min<int64_t>({CeilDiv(p.rois * p.bins(), kPrepareThreads / 32),
-                                           int64_t{8} * context.sm_count(), int64_t{kMostFlags}});
+                                           int64_t{8} * context.sm_count(), int64_t{kMaxFlags}});
   const Prepared prepared = {masks, scales, reinterpret_cast<int*>(scales + p.rois * p.bins()),
                              static_cast<int>(flags)};
   context.Launch(Prepare, Grid{flags, kPrepareThreads}, p, t, prepared);
@@ -240,7 +240,7 @@ Problem PassOf(Problem p) {
 size_t MaskBytes(const CudaCall<Problem>& call) {
   const Problem p = PassOf(call.p);
   return MasksOf(p).Bytes() + sizeof(BinScale) * static_cast<size_t>(p.rois * p.bins()) +
-         sizeof(int) * kMostFlags;
+         sizeof(int) * kMaxFlags;
 }
 
 mluOpStatus_t RunMasks(const CudaCall<Problem>& call, void* scratch) {

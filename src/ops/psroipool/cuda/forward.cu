@@ -64,10 +64,10 @@ __device__ float SumPixels(roi::Pixels pixels, const float* __restrict__ channel
 // Prefetches a small map to the L2, a line per thread: the bins are known only after the RoIs have
 // been read, and need the map at once.
 constexpr int64_t kLineFloats = 32;
-constexpr int64_t kMostFetched = int64_t{1} << 20;
+constexpr int64_t kMaxFetched = int64_t{1} << 20;
 __device__ void PrefetchMap(const Problem& p, const float* input) {
   const int64_t first = (int64_t{blockIdx.x} * blockDim.x + threadIdx.x) * kLineFloats;
-  if (first >= p.map_elements() || p.map_elements() > kMostFetched) return;
+  if (first >= p.map_elements() || p.map_elements() > kMaxFetched) return;
   asm volatile("prefetch.global.L2 [%0];" ::"l"(input + first));
 }
 

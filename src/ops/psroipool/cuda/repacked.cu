@@ -33,7 +33,7 @@ struct Layout {
   int stride;  // floats of such a pixel in shared memory
 };
 
-constexpr int kMostTile = 8;
+constexpr int kMaxTile = 8;
 constexpr int64_t kTileBytes = 24 << 10;
 
 Layout LayoutOf(const Problem& p) {
@@ -42,7 +42,7 @@ Layout LayoutOf(const Problem& p) {
   const int64_t run = std::min<int64_t>(quads * kQuad, p.output_dim) * p.bins();
   // A run may begin anywhere in a quad. The odd number of quads spreads pixels over the banks.
   const int64_t stride = (CeilDiv(run + kQuad - 1, kQuad) | 1) * kQuad;
-  int tile = kMostTile;
+  int tile = kMaxTile;
   while (tile > 1 && tile * stride * static_cast<int64_t>(sizeof(float)) > kTileBytes) tile /= 2;
   return {static_cast<int>(slices), static_cast<int>(quads), tile, static_cast<int>(stride)};
 }
@@ -202,7 +202,7 @@ size_t BinBytes(const Problem& p) {
 }  // namespace
 
 bool CanRepack(const Problem& p) {
-  return p.group > 1 && p.output_dim >= kQuad && p.map_elements() >= kLeastRepacked &&
+  return p.group > 1 && p.output_dim >= kQuad && p.map_elements() >= kMinRepacked &&
          p.rois * kMapPerOutput >= p.rows() * p.w &&
          LayoutOf(p).stride * static_cast<int64_t>(sizeof(float)) <= kStagedBytes;
 }

@@ -37,11 +37,11 @@ struct RoiMasks {
     return AlignedBytes(static_cast<size_t>(Lines() * words) * sizeof(uint32_t));
   }
 
-  // Returns the RoIs of one pass: their masks have at most kMostBytes, or one word each.
-  static constexpr int64_t kMostBytes = int64_t{64} << 20;
+  // Returns the RoIs of one pass: their masks have at most kMaxBytes, or one word each.
+  static constexpr int64_t kMaxBytes = int64_t{64} << 20;
   int64_t RoisOfPass() const {
     const int64_t bytes = std::max<int64_t>(Lines() * static_cast<int64_t>(sizeof(uint32_t)), 1);
-    return std::max<int64_t>(kMostBytes / bytes, 1) * kRoisOfWord;
+    return std::max<int64_t>(kMaxBytes / bytes, 1) * kRoisOfWord;
   }
 
   // An item is what a warp writes at once: one word of each of 32 rows or groups of columns.

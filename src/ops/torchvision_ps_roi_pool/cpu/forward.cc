@@ -75,7 +75,7 @@ using ForwardCall = CpuCall<Problem>;
 // to be worth repacking the map.
 bool BandsApply(const ForwardCall& call) {
   const Problem& p = call.p;
-  if (p.map_elements() == 0 || p.output_dim < kLeastVector) return false;
+  if (p.map_elements() == 0 || p.output_dim < kMinVector) return false;
   if (MakeSlicing(call, kForwardBand).BandFloats(p) > kForwardBand) return false;
   const float* rois = call.arguments.In<float>("rois");
   return roi::BinsHavePixels(p, p.pooled_h, p.pooled_w, p.n * p.bins() * p.pixels() / kDirectCost,

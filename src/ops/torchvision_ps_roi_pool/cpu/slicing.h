@@ -33,7 +33,7 @@ struct Slicing {
 
 // Returns the largest part of `channels` that is whole vectors and at most `most`, at least one.
 inline int64_t VectorsWithin(int64_t channels, int64_t most) {
-  return std::min(channels, std::max(kLeastSlice, most / kLeastSlice * kLeastSlice));
+  return std::min(channels, std::max(kMinSlice, most / kMinSlice * kMinSlice));
 }
 
 // Splits channels first: a bin in several bands costs more.

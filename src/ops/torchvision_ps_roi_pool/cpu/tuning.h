@@ -12,10 +12,10 @@ inline constexpr int64_t kForwardBand = int64_t{1} << 17;
 inline constexpr int64_t kBackwardBand = int64_t{1} << 18;
 
 // Channels of a slice, unless there are fewer: a cache line.
-inline constexpr int64_t kLeastSlice = 16;
+inline constexpr int64_t kMinSlice = 16;
 
 // Forward: repacking needs at least this many channels: fewer do not fill a vector.
-inline constexpr int64_t kLeastVector = 3;
+inline constexpr int64_t kMinVector = 3;
 
 // Forward: a bin element read in place costs as much as repacking this many elements of the map.
 // Break-even measured at 1/5 of the map's elements on 3969x38x63, and at 1/2 on 392x14x14.

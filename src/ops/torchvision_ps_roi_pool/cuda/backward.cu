@@ -101,7 +101,7 @@ __global__ void __launch_bounds__(kPrepareThreads)
 // A block owns a tile of columns and channels; the lanes of a warp cover all channels of it at once.
 constexpr int kTileColumns = 64;
 constexpr int kLaneChannels = 3;
-constexpr int kMostChannels = 32 * kLaneChannels;
+constexpr int kMaxChannels = 32 * kLaneChannels;
 
 struct Tiles {
   int columns, channels;    // of a tile, but for the last ones
@@ -109,7 +109,7 @@ struct Tiles {
 
   explicit Tiles(const Problem& p)
       : columns(static_cast<int>(std::min<int64_t>(p.w, kTileColumns))),
-        channels(static_cast<int>(std::min<int64_t>(p.output_dim, kMostChannels))),
+        channels(static_cast<int>(std::min<int64_t>(p.output_dim, kMaxChannels))),
         across(static_cast<unsigned>(CeilDiv(p.w, columns))),
         slices(static_cast<unsigned>(CeilDiv(p.output_dim, channels))) {}
 

@@ -119,7 +119,7 @@ struct BinIndex {
 __global__ void __launch_bounds__(kThreads, kBlocks)
     PoolStaged(Problem p, Tensors t, SpanTable table, Staging staging) {
   extern __shared__ float staged[];  // [planes, stride]
-  __shared__ BinIndex bins[kMostPlanes];
+  __shared__ BinIndex bins[kMaxPlanes];
   const auto channels = static_cast<int>(p.channels()), pixels = static_cast<int>(p.pixels());
   const auto chunks = static_cast<unsigned>((channels - 1) / staging.planes + 1);
   const auto image = static_cast<int>(blockIdx.x / chunks);
@@ -161,16 +161,16 @@ __global__ void __launch_bounds__(kThreads, kBlocks)
 // Shared memory of a block: three blocks fit an SM. Every device has 48 KiB.
 int64_t StagedBytes(size_t shared_bytes) {
   const size_t most = std::max(size_t{48} << 10, shared_bytes / 3);
-  return static_cast<int64_t>(most - sizeof(BinIndex) * kMostPlanes);
+  return static_cast<int64_t>(most - sizeof(BinIndex) * kMaxPlanes);
 }
 
 int PlanesToStage(const Problem& p, size_t shared_bytes) {
-  if (p.map_elements() < kLeastStaged || p.rois * p.channels() * kMapPerOutput < p.map_elements()) {
+  if (p.map_elements() < kMinStaged || p.rois * p.channels() * kMapPerOutput < p.map_elements()) {
     return 0;
   }
   const int64_t bytes = static_cast<int64_t>(sizeof(float)) * (p.pixels() + 32);
   return static_cast<int>(
-      std::min({StagedBytes(shared_bytes) / bytes, p.channels(), int64_t{kMostPlanes}}));
+      std::min({StagedBytes(shared_bytes) / bytes, p.channels(), int64_t{kMaxPlanes}}));
 }
 
 mluOpStatus_t RunDirect(const CudaCall<Problem>& call, void*) {
