@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// psroipool as the contract writes it, twice: the reference, and the plain loops for speed
-// comparisons; and the rois and mappings of the cases. Shares nothing with problem.h.
+// The reference and the plain loops of psroipool, written from the contract, and the RoIs and
+// mappings of the cases. Uses no code of problem.h, so that errors there are found.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -93,16 +93,16 @@ void Backward(const Arguments& a) {
       const int64_t i = ((b.r * G + b.ph) * G + b.pw) * output_dim + c;
       const int64_t ch = mapping[i];
       if (ch < 0 || ch >= C) continue;
-      const Value share = static_cast<Value>(top_grad[i]) / static_cast<Value>(b.Area());
+      const Value scaled_grad = static_cast<Value>(top_grad[i]) / static_cast<Value>(b.Area());
       for (int64_t h = b.hs; h < b.he; ++h)
         for (int64_t w = b.ws; w < b.we; ++w)
-          bottom_grad[((b.image * H + h) * W + w) * C + ch] += share;
+          bottom_grad[((b.image * H + h) * W + w) * C + ch] += scaled_grad;
     }
   });
 }
 
-// Of the input, the pixels that some bin reads, in the channels of that bin; an addition each, and
-// the division.
+// Counts the input elements read by at least one bin, one addition per read, and one division per
+// output.
 Work ForwardWork(const Arguments& a) {
   const int64_t H = a.Symbol("H"), W = a.Symbol("W");
   const int64_t G = a.Int("group_size"), output_dim = a.Int("output_dim");
@@ -156,8 +156,8 @@ Ends MakeEnds(const std::string& kind, double size, Random& random) {
   return {first, first + length - 1};
 }
 
-// One value of a roi becomes what no roi should hold, or what a batch is just not.
-void Spoil(float* roi, int64_t images, Random& random) {
+// Replaces one value of a RoI by NaN, Inf, a huge value, or an invalid batch index.
+void MakeInvalid(float* roi, int64_t images, Random& random) {
   constexpr float kInf = std::numeric_limits<float>::infinity();
   constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
   const auto n = static_cast<float>(images);
@@ -181,12 +181,12 @@ void GenerateRois(const Case& test_case, const Arguments& a, Random& random) {
     for (const double value : {batch, x.first, y.first, x.last, y.last}) {
       roi[i++] = static_cast<float>(value);
     }
-    if (kind == "bad" && random.Below(3) > 0) Spoil(roi, a.Symbol("N"), random);
+    if (kind == "bad" && random.Below(3) > 0) MakeInvalid(roi, a.Symbol("N"), random);
   }
 }
 
-// The sum of two FLT_MAX is infinite in float and finite in double: nobody can be right about it.
-void Tame(const Arguments& a, std::string_view tensor) {
+// Clamps finite values: the sum of two FLT_MAX overflows in float but not in double.
+void ClampToFinite(const Arguments& a, std::string_view tensor) {
   float* values = a.Out<float>(tensor);
   for (int64_t i = 0; i < a.Tensor(tensor).desc->ElementCount(); ++i) {
     if (std::isfinite(values[i])) values[i] = std::clamp(values[i], -1e30f, 1e30f);
@@ -195,14 +195,14 @@ void Tame(const Arguments& a, std::string_view tensor) {
 
 void GenerateForward(const Case& test_case, const Arguments& a, Random& random) {
   GenerateRois(test_case, a, random);
-  Tame(a, "input");
+  ClampToFinite(a, "input");
 }
 
-// "wild": a third as forward has it, a third in any channel, a third outside. "last": as forward has
-// it but for the very last element, which whoever looks at fewer than all takes for forward's.
+// "wild": a third as forward has it, a third in any channel, a third outside. "last": forward's
+// mapping except for the last element. Detects checks that do not read all elements.
 void GenerateBackward(const Case& test_case, const Arguments& a, Random& random) {
   GenerateRois(test_case, a, random);
-  Tame(a, "top_grad");
+  ClampToFinite(a, "top_grad");
   const bool wild = test_case.Option("mapping") == "wild";
   const int64_t G = a.Int("pooled_height"), output_dim = a.Int("output_dim"),
                 C = output_dim * G * G;

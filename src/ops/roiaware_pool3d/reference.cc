@@ -69,7 +69,7 @@ void FillIndices(const Arguments& a) {
   });
 }
 
-// T: of the features. Sum: of what is added up. Out: of the pooled features.
+// T: feature type. Sum: accumulator type. Out: output type.
 template <typename T, typename Sum, typename Out>
 void Pool(const Arguments& a) {
   const int64_t voxels = a.Int("boxes_num") * VoxelsOfABox(a), channels = a.Int("channels");
@@ -164,7 +164,7 @@ void ByType(const Arguments& a) {
   (a.Type() == MLUOP_DTYPE_FLOAT ? kFloatVersion : kHalfVersion)(a);
 }
 
-// Every point is held against every box: 3 differences, 4 products, 2 sums, 3 comparisons.
+// Every point is tested against every box: 3 differences, 4 products, 2 sums, 3 comparisons.
 Work ForwardWork(const Arguments& a) {
   const double tests = static_cast<double>(a.Int("boxes_num")) * a.Int("pts_num");
   return {AllBytes(a), tests * 12};

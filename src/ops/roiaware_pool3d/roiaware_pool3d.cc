@@ -6,7 +6,7 @@
 namespace mluop::roiaware_pool3d {
 namespace {
 
-// The shapes of what a voxel has: pooled features, and points.
+// Shapes with one row per voxel: pooled features, and point indices.
 constexpr const char* kPerChannel = "boxes_num out_x out_y out_z channels";
 constexpr const char* kPerSlot = "boxes_num out_x out_y out_z max_pts_each_voxel";
 

@@ -97,11 +97,11 @@ void Backward(const Arguments& a) {
   ForEachBin(a, [=](const Bin& b) {
     for (int64_t c = 0; c < output_dim; ++c) {
       const int64_t ch = (c * PH + b.ph) * PW + b.pw;
-      const Value share =
+      const Value scaled_grad =
           static_cast<Value>(grad_output[b.r * C + ch]) / static_cast<Value>(b.Area());
       for (int64_t h = b.hs; h < b.he; ++h)
         for (int64_t w = b.ws; w < b.we; ++w)
-          grad_input[((b.image * C + ch) * H + h) * W + w] += share;
+          grad_input[((b.image * C + ch) * H + h) * W + w] += scaled_grad;
     }
   });
 }

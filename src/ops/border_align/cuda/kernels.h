@@ -92,8 +92,8 @@ class Walk {
     }
   }
 
-  // LoadedGradients this lane's share of the next `count` samples, as visit(i, position). `count` is a
-  // multiple of the stride if more samples follow.
+  // Visits this lane's samples among the next `count`, as visit(i, position). `count` is a multiple
+  // of the stride if more samples follow.
   template <class Visit>
   __device__ void Next(int count, Visit visit) {
     for (int i = pair_first_; i < count; i += kStride) {

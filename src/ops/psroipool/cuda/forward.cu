@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// psroipool forward on CUDA devices: its implementations, and the one for small maps and few RoIs,
-// which reads elements in place.
+// psroipool forward on CUDA devices: the implementation table, and the implementation "strided" for
+// small maps and few RoIs, which reads elements in place.
 #include <algorithm>
 
 #include "ops/psroipool/cuda/kernels.h"
@@ -13,7 +13,7 @@ namespace {
 constexpr int kThreads = 512;
 constexpr unsigned kWholeWarp = 0xffffffffu;
 
-// What the lanes of the first warp read of a RoI: lanes 0 and 1 have an axis each.
+// RoI values loaded by the first warp. Lane 0 loads the x axis, lane 1 the y axis.
 struct Loaded {
   float batch = 0, first = 0, last = 0;
 
@@ -40,12 +40,12 @@ __device__ void FindPlace(const Problem& p, const Loaded& roi, Place* place) {
   __syncthreads();
 }
 
-// kLoads are in flight: bins are small, and waiting for each pixel would be the whole time. The number
-// does not change the order of the sum.
+// Keeps kLoads loads in flight, because small bins are limited by latency. kLoads does not change
+// the order of the sum.
 template <int kLoads>
 __device__ float SumPixels(roi::Pixels pixels, const float* __restrict__ channel) {
   float sum = 0, part = 0;
-// Unrolled code would be fetched for the few rounds of a small bin.
+// Not unrolled: small bins have few iterations, and larger code costs instruction fetches.
 #pragma unroll 1
   for (int loaded = kLoads; pixels.any(); loaded += kLoads) {
     float values[kLoads];
@@ -61,8 +61,8 @@ __device__ float SumPixels(roi::Pixels pixels, const float* __restrict__ channel
   return sum + part;
 }
 
-// Prefetches a small map to the L2, a line per thread: the bins are known only after the RoIs have
-// been read, and need the map at once.
+// Prefetches a small map to the L2, a line per thread. The loads overlap with the loads of the
+// RoIs, which determine the bins.
 constexpr int64_t kLineFloats = 32;
 constexpr int64_t kMaxFetched = int64_t{1} << 20;
 __device__ void PrefetchMap(const Problem& p, const float* input) {

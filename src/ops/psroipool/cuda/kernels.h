@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// psroipool on CUDA devices: what its kernels share.
+// psroipool: shared declarations of the CUDA kernels.
 #pragma once
 
 #include "cuda/context.h"

@@ -14,7 +14,7 @@ namespace mluop::psroipool {
 namespace {
 
 constexpr int kThreads = 256;
-// Blocks per SM, which set the registers. sm_75 has threads for four.
+// Minimum blocks per SM for __launch_bounds__; sm_75 has 1024 threads per SM.
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
 constexpr int kBlocks = 4;
 #else
@@ -193,7 +193,7 @@ __global__ void __launch_bounds__(kThreads, kBlocks)
   }
 }
 
-constexpr int64_t kStagedBytes = 48 << 10;  // every device has them
+constexpr int64_t kStagedBytes = 48 << 10;  // available on every device without opt-in
 
 size_t BinBytes(const Problem& p) {
   return AlignedBytes(static_cast<size_t>(p.rois * p.bins()) * sizeof(Bin));
@@ -202,8 +202,8 @@ size_t BinBytes(const Problem& p) {
 }  // namespace
 
 bool CanRepack(const Problem& p) {
-  return p.group > 1 && p.output_dim >= kQuad && p.map_elements() >= kMinRepacked &&
-         p.rois * kMapPerOutput >= p.rows() * p.w &&
+  return p.group > 1 && p.output_dim >= kQuad && p.map_elements() >= kMinRepackElements &&
+         p.rois * kMaxMapPerOutput >= p.rows() * p.w &&
          LayoutOf(p).stride * static_cast<int64_t>(sizeof(float)) <= kStagedBytes;
 }
 

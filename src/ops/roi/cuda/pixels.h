@@ -8,8 +8,8 @@ namespace mluop::roi {
 
 #if defined(__CUDACC__)
 
-// Iterates row by row. Offsets are within an image or plane, below 2^31 elements. Those past the bin's
-// end may wrap; they are not read.
+// Iterates row by row. Offsets are within an image or plane, below 2^31 elements. Offsets past the
+// end of the bin may wrap; they are not read.
 class Pixels {
  public:
   __device__ Pixels(Span rows, Span columns, unsigned width, unsigned pixel_stride)
@@ -19,8 +19,8 @@ class Pixels {
         offset_((rows.begin * width + columns.begin) * stride_),
         row_change_((width - columns_) * stride_) {}
 
-  // Loads the next kCount values, all in flight at once. Missing pixels are zeros: they change no bit of
-  // a sum that began with 0, which is never -0.
+  // Loads the next kCount values, all in flight at once. Missing pixels are zeros: adding +0 does
+  // not change a sum that starts at +0.
   template <int kCount>
   __device__ void Load(const float* __restrict__ from, float (&values)[kCount]) {
 #pragma unroll

@@ -15,7 +15,7 @@ namespace mluop::roiaware_pool3d {
 
 extern const CudaOperator kForwardCuda, kBackwardCuda;
 
-// Scratch of forward, which its workspace getter promises.
+// Scratch of forward, in bytes; also returned by the workspace getter.
 size_t ForwardCudaScratchBytes(int64_t boxes, int64_t points);
 
 constexpr int kLanes = 32;

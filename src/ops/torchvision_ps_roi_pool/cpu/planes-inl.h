@@ -129,11 +129,11 @@ HWY_INLINE auto SumPixels(const BinTile<const float>& tile, const typename Block
   });
 }
 
-// Adds `share` to every pixel.
+// Adds `scaled_grad` to every pixel.
 template <class Block>
-HWY_INLINE void AddToPixels(const BinTile<float>& tile, const typename Block::Vecs& share) {
+HWY_INLINE void AddToPixels(const BinTile<float>& tile, const typename Block::Vecs& scaled_grad) {
   WithColumns<Block::kCount>(tile.columns, [&](auto columns) HWY_ATTR {
-    const auto addend = share;
+    const auto addend = scaled_grad;
     float* row = tile.corner;
     for (int64_t h = 0; h < tile.rows; ++h, row += tile.row_stride) {
       float* pixel = row;

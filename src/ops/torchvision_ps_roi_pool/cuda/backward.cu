@@ -25,8 +25,8 @@ constexpr int kColumns = RoiMasks::kColumns;
 // What the first kernel writes.
 struct Prepared {
   RoiMasks masks;
-  Span* columns;  // [R, pooled_w]
-  float* shares;  // [R, bins, O]
+  Span* columns;        // [R, pooled_w]
+  float* scaled_grads;  // [R, bins, O]
 };
 
 // Block `block` of `blocks`.
@@ -57,8 +57,8 @@ struct Chunks {
 };
 
 // The share of an empty bin is never read.
-__device__ void WriteShares(const Problem& p, const Gradients& t, const Chunks& chunks,
-                            unsigned block, float* shares) {
+__device__ void WriteScaledGrads(const Problem& p, const Gradients& t, const Chunks& chunks,
+                                 unsigned block, float* scaled_grads) {
   __shared__ float grads[kStaged];
   __shared__ float areas[kStaged];
   const int64_t r = block / chunks.count, bins = p.bins();
@@ -77,7 +77,7 @@ __device__ void WriteShares(const Problem& p, const Gradients& t, const Chunks& 
       areas[b] = static_cast<float>(rows.size() * columns.size());
     }
     __syncthreads();
-    float* to = shares + (r * bins + b0) * p.output_dim + c0;
+    float* to = scaled_grads + (r * bins + b0) * p.output_dim + c0;
     for (int i = threadIdx.x; i < channels * width; i += kPrepareThreads) {
       const int b = i / channels, c = i % channels;
       to[b * p.output_dim + c] = grads[c * width + b] / areas[b];
@@ -94,7 +94,7 @@ __global__ void __launch_bounds__(kPrepareThreads)
   if (blockIdx.x < kTableBlocks) {
     WriteTables(p, t, prepared, blockIdx.x, kTableBlocks);
   } else {
-    WriteShares(p, t, chunks, blockIdx.x - kTableBlocks, prepared.shares);
+    WriteScaledGrads(p, t, chunks, blockIdx.x - kTableBlocks, prepared.scaled_grads);
   }
 }
 
@@ -140,15 +140,16 @@ __device__ SumTile TileOf(const Problem& p, const Tiles& tiles, unsigned block) 
 }
 
 // A RoI's shares in flight.
-struct LoadedShares {
+struct LoadedScaledGrads {
   Span columns;
   float values[kLaneChannels];
 
   // shares: [R, bins, O] from the bin and the lane's first channel on
-  __device__ void Start(const Problem& p, const float* __restrict__ shares,
+  __device__ void Start(const Problem& p, const float* __restrict__ scaled_grads,
                         const Span* __restrict__ columns_of, int channels, int r) {
     columns = columns_of[r * p.pooled_w];
-    const float* from = shares + static_cast<unsigned>(r) * static_cast<unsigned>(p.channels());
+    const float* from =
+        scaled_grads + static_cast<unsigned>(r) * static_cast<unsigned>(p.channels());
 #pragma unroll
     for (int i = 0; i < kLaneChannels; ++i) values[i] = 32 * i < channels ? from[32 * i] : 0.0f;
   }
@@ -172,17 +173,20 @@ __device__ void SumPixels(const Problem& p, const Prepared& prepared, const SumT
   const int lane = threadIdx.x % 32, ph = tile.bin / p.pooled_w, pw = tile.bin % p.pooled_w;
   const uint32_t* row = prepared.masks.Row(tile.row, ph);
   const int words = prepared.masks.words, channels = tile.channels.size() - lane;
-  const float* shares = prepared.shares + tile.bin * p.output_dim + tile.channels.begin + lane;
+  const float* scaled_grads =
+      prepared.scaled_grads + tile.bin * p.output_dim + tile.channels.begin + lane;
   const Span* columns = prepared.columns + pw;
   for (int x = tile.columns.begin + kColumns * (threadIdx.x / 32); x < tile.columns.end;
        x += kColumns * kWarps) {
     Sums sums = {};
     const uint32_t* column = prepared.masks.Column(x / kColumns, pw);
     for (int first = 0; first < words; first += 32) {
-      roi::ForEachHit<LoadedShares>(
+      roi::ForEachHit<LoadedScaledGrads>(
           RoiHits(row, column, first, min(32, words - first)),
-          [&](int r, LoadedShares* loaded) { loaded->Start(p, shares, columns, channels, r); },
-          [&](const LoadedShares& loaded) { loaded.AddTo(x, sums); });
+          [&](int r, LoadedScaledGrads* loaded) {
+            loaded->Start(p, scaled_grads, columns, channels, r);
+          },
+          [&](const LoadedScaledGrads& loaded) { loaded.AddTo(x, sums); });
     }
 #pragma unroll
     for (int i = 0; i < kLaneChannels; ++i) {
