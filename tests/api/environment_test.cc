@@ -22,12 +22,12 @@ std::vector<std::string> Lines(const std::string& text) {
   return lines;
 }
 
-void ExpectError(const char* text, const std::string& culprit) {
+void ExpectError(const char* text, const std::string& value) {
   const DeviceList list = ParseDevices(text);
   const std::string error = list.error;
   EXPECT_EQ(list.count, 0) << text;
   EXPECT_EQ(error.find("MLUOP_VISIBLE_DEVICES must be "), 0u) << error;
-  const std::string end = ", got " + culprit;
+  const std::string end = ", got " + value;
   ASSERT_GE(error.size(), end.size());
   EXPECT_EQ(error.substr(error.size() - end.size()), end);
 }
@@ -85,7 +85,7 @@ TEST(VisibleDevices, LongNameIsTruncatedInTheMessage) {
   EXPECT_NE(std::string(list.error).find("xxx"), std::string::npos);
 }
 
-TEST(VisibleDevices, WrongListFailsMluOpCreateWithAMessage) {
+TEST(MluOpCreate, InvalidVisibleDevicesReturnsErrorMessage) {
   for (const std::string wrong : {"tpu", "cuda:99", "cpu,cpu", ""}) {
     const ChildResult child = RunChild("create", {"MLUOP_VISIBLE_DEVICES=" + wrong});
     EXPECT_EQ(child.status, 0) << child.errors;

@@ -6,8 +6,8 @@ set -uo pipefail
 mluop=$1
 failed=0
 
-# refuses <part of the message> <arguments of mluop>...
-refuses() {
+# rejects <part of the message> <arguments of mluop>...
+rejects() {
   local part=$1 output status
   shift
   output=$("$mluop" "$@" 2>&1)
@@ -18,21 +18,21 @@ refuses() {
   fi
 }
 
-refuses 'the command must be one of list, describe, check, bitwise, perf, run, got nosuch' nosuch
-refuses 'got none'
-refuses 'got nosuch' describe nosuch
-refuses '--threads' check --threads 0
-refuses '--set must be one of basic, large, networks, got nosuch' check --set nosuch
-refuses '--op must be an operator or a family, got nosuch; available:' check --op nosuch
-refuses "psamask: psamask_forward psamask_backward" check --op nosuch
-refuses 'no case matches the selection: --op psamask --set large' check --op psamask --set large
-refuses '--file must be a readable file, got /nosuch' check --file /nosuch
-refuses '--isa must be all or one of' check --isa nosuch
-refuses ', got nosuch' perf --isa AVX2,nosuch
+rejects 'the command must be one of list, describe, check, bitwise, perf, run, got nosuch' nosuch
+rejects 'got none'
+rejects 'got nosuch' describe nosuch
+rejects '--threads' check --threads 0
+rejects '--set must be one of basic, large, networks, got nosuch' check --set nosuch
+rejects '--op must be an operator or a family, got nosuch; available:' check --op nosuch
+rejects "psamask: psamask_forward psamask_backward" check --op nosuch
+rejects 'no case matches the selection: --op psamask --set large' check --op psamask --set large
+rejects '--file must be a readable file, got /nosuch' check --file /nosuch
+rejects '--isa must be all or one of' check --isa nosuch
+rejects ', got nosuch' perf --isa AVX2,nosuch
 # 2^62 elements: the bytes of a float tensor overflow to 0.
-refuses 'input must have fewer than 2^31 elements' check 'transpose N=1 A=2147483648 B=2147483648'
-refuses 'transpose: input: mluOpSetTensorDescriptor_v2: ' check 'transpose N=4294967296 A=4294967296 B=4294967296'
-refuses 'N must be given once' check 'psamask_forward N=1 N=2 H=4 W=4 psa_type=0 h_mask=3 w_mask=3'
+rejects 'input must have fewer than 2^31 elements' check 'transpose N=1 A=2147483648 B=2147483648'
+rejects 'transpose: input: mluOpSetTensorDescriptor_v2: ' check 'transpose N=4294967296 A=4294967296 B=4294967296'
+rejects 'N must be given once' check 'psamask_forward N=1 N=2 H=4 W=4 psa_type=0 h_mask=3 w_mask=3'
 
 "$mluop" check --help | grep -qF 'basic, large, networks' || { echo "--help must name the sets" >&2; failed=1; }
 "$mluop" describe roiaware_pool3d_forward | grep -qF 'argmax=given|absent' ||
@@ -49,15 +49,15 @@ for caches in '' --cold; do
     grep -q "\"$key\"" "$folder/a.json" || { echo "perf --json has no $key" >&2; failed=1; }
   done
   grep -qF "<code>${case_line#* }</code>" "$folder/a.html" || { echo "perf --report lacks the case" >&2; failed=1; }
-  said=hot
-  [ -z "$caches" ] || said=cold
-  grep -qF "case ($said caches)" "$folder/out" || { echo "perf must say that the caches are $said" >&2; failed=1; }
+  caches_name=hot
+  [ -z "$caches" ] || caches_name=cold
+  grep -qF "case ($caches_name caches)" "$folder/out" || { echo "perf must say that the caches are $caches_name" >&2; failed=1; }
 done
 [ "$(grep -c '<div class=case>' "$folder/a.html")" = 1 ] || { echo "perf --report must show a case once" >&2; failed=1; }
 grep -qF "$(sed -n 1p "$folder/out"), " "$folder/a.html" || { echo "perf --report must name the machine" >&2; failed=1; }
 
-# fails <message> <command>...: for a command that must succeed.
-fails() {
+# require <message> <command>...: the command must succeed.
+require() {
   local message=$1
   shift
   "$@" || { echo "$message" >&2; failed=1; }
@@ -68,9 +68,9 @@ long='psroipool_forward N=1 H=7 W=7 R=3 pooled_height=2 pooled_width=2 spatial_s
 "$mluop" perf --seconds 0.001 "$long" "$case_line" "$long seed=2" \
   'roiaware_pool3d_backward P=16 pool_method=0 boxes_num=128 out_x=2 out_y=2 out_z=12 channels=16 max_pts_each_voxel=8' \
   >"$folder/out"
-fails "perf must print at most 120 columns, got $(awk 'length > 120' "$folder/out")" \
+require "perf must print at most 120 columns, got $(awk 'length > 120' "$folder/out")" \
   test -z "$(awk 'length > 120' "$folder/out")"
-fails "perf must print a heading per operator" test "$(grep -c '^psroipool_forward$' "$folder/out")" = 1
+require "perf must print a heading per operator" test "$(grep -c '^psroipool_forward$' "$folder/out")" = 1
 
 # Peers are shown beside ours, from a file of bench/peers.py.
 cat >"$folder/peers.json" <<PEERS
@@ -79,16 +79,16 @@ cat >"$folder/peers.json" <<PEERS
   {"case": "$case_line", "level": "library", "peer": "torchvision", "ours_s": 1, "peer_s": 7.25}]}
 PEERS
 "$mluop" perf --seconds 0.001 --report "$folder/a.html" --peers "$folder/peers.json" "$case_line" >/dev/null
-fails "perf --peers must show the ratio of the library" grep -qF '7.2 × mluops, library' "$folder/a.html"
-fails "perf --peers must show a peer once" test "$(grep -c "bar peer' style" "$folder/a.html")" = 1
-fails "perf --peers must name the peer's machine" grep -qF 'measured on a &amp; b, commit 0123456789' "$folder/a.html"
-refuses '--peers must be a file written by bench/peers.py --json, got /nosuch' perf --seconds 0.001 --peers /nosuch "$case_line"
+require "perf --peers must show the ratio of the library" grep -qF '7.2 × mluops, library' "$folder/a.html"
+require "perf --peers must show a peer once" test "$(grep -c "bar peer' style" "$folder/a.html")" = 1
+require "perf --peers must name the peer's machine" grep -qF 'measured on a &amp; b, commit 0123456789' "$folder/a.html"
+rejects '--peers must be a file written by bench/peers.py --json, got /nosuch' perf --seconds 0.001 --peers /nosuch "$case_line"
 
 # run checks, measures, and ends with a summary and the path of the report.
 "$mluop" run --seconds 0.001 --report "$folder/run.html" "$case_line" >"$folder/out" || failed=1
-fails "run must say how many checks passed" grep -q '^Verdict: 1 of 1 checks passed on ' "$folder/out"
-fails "run must say how fast it is" grep -q 'times faster than plain loops' "$folder/out"
-fails "run must end with the path of the report" test "$(tail -n 1 "$folder/out")" = "Report: $folder/run.html"
+require "run must say how many checks passed" grep -q '^Verdict: 1 of 1 checks passed on ' "$folder/out"
+require "run must say how fast it is" grep -q 'times faster than plain loops' "$folder/out"
+require "run must end with the path of the report" test "$(tail -n 1 "$folder/out")" = "Report: $folder/run.html"
 
 # Every case of `make run` is also in a cases.txt or in bench/gpu_shapes.txt.
 sources=$(cd "$(dirname "$0")/../.." && pwd)
@@ -109,7 +109,7 @@ done
 # MLUOP_CUDA_LIBRARY names code to load, so a set-uid program ignores it. (Skipped if not root, if the file system or the
 # process cannot change identity, and under a sanitizer.)
 no_such=/nosuch/libmluops_cuda.so
-MLUOP_CUDA_LIBRARY=$no_such refuses "$no_such" check --device cuda:99
+MLUOP_CUDA_LIBRARY=$no_such rejects "$no_such" check --device cuda:99
 if [ "$(id -u)" = 0 ] && grep -q '^NoNewPrivs:.*0' /proc/self/status && ! ldd "$mluop" | grep -q libasan &&
   ! findmnt -no OPTIONS -T "$folder" | grep -qw nosuid; then
   chmod 755 "$folder"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The page and the table of `mluop perf`, from figures as a CUDA device and the CPU give them.
+// The report and the table of `mluop perf`, from fixed CUDA and CPU results.
 #include "report.h"
 
 #include <cstdio>
@@ -74,7 +74,7 @@ TEST(SpeedPage, ShowsBothModesInOneCase) {
   EXPECT_EQ(CountOf("<span>mluops, atomics (atomics allowed)</span>", page), 1);
 }
 
-TEST(SpeedPage, EscapesWhatCouldBeMarkup) {
+TEST(SpeedPage, EscapesHtml) {
   Figures figures = CudaFigures();
   figures.machine = "<b> & co";
   EXPECT_EQ(CountOf("&lt;b> &amp; co", PageOf(figures)), 1);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A CUDA library or a CUDA driver that is missing, truncated, foreign, too old or failing: a call
-// that needs a CUDA device returns a message, and the CPU works. library.cc and driver.c are the
-// stubs.
+// Tests a CUDA library or a CUDA driver that is missing, truncated, foreign, too old or failing. A
+// call that needs a CUDA device sets an error message; the CPU device still works. library.cc and
+// driver.c are the stubs.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -31,7 +31,7 @@ std::string CreateWith(const std::string& library, const std::string& drivers = 
   return child.output;
 }
 
-// Runs a valid call, a refused one and an empty one, and counts the devices.
+// Runs a valid call, a rejected call and an empty call, and counts the devices.
 void ExpectCpuWorks(const std::string& library, const std::string& drivers = "/nosuch") {
   const std::vector<std::string> variables = {"MLUOP_CUDA_LIBRARY=" + library,
                                               "LD_LIBRARY_PATH=" + drivers};
@@ -98,7 +98,7 @@ TEST(CudaLibrary, OtherVersionFailsMluOpCreateOnCuda) {
 }
 
 TEST(CudaLibrary, MessageHasTheReasonWithoutDevices) {
-  ExpectMessage(CreateWith(Stub("no_devices")), "CUDA: as it should");
+  ExpectMessage(CreateWith(Stub("no_devices")), "CUDA: no devices (stub)");
   ExpectCpuWorks(Stub("no_devices"));
 }
 

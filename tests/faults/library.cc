@@ -4,23 +4,23 @@
 #include "tests/faults/failing_device.h"
 
 #ifdef MISSING_SYMBOL
-extern "C" void mluopsNowhere();
+extern "C" void mluopsUndefinedSymbol();
 #endif
 
 namespace {
 
 #ifdef WRONG_VERSION
-const mluop::DeviceLibrary* Answer() { return nullptr; }
+const mluop::DeviceLibrary* MakeLibrary() { return nullptr; }
 #elif defined(FAILING_DEVICE)
-const mluop::DeviceLibrary* Answer() {
+const mluop::DeviceLibrary* MakeLibrary() {
   static mluop::testing::FailingDevice device(cnrtErrorNoMem, "cuda:0");
   static mluop::Device* devices[] = {&device};
   static const mluop::DeviceLibrary library = {1, devices, ""};
   return &library;
 }
 #else
-const mluop::DeviceLibrary* Answer() {
-  static const mluop::DeviceLibrary library = {0, nullptr, "CUDA: as it should"};
+const mluop::DeviceLibrary* MakeLibrary() {
+  static const mluop::DeviceLibrary library = {0, nullptr, "CUDA: no devices (stub)"};
   return &library;
 }
 #endif
@@ -30,7 +30,7 @@ const mluop::DeviceLibrary* Answer() {
 extern "C" [[gnu::visibility("default")]] const mluop::DeviceLibrary* mluopsDeviceLibrary(
     int, const mluop::DeviceLibraryHost*) {
 #ifdef MISSING_SYMBOL
-  mluopsNowhere();
+  mluopsUndefinedSymbol();
 #endif
-  return Answer();
+  return MakeLibrary();
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Tables of all operators and getters, and their variables (entries.h).
 #include "tests/support/entries.h"
 
 namespace mluop::testing {
@@ -23,7 +24,7 @@ std::vector<Entry> OperatorEntries() {
 
 std::string EntryName(const ::testing::TestParamInfo<Entry>& info) { return info.param.name(); }
 
-bool Mentions(const DimSpec& dim, const Variable& variable) {
+bool DependsOn(const DimSpec& dim, const Variable& variable) {
   for (int f = 0; f < dim.factor_count; ++f) {
     const Factor& factor = dim.factors[f];
     if (factor.kind == variable.kind && factor.value == variable.index) return true;
@@ -31,9 +32,9 @@ bool Mentions(const DimSpec& dim, const Variable& variable) {
   return false;
 }
 
-bool Mentions(const TensorSpec& row, const Variable& variable) {
+bool DependsOn(const TensorSpec& row, const Variable& variable) {
   for (int d = 0; d < row.rank; ++d) {
-    if (Mentions(row.dims[d], variable)) return true;
+    if (DependsOn(row.dims[d], variable)) return true;
   }
   return false;
 }
@@ -43,7 +44,7 @@ std::vector<Variable> VariablesOf(const OpSpec& spec) {
   for (int i = 0; i < spec.symbol_count; ++i) variables.push_back({Factor::kSymbol, i});
   for (int i = 0; i < spec.attribute_count; ++i) {
     for (int t = 0; t < spec.tensor_count; ++t) {
-      if (!Mentions(spec.tensors[t], {Factor::kAttribute, i})) continue;
+      if (!DependsOn(spec.tensors[t], {Factor::kAttribute, i})) continue;
       variables.push_back({Factor::kAttribute, i});
       break;
     }
@@ -56,7 +57,7 @@ bool IsFree(const OpSpec& spec, const DimSpec& dim) {
   int mentions = 0;
   for (int t = 0; t < spec.tensor_count; ++t) {
     for (int d = 0; d < spec.tensors[t].rank; ++d) {
-      mentions += Mentions(spec.tensors[t].dims[d], {Factor::kSymbol, dim.factors[0].value});
+      mentions += DependsOn(spec.tensors[t].dims[d], {Factor::kSymbol, dim.factors[0].value});
     }
   }
   return mentions == 1;

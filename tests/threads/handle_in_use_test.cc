@@ -21,7 +21,7 @@ constexpr const char* kLong = "border_align_forward N=1 H=40 W=40 K=64 C=4 pool_
 constexpr const char* kShort = "psamask_forward N=1 H=3 W=4 psa_type=0 h_mask=3 w_mask=5";
 constexpr int kMaxRounds = 100;
 
-std::string RefusalOf(const std::string& function) {
+std::string HandleInUseMessage(const std::string& function) {
   return function +
          ": handle must be used by one thread at a time, got a call while another is running";
 }
@@ -34,7 +34,7 @@ struct Counts {
   // Every call must succeed, or be refused with the message of `function`.
   void Add(mluOpStatus_t status, const std::string& function) {
     const bool is_refused =
-        status == MLUOP_STATUS_BAD_PARAM && LastMessage() == RefusalOf(function);
+        status == MLUOP_STATUS_BAD_PARAM && LastMessage() == HandleInUseMessage(function);
     succeeded += status == MLUOP_STATUS_SUCCESS;
     refused += is_refused;
     wrong += status != MLUOP_STATUS_SUCCESS && !is_refused;
@@ -98,7 +98,7 @@ class HandleInUse : public OperatorFixture {
   std::vector<char> long_outputs_, short_outputs_;
 };
 
-TEST_F(HandleInUse, OperatorReturnsBadParamAndTheRunningCallIsRight) {
+TEST_F(HandleInUse, OperatorReturnsBadParamAndRunningCallSucceeds) {
   int mistakes = 0;
   const std::vector<char> poison(short_outputs_.size(), static_cast<char>(0xff));
   ExpectRefused([&](Counts* counts) {

@@ -103,7 +103,7 @@ Names DependentsOf(const OpSpec& spec, int attribute) {
   Names names;
   for (int t = 0; t < spec.tensor_count; ++t) {
     for (int d = 0; d < spec.tensors[t].rank; ++d) {
-      const bool depends = Mentions(spec.tensors[t].dims[d], {Factor::kAttribute, attribute});
+      const bool depends = DependsOn(spec.tensors[t].dims[d], {Factor::kAttribute, attribute});
       if (depends) names.push_back(Shape(spec.tensors[t], d));
     }
   }

@@ -23,7 +23,7 @@ Names DimsSharing(const OpSpec& spec, int own, int d) {
     const Variable symbol = {Factor::kSymbol, dim.factors[f].value};
     for (int t = 0; t < spec.tensor_count; ++t) {
       for (int other = 0; other < spec.tensors[t].rank; ++other) {
-        const bool shares = Mentions(spec.tensors[t].dims[other], symbol);
+        const bool shares = DependsOn(spec.tensors[t].dims[other], symbol);
         if (shares) names.push_back(Shape(spec.tensors[t], other));
       }
     }

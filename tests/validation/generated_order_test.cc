@@ -95,7 +95,7 @@ class Breaks {
   }
 
  private:
-  bool StaysFull(int t) const { return can_be_empty_ && !Mentions(spec_.tensors[t], vanishing_); }
+  bool StaysFull(int t) const { return can_be_empty_ && !DependsOn(spec_.tensors[t], vanishing_); }
 
   // Chooses the symbol that ends the call at 0 and empties the fewest tensors.
   void ChooseEmpty() {
@@ -106,8 +106,8 @@ class Breaks {
       bool ends = false;
       for (int t = 0; t < spec_.tensor_count; ++t) {
         const TensorSpec& row = spec_.tensors[t];
-        full += !Mentions(row, variable);
-        ends = ends || (Mentions(row, variable) && row.when_empty != kCompute);
+        full += !DependsOn(row, variable);
+        ends = ends || (DependsOn(row, variable) && row.when_empty != kCompute);
       }
       if (!ends || full <= most) continue;
       most = full;
@@ -122,7 +122,7 @@ class Breaks {
       int first = -1;
       bool all_stay_full = true;
       for (int t = 0; t < spec_.tensor_count; ++t) {
-        if (!Mentions(spec_.tensors[t], variable)) continue;
+        if (!DependsOn(spec_.tensors[t], variable)) continue;
         if (first < 0) first = t;
         all_stay_full = all_stay_full && StaysFull(t);
       }

@@ -111,7 +111,7 @@ TEST_P(GeneratedSizes, AttributeProductBeyond64BitsReturnsBadParam) {
       call.attribute(i) = value;
       for (int t = 0; t < spec().tensor_count; ++t) {
         for (int d = 0; d < spec().tensors[t].rank; ++d) {
-          const bool depends = Mentions(spec().tensors[t].dims[d], {Factor::kAttribute, i});
+          const bool depends = DependsOn(spec().tensors[t].dims[d], {Factor::kAttribute, i});
           if (depends) names.push_back(Shape(spec().tensors[t], d));
         }
       }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // roiaware_pool3d as the contract writes it, twice: the reference, and the plain loops for speed
-// comparisons. Shares nothing with problem.h.
+// comparisons. Uses no code of problem.h, so that errors there are found.
 #include <algorithm>
 #include <cmath>
 #include <cstring>

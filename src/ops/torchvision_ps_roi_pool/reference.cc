@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// torchvision_ps_roi_pool as its formula stands, twice: the reference, and the plain loops for
-// speed comparisons; and the rois of the cases. Shares nothing with problem.h.
+// The reference and the plain loops of torchvision_ps_roi_pool, written from the formula, and the
+// RoIs of the cases. Uses no code of problem.h, so that errors there are found.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -106,7 +106,7 @@ void Backward(const Arguments& a) {
   });
 }
 
-// Bit for bit, but for the bits of a NaN: of two of them, an addition keeps either.
+// Compares bitwise, except that any NaN equals any NaN: x86 keeps the payload of either operand.
 std::string AcceptForward(const Arguments& a, std::string_view output, const void* baseline) {
   const float* e = a.In<float>(output);
   const float* b = static_cast<const float*>(baseline);
@@ -178,8 +178,8 @@ Ends MakeEnds(const std::string& kind, double size, double scale, Random& random
   return {first, first + length - 1};
 }
 
-// One value of a roi becomes what no roi should hold, or what a batch is just not.
-void Spoil(float* roi, int64_t images, Random& random) {
+// Replaces one value of a RoI by an invalid one.
+void MakeInvalid(float* roi, int64_t images, Random& random) {
   constexpr float kInf = std::numeric_limits<float>::infinity();
   constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
   const auto n = static_cast<float>(images);
@@ -204,11 +204,11 @@ void GenerateRois(const Case& test_case, const Arguments& a, Random& random) {
     for (const double value : {batch, x.first, y.first, x.last, y.last}) {
       roi[i++] = static_cast<float>(value);
     }
-    if (kind == "bad" && random.Below(3) > 0) Spoil(roi, a.Symbol("N"), random);
+    if (kind == "bad" && random.Below(3) > 0) MakeInvalid(roi, a.Symbol("N"), random);
   }
 }
 
-// The sum of two FLT_MAX is infinite in float and finite in double: nobody can be right about it.
+// Clamps finite gradients: the sum of two FLT_MAX overflows in float but not in double.
 void GenerateBackward(const Case& test_case, const Arguments& a, Random& random) {
   GenerateRois(test_case, a, random);
   float* values = a.Out<float>("grad_output");

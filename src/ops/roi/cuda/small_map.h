@@ -81,7 +81,7 @@ class SmallMapSums {
     rows_ = reinterpret_cast<uint32_t*>(columns_ + map.rois);
   }
 
-  // read(r) returns the RoiShare of a RoI. Ends with a barrier.
+  // read(r) returns the RoiGradient of a RoI. Ends with a barrier.
   template <typename Read>
   __device__ void ReadRois(Read read) {
     const auto lane = static_cast<int>(threadIdx.x % 32);

@@ -130,12 +130,13 @@ template <typename T>
 HWY_INLINE void AddAverageRow(const ScatterTask& task, int64_t channels, const int32_t* points,
                               int count, const T* grad) {
   ForEach<float>(channels, [&](auto d, int64_t c) {
-    const auto share = hn::Div(LoadFloats(d, grad + c), hn::Set(d, static_cast<float>(count)));
+    const auto scaled_grad =
+        hn::Div(LoadFloats(d, grad + c), hn::Set(d, static_cast<float>(count)));
     for (int k = 0; k < count; ++k) {
       const uint32_t row = RowOf(task, points[k]);
       if (!HasRow(task, row)) continue;
       float* sums = task.sums + row * channels + c;
-      hn::StoreU(hn::Add(hn::LoadU(d, sums), share), d, sums);
+      hn::StoreU(hn::Add(hn::LoadU(d, sums), scaled_grad), d, sums);
     }
   });
 }

@@ -83,7 +83,7 @@ class AverageTile {
     if (row < s_.points()) sums_.Add(row * s_.p.channels + channel, scaled_grad);
   }
 
-  // Adds the share to the voxel's points from the `first` on.
+  // Adds the scaled gradient to the voxel's points from the `first` on.
   __device__ void AddToPoints(int voxel, int first, uint32_t channel,
                               const float (&scaled_grad)[V]) {
     const int32_t* points = s_.indices + (first_ + voxel) * s_.p.slots + 1;

@@ -29,7 +29,7 @@ __device__ uint32_t BlockMax(uint32_t value) {
 }
 
 struct FloatSums {
-  using ScaledGrad = float;                   // the type in which a block adds up shares
+  using ScaledGrad = float;                   // the type in which a block adds scaled gradients
   static constexpr bool kPdlMaximum = false;  // true: 1.04x the time
 
   float* sums;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// torchvision_ps_roi_pool backward on CUDA devices: its implementations, and the one for large maps. A
-// first kernel writes which RoIs have which rows and columns (roi_masks.h), and divides the gradients
-// by the areas of their bins, transposed to [roi][bin][channel]. Then a block owns one row of the map
-// in the planes of one bin: a warp owns four pixels and adds the RoIs in ascending order, its lanes
-// over the channels. The sums go through shared memory to the planes, zeros included: no atomics.
+// torchvision_ps_roi_pool backward on CUDA devices: the implementation table, and the
+// implementation "masks". A first kernel writes, per map row and column group, a bit mask of the
+// RoIs that cover it (roi_masks.h). It also divides the gradients by the areas of their bins,
+// transposed to [roi][bin][channel]. Then a block owns one row of the map in the planes of one bin:
+// a warp owns four pixels and adds the RoIs in ascending order, its lanes over the channels. The
+// sums go through shared memory to the planes, zeros included: no atomics.
 #include <algorithm>
 
 #include "ops/roi/cuda/roi_masks.h"
@@ -19,10 +20,10 @@ constexpr int kPrepareThreads = 512;
 constexpr int kThreads = 256;
 constexpr int kWarps = kThreads / 32;
 
-// Pixels of a warp, neighbours in a row: each share is loaded once for all of them.
+// Pixels of a warp, neighbours in a row: each scaled gradient is loaded once for all of them.
 constexpr int kColumns = RoiMasks::kColumns;
 
-// What the first kernel writes.
+// Output of the first kernel.
 struct Prepared {
   RoiMasks masks;
   Span* columns;        // [R, pooled_w]
@@ -44,7 +45,8 @@ __device__ void WriteTables(const Problem& p, const Gradients& t, const Prepared
   }
 }
 
-// What a block transposes: some channels of one RoI, `bins` bins at a time.
+// Chunk of one RoI's gradients that a block transposes: some channels of one RoI, `bins` bins at a
+// time.
 constexpr int kStaged = 4096;
 struct Chunks {
   int bins, channels;
@@ -56,7 +58,7 @@ struct Chunks {
         count(static_cast<unsigned>(CeilDiv(p.output_dim, channels))) {}
 };
 
-// The share of an empty bin is never read.
+// The scaled gradient of an empty bin is never read.
 __device__ void WriteScaledGrads(const Problem& p, const Gradients& t, const Chunks& chunks,
                                  unsigned block, float* scaled_grads) {
   __shared__ float grads[kStaged];
@@ -139,12 +141,12 @@ __device__ SumTile TileOf(const Problem& p, const Tiles& tiles, unsigned block) 
           {slice, min(slice + tiles.channels, output_dim)}};
 }
 
-// A RoI's shares in flight.
+// A RoI's scaled gradients in flight.
 struct LoadedScaledGrads {
   Span columns;
   float values[kLaneChannels];
 
-  // shares: [R, bins, O] from the bin and the lane's first channel on
+  // scaled_grads: [R, bins, O] from the bin and the lane's first channel on
   __device__ void Start(const Problem& p, const float* __restrict__ scaled_grads,
                         const Span* __restrict__ columns_of, int channels, int r) {
     columns = columns_of[r * p.pooled_w];
@@ -227,7 +229,7 @@ size_t ColumnBytes(const Problem& p) {
   return AlignedBytes(sizeof(Span) * static_cast<size_t>(p.rois * p.pooled_w));
 }
 
-// Adds the RoIs of one pass. scratch: masks, columns, shares
+// Adds the RoIs of one pass. scratch: masks, columns, scaled gradients
 void AddPass(const Problem& p, const Gradients& t, bool add, char* scratch, CudaContext& context) {
   const Tiles tiles(p);
   RoiMasks masks = MasksOf(p);

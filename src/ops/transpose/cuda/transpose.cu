@@ -31,20 +31,20 @@ struct Corner {
 // Element r of turned[c] = element c of rows[r].
 template <typename T, int kWidth>
 __device__ void TransposeSquare(const Vector<T, kWidth> (&rows)[kWidth],
-                                Vector<T, kWidth> (&turned)[kWidth]) {
+                                Vector<T, kWidth> (&transposed)[kWidth]) {
   if constexpr (sizeof(T) == sizeof(uint32_t)) {
 #pragma unroll
     for (int c = 0; c < kWidth; ++c) {
 #pragma unroll
-      for (int r = 0; r < kWidth; ++r) turned[c].words[r] = rows[r].words[c];
+      for (int r = 0; r < kWidth; ++r) transposed[c].words[r] = rows[r].words[c];
     }
   } else {
 #pragma unroll
     for (int c = 0; c < kWidth; ++c) {
 #pragma unroll
       for (int r = 0; r < kWidth; r += 2) {  // the lower or the upper halves of two words
-        turned[c].words[r / 2] = __byte_perm(rows[r].words[c / 2], rows[r + 1].words[c / 2],
-                                             c % 2 == 0 ? 0x5410 : 0x7632);
+        transposed[c].words[r / 2] = __byte_perm(rows[r].words[c / 2], rows[r + 1].words[c / 2],
+                                                 c % 2 == 0 ? 0x5410 : 0x7632);
       }
     }
   }
@@ -87,10 +87,10 @@ struct VectorTile {
     for (int k = 0; k < kSquares; ++k) {
       const int square = threadIdx.x + k * kThreads;
       const int first = square % kVectors * kWidth, vector = square / kVectors;
-      V turned[kWidth];
-      TransposeSquare<T, kWidth>(rows[k], turned);
+      V transposed[kWidth];
+      TransposeSquare<T, kWidth>(rows[k], transposed);
 #pragma unroll
-      for (int c = 0; c < kWidth; ++c) tile[Index(first + c, vector)] = turned[c];
+      for (int c = 0; c < kWidth; ++c) tile[Index(first + c, vector)] = transposed[c];
     }
   }
 
@@ -160,17 +160,17 @@ struct ElementTile {
       const int first = corner.a + skip, begin = max(-first, 0);
       const uint32_t count = max(min(kDown, static_cast<int>(m.a) - first) - begin, 0);
       T value[kRuns];
-      bool mine[kRuns];
+      bool is_owned[kRuns];
 #pragma unroll
       for (int run = 0; run < kRuns; ++run) {
         const int i = lane + run * kWarp;
-        mine[run] = static_cast<uint32_t>(i - begin) < count;
-        value[run] = mine[run] ? tile[row * kPitch + skip + i] : T{0};
+        is_owned[run] = static_cast<uint32_t>(i - begin) < count;
+        value[run] = is_owned[run] ? tile[row * kPitch + skip + i] : T{0};
       }
       T* to = output + (static_cast<int64_t>(at) + first + lane);
 #pragma unroll
       for (int run = 0; run < kRuns; ++run) {
-        if (mine[run]) to[run * kWarp] = value[run];
+        if (is_owned[run]) to[run * kWarp] = value[run];
       }
     }
   }
@@ -217,8 +217,8 @@ void Launch(const TransposeCall& call) {
   call.context.Launch(TransposeTiles<Tile>, grid, m, lead, call.arguments.In<T>("input"), output);
 }
 
-// Whether vectors of so many elements divide the rows, the columns and both pointers.
-bool Divides(int width, const TransposeCall& call) {
+// Returns true if `width` divides A, B and both addresses (in elements).
+bool CanVectorize(int width, const TransposeCall& call) {
   const auto addresses = reinterpret_cast<uintptr_t>(call.arguments.tensors[0].data) |
                          reinterpret_cast<uintptr_t>(call.arguments.tensors[1].data);
   return (call.p.a | call.p.b) % width == 0 && addresses % (width * (call.p.half ? 2 : 4)) == 0;
@@ -226,11 +226,11 @@ bool Divides(int width, const TransposeCall& call) {
 
 mluOpStatus_t RunVectors(const TransposeCall& call, void*) {
   if (call.p.half) {
-    Divides(8, call) ? Launch<VectorTile<uint16_t, 8>>(call)
-                     : Launch<VectorTile<uint16_t, 2>>(call);
+    CanVectorize(8, call) ? Launch<VectorTile<uint16_t, 8>>(call)
+                          : Launch<VectorTile<uint16_t, 2>>(call);
   } else {
-    Divides(4, call) ? Launch<VectorTile<uint32_t, 4>>(call)
-                     : Launch<VectorTile<uint32_t, 2>>(call);
+    CanVectorize(4, call) ? Launch<VectorTile<uint32_t, 4>>(call)
+                          : Launch<VectorTile<uint32_t, 2>>(call);
   }
   return call.context.status();
 }
@@ -241,8 +241,8 @@ mluOpStatus_t RunElements(const TransposeCall& call, void*) {
 }
 
 constexpr CudaImplementation<Problem> kTranspose[] = {
-    {"vectors", "A, B and both addresses are even multiples of an element",
-     [](const TransposeCall& call) { return Divides(2, call); }, nullptr, RunVectors},
+    {"vectors", "A, B and both addresses are multiples of 2 elements",
+     [](const TransposeCall& call) { return CanVectorize(2, call); }, nullptr, RunVectors},
     {"elements", "always", Always, nullptr, RunElements}};
 constexpr CudaOperator kTransposeCuda = Bind<MakeProblem, kTranspose>("transpose");
 constexpr const CudaOperator* kOperators[] = {&kTransposeCuda};
