@@ -174,10 +174,10 @@ TEST(FailedAllocation, CnrtQueueCreateAndCnrtNotifierCreateReturnNoMem) {
 TEST(FailedAllocation, BadParamDoesNotAllocate) {
   const Handle handle;
   mluOpStatus_t status = MLUOP_STATUS_SUCCESS;
-  const auto refused = [&] {
+  const auto rejected = [&] {
     return mluOpPsamaskForward(handle, 0, nullptr, nullptr, 1, 1, nullptr, nullptr);
   };
-  EXPECT_FALSE(FailsAt(0, refused, &status));
+  EXPECT_FALSE(FailsAt(0, rejected, &status));
   EXPECT_EQ(status, MLUOP_STATUS_BAD_PARAM);
 }
 

@@ -107,9 +107,9 @@ int RunPsamask() {
   const Tensor none(MLUOP_LAYOUT_NHWC, MLUOP_DTYPE_FLOAT, {0, 3, 4, 15});
   const Tensor no_pixels(MLUOP_LAYOUT_NHWC, MLUOP_DTYPE_FLOAT, {0, 3, 4, 12});
   const int runs = mluOpPsamaskForward(handle, 1, x, x.data(), 3, 5, y, y.data());
-  const int refused = mluOpPsamaskForward(handle, 2, x, x.data(), 3, 5, y, y.data());
+  const int rejected = mluOpPsamaskForward(handle, 2, x, x.data(), 3, 5, y, y.data());
   const int skipped = mluOpPsamaskForward(handle, 1, none, nullptr, 3, 5, no_pixels, nullptr);
-  std::printf("%d %d %d", runs, refused, skipped);
+  std::printf("%d %d %d", runs, rejected, skipped);
   return 0;
 }
 

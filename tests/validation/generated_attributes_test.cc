@@ -55,8 +55,8 @@ TEST_P(GeneratedAttributes, ValueOutOfRangeReturnsBadParam) {
       TableCall call(entry());
       call.attribute(i) = value;
       const bool is_integer = row.kind == AttributeSpec::kInteger;
-      ExpectRefused(call, MLUOP_STATUS_BAD_PARAM, {std::string(row.name)},
-                    is_integer ? std::to_string(static_cast<int64_t>(value)) : "");
+      ExpectRejected(call, MLUOP_STATUS_BAD_PARAM, {std::string(row.name)},
+                     is_integer ? std::to_string(static_cast<int64_t>(value)) : "");
     }
   }
 }
@@ -89,8 +89,8 @@ TEST_P(GeneratedAttributes, ValueAboveTheSupportedOneReturnsNotSupported) {
     for (const int64_t value : {row.supported + 1, row.max}) {
       TableCall call(entry());
       call.attribute(i) = static_cast<double>(value);
-      ExpectRefused(call, MLUOP_STATUS_NOT_SUPPORTED, {std::string(row.name)},
-                    std::to_string(value));
+      ExpectRejected(call, MLUOP_STATUS_NOT_SUPPORTED, {std::string(row.name)},
+                     std::to_string(value));
     }
     TableCall call(entry());
     call.attribute(i) = static_cast<double>(row.supported);
@@ -137,7 +137,7 @@ TEST_P(GeneratedSizeAttributes, ValueThatDisagreesWithTheShapesReturnsBadParam) 
     for (const double change : {-1.0, 1.0, 1e9}) {
       TableCall call(entry());
       call.attribute(i) += change;
-      ExpectRefused(call, MLUOP_STATUS_BAD_PARAM, names);
+      ExpectRejected(call, MLUOP_STATUS_BAD_PARAM, names);
     }
   }
 }
@@ -155,7 +155,7 @@ TEST_P(GeneratedRelations, UnequalAttributesReturnBadParamAndNameBoth) {
     SCOPED_TRACE(relation.first);
     TableCall call(entry());
     call.attribute(spec().AttributeIndex(relation.first)) += 1;
-    ExpectRefused(call, MLUOP_STATUS_BAD_PARAM, {std::string(relation.first)});
+    ExpectRejected(call, MLUOP_STATUS_BAD_PARAM, {std::string(relation.first)});
     const std::string message = call.Run().message;
     EXPECT_NE(message.find(std::string(relation.first) + " must be " +
                            std::string(relation.second) + " = "),
@@ -201,28 +201,28 @@ TEST_P(GeneratedOptionalTensors, PresentTensorSucceeds) {
 TEST_P(GeneratedOptionalTensors, AbsentTensorReturnsBadParamIfRequired) {
   TableCall call(entry());
   call.Remove(t());
-  ExpectRefused(call, MLUOP_STATUS_BAD_PARAM, {std::string(call.row(t()).name) + "_desc"});
+  ExpectRejected(call, MLUOP_STATUS_BAD_PARAM, {std::string(call.row(t()).name) + "_desc"});
 }
 
 TEST_P(GeneratedOptionalTensors, PointerWithoutDescriptorReturnsBadParam) {
   TableCall call(entry());
   Allow(&call);
   call.tensor(t()).desc = nullptr;
-  ExpectRefused(call, MLUOP_STATUS_BAD_PARAM, {std::string(call.row(t()).name)});
+  ExpectRejected(call, MLUOP_STATUS_BAD_PARAM, {std::string(call.row(t()).name)});
 }
 
 TEST_P(GeneratedOptionalTensors, DescriptorWithoutPointerReturnsBadParam) {
   TableCall call(entry());
   Allow(&call);
   call.tensor(t()).data = nullptr;
-  ExpectRefused(call, MLUOP_STATUS_BAD_PARAM, {std::string(call.row(t()).name)});
+  ExpectRejected(call, MLUOP_STATUS_BAD_PARAM, {std::string(call.row(t()).name)});
 }
 
 TEST_P(GeneratedOptionalTensors, PresentTensorIsChecked) {
   TableCall call(entry());
   Allow(&call);
   call.desc(t()).dtype = MLUOP_DTYPE_FLOAT;
-  ExpectRefused(call, MLUOP_STATUS_BAD_PARAM, {std::string(call.row(t()).name) + ".dtype"});
+  ExpectRejected(call, MLUOP_STATUS_BAD_PARAM, {std::string(call.row(t()).name) + ".dtype"});
 }
 
 // Descriptors are checked before attributes, so the missing descriptor is reported.
@@ -230,7 +230,7 @@ TEST_P(GeneratedOptionalTensors, AbsentTensorReturnsBadParamIfTheAttributeIsOutO
   TableCall call(entry());
   call.attribute(call.row(t()).optional_attribute) = 7;
   call.Remove(t());
-  ExpectRefused(call, MLUOP_STATUS_BAD_PARAM, {std::string(call.row(t()).name) + "_desc"});
+  ExpectRejected(call, MLUOP_STATUS_BAD_PARAM, {std::string(call.row(t()).name) + "_desc"});
 }
 
 }  // namespace

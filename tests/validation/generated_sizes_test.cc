@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Limits of sizes, for every table: the largest element count that is accepted and the smallest
-// that is not, products beyond 32 and 64 bits, strides that alias, and huge dims of empty tensors.
+// Tests the size limits of every table: the largest valid element count and the smallest invalid
+// one, products beyond 32 and 64 bits, strides that alias, and huge dims of empty tensors.
 #include <algorithm>
 
 #include "tests/validation/table_call.h"
@@ -13,7 +13,7 @@ constexpr int64_t kLimit = int64_t{1} << 31;  // elements
 class GeneratedSizes : public EntryTest {
  protected:
   // The tensors of at least kLimit elements. Sets `fits` to whether all counts fit in 63 bits: the
-  // setters of a descriptor refuse larger ones.
+  // setters of a descriptor reject larger ones.
   Names TooLarge(TableCall& call, bool* fits) {
     Names names;
     *fits = true;
@@ -35,19 +35,20 @@ class GeneratedSizes : public EntryTest {
 
   // The largest value of the variable with all tensors below the limit.
   int64_t Largest(TableCall& call, const Variable& variable) {
-    int64_t taken = 1, refused = kLimit;
-    while (refused - taken > 1) {
-      const int64_t middle = taken + (refused - taken) / 2;
-      (FitsLimit(call, variable, middle) ? taken : refused) = middle;
+    int64_t valid = 1, invalid = kLimit;
+    while (invalid - valid > 1) {
+      const int64_t middle = valid + (invalid - valid) / 2;
+      (FitsLimit(call, variable, middle) ? valid : invalid) = middle;
     }
-    return taken;
+    return valid;
   }
 
   void MakeOnes(TableCall& call) {
     for (const Variable& variable : VariablesOf(spec())) call.Set(variable, 1);
   }
 
-  // No such memory exists: an operator that refuses the NULL pointers has accepted the sizes.
+  // The memory cannot be allocated. Passes NULL: the NULL check comes after the size check, so its
+  // message means that the sizes are valid.
   void ExpectSizesAccepted(TableCall& call) {
     if (entry().getter != nullptr) return ExpectAccepted(call, entry());
     for (int t = 0; t < spec().tensor_count; ++t) call.tensor(t).data = nullptr;
@@ -73,7 +74,7 @@ TEST_P(GeneratedSizes, LimitIsTwoToThe31Elements) {
     bool fits = true;
     const Names large = TooLarge(call, &fits);
     ASSERT_TRUE(fits && !large.empty());
-    ExpectRefused(call, MLUOP_STATUS_NOT_SUPPORTED, large);
+    ExpectRejected(call, MLUOP_STATUS_NOT_SUPPORTED, large);
   }
 }
 
@@ -92,7 +93,7 @@ TEST_P(GeneratedSizes, ProductBeyond32BitsReturnsNotSupported) {
         if (large.empty() || !fits) continue;  // no tensor has both, or the count overflows
         SCOPED_TRACE(std::string(NameOf(spec(), variables[i])) + " " +
                      std::string(NameOf(spec(), variables[j])));
-        ExpectRefused(call, MLUOP_STATUS_NOT_SUPPORTED, large);
+        ExpectRejected(call, MLUOP_STATUS_NOT_SUPPORTED, large);
       }
     }
   }
@@ -117,7 +118,7 @@ TEST_P(GeneratedSizes, AttributeProductBeyond64BitsReturnsBadParam) {
       }
     }
     if (names.empty()) return;
-    ExpectRefused(call, MLUOP_STATUS_BAD_PARAM, names);
+    ExpectRejected(call, MLUOP_STATUS_BAD_PARAM, names);
   }
 }
 
@@ -131,8 +132,8 @@ TEST_P(GeneratedSizes, AliasingStrideReturnsNotSupported) {
            {int64_t{0}, -packed, packed / 2, packed - 1, INT64_MIN, INT64_MAX}) {
         SCOPED_TRACE(std::to_string(d) + " " + std::to_string(stride));
         call.desc(t).strides[d] = stride;
-        ExpectRefused(call, MLUOP_STATUS_NOT_SUPPORTED, {Stride(call.row(t), d)},
-                      std::to_string(stride));
+        ExpectRejected(call, MLUOP_STATUS_NOT_SUPPORTED, {Stride(call.row(t), d)},
+                       std::to_string(stride));
       }
     }
   });
@@ -153,7 +154,7 @@ TEST_P(GeneratedSizes, HugeDimsOfEmptyTensorsAreHandled) {
       const Names large = TooLarge(call, &fits);
       if (!fits) continue;
       if (!large.empty()) {
-        ExpectRefused(call, MLUOP_STATUS_NOT_SUPPORTED, large);
+        ExpectRejected(call, MLUOP_STATUS_NOT_SUPPORTED, large);
         continue;
       }
       const Outcome outcome = call.Run();

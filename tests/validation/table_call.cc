@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Calls built from the operators' tables (table_call.h).
 #include "tests/validation/table_call.h"
 
 #include <algorithm>
@@ -13,7 +14,7 @@ namespace {
 
 constexpr std::byte kPoison{0xa5};
 constexpr size_t kGap = 64;
-// A larger tensor has no memory: the call must be refused.
+// A larger tensor has no memory: the call must be rejected.
 constexpr int64_t kMaxElements = int64_t{1} << 20;
 
 // One handle is used for all calls, because creating one reads the machine's limits from files.
@@ -22,9 +23,9 @@ mluOpHandle_t SharedHandle() {
   return *handle;
 }
 
-// The last message is replaced by this one, which no operator leaves, before each call.
+// Set as the last error message before each call, to detect whether the call sets one.
 constexpr std::string_view kMarker = "mluOpGetSizeOfDataType: size must be a pointer, got NULL";
-void LeaveMarker() { static_cast<void>(mluOpGetSizeOfDataType(MLUOP_DTYPE_FLOAT, nullptr)); }
+void SetMarkerMessage() { static_cast<void>(mluOpGetSizeOfDataType(MLUOP_DTYPE_FLOAT, nullptr)); }
 
 // Whether the tensor is larger than kMaxElements, or its element count overflows 63 bits.
 bool IsLarge(const mluOpTensorStruct& desc) {
@@ -99,19 +100,20 @@ void TableCall::Place() {
   }
 }
 
-// Copies the attribute's value to every attribute that a chain of relations ties to it.
-void TableCall::SetRelatives(int index) {
-  bool tied[kMaxAttributes] = {};
-  tied[index] = true;
+// Copies the attribute's value to every attribute that is related to it, directly or through
+// others.
+void TableCall::SetRelatedAttributes(int index) {
+  bool related[kMaxAttributes] = {};
+  related[index] = true;
   for (int pass = 0; pass < spec().relation_count; ++pass) {
     for (int i = 0; i < spec().relation_count; ++i) {
       const int first = spec().AttributeIndex(spec().relations[i].first);
       const int second = spec().AttributeIndex(spec().relations[i].second);
-      if (tied[first] || tied[second]) tied[first] = tied[second] = true;
+      if (related[first] || related[second]) related[first] = related[second] = true;
     }
   }
   for (int i = 0; i < spec().attribute_count; ++i) {
-    if (tied[i]) attribute(i) = attribute(index);
+    if (related[i]) attribute(i) = attribute(index);
   }
 }
 
@@ -120,7 +122,7 @@ void TableCall::Set(const Variable& variable, int64_t value) {
     arguments.symbols[variable.index] = value;
   } else {
     attribute(variable.index) = static_cast<double>(value);
-    SetRelatives(variable.index);
+    SetRelatedAttributes(variable.index);
   }
   Reshape();
 }
@@ -150,8 +152,9 @@ void TableCall::PoisonOutputs() {
   for (int t = 0; t < spec().tensor_count; ++t) {
     const TensorArgument& tensor = arguments.tensors[t];
     if (row(t).direction != kOut || tensor.data == nullptr) continue;
-    const size_t room = memory_.size() - OffsetOf(tensor.data);
-    std::memset(tensor.data, std::to_integer<int>(kPoison), std::min(room, tensor.ByteCount()));
+    const size_t available = memory_.size() - OffsetOf(tensor.data);
+    std::memset(tensor.data, std::to_integer<int>(kPoison),
+                std::min(available, tensor.ByteCount()));
   }
 }
 
@@ -159,7 +162,7 @@ Outcome TableCall::Run() {
   PoisonOutputs();
   before_ = memory_;
   size = kPoisonedSize;
-  LeaveMarker();
+  SetMarkerMessage();
   const mluOpStatus_t status = entry_.op != nullptr
                                    ? entry_.test->call(handle, arguments)
                                    : entry_.getter->call(handle, arguments, size_pointer);
@@ -191,8 +194,8 @@ bool TableCall::WroteOutputs() const {
   return rest == before_;
 }
 
-void ExpectRefused(TableCall& call, mluOpStatus_t status, const Names& arguments,
-                   const std::string& value) {
+void ExpectRejected(TableCall& call, mluOpStatus_t status, const Names& arguments,
+                    const std::string& value) {
   const Outcome outcome = call.Run();
   EXPECT_EQ(outcome.status, status) << outcome.message;
   EXPECT_TRUE(call.untouched());

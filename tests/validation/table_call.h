@@ -47,9 +47,10 @@ class TableCall {
 
   // Calls the public C function.
   Outcome Run();
-  // Whether the last Run() wrote nothing.
+  // Returns true if the last Run() wrote nothing.
   bool untouched() const { return memory_ == before_ && size == kPoisonedSize; }
-  // Whether the last Run() wrote every element of every output, and nothing else but the workspace.
+  // Returns true if the last Run() wrote every element of every output, and nothing else but the
+  // workspace.
   bool WroteOutputs() const;
 
   // Memory that no tensor uses, for a workspace or a misplaced tensor.
@@ -64,7 +65,7 @@ class TableCall {
 
  private:
   void ChooseValues();
-  void SetRelatives(int index);
+  void SetRelatedAttributes(int index);
   void PoisonOutputs();
   size_t OffsetOf(const void* data) const {
     return static_cast<size_t>(static_cast<const std::byte*>(data) - memory_.data());
@@ -84,8 +85,8 @@ using Names = std::vector<std::string>;
 
 // The call must return `status` and write no byte. Its message must be "<op>: <argument> must
 // <rule>, got <value>", with one of `arguments`, and with `value` unless that is empty.
-void ExpectRefused(TableCall& call, mluOpStatus_t status, const Names& arguments,
-                   const std::string& value = "");
+void ExpectRejected(TableCall& call, mluOpStatus_t status, const Names& arguments,
+                    const std::string& value = "");
 
 // The call must return SUCCESS and write all outputs, or a getter its size.
 void ExpectAccepted(TableCall& call, const Entry& entry);
