@@ -7,8 +7,8 @@ The peer is torchvision's ps_roi_pool or mmcv's operator where these are install
 composition of torch operators (`pairs.py`). Calls are captured into a CUDA graph over more inputs
 than the caches hold, and replayed. The table shows device time per call, the minimum of ten
 replays. The last column is the host's time for one call. `--deterministic` sets
-`torch.use_deterministic_algorithms(True)`. `--json` writes the times with machine, commit and command.
-`--device cpu` times with the clock, to try the script without a GPU.
+`torch.use_deterministic_algorithms(True)`. `--json` writes the times with machine, commit and
+command. `--device cpu` times with the clock, to try the script without a GPU.
 """
 
 import argparse
@@ -141,7 +141,9 @@ def both(name, cases, function, peer, x, *rest):
     library = peer and peer.library
     theirs = peer and forward_seconds(peer.forward, (x, *rest))
     host = host_seconds(function, (x, *rest))
-    record(f"{name}, forward", cases[0], forward_seconds(function, (x, *rest)), theirs, library, host)
+    record(
+        f"{name}, forward", cases[0], forward_seconds(function, (x, *rest)), theirs, library, host
+    )
     run, grad = gradient_of(function, x, rest)
     own = device_seconds(run, sets_of(run, (grad,), 16))
     if peer is None:
@@ -149,7 +151,11 @@ def both(name, cases, function, peer, x, *rest):
         return
     theirs = peer.backward or gradient_of(peer.forward, x, rest)[0]
     record(
-        f"{name}, backward", cases[1], own, device_seconds(theirs, sets_of(run, (grad,), 16)), library
+        f"{name}, backward",
+        cases[1],
+        own,
+        device_seconds(theirs, sets_of(run, (grad,), 16)),
+        library,
     )
 
 

@@ -200,7 +200,9 @@ def composed_psa_mask_backward(grad, mask, distribute):
     target.copy_(grad.view(target.shape))
     if padded_mask > mask:
         pad = (padded_mask - mask) // 2
-        inner = result.view(n, size, size, padded_mask, padded_mask)[..., pad : pad + mask, pad : pad + mask]
+        inner = result.view(n, size, size, padded_mask, padded_mask)[
+            ..., pad : pad + mask, pad : pad + mask
+        ]
         result = inner.reshape(n, size, size, mask * mask)
     return result
 
@@ -275,7 +277,8 @@ def masked_convolution(height, width, masks, sort=True):
     sizes = f"C=256 H={height} W={width} M={masks}"
     kernel = "kernel_h=3 kernel_w=3 pad_h=1 pad_w=1 "
     forward, backward = (
-        f"masked_im2col_{direction} {sizes} {kernel}masks={order}" for direction in ("forward", "backward")
+        f"masked_im2col_{direction} {sizes} {kernel}masks={order}"
+        for direction in ("forward", "backward")
     )
     at = array(rows), array(columns)
     feature, data_col = array(x), np.empty((256 * 9, masks), np.float32)
@@ -293,7 +296,9 @@ def masked_convolution(height, width, masks, sort=True):
     function = lambda col: torch.ops.mluops.masked_col2im(col, rows, columns, height, width)
     scatter = lambda col: torch.zeros(256, height * width).index_copy(1, places, col)
     peer = lambda col: scatter(col).view(1, 256, height, width)
-    cases = [f"masked_col2im_{direction} {sizes} masks={order}" for direction in ("forward", "backward")]
+    cases = [
+        f"masked_col2im_{direction} {sizes} masks={order}" for direction in ("forward", "backward")
+    ]
     yield from both_directions(name, function, peer, torch.rand(256, masks), cases=cases)
     if sort:
         conv, mask = torch.nn.Conv2d(256, 256, 3, padding=1), torch.zeros(1, height, width)
@@ -335,7 +340,11 @@ def roiaware_scene(dense):
     winners = 1 + random.integers(0, np.maximum(counts, 1)[:, None], (voxels, channels))
     argmax = np.where(counts[:, None] > 0, np.take_along_axis(point_indices, winners, 1), -1)
     shape = (128, 12, 12, 12)
-    return argmax.astype(np.int32).reshape(*shape, channels), point_indices.reshape(*shape, slots), points
+    return (
+        argmax.astype(np.int32).reshape(*shape, channels),
+        point_indices.reshape(*shape, slots),
+        points,
+    )
 
 
 def roiaware_pool3d(dense):

@@ -4,7 +4,8 @@
 
 The peers are torchvision's ps_roi_pool where torchvision is installed, otherwise compositions of
 torch operators (`pairs.py`). Where a peer computes the same function, the results are compared
-first. Prints a Markdown table of ratios: the peer's minimum time divided by ours. --overhead measures the overhead per call on a 2 x 2 map instead.
+first. Prints a Markdown table of ratios: the peer's minimum time divided by ours.
+--overhead measures the overhead per call on a 2 x 2 map instead.
 --json writes the times too, with machine, commit and command; rows of an earlier run of the same
 machine and commit stay in the file unless they are measured again (`--only` measures some).
 """
@@ -63,7 +64,12 @@ def measured(seconds, chosen):
 def row_of(pair, own, peer):
     row = {"name": pair.name, "level": pair.level, "case": pair.case, "ours_s": own}
     if peer is not None:
-        row |= {"peer": pair.library, "same_function": pair.same, "peer_s": peer, "ratio": peer / own}
+        row |= {
+            "peer": pair.library,
+            "same_function": pair.same,
+            "peer_s": peer,
+            "ratio": peer / own,
+        }
     return row
 
 
@@ -119,7 +125,9 @@ def main():
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--seconds", type=float, default=0.3, help="per call that is measured")
-    parser.add_argument("--threads", type=int, default=0, help="number of threads; 0: torch's default")
+    parser.add_argument(
+        "--threads", type=int, default=0, help="number of threads; 0: torch's default"
+    )
     parser.add_argument("--only", default="", help="only rows whose name contains this text")
     parser.add_argument("--json", help="write the times to this file")
     parser.add_argument("--overhead", action="store_true")

@@ -59,7 +59,9 @@ BANNED = {
 }
 PATTERNS = {re.compile(rf"\b(?:{p})\b", re.IGNORECASE): hint for p, hint in BANNED.items()}
 # A comment is a statement: it does not start with "What ...". "## What" is a Markdown heading.
-PATTERNS[re.compile(r"(?://|/\*|(?<!#)#|\"{3}) *What\b(?!.*\?)")] = "start a comment with a statement"
+PATTERNS[re.compile(r"(?://|/\*|(?<!#)#|\"{3}) *What\b(?!.*\?)")] = (
+    "start a comment with a statement"
+)
 
 # Data and texts of others, and the list itself.
 EXEMPT = ("LICENSE", "scripts/check_prose.py", "bench/results/", "tests/fuzz/corpus/")
@@ -73,7 +75,7 @@ def find_words(line: str) -> list[str]:
 
 
 def is_too_long(line: str) -> bool:
-    """Returns whether a line of Markdown should be wrapped. A link is counted without its target."""
+    """Returns whether to wrap a line of Markdown. A link is counted without its target."""
     if line.lstrip().startswith("|"):
         return False
     return len(re.sub(r"(?<=\])\([^)]*\)", "", line)) > MAX_LINE

@@ -98,7 +98,9 @@ def cell(family, device, file):
     """
     if file is None:
         return "to be measured"
-    texts = [f"{ratio:.1f} {direction}" for direction, ratio in ratios(family, device, file) if ratio]
+    texts = [
+        f"{ratio:.1f} {direction}" for direction, ratio in ratios(family, device, file) if ratio
+    ]
     return ", ".join(texts) or "no peer"
 
 

@@ -229,7 +229,9 @@ def survivors_of(log: Path, family: str) -> list[Mutant]:
     return [Mutant(*key) for key, outcome in last.items() if outcome == "survived"]
 
 
-def test_family(build_tree: MutationBuild, family: str, pool: list[Mutant], wanted: int, log) -> bool:
+def test_family(
+    build_tree: MutationBuild, family: str, pool: list[Mutant], wanted: int, log
+) -> bool:
     outcomes: Counter = Counter()
     survivors = []
     build_tree.measure_time_limits(family)
@@ -276,7 +278,11 @@ def main() -> None:
     with open(record, "a", encoding="ascii") as log:
         for family in options.family or families():
             again = options.again
-            pool = survivors_of(record, family) if again else shuffled_candidates(build_tree, family, options.seed)
+            pool = (
+                survivors_of(record, family)
+                if again
+                else shuffled_candidates(build_tree, family, options.seed)
+            )
             wanted = len(pool) if again else options.mutants
             good &= test_family(build_tree, family, pool, wanted, log)
     sys.exit(0 if good else 1)

@@ -11,7 +11,11 @@ import samples
 from mluops.torch import MaskedConv2d, psa_mask
 from network import Network, batch
 
-NOT_TWICE_DIFFERENTIABLE = ("border_align_backward", "roiaware_pool3d_avg_backward", "roiaware_pool3d_max_backward")
+NOT_TWICE_DIFFERENTIABLE = (
+    "border_align_backward",
+    "roiaware_pool3d_avg_backward",
+    "roiaware_pool3d_max_backward",
+)
 
 
 @pytest.mark.parametrize("name", samples.NAMES)

@@ -19,7 +19,11 @@ from network import Network, batch
 CUDA = torch.device("cuda", torch.cuda.current_device())
 # Copies and indices are equal; sums are close.
 EXACT = ("psa_mask", "masked_im2col", "masked_col2im")
-NOT_TWICE_DIFFERENTIABLE = ("border_align_backward", "roiaware_pool3d_avg_backward", "roiaware_pool3d_max_backward")
+NOT_TWICE_DIFFERENTIABLE = (
+    "border_align_backward",
+    "roiaware_pool3d_avg_backward",
+    "roiaware_pool3d_max_backward",
+)
 
 
 def to(value, device):

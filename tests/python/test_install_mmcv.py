@@ -163,7 +163,8 @@ def test_second_install_changes_nothing(full_mmcv):
 )
 def test_install_adds_operators_to_mmcv_without_them(package_folder, lite):
     write(
-        package_folder, {"mmcv/__init__.py": "here = 'mmcv-lite'\n", "mmcv/image.py": "value = 3\n", **lite}
+        package_folder,
+        {"mmcv/__init__.py": "here = 'mmcv-lite'\n", "mmcv/image.py": "value = 3\n", **lite},
     )
     report = mluops.compat.mmcv.install()
     from mmcv.image import value

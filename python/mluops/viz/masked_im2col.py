@@ -56,7 +56,9 @@ def masked_im2col_windows(
         ],
         np.int32,
     )
-    wide = _window_reads(rows + margin[0], columns + margin[1], tuple(size + 2 * margin), kernel, pad)
+    wide = _window_reads(
+        rows + margin[0], columns + margin[1], tuple(size + 2 * margin), kernel, pad
+    )
     ends = []
     for m, (inside, window) in enumerate(zip(reads, wide)):
         color = canvas.CYCLE[m % len(canvas.CYCLE)]

@@ -86,7 +86,8 @@ HWY_INLINE void Unpack(const BackwardCall& call, const Slice& slice, const float
 }
 
 template <typename T>
-HWY_INLINE void ScatterPackedTyped(const BackwardCall& call, float* sums, int64_t begin, int64_t end) {
+HWY_INLINE void ScatterPackedTyped(const BackwardCall& call, float* sums, int64_t begin,
+                                   int64_t end) {
   for (int64_t i = begin; i < end; ++i) {
     const Slice slice = MakeSlice(call.p, call.slices, i);
     ZeroRow(sums, call.p.pixels() * call.slices.size);

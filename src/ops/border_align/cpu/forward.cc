@@ -76,8 +76,8 @@ HWY_INLINE void Pack(const ForwardCall& call, const Slice& slice, const T* HWY_R
 }
 
 template <typename T>
-HWY_INLINE void PoolItemsTyped(const ForwardCall& call, const ForwardScratch& scratch, int64_t begin,
-                            int64_t end) {
+HWY_INLINE void PoolItemsTyped(const ForwardCall& call, const ForwardScratch& scratch,
+                               int64_t begin, int64_t end) {
   const int64_t batches = BatchCount(call.p);
   for (int64_t item = begin; item < end;) {
     const Slice slice = MakeSlice(call.p, call.slices, item / batches);

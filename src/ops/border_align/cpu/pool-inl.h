@@ -110,7 +110,7 @@ HWY_INLINE void PoolVecs(D d, const SampleTable& table, int edge, const PoolRow<
 // shorter than a vector use quarter vectors.
 template <class D, typename In, typename T>
 void PoolRemainder(D d, int64_t c, int64_t channels, const SampleTable& table, int edge,
-             const PoolRow<In, T>& row) {
+                   const PoolRow<In, T>& row) {
   const auto lanes = static_cast<int64_t>(hn::Lanes(d));
   if constexpr (hn::MaxLanes(D()) > 1) {
     if (channels < lanes) {

@@ -45,7 +45,8 @@ struct Lane {
   }
 
   template <int kSecond>
-  __device__ void Add(const Batch& batch, const LoadedGradients<T>& visits, const Shared& shared) const {
+  __device__ void Add(const Batch& batch, const LoadedGradients<T>& visits,
+                      const Shared& shared) const {
     if (batch.count <= kSecond * kHalf) return;
     Place place[kHalf];
     float weight[kHalf];

@@ -20,7 +20,7 @@ struct Counters {
   int32_t next[kWarps][kCounters];  // of a warp in a round: edges, then edges of earlier warps
   int32_t total[kCounters];         // of the list
   int32_t first[kCounters + 1];     // the place of a bucket's first edge
-  int32_t cursor[kCounters];         // next free position of the bucket
+  int32_t cursor[kCounters];        // next free position of the bucket
 };
 
 template <typename T>

@@ -249,8 +249,8 @@ class Pool {
   Channels<T> even_low_, even_high_, odd_low_, odd_high_;
   int at_even_ = -1, at_odd_ = -1;  // their offsets
   float best_[kChannels] = {};
-  float pair_first_[kChannels] = {};    // value of the first sample of the winning pair
-  int32_t index_[kChannels] = {};  // of that pair
+  float pair_first_[kChannels] = {};  // value of the first sample of the winning pair
+  int32_t index_[kChannels] = {};     // of that pair
 };
 
 }  // namespace mluop::border_align

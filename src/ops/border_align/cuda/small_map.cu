@@ -33,7 +33,7 @@ struct SmallMapCall {
 };
 
 struct StagedEdge {
-  EdgeLines lines;        // pixels in shared memory
+  EdgeLines lines;              // pixels in shared memory
   bool inside[kSampleThreads];  // all samples of the thread
 };
 
@@ -67,7 +67,8 @@ class Block {
     for (int k = begin; k < end; k += d_.batch) {
       const int count = min(d_.batch, end - k);
       for (int i = threadIdx.x; i < count * kSampleThreads; i += kThreads<T>) {
-        FindSamples(i / kSampleThreads, i % kSampleThreads, image_ * t_.p.k + k + i / kSampleThreads);
+        FindSamples(i / kSampleThreads, i % kSampleThreads,
+                    image_ * t_.p.k + k + i / kSampleThreads);
       }
       __pipeline_wait_prior(0);
       __syncthreads();

@@ -65,7 +65,7 @@ MaskTable MakeMaskTable(const Problem& p, const MaskIndices& masks, int64_t step
   uint32_t* const columns = rows + steps * p.kernel_h;
   auto* const places = reinterpret_cast<uint16_t*>(columns + steps * p.kernel_w);
   const MaskTable table = {corner,  mask_steps, rows,       columns,   places,
-                           p.masks, step,  p.kernel_h, p.kernel_w};
+                           p.masks, step,       p.kernel_h, p.kernel_w};
   const int64_t work = step * (int64_t{p.kernel_h} + p.kernel_w);
   threads.For(steps, kGrain / work + 1, [&](int64_t begin, int64_t end, int) {
     for (int64_t s = begin; s < end; ++s) FillStep(p, masks, table, s);

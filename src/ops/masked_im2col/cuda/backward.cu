@@ -9,8 +9,8 @@
 
 #include <algorithm>
 
-#include "ops/masked_im2col/cuda/thread_masks.h"
 #include "ops/masked_im2col/cuda/operators.h"
+#include "ops/masked_im2col/cuda/thread_masks.h"
 
 namespace mluop::masked_im2col {
 namespace {
@@ -50,7 +50,8 @@ struct Values {
 // Adds the masks of one turn, each at a different position: kAddsInFlight reads of sums, then as many
 // writes. sums: the band's, from the kernel element on.
 template <typename T, int V>
-__device__ void AddTurn(float* sums, const ThreadMasks& kept, const Values<T, V>& values, int turn) {
+__device__ void AddTurn(float* sums, const ThreadMasks& kept, const Values<T, V>& values,
+                        int turn) {
 #pragma unroll
   for (int first = 0; first < kKeptMasks; first += kAddsInFlight) {
     float sum[kAddsInFlight];

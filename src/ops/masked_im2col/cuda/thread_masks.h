@@ -20,9 +20,9 @@ constexpr uint32_t kBuckets = 2048;
 constexpr int kMaxPlaces = 1 << 16;
 
 struct Tables {
-  uint32_t seen[kSeenWords];   // at least one mask at this position
+  uint32_t seen[kSeenWords];       // at least one mask at this position
   uint32_t duplicate[kSeenWords];  // at least two masks at this position
-  int32_t first[kBuckets];     // the first of the masks that have no turn yet
+  int32_t first[kBuckets];         // the first of the masks that have no turn yet
 };
 
 // A rectangle of pixels of a plane, and kernel_h x kernel_w kernel elements from (i, j) on. The
@@ -64,14 +64,16 @@ __device__ int ClampToBand(int64_t corner, int begin, int size, int kernel) {
 
 __device__ int PlaceOf(const Problem& p, const Band& band, int32_t h, int32_t w) {
   const int top = ClampToBand(int64_t{h} - p.pad_h + band.i, band.row, band.rows, band.kernel_h);
-  const int left = ClampToBand(int64_t{w} - p.pad_w + band.j, band.column, band.columns, band.kernel_w);
+  const int left =
+      ClampToBand(int64_t{w} - p.pad_w + band.j, band.column, band.columns, band.kernel_w);
   const bool overlaps =
       top > 0 && top < band.rows + band.kernel_h && left > 0 && left < band.columns + band.kernel_w;
   return overlaps ? top * band.pitch() + left : 0;
 }
 
 template <int V>
-__device__ ThreadMasks LoadThreadMasks(const Problem& p, const Masks& masks, const Band& band, int64_t first) {
+__device__ ThreadMasks LoadThreadMasks(const Problem& p, const Masks& masks, const Band& band,
+                                       int64_t first) {
   ThreadMasks kept;
 #pragma unroll
   for (int k = 0; k < kKeptMasks; k += V) {
@@ -134,7 +136,8 @@ __device__ int TakeTurns(Tables* tables, uint32_t repeated, ThreadMasks* kept) {
     uint32_t assigned = 0;
 #pragma unroll
     for (int k = 0; k < kKeptMasks; ++k) {
-      const bool is_first = (repeated >> k & 1) != 0 && tables->first[kept->at[k] % kBuckets] == key(k);
+      const bool is_first =
+          (repeated >> k & 1) != 0 && tables->first[kept->at[k] % kBuckets] == key(k);
       assigned |= static_cast<uint32_t>(is_first) << k;
       if (is_first) kept->at[k] += turn * kMaxPlaces;
     }

@@ -112,7 +112,8 @@ HWY_INLINE void PoolBins(const Block& block, const Problem& p, const Band& band,
   }
 }
 
-// Pools the band's part of a RoI. The pointers are those of the RoI and the block.
+// Pools the rows of a RoI that lie in the band. Pointers start at the RoI and the block's first
+// channel.
 template <int kColumns, class Block>
 HWY_INLINE void PoolRoi(const Block& block, const Problem& p, const RoiBins& roi, const Band& band,
                         const float* data, const PooledBins& pooled) {

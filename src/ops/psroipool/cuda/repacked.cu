@@ -72,7 +72,7 @@ __device__ void Stage(const float* __restrict__ from, int run, float* to, int th
   }
 }
 
-// What a block repacks: some pixels, and the output channels of a slice.
+// The work of a block: some pixels, and the output channels of a slice.
 struct RepackTile {
   int pixel;
   int channels;

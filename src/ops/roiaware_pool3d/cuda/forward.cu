@@ -40,8 +40,8 @@ struct Range {
 };
 
 // Counts the points of each voxel. The chunks of the warps are in order, so the points of a warp
-// start after those of earlier warps. Returns the number of voxels with points, and writes their
-// counts into their rows, [size, slots].
+// start after the points of earlier warps. Returns the number of voxels with points, and writes
+// their counts into their rows, [size, slots].
 __device__ int CountPoints(const Problem& p, const Lists& lists, const Range& range,
                            int32_t* rows) {
   __shared__ int filled;
