@@ -89,7 +89,7 @@ def ps_roi_pool(images, size, height, width, count, channels, scale):
     rfcn_cases, cases = pooling_cases(images, size, height, width, count, channels, scale)
     pairs = list(library_psroipool(shape, x, rois, (size, scale, channels), peer, from_last))
     pairs[0].case, pairs[-1].case = rfcn_cases
-    name = "ps_roi_pool, torchvision's " + shape
+    name = "ps_roi_pool, torchvision " + shape
     function = lambda x: ours.ps_roi_pool(x, rois, size, scale)
     pairs += both_directions(name, function, peer, x, (True, False), cases=cases)
     function = lambda x: ours.ps_roi_pool(x, rois, size, scale, "rfcn")

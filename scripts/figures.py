@@ -117,12 +117,37 @@ def table(files):
         )
     for device, file in sorted(files.items()):
         lines.append("")
-        lines += wrapped(
-            f"{'CPU' if device == 'cpu' else 'GPU'}: {file['machine']}, torch {file['torch']}, "
-            f"torchvision {file['torchvision']}, commit {file['commit'][:10]}, "
-            f"`{file['command']}`."
-        )
+        lines += wrapped(f"{'CPU' if device == 'cpu' else 'GPU'}: {source(file)}")
     return "\n".join(lines)
+
+
+def pairs_table(file):
+    """Returns the table of all pairs, a column per level. A star marks a different function.
+
+    >>> row = {"name": "a", "level": "library", "ratio": 2.0, "same_function": False}
+    >>> other = {"name": "b", "level": "drop-in", "ours_s": 0.001}
+    >>> pairs_table({"rows": [row, other]}).splitlines()[2:]
+    ['| a* | 2.0 |  |', '| b |  | no peer (1.000 ms) |']
+    """
+    cells = {}  # by name and level
+    for row in file["rows"]:
+        star = "" if row.get("same_function", True) else "*"
+        text = (
+            f"{row['ratio']:.1f}" if "ratio" in row else f"no peer ({row['ours_s'] * 1e3:.3f} ms)"
+        )
+        cells.setdefault(row["name"] + star, {})[row["level"]] = text
+    lines = ["| operator, shape | library | drop-in |", "|---|---|---|"]
+    for name, levels in cells.items():
+        lines.append(f"| {name} | {levels.get('library', '')} | {levels.get('drop-in', '')} |")
+    return "\n".join(lines)
+
+
+def source(file):
+    """Returns the machine, the versions and the command of a file of results."""
+    return (
+        f"{file['machine']}, torch {file['torch']}, torchvision {file['torchvision']}, "
+        f"commit {file['commit'][:10]}, `{file['command']}`."
+    )
 
 
 def wrapped(text, width=100):
@@ -214,8 +239,13 @@ def main():
     parser.add_argument("--check", action="store_true", help="change nothing; fail if outdated")
     options = parser.parse_args()
     files = load()
-    readme = ROOT / "README.md"
-    wanted = {readme: filled(readme.read_text(), {"peers": table(files)}), CHART: chart(files)}
+    readme, page = ROOT / "README.md", ROOT / "docs/python.md"
+    pairs = pairs_table(files["cpu"]) + "\n\n" + "\n".join(wrapped(source(files["cpu"])))
+    wanted = {
+        readme: filled(readme.read_text(), {"peers": table(files)}),
+        page: filled(page.read_text(), {"pairs": pairs}),
+        CHART: chart(files),
+    }
     failed = 0
     for path, text in wanted.items():
         if path.exists() and path.read_text() == text:

@@ -120,7 +120,7 @@ void RunLine(const std::string& line, Tally& tally) {
     return;
   }
   const std::string rejection = MessageOf([&] { outcome = RunCase(c, handle); });
-  tally.Count(rejection.empty() ? std::string(c.test->name) : "no tensor", outcome);
+  tally.Count(rejection.empty() ? std::string(c.test->name) : "too large", outcome);
 }
 
 void Run(const std::string& text) {

@@ -178,8 +178,8 @@ def test_modules_pickled_by_the_originals_load():
         "out_size of two",
         "mask of two dimensions",
         "mask of another size",
-        "rois of four numbers",
-        "boxes of five numbers in a list",
+        "rois with 4 values",
+        "boxes with 5 values in a list",
         "boxes is None",
     ],
 )

@@ -208,9 +208,8 @@ class SampleTable {
   alignas(64) float weight_[kWindow][4][kBatch];
 };
 
-// Visits the edges of a slice's boxes in batches [begin, end), as visit(table, batch, edge, c) for
-// each window of samples and each block of channels from c on. boxes: T [N, K, 4]; `stride`
-// elements from pixel to pixel.
+// Calls visit(table, batch, edge, c) for each edge, window of samples and block of channels (from c
+// on) of the batches [begin, end). boxes: T [N, K, 4]; `stride` elements from pixel to pixel.
 template <typename T, class Call, class Visit>
 HWY_INLINE void ForEachEdge(const Call& call, const Slice& slice, int64_t stride, int64_t begin,
                             int64_t end, const Visit& visit) {

@@ -54,8 +54,9 @@ __device__ Owner MakeOwner(const BackwardCall<T>& call, int64_t i) {
   const Axes axes = MakeAxes(call.p, border);
   const int lines = axes.fixed_size, size = axes.moving_size, parts = call.Parts(size);
   const int length = (size + parts - 1) / parts, first = rank % parts * length;
-  const int turn = rank / parts, line = turn % 2 == 0 ? turn / 2 : lines - 1 - turn / 2;
-  const int pixels = turn < lines ? max(0, min(length, size - first)) : 0;
+  const int line_rank = rank / parts,
+            line = line_rank % 2 == 0 ? line_rank / 2 : lines - 1 - line_rank / 2;
+  const int pixels = line_rank < lines ? max(0, min(length, size - first)) : 0;
   return {list / kBorders, border, line, lines, size, first, pixels, channel};
 }
 

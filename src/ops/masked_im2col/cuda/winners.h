@@ -63,7 +63,7 @@ struct RowCopy {
   int64_t slices = 1;  // of the channels, for different blocks
 };
 
-// Element k of an output row is element source(k) of the input row, or 0 if source(k) is negative.
+// to[k] = from[source(k)], or 0 if source(k) is negative, for every row.
 template <typename T, class Source>
 __global__ void __launch_bounds__(kTableThreads) CopyRows(Source source, RowCopy<T> c) {
   const int64_t k = blockIdx.x % c.parts * blockDim.x + threadIdx.x;

@@ -51,7 +51,7 @@ __device__ float SumPixels(roi::Pixels pixels, const float* __restrict__ channel
     float values[kLoads];
     pixels.Load(channel, values);
 #pragma unroll
-    for (int i = 0; i < kLoads; i += kQuadPixels) {
+    for (int i = 0; i < kLoads; i += kPixelGroup) {
       part += (values[i] + values[i + 1]) + (values[i + 2] + values[i + 3]);
     }
     if (loaded % kPartPixels != 0) continue;
@@ -106,7 +106,7 @@ mluOpStatus_t RunStrided(const CudaCall<Problem>& call, void*) {
   const int64_t slices = CeilDiv(p.channels(), threads);
   // At most one block for 32 elements of the output, or for a RoI: below 2^31.
   // A bin is at most about H/G+1 rows high: three rows have few pixels.
-  call.context.Launch(p.h / p.group < 3 ? PoolStrided<kQuadPixels> : PoolStrided<2 * kQuadPixels>,
+  call.context.Launch(p.h / p.group < 3 ? PoolStrided<kPixelGroup> : PoolStrided<2 * kPixelGroup>,
                       Grid{p.rois * slices, threads}, p, Tensors(call.arguments),
                       static_cast<int>(slices));
   return call.context.status();

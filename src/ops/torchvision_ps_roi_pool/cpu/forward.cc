@@ -55,7 +55,7 @@ void PoolSlice(const Bands& bands, const Slice& slice, const float* input, float
 void WriteRoi(const Bands& bands, const float* stage, float* output) {
   const Problem& p = bands.p;
   PixelsToPlanes({stage, bands.BinStride()}, p.bins(), p.output_dim, {output, p.bins()},
-                 Unchanged());
+                 Identity());
 }
 
 }  // namespace HWY_NAMESPACE

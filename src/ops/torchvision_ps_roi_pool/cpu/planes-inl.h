@@ -26,9 +26,9 @@ namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 using mluop::HWY_NAMESPACE::CanonicalNan;
 using mluop::HWY_NAMESPACE::ConstMatrix;
+using mluop::HWY_NAMESPACE::Identity;
 using mluop::HWY_NAMESPACE::Matrix;
 using mluop::HWY_NAMESPACE::Transpose;
-using mluop::HWY_NAMESPACE::Unchanged;
 using roi::HWY_NAMESPACE::ForEachChannelBlock;
 
 // Vectors of a channel block: all of COCO's 81 channels with AVX-512. One pass per vector would

@@ -125,12 +125,12 @@ struct ElementTile {
 
   // A warp loads rows of the input, four at a time.
   static __device__ void Load(const Matrices& m, const T* input, const Corner& corner, T* tile) {
-    constexpr int kTogether = 4, kRuns = kAcross / kWarp;
+    constexpr int kRowsPerBatch = 4, kRuns = kAcross / kWarp;
     const int lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
-    for (int first = warp; first < kLoaded; first += kWarps * kTogether) {
-      T value[kTogether][kRuns];
+    for (int first = warp; first < kLoaded; first += kWarps * kRowsPerBatch) {
+      T value[kRowsPerBatch][kRuns];
 #pragma unroll
-      for (int k = 0; k < kTogether; ++k) {
+      for (int k = 0; k < kRowsPerBatch; ++k) {
         const uint32_t a = corner.a + first + k * kWarps, b = corner.b + lane;
 #pragma unroll
         for (int run = 0; run < kRuns; ++run) {
@@ -139,7 +139,7 @@ struct ElementTile {
         }
       }
 #pragma unroll
-      for (int k = 0; k < kTogether; ++k) {
+      for (int k = 0; k < kRowsPerBatch; ++k) {
 #pragma unroll
         for (int run = 0; run < kRuns; ++run) {
           tile[(lane + run * kWarp) * kPitch + first + k * kWarps] = value[k][run];
