@@ -165,7 +165,7 @@ void CopySteps(const ForwardCall& call, const KernelTile<T>& tile_in) {
     }
 #endif
     if (step.low + before < 0 || step.high + int64_t{16 / sizeof(T)} > after) {
-      CopyElements(call, given, s);
+      CopyElements(call, tile_in, s);
     } else if (!step.rows_inside) {
       CopyColumns<kCount, Outside::kRowsAndColumns>(tile, bits, corner, width, to);
     } else if (!step.columns_inside) {
