@@ -134,10 +134,10 @@ std::string CheckAccuracy(const testing::OperatorTest& test, const Arguments& ar
   const double* expected = reference.Doubles(rule.tensor);
   const testing::Differences differences =
       testing::Compare(got.data, got.desc->dtype, expected, got.desc->ElementCount());
-  if (differences.misplaced < 0 && differences.diff3_2 == 0) return "";
+  if (differences.nonfinite_mismatch < 0 && differences.diff3_2 == 0) return "";
   const testing::Threshold threshold = ThresholdOf(test, arguments, rule, expected);
   const bool bias = rule.criterion == Criterion::kDynamic;
-  const std::string error = testing::CheckAccuracy(differences, threshold, bias);
+  const std::string error = testing::CheckDifferences(differences, threshold, bias);
   if (error.empty()) return "";
   const std::string far = FirstMismatch(got, rule.tensor, expected, Magnitudes(test, arguments));
   return far.empty() ? "" : far + "; " + error;

@@ -119,9 +119,9 @@ __global__ void __launch_bounds__(kCol2imThreads) FillStaged(StagedParameters<T>
 // parts if there are fewer groups than SMs.
 template <typename T, int V>
 int64_t PlanParts(int64_t max_pixels, int64_t groups, int sm_count, StagedParameters<T>* call) {
-  constexpr int64_t kLeast = 32;  // packs of a part
+  constexpr int64_t kMinPacks = 32;  // packs of a part
   const int64_t packs = call->p.plane() / V, min_parts = CeilDiv(packs, max_pixels / V);
-  const int64_t max_parts = std::max(min_parts, CeilDiv(packs, kLeast));
+  const int64_t max_parts = std::max(min_parts, CeilDiv(packs, kMinPacks));
   const int64_t parts = std::clamp<int64_t>(sm_count / groups, min_parts, max_parts);
   call->range = static_cast<int>(CeilDiv(packs, parts)) * V;
   call->parts = static_cast<int>(CeilDiv(packs * V, call->range));
