@@ -198,7 +198,7 @@ TEST_F(BorderAlignForward, NanInFirstSampleStaysAndIsCanonical) {
 TEST_F(BorderAlignForward, NanInLaterSampleIsIgnored) {
   const Shape s = {1, 1, 4, 1, 1, 3};
   const Pooled pooled = Forward(s, FourTimes({-4, kNan, -2, -3}), {0, 0, 3, 0});
-  // Samples 0 and 1 include the NaN, also where its bilinear weight is 0.
+  // The samples at pixels 0 and 1 include the NaN, also where its bilinear weight is 0.
   EXPECT_EQ(pooled.argmax[2], 1);  // bottom, from the right: -3, -2, NaN, NaN
   EXPECT_EQ(pooled.output[2], -2);
 }
@@ -245,8 +245,7 @@ TEST_F(BorderAlignForward, OutsideSampleCountsAsZero) {
 TEST_F(BorderAlignForward, NanCoordinateIsOutside) {
   const Shape s = {1, 3, 3, 1, 1, 2};
   const Pooled pooled = Forward(s, Floats(s.map(), -5), {kNan, 0, 2, 2});
-  // Bottom starts at x2 and leaves the map with its first step; the right border does not depend on
-  // x1.
+  // Bottom starts at x2 and leaves the map with its first step; right does not depend on x1.
   EXPECT_EQ(pooled.output, (Floats{0, 0, 0, -5}));
   EXPECT_EQ(pooled.argmax, (Indices{0, 0, 1, 0}));
 }
@@ -298,8 +297,7 @@ TEST_F(BorderAlignBackward, HalfRoundsOnce) {
 }
 
 TEST_F(BorderAlignForward, ChannelDoesNotDependOnOtherChannels) {
-  // 77 channels use groups of four vectors, single vectors and the remainder; 1 channel uses one
-  // lane.
+  // 77 channels use groups of four vectors, single vectors and the remainder; 1 uses one lane.
   const Shape wide = {1, 6, 7, 77, 20, 40};
   const Shape narrow = {1, 6, 7, 1, 20, 40};
   const Floats input = RandomValues(wide.map(), -1, 1, 7);
