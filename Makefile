@@ -8,21 +8,21 @@ help:
 	@echo 'make deps        install the missing packages (Debian, root)'
 	@echo 'make build       build library, driver, examples and tests, optimised, into build/'
 	@echo 'make run         build library and driver, check and time every operator: four minutes on two cores'
-	@echo 'make test        run all tests: in build/, under ASan and UBSan in build-asan/, of the Python package'
+	@echo 'make test        run all tests: C++ (build/), C++ with ASan and UBSan (build-asan/), Python'
 	@echo 'make test-torch  run the tests of the Python package under the newest torch'
-	@echo 'make lint        clang-format, clang-tidy, cppcheck, ruff, our own rules and make odr, over what changed'
-	@echo 'make odr         link with -flto -Wodr: one definition per name'
+	@echo 'make lint        clang-format, clang-tidy and cppcheck (changed sources only), ruff, our include and prose checks, make odr'
+	@echo 'make odr         link with -flto -Wodr to detect ODR violations'
 	@echo 'make tsan        run the tests of threads under ThreadSanitizer, in build-tsan/'
 	@echo 'make valgrind    run cases of every operator under memcheck'
 	@echo 'make fuzz        run libFuzzer for half a minute per target (FUZZ_SECONDS, FUZZ_RUNS)'
-	@echo 'make load        10^5 calls from eight threads, 10^6 in constant memory (LOAD_CALLS, FLAT_CALLS, LOAD_SEED)'
+	@echo 'make load        run 10^5 calls from eight threads, then 10^6 calls in constant memory (LOAD_CALLS, MEMORY_CALLS, LOAD_SEED)'
 	@echo 'make coverage    measure the lines of src/ that the tests run: at least 95 %'
-	@echo 'make mutate      change operators and bounds of the kernels, and count the mutants that tests notice'
+	@echo 'make mutate      change operators and bounds of the kernels, and count the mutants that the tests detect'
 	@echo 'make aarch64     cross-build for 64-bit Arm and check a sample of the cases under qemu'
 	@echo 'make fresh-root  run the commands of README in a new Debian 12 root (root)'
 	@echo 'make wheel       build the Python package into dist/'
 	@echo 'make bundle      build dist/mluops-bundle, a tree that runs on other Linux systems'
-	@echo 'make clean       remove all of the above'
+	@echo 'make clean       remove all build folders, dist/ and virtual environments'
 
 deps:
 	@scripts/install_deps.sh build
@@ -46,7 +46,7 @@ asan: build-asan/build.ninja deps
 	@cmake --build build-asan
 
 wheel: dist/wheel.stamp
-# Tests, references, cases and pages are no part of the wheel.
+# Tests, references, cases and pages are not part of the wheel.
 dist/wheel.stamp: pyproject.toml CMakeLists.txt scripts/wheel.sh $(shell find include src cmake python \
     -name testing -prune -o -type f -not -name '*.pyc' -not -name '*.md' -not -name test.cc \
     -not -name reference.cc -not -name cases.txt -print)
@@ -79,7 +79,7 @@ fuzz:
 	@scripts/fuzz.sh
 
 load: build
-	LOAD_CALLS=$${LOAD_CALLS:-100000} FLAT_CALLS=$${FLAT_CALLS:-1000000} build/tests/mluops_load_tests
+	LOAD_CALLS=$${LOAD_CALLS:-100000} MEMORY_CALLS=$${MEMORY_CALLS:-1000000} build/tests/mluops_load_tests
 
 tsan: build-tsan/build.ninja deps
 	@cmake --build build-tsan --target mluops_load_tests mluops_thread_start_tests mluops_thread_tests

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The drop-ins on a CUDA device beside their peers: from contiguous NCHW tensors to contiguous
-results, conversions included.
+"""Measures the drop-ins and their peers on a CUDA device, from contiguous NCHW tensors to
+contiguous results, conversions included.
 
 The peer is torchvision's ps_roi_pool or mmcv's operator where these are installed, else a
 composition of torch operators (`pairs.py`). Calls are captured into a CUDA graph over more inputs
-than the caches hold, and replayed: the figures are the device's time per call, the least of ten
-replays. The last column is the host's time for one call. `--deterministic` asks torch, and so us,
-for reproducible algorithms. `--json` writes the times with machine, commit and command.
-`--device cpu` times with the clock, to try the script without a GPU.
+than the caches hold, and replayed. The table shows device time per call, the minimum of ten
+replays. The last column is the host's time for one call. `--deterministic` sets
+`torch.use_deterministic_algorithms(True)`. `--json` writes the times with machine, commit and
+command. `--device cpu` times with the clock, to try the script without a GPU.
 """
 
 import argparse
@@ -35,7 +35,7 @@ ROWS = []
 
 @dataclasses.dataclass
 class Peer:
-    by: str
+    library: str
     forward: Callable  # of the arguments of ours
     backward: Optional[Callable] = None  # of a gradient; None: through autograd
 
@@ -53,8 +53,8 @@ def clock_seconds(run, sets):
     return min(times)
 
 
-class Side:
-    """The stream on which everything that is measured runs."""
+class BenchStream:
+    """The CUDA stream of all measured calls."""
 
     stream = None
 
@@ -67,7 +67,7 @@ class Side:
 def device_seconds(run, sets):
     if DEVICE == "cpu":
         return clock_seconds(run, sets)
-    side = Side.get()
+    side = BenchStream.get()
     with torch.cuda.stream(side):  # scratch grows before the capture
         for arguments in sets:
             run(*arguments)
@@ -99,7 +99,7 @@ def host_seconds(run, arguments):
 
 
 def sets_of(run, arguments, most):
-    """The arguments as often as they fill ROTATION bytes together with their results."""
+    """Returns copies of the arguments, at most `most`. Inputs and results exceed ROTATION bytes."""
     with torch.no_grad():
         count = max(2, min(most, ROTATION // size_of([*arguments, run(*arguments)])))
     copy = lambda t: t.clone() if isinstance(t, torch.Tensor) else t
@@ -112,10 +112,10 @@ def forward_seconds(run, arguments):
 
 
 def gradient_of(function, x, rest):
-    """(a function of the result's gradient, a gradient): the backward operator through autograd."""
+    """Returns (backward, grad): backward(grad) runs the backward operator through autograd."""
     leaf = x.clone().requires_grad_()
     if DEVICE == "cuda":
-        with torch.cuda.stream(Side.get()):  # a gradient runs where its forward ran
+        with torch.cuda.stream(BenchStream.get()):  # backward runs on forward's stream
             y = function(leaf, *rest)
         torch.cuda.synchronize()
     else:
@@ -123,33 +123,39 @@ def gradient_of(function, x, rest):
     return lambda g: torch.autograd.grad(y, leaf, g, retain_graph=True)[0], torch.randn_like(y)
 
 
-def record(name, case, own, peer, by, host=None):
+def record(name, case, own, peer, library, host=None):
     row = {"name": name, "level": "drop-in", "case": case, "ours_s": own}
     if peer is not None:
-        row |= {"peer": by, "peer_s": peer, "ratio": peer / own}
+        row |= {"peer": library, "peer_s": peer, "ratio": peer / own}
     ROWS.append(row)
     texts = [
         f"{own * 1e6:.1f}",
-        "" if peer is None else f"{peer * 1e6:.1f} ({by})",
+        "" if peer is None else f"{peer * 1e6:.1f} ({library})",
         "" if host is None else f"{host * 1e6:.1f}",
     ]
     print(f"| {name} | {' | '.join(texts)} |", flush=True)
 
 
 def both(name, cases, function, peer, x, *rest):
-    """Forward and backward of ours and of the peer, which may be None. Empty cases are left out."""
-    by = peer and peer.by
+    """Measures forward and backward of our function and of the peer, which may be None."""
+    library = peer and peer.library
     theirs = peer and forward_seconds(peer.forward, (x, *rest))
     host = host_seconds(function, (x, *rest))
-    record(f"{name}, forward", cases[0], forward_seconds(function, (x, *rest)), theirs, by, host)
+    record(
+        f"{name}, forward", cases[0], forward_seconds(function, (x, *rest)), theirs, library, host
+    )
     run, grad = gradient_of(function, x, rest)
     own = device_seconds(run, sets_of(run, (grad,), 16))
     if peer is None:
-        record(f"{name}, backward", cases[1], own, None, by)
+        record(f"{name}, backward", cases[1], own, None, library)
         return
     theirs = peer.backward or gradient_of(peer.forward, x, rest)[0]
     record(
-        f"{name}, backward", cases[1], own, device_seconds(theirs, sets_of(run, (grad,), 16)), by
+        f"{name}, backward",
+        cases[1],
+        own,
+        device_seconds(theirs, sets_of(run, (grad,), 16)),
+        library,
     )
 
 
@@ -202,8 +208,8 @@ def psa_mask(images, size, mask, kind):
 
 def masked(dtype):
     x = torch.randn(1, 256, 100, 152, device=DEVICE, dtype=dtype)
-    places = torch.randperm(15200)[:4000].sort().values.to(DEVICE)
-    rows, columns = (places // 152).int(), (places % 152).int()
+    positions = torch.randperm(15200)[:4000].sort().values.to(DEVICE)
+    rows, columns = (positions // 152).int(), (positions % 152).int()
     steps = torch.arange(3, device=DEVICE)[:, None]
     taps_h, taps_w = rows.long()[None] + steps, columns.long()[None] + steps
     taps = (taps_h[:, None] * (152 + 2) + taps_w[None]).flatten()
@@ -218,20 +224,20 @@ def masked(dtype):
     kernel = "kernel_h=3 kernel_w=3 pad_h=1 pad_w=1 "
     ways = ("forward", "backward")
     function = lambda x, h, w: torch.ops.mluops.masked_im2col(x, h, w, [3, 3], [1, 1])
-    cases = [f"masked_im2col_{way} {sizes} {kernel}masks=sorted{half}" for way in ways]
+    cases = [f"masked_im2col_{direction} {sizes} {kernel}masks=sorted{half}" for direction in ways]
     name = f"masked_im2col [1,256,100,152] M4000 {type_name}"
     both(name, cases, function, Peer("torch composition", windows), x, rows, columns)
     col = torch.randn(256, 4000, device=DEVICE, dtype=dtype)
     zeros = lambda col: torch.zeros(256, 15200, device=DEVICE, dtype=col.dtype)
-    scatter = lambda col, h, w: zeros(col).index_copy(1, places, col).view(1, 256, 100, 152)
+    scatter = lambda col, h, w: zeros(col).index_copy(1, positions, col).view(1, 256, 100, 152)
     function = lambda col, h, w: torch.ops.mluops.masked_col2im(col, h, w, 100, 152)
-    cases = [f"masked_col2im_{way} {sizes} masks=sorted{half}" for way in ways]
+    cases = [f"masked_col2im_{direction} {sizes} masks=sorted{half}" for direction in ways]
     name = f"masked_col2im [256,4000] to [1,256,100,152] {type_name}"
     both(name, cases, function, Peer("torch composition", scatter), col, rows, columns)
 
 
 def roiaware_pool3d(dense):
-    """The gradient of the maximum. (Those of the mean cannot be captured: their peer waits.)"""
+    """Measures backward of max pooling. A graph cannot capture the peer of avg: it synchronises."""
     argmax, indices, points = pairs.roiaware_scene(dense)
     argmax, indices = (torch.from_numpy(a).to(DEVICE) for a in (argmax, indices))
     grad = torch.randn(argmax.shape, device=DEVICE)
@@ -272,7 +278,7 @@ def main():
     )
     parser.add_argument("--deterministic", action="store_true")
     parser.add_argument("--device", default="cuda", choices=("cuda", "cpu"))
-    parser.add_argument("--only", default="", help="operators whose name has this in it")
+    parser.add_argument("--only", default="", help="only operators whose name contains this text")
     parser.add_argument("--json", help="write the times to this file")
     options = parser.parse_args()
     DEVICE = options.device

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `peers.py` measures: calls of ours, each beside what a PyTorch user would write instead.
+"""Defines the benchmarks of `peers.py`: pairs of an mluops call and its PyTorch equivalent.
 
-A pair is made at two levels. "library": both sides in the layout they like best, results and all
-else given beforehand where they can be; ours is the NumPy level, the C call and little more.
+A pair is measured at two levels. "library": each side in its preferred layout, with preallocated
+outputs; ours is called through NumPy.
 "drop-in": both sides from a contiguous NCHW tensor to a contiguous result."""
 
 import dataclasses
@@ -26,11 +26,11 @@ class Pair:
     level: str  # "library" or "drop-in"
     ours: Callable
     peer: Optional[Callable]  # None: there is none
-    # Whether the peer computes the same; else it is another function of about the same work.
+    # True if the peer computes the same function. Otherwise results are not compared.
     same: bool = True
     tolerance: float = 0.0
     case: str = ""  # the case line of `mluop` with the same operator and sizes
-    by: str = "torch composition"  # whose the peer is
+    library: str = "torch composition"  # the library of the peer
 
 
 def array(tensor):
@@ -42,7 +42,7 @@ def nhwc(tensor):
 
 
 def both_directions(name, function, peer, x, same=(True, True), tolerance=0.0, cases=("", "")):
-    """Pairs at the level of the drop-in, forward and through autograd."""
+    """Yields the drop-in pairs, forward and backward (through autograd)."""
     leaf = x.clone().requires_grad_()
 
     def backward_of(function):
@@ -77,7 +77,7 @@ def random_rois(count, images, height, width, scale):
 
 
 def ps_roi_pool(images, size, height, width, count, channels, scale):
-    """The peer is torchvision's; the operator of R-FCN is another function."""
+    """The peer is torchvision's ps_roi_pool. psroipool (R-FCN) is a different function."""
     x = torch.rand(images, channels * size * size, height, width)
     rois = random_rois(count, images, height, width, scale)
     shape = f"[{images},{channels * size * size},{height},{width}] R{count} k{size}"
@@ -89,14 +89,14 @@ def ps_roi_pool(images, size, height, width, count, channels, scale):
     rfcn_cases, cases = pooling_cases(images, size, height, width, count, channels, scale)
     pairs = list(library_psroipool(shape, x, rois, (size, scale, channels), peer, from_last))
     pairs[0].case, pairs[-1].case = rfcn_cases
-    name = "ps_roi_pool, torchvision's " + shape
+    name = "ps_roi_pool, torchvision " + shape
     function = lambda x: ours.ps_roi_pool(x, rois, size, scale)
     pairs += both_directions(name, function, peer, x, (True, False), cases=cases)
     function = lambda x: ours.ps_roi_pool(x, rois, size, scale, "rfcn")
     name = "ps_roi_pool, rfcn " + shape
     pairs += both_directions(name, function, peer, x, (False, False), cases=rfcn_cases)
     for pair in pairs:
-        pair.by = "torchvision"
+        pair.library = "torchvision"
     yield from pairs
 
 
@@ -108,7 +108,7 @@ def library_psroipool(shape, x, rois, attributes, peer, from_last):
     grad = np.ones_like(output)
     given = {"output": output, "mapping_channel": mapping}
     run = lambda: mluops.psroipool_forward(input, boxes, *forward, **given)[0]
-    same = False  # torchvision rounds and clips otherwise
+    same = False  # torchvision rounds and clips differently
     yield Pair(f"psroipool {shape}, forward", "library", run, peer and (lambda: peer(x)), same)
     yield Pair(f"psroipool {shape}, forward of channels_last", "library", run, from_last, same)
     backward = (boxes, mapping, size, size, scale, channels, input.shape)
@@ -163,7 +163,7 @@ def border_align(height, width, count, pool_size, dtype=torch.float32):
     grad, result = np.ones_like(output), np.empty_like(input)
     arguments = (grad, places, argmax, pool_size, height, width)
     run = lambda: mluops.border_align_backward(*arguments, grad_input=result)
-    # Of nearly equal samples either may be the largest: gradients are those of another sample.
+    # If two samples are nearly equal, the argmax may differ, so gradients are not compared.
     function = lambda x: ours.border_align(x, boxes, pool_size)
     drop_in = list(both_directions(name, function, peer, x, (True, False), 1e-4, cases))
     yield Pair(f"{name}, backward", "library", run, drop_in[1].peer, same=False, case=cases[1])
@@ -171,8 +171,8 @@ def border_align(height, width, count, pool_size, dtype=torch.float32):
 
 
 def shifted(x, size, mask, distribute):
-    """x: [N, size, size, mask*mask] as [N, p, q] without a copy: a row of a pixel's mask is read
-    from where it meets the map. The mask must reach over the whole map."""
+    """Returns a strided view [N, p, q] of x: each mask row starts at its first element inside the
+    map. Requires mask >= 2*size - 1."""
     n, rows, area = x.shape[0], size * mask * mask, mask * mask
     strides = (size * rows, rows - mask, area - 1, mask, 1)
     half = (mask - 1) // 2
@@ -183,31 +183,33 @@ def shifted(x, size, mask, distribute):
 
 
 def composed_psa_mask(x, mask, distribute):
-    """From and to NHWC: masks padded to reach over the map, then one strided copy."""
+    """From and to NHWC: masks padded to cover the map, then one strided copy."""
     n, size = x.shape[:2]
-    reach = max(2 * size - 1, mask)
-    if reach > mask:
-        pad = (reach - mask) // 2
+    padded_mask = max(2 * size - 1, mask)
+    if padded_mask > mask:
+        pad = (padded_mask - mask) // 2
         x = F.pad(x.view(n, size, size, mask, mask), (pad, pad, pad, pad)).flatten(3)
-    return shifted(x, size, reach, distribute).reshape(n, size, size, size * size)
+    return shifted(x, size, padded_mask, distribute).reshape(n, size, size, size * size)
 
 
 def composed_psa_mask_backward(grad, mask, distribute):
     n, size = grad.shape[:2]
-    reach = max(2 * size - 1, mask)
-    result = grad.new_zeros((n, size, size, reach * reach))
-    target = shifted(result, size, reach, distribute)
+    padded_mask = max(2 * size - 1, mask)
+    result = grad.new_zeros((n, size, size, padded_mask * padded_mask))
+    target = shifted(result, size, padded_mask, distribute)
     target.copy_(grad.view(target.shape))
-    if reach > mask:
-        pad = (reach - mask) // 2
-        inner = result.view(n, size, size, reach, reach)[..., pad : pad + mask, pad : pad + mask]
+    if padded_mask > mask:
+        pad = (padded_mask - mask) // 2
+        inner = result.view(n, size, size, padded_mask, padded_mask)[
+            ..., pad : pad + mask, pad : pad + mask
+        ]
         result = inner.reshape(n, size, size, mask * mask)
     return result
 
 
-def psa_mask_cases(images, size, mask, kind, first=False):
-    """The case lines, forward and backward. first: channels come first (NCHW)."""
-    operator = "psamask_nchw" if first else "psamask"
+def psa_mask_cases(images, size, mask, kind, nchw=False):
+    """Returns the case lines, forward and backward."""
+    operator = "psamask_nchw" if nchw else "psamask"
     sizes = f"N={images} H={size} W={size} psa_type={kind} h_mask={mask} w_mask={mask}"
     return f"{operator}_forward {sizes}", f"{operator}_backward {sizes}"
 
@@ -221,7 +223,7 @@ def psa_mask(images, size, mask):
     for kind, word in enumerate(("collect", "distribute")):
         name = f"psa_mask, {word} [{images},{mask * mask},{size},{size}]"
         cases = psa_mask_cases(images, size, mask, kind)
-        first_cases = psa_mask_cases(images, size, mask, kind, first=True)
+        first_cases = psa_mask_cases(images, size, mask, kind, nchw=True)
         yield Pair(
             f"{name}, forward",
             "library",
@@ -275,7 +277,8 @@ def masked_convolution(height, width, masks, sort=True):
     sizes = f"C=256 H={height} W={width} M={masks}"
     kernel = "kernel_h=3 kernel_w=3 pad_h=1 pad_w=1 "
     forward, backward = (
-        f"masked_im2col_{way} {sizes} {kernel}masks={order}" for way in ("forward", "backward")
+        f"masked_im2col_{direction} {sizes} {kernel}masks={order}"
+        for direction in ("forward", "backward")
     )
     at = array(rows), array(columns)
     feature, data_col = array(x), np.empty((256 * 9, masks), np.float32)
@@ -293,7 +296,9 @@ def masked_convolution(height, width, masks, sort=True):
     function = lambda col: torch.ops.mluops.masked_col2im(col, rows, columns, height, width)
     scatter = lambda col: torch.zeros(256, height * width).index_copy(1, places, col)
     peer = lambda col: scatter(col).view(1, 256, height, width)
-    cases = [f"masked_col2im_{way} {sizes} masks={order}" for way in ("forward", "backward")]
+    cases = [
+        f"masked_col2im_{direction} {sizes} masks={order}" for direction in ("forward", "backward")
+    ]
     yield from both_directions(name, function, peer, torch.rand(256, masks), cases=cases)
     if sort:
         conv, mask = torch.nn.Conv2d(256, 256, 3, padding=1), torch.zeros(1, height, width)
@@ -315,26 +320,31 @@ def composed_roiaware_backward(grad, argmax, indices, method, points):
     counts = slots[:, 0].long()
     voxels = torch.arange(counts.numel(), device=grad.device).repeat_interleave(counts)
     within = torch.arange(voxels.numel(), device=grad.device) - (counts.cumsum(0) - counts)[voxels]
-    named = slots[voxels, within + 1].long()
-    return result.index_add_(0, named, grad[voxels] / counts[voxels, None])
+    point_indices = slots[voxels, within + 1].long()
+    return result.index_add_(0, point_indices, grad[voxels] / counts[voxels, None])
 
 
 def roiaware_scene(dense):
-    """What forward leaves for 128 boxes of 12 x 12 x 12 voxels, as `mluop perf` makes it: a fifth
-    of the voxels has points, 1.3 each, or every voxel any number of up to 127."""
+    """Generates forward's outputs for 128 boxes of 12 x 12 x 12 voxels, as `mluop perf` does.
+
+    Sparse: 20 % of the voxels have points, 1.3 on average. Dense: 0 to 127 points per voxel."""
     random = np.random.default_rng(1)
     voxels, slots, points, channels = 128 * 12**3, 128, 16000, 16
     counts = random.integers(0, slots, voxels)
     if not dense:
         counts = np.minimum(random.geometric(0.75, voxels), slots - 1)
         counts *= random.integers(0, 5, voxels) == 0
-    named = random.integers(0, points, (voxels, slots), np.int32)
-    named *= np.arange(slots) <= counts[:, None]
-    named[:, 0] = counts
+    point_indices = random.integers(0, points, (voxels, slots), np.int32)
+    point_indices *= np.arange(slots) <= counts[:, None]
+    point_indices[:, 0] = counts
     winners = 1 + random.integers(0, np.maximum(counts, 1)[:, None], (voxels, channels))
-    argmax = np.where(counts[:, None] > 0, np.take_along_axis(named, winners, 1), -1)
+    argmax = np.where(counts[:, None] > 0, np.take_along_axis(point_indices, winners, 1), -1)
     shape = (128, 12, 12, 12)
-    return argmax.astype(np.int32).reshape(*shape, channels), named.reshape(*shape, slots), points
+    return (
+        argmax.astype(np.int32).reshape(*shape, channels),
+        point_indices.reshape(*shape, slots),
+        points,
+    )
 
 
 def roiaware_pool3d(dense):
@@ -359,7 +369,7 @@ def roiaware_pool3d(dense):
 
 
 def roiaware_pool3d_forward():
-    """Car-sized boxes around points of a scene; nothing in torch does it."""
+    """Yields forward on car-sized boxes. It has no peer in torch."""
     features = torch.rand(16000, 16)
     pts = torch.rand(16000, 3) * torch.tensor([70.0, 80.0, 4.0])
     centres = pts[torch.randint(16000, (128,))] - torch.tensor([0, 0, 0.8])

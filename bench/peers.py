@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Our operators beside what PyTorch people use today, turn by turn in one process.
+"""Measures mluops against its peers, alternating in one process.
 
-The peers are torchvision's ps_roi_pool where torchvision is installed, and else what one would
-compose from torch's own operators (`pairs.py` has them). Where a peer computes the same function,
-the results are compared first. Prints a Markdown table of ratios: how many times longer the peer
-takes, least time over least time. With --overhead, the cost of a call on a tiny problem instead.
+The peers are torchvision's ps_roi_pool where torchvision is installed, otherwise compositions of
+torch operators (`pairs.py`). Where a peer computes the same function, the results are compared
+first. Prints a Markdown table of ratios: the peer's minimum time divided by ours.
+--overhead measures the overhead per call on a 2 x 2 map instead.
 --json writes the times too, with machine, commit and command; rows of an earlier run of the same
 machine and commit stay in the file unless they are measured again (`--only` measures some).
 """
@@ -29,8 +29,8 @@ def seconds_of(run):
     return time.perf_counter() - start
 
 
-def least_times(runs, seconds):
-    """Of each, turn by turn, so that a slow moment of the machine is everybody's."""
+def minimum_times(runs, seconds):
+    """Returns the minimum time of each function. Alternates, so that noise affects all of them."""
     times = [[] for _ in runs]
     end = time.perf_counter() + seconds * len(runs)
     while len(times[0]) < 3 or time.perf_counter() < end:
@@ -50,21 +50,26 @@ def check_same(pair):
 
 
 def measured(seconds, chosen):
-    """(pair, our least time, the peer's or None), checked."""
+    """Yields (pair, our minimum time, the peer's or None). Compares the results first."""
     for pair in all_pairs():
         if chosen not in pair.name:
             continue
         if pair.peer is not None and pair.same:
             check_same(pair)
         runs = [pair.ours] + ([pair.peer] if pair.peer is not None else [])
-        times = least_times(runs, seconds)
+        times = minimum_times(runs, seconds)
         yield pair, times[0], times[1] if pair.peer is not None else None
 
 
 def row_of(pair, own, peer):
     row = {"name": pair.name, "level": pair.level, "case": pair.case, "ours_s": own}
     if peer is not None:
-        row |= {"peer": pair.by, "same_function": pair.same, "peer_s": peer, "ratio": peer / own}
+        row |= {
+            "peer": pair.library,
+            "same_function": pair.same,
+            "peer_s": peer,
+            "ratio": peer / own,
+        }
     return row
 
 
@@ -108,7 +113,7 @@ def overhead(options):
         "torch, recording the gradient": lambda: ours.psa_mask(leaf, 0, 3),
         "torch, backward": lambda: torch.autograd.grad(y, leaf, grad, retain_graph=True),
     }
-    print("| call of psamask on a 2 x 2 map | µs, least | µs, median |\n|---|---|---|")
+    print("| call of psamask on a 2 x 2 map | µs, minimum | µs, median |\n|---|---|---|")
     for name, run in calls.items():
         many = lambda r=run: [r() for _ in range(200)]
         times = [seconds_of(many) / 200 for _ in range(50)]
@@ -120,8 +125,10 @@ def main():
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--seconds", type=float, default=0.3, help="per call that is measured")
-    parser.add_argument("--threads", type=int, default=0, help="0: torch's own choice")
-    parser.add_argument("--only", default="", help="rows whose name has this in it")
+    parser.add_argument(
+        "--threads", type=int, default=0, help="number of threads; 0: torch's default"
+    )
+    parser.add_argument("--only", default="", help="only rows whose name contains this text")
     parser.add_argument("--json", help="write the times to this file")
     parser.add_argument("--overhead", action="store_true")
     options = parser.parse_args()

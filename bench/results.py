@@ -10,7 +10,7 @@ import subprocess
 
 
 def machine_name():
-    """The CPU's model and the number of cores, as Linux says it."""
+    """Returns the CPU model and the number of cores from /proc/cpuinfo."""
     lines = pathlib.Path("/proc/cpuinfo").read_text().splitlines()
     models = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
     flags = next((line for line in lines if line.startswith("flags")), "")

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a parallel loop costs: the columns of docs/decisions/0002-threads.md, in microseconds, each the least
-// of the rounds. Build with -DMLUOPS_BENCH=ON; run as `bench_threads [rounds] [threads] [column]`. To compare two
+// Measures the overhead of a parallel loop: the rows of the table in docs/decisions/0002-threads.md, minimum over the
+// rounds, in microseconds. Build with -DMLUOPS_BENCH=ON; run as `bench_threads [rounds] [threads] [column]`. To compare two
 // implementations, run their programs in turn.
 #include <algorithm>
 #include <chrono>
@@ -21,8 +21,8 @@ double MicrosecondsSince(Clock::time_point start) {
   return std::chrono::duration<double, std::micro>(Clock::now() - start).count();
 }
 
-// A chain of dependent additions: its time does not depend on the other core. One aligned copy serves
-// calibration and loops: a copy that straddles a cache line takes twice the time per step.
+// Busy loop of dependent additions. Not inlined and aligned, so that calibration and benchmark run
+// the same code: a loop across two cache lines takes twice the time.
 [[gnu::noinline, gnu::aligned(64)]] void Spin(int64_t steps) {
   for (int64_t i = 0; i < steps; ++i) asm volatile("" : "+r"(i));
 }
@@ -44,13 +44,13 @@ class Bench {
 
   // The least time of `body()` over the rounds.
   template <typename Body>
-  double Least(const Body& body) const {
+  double Minimum(const Body& body) const {
     double least = 1e30;
     for (int i = 0; i < rounds_; ++i) least = std::min(least, body());
     return least;
   }
 
-  // A loop of `work` microseconds on one thread, in ranges of an eighth.
+  // Runs a parallel loop of 8 ranges with `work` microseconds of total work.
   void Loop(ThreadPool& pool, double work) const {
     const auto steps = static_cast<int64_t>(work / 8 * rate_);
     pool.For(8, 1, [steps](int64_t begin, int64_t end, int) {
@@ -58,21 +58,21 @@ class Bench {
     });
   }
 
-  // Time per loop, one after the other.
+  // Returns the time per loop of back-to-back loops.
   double Hot(double work) const {
     ThreadPool pool(threads_);
     const int count = work > 0 ? 200 : 2000;
-    return Least([&] {
+    return Minimum([&] {
       const auto start = Clock::now();
       for (int i = 0; i < count; ++i) Loop(pool, work);
       return MicrosecondsSince(start) / count;
     });
   }
 
-  // Time of a loop after 20 ms without any: the median of 9, as a single one varies.
+  // Returns the time of a loop after 20 ms idle: the median of 9, because single times vary.
   double AfterIdling(double work) const {
     ThreadPool pool(threads_);
-    return Least([&] {
+    return Minimum([&] {
       std::vector<double> times;
       for (int i = 0; i < 9; ++i) {
         std::this_thread::sleep_for(std::chrono::milliseconds(20));
@@ -85,10 +85,10 @@ class Bench {
     });
   }
 
-  // Time of all loops over their number, `callers` at once.
+  // Returns the total time divided by the number of loops, with `callers` concurrent callers.
   double Callers(int callers, double work) const {
     constexpr int kCount = 200;
-    return Least([&] {
+    return Minimum([&] {
       const auto start = Clock::now();
       std::vector<std::thread> threads;
       for (int i = 0; i < callers; ++i) {

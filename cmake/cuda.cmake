@@ -10,7 +10,7 @@ if(MLUOPS_CUDA AND NOT MLUOPS_SANITIZE)
   check_language(CUDA)
 endif()
 if(NOT CMAKE_CUDA_COMPILER)
-  message(STATUS "CUDA: not built (no nvcc, or not wanted)")
+  message(STATUS "CUDA: not built (nvcc not found, MLUOPS_CUDA is off, or a sanitizer is on)")
   return()
 endif()
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Installs headers, library, driver, CMake package, pkg-config file, and the linker scripts for -lcnrt
-# and -lcndrv. The installed tree is relocatable: no file contains its path.
+# and -lcndrv. The installed tree is relocatable: no installed file contains an absolute path.
 include(CMakePackageConfigHelpers)
 include(GNUInstallDirs)
 
@@ -17,7 +17,7 @@ if(MLUOPS_TOOLS)
   install(TARGETS mluop RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endif()
 
-install(FILES ${stand_ins} DESTINATION ${library_folder})
+install(FILES ${cnrt_linker_scripts} DESTINATION ${library_folder})
 
 set(package_folder ${library_folder}/cmake/mluops)
 install(EXPORT mluops-targets NAMESPACE mluops:: DESTINATION ${package_folder})

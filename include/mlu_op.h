@@ -11,9 +11,10 @@
  * - It returns a mluOpStatus_t. Any status but SUCCESS sets the calling thread's error message,
  *   "<op>: <argument> must be <rule>, got <value>". mluOpGetLastErrorMessage() of
  *   mluops/extensions.h returns it.
- * - Operators check in this order: handle and descriptors not NULL, ranks, data types, layouts,
- *   attributes, shapes, strides, sizes, empty tensors, workspace, data pointers, overlap, alignment
- *   of data pointers to the size of their elements. A violated rule is BAD_PARAM.
+ * - A violated rule is BAD_PARAM. Operators check in this order:
+ *   1. handle and descriptors not NULL, ranks, data types, layouts, attributes;
+ *   2. shapes, strides, sizes, empty tensors;
+ *   3. workspace, data pointers, overlap, alignment of data pointers to the size of an element.
  * - A valid tensor that the library does not implement is NOT_SUPPORTED: strides that are not
  *   packed, a dim of 2^31 or more, 2^60 elements or more, and in roiaware_pool3d 2^31 elements or
  *   more. The stride of a dim of size 1 is ignored, and so are all strides of an empty tensor.
@@ -190,10 +191,10 @@ MLUOP_WIN_API mluOpStatus_t mluOpUpdateContextInformation(mluOpHandle_t handle);
  * queue that shares the handle's scratch.
  * BAD_PARAM: handle is NULL, or the queue belongs to another device. */
 MLUOP_WIN_API mluOpStatus_t mluOpSetQueue(mluOpHandle_t handle, cnrtQueue_t queue);
-/* BAD_PARAM: a NULL argument. */
+/* Writes the handle's queue. BAD_PARAM: a NULL argument. */
 MLUOP_WIN_API mluOpStatus_t mluOpGetQueue(mluOpHandle_t handle, cnrtQueue_t* queue);
 
-/* BAD_PARAM: a NULL argument, or a mode that is not an enumerator. */
+/* Set and get the atomics mode. BAD_PARAM: a NULL argument, or a mode that is not an enumerator. */
 MLUOP_WIN_API mluOpStatus_t mluOpSetAtomicsMode(mluOpHandle_t handle,
                                                 mluOpAtomicsMode_t atomics_mode);
 MLUOP_WIN_API mluOpStatus_t mluOpGetAtomicsMode(mluOpHandle_t handle,
@@ -231,8 +232,8 @@ MLUOP_WIN_API mluOpStatus_t mluOpSetTensorDescriptor_v2(mluOpTensorDescriptor_t 
                                                         mluOpDataType_t dtype, int dimNb,
                                                         const int64_t dimSize[]);
 
-/* As above, with strides in elements. Operators accept packed strides only. BAD_PARAM: as above, or
- * dimStride is NULL and dimNb is not 0. */
+/* Like mluOpSetTensorDescriptor, with strides in elements. Operators accept packed strides only.
+ * BAD_PARAM also: dimStride is NULL and dimNb is not 0. */
 MLUOP_WIN_API mluOpStatus_t mluOpSetTensorDescriptorEx(mluOpTensorDescriptor_t desc,
                                                        mluOpTensorLayout_t layout,
                                                        mluOpDataType_t dtype, int dimNb,
@@ -261,8 +262,8 @@ MLUOP_WIN_API mluOpStatus_t mluOpGetTensorDescriptor_v2(const mluOpTensorDescrip
                                                         mluOpDataType_t* dtype, int* dimNb,
                                                         int64_t dimSize[]);
 
-/* As above, with strides, which must fit in int too. Unlike above, a NULL output pointer is
- * BAD_PARAM. */
+/* Like mluOpGetTensorDescriptor, with strides, which must fit in int too. Unlike there, a NULL
+ * output pointer is BAD_PARAM. */
 MLUOP_WIN_API mluOpStatus_t mluOpGetTensorDescriptorEx(const mluOpTensorDescriptor_t desc,
                                                        mluOpTensorLayout_t* layout,
                                                        mluOpDataType_t* dtype, int* dimNb,
@@ -367,7 +368,7 @@ MLUOP_WIN_API mluOpStatus_t mluOpGetTensorAndDataFromTensorSet(mluOpTensorSetDes
  *     psa_type COLLECT (0):     y[n,h,w, r*W+s] = x[n,h,w, i*w_mask+j]
  *     psa_type DISTRIBUTE (1):  y[n,r,s, h*W+w] = x[n,h,w, i*w_mask+j]
  *   All other elements of y are 0. Backward copies in the opposite direction: dx[...] = dy[...],
- *   and 0 for elements of dx without a partner. Both directions copy bits exactly.
+ *   and 0 for mask elements outside the map. Both directions copy bits exactly.
  *
  *   x, dx: [N, H, W, h_mask*w_mask] float NHWC     y, dy: [N, H, W, H*W] float NHWC
  *   psa_type in {0,1}; h_mask, w_mask >= 1. N*H*W = 0 is SUCCESS; nothing is written. */
@@ -475,13 +476,14 @@ MLUOP_WIN_API mluOpStatus_t mluOpPsRoiPoolBackward(
  *     2 bottom:  from (x2,y2), steps (-(x2-x1)/P, 0)
  *     3 right:   from (x2,y2), steps (0, -(y2-y1)/P)
  *   forward:   output[n,k,b,c] = the maximum of the bilinear samples; argmax_idx = its index 0..P.
- *              The first of equal maxima wins.
+ *              The first of equal maxima wins. A NaN in sample 0 is the result; a NaN in a later
+ *              sample is ignored.
  *   backward:  grad_input = 0, then each gradient, times the bilinear weights, is added to the four
  *              neighbours of the chosen sample
  *   bilinear(y,x): 0 unless -1 <= y <= H and -1 <= x <= W (NaN is outside). Otherwise:
  *     y = max(y, 0); low = int(y); if low >= H-1 then low = high = H-1 and y = low, else
- *     high = low+1; likewise x; then the usual four weights. A NaN in sample 0 is the result; a NaN in a later sample is
- *     ignored.
+ *     high = low+1. The same for x. With l = y - low (fraction) and m likewise for x, the weights
+ *     are (1-l)*(1-m), (1-l)*m, l*(1-m), l*m of (low,low), (low,high), (high,low), (high,high).
  *   A sample outside the map has value 0 and takes part in the maximum. Backward skips an
  *   argmax_idx outside [0,P].
  *

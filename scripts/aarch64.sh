@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# aarch64.sh [ARGUMENTS OF mluop check]: cross-builds library and driver for 64-bit Arm into build-aarch64/ and runs
-# mluop check there under qemu, over the basic cases of every operator or with the given arguments. Arm's libraries
+# aarch64.sh [ARGUMENTS OF mluop check]: cross-builds library and driver for 64-bit Arm into build-aarch64/. Runs
+# `mluop check` under qemu with the given arguments (default: --set basic). Arm's libraries
 # are unpacked into build-aarch64/sysroot: no architecture is added to this machine's packages.
 set -euo pipefail
 cd "$(dirname "$0")/.."

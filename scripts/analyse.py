@@ -6,8 +6,13 @@ changed since it last passed them.
     scripts/analyse.py FOLDER [source ...]
 
 FOLDER is a configured build folder: its compile_commands.json has the flags. FOLDER/passed holds a
-stamp per tool and source: the hashes of the tool's version, options and configuration, of the
-source's compile command, and of the source and every header that it includes. A source without a
+stamp per tool and source, the hashes of:
+
+- the tool's version, options and configuration;
+- the source's compile command;
+- the source and every header that it includes.
+
+A source without a
 compile command (a client's program) is read by cppcheck only.
 """
 
@@ -85,10 +90,10 @@ class Job:
         )
 
     def run(self) -> tuple[bool, str, float]:
-        """(passed, output, seconds)"""
+        """Runs the tool. Returns (passed, output, seconds)."""
         start = time.monotonic()
         files = files_of(self.source, tuple(self.compile_commands))
-        hashes = {path: hash_of(path) for path in files}  # of what the tool is going to read
+        hashes = {path: hash_of(path) for path in files}  # of the files that the tool reads
         done = subprocess.run(
             [*self.tool.command, self.source], cwd=ROOT, text=True,
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT,

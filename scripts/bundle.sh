@@ -67,7 +67,7 @@ END
 chmod +x "$bundle/bin/run_tests"
 cp LICENSE "$bundle/"
 
-# In another folder, with an empty environment, it must run and load only glibc from outside.
+# Checks that a moved copy runs with an empty environment and loads only glibc from the system.
 elsewhere=$(mktemp -d)
 trap 'rm -rf "$elsewhere"' EXIT
 cp -a "$bundle" "$elsewhere/moved"

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Checks the include arrows of docs/design.md in src/. Prints `file:line: rule` for each include
+"""Checks the include rules of docs/design.md in src/. Prints `file:line: rule` for each include
 that breaks a rule, and fails if there is one.
 
     scripts/check_includes.py
@@ -36,17 +36,17 @@ def broken_rule(file: str, included: str) -> str:
 
     A family, its devices and the shared folder roi:
     >>> broken_rule("ops/one/one.cc", "ops/one/cpu/operators.h")
-    'a family includes a device only below its folder of that device'
+    'only files in ops/<family>/cpu include cpu/ (cuda likewise)'
     >>> broken_rule("ops/cpu_list.cc", "cpu/context.h")
     ''
     >>> broken_rule("ops/one/one.cc", "cpu/scratch.h")
-    'a family includes a device only below its folder of that device'
+    'only files in ops/<family>/cpu include cpu/ (cuda likewise)'
     >>> broken_rule("ops/one/cpu/forward.cc", "cpu/simd-inl.h")
     ''
     >>> broken_rule("ops/one/cpu/forward.cc", "cuda/context.h")
-    'a family includes a device only below its folder of that device'
+    'only files in ops/<family>/cpu include cpu/ (cuda likewise)'
     >>> broken_rule("ops/one/cpu/forward.cc", "ops/one/cuda/kernels.h")
-    'a family includes a device only below its folder of that device'
+    'only files in ops/<family>/cpu include cpu/ (cuda likewise)'
     >>> broken_rule("ops/two/cuda/forward.cu", "ops/roi/cuda/small_map.h")
     ''
     >>> broken_rule("ops/two/cpu/forward.cc", "ops/one/problem.h")
@@ -64,18 +64,18 @@ def broken_rule(file: str, included: str) -> str:
     >>> broken_rule("ops/one/test.cc", "ops/one/cpu/order.h")
     ''
     >>> broken_rule("ops/one/reference.cc", "ops/one/cpu/order.h")
-    'a family includes a device only below its folder of that device'
+    'only files in ops/<family>/cpu include cpu/ (cuda likewise)'
     >>> broken_rule("testing/registry.cc", "ops/op_list.inc")
     ''
     >>> broken_rule("testing/work.cc", "ops/one/problem.h")
     'testing includes only core and itself'
     """
-    room, target = file.split("/")[0], included.split("/")[0]
-    if room == "core":
+    folder, target = file.split("/")[0], included.split("/")[0]
+    if folder == "core":
         return "" if target == "core" else "core includes only core"
-    if room in DEVICES:
-        return "" if target in ("core", room) else "a device includes only core and itself"
-    if room == "testing":
+    if folder in DEVICES:
+        return "" if target in ("core", folder) else "a device includes only core and itself"
+    if folder == "testing":
         allowed = target in ("core", "testing") or included == LIST
         return "" if allowed else "testing includes only core and itself"
     return broken_rule_of_family(file.split("/")[1:], included.split("/"))
@@ -102,7 +102,7 @@ def broken_rule_of_family(file: list[str], included: list[str]) -> str:
             return ""
     elif included[0] == own_device:
         return ""
-    return "a family includes a device only below its folder of that device"
+    return "only files in ops/<family>/cpu include cpu/ (cuda likewise)"
 
 
 def target_of(file: Path, name: str) -> str | None:
@@ -128,7 +128,7 @@ def main() -> None:
             if rule:
                 broken += 1
                 print(f"src/{file}:{number}: {rule}, got {target}")
-    print(f"check_includes.py: {files} files, {broken} broken arrows")
+    print(f"check_includes.py: {files} files, {broken} violations")
     sys.exit(1 if broken or not files else 0)
 
 

@@ -13,6 +13,8 @@ than 100 characters. Tables and links may be longer. docs/glossary.md defines ou
 []
 >>> find_words("# What a call returns."), find_words("# What next? Returns 0.")
 (['"# what": start a comment with a statement'], [])
+>>> find_words("## What a call returns")
+[]
 >>> is_too_long("x" * 101), is_too_long("| " + "x" * 101), is_too_long("[a](" + "x" * 101 + ")")
 (True, False, False)
 >>> is_too_long("a " * 50 + "b [a](https://example.org)")
@@ -56,8 +58,10 @@ BANNED = {
     r"what binds": 'write "bottleneck" or "limited by"',
 }
 PATTERNS = {re.compile(rf"\b(?:{p})\b", re.IGNORECASE): hint for p, hint in BANNED.items()}
-# A comment is a statement: it does not start with "What ...".
-PATTERNS[re.compile(r"(?://|/\*|#|\"{3}) *What\b(?!.*\?)")] = "start a comment with a statement"
+# A comment is a statement: it does not start with "What ...". "## What" is a Markdown heading.
+PATTERNS[re.compile(r"(?://|/\*|(?<!#)#|\"{3}) *What\b(?!.*\?)")] = (
+    "start a comment with a statement"
+)
 
 # Data and texts of others, and the list itself.
 EXEMPT = ("LICENSE", "scripts/check_prose.py", "bench/results/", "tests/fuzz/corpus/")
@@ -65,20 +69,20 @@ EXEMPT_SUFFIXES = {".svg", ".png", ".json", ".dict", ".txt"}
 
 
 def find_words(line: str) -> list[str]:
-    """The banned words of a line, each with its hint."""
+    """Returns the banned words of a line, each with its hint."""
     found = ((pattern.search(line), hint) for pattern, hint in PATTERNS.items())
     return [f'"{match.group(0).lower()}": {hint}' for match, hint in found if match]
 
 
 def is_too_long(line: str) -> bool:
-    """Whether a line of Markdown should be wrapped. A link is counted without its target."""
+    """Returns whether to wrap a line of Markdown. A link is counted without its target."""
     if line.lstrip().startswith("|"):
         return False
     return len(re.sub(r"(?<=\])\([^)]*\)", "", line)) > MAX_LINE
 
 
 def check(name: str, text: str) -> list[str]:
-    """The violations of a file, as `file:line: rule`."""
+    """Returns the violations of a file, as `file:line: rule`."""
     is_markdown = name.endswith(".md")
     errors = []
     for number, line in enumerate(text.splitlines(), 1):

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Fills README's table and chart with the measurements of bench/results.
 
-A page has `<!-- figures: NAME -->` and `<!-- end of figures -->` around what is generated. Without
+A page has `<!-- figures: NAME -->` and `<!-- end of figures -->` around the generated text. Without
 arguments the page and the chart are rewritten; with --check the script fails where they are older
 than the measurements.
 """
@@ -26,7 +26,7 @@ class Family:
     name: str
     network: str
     types: str
-    # The arguments of the case lines that stand for it, forward and backward; "" where no peer is.
+    # Arguments of the representative case lines; "" if there is no peer.
     forward: str
     backward: str
     entry: str = ""  # the operator's name without the direction, if not the family's
@@ -34,9 +34,9 @@ class Family:
     def cases(self, device):
         size = {"psamask": {"cpu": "N=1", "cuda": "N=8"}}.get(self.name, {}).get(device, "")
         entry = self.entry or self.name
-        for way, arguments in (("forward", self.forward), ("backward", self.backward)):
+        for direction, arguments in (("forward", self.forward), ("backward", self.backward)):
             if arguments:
-                yield way, " ".join(f"{entry}_{way} {size} {arguments}".split())
+                yield direction, " ".join(f"{entry}_{direction} {size} {arguments}".split())
 
 
 MASKS = "H=60 W=60 psa_type=0 h_mask=119 w_mask=119"
@@ -64,13 +64,13 @@ FAMILIES = [
 
 
 def load(folder=RESULTS):
-    """The files of peers by device: {"cpu": {...}, "cuda": {...}}, those that are there."""
+    """Returns the existing peers_*.json files by device: {"cpu": {...}, "cuda": {...}}."""
     files = [json.loads(path.read_text()) for path in sorted(folder.glob("peers_*.json"))]
     return {file["device"]: file for file in files}
 
 
 def ratio_of(file, case):
-    """How many times longer the peer takes from tensor to tensor, or None.
+    """Returns the speedup over the peer at level drop-in, or None.
 
     >>> row = {"case": "a", "level": "drop-in", "ratio": 2.0}
     >>> ratio_of({"cases": [row]}, "a"), ratio_of({"cases": [row]}, "b"), ratio_of(None, "a")
@@ -83,12 +83,12 @@ def ratio_of(file, case):
 
 
 def ratios(family, device, file):
-    """[(way, ratio or None)] of a family on a device."""
-    return [(way, ratio_of(file, case)) for way, case in family.cases(device)]
+    """Returns [(direction, ratio or None)] of a family on a device."""
+    return [(direction, ratio_of(file, case)) for direction, case in family.cases(device)]
 
 
 def cell(family, device, file):
-    """A cell of the table.
+    """Returns a cell of the table.
 
     >>> cell(Family("f", "", "", "A=1", "A=1"), "cuda", None)
     'to be measured'
@@ -98,7 +98,9 @@ def cell(family, device, file):
     """
     if file is None:
         return "to be measured"
-    texts = [f"{ratio:.1f} {way}" for way, ratio in ratios(family, device, file) if ratio]
+    texts = [
+        f"{ratio:.1f} {direction}" for direction, ratio in ratios(family, device, file) if ratio
+    ]
     return ", ".join(texts) or "no peer"
 
 
@@ -123,8 +125,37 @@ def table(files):
     return "\n".join(lines)
 
 
+def pairs_table(file):
+    """Returns the table of all pairs, a column per level. A star marks a different function.
+
+    >>> row = {"name": "a", "level": "library", "ratio": 2.0, "same_function": False}
+    >>> other = {"name": "b", "level": "drop-in", "ours_s": 0.001}
+    >>> pairs_table({"rows": [row, other]}).splitlines()[2:]
+    ['| a* | 2.0 |  |', '| b |  | no peer (1.000 ms) |']
+    """
+    cells = {}  # by name and level
+    for row in file["rows"]:
+        star = "" if row.get("same_function", True) else "*"
+        text = (
+            f"{row['ratio']:.1f}" if "ratio" in row else f"no peer ({row['ours_s'] * 1e3:.3f} ms)"
+        )
+        cells.setdefault(row["name"] + star, {})[row["level"]] = text
+    lines = ["| operator, shape | library | drop-in |", "|---|---|---|"]
+    for name, levels in cells.items():
+        lines.append(f"| {name} | {levels.get('library', '')} | {levels.get('drop-in', '')} |")
+    return "\n".join(lines)
+
+
+def source(file):
+    """Returns the machine, the versions and the command of a file of results."""
+    return (
+        f"{file['machine']}, torch {file['torch']}, torchvision {file['torchvision']}, "
+        f"commit {file['commit'][:10]}, `{file['command']}`."
+    )
+
+
 def wrapped(text, width=100):
-    """Lines of at most `width` characters.
+    """Returns lines of at most `width` characters.
 
     >>> wrapped("aa bb cc", 5)
     ['aa bb', 'cc']
@@ -142,18 +173,18 @@ STYLE = """text { font: 13px system-ui, sans-serif; fill: #1f2328; }
 .axis { stroke: #d1d9e0; }
 @media (prefers-color-scheme: dark) { text { fill: #e6edf3; } .faint { fill: #9198a1; }
 .cpu { fill: #4da3e0; } .cuda { fill: #2fbf93; } .axis { stroke: #30363d; } }"""
-LEFT, RIGHT, WIDTH = 250, 60, 760  # pixels: the labels, the figures, all
+LEFT, RIGHT, WIDTH = 250, 60, 760  # pixels: label column, value column, total width
 
 
 def chart(files):
-    """Horizontal bars, forward and backward of every family, one per device."""
+    """Returns an SVG with horizontal bars, forward and backward of every family, one per device."""
     bars = []  # (y, label or "", device, ratio)
     y = 56
     for family in FAMILIES:
-        for way in ("forward", "backward"):
-            label = f"{family.name}, {way}"
+        for direction in ("forward", "backward"):
+            label = f"{family.name}, {direction}"
             for device in files:
-                ratio = dict(ratios(family, device, files[device])).get(way)
+                ratio = dict(ratios(family, device, files[device])).get(direction)
                 if ratio:
                     bars.append((y, label, device, ratio))
                     label, y = "", y + 17
@@ -173,7 +204,7 @@ def chart(files):
     body.append(f'<text class="faint" x="{one:.1f}" y="{y + 14}">1 = the peer</text>')
     rows = [row for file in files.values() for row in file["cases"]]
     peers = sorted({row["peer"] for row in rows if "peer" in row})
-    head = "Times faster than the peer (" + ", ".join(peers) + ")"
+    head = "Speedup over the peer (" + ", ".join(peers) + ")"
     names = {"cpu": "CPU", "cuda": "GPU"}
     keys = [f"{names[device]}: {file['machine']['name']}" for device, file in files.items()]
     keyed = "".join(
@@ -191,7 +222,7 @@ def chart(files):
 
 
 def filled(page, blocks):
-    """The page with each block between its markers.
+    """Returns the page with each block between its markers.
 
     >>> filled("<!-- figures: a -->\\nold\\n<!-- end of figures -->", {"a": "new"})
     '<!-- figures: a -->\\nnew\\n<!-- end of figures -->'
@@ -212,8 +243,13 @@ def main():
     parser.add_argument("--check", action="store_true", help="change nothing; fail if outdated")
     options = parser.parse_args()
     files = load()
-    readme = ROOT / "README.md"
-    wanted = {readme: filled(readme.read_text(), {"peers": table(files)}), CHART: chart(files)}
+    readme, page = ROOT / "README.md", ROOT / "docs/python.md"
+    pairs = pairs_table(files["cpu"]) + "\n\n" + "\n".join(wrapped(source(files["cpu"])))
+    wanted = {
+        readme: filled(readme.read_text(), {"peers": table(files)}),
+        page: filled(page.read_text(), {"pairs": pairs}),
+        CHART: chart(files),
+    }
     failed = 0
     for path, text in wanted.items():
         if path.exists() and path.read_text() == text:

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# fresh_root.sh [COMMAND...]: tests README's first commands on a minimal machine. Creates a Debian 12 root with git,
-# make, a compiler and python3 in a temporary folder, clones HEAD into it, and runs the commands there as printed: all
-# of them, or the commands that start with an argument ('make run'). Uses the package sources of this machine. Output is
+# fresh_root.sh [COMMAND...]: tests README's first commands on a minimal machine. Creates a Debian 12 root in a
+# temporary folder, with git, make, a compiler and python3, and clones HEAD into it. Runs the commands there as printed:
+# all of them, or the commands that start with an argument ('make run'). Uses the package sources of this machine. Output is
 # kept in build-fresh/; the root is deleted at the end unless FRESH_ROOT_KEEP=1. Must be run as root.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -21,7 +21,7 @@ for line in "${printed[@]}"; do
     case $line in "$wanted"*) commands+=("$line") ;; esac
   done
 done
-[ ${#commands[@]} -gt 0 ] || fail "the arguments must begin lines of README's first block, got '$*' and these: ${printed[*]-none}"
+[ ${#commands[@]} -gt 0 ] || fail "no command of README's first block starts with '$*'; the commands are: ${printed[*]-none}"
 [ -z "$(git status --porcelain)" ] || echo "fresh_root.sh: tests HEAD, without the uncommitted changes" >&2
 
 root=$(mktemp -d "${TMPDIR:-/tmp}/mluops-root.XXXXXX")

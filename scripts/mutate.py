@@ -28,7 +28,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-WANTED = 0.9  # the fraction of a family's mutants that must be detected
+MIN_DETECTED = 0.9  # the fraction of a family's mutants that must be detected
 
 # The replacements. clang-format puts spaces around binary operators, none around template brackets.
 SWAPS = {
@@ -42,9 +42,9 @@ SWAPS = {
     "kSkip": "kReject", "kReject": "kSkip", "kPositive": "kAny", "++": "--",
 }  # fmt: skip
 NUMBER = re.compile(r"(?<![\w.])\d+(?![\w.])")
-# Lines where a change does not change results, or only a message. kGrain determines the ranges of
-# the threads.
-DULL = re.compile(
+# Lines that are not mutated: a change affects only speed or an error message. kGrain determines the
+# ranges of the threads.
+SKIPPED_LINES = re.compile(
     r"^\s*(//|#|static_assert|template|namespace|using |HWY_EXPORT)|Fail\(|assert\(|kGrain|Prefetch"
 )
 
@@ -78,7 +78,7 @@ class Mutant:
 
 def changes_of(text: str) -> list[tuple[int, str, str]]:
     """Returns the possible changes of a line as (column, before, after)."""
-    if DULL.search(text):
+    if SKIPPED_LINES.search(text):
         return []
     code = re.sub(r'"[^"]*"', lambda found: "\0" * len(found[0]), text.split("//")[0])
     changes = [
@@ -90,7 +90,7 @@ def changes_of(text: str) -> list[tuple[int, str, str]]:
     return changes
 
 
-class Bench:
+class MutationBuild:
     """A copy of the sources, built in two configurations, to which mutants are applied."""
 
     def __init__(self, folder: Path):
@@ -165,7 +165,7 @@ class Bench:
             "check": [driver, "check", "--op", family],
         }
 
-    def learn(self, family: str) -> None:
+    def measure_time_limits(self, family: str) -> None:
         """Measures the steps on the unchanged sources, which must pass, and sets time limits."""
         self.limits = {}
         self.build(self.names[0])  # the current build may be of the last mutant
@@ -182,7 +182,7 @@ class Bench:
                 return step
         return ""
 
-    def judge(self, mutant: Mutant, family: str) -> str:
+    def test_mutant(self, mutant: Mutant, family: str) -> str:
         """Returns the step that detected it, 'survived', 'no build', 'same code' or 'gone'."""
         path = self.tree / mutant.file
         text = path.read_text()
@@ -204,16 +204,16 @@ class Bench:
             path.write_text(text)
 
 
-def candidates(bench: Bench, family: str) -> list[Mutant]:
+def candidates(build_tree: MutationBuild, family: str) -> list[Mutant]:
     mutants = []
-    for file in bench.sources(family):
-        for number, line in enumerate((bench.tree / file).read_text().split("\n"), 1):
+    for file in build_tree.sources(family):
+        for number, line in enumerate((build_tree.tree / file).read_text().split("\n"), 1):
             mutants += [Mutant(file, number, *change) for change in changes_of(line)]
     return mutants
 
 
-def drawn(bench: Bench, family: str, seed: int) -> list[Mutant]:
-    mutants = candidates(bench, family)
+def shuffled_candidates(build_tree: MutationBuild, family: str, seed: int) -> list[Mutant]:
+    mutants = candidates(build_tree, family)
     random.Random(f"{seed} {family}").shuffle(mutants)
     return mutants
 
@@ -229,14 +229,16 @@ def survivors_of(log: Path, family: str) -> list[Mutant]:
     return [Mutant(*key) for key, outcome in last.items() if outcome == "survived"]
 
 
-def attack(bench: Bench, family: str, pool: list[Mutant], wanted: int, log) -> bool:
+def test_family(
+    build_tree: MutationBuild, family: str, pool: list[Mutant], wanted: int, log
+) -> bool:
     outcomes: Counter = Counter()
     survivors = []
-    bench.learn(family)
+    build_tree.measure_time_limits(family)
     for mutant in pool:
         if outcomes.total() >= wanted:
             break
-        outcome = bench.judge(mutant, family)
+        outcome = build_tree.test_mutant(mutant, family)
         print(
             json.dumps({"family": family, "outcome": outcome, **asdict(mutant)}),
             file=log,
@@ -255,7 +257,7 @@ def attack(bench: Bench, family: str, pool: list[Mutant], wanted: int, log) -> b
     for mutant in survivors:
         print(f"  survived: {mutant.file}:{mutant.line}: '{mutant.before}' -> '{mutant.after}'")
     sys.stdout.flush()
-    return outcomes.total() >= min(wanted, 1) and detected >= WANTED * outcomes.total()
+    return outcomes.total() >= min(wanted, 1) and detected >= MIN_DETECTED * outcomes.total()
 
 
 def main() -> None:
@@ -271,14 +273,18 @@ def main() -> None:
     unknown = set(options.family) - set(families())
     if unknown:
         parser.error(f"the families are {', '.join(families())}, got {', '.join(sorted(unknown))}")
-    bench = Bench(options.folder)
+    build_tree = MutationBuild(options.folder)
     good, record = True, options.folder / "mutants.jsonl"
     with open(record, "a", encoding="ascii") as log:
         for family in options.family or families():
             again = options.again
-            pool = survivors_of(record, family) if again else drawn(bench, family, options.seed)
+            pool = (
+                survivors_of(record, family)
+                if again
+                else shuffled_candidates(build_tree, family, options.seed)
+            )
             wanted = len(pool) if again else options.mutants
-            good &= attack(bench, family, pool, wanted, log)
+            good &= test_family(build_tree, family, pool, wanted, log)
     sys.exit(0 if good else 1)
 
 

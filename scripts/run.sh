@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # run.sh: builds the library and the driver in build/, checks every operator on shapes of its network, and measures it.
-# With an NVIDIA GPU and an nvcc the same on the GPU; the CUDA library is built for that GPU alone, in build-gpu/.
-# Writes a page per device, build/run.html and build/run_cuda.html. Returns 1 if a check failed.
+# If the machine has an NVIDIA GPU and nvcc, does the same on the GPU, with a CUDA library for that GPU only (build-gpu/).
+# Writes an HTML report per device, build/run.html and build/run_cuda.html. Returns 1 if a check failed.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

@@ -1,8 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# run_tests.sh NAME...: builds and runs tests: release, asan (the C++ tests in two builds), python (the package
-# with the torch of this machine), torch (the package with the pinned newest torch). The last line is "N passed,
-# N failed" over all of them. A failed build, or a build without tests, counts as one failure.
+# run_tests.sh NAME...: builds and runs tests. The names:
+#   release  the C++ tests
+#   asan     the C++ tests with ASan and UBSan
+#   python   the Python package with the torch of this machine
+#   torch    the Python package with the pinned newest torch
+# The last line is "N passed, N failed" over all of them. A failed build, or a build without tests, counts as one
+# failure.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -10,8 +14,8 @@ passed=0 failed=0
 output=$(mktemp)
 trap 'rm -f "$output"' EXIT
 
-# run_flavour <make target> <ctest preset>
-run_flavour() {
+# run_preset <make target> <ctest preset>
+run_preset() {
   echo "== $2"
   if ! make --no-print-directory "$1"; then
     echo "$2: the build failed"
@@ -51,8 +55,8 @@ run_package() {
 
 for name in "$@"; do
   case $name in
-    release) run_flavour build release ;;
-    asan) run_flavour asan asan ;;
+    release) run_preset build release ;;
+    asan) run_preset asan asan ;;
     python) run_package python system ;;
     torch) run_package torch pinned ;;
     *) echo "run_tests.sh: the names are release, asan, python, torch, got $name" >&2; exit 2 ;;

@@ -79,7 +79,7 @@ MLUOP_WIN_API mluOpStatus_t mluOpPsamaskNchwBackward(
     const int h_mask, const int w_mask, const mluOpTensorDescriptor_t dx_desc, void* dx);
 
 /* torchvision_ps_roi_pool: position-sensitive RoI pooling with the bins of
- * torchvision.ops.ps_roi_pool. Forward gives the bits of torchvision's CPU version. It differs from
+ * torchvision.ops.ps_roi_pool. Forward is bit-exact with torchvision's CPU kernel. It differs from
  * mluOpPsRoiPoolForward: coordinates are rounded after scaling, and bins are clipped at H-1 and
  * W-1.
  *
@@ -120,8 +120,8 @@ MLUOP_WIN_API mluOpStatus_t mluOpTorchvisionPsRoiPoolBackward(
     const void* grad_output, const mluOpTensorDescriptor_t rois_desc, const void* rois,
     const mluOpTensorDescriptor_t grad_input_desc, void* grad_input);
 
-/* The gradient of masked_col2im. Forward keeps the last of the masks that name the same pixel, so
- * earlier ones have gradient 0:
+/* Computes the gradient of masked_col2im. If several masks name one pixel, forward keeps the last;
+ * the others get gradient 0:
  *
  *   grad_col[c, m] = grad_im[0, c, mask_h_idx[m], mask_w_idx[m]],
  *   or 0 if that pixel is outside the map or if some m' > m names the same pixel

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The subset of CNRT that callers of the operators need: memory, copies, devices, queues,
- * notifiers. With it a program written for MLU-OPS builds and runs unchanged. On the CPU, device
- * memory is host memory, and every call is complete when it returns. C99 and C++11.
+/* The subset of CNRT, Cambricon's runtime, that callers of the operators need: memory, copies,
+ * devices, queues, notifiers. With it a program written for MLU-OPS builds and runs unchanged. On
+ * the CPU, device memory is host memory, and every call is complete when it returns. C99 and C++11.
  *
  * Any result but cnrtSuccess sets the thread's error message: see mluOpGetLastErrorMessage() in
  * extensions.h. */

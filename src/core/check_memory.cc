@@ -38,7 +38,7 @@ mluOpStatus_t FailOverlap(const OpSpec& spec, std::string_view output, std::stri
 
 }  // namespace
 
-mluOpStatus_t CheckEmpties(const Arguments& call, bool* skip) {
+mluOpStatus_t CheckEmptyTensors(const Arguments& call, bool* skip) {
   *skip = FindEmpty(call, kSkipFirst) != nullptr;
   if (*skip) return MLUOP_STATUS_SUCCESS;
   if (const TensorSpec* row = FindEmpty(call, kReject)) {

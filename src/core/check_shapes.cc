@@ -10,7 +10,7 @@ namespace mluop {
 namespace {
 
 // Multiplies with saturation at INT64_MAX, which no dim reaches.
-int64_t Multiply(int64_t a, int64_t b) {
+int64_t SaturatingMultiply(int64_t a, int64_t b) {
   int64_t product = 0;
   return __builtin_mul_overflow(a, b, &product) ? INT64_MAX : product;
 }
@@ -25,7 +25,7 @@ int64_t FactorValue(const Arguments& call, const Factor& factor) {
 }
 
 // Computes the value of a dim. Returns false on overflow.
-bool Multiply(const Arguments& call, const DimSpec& dim, int64_t* product) {
+bool EvaluateDim(const Arguments& call, const DimSpec& dim, int64_t* product) {
   bool fits = true;
   *product = 1;
   for (int f = 0; f < dim.factor_count; ++f) {
@@ -40,8 +40,8 @@ bool Multiply(const Arguments& call, const DimSpec& dim, int64_t* product) {
 }
 
 // Writes "H*W = 24", or "5" for a literal.
-void Describe(const OpSpec& spec, const DimSpec& dim, const int64_t* value, char* text,
-              size_t size) {
+void FormatDim(const OpSpec& spec, const DimSpec& dim, const int64_t* value, char* text,
+               size_t size) {
   size_t used = 0;
   for (int f = 0; f < dim.factor_count && used < size; ++f) {
     const Factor& factor = dim.factors[f];
@@ -60,7 +60,7 @@ void Describe(const OpSpec& spec, const DimSpec& dim, const int64_t* value, char
   const bool literal = dim.factor_count == 1 && dim.factors[0].kind == Factor::kLiteral;
   if (literal || used >= size) return;
   if (value == nullptr) {
-    snprintf(text + used, size - used, " (over 2^63)");
+    snprintf(text + used, size - used, ", which overflows int64");
   } else {
     snprintf(text + used, size - used, " = %lld", static_cast<long long>(*value));
   }
@@ -81,10 +81,10 @@ class Solver {
   mluOpStatus_t CompareAll() {
     return ForEachDim([this](const TensorSpec& row, int index, int64_t dim) {
       int64_t wanted = 0;
-      const bool fits = Multiply(call_, row.dims[index], &wanted);
+      const bool fits = EvaluateDim(call_, row.dims[index], &wanted);
       if (fits && wanted == dim) return MLUOP_STATUS_SUCCESS;
       char rule[96];
-      Describe(spec_, row.dims[index], fits ? &wanted : nullptr, rule, sizeof(rule));
+      FormatDim(spec_, row.dims[index], fits ? &wanted : nullptr, rule, sizeof(rule));
       return FailArgument(MLUOP_STATUS_BAD_PARAM, spec_, row.name,
                           ".shape[%d] must be %s, got %lld", index, rule,
                           static_cast<long long>(dim));
@@ -113,7 +113,7 @@ class Solver {
       if (factor.kind == Factor::kSymbol && !bound_[factor.value]) {
         unbound = factor.value;
       } else {
-        known = Multiply(known, FactorValue(call_, factor));
+        known = SaturatingMultiply(known, FactorValue(call_, factor));
       }
     }
     if (unbound < 0) return MLUOP_STATUS_SUCCESS;
@@ -136,7 +136,7 @@ class Solver {
 
 int64_t Evaluate(const Arguments& call, const DimSpec& dim) {
   int64_t product = 0;
-  return Multiply(call, dim, &product) ? product : INT64_MAX;
+  return EvaluateDim(call, dim, &product) ? product : INT64_MAX;
 }
 
 mluOpStatus_t CheckShapes(Arguments& call) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The checks of a call against its table, in the order in which validate.cc makes them. Each one
+// The checks of a call against its table, in the order in which validate.cc runs them. Each one
 // requires that the checks before it succeeded.
 #pragma once
 
@@ -28,13 +28,14 @@ mluOpStatus_t CheckShapes(Arguments& call);
 mluOpStatus_t CheckStrides(const Arguments& call);
 mluOpStatus_t CheckSizes(const Arguments& call);
 // Sets *skip if an empty tensor makes the call a no-op.
-mluOpStatus_t CheckEmpties(const Arguments& call, bool* skip);
+mluOpStatus_t CheckEmptyTensors(const Arguments& call, bool* skip);
 mluOpStatus_t CheckWorkspace(const Arguments& call);
 mluOpStatus_t CheckPointers(const Arguments& call);
 mluOpStatus_t CheckOverlap(const Arguments& call);
 mluOpStatus_t CheckAlignment(const Arguments& call);
 
-// The caller then ignores the workspace, because scratch would overwrite the input.
+// Returns whether the workspace overlaps an input. Such a workspace is ignored, because scratch
+// would overwrite the input.
 bool WorkspaceOverlapsInput(const Arguments& call);
 
 }  // namespace mluop

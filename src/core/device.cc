@@ -42,22 +42,22 @@ Device* FindDevice(std::string_view name) {
   return nullptr;
 }
 
-// Adds the device of that name, or writes list->fault.
+// Adds the device of that name, or writes list->error.
 void Add(std::string_view name, DeviceList* list) {
   Device* const device = FindDevice(name);
   const std::string_view kind = KindOf(name);
   const char* rule = nullptr;
-  if (device == nullptr) rule = kind.empty() ? "cpu or cuda:N" : "a device that is present";
+  if (device == nullptr) rule = kind.empty() ? "cpu or cuda:N" : "an available device";
   if (list->count == DeviceList::kMaxDevices) rule = "a list of at most 64 devices";
   for (int i = 0; i < list->count && rule == nullptr; ++i) {
-    if (list->devices[i] == device) rule = "a list without repetition";
+    if (list->devices[i] == device) rule = "a list without duplicates";
   }
   if (rule == nullptr) {
     list->devices[list->count++] = device;
     return;
   }
-  const char* const cause = device == nullptr && !kind.empty() ? LoadDeviceLibrary(kind).fault : "";
-  snprintf(list->fault, sizeof(list->fault), "MLUOP_VISIBLE_DEVICES must be %s%s%s%s, got %.*s",
+  const char* const cause = device == nullptr && !kind.empty() ? LoadDeviceLibrary(kind).error : "";
+  snprintf(list->error, sizeof(list->error), "MLUOP_VISIBLE_DEVICES must be %s%s%s%s, got %.*s",
            rule, cause[0] == '\0' ? "" : " (", cause, cause[0] == '\0' ? "" : ")",
            name.size() > 80 ? 80 : static_cast<int>(name.size()), name.data());
 }
@@ -71,7 +71,7 @@ DeviceList DefaultDevices() {
     for (int i = 0; i < library.count && list.count < DeviceList::kMaxDevices; ++i) {
       list.devices[list.count++] = library.devices[i];
     }
-    std::memcpy(list.library_fault, library.fault, sizeof(list.library_fault));
+    std::memcpy(list.library_error, library.error, sizeof(list.library_error));
   }
   return list;
 }
@@ -86,13 +86,13 @@ DeviceList ParseDevices(const char* text) {
   if (text == nullptr || text[0] == '\0') return DefaultDevices();
   DeviceList list;
   std::string_view rest = text;
-  for (bool more = true; more && list.fault[0] == '\0';) {
+  for (bool more = true; more && list.error[0] == '\0';) {
     const size_t comma = rest.find(',');
     Add(rest.substr(0, comma), &list);
     more = comma != std::string_view::npos;
     if (more) rest.remove_prefix(comma + 1);
   }
-  if (list.fault[0] != '\0') list.count = 0;
+  if (list.error[0] != '\0') list.count = 0;
   return list;
 }
 
@@ -105,7 +105,7 @@ Device* CurrentDevice(const char* function) {
   if (IsDefaultCpu(current_ordinal)) return CpuDevice();
   const DeviceList& list = VisibleDeviceList();
   if (list.count > 0) return list.devices[current_ordinal];
-  static_cast<void>(Fail(MLUOP_STATUS_NOT_INITIALIZED, "%s: %s", function, list.fault));
+  static_cast<void>(Fail(MLUOP_STATUS_NOT_INITIALIZED, "%s: %s", function, list.error));
   return nullptr;
 }
 

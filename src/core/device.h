@@ -44,21 +44,22 @@ class DeviceState {
 // callers know the name of the C function and set the message.
 class Device {
  public:
-  // The name in MLUOP_VISIBLE_DEVICES: "cpu", "cuda:0".
+  // Returns the name in MLUOP_VISIBLE_DEVICES: "cpu", "cuda:0".
   virtual const char* name() const = 0;
 
-  // The instruction set or architecture of the kernels, for display.
+  // Returns the instruction set or architecture of the kernels, for display.
   virtual const char* architecture() const = 0;
-  // Whether a call is complete when it returns.
+  // Returns true if a call is complete when it returns.
   virtual bool is_synchronous() const = 0;
 
-  // The names of the operator's implementations, in order of preference; empty: not supported.
+  // Returns the names of the operator's implementations, in order of preference; empty: not
+  // supported.
   virtual std::span<const std::string_view> Implementations(const OpSpec& op) const = 0;
   // Runs a validated call of an operator that the device supports.
   virtual mluOpStatus_t Run(const Arguments& arguments, mluOpContext& handle) = 0;
   // Fills the plan that Run would use.
   virtual mluOpStatus_t MakePlan(const Arguments& arguments, mluOpContext& handle, Plan* plan) = 0;
-  // The workspace size that `getter` returns.
+  // Returns the workspace size that `getter` returns.
   virtual size_t WorkspaceBytes(const OpSpec& getter, const Arguments& arguments) const = 0;
   // Creates the state of a new handle; it may be NULL.
   virtual cnrtRet_t CreateState(std::unique_ptr<DeviceState>* state) = 0;
@@ -83,24 +84,24 @@ class Device {
   virtual cnrtRet_t DestroyNotifier(cnrtNotifier_t notifier) = 0;
   virtual cnrtRet_t PlaceNotifier(cnrtNotifier_t notifier, cnrtQueue_t queue) = 0;
   virtual cnrtRet_t WaitNotifier(cnrtNotifier_t notifier) = 0;
-  // Microseconds from `start` to `end`. Both are placed and belong to this device.
+  // Writes the microseconds from `start` to `end`. Both are placed and belong to this device.
   virtual cnrtRet_t Duration(cnrtNotifier_t start, cnrtNotifier_t end, double* us) = 0;
 
  protected:
   ~Device() = default;  // devices live as long as the process
 };
 
-// The CPU, which is always available. src/cpu defines it.
+// Returns the CPU device, which is always available. Defined in src/cpu.
 Device* CpuDevice();
 
 // The visible devices: the list in MLUOP_VISIBLE_DEVICES, or the CPU and all CUDA devices if it is
-// not set. A wrong MLUOP_VISIBLE_DEVICES gives no device, and `fault` holds the reason.
+// not set. An invalid MLUOP_VISIBLE_DEVICES makes the list empty, and `error` holds the reason.
 struct DeviceList {
   static constexpr int kMaxDevices = 64;
   int count = 0;
   Device* devices[kMaxDevices] = {};
-  char fault[400] = "";
-  char library_fault[200] = "";  // why the default list has only the CPU
+  char error[400] = "";
+  char library_error[200] = "";  // why the default list has only the CPU
 };
 const DeviceList& VisibleDeviceList();
 

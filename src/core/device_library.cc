@@ -22,7 +22,7 @@ constexpr size_t kMaxKinds = 8;
 constexpr size_t kMaxKindBytes = 15;
 
 // Returns whether an ELF file ends before the segments that its headers list. The dynamic loader
-// maps such a file without an error, and the process then dies of SIGBUS.
+// maps such a file without an error, and SIGBUS then kills the process.
 bool IsTruncated(const char* path) {
   struct stat status = {};
   // The loader searches its paths for a bare name. Opening a pipe would block.
@@ -34,17 +34,19 @@ bool IsTruncated(const char* path) {
   const bool is_elf = std::fread(&header, sizeof(header), 1, file) == 1 &&
                       std::memcmp(header.e_ident, ELFMAG, SELFMAG) == 0;
   const auto size = static_cast<uint64_t>(status.st_size);
-  const auto beyond = [size](uint64_t offset, uint64_t bytes) {
+  const auto exceeds_file = [size](uint64_t offset, uint64_t bytes) {
     return offset > size || bytes > size - offset;
   };
-  bool cut = is_elf && (beyond(header.e_shoff, uint64_t{header.e_shnum} * header.e_shentsize) ||
-                        std::fseek(file, static_cast<long>(header.e_phoff), SEEK_SET) != 0);
-  for (int i = 0; is_elf && !cut && i < header.e_phnum; ++i) {
-    ElfW(Phdr) part = {};
-    cut = std::fread(&part, sizeof(part), 1, file) != 1 || beyond(part.p_offset, part.p_filesz);
+  bool truncated =
+      is_elf && (exceeds_file(header.e_shoff, uint64_t{header.e_shnum} * header.e_shentsize) ||
+                 std::fseek(file, static_cast<long>(header.e_phoff), SEEK_SET) != 0);
+  for (int i = 0; is_elf && !truncated && i < header.e_phnum; ++i) {
+    ElfW(Phdr) segment = {};
+    truncated = std::fread(&segment, sizeof(segment), 1, file) != 1 ||
+                exceeds_file(segment.p_offset, segment.p_filesz);
   }
   std::fclose(file);
-  return cut;
+  return truncated;
 }
 
 // "libmluops_cuda.so"
@@ -86,12 +88,12 @@ void FindFile(std::string_view kind, char* path, int size) {
 }
 
 // Returns a library without devices. The reason is truncated if it does not fit.
-DeviceLibrary Without(const char* reason, const char* detail) {
+DeviceLibrary EmptyLibrary(const char* reason, const char* detail) {
   DeviceLibrary none = {};
-  std::string_view(reason).copy(none.fault, sizeof(none.fault) - 1);
-  const size_t used = std::strlen(none.fault);
+  std::string_view(reason).copy(none.error, sizeof(none.error) - 1);
+  const size_t used = std::strlen(none.error);
   std::string_view(detail == nullptr ? "" : detail)
-      .copy(none.fault + used, sizeof(none.fault) - 1 - used);
+      .copy(none.error + used, sizeof(none.error) - 1 - used);
   return none;
 }
 
@@ -99,17 +101,17 @@ DeviceLibrary Load(std::string_view kind) {
   const FileName file(kind);
   char path[PATH_MAX];
   FindFile(kind, path, sizeof(path));
-  if (IsTruncated(path)) return Without(path, ": file is truncated");
+  if (IsTruncated(path)) return EmptyLibrary(path, ": file is truncated");
   void* const library = dlopen(path, RTLD_NOW);  // never closed: kernels may run until exit
-  if (library == nullptr) return Without("", dlerror());
+  if (library == nullptr) return EmptyLibrary("", dlerror());
   const auto entry = reinterpret_cast<DeviceLibraryEntry>(dlsym(library, kDeviceLibraryEntry));
   if (entry == nullptr) {
-    return Without(file.text,
-                   " is not an mluops device library (symbol mluopsDeviceLibrary is missing)");
+    return EmptyLibrary(file.text,
+                        " is not an mluops device library (symbol mluopsDeviceLibrary is missing)");
   }
   const DeviceLibraryHost host = {store_message, Tables()};
   const DeviceLibrary* const loaded = entry(kDeviceLibraryVersion, &host);
-  if (loaded == nullptr) return Without(file.text, " has another version than libmluops.so");
+  if (loaded == nullptr) return EmptyLibrary(file.text, ": version does not match libmluops.so");
   return *loaded;
 }
 
@@ -122,7 +124,7 @@ const DeviceLibrary& LoadDeviceLibrary(std::string_view kind) {
   };
   static std::mutex mutex;
   static Loaded all[kMaxKinds] = {};
-  static const DeviceLibrary unknown = Without("", "too many kinds of devices");
+  static const DeviceLibrary unknown = EmptyLibrary("", "too many kinds of devices");
   const std::lock_guard<std::mutex> lock(mutex);
   if (kind.empty() || kind.size() > kMaxKindBytes) return unknown;
   for (Loaded& entry : all) {

@@ -12,17 +12,17 @@
 
 namespace mluop {
 
-// The input of a device library.
+// Passed by libmluops.so to the entry point of a device library.
 struct DeviceLibraryHost {
   StoreMessage store_message;
   std::span<const OpSpec* const> tables;  // all operators and workspace getters
 };
 
-// The output of a device library.
+// Returned by the entry point of a device library.
 struct DeviceLibrary {
   int count;         // number of devices
   Device** devices;  // never destroyed
-  char fault[200];   // the reason if there are none, else ""
+  char error[200];   // the reason if there are none, else ""
 };
 
 // The symbol that a device library exports. The function returns NULL for another version.
@@ -31,7 +31,7 @@ using DeviceLibraryEntry = const DeviceLibrary* (*)(int version, const DeviceLib
 
 constexpr int kDeviceLibraryVersion = (MLUOP_MAJOR * 1000 + MLUOP_MINOR) * 1000 + MLUOP_PATCHLEVEL;
 
-// Loads the library of a kind ("cuda") once. On failure it has no devices, and `fault` is set.
+// Loads the library of a kind ("cuda") once. On failure it has no devices, and `error` is set.
 const DeviceLibrary& LoadDeviceLibrary(std::string_view kind);
 
 }  // namespace mluop

@@ -14,7 +14,7 @@
 namespace mluop {
 namespace {
 
-constexpr int kMostCpus = 1 << 20;
+constexpr int kMaxCpus = 1 << 20;
 
 // Prints a comment in the log of MLUOP_VERBOSE.
 void ReportIgnored(const char* name, const char* rule, const char* value) {
@@ -49,7 +49,7 @@ int CountCpus(int size) {
 
 // Tries larger masks until one fits: the kernel rejects a mask shorter than its own.
 int AffinityThreads() {
-  for (int size = CPU_SETSIZE; size <= kMostCpus; size *= 2) {
+  for (int size = CPU_SETSIZE; size <= kMaxCpus; size *= 2) {
     if (const int cpus = CountCpus(size)) return cpus;
     if (errno != EINVAL) break;
   }
@@ -119,7 +119,7 @@ int QuotaThreadsV1() {
 }
 
 // Returns 0 if no variable is set.
-int ThreadsOfVariables() {
+int ThreadsFromEnvironment() {
   const int threads = PositiveVariable("MLUOP_NUM_THREADS");
   return threads > 0 ? threads : PositiveVariable("OMP_NUM_THREADS");
 }
@@ -148,7 +148,7 @@ const char* VisibleDevices() {
 }
 
 int DefaultNumThreads() {
-  static const int wanted = ThreadsOfVariables();
+  static const int wanted = ThreadsFromEnvironment();
   if (wanted > 0) return wanted;
   return std::min({AffinityThreads(), QuotaThreadsV2(), QuotaThreadsV1(), kMaxThreads});
 }

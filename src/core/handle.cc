@@ -11,7 +11,7 @@
 
 namespace mluop {
 
-HandleUse::HandleUse(mluOpContext& handle, std::string_view function)
+HandleGuard::HandleGuard(mluOpContext& handle, std::string_view function)
     : handle_(handle), ok_(!handle.in_use.exchange(true, std::memory_order_acquire)) {
   if (ok_) return;
   static_cast<void>(Fail(MLUOP_STATUS_BAD_PARAM,
@@ -53,7 +53,7 @@ mluOpStatus_t mluOpDestroy(mluOpHandle_t handle) {
 
 mluOpStatus_t mluOpUpdateContextInformation(mluOpHandle_t handle) {
   if (handle == nullptr) return FailNull(__func__, "handle");
-  const HandleUse use(*handle, __func__);
+  const HandleGuard use(*handle, __func__);
   if (!use.ok()) return MLUOP_STATUS_BAD_PARAM;
   handle->num_threads = DefaultNumThreads();
   return MLUOP_STATUS_SUCCESS;
@@ -61,7 +61,7 @@ mluOpStatus_t mluOpUpdateContextInformation(mluOpHandle_t handle) {
 
 mluOpStatus_t mluOpSetQueue(mluOpHandle_t handle, cnrtQueue_t queue) {
   if (handle == nullptr) return FailNull(__func__, "handle");
-  const HandleUse use(*handle, __func__);
+  const HandleGuard use(*handle, __func__);
   if (!use.ok()) return MLUOP_STATUS_BAD_PARAM;
   if (queue != nullptr && queue->device != handle->device) {
     return Fail(MLUOP_STATUS_BAD_PARAM,
@@ -80,7 +80,7 @@ mluOpStatus_t mluOpSetQueue(mluOpHandle_t handle, cnrtQueue_t queue) {
 
 mluOpStatus_t mluOpGetQueue(mluOpHandle_t handle, cnrtQueue_t* queue) {
   if (handle == nullptr) return FailNull(__func__, "handle");
-  const HandleUse use(*handle, __func__);
+  const HandleGuard use(*handle, __func__);
   if (!use.ok()) return MLUOP_STATUS_BAD_PARAM;
   if (queue == nullptr) return FailNull(__func__, "queue");
   *queue = handle->queue;
@@ -89,7 +89,7 @@ mluOpStatus_t mluOpGetQueue(mluOpHandle_t handle, cnrtQueue_t* queue) {
 
 mluOpStatus_t mluOpSetAtomicsMode(mluOpHandle_t handle, mluOpAtomicsMode_t atomics_mode) {
   if (handle == nullptr) return FailNull(__func__, "handle");
-  const HandleUse use(*handle, __func__);
+  const HandleGuard use(*handle, __func__);
   if (!use.ok()) return MLUOP_STATUS_BAD_PARAM;
   if (atomics_mode != MLUOP_ATOMICS_NOT_ALLOWED && atomics_mode != MLUOP_ATOMICS_ALLOWED) {
     return Fail(MLUOP_STATUS_BAD_PARAM,
@@ -102,7 +102,7 @@ mluOpStatus_t mluOpSetAtomicsMode(mluOpHandle_t handle, mluOpAtomicsMode_t atomi
 
 mluOpStatus_t mluOpGetAtomicsMode(mluOpHandle_t handle, mluOpAtomicsMode_t* atomics_mode) {
   if (handle == nullptr) return FailNull(__func__, "handle");
-  const HandleUse use(*handle, __func__);
+  const HandleGuard use(*handle, __func__);
   if (!use.ok()) return MLUOP_STATUS_BAD_PARAM;
   if (atomics_mode == nullptr) return FailNull(__func__, "atomics_mode");
   *atomics_mode = handle->atomics_mode;
@@ -111,7 +111,7 @@ mluOpStatus_t mluOpGetAtomicsMode(mluOpHandle_t handle, mluOpAtomicsMode_t* atom
 
 mluOpStatus_t mluOpSetQuantizeRoundMode(mluOpHandle_t handle, mluOpQuantizeRoundMode_t round_mode) {
   if (handle == nullptr) return FailNull(__func__, "handle");
-  const HandleUse use(*handle, __func__);
+  const HandleGuard use(*handle, __func__);
   if (!use.ok()) return MLUOP_STATUS_BAD_PARAM;
   if (round_mode < MLUOP_ROUND_HALF_TO_EVEN || round_mode > MLUOP_ROUND_HALF_OFF_ZERO) {
     return Fail(MLUOP_STATUS_BAD_PARAM, "%s: round_mode must be 0, 1 or 2, got %d", __func__,
@@ -124,7 +124,7 @@ mluOpStatus_t mluOpSetQuantizeRoundMode(mluOpHandle_t handle, mluOpQuantizeRound
 mluOpStatus_t mluOpGetQuantizeRoundMode(mluOpHandle_t handle,
                                         mluOpQuantizeRoundMode_t* round_mode) {
   if (handle == nullptr) return FailNull(__func__, "handle");
-  const HandleUse use(*handle, __func__);
+  const HandleGuard use(*handle, __func__);
   if (!use.ok()) return MLUOP_STATUS_BAD_PARAM;
   if (round_mode == nullptr) return FailNull(__func__, "round_mode");
   *round_mode = handle->round_mode;
@@ -133,7 +133,7 @@ mluOpStatus_t mluOpGetQuantizeRoundMode(mluOpHandle_t handle,
 
 mluOpStatus_t mluOpSetNumThreads(mluOpHandle_t handle, int num_threads) {
   if (handle == nullptr) return FailNull(__func__, "handle");
-  const HandleUse use(*handle, __func__);
+  const HandleGuard use(*handle, __func__);
   if (!use.ok()) return MLUOP_STATUS_BAD_PARAM;
   if (num_threads < 1 || num_threads > kMaxThreads) {
     return Fail(MLUOP_STATUS_BAD_PARAM, "%s: num_threads must be in [1, %d], got %d", __func__,
@@ -145,7 +145,7 @@ mluOpStatus_t mluOpSetNumThreads(mluOpHandle_t handle, int num_threads) {
 
 mluOpStatus_t mluOpGetNumThreads(mluOpHandle_t handle, int* num_threads) {
   if (handle == nullptr) return FailNull(__func__, "handle");
-  const HandleUse use(*handle, __func__);
+  const HandleGuard use(*handle, __func__);
   if (!use.ok()) return MLUOP_STATUS_BAD_PARAM;
   if (num_threads == nullptr) return FailNull(__func__, "num_threads");
   *num_threads = handle->num_threads;
@@ -183,7 +183,7 @@ mluOpStatus_t mluOpCreateQueueFromCudaStream(cnrtQueue_t* queue, int cuda_device
     if (result == cnrtSuccess) return MLUOP_STATUS_SUCCESS;
     return Fail(StatusOf(result), "%s: %s: %s", __func__, name, cnrtGetErrorStr(result));
   }
-  const char* const cause = list.fault[0] != '\0' ? list.fault : list.library_fault;
+  const char* const cause = list.error[0] != '\0' ? list.error : list.library_error;
   return Fail(MLUOP_STATUS_NOT_SUPPORTED,
               "%s: cuda_device must be the number of a visible CUDA device%s%s%s, got %d", __func__,
               cause[0] == '\0' ? "" : " (", cause, cause[0] == '\0' ? "" : ")", cuda_device);

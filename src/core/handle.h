@@ -30,14 +30,14 @@ namespace mluop {
 
 // Reserves a handle for one call. One thread at a time may use a handle: if another thread is using
 // it, ok() is false and the error message is set.
-class HandleUse {
+class HandleGuard {
  public:
-  HandleUse(mluOpContext& handle, std::string_view function);
-  ~HandleUse() {
+  HandleGuard(mluOpContext& handle, std::string_view function);
+  ~HandleGuard() {
     if (ok_) handle_.in_use.store(false, std::memory_order_release);
   }
-  HandleUse(const HandleUse&) = delete;
-  HandleUse& operator=(const HandleUse&) = delete;
+  HandleGuard(const HandleGuard&) = delete;
+  HandleGuard& operator=(const HandleGuard&) = delete;
 
   bool ok() const { return ok_; }
 

@@ -59,8 +59,8 @@ struct Implementation {
   std::string_view when;  // the rule that `applies` tests, in words
   bool (*applies)(const Call& call);
   size_t (*scratch)(const Call& call);  // bytes; NULL: none
-  // Computes the call. `scratch` has the requested bytes; on a device whose context records a
-  // failed allocation it may be NULL, and every launch is then skipped.
+  // Computes the call. `scratch` has the requested bytes. On CUDA it is NULL after a failed
+  // allocation; launches are then skipped.
   mluOpStatus_t (*run)(const Call& call, void* scratch);
   void (*describe)(const Call& call, Plan& plan) = nullptr;  // adds slices and tiles to a plan
   bool is_double = false;  // serves calls of type double; the others serve half and float

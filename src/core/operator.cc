@@ -38,7 +38,7 @@ mluOpStatus_t Execute(const Operator& op, mluOpHandle_t handle,
                       std::initializer_list<TensorArgument> tensors, Workspace workspace) {
   Arguments arguments(op.spec, attributes, tensors, workspace);
   if (const mluOpStatus_t status = CheckHandle(handle, arguments)) return status;
-  const HandleUse use(*handle, op.spec.name);
+  const HandleGuard use(*handle, op.spec.name);
   return use.ok() ? ExecuteOn(*handle, arguments) : MLUOP_STATUS_BAD_PARAM;
 }
 
@@ -50,7 +50,7 @@ mluOpStatus_t GetWorkspaceSize(const OpSpec& spec, mluOpHandle_t handle,
   TensorArgument* argument = arguments.tensors;
   for (const mluOpTensorStruct* desc : tensors) (argument++)->desc = desc;
   if (const mluOpStatus_t status = CheckHandle(handle, arguments)) return status;
-  const HandleUse use(*handle, spec.name);
+  const HandleGuard use(*handle, spec.name);
   if (!use.ok()) return MLUOP_STATUS_BAD_PARAM;
   arguments.double_allowed = handle->double_allowed;
   const Validation validation = ValidateGetter(arguments, workspace_size);

@@ -12,8 +12,8 @@ namespace mluop {
 
 struct Operator {
   OpSpec spec;
-  // The dimension of independent results: a symbol or attribute such as "R" for RoIs. In forward
-  // each result depends only on its own item. Empty: the operator has no such dimension.
+  // The symbol or attribute that counts independent items: "R" for RoIs. In forward, output item i
+  // depends only on input item i. Empty: the operator has no such dimension.
   std::string_view item = {};
 };
 

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The table of an operator: one row per attribute and per tensor, in the order of the C function's
-// arguments. core/check_*.cc derive the checks from it, the driver its tensors and `describe`, the
-// tests their invalid calls.
+// arguments. core/check_*.cc, the driver and the negative tests read it.
 //
 //   constexpr OpSpec kSpec("my_operator", kFloat,
-//       {OneOf("mode", 0, 1), AtLeast("height", 1), AtLeast("width", 1)},
+//       {InRange("mode", 0, 1), AtLeast("height", 1), AtLeast("width", 1)},
 //       {{"x", kIn, kT, kNHWC, "N H W height*width", kSkip},
 //        {"y", kOut, kT, kNHWC, "N H W H*W", kSkip}});
 //
@@ -61,7 +60,7 @@ struct AttributeSpec {
 constexpr AttributeSpec AtLeast(std::string_view name, int64_t min) {
   return {AttributeSpec::kInteger, name, min, INT32_MAX};
 }
-constexpr AttributeSpec OneOf(std::string_view name, int64_t first, int64_t last) {
+constexpr AttributeSpec InRange(std::string_view name, int64_t first, int64_t last) {
   return {AttributeSpec::kInteger, name, first, last};
 }
 constexpr AttributeSpec AnyInteger(std::string_view name) {
@@ -77,8 +76,8 @@ struct Relation {
   std::string_view second;
 };
 
-// A tensor that may be absent (NULL descriptor and pointer) if an attribute has a certain value.
-struct Optional {
+// The tensor may be absent (NULL descriptor and pointer) if this attribute has this value.
+struct AbsentIf {
   std::string_view attribute;
   int64_t value;
   bool one_null_suffices = false;  // a NULL descriptor or a NULL pointer makes it absent
@@ -93,7 +92,7 @@ struct TensorRow {
   LayoutRule layout;
   std::string_view shape;
   WhenEmpty when_empty;
-  Optional optional = {};
+  AbsentIf optional = {};
 };
 
 struct Factor {
@@ -179,8 +178,8 @@ struct OpSpec {
 
  private:
   // Makes a wrong table a compile error, because specs are constexpr.
-  static constexpr void Require(bool fact) {
-    if (!fact) throw "wrong operator table";
+  static constexpr void Require(bool condition) {
+    if (!condition) throw "wrong operator table";
   }
 
   constexpr void AddTensor(const TensorRow& row) {

@@ -19,7 +19,7 @@ struct mluOpTensorStruct {
   float scale = 1.0f;
   int offset = 0;
 
-  // The setters reject dims whose product does not fit in 63 bits.
+  // Returns the number of elements. Cannot overflow: the setters reject larger products.
   int64_t ElementCount() const {
     if (rank == 0) return scalar ? 1 : 0;
     for (int i = 0; i < rank; ++i) {
@@ -30,8 +30,8 @@ struct mluOpTensorStruct {
     return count;
   }
 
-  // Row-major without gaps. Strides of dims of size 1, and all strides of an empty tensor, are
-  // ignored.
+  // Returns true if the tensor is row-major without gaps. Strides of dims of size 1, and all
+  // strides of an empty tensor, are ignored.
   bool IsPacked() const {
     if (ElementCount() == 0) return true;
     int64_t expected = 1;
@@ -45,7 +45,7 @@ struct mluOpTensorStruct {
 
 namespace mluop {
 
-// mluOpSetTensorDescriptor and its _v2 for other C functions: `function` starts the error message.
+// Implements mluOpSetTensorDescriptor and its _v2. `function` is the name in the error message.
 mluOpStatus_t SetPackedTensor(const char* function, mluOpTensorStruct* desc,
                               mluOpTensorLayout_t layout, mluOpDataType_t dtype, int rank,
                               const int* dims);

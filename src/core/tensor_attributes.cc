@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The other attributes of a descriptor: on-chip type, pointer mode, quantisation parameters.
+// On-chip type, pointer mode and quantisation parameters of a descriptor. They are stored; only the
+// pointer mode has an effect.
 #include "core/dtype.h"
 #include "core/error.h"
 #include "core/tensor.h"

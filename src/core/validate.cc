@@ -13,7 +13,7 @@ namespace {
 constexpr Validation kRun = {Verdict::kRun, MLUOP_STATUS_SUCCESS};
 constexpr Validation kNothingToDo = {Verdict::kNothingToDo, MLUOP_STATUS_SUCCESS};
 
-// Makes the checks that need only descriptors and attributes.
+// Runs the checks that need only descriptors and attributes.
 Validation ValidateShapes(Arguments& call) {
   mluOpStatus_t status = MLUOP_STATUS_SUCCESS;
   const auto passes = [&](mluOpStatus_t result) {
@@ -23,7 +23,7 @@ Validation ValidateShapes(Arguments& call) {
   const bool passed = passes(CheckRanks(call)) && passes(CheckTypes(call)) &&
                       passes(CheckLayouts(call)) && passes(CheckAttributes(call)) &&
                       passes(CheckShapes(call)) && passes(CheckStrides(call)) &&
-                      passes(CheckSizes(call)) && passes(CheckEmpties(call, &skip));
+                      passes(CheckSizes(call)) && passes(CheckEmptyTensors(call, &skip));
   if (!passed) return {Verdict::kFailed, status};
   return skip ? kNothingToDo : kRun;
 }

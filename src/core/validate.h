@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The checks of every operator, in the order of the contract: handle, descriptors not NULL, ranks,
-// types, layouts, attributes, shapes, strides, sizes, empty tensors, workspace, data pointers,
-// overlap, alignment.
+// Runs the checks of core/checks.h in the order of the contract (include/mlu_op.h).
 #pragma once
 
 #include "core/arguments.h"
@@ -16,10 +14,10 @@ struct Validation {
   mluOpStatus_t status;
 };
 
-// Makes all checks. Fills arguments.symbols.
+// Runs all checks. Fills arguments.symbols.
 Validation Validate(Arguments& arguments);
 
-// For workspace getters: makes the checks up to the empty tensors. `out` is the output pointer.
+// For workspace getters: runs the checks up to the empty tensors. `out` is the output pointer.
 Validation ValidateGetter(Arguments& arguments, const size_t* out);
 
 }  // namespace mluop

@@ -15,8 +15,8 @@ class CpuContext {
 
   ThreadPool& threads() { return threads_; }
 
-  // Returns the scratch size if every worker has `floats` floats.
-  size_t WorkersBytes(int64_t floats) const {
+  // Returns the bytes of `floats` floats per worker.
+  size_t PerWorkerBytes(int64_t floats) const {
     return static_cast<size_t>(floats * threads_.num_threads()) * sizeof(float);
   }
 
@@ -31,8 +31,8 @@ class CpuContext {
   mluop::Scratch& scratch_;
 };
 
-// Returns the workspace size that CpuContext::Scratch(bytes) requires. It includes room to align
-// the pointer. A smaller workspace is never used, even if its pointer is aligned.
+// Returns the workspace size that CpuContext::Scratch(bytes) requires. It includes padding for
+// alignment. A smaller workspace is never used, even if its pointer is aligned.
 constexpr size_t WorkspaceFor(size_t bytes) { return bytes == 0 ? 0 : bytes + kAlignment; }
 
 template <class Problem>
@@ -43,7 +43,7 @@ using CpuOperator = DeviceOperator<CpuContext>;
 // Each family defines one, <folder>::kCpuFamily.
 using CpuFamily = DeviceFamily<CpuContext>;
 
-// All of them; defined in src/ops/cpu_list.cc.
+// Returns the CpuFamily of every family; defined in src/ops/cpu_list.cc.
 std::span<const CpuFamily* const> CpuFamilies();
 
 }  // namespace mluop

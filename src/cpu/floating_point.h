@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels compute with round to nearest and with denormals, regardless of the caller's settings
+// Kernels compute with round-to-nearest and denormals enabled, regardless of the caller's settings
 // (torch.set_flush_denormal, fesetround). Otherwise results would depend on the thread.
 #pragma once
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// LineWriter: writes floats front to back in whole, aligned cache lines, for appended runs of any
-// length. Included once per instruction set.
+// LineWriter: appends runs of floats (contiguous, any length) to an output and stores whole,
+// aligned cache lines. Included once per instruction set.
 
 #if defined(MLUOP_CPU_LINES_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef MLUOP_CPU_LINES_INL_H_
@@ -22,7 +22,7 @@ namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-#if MLUOP_MASKS_MEMORY
+#if MLUOP_HAS_MASKED_ACCESS
 
 // Collects appended runs in registers and stores each line when it is full. `stream` selects
 // non-temporal stores; call FlushStream() before another thread reads. A line that two runs share
@@ -35,8 +35,8 @@ class LineWriter {
 
   LineWriter(float* to, bool stream) : LineWriter(to, to, stream) {}
 
-  // Continues at `to` with the line that Pause() saved in `paused`. `first` is the first float that
-  // this writer owns: it does not write the floats of the line before it.
+  // Continues at `to` with the line that Pause() saved in `paused`. Does not write the floats
+  // before `first`: they belong to another writer.
   LineWriter(float* to, float* first, bool stream, const float* paused = nullptr)
       : stream_(stream) {
     fill_ = static_cast<int64_t>(reinterpret_cast<uintptr_t>(to) / sizeof(float)) % kLine;

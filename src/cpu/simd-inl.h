@@ -18,12 +18,12 @@
 
 // Below AVX2, Highway's half to float conversion loses infinities and NaN, and float to half rounds
 // towards zero.
-#undef MLUOP_CONVERTS_HALF
-#define MLUOP_CONVERTS_HALF (HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX2)
+#undef MLUOP_HAS_HALF_CONVERSION
+#define MLUOP_HAS_HALF_CONVERSION (HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX2)
 
-// Masked accesses of floats touch only the selected lanes.
-#undef MLUOP_MASKS_MEMORY
-#define MLUOP_MASKS_MEMORY (HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX2)
+// 1 if masked loads and stores of floats access only the selected lanes.
+#undef MLUOP_HAS_MASKED_ACCESS
+#define MLUOP_HAS_MASKED_ACCESS (HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX2)
 
 HWY_BEFORE_NAMESPACE();
 namespace mluop {
@@ -37,13 +37,13 @@ namespace hn = hwy::HWY_NAMESPACE;
 template <typename T, class Body>
 HWY_INLINE void ForEach(int64_t n, const Body& body) {
   const hn::ScalableTag<T> d;
-  const hn::CappedTag<T, 16 / sizeof(T)> quarter;
+  const hn::CappedTag<T, 16 / sizeof(T)> block;
   const hn::CappedTag<T, 1> one;
   const auto step = static_cast<int64_t>(hn::Lanes(d));
-  const auto quarter_step = static_cast<int64_t>(hn::Lanes(quarter));
+  const auto block_step = static_cast<int64_t>(hn::Lanes(block));
   int64_t i = 0;
   for (; i + step <= n; i += step) body(d, i);
-  for (; i + quarter_step <= n; i += quarter_step) body(quarter, i);
+  for (; i + block_step <= n; i += block_step) body(block, i);
   for (; i < n; ++i) body(one, i);
 }
 
@@ -69,13 +69,13 @@ HWY_INLINE hn::Vec<D> LoadFloats(D d, const Half* from) {
   const hn::Rebind<hwy::float16_t, D> halves;
   const auto bits = hn::LoadU(narrow, &from->bits);
   const auto value = hn::PromoteTo(d, hn::BitCast(halves, bits));
-#if MLUOP_CONVERTS_HALF
+#if MLUOP_HAS_HALF_CONVERSION
   return value;
 #else
   const hn::RebindToUnsigned<D> wide;
   const auto exponent = hn::And(hn::PromoteTo(wide, bits), hn::Set(wide, 0x7c00u));
-  const auto no_number = hn::Eq(exponent, hn::Set(wide, 0x7c00u));
-  const auto special = hn::IfThenElseZero(no_number, hn::Set(wide, 0x7f800000u));
+  const auto is_inf_or_nan = hn::Eq(exponent, hn::Set(wide, 0x7c00u));
+  const auto special = hn::IfThenElseZero(is_inf_or_nan, hn::Set(wide, 0x7f800000u));
   return hn::BitCast(d, hn::Or(hn::BitCast(wide, value), special));
 #endif
 }
@@ -88,7 +88,7 @@ HWY_INLINE hn::Vec<D> CanonicalNan(D d, hn::Vec<D> v) {
   return hn::IfThenElse(hn::Eq(v, v), v, quiet);
 }
 
-#if MLUOP_CONVERTS_HALF
+#if MLUOP_HAS_HALF_CONVERSION
 // Returns the bits of the halves; rounds to nearest even.
 template <class D>
 HWY_INLINE auto HalfBits(hn::Vec<D> v, D) {
@@ -104,7 +104,7 @@ HWY_INLINE void StoreFloats(hn::Vec<D> v, D d, float* to) {
 }
 template <class D>
 HWY_INLINE void StoreFloats(hn::Vec<D> v, D d, Half* to) {
-#if MLUOP_CONVERTS_HALF
+#if MLUOP_HAS_HALF_CONVERSION
   hn::StoreU(HalfBits(v, d), hn::Rebind<uint16_t, D>(), &to->bits);
 #else
   HWY_ALIGN float lanes[hn::MaxLanes(D())];
@@ -120,7 +120,7 @@ HWY_INLINE void StreamFloats(hn::Vec<D> v, D d, float* to) {
 }
 template <class D>
 HWY_INLINE void StreamFloats(hn::Vec<D> v, D d, Half* to) {
-#if MLUOP_CONVERTS_HALF
+#if MLUOP_HAS_HALF_CONVERSION
   hn::Stream(HalfBits(v, d), hn::Rebind<uint16_t, D>(), &to->bits);
 #else
   StoreFloats(v, d, to);
@@ -130,7 +130,7 @@ HWY_INLINE void StreamFloats(hn::Vec<D> v, D d, Half* to) {
 // Loads the lanes [begin, end) of the vector at `from`; the other lanes are 0.
 template <class D>
 HWY_INLINE hn::Vec<D> LoadLanes(D d, const float* from, int64_t begin, int64_t end) {
-#if MLUOP_MASKS_MEMORY
+#if MLUOP_HAS_MASKED_ACCESS
   const auto first = [&](int64_t n) HWY_ATTR { return hn::FirstN(d, static_cast<size_t>(n)); };
   return hn::MaskedLoad(hn::AndNot(first(begin), first(end)), d, from);
 #else
@@ -143,7 +143,7 @@ HWY_INLINE hn::Vec<D> LoadLanes(D d, const float* from, int64_t begin, int64_t e
 // Stores the lanes [0, end).
 template <class D>
 HWY_INLINE void StoreFirst(hn::Vec<D> v, D d, int64_t end, float* to) {
-#if MLUOP_MASKS_MEMORY
+#if MLUOP_HAS_MASKED_ACCESS
   hn::BlendedStore(v, hn::FirstN(d, static_cast<size_t>(end)), d, to);
 #else
   HWY_ALIGN float lanes[hn::MaxLanes(D())];

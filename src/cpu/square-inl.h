@@ -29,7 +29,7 @@ constexpr int kSquare = static_cast<int>(hn::MaxLanes(SquareTag()));
 // Transposes within blocks of 16 bytes, which hold kSide elements. The input is kSide rows;
 // afterwards block b of v[k] is column kSide*b + k. Each of log2(kSide) steps is a perfect shuffle.
 template <class D, int kSide = 16 / sizeof(hn::TFromD<D>), int kSteps = kSide>
-HWY_INLINE void TransposeBlocks(D d, hn::Vec<D>* v) {
+HWY_INLINE void TransposeWithinBlocks(D d, hn::Vec<D>* v) {
   if constexpr (kSteps > 1) {
     hn::Vec<D> rows[kSide];
     Unroll<kSide>([&](auto k) HWY_ATTR { rows[k] = v[k]; });
@@ -37,7 +37,7 @@ HWY_INLINE void TransposeBlocks(D d, hn::Vec<D>* v) {
       v[2 * k] = hn::InterleaveLower(d, rows[k], rows[kSide / 2 + k]);
       v[2 * k + 1] = hn::InterleaveUpper(d, rows[k], rows[kSide / 2 + k]);
     });
-    TransposeBlocks<D, kSide, kSteps / 2>(d, v);
+    TransposeWithinBlocks<D, kSide, kSteps / 2>(d, v);
   }
 }
 #endif
@@ -45,7 +45,7 @@ HWY_INLINE void TransposeBlocks(D d, hn::Vec<D>* v) {
 #if HWY_TARGET <= HWY_AVX3 && HWY_ARCH_X86
 // Transposes the 4 x 4 blocks of 16 vectors of floats. Highway has no function for this shuffle.
 template <class V>
-HWY_INLINE void TransposeBlocksOf16(V* v) {
+HWY_INLINE void TransposeBlockMatrix(V* v) {
   constexpr int kEven = 0x88, kOdd = 0xdd;
   for (int k = 0; k < 4; ++k) {
     const auto a = v[k].raw, b = v[4 + k].raw, c = v[8 + k].raw, e = v[12 + k].raw;
@@ -74,10 +74,10 @@ HWY_INLINE hn::Vec<SquareTag> JoinLanes(hn::Vec<SquareTag> before, hn::Vec<Squar
 #define MLUOP_HAS_LOOKUP_TWO (HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3)
 
 #if MLUOP_HAS_LOOKUP_TWO
-// Lane k of the result is element at[k] of a followed by b; higher bits of at[k] are ignored.
+// Lane k of the result is element indices[k] of a followed by b; higher bits are ignored.
 HWY_INLINE hn::Vec512<uint32_t> LookupTwo(hn::Vec512<uint32_t> a, hn::Vec512<uint32_t> b,
-                                          hn::Vec512<uint32_t> at) {
-  return {_mm512_permutex2var_epi32(a.raw, at.raw, b.raw)};
+                                          hn::Vec512<uint32_t> indices) {
+  return {_mm512_permutex2var_epi32(a.raw, indices.raw, b.raw)};
 }
 HWY_INLINE hn::Vec512<uint16_t> LookupTwo(hn::Vec512<uint16_t> a, hn::Vec512<uint16_t> b,
                                           hn::Vec512<uint16_t> at) {
@@ -85,14 +85,14 @@ HWY_INLINE hn::Vec512<uint16_t> LookupTwo(hn::Vec512<uint16_t> a, hn::Vec512<uin
 }
 #endif
 
-// Swaps lane a of v[b] with lane b of v[a] for all a and b, keeping all bits. `d` has 1 lane, has
-// one block, or is a tag of floats.
+// Swaps lane a of v[b] with lane b of v[a] for all a and b, keeping all bits. `d` must have one
+// lane or one 16-byte block, or be a float tag.
 template <class D>
 HWY_INLINE void TransposeSquare([[maybe_unused]] D d, [[maybe_unused]] hn::Vec<D>* v) {
 #if HWY_TARGET != HWY_SCALAR
   constexpr int kSide = static_cast<int>(hn::MaxLanes(D()));
   constexpr int kBlock = 16 / sizeof(hn::TFromD<D>);
-  for (int row = 0; row < kSide; row += kBlock) TransposeBlocks(d, v + row);
+  for (int row = 0; row < kSide; row += kBlock) TransposeWithinBlocks(d, v + row);
   if constexpr (kSide == 2 * kBlock) {
     for (int k = 0; k < kBlock; ++k) {
       const auto top = v[k], bottom = v[kBlock + k];
@@ -102,7 +102,7 @@ HWY_INLINE void TransposeSquare([[maybe_unused]] D d, [[maybe_unused]] hn::Vec<D
   }
 #endif
 #if HWY_TARGET <= HWY_AVX3 && HWY_ARCH_X86
-  if constexpr (kSide == 4 * kBlock) TransposeBlocksOf16(v);
+  if constexpr (kSide == 4 * kBlock) TransposeBlockMatrix(v);
 #endif
 }
 

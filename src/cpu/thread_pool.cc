@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The process-wide pool (docs/decisions/0002-threads.md). A caller publishes its loop in a slot and
 // sets the slot's bit in `open_slots`; workers that search for work join open loops. The pool has
-// no lock that a fork could leave locked, and no object with a destructor that could run at exit
-// while a worker uses it. Atomic operations are sequentially consistent unless stated: in several
-// places two threads each write one variable and then read the other thread's variable.
+// no lock that a fork could leave locked. No object has a destructor that could run at exit while a
+// worker uses it. Atomic operations are sequentially consistent unless stated: several places need
+// store-load ordering (Dekker's pattern).
 #include "cpu/thread_pool.h"
 
 #include <linux/futex.h>
@@ -93,7 +93,7 @@ void Pause() {
 // Moves the calling thread to another core, if its affinity allows one. The kernel of a virtual
 // machine often wakes a worker on its caller's core although another core is idle. The two threads
 // then alternate in time slices of 2 to 4 ms.
-void LeaveCore(int core) {
+void MigrateOffCore(int core) {
   cpu_set_t allowed;
   if (sched_getaffinity(0, sizeof(allowed), &allowed) != 0) return;
   cpu_set_t others = allowed;
@@ -106,15 +106,16 @@ void LeaveCore(int core) {
 // so its cache may still hold their data. Then steals from the other slices.
 void Work(Loop& loop, Slice* loop_slices, int worker) {
   const int64_t size = loop.n / loop.num_ranges;
-  const int64_t longer = loop.n % loop.num_ranges;  // the first ranges have one element more
+  // The first `remainder` ranges have one more element.
+  const int64_t remainder = loop.n % loop.num_ranges;
   try {
     for (int i = 0; i < loop.num_threads; ++i) {
       Slice& slice = loop_slices[(worker + i) % loop.num_threads];
       while (true) {
         const int64_t range = slice.next_range.fetch_add(1, std::memory_order_relaxed);
         if (range >= slice.end_range) break;
-        const int64_t begin = range * size + std::min(range, longer);
-        loop.function(loop.context, begin, begin + size + (range < longer ? 1 : 0), worker);
+        const int64_t begin = range * size + std::min(range, remainder);
+        loop.function(loop.context, begin, begin + size + (range < remainder ? 1 : 0), worker);
       }
     }
   } catch (...) {
@@ -122,9 +123,9 @@ void Work(Loop& loop, Slice* loop_slices, int worker) {
   }
 }
 
-// Used instead of std::atomic::wait, which yields its core before it sleeps. On a busy machine the
-// yield takes milliseconds, and such a worker is not woken on an idle core: a loop of 240 us of
-// work after 20 ms idle (2 threads) takes 250 us with it, 170 us with the futex.
+// Calls futex(2) on wake_permits. std::atomic::wait yields its core before it sleeps, which takes
+// milliseconds on a busy machine. A loop of 240 us of work after 20 ms idle (2 threads) takes 250
+// us with std::atomic::wait, 170 us with the futex.
 void Futex(int operation, int value) {
   syscall(SYS_futex, &wake_permits, operation, value, nullptr, nullptr, 0);
 }
@@ -169,7 +170,7 @@ void JoinLoop(int index, int id, bool* woken) {
     --searching;
     // Another caller may have counted this worker as searching.
     if (open_slots != 0 && searching <= 0) WakeWorkers(1);
-    if (*woken && sched_getcpu() == loop.caller_core) LeaveCore(loop.caller_core);
+    if (*woken && sched_getcpu() == loop.caller_core) MigrateOffCore(loop.caller_core);
     *woken = false;
     int worker = id % (loop.num_threads - 1) + 1;  // the same index in every loop, if free
     while (slices[index][worker].owned.exchange(true)) worker = worker % (loop.num_threads - 1) + 1;
@@ -199,9 +200,9 @@ void RunWorker(int id) {
   }
 }
 
-// Wakes or starts workers until `wanted` are searching, as far as workers are free. The pool has
+// Wakes or starts workers until `wanted` are searching, as long as idle workers exist. The pool has
 // one worker per core, less one for the caller, or more if a caller wants more.
-void CallWorkers(int wanted) {
+void WakeOrStartWorkers(int wanted) {
   int missing = wanted - searching;
   if (missing > 0) missing -= WakeWorkers(missing);
   const int limit = std::max(num_cores - 1, wanted);
@@ -249,7 +250,7 @@ void ThreadPool::Run(int64_t n, int64_t grain, Function function, void* context)
   const uint64_t bit = uint64_t{1} << index;
   slots[index].loop = &loop;
   open_slots |= bit;
-  CallWorkers(threads - 1);
+  WakeOrStartWorkers(threads - 1);
   Work(loop, slices[index], 0);
   open_slots &= ~bit;
   for (int i = 0; slots[index].inside != 0; ++i) i < 1000 ? Pause() : std::this_thread::yield();

@@ -8,8 +8,8 @@
 
 namespace mluop {
 
-// A view of the process's workers: runs loops on at most num_threads() threads, including the
-// caller.
+// Runs parallel loops on at most num_threads() threads, including the caller. The workers are
+// process-wide; an object only limits the number of threads.
 class ThreadPool {
  public:
   explicit ThreadPool(int num_threads) : num_threads_(num_threads) {}

@@ -33,7 +33,7 @@ struct Matrix {
 };
 
 // The identity conversion: stores the bits of every vector unchanged.
-struct Unchanged {
+struct Identity {
   template <class D>
   HWY_INLINE hn::Vec<D> operator()(D, hn::Vec<D> v) const {
     return v;
@@ -90,7 +90,7 @@ HWY_INLINE void TransposeInTiles(const ConstMatrix& from, int64_t rows, int64_t 
 // to[c][r] = convert(from[r][c]) in the largest tiles that fit. The last tiles overlap the previous
 // ones, so nothing outside the matrix is accessed. Repacking [2,14,14,189] takes 20 us with tiles
 // of 8, 28 us with tiles of 4; maps larger than the L2 gain nothing.
-template <class Convert = Unchanged>
+template <class Convert = Identity>
 HWY_INLINE void Transpose(const ConstMatrix& from, int64_t rows, int64_t columns, const Matrix& to,
                           const Convert& convert = {}) {
   WithSide(std::min(rows, columns), [&](auto side) HWY_ATTR {

@@ -37,13 +37,13 @@ cudaError_t AllowShared(const void* kernel, int device, size_t bytes) {
   return error;
 }
 
-// Writes whether the kernel's code for this device waits for its predecessor. Code compiled for an
-// older architecture does not, on any device. Queries the driver once per kernel and device.
-cudaError_t Waits(const void* kernel, int device, bool* waits) {
+// Sets *supported if the loaded code was compiled for sm_90 or later. WaitForPredecessor() is empty
+// in older code. Queries the driver once per kernel and device.
+cudaError_t SupportsPdl(const void* kernel, int device, bool* supported) {
   struct Known {
     const void* kernel;
     int device;
-    bool waits;
+    bool supported;
   };
   static std::mutex mutex;
   static std::vector<Known> all;
@@ -57,7 +57,7 @@ cudaError_t Waits(const void* kernel, int device, bool* waits) {
     if (error != cudaSuccess) return error;
     known = all.insert(known, {kernel, device, attributes.ptxVersion >= kFirstPdl});
   }
-  *waits = known->waits;
+  *supported = known->supported;
   return cudaSuccess;
 }
 
@@ -88,7 +88,7 @@ void* CudaContext::Scratch(size_t bytes) {
   }
   void* data = nullptr;
   if (error_ != cudaSuccess) return nullptr;
-  Note(call_.scratch->Reserve(bytes, stream(), &data), "scratch");
+  RecordError(call_.scratch->Reserve(bytes, stream(), &data), "scratch");
   growth_refused_ = error_ == cudaErrorStreamCaptureUnsupported;
   return data;
 }
@@ -96,18 +96,19 @@ void* CudaContext::Scratch(size_t bytes) {
 void CudaContext::Zero(void* data, size_t bytes) {
   if (error_ != cudaSuccess || bytes == 0) return;
   after_kernel_ = false;
-  Note(cudaMemsetAsync(data, 0, bytes, stream()), "zero fill");
+  RecordError(cudaMemsetAsync(data, 0, bytes, stream()), "zero fill");
 }
 
 void CudaContext::LaunchPacked(const void* kernel, const Grid& grid, void** parameters) {
   if (error_ != cudaSuccess || grid.blocks == 0) return;
   if (grid.shared_bytes > kDefaultSharedBytes) {
-    Note(AllowShared(kernel, call_.properties->device, grid.shared_bytes), "shared memory");
+    RecordError(AllowShared(kernel, call_.properties->device, grid.shared_bytes), "shared memory");
     if (error_ != cudaSuccess) return;
   }
-  if (grid.blocks > kMaxBlocks) return Note(cudaErrorInvalidConfiguration, "launch");
+  if (grid.blocks > kMaxBlocks) return RecordError(cudaErrorInvalidConfiguration, "launch");
   bool pdl = false;
-  if (grid.pdl && after_kernel_) Note(Waits(kernel, call_.properties->device, &pdl), "attributes");
+  if (grid.pdl && after_kernel_)
+    RecordError(SupportsPdl(kernel, call_.properties->device, &pdl), "attributes");
   if (error_ != cudaSuccess) return;
   cudaLaunchAttribute attribute = {};
   attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
@@ -119,11 +120,11 @@ void CudaContext::LaunchPacked(const void* kernel, const Grid& grid, void** para
   config.stream = stream();
   config.attrs = &attribute;
   config.numAttrs = pdl ? 1 : 0;
-  Note(cudaLaunchKernelExC(&config, kernel, parameters), "launch");
+  RecordError(cudaLaunchKernelExC(&config, kernel, parameters), "launch");
   after_kernel_ = true;
 }
 
-void CudaContext::Note(cudaError_t error, const char* step) {
+void CudaContext::RecordError(cudaError_t error, const char* step) {
   if (error == cudaSuccess) return;
   static_cast<void>(cudaGetLastError());  // clears the error, so that the caller does not see it
   error_ = error;

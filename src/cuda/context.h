@@ -32,7 +32,7 @@ inline constexpr size_t kCudaAlignment = 256;
 constexpr size_t AlignedBytes(size_t bytes) {
   return (bytes + kCudaAlignment - 1) / kCudaAlignment * kCudaAlignment;
 }
-// The workspace size that CudaContext::Scratch(bytes) requires, with room to align the pointer.
+// Returns the workspace size that CudaContext::Scratch(bytes) requires, with padding for alignment.
 constexpr size_t CudaWorkspaceFor(size_t bytes) { return bytes == 0 ? 0 : bytes + kCudaAlignment; }
 
 // The device properties that determine launch sizes.
@@ -75,7 +75,7 @@ class CudaContext {
     LaunchWith(kernel, grid, static_cast<Parameters>(values)...);
   }
 
-  // The status that the operator returns.
+  // Returns the first failure, or SUCCESS.
   mluOpStatus_t status() const;
 
  private:
@@ -85,7 +85,7 @@ class CudaContext {
     LaunchPacked(reinterpret_cast<const void*>(kernel), grid, addresses);
   }
   void LaunchPacked(const void* kernel, const Grid& grid, void** parameters);
-  void Note(cudaError_t error, const char* step);
+  void RecordError(cudaError_t error, const char* step);
 
   Call call_;
   cudaError_t error_ = cudaSuccess;

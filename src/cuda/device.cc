@@ -42,10 +42,10 @@ CudaDevice::CudaDevice(int ordinal, std::span<const OpSpec* const> tables)
 }
 
 const CudaProperties& CudaDevice::properties() const {
-  static constexpr int kMost = 64;
-  static std::once_flag once[kMost];
-  static CudaProperties known[kMost];
-  const int slot = std::min(ordinal_, kMost - 1);
+  static constexpr int kMaxDevices = 64;
+  static std::once_flag once[kMaxDevices];
+  static CudaProperties known[kMaxDevices];
+  const int slot = std::min(ordinal_, kMaxDevices - 1);
   std::call_once(once[slot], [&] {
     int major = 0, minor = 0;
     cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, ordinal_);

@@ -20,13 +20,13 @@ DeviceLibrary MakeLibrary(std::span<const OpSpec* const> tables) {
   const cudaError_t error = cudaGetDeviceCount(&count);
   if (error != cudaSuccess) {
     static_cast<void>(cudaGetLastError());
-    snprintf(library.fault, sizeof(library.fault), "CUDA: %s", cudaGetErrorString(error));
+    snprintf(library.error, sizeof(library.error), "CUDA: %s", cudaGetErrorString(error));
     return library;
   }
   try {
     for (int i = 0; i < count; ++i) devices.push_back(new CudaDevice(i, tables));
   } catch (const std::bad_alloc&) {
-    snprintf(library.fault, sizeof(library.fault), "CUDA: out of memory");
+    snprintf(library.error, sizeof(library.error), "CUDA: out of memory");
     return library;
   }
   library.count = count;

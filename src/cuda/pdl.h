@@ -17,7 +17,7 @@ __device__ inline void WaitForPredecessor() {
 #endif
 }
 
-// The next kernel may start once all blocks have called this or ended.
+// Allows the next kernel to start once all blocks have called this or ended.
 __device__ inline void TriggerDependents() {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.launch_dependents;");

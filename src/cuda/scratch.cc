@@ -20,9 +20,9 @@ CudaScratch::~CudaScratch() {
   // Relaxed mode: another thread's stream capture must not be invalidated.
   cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;
   cudaThreadExchangeStreamCaptureMode(&mode);
-  const bool some = data_ != nullptr || !graph_blocks_.empty();
+  const bool has_memory = data_ != nullptr || !graph_blocks_.empty();
   // If synchronisation fails, leaks the memory: a kernel may still use it.
-  if (some && cudaDeviceSynchronize() == cudaSuccess) {
+  if (has_memory && cudaDeviceSynchronize() == cudaSuccess) {
     for (void* block : graph_blocks_) cudaFree(block);
     if (data_ != nullptr) cudaFree(data_);
   }

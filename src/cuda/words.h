@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loads and stores several elements as one word on CUDA devices. Words are aligned to their size.
+// Vectorized stores on CUDA devices: several elements as one word of 2 to 16 bytes. Words are
+// aligned to their size.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -34,6 +35,7 @@ struct Word<16> {
   using Type = uint4;
 };
 
+// V elements of T, aligned for one access.
 template <typename T, int V>
 struct alignas(sizeof(T) * V) Pack {
   T at[V];
@@ -41,7 +43,7 @@ struct alignas(sizeof(T) * V) Pack {
 
 #if defined(__CUDACC__)
 
-// Outputs are not read again, so they are the first to leave the caches.
+// Stores with the evict-first policy (__stcs): kernels do not read outputs again.
 template <typename P, typename T>
 __device__ void StorePack(const P& pack, T* to) {
   using W = typename Word<sizeof(P)>::Type;

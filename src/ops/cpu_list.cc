@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What each family of op_list.inc has for the CPU: `const CpuFamily <folder>::kCpuFamily`.
+// Lists the CPU families of op_list.inc: `const CpuFamily <folder>::kCpuFamily`.
 #include "cpu/context.h"
 
 namespace mluop {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What each family of op_list.inc has for CUDA devices: `const CudaFamily <folder>::kCudaFamily`.
+// Lists the CUDA families of op_list.inc: `const CudaFamily <folder>::kCudaFamily`.
 #include "cuda/context.h"
 
 namespace mluop {

@@ -13,7 +13,7 @@ namespace mluop::testing {
 namespace {
 
 constexpr double kTiny = 1e-9;
-// The bias is checked if at least this number of elements differ. It must be in this range.
+// diff4 is checked if at least kBiasElements elements differ. It must be in [kBiasLow, kBiasHigh].
 constexpr int64_t kBiasElements = 100;
 constexpr double kBiasLow = 0.25;
 constexpr double kBiasHigh = 0.75;
@@ -39,7 +39,7 @@ Differences Compare(const void* evaluated, mluOpDataType_t dtype, const double* 
                          ? std::copysign(INFINITY, baseline[i])
                          : baseline[i];
     if (!SameKind(e, b)) {
-      if (d.misplaced < 0) d.misplaced = i;
+      if (d.nonfinite_mismatch < 0) d.nonfinite_mismatch = i;
       continue;
     }
     if (!std::isfinite(b)) continue;
@@ -74,26 +74,27 @@ int64_t FirstDifference(const void* evaluated, const void* baseline, int64_t cou
 }
 
 Threshold ThresholdFrom(const Differences& plain, mluOpDataType_t dtype) {
-  const double least = dtype == MLUOP_DTYPE_HALF ? 9.8e-4 : 1.2e-7;
-  return {std::max(10 * plain.diff1, least), std::max(10 * plain.diff2, least)};
+  const double minimum = dtype == MLUOP_DTYPE_HALF ? 9.8e-4 : 1.2e-7;
+  return {std::max(10 * plain.diff1, minimum), std::max(10 * plain.diff2, minimum)};
 }
 
-std::string Judge(const Differences& d, const Threshold& threshold, bool bias) {
+std::string CheckDifferences(const Differences& d, const Threshold& threshold, bool bias) {
   char text[200] = "";
   const int64_t unequal = d.above + d.below;
-  const double share =
+  const double fraction_above =
       unequal == 0 ? 0.5 : static_cast<double>(d.above) / static_cast<double>(unequal);
-  if (d.misplaced >= 0) {
+  if (d.nonfinite_mismatch >= 0) {
     std::snprintf(text, sizeof(text), "NaN or Inf in only one of the two results at element %lld",
-                  static_cast<long long>(d.misplaced));
+                  static_cast<long long>(d.nonfinite_mismatch));
   } else if (!(d.diff1 <= threshold.diff1)) {
     std::snprintf(text, sizeof(text), "diff1 must be <= %.3g, got %.3g", threshold.diff1, d.diff1);
   } else if (!(d.diff2 <= threshold.diff2)) {
     std::snprintf(text, sizeof(text), "diff2 must be <= %.3g, got %.3g", threshold.diff2, d.diff2);
-  } else if (bias && unequal >= kBiasElements && (share < kBiasLow || share > kBiasHigh)) {
+  } else if (bias && unequal >= kBiasElements &&
+             (fraction_above < kBiasLow || fraction_above > kBiasHigh)) {
     std::snprintf(text, sizeof(text),
                   "diff4 must be in [%.2f, %.2f], got %.3f of %lld elements above", kBiasLow,
-                  kBiasHigh, share, static_cast<long long>(unequal));
+                  kBiasHigh, fraction_above, static_cast<long long>(unequal));
   }
   return text;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The accuracy criteria of the design documents. e = evaluated, b = baseline; 1e-9 is added to
+// The accuracy criteria of MLU-OPS (diff1 to diff4). e = evaluated, b = baseline; 1e-9 is added to
 // denominators.
 #pragma once
 
@@ -15,10 +15,11 @@ struct Differences {
   double diff2 = 0;    // sqrt(sum (e-b)^2 / sum b^2)
   double diff3_1 = 0;  // max |e-b| / |b|
   double diff3_2 = 0;  // max |e-b|
-  double diff3 = 0;    // max of the relative error if |b| > th, of the absolute error otherwise
-  int64_t above = 0;   // elements with e > b; diff4 is their fraction of the unequal elements
+  double diff3 =
+      0;  // max of the relative error if |b| > 1e-6 (half: 1e-4), of the absolute error otherwise
+  int64_t above = 0;  // elements with e > b; diff4 is their fraction of the unequal elements
   int64_t below = 0;
-  int64_t misplaced = -1;  // the first element that is NaN or Inf in only one of the two
+  int64_t nonfinite_mismatch = -1;  // the first element that is NaN or Inf in only one of the two
 };
 
 // `evaluated` holds elements of `dtype`, `baseline` doubles.
@@ -38,7 +39,7 @@ struct Threshold {
 Threshold ThresholdFrom(const Differences& plain, mluOpDataType_t dtype);
 
 // Returns "" if the differences pass, else an error message. Checks diff4 only if `bias`.
-std::string Judge(const Differences& differences, const Threshold& threshold, bool bias);
+std::string CheckDifferences(const Differences& differences, const Threshold& threshold, bool bias);
 
 std::string Format(const Differences& differences);
 

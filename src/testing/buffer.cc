@@ -28,7 +28,7 @@ GuardedBuffer::GuardedBuffer(size_t bytes, Placement placement) : size_(bytes) {
   if (inner > 0 && mprotect(map_ + page, inner, PROT_READ | PROT_WRITE) != 0)
     throw std::bad_alloc();
   data_ = map_ + page + (placement == Placement::kBack ? inner - bytes : 0);
-  // The rest of the pages, at the end without an inaccessible page.
+  // Marks the unused bytes of the pages as inaccessible for valgrind.
   VALGRIND_MAKE_MEM_NOACCESS(placement == Placement::kBack ? map_ + page : data_ + bytes,
                              inner - bytes);
 }

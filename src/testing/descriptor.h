@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A tensor descriptor of a test, and the values that its tensors hold.
+// Test helpers: an RAII tensor descriptor, vectors of values, random inputs.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ using Ints = std::vector<int32_t>;
 inline constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 inline constexpr float kInf = std::numeric_limits<float>::infinity();
 
-// Tensors of four dimensions have the layout, others none.
+// `layout` applies to 4-D tensors; others get MLUOP_LAYOUT_ARRAY.
 class Descriptor {
  public:
   Descriptor(mluOpDataType_t dtype, mluOpTensorLayout_t layout, std::initializer_list<int> dims) {

@@ -29,9 +29,9 @@ bool Mentions(const DimSpec& dim, const Variable& variable) {
   return false;
 }
 
-bool Mentions(const TensorSpec& row, const Variable& variable) {
+bool DependsOn(const TensorSpec& row, const Variable& variable) {
   for (int d = 0; d < row.rank; ++d) {
-    if (Mentions(row.dims[d], variable)) return true;
+    if (DependsOn(row.dims[d], variable)) return true;
   }
   return false;
 }
@@ -41,7 +41,7 @@ std::vector<Variable> VariablesOf(const OpSpec& spec) {
   for (int i = 0; i < spec.symbol_count; ++i) variables.push_back({Factor::kSymbol, i});
   for (int i = 0; i < spec.attribute_count; ++i) {
     for (int t = 0; t < spec.tensor_count; ++t) {
-      if (!Mentions(spec.tensors[t], {Factor::kAttribute, i})) continue;
+      if (!DependsOn(spec.tensors[t], {Factor::kAttribute, i})) continue;
       variables.push_back({Factor::kAttribute, i});
       break;
     }
@@ -54,7 +54,7 @@ bool IsFree(const OpSpec& spec, const DimSpec& dim) {
   int mentions = 0;
   for (int t = 0; t < spec.tensor_count; ++t) {
     for (int d = 0; d < spec.tensors[t].rank; ++d) {
-      mentions += Mentions(spec.tensors[t].dims[d], {Factor::kSymbol, dim.factors[0].value});
+      mentions += DependsOn(spec.tensors[t].dims[d], {Factor::kSymbol, dim.factors[0].value});
     }
   }
   return mentions == 1;

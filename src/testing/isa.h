@@ -8,7 +8,7 @@
 
 namespace mluop::testing {
 
-// Best first: "AVX3_DL", "AVX3", "AVX2", "SSE4", ...
+// Returns the instruction sets, best first: "AVX3_DL", "AVX3", "AVX2", "SSE4", ...
 std::vector<std::string> SupportedIsas();
 
 // Returns false if the name is not in SupportedIsas().

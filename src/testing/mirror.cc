@@ -12,8 +12,8 @@
 namespace mluop::testing {
 namespace {
 
-constexpr size_t kMargin = 512;
-constexpr int kMarginByte = 0xa5;
+constexpr size_t kRedzone = 512;
+constexpr int kRedzoneByte = 0xa5;
 
 void Expect(cnrtRet_t result) {
   if (result == cnrtErrorNoMem) throw std::bad_alloc();
@@ -24,9 +24,9 @@ void Copy(void* to, const void* from, size_t bytes, cnrtMemTransDir_t direction)
   Expect(cnrtMemcpy(to, const_cast<void*>(from), bytes, direction));
 }
 
-bool IsMargin(const char* bytes, size_t count) {
+bool IsRedzone(const char* bytes, size_t count) {
   return std::all_of(bytes, bytes + count,
-                     [](char b) { return static_cast<unsigned char>(b) == kMarginByte; });
+                     [](char b) { return static_cast<unsigned char>(b) == kRedzoneByte; });
 }
 
 }  // namespace
@@ -38,7 +38,7 @@ Mirror::Mirror(const PreparedCall& call, Placement placement)
     const size_t element = tensor.desc == nullptr ? 1 : SizeOf(tensor.desc->dtype);
     blocks_.push_back(Allocate(tensor.ByteCount(), element));
     if (tensor.desc == nullptr) continue;
-    void* const data = blocks_.back().base + blocks_.back().margin;
+    void* const data = blocks_.back().base + blocks_.back().redzone;
     if (arguments_.spec->tensors[i].direction == kIn) {
       Copy(data, tensor.data, tensor.ByteCount(), cnrtMemcpyHostToDev);
     }
@@ -53,18 +53,18 @@ Mirror::~Mirror() {
 }
 
 Mirror::Block Mirror::Allocate(size_t bytes, size_t element) const {
-  Block block = {nullptr, placement_ == Placement::kBack ? kMargin + element : 0, bytes};
+  Block block = {nullptr, placement_ == Placement::kBack ? kRedzone + element : 0, bytes};
   void* base = nullptr;
-  Expect(cnrtMalloc(&base, bytes + 2 * block.margin));
+  Expect(cnrtMalloc(&base, bytes + 2 * block.redzone));
   block.base = static_cast<char*>(base);
-  if (block.margin > 0) Expect(cnrtMemset(base, kMarginByte, bytes + 2 * block.margin));
+  if (block.redzone > 0) Expect(cnrtMemset(base, kRedzoneByte, bytes + 2 * block.redzone));
   return block;
 }
 
 void Mirror::PoisonOutputs() {
   for (size_t i = 0; i < blocks_.size(); ++i) {
     if (arguments_.spec->tensors[i].direction != kOut) continue;
-    Expect(cnrtMemset(blocks_[i].base + blocks_[i].margin, 0xff, blocks_[i].bytes));
+    Expect(cnrtMemset(blocks_[i].base + blocks_[i].redzone, 0xff, blocks_[i].bytes));
   }
 }
 
@@ -78,30 +78,30 @@ void Mirror::SetWorkspace(size_t bytes) {
   FreeWorkspace();
   if (bytes == 0) return;
   workspace_.push_back(Allocate(bytes, 1));
-  void* const data = workspace_.back().base + workspace_.back().margin;
+  void* const data = workspace_.back().base + workspace_.back().redzone;
   Expect(cnrtMemset(data, 0xff, bytes));
   arguments_.workspace = {data, bytes};
 }
 
-std::vector<char> Mirror::Fetched(const Block& block, std::string* overwritten) {
-  std::vector<char> bytes(block.bytes + 2 * block.margin);
+std::vector<char> Mirror::CopyToHost(const Block& block, std::string* overwritten) {
+  std::vector<char> bytes(block.bytes + 2 * block.redzone);
   Copy(bytes.data(), block.base, bytes.size(), cnrtMemcpyDevToHost);
-  if (!IsMargin(bytes.data(), block.margin)) *overwritten = "memory before ";
-  if (!IsMargin(bytes.data() + block.margin + block.bytes, block.margin)) {
+  if (!IsRedzone(bytes.data(), block.redzone)) *overwritten = "memory before ";
+  if (!IsRedzone(bytes.data() + block.redzone + block.bytes, block.redzone)) {
     *overwritten = "memory after ";
   }
   return bytes;
 }
 
-std::string Mirror::Overwritten(size_t tensor) const {
+std::string Mirror::FindOverwrite(size_t tensor) const {
   const Block& block = blocks_[tensor];
   std::string overwritten;
-  const std::vector<char> bytes = Fetched(block, &overwritten);
+  const std::vector<char> bytes = CopyToHost(block, &overwritten);
   if (!overwritten.empty()) return overwritten;
   const bool is_input = arguments_.spec->tensors[tensor].direction == kIn;
   const void* const original = call_.arguments().tensors[tensor].data;
   if (is_input && block.bytes > 0 &&
-      std::memcmp(bytes.data() + block.margin, original, block.bytes) != 0) {
+      std::memcmp(bytes.data() + block.redzone, original, block.bytes) != 0) {
     return "the input ";
   }
   return "";
@@ -111,16 +111,16 @@ std::string Mirror::Fetch() const {
   Expect(cnrtSyncDevice());
   for (const Block& block : workspace_) {
     std::string overwritten;
-    Fetched(block, &overwritten);
+    CopyToHost(block, &overwritten);
     if (!overwritten.empty()) return overwritten + "the workspace was overwritten";
   }
   for (size_t i = 0; i < blocks_.size(); ++i) {
-    const std::string place = Overwritten(i);
+    const std::string place = FindOverwrite(i);
     if (!place.empty()) {
       return place + std::string(arguments_.spec->tensors[i].name) + " was overwritten";
     }
     if (arguments_.spec->tensors[i].direction != kOut) continue;
-    Copy(call_.arguments().tensors[i].data, blocks_[i].base + blocks_[i].margin, blocks_[i].bytes,
+    Copy(call_.arguments().tensors[i].data, blocks_[i].base + blocks_[i].redzone, blocks_[i].bytes,
          cnrtMemcpyDevToHost);
   }
   return "";

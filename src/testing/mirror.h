@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copies of a call's tensors in the memory of a device other than the CPU, where pages cannot be
-// made inaccessible. Margins of known bytes on either side detect writes out of bounds.
+// made inaccessible. Redzones of known bytes on either side detect writes out of bounds.
 #pragma once
 
 #include <string>
@@ -13,8 +13,8 @@ namespace mluop::testing {
 class Mirror {
  public:
   // Copies all tensors to the current device. kFront: every tensor is a separate allocation of its
-  // exact size, which memory checkers can guard. kBack: every tensor has margins, and is aligned to
-  // its element size only. Throws std::bad_alloc.
+  // exact size, which memory checkers can guard. kBack: every tensor has redzones, and is aligned
+  // to its element size only. Throws std::bad_alloc.
   Mirror(const PreparedCall& call, Placement placement);
   ~Mirror();
   Mirror(const Mirror&) = delete;
@@ -32,19 +32,20 @@ class Mirror {
     return CallCase(call_.test_case(), handle, arguments_);
   }
 
-  // Waits, and copies the outputs to the outputs of `call`. Returns "" or what was overwritten.
+  // Synchronises, then copies the outputs to the outputs of `call`. Returns "" or an error message
+  // that names the overwritten memory.
   std::string Fetch() const;
 
  private:
   struct Block {
     char* base;
-    size_t margin;  // before and after the tensor
+    size_t redzone;  // before and after the tensor
     size_t bytes;
   };
   Block Allocate(size_t bytes, size_t element) const;
   void FreeWorkspace();
-  static std::vector<char> Fetched(const Block& block, std::string* overwritten);
-  std::string Overwritten(size_t tensor) const;
+  static std::vector<char> CopyToHost(const Block& block, std::string* overwritten);
+  std::string FindOverwrite(size_t tensor) const;
 
   const PreparedCall& call_;
   Placement placement_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A family's operators for the driver and the tests: how to call them, how to generate inputs, and
-// two independent implementations. Each family's reference.cc defines one FamilyTest.
+// A family's operators for the driver and the tests: how to call them, how to generate inputs, the
+// reference and the plain loops. Each family's reference.cc defines one FamilyTest.
 #pragma once
 
 #include <cstdint>
@@ -53,7 +53,8 @@ struct OperatorTest {
   // The reference: coordinates as in the contract, values in double; in a call of type double both
   // are long double. kExact outputs have their own type, the others are arrays of double.
   void (*reference)(const Arguments& arguments);
-  // The plain loops: the same in the operator's own types and buffers, on one thread.
+  // The plain loops: the same computation as `reference` in the operator's own types and buffers,
+  // on one thread.
   void (*plain)(const Arguments& arguments);
   // The minimum work of the call.
   Work (*work)(const Arguments& arguments);

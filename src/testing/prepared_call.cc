@@ -190,7 +190,7 @@ std::string Baseline::Compare(const PreparedCall& call, std::string* details,
         testing::Compare(tensor.data, tensor.desc->dtype, output.values.data(), count);
     if (comparisons != nullptr) comparisons->back().differences = differences;
     const bool bias = rule.criterion == Criterion::kDynamic;
-    const std::string fault = Judge(differences, output.threshold, bias);
+    const std::string fault = CheckDifferences(differences, output.threshold, bias);
     *details += " " + name + ": " + Format(differences);
     if (!fault.empty()) return name + ": " + fault + " (" + Format(differences) + ")";
   }

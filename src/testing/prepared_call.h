@@ -72,8 +72,8 @@ class Baseline {
 
  private:
   struct Output {
-    std::vector<double> values;  // kDynamic
-    std::vector<char> bytes;     // kExact
+    std::vector<double> values;  // kDynamic, kFixed
+    std::vector<char> bytes;     // kExact, kFamily
     Threshold threshold;
   };
   bool nothing_to_do_;  // the outputs must stay poisoned

@@ -17,10 +17,10 @@ class Random {
     return z ^ (z >> 31);
   }
 
-  // In [0, n), n >= 1.
+  // Returns a number in [0, n), n >= 1.
   int64_t Below(int64_t n) { return static_cast<int64_t>(Bits() % static_cast<uint64_t>(n)); }
 
-  // In [low, high).
+  // Returns a number in [low, high).
   double Uniform(double low, double high) {
     return low + (high - low) * static_cast<double>(Bits() >> 11) * 0x1p-53;
   }

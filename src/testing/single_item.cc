@@ -82,19 +82,19 @@ SingleItem::SingleItem(const PreparedCall& all, int64_t index)
         }
       }) {}
 
-std::vector<char> SingleItem::ShareOf(const std::vector<char>& bytes) const {
-  std::vector<char> share;
+std::vector<char> SingleItem::ItemOutputs(const std::vector<char>& bytes) const {
+  std::vector<char> item;
   const char* from = bytes.data();
   for (const OutputRule& rule : case_.test->outputs) {
     const TensorArgument& tensor = all_.Output(rule.tensor);
     if (tensor.desc == nullptr) continue;
     const ItemAxis axis = AxisOf(*case_.op, case_.op->spec.TensorIndex(rule.tensor), *tensor.desc);
-    const size_t start = share.size();
-    share.resize(start + static_cast<size_t>(axis.outer) * axis.inner);
-    CopyItem(axis, index_, from, share.data() + start);
+    const size_t start = item.size();
+    item.resize(start + static_cast<size_t>(axis.outer) * axis.inner);
+    CopyItem(axis, index_, from, item.data() + start);
     from += tensor.ByteCount();
   }
-  return share;
+  return item;
 }
 
 }  // namespace mluop::testing

@@ -19,8 +19,8 @@ class SingleItem {
   SingleItem(const PreparedCall& all, int64_t index);
 
   PreparedCall& call() { return call_; }
-  // Returns the item's part of the outputs of `all`; `bytes` is the result of OutputBytes.
-  std::vector<char> ShareOf(const std::vector<char>& bytes) const;
+  // Returns the bytes of this item in the outputs of `all`; `bytes` is the result of OutputBytes.
+  std::vector<char> ItemOutputs(const std::vector<char>& bytes) const;
 
  private:
   const PreparedCall& all_;

@@ -16,14 +16,14 @@ double AllBytes(const Arguments& arguments) {
   return bytes;
 }
 
-NeededLines::NeededLines(const Arguments& arguments, std::string_view tensor)
+TouchedLines::TouchedLines(const Arguments& arguments, std::string_view tensor)
     : element_(SizeOf(arguments.Tensor(tensor).desc->dtype)),
       size_(arguments.Tensor(tensor).ByteCount()),
-      others_(AllBytes(arguments) - static_cast<double>(size_)),
-      needed_((size_ + kLine - 1) / kLine) {}
+      other_bytes_(AllBytes(arguments) - static_cast<double>(size_)),
+      touched_((size_ + kLine - 1) / kLine) {}
 
-double NeededLines::Bytes() const {
-  const auto lines = static_cast<size_t>(std::count(needed_.begin(), needed_.end(), 1));
+double TouchedLines::Bytes() const {
+  const auto lines = static_cast<size_t>(std::count(touched_.begin(), touched_.end(), 1));
   return static_cast<double>(std::min(lines * kLine, size_));
 }
 

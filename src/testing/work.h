@@ -20,29 +20,29 @@ struct Work {
 // Returns the bytes of all tensors.
 double AllBytes(const Arguments& arguments);
 
-// Counts the cache lines of a tensor that a call must read, of 64 bytes each.
-class NeededLines {
+// Counts the 64-byte cache lines of a tensor that a call must read.
+class TouchedLines {
  public:
-  NeededLines(const Arguments& arguments, std::string_view tensor);
+  TouchedLines(const Arguments& arguments, std::string_view tensor);
 
-  void Need(int64_t first_element, int64_t count = 1) {
+  void Touch(int64_t first_element, int64_t count = 1) {
     if (count <= 0) return;
     const size_t last = static_cast<size_t>(first_element + count - 1) * element_ / kLine;
     for (size_t line = static_cast<size_t>(first_element) * element_ / kLine; line <= last; ++line)
-      needed_[line] = 1;
+      touched_[line] = 1;
   }
 
   double Bytes() const;
   // Including all bytes of the other tensors.
-  double TotalBytes() const { return others_ + Bytes(); }
+  double TotalBytes() const { return other_bytes_ + Bytes(); }
 
  private:
   static constexpr size_t kLine = 64;
 
   size_t element_;  // bytes
   size_t size_;     // of the tensor, in bytes
-  double others_;
-  std::vector<unsigned char> needed_;  // per line
+  double other_bytes_;
+  std::vector<unsigned char> touched_;  // per line
 };
 
 }  // namespace mluop::testing

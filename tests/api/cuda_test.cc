@@ -49,7 +49,7 @@ class Scatter {
   }
   void Clear() { EXPECT_EQ(cnrtMemset(im_data_, 0xff, 4 * static_cast<size_t>(size_)), 0); }
   // Waits for the device.
-  bool IsRight() const {
+  bool IsCorrect() const {
     std::vector<float> result(size_);
     EXPECT_EQ(cnrtSyncDevice(), cnrtSuccess);
     EXPECT_EQ(cnrtMemcpy(result.data(), im_data_, 4 * result.size(), cnrtMemcpyDevToHost), 0);
@@ -109,7 +109,7 @@ TEST_F(CudaDeviceTest, CallReturnsBeforeTheWorkIsDone) {
   const Stream stream;
   Scatter scatter(kWithScratch);
   ASSERT_EQ(scatter.Run(handle), MLUOP_STATUS_SUCCESS);  // the first call allocates
-  ASSERT_TRUE(scatter.IsRight());
+  ASSERT_TRUE(scatter.IsCorrect());
   scatter.Clear();
   std::atomic<bool> open = false;
   stream.Block(&open);
@@ -117,7 +117,7 @@ TEST_F(CudaDeviceTest, CallReturnsBeforeTheWorkIsDone) {
   ASSERT_EQ(scatter.Run(handle), MLUOP_STATUS_SUCCESS);
   EXPECT_FALSE(stream.Idle());
   open = true;
-  EXPECT_TRUE(scatter.IsRight());
+  EXPECT_TRUE(scatter.IsCorrect());
 }
 
 TEST_F(CudaDeviceTest, CallKeepsTheCurrentCudaDevice) {
@@ -135,7 +135,7 @@ TEST_F(CudaDeviceTest, NewQueueWaitsForTheScratchOfTheOldOne) {
   const Stream first, second;
   Scatter a(kWithScratch), b(kWithScratch);
   ASSERT_EQ(a.Run(handle), MLUOP_STATUS_SUCCESS);
-  ASSERT_TRUE(a.IsRight());
+  ASSERT_TRUE(a.IsCorrect());
   std::atomic<bool> open = false;
   first.Block(&open);
   ASSERT_EQ(mluOpSetQueue(handle, first.queue()), MLUOP_STATUS_SUCCESS);
@@ -145,8 +145,8 @@ TEST_F(CudaDeviceTest, NewQueueWaitsForTheScratchOfTheOldOne) {
   std::this_thread::sleep_for(std::chrono::milliseconds(50));
   EXPECT_FALSE(second.Idle());
   open = true;
-  EXPECT_TRUE(b.IsRight());
-  EXPECT_TRUE(a.IsRight());
+  EXPECT_TRUE(b.IsCorrect());
+  EXPECT_TRUE(a.IsCorrect());
 }
 
 // Captures the call of `handle` on `stream`.
@@ -167,14 +167,14 @@ TEST_F(CudaDeviceTest, CapturedCallReplaysAfterTheScratchGrew) {
   Scatter small(kWithScratch), large(1000000);
   ASSERT_EQ(mluOpSetQueue(handle, stream.queue()), MLUOP_STATUS_SUCCESS);
   ASSERT_EQ(small.Run(handle), MLUOP_STATUS_SUCCESS);
-  ASSERT_TRUE(small.IsRight());
+  ASSERT_TRUE(small.IsCorrect());
   const cudaGraphExec_t graph = Capture(stream, handle, small);
   ASSERT_EQ(large.Run(handle), MLUOP_STATUS_SUCCESS);
-  EXPECT_TRUE(large.IsRight());
+  EXPECT_TRUE(large.IsCorrect());
   for (int replay = 0; replay < 3; ++replay) {
     small.Clear();
     ASSERT_EQ(cudaGraphLaunch(graph, stream.get()), cudaSuccess);
-    EXPECT_TRUE(small.IsRight());
+    EXPECT_TRUE(small.IsCorrect());
   }
   cudaGraphExecDestroy(graph);
 }
@@ -191,7 +191,7 @@ TEST_F(CudaDeviceTest, ScratchDoesNotGrowDuringACapture) {
   EXPECT_EQ(cudaStreamEndCapture(stream.get(), &graph), cudaSuccess);  // still a valid capture
   cudaGraphDestroy(graph);
   ASSERT_EQ(scatter.Run(handle), MLUOP_STATUS_SUCCESS);
-  EXPECT_TRUE(scatter.IsRight());
+  EXPECT_TRUE(scatter.IsCorrect());
 }
 
 TEST_F(CudaDeviceTest, CaptureOnAnotherQueueSucceeds) {
@@ -204,10 +204,10 @@ TEST_F(CudaDeviceTest, CaptureOnAnotherQueueSucceeds) {
   const cudaGraphExec_t graph = Capture(second, handle, scatter);
   scatter.Clear();
   ASSERT_EQ(cudaGraphLaunch(graph, second.get()), cudaSuccess);
-  EXPECT_TRUE(scatter.IsRight());
+  EXPECT_TRUE(scatter.IsCorrect());
   ASSERT_EQ(mluOpSetQueue(handle, first.queue()), MLUOP_STATUS_SUCCESS);
   ASSERT_EQ(scatter.Run(handle), MLUOP_STATUS_SUCCESS);
-  EXPECT_TRUE(scatter.IsRight());
+  EXPECT_TRUE(scatter.IsCorrect());
   cudaGraphExecDestroy(graph);
 }
 
@@ -227,7 +227,7 @@ TEST_F(CudaDeviceTest, HandlesOfSeveralThreadsRunConcurrently) {
       for (int round = 0; round < 50; ++round) {
         scatter.Clear();
         cudaDeviceSynchronize();  // the fill is on the default stream
-        if (scatter.Run(handle) != MLUOP_STATUS_SUCCESS || !scatter.IsRight()) ++wrong;
+        if (scatter.Run(handle) != MLUOP_STATUS_SUCCESS || !scatter.IsCorrect()) ++wrong;
       }
     });
   }
@@ -239,12 +239,12 @@ TEST_F(CudaDeviceTest, NoMemoryReturnsAllocFailedAndTheNextCallSucceeds) {
   const Handle handle;
   Scatter small(100), large(10000000);
   ASSERT_EQ(small.Run(handle), MLUOP_STATUS_SUCCESS);
-  ASSERT_TRUE(small.IsRight());
-  std::vector<void*> taken;
+  ASSERT_TRUE(small.IsCorrect());
+  std::vector<void*> blocks;
   for (size_t bytes = size_t{64} << 30; bytes >= (size_t{1} << 20);) {
     void* block = nullptr;
     if (cudaMalloc(&block, bytes) == cudaSuccess) {
-      taken.push_back(block);
+      blocks.push_back(block);
     } else {
       bytes /= 2;
     }
@@ -254,10 +254,10 @@ TEST_F(CudaDeviceTest, NoMemoryReturnsAllocFailedAndTheNextCallSucceeds) {
   EXPECT_TRUE(LastMessageHas("masked_col2im_forward: scratch")) << LastMessage();
   EXPECT_EQ(cudaGetLastError(), cudaSuccess);
   EXPECT_EQ(small.Run(handle), MLUOP_STATUS_SUCCESS);
-  for (void* block : taken) cudaFree(block);
-  EXPECT_TRUE(small.IsRight());
+  for (void* block : blocks) cudaFree(block);
+  EXPECT_TRUE(small.IsCorrect());
   EXPECT_EQ(large.Run(handle), MLUOP_STATUS_SUCCESS);
-  EXPECT_TRUE(large.IsRight());
+  EXPECT_TRUE(large.IsCorrect());
 }
 
 TEST_F(CudaDeviceTest, QueueOfAnotherDeviceReturnsBadParam) {

@@ -23,21 +23,21 @@ std::vector<std::string> Lines(const std::string& text) {
   return lines;
 }
 
-void ExpectFault(const char* text, const std::string& culprit) {
+void ExpectError(const char* text, const std::string& value) {
   const DeviceList list = ParseDevices(text);
-  const std::string fault = list.fault;
+  const std::string error = list.error;
   EXPECT_EQ(list.count, 0) << text;
-  EXPECT_EQ(fault.find("MLUOP_VISIBLE_DEVICES must be "), 0u) << fault;
-  const std::string end = ", got " + culprit;
-  ASSERT_GE(fault.size(), end.size());
-  EXPECT_EQ(fault.substr(fault.size() - end.size()), end);
+  EXPECT_EQ(error.find("MLUOP_VISIBLE_DEVICES must be "), 0u) << error;
+  const std::string end = ", got " + value;
+  ASSERT_GE(error.size(), end.size());
+  EXPECT_EQ(error.substr(error.size() - end.size()), end);
 }
 
 TEST(VisibleDevices, CpuIsFirstByDefault) {
   const DeviceList list = ParseDevices(nullptr);
   ASSERT_GE(list.count, 1);
   EXPECT_STREQ(list.devices[0]->name(), "cpu");
-  EXPECT_STREQ(list.fault, "");
+  EXPECT_STREQ(list.error, "");
 }
 
 TEST(VisibleDevices, CpuOnlySucceeds) {
@@ -47,30 +47,30 @@ TEST(VisibleDevices, CpuOnlySucceeds) {
 }
 
 TEST(VisibleDevices, UnknownNameFails) {
-  ExpectFault("tpu", "tpu");
-  ExpectFault("cpu,tpu", "tpu");
-  ExpectFault("CPU", "CPU");
-  ExpectFault("cpu0", "cpu0");
-  ExpectFault("cuda", "cuda");
-  ExpectFault("cuda:", "cuda:");
-  ExpectFault("cuda:x", "cuda:x");
-  ExpectFault("cuda:-1", "cuda:-1");
-  ExpectFault(" cpu", " cpu");
+  ExpectError("tpu", "tpu");
+  ExpectError("cpu,tpu", "tpu");
+  ExpectError("CPU", "CPU");
+  ExpectError("cpu0", "cpu0");
+  ExpectError("cuda", "cuda");
+  ExpectError("cuda:", "cuda:");
+  ExpectError("cuda:x", "cuda:x");
+  ExpectError("cuda:-1", "cuda:-1");
+  ExpectError(" cpu", " cpu");
 }
 
 TEST(VisibleDevices, AbsentDeviceFails) {
-  ExpectFault("cuda:99", "cuda:99");
-  ExpectFault("cpu,cuda:99", "cuda:99");
+  ExpectError("cuda:99", "cuda:99");
+  ExpectError("cpu,cuda:99", "cuda:99");
   for (const std::string absent : {"cuda:99", "cuda:1000", "cuda:123456789012345678901234567890"}) {
-    ExpectFault(absent.c_str(), absent);
+    ExpectError(absent.c_str(), absent);
     // The reason follows if no CUDA device is present.
-    EXPECT_EQ(std::string(ParseDevices(absent.c_str()).fault)
-                  .find("MLUOP_VISIBLE_DEVICES must be a device that is present"),
+    EXPECT_EQ(std::string(ParseDevices(absent.c_str()).error)
+                  .find("MLUOP_VISIBLE_DEVICES must be an available device"),
               0u);
   }
 }
 
-TEST(VisibleDevices, RepeatedNameFails) { ExpectFault("cpu,cpu", "cpu"); }
+TEST(VisibleDevices, RepeatedNameFails) { ExpectError("cpu,cpu", "cpu"); }
 
 TEST(VisibleDevices, EmptyNameFails) {
   ExpectFault("cpu,", "");
@@ -81,8 +81,8 @@ TEST(VisibleDevices, LongNameIsTruncatedInTheMessage) {
   const std::string name(100000, 'x');
   const DeviceList list = ParseDevices(name.c_str());
   EXPECT_EQ(list.count, 0);
-  EXPECT_LT(std::string(list.fault).size(), sizeof(list.fault));
-  EXPECT_NE(std::string(list.fault).find("xxx"), std::string::npos);
+  EXPECT_LT(std::string(list.error).size(), sizeof(list.error));
+  EXPECT_NE(std::string(list.error).find("xxx"), std::string::npos);
 }
 
 TEST(VisibleDevices, WrongListFailsMluOpCreateWithAMessage) {

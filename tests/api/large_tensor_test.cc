@@ -19,7 +19,7 @@ constexpr int64_t kPixels = kSide * kSide;
 constexpr int kMask = 3;
 constexpr size_t kRowBytes = kPixels * sizeof(float);
 constexpr size_t kBytes = kPixels * kRowBytes;  // 6.4 GB
-constexpr size_t kNeeded = size_t{10} << 30;
+constexpr size_t kRequiredMemory = size_t{10} << 30;
 static_assert(kBytes > size_t{4} << 30);
 
 size_t AvailableMemory() {
@@ -124,7 +124,7 @@ void CheckBackward(int psa_type, const LazyMemory& dy) {
 // One test for all directions, because the page faults take half of its time.
 TEST(LargeTensor, PsamaskWritesAndReadsMoreThan4GiB) {
   const size_t available = AvailableMemory();
-  if (available < kNeeded) {
+  if (available < kRequiredMemory) {
     GTEST_SKIP() << "needs 10 GiB of available memory, there are " << (available >> 20) << " MiB";
   }
   LazyMemory y;
@@ -139,10 +139,10 @@ TEST(LargeTensor, PsamaskWritesAndReadsMoreThan4GiB) {
 constexpr int64_t kMost = INT32_MAX;
 
 TEST(LargeTensor, MaskedIm2colReadsTheLastOf2147483647Elements) {
-  const LazyMemory feature(kMost * sizeof(uint16_t));
+  const LazyMemory feature(kMaxElements * sizeof(uint16_t));
   ASSERT_TRUE(feature.ok());
   const Handle handle;
-  const Tensor feature_desc(MLUOP_LAYOUT_NCHW, MLUOP_DTYPE_HALF, {1, 1, 1, kMost});
+  const Tensor feature_desc(MLUOP_LAYOUT_NCHW, MLUOP_DTYPE_HALF, {1, 1, 1, kMaxElements});
   const Tensor mask_h(MLUOP_LAYOUT_ARRAY, MLUOP_DTYPE_INT32, {4});
   const Tensor mask_w(MLUOP_LAYOUT_ARRAY, MLUOP_DTYPE_INT32, {4});
   const Tensor col(MLUOP_LAYOUT_ARRAY, MLUOP_DTYPE_HALF, {3, 4}, 255);
@@ -150,7 +150,7 @@ TEST(LargeTensor, MaskedIm2colReadsTheLastOf2147483647Elements) {
   std::memcpy(mask_w.data(), places, sizeof(places));
   feature.as<uint16_t>()[0] = 1;
   feature.as<uint16_t>()[1 << 30] = 2;
-  feature.as<uint16_t>()[kMost - 1] = 3;
+  feature.as<uint16_t>()[kMaxElements - 1] = 3;
   ASSERT_EQ(
       mluOpMaskedIm2colForward(handle, feature_desc, feature.as<void>(), mask_h, mask_h.data(),
                                mask_w, mask_w.data(), 1, 3, 0, 1, nullptr, 0, col, col.data()),
@@ -162,10 +162,10 @@ TEST(LargeTensor, MaskedIm2colReadsTheLastOf2147483647Elements) {
 }
 
 TEST(LargeTensor, PsRoiPoolReadsTheLastOf2147483647Elements) {
-  const LazyMemory input(kMost * sizeof(float));
+  const LazyMemory input(kMaxElements * sizeof(float));
   ASSERT_TRUE(input.ok());
   const Handle handle;
-  const Tensor input_desc(MLUOP_LAYOUT_NHWC, MLUOP_DTYPE_FLOAT, {1, 1, kMost, 1});
+  const Tensor input_desc(MLUOP_LAYOUT_NHWC, MLUOP_DTYPE_FLOAT, {1, 1, kMaxElements, 1});
   const Tensor rois(MLUOP_LAYOUT_ARRAY, MLUOP_DTYPE_FLOAT, {1, 5});
   const Tensor output(MLUOP_LAYOUT_NHWC, MLUOP_DTYPE_FLOAT, {1, 1, 1, 1}, 255);
   const Tensor mapping(MLUOP_LAYOUT_NHWC, MLUOP_DTYPE_INT32, {1, 1, 1, 1}, 255);
@@ -173,8 +173,8 @@ TEST(LargeTensor, PsRoiPoolReadsTheLastOf2147483647Elements) {
   constexpr int kPixelsOfBin = 127;
   const float roi[] = {0, 2147483520.0f, 0, 2147483648.0f, 0};
   std::memcpy(rois.data(), roi, sizeof(roi));
-  for (int i = 1; i <= kPixelsOfBin; ++i) input.as<float>()[kMost - i] = 1;
-  input.as<float>()[kMost - kPixelsOfBin - 1] = 1000;
+  for (int i = 1; i <= kPixelsOfBin; ++i) input.as<float>()[kMaxElements - i] = 1;
+  input.as<float>()[kMaxElements - kPixelsOfBin - 1] = 1000;
   ASSERT_EQ(mluOpPsRoiPoolForward(handle, 1, 1, 1.0f, 1, 1, input_desc, input.as<void>(), rois,
                                   rois.data(), nullptr, 0, output, output.data(), mapping,
                                   mapping.data()),

@@ -157,15 +157,16 @@ TEST_F(TensorDescriptor, EmptyTensorMayHaveAnyOtherDims) {
   EXPECT_EQ(mluOpGetTensorElementNum(desc_), 0u);
 }
 
-// A setter that fails leaves the descriptor unchanged, and a message that starts with its name.
+// A failing setter does not change the descriptor and sets an error message that starts with its
+// name.
 class TensorDescriptorSetters : public TensorDescriptor {
  protected:
   void SetUp() override {
     ASSERT_EQ(Set({4, 5}), MLUOP_STATUS_SUCCESS);
     before_ = Get();
   }
-  void ExpectRefused(mluOpStatus_t status, const std::string& function,
-                     const std::string& argument) {
+  void ExpectBadParam(mluOpStatus_t status, const std::string& function,
+                      const std::string& argument) {
     EXPECT_EQ(status, MLUOP_STATUS_BAD_PARAM);
     EXPECT_EQ(Get(), before_);
     EXPECT_EQ(LastMessage().find(function + ": " + argument), 0u) << LastMessage();
@@ -175,43 +176,43 @@ class TensorDescriptorSetters : public TensorDescriptor {
 
 TEST_F(TensorDescriptorSetters, NineDimsReturnBadParam) {
   const Dims dims(9, 1);
-  ExpectRefused(Set(dims), "mluOpSetTensorDescriptor_v2", "dimNb");
-  ExpectRefused(mluOpSetTensorDescriptorDim_v2(desc_, 9, dims.data()),
-                "mluOpSetTensorDescriptorDim_v2", "dimNb");
+  ExpectBadParam(Set(dims), "mluOpSetTensorDescriptor_v2", "dimNb");
+  ExpectBadParam(mluOpSetTensorDescriptorDim_v2(desc_, 9, dims.data()),
+                 "mluOpSetTensorDescriptorDim_v2", "dimNb");
 }
 
 TEST_F(TensorDescriptorSetters, NegativeRankReturnsBadParam) {
   const int dims[] = {1};
-  ExpectRefused(mluOpSetTensorDescriptor(desc_, MLUOP_LAYOUT_NC, MLUOP_DTYPE_FLOAT, -1, dims),
-                "mluOpSetTensorDescriptor", "dimNb");
+  ExpectBadParam(mluOpSetTensorDescriptor(desc_, MLUOP_LAYOUT_NC, MLUOP_DTYPE_FLOAT, -1, dims),
+                 "mluOpSetTensorDescriptor", "dimNb");
 }
 
 TEST_F(TensorDescriptorSetters, RankZeroInDeviceModeReturnsBadParam) {
-  ExpectRefused(Set({}), "mluOpSetTensorDescriptor_v2", "dimNb");
-  ExpectRefused(mluOpSetTensorDescriptorDim(desc_, 0, nullptr), "mluOpSetTensorDescriptorDim",
-                "dimNb");
+  ExpectBadParam(Set({}), "mluOpSetTensorDescriptor_v2", "dimNb");
+  ExpectBadParam(mluOpSetTensorDescriptorDim(desc_, 0, nullptr), "mluOpSetTensorDescriptorDim",
+                 "dimNb");
 }
 
 TEST_F(TensorDescriptorSetters, NegativeDimReturnsBadParam) {
-  ExpectRefused(Set({2, -1}), "mluOpSetTensorDescriptor_v2", "dimSize[1]");
+  ExpectBadParam(Set({2, -1}), "mluOpSetTensorDescriptor_v2", "dimSize[1]");
   const int dims[] = {INT_MIN, 0};
-  ExpectRefused(mluOpSetTensorDescriptorDim(desc_, 2, dims), "mluOpSetTensorDescriptorDim",
-                "dimSize[0]");
+  ExpectBadParam(mluOpSetTensorDescriptorDim(desc_, 2, dims), "mluOpSetTensorDescriptorDim",
+                 "dimSize[0]");
 }
 
 TEST_F(TensorDescriptorSetters, ProductBeyond63BitsReturnsBadParam) {
-  ExpectRefused(Set({int64_t{1} << 32, int64_t{1} << 31}), "mluOpSetTensorDescriptor_v2",
-                "dimSize");
+  ExpectBadParam(Set({int64_t{1} << 32, int64_t{1} << 31}), "mluOpSetTensorDescriptor_v2",
+                 "dimSize");
   const int dims[] = {INT_MAX, INT_MAX, 3};
-  ExpectRefused(mluOpSetTensorDescriptorDim(desc_, 3, dims), "mluOpSetTensorDescriptorDim",
-                "dimSize");
+  ExpectBadParam(mluOpSetTensorDescriptorDim(desc_, 3, dims), "mluOpSetTensorDescriptorDim",
+                 "dimSize");
 }
 
 TEST_F(TensorDescriptorSetters, NullDimsOrStridesReturnBadParam) {
   const int dims[] = {2};
-  ExpectRefused(mluOpSetTensorDescriptor(desc_, MLUOP_LAYOUT_NC, MLUOP_DTYPE_INT8, 1, nullptr),
-                "mluOpSetTensorDescriptor", "dimSize");
-  ExpectRefused(
+  ExpectBadParam(mluOpSetTensorDescriptor(desc_, MLUOP_LAYOUT_NC, MLUOP_DTYPE_INT8, 1, nullptr),
+                 "mluOpSetTensorDescriptor", "dimSize");
+  ExpectBadParam(
       mluOpSetTensorDescriptorEx(desc_, MLUOP_LAYOUT_NC, MLUOP_DTYPE_INT8, 1, dims, nullptr),
       "mluOpSetTensorDescriptorEx", "dimStride");
 }
@@ -219,14 +220,14 @@ TEST_F(TensorDescriptorSetters, NullDimsOrStridesReturnBadParam) {
 TEST_F(TensorDescriptorSetters, UnknownLayoutOrTypeReturnsBadParam) {
   const int dims[] = {2};
   for (const int layout : {-1, 11, 1000}) {
-    ExpectRefused(mluOpSetTensorDescriptor(desc_, static_cast<mluOpTensorLayout_t>(layout),
-                                           MLUOP_DTYPE_FLOAT, 1, dims),
-                  "mluOpSetTensorDescriptor", "layout");
+    ExpectBadParam(mluOpSetTensorDescriptor(desc_, static_cast<mluOpTensorLayout_t>(layout),
+                                            MLUOP_DTYPE_FLOAT, 1, dims),
+                   "mluOpSetTensorDescriptor", "layout");
   }
   for (const int type : {-1, 10, 18, 1000}) {
-    ExpectRefused(mluOpSetTensorDescriptor(desc_, MLUOP_LAYOUT_NC,
-                                           static_cast<mluOpDataType_t>(type), 1, dims),
-                  "mluOpSetTensorDescriptor", "dtype");
+    ExpectBadParam(mluOpSetTensorDescriptor(desc_, MLUOP_LAYOUT_NC,
+                                            static_cast<mluOpDataType_t>(type), 1, dims),
+                   "mluOpSetTensorDescriptor", "dtype");
   }
 }
 

@@ -20,7 +20,8 @@ std::vector<Case> SmallCases(const Entry& entry) { return CasesWithin(4 << 20, e
 
 // Returns whether the call writes to a workspace of that size, which is poisoned and lies between
 // inaccessible pages. The outputs must be right.
-bool Uses(size_t workspace, PreparedCall& call, const Baseline& baseline, mluOpHandle_t handle) {
+bool UsesWorkspace(size_t workspace, PreparedCall& call, const Baseline& baseline,
+                   mluOpHandle_t handle) {
   call.SetWorkspace(workspace);
   call.PoisonOutputs();
   EXPECT_EQ(call.Run(handle), MLUOP_STATUS_SUCCESS) << LastMessage();
@@ -50,9 +51,9 @@ TEST_P(WorkspaceSize, GetterSizeIsUsedAndOneByteLessIsNot) {
     const size_t wanted = front.WantedWorkspace(handle);
     if (wanted == 0) continue;
     for (PreparedCall* call : {&front, &back}) {
-      const bool needed = Uses(2 * wanted, *call, baseline, handle);
-      EXPECT_EQ(Uses(wanted, *call, baseline, handle), needed);
-      EXPECT_FALSE(Uses(wanted - 1, *call, baseline, handle));
+      const bool needed = UsesWorkspace(2 * wanted, *call, baseline, handle);
+      EXPECT_EQ(UsesWorkspace(wanted, *call, baseline, handle), needed);
+      EXPECT_FALSE(UsesWorkspace(wanted - 1, *call, baseline, handle));
       used += needed ? 1 : 0;
     }
   }
@@ -71,7 +72,7 @@ TEST_P(WorkspaceSize, SizeForAnotherShapeIsUsedOnlyIfLargeEnough) {
     const Baseline baseline(call);
     const size_t needed = call.WantedWorkspace(handle);
     const size_t given = PreparedCall(other, Placement::kBack).WantedWorkspace(handle);
-    const bool used = Uses(given, call, baseline, handle);
+    const bool used = UsesWorkspace(given, call, baseline, handle);
     EXPECT_FALSE(used && given < needed);
     smaller += given < needed;
     larger += given > needed;

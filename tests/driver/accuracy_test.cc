@@ -37,7 +37,7 @@ TEST(Compare, DifferencesEqualNumbersComputedByHand) {
   EXPECT_NEAR(d.diff3, 0.5, 1e-8);
   EXPECT_EQ(d.above, 2);  // 1.5 > 1 and -2 > -4
   EXPECT_EQ(d.below, 0);
-  EXPECT_EQ(d.misplaced, -1);
+  EXPECT_EQ(d.nonfinite_mismatch, -1);
 }
 
 TEST(Compare, EqualNumbersHaveNoDifference) {
@@ -77,13 +77,13 @@ TEST(Compare, Diff3ChangesAtTheThresholdOfTheType) {
 TEST(Compare, NanOrInfInOnlyOneResultIsReported) {
   const auto inf = static_cast<float>(kInf);
   const auto nan = static_cast<float>(kNan);
-  EXPECT_EQ(CompareFloats({1, nan, inf, -inf}, {1, kNan, kInf, -kInf}).misplaced, -1);
-  EXPECT_EQ(CompareFloats({1, nan}, {1, 2}).misplaced, 1);
-  EXPECT_EQ(CompareFloats({1, 2}, {1, kNan}).misplaced, 1);
-  EXPECT_EQ(CompareFloats({inf}, {-kInf}).misplaced, 0);
-  EXPECT_EQ(CompareFloats({3e38f}, {kInf}).misplaced, 0);
-  EXPECT_EQ(CompareFloats({inf}, {kNan}).misplaced, 0);
-  EXPECT_EQ(CompareFloats({1, 2, nan, nan}, {1, 2, 3, 4}).misplaced, 2);
+  EXPECT_EQ(CompareFloats({1, nan, inf, -inf}, {1, kNan, kInf, -kInf}).nonfinite_mismatch, -1);
+  EXPECT_EQ(CompareFloats({1, nan}, {1, 2}).nonfinite_mismatch, 1);
+  EXPECT_EQ(CompareFloats({1, 2}, {1, kNan}).nonfinite_mismatch, 1);
+  EXPECT_EQ(CompareFloats({inf}, {-kInf}).nonfinite_mismatch, 0);
+  EXPECT_EQ(CompareFloats({3e38f}, {kInf}).nonfinite_mismatch, 0);
+  EXPECT_EQ(CompareFloats({inf}, {kNan}).nonfinite_mismatch, 0);
+  EXPECT_EQ(CompareFloats({1, 2, nan, nan}, {1, 2, 3, 4}).nonfinite_mismatch, 2);
 }
 
 TEST(Compare, NanInBothDoesNotHideOtherElements) {
@@ -96,26 +96,29 @@ TEST(Compare, NanInBothDoesNotHideOtherElements) {
 TEST(Compare, BaselineBeyondHalfCountsAsInfinity) {
   const uint16_t half[] = {0x7c00, 0xfc00, 0x7bff};
   const double baseline[] = {70000, -1e300, 65504};
-  EXPECT_EQ(Compare(half, MLUOP_DTYPE_HALF, baseline, 3).misplaced, -1);
+  EXPECT_EQ(Compare(half, MLUOP_DTYPE_HALF, baseline, 3).nonfinite_mismatch, -1);
 }
 
-TEST(Judge, NamesTheCriterionThatFails) {
+TEST(CheckDifferences, NamesTheCriterionThatFails) {
   const Threshold threshold = {0.1, 0.2};
-  EXPECT_EQ(Judge({.diff1 = 0.1, .diff2 = 0.2}, threshold, true), "");
-  EXPECT_NE(Judge({.diff1 = 0.11}, threshold, true).find("diff1"), std::string::npos);
-  EXPECT_NE(Judge({.diff2 = 0.21}, threshold, true).find("diff2"), std::string::npos);
-  EXPECT_NE(Judge({.diff1 = kNan}, threshold, true).find("diff1"), std::string::npos);
-  EXPECT_NE(Judge({.misplaced = 3}, threshold, true).find("NaN"), std::string::npos);
+  EXPECT_EQ(CheckDifferences({.diff1 = 0.1, .diff2 = 0.2}, threshold, true), "");
+  EXPECT_NE(CheckDifferences({.diff1 = 0.11}, threshold, true).find("diff1"), std::string::npos);
+  EXPECT_NE(CheckDifferences({.diff2 = 0.21}, threshold, true).find("diff2"), std::string::npos);
+  EXPECT_NE(CheckDifferences({.diff1 = kNan}, threshold, true).find("diff1"), std::string::npos);
+  EXPECT_NE(CheckDifferences({.nonfinite_mismatch = 3}, threshold, true).find("NaN"),
+            std::string::npos);
 }
 
-TEST(Judge, TestsBiasFrom100UnequalElementsOn) {
+TEST(CheckDifferences, TestsBiasFrom100UnequalElementsOn) {
   const Threshold threshold = {1, 1};
-  EXPECT_EQ(Judge({.above = 99, .below = 0}, threshold, true), "");
-  EXPECT_NE(Judge({.above = 100, .below = 0}, threshold, true).find("diff4"), std::string::npos);
-  EXPECT_NE(Judge({.above = 24, .below = 76}, threshold, true).find("diff4"), std::string::npos);
-  EXPECT_EQ(Judge({.above = 25, .below = 75}, threshold, true), "");
-  EXPECT_EQ(Judge({.above = 75, .below = 25}, threshold, true), "");
-  EXPECT_EQ(Judge({.above = 100, .below = 0}, threshold, false), "");
+  EXPECT_EQ(CheckDifferences({.above = 99, .below = 0}, threshold, true), "");
+  EXPECT_NE(CheckDifferences({.above = 100, .below = 0}, threshold, true).find("diff4"),
+            std::string::npos);
+  EXPECT_NE(CheckDifferences({.above = 24, .below = 76}, threshold, true).find("diff4"),
+            std::string::npos);
+  EXPECT_EQ(CheckDifferences({.above = 25, .below = 75}, threshold, true), "");
+  EXPECT_EQ(CheckDifferences({.above = 75, .below = 25}, threshold, true), "");
+  EXPECT_EQ(CheckDifferences({.above = 100, .below = 0}, threshold, false), "");
 }
 
 TEST(ThresholdFrom, IsTenTimesThePlainErrorAndAtLeastOneRounding) {

@@ -6,8 +6,8 @@ set -uo pipefail
 mluop=$1
 failed=0
 
-# refuses <part of the message> <arguments of mluop>...
-refuses() {
+# rejects <part of the message> <arguments of mluop>...
+rejects() {
   local part=$1 output status
   shift
   output=$("$mluop" "$@" 2>&1)
@@ -60,15 +60,15 @@ for caches in '' --cold; do
     grep -q "\"$key\"" "$folder/a.json" || { echo "perf --json has no $key" >&2; failed=1; }
   done
   grep -qF "<code>${case_line#* }</code>" "$folder/a.html" || { echo "perf --report lacks the case" >&2; failed=1; }
-  said=hot
-  [ -z "$caches" ] || said=cold
-  grep -qF "case ($said caches)" "$folder/out" || { echo "perf must say that the caches are $said" >&2; failed=1; }
+  caches_name=hot
+  [ -z "$caches" ] || caches_name=cold
+  grep -qF "case ($caches_name caches)" "$folder/out" || { echo "perf must say that the caches are $caches_name" >&2; failed=1; }
 done
 [ "$(grep -c '<div class=case>' "$folder/a.html")" = 1 ] || { echo "perf --report must show a case once" >&2; failed=1; }
 grep -qF "<b>$(sed -n 1p "$folder/out")</b>" "$folder/a.html" || { echo "perf --report must name the machine" >&2; failed=1; }
 
-# fails <message> <command>...: for a command that must succeed.
-fails() {
+# require <message> <command>...: the command must succeed.
+require() {
   local message=$1
   shift
   "$@" || { echo "$message" >&2; failed=1; }
@@ -79,9 +79,9 @@ long='psroipool_forward N=1 H=7 W=7 R=3 pooled_height=2 pooled_width=2 spatial_s
 "$mluop" perf --seconds 0.001 "$long" "$case_line" "$long seed=2" \
   'roiaware_pool3d_backward P=16 pool_method=0 boxes_num=128 out_x=2 out_y=2 out_z=12 channels=16 max_pts_each_voxel=8' \
   >"$folder/out"
-fails "perf must print at most 120 columns, got $(awk 'length > 120' "$folder/out")" \
+require "perf must print at most 120 columns, got $(awk 'length > 120' "$folder/out")" \
   test -z "$(awk 'length > 120' "$folder/out")"
-fails "perf must print a heading per operator" test "$(grep -c '^psroipool_forward$' "$folder/out")" = 1
+require "perf must print a heading per operator" test "$(grep -c '^psroipool_forward$' "$folder/out")" = 1
 
 # Peers are shown beside ours, from a file of bench/peers.py.
 cat >"$folder/peers.json" <<PEERS
@@ -90,22 +90,22 @@ cat >"$folder/peers.json" <<PEERS
   {"case": "$case_line", "level": "library", "peer": "torchvision", "ours_s": 1, "peer_s": 7.25}]}
 PEERS
 "$mluop" perf --seconds 0.001 --report "$folder/a.html" --peers "$folder/peers.json" "$case_line" >/dev/null
-fails "perf --peers must show the ratio of the library" grep -qF '7.2 × mluops, library' "$folder/a.html"
-fails "perf --peers must show a peer once" test "$(grep -c "bar peer' style" "$folder/a.html")" = 1
-fails "perf --peers must name the peer's machine" grep -qF 'measured on a &amp; b, commit 0123456789' "$folder/a.html"
-refuses '--peers must be a file of bench/peers.py --json, got /nosuch' perf --seconds 0.001 --peers /nosuch "$case_line"
+require "perf --peers must show the ratio of the library" grep -qF '7.2 × mluops, library' "$folder/a.html"
+require "perf --peers must show a peer once" test "$(grep -c "bar peer' style" "$folder/a.html")" = 1
+require "perf --peers must name the peer's machine" grep -qF 'measured on a &amp; b, commit 0123456789' "$folder/a.html"
+rejects '--peers must be a file written by bench/peers.py --json, got /nosuch' perf --seconds 0.001 --peers /nosuch "$case_line"
 
-# run checks, measures, and ends with a verdict and the page.
+# run checks, measures, and ends with a summary and the path of the report.
 "$mluop" run --seconds 0.001 --report "$folder/run.html" "$case_line" >"$folder/out" || failed=1
-fails "run must say how many checks passed" grep -q '^Verdict: 1 of 1 checks passed on ' "$folder/out"
-fails "run must say how fast it is" grep -q 'times faster than plain loops' "$folder/out"
-fails "run must end with the page" test "$(tail -n 1 "$folder/out")" = "Page: $folder/run.html"
+require "run must say how many checks passed" grep -q '^Verdict: 1 of 1 checks passed on ' "$folder/out"
+require "run must say how fast it is" grep -q 'times faster than plain loops' "$folder/out"
+require "run must end with the path of the report" test "$(tail -n 1 "$folder/out")" = "Report: $folder/run.html"
 
-# The cases of `make run` are among those that are measured elsewhere.
+# Every case of `make run` is also in a cases.txt or in bench/gpu_shapes.txt.
 sources=$(cd "$(dirname "$0")/../.." && pwd)
 while read -r line; do
   grep -qF -- "$line" "$sources"/src/ops/*/cases.txt "$sources"/bench/gpu_shapes.txt ||
-    { echo "bench/run_cases.txt has a case of its own: $line" >&2; failed=1; }
+    { echo "bench/run_cases.txt has a case that is in no other file: $line" >&2; failed=1; }
 done < <(grep -v -e '^#' -e '^\[' -e '^$' "$sources/bench/run_cases.txt")
 
 # A row for every number of threads and every instruction set.
@@ -120,7 +120,7 @@ done
 # MLUOP_CUDA_LIBRARY names code to load, so a set-uid program ignores it. (Skipped if not root, if the file system or the
 # process cannot change identity, and under a sanitizer.)
 no_such=/nosuch/libmluops_cuda.so
-MLUOP_CUDA_LIBRARY=$no_such refuses "$no_such" check --device cuda:99
+MLUOP_CUDA_LIBRARY=$no_such rejects "$no_such" check --device cuda:99
 if [ "$(id -u)" = 0 ] && grep -q '^NoNewPrivs:.*0' /proc/self/status && ! ldd "$mluop" | grep -q libasan &&
   ! findmnt -no OPTIONS -T "$folder" | grep -qw nosuid; then
   chmod 755 "$folder"

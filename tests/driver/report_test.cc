@@ -107,7 +107,7 @@ TEST(SpeedPage, ShowsBothModesInOneCase) {
   EXPECT_EQ(CountOf("<span>mluops, atomics (atomics allowed)</span>", page), 1);
 }
 
-TEST(SpeedPage, EscapesWhatCouldBeMarkup) {
+TEST(SpeedPage, EscapesHtml) {
   Figures figures = CudaFigures();
   figures.machine["name"] = "<b> & 'co'";
   EXPECT_EQ(CountOf("&lt;b> &amp; &#39;co&#39;", PageOf(figures)), 1);

@@ -76,7 +76,7 @@ void operator delete[](void* p, std::align_val_t, const std::nothrow_t&) noexcep
 namespace mluop::testing {
 namespace {
 
-constexpr int kMostAllocations = 1000;
+constexpr int kMaxAllocations = 1000;
 
 // Calls `action` with its allocation number `k` failing. True if there was such an allocation.
 template <typename Result, typename Action>
@@ -87,11 +87,11 @@ bool FailsAt(int k, Action action, Result* result) {
 }
 
 // Fails each allocation of `action` in turn: it must return `failure` with a message about
-// `function` and keep no memory. `undo` releases what a success made. Returns the number of
-// allocations.
+// `function` and keep no memory. `undo` releases the result of a successful call. Returns the
+// number of allocations.
 template <typename Result, typename Action, typename Undo>
-int FailEach(const std::string& function, Result failure, Action action, Undo undo) {
-  for (int k = 0; k < kMostAllocations; ++k) {
+int FailEachAllocation(const std::string& function, Result failure, Action action, Undo undo) {
+  for (int k = 0; k < kMaxAllocations; ++k) {
     const int64_t before = live_blocks;
     Result result{};
     const bool failed = FailsAt(k, action, &result);
@@ -106,12 +106,12 @@ int FailEach(const std::string& function, Result failure, Action action, Undo un
     const std::string message = mluOpGetLastErrorMessage();
     EXPECT_EQ(message.find(function + ": "), 0u) << message;
   }
-  return kMostAllocations;
+  return kMaxAllocations;
 }
 
 TEST(FailedAllocation, MluOpCreateReturnsAllocFailed) {
   mluOpHandle_t handle = nullptr;
-  EXPECT_EQ(FailEach(
+  EXPECT_EQ(FailEachAllocation(
                 "mluOpCreate", MLUOP_STATUS_ALLOC_FAILED, [&] { return mluOpCreate(&handle); },
                 [&] { mluOpDestroy(handle); }),
             2);  // the handle and the state of the CPU
@@ -128,7 +128,7 @@ TEST(FailedAllocation, MluOpCreateKeepsTheHandlePointer) {
 
 TEST(FailedAllocation, MluOpCreateTensorDescriptorReturnsAllocFailed) {
   mluOpTensorDescriptor_t desc = nullptr;
-  EXPECT_EQ(FailEach(
+  EXPECT_EQ(FailEachAllocation(
                 "mluOpCreateTensorDescriptor", MLUOP_STATUS_ALLOC_FAILED,
                 [&] { return mluOpCreateTensorDescriptor(&desc); },
                 [&] { mluOpDestroyTensorDescriptor(desc); }),
@@ -138,7 +138,7 @@ TEST(FailedAllocation, MluOpCreateTensorDescriptorReturnsAllocFailed) {
 TEST(FailedAllocation, MluOpCreateGroupTensorDescriptorsCreatesNone) {
   mluOpTensorDescriptor_t descs[3] = {};
   mluOpTensorDescriptor_t* group[3] = {&descs[0], &descs[1], &descs[2]};
-  EXPECT_EQ(FailEach(
+  EXPECT_EQ(FailEachAllocation(
                 "mluOpCreateGroupTensorDescriptors", MLUOP_STATUS_ALLOC_FAILED,
                 [&] { return mluOpCreateGroupTensorDescriptors(group, 3); },
                 [&] { mluOpDestroyGroupTensorDescriptors(group, 3); }),
@@ -147,11 +147,11 @@ TEST(FailedAllocation, MluOpCreateGroupTensorDescriptorsCreatesNone) {
 
 TEST(FailedAllocation, CnrtMallocAndCnrtHostMallocReturnNoMem) {
   void* pointer = nullptr;
-  EXPECT_EQ(FailEach(
+  EXPECT_EQ(FailEachAllocation(
                 "cnrtMalloc", cnrtErrorNoMem, [&] { return cnrtMalloc(&pointer, 100); },
                 [&] { cnrtFree(pointer); }),
             1);
-  EXPECT_EQ(FailEach(
+  EXPECT_EQ(FailEachAllocation(
                 "cnrtHostMalloc", cnrtErrorNoMem, [&] { return cnrtHostMalloc(&pointer, 0); },
                 [&] { cnrtHostFree(pointer); }),
             1);
@@ -159,25 +159,25 @@ TEST(FailedAllocation, CnrtMallocAndCnrtHostMallocReturnNoMem) {
 
 TEST(FailedAllocation, CnrtQueueCreateAndCnrtNotifierCreateReturnNoMem) {
   cnrtQueue_t queue = nullptr;
-  EXPECT_EQ(FailEach(
+  EXPECT_EQ(FailEachAllocation(
                 "cnrtQueueCreate", cnrtErrorNoMem, [&] { return cnrtQueueCreate(&queue); },
                 [&] { cnrtQueueDestroy(queue); }),
             1);
   cnrtNotifier_t notifier = nullptr;
-  EXPECT_EQ(FailEach(
+  EXPECT_EQ(FailEachAllocation(
                 "cnrtNotifierCreate", cnrtErrorNoMem, [&] { return cnrtNotifierCreate(&notifier); },
                 [&] { cnrtNotifierDestroy(notifier); }),
             1);
 }
 
 // The checks of a call and its message do not allocate.
-TEST(FailedAllocation, RefusedCallDoesNotAllocate) {
+TEST(FailedAllocation, BadParamDoesNotAllocate) {
   const Handle handle;
   mluOpStatus_t status = MLUOP_STATUS_SUCCESS;
-  const auto refused = [&] {
+  const auto rejected = [&] {
     return mluOpPsamaskForward(handle, 0, nullptr, nullptr, 1, 1, nullptr, nullptr);
   };
-  EXPECT_FALSE(FailsAt(0, refused, &status));
+  EXPECT_FALSE(FailsAt(0, rejected, &status));
   EXPECT_EQ(status, MLUOP_STATUS_BAD_PARAM);
 }
 
@@ -197,7 +197,7 @@ void StartThreads() {
 }
 
 // Returns the expected outputs. Starts the threads, so that later calls allocate no thread memory.
-std::vector<char> RunQuietly(PreparedCall* call) {
+std::vector<char> RunBaseline(PreparedCall* call) {
   StartThreads();
   const Handle handle;
   for (const int threads : {4, 1}) {
@@ -210,10 +210,10 @@ std::vector<char> RunQuietly(PreparedCall* call) {
 
 // For each allocation of the case: runs it on a fresh handle with that allocation failing, then
 // again on the same handle without failure.
-int FailEachOfCase(const Case& test_case, int threads) {
+int FailEachAllocationOfCase(const Case& test_case, int threads) {
   PreparedCall call(test_case, Placement::kBack);
-  const std::vector<char> expected = RunQuietly(&call);
-  for (int k = 0; k < kMostAllocations; ++k) {
+  const std::vector<char> expected = RunBaseline(&call);
+  for (int k = 0; k < kMaxAllocations; ++k) {
     const int64_t before = live_blocks;
     bool failed = false;
     {
@@ -223,7 +223,7 @@ int FailEachOfCase(const Case& test_case, int threads) {
       mluOpStatus_t status = MLUOP_STATUS_SUCCESS;
       failed = FailsAt(
           k, [&] { return call.Run(handle); }, &status);
-      // A loop without memory for a worker runs with fewer workers, and succeeds.
+      // If a worker cannot be allocated, the loop runs with fewer workers.
       const bool fewer_workers = failed && threads > 1 && status == MLUOP_STATUS_SUCCESS;
       if (!fewer_workers) {
         EXPECT_EQ(status, failed ? MLUOP_STATUS_ALLOC_FAILED : MLUOP_STATUS_SUCCESS);
@@ -239,10 +239,10 @@ int FailEachOfCase(const Case& test_case, int threads) {
     EXPECT_EQ(live_blocks, before) << "after the failure of allocation " << k;
     if (!failed) return k;
   }
-  return kMostAllocations;
+  return kMaxAllocations;
 }
 
-constexpr double kMostBytes = 4e6;
+constexpr double kMaxBytes = 4e6;
 constexpr size_t kCasesPerOperator = 6;
 
 class FailedAllocationInOperator : public ::testing::TestWithParam<int> {};
@@ -251,9 +251,9 @@ INSTANTIATE_TEST_SUITE_P(Threads, FailedAllocationInOperator, ::testing::Values(
 
 TEST_P(FailedAllocationInOperator, ReturnsAllocFailedAndTheHandleStaysUsable) {
   int allocations = 0;
-  for (const std::string& line : SmallCases(kCasesPerOperator, kMostBytes)) {
+  for (const std::string& line : SmallCases(kCasesPerOperator, kMaxBytes)) {
     SCOPED_TRACE(line);
-    allocations += FailEachOfCase(ParseCase(line), GetParam());
+    allocations += FailEachAllocationOfCase(ParseCase(line), GetParam());
   }
   EXPECT_GT(allocations, 0);
 }

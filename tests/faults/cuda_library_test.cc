@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A CUDA library or a CUDA driver that is missing, truncated, foreign, too old or failing: a call
-// that needs a CUDA device returns a message, and the CPU works. library.cc and driver.c are the
-// stubs.
+// Tests a CUDA library or a CUDA driver that is missing, truncated, foreign, too old or failing. A
+// call that needs a CUDA device sets an error message; the CPU device still works. library.cc and
+// driver.c are the stubs.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -20,7 +20,7 @@ const std::string kStubs = MLUOPS_TEST_STUBS;  // the folder
 std::string Stub(const std::string& name) { return kStubs + "/lib" + name + ".so"; }
 
 constexpr const char* kAbsent =
-    "mluOpCreate 1 mluOpCreate: MLUOP_VISIBLE_DEVICES must be a device that is present (";
+    "mluOpCreate 1 mluOpCreate: MLUOP_VISIBLE_DEVICES must be an available device (";
 
 // Returns the output of mluOpCreate if only cuda:0 is visible and `library` is the CUDA library.
 std::string CreateWith(const std::string& library, const std::string& drivers = "/nosuch") {
@@ -31,7 +31,7 @@ std::string CreateWith(const std::string& library, const std::string& drivers = 
   return child.output;
 }
 
-// Runs a valid call, a refused one and an empty one, and counts the devices.
+// Runs a valid call, a rejected call and an empty call, and counts the devices.
 void ExpectCpuWorks(const std::string& library, const std::string& drivers = "/nosuch") {
   const std::vector<std::string> variables = {"MLUOP_CUDA_LIBRARY=" + library,
                                               "LD_LIBRARY_PATH=" + drivers};
@@ -79,7 +79,7 @@ TEST(CudaLibrary, TruncatedFileFailsMluOpCreateOnCuda) {
 }
 
 TEST(CudaLibrary, UndefinedSymbolFailsMluOpCreateOnCuda) {
-  const std::string file = Stub("misses_symbol");
+  const std::string file = Stub("missing_symbol");
   ExpectMessageAbout(CreateWith(file), file + ": undefined symbol: ");
   ExpectCpuWorks(file);
 }
@@ -92,13 +92,13 @@ TEST(CudaLibrary, ForeignLibraryFailsMluOpCreateOnCuda) {
 }
 
 TEST(CudaLibrary, OtherVersionFailsMluOpCreateOnCuda) {
-  ExpectMessage(CreateWith(Stub("other_version")),
-                "libmluops_cuda.so has another version than libmluops.so");
-  ExpectCpuWorks(Stub("other_version"));
+  ExpectMessage(CreateWith(Stub("wrong_version")),
+                "libmluops_cuda.so: version does not match libmluops.so");
+  ExpectCpuWorks(Stub("wrong_version"));
 }
 
 TEST(CudaLibrary, MessageHasTheReasonWithoutDevices) {
-  ExpectMessage(CreateWith(Stub("no_devices")), "CUDA: as it should");
+  ExpectMessage(CreateWith(Stub("no_devices")), "CUDA: no devices (stub)");
   ExpectCpuWorks(Stub("no_devices"));
 }
 

@@ -3,24 +3,24 @@
 #include "core/device_library.h"
 #include "tests/faults/failing_device.h"
 
-#ifdef MISSES_SYMBOL
-extern "C" void mluopsNowhere();
+#ifdef MISSING_SYMBOL
+extern "C" void mluopsUndefinedSymbol();
 #endif
 
 namespace {
 
-#ifdef OTHER_VERSION
-const mluop::DeviceLibrary* Answer() { return nullptr; }
+#ifdef WRONG_VERSION
+const mluop::DeviceLibrary* MakeLibrary() { return nullptr; }
 #elif defined(FAILING_DEVICE)
-const mluop::DeviceLibrary* Answer() {
+const mluop::DeviceLibrary* MakeLibrary() {
   static mluop::testing::FailingDevice device(cnrtErrorNoMem, "cuda:0");
   static mluop::Device* devices[] = {&device};
   static const mluop::DeviceLibrary library = {1, devices, ""};
   return &library;
 }
 #else
-const mluop::DeviceLibrary* Answer() {
-  static const mluop::DeviceLibrary library = {0, nullptr, "CUDA: as it should"};
+const mluop::DeviceLibrary* MakeLibrary() {
+  static const mluop::DeviceLibrary library = {0, nullptr, "CUDA: no devices (stub)"};
   return &library;
 }
 #endif
@@ -29,8 +29,8 @@ const mluop::DeviceLibrary* Answer() {
 
 extern "C" [[gnu::visibility("default")]] const mluop::DeviceLibrary* mluopsDeviceLibrary(
     int, const mluop::DeviceLibraryHost*) {
-#ifdef MISSES_SYMBOL
-  mluopsNowhere();
+#ifdef MISSING_SYMBOL
+  mluopsUndefinedSymbol();
 #endif
-  return Answer();
+  return MakeLibrary();
 }

@@ -61,10 +61,10 @@ void* mmap(void* address, size_t size, int protection, int flags, int file, off_
 namespace mluop::testing {
 namespace {
 
-constexpr int kMostAllocations = 2000;
+constexpr int kMaxAllocations = 2000;
 
 // The exit status of a child.
-enum Answer { kRight, kNoSuchAllocation, kWrongStatus, kWrongMessage, kWrongAfterwards };
+enum ChildStatus { kCorrect, kNoSuchAllocation, kWrongStatus, kWrongMessage, kWrongAfterwards };
 
 struct Fault {
   int allocation;  // that fails
@@ -72,7 +72,8 @@ struct Fault {
 };
 
 // Runs the case on a new handle with that allocation failing, and again.
-Answer RunWithFault(PreparedCall& call, const std::vector<char>& expected, const Fault& fault) {
+ChildStatus RunWithFault(PreparedCall& call, const std::vector<char>& expected,
+                         const Fault& fault) {
   mluOpHandle_t handle = nullptr;
   if (mluOpCreate(&handle) != MLUOP_STATUS_SUCCESS) return kWrongStatus;
   mluOpSetNumThreads(handle, fault.threads);
@@ -92,23 +93,23 @@ Answer RunWithFault(PreparedCall& call, const std::vector<char>& expected, const
   if (call.Run(handle) != MLUOP_STATUS_SUCCESS) return kWrongAfterwards;
   if (OutputsOf(call) != expected) return kWrongAfterwards;
   if (mluOpDestroy(handle) != MLUOP_STATUS_SUCCESS) return kWrongAfterwards;
-  return failed ? kRight : kNoSuchAllocation;
+  return failed ? kCorrect : kNoSuchAllocation;
 }
 
 // Returns the outputs that one thread computes. Starts no worker.
-std::vector<char> RunAlone(PreparedCall* call) {
+std::vector<char> RunSingleThreaded(PreparedCall* call) {
   const Handle handle(1);
   call->PoisonOutputs();
   EXPECT_EQ(call->Run(handle), MLUOP_STATUS_SUCCESS) << LastMessage();
   return OutputsOf(*call);
 }
 
-TEST(FailedSystemAllocation, FirstParallelLoopOfTheProcessIsRightAfterwards) {
+TEST(FailedSystemAllocation, FirstParallelLoopRecovers) {
   const Case parsed = ParseCase("psamask_forward N=2 H=20 W=21 psa_type=0 h_mask=23 w_mask=19");
   PreparedCall call(parsed, Placement::kBack);
-  const std::vector<char> expected = RunAlone(&call);
-  int allocation = 0, answer = kRight;
-  for (; answer == kRight && allocation < kMostAllocations; ++allocation) {
+  const std::vector<char> expected = RunSingleThreaded(&call);
+  int allocation = 0, answer = kCorrect;
+  for (; answer == kCorrect && allocation < kMaxAllocations; ++allocation) {
     answer = InForkedChild([&] { return RunWithFault(call, expected, {allocation, 4}); });
   }
   EXPECT_EQ(answer, kNoSuchAllocation) << "allocation " << allocation - 1;
@@ -120,14 +121,14 @@ TEST(FailedSystemAllocation, EveryOperatorIsRightAfterwards) {
     SCOPED_TRACE(line);
     const Case parsed = ParseCase(line);
     PreparedCall call(parsed, Placement::kBack);
-    const std::vector<char> expected = RunAlone(&call);
+    const std::vector<char> expected = RunSingleThreaded(&call);
     for (const int threads : {1, 4}) {
       EXPECT_EQ(InForkedChild([&] {
-                  for (int k = 0; k < kMostAllocations; ++k) {
-                    const Answer answer = RunWithFault(call, expected, {k, threads});
-                    if (answer != kRight) return static_cast<int>(answer);
+                  for (int k = 0; k < kMaxAllocations; ++k) {
+                    const ChildStatus answer = RunWithFault(call, expected, {k, threads});
+                    if (answer != kCorrect) return static_cast<int>(answer);
                   }
-                  return static_cast<int>(kRight);
+                  return static_cast<int>(kCorrect);
                 }),
                 kNoSuchAllocation)
           << threads << " threads";
@@ -137,7 +138,7 @@ TEST(FailedSystemAllocation, EveryOperatorIsRightAfterwards) {
 
 // mluOpCreate reads the machine's CPUs and limits from files, which allocates.
 TEST(FailedSystemAllocation, MluOpCreateReturnsAHandleOrAllocFailed) {
-  for (int k = 0; k < kMostAllocations; ++k) {
+  for (int k = 0; k < kMaxAllocations; ++k) {
     mluOpHandle_t handle = nullptr;
     until_failure = k;
     const mluOpStatus_t status = mluOpCreate(&handle);
@@ -156,7 +157,7 @@ TEST(FailedSystemAllocation, MluOpCreateReturnsAHandleOrAllocFailed) {
     }
     if (!failed) return;
   }
-  FAIL() << "no end of allocations";
+  FAIL() << "more than 2000 allocations";
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Compares outputs with the reference (agreement.h).
 #include "tests/fuzz/agreement.h"
 
 #include <cfloat>
@@ -25,20 +26,21 @@ constexpr std::string_view kNearTies = "argmax_idx";
 // A sum of numbers above this limit may overflow float and be finite in double, so it is not compared.
 constexpr double kMayOverflow = FLT_MAX / (1 << 16);
 
-// Separate memory for the outputs of a call; in double if `reals` is set and the reference writes double.
+// Separate memory for the outputs of a call; in double if `as_double` is set and the reference
+// writes double.
 struct Outputs {
-  Outputs(const testing::OperatorTest& test, const Arguments& of, bool reals) : arguments(of) {
+  Outputs(const testing::OperatorTest& test, const Arguments& of, bool as_double) : arguments(of) {
     for (const OutputRule& rule : test.outputs) {
       TensorArgument& tensor = arguments.tensors[of.spec->TensorIndex(rule.tensor)];
       if (tensor.desc == nullptr) continue;
       const bool own_type =
-          !reals || rule.criterion == Criterion::kExact || rule.criterion == Criterion::kFamily;
+          !as_double || rule.criterion == Criterion::kExact || rule.criterion == Criterion::kFamily;
       const auto count = static_cast<size_t>(tensor.desc->ElementCount());
       blocks.emplace_back(own_type ? tensor.ByteCount() : count * sizeof(double));
       tensor.data = blocks.back().data();
     }
   }
-  const double* Reals(std::string_view tensor) const {
+  const double* Doubles(std::string_view tensor) const {
     return static_cast<const double*>(arguments.Tensor(tensor).data);
   }
 
@@ -53,7 +55,7 @@ bool IsCoordinate(std::string_view tensor) {
 // The magnitude of each sum: the reference for the absolute values of the inputs.
 struct Magnitudes {
   Magnitudes(const testing::OperatorTest& test, const Arguments& arguments)
-      : outputs(test, Absolute(arguments), /*reals=*/true) {
+      : outputs(test, Absolute(arguments), /*as_double=*/true) {
     test.reference(outputs.arguments);
   }
 
@@ -89,7 +91,7 @@ double Rounded(double value, mluOpDataType_t dtype) {
   return dtype == MLUOP_DTYPE_HALF ? ToFloat(ToHalf(single)) : single;
 }
 
-bool IsNear(double got, double expected, double magnitude, mluOpDataType_t dtype) {
+bool IsWithinTolerance(double got, double expected, double magnitude, mluOpDataType_t dtype) {
   if (std::isnan(expected)) return std::isnan(got);
   if (std::isinf(expected)) return got == expected;
   if (!std::isfinite(got) && dtype == MLUOP_DTYPE_FLOAT) return false;
@@ -99,13 +101,13 @@ bool IsNear(double got, double expected, double magnitude, mluOpDataType_t dtype
   return Rounded(expected - margin, dtype) <= got && got <= Rounded(expected + margin, dtype);
 }
 
-std::string FirstFarElement(const TensorArgument& got, std::string_view name,
-                            const double* expected, const Magnitudes& terms) {
-  const double* magnitudes = terms.outputs.Reals(name);
+std::string FirstMismatch(const TensorArgument& got, std::string_view name, const double* expected,
+                          const Magnitudes& terms) {
+  const double* magnitudes = terms.outputs.Doubles(name);
   for (int64_t i = 0; i < got.desc->ElementCount(); ++i) {
     const double value = testing::LoadValue(got.data, got.desc->dtype, i);
     if (terms.may_overflow && !(magnitudes[i] <= kMayOverflow)) continue;
-    if (IsNear(value, expected[i], magnitudes[i], got.desc->dtype)) continue;
+    if (IsWithinTolerance(value, expected[i], magnitudes[i], got.desc->dtype)) continue;
     char text[160];
     std::snprintf(text, sizeof(text), "[%lld] must be %.9g, got %.9g; its terms sum up to %.9g",
                   static_cast<long long>(i), expected[i], value, magnitudes[i]);
@@ -118,7 +120,7 @@ std::string FirstFarElement(const TensorArgument& got, std::string_view name,
 testing::Threshold ThresholdOf(const testing::OperatorTest& test, const Arguments& arguments,
                                const OutputRule& rule, const double* expected) {
   if (rule.criterion == Criterion::kFixed) return {rule.threshold, rule.threshold};
-  const Outputs plain(test, arguments, /*reals=*/false);
+  const Outputs plain(test, arguments, /*as_double=*/false);
   test.plain(plain.arguments);
   const TensorArgument& tensor = plain.arguments.Tensor(rule.tensor);
   const int64_t count = tensor.desc->ElementCount();
@@ -126,41 +128,42 @@ testing::Threshold ThresholdOf(const testing::OperatorTest& test, const Argument
                                 tensor.desc->dtype);
 }
 
-std::string Judge(const testing::OperatorTest& test, const Arguments& arguments,
-                  const OutputRule& rule, const Outputs& reference) {
+std::string CheckAccuracy(const testing::OperatorTest& test, const Arguments& arguments,
+                          const OutputRule& rule, const Outputs& reference) {
   const TensorArgument& got = arguments.Tensor(rule.tensor);
-  const double* expected = reference.Reals(rule.tensor);
+  const double* expected = reference.Doubles(rule.tensor);
   const testing::Differences differences =
       testing::Compare(got.data, got.desc->dtype, expected, got.desc->ElementCount());
-  if (differences.misplaced < 0 && differences.diff3_2 == 0) return "";
+  if (differences.nonfinite_mismatch < 0 && differences.diff3_2 == 0) return "";
   const testing::Threshold threshold = ThresholdOf(test, arguments, rule, expected);
   const bool bias = rule.criterion == Criterion::kDynamic;
-  const std::string fault = testing::Judge(differences, threshold, bias);
-  if (fault.empty()) return "";
-  const std::string far = FirstFarElement(got, rule.tensor, expected, Magnitudes(test, arguments));
-  return far.empty() ? "" : far + "; " + fault;
+  const std::string error = testing::CheckDifferences(differences, threshold, bias);
+  if (error.empty()) return "";
+  const std::string far = FirstMismatch(got, rule.tensor, expected, Magnitudes(test, arguments));
+  return far.empty() ? "" : far + "; " + error;
 }
 
 }  // namespace
 
-std::string Disagreement(const testing::OperatorTest& test, const Arguments& arguments, bool tame) {
-  const Outputs reference(test, arguments, /*reals=*/true);
+std::string Disagreement(const testing::OperatorTest& test, const Arguments& arguments,
+                         bool small_range) {
+  const Outputs reference(test, arguments, /*as_double=*/true);
   test.reference(reference.arguments);
   for (const OutputRule& rule : test.outputs) {
     const TensorArgument& got = arguments.Tensor(rule.tensor);
     if (got.desc == nullptr) continue;
     const void* expected = reference.arguments.Tensor(rule.tensor).data;
-    std::string fault;
+    std::string error;
     if (rule.criterion == Criterion::kExact) {
       const int64_t i =
           testing::FirstDifference(got.data, expected, got.desc->ElementCount(), got.desc->dtype);
-      if (i >= 0) fault = "[" + std::to_string(i) + "] differs";
+      if (i >= 0) error = "[" + std::to_string(i) + "] differs";
     } else if (rule.criterion != Criterion::kFamily) {
-      fault = Judge(test, arguments, rule, reference);
-    } else if (tame || rule.tensor != kNearTies) {
-      fault = test.accept(arguments, rule.tensor, expected);
+      error = CheckAccuracy(test, arguments, rule, reference);
+    } else if (small_range || rule.tensor != kNearTies) {
+      error = test.accept(arguments, rule.tensor, expected);
     }
-    if (!fault.empty()) return std::string(rule.tensor) + fault;
+    if (!error.empty()) return std::string(rule.tensor) + error;
   }
   return "";
 }

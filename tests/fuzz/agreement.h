@@ -9,12 +9,14 @@
 
 namespace mluop::fuzz {
 
-// Returns "" if every output of a call agrees with the reference, else a message. `tame`: the inputs have a small range,
-// so the rounding of a sample is small, and the choice between near ties is compared too.
+// Returns "" if every output of a call agrees with the reference, else a message. `small_range`:
+// the inputs have a small range, so the rounding of a sample is small, and the argmax of near ties
+// is compared too.
 //
 // Exact operators are compared bit by bit. Rounded values must pass the criterion of `mluop check`. If a small tensor or
 // cancelling contents fail it, every element must lie within the rounding of a sum in any order. That bound is the same
 // sum over absolute values.
-std::string Disagreement(const testing::OperatorTest& test, const Arguments& arguments, bool tame);
+std::string Disagreement(const testing::OperatorTest& test, const Arguments& arguments,
+                         bool small_range);
 
 }  // namespace mluop::fuzz

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Generates the contents of inputs (contents.h).
 #include "tests/fuzz/contents.h"
 
 #include <cmath>
@@ -18,10 +19,10 @@ constexpr float kInf = std::numeric_limits<float>::infinity();
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 // No denormals: the weights of a denormal coordinate are 0 in float but not in double, so infinity
 // becomes NaN in one of them. The generators of the cases produce denormal values.
-constexpr float kStrangeValues[] = {kNan,  -kNan,    kInf,   -kInf,  0.0f, -0.0f, 1.0f,  -1.0f,
+constexpr float kSpecialValues[] = {kNan,  -kNan,    kInf,   -kInf,  0.0f, -0.0f, 1.0f,  -1.0f,
                                     0.5f,  -0.5f,    2.5f,   1e9f,   3e9f, -3e9f, 1e30f, -1e30f,
                                     3e38f, 65504.0f, 2.0e9f, 1e-10f, 7.0f, 16.0f};
-constexpr int32_t kStrangeIndices[] = {INT32_MIN, INT32_MAX,     -1, 0,  1,
+constexpr int32_t kInvalidIndices[] = {INT32_MIN, INT32_MAX,     -1, 0,  1,
                                        1 << 16,   INT32_MIN + 1, 7,  64, -4};
 
 int64_t ElementCount(const TensorArgument& tensor) { return tensor.desc->ElementCount(); }
@@ -73,7 +74,7 @@ bool FillAsCase(const testing::OperatorTest& test, const Arguments& arguments, B
 }
 
 // Replaces a few elements by special numbers or wrong indices.
-void Strew(const Arguments& arguments, Bytes& bytes) {
+void InsertSpecialValues(const Arguments& arguments, Bytes& bytes) {
   const int count = bytes.Below(5);
   for (int k = 0; k < count; ++k) {
     const int i = bytes.Below(arguments.spec->tensor_count);
@@ -83,9 +84,9 @@ void Strew(const Arguments& arguments, Bytes& bytes) {
     if (elements == 0) continue;
     const int64_t at = bytes.Raw<uint16_t>() % elements;
     if (IsReal(tensor)) {
-      Store(tensor, at, kStrangeValues[bytes.Below(std::size(kStrangeValues))]);
+      Store(tensor, at, kSpecialValues[bytes.Below(std::size(kSpecialValues))]);
     } else if (tensor.desc->dtype == MLUOP_DTYPE_INT32) {
-      const int32_t strange = kStrangeIndices[bytes.Below(std::size(kStrangeIndices))];
+      const int32_t strange = kInvalidIndices[bytes.Below(std::size(kInvalidIndices))];
       static_cast<int32_t*>(tensor.data)[at] = bytes.OneIn(4) ? bytes.Raw<int32_t>() : strange;
     }
   }
@@ -96,10 +97,10 @@ void Strew(const Arguments& arguments, Bytes& bytes) {
 bool FillInputs(const EntryPoint& entry, const Arguments& arguments, bool valid, Bytes& bytes) {
   const int kind = bytes.Below(8);
   if (valid && entry.test != nullptr && kind < 4) {
-    const bool tame = FillAsCase(*entry.test, arguments, bytes);
-    const bool strewn = bytes.OneIn(2);
-    if (strewn) Strew(arguments, bytes);
-    return tame && !strewn;
+    const bool small_range = FillAsCase(*entry.test, arguments, bytes);
+    const bool has_special_values = bytes.OneIn(2);
+    if (has_special_values) InsertSpecialValues(arguments, bytes);
+    return small_range && !has_special_values;
   }
   testing::Random random(bytes.Raw<uint64_t>());
   for (int i = 0; i < arguments.spec->tensor_count; ++i) {
@@ -108,7 +109,7 @@ bool FillInputs(const EntryPoint& entry, const Arguments& arguments, bool valid,
     const bool numbers = IsReal(tensor) || tensor.desc->dtype == MLUOP_DTYPE_INT32;
     numbers&& kind < 7 ? FillSmall(tensor, random) : FillBits(tensor, random);
   }
-  if (kind == 6) Strew(arguments, bytes);
+  if (kind == 6) InsertSpecialValues(arguments, bytes);
   return kind < 6;
 }
 

@@ -8,9 +8,9 @@
 
 namespace mluop::fuzz {
 
-// Fills the inputs, whose memory has the size that their descriptors say. Uses the operator's own generator (if the
-// shapes are `valid`), numbers of a small range, or random bits; then inserts special numbers and wrong indices. Returns
-// whether all values have a small range.
+// Fills the inputs. The memory must have the size given by the descriptors. Uses the operator's own
+// generator (if the shapes are `valid`), numbers of a small range, or random bits; then inserts
+// special numbers and wrong indices. Returns whether all values have a small range.
 bool FillInputs(const EntryPoint& entry, const Arguments& arguments, bool valid, Bytes& bytes);
 
 }  // namespace mluop::fuzz

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+// Tests groups of descriptors (descriptor_groups.h).
 #include "tests/fuzz/descriptor_groups.h"
 
 #include <cstring>
 #include <vector>
 
-#include "tests/fuzz/answers.h"
 #include "tests/fuzz/descriptor_state.h"
+#include "tests/fuzz/status_checks.h"
 
 namespace mluop::fuzz {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Groups of descriptors: created, set and destroyed all or none.
+// Group functions act on all descriptors or on none.
 #pragma once
 
 #include "mlu_op.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Lists the entry points of all operators (entry_point.h).
 #include "tests/fuzz/entry_point.h"
 
 #include "mlu_op.h"
@@ -18,36 +19,36 @@ mluOpStatus_t CallPsRoiPoolWithoutWorkspace(mluOpHandle_t handle, const Argument
 
 }  // namespace
 
-// The corpus refers to them by index modulo their number: after adding one, regenerate it
-// (`scripts/fuzz.sh minimise`).
+// The corpus stores the index of an entry point, modulo their number. After adding one, regenerate
+// the corpus (`scripts/fuzz.sh minimise`).
 std::vector<EntryPoint> AllEntryPoints() {
-  std::vector<EntryPoint> all, others;
+  std::vector<EntryPoint> all, aliases;
   // The same operator through its other C function.
-  const auto again = [&others](EntryPoint entry, const char* suffix) -> EntryPoint& {
+  const auto add_alias = [&aliases](EntryPoint entry, const char* suffix) -> EntryPoint& {
     entry.name += suffix;
-    return others.emplace_back(std::move(entry));
+    return aliases.emplace_back(std::move(entry));
   };
   for (const testing::FamilyTest* family : testing::FamilyTests()) {
     for (const testing::OperatorTest& test : family->operators) {
       all.push_back({std::string(test.name), &testing::FindOperator(test.name)->spec, &test,
                      test.call, test.has_workspace(), nullptr});
       if (test.other_spelling != nullptr)
-        again(all.back(), ", other spelling").call = test.other_spelling;
+        add_alias(all.back(), ", other spelling").call = test.other_spelling;
     }
     for (const testing::GetterTest& getter : family->getters) {
       all.push_back({std::string(getter.name), testing::FindGetter(getter.name), nullptr, nullptr,
                      false, getter.call});
       if (getter.other_spelling != nullptr)
-        again(all.back(), ", other spelling").get = getter.other_spelling;
+        add_alias(all.back(), ", other spelling").get = getter.other_spelling;
     }
   }
   for (const EntryPoint& entry : all) {
     if (entry.name != "psroipool_forward") continue;
-    EntryPoint& short_form = again(entry, ", no workspace");
+    EntryPoint& short_form = add_alias(entry, ", no workspace");
     short_form.call = CallPsRoiPoolWithoutWorkspace;
     short_form.has_workspace = false;
   }
-  all.insert(all.end(), others.begin(), others.end());
+  all.insert(all.end(), aliases.begin(), aliases.end());
   return all;
 }
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Computes the status that the contract requires (expected.h).
 #include "tests/fuzz/expected.h"
 
 #include <cmath>
@@ -21,22 +22,22 @@ bool IsAbsentRightly(const Arguments& a, const TensorSpec& row) {
          a.attributes[row.optional_attribute].number == static_cast<double>(row.optional_value);
 }
 
-bool IsLayoutRight(const TensorSpec& row, const mluOpTensorStruct& desc) {
+bool HasValidLayout(const TensorSpec& row, const mluOpTensorStruct& desc) {
   if (row.layout == kNHWC) return desc.layout == MLUOP_LAYOUT_NHWC;
   return row.layout == kNCHW ? desc.layout == MLUOP_LAYOUT_NCHW : true;
 }
 
 // Checks rank, type and layout of each tensor; tensors of type T must have the same type.
-bool AreTensorsRight(const Arguments& a) {
+bool AreTensorsValid(const Arguments& a) {
   auto type = MLUOP_DTYPE_INVALID;
   for (int i = 0; i < a.spec->tensor_count; ++i) {
     const TensorSpec& row = a.spec->tensors[i];
     const mluOpTensorStruct* desc = a.tensors[i].desc;
     if (desc == nullptr) {
-      if (!IsAbsentRightly(a, row)) return false;
+      if (!MayBeAbsent(a, row)) return false;
       continue;
     }
-    if (desc->rank != row.rank || !IsLayoutRight(row, *desc)) return false;
+    if (desc->rank != row.rank || !HasValidLayout(row, *desc)) return false;
     if (row.type == kI32) {
       if (desc->dtype != MLUOP_DTYPE_INT32) return false;
       continue;
@@ -95,7 +96,7 @@ Product Multiply(const Arguments& a, const DimSpec& dim, const bool* has_value) 
 }
 
 // Binds every symbol at the first dim that determines it, then compares every dim with the table.
-bool AreShapesRight(Arguments& a) {
+bool AreShapesValid(Arguments& a) {
   bool has_value[kMaxSymbols] = {};
   for (const bool bare : {true, false, false}) {
     for (int i = 0; i < a.spec->tensor_count; ++i) {
@@ -117,7 +118,7 @@ bool AreShapesRight(Arguments& a) {
   return true;
 }
 
-// The contract's table of empty tensors: refused, skipped, or computed.
+// The contract's table of empty tensors: rejected, skipped, or computed.
 Expected ExpectedWhenEmpty(const Arguments& a) {
   const std::string_view op = a.spec->name;
   const auto is = [&](std::string_view start) { return op.substr(0, start.size()) == start; };
@@ -156,7 +157,7 @@ bool Overlap(const void* a, size_t a_bytes, const void* b, size_t b_bytes) {
 }
 
 // Checks that pointers are present, aligned and do not overlap.
-bool IsMemoryRight(const Arguments& a) {
+bool IsMemoryValid(const Arguments& a) {
   if (a.workspace.size > 0 && a.workspace.data == nullptr) return false;
   for (int i = 0; i < a.spec->tensor_count; ++i) {
     const TensorArgument& tensor = a.tensors[i];
@@ -178,13 +179,13 @@ bool IsMemoryRight(const Arguments& a) {
 }  // namespace
 
 Expected ExpectedFromShapes(mluOpHandle_t handle, Arguments& arguments) {
-  if (handle == nullptr || !AreTensorsRight(arguments) || !AreAttributesRight(arguments)) {
+  if (handle == nullptr || !AreTensorsValid(arguments) || !AreAttributesRight(arguments)) {
     return kBadParam;
   }
   // border_align's work is proportional to pool_size, which no shape bounds.
   const int pool_size = arguments.spec->AttributeIndex("pool_size");
   if (pool_size >= 0 && arguments.attributes[pool_size].number > 65536) return kNotSupported;
-  if (!AreShapesRight(arguments)) return kBadParam;
+  if (!AreShapesValid(arguments)) return kBadParam;
   for (int i = 0; i < arguments.spec->tensor_count; ++i) {
     const mluOpTensorStruct* desc = arguments.tensors[i].desc;
     if (desc == nullptr) continue;
@@ -211,7 +212,7 @@ Expected ExpectedFromCall(const EntryPoint& entry, mluOpHandle_t handle, Argumen
     if (one_is_null && row.one_null_suffices && IsAbsentRightly(arguments, row)) tensor = {};
   }
   const Expected expected = ExpectedFromShapes(handle, arguments);
-  if (!expected.runs || IsMemoryRight(arguments)) return expected;
+  if (!expected.runs || IsMemoryValid(arguments)) return expected;
   return kBadParam;
 }
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Turns bytes into a call of any operator or workspace getter. Requirements:
 //   - The status is the contract's for any descriptors, attributes, pointers and contents.
-//   - A valid call agrees with the reference, and leaves no message.
-//   - Any other call leaves the outputs unchanged; if it fails, it leaves a message of the contract's form.
+//   - A valid call agrees with the reference, and sets no error message.
+// - Any other call leaves the outputs unchanged; if it fails, it sets an error message of the
+// contract's form.
 //   - No call writes to an input.
 #include <string>
 #include <string_view>
@@ -12,16 +13,16 @@
 #include "tests/fuzz/agreement.h"
 #include "tests/fuzz/bytes.h"
 #include "tests/fuzz/expected.h"
-#include "tests/fuzz/made_call.h"
+#include "tests/fuzz/generated_call.h"
 #include "tests/fuzz/tally.h"
 
 namespace mluop::fuzz {
 namespace {
 
-// Leaves a message that no operator leaves, so that the next message is detected.
-void LeaveMarker() { static_cast<void>(mluOpGetSizeOfDataType(MLUOP_DTYPE_FLOAT, nullptr)); }
+// Sets a marker as the last error message, so that a new message is detected.
+void SetMarkerMessage() { static_cast<void>(mluOpGetSizeOfDataType(MLUOP_DTYPE_FLOAT, nullptr)); }
 
-void RequireMessage(const MadeCall& call, mluOpStatus_t status) {
+void RequireMessage(const GeneratedCall& call, mluOpStatus_t status) {
   const std::string_view message = mluOpGetLastErrorMessage();
   const std::string start = std::string(call.spec.name) + ": ";
   const bool about_it = message.substr(0, start.size()) == start;
@@ -34,7 +35,7 @@ void RequireMessage(const MadeCall& call, mluOpStatus_t status) {
   Require(about_it && formed, "a failure must leave a message", call.entry.name.c_str());
 }
 
-void RequireUntouched(const MadeCall& call, Direction direction) {
+void RequireUntouched(const GeneratedCall& call, Direction direction) {
   for (int i = 0; i < call.spec.tensor_count; ++i) {
     if (call.spec.tensors[i].direction != direction) continue;
     Require(!call.blocks[i].Changed(),
@@ -43,28 +44,28 @@ void RequireUntouched(const MadeCall& call, Direction direction) {
   }
 }
 
-void RequireStatus(const MadeCall& call, mluOpStatus_t got, mluOpStatus_t expected) {
+void RequireStatus(const GeneratedCall& call, mluOpStatus_t got, mluOpStatus_t expected) {
   if (got == expected) return;
   std::fprintf(stderr, "must be %s, got %s\n", mluOpGetErrorString(expected),
                mluOpGetErrorString(got));
-  Require(false, "another status than the contract's", call.entry.name.c_str());
+  Require(false, "status differs from the contract", call.entry.name.c_str());
 }
 
 // `arguments` are the arguments of the call, with the values of the symbols.
-void RequireAgreement(const MadeCall& call, const Arguments& arguments) {
-  const std::string fault = Disagreement(*call.entry.test, arguments, call.tame);
-  if (fault.empty()) return;
+void RequireAgreement(const GeneratedCall& call, const Arguments& arguments) {
+  const std::string error = Disagreement(*call.entry.test, arguments, call.small_range);
+  if (error.empty()) return;
   char line[512];
   FormatCase(arguments, line, sizeof(line));
-  std::fprintf(stderr, "%s\n%s\n", line, fault.c_str());
+  std::fprintf(stderr, "%s\n%s\n", line, error.c_str());
   Require(false, "must agree with the reference", call.entry.name.c_str());
 }
 
-Outcome RunOperator(const MadeCall& call) {
+Outcome RunOperator(const GeneratedCall& call) {
   Arguments arguments = call.arguments;
   const Expected expected = ExpectedFromCall(call.entry, call.handle, arguments);
   if (expected.runs && call.too_much_work) return Outcome::kTooMuchWork;
-  LeaveMarker();
+  SetMarkerMessage();
   const mluOpStatus_t status = call.entry.call(call.handle, call.arguments);
   RequireStatus(call, status, expected.status);
   RequireMessage(call, status);
@@ -79,13 +80,13 @@ Outcome RunOperator(const MadeCall& call) {
                                             : Outcome::kNotSupported;
 }
 
-Outcome RunGetter(const MadeCall& call, bool with_out_pointer) {
+Outcome RunGetter(const GeneratedCall& call, bool with_out_pointer) {
   constexpr size_t kMark = 0x5a5a5a5a5a5a5a5a;
   size_t size = kMark;
   Arguments arguments = call.arguments;
   Expected expected = ExpectedFromShapes(call.handle, arguments);
   if (!with_out_pointer) expected = {MLUOP_STATUS_BAD_PARAM, false};
-  LeaveMarker();
+  SetMarkerMessage();
   const mluOpStatus_t status =
       call.entry.get(call.handle, call.arguments, with_out_pointer ? &size : nullptr);
   RequireStatus(call, status, expected.status);
@@ -113,11 +114,13 @@ mluOpHandle_t HandleWithThreads(int num_threads) {
 void Run(Bytes bytes) {
   static const std::vector<EntryPoint> entry_points = AllEntryPoints();
   static const std::vector<std::string> isas = testing::SupportedIsas();
-  static const mluOpHandle_t alone = HandleWithThreads(1), together = HandleWithThreads(3);
+  static const mluOpHandle_t single_thread_handle = HandleWithThreads(1),
+                             three_thread_handle = HandleWithThreads(3);
   static Tally tally;
   const EntryPoint& entry = entry_points[bytes.Below(static_cast<int>(entry_points.size()))];
   testing::ForceIsa(isas[bytes.Below(static_cast<int>(isas.size()))]);
-  const MadeCall call(entry, bytes.OneIn(16) ? together : alone, bytes);
+  const GeneratedCall call(entry, bytes.OneIn(16) ? three_thread_handle : single_thread_handle,
+                           bytes);
   tally.Count(entry.name,
               entry.get != nullptr ? RunGetter(call, !bytes.OneIn(8)) : RunOperator(call));
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parses text, or bytes that made_line.h turns into text, as `mluop check` does: as a case line and
-// as a file of cases. Requirements: any text is a case or is refused with a message; FormatCase of
+// Parses text, or bytes that generated_line.h turns into text, as `mluop check` does: as a case line and
+// as a file of cases. Requirements: any text is a case or is rejected with a message; FormatCase of
 // a parsed case parses to the same case; a small case runs and agrees with the reference.
 #include <algorithm>
 #include <cfloat>
@@ -14,7 +14,7 @@
 #include "tests/fuzz/agreement.h"
 #include "tests/fuzz/bytes.h"
 #include "tests/fuzz/expected.h"
-#include "tests/fuzz/made_line.h"
+#include "tests/fuzz/generated_line.h"
 #include "tests/fuzz/tally.h"
 #include "tools/mluop/selection.h"
 
@@ -26,14 +26,14 @@ using testing::Case;
 constexpr double kMaxElements = 1 << 12;
 constexpr double kMaxSteps = 1 << 16;
 
-// The message of a refusal, or "". Any other exception ends the process.
+// Returns the error message, or "". Any other exception ends the process.
 template <typename Action>
 std::string MessageOf(Action action) {
   try {
     action();
     return "";
   } catch (const std::invalid_argument& error) {
-    Require(error.what()[0] != '\0', "a refusal must have a message");
+    Require(error.what()[0] != '\0', "a rejection must have a message");
     return error.what();
   }
 }
@@ -99,10 +99,10 @@ Outcome RunCase(const Case& c, mluOpHandle_t handle) {
   const mluOpStatus_t status = call.Run(handle);
   Require(status == MLUOP_STATUS_SUCCESS, "a valid case must succeed", c.line.c_str());
   arguments = call.arguments();
-  const bool tame = c.Option("data") == "uniform";
-  const std::string fault = Disagreement(*c.test, arguments, tame);
-  if (!fault.empty()) std::fprintf(stderr, "%s\n", fault.c_str());
-  Require(fault.empty(), "must agree with the reference", c.line.c_str());
+  const bool small_range = c.Option("data") == "uniform";
+  const std::string error = Disagreement(*c.test, arguments, small_range);
+  if (!error.empty()) std::fprintf(stderr, "%s\n", error.c_str());
+  Require(error.empty(), "must agree with the reference", c.line.c_str());
   return Outcome::kRan;
 }
 
@@ -116,11 +116,11 @@ void RunLine(const std::string& line, Tally& tally) {
   Case c;
   Outcome outcome = Outcome::kBadParam;
   if (!MessageOf([&] { c = testing::ParseCase(line); }).empty()) {
-    tally.Count("refused", outcome);
+    tally.Count("rejected", outcome);
     return;
   }
-  const std::string refusal = MessageOf([&] { outcome = RunCase(c, handle); });
-  tally.Count(refusal.empty() ? std::string(c.test->name) : "no tensor", outcome);
+  const std::string rejection = MessageOf([&] { outcome = RunCase(c, handle); });
+  tally.Count(rejection.empty() ? std::string(c.test->name) : "too large", outcome);
 }
 
 void Run(const std::string& text) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Turns bytes into a sequence of calls of descriptor setters and getters, with any values. The
-// rules of the setters are repeated here: a refused call changes nothing, and after an accepted one
+// rules of the setters are repeated here: a rejected call changes nothing, and after an accepted one
 // the getters return the new values. Every array has exactly as many elements as the call may
 // access.
 #include <bit>
@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "mlu_op.h"
-#include "tests/fuzz/answers.h"
 #include "tests/fuzz/bytes.h"
 #include "tests/fuzz/descriptor_groups.h"
 #include "tests/fuzz/descriptor_state.h"
+#include "tests/fuzz/status_checks.h"
 
 namespace mluop::fuzz {
 namespace {
@@ -69,7 +69,7 @@ void TrySet(mluOpTensorDescriptor_t desc, Bytes& bytes, bool dims_only) {
   Require(status == (legal ? MLUOP_STATUS_SUCCESS : MLUOP_STATUS_BAD_PARAM),
           legal ? "a legal shape must be accepted" : "a wrong shape must be BAD_PARAM", "Set");
   if (!legal) {
-    Require(before == after, "a refused setter must change nothing", "Set");
+    Require(before == after, "a rejected setter must change nothing", "Set");
     return;
   }
   Require(static_cast<int>(after.layout) == layout && static_cast<int>(after.dtype) == dtype,
@@ -148,10 +148,11 @@ void TryEnumerators(Bytes& bytes) {
           "must return the size of every type, and fail for other values", "GetSizeOfDataType");
   const bool unknown = std::strcmp(mluOpGetErrorString(static_cast<mluOpStatus_t>(value)),
                                    "MLUOP_STATUS_UNKNOWN") == 0;
-  Require(unknown == (value < 0 || value > 8), "must know the statuses", "GetErrorString");
+  Require(unknown == (value < 0 || value > 8), "must return a name for every status",
+          "GetErrorString");
 }
 
-// `Get` skips a NULL out-pointer; `GetEx` refuses it and writes nothing; all refuse a NULL
+// `Get` skips a NULL out-pointer; `GetEx` rejects it and writes nothing; all reject a NULL
 // descriptor.
 void TryNullPointers(mluOpTensorDescriptor_t desc, Bytes& bytes) {
   const State state = Read(desc);

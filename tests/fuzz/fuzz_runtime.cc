@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Turns bytes into a sequence of calls of the functions for handles, queues, notifiers, memory and
 // devices, on the CPU. A call with legal arguments succeeds and matches the recorded state; any
-// other is refused and changes nothing.
+// other is rejected and changes nothing.
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -10,8 +10,8 @@
 
 #include "mlu_op.h"
 #include "mluops/runtime.h"
-#include "tests/fuzz/answers.h"
 #include "tests/fuzz/live_handles.h"
+#include "tests/fuzz/status_checks.h"
 
 namespace mluop::fuzz {
 namespace {
@@ -28,7 +28,7 @@ class Memory {
   Memory& operator=(const Memory&) = delete;
 
   void* data() const { return data_; }
-  size_t size() const { return wanted.size(); }
+  size_t size() const { return expected.size(); }
 
   void Allocate(size_t bytes, bool host) {
     Free();
@@ -37,20 +37,20 @@ class Memory {
     RequireResult(true, result, host ? "cnrtHostMalloc" : "cnrtMalloc");
     Require(data_ != nullptr && reinterpret_cast<uintptr_t>(data_) % 64 == 0, "must be aligned",
             "cnrtMalloc");
-    wanted.assign(bytes, 0x3c);
+    expected.assign(bytes, 0x3c);
     if (bytes > 0) std::memset(data_, 0x3c, bytes);
   }
   void Free() {
     RequireResult(true, host_ ? cnrtFreeHost(data_) : cnrtFree(data_), "cnrtFree");
     data_ = nullptr;
-    wanted.clear();
+    expected.clear();
   }
   void Check() const {
-    Require(size() == 0 || std::memcmp(data_, wanted.data(), size()) == 0,
+    Require(size() == 0 || std::memcmp(data_, expected.data(), size()) == 0,
             "must hold the written bytes", "memory");
   }
 
-  std::vector<unsigned char> wanted;
+  std::vector<unsigned char> expected;
 
  private:
   void* data_ = nullptr;
@@ -65,7 +65,7 @@ void TryTooMuch(Bytes& bytes) {
   void* pointer = &unused;
   const bool host = bytes.OneIn(2);
   const cnrtRet_t result = host ? cnrtHostMalloc(&pointer, size) : cnrtMalloc(&pointer, size);
-  RequireAnswer(false, result == cnrtSuccess, host ? "cnrtHostMalloc" : "cnrtMalloc");
+  RequireStatusAndMessage(false, result == cnrtSuccess, host ? "cnrtHostMalloc" : "cnrtMalloc");
   Require(result == cnrtErrorNoMem && pointer == &unused, "must be NoMem and keep the pointer",
           "cnrtMalloc");
   RequireResult(false, host ? cnrtHostMalloc(nullptr, 1) : cnrtMalloc(nullptr, 1),
@@ -77,8 +77,9 @@ void TryCopy(Memory& to, Memory& from, cnrtQueue_t queue, Bytes& bytes) {
   const auto dir = static_cast<cnrtMemTransDir_t>(direction);
   // Two pointers to blocks, or NULL with a size; a block is not copied onto itself.
   const bool apart = &to != &from;
-  const size_t room = apart ? std::min(to.size(), from.size()) : 0;
-  size_t size = room == 0 ? 0 : static_cast<size_t>(bytes.Below(static_cast<int>(room) + 1));
+  const size_t max_size = apart ? std::min(to.size(), from.size()) : 0;
+  size_t size =
+      max_size == 0 ? 0 : static_cast<size_t>(bytes.Below(static_cast<int>(max_size) + 1));
   if (to.data() == nullptr || from.data() == nullptr) size = static_cast<size_t>(bytes.Below(3));
   const bool present = to.data() != nullptr && from.data() != nullptr;
   const bool legal = direction >= 0 && direction <= 5 && (size == 0 || present);
@@ -88,7 +89,7 @@ void TryCopy(Memory& to, Memory& from, cnrtQueue_t queue, Bytes& bytes) {
     RequireResult(legal, cnrtMemcpyAsync(to.data(), from.data(), size, queue, dir),
                   "cnrtMemcpyAsync");
   }
-  if (legal) std::copy_n(from.wanted.begin(), size, to.wanted.begin());
+  if (legal) std::copy_n(from.expected.begin(), size, to.expected.begin());
 }
 
 void TryFill(Memory& memory, cnrtQueue_t queue, Bytes& bytes) {
@@ -102,7 +103,7 @@ void TryFill(Memory& memory, cnrtQueue_t queue, Bytes& bytes) {
   } else {
     RequireResult(legal, cnrtMemsetAsync(memory.data(), value, size, queue), "cnrtMemsetAsync");
   }
-  if (legal) std::fill_n(memory.wanted.begin(), size, static_cast<unsigned char>(value));
+  if (legal) std::fill_n(memory.expected.begin(), size, static_cast<unsigned char>(value));
 }
 
 void StepMemory(Memory (&blocks)[kCount], cnrtQueue_t queue, Bytes& bytes) {
@@ -175,7 +176,7 @@ void StepDevice(Bytes& bytes) {
                 "mluOpCreateQueueFromCudaStream");
   cnrtQueue_t queue = nullptr;
   const mluOpStatus_t status = mluOpCreateQueueFromCudaStream(&queue, ordinal, nullptr);
-  RequireAnswer(false, status == MLUOP_STATUS_SUCCESS, "mluOpCreateQueueFromCudaStream");
+  RequireStatusAndMessage(false, status == MLUOP_STATUS_SUCCESS, "mluOpCreateQueueFromCudaStream");
   Require(status == MLUOP_STATUS_NOT_SUPPORTED && queue == nullptr, "must be NOT_SUPPORTED",
           "mluOpCreateQueueFromCudaStream");
 }
@@ -188,12 +189,13 @@ void StepLibrary(Bytes& bytes) {
   Require(mluOpGetErrorString(static_cast<mluOpStatus_t>(value))[0] != '\0',
           "must be a name for any value", "mluOpGetErrorString");
   int version[] = {-1, -1, -1};
-  const int wanted[] = {MLUOP_MAJOR, MLUOP_MINOR, MLUOP_PATCHLEVEL};
+  const int expected[] = {MLUOP_MAJOR, MLUOP_MINOR, MLUOP_PATCHLEVEL};
   const int skipped = bytes.Below(4);
   mluOpGetLibVersion(skipped == 0 ? nullptr : &version[0], skipped == 1 ? nullptr : &version[1],
                      skipped == 2 ? nullptr : &version[2]);
   for (int i = 0; i < 3; ++i) {
-    Require(version[i] == (i == skipped ? -1 : wanted[i]), "must skip NULL", "mluOpGetLibVersion");
+    Require(version[i] == (i == skipped ? -1 : expected[i]), "must skip NULL",
+            "mluOpGetLibVersion");
   }
 }
 

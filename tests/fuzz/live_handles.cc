@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Model of handles, queues and notifiers (live_handles.h).
 #include "tests/fuzz/live_handles.h"
 
 #include <algorithm>
@@ -6,7 +7,7 @@
 
 #include "mluops/extensions.h"
 #include "mluops/runtime.h"
-#include "tests/fuzz/answers.h"
+#include "tests/fuzz/status_checks.h"
 
 namespace mluop::fuzz {
 namespace {
@@ -131,7 +132,7 @@ void LiveHandles::Check(const Record& record) const {
   RequireStatus(false, mluOpGetNumThreads(record.handle, nullptr), "mluOpGetNumThreads");
 }
 
-// Every handle works in any state.
+// Runs a small transpose, which must succeed in any state of the handle.
 void LiveHandles::Transpose(const Record& record, Bytes& bytes) const {
   const int rows = 1 + bytes.Below(5), columns = 1 + bytes.Below(5);
   const int from_dims[] = {1, rows, columns}, to_dims[] = {1, columns, rows};

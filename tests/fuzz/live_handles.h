@@ -39,7 +39,7 @@ class LiveHandles {
   void SetMode(Record& record, Bytes& bytes);
   void SetThreads(Record& record, Bytes& bytes);
   void Transpose(const Record& record, Bytes& bytes) const;
-  // Checks that the getters return the set values and refuse NULL.
+  // Checks that the getters return the set values and reject NULL.
   void Check(const Record& record) const;
 
   Record records_[kCount];

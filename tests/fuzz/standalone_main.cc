@@ -24,10 +24,10 @@ std::string current_file;
 // On abort (the sanitizers abort too, with abort_on_error=1), prints the input.
 void OnAbort(int) {
   if (current_file.empty()) {
-    std::fprintf(stderr, "repeat it with the arguments: 1 %lld\n",
+    std::fprintf(stderr, "reproduce with the arguments: 1 %lld\n",
                  static_cast<long long>(current.load()));
   } else {
-    std::fprintf(stderr, "repeat it with the argument: %s\n", current_file.c_str());
+    std::fprintf(stderr, "reproduce with the argument: %s\n", current_file.c_str());
   }
   std::signal(SIGABRT, SIG_DFL);
   std::raise(SIGABRT);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Shared by the tests that install: a folder, and the two ways to find the library (CMake, pkg-config).
+# Shared by the tests that install: a temporary folder, and the two methods to find the library (CMake, pkg-config).
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 folder=$(mktemp -d)

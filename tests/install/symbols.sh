@@ -6,10 +6,10 @@ library=$1 include=$2
 
 soname=$(readelf -d "$library" | sed -nE 's/.*Library soname: \[(.*)\]/\1/p')
 number() { sed -nE "s/#define MLUOP_$1 ([0-9]+)/\1/p" "$include/mlu_op.h"; }
-wanted=libmluops.so.$(number MAJOR)
+expected_soname=libmluops.so.$(number MAJOR)
 # While the major version is 0, every minor version may break the ABI.
-if [ "$(number MAJOR)" = 0 ]; then wanted+=.$(number MINOR); fi
-[ "$soname" = "$wanted" ] || { echo "SONAME must be $wanted, got $soname" >&2; exit 1; }
+if [ "$(number MAJOR)" = 0 ]; then expected_soname+=.$(number MINOR); fi
+[ "$soname" = "$expected_soname" ] || { echo "SONAME must be $expected_soname, got $soname" >&2; exit 1; }
 
 declared() {
   find "$include" -name '*.h' -printf '#include "%P"\n' | "${CC:-cc}" -std=c99 -E -P -I"$include" -x c - |

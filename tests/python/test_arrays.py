@@ -114,7 +114,7 @@ def test_unsupported_size_raises_not_supported():
     at = np.zeros(1, np.int32)
     huge = np.lib.stride_tricks.as_strided(np.zeros(1, np.float32), (2**31, 1), (0, 0))
     y = np.lib.stride_tricks.as_strided(np.zeros(1, np.float32), (1, 2**31, 1, 1), (0, 0, 0, 0))
-    # Unpacked, so it would be copied; the C library refuses the descriptors before that.
+    # Unpacked, so it would be copied; the C library rejects the descriptors before that.
     from mluops import _entries
     from mluops.arrays._arrays import ArrayContext
 

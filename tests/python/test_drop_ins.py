@@ -170,17 +170,17 @@ def test_modules_pickled_by_the_originals_load():
     ],
     ids=[
         "boxes of two dimensions",
-        "boxes of five numbers",
-        "channels not by four",
+        "boxes with 5 values",
+        "channels not divisible by 4",
         "psa_type",
         "channels of another mask",
         "mode",
         "out_size of two",
         "mask of two dimensions",
         "mask of another size",
-        "rois of four numbers",
-        "boxes of five numbers in a list",
-        "no boxes",
+        "rois with 4 values",
+        "boxes with 5 values in a list",
+        "boxes is None",
     ],
 )
 def test_assertions_equal_the_originals(call):
@@ -222,7 +222,7 @@ def test_results_of_contiguous_features_are_contiguous():
 
 
 def psa_mask_by_definition(x, psa_type, h_mask, w_mask):
-    """The definition: the mask of a pixel is centred on it; each element is for the pixel below."""
+    """Reference: a mask is centred on its pixel; each element belongs to the pixel it covers."""
     n, _, height, width = x.shape
     planes = {}
     for pixel in range(height * width):
@@ -274,7 +274,7 @@ def test_sum_of_psa_mask_has_a_gradient():
 
 
 @pytest.mark.parametrize("mode", ["max", "avg"])
-def test_centred_box_equals_bottom_box_half_its_height_lower(mode):
+def test_center_origin_equals_shifted_bottom_origin(mode):
     boxes, points = cars()
     centred = boxes.clone()
     centred[:, 2] += boxes[:, 5] / 2

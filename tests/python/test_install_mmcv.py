@@ -18,21 +18,21 @@ from mluops.compat._install import Report
 
 
 @pytest.fixture
-def places(monkeypatch, tmp_path):
+def package_folder(monkeypatch, tmp_path):
     """A folder for packages. Removes its imports and all imports of mmcv after the test."""
 
-    def own(name):
+    def is_ours(name):
         return name.partition(".")[0] in ("mmcv", "a_program")
 
-    kept = {name: module for name, module in sys.modules.items() if own(name)}
+    saved_modules = {name: module for name, module in sys.modules.items() if is_ours(name)}
     attributes = dict(vars(ours.psa_mask))
-    for name in kept:
+    for name in saved_modules:
         del sys.modules[name]
     monkeypatch.syspath_prepend(str(tmp_path))
     yield tmp_path
-    for name in [name for name in sys.modules if own(name)]:
+    for name in [name for name in sys.modules if is_ours(name)]:
         del sys.modules[name]
-    sys.modules.update(kept)
+    sys.modules.update(saved_modules)
     vars(ours.psa_mask).clear()
     vars(ours.psa_mask).update(attributes)
 
@@ -44,15 +44,15 @@ def write(folder, files):
     importlib.invalidate_caches()
 
 
-MODULE = "import torch\nclass {0}(torch.nn.Module):\n    pass\n"
-FUNCTION = "def {0}(*arguments):\n    raise RuntimeError('the original')\n"
+MODULE_SOURCE = "import torch\nclass {0}(torch.nn.Module):\n    pass\n"
+FUNCTION_SOURCE = "def {0}(*arguments):\n    raise RuntimeError('the original')\n"
 
 
 @pytest.fixture
-def full_mmcv(places):
+def full_mmcv(package_folder):
     """A package with the layout of mmcv, and a program that imports from it."""
     write(
-        places,
+        package_folder,
         {
             "mmcv/__init__.py": "",
             "mmcv/ops/__init__.py": "from .border_align import BorderAlign, border_align\n"
@@ -60,15 +60,15 @@ def full_mmcv(places):
             "from .nms import nms\n"
             "from .psa_mask import PSAMask\n"
             "from .roiaware_pool3d import RoIAwarePool3d\n",
-            "mmcv/ops/border_align.py": MODULE.format("BorderAlign")
-            + FUNCTION.format("border_align"),
-            "mmcv/ops/masked_conv.py": MODULE.format("MaskedConv2d")
-            + FUNCTION.format("masked_conv2d"),
-            "mmcv/ops/psa_mask.py": MODULE.format("PSAMask")
-            + FUNCTION.format("psa_mask")
+            "mmcv/ops/border_align.py": MODULE_SOURCE.format("BorderAlign")
+            + FUNCTION_SOURCE.format("border_align"),
+            "mmcv/ops/masked_conv.py": MODULE_SOURCE.format("MaskedConv2d")
+            + FUNCTION_SOURCE.format("masked_conv2d"),
+            "mmcv/ops/psa_mask.py": MODULE_SOURCE.format("PSAMask")
+            + FUNCTION_SOURCE.format("psa_mask")
             + "class PSAMaskFunction:\n    pass\n",
-            "mmcv/ops/roiaware_pool3d.py": MODULE.format("RoIAwarePool3d"),
-            "mmcv/ops/nms.py": FUNCTION.format("nms"),
+            "mmcv/ops/roiaware_pool3d.py": MODULE_SOURCE.format("RoIAwarePool3d"),
+            "mmcv/ops/nms.py": FUNCTION_SOURCE.format("nms"),
             "a_program.py": "import mmcv.ops.psa_mask as module\n"
             "from mmcv.ops import BorderAlign, border_align, nms\n"
             "from mmcv.ops import MaskedConv2d as Conv\n"
@@ -161,9 +161,10 @@ def test_second_install_changes_nothing(full_mmcv):
     ],
     ids=["no operators", "no binary", "no binary, found late"],
 )
-def test_install_adds_operators_to_mmcv_without_them(places, lite):
+def test_install_adds_operators_to_mmcv_without_them(package_folder, lite):
     write(
-        places, {"mmcv/__init__.py": "here = 'mmcv-lite'\n", "mmcv/image.py": "value = 3\n", **lite}
+        package_folder,
+        {"mmcv/__init__.py": "here = 'mmcv-lite'\n", "mmcv/image.py": "value = 3\n", **lite},
     )
     report = mluops.compat.mmcv.install()
     from mmcv.image import value
@@ -176,7 +177,7 @@ def test_install_adds_operators_to_mmcv_without_them(places, lite):
 
 
 @pytest.fixture
-def no_mmcv(places):
+def no_mmcv(package_folder):
     if importlib.util.find_spec("mmcv") is not None:
         pytest.skip("mmcv is installed")
     return mluops.compat.mmcv.install()

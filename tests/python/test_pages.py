@@ -64,7 +64,7 @@ def quiet():
         yield
 
 
-def odd_rois(random, count, images):
+def edge_case_rois(random, count, images):
     """RoIs inside, across the edges, outside, on halves, inverted, and invalid."""
     rois = random.uniform(-40, 160, (count, 5)).astype(np.float32)
     rois[:, 0] = random.randint(0, images, count)
@@ -108,7 +108,7 @@ def test_page_has_the_signatures_of_the_library(name):
 @pytest.mark.parametrize("scale", [1.0, 1 / 16, 0.3])
 def test_psroipool(random, scale):
     page, (pooled, dim) = functions("psroipool"), (3, 2)
-    rois = odd_rois(random, 40, 2)
+    rois = edge_case_rois(random, 40, 2)
     if scale == 1.0:
         rois[:40, 1:] /= 12
     input = floats(random, 2, 7, 8, dim * pooled * pooled)
@@ -130,7 +130,7 @@ def test_psroipool(random, scale):
 @pytest.mark.parametrize("size", [(7, 8), (1, 5)])
 def test_torchvision_ps_roi_pool(random, scale, size):
     page, (height, width, dim) = functions("torchvision_ps_roi_pool"), (2, 3, 2)
-    rois = odd_rois(random, 40, 2)
+    rois = edge_case_rois(random, 40, 2)
     if scale == 1.0:
         rois[:40, 1:] /= 12
     input = floats(random, 2, dim * height * width, *size)
@@ -147,7 +147,7 @@ def test_torchvision_ps_roi_pool(random, scale, size):
     )
 
 
-def odd_boxes(random, images, count, size):
+def edge_case_boxes(random, images, count, size):
     low, high = -3, max(size) + 3
     boxes = random.uniform(low, high, (images, count, 4)).astype(np.float32)
     boxes[:, 0] = (-1, -1, size[1], size[0])  # just inside
@@ -163,7 +163,7 @@ def odd_boxes(random, images, count, size):
 @pytest.mark.parametrize("size", [(5, 6), (1, 1)])
 def test_border_align(random, pool_size, size):
     page = functions("border_align")
-    input, boxes = floats(random, 2, *size, 4 * 3), odd_boxes(random, 2, 9, size)
+    input, boxes = floats(random, 2, *size, 4 * 3), edge_case_boxes(random, 2, 9, size)
     output, argmax = mluops.border_align_forward(input, boxes, pool_size)
     expected, expected_argmax = page["border_align_forward"](input, boxes, pool_size)
     assert_close(output, expected)

@@ -83,7 +83,7 @@ def torchvision():
     ],
     ids=str,
 )
-def test_installed_ps_roi_pool_has_the_bits_of_torchvision(torchvision, shape, bins, scale):
+def test_installed_ps_roi_pool_is_bitwise_equal_to_torchvision(torchvision, shape, bins, scale):
     original = torchvision.ops.ps_roi_pool
     mluops.compat.torchvision.install()
     installed = torchvision.ops.ps_roi_pool

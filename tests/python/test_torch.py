@@ -40,11 +40,11 @@ def test_feature_strides_do_not_change_results(name):
 
 @pytest.mark.parametrize("name", samples.NAMES)
 def test_expanded_features_are_accepted(name):
-    def same_everywhere(x):
+    def expand_first_element(x):
         return x[:1, :1].expand_as(x)
 
-    expected = call(name, lambda x: same_everywhere(x).contiguous())
-    for a, b in zip(expected, call(name, same_everywhere)):
+    expected = call(name, lambda x: expand_first_element(x).contiguous())
+    for a, b in zip(expected, call(name, expand_first_element)):
         assert torch.equal(a, b)
 
 

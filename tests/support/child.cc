@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Actions of the child process (child.h).
 #include "tests/support/child.h"
 
 #include <gtest/gtest.h>
@@ -23,7 +24,7 @@
 namespace mluop::testing {
 namespace {
 
-constexpr unsigned kSecondsToLive = 60;
+constexpr unsigned kTimeoutSeconds = 60;
 
 std::string ReadAll(FILE* file) {
   std::string text;
@@ -34,12 +35,12 @@ std::string ReadAll(FILE* file) {
   return text;
 }
 
-bool IsOurs(const char* variable) {
+bool IsMluopVariable(const char* variable) {
   return std::strncmp(variable, "MLUOP_", 6) == 0 ||
          std::strncmp(variable, "OMP_NUM_THREADS=", 16) == 0;
 }
 
-// Whether one of `variables` has its name.
+// Returns true if `variables` defines the same name.
 bool IsReplaced(std::string_view variable, const std::vector<std::string>& variables) {
   const std::string_view start = variable.substr(0, variable.find('=') + 1);
   for (const std::string& other : variables) {
@@ -110,7 +111,7 @@ int PrintThreads() {
   return status;
 }
 
-// Makes a valid call, a refused one, and one with an empty tensor.
+// Makes a valid call, a call that returns BAD_PARAM, and a call with an empty tensor.
 int RunPsamask() {
   const Handle handle;
   const Tensor x(MLUOP_LAYOUT_NHWC, MLUOP_DTYPE_FLOAT, {2, 3, 4, 15});
@@ -118,9 +119,9 @@ int RunPsamask() {
   const Tensor none(MLUOP_LAYOUT_NHWC, MLUOP_DTYPE_FLOAT, {0, 3, 4, 15});
   const Tensor no_pixels(MLUOP_LAYOUT_NHWC, MLUOP_DTYPE_FLOAT, {0, 3, 4, 12});
   const int runs = mluOpPsamaskForward(handle, 1, x, x.data(), 3, 5, y, y.data());
-  const int refused = mluOpPsamaskForward(handle, 2, x, x.data(), 3, 5, y, y.data());
+  const int rejected = mluOpPsamaskForward(handle, 2, x, x.data(), 3, 5, y, y.data());
   const int skipped = mluOpPsamaskForward(handle, 1, none, nullptr, 3, 5, no_pixels, nullptr);
-  std::printf("%d %d %d", runs, refused, skipped);
+  std::printf("%d %d %d", runs, rejected, skipped);
   return 0;
 }
 
@@ -178,8 +179,11 @@ int RunAverageWithoutArgmax() {
                                     pooled.data());
 }
 
-// Prints four numbers of threads: of a handle; of the handle on one CPU after an update; of a new
-// handle there; of the first handle after an update with all CPUs.
+// Prints four numbers of threads:
+// - of a handle;
+// - of the handle after an update on one CPU;
+// - of a new handle on one CPU;
+// - of the first handle after an update on all CPUs.
 int ChangeAffinity() {
   const Handle handle;
   const auto print = [](mluOpHandle_t of) {
@@ -214,7 +218,7 @@ int ForkAndExit() {
   if (run() != MLUOP_STATUS_SUCCESS) return 1;
   const pid_t child = fork();
   if (child == 0) {
-    alarm(kSecondsToLive);
+    alarm(kTimeoutSeconds);
     std::printf("child %d ", run());
     std::exit(0);
   }
@@ -246,7 +250,7 @@ constexpr Action kActions[] = {{"create", Create},
 ChildResult RunChild(const std::string& action, const std::vector<std::string>& variables) {
   std::vector<char*> environment;
   for (char** variable = environ; *variable != nullptr; ++variable) {
-    const bool kept = !IsOurs(*variable) && !IsReplaced(*variable, variables);
+    const bool kept = !IsMluopVariable(*variable) && !IsReplaced(*variable, variables);
     if (kept) environment.push_back(*variable);
   }
   for (const std::string& variable : variables) {
@@ -274,7 +278,7 @@ ChildResult RunChild(const std::string& action, const std::vector<std::string>& 
 }
 
 int RunAction(std::string_view name) {
-  alarm(kSecondsToLive);
+  alarm(kTimeoutSeconds);
   for (const Action& action : kActions) {
     if (action.name == name) return action.run();
   }

@@ -13,24 +13,24 @@ namespace mluop::testing {
 
 inline double TensorBytes(const Case& test_case) { return AllBytes(CaseCall(test_case).arguments); }
 
-// The cases whose tensors have at most `most_bytes`; of one operator if `name` is given.
-inline std::vector<Case> CasesWithin(double most_bytes, std::string_view name = {}) {
+// The cases whose tensors have at most `max_bytes`; of one operator if `name` is given.
+inline std::vector<Case> CasesWithin(double max_bytes, std::string_view name = {}) {
   std::vector<Case> cases;
   for (const FamilyTest* family : FamilyTests()) {
     for (const CaseLine& line : ParseCases(CasesOf(family->name))) {
       Case parsed = ParseCase(line.line);
       if (!name.empty() && parsed.op->spec.name != name) continue;
-      if (TensorBytes(parsed) <= most_bytes) cases.push_back(std::move(parsed));
+      if (TensorBytes(parsed) <= max_bytes) cases.push_back(std::move(parsed));
     }
   }
   return cases;
 }
 
-// Up to `per_operator` cases of each operator, spread by size up to `most_bytes`, none of them
+// Up to `per_operator` cases of each operator, spread by size up to `max_bytes`, none of them
 // empty.
-inline std::vector<std::string> SmallCases(size_t per_operator, double most_bytes) {
+inline std::vector<std::string> SmallCases(size_t per_operator, double max_bytes) {
   std::map<std::string_view, std::multimap<double, std::string>> by_size;
-  for (const Case& parsed : CasesWithin(most_bytes)) {
+  for (const Case& parsed : CasesWithin(max_bytes)) {
     const double bytes = TensorBytes(parsed);
     if (bytes == 0) continue;
     by_size[parsed.op->spec.name].emplace(bytes, parsed.line);

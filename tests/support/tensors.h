@@ -89,7 +89,7 @@ class Tensor : public Descriptor {
     size_t size = 0;
     if (dtype != MLUOP_DTYPE_INVALID) mluOpGetSizeOfDataType(dtype, &size);
     const size_t bytes = mluOpGetTensorElementNum(desc()) * size;
-    constexpr size_t kLargest = size_t{64} << 20;  // a larger tensor must be refused before use
+    constexpr size_t kLargest = size_t{64} << 20;  // a larger tensor must be rejected before use
     data_.assign(bytes > kLargest ? 1 : bytes, static_cast<char>(byte));
   }
 

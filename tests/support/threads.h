@@ -55,8 +55,8 @@ bool WaitUntil(const Condition& condition,
 
 // Returns the maximum number of threads in one loop. Every range waits for `expected` threads, at
 // most `time`.
-inline int MostThreads(const ThreadPool& pool, int expected,
-                       std::chrono::milliseconds time = std::chrono::seconds(20)) {
+inline int MaxConcurrentThreads(const ThreadPool& pool, int expected,
+                                std::chrono::milliseconds time = std::chrono::seconds(20)) {
   std::atomic<int> inside{0}, most{0};
   pool.For(4 * pool.num_threads(), 1, [&](int64_t, int64_t, int) {
     const int now = ++inside;

@@ -59,7 +59,7 @@ class Concurrency : public ::testing::Test {
   }
 
   // Returns the number of cases with a wrong result. Runs on any thread, so it asserts nothing.
-  int Mistakes(mluOpHandle_t handle) const {
+  int CountWrongResults(mluOpHandle_t handle) const {
     int mistakes = 0;
     for (const auto& expected : expected_) {
       PreparedCall call(expected->call, Placement::kFront);
@@ -73,21 +73,21 @@ class Concurrency : public ::testing::Test {
 };
 
 // A handle without gtest assertions, for use on any thread.
-struct QuietHandle {
-  explicit QuietHandle(int threads) {
+struct UncheckedHandle {
+  explicit UncheckedHandle(int threads) {
     if (mluOpCreate(&handle) == MLUOP_STATUS_SUCCESS) mluOpSetNumThreads(handle, threads);
   }
-  ~QuietHandle() { mluOpDestroy(handle); }
-  QuietHandle(const QuietHandle&) = delete;
-  QuietHandle& operator=(const QuietHandle&) = delete;
+  ~UncheckedHandle() { mluOpDestroy(handle); }
+  UncheckedHandle(const UncheckedHandle&) = delete;
+  UncheckedHandle& operator=(const UncheckedHandle&) = delete;
   mluOpHandle_t handle = nullptr;
 };
 
-TEST_F(Concurrency, EightCallersGetTheBitsOfOne) {
+TEST_F(Concurrency, EightCallersMatchSingleThread) {
   std::atomic<int> mistakes{0};
   OnThreads(8, [&](int index) {
-    const QuietHandle own(1 + index % 4);
-    for (int round = 0; round < 3; ++round) mistakes += Mistakes(own.handle);
+    const UncheckedHandle own(1 + index % 4);
+    for (int round = 0; round < 3; ++round) mistakes += CountWrongResults(own.handle);
   });
   EXPECT_EQ(mistakes, 0);
 }
@@ -97,23 +97,24 @@ TEST_F(Concurrency, CreateAndDestroyWhileOtherHandlesRun) {
   std::atomic<int> running{2};
   OnThreads(4, [&](int index) {
     if (index < 2) {
-      const QuietHandle own(3);
-      for (int round = 0; round < 4; ++round) mistakes += Mistakes(own.handle);
+      const UncheckedHandle own(3);
+      for (int round = 0; round < 4; ++round) mistakes += CountWrongResults(own.handle);
       --running;
       return;
     }
     do {
-      const QuietHandle brief(2 + index);
-      mistakes += Mistakes(brief.handle);
+      const UncheckedHandle brief(2 + index);
+      mistakes += CountWrongResults(brief.handle);
     } while (running > 0);
   });
   EXPECT_EQ(mistakes, 0);
 }
 
 TEST_F(Concurrency, HandleMovesBetweenThreads) {
-  const QuietHandle shared(4);
+  const UncheckedHandle shared(4);
   int mistakes = 0;
-  for (int i = 0; i < 3; ++i) OnThreads(1, [&](int) { mistakes += Mistakes(shared.handle); });
+  for (int i = 0; i < 3; ++i)
+    OnThreads(1, [&](int) { mistakes += CountWrongResults(shared.handle); });
   EXPECT_EQ(mistakes, 0);
 }
 
@@ -121,7 +122,7 @@ TEST_F(Concurrency, NumberOfThreadsChangesBetweenCalls) {
   const Handle handle;
   for (const int threads : {1, 5, 2, 16, 3}) {
     ASSERT_EQ(mluOpSetNumThreads(handle, threads), MLUOP_STATUS_SUCCESS);
-    EXPECT_EQ(Mistakes(handle), 0) << threads;
+    EXPECT_EQ(CountWrongResults(handle), 0) << threads;
   }
 }
 
@@ -145,19 +146,19 @@ class Fork : public Concurrency {
  protected:
   Fork() {
     mluOpSetNumThreads(handle_, 4);
-    EXPECT_EQ(Mistakes(handle_), 0);  // starts workers, which a child does not have
+    EXPECT_EQ(CountWrongResults(handle_), 0);  // starts workers, which a child does not have
   }
   const Handle handle_;
 };
 
 TEST_F(Fork, ChildUsesParentsHandle) {
-  EXPECT_EQ(InForkedChild([this] { return Mistakes(handle_); }), 0);
+  EXPECT_EQ(InForkedChild([this] { return CountWrongResults(handle_); }), 0);
 }
 
 TEST_F(Fork, ChildUsesOwnHandle) {
   EXPECT_EQ(InForkedChild([this] {
-              const QuietHandle own(4);
-              return Mistakes(own.handle);
+              const UncheckedHandle own(4);
+              return CountWrongResults(own.handle);
             }),
             0);
 }
@@ -165,7 +166,7 @@ TEST_F(Fork, ChildUsesOwnHandle) {
 TEST_F(Fork, ChildChangesAndDestroysParentsHandle) {
   EXPECT_EQ(InForkedChild([this] {
               mluOpSetNumThreads(handle_, 3);
-              const int mistakes = Mistakes(handle_);
+              const int mistakes = CountWrongResults(handle_);
               return mistakes + mluOpDestroy(handle_);
             }),
             0);
@@ -173,8 +174,8 @@ TEST_F(Fork, ChildChangesAndDestroysParentsHandle) {
 
 TEST_F(Fork, GrandchildUsesHandle) {
   EXPECT_EQ(InForkedChild([this] {
-              const int mistakes = Mistakes(handle_);
-              return mistakes + InForkedChild([this] { return Mistakes(handle_); });
+              const int mistakes = CountWrongResults(handle_);
+              return mistakes + InForkedChild([this] { return CountWrongResults(handle_); });
             }),
             0);
 }
@@ -185,13 +186,13 @@ TEST_F(Fork, ParentAndChildrenComputeConcurrently) {
     const pid_t child = fork();
     if (child == 0) {
       alarm(60);
-      _exit(Mistakes(handle_));
+      _exit(CountWrongResults(handle_));
     }
     children.push_back(child);
-    EXPECT_EQ(Mistakes(handle_), 0);
+    EXPECT_EQ(CountWrongResults(handle_), 0);
   }
   for (const pid_t child : children) EXPECT_EQ(StatusOf(child), 0);
-  EXPECT_EQ(Mistakes(handle_), 0);
+  EXPECT_EQ(CountWrongResults(handle_), 0);
 }
 
 // Other threads may hold locks at the fork, such as locks of a sanitizer's allocator. The child's
@@ -206,8 +207,8 @@ TEST_F(Fork, ChildComputesAfterForkDuringCalls) {
   DetachedThreads others;
   for (int i = 0; i < 2; ++i) {
     others.Start([&] {
-      const QuietHandle own(3);
-      while (!stop) Mistakes(own.handle);
+      const UncheckedHandle own(3);
+      while (!stop) CountWrongResults(own.handle);
     });
   }
   for (int i = 0; i < 5; ++i) {
@@ -229,7 +230,7 @@ TEST(ForkAndExit, ParentAndChildEndNormally) {
   // A worker may hold a lock of the sanitizer's allocator at the fork. The child then blocks when
   // it prints or exits: in 15 of 150 runs on a busy machine, in none of 300 with the system's
   // allocator.
-  GTEST_SKIP() << "the sanitizer's allocator does not survive a fork";
+  GTEST_SKIP() << "AddressSanitizer's allocator may be locked at the fork";
 #endif
   const ChildResult child = RunChild("fork", {"MLUOP_NUM_THREADS=4"});
   EXPECT_EQ(child.status, 0) << child.errors;

@@ -21,23 +21,23 @@ constexpr const char* kLong = "border_align_forward N=1 H=40 W=40 K=64 C=4 pool_
 constexpr const char* kShort = "psamask_forward N=1 H=3 W=4 psa_type=0 h_mask=3 w_mask=5";
 constexpr int kMaxRounds = 100;
 
-std::string RefusalOf(const std::string& function) {
+std::string HandleInUseMessage(const std::string& function) {
   return function +
          ": handle must be used by one thread at a time, got a call while another is running";
 }
 
 struct Counts {
   int succeeded = 0;
-  int refused = 0;
+  int rejected = 0;
   int wrong = 0;
 
-  // Every call must succeed, or be refused with the message of `function`.
+  // Every call must succeed, or be rejected with the message of `function`.
   void Add(mluOpStatus_t status, const std::string& function) {
-    const bool is_refused =
-        status == MLUOP_STATUS_BAD_PARAM && LastMessage() == RefusalOf(function);
+    const bool is_rejected =
+        status == MLUOP_STATUS_BAD_PARAM && LastMessage() == HandleInUseMessage(function);
     succeeded += status == MLUOP_STATUS_SUCCESS;
-    refused += is_refused;
-    wrong += status != MLUOP_STATUS_SUCCESS && !is_refused;
+    rejected += is_rejected;
+    wrong += status != MLUOP_STATUS_SUCCESS && !is_rejected;
   }
 };
 
@@ -57,7 +57,7 @@ class HandleInUse : public OperatorFixture {
   }
 
   // Runs the long call in a second thread, and `poll` in this one until the long call has ended.
-  // A poll may use the handle when the long call starts. The long call is then refused and
+  // A poll may use the handle when the long call starts. The long call is then rejected and
   // repeated.
   Counts PollDuringLongCall(const std::function<void(Counts*)>& poll) {
     Counts polls, long_calls;
@@ -78,16 +78,16 @@ class HandleInUse : public OperatorFixture {
     return polls;
   }
 
-  // Polls during long calls until a poll was refused. On a busy machine one long call may end
+  // Polls during long calls until a poll was rejected. On a busy machine one long call may end
   // before this thread runs.
-  void ExpectRefused(const std::function<void(Counts*)>& poll) {
-    int refused = 0, wrong = 0;
-    for (int round = 0; round < kMaxRounds && refused == 0; ++round) {
+  void ExpectRejected(const std::function<void(Counts*)>& poll) {
+    int rejected = 0, wrong = 0;
+    for (int round = 0; round < kMaxRounds && rejected == 0; ++round) {
       const Counts counts = PollDuringLongCall(poll);
-      refused += counts.refused;
+      rejected += counts.rejected;
       wrong += counts.wrong;
     }
-    EXPECT_GT(refused, 0);
+    EXPECT_GT(rejected, 0);
     EXPECT_EQ(wrong, 0);
   }
 
@@ -98,10 +98,10 @@ class HandleInUse : public OperatorFixture {
   std::vector<char> long_outputs_, short_outputs_;
 };
 
-TEST_F(HandleInUse, OperatorReturnsBadParamAndTheRunningCallIsRight) {
+TEST_F(HandleInUse, OperatorReturnsBadParamAndRunningCallSucceeds) {
   int mistakes = 0;
   const std::vector<char> poison(short_outputs_.size(), static_cast<char>(0xff));
-  ExpectRefused([&](Counts* counts) {
+  ExpectRejected([&](Counts* counts) {
     short_call_.PoisonOutputs();
     const mluOpStatus_t status = short_call_.Run(handle_);
     counts->Add(status, "psamask_forward");
@@ -115,7 +115,7 @@ TEST_F(HandleInUse, OperatorReturnsBadParamAndTheRunningCallIsRight) {
 TEST_F(HandleInUse, HandleFunctionReturnsBadParamAndKeepsItsResult) {
   int mistakes = 0, threads = 0;
   ASSERT_EQ(mluOpGetNumThreads(handle_, &threads), MLUOP_STATUS_SUCCESS);
-  ExpectRefused([&](Counts* counts) {
+  ExpectRejected([&](Counts* counts) {
     int got = -7;
     const mluOpStatus_t status = mluOpGetNumThreads(handle_, &got);
     counts->Add(status, "mluOpGetNumThreads");
@@ -128,7 +128,7 @@ TEST_F(HandleInUse, OtherHandleSucceeds) {
   const Handle other;
   const Counts counts = PollDuringLongCall(
       [&](Counts* polls) { polls->Add(short_call_.Run(other), "psamask_forward"); });
-  EXPECT_EQ(counts.refused, 0);
+  EXPECT_EQ(counts.rejected, 0);
   EXPECT_EQ(counts.wrong, 0);
 }
 

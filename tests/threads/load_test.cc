@@ -3,7 +3,7 @@
 // computes, and memory does not grow. `make load` runs far more calls than the defaults, which take
 // seconds.
 //   LOAD_CALLS   calls of all threads together
-//   FLAT_CALLS   calls over which memory must not grow
+//   MEMORY_CALLS   calls over which memory must not grow
 //   LOAD_SEED    seed of the order of the calls
 #include <gtest/gtest.h>
 #include <malloc.h>
@@ -30,11 +30,11 @@ namespace {
 
 constexpr int kCallers = 8;
 constexpr size_t kCasesPerOperator = 5;
-constexpr double kMostBytes = 600e3;  // the larger cases use several threads
+constexpr double kMaxBytes = 600e3;  // the larger cases use several threads
 
-int64_t NumberOf(const char* variable, int64_t otherwise) {
+int64_t NumberOf(const char* variable, int64_t default_value) {
   const char* const text = std::getenv(variable);
-  return text == nullptr ? otherwise : std::atoll(text);
+  return text == nullptr ? default_value : std::atoll(text);
 }
 
 uint64_t Seed() { return static_cast<uint64_t>(NumberOf("LOAD_SEED", 1)); }
@@ -52,7 +52,7 @@ const std::vector<std::unique_ptr<Expected>>& AllExpected() {
     auto* made = new std::vector<std::unique_ptr<Expected>>;
     const Handle handle;
     mluOpSetNumThreads(handle, 1);
-    for (const std::string& line : SmallCases(kCasesPerOperator, kMostBytes)) {
+    for (const std::string& line : SmallCases(kCasesPerOperator, kMaxBytes)) {
       made->push_back(std::make_unique<Expected>(line));
       Expected& expected = *made->back();
       expected.call = std::make_unique<PreparedCall>(expected.test_case, Placement::kBack);
@@ -90,7 +90,7 @@ class Caller {
   }
 
   // Gives every second case a workspace of the getter's size.
-  void TakeWorkspaces() {
+  void AllocateWorkspaces() {
     for (size_t i = 0; i < calls_.size(); i += 2) {
       calls_[i]->SetWorkspace(calls_[i]->WantedWorkspace(handle_));
     }
@@ -132,7 +132,7 @@ TEST(Load, CasesHaveEveryOperator) {
   }
 }
 
-// Threads that call until they are told to stop.
+// Threads that call operators until Stop().
 class BusyCallers {
  public:
   explicit BusyCallers(int count) {
@@ -168,19 +168,19 @@ class BusyCallers {
 // Process exit destroys nothing that a thread still uses.
 TEST(Load, ExitIsCleanWhileOtherThreadsCompute) {
   for (int round = 0; round < 5; ++round) {
-    const auto leave_all = [] {
+    const auto start_and_exit = [] {
       mluOpHandle_t idle = nullptr;
       mluOpCreate(&idle);
-      auto* const forever = new BusyCallers(4);
-      static_cast<void>(forever);
+      auto* const leaked_callers = new BusyCallers(4);
+      static_cast<void>(leaked_callers);
       return 0;
     };
-    EXPECT_EQ(InForkedChild(leave_all, std::exit), 0) << "round " << round;
+    EXPECT_EQ(InForkedChild(start_and_exit, std::exit), 0) << "round " << round;
   }
 }
 
 // Each thread replaces its handle every 100 calls while the others run.
-TEST(Load, EightCallersGetTheBitsOfOne) {
+TEST(Load, EightCallersMatchSingleThread) {
   const int64_t calls = NumberOf("LOAD_CALLS", 8000) / kCallers;
   std::atomic<int64_t> mistakes{0}, made{0};
   static_cast<void>(AllExpected());
@@ -188,7 +188,7 @@ TEST(Load, EightCallersGetTheBitsOfOne) {
     Caller caller(Seed() * kCallers + static_cast<uint64_t>(index));
     for (int64_t i = 0; i < calls; ++i) {
       if (i % 100 == 0) mistakes += !caller.ChangeHandle();
-      if (i == 0) caller.TakeWorkspaces();
+      if (i == 0) caller.AllocateWorkspaces();
       mistakes += !caller.CallSome();
       ++made;
     }
@@ -228,7 +228,7 @@ size_t ResidentBytes() {
 }
 
 // Creates and destroys descriptors, and makes a call that fails with an error message.
-bool MakeAndRefuse() {
+bool CreateDescriptorAndFail() {
   mluOpTensorDescriptor_t desc = nullptr;
   const int64_t dims[] = {1, 2, 3, 4};
   return mluOpCreateTensorDescriptor(&desc) == MLUOP_STATUS_SUCCESS &&
@@ -245,7 +245,7 @@ TEST(Load, MemoryDoesNotGrow) {
 #endif
   constexpr int64_t kCallsPerHandle = 50;
   constexpr int64_t kWarmUp = 20000;  // every thread has run the largest case
-  const int64_t calls = NumberOf("FLAT_CALLS", 20000);
+  const int64_t calls = NumberOf("MEMORY_CALLS", 20000);
   constexpr size_t kPages = size_t{1} << 20;  // allowed growth: the allocator's own variation
   // A huge page for scratch would count as 2 MiB of growth.
   ASSERT_EQ(prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0), 0);
@@ -255,7 +255,7 @@ TEST(Load, MemoryDoesNotGrow) {
     for (int64_t i = 0; i < count; ++i) {
       if (i % kCallsPerHandle == 0) mistakes += !caller.ChangeHandle();
       mistakes += !caller.CallSome();
-      if (i % 10 == 0) mistakes += !MakeAndRefuse();
+      if (i % 10 == 0) mistakes += !CreateDescriptorAndFail();
     }
   };
   run(kWarmUp);

@@ -48,7 +48,7 @@ class BusyCallers {
 
 // Returns 0 if a loop uses four threads and later loops are complete.
 int UseFourThreads() {
-  if (MostThreads(ThreadPool(4), 4) != 4) return 1;
+  if (MaxConcurrentThreads(ThreadPool(4), 4) != 4) return 1;
   for (int i = 0; i < 100; ++i) {
     if (!SumIsRight(ThreadPool(4))) return 2;
   }
@@ -88,12 +88,12 @@ TEST(ThreadPoolFork, ChildComputesAfterForkDuringLoops) {
 
 TEST(ThreadPoolExit, IsCleanWhileOtherThreadsCompute) {
   for (int round = 0; round < 10; ++round) {
-    const auto leave_callers = [] {
-      auto* const forever = new BusyCallers;
-      static_cast<void>(forever);
+    const auto start_and_exit = [] {
+      auto* const leaked_callers = new BusyCallers;
+      static_cast<void>(leaked_callers);
       return 0;
     };
-    EXPECT_EQ(InForkedChild(leave_callers, std::exit), 0) << "round " << round;
+    EXPECT_EQ(InForkedChild(start_and_exit, std::exit), 0) << "round " << round;
   }
 }
 

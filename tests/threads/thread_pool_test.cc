@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The thread pool: coverage of the range, worker indices, sharing of the workers, exceptions, idle
-// workers. thread_fork_test.cc has fork and exit, thread_start_test.cc refused threads.
+// workers. thread_fork_test.cc has fork and exit, thread_start_test.cc failures of pthread_create.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -111,7 +111,7 @@ TEST(ThreadPoolTest, LessThanTwoGrainsAreOneRange) {
   });
 }
 
-// Workers that join late, spin or fall asleep between two loops neither miss nor repeat a range.
+// Every range runs exactly once, whether workers spin, sleep or wake between two loops.
 TEST(ThreadPoolTest, BackToBackLoopsAreComplete) {
   const ThreadPool pool(4);
   for (int round = 0; round < 20000; ++round) {
@@ -126,13 +126,14 @@ TEST(ThreadPoolTest, BackToBackLoopsAreComplete) {
 }
 
 TEST(ThreadPoolTest, LoopUsesAllItsThreads) {
-  for (const int threads : {2, 4, 9}) EXPECT_EQ(MostThreads(ThreadPool(threads), threads), threads);
+  for (const int threads : {2, 4, 9})
+    EXPECT_EQ(MaxConcurrentThreads(ThreadPool(threads), threads), threads);
 }
 
 TEST(ThreadPoolTest, SleepingWorkersWake) {
   for (int round = 0; round < 20; ++round) {
     std::this_thread::sleep_for(std::chrono::milliseconds(round % 4));
-    ASSERT_EQ(MostThreads(ThreadPool(4), 4), 4) << "round " << round;
+    ASSERT_EQ(MaxConcurrentThreads(ThreadPool(4), 4), 4) << "round " << round;
   }
 }
 
@@ -183,7 +184,8 @@ bool RoundsToNearest() {
 TEST(ThreadPoolTest, WorkersHaveDefaultFloatingPoint) {
   ASSERT_EQ(std::fesetround(FE_UPWARD), 0);
   std::atomic<int> inside{0}, wrong{0};
-  // More threads than a test before has started: a new thread inherits its caller's settings.
+  // Uses more threads than earlier tests, so that new threads start: a new thread inherits the
+  // caller's settings.
   ThreadPool(20).For(20, 1, [&](int64_t, int64_t, int worker) {
     ++inside;
     WaitUntil([&] { return inside == 20; });
@@ -199,9 +201,9 @@ TEST(ThreadPoolTest, WorkersHaveDefaultFloatingPoint) {
 // Each loop needs a second thread to finish. With few cores the workers must join all loops in
 // turn.
 TEST(ThreadPoolTest, EightCallersGetWorkers) {
-  std::atomic<int> helped{0};
-  OnThreads(8, [&](int) { helped += MostThreads(ThreadPool(2), 2) == 2; });
-  EXPECT_EQ(helped, 8);
+  std::atomic<int> with_worker{0};
+  OnThreads(8, [&](int) { with_worker += MaxConcurrentThreads(ThreadPool(2), 2) == 2; });
+  EXPECT_EQ(with_worker, 8);
 }
 
 TEST(ThreadPoolTest, ConcurrentCallersHaveSeparateLoops) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Threads that the system refuses to start: loops run on fewer threads and give the same results.
-// Replaces pthread_create of the whole program. Workers never stop, so each test runs in a child.
+// pthread_create fails: loops run on fewer threads and give the same results. Replaces
+// pthread_create of the whole program. Workers never stop, so each test runs in a child.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <pthread.h>
@@ -27,7 +27,7 @@ namespace {
 
 std::atomic<int> calls{0};                // calls of pthread_create
 std::atomic<int> alive{0};                // threads that it started
-std::atomic<int> most_alive{1 << 20};     // maximum of concurrent threads
+std::atomic<int> max_alive{1 << 20};      // maximum of concurrent threads
 std::atomic<int> first_failing{1 << 20};  // first failing call; all fail until last_failing
 std::atomic<int> last_failing{1 << 20};
 
@@ -36,7 +36,7 @@ struct Start {
   void* argument;
 };
 
-void* CountWhileItRuns(void* data) {
+void* RunAndCount(void* data) {
   const std::unique_ptr<Start> start(static_cast<Start*>(data));
   void* const result = start->function(start->argument);
   --alive;
@@ -51,12 +51,12 @@ extern "C" int pthread_create(pthread_t* thread, const pthread_attr_t* attribute
   static const auto real = reinterpret_cast<Create>(dlsym(RTLD_NEXT, "pthread_create"));
   const int call = calls++;
   if (call >= first_failing && call <= last_failing) return EAGAIN;
-  if (++alive > most_alive) {
+  if (++alive > max_alive) {
     --alive;
     return EAGAIN;
   }
   auto start = std::make_unique<Start>(Start{function, argument});
-  const int result = real(thread, attributes, CountWhileItRuns, start.get());
+  const int result = real(thread, attributes, RunAndCount, start.get());
   if (result == 0) {
     static_cast<void>(start.release());
   } else {
@@ -91,7 +91,7 @@ class Cases {
   }
 
   // Runs each case twice on the handle. Returns the number of wrong results.
-  int Mistakes(mluOpHandle_t handle) const {
+  int CountWrongResults(mluOpHandle_t handle) const {
     int mistakes = 0;
     for (size_t i = 0; i < 2 * calls_.size(); ++i) {
       PreparedCall& call = *calls_[i % calls_.size()];
@@ -129,16 +129,16 @@ int InChild(const Body& body) {
 // Computes on several handles, first in turn, then concurrently.
 int UseHandles(const Cases& cases) {
   const mluOpHandle_t first = NewHandle(kThreads);
-  int mistakes = cases.Mistakes(first);
+  int mistakes = cases.CountWrongResults(first);
   const mluOpHandle_t second = NewHandle(kThreads + 2);
-  mistakes += cases.Mistakes(second) + cases.Mistakes(first);
+  mistakes += cases.CountWrongResults(second) + cases.CountWrongResults(first);
   mistakes += mluOpDestroy(first);
-  mistakes += cases.Mistakes(second);
+  mistakes += cases.CountWrongResults(second);
   mluOpSetNumThreads(second, 3);
-  return mistakes + cases.Mistakes(second) + mluOpDestroy(second);
+  return mistakes + cases.CountWrongResults(second) + mluOpDestroy(second);
 }
 
-TEST(RefusedThread, CallerComputesAlone) {
+TEST(ThreadCreationFailure, CallerComputesAlone) {
   const Cases cases;
   EXPECT_EQ(InChild([&] {
               first_failing = 0;
@@ -147,11 +147,11 @@ TEST(RefusedThread, CallerComputesAlone) {
             0);
 }
 
-TEST(RefusedThread, AnyNumberOfThreadsGivesTheSameBits) {
+TEST(ThreadCreationFailure, AnyNumberOfThreadsGivesTheSameBits) {
   const Cases cases;
   for (int limit = 0; limit <= 2 * kThreads + 2; ++limit) {
     EXPECT_EQ(InChild([&] {
-                most_alive = limit;
+                max_alive = limit;
                 return UseHandles(cases);
               }),
               0)
@@ -159,41 +159,43 @@ TEST(RefusedThread, AnyNumberOfThreadsGivesTheSameBits) {
   }
 }
 
-TEST(RefusedThread, RefusalAfterTheFirstLoopGivesTheSameBits) {
+TEST(ThreadCreationFailure, FailureAfterFirstLoopGivesSameBits) {
   const Cases cases;
   EXPECT_EQ(InChild([&] {
               const mluOpHandle_t before = NewHandle(3);
-              int mistakes = cases.Mistakes(before);
-              most_alive = alive.load();
-              mistakes += UseHandles(cases) + cases.Mistakes(before);
+              int mistakes = cases.CountWrongResults(before);
+              max_alive = alive.load();
+              mistakes += UseHandles(cases) + cases.CountWrongResults(before);
               return mistakes + mluOpDestroy(before);
             }),
             0);
 }
 
-TEST(RefusedThread, LoopUsesTheThreadsThatStarted) {
+TEST(ThreadCreationFailure, LoopUsesTheThreadsThatStarted) {
   for (const int limit : {0, 1, 3, 7}) {
     EXPECT_EQ(InChild([&] {
-                most_alive = limit;
-                return MostThreads(ThreadPool(20), limit + 1, kShortTime);
+                max_alive = limit;
+                return MaxConcurrentThreads(ThreadPool(20), limit + 1, kShortTime);
               }),
               limit + 1);
   }
 }
 
-TEST(RefusedThread, IsStartedLater) {
-  EXPECT_EQ(InChild([] {
-              first_failing = 0;
-              if (MostThreads(ThreadPool(4), 2, kShortTime) != 1) return 1;
-              first_failing = 1 << 20;
-              // The pool tries again within 100 ms.
-              return WaitUntil([] { return MostThreads(ThreadPool(4), 4, kShortTime) == 4; }) ? 0
-                                                                                              : 2;
-            }),
-            0);
+TEST(ThreadCreationFailure, IsStartedLater) {
+  EXPECT_EQ(
+      InChild([] {
+        first_failing = 0;
+        if (MaxConcurrentThreads(ThreadPool(4), 2, kShortTime) != 1) return 1;
+        first_failing = 1 << 20;
+        // The pool tries again within 100 ms.
+        return WaitUntil([] { return MaxConcurrentThreads(ThreadPool(4), 4, kShortTime) == 4; })
+                   ? 0
+                   : 2;
+      }),
+      0);
 }
 
-TEST(RefusedThread, IsNotRetriedInEveryLoop) {
+TEST(ThreadCreationFailure, IsNotRetriedInEveryLoop) {
   EXPECT_EQ(InChild([] {
               first_failing = 0;
               const auto start = std::chrono::steady_clock::now();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Valid calls of the public functions, written by hand from the design documents and the contract,
-// independent of the operators' tables: a wrong row of a table fails here. A test changes one thing
-// and calls. document_<number>_test.cc has the calls of each document.
+// Valid calls of the public functions, written by hand from the design documents and the contract.
+// They are independent of the operators' tables, so a wrong row of a table fails here. A test
+// changes one thing and calls. document_<family>_test.cc has the calls of each document.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -75,11 +75,13 @@ class DocumentedCall {
 
  protected:
   // The arguments of a call: handle, descriptor, pointer, and the getter's result.
-  mluOpHandle_t H() const { return null.count("handle") != 0 ? nullptr : handle_.get(); }
-  mluOpTensorDescriptor_t D(const char* name, const Tensor& tensor) const {
+  mluOpHandle_t HandleArgument() const {
+    return null.count("handle") != 0 ? nullptr : handle_.get();
+  }
+  mluOpTensorDescriptor_t DescArgument(const char* name, const Tensor& tensor) const {
     return null.count(std::string(name) + "_desc") != 0 ? nullptr : tensor.desc();
   }
-  void* P(const char* name, const Tensor& tensor) const {
+  void* DataArgument(const char* name, const Tensor& tensor) const {
     const auto other = data.find(name);
     if (other != data.end()) return other->second;
     return null.count(name) != 0 ? nullptr : tensor.data();
@@ -90,7 +92,7 @@ class DocumentedCall {
   const Handle handle_;
 };
 
-// A function of a document: the test suite DocumentedEntry runs all rules over it.
+// A function of a document: the test suite DocumentedFunction runs all rules over it.
 struct DocumentedEntry {
   const char* name;
   std::unique_ptr<DocumentedCall> (*make)();

@@ -166,7 +166,7 @@ TEST_P(DocumentedFunction, WrongRankReturnsBadParam) {
     more.push_back(1);
     fewer.pop_back();
     for (const std::vector<int64_t>& wrong : {more, fewer}) {
-      if (wrong.empty()) continue;  // the setter refuses rank 0
+      if (wrong.empty()) continue;  // the setter rejects rank 0
       Replace(rule.tensor, rule.tensor->layout(), rule.tensor->dtype(), wrong);
       ExpectBad(call.Call(), rule.name);
     }

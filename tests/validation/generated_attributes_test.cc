@@ -15,7 +15,7 @@ bool IsSize(const AttributeSpec& row) {
 }
 
 // No operator has an attribute with more than two values, so this table states one.
-constexpr OpSpec kRanges("ranges", kFloat, {OneOf("two", 3, 4), OneOf("more", 0, 3)},
+constexpr OpSpec kRanges("ranges", kFloat, {InRange("two", 3, 4), InRange("more", 0, 3)},
                          {{"x", kIn, kT, kAnyLayout, "N", kSkip}});
 
 TEST(CheckAttributes, MessageNamesTwoValuesOrAnInterval) {
@@ -55,8 +55,8 @@ TEST_P(GeneratedAttributes, ValueOutOfRangeReturnsBadParam) {
       TableCall call(entry());
       call.attribute(i) = value;
       const bool is_integer = row.kind == AttributeSpec::kInteger;
-      ExpectRefused(call, MLUOP_STATUS_BAD_PARAM, {std::string(row.name)},
-                    is_integer ? std::to_string(static_cast<int64_t>(value)) : "");
+      ExpectRejected(call, MLUOP_STATUS_BAD_PARAM, {std::string(row.name)},
+                     is_integer ? std::to_string(static_cast<int64_t>(value)) : "");
     }
   }
 }
@@ -89,8 +89,8 @@ TEST_P(GeneratedAttributes, ValueAboveTheSupportedOneReturnsNotSupported) {
     for (const int64_t value : {row.supported + 1, row.max}) {
       TableCall call(entry());
       call.attribute(i) = static_cast<double>(value);
-      ExpectRefused(call, MLUOP_STATUS_NOT_SUPPORTED, {std::string(row.name)},
-                    std::to_string(value));
+      ExpectRejected(call, MLUOP_STATUS_NOT_SUPPORTED, {std::string(row.name)},
+                     std::to_string(value));
     }
     TableCall call(entry());
     call.attribute(i) = static_cast<double>(row.supported);
@@ -103,7 +103,7 @@ Names DependentsOf(const OpSpec& spec, int attribute) {
   Names names;
   for (int t = 0; t < spec.tensor_count; ++t) {
     for (int d = 0; d < spec.tensors[t].rank; ++d) {
-      const bool depends = Mentions(spec.tensors[t].dims[d], {Factor::kAttribute, attribute});
+      const bool depends = DependsOn(spec.tensors[t].dims[d], {Factor::kAttribute, attribute});
       if (depends) names.push_back(Shape(spec.tensors[t], d));
     }
   }
@@ -137,7 +137,7 @@ TEST_P(GeneratedSizeAttributes, ValueThatDisagreesWithTheShapesReturnsBadParam) 
     for (const double change : {-1.0, 1.0, 1e9}) {
       TableCall call(entry());
       call.attribute(i) += change;
-      ExpectRefused(call, MLUOP_STATUS_BAD_PARAM, names);
+      ExpectRejected(call, MLUOP_STATUS_BAD_PARAM, names);
     }
   }
 }
@@ -155,7 +155,7 @@ TEST_P(GeneratedRelations, UnequalAttributesReturnBadParamAndNameBoth) {
     SCOPED_TRACE(relation.first);
     TableCall call(entry());
     call.attribute(spec().AttributeIndex(relation.first)) += 1;
-    ExpectRefused(call, MLUOP_STATUS_BAD_PARAM, {std::string(relation.first)});
+    ExpectRejected(call, MLUOP_STATUS_BAD_PARAM, {std::string(relation.first)});
     const std::string message = call.Run().message;
     EXPECT_NE(message.find(std::string(relation.first) + " must be " +
                            std::string(relation.second) + " = "),
@@ -208,7 +208,7 @@ TEST_P(GeneratedOptionalTensors, PresentTensorSucceeds) {
 TEST_P(GeneratedOptionalTensors, AbsentTensorReturnsBadParamIfRequired) {
   TableCall call(entry());
   call.Remove(t());
-  ExpectRefused(call, MLUOP_STATUS_BAD_PARAM, {std::string(call.row(t()).name) + "_desc"});
+  ExpectRejected(call, MLUOP_STATUS_BAD_PARAM, {std::string(call.row(t()).name) + "_desc"});
 }
 
 TEST_P(GeneratedOptionalTensors, PointerWithoutDescriptorFollowsTheTable) {
@@ -231,7 +231,7 @@ TEST_P(GeneratedOptionalTensors, PresentTensorIsChecked) {
   TableCall call(entry());
   Allow(&call);
   call.desc(t()).dtype = MLUOP_DTYPE_FLOAT;
-  ExpectRefused(call, MLUOP_STATUS_BAD_PARAM, {std::string(call.row(t()).name) + ".dtype"});
+  ExpectRejected(call, MLUOP_STATUS_BAD_PARAM, {std::string(call.row(t()).name) + ".dtype"});
 }
 
 // Descriptors are checked before attributes, so the missing descriptor is reported.
@@ -239,7 +239,7 @@ TEST_P(GeneratedOptionalTensors, AbsentTensorReturnsBadParamIfTheAttributeIsOutO
   TableCall call(entry());
   call.attribute(call.row(t()).optional_attribute) = 7;
   call.Remove(t());
-  ExpectRefused(call, MLUOP_STATUS_BAD_PARAM, {std::string(call.row(t()).name) + "_desc"});
+  ExpectRejected(call, MLUOP_STATUS_BAD_PARAM, {std::string(call.row(t()).name) + "_desc"});
 }
 
 }  // namespace

@@ -23,7 +23,7 @@ Names DimsSharing(const OpSpec& spec, int own, int d) {
     const Variable symbol = {Factor::kSymbol, dim.factors[f].value};
     for (int t = 0; t < spec.tensor_count; ++t) {
       for (int other = 0; other < spec.tensors[t].rank; ++other) {
-        const bool shares = Mentions(spec.tensors[t].dims[other], symbol);
+        const bool shares = DependsOn(spec.tensors[t].dims[other], symbol);
         if (shares) names.push_back(Shape(spec.tensors[t], other));
       }
     }
@@ -44,8 +44,8 @@ TEST_P(GeneratedDescriptors, HalfIsAcceptedOnlyIfTheTableAllowsIt) {
   if (spec().types == kHalfOrFloat) return ExpectAccepted(call, entry());
   int first = 0;
   while (spec().tensors[first].type != kT) ++first;
-  ExpectRefused(call, MLUOP_STATUS_BAD_PARAM, {std::string(spec().tensors[first].name) + ".dtype"},
-                "half");
+  ExpectRejected(call, MLUOP_STATUS_BAD_PARAM, {std::string(spec().tensors[first].name) + ".dtype"},
+                 "half");
 }
 
 TEST_P(GeneratedDescriptors, DoubleIsAcceptedOnlyIfTheHandleAllowsIt) {
@@ -85,15 +85,15 @@ TEST_P(GeneratedDescriptors, DoubleMixedWithFloatReturnsBadParam) {
 TEST_P(GeneratedDescriptors, NullHandleReturnsBadParam) {
   TableCall call(entry());
   call.handle = nullptr;
-  ExpectRefused(call, MLUOP_STATUS_BAD_PARAM, {"handle"}, "NULL");
+  ExpectRejected(call, MLUOP_STATUS_BAD_PARAM, {"handle"}, "NULL");
 }
 
 // Holds the handle as a call in another thread does.
 TEST_P(GeneratedDescriptors, HandleInUseReturnsBadParam) {
   TableCall call(entry());
   {
-    const HandleUse use(*call.handle, "test");
-    ExpectRefused(call, MLUOP_STATUS_BAD_PARAM, {"handle"}, "a call while another is running");
+    const HandleGuard use(*call.handle, "test");
+    ExpectRejected(call, MLUOP_STATUS_BAD_PARAM, {"handle"}, "a call while another is running");
   }
   ExpectAccepted(call, entry());
 }
@@ -114,8 +114,8 @@ TEST_P(GeneratedDescriptors, OneDimTooManyReturnsBadParam) {
     std::vector<int64_t> dims = call.Dims(t);
     dims.push_back(1);
     call.SetDims(t, dims);
-    ExpectRefused(call, MLUOP_STATUS_BAD_PARAM, {std::string(call.row(t).name)},
-                  std::to_string(dims.size()));
+    ExpectRejected(call, MLUOP_STATUS_BAD_PARAM, {std::string(call.row(t).name)},
+                   std::to_string(dims.size()));
   });
 }
 
@@ -124,15 +124,15 @@ TEST_P(GeneratedDescriptors, OneDimTooFewReturnsBadParam) {
     std::vector<int64_t> dims = call.Dims(t);
     dims.pop_back();
     call.SetDims(t, dims);
-    ExpectRefused(call, MLUOP_STATUS_BAD_PARAM, {std::string(call.row(t).name)},
-                  std::to_string(dims.size()));
+    ExpectRejected(call, MLUOP_STATUS_BAD_PARAM, {std::string(call.row(t).name)},
+                   std::to_string(dims.size()));
   });
 }
 
 TEST_P(GeneratedDescriptors, UnsetDescriptorReturnsBadParam) {
   ForEachTensor([](TableCall& call, int t) {
     call.desc(t) = mluOpTensorStruct();
-    ExpectRefused(call, MLUOP_STATUS_BAD_PARAM, {std::string(call.row(t).name)}, "0");
+    ExpectRejected(call, MLUOP_STATUS_BAD_PARAM, {std::string(call.row(t).name)}, "0");
   });
 }
 
@@ -147,8 +147,8 @@ TEST_P(GeneratedDescriptors, WrongDataTypeReturnsBadParam) {
       }
       if (!data && type == MLUOP_DTYPE_INT32) return;
       call.desc(t).dtype = type;
-      ExpectRefused(call, MLUOP_STATUS_BAD_PARAM, {std::string(call.row(t).name) + ".dtype"},
-                    mluop::NameOf(type));
+      ExpectRejected(call, MLUOP_STATUS_BAD_PARAM, {std::string(call.row(t).name) + ".dtype"},
+                     mluop::NameOf(type));
     });
   }
 }
@@ -163,7 +163,7 @@ TEST_P(GeneratedDescriptors, MixedDataTypesReturnBadParam) {
   ForEachTensor([&](TableCall& call, int t) {
     if (call.row(t).type != kT) return;
     call.desc(t).dtype = MLUOP_DTYPE_HALF;
-    ExpectRefused(call, MLUOP_STATUS_BAD_PARAM, data);
+    ExpectRejected(call, MLUOP_STATUS_BAD_PARAM, data);
   });
 }
 
@@ -175,8 +175,8 @@ TEST_P(GeneratedDescriptors, LayoutIsAcceptedOnlyIfTheTableAllowsIt) {
       const bool free = call.row(t).layout == kAnyLayout || call.desc(t).layout == layout;
       call.desc(t).layout = layout;
       if (free) return ExpectAccepted(call, entry());
-      ExpectRefused(call, MLUOP_STATUS_BAD_PARAM, {std::string(call.row(t).name) + ".layout"},
-                    mluop::NameOf(layout));
+      ExpectRejected(call, MLUOP_STATUS_BAD_PARAM, {std::string(call.row(t).name) + ".layout"},
+                     mluop::NameOf(layout));
     });
   }
 }
@@ -193,7 +193,7 @@ TEST_P(GeneratedDescriptors, DimOffByOneReturnsBadParam) {
         dims[d] += change;
         call.SetDims(t, dims);
         if (IsFree(spec(), dim)) continue;  // any size is valid
-        ExpectRefused(call, MLUOP_STATUS_BAD_PARAM, DimsSharing(spec(), t, d));
+        ExpectRejected(call, MLUOP_STATUS_BAD_PARAM, DimsSharing(spec(), t, d));
       }
     });
   }
@@ -218,8 +218,8 @@ TEST_P(GeneratedDescriptors, UnpackedStrideReturnsNotSupported) {
         TableCall call(entry());
         if (call.desc(t).dims[d] == 1) continue;
         call.desc(t).strides[d] += change;
-        ExpectRefused(call, MLUOP_STATUS_NOT_SUPPORTED, {Stride(call.row(t), d)},
-                      std::to_string(call.desc(t).strides[d]));
+        ExpectRejected(call, MLUOP_STATUS_NOT_SUPPORTED, {Stride(call.row(t), d)},
+                       std::to_string(call.desc(t).strides[d]));
       }
     });
   }

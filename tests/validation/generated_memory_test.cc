@@ -50,7 +50,7 @@ class GeneratedEmptyTensors : public EntryTest {
     const Names rejected = EmptyTensors(call, kReject);
     const bool skipped_first = !EmptyTensors(call, kSkipFirst).empty();
     if (!skipped_first && !rejected.empty()) {
-      ExpectRefused(call, MLUOP_STATUS_BAD_PARAM, rejected, "0 elements");
+      ExpectRejected(call, MLUOP_STATUS_BAD_PARAM, rejected, "0 elements");
     } else if (skipped_first || !EmptyTensors(call, kSkip).empty()) {
       ExpectNothingDone(call, entry());
     } else {
@@ -121,7 +121,7 @@ INSTANTIATE_TEST_SUITE_P(All, GeneratedGetters,
 TEST_P(GeneratedGetters, NullSizePointerReturnsBadParam) {
   TableCall call(entry());
   call.size_pointer = nullptr;
-  ExpectRefused(call, MLUOP_STATUS_BAD_PARAM, {"workspace_size"}, "NULL");
+  ExpectRejected(call, MLUOP_STATUS_BAD_PARAM, {"workspace_size"}, "NULL");
 }
 
 class GeneratedPointers : public EntryTest {};
@@ -130,14 +130,14 @@ INSTANTIATE_TEST_SUITE_P(All, GeneratedPointers, ::testing::ValuesIn(OperatorEnt
 TEST_P(GeneratedPointers, NullReturnsBadParam) {
   ForEachTensor([](TableCall& call, int t) {
     call.tensor(t).data = nullptr;
-    ExpectRefused(call, MLUOP_STATUS_BAD_PARAM, {std::string(call.row(t).name)}, "NULL");
+    ExpectRejected(call, MLUOP_STATUS_BAD_PARAM, {std::string(call.row(t).name)}, "NULL");
   });
 }
 
 TEST_P(GeneratedPointers, AddressBetweenElementsReturnsBadParam) {
   ForEachTensor([](TableCall& call, int t) {
     call.tensor(t).data = call.spare() + 1;
-    ExpectRefused(call, MLUOP_STATUS_BAD_PARAM, {std::string(call.row(t).name)});
+    ExpectRejected(call, MLUOP_STATUS_BAD_PARAM, {std::string(call.row(t).name)});
     EXPECT_TRUE(LastMessageHas(" must be aligned to its element size")) << LastMessage();
   });
 }
@@ -161,7 +161,7 @@ TEST_P(GeneratedWorkspaces, SizeWithoutPointerReturnsBadParam) {
   for (const size_t size : {size_t{1}, size_t{1024}, SIZE_MAX}) {
     TableCall call(entry());
     call.arguments.workspace = {nullptr, size};
-    ExpectRefused(call, MLUOP_STATUS_BAD_PARAM, {"workspace"}, "NULL");
+    ExpectRejected(call, MLUOP_STATUS_BAD_PARAM, {"workspace"}, "NULL");
   }
 }
 

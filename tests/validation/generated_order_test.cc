@@ -30,21 +30,21 @@ constexpr std::array<const char*, kPhaseCount> kPhaseNames = {
     "stride", "size", "empty", "workspace", "pointer",   "overlap"};
 
 // Breaks one rule of each phase, on different tensors if the table has enough of them.
-class Breaks {
+class RuleBreaker {
  public:
-  explicit Breaks(const Entry& entry) : entry_(entry), spec_(*entry.spec) {
+  explicit RuleBreaker(const Entry& entry) : entry_(entry), spec_(*entry.spec) {
     ChooseEmpty();
     ChooseSize();
     for (int t = spec_.tensor_count - 1; t >= 0; --t) {
       if (spec_.tensors[t].layout != kAnyLayout) layout_ = t;
       if (spec_.tensors[t].direction == kOut && output_ < 0) output_ = t;
-      if (full_ < 0 || StaysFull(t)) full_ = t;
+      if (nonempty_tensor_ < 0 || StaysFull(t)) nonempty_tensor_ = t;
       for (int d = 0; d < spec_.tensors[t].rank; ++d) {
         if (!IsFree(spec_, spec_.tensors[t].dims[d])) fixed_ = {t, d};
       }
     }
     for (int t = 0; t < spec_.tensor_count; ++t) {
-      if (t != output_ && (t != full_ || other_ < 0)) other_ = t;
+      if (t != output_ && (t != nonempty_tensor_ || other_tensor_ < 0)) other_tensor_ = t;
     }
     for (int i = 0; i < spec_.attribute_count; ++i) {
       if (spec_.attributes[i].min > INT32_MIN) attribute_ = i;
@@ -63,10 +63,10 @@ class Breaks {
   // False if breaking one rule would satisfy the other.
   bool CanBreakBoth(Phase first, Phase second) const {
     if (!CanBreak(first) || !CanBreak(second)) return false;
-    if (first == kStridePhase && second == kEmptyPhase) return StaysFull(full_);
-    if (first == kSizePhase && second == kEmptyPhase) return StaysFull(large_);
+    if (first == kStridePhase && second == kEmptyPhase) return StaysFull(nonempty_tensor_);
+    if (first == kSizePhase && second == kEmptyPhase) return StaysFull(large_tensor_);
     if (first == kPointerPhase && second == kOverlapPhase) {
-      return full_ != output_ && full_ != other_;
+      return nonempty_tensor_ != output_ && nonempty_tensor_ != other_tensor_;
     }
     return true;
   }
@@ -81,14 +81,14 @@ class Breaks {
         call->attribute(attribute_) = static_cast<double>(spec_.attributes[attribute_].min - 1);
         break;
       case kShapePhase: call->desc(fixed_.first).dims[fixed_.second] += 1; break;
-      case kStridePhase: call->desc(full_).strides[0] += 1; break;
+      case kStridePhase: call->desc(nonempty_tensor_).strides[0] += 1; break;
       case kSizePhase:
         while (!IsTooLarge(call->desc(large_))) call->Set(growing_, call->Get(growing_) * 2);
         break;
-      case kEmptyPhase: call->Set(vanishing_, 0); break;
+      case kEmptyPhase: call->Set(zeroed_symbol_, 0); break;
       case kWorkspacePhase: call->arguments.workspace = {nullptr, 16}; break;
-      case kPointerPhase: call->tensor(full_).data = nullptr; break;
-      case kOverlapPhase: call->tensor(other_).data = call->tensor(output_).data; break;
+      case kPointerPhase: call->tensor(nonempty_tensor_).data = nullptr; break;
+      case kOverlapPhase: call->tensor(other_tensor_).data = call->tensor(output_).data; break;
       case kPhaseCount: break;
     }
   }
@@ -101,7 +101,7 @@ class Breaks {
   }
   bool StaysFull(int t) const { return can_be_empty_ && !Mentions(spec_.tensors[t], vanishing_); }
 
-  // Chooses the symbol that ends the call at 0 and empties the fewest tensors.
+  // Chooses the symbol that, set to 0, makes the call return early and empties the fewest tensors.
   void ChooseEmpty() {
     int most = -1;
     for (const Variable& variable : VariablesOf(spec_)) {
@@ -110,12 +110,12 @@ class Breaks {
       bool ends = false;
       for (int t = 0; t < spec_.tensor_count; ++t) {
         const TensorSpec& row = spec_.tensors[t];
-        full += !Mentions(row, variable);
-        ends = ends || (Mentions(row, variable) && row.when_empty != kCompute);
+        full += !DependsOn(row, variable);
+        ends = ends || (DependsOn(row, variable) && row.when_empty != kCompute);
       }
       if (!ends || full <= most) continue;
       most = full;
-      vanishing_ = variable;
+      zeroed_symbol_ = variable;
       can_be_empty_ = true;
     }
   }
@@ -126,33 +126,34 @@ class Breaks {
       int first = -1;
       bool all_stay_full = true;
       for (int t = 0; t < spec_.tensor_count; ++t) {
-        if (!Mentions(spec_.tensors[t], variable)) continue;
+        if (!DependsOn(spec_.tensors[t], variable)) continue;
         if (first < 0) first = t;
         all_stay_full = all_stay_full && StaysFull(t);
       }
-      if (large_ >= 0 && !all_stay_full) continue;
-      large_ = first;
-      growing_ = variable;
+      if (large_tensor_ >= 0 && !all_stay_full) continue;
+      large_tensor_ = first;
+      grown_symbol_ = variable;
     }
   }
 
   const Entry& entry_;
   const OpSpec& spec_;
   bool can_be_empty_ = false;
-  Variable vanishing_ = {};
-  Variable growing_ = {};
-  int large_ = -1;   // grows with growing_
-  int full_ = -1;    // preferably a tensor that vanishing_ does not empty
-  int layout_ = -1;  // has a layout rule
+  Variable zeroed_symbol_ = {};
+  Variable grown_symbol_ = {};
+  int large_tensor_ = -1;     // grows with grown_symbol_
+  int nonempty_tensor_ = -1;  // preferably a tensor that zeroed_symbol_ does not empty
+  int layout_ = -1;           // has a layout rule
   int output_ = -1;
-  int other_ = -1;             // not output_; with three tensors, not full_ either
+  int other_tensor_ = -1;      // not output_; with three tensors, not nonempty_tensor_ either
   int attribute_ = -1;         // has a minimum
   std::pair<int, int> fixed_;  // a tensor and a dim of it that other dims or attributes decide
 };
 
 // The status, and the message with its numbers replaced by #: sizes differ between the calls.
-std::pair<mluOpStatus_t, std::string> Answer(const Entry& entry, const Breaks& breaks,
-                                             std::initializer_list<Phase> phases) {
+std::pair<mluOpStatus_t, std::string> StatusAndMessage(const Entry& entry,
+                                                       const RuleBreaker& breaks,
+                                                       std::initializer_list<Phase> phases) {
   TableCall call(entry);
   // Phases that change sizes are broken first: they reshape the whole call.
   for (const Phase phase : phases) {
@@ -178,17 +179,17 @@ class GeneratedOrder : public EntryTest {};
 INSTANTIATE_TEST_SUITE_P(All, GeneratedOrder, ::testing::ValuesIn(AllEntries()), EntryName);
 
 TEST_P(GeneratedOrder, EarlierPhaseIsReported) {
-  const Breaks breaks(entry());
+  const RuleBreaker breaks(entry());
   for (int first = 0; first < kPhaseCount; ++first) {
     for (int second = first + 1; second < kPhaseCount; ++second) {
       const auto early = static_cast<Phase>(first);
       const auto late = static_cast<Phase>(second);
       if (!breaks.CanBreakBoth(early, late)) continue;
       SCOPED_TRACE(std::string(kPhaseNames[early]) + " and " + kPhaseNames[late]);
-      const auto early_alone = Answer(entry(), breaks, {early});
-      const auto late_alone = Answer(entry(), breaks, {late});
+      const auto early_alone = StatusAndMessage(entry(), breaks, {early});
+      const auto late_alone = StatusAndMessage(entry(), breaks, {late});
       ASSERT_NE(early_alone, late_alone);
-      EXPECT_EQ(Answer(entry(), breaks, {early, late}), early_alone);
+      EXPECT_EQ(StatusAndMessage(entry(), breaks, {early, late}), early_alone);
     }
   }
 }
@@ -198,7 +199,7 @@ TEST(GeneratedOrderCoverage, EveryPairOfNeighbouringPhasesIsTested) {
     int observed = 0;
     for (const Entry& entry : AllEntries()) {
       observed +=
-          Breaks(entry).CanBreakBoth(static_cast<Phase>(phase), static_cast<Phase>(phase + 1));
+          RuleBreaker(entry).CanBreakBoth(static_cast<Phase>(phase), static_cast<Phase>(phase + 1));
     }
     EXPECT_GT(observed, 0) << kPhaseNames[phase] << " and " << kPhaseNames[phase + 1];
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // For every table: an output that shares a byte with an input, another output or the workspace is
-// refused; adjacent tensors are accepted.
+// rejected; adjacent tensors are accepted.
 #include "tests/validation/table_call.h"
 
 namespace mluop::testing {
@@ -37,7 +37,7 @@ class GeneratedOverlap : public EntryTest {
 
   static void ExpectOverlap(TableCall& call, int output, std::string_view other) {
     const std::string name(call.row(output).name);
-    ExpectRefused(call, MLUOP_STATUS_BAD_PARAM, {name, std::string(other)});
+    ExpectRejected(call, MLUOP_STATUS_BAD_PARAM, {name, std::string(other)});
     const std::string message = call.Run().message;
     const bool forward =
         message.find(" got an overlap with " + std::string(other)) != std::string::npos;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Limits of sizes, for every table: the largest element count that is accepted and the smallest
-// that is not, products beyond 32 and 64 bits, strides that alias, and huge dims of empty tensors.
+// Tests the size limits of every table: the largest valid element count and the smallest invalid
+// one, products beyond 32 and 64 bits, strides that alias, and huge dims of empty tensors.
 #include <algorithm>
 
 #include "tests/validation/table_call.h"
@@ -43,19 +43,20 @@ class GeneratedSizes : public EntryTest {
 
   // The largest value of the variable with all tensors below the limit.
   int64_t Largest(TableCall& call, const Variable& variable) {
-    int64_t taken = 1, refused = kLimit;
-    while (refused - taken > 1) {
-      const int64_t middle = taken + (refused - taken) / 2;
-      (FitsLimit(call, variable, middle) ? taken : refused) = middle;
+    int64_t valid = 1, invalid = kLimit;
+    while (invalid - valid > 1) {
+      const int64_t middle = valid + (invalid - valid) / 2;
+      (FitsLimit(call, variable, middle) ? valid : invalid) = middle;
     }
-    return taken;
+    return valid;
   }
 
   void MakeOnes(TableCall& call) {
     for (const Variable& variable : VariablesOf(spec())) call.Set(variable, 1);
   }
 
-  // No such memory exists: an operator that refuses the NULL pointers has accepted the sizes.
+  // The memory cannot be allocated. Passes NULL: the NULL check comes after the size check, so its
+  // message means that the sizes are valid.
   void ExpectSizesAccepted(TableCall& call) {
     if (entry().getter != nullptr) return ExpectAccepted(call, entry());
     for (int t = 0; t < spec().tensor_count; ++t) call.tensor(t).data = nullptr;
@@ -81,7 +82,7 @@ TEST_P(GeneratedSizes, LimitIsTwoToThe31) {
     bool fits = true;
     const Names large = TooLarge(call, &fits);
     ASSERT_TRUE(fits && !large.empty());
-    ExpectRefused(call, MLUOP_STATUS_NOT_SUPPORTED, large);
+    ExpectRejected(call, MLUOP_STATUS_NOT_SUPPORTED, large);
   }
 }
 
@@ -124,13 +125,13 @@ TEST_P(GeneratedSizes, AttributeProductBeyond64BitsReturnsBadParam) {
       call.attribute(i) = value;
       for (int t = 0; t < spec().tensor_count; ++t) {
         for (int d = 0; d < spec().tensors[t].rank; ++d) {
-          const bool depends = Mentions(spec().tensors[t].dims[d], {Factor::kAttribute, i});
+          const bool depends = DependsOn(spec().tensors[t].dims[d], {Factor::kAttribute, i});
           if (depends) names.push_back(Shape(spec().tensors[t], d));
         }
       }
     }
     if (names.empty()) return;
-    ExpectRefused(call, MLUOP_STATUS_BAD_PARAM, names);
+    ExpectRejected(call, MLUOP_STATUS_BAD_PARAM, names);
   }
 }
 
@@ -144,8 +145,8 @@ TEST_P(GeneratedSizes, AliasingStrideReturnsNotSupported) {
            {int64_t{0}, -packed, packed / 2, packed - 1, INT64_MIN, INT64_MAX}) {
         SCOPED_TRACE(std::to_string(d) + " " + std::to_string(stride));
         call.desc(t).strides[d] = stride;
-        ExpectRefused(call, MLUOP_STATUS_NOT_SUPPORTED, {Stride(call.row(t), d)},
-                      std::to_string(stride));
+        ExpectRejected(call, MLUOP_STATUS_NOT_SUPPORTED, {Stride(call.row(t), d)},
+                       std::to_string(stride));
       }
     }
   });
@@ -166,7 +167,7 @@ TEST_P(GeneratedSizes, HugeDimsOfEmptyTensorsAreHandled) {
       const Names large = TooLarge(call, &fits);
       if (!fits) continue;
       if (!large.empty()) {
-        ExpectRefused(call, MLUOP_STATUS_NOT_SUPPORTED, large);
+        ExpectRejected(call, MLUOP_STATUS_NOT_SUPPORTED, large);
         continue;
       }
       const Outcome outcome = call.Run();

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
+// Calls built from the operators' tables (table_call.h).
 #include "tests/validation/table_call.h"
 
 #include <algorithm>
 
 namespace mluop::testing {
 
-void ExpectRefused(TableCall& call, mluOpStatus_t status, const Names& arguments,
-                   const std::string& value) {
+void ExpectRejected(TableCall& call, mluOpStatus_t status, const Names& arguments,
+                    const std::string& value) {
   const Outcome outcome = call.Run();
   EXPECT_EQ(outcome.status, status) << outcome.message;
   EXPECT_TRUE(call.untouched());

@@ -17,8 +17,8 @@ using Names = std::vector<std::string>;
 
 // The call must return `status` and write no byte. Its message must be "<op>: <argument> must
 // <rule>, got <value>", with one of `arguments`, and with `value` unless that is empty.
-void ExpectRefused(TableCall& call, mluOpStatus_t status, const Names& arguments,
-                   const std::string& value = "");
+void ExpectRejected(TableCall& call, mluOpStatus_t status, const Names& arguments,
+                    const std::string& value = "");
 
 // The call must return SUCCESS and write all outputs, or a getter its size.
 void ExpectAccepted(TableCall& call, const Entry& entry);

@@ -43,20 +43,20 @@ class BitwiseCase {
   // Returns "" or the first difference.
   std::string Run() {
     const bool on_cpu = CurrentDevice("bitwise") == CpuDevice();
-    std::string fault;
+    std::string error;
     DeviceCall front(call_, Placement::kFront), back(call_, Placement::kBack);
     const size_t isas = on_cpu ? std::min(isas_.size(), large_ ? size_t{2} : isas_.size()) : 1;
-    for (size_t isa = 0; isa < isas && fault.empty(); ++isa) {
+    for (size_t isa = 0; isa < isas && error.empty(); ++isa) {
       if (on_cpu) testing::ForceIsa(isas_[isa]);
-      where_ = on_cpu ? isas_[isa] : "";
+      isa_name_ = on_cpu ? isas_[isa] : "";
       for (const int threads : kThreads) {
         const bool wanted = threads == 2 || (isa == 0 && (!large_ || threads == 7));
-        if (fault.empty() && wanted) fault = RunAll(front, threads);
+        if (error.empty() && wanted) error = RunAll(front, threads);
       }
-      if (fault.empty() && (isa == 0 || !large_)) fault = RunAll(back, 2);
+      if (error.empty() && (isa == 0 || !large_)) error = RunAll(back, 2);
     }
-    if (on_cpu) testing::ForceIsa(where_ = isas_.front());
-    return fault.empty() ? RunItemsAlone() : fault;
+    if (on_cpu) testing::ForceIsa(isa_name_ = isas_.front());
+    return error.empty() ? RunItemsAlone() : error;
   }
 
  private:
@@ -66,14 +66,15 @@ class BitwiseCase {
     for (const auto name : ApplicableImplementations(call.arguments(), handle.get())) {
       const ForcedImplementation forced(handle.get(), name);
       for (const size_t workspace : {size_t{0}, call_.WantedWorkspace(handle.get())}) {
-        const std::string fault = call.Run(handle.get(), workspace);
-        if (!fault.empty()) return fault + At(name, threads, workspace);
+        const std::string error = call.Run(handle.get(), workspace);
+        if (!error.empty()) return error + SettingText(name, threads, workspace);
         std::vector<char> bytes = OutputBytes(call.result());
         if (expected_.empty()) {
           expected_ = std::move(bytes);
-          first_ = At(name, threads, workspace);
+          first_setting_ = SettingText(name, threads, workspace);
         } else if (bytes != expected_) {
-          return "differs" + At(name, threads, workspace) + " from the result" + first_;
+          return "differs" + SettingText(name, threads, workspace) + " from the result" +
+                 first_setting_;
         }
       }
     }
@@ -89,24 +90,25 @@ class BitwiseCase {
     for (const int64_t item : items) {
       SingleItem alone(call_, item);
       DeviceCall call(alone.call(), Placement::kFront);
-      const std::vector<char> share = alone.ShareOf(expected_);
+      const std::vector<char> expected_item = alone.ItemOutputs(expected_);
       const Handle handle(2);
       for (const auto name : ApplicableImplementations(call.arguments(), handle.get())) {
         const ForcedImplementation forced(handle.get(), name);
-        const std::string fault = call.Run(handle.get(), 0);
-        const std::string which = " of " + std::string(case_.op->item) + " " + std::to_string(item);
-        if (!fault.empty()) return fault + At(name, 2, 0) + which + " alone";
-        if (OutputBytes(call.result()) != share) {
-          return "the result" + which + " alone" + At(name, 2, 0) + " differs from the full call" +
-                 first_;
+        const std::string error = call.Run(handle.get(), 0);
+        const std::string which =
+            " of " + std::string(case_.op->item) + "[" + std::to_string(item) + "]";
+        if (!error.empty()) return error + SettingText(name, 2, 0) + which + " alone";
+        if (OutputBytes(call.result()) != expected_item) {
+          return "the result" + which + " computed alone" + SettingText(name, 2, 0) +
+                 " differs from the full call" + first_setting_;
         }
       }
     }
     return "";
   }
 
-  std::string At(std::string_view name, int threads, size_t workspace) const {
-    return " (" + std::string(name) + (where_.empty() ? "" : ", " + where_) + ", " +
+  std::string SettingText(std::string_view name, int threads, size_t workspace) const {
+    return " (" + std::string(name) + (isa_name_.empty() ? "" : ", " + isa_name_) + ", " +
            std::to_string(threads) + " threads, " + std::to_string(workspace) +
            " bytes of workspace)";
   }
@@ -115,7 +117,7 @@ class BitwiseCase {
   const std::vector<std::string>& isas_;
   PreparedCall call_;
   bool large_ = false;
-  std::string where_, first_;
+  std::string isa_name_, first_setting_;
   std::vector<char> expected_;
 };
 

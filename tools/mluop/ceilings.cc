@@ -57,19 +57,19 @@ HWY_EXPORT(MultiplyAdd);
 
 constexpr double kSeconds = 0.02;  // per Way
 
-double Least(std::vector<Contender>& contenders) {
+double MinTime(std::vector<Contender>& contenders) {
   MeasureTogether(contenders, nullptr);
-  double least = HUGE_VAL;
-  for (const Contender& contender : contenders) least = std::min(least, contender.Quantile(0));
-  return least;
+  double minimum = HUGE_VAL;
+  for (const Contender& contender : contenders) minimum = std::min(minimum, contender.Quantile(0));
+  return minimum;
 }
 
-double LeastOfAllWays(const Traffic& traffic, ThreadPool& threads) {
+double MinTimeOfAllModes(const Traffic& traffic, ThreadPool& threads) {
   std::vector<Contender> contenders;
   for (const Way way : kWays) {
     contenders.push_back({[&, way] { Move(traffic, way, threads); }, kSeconds});
   }
-  return Least(contenders);
+  return MinTime(contenders);
 }
 
 }  // namespace
@@ -81,7 +81,7 @@ Bandwidth MeasureBandwidth(size_t bytes, ThreadPool& threads) {
   const Traffic copy = {{{memory.get(), bytes / 2}}, {{memory.get() + bytes / 2, bytes / 2}}};
   const Traffic fill = {{}, {{memory.get(), bytes}}};
   const auto size = static_cast<double>(bytes);
-  return {bytes, size / LeastOfAllWays(copy, threads), size / LeastOfAllWays(fill, threads)};
+  return {bytes, size / MinTimeOfAllModes(copy, threads), size / MinTimeOfAllModes(fill, threads)};
 }
 
 double MeasurePeak(ThreadPool& threads) {
@@ -98,7 +98,7 @@ double MeasurePeak(ThreadPool& threads) {
                                           });
                                         },
                                         kSeconds}};
-  return operations * static_cast<double>(ranges) / Least(contenders);
+  return operations * static_cast<double>(ranges) / MinTime(contenders);
 }
 
 }  // namespace mluop::tool

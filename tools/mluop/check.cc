@@ -35,7 +35,8 @@ struct Setting {
   std::string Text() const {
     std::string text = std::string(implementation) + ", " + isa;
     if (isa.empty()) text += atomics == MLUOP_ATOMICS_ALLOWED ? "atomics allowed" : "default mode";
-    text += placement == Placement::kBack ? ", end of its pages, " : ", start of its pages, ";
+    text += placement == Placement::kBack ? ", buffers at the end of their pages, "
+                                          : ", buffers at the start of their pages, ";
     return text + std::to_string(workspace) + " bytes of workspace";
   }
 };

@@ -64,7 +64,7 @@ struct PerfOptions {
   double seconds = 0.3;            // measuring time per case
   std::string command;             // the command line, for the report
   std::string implementation;      // a name; "all": each that applies; empty: the default
-  std::vector<std::string> peers;  // files of bench/peers.py, for the page
+  std::vector<std::string> peers;  // JSON files of bench/peers.py, for the report
 };
 int Perf(const Selection& selection, const PerfOptions& options);
 // Returns the implementations of a call that `options` selects; "" is the default.

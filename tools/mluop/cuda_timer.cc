@@ -146,7 +146,8 @@ struct CudaTimer::Driver {
   template <typename Function>
   static void Load(void* library, const char* name, Function** function) {
     *function = reinterpret_cast<Function*>(dlsym(library, name));
-    if (*function == nullptr) throw std::runtime_error(std::string("no CUDA driver with ") + name);
+    if (*function == nullptr)
+      throw std::runtime_error(std::string("CUDA driver: symbol ") + name + " is missing");
   }
 
   // Captures the work of one call of `enqueue`.

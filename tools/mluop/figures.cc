@@ -14,10 +14,10 @@
 namespace mluop::tool {
 namespace {
 
-constexpr size_t kWidth = 120, kIndent = 62;  // columns of a line, and of what precedes the case
+constexpr size_t kWidth = 120, kIndent = 62;  // characters per line; indent of the case column
 
-// A case further than this from its floor is named in the verdict. On the CPU the floor of a small
-// case is a copy inside L1 or L2; on a GPU it is always a copy in device memory.
+// The summary lists cases above this ratio to the floor. On the CPU the floor of a small case is a
+// copy inside L1 or L2; on a GPU it is always a copy in device memory.
 constexpr double kFarOnCpu = 10, kFarOnDevice = 5;
 
 // Above this ratio of median to minimum, other work disturbed the measurement.
@@ -76,7 +76,7 @@ void PrintWrapped(const std::string& text, size_t column, size_t indent) {
   std::printf("\n");
 }
 
-// "2.5 to 33.8 times ... (median 9.1)": the range of a figure over all rows that have it.
+// Minimum, median and maximum of a value over all rows that have it.
 struct Range {
   double least, median, most;
 };
@@ -87,7 +87,8 @@ Range RangeOf(const Row& rows, const char* key) {
   return {values.front(), values[values.size() / 2], values.back()};
 }
 
-// The operators with a row for which `is_listed`, each with its largest figure: "transpose (1.23)".
+// Lists the operators that have a row with is_listed(row), each with its largest value: "transpose
+// (1.23)".
 template <class Predicate>
 std::string ListOf(const Row& rows, const char* key, Predicate is_listed) {
   std::map<std::string, double> largest;
@@ -216,8 +217,8 @@ void PrintVerdict(const Figures& figures) {
     return row.contains("median_s") && Number(row, "median_s") > kUnsteady * Number(row, "min_s");
   });
   if (static_cast<size_t>(unsteady) > rows.size() / 4) {
-    std::printf("%td measurements varied by more than %.0f %%: other work disturbed them.\n",
-                unsteady, (kUnsteady - 1) * 100);
+    std::printf("%td measurements are noisy (median over %.1fx the minimum).\n", unsteady,
+                kUnsteady);
   }
 }
 

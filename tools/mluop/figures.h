@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The figures of a run of `mluop perf`, and the table that a person reads.
+// The results of `mluop perf`, and their text table.
 #pragma once
 
 #include <string>
@@ -23,7 +23,7 @@ Row DocumentOf(const Figures& figures, const std::string& command, int64_t start
 // "83.1 us", "4.32 ms".
 std::string TimeText(double seconds);
 
-// The part of a case line after the operator's name.
+// Returns the case line without the operator's name.
 std::string CaseArguments(const Row& row);
 
 // The settings of the row beside the machine's default: threads, instruction set, mode of atomics.
@@ -32,7 +32,7 @@ std::string SettingText(const Row& row);
 // Prints rows as they are measured, at most 120 columns wide, under a heading per operator.
 class Table {
  public:
-  // settings: whether rows say their threads and instruction set.
+  // settings: print threads and instruction set in every row.
   Table(bool on_cpu, bool settings) : on_cpu_(on_cpu), settings_(settings) {}
   void PrintHeader(const std::string& caches) const;
   void Print(const Row& row);
@@ -48,7 +48,7 @@ Figures MeasureOnDevice(const Selection& selection, const PerfOptions& options, 
 // One of the two.
 Figures MeasureOn(Device* device, const Selection& selection, const PerfOptions& options);
 
-// Prints in words how fast the cases are and which are slower than they should be.
+// Prints a summary: speedups, and the operators far from their floor.
 void PrintVerdict(const Figures& figures);
 
 }  // namespace mluop::tool

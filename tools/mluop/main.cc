@@ -14,7 +14,7 @@ namespace {
 using mluop::tool::PerfOptions;
 using mluop::tool::Selection;
 
-constexpr int kWrongUse = 2;  // exit status
+constexpr int kUsageError = 2;  // exit status
 
 constexpr char kCaseHelp[] =
     "A case is a line such as\n"
@@ -47,12 +47,12 @@ void AddMeasurement(CLI::App* command, PerfOptions* perf) {
                       "write machine, ceilings and an object per case to this file");
   command->add_option("--report", perf->report, "write a page of HTML with bars to this file");
   command
-      ->add_option("--peers", perf->peers,
-                   "files of bench/peers.py to show beside ours in the page")
+      ->add_option("--peers", perf->peers, "JSON files of bench/peers.py to include in the report")
       ->delimiter(',')
       ->allow_extra_args(false);
   command->add_option("--implementation", perf->implementation,
-                      "this one, or all that apply in turn (default: the library's choice)");
+                      "name of an implementation, or all: measure each that applies "
+                      "(default: the library's choice)");
   command->add_flag("--cold", perf->cold, "flush the tensors out of the caches before every run");
   command->add_option("--seconds", perf->seconds, "time to spend on a case")
       ->check(CLI::PositiveNumber)
@@ -134,7 +134,7 @@ int Run(int argc, char** argv) {
       ->check(CLI::Range(1, 1024));
   check->add_flag("-v,--verbose", selection.verbose, "print every case with its differences");
   check->add_flag("--coverage", coverage,
-                  "only fail if no case chooses some implementation by default");
+                  "only check that the cases choose every implementation by default");
   check->callback([&] {
     action = [&] {
       return coverage ? mluop::tool::Coverage(selection) : mluop::tool::Check(selection);
@@ -147,13 +147,13 @@ int Run(int argc, char** argv) {
   bitwise->callback([&] { action = [&] { return mluop::tool::Bitwise(selection); }; });
 
   CLI::App* measure =
-      app.add_subcommand("perf", "measure time, ratio to the copy speed, speedup over plain loops");
+      app.add_subcommand("perf", "measure time, ratio to the floor, speedup over plain loops");
   AddSelection(measure, &selection);
   AddMeasurement(measure, &perf);
   measure->callback([&] { action = [&] { return mluop::tool::Perf(selection, perf); }; });
 
   CLI::App* run = app.add_subcommand(
-      "run", "check the cases against the reference, then perf, and a verdict in words");
+      "run", "check the cases against the reference, measure them, print a summary");
   AddSelection(run, &selection);
   AddMeasurement(run, &perf);
   run->callback([&] { action = [&] { return mluop::tool::CheckAndMeasure(selection, perf); }; });
@@ -185,7 +185,7 @@ int Run(int argc, char** argv) {
       std::fprintf(stderr, "mluop: the command must be one of %s, got %s\n",
                    CommandNames(app).c_str(), argc > 1 ? argv[1] : "none");
     }
-    return kWrongUse;
+    return kUsageError;
   }
   return action();
 }
@@ -196,10 +196,10 @@ int main(int argc, char** argv) {
   try {
     return Run(argc, argv);
   } catch (const std::bad_alloc&) {
-    std::fprintf(stderr, "mluop: the case must fit in memory, got an allocation failure\n");
-    return kWrongUse;
+    std::fprintf(stderr, "mluop: out of memory\n");
+    return kUsageError;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "mluop: %s\n", error.what());
-    return kWrongUse;
+    return kUsageError;
   }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// mluop perf: times the operators against the bytes that must move, the arithmetic peak and the plain
-// loops. All times of a case are taken in turn in one process; quote the ratios.
+// mluop perf: measures operators and compares them with the floor (memory traffic), the arithmetic
+// peak and the plain loops. All times of a case are taken in turn in one process; quote the ratios.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -38,8 +38,8 @@ struct Setting {
   Rates rates;
 };
 
-// The bytes that must move, over the operator's own buffers: all of the outputs, and of each input
-// the share that is needed.
+// Returns the memory traffic of a call: all output bytes, and the same fraction of each input, so
+// that the total is `bytes`.
 Traffic TrafficOf(const PreparedCall& call, double bytes) {
   const Arguments& arguments = call.arguments();
   Traffic all;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// mluop perf on a device that is not the CPU. Calls are recorded once and replayed: the times do not
-// include the host. The tensors rotate over more memory than the caches hold. The floor is a copy
-// that moves as many bytes as the operator must, timed in the same way.
+// mluop perf on a device that is not the CPU. Calls are captured into a CUDA graph and replayed, so
+// times exclude the host. The tensors rotate over more memory than the caches hold. The floor is a
+// copy that moves as many bytes as the operator must, timed in the same way.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -29,9 +29,9 @@ using testing::Mirror;
 using testing::Placement;
 using testing::PreparedCall;
 
-constexpr size_t kRotation = size_t{256} << 20;  // bytes: some times the largest second-level cache
-constexpr size_t kMostSets = 256;
-constexpr int kLeastCalls = 20;  // in one recording
+constexpr size_t kRotation = size_t{256} << 20;  // bytes: several times the largest L2
+constexpr size_t kMaxSets = 256;
+constexpr int kMinCalls = 20;  // in one graph
 
 // The same call on several sets of tensors.
 struct Calls {
@@ -51,7 +51,7 @@ struct Calls {
   }
 };
 
-// Copies over a large buffer, each from one piece of it to the next.
+// Times device-to-device copies between blocks of a large buffer.
 class Copies {
  public:
   Copies(Device* device, CudaTimer& timer) : device_(device), timer_(timer) {}
@@ -61,14 +61,14 @@ class Copies {
 
   // Returns the seconds of a copy that moves this number of bytes: half of them read, half written.
   double Time(double bytes) {
-    // The driver's copy falls behind its own speed beyond this size.
+    // cudaMemcpyAsync is slower per byte above this size, so the time is extrapolated.
     constexpr double kLargest = 256 << 20;
     if (bytes > kLargest) return Time(kLargest) * bytes / kLargest;
-    // The driver's copy is a third slower on sizes that are no multiple of some kilobytes.
+    // cudaMemcpyAsync is a third slower on sizes that are not a multiple of 8 KiB.
     const size_t unit = bytes > (1 << 20) ? 8192 : 256;
     each_ = (static_cast<size_t>(bytes / 2) + unit - 1) / unit * unit;
     Reserve(std::max(4 * each_, kRotation));
-    count_ = static_cast<int>(std::clamp<size_t>(size_ / (2 * each_), kLeastCalls, kMostSets));
+    count_ = static_cast<int>(std::clamp<size_t>(size_ / (2 * each_), kMinCalls, kMaxSets));
     return timer_.SecondsOfReplay([this](cnrtQueue_t queue) { return Enqueue(queue); }, 10) /
            count_;
   }
@@ -79,14 +79,14 @@ class Copies {
     cnrtFree(memory_);
     if (cnrtMalloc(&memory_, bytes) != cnrtSuccess) throw std::bad_alloc();
     size_ = bytes;
-    // Never measure on zeros: they may move faster.
+    // Fills with non-zero bytes: the memory system may compress zeros.
     cnrtMemset(memory_, 0x5a, bytes);
   }
 
   mluOpStatus_t Enqueue(cnrtQueue_t queue) const {
-    const size_t places = size_ / (2 * each_);
+    const size_t slots = size_ / (2 * each_);
     for (int i = 0; i < count_; ++i) {
-      char* const from = static_cast<char*>(memory_) + static_cast<size_t>(i) % places * 2 * each_;
+      char* const from = static_cast<char*>(memory_) + static_cast<size_t>(i) % slots * 2 * each_;
       if (device_->Copy(from + each_, from, each_, queue) != cnrtSuccess)
         return MLUOP_STATUS_EXECUTION_FAILED;
     }
@@ -110,11 +110,11 @@ Calls MakeCalls(const PreparedCall& call, mluOpHandle_t handle) {
     calls.sets.push_back(std::make_unique<Mirror>(call, Placement::kFront));
     calls.sets.back()->SetWorkspace(calls.workspace);
   }
-  calls.count = std::max(static_cast<int>(sets), bytes > (size_t{64} << 20) ? 2 : kLeastCalls);
+  calls.count = std::max(static_cast<int>(sets), bytes > (size_t{64} << 20) ? 2 : kMinCalls);
   return calls;
 }
 
-// Seconds that the host needs to make a call, least of several batches.
+// Returns the host time per call in seconds, the minimum over several batches.
 double HostSeconds(const Calls& calls) {
   using Clock = std::chrono::steady_clock;
   constexpr int kBatch = 100;
@@ -150,7 +150,7 @@ double WrittenBytes(const Arguments& arguments) {
 Row Measure(const Case& c, Calls& calls, const Mode& mode, const testing::Work& work, double floor,
             CudaTimer& timer) {
   mluOpSetQueue(calls.handle, nullptr);
-  for (const auto& set : calls.sets) {  // scratch grows now, and not while it is recorded
+  for (const auto& set : calls.sets) {  // grows scratch before the capture
     if (set->Run(calls.handle) != MLUOP_STATUS_SUCCESS)
       throw std::runtime_error(c.line + ": " + mluOpGetLastErrorMessage());
   }

@@ -219,8 +219,7 @@ int WriteFile(const std::string& name, const char* option, const std::string& te
   std::ofstream file(name);
   file << text;
   if (file.flush()) return 0;
-  std::fprintf(stderr, "mluop: %s must be a file that can be written, got %s\n", option,
-               name.c_str());
+  std::fprintf(stderr, "mluop: %s must be a writable file, got %s\n", option, name.c_str());
   return 2;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// mluop run: checks the cases, measures them, and says in words what came of it.
+// mluop run: checks the cases, measures them, and prints a summary.
 #include <cstdio>
 #include <ctime>
 

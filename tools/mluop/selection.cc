@@ -135,8 +135,8 @@ void CheckOperator(const std::string& op) {
       names += " " + std::string(test.name);
     }
   }
-  throw std::invalid_argument("--op must be an operator or a family, got " + op + "; there are" +
-                              names);
+  throw std::invalid_argument("--op must be an operator or a family, got " + op +
+                              "; available:" + names);
 }
 
 void OnFault(int signal) {
@@ -215,7 +215,7 @@ Device* UseDevice(const Selection& selection) {
     names += std::string(i == 0 ? "" : ", ") + device->name();
     if (selection.device == device->name() && cnrtSetDevice(i) == cnrtSuccess) return device;
   }
-  const std::string reason = list.count == 0 ? list.fault : list.library_fault;
+  const std::string reason = list.count == 0 ? list.error : list.library_error;
   throw std::invalid_argument("--device must be one of " + names +
                               (reason.empty() ? "" : " (" + reason + ")") + ", got " +
                               selection.device);
@@ -250,9 +250,9 @@ void InstallFaultHandler(const char* command) {
   std::signal(SIGBUS, OnFault);
 }
 
-void Score::Add(const Case& c, const std::string& fault) {
-  ++(fault.empty() ? passed : failed);
-  if (fault.empty()) return;
+void Score::Add(const Case& c, const std::string& error) {
+  ++(error.empty() ? passed : failed);
+  if (error.empty()) return;
   EndProgress();
   const std::string device = selection_.device == "cpu" ? "" : " --device " + selection_.device;
   std::printf("FAIL %s: %s\n  repeat: mluop %s%s %s\n", std::string(c.test->name).c_str(),

@@ -63,8 +63,8 @@ class Score {
   Score(const char* command, const Selection& selection)
       : command_(command), selection_(selection) {}
 
-  // `fault`: "" if the case passed.
-  void Add(const testing::Case& c, const std::string& fault);
+  // `error`: "" if the case passed.
+  void Add(const testing::Case& c, const std::string& error);
   // Prints "N passed, N failed"; returns the exit status.
   int Print() const;
 

@@ -92,20 +92,19 @@ void FlushLines(const char* data, size_t bytes) {
   if (bytes != 0) hwy::FlushCacheline(data + bytes - 1);
 }
 
-// All tensors are traversed together in parts of about this number of bytes, as in an operator's
-// loop.
-constexpr size_t kPart = 16 << 10;
+// Chunk size in bytes. Each step processes one chunk of every tensor, as an operator's loop does.
+constexpr size_t kChunkBytes = 16 << 10;
 
-// The bytes of a tensor in part `index` of `parts`: whole cache lines, except in the last part.
-struct Cut {
+// The bytes of a tensor in chunk `index` of `chunks`: whole cache lines, except in the last chunk.
+struct ByteRange {
   size_t begin, bytes;
 };
 
-Cut CutOf(size_t bytes, int64_t index, int64_t parts) {
+ByteRange ChunkOf(size_t bytes, int64_t index, int64_t chunks) {
   const auto at = [&](int64_t i) {
-    if (i == parts) return bytes;
+    if (i == chunks) return bytes;
     return static_cast<size_t>(static_cast<double>(bytes) * static_cast<double>(i) /
-                               static_cast<double>(parts)) /
+                               static_cast<double>(chunks)) /
            64 * 64;
   };
   return {at(index), at(index + 1) - at(index)};
@@ -125,17 +124,17 @@ size_t Traffic::Bytes() const {
 void Move(const Traffic& traffic, Way way, ThreadPool& threads) {
   const auto read = HWY_DYNAMIC_DISPATCH(Read);
   const auto fill = HWY_DYNAMIC_DISPATCH(Fill);
-  const auto parts = static_cast<int64_t>(traffic.Bytes() / kPart) + 1;
-  threads.For(parts, 4, [&](int64_t begin, int64_t end, int) {
+  const auto chunks = static_cast<int64_t>(traffic.Bytes() / kChunkBytes) + 1;
+  threads.For(chunks, 4, [&](int64_t begin, int64_t end, int) {
     uint64_t seen = 0;
-    for (int64_t part = begin; part < end; ++part) {
-      for (const Traffic::Read& piece : traffic.reads) {
-        const Cut cut = CutOf(piece.bytes, part, parts);
-        seen ^= read(piece.data + cut.begin, cut.bytes, way.prefetch);
+    for (int64_t chunk = begin; chunk < end; ++chunk) {
+      for (const Traffic::Read& block : traffic.reads) {
+        const ByteRange range = ChunkOf(block.bytes, chunk, chunks);
+        seen ^= read(block.data + range.begin, range.bytes, way.prefetch);
       }
-      for (const Traffic::Write& piece : traffic.writes) {
-        const Cut cut = CutOf(piece.bytes, part, parts);
-        fill(piece.data + cut.begin, cut.bytes, way.non_temporal);
+      for (const Traffic::Write& block : traffic.writes) {
+        const ByteRange range = ChunkOf(block.bytes, chunk, chunks);
+        fill(block.data + range.begin, range.bytes, way.non_temporal);
       }
     }
     sink.fetch_xor(seen, std::memory_order_relaxed);

@@ -7,11 +7,11 @@
 namespace mluop::tool {
 namespace {
 
-constexpr size_t kLeastRuns = 5, kMostRuns = 2000;
-// A contender that exceeds its budget by this factor stops, even with fewer runs than kLeastRuns.
+constexpr size_t kMinRuns = 5, kMaxRuns = 2000;
+// A contender that exceeds its budget by this factor stops, even with fewer runs than kMinRuns.
 // The plain loops of a large case take half a second per run.
 constexpr double kOverrun = 8;
-constexpr double kTurn = 1e-3;  // seconds of one contender's turn
+constexpr double kBatchSeconds = 1e-3;  // seconds of one contender's turn
 
 double SecondsOf(const std::function<void()>& run) {
   using Clock = std::chrono::steady_clock;
@@ -24,7 +24,7 @@ double SecondsOf(const std::function<void()>& run) {
 
 bool Contender::Done() const {
   if (spent >= kOverrun * budget) return true;
-  return times.size() >= kLeastRuns && (spent >= budget || times.size() >= kMostRuns);
+  return times.size() >= kMinRuns && (spent >= budget || times.size() >= kMaxRuns);
 }
 
 void Contender::Time() {
@@ -50,7 +50,7 @@ void MeasureTogether(std::vector<Contender>& contenders, const std::function<voi
         continue;
       }
       contender.run();
-      const double end = contender.spent + kTurn;
+      const double end = contender.spent + kBatchSeconds;
       do {
         contender.Time();
       } while (contender.spent < end && !contender.Done());

@@ -31,7 +31,7 @@ _PLACES = {
 
 
 def _make(name: str, report: Report, package: bool = True) -> types.ModuleType:
-    module = types.ModuleType(name, "Made by mluops.compat.mmcv.")
+    module = types.ModuleType(name, "Created by mluops.compat.mmcv.install().")
     # importlib.util.find_spec and importlib.reload need it.
     module.__spec__ = importlib.util.spec_from_loader(name, loader=None, is_package=package)
     if package:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Replaces torchvision's position-sensitive pooling: `mluops.compat.torchvision.install()`.
 
-Values on the CPU stay bitwise the same. The gradient becomes right at the edge of the map, and the
+Values on the CPU stay bitwise the same. The gradient at the edge of the map is corrected, and the
 operator uses all cores.
 """
 

@@ -45,13 +45,13 @@ SQUARE = np.array([[-0.5, -0.5], [0.5, -0.5], [0.5, 0.5], [-0.5, 0.5]])
 
 
 def fill(
-    ax: Any, places: Any, color: str, alpha: float, name: str, shape: np.ndarray = SQUARE
+    ax: Any, pixels: Any, color: str, alpha: float, name: str, shape: np.ndarray = SQUARE
 ) -> None:
-    """Fills the pixels whose centres are the rows (y, x) of `places`, in one patch to keep the file
+    """Fills the pixels whose centres are the rows (y, x) of `pixels`, in one patch to keep the file
     small. `shape`: [corners, 2] = x, y of the part of a pixel that is filled."""
     path = matplotlib().path.Path
     corners = np.concatenate([shape, shape[:1]])  # the last one closes the polygon
-    centres = np.asarray(places, float).reshape(-1, 2)[:, ::-1]
+    centres = np.asarray(pixels, float).reshape(-1, 2)[:, ::-1]
     codes = [path.MOVETO, *[path.LINETO] * (len(shape) - 1), path.CLOSEPOLY] * len(centres)
     ax.add_patch(
         matplotlib().patches.PathPatch(

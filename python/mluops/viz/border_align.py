@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The samples along the borders of a box."""
+"""Draws the samples along the borders of a box."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _BORDERS = (
 )
 
 
-def _parts(directions: List[int]) -> List[np.ndarray]:
+def _split_pixel(directions: List[int]) -> List[np.ndarray]:
     """Divides a pixel among borders; each gets its own side. Returns polygons [corners, 2]."""
     if len(directions) == 1:
         return [canvas.SQUARE]
@@ -68,15 +68,15 @@ def border_align_samples(
     weights = _sample_weights(box, size, pool_size)
     # The position of a sample is the weighted mean of its pixels. The margin around the box keeps
     # all pixels of every sample on the map.
-    room = int(np.ceil(max(0, -box.min(), box[2] - size[1], box[3] - size[0]))) + 3
+    margin = int(np.ceil(max(0, -box.min(), box[2] - size[1], box[3] - size[0]))) + 3
     wide = _sample_weights(
-        box + np.float32(room), (size[0] + 2 * room, size[1] + 2 * room), pool_size
+        box + np.float32(margin), (size[0] + 2 * margin, size[1] + 2 * margin), pool_size
     )
-    ys, xs = ((wide * grid).sum((2, 3)) - room for grid in np.indices(wide.shape[2:]))
+    ys, xs = ((wide * grid).sum((2, 3)) - margin for grid in np.indices(wide.shape[2:]))
     used = weights.max(axis=1)  # [4, H, W]
     for y, x in zip(*np.nonzero(used.any(axis=0))):
         borders = np.nonzero(used[:, y, x])[0]
-        for b, part in zip(borders, _parts([_BORDERS[b][2] for b in borders])):
+        for b, part in zip(borders, _split_pixel([_BORDERS[b][2] for b in borders])):
             canvas.fill(
                 ax,
                 (y, x),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The windows around masked pixels, and the matrix of their columns."""
+"""Draws the windows around masked pixels, and the matrix of their columns."""
 
 from __future__ import annotations
 
@@ -49,20 +49,22 @@ def masked_im2col_windows(
     ax, kernel, pad = canvas.axes(ax), canvas.pair(kernel), canvas.pair(pad)
     rows, columns = np.asarray(mask_h_idx, np.int32), np.asarray(mask_w_idx, np.int32)
     reads = _window_reads(rows, columns, size, kernel, pad)
-    room = np.array(
+    margin = np.array(
         [
             np.ceil(max(0, -at.min(), at.max() - size[i])) + kernel[i] + abs(pad[i])
             for i, at in enumerate((rows, columns))
         ],
         np.int32,
     )
-    wide = _window_reads(rows + room[0], columns + room[1], tuple(size + 2 * room), kernel, pad)
+    wide = _window_reads(
+        rows + margin[0], columns + margin[1], tuple(size + 2 * margin), kernel, pad
+    )
     ends = []
     for m, (inside, window) in enumerate(zip(reads, wide)):
         color = canvas.CYCLE[m % len(canvas.CYCLE)]
         canvas.fill(ax, np.argwhere(inside), color, 0.3, f"mask {m}")
         ys, xs = np.nonzero(window)
-        ys, xs = ys - room[0], xs - room[1]
+        ys, xs = ys - margin[0], xs - margin[1]
         for y, x in zip(ys, xs):
             if not (0 <= y < size[0] and 0 <= x < size[1]):
                 ax.text(x, y, "0", ha="center", va="center", fontsize=8, color=canvas.OUTSIDE)

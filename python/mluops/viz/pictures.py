@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The pictures of docs/operators."""
+"""Draws the pictures of docs/operators."""
 
 from __future__ import annotations
 

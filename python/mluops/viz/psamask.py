@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The mask of a pixel, on the map and in the result."""
+"""Draws the mask of a pixel, on the map and in the result."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The bins of a RoI."""
+"""Draws the bins of a RoI."""
 
 from __future__ import annotations
 

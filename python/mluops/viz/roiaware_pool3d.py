@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The voxels of a box, seen from above."""
+"""Draws the voxels of a box, seen from above."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-def _columns_of_points(
+def _voxels_of_points(
     roi: np.ndarray, pts: np.ndarray, out_size: Tuple[int, int, int], max_pts: int
 ) -> np.ndarray:
     """Returns the voxel ix, iy, iz of each point, -1 for points outside: [P, 3]."""
@@ -48,8 +48,8 @@ def roiaware_voxels(
     """
     ax = canvas.axes(ax)
     roi, pts = np.asarray(roi, np.float32), np.asarray(pts, np.float32)
-    inside = _columns_of_points(roi, pts, out_size, len(pts) + 1)
-    stored = _columns_of_points(roi, pts, out_size, max_pts_each_voxel)
+    inside = _voxels_of_points(roi, pts, out_size, len(pts) + 1)
+    stored = _voxels_of_points(roi, pts, out_size, max_pts_each_voxel)
     _voxel_lines(ax, roi, out_size)
     _fill_voxels(ax, roi, out_size)
     markers = "os^Dv<>p"
@@ -116,7 +116,7 @@ def _column_color(ix: int, iy: int) -> str:
     return (canvas.BLUE, canvas.ORANGE, canvas.GREEN, canvas.PURPLE)[ix % 2 + iy % 2 * 2]
 
 
-def _places_of_box(roi: np.ndarray) -> Callable[[float, float], np.ndarray]:
+def _box_to_world(roi: np.ndarray) -> Callable[[float, float], np.ndarray]:
     """Returns a function from box coordinates, [0, 1] x [0, 1], to x and y."""
     x, y, _, dx, dy, _, yaw = (float(value) for value in roi)
     turn = np.array([[np.cos(yaw), -np.sin(yaw)], [np.sin(yaw), np.cos(yaw)]])
@@ -124,7 +124,7 @@ def _places_of_box(roi: np.ndarray) -> Callable[[float, float], np.ndarray]:
 
 
 def _fill_voxels(ax: Any, roi: np.ndarray, out_size: Tuple[int, int, int]) -> None:
-    at, (nx, ny, _) = _places_of_box(roi), out_size
+    at, (nx, ny, _) = _box_to_world(roi), out_size
     for ix, iy in np.ndindex(nx, ny):
         corners = [at((ix + i) / nx, (iy + j) / ny) for i, j in ((0, 0), (1, 0), (1, 1), (0, 1))]
         ax.add_patch(
@@ -139,7 +139,7 @@ def _fill_voxels(ax: Any, roi: np.ndarray, out_size: Tuple[int, int, int]) -> No
 
 
 def _voxel_lines(ax: Any, roi: np.ndarray, out_size: Tuple[int, int, int]) -> None:
-    at, yaw = _places_of_box(roi), float(roi[6])
+    at, yaw = _box_to_world(roi), float(roi[6])
     turn = np.array([[np.cos(yaw), -np.sin(yaw)], [np.sin(yaw), np.cos(yaw)]])
     for i in range(out_size[0] + 1):
         edge = i in (0, out_size[0])

@@ -82,11 +82,11 @@ inline void GenerateBackward(const testing::Case& c, const Arguments& a, testing
   const bool wild = c.Option("argmax") == "wild";
   const int64_t count = a.Tensor("argmax_idx").desc->ElementCount();
   for (int64_t i = 0; i < count; ++i) {
-    const int64_t strange[] = {-1, std::min<int64_t>(samples, INT32_MAX), INT32_MIN, INT32_MAX};
+    const int64_t invalid[] = {-1, std::min<int64_t>(samples, INT32_MAX), INT32_MIN, INT32_MAX};
     const int64_t index =
-        wild && random.Below(3) == 0 ? strange[random.Below(4)] : random.Below(samples);
+        wild && random.Below(3) == 0 ? invalid[random.Below(4)] : random.Below(samples);
     a.Out<int32_t>("argmax_idx")[i] = static_cast<int32_t>(index);
-    // The sum of two of the largest floats overflows in float and not in double.
+    // Clamps gradients to 1e3: larger sums overflow in float but not in the double reference.
     void* gradients = a.Out<void>("grad_output");
     const double value = testing::LoadValue(gradients, a.Type(), i);
     if (!std::isfinite(value)) continue;

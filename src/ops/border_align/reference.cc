@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// border_align as the contract writes it, twice: the reference, and the plain loops for speed
-// comparisons. Shares nothing with problem.h.
+// The reference and the plain loops of border_align, written from the contract. Uses no code of
+// problem.h, so that errors there are found.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -203,11 +203,11 @@ std::string AcceptArgmaxOf(const Arguments& a, const void* baseline) {
   const Sizes s(a);
   const int32_t* argmax = a.Out<int32_t>("argmax_idx");
   const auto* expected = static_cast<const int32_t*>(baseline);
-  std::string fault;
+  std::string error;
   ForEachOutput(s, [&](int64_t n, int64_t k, int64_t b, int64_t c) {
     const int64_t i = s.Output(n, k, b, c);
-    if (argmax[i] == expected[i] || !fault.empty()) return;
-    fault = "[" + std::to_string(i) + "] must be " + std::to_string(expected[i]) + ", got " +
+    if (argmax[i] == expected[i] || !error.empty()) return;
+    error = "[" + std::to_string(i) + "] must be " + std::to_string(expected[i]) + ", got " +
             std::to_string(argmax[i]);
     if (argmax[i] < 0 || argmax[i] > s.P) return;
     const auto range = [&](int64_t index) {
@@ -219,12 +219,12 @@ std::string AcceptArgmaxOf(const Arguments& a, const void* baseline) {
     const At ulp = std::nextafter(named.largest, static_cast<At>(INFINITY)) - named.largest;
     const long double distance = std::abs(range(expected[i]).value - named.value);
     if (distance <= 4 * ulp) {
-      fault.clear();
+      error.clear();
     } else {
-      fault += ", whose sample is " + std::to_string(distance / ulp) + " ulp away";
+      error += ", which is " + std::to_string(distance / ulp) + " ulp below the maximum";
     }
   });
-  return fault;
+  return error;
 }
 
 std::string AcceptArgmax(const Arguments& a, std::string_view, const void* baseline) {
@@ -237,7 +237,7 @@ std::string AcceptArgmax(const Arguments& a, std::string_view, const void* basel
 template <typename At>
 Work ForwardWork(const Arguments& a) {
   const Sizes s(a);
-  NeededLines input(a, "input");
+  TouchedLines input(a, "input");
   Sizes blocks = s;
   blocks.C = 1;
   int64_t samples = 0;

@@ -164,18 +164,18 @@ TEST_F(BorderAlignForward, DocumentExampleMatchesPrintedOutput) {
   EXPECT_EQ(Forward<Half>(kDocument, DocumentInput(), kDocumentBoxes).output, kDocumentOutput);
 }
 
-// README.md works this out: rows [1 5 2] and [0 3 4], box (0.5, 0, 2, 1).
-const Shape kWorked = {1, 2, 3, 1, 1, 2};
-const Floats kWorkedBox = {0.5f, 0, 2, 1};
+// The worked example of README.md: rows [1 5 2] and [0 3 4], box (0.5, 0, 2, 1).
+const Shape kReadmeShape = {1, 2, 3, 1, 1, 2};
+const Floats kReadmeBox = {0.5f, 0, 2, 1};
 
 TEST_F(BorderAlignForward, ReadmeExample) {
-  const Pooled pooled = Forward(kWorked, FourTimes({1, 5, 2, 0, 3, 4}), kWorkedBox);
+  const Pooled pooled = Forward(kReadmeShape, FourTimes({1, 5, 2, 0, 3, 4}), kReadmeBox);
   EXPECT_EQ(pooled.output, (Floats{4.25f, 3, 4, 4}));
   EXPECT_EQ(pooled.argmax, (Indices{1, 0, 0, 0}));
 }
 
 TEST_F(BorderAlignBackward, ReadmeExample) {
-  EXPECT_EQ(Backward(kWorked, {10, 20, 30, 40}, kWorkedBox, {1, 0, 0, 0}),
+  EXPECT_EQ(Backward(kReadmeShape, {10, 20, 30, 40}, kReadmeBox, {1, 0, 0, 0}),
             (Floats{0, 10, 0, 0, 7.5f, 10, 0, 0, 2.5f, 0, 0,  0,  //
                     0, 0,  0, 0, 0,    0,  0, 0, 0,    0, 30, 40}));
 }
@@ -195,10 +195,10 @@ TEST_F(BorderAlignForward, NanInFirstSampleStaysAndIsCanonical) {
   EXPECT_EQ(pooled.argmax[0], 0);
 }
 
-TEST_F(BorderAlignForward, NanInLaterSampleLoses) {
+TEST_F(BorderAlignForward, NanInLaterSampleIsIgnored) {
   const Shape s = {1, 1, 4, 1, 1, 3};
   const Pooled pooled = Forward(s, FourTimes({-4, kNan, -2, -3}), {0, 0, 3, 0});
-  // The samples before and at pixel 1 weigh the NaN: bilinear weights of 0 do too.
+  // The samples at pixels 0 and 1 include the NaN, also where its bilinear weight is 0.
   EXPECT_EQ(pooled.argmax[2], 1);  // bottom, from the right: -3, -2, NaN, NaN
   EXPECT_EQ(pooled.output[2], -2);
 }
@@ -231,7 +231,7 @@ TEST_F(BorderAlignForward, SampleFromMinusOneToZeroReadsFirstPixel) {
   EXPECT_EQ(Forward(s, input, {beyond, 0, beyond, 0}).output, Floats(4, 0));
 }
 
-TEST_F(BorderAlignForward, OutsideSampleIsZeroAndCompetes) {
+TEST_F(BorderAlignForward, OutsideSampleCountsAsZero) {
   // Top: x = 0, 2, 4, 6, 8 on a map 5 wide; 6 is the first outside. Bottom starts outside.
   const Shape s = {1, 3, 5, 1, 1, 4};
   const Floats input(s.map(), -1);
@@ -245,7 +245,7 @@ TEST_F(BorderAlignForward, OutsideSampleIsZeroAndCompetes) {
 TEST_F(BorderAlignForward, NanCoordinateIsOutside) {
   const Shape s = {1, 3, 3, 1, 1, 2};
   const Pooled pooled = Forward(s, Floats(s.map(), -5), {kNan, 0, 2, 2});
-  // Bottom starts at x2 and leaves the map with its first step; right does not know of x1.
+  // Bottom starts at x2 and leaves the map with its first step; right does not depend on x1.
   EXPECT_EQ(pooled.output, (Floats{0, 0, 0, -5}));
   EXPECT_EQ(pooled.argmax, (Indices{0, 0, 1, 0}));
 }
@@ -297,7 +297,7 @@ TEST_F(BorderAlignBackward, HalfRoundsOnce) {
 }
 
 TEST_F(BorderAlignForward, ChannelDoesNotDependOnOtherChannels) {
-  // 77 channels are whole groups of vectors, single vectors and an end; one alone is a lane.
+  // 77 channels use groups of four vectors, single vectors and the remainder; 1 uses one lane.
   const Shape wide = {1, 6, 7, 77, 20, 40};
   const Shape narrow = {1, 6, 7, 1, 20, 40};
   const Floats input = RandomValues(wide.map(), -1, 1, 7);

@@ -24,8 +24,8 @@ constexpr OpSpec kForwardWorkspace("masked_im2col_forward_workspace", kHalfOrFlo
                                     {"data_col", kOut, kT, kAnyLayout, "C*kernel_h*kernel_w M",
                                      kSkip}});
 
-// Without masks the gradient is zero everywhere, and is written: nobody wants to train on
-// leftovers.
+// With M = 0 the gradient is zero and is written, so that the caller never reads uninitialised
+// memory.
 constexpr Operator kBackward = {OpSpec(
     "masked_im2col_backward", kHalfOrFloat,
     {AtLeast("kernel_h", 1), AtLeast("kernel_w", 1), AnyInteger("pad_h"), AnyInteger("pad_w")},

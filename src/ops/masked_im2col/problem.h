@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// masked_im2col: the sizes of a call and which feature element a mask and a kernel element meet,
-// for all devices and all directions.
+// masked_im2col: the sizes of a call and the mapping from (mask, kernel element) to a feature
+// element, for all devices and all directions.
 //
 // Mask m puts the kernel's upper left corner at (Top(mask_h[m]), Left(mask_w[m])). Indices and pads
-// may be any int32, so that corner is a 64-bit sum. Top and Left cut it to where the kernel just
-// misses the feature: what lies beyond looks the same, and a cut corner fits 32 bits.
+// may be any int32, so that corner is a 64-bit sum. Top and Left clamp the corner to just outside
+// the feature. The result is the same, and it fits 32 bits.
 #pragma once
 
 #include <cstdint>
@@ -51,8 +51,8 @@ struct Problem {
 
 // col2im's table has no kernel: one element without pad.
 inline Problem MakeProblem(const Arguments& a) {
-  const auto attribute = [&](const char* name, int otherwise) {
-    return a.spec->AttributeIndex(name) < 0 ? otherwise : a.Int(name);
+  const auto attribute = [&](const char* name, int default_value) {
+    return a.spec->AttributeIndex(name) < 0 ? default_value : a.Int(name);
   };
   return {static_cast<int>(a.Symbol("C")), static_cast<int>(a.Symbol("H")),
           static_cast<int>(a.Symbol("W")), static_cast<int>(a.Symbol("M")),

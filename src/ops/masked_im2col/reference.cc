@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// masked_im2col and masked_col2im as the contract writes them, twice: the reference, and the plain
-// loops for speed comparisons; and the masks of test cases. Shares nothing with problem.h.
+// The reference and the plain loops of masked_im2col and masked_col2im, written from the contract,
+// and the masks of test cases. Uses no code of problem.h, so that errors there are found.
 #include <algorithm>
 #include <cstring>
 #include <vector>
@@ -15,7 +15,7 @@ namespace {
 
 using namespace mluop::testing;
 
-// Visits every pair (index into data_col, index into feature) that im2col joins.
+// Visits every pair (index into data_col, index into feature) that im2col maps to each other.
 template <class Visit>
 void ForEachPair(const Arguments& a, Visit visit) {
   const int64_t C = a.Symbol("C"), H = a.Symbol("H"), W = a.Symbol("W"), M = a.Symbol("M");
@@ -71,7 +71,7 @@ void Col2imReference(const Arguments& a) {
   });
 }
 
-// Which mask the pixel of a plane has in the end; -1: none.
+// Returns the last mask at each pixel, or -1.
 std::vector<int64_t> LastMasks(const Arguments& a) {
   const int64_t H = a.Symbol("H"), W = a.Symbol("W");
   std::vector<int64_t> last(static_cast<size_t>(H * W), -1);
@@ -147,39 +147,39 @@ Kernel KernelOf(const Arguments& a) {
 }
 
 Work ForwardWork(const Arguments& a) {
-  NeededLines feature(a, "feature");
-  ForEachPair(a, [&](int64_t, int64_t pixel) { feature.Need(pixel); });
+  TouchedLines feature(a, "feature");
+  ForEachPair(a, [&](int64_t, int64_t pixel) { feature.Touch(pixel); });
   return {feature.TotalBytes()};
 }
 
 // An addition per pair.
 Work BackwardWork(const Arguments& a) {
-  NeededLines grad_col(a, "grad_col");
+  TouchedLines grad_col(a, "grad_col");
   int64_t pairs = 0;
   ForEachPair(a, [&](int64_t col, int64_t) {
-    grad_col.Need(col);
+    grad_col.Touch(col);
     ++pairs;
   });
   return {grad_col.TotalBytes(), static_cast<double>(pairs)};
 }
 
 Work Col2imWork(const Arguments& a) {
-  NeededLines col(a, "col");
-  ForEachCol2imPair(a, [&](int64_t from, int64_t) { col.Need(from); });
+  TouchedLines col(a, "col");
+  ForEachCol2imPair(a, [&](int64_t from, int64_t) { col.Touch(from); });
   return {col.TotalBytes()};
 }
 
 Work Col2imBackwardWork(const Arguments& a) {
-  NeededLines grad_im(a, "grad_im");
-  ForEachKeptPair(a, [&](int64_t, int64_t pixel) { grad_im.Need(pixel); });
+  TouchedLines grad_im(a, "grad_im");
+  ForEachKeptPair(a, [&](int64_t, int64_t pixel) { grad_im.Touch(pixel); });
   return {grad_im.TotalBytes()};
 }
 
 constexpr std::string_view kMasks[] = {"random", "sorted", "edge", "wild", "duplicate"};
 constexpr Option kOptions[] = {{"masks", kMasks}};
 
-// Distinct positions in row-major order, as a mask's nonzero elements come; over again where there
-// are more masks than pixels.
+// Distinct positions in row-major order, as nonzero() returns them; repeats if there are more masks
+// than pixels.
 void FillSorted(int64_t H, int64_t W, int64_t M, int32_t* mask_h, int32_t* mask_w, Random& random) {
   const int64_t distinct = std::min(M, H * W);
   int64_t filled = 0;
@@ -197,7 +197,7 @@ void FillSorted(int64_t H, int64_t W, int64_t M, int32_t* mask_h, int32_t* mask_
 // One coordinate of a mask, for all choices but "sorted".
 int32_t Coordinate(const std::string& masks, int64_t size, int64_t kernel, int64_t pad,
                    Random& random) {
-  if (masks == "edge") {  // the kernel from just before the feature to just behind it
+  if (masks == "edge") {  // around the borders, from just outside to just outside
     const int64_t corner = random.Below(size + kernel + 3) - kernel - 1;
     return static_cast<int32_t>(std::clamp<int64_t>(corner + pad, INT32_MIN, INT32_MAX));
   }

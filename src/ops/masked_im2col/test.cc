@@ -162,12 +162,12 @@ TEST_F(MaskedIm2col, ForwardWorkedExample) {
             (std::vector<float>{2, 0, 3, 0, 5, 3, 6, 0}));
 }
 
-TEST_F(MaskedIm2col, BackwardWorkedExampleAddsWhereMasksMeet) {
+TEST_F(MaskedIm2col, BackwardReadmeExampleAddsOverlappingMasks) {
   EXPECT_EQ(Backward<float>(kWorked, kWorkedMasks, {1, 2, 3, 4, 5, 6, 7, 8}),
             (std::vector<float>{0, 1, 9, 0, 5, 7}));
 }
 
-TEST_F(MaskedIm2col, Col2imWorkedExampleIsNotTheAdjoint) {
+TEST_F(MaskedIm2col, Col2imReadmeExample) {
   EXPECT_EQ(Col2im<float>(kWorked, kWorkedMasks, {7, 8}), (std::vector<float>{0, 0, 8, 0, 7, 0}));
 }
 
@@ -209,7 +209,7 @@ TEST_F(MaskedIm2col, BackwardHalfRoundsOnce) {
   }
 }
 
-// Two NaN payloads meet, Inf meets -Inf: every NaN is stored as the default quiet NaN.
+// Adds two NaN payloads, and Inf to -Inf: every NaN is stored as the default quiet NaN.
 TEST_F(MaskedIm2col, BackwardStoresDefaultQuietNan) {
   for (const int channels : {1, 8}) {
     const Shape s = {channels, 1, 3, 1, 1, 0, 0};

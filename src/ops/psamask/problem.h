@@ -52,9 +52,9 @@ struct Problem {
   Range OutRows(int64_t row) const { return Inside(RowShift(row), in.rows, out.rows); }
   Range OutCols(int64_t col) const { return Inside(ColShift(col), in.cols, out.cols); }
 
-  // The pixel rows for which output row `row` lies inside of the input's grid, and those for which
-  // input row `row` lies inside of the output's.
+  // Returns the pixel rows whose input grid contains output row `row`.
   Range PixelRowsOfOut(int64_t row) const { return PixelRows(row, in.rows, sign); }
+  // Returns the pixel rows whose output grid contains input row `row`.
   Range PixelRowsOfIn(int64_t row) const { return PixelRows(row, out.rows, -sign); }
 
  private:
@@ -70,8 +70,8 @@ struct Problem {
   }
 };
 
-// NHWC masks are pixel-major. The feature tensor holds the feature grid in its channels in COLLECT,
-// and the owner of the mask there in DISTRIBUTE, which swaps the two orders.
+// NHWC masks are pixel-major. In COLLECT the channels of the feature tensor are the feature grid.
+// In DISTRIBUTE they are the pixels that own the masks, so the order is swapped.
 template <Layout kLayout, Direction kDirection>
 Problem MakeProblem(const Arguments& a) {
   constexpr bool kForward = kDirection == Direction::kForward;

@@ -8,7 +8,8 @@ namespace {
 
 constexpr Operator MakeOperator(std::string_view name, const TensorRow& in, const TensorRow& out) {
   return {OpSpec(name, kFloat,
-                 {OneOf("psa_type", 0, 1), AtLeast("h_mask", 1), AtLeast("w_mask", 1)}, {in, out})};
+                 {InRange("psa_type", 0, 1), AtLeast("h_mask", 1), AtLeast("w_mask", 1)},
+                 {in, out})};
 }
 
 constexpr Operator kForward =

@@ -14,8 +14,8 @@ namespace {
 
 using namespace mluop::testing;
 
-// Visits every pair (index into x, index into y) that meets. x is [N,H,W,h_mask*w_mask] and y
-// [N,H,W,H*W], or in NCHW [N,h_mask*w_mask,H,W] and [N,H*W,H,W].
+// Visits every pair (index into x, index into y) that the operator copies. x is
+// [N,H,W,h_mask*w_mask] and y [N,H,W,H*W], or in NCHW [N,h_mask*w_mask,H,W] and [N,H*W,H,W].
 template <class Visit>
 void ForEachPair(const Arguments& a, Visit visit) {
   const bool nchw = a.spec->name.find("nchw") != std::string_view::npos;
@@ -30,13 +30,14 @@ void ForEachPair(const Arguments& a, Visit visit) {
           for (int64_t j = 0; j < w_mask; ++j) {
             const int64_t r = h + i - hh, s = w + j - hw;
             if (r < 0 || r >= H || s < 0 || s >= W) continue;
-            const int64_t here = h * W + w, there = r * W + s, element = i * w_mask + j;
-            const int64_t at = collect ? here : there, channel = collect ? there : here;
+            const int64_t mask_pixel = h * W + w, map_pixel = r * W + s, element = i * w_mask + j;
+            const int64_t at = collect ? mask_pixel : map_pixel,
+                          channel = collect ? map_pixel : mask_pixel;
             if (nchw) {
-              visit((n * h_mask * w_mask + element) * H * W + here,
+              visit((n * h_mask * w_mask + element) * H * W + mask_pixel,
                     (n * H * W + channel) * H * W + at);
             } else {
-              visit((n * H * W + here) * h_mask * w_mask + element,
+              visit((n * H * W + mask_pixel) * h_mask * w_mask + element,
                     (n * H * W + at) * H * W + channel);
             }
           }
@@ -72,16 +73,16 @@ void BackwardPlain(const Arguments& a) {
   ForEachPair(a, [=](int64_t mask, int64_t pixel) { dx[mask] = dy[pixel]; });
 }
 
-// The input's elements that meet something, and the whole output.
+// Counts the input elements that are copied, and the whole output.
 Work ForwardWork(const Arguments& a) {
-  NeededLines x(a, "x");
-  ForEachPair(a, [&](int64_t mask, int64_t) { x.Need(mask); });
+  TouchedLines x(a, "x");
+  ForEachPair(a, [&](int64_t mask, int64_t) { x.Touch(mask); });
   return {x.TotalBytes()};
 }
 
 Work BackwardWork(const Arguments& a) {
-  NeededLines dy(a, "dy");
-  ForEachPair(a, [&](int64_t, int64_t pixel) { dy.Need(pixel); });
+  TouchedLines dy(a, "dy");
+  ForEachPair(a, [&](int64_t, int64_t pixel) { dy.Touch(pixel); });
   return {dy.TotalBytes()};
 }
 

@@ -72,7 +72,7 @@ TEST_F(Psamask, DistributeForwardWorkedExample) {
             (std::vector<float>{1, 10, 2, 11}));
 }
 
-TEST_F(Psamask, BackwardWritesZeroWithoutPartner) {
+TEST_F(Psamask, BackwardWritesZeroOutsideMap) {
   EXPECT_EQ(Backward(MLUOP_PSAMASK_COLLECT, kWorked, {5, 6, 7, 8}),
             (std::vector<float>{0, 5, 6, 7, 8, 0}));
   EXPECT_EQ(Backward(MLUOP_PSAMASK_DISTRIBUTE, kWorked, {5, 6, 7, 8}),

@@ -33,7 +33,7 @@ struct Problem {
 };
 
 // The workspace getter has no scale; its result does not depend on it.
-inline Problem MakeProblemOfScale(const Arguments& a, float scale) {
+inline Problem MakeProblemWithScale(const Arguments& a, float scale) {
   return {static_cast<int>(a.Symbol("N")),
           static_cast<int>(a.Symbol("H")),
           static_cast<int>(a.Symbol("W")),
@@ -43,7 +43,7 @@ inline Problem MakeProblemOfScale(const Arguments& a, float scale) {
           scale};
 }
 inline Problem MakeProblem(const Arguments& a) {
-  return MakeProblemOfScale(a, a.Float("spatial_scale"));
+  return MakeProblemWithScale(a, a.Float("spatial_scale"));
 }
 
 template <typename T>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// psroipool as the contract writes it, twice: the reference, and the plain loops for speed
-// comparisons; and the rois and mappings of the cases. Shares nothing with problem.h.
+// The reference and the plain loops of psroipool, written from the contract, and the RoIs and
+// mappings of the cases. Uses no code of problem.h, so that errors there are found.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -95,7 +95,7 @@ void Backward(const Arguments& a) {
       const int64_t i = ((b.r * G + b.ph) * G + b.pw) * output_dim + c;
       const int64_t ch = mapping[i];
       if (ch < 0 || ch >= C) continue;
-      const Value share = static_cast<Value>(top_grad[i]) / static_cast<Value>(b.Area());
+      const Value scaled_grad = static_cast<Value>(top_grad[i]) / static_cast<Value>(b.Area());
       for (int64_t h = b.hs; h < b.he; ++h)
         for (int64_t w = b.ws; w < b.we; ++w) sums[((b.image * H + h) * W + w) * C + ch] += share;
     }
@@ -108,14 +108,14 @@ template <typename T>
 Work ForwardWork(const Arguments& a) {
   const int64_t H = a.Symbol("H"), W = a.Symbol("W");
   const int64_t G = a.Int("group_size"), output_dim = a.Int("output_dim");
-  NeededLines input(a, "input");
+  TouchedLines input(a, "input");
   int64_t additions = 0;
   ForEachBin<T, T>(a, [&](const Bin& b) {
     additions += b.Area() * output_dim;
     for (int64_t h = b.hs; h < b.he; ++h)
       for (int64_t w = b.ws; w < b.we; ++w)
         for (int64_t c = 0; c < output_dim; ++c)
-          input.Need((((b.image * H + h) * W + w) * output_dim + c) * G * G + b.ph * G + b.pw);
+          input.Touch((((b.image * H + h) * W + w) * output_dim + c) * G * G + b.ph * G + b.pw);
   });
   const int64_t divisions = a.Tensor("output").desc->ElementCount();
   return {input.TotalBytes(), static_cast<double>(additions + divisions)};
@@ -200,14 +200,14 @@ void Tame(const Arguments& a, std::string_view tensor) {
 
 void GenerateForward(const Case& test_case, const Arguments& a, Random& random) {
   GenerateRois(test_case, a, random);
-  Tame(a, "input");
+  ClampToFinite(a, "input");
 }
 
-// "wild": a third as forward has it, a third in any channel, a third outside. "last": as forward has
-// it but for the very last element, which whoever looks at fewer than all takes for forward's.
+// "wild": a third as forward has it, a third in any channel, a third outside. "last": forward's
+// mapping except for the last element. Detects checks that do not read all elements.
 void GenerateBackward(const Case& test_case, const Arguments& a, Random& random) {
   GenerateRois(test_case, a, random);
-  Tame(a, "top_grad");
+  ClampToFinite(a, "top_grad");
   const bool wild = test_case.Option("mapping") == "wild";
   const int64_t G = a.Int("pooled_height"), output_dim = a.Int("output_dim"),
                 C = output_dim * G * G;

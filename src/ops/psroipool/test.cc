@@ -140,7 +140,7 @@ TEST_F(PsRoiPool, ForwardReadsChannelsGroupSquaredApart) {
   EXPECT_EQ(pooled.output, (Floats{0, 4, 1, 5, 2, 6, 3, 7}));
 }
 
-TEST_F(PsRoiPool, BinHasRoundedScaledAndClippedColumns) {
+TEST_F(PsRoiPool, BinColumnsAreRoundedScaledAndClipped) {
   struct Case {
     const char* rule;
     float scale, first, last, mean;
@@ -161,7 +161,8 @@ TEST_F(PsRoiPool, BinHasRoundedScaledAndClippedColumns) {
   }
 }
 
-// 3*(8/3) - 5 is 3 when the product is rounded and a little more when it is not; 3*(4.25/6) - 1.125 is 1, or less.
+// 3*(8/3) - 5 is 3 if the product is rounded, slightly more if not.
+// 3*(4.25/6) - 1.125 is 1 if the product is rounded, less if not.
 TEST_F(PsRoiPool, CoordinatesUseNoFma) {
   const auto pool = [&](int group, float scale, const Floats& roi, int pw) {
     const Shape s = {1, 1, 8, group, 1, scale};
@@ -217,8 +218,8 @@ TEST_F(PsRoiPool, BackwardIsAdjointOfForward) {
   }
 }
 
-// 100 RoIs are pooled from copies of a small map, and from bands of a large one whose bins have several
-// parts; one RoI is read in place.
+// 100 RoIs are pooled from replicas of a small map, and from bands of a large one whose bins have
+// several parts; one RoI is read in place.
 TEST_F(PsRoiPool, RoiHasSameBitsAloneAndInBatch) {
   for (const Shape& s : {Shape{2, 13, 17, 3, 21, 0.25}, Shape{1, 80, 90, 2, 9, 0.5}}) {
     const Floats rois = RandomRois(100, s);
@@ -268,7 +269,7 @@ TEST_F(PsRoiPool, UnusedImageDoesNotChangeResults) {
   EXPECT_EQ(together, alone);
 }
 
-TEST_F(PsRoiPool, WorkspaceKeepsBits) {
+TEST_F(PsRoiPool, WorkspaceDoesNotChangeResults) {
   const Shape s = {1, 31, 40, 3, 81, 0.25};  // several bands
   const Floats rois = RandomRois(60, s);
   const Floats input = RandomFloats(s.map(), 1);
@@ -300,7 +301,7 @@ TEST_F(PsRoiPool, BackwardSumOf100000EqualGradientsIsAccurate) {
 }
 
 // The document's own case (2) has 198 channels for 3*3*21 = 189.
-TEST_F(PsRoiPool, RefusesWrongNumberOfChannels) {
+TEST_F(PsRoiPool, WrongChannelCountReturnsBadParam) {
   const Descriptor map(MLUOP_DTYPE_FLOAT, MLUOP_LAYOUT_NHWC, {2, 14, 14, 198});
   const Tensors t({2, 14, 14, 3, 21}, 493);
   const Floats input(2 * 14 * 14 * 198), rois(493 * 5);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the families that pool RoIs share on all devices: spans of rows or columns, and the image of a
-// RoI.
+// Shared by the RoI pooling families on all devices: Span (rows or columns), and the image index of
+// a RoI.
 #pragma once
 
 #include <cstdint>

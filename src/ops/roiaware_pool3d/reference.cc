@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // roiaware_pool3d as the contract writes it, twice: the reference, and the plain loops for speed
-// comparisons. Shares nothing with problem.h.
+// comparisons. Uses no code of problem.h, so that errors there are found.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -66,7 +66,7 @@ void FillIndices(const Arguments& a) {
   });
 }
 
-// T: of the features. Sum: of what is added up. Out: of the pooled features.
+// T: feature type. Sum: accumulator type. Out: output type.
 template <typename T, typename Sum, typename Out>
 void Pool(const Arguments& a) {
   const int64_t voxels = a.Int("boxes_num") * VoxelsOfABox(a), channels = a.Int("channels");
@@ -145,7 +145,7 @@ Work BackwardWork(const Arguments& a) {
   const bool maximum = a.Int("pool_method") == 0;
   const auto* indices = a.In<int32_t>("pts_idx_of_voxels");
   const auto* argmax = a.In<int32_t>("argmax");
-  NeededLines index_lines(a, "pts_idx_of_voxels"), grad_lines(a, "grad_out");
+  TouchedLines index_lines(a, "pts_idx_of_voxels"), grad_lines(a, "grad_out");
   int64_t operations = 0;
   for (int64_t v = 0; v < voxels; ++v) {
     int64_t additions = 0;
@@ -154,11 +154,11 @@ Work BackwardWork(const Arguments& a) {
       additions = std::count_if(argmax + v * channels, argmax + (v + 1) * channels, chosen);
     } else {
       const int64_t count = std::clamp<int64_t>(indices[v * slots], 0, slots - 1);
-      index_lines.Need(v * slots, 1 + count);
+      index_lines.Touch(v * slots, 1 + count);
       additions = count * channels;
     }
     if (additions == 0) continue;
-    grad_lines.Need(v * channels, channels);
+    grad_lines.Touch(v * channels, channels);
     operations += additions + (maximum ? 0 : channels);
   }
   const double read =

@@ -6,13 +6,13 @@
 namespace mluop::roiaware_pool3d {
 namespace {
 
-// The shapes of what a voxel has: pooled features, and points.
+// Shapes with one row per voxel: pooled features, and point indices.
 constexpr const char* kPerChannel = "boxes_num out_x out_y out_z channels";
 constexpr const char* kPerSlot = "boxes_num out_x out_y out_z max_pts_each_voxel";
 
 constexpr Operator kForward = {
     OpSpec("roiaware_pool3d_forward", kHalfOrFloat,
-           {OneOf("pool_method", 0, 1), AtLeast("boxes_num", 1), AtLeast("pts_num", 1),
+           {InRange("pool_method", 0, 1), AtLeast("boxes_num", 1), AtLeast("pts_num", 1),
             AtLeast("channels", 1), AtLeast("max_pts_each_voxel", 1), AtLeast("out_x", 1),
             AtLeast("out_y", 1), AtLeast("out_z", 1)},
            {{"rois", kIn, kT, kAnyLayout, "boxes_num 7", kReject},

@@ -32,7 +32,8 @@ inline void StoreValue(const Arguments& a, std::string_view tensor, int64_t inde
   testing::StoreValue(value, a.Type(), a.Out<void>(tensor), index);
 }
 
-// Clamps finite values to [-1000, 1000]: sums in float must not overflow where those in double do not.
+// Clamps finite values to [-1000, 1000]: sums in float must not overflow if the sums in double do
+// not.
 inline void ClampForSums(const Arguments& a, std::string_view tensor) {
   const int64_t count = a.Tensor(tensor).desc->ElementCount();
   for (int64_t i = 0; i < count; ++i) {

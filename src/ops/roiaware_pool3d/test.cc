@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// roiaware_pool3d: what the case lines cannot say.
+// roiaware_pool3d: tests of single values that case lines cannot express.
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -142,7 +142,7 @@ TEST_F(RoiawarePool3dBackward, ReadmeExample) {
 }
 
 // Turned by a quadrant, the world's +y is the box's +x.
-TEST_F(RoiawarePool3dForward, VoxelOfAPointInBoxesTurnedByQuadrants) {
+TEST_F(RoiawarePool3dForward, BoxRotatedBy90DegreesSelectsVoxel) {
   const Grid g = {2, 2, 1, 2};
   const Floats ahead = {1, 0.25f, 0.5f};  // mostly along +x, a little to +y
   const auto voxel = [&](double turn) {
@@ -170,7 +170,7 @@ TEST_F(RoiawarePool3dForward, PointOnAVoxelBorderIsInTheUpperVoxel) {
   EXPECT_EQ(VoxelOf({1, 1, 2, 2}, roi, {0, 0, 1}), 1);
 }
 
-TEST_F(RoiawarePool3dForward, FlatBoxHoldsPointsOfItsPlaneInTheLowestVoxel) {
+TEST_F(RoiawarePool3dForward, FlatBoxStoresPointsInLowestVoxel) {
   EXPECT_EQ(VoxelOf({1, 1, 3, 2}, {0, 0, 1, 4, 4, 0, 0}, {0, 0, 1}), 0);
   EXPECT_EQ(VoxelOf({1, 1, 3, 2}, {0, 0, 1, 4, 4, 0, 0}, {0, 0, 1.5f}), -1);
   EXPECT_EQ(VoxelOf({3, 1, 1, 2}, {0, 0, 1, 0, 4, 1, 0}, {0, 0, 1}), -1);
@@ -222,7 +222,8 @@ TEST_F(RoiawarePool3dBackward, CountIsClampedAndIndexOutOfRangeIsSkipped) {
   };
   EXPECT_EQ(average({100, 0, 1, 1}), (Floats{2, 4}));
   EXPECT_EQ(average({-1, 0, 1, 1}), (Floats{0, 0}));
-  EXPECT_EQ(average({3, 0, -1, 2}), (Floats{2, 0}));  // three all the same
+  EXPECT_EQ(average({3, 0, -1, 2}),
+            (Floats{2, 0}));  // the divisor stays 3, although one index is skipped
   for (const int32_t wild : {-1, 2, INT32_MAX, INT32_MIN}) {
     EXPECT_EQ((Backward<float>(kMax, g, 2, {{1, 0, 0, 0}, {wild}, {}}, {6})), (Floats{0, 0}));
   }

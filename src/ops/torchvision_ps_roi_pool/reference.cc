@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// torchvision_ps_roi_pool as its formula stands, twice: the reference, and the plain loops for
-// speed comparisons; and the rois of the cases. Shares nothing with problem.h.
+// The reference and the plain loops of torchvision_ps_roi_pool, written from the formula, and the
+// RoIs of the cases. Uses no code of problem.h, so that errors there are found.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -101,16 +101,16 @@ void Backward(const Arguments& a) {
   ForEachBin<T, Real>(a, [=](const Bin& b) {
     for (int64_t c = 0; c < output_dim; ++c) {
       const int64_t ch = (c * PH + b.ph) * PW + b.pw;
-      const Value share =
+      const Value scaled_grad =
           static_cast<Value>(grad_output[b.r * C + ch]) / static_cast<Value>(b.Area());
       for (int64_t h = b.hs; h < b.he; ++h)
         for (int64_t w = b.ws; w < b.we; ++w)
-          grad_input[((b.image * C + ch) * H + h) * W + w] += share;
+          grad_input[((b.image * C + ch) * H + h) * W + w] += scaled_grad;
     }
   });
 }
 
-// Bit for bit, but for the bits of a NaN: of two of them, an addition keeps either.
+// Compares bitwise, except that any NaN equals any NaN: x86 keeps the payload of either operand.
 std::string AcceptForward(const Arguments& a, std::string_view output, const void* baseline) {
   const float* e = a.In<float>(output);
   const float* b = static_cast<const float*>(baseline);
@@ -131,14 +131,14 @@ template <typename T>
 Work ForwardWork(const Arguments& a) {
   const int64_t H = a.Symbol("H"), W = a.Symbol("W"), output_dim = a.Symbol("O");
   const int64_t PH = a.Int("pooled_height"), PW = a.Int("pooled_width");
-  NeededLines input(a, "input");
+  TouchedLines input(a, "input");
   int64_t additions = 0;
   ForEachBin<T, T>(a, [&](const Bin& b) {
     additions += b.Area() * output_dim;
     if (b.we == b.ws) return;
     for (int64_t c = 0; c < output_dim; ++c) {
       const int64_t plane = ((b.image * output_dim + c) * PH + b.ph) * PW + b.pw;
-      for (int64_t h = b.hs; h < b.he; ++h) input.Need((plane * H + h) * W + b.ws, b.we - b.ws);
+      for (int64_t h = b.hs; h < b.he; ++h) input.Touch((plane * H + h) * W + b.ws, b.we - b.ws);
     }
   });
   const int64_t divisions = a.Tensor("output").desc->ElementCount();

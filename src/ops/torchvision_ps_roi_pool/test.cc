@@ -178,7 +178,7 @@ TEST_F(TorchvisionPsRoiPool, NoBinHasLastRowOrColumn) {
 }
 
 // torchvision's own backward has [5, 8) and both rows here: six pixels get a sixth each.
-TEST_F(TorchvisionPsRoiPool, BackwardHasBinsOfForwardAtEdge) {
+TEST_F(TorchvisionPsRoiPool, BackwardUsesForwardBinsAtEdge) {
   EXPECT_EQ(Backward(kRow, {6}, {0, 5, 0, 8, 2}),
             (Floats{0, 0, 0, 0, 0, 3, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0}));
 }
@@ -232,7 +232,7 @@ TEST_F(TorchvisionPsRoiPool, SumsRowByRow) {
 }
 
 // Hashes of the results of torchvision 0.14.1 on x86-64.
-TEST_F(TorchvisionPsRoiPool, HasBitsOfTorchvision) {
+TEST_F(TorchvisionPsRoiPool, ForwardIsBitwiseEqualToTorchvision) {
   const Shape large = {2, 21, 14, 14, 3, 3, 0.0625};
   EXPECT_EQ(Hash(Forward(large, RandomFloats(large.map(), 1), RandomRois(300, large))),
             0xea4bcbff8a01c098u);
@@ -303,7 +303,7 @@ TEST_F(TorchvisionPsRoiPool, BackwardWithoutRoisWritesZeros) {
   EXPECT_EQ(Forward(s, Floats(s.map()), {}), Floats());
 }
 
-TEST_F(TorchvisionPsRoiPool, RefusesWrongNumberOfChannels) {
+TEST_F(TorchvisionPsRoiPool, WrongChannelCountReturnsBadParam) {
   const Tensor map({1, 5, 3, 3}), boxes({1, 5}), pooled({1, 1, 2, 2});
   const Floats input(45), rois(5);
   Floats output(4, 3);

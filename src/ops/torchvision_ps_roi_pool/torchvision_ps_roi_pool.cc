@@ -15,7 +15,7 @@ constexpr Operator kForward = {
             {"output", kOut, kT, kNCHW, "R O pooled_height pooled_width", kSkip}}),
     "R"};
 
-// Without rois the gradient is zeros, and is written: nobody wants to train on leftovers.
+// Without RoIs the gradient is zero and is written.
 constexpr Operator kBackward = {
     OpSpec("torchvision_ps_roi_pool_backward", kFloat,
            {AtLeast("pooled_height", 1), AtLeast("pooled_width", 1), Positive("spatial_scale")},

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// transpose as its formula says, twice: the reference, and the plain loops for speed comparisons.
+// The reference and the plain loops of transpose.
 #include "mluops/extensions.h"
 #include "testing/element.h"
 #include "testing/operator_test.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // border_align backward on the CPU. One worker adds the gradients of all boxes to a slice of the
-// channels, batch by batch: the order of additions depends neither on threads nor on slices.
+// channels, batch by batch. The order of additions depends neither on threads nor on slices.
 #include <algorithm>
 #include <cstring>
 
@@ -86,7 +86,8 @@ HWY_INLINE void Unpack(const BackwardCall& call, const Slice& slice, const float
 }
 
 template <typename T>
-HWY_INLINE void ScatterPackedOf(const BackwardCall& call, float* sums, int64_t begin, int64_t end) {
+HWY_INLINE void ScatterPackedTyped(const BackwardCall& call, float* sums, int64_t begin,
+                                   int64_t end) {
   for (int64_t i = begin; i < end; ++i) {
     const Slice slice = MakeSlice(call.p, call.slices, i);
     ZeroRow(sums, call.p.pixels() * call.slices.size);
@@ -98,11 +99,11 @@ HWY_INLINE void ScatterPackedOf(const BackwardCall& call, float* sums, int64_t b
 
 // Slices [begin, end) of [N, 4, slices]. sums: [blocks, H, W, block]
 void ScatterPacked(const BackwardCall& call, float* sums, int64_t begin, int64_t end) {
-  call.half ? ScatterPackedOf<Half>(call, sums, begin, end)
-            : ScatterPackedOf<float>(call, sums, begin, end);
+  call.half ? ScatterPackedTyped<Half>(call, sums, begin, end)
+            : ScatterPackedTyped<float>(call, sums, begin, end);
 }
 
-// The same into sums that hold zeros: [N, H, W, 4*C].
+// Adds to `sums` [N, H, W, 4*C], which must be zero-initialized.
 void ScatterWhole(const BackwardCall& call, float* sums, int64_t begin, int64_t end) {
   for (int64_t i = begin; i < end; ++i) {
     const Slice slice = MakeSlice(call.p, call.slices, i);
@@ -112,7 +113,7 @@ void ScatterWhole(const BackwardCall& call, float* sums, int64_t begin, int64_t 
   }
 }
 
-void Round(const float* from, Half* to, int64_t begin, int64_t end) {
+void ConvertToHalf(const float* from, Half* to, int64_t begin, int64_t end) {
   ForEach<float>(end - begin, [&](auto d, int64_t i) {
     StoreFloats(hn::LoadU(d, from + begin + i), d, to + begin + i);
   });
@@ -129,7 +130,7 @@ namespace {
 
 HWY_EXPORT(ScatterPacked);
 HWY_EXPORT(ScatterWhole);
-HWY_EXPORT(Round);
+HWY_EXPORT(ConvertToHalf);
 
 BackwardCall MakeCall(const CpuCall<Problem>& call, void* scratch) {
   const Arguments& a = call.arguments;
@@ -144,7 +145,7 @@ BackwardCall MakeCall(const CpuCall<Problem>& call, void* scratch) {
 }
 
 size_t SlicesScratch(const CpuCall<Problem>& call) {
-  return OrderBytes(call.p) + call.context.WorkersBytes(PackedSize(call.p, ChooseSlices(call)));
+  return OrderBytes(call.p) + call.context.PerWorkerBytes(PackedSize(call.p, ChooseSlices(call)));
 }
 
 // Each worker has packed sums, which it writes out slice by slice.
@@ -167,8 +168,8 @@ size_t WholeScratch(const CpuCall<Problem>& call) {
   return OrderBytes(call.p) + (half ? static_cast<size_t>(call.p.elements()) * sizeof(float) : 0);
 }
 
-// Sums in grad_input itself; half: in a float map of its size. With few samples almost all of the
-// time is filling, which is fastest from end to end.
+// Sums in grad_input itself; half: in a float map of its size. With few samples, zero-filling
+// dominates; a contiguous fill is fastest.
 mluOpStatus_t RunWhole(const CpuCall<Problem>& c, void* scratch) {
   const BackwardCall call = MakeCall(c, scratch);
   const Problem& p = c.p;
@@ -176,7 +177,7 @@ mluOpStatus_t RunWhole(const CpuCall<Problem>& c, void* scratch) {
   float* sums = call.half ? static_cast<float*>(scratch) + OrderSize(p)
                           : static_cast<float*>(call.grad_input);
   const auto scatter = HWY_DYNAMIC_DISPATCH(ScatterWhole);
-  const auto round = HWY_DYNAMIC_DISPATCH(Round);
+  const auto round = HWY_DYNAMIC_DISPATCH(ConvertToHalf);
   threads.For(p.elements(), kFillGrain, [&](int64_t begin, int64_t end, int) {
     std::memset(sums + begin, 0, static_cast<size_t>(end - begin) * sizeof(float));
   });

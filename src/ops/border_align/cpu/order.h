@@ -14,8 +14,8 @@
 
 namespace mluop::border_align {
 
-// Whether the boxes are worth sorting: not where a whole block stays in L1 anyway. Follows from the
-// sizes alone, because the sums of backward depend on the order.
+// Returns true if a block exceeds L1, so that sorting helps. Depends only on the sizes, because the
+// sums of backward depend on the order.
 inline bool ShouldSort(const Problem& p) {
   return p.k > kBatch && p.pixels() * std::min(p.c, kBlock) > kL1Floats;
 }
@@ -28,7 +28,7 @@ inline size_t OrderBytes(const Problem& p) {
   return static_cast<size_t>(OrderSize(p)) * sizeof(int32_t);
 }
 
-// A counting sort, stable. boxes: [K, 4] of an image; order: [K]
+// Sorts the boxes of one border with a stable counting sort. boxes: [K, 4] of an image; order: [K]
 template <typename T>
 void SortBoxes(const Problem& p, const T* boxes, int border, int32_t* order) {
   constexpr int kBuckets = 256;
@@ -48,7 +48,7 @@ void SortBoxes(const Problem& p, const T* boxes, int border, int32_t* order) {
 }
 
 template <typename T>
-void SortAllOf(const CpuCall<Problem>& call, int32_t* order) {
+void SortAllTyped(const CpuCall<Problem>& call, int32_t* order) {
   const Problem& p = call.p;
   const T* boxes = call.arguments.In<T>("boxes");
   call.context.threads().For(int64_t{p.n} * kBorders, kGrain / p.k + 1,
@@ -64,8 +64,8 @@ void SortAllOf(const CpuCall<Problem>& call, int32_t* order) {
 inline const int32_t* SortAll(const CpuCall<Problem>& call, void* scratch) {
   if (!ShouldSort(call.p)) return nullptr;
   auto* order = static_cast<int32_t*>(scratch);
-  call.arguments.Type() == MLUOP_DTYPE_HALF ? SortAllOf<Half>(call, order)
-                                            : SortAllOf<float>(call, order);
+  call.arguments.Type() == MLUOP_DTYPE_HALF ? SortAllTyped<Half>(call, order)
+                                            : SortAllTyped<float>(call, order);
   return order;
 }
 

@@ -22,8 +22,8 @@ namespace HWY_NAMESPACE {
 
 using mluop::HWY_NAMESPACE::StreamFloats;
 
-// The sample's value in the channels from `map` on. One order of rounded products and sums on every
-// instruction set, without FMA.
+// Returns the sample's value for the channels starting at `map`. One order of rounded products and
+// sums on every instruction set, without FMA.
 template <class D, typename In>
 HWY_INLINE hn::Vec<D> Interpolate(D d, const Sample& s, const In* map) {
   if (!s.inside) return hn::Zero(d);
@@ -33,7 +33,7 @@ HWY_INLINE hn::Vec<D> Interpolate(D d, const Sample& s, const In* map) {
   return hn::Add(hn::Add(term(0), term(1)), hn::Add(term(2), term(3)));
 }
 
-// A NaN never replaces a maximum: it is not greater.
+// Updates the maximum and its index. NaN never compares greater, so it never replaces a maximum.
 template <class V, class VI>
 HWY_INLINE void UpdateArgmax(V value, VI sample, V& best, VI& index) {
   const auto greater = hn::Gt(value, best);
@@ -79,8 +79,8 @@ HWY_INLINE void StoreMaxima(D d, const SampleTable& table, hn::Vec<D> best, VI i
   }
 }
 
-// kCount vectors of channels. Of four, a sample's weights and offsets are loaded once for all, and
-// maxima and indices still fit the 16 registers of AVX2.
+// Pools kCount vectors of channels. With kCount = 4, one load of a sample's weights and offsets
+// serves four vectors, and maxima and indices still fit the 16 registers of AVX2.
 template <int kCount, class D, typename In, typename T>
 HWY_INLINE void PoolVecs(D d, const SampleTable& table, int edge, const PoolRow<In, T>& row) {
   const hn::RebindToSigned<D> di;
@@ -105,16 +105,16 @@ HWY_INLINE void PoolVecs(D d, const SampleTable& table, int edge, const PoolRow<
                      HWY_ATTR { StoreMaxima(d, table, best.v[k], index.v[k], row.At(k * lanes)); });
 }
 
-// Channels from `c` on to the end of a row of `channels`. The last vector is whole too and overlaps
-// the one before: comparing a channel with the same samples twice changes nothing. Rows shorter
-// than a vector take vectors of a quarter.
+// Pools the remaining channels [c, channels). The last vector is a full vector that overlaps the
+// previous one: comparing a channel with the same samples twice does not change the result. Rows
+// shorter than a vector use quarter vectors.
 template <class D, typename In, typename T>
-void PoolEnd(D d, int64_t c, int64_t channels, const SampleTable& table, int edge,
-             const PoolRow<In, T>& row) {
+void PoolRemainder(D d, int64_t c, int64_t channels, const SampleTable& table, int edge,
+                   const PoolRow<In, T>& row) {
   const auto lanes = static_cast<int64_t>(hn::Lanes(d));
   if constexpr (hn::MaxLanes(D()) > 1) {
     if (channels < lanes) {
-      return PoolEnd(hn::Half<hn::Half<D>>(), c, channels, table, edge, row);
+      return PoolRemainder(hn::Half<hn::Half<D>>(), c, channels, table, edge, row);
     }
   }
   for (; c < channels; c += lanes) {
@@ -128,7 +128,7 @@ void PoolChannels(int64_t channels, const SampleTable& table, int edge, const Po
   const auto lanes = static_cast<int64_t>(hn::Lanes(d));
   int64_t c = 0;
   for (; c + 4 * lanes <= channels; c += 4 * lanes) PoolVecs<4>(d, table, edge, row.At(c));
-  if (c < channels) PoolEnd(d, c, channels, table, edge, row);
+  if (c < channels) PoolRemainder(d, c, channels, table, edge, row);
 }
 
 }  // namespace HWY_NAMESPACE

@@ -43,14 +43,14 @@ struct Sample {
 // FindNeighbours, a vector at a time. The weights are 1 - above and above; high is low + 1, except
 // at the last pixel.
 template <class D>
-struct Places {
+struct NeighboursVec {
   hn::Mask<D> inside;
   hn::Vec<hn::RebindToSigned<D>> low;
   hn::Vec<D> above;
 };
 
 template <class D>
-HWY_INLINE Places<D> FindPlaces(D d, hn::Vec<D> position, int size) {
+HWY_INLINE NeighboursVec<D> FindNeighboursVec(D d, hn::Vec<D> position, int size) {
   const hn::RebindToSigned<D> di;
   const auto last_pixel = hn::Set(di, size - 1);
   const auto inside = hn::And(hn::Ge(position, hn::Set(d, -1.0f)),
@@ -128,7 +128,7 @@ class SampleTable {
   }
 
  private:
-  // MakeEdge, a vector at a time, and the position of the edges on the fixed axis.
+  // Vectorized MakeEdge. Also finds the edges' neighbours on the fixed axis.
   template <class D>
   HWY_INLINE void StartEdges(D d, int e) {
     const hn::RebindToSigned<D> di;
@@ -139,7 +139,7 @@ class SampleTable {
     const auto step = hn::Div(hn::Sub(second, first), hn::Set(d, static_cast<float>(p_.pool_size)));
     const int size = along_x_ ? p_.h : p_.w;
     const auto fixed = backwards_ ? (along_x_ ? y2 : x2) : (along_x_ ? y1 : x1);
-    const Places<D> places = FindPlaces(d, fixed, size);
+    const NeighboursVec<D> places = FindNeighboursVec(d, fixed, size);
     // NaN: all samples are outside.
     hn::Store(hn::IfThenElse(places.inside, backwards_ ? second : first, hn::Set(d, NAN)), d,
               position_ + e);
@@ -175,7 +175,7 @@ class SampleTable {
     const hn::RebindToSigned<D> di;
     const auto one = hn::Set(d, 1.0f);
     const int size = along_x_ ? p_.w : p_.h;
-    const Places<D> places = FindPlaces(d, position, size);
+    const NeighboursVec<D> places = FindNeighboursVec(d, position, size);
     const auto inside = hn::RebindMask(di, places.inside);
     hn::Store(hn::IfThenElse(inside, places.low, hn::Set(di, -1)), di, low_[i] + e);
     hn::Store(NextPixel(places.low, size), di, high_[i] + e);
@@ -196,7 +196,7 @@ class SampleTable {
   int edges_ = 0;
   int64_t begin_ = 0;
   int count_ = 0;
-  // Lanes without a box hold zeros, or the edge of another box.
+  // Unused lanes hold zeros or stale edges.
   alignas(64) float boxes_[kBatch * 4] = {};
   alignas(64) float position_[kBatch];  // of the sample after the window
   alignas(64) float step_[kBatch];
@@ -208,9 +208,8 @@ class SampleTable {
   alignas(64) float weight_[kWindow][4][kBatch];
 };
 
-// Visits the edges of a slice's boxes in batches [begin, end), as visit(table, batch, edge, c) for
-// each window of samples and each block of channels from c on. boxes: T [N, K, 4]; `stride`
-// elements from pixel to pixel.
+// Calls visit(table, batch, edge, c) for each edge, window of samples and block of channels (from c
+// on) of the batches [begin, end). boxes: T [N, K, 4]; `stride` elements from pixel to pixel.
 template <typename T, class Call, class Visit>
 HWY_INLINE void ForEachEdge(const Call& call, const Slice& slice, int64_t stride, int64_t begin,
                             int64_t end, const Visit& visit) {

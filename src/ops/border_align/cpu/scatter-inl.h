@@ -56,9 +56,9 @@ HWY_INLINE void ScatterElements(const SampleTable& table, int edge, int64_t chan
   }
 }
 
-// kCount vectors of channels visit all samples. Lanes that chose another sample add 0, which
-// changes nothing: a sum is never -0. Four vectors at a time, because neighbouring samples share
-// pixels, and a load of a sum waits for the store before it.
+// Loops kCount vectors over all samples. Lanes whose argmax is another sample add 0, which does not
+// change a sum, because a sum is never -0. Four vectors at a time, because neighbouring samples
+// share pixels, and a load of a sum waits for the store before it.
 template <int kCount, class D, class Row>
 HWY_INLINE void ScatterVecs(D d, const SampleTable& table, int edge, const Row& row) {
   using DI = hn::RebindToSigned<D>;
@@ -79,8 +79,8 @@ HWY_INLINE void ScatterVecs(D d, const SampleTable& table, int edge, const Row& 
   }
 }
 
-// Scatters the channels that fill vectors; returns how many. Not inlined: rows too short for it
-// keep its registers.
+// Scatters the channels that fill vectors; returns how many. Not inlined, so that short rows do not
+// pay for its registers.
 template <class Row>
 HWY_NOINLINE int64_t ScatterWholeVecs(const SampleTable& table, int edge, int64_t channels,
                                       const Row& row) {
@@ -92,8 +92,7 @@ HWY_NOINLINE int64_t ScatterWholeVecs(const SampleTable& table, int edge, int64_
   return c;
 }
 
-// Vectors pay while the samples are few: from 21 samples on (AVX-512; 13 on AVX2) single channels
-// are faster.
+// Vectors are faster up to 20 samples (AVX-512) or 12 (AVX2); single channels from there on.
 template <class Row>
 HWY_INLINE void ScatterChannels(const Problem& p, const SampleTable& table, int edge,
                                 int64_t channels, const Row& row) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the CPU implementations of both directions divide the work. A slice is a range of the
-// channels of one border of one image. In the tensor its pixels lie 4*C elements apart, often a
+// Divides the work of the CPU implementations (both directions) into slices. A slice is a range of
+// the channels of one border of one image. In the tensor its pixels lie 4*C elements apart, often a
 // power of two, and then share a few sets of the cache; so most calls work on a packed float copy
 // of the slice. The copy lies in blocks [H, W, block] of channels, narrow enough that the pixels of
 // a few edges stay in L1. A wide slice of several blocks computes its samples once and visits each
@@ -17,7 +17,7 @@
 
 namespace mluop::border_align {
 
-// Boxes, and samples of each, whose weights are computed at once.
+// Size of a sample table: kBatch boxes, kWindow samples of each.
 inline constexpr int kBatch = 16;
 inline constexpr int kWindow = 32;
 
@@ -35,8 +35,8 @@ inline int64_t SliceCount(const Problem& p, const Slices& slices) {
   return slices.count * p.n * kBorders;
 }
 
-// Narrow slices stay in a cache and keep all threads busy. Only a map too large for any cache goes
-// below a cache line of floats.
+// Narrow slices stay in a cache and keep all threads busy. Slices are narrower than a cache line
+// only if the map exceeds every cache.
 inline Slices ChooseSlices(const CpuCall<Problem>& call) {
   const Problem& p = call.p;
   const int threads = call.context.threads().num_threads();
@@ -48,8 +48,8 @@ inline Slices ChooseSlices(const CpuCall<Problem>& call) {
   return MakeSlices(p, size, kBlock);
 }
 
-// Whether packed slices pay: the boxes read the map several times, and a channel of it fits a
-// cache.
+// Returns true if packing the slices is faster: the boxes read the map several times, and a channel
+// of it fits a cache.
 inline bool ShouldPack(const CpuCall<Problem>& call) {
   const Problem& p = call.p;
   return p.pixels() <= kMaxFloats &&
@@ -64,7 +64,7 @@ inline void DescribeSlices(const CpuCall<Problem>& call, Plan& plan) {
            static_cast<long long>(SliceCount(call.p, slices)), slices.size, slices.block);
 }
 
-// One of [N, 4, slices].
+// One element of the slice grid [N, 4, slices].
 struct Slice {
   int64_t image;
   int border;

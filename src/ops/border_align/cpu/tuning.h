@@ -18,16 +18,16 @@ inline constexpr int kBlock = 64;
 inline constexpr int64_t kCacheFloats = 1 << 20;
 inline constexpr int64_t kMaxFloats = 1 << 22;
 
-// Sorts boxes where a block of the map is larger than this: 0.83x to 0.91x the time of forward on
+// Boxes are sorted if a block of the map is larger than this: 0.83x to 0.91x the time of forward on
 // [2, 25, 38, 1024], 0.86x to 1.0x of backward.
 inline constexpr int64_t kL1Floats = 8192;
 
-// Samples of a channel, and elements to fill, per range of a thread: some microseconds.
+// Work per range (a few microseconds): samples per channel, and elements to fill.
 inline constexpr int64_t kRangeSamples = 65536;
 inline constexpr int64_t kFillGrain = 65536;
 
-// Edges ahead whose gradients and indices backward prefetches: sorted, they lie anywhere. 0.6x to
-// 0.75x the time on [2, 25, 38, 1024].
+// Edges ahead whose gradients and indices backward prefetches: sorting makes their addresses
+// irregular. 0.6x to 0.75x the time on [2, 25, 38, 1024].
 inline constexpr int kAhead = 4;
 
 // Channels of a slice that reads the map itself.

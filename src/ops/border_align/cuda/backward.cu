@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // border_align backward on CUDA devices, without atomics. All samples of an edge lie between the
 // same two lines of the map, so the owner of a line visits two buckets of edges. A block owns a
-// line's pixels, each of its warps 32 channels: it sums in shared memory, in the order of the
-// lists, and writes every element once. The warps share the places of the samples. Bound by reading
-// each gradient and index twice, the second time from L2, and by the accesses of shared memory.
+// line's pixels; each of its warps handles 32 channels. It sums in shared memory, in the order of
+// the lists, and writes every element once. The warps share the places of the samples. Limited by
+// reading each gradient and index twice, the second time from L2, and by shared memory accesses.
 #include <algorithm>
 
 #include "ops/border_align/cuda/batches.h"
@@ -13,14 +13,14 @@ namespace mluop::border_align {
 namespace {
 
 constexpr int kMaxWarps = 4;  // of a block
-// Warps per SM that registers must suffice for; the sums of small maps leave room for them.
+// Target occupancy in warps per SM, for __launch_bounds__.
 constexpr int kResidentWarps = 12;
 // Half a batch: loads of its gradients and indices are in flight while the other half is added.
 constexpr int kHalf = kBatch / 2;
 
-// Gradients and indices of half a batch, as they were read.
+// Gradients and indices of half a batch, as loaded.
 template <typename T>
-struct Visits {
+struct LoadedGradients {
   T gradient[kHalf];
   int32_t index[kHalf];
 };
@@ -33,7 +33,7 @@ struct Lane {
 
   // kSecond: the second half.
   template <int kSecond>
-  __device__ void Read(const Batch& batch, Visits<T>& visits) const {
+  __device__ void Read(const Batch& batch, LoadedGradients<T>& visits) const {
     if (batch.count <= kSecond * kHalf) return;
     int offset[kHalf];
     Copy(batch.edges->offset + kSecond * kHalf, offset);
@@ -45,7 +45,8 @@ struct Lane {
   }
 
   template <int kSecond>
-  __device__ void Add(const Batch& batch, const Visits<T>& visits, const Shared& shared) const {
+  __device__ void Add(const Batch& batch, const LoadedGradients<T>& visits,
+                      const Shared& shared) const {
     if (batch.count <= kSecond * kHalf) return;
     Place place[kHalf];
     float weight[kHalf];
@@ -105,14 +106,14 @@ __device__ void WriteSums(const BackwardCall<T>& call, const Owner& owner, const
   Assign(sums[last * kWarpLanes] + beyond, to + int64_t{last} * axes.moving_stride);
 }
 
-// Adds all edges of an owner: a batch, while the places of the next one are computed and the loads
-// of its gradients and indices are in flight.
+// Adds all edges of an owner, batch by batch. Meanwhile the places of the next batch are computed,
+// and the loads of its gradients and indices are in flight.
 template <typename T, int kWarps>
 __device__ void AddEdges(const BackwardCall<T>& call, const Owner& owner, const Lane<T>& lane,
                          const Shared& shared) {
   Batches<T, kWarps> batches(call, owner, shared);
   Batch now = {};
-  Visits<T> first, second;
+  LoadedGradients<T> first, second;
   bool more = true;
   while (more) {
     Batch next = {};
@@ -158,6 +159,7 @@ void Launch(const BackwardCall<T>& call, CudaContext& context) {
   }
 }
 
+// Sorts the edges and sums all lines.
 mluOpStatus_t RunSorted(const CudaCall<Problem>& c, void* scratch) {
   const Lists lists = SortEdges(c, scratch);
   return WithType(c, [&](auto element) {
@@ -173,7 +175,7 @@ mluOpStatus_t RunSorted(const CudaCall<Problem>& c, void* scratch) {
                             kMaxWarps,
                             static_cast<int>(std::min<int64_t>(p.samples(), kMaxWindow)),
                             std::min(std::max(p.h, p.w), kMaxPixels)};
-    // At least two blocks per SM: one adds while the other starts or ends.
+    // At least two blocks per SM, so that one block adds while the other loads or stores.
     while (call.warps > 1 && (SharedBytes(call) > c.context.shared_bytes() / 2 ||
                               p.c <= call.warps / 2 * kWarpLanes)) {
       call.warps /= 2;

@@ -7,12 +7,12 @@
 
 namespace mluop::border_align {
 
-// Edges at a time, and samples of them.
+// Batch size: edges per batch, samples per window.
 inline constexpr int kBatch = kWarpLanes;
 inline constexpr int kMaxWindow = 32;
-// Sums besides the owner's pixels: the pixel before, the one after, and two dummies for samples
-// elsewhere. The higher pixel of a sample is always the next. At the end of the map its weight
-// is 0, and its sum, 0 or NaN from infinite gradients, is added to the last pixel.
+// Sums besides the owner's pixels: the pixel before, the one after, and two dummy slots for samples
+// of other owners. The higher pixel of a sample is always the next. At the end of the map its
+// weight is 0. Its sum is 0, or NaN from infinite gradients, and is added to the last pixel.
 inline constexpr int kExtraSums = 4;
 
 // A sample's lower pixel, as bytes into a warp's sums, and the weight of the higher one. One word
@@ -32,13 +32,12 @@ struct __align__(16) LineEdges {
   float start[kBatch], step[kBatch];
 };
 
-MLUOP_HOST_DEVICE constexpr int RowOf(int window) {
-  return (window + 1) | 1;
-}  // odd: no two lanes in a bank
+// An odd pitch avoids bank conflicts.
+MLUOP_HOST_DEVICE constexpr int RowPitch(int window) { return (window + 1) | 1; }
 
 // A block's shared memory, as one of its warps sees it.
 struct Shared {
-  float* sums;       // [pixels + kMoreSums, 32], of the warp
+  float* sums;       // [pixels + kExtraSums, 32], of the warp
   LineEdges* edges;  // [2], of the warp
   Place* places;     // [2, kBatch, row], of the block
   int row;
@@ -48,7 +47,7 @@ template <typename T>
 size_t SharedBytes(const BackwardCall<T>& call) {
   const size_t sums = static_cast<size_t>(call.pixels + kExtraSums) * kWarpLanes * sizeof(float);
   return call.warps * (sums + 2 * sizeof(LineEdges)) +
-         size_t{2} * kBatch * RowOf(call.window) * sizeof(Place);
+         size_t{2} * kBatch * RowPitch(call.window) * sizeof(Place);
 }
 
 template <typename T>
@@ -57,7 +56,7 @@ __device__ Shared MakeShared(const BackwardCall<T>& call) {
   const int warp = threadIdx.x / kWarpLanes, sums = (call.pixels + kExtraSums) * kWarpLanes;
   auto* edges = reinterpret_cast<LineEdges*>(memory + call.warps * sums);
   auto* places = reinterpret_cast<Place*>(edges + call.warps * 2);
-  return {memory + warp * sums, edges + warp * 2, places, RowOf(call.window)};
+  return {memory + warp * sums, edges + warp * 2, places, RowPitch(call.window)};
 }
 
 // Reads the owner's edges batch by batch; each warp reads all of them. Loads of boxes and their
@@ -80,7 +79,7 @@ class Reader {
     const bool touches = box_k_ >= 0 && at.inside && at.low == box_run_.low;
     const unsigned all = __ballot_sync(kWholeWarp, touches);
     const int count = __popc(all);
-    // Edges that do not touch the line come last.
+    // Places edges that do not touch the line last.
     const unsigned before = (1u << Lane()) - 1;
     const int place = touches ? __popc(all & before) : count + __popc(~all & before);
     edges->offset[place] = touches ? box_k_ * kBorders * call_.p.c : 0;
@@ -108,11 +107,11 @@ class Reader {
   const Candidates candidates_;
   int at_ = 0;  // the first candidate of the batch that is next
   int box_k_, k_;
-  Run box_run_, run_;
+  EdgeRange box_run_, run_;
   Box box_ = {};
 };
 
-// Fills the places of the warp's share of the next `samples` samples, one edge per lane, and after
+// Fills the places of the warp's samples among the next `samples`, one edge per lane, and after
 // them the dummy place. `valid`: the lane has an edge.
 template <int kWarps>
 __device__ void FillPlaces(const Owner& owner, int samples, bool valid, Walk<kWarps>& walk,
@@ -123,8 +122,8 @@ __device__ void FillPlaces(const Owner& owner, int samples, bool valid, Walk<kWa
   walk.Next(samples, [&](int i, float position) {
     const Neighbours at = FindNeighbours(position, owner.size);
     const int slot = at.low - owner.first + 1;
-    const bool own = valid && at.inside && slot >= 0 && slot <= owner.pixels;
-    places[i] = {{own ? slot * kPixelBytes : dummy, __float_as_uint(at.high_weight)}};
+    const bool is_owned = valid && at.inside && slot >= 0 && slot <= owner.pixels;
+    places[i] = {{is_owned ? slot * kPixelBytes : dummy, __float_as_uint(at.high_weight)}};
   });
 }
 
@@ -136,7 +135,7 @@ struct Batch {
   uint32_t begin, samples;
 };
 
-// Visits an owner's edges batch by batch, and the samples of a batch window by window.
+// LoadedGradients an owner's edges batch by batch, and the samples of a batch window by window.
 template <typename T, int kWarps>
 class Batches {
  public:

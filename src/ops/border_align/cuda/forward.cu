@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// border_align forward on CUDA devices. A warp pools an edge, its lanes channels; bound by reads of
-// L1 (float) and by the instructions of the loop over samples (half). Therefore a block fills an
-// SM, and its warps take neighbouring edges in the order of lines.
+// border_align forward on CUDA devices. A warp pools one edge; each lane handles channels. The
+// kernel is limited by L1 reads (float) or by the instructions of the loop over samples (half).
+// Therefore a block fills an SM, and its warps take neighbouring edges in the order of lines.
 #include <algorithm>
 
 #include "ops/border_align/cuda/kernels.h"
@@ -23,7 +23,7 @@ struct EdgesCall {
   const int32_t* order;  // [N, 4, K] or NULL
   int groups;            // of channels that a warp pools at once
   uint32_t edges;        // that a warp takes at a time, at most kGroupedEdges
-  uint32_t chunk;        // items; blocks take turns at chunks
+  uint32_t chunk;        // items per chunk; chunks are dealt round-robin to the blocks
 
   MLUOP_HOST_DEVICE uint32_t all_edges() const {
     return static_cast<uint32_t>(t.p.n) * kBorders * static_cast<uint32_t>(t.p.k);
@@ -53,7 +53,7 @@ struct WarpEdges {
   bool inside[kGroupedEdges];  // all samples
 };
 
-// Whether it holds for all lanes that share an edge. All lanes of the warp call it.
+// Returns true if `holds` is true in all lanes of the edge. All lanes of the warp call it.
 __device__ bool AllOfEdge(bool holds) {
   const unsigned lanes = kWholeWarp >> (kWarpLanes - kStride)
                                            << threadIdx.x % kWarpLanes / kStride * kStride;
@@ -99,14 +99,14 @@ __device__ void PoolEdge(const EdgesCall<T>& call, int edge, const WarpEdges& sh
   }
 }
 
-// The next of a block's items for a warp: in their order, so that all warps work in one
-// neighbourhood, however long each takes. `taken`: a counter in shared memory.
+// Returns the index of the next items of this block. Warps take items in order, so that they read
+// nearby pixels. `taken`: a counter in shared memory.
 template <typename T>
 __device__ uint32_t TakeItems(const EdgesCall<T>& call, uint32_t* taken) {
   uint32_t at = 0;
   if (threadIdx.x % kWarpLanes == 0) at = atomicAdd(taken, call.edges);
   at = __shfl_sync(kWholeWarp, at, 0);
-  // From the block's chunk to its chunk of all blocks'.
+  // Maps the block-local index to the global index.
   return at + (at / call.chunk * (gridDim.x - 1) + blockIdx.x) * call.chunk;
 }
 
@@ -119,7 +119,7 @@ __global__ void __launch_bounds__(kThreads<T>, 1)
   WarpEdges& shared = all[threadIdx.x / kWarpLanes];
   if (threadIdx.x == 0) taken = 0;
   __syncthreads();
-  // Items are less than 2^31, and one chunk more of each block does not make it 2^32.
+  // No overflow: items < 2^31, plus at most one chunk per block, stays below 2^32.
   for (uint32_t i; (i = TakeItems(call, &taken)) < call.items();) {
     // Samples of edges beyond the last are computed and not pooled.
     FindSamples(call, MakeItem(call, min(i + index, call.items() - 1)), shared);

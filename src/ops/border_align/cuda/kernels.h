@@ -29,7 +29,8 @@ mluOpStatus_t RunLarge(const CudaCall<Problem>& call, void* scratch);
 
 // Buckets of lines that the edges of a border are sorted into, by the lower of the two lines that
 // an edge lies between. A line is a row of the map for top and bottom, a column for left and right.
-// More than 256 lines share buckets; the counters of a block's warps must fit shared memory.
+// Maps with more than 256 lines put several lines into one bucket; the counters of a block's warps
+// must fit shared memory.
 inline constexpr int kBuckets = 256;
 
 // The edges of each border of each image in the order of their lines, boxes in ascending order
@@ -91,25 +92,25 @@ __device__ Box LoadBox(const T* boxes, int64_t index) {
   return {AsFloat(box[0]), AsFloat(box[1]), AsFloat(box[2]), AsFloat(box[3])};
 }
 
-// Every kStride-th sample of an edge, from sample `first` < kStride on. Positions are sums of
-// steps, one by one: lanes that share an edge all walk it, and visit different samples.
+// Every kStride-th sample of an edge, from sample `first` < kStride on. Positions accumulate step
+// by step, so every lane of an edge computes all steps and uses every kStride-th.
 template <int kStride>
 class Walk {
  public:
   Walk() = default;
   __device__ Walk(const Edge& edge, int first)
-      : position_(edge.start), step_(edge.step), first_(first) {
+      : position_(edge.start), step_(edge.step), pair_first_(first) {
 #pragma unroll
     for (int i = 1; i < kStride; ++i) {
       if (i <= first) position_ += step_;
     }
   }
 
-  // Visits this lane's share of the next `count` samples, as visit(i, position). `count` is a
-  // multiple of the stride if more samples follow.
+  // Visits this lane's samples among the next `count`, as visit(i, position). `count` is a multiple
+  // of the stride if more samples follow.
   template <class Visit>
   __device__ void Next(int count, Visit visit) {
-    for (int i = first_; i < count; i += kStride) {
+    for (int i = pair_first_; i < count; i += kStride) {
       if (started_) Advance();
       started_ = true;
       visit(i, position_);
@@ -123,7 +124,7 @@ class Walk {
   }
 
   float position_, step_;
-  int first_;
+  int pair_first_;
   bool started_ = false;
 };
 

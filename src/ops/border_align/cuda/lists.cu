@@ -11,16 +11,16 @@ namespace {
 constexpr int kWarps = 32;
 constexpr int kThreads = kWarps * kWarpLanes;
 constexpr int kCounters = kBuckets + 1;  // the last one: edges outside
-// The most blocks of a list. Each counts all of its boxes, which is cheaper than waiting for the
-// counts of other blocks, and places a part of them.
-constexpr int kMaxParts = 32;
+// Maximum blocks per list. Every block counts all boxes, which is cheaper than inter-block
+// synchronisation, and places its own slice of them.
+constexpr int kMaxSlices = 32;
 constexpr int kUnroll = 8;  // loads of a thread in flight
 
 struct Counters {
   int32_t next[kWarps][kCounters];  // of a warp in a round: edges, then edges of earlier warps
   int32_t total[kCounters];         // of the list
   int32_t first[kCounters + 1];     // the place of a bucket's first edge
-  int32_t given[kCounters];         // edges of earlier parts, then places given away
+  int32_t cursor[kCounters];        // next free position of the bucket
 };
 
 template <typename T>
@@ -41,7 +41,7 @@ struct List {
   __device__ List(const SortCall<T>& call, int list) : k(call.p.k) {
     const int border = list % kBorders;
     lines = MakeAxes(call.p, border).fixed_size;
-    // y1, x1, y2, x2: where top, left, bottom and right stay.
+    // The fixed coordinate of top, left, bottom, right is y1, x1, y2, x2.
     fixed = call.boxes + int64_t{list / kBorders} * k * 4 + (border ^ 1);
   }
 
@@ -59,11 +59,11 @@ __device__ void CountEdges(const List<T>& list, int begin, Counters& counters) {
   for (int k = threadIdx.x; k < list.k; k += kThreads) {
     const int bucket = list.Bucket(list.Fixed(k));
     atomicAdd(&counters.total[bucket], 1);
-    if (k < begin) atomicAdd(&counters.given[bucket], 1);
+    if (k < begin) atomicAdd(&counters.cursor[bucket], 1);
   }
 }
 
-// From totals to places: before a bucket come all earlier ones. For one warp.
+// Exclusive prefix sum of the totals. Called by one warp.
 __device__ void SumTotals(Counters& counters) {
   constexpr int kEach = (kCounters + kWarpLanes - 1) / kWarpLanes;
   const int lane = threadIdx.x;
@@ -79,12 +79,13 @@ __device__ void SumTotals(Counters& counters) {
   sum -= own;
   for (int i = begin; i < end; ++i) {
     counters.first[i] = sum;
-    counters.given[i] += sum;
+    counters.cursor[i] += sum;
     sum += counters.total[i];
   }
 }
 
-// Gives places to the edges of a round, a box per thread; bucket < 0: there is none. All threads.
+// Assigns places to the edges of a round, a box per thread. bucket < 0: this thread has no box.
+// Must be called by all threads of the block.
 __device__ void PlaceRound(int k, int bucket, Counters& counters, int32_t* order) {
   const int thread = threadIdx.x, lane = thread % kWarpLanes;
   int32_t* next = counters.next[thread / kWarpLanes];
@@ -95,14 +96,14 @@ __device__ void PlaceRound(int k, int bucket, Counters& counters, int32_t* order
   if (bucket >= 0 && rank == 0) next[bucket] = __popc(same_bucket);
   __syncthreads();
   if (thread < kCounters) {
-    int sum = counters.given[thread];
+    int sum = counters.cursor[thread];
 #pragma unroll
     for (int warp = 0; warp < kWarps; ++warp) {
       const int count = counters.next[warp][thread];
       counters.next[warp][thread] = sum;
       sum += count;
     }
-    counters.given[thread] = sum;
+    counters.cursor[thread] = sum;
   }
   __syncthreads();
   if (bucket >= 0) order[next[bucket] + rank] = k;
@@ -118,7 +119,7 @@ __global__ void __launch_bounds__(kThreads) SortLists(SortCall<T> call) {
     const int index = i / parts, part = i % parts;
     const List<T> list(call, index);
     const int64_t begin = int64_t{part} * rounds * kThreads;
-    if (thread < kCounters) counters.total[thread] = counters.given[thread] = 0;
+    if (thread < kCounters) counters.total[thread] = counters.cursor[thread] = 0;
     __syncthreads();
     CountEdges(list, static_cast<int>(min(begin, int64_t{list.k})), counters);
     __syncthreads();
@@ -149,7 +150,7 @@ Lists SortEdges(const CudaCall<Problem>& call, void* scratch) {
   const Problem& p = call.p;
   auto* offsets = static_cast<int32_t*>(scratch);
   int32_t* order = offsets + OffsetsCount(p);
-  const int parts = static_cast<int>(std::min<int64_t>(kMaxParts, CeilDiv(p.k, kThreads)));
+  const int parts = static_cast<int>(std::min<int64_t>(kMaxSlices, CeilDiv(p.k, kThreads)));
   WithType(call, [&](auto element) {
     using T = decltype(element);
     call.context.Launch(SortLists<T>, {int64_t{p.n} * kBorders * parts, kThreads},

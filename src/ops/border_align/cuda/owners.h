@@ -42,8 +42,9 @@ struct Owner {
   int channel;        // of the lane; C or more: it has none
 };
 
-// The map's first and last lines come first, then their neighbours: boxes are often clipped at the
-// map's ends, so most edges lie there. Neighbouring lines, which read the same edges, are near.
+// Orders the map's first and last lines first, then their neighbours: boxes are often clipped at
+// the map's ends, so most edges lie there. Neighbouring lines read the same edges, so their blocks
+// are adjacent in the grid.
 template <typename T>
 __device__ Owner MakeOwner(const BackwardCall<T>& call, int64_t i) {
   const int channel = static_cast<int>(i % call.groups()) * (call.warps * kWarpLanes) + threadIdx.x;
@@ -53,14 +54,15 @@ __device__ Owner MakeOwner(const BackwardCall<T>& call, int64_t i) {
   const Axes axes = MakeAxes(call.p, border);
   const int lines = axes.fixed_size, size = axes.moving_size, parts = call.Parts(size);
   const int length = (size + parts - 1) / parts, first = rank % parts * length;
-  const int turn = rank / parts, line = turn % 2 == 0 ? turn / 2 : lines - 1 - turn / 2;
-  const int pixels = turn < lines ? max(0, min(length, size - first)) : 0;
+  const int line_rank = rank / parts,
+            line = line_rank % 2 == 0 ? line_rank / 2 : lines - 1 - line_rank / 2;
+  const int pixels = line_rank < lines ? max(0, min(length, size - first)) : 0;
   return {list / kBorders, border, line, lines, size, first, pixels, channel};
 }
 
 // Edges that add to a line. The last line of the map may be both lines of an edge, which is then
 // visited twice.
-struct Run {
+struct EdgeRange {
   int begin, count;  // in the list; edges of other lines in it are skipped
   int low;           // the lower line of the edges
   int high;          // 1: the line is their higher one
@@ -69,11 +71,11 @@ struct Run {
 // The edges that touch a line: runs of an image's list.
 struct Candidates {
   const int32_t* order;  // [K]
-  Run first, second, third;
+  EdgeRange first, second, third;
 
   __device__ int total() const { return first.count + second.count + third.count; }
   // The i-th candidate's box; -1 beyond the last.
-  __device__ int Box(int i, Run& run) const {
+  __device__ int Box(int i, EdgeRange& run) const {
     run = first;
     if (i >= run.count) {
       i -= run.count;
@@ -89,7 +91,7 @@ struct Candidates {
 
 // Edges with the lower line `low`; none if it is outside.
 template <typename T>
-__device__ Run FindRun(const BackwardCall<T>& call, const Owner& owner, int low, int high) {
+__device__ EdgeRange FindRun(const BackwardCall<T>& call, const Owner& owner, int low, int high) {
   if (low < 0) return {0, 0, low, high};
   const int list = owner.image * kBorders + owner.border;
   const int32_t* offsets =
@@ -97,13 +99,12 @@ __device__ Run FindRun(const BackwardCall<T>& call, const Owner& owner, int low,
   return {offsets[0], offsets[1] - offsets[0], low, high};
 }
 
-// Of the two buckets the even one comes first: the owners of neighbouring lines then read the one
-// they share at the same time.
+// Reads the even bucket first, so that the owners of neighbouring lines read their common bucket at
+// the same time.
 template <typename T>
 __device__ Candidates FindCandidates(const BackwardCall<T>& call, const Owner& owner) {
   const int list = owner.image * kBorders + owner.border, odd = owner.line % 2;
-  return {call.lists.order + int64_t{list} * call.p.k,
-          FindRun(call, owner, owner.line - odd, odd),
+  return {call.lists.order + int64_t{list} * call.p.k, FindRun(call, owner, owner.line - odd, odd),
           FindRun(call, owner, owner.line - 1 + odd, 1 - odd),
           FindRun(call, owner, owner.line == owner.lines - 1 ? owner.line : -1, 1)};
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// border_align forward on CUDA devices: what one lane does with the samples of an edge.
+// border_align forward on CUDA devices: per-lane interpolation and maximum over the samples of an
+// edge.
 #pragma once
 
 #include "cuda/words.h"
@@ -55,9 +56,9 @@ __device__ inline void AssignMaximum(float value, __half& element) {
   element = __float2half_rn(value + 0.0f);
 }
 
-// A sample along its edge. Pixels with even and odd coordinates have separate registers in a lane:
-// both pixels of a sample fit, and on the way to the next pixel, in either direction, one stays in
-// place. One word of 16 bytes, so that one instruction loads it.
+// A sample along its edge. Pixels with even and odd coordinates have separate registers in a lane.
+// The two pixels of a sample use different registers, and a step by one pixel reloads only one of
+// them. One word of 16 bytes, so that one instruction loads it.
 struct Sample {
   int4 word;
 
@@ -114,26 +115,26 @@ __device__ bool FillSamples(const Edge& edge, const Axes& axes, bool fixed, int 
 }
 
 // A lane's channels on the two lines of an edge, in global memory. Load reads a pixel of both
-// lines, unless it is the one that is there.
+// lines, unless it is already in the registers.
 template <typename T>
 struct GlobalLines {
   const T *low, *high;
 
   __device__ GlobalLines(const T* low_line, const T* high_line) : low(low_line), high(high_line) {
-    // Without the asm the compiler adds a sample's offset to the parts of these: five instructions
-    // instead of one.
+    // Without the asm the compiler recomputes the addresses per sample (five instructions instead
+    // of one).
     asm("" : "+l"(low), "+l"(high));
   }
 
-  // Branch-free, and therefore into registers that it may leave as they are.
-  __device__ void Load(int offset, int there, uint4& x, uint4& y) const {
+  // Branch-free: a predicated load that leaves the registers unchanged if not needed.
+  __device__ void Load(int offset, int loaded_offset, uint4& x, uint4& y) const {
     asm volatile(
         "{.reg .pred needed;\n"
         "setp.ne.s32 needed, %8, %9;\n"
         "@needed ld.global.nc.v4.b32 {%0, %1, %2, %3}, [%10];\n"
         "@needed ld.global.nc.v4.b32 {%4, %5, %6, %7}, [%11];\n}"
         : "+r"(x.x), "+r"(x.y), "+r"(x.z), "+r"(x.w), "+r"(y.x), "+r"(y.y), "+r"(y.z), "+r"(y.w)
-        : "r"(offset), "r"(there), "l"(low + offset), "l"(high + offset));
+        : "r"(offset), "r"(loaded_offset), "l"(low + offset), "l"(high + offset));
   }
 };
 
@@ -141,14 +142,14 @@ struct GlobalLines {
 struct SharedLines {
   uint32_t low, high;
 
-  __device__ void Load(int offset, int there, uint4& x, uint4& y) const {
+  __device__ void Load(int offset, int loaded_offset, uint4& x, uint4& y) const {
     asm volatile(
         "{.reg .pred needed;\n"
         "setp.ne.s32 needed, %8, %9;\n"
         "@needed ld.shared.v4.b32 {%0, %1, %2, %3}, [%10];\n"
         "@needed ld.shared.v4.b32 {%4, %5, %6, %7}, [%11];\n}"
         : "+r"(x.x), "+r"(x.y), "+r"(x.z), "+r"(x.w), "+r"(y.x), "+r"(y.y), "+r"(y.z), "+r"(y.w)
-        : "r"(offset), "r"(there), "r"(low + offset), "r"(high + offset));
+        : "r"(offset), "r"(loaded_offset), "r"(low + offset), "r"(high + offset));
   }
 };
 
@@ -163,9 +164,9 @@ class Pool {
     even_low_.packed = even_high_.packed = odd_low_.packed = odd_high_.packed = {};
   }
 
-  // Adds all samples of the edge. `inside`: all are.
+  // Adds all samples of the edge. `inside`: all samples are inside the map.
   __device__ void AddSamples(bool inside, const Sample* table, int count) {
-    inside ? AddSamplesOf<true>(table, count) : AddSamplesOf<false>(table, count);
+    inside ? AddSamplesTyped<true>(table, count) : AddSamplesTyped<false>(table, count);
   }
 
   __device__ void Store(T* output, int32_t* argmax) const {
@@ -185,26 +186,26 @@ class Pool {
 
  private:
   template <bool kInside>
-  __device__ void AddSamplesOf(const Sample* table, int count) {
+  __device__ void AddSamplesTyped(const Sample* table, int count) {
     Interpolate<kInside>(LoadSample(table[0]), best_);
 #pragma unroll
-    for (int v = 0; v < kChannels; ++v) first_[v] = best_[v];
+    for (int v = 0; v < kChannels; ++v) pair_first_[v] = best_[v];
     float value[kChannels], next[kChannels];
     int i = 1;
 #pragma unroll 1
     for (; i + 1 < count; i += 2) {
-      // Two samples compete first with each other: five instructions for both instead of six.
-      // Index() tells them apart.
+      // Takes the maximum of two samples first: five instructions for both instead of six. Index()
+      // distinguishes them.
       const Sample sample = LoadSample(table[i]), second = LoadSample(table[i + 1]);
       Interpolate<kInside>(sample, value);
       Interpolate<kInside>(second, next);
 #pragma unroll
-      for (int v = 0; v < kChannels; ++v) Replace(v, fmaxf(value[v], next[v]), value[v], i);
+      for (int v = 0; v < kChannels; ++v) UpdateArgmax(v, fmaxf(value[v], next[v]), value[v], i);
     }
     if (i < count) {
       Interpolate<kInside>(LoadSample(table[i]), value);
 #pragma unroll
-      for (int v = 0; v < kChannels; ++v) Replace(v, value[v], value[v], i);
+      for (int v = 0; v < kChannels; ++v) UpdateArgmax(v, value[v], value[v], i);
     }
   }
 
@@ -231,16 +232,16 @@ class Pool {
     }
   }
 
-  __device__ void Replace(int v, float value, float first, int index) {
-    const bool more = value > best_[v];
-    best_[v] = more ? value : best_[v];
-    first_[v] = more ? first : first_[v];
-    index_[v] = more ? index : index_[v];
+  __device__ void UpdateArgmax(int v, float value, float first, int index) {
+    const bool greater = value > best_[v];
+    best_[v] = greater ? value : best_[v];
+    pair_first_[v] = greater ? first : pair_first_[v];
+    index_[v] = greater ? index : index_[v];
   }
 
   // A maximum that is NaN is sample 0; if the first sample of two is NaN, the second won.
   __device__ int Index(int v) const {
-    return index_[v] + (first_[v] != best_[v] && best_[v] == best_[v] ? 1 : 0);
+    return index_[v] + (pair_first_[v] != best_[v] && best_[v] == best_[v] ? 1 : 0);
   }
 
   const Lines lines_;
@@ -248,8 +249,8 @@ class Pool {
   Channels<T> even_low_, even_high_, odd_low_, odd_high_;
   int at_even_ = -1, at_odd_ = -1;  // their offsets
   float best_[kChannels] = {};
-  float first_[kChannels] = {};    // of the two samples that the maximum is one of
-  int32_t index_[kChannels] = {};  // of that sample
+  float pair_first_[kChannels] = {};  // value of the first sample of the winning pair
+  int32_t index_[kChannels] = {};     // of that pair
 };
 
 }  // namespace mluop::border_align

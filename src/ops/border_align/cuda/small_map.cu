@@ -19,22 +19,22 @@ constexpr int kPixelBytes = kMapLanes * 16;
 template <typename T>
 constexpr int kThreads = sizeof(T) == 2 ? 640 : 1024;
 
-// How the work is divided: a block has a slice of the channels and a part of the boxes.
-struct Division {
+// Division of the work: a block has a slice of the channels and a group of the boxes.
+struct WorkSplit {
   int slices;       // of channels
   int parts;        // of boxes
-  int part, batch;  // boxes of a part, and how many of them are computed at a time
+  int part, batch;  // boxes of a group, and boxes computed at a time
 };
 
 template <typename T>
 struct SmallMapCall {
   ForwardTensors<T> t;
-  Division d;
+  WorkSplit d;
 };
 
 struct StagedEdge {
-  EdgeLines lines;        // pixels in shared memory
-  bool inside[kWalkers];  // all samples of the walker
+  EdgeLines lines;              // pixels in shared memory
+  bool inside[kSampleThreads];  // all samples of the thread
 };
 
 // A block's work: one slice of one border of an image, and a part of the boxes.
@@ -66,8 +66,9 @@ class Block {
     const int end = min(t_.p.k, begin + d_.part);
     for (int k = begin; k < end; k += d_.batch) {
       const int count = min(d_.batch, end - k);
-      for (int i = threadIdx.x; i < count * kWalkers; i += kThreads<T>) {
-        FindSamples(i / kWalkers, i % kWalkers, image_ * t_.p.k + k + i / kWalkers);
+      for (int i = threadIdx.x; i < count * kSampleThreads; i += kThreads<T>) {
+        FindSamples(i / kSampleThreads, i % kSampleThreads,
+                    image_ * t_.p.k + k + i / kSampleThreads);
       }
       __pipeline_wait_prior(0);
       __syncthreads();
@@ -91,12 +92,12 @@ class Block {
     __pipeline_commit();
   }
 
-  // Every kWalkers-th sample of edge e of the batch, from `first` on.
+  // Every kSampleThreads-th sample of edge e of the batch, from `first` on.
   __device__ void FindSamples(int e, int first, int box) {
     const Edge edge = MakeEdge(LoadBox(t_.boxes, box), border_, t_.p.pool_size);
     const Neighbours at = FindNeighbours(edge.fixed, axes_.fixed_size);
     edges_[e].inside[first] =
-        FillSamples<kWalkers>(edge, axes_, at.inside, first, samples_, table_ + e * samples_);
+        FillSamples<kSampleThreads>(edge, axes_, at.inside, first, samples_, table_ + e * samples_);
     if (first > 0) return;
     edges_[e].lines = MakeLines(at, axes_.fixed_stride, 0, (box * kBorders + border_) * t_.p.c);
   }
@@ -112,7 +113,7 @@ class Block {
   }
 
   const ForwardTensors<T>& t_;
-  const Division& d_;
+  const WorkSplit& d_;
   const int samples_;
   char* map_;
   Sample* table_;
@@ -136,17 +137,17 @@ int64_t EdgeBytes(const Problem& p) {
          static_cast<int64_t>(sizeof(StagedEdge));
 }
 
-int64_t SliceCount(const Problem& p, const Division& d) {
+int64_t SliceCount(const Problem& p, const WorkSplit& d) {
   return int64_t{p.n} * kBorders * d.slices;
 }
 
-Division MakeDivision(const CudaCall<Problem>& call) {
+WorkSplit MakeWorkSplit(const CudaCall<Problem>& call) {
   const Problem& p = call.p;
-  Division d;
+  WorkSplit d;
   d.slices = static_cast<int>(CeilDiv(p.c, kMapLanes * (IsHalf(call) ? 8 : 4)));
   const int64_t parts = call.context.sm_count() / SliceCount(p, d);
   d.part = static_cast<int>(CeilDiv(p.k, std::clamp<int64_t>(parts, 1, p.k)));
-  d.parts = static_cast<int>(CeilDiv(p.k, d.part));  // none is without a box
+  d.parts = static_cast<int>(CeilDiv(p.k, d.part));  // every group has at least one box
   const int64_t rest =
       std::max<int64_t>(0, static_cast<int64_t>(call.context.shared_bytes()) - MapBytes(p));
   d.batch = static_cast<int>(std::min<int64_t>(d.part, rest / EdgeBytes(p)));
@@ -155,16 +156,16 @@ Division MakeDivision(const CudaCall<Problem>& call) {
 
 }  // namespace
 
-// Fewer samples than pixels are not worth a copy of the map, nor are lanes without channels.
+// Staging the map pays only if samples >= pixels and most lanes have channels.
 bool FitsShared(const CudaCall<Problem>& call) {
   const Problem& p = call.p;
   if (!CanVectorize(call) || p.c * (IsHalf(call) ? 2 : 4) <= kPixelBytes / 2) return false;
-  const Division d = MakeDivision(call);
+  const WorkSplit d = MakeWorkSplit(call);
   return d.part * p.samples() >= p.pixels() && d.batch >= std::min(d.part, kMinBatch);
 }
 
 mluOpStatus_t RunSmallMap(const CudaCall<Problem>& call, void*) {
-  const Division d = MakeDivision(call);
+  const WorkSplit d = MakeWorkSplit(call);
   const auto bytes = static_cast<size_t>(MapBytes(call.p) + d.batch * EdgeBytes(call.p));
   return WithType(call, [&](auto element) {
     using T = decltype(element);
@@ -174,10 +175,10 @@ mluOpStatus_t RunSmallMap(const CudaCall<Problem>& call, void*) {
 }
 
 void DescribeSmallMap(const CudaCall<Problem>& call, Plan& plan) {
-  const Division d = MakeDivision(call);
+  const WorkSplit d = MakeWorkSplit(call);
   plan.Add("slices %lld of %d bytes of channels", static_cast<long long>(SliceCount(call.p, d)),
            kPixelBytes);
-  plan.Add("parts %d of %d boxes, %d at a time", d.parts, d.part, d.batch);
+  plan.Add("box groups %d of %d boxes, batches of %d", d.parts, d.part, d.batch);
 }
 
 }  // namespace mluop::border_align

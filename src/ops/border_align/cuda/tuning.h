@@ -16,25 +16,25 @@ inline constexpr int64_t kL1Bytes = 128 << 10;
 inline constexpr int kEdgesPerLine = 4;
 inline constexpr int64_t kSortedResults = 1 << 22;
 
-// Edges that a warp pools at a time where an SM has more than kEdgesPerSm: computing the samples of
-// four keeps more lanes busy. 0.77x to 0.80x the time of one edge at a time on 25x38x1024 with
-// K=950 and on 100x152x1024 with K=15200 located boxes (H200, float).
+// A warp pools four edges at a time if an SM has more than kEdgesPerSm. This keeps more lanes busy.
+// 0.77x to 0.80x the time of one edge at a time on 25x38x1024 with K=950 and on 100x152x1024 with
+// K=15200 located boxes (H200, float).
 inline constexpr int kGroupedEdges = 4;
 inline constexpr int kEdgesPerSm = 56;
-// The most samples of an edge in the table of its warp: BorderDet has 11. A larger table would take
-// from L1.
+// The most samples of an edge in the table of its warp: BorderDet has 11. A larger table reduces
+// L1, which shares its storage.
 inline constexpr int kTableSamples = 12;
 
-// Items that a block takes from its neighbourhood before it goes to another: about the edges of a
-// line. More would leave some blocks with costlier borders than others.
+// Consecutive items per chunk: about the edges of one line. More would leave some blocks with
+// costlier borders than others.
 inline constexpr int kMaxChunk = 128;
 
 // Lanes that pool an edge of a small map, 16 bytes of channels each: a conflict-free access of
 // shared memory. Small maps: 0.80x the time of edges in half, 0.98x in float, with K=950 on
 // 25x38x1024 (H200).
 inline constexpr int kMapLanes = 8;
-// Threads that compute the samples of one of its edges, in turn.
-inline constexpr int kWalkers = 2;
+// Threads per edge that compute samples, interleaved.
+inline constexpr int kSampleThreads = 2;
 // Fewer edges than this at a time would leave threads idle.
 inline constexpr int kMinBatch = 64;
 

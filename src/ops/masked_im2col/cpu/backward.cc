@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // masked_im2col backward on the CPU. A work item sums a band of pixels in float scratch and rounds it
 // once. It sums eight channels in [pixel][channel] order: one kernel element of one mask is one vector
-// addition. grad_col is transposed on the way in, the sums on the way out. Additions to a pixel have the
-// same order on all instruction sets: by blocks of kSumMasks masks, then kernel elements, then masks.
-// Every NaN is stored as the default quiet NaN.
+// addition. grad_col is transposed when loaded; the sums are transposed when stored. Additions to a
+// pixel have the same order on all instruction sets: by blocks of kSumMasks masks, then kernel
+// elements, then masks. Every NaN is stored as the default quiet NaN.
 #include <algorithm>
 
 #include "cpu/tuning.h"
@@ -99,7 +99,7 @@ HWY_INLINE void AddTap(const MaskTable& masks, const Tap<T>& tap, int64_t begin,
 
 template <typename T>
 void SumMasks(const BackwardCall& call, const Band& band) {
-  // Copies: the compiler assumes that vector stores change what it holds by reference.
+  // Local copies: through references the compiler would reload after every vector store (aliasing).
   const Problem p = call.p;
   const MaskTable masks = call.masks;
   const int64_t stride = p.taps() * p.masks;
@@ -120,7 +120,7 @@ void SumMasks(const BackwardCall& call, const Band& band) {
 // Pixels that are transposed and rounded at once.
 constexpr int64_t kChunk = 256;
 
-// The lanes of T: Half is not one.
+// Returns the row as a lane type. Half is not a lane type of Highway.
 HWY_INLINE float* LanesOf(float* row) { return row; }
 HWY_INLINE uint16_t* LanesOf(Half* row) { return &row->bits; }
 
@@ -177,15 +177,15 @@ struct BandPlan {
   size_t sum_bytes;  // of all workers
 };
 
-// The sums of a band fit L2. More bands than that serve threads that would have no work.
+// The sums of a band fit L2. Uses more bands if threads would be idle otherwise.
 BandPlan PlanBands(const CpuCall<Problem>& call) {
   const int64_t plane = call.p.plane(), threads = call.context.threads().num_threads();
   BandPlan plan = {};
   plan.blocks = (call.p.channels + kInterleaved - 1) / kInterleaved;
-  const int64_t most = kMaxSums / kInterleaved;
-  const int64_t wanted =
-      std::max((plane + most - 1) / most, threads == 1 ? 1 : 2 * threads / plan.blocks);
-  const int64_t bands = std::min(wanted, (plane + kMinBand - 1) / kMinBand);
+  const int64_t max_pixels = kMaxSums / kInterleaved;
+  const int64_t target_bands =
+      std::max((plane + max_pixels - 1) / max_pixels, threads == 1 ? 1 : 2 * threads / plan.blocks);
+  const int64_t bands = std::min(target_bands, (plane + kMinBand - 1) / kMinBand);
   plan.pixels = WholeLines((plane + bands - 1) / bands);
   plan.bands = (plane + plan.pixels - 1) / plan.pixels;
   plan.sum_bytes = static_cast<size_t>(threads * plan.pixels * kInterleaved) * sizeof(float);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls and work items as the CPU kernels read them.
+// Kernel parameters (one struct per operator) and work items of the CPU kernels.
 #pragma once
 
 #include "ops/masked_im2col/cpu/mask_table.h"
@@ -18,7 +18,7 @@ struct ForwardCall {
   int64_t blocks() const { return std::max<int64_t>(1, p.masks / block); }
 };
 
-// Masks of a step: 64 bytes of a data_col row.
+// Masks per step: 64 bytes of a data_col row.
 constexpr int64_t StepMasks(size_t element_bytes) {
   return 64 / static_cast<int64_t>(element_bytes);
 }
@@ -34,9 +34,9 @@ struct BackwardCall {
   bool half, stream;
 };
 
-// Pixels [begin, end) of `channels` channels from `channel` on: kInterleaved, or all of a call that has
-// fewer. The last channels of a call may overlap the work item before: the first `skip` of them are not
-// stored.
+// Pixels [begin, end) of `channels` channels from `channel` on. There are kInterleaved channels, or
+// fewer if the call has fewer. The last item may overlap the previous one; it does not store its
+// first `skip` channels.
 struct Band {
   int64_t channel, channels, skip;
   int64_t begin, end;

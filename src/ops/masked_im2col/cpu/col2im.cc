@@ -19,7 +19,8 @@ namespace mluop::masked_im2col {
 namespace HWY_NAMESPACE {
 namespace {
 
-// Writes pixels of `tile` in planes [first, last): more than one plane only if they are whole.
+// Writes pixels of `tile` in planes [first, last): several planes only if each fits the tile
+// entirely.
 template <typename T>
 void FillTile(const Col2imCall& call, int64_t tile, int64_t first, int64_t last) {
   alignas(kAlignment) T stage[kTileElements];
@@ -36,7 +37,7 @@ void FillTile(const Col2imCall& call, int64_t tile, int64_t first, int64_t last)
     const T* const from = static_cast<const T*>(call.col) + channel * call.p.masks;
     T* const to = data + (channel - first) * size;
     const auto put = [=](int64_t k) { to[offset[k]] = from[source[k]]; };
-    // Unrolled by four, which GCC does not do by itself: 1.3 times as fast.
+    // Unrolled by four by hand (GCC does not do it): 0.77x the time.
     int64_t k = call.first[tile];
     for (; k + 4 <= mask_end; k += 4) put(k), put(k + 1), put(k + 2), put(k + 3);
     for (; k < mask_end; ++k) put(k);

@@ -21,7 +21,7 @@ size_t GatherScratch(const CpuCall<Problem>& call) {
 // with random masks.
 template <typename T>
 void GatherRows(const CpuCall<Problem>& call, const int64_t* pixel,
-                std::span<const int32_t> without) {
+                std::span<const int32_t> zero_masks) {
   const Problem& p = call.p;
   const T* const from = call.arguments.In<T>("grad_im");
   T* const to = call.arguments.Out<T>("grad_col");
@@ -31,7 +31,7 @@ void GatherRows(const CpuCall<Problem>& call, const int64_t* pixel,
       const T* const plane = from + channel * p.plane();
       T* const row = to + channel * p.masks;
       for (int64_t m = 0; m < p.masks; ++m) row[m] = plane[pixel[m]];
-      for (const int32_t m : without) row[m] = 0;
+      for (const int32_t m : zero_masks) row[m] = 0;
     }
   });
 }
@@ -40,8 +40,8 @@ mluOpStatus_t RunGather(const CpuCall<Problem>& call, void* scratch) {
   const Problem& p = call.p;
   const MaskIndices masks = MasksOf(call.arguments);
   auto* const pixel = static_cast<int64_t*>(scratch);
-  auto* const without = reinterpret_cast<int32_t*>(pixel + p.masks);
-  auto* const last = without + p.masks;  // only the pixels of masks are written and read
+  auto* const zero_masks = reinterpret_cast<int32_t*>(pixel + p.masks);
+  auto* const last = zero_masks + p.masks;  // only the pixels of masks are written and read
   for (int32_t m = 0; m < p.masks; ++m) {
     pixel[m] = p.Offset(masks.h[m], masks.w[m]);
     if (pixel[m] >= 0) last[pixel[m]] = m;
@@ -50,7 +50,7 @@ mluOpStatus_t RunGather(const CpuCall<Problem>& call, void* scratch) {
   for (int32_t m = 0; m < p.masks; ++m) {
     if (pixel[m] >= 0 && last[pixel[m]] == m) continue;
     pixel[m] = 0;
-    without[count++] = m;
+    zero_masks[count++] = m;
   }
   switch (call.arguments.Type()) {
     case MLUOP_DTYPE_HALF: GatherRows<uint16_t>(call, pixel, {without, count}); break;

@@ -58,7 +58,7 @@ HWY_INLINE VecArray<D, 4> LoadColumns(const T* from, const int64_t* corner) {
       return hn::BitCast(words, hn::InterleaveLower(d, row(2 * r), row(2 * r + 1)));
     }
   });
-  mluop::HWY_NAMESPACE::TransposeBlocks(words, v.v);
+  mluop::HWY_NAMESPACE::TransposeWithinBlocks(words, v.v);
   return MakeVecs<D, 4>([&](auto k) HWY_ATTR { return hn::BitCast(d, v.v[k]); });
 }
 
@@ -70,8 +70,8 @@ template <typename T>
 using WindowTag = hn::FixedTag<T, 64 / sizeof(T)>;
 
 // Columns of masks that are close together, as sorted masks are: lane k of column j is the element
-// places[k] + j of a window of two or four vectors at `from`. A lookup takes a third of an
-// instruction per element; loads and transposes take one and a half.
+// places[k] + j of a window of two or four vectors at `from`. Lookups need 0.33 instructions per
+// element; loads and transposes need 1.5.
 template <int kVectors, typename T, class D = WindowTag<T>>
 HWY_INLINE VecArray<D, 4> LoadWindow(const T* from, hn::Vec<D> places) {
   using mluop::HWY_NAMESPACE::LookupTwo;

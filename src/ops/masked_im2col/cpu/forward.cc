@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // masked_im2col forward on the CPU. Up to four elements of a kernel row are neighbours in the feature
-// and lie in different rows of data_col, so they are loaded at once for several masks and transposed. The loads read neighbours that are not needed, but never outside the feature: steps
-// near its ends are copied element by element, and so are calls with fewer masks than a step.
+// and lie in different rows of data_col, so they are loaded at once for several masks and
+// transposed. The loads also read unneeded neighbours, but never outside the feature: steps near
+// its ends are copied element by element, and so are calls with fewer masks than a step.
 #include <algorithm>
 
 #include "cpu/tuning.h"
@@ -101,9 +102,9 @@ HWY_INLINE void StoreColumns(D d, const TileBits& bits, const KernelTile<T>& til
         column = hn::IfThenElseZero(hn::And(row, columns[k]), column);
       }
       T* const out = to + k * tile.stride;
-      // Prefetches the line in which the next step's vector ends: 2.0 to 1.4 x floor on C256 20x20
-      // M200 k3, hot, where vectors cross lines; 1.6 to 1.3 with M208, where they do not. With AVX2
-      // it takes 1.05x the time.
+      // Prefetches the line in which the next step's vector ends: 1.4x floor instead of 2.0x on
+      // C256 20x20 M200 k3, hot, where vectors cross lines; 1.3x instead of 1.6x with M208, where
+      // they do not. With AVX2 it takes 1.05x the time.
       if constexpr (kWindow) hwy::Prefetch(out + 2 * hn::MaxLanes(D()) - 1);
       hn::StoreU(column, d, out);
     });
@@ -137,10 +138,10 @@ HWY_INLINE void CopyWindow(const KernelTile<T>& tile, const TileBits& bits, cons
 #endif
 
 template <int kCount, typename T>
-void CopySteps(const ForwardCall& call, const KernelTile<T>& given) {
+void CopySteps(const ForwardCall& call, const KernelTile<T>& tile_in) {
   constexpr int64_t kStep = StepMasks(sizeof(T));
   // Copies whose addresses do not escape: vector stores cannot change them.
-  const KernelTile<T> tile = given;
+  const KernelTile<T> tile = tile_in;
   const MaskTable masks = call.masks;
   const int64_t width = call.p.width;
   // Elements of the feature before the tile's first row, and from its last row on.
@@ -164,7 +165,7 @@ void CopySteps(const ForwardCall& call, const KernelTile<T>& given) {
     }
 #endif
     if (step.low + before < 0 || step.high + int64_t{16 / sizeof(T)} > after) {
-      CopyElements(call, given, s);
+      CopyElements(call, tile_in, s);
     } else if (!step.rows_inside) {
       CopyColumns<kCount, Outside::kRowsAndColumns>(tile, bits, corner, width, to);
     } else if (!step.columns_inside) {

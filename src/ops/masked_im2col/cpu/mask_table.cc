@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Builds the mask table of mask_table.h.
 #include "ops/masked_im2col/cpu/mask_table.h"
 
 #include "cpu/tuning.h"
@@ -59,12 +60,12 @@ MaskTable MakeMaskTable(const Problem& p, const MaskIndices& masks, int64_t step
                         ThreadPool& threads) {
   const int64_t steps = (p.masks + step - 1) / step;
   auto* const corner = static_cast<int64_t*>(memory);
-  auto* const boxes = reinterpret_cast<MaskStep*>(corner + p.masks);
-  auto* const rows = reinterpret_cast<uint32_t*>(boxes + steps);
+  auto* const mask_steps = reinterpret_cast<MaskStep*>(corner + p.masks);
+  auto* const rows = reinterpret_cast<uint32_t*>(mask_steps + steps);
   uint32_t* const columns = rows + steps * p.kernel_h;
   auto* const places = reinterpret_cast<uint16_t*>(columns + steps * p.kernel_w);
-  const MaskTable table = {corner,  boxes, rows,       columns,   places,
-                           p.masks, step,  p.kernel_h, p.kernel_w};
+  const MaskTable table = {corner,  mask_steps, rows,       columns,   places,
+                           p.masks, step,       p.kernel_h, p.kernel_w};
   const int64_t work = step * (int64_t{p.kernel_h} + p.kernel_w);
   threads.For(steps, kGrain / work + 1, [&](int64_t begin, int64_t end, int) {
     for (int64_t s = begin; s < end; ++s) FillStep(p, masks, table, s);

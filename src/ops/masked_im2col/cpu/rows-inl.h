@@ -23,9 +23,9 @@ namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Copies a row past the caches; FlushStream() before another thread may read it. The ends of the row
-// share their cache lines with its neighbours and go through the caches: a line that is written both
-// ways costs many times either (C256 100x152 M3997 k3 with AVX2: 8.9 instead of 1.7 x floor).
+// Copies a row with non-temporal stores; FlushStream() before another thread may read it. The ends
+// of the row share their cache lines with its neighbours and go through the caches: a line written
+// by both kinds of stores is slow (C256 100x152 M3997 k3 with AVX2: 8.9x floor instead of 1.7x).
 template <typename T>
 HWY_INLINE void StreamRow(const T* HWY_RESTRICT from, int64_t n, T* HWY_RESTRICT to) {
   constexpr int64_t kLine = kAlignment / sizeof(T);

@@ -8,16 +8,16 @@
 namespace mluop::masked_im2col {
 
 // Forward: masks of a work item, in bytes of a data_col row. Their corners stay in L1 over all kernel
-// elements. Non-temporal stores come in bursts of this size: C256 100x152 M4000 k3 takes 1.12x the
-// time with 1 KiB and 1.05x with 256 bytes.
+// elements. Non-temporal stores are issued in bursts of this size: C256 100x152 M4000 k3 takes
+// 1.12x the time with 1 KiB and 1.05x with 256 bytes.
 inline constexpr int64_t kBlockBytes = 512;
 
-// Backward: floats of a band's sums (1 MiB, which fits L2), and the least pixels of a band: below, the
-// passes over the masks cost more than a thread gains.
+// Backward: floats of a band's sums (1 MiB, which fits L2), and the minimum pixels of a band.
+// Smaller bands spend more on scanning the masks than a thread gains.
 inline constexpr int64_t kMaxSums = 262144;
 inline constexpr int64_t kMinBand = 1024;
-// Masks whose kernel elements are all added before those of the next masks. Part of the order of
-// additions: a change changes results.
+// Masks whose kernel elements are all added before the next masks. Changing it changes the order of
+// additions, hence the results.
 inline constexpr int64_t kSumMasks = 1024;
 
 // col2im: elements of a tile, 32 KiB at most, which fits L1.

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // masked_im2col backward on CUDA devices. A block sums a band of a plane in shared memory, in float.
-// Kernel elements are added one after the other. For one kernel element, masks at different positions
-// meet different pixels and are added at once, without atomics; masks at the same position take turns.
-// A pixel's sum has one order: parts of 8 x 8 kernel elements, blocks of 8 masks per thread, kernel
-// elements, masks. None of it depends on the bands or on alignment.
+// Kernel elements are added one after the other. For one kernel element, masks at different
+// positions write different pixels and are added at once, without atomics; masks at the same
+// position take turns. The order of additions is fixed, outermost first: blocks of 8 x 8 kernel
+// elements, blocks of 8 masks per thread, kernel elements, masks. None of it depends on the bands
+// or on alignment.
 #include <cuda_fp16.h>
 
 #include <algorithm>
 
-#include "ops/masked_im2col/cuda/kept.h"
 #include "ops/masked_im2col/cuda/operators.h"
+#include "ops/masked_im2col/cuda/thread_masks.h"
 
 namespace mluop::masked_im2col {
 namespace {
@@ -22,7 +23,7 @@ struct BackwardParameters {
   T* grad_feature;
   int rows, columns;  // of a band
   int row_bands, column_bands;
-  int kernel_h, kernel_w;  // at most, that is added at a time
+  int kernel_h, kernel_w;  // maximum kernel size handled at a time
   bool whole_chunks;       // bands begin and end where 16-byte stores may
 };
 
@@ -33,9 +34,9 @@ struct Values {
 
   __device__ float At(int k) const { return static_cast<float>(packs[k / V].at[k % V]); }
 
-  // row: the kernel element's row of grad_col from the thread's first mask on. Groups without a mask
-  // in the band are left alone, so that rows are not read over again for every band.
-  __device__ void Load(const Kept& kept, const T* row) {
+  // row: the kernel element's row of grad_col from the thread's first mask on. Skips groups without
+  // a mask in the band, which avoids rereading rows for every band.
+  __device__ void Load(const ThreadMasks& kept, const T* row) {
 #pragma unroll
     for (int k = 0; k < kKeptMasks; k += V) {
       int any = 0;
@@ -49,7 +50,8 @@ struct Values {
 // Adds the masks of one turn, each at a different position: kAddsInFlight reads of sums, then as many
 // writes. sums: the band's, from the kernel element on.
 template <typename T, int V>
-__device__ void AddTurn(float* sums, const Kept& kept, const Values<T, V>& values, int turn) {
+__device__ void AddTurn(float* sums, const ThreadMasks& kept, const Values<T, V>& values,
+                        int turn) {
 #pragma unroll
   for (int first = 0; first < kKeptMasks; first += kAddsInFlight) {
     float sum[kAddsInFlight];
@@ -66,11 +68,11 @@ __device__ void AddTurn(float* sums, const Kept& kept, const Values<T, V>& value
   }
 }
 
-// Masks [first, first + kKeptMasks*threads). Starts and ends with all threads of the block together.
+// Masks [first, first + kKeptMasks*threads). Synchronises the block at entry and exit.
 template <typename T, int V>
 __device__ void AddMasks(const BackwardParameters<T>& call, const Band& band, int64_t first) {
   const Problem& p = call.p;
-  Kept kept = LoadKept<V>(p, call.masks, band, first);
+  ThreadMasks kept = LoadThreadMasks<V>(p, call.masks, band, first);
   int any = 0;
 #pragma unroll
   for (int k = 0; k < kKeptMasks; ++k) any |= kept.at[k];
@@ -168,22 +170,22 @@ __global__ void __launch_bounds__(kBackwardThreads, kBackwardBlocksPerSm)
   }
 }
 
-// Cuts planes into bands, and returns the bytes of shared memory that one takes.
+// Divides planes into bands. Returns the shared memory per band in bytes.
 template <typename T>
-size_t CutPlanes(const CudaContext& context, BackwardParameters<T>* call) {
+size_t PlanBands(const CudaContext& context, BackwardParameters<T>* call) {
   const Problem& p = call->p;
-  const int64_t kernel_h = std::min(p.kernel_h, kMostKernel);
-  const int64_t kernel_w = std::min(p.kernel_w, kMostKernel);
-  // Two blocks a processor, unless each had less than kMostShared.
+  const int64_t kernel_h = std::min(p.kernel_h, kMaxKernel);
+  const int64_t kernel_w = std::min(p.kernel_w, kMaxKernel);
+  // Two blocks per SM, unless each would get less than kMaxShared.
   const size_t shared = std::max(context.shared_bytes() / kBackwardBlocksPerSm - kReserved,
-                                 std::min(context.shared_bytes(), kMostShared));
+                                 std::min(context.shared_bytes(), kMaxShared));
   const auto floats = std::min<int64_t>((shared - sizeof(Tables)) / sizeof(float), kMaxPlaces);
-  const int64_t widest = (floats - kernel_w) / (kLeastRows + 2 * kernel_h) - kernel_w;
+  const int64_t widest = (floats - kernel_w) / (kMinRows + 2 * kernel_h) - kernel_w;
   const int64_t columns = std::min<int64_t>(p.width, widest);
   const int64_t pitch = columns + kernel_w;
   const int64_t most = std::min<int64_t>((floats - kernel_w) / pitch - 2 * kernel_h, p.height);
   const int64_t wanted = int64_t{context.sm_count()} * kBackwardBlocksPerSm / p.channels;
-  const int64_t least = std::min(CeilDiv(kLeastBand, columns), most);
+  const int64_t least = std::min(CeilDiv(kMinBandPixels, columns), most);
   const int64_t rows = std::clamp(CeilDiv(p.height, std::max<int64_t>(wanted, 1)), least, most);
   call->rows = static_cast<int>(rows);
   call->columns = static_cast<int>(columns);
@@ -197,7 +199,7 @@ size_t CutPlanes(const CudaContext& context, BackwardParameters<T>* call) {
 
 template <typename T, int V>
 void LaunchBands(BackwardParameters<T> call, CudaContext& context) {
-  const size_t bytes = CutPlanes(context, &call);
+  const size_t bytes = PlanBands(context, &call);
   constexpr int64_t kChunk = 16 / sizeof(T);
   const int64_t width = call.p.width;
   call.whole_chunks = IsAligned(call.grad_feature, 16) && call.p.plane() % kChunk == 0 &&
@@ -220,7 +222,7 @@ void SumMasks(const CudaCall<Problem>& call) {
   constexpr int kChunk = 16 / sizeof(T);
   if (b.p.masks == 0) {
     call.context.Zero(b.grad_feature, a.Tensor("grad_feature").ByteCount());
-  } else if (b.masks.HaveGroups(b.p.masks, kChunk) && IsAligned(b.grad_col, 16)) {
+  } else if (b.masks.CanVectorize(b.p.masks, kChunk) && IsAligned(b.grad_col, 16)) {
     LaunchBands<T, kChunk>(b, call.context);
   } else {
     LaunchBands<T, 1>(b, call.context);

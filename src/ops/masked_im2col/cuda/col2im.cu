@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // masked_col2im forward on CUDA devices: bound by the bytes of im, which is written once. In "staged" a
 // block makes the table of winners of its pixels in shared memory, while the elements of two channels
-// are copied to shared memory. "table" makes the table in scratch, in two launches more.
+// are copied to shared memory. "table" builds the table in scratch with two extra launches.
 #include <cuda_pipeline.h>
 
 #include <algorithm>
@@ -19,7 +19,7 @@ struct StagedParameters {
   Masks masks;
   const T* from;
   T* to;
-  int parts;          // of the pixels, for different blocks
+  int parts;          // of the pixels, one per block
   int slices;         // of the channels, for different blocks
   int range;          // pixels of a part
   int planes;         // channels at a time
@@ -31,7 +31,7 @@ struct Range {
   int first, size;
 };
 
-// The first masks come while the table is zeroed.
+// Loads the first masks while zeroing the table.
 __device__ void MakeTable(const Problem& p, const Masks& masks, const Range& range,
                           int32_t* table) {
   const int step = blockDim.x, at = threadIdx.x;
@@ -57,8 +57,8 @@ __device__ void MakeTable(const Problem& p, const Masks& masks, const Range& ran
   }
 }
 
-// A channel's elements in shared memory, behind a zero for pixels that no mask won: winner w has
-// element kLead - 1 + w.
+// A channel's elements in shared memory. A zero precedes them; pixels without a mask read it.
+// Winner w has element kLead - 1 + w.
 template <typename T>
 constexpr int kLead = 16 / sizeof(T);
 template <typename T>
@@ -115,14 +115,14 @@ __global__ void __launch_bounds__(kCol2imThreads) FillStaged(StagedParameters<T>
   }
 }
 
-// Parts of at most `most` pixels, more of them where there are fewer `groups` of channels than
-// sm_count, and slices of these groups.
+// Plans parts of at most `max_pixels` pixels and slices of the `groups` of channels. Uses more
+// parts if there are fewer groups than SMs.
 template <typename T, int V>
-int64_t Cut(int64_t most, int64_t groups, int sm_count, StagedParameters<T>* call) {
-  constexpr int64_t kLeast = 32;  // packs of a part
-  const int64_t packs = call->p.plane() / V, least = CeilDiv(packs, most / V);
-  const int64_t useful = std::max(least, CeilDiv(packs, kLeast));
-  const int64_t parts = std::clamp<int64_t>(sm_count / groups, least, useful);
+int64_t PlanParts(int64_t max_pixels, int64_t groups, int sm_count, StagedParameters<T>* call) {
+  constexpr int64_t kMinPacks = 32;  // packs of a part
+  const int64_t packs = call->p.plane() / V, min_parts = CeilDiv(packs, max_pixels / V);
+  const int64_t max_parts = std::max(min_parts, CeilDiv(packs, kMinPacks));
+  const int64_t parts = std::clamp<int64_t>(sm_count / groups, min_parts, max_parts);
   call->range = static_cast<int>(CeilDiv(packs, parts)) * V;
   call->parts = static_cast<int>(CeilDiv(packs * V, call->range));
   call->slices = static_cast<int>(std::clamp<int64_t>(sm_count / call->parts, 1, groups));
@@ -139,14 +139,14 @@ void LaunchStaged(StagedParameters<T> call, CudaContext& context) {
   const size_t rows = static_cast<size_t>(call.planes) * row;
   const auto most = static_cast<int64_t>((shared - rows) / sizeof(int32_t)) / 8 * 8;
   const int64_t groups = CeilDiv(p.channels, call.planes);
-  const int64_t blocks = Cut<T, V>(most, groups, context.sm_count(), &call);
+  const int64_t blocks = PlanParts<T, V>(most, groups, context.sm_count(), &call);
   const int64_t work = std::max<int64_t>(call.range / V, CeilDiv(p.masks, kMasksInFlight));
   const auto table = static_cast<size_t>(CeilDiv(call.range, 4)) * sizeof(int4);
   context.Launch(FillStaged<T, V>, {blocks, ThreadsFor(work, kCol2imThreads), rows + table}, call);
 }
 
 bool IsSmall(const Problem& p) {
-  return p.masks > 0 && p.plane() <= kMostStagedPixels && p.masks <= kMostStagedMasks;
+  return p.masks > 0 && p.plane() <= kMaxStagedPixels && p.masks <= kMaxStagedMasks;
 }
 bool FitsShared(const CudaCall<Problem>& call) { return IsSmall(call.p); }
 

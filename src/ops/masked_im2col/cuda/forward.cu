@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// masked_im2col forward on CUDA devices. Bound by bytes: data_col is written once, and the feature is
-// read once. "staged" copies a plane to shared memory and gathers from there: a scattered read of
-// four bytes takes a few cycles in shared memory and a 32-byte sector from the caches.
+// masked_im2col forward on CUDA devices. Limited by memory bandwidth: data_col is written once, and
+// the feature is read once. "staged" copies a plane to shared memory and gathers from there: a
+// scattered read of four bytes takes a few cycles in shared memory and a 32-byte sector from the
+// caches.
 #include <cuda_pipeline.h>
 
 #include <algorithm>
@@ -42,8 +43,8 @@ __device__ Corners<V> LoadCorners(const Problem& p, const Masks& masks, int64_t 
 }
 
 // Copies elements (i, j) to (i, j + kTapsInFlight - 1) of the kernels of V masks in one channel. read(h, w)
-// gives an element of the channel's plane. Sums are unsigned and wrap: a clamped corner plus a kernel
-// index is above -2^31 and below 2^32, so one comparison tells inside from outside.
+// gives an element of the channel's plane. Sums are unsigned and wrap. A clamped corner plus a
+// kernel index is above -2^31 and below 2^32, so one unsigned comparison tests both bounds.
 template <typename T, int V, class Read>
 __device__ void CopyTaps(const Problem& p, const Corners<V>& corners, uint32_t i, uint32_t j,
                          Read read, T* to) {
@@ -134,7 +135,7 @@ __global__ void __launch_bounds__(kDirectThreads) GatherDirect(ForwardParameters
 // Masks are read and stored V at a time.
 template <typename T>
 bool CanVectorize(const ForwardParameters<T>& f, int V) {
-  return f.masks.HaveGroups(f.p.masks, V) &&
+  return f.masks.CanVectorize(f.p.masks, V) &&
          IsAligned(f.data_col, static_cast<size_t>(V) * sizeof(T));
 }
 
@@ -174,7 +175,7 @@ bool FitsShared(const CudaCall<Problem>& call) {
   const Problem& p = call.p;
   const auto size = static_cast<int64_t>(ElementBytes(call.arguments));
   const int64_t row_bytes = std::max(p.kernel_w * size, kSectorBytes);
-  return p.plane() * size <= static_cast<int64_t>(kMostShared) &&
+  return p.plane() * size <= static_cast<int64_t>(kMaxShared) &&
          int64_t{p.masks} * p.kernel_h * row_bytes >= p.plane() * size;
 }
 

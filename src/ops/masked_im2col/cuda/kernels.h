@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the family's CUDA kernels share: packs of elements that move at once, and the masks.
+// Shared by the family's CUDA kernels: vector loads and stores of elements, and the mask pointers.
 #pragma once
 
 #include <bit>
@@ -14,8 +14,8 @@ namespace mluop::masked_im2col {
 inline bool IsHalf(const Arguments& a) { return a.Type() == MLUOP_DTYPE_HALF; }
 inline size_t ElementBytes(const Arguments& a) { return IsHalf(a) ? 2 : 4; }
 
-// Calls launch with a zero of the unsigned type that has the elements' size, and returns the call's
-// status: copies are bit for bit.
+// Calls launch(T{0}), where T is the unsigned integer of the element size, because copies are
+// bitwise. Returns the call's status.
 template <class Launch>
 mluOpStatus_t WithBits(const CudaCall<Problem>& call, const Launch& launch) {
   IsHalf(call.arguments) ? launch(uint16_t{0}) : launch(uint32_t{0});
@@ -32,8 +32,8 @@ struct Masks {
   const int32_t* h;
   const int32_t* w;
 
-  // Whether the kernels may read groups of V masks of M.
-  bool HaveGroups(int64_t count, int V) const {
+  // Returns true if `count` masks can be read in aligned groups of V.
+  bool CanVectorize(int64_t count, int V) const {
     const size_t bytes = sizeof(int32_t) * static_cast<size_t>(V < 4 ? V : 4);
     return count % V == 0 && IsAligned(h, bytes) && IsAligned(w, bytes);
   }
@@ -50,7 +50,7 @@ __device__ P LoadPack(const T* from) {
   return std::bit_cast<P>(__ldg(reinterpret_cast<const typename Word<sizeof(P)>::Type*>(from)));
 }
 
-// V integers of global or shared memory, aligned as HaveGroups asks.
+// V integers of global or shared memory, aligned as checked by CanVectorize.
 template <int V>
 __device__ void LoadIntegers(const int32_t* from, int32_t (&to)[V]) {
   constexpr int kStep = V < 4 ? V : 4;
@@ -68,7 +68,8 @@ __device__ T* SharedMemory() {
   return reinterpret_cast<T*>(shared_memory);
 }
 
-// Asks for the lines of [begin, end), at most one a thread: they come while the masks do.
+// Prefetches [begin, end) to L2, at most one line per thread. The loads overlap with the loads of
+// the masks.
 __device__ inline void PrefetchLines(const void* begin, const void* end) {
   constexpr size_t kLine = 128;
   const char* line = static_cast<const char*>(begin) + threadIdx.x * kLine;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The winner of each pixel of a plane, for both directions of masked_col2im: m+1 of the last mask there,
-// 0 without any. The maximum decides, so the order of atomics does not matter.
+// The winner of each pixel of a plane, for both directions of masked_col2im: m + 1 for the last
+// mask m at the pixel, or 0. atomicMax makes the result independent of the order.
 #pragma once
 
 #include <algorithm>
@@ -27,7 +27,7 @@ __device__ uint32_t PixelOf(const Problem& p, int32_t h, int32_t w) {
   return inside ? row * width + column : kOutside;
 }
 
-// winners: zeros.
+// `winners` must be zero on entry.
 __global__ void __launch_bounds__(kTableThreads)
     FindWinners(Problem p, Masks masks, int32_t* __restrict__ winners) {
   const int64_t m = int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
@@ -59,11 +59,11 @@ struct RowCopy {
   const T* from;
   T* to;
   int64_t from_count, to_count, channels;
-  int64_t parts = 1;   // of a row, for different blocks
+  int64_t parts = 1;   // blocks per row
   int64_t slices = 1;  // of the channels, for different blocks
 };
 
-// Element k of a row is element source(k) of the row it comes from, 0 where that is negative.
+// to[k] = from[source(k)], or 0 if source(k) is negative, for every row.
 template <typename T, class Source>
 __global__ void __launch_bounds__(kTableThreads) CopyRows(Source source, RowCopy<T> c) {
   const int64_t k = blockIdx.x % c.parts * blockDim.x + threadIdx.x;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bands of pixels: what a worker computes at a time. A row of a cell-major output holds one cell of
-// all pixels, H*W floats, and starts anywhere in a cache line. A band writes the lines that start in
-// it, so its last line extends into the next band.
+// A band is the range of pixels that a worker processes at a time. A row of a cell-major output
+// holds one cell of all pixels, H*W floats, and starts anywhere in a cache line. A band writes the
+// lines that start in it, so its last line extends into the next band.
 #pragma once
 
 #include <algorithm>
@@ -11,8 +11,8 @@
 
 namespace mluop::psamask {
 
-// A worker's scratch: a tile, [column][pixel]. Columns lie an odd number of lines apart, so that those
-// of a square lie in different sets of the cache.
+// A worker's scratch: a tile, [column][pixel]. Columns lie an odd number of lines apart, so that
+// the columns of a square map to different cache sets.
 constexpr int64_t kTileStride = kBandPixels + 3 * kLine;
 static_assert(kTileStride / kLine % 2 == 1);
 

@@ -25,7 +25,7 @@ bool CanSkew(const PsamaskCall& call) {
 }
 
 size_t TileScratch(const PsamaskCall& call) {
-  return call.context.WorkersBytes(TileFloats(call.p));
+  return call.context.PerWorkerBytes(TileFloats(call.p));
 }
 
 using Entry = CpuImplementation<Problem>;

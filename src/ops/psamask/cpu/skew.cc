@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // psamask on the CPU, implementation "skew": input and output are cell-major. For a row of pixels,
 // every pixel's column of cells is shifted by its own distance, which SkewColumns does for a vector
-// of pixels at a time. A band of pixels passes through all rows of the output's grids; each row is
-// assembled in a tile and written line by line.
+// of pixels at a time. The loop over the rows of the output's grids is inside the loop over bands
+// of pixels. Each row is assembled in a tile and written line by line.
 #include "ops/psamask/cpu/bands.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -17,7 +17,7 @@
 #define MLUOP_PSAMASK_SKEW_
 namespace mluop::psamask {
 
-// Rows at a fixed distance. Reversed, a skew to the left becomes one to the right.
+// Rows at a fixed distance. Reversing the rows turns a left skew into a right skew.
 template <typename T>
 struct StridedRows {
   T* first;
@@ -38,9 +38,9 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// to[o][k] = from[o - k + shift][k] for the lanes k of d, 0 where there is no such row. Lane k moves
-// by the sum of its bits: each step takes, in the lanes that have its bit, the row `distance` before.
-// Four blends make sixteen elements. Prefetches `next` floats from each row, the pixels that need the
+// to[o][k] = from[o - k + shift][k] for the lanes k of d, 0 where there is no such row. Lane k is
+// shifted by k in log2 steps: step `distance` shifts the lanes whose bit `distance` is set. Four
+// blends make sixteen elements. Prefetches `next` floats from each row, the pixels that need the
 // same cells for the next output row: 60x60 mask 119x119 forward takes 1.2x the time without.
 template <class D>
 HWY_INLINE void SkewColumns(D d, const StridedRows<const float>& from, int64_t shift, int64_t next,
@@ -77,7 +77,7 @@ HWY_INLINE void SkewColumns(D d, const StridedRows<const float>& from, int64_t s
 }
 
 // Writes output columns `cols` of one row of the grids to `to`, for the pixels `ws` of a pixel row;
-// the last vector repeats some pixels before. `from` and `to` start at pixel 0 of the pixel row.
+// the last vector overlaps the previous one. `from` and `to` start at pixel 0 of the pixel row.
 void SkewPixels(const Problem& p, const StridedRows<const float>& from, Range cols, Range ws,
                 const StridedRows<float>& to) {
   const hn::CappedTag<float, kLine> d;

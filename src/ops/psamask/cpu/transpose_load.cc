@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // psamask on the CPU, implementation "transpose_load": the input is cell-major, the output
-// pixel-major. A band of pixels passes through all rows of the input's grids. Each row is transposed
-// into a tile, from which every pixel of the band copies its part. So few pages are in use at a time:
-// long runs of the input's rows, and one page of the output per pixel. The line that a pixel has
-// begun is kept until its next row.
+// pixel-major. The loop over the rows of the input's grids is inside the loop over bands of pixels.
+// Each row is transposed into a tile, and each pixel's columns are copied from it. This touches few
+// pages: long runs of the input's rows, and one page of the output per pixel. A partially written
+// output line is saved until the pixel's next row.
 #include "ops/psamask/cpu/bands.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -52,8 +52,8 @@ using mluop::HWY_NAMESPACE::LineWriter;
 using mluop::HWY_NAMESPACE::SquareTag;
 using mluop::HWY_NAMESPACE::TransposeSquare;
 
-// tile.At(pixel, c) = from[c][pixel]. The last square of pixels or columns starts earlier: it repeats
-// some of those before.
+// tile.At(pixel, c) = from[c][pixel]. The last square of pixels or columns starts earlier: it
+// overlaps the previous square.
 void TransposeRow(const Problem& p, const float* from, Range pixels, const LoadTile& tile) {
   const SquareTag d;
   const int64_t stride = tile.stride();
@@ -129,7 +129,7 @@ HWY_EXPORT(TransposeLoadBand);
 
 namespace {
 
-// The input's columns that some pixel uses: the first or the last pixel of a row uses the outermost.
+// Returns the input columns in use. The first and last pixels of a row bound them.
 Range UsedCols(const Problem& p) {
   const int64_t last = p.w - 1;
   const Range a = p.OutCols(0), b = p.OutCols(last);
@@ -151,7 +151,7 @@ LoadTile FirstTile(const PsamaskCall& call) {
 }  // namespace
 
 size_t TransposeLoadScratch(const PsamaskCall& call) {
-  return call.context.WorkersBytes(FirstTile(call).Floats());
+  return call.context.PerWorkerBytes(FirstTile(call).Floats());
 }
 
 mluOpStatus_t TransposeLoad(const PsamaskCall& call, void* scratch) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // psamask on the CPU, implementation "transpose_store": the input is pixel-major, the output
-// cell-major. Squares are transposed in registers. A band of pixels passes through all rows of the
-// grids, so few pages are in use at a time: one page of the input per pixel, and long runs of the
+// cell-major. Squares are transposed in registers. The loop over grid rows is inside the loop over
+// bands of pixels. This touches few pages: one page of the input per pixel, and long runs of the
 // output's rows. A TLB miss costs more than copying a line.
 #include "ops/psamask/cpu/bands.h"
 
@@ -59,7 +59,7 @@ struct PixelGroup {
   Window any;  // contains every source's window
 };
 
-// The kSquare pixels from `first` on. Behind the last pixel, windows are empty.
+// The kSquare pixels from `first` on. Windows past the last pixel are empty.
 void PrepareGroup(const Problem& p, const float* in, int64_t first, PixelGroup& group) {
   group.all = {{0, p.out.rows}, {0, p.out.cols}};
   group.any = {{p.out.rows, 0}, {p.out.cols, 0}};
@@ -141,23 +141,23 @@ HWY_NOINLINE void StoreOwned(const Problem& p, V line, const BandColumns& band, 
   hn::BlendedStore(line, hn::AndNot(hn::FirstN(d, begin), hn::FirstN(d, end)), d, to + at);
 }
 
-// Stores squares from registers to the output, one whole line per column. `kept` holds, for every
-// column, the pixels that belong to its next line. 1.3 x floor; through a tile 2.0 (60x60 mask
-// 119x119). `v` is the square of the pixels from `pixel` on and the columns from `first` on.
+// Stores squares from registers to the output, one whole line per column. `carry` holds, for every
+// column, the pixels that belong to its next line. 1.3x floor; 2.0x floor through a tile (60x60
+// mask 119x119). `v` is the square of the pixels from `pixel` on and the columns from `first` on.
 template <bool kInside>
 HWY_INLINE void StoreSquare(const Problem& p, const BandColumns& band, int64_t col, int64_t first,
                             int64_t pixel, const V* HWY_RESTRICT v) {
   const SquareTag d;
   const int64_t pixels = p.pixels(), begin = col - first, end = band.cols.end - first;
   float* to = band.to + first * pixels + pixel;
-  float* HWY_RESTRICT kept = band.scratch + (col - band.cols.begin) * kSquare;
+  float* HWY_RESTRICT carry = band.scratch + (col - band.cols.begin) * kSquare;
 #pragma GCC unroll 16  // keeps v[k] in its register
-  for (int k = 0; k < kSquare; ++k, to += pixels, kept += kSquare) {
+  for (int k = 0; k < kSquare; ++k, to += pixels, carry += kSquare) {
     if (k < begin || k >= end) continue;
     const auto shift =
         static_cast<int32_t>(reinterpret_cast<uintptr_t>(to) / sizeof(float) % kLine);
-    const V line = mluop::HWY_NAMESPACE::JoinLanes(hn::Load(d, kept), v[k], shift);
-    hn::Store(v[k], d, kept);
+    const V line = mluop::HWY_NAMESPACE::JoinLanes(hn::Load(d, carry), v[k], shift);
+    hn::Store(v[k], d, carry);
     if (!kInside) {
       StoreOwned(p, line, band, first + k, pixel - shift);
     } else if (band.stream) {

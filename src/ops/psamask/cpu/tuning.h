@@ -13,12 +13,13 @@ inline constexpr int64_t kNarrowMask = 4;
 // "rows" prefetches this many rows ahead. 60x60 forward: 1.1 x floor with prefetch, 1.8 without.
 inline constexpr int64_t kPrefetchRows = 32;
 
-// Pixels of a band in "transpose_store" and "skew". User memory has pages of 4 KB: in a pixel-major
-// tensor a band touches one page per pixel, in a cell-major tensor runs of 2 KB.
+// Pixels of a band in "transpose_store" and "skew". In a pixel-major tensor a band touches one page
+// of 4 KB per pixel, so that its 512 pages stay in the TLB; in a cell-major tensor it touches runs
+// of 2 KB.
 inline constexpr int64_t kBandPixels = 512;
 
-// Columns of a band's row, of which "transpose_store" and "skew" have a tile in the L2. More columns
-// read longer runs of the input: 64 take 1.2x the time of "transpose_store" (97x97 mask 97x97).
+// Columns per tile in "transpose_store" and "skew"; the tile fits the L2. More columns read longer
+// runs of the input: 64 take 1.2x the time of "transpose_store" (97x97 mask 97x97).
 inline constexpr int64_t kTileCols = 128;
 
 // Floats of a tile in "transpose_load": the tile and the input's lines fit into an L2 of 1 MB.

@@ -38,8 +38,8 @@ __device__ Tile TileAt(const Shape& s, const Tiling& t, int index) {
   return {image, first_pixel, first_row, rows, max(a, b) + rows > 0 && min(a, b) < s.in_rows};
 }
 
-// A thread serves one pixel. The cells of consecutive rows are consecutive in the input; outside of
-// the input's rows they are zero.
+// Each thread loads one pixel. The cells of consecutive rows are consecutive in the input; outside
+// of the input's rows they are zero.
 __device__ void LoadTile(const Shape& s, const Tile& tile, const uint32_t* in, uint32_t* to) {
   constexpr int kGroups = kThreads / kPixels;
   const int pixel = threadIdx.x % kPixels, p = min(tile.first_pixel + pixel, s.pixels - 1);
@@ -65,7 +65,8 @@ __device__ void LoadTile(const Shape& s, const Tile& tile, const uint32_t* in, u
 }
 
 // A warp stores one pixel after the other, in runs of kWarp elements that start at a sector. Rows end
-// within sectors: a begun sector stays in the L2 until the block of the next row completes it.
+// within sectors: a partially written sector stays in L2 until the block of the next row completes
+// it.
 template <int kRows>
 __device__ void StoreTile(const Shape& s, const Tiling& t, const Tile& tile, const uint32_t* from,
                           uint32_t* out) {

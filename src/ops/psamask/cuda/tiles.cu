@@ -79,13 +79,13 @@ struct TilePixel {
 };
 
 // The source of a pixel's first column of the tile. Without an input row, in_col is out of range.
-struct Start {
+struct SourceStart {
   uint32_t from;
   int in_col;
 };
 
 template <class T>
-__device__ void FindStarts(const Shape& s, const Tile& tile, Start* starts) {
+__device__ void FindStarts(const Shape& s, const Tile& tile, SourceStart* starts) {
   if (threadIdx.x >= T::kPixels) return;
   const int p = tile.first_pixel + static_cast<int>(threadIdx.x);
   const TilePixel source(s, tile, p);
@@ -97,17 +97,17 @@ __device__ void FindStarts(const Shape& s, const Tile& tile, Start* starts) {
 }
 
 // A warp loads one pixel after the other, in kRuns runs of kWarp columns. The pixels' starts are
-// computed once per block: each takes a warp more instructions than its loads.
+// computed once per block: computing them per warp would cost more instructions than the loads.
 template <class T, int kRuns>
-__device__ void LoadPixelMajor(const Shape& s, const Tile& tile, const Start* starts,
+__device__ void LoadPixelMajor(const Shape& s, const Tile& tile, const SourceStart* starts,
                                const uint32_t* in, uint32_t* to) {
-  constexpr int kTogether = std::min(kBatch / kRuns, T::kPixels / kWarps);
+  constexpr int kPixelsPerBatch = std::min(kBatch / kRuns, T::kPixels / kWarps);
   const int lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
-  for (int first = warp; first < T::kPixels; first += kWarps * kTogether) {
-    uint32_t value[kTogether][kRuns];
+  for (int first = warp; first < T::kPixels; first += kWarps * kPixelsPerBatch) {
+    uint32_t value[kPixelsPerBatch][kRuns];
 #pragma unroll
-    for (int k = 0; k < kTogether; ++k) {
-      const Start start = starts[first + k * kWarps];
+    for (int k = 0; k < kPixelsPerBatch; ++k) {
+      const SourceStart start = starts[first + k * kWarps];
       const uint32_t* const from = in + static_cast<int32_t>(start.from + lane);
 #pragma unroll
       for (int run = 0; run < kRuns; ++run) {
@@ -117,7 +117,7 @@ __device__ void LoadPixelMajor(const Shape& s, const Tile& tile, const Start* st
       }
     }
 #pragma unroll
-    for (int k = 0; k < kTogether; ++k) {
+    for (int k = 0; k < kPixelsPerBatch; ++k) {
 #pragma unroll
       for (int run = 0; run < kRuns; ++run) {
         const int col = lane + run * kWarp;
@@ -127,8 +127,8 @@ __device__ void LoadPixelMajor(const Shape& s, const Tile& tile, const Start* st
   }
 }
 
-// A thread serves one pixel. The lanes of a pixel row load the same cell of the input in one step,
-// which is another column of the output for each: a lane starts `wait` steps after the first one.
+// Each thread loads one pixel. The lanes of a pixel row load the same input cell in one step, but
+// it is a different output column in each. A lane is delayed by `wait` steps.
 template <class T>
 __device__ void LoadCellMajor(const Shape& s, const Tile& tile, const uint32_t* in, uint32_t* to) {
   constexpr int kGroups = kThreads / T::kPixels;
@@ -226,7 +226,7 @@ __device__ void LoadTile(const Shape& s, const Tile& tile, const uint32_t* in, u
   if constexpr (!T::kInPixelMajor) {
     LoadCellMajor<T>(s, tile, in, to);
   } else {
-    __shared__ Start starts[T::kPixels];
+    __shared__ SourceStart starts[T::kPixels];
     FindStarts<T>(s, tile, starts);
     __syncthreads();
     if (tile.cols <= kWarp) {

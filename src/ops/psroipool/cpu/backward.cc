@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// psroipool backward on the CPU. A worker owns a band of the map (band.h) and adds the RoIs to it in
-// ascending order, with vectors over the channels: no two threads write the same element, and the sums
-// do not depend on the bands. Bands need forward's mapping; any other one is scattered (strided.h).
+// psroipool backward on the CPU. A worker owns a band of the map (band.h) and adds the RoIs to it
+// in ascending order, with vectors over the channels. No two threads write the same element. The
+// sums do not depend on the bands. Bands need forward's mapping; any other one is scattered
+// (strided.h).
 #include <algorithm>
 #include <atomic>
 #include <cstring>
@@ -29,7 +30,7 @@ using mluop::HWY_NAMESPACE::ZeroRow;
 using roi::HWY_NAMESPACE::Divide;
 using roi::HWY_NAMESPACE::ForEachChannelBlock;
 
-// The band's part of a row of bins of a RoI.
+// The rows of a bin row that lie in the band.
 struct GradientRows {
   float* data;            // column 0 of the first bin
   const float* top_grad;  // of the first bin
@@ -37,8 +38,8 @@ struct GradientRows {
   int64_t rows;
 };
 
-// Adds bins that are not empty and have at most kColumns columns, with 0 any bins. The values of the
-// padding have no meaning.
+// Adds bins that are not empty and have at most kColumns columns. kColumns = 0 handles any number
+// of columns. Padding values are undefined.
 template <int kColumns, class Block>
 HWY_INLINE void AddBins(const Block& block, const Problem& p, const Band& band, const RoiBins& roi,
                         const GradientRows& rows) {
@@ -46,17 +47,17 @@ HWY_INLINE void AddBins(const Block& block, const Problem& p, const Band& band, 
   const float* top_grad = rows.top_grad;
   for (const Span& span : roi.columns) {
     const auto area = static_cast<float>(rows.bin_height * span.size());
-    const auto share = Divide(block.LoadExisting(top_grad), area);
+    const auto scaled_grad = Divide(block.LoadPartial(top_grad), area);
     float* row = data;
     if constexpr (kColumns > 0) {
       const PaddedColumns<kColumns> columns(band, span);
       for (int64_t h = 0; h < rows.rows; ++h, row += band.row_stride) {
-        for (int w = 0; w < kColumns; ++w) Block::AddTo(share, row + columns.offsets[w]);
+        for (int w = 0; w < kColumns; ++w) Block::AddTo(scaled_grad, row + columns.offsets[w]);
       }
     } else {
       for (int64_t h = 0; h < rows.rows; ++h, row += band.row_stride) {
         for (int64_t w = span.begin; w < span.end; ++w) {
-          Block::AddTo(share, row + w * band.pixel_stride);
+          Block::AddTo(scaled_grad, row + w * band.pixel_stride);
         }
       }
     }
@@ -65,7 +66,7 @@ HWY_INLINE void AddBins(const Block& block, const Problem& p, const Band& band, 
   }
 }
 
-// Adds the band's part of one RoI. The pointers are those of the block.
+// Adds the rows of one RoI that lie in the band. Pointers start at the block's first channel.
 template <class Block>
 HWY_INLINE void AddRoi(const Block& block, const Problem& p, const Band& band, const RoiBins& roi,
                        const float* top_grad, float* data) {
@@ -85,8 +86,8 @@ struct RoiRange {
   int64_t begin, end;
 };
 
-// Adds some RoIs to the band's `data`; returns whether any of them has a row in it. Not
-// inline: the compiler has registers for one block at a time.
+// Adds some RoIs to the band's `data`; returns true if a RoI overlaps the band. Not inlined, to
+// limit register pressure to one block.
 template <class Block>
 HWY_NOINLINE bool AddRois(const Block& block, int64_t c, const GradientSum& sum, const Band& band,
                           RoiRange rois, float* data) {
@@ -94,7 +95,7 @@ HWY_NOINLINE bool AddRois(const Block& block, int64_t c, const GradientSum& sum,
   bool any = false;
   for (int64_t r = rois.begin; r < rois.end; ++r) {
     const RoiBins roi = sum.table[r];
-    if (!roi.Meets(band)) continue;
+    if (!roi.Overlaps(band)) continue;
     any = true;
     AddRoi(block, sum.p, band, roi, top_grad + r * sum.p.channels(), data + c);
   }
@@ -111,8 +112,8 @@ void ZeroRows(const Problem& p, const Band& band, float* bottom_grad) {
   }
 }
 
-// Writes the band's rows and channels of bottom_grad. `total` is memory for two bands: the second one
-// holds a part where there are more than kPartRois RoIs.
+// Writes the band's rows and channels of bottom_grad. `total` is scratch for two bands. The second
+// band holds partial sums if there are more than kPartRois RoIs.
 void SumBand(const GradientSum& sum, const Band& band, float* total, float* bottom_grad) {
   const Problem& p = sum.p;
   float* const part = p.rois <= kPartRois ? total : total + band.floats();
@@ -146,8 +147,8 @@ HWY_EXPORT(SumBand);
 
 using BackwardCall = CpuCall<Problem>;
 
-// How the map is split into bands.
-struct Banding {
+// Band sizes and counts.
+struct BandPlan {
   int64_t rows, channels;     // of a band
   int64_t row_bands, slices;  // numbers of bands
 
@@ -157,15 +158,15 @@ struct Banding {
   }
 };
 
-// Rows are split to fit the L2, channels only where one row is too long. Every worker should find
-// several bands, but each band visits every RoI.
-Banding MakeBanding(const BackwardCall& call) {
+// Rows are split to fit the L2, channels only where one row is too long. Aims at several bands per
+// worker. More bands cost more, because each band visits every RoI.
+BandPlan MakeBandPlan(const BackwardCall& call) {
   const Problem& p = call.p;
   const auto slice = [&](int64_t channels) { return Slice{0, p.bins(), 0, channels}; };
   int64_t channels = p.output_dim;
   if (BandFloats(p, 1, slice(channels)) > kBackwardBand) {
-    const int64_t fitting = kBackwardBand / (p.w * p.bins()) / kLeastSlice * kLeastSlice;
-    channels = std::clamp(fitting, kLeastSlice, std::max(kLeastSlice, channels));
+    const int64_t fitting = kBackwardBand / (p.w * p.bins()) / kMinSlice * kMinSlice;
+    channels = std::clamp(fitting, kMinSlice, std::max(kMinSlice, channels));
   }
   const int64_t work = p.map_elements() + p.rois * p.channels();
   const int64_t wanted =
@@ -175,7 +176,7 @@ Banding MakeBanding(const BackwardCall& call) {
   return {rows, channels, (p.rows() + rows - 1) / rows, (p.output_dim + channels - 1) / channels};
 }
 
-// Whether every element has the channel that forward gives it.
+// Returns true if every element has the channel that forward gives it.
 bool IsForwardMapping(const Problem& p, const int32_t* mapping, ThreadPool& threads) {
   for (int64_t bin = 0, i = 0; bin < p.bins(); ++bin) {
     for (int64_t c = 0; c < p.output_dim; ++c) {
@@ -193,20 +194,20 @@ bool IsForwardMapping(const Problem& p, const int32_t* mapping, ThreadPool& thre
 }
 
 bool BandsApply(const BackwardCall& call) {
-  return WorthRepacking(call.p, call.arguments.In<float>("rois")) &&
+  return ShouldRepack(call.p, call.arguments.In<float>("rois")) &&
          IsForwardMapping(call.p, call.arguments.In<int32_t>("mapping_channel"),
                           call.context.threads());
 }
 
 size_t BandBytes(const BackwardCall& call) {
-  const int64_t floats = call.context.threads().num_threads() * MakeBanding(call).Floats(call.p);
+  const int64_t floats = call.context.threads().num_threads() * MakeBandPlan(call).Floats(call.p);
   return BinTable::Bytes(call.p) + sizeof(float) * static_cast<size_t>(floats);
 }
 
 mluOpStatus_t RunBands(const BackwardCall& call, void* scratch) {
   const Problem& p = call.p;
   const Gradients t(call.arguments);
-  const Banding banding = MakeBanding(call);
+  const BandPlan banding = MakeBandPlan(call);
   BinTable table(p, scratch);
   ThreadPool& threads = call.context.threads();
   FillTable(p, t.rois, table, threads);
@@ -227,7 +228,7 @@ mluOpStatus_t RunBands(const BackwardCall& call, void* scratch) {
 }
 
 void DescribeBands(const BackwardCall& call, Plan& plan) {
-  const Banding banding = MakeBanding(call);
+  const BandPlan banding = MakeBandPlan(call);
   plan.Add("bands %lld of %lld rows and %lld channels",
            static_cast<long long>(banding.row_bands) * banding.slices,
            static_cast<long long>(banding.rows), static_cast<long long>(banding.channels));

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Fills the table of bins (bin_table.h).
 #include "ops/psroipool/cpu/bin_table.h"
 
 #include "cpu/scratch.h"
@@ -34,7 +35,7 @@ void BinTable::Fill(const Problem& p, const float* rois, int64_t roi) {
   widths_[roi] = least > 0 ? most : 0;
 }
 
-bool WorthRepacking(const Problem& p, const float* rois) {
+bool ShouldRepack(const Problem& p, const float* rois) {
   return roi::BinsHavePixels(p, p.group, p.group, p.rows() * p.w * p.bins() / kStridedCost,
                              [&](int64_t r) { return PlaceRoi(p, rois + r * 5); });
 }

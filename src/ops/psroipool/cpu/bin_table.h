@@ -19,7 +19,7 @@ struct RoiBins {
     return width == 0 ||
            std::any_of(rows.begin(), rows.end(), [](const Span& row) { return row.size() == 0; });
   }
-  bool Meets(const Band& band) const {
+  bool Overlaps(const Band& band) const {
     return first_row + rows.front().begin < band.last_row &&
            first_row + rows.back().end > band.first_row;
   }
@@ -63,7 +63,8 @@ struct GradientSum {
   const float* top_grad;
 };
 
-// Whether the bins have enough pixels to be worth repacking the whole map. The first RoIs decide it.
-bool WorthRepacking(const Problem& p, const float* rois);
+// Returns true if the bins have enough pixels to be worth repacking the whole map. Usually decided
+// after the first RoIs.
+bool ShouldRepack(const Problem& p, const float* rois);
 
 }  // namespace mluop::psroipool

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // psroipool forward on the CPU. The channels of a bin lie G*G apart in the map: a strided read costs a
 // cache line per element. So each worker repacks a slice of the map band by band (band.h), in a size
-// that stays in its L2, and sums the bins from there with vectors over the channels. Of a small map
-// every worker repacks a copy and pools its share of the RoIs.
+// that stays in its L2, and sums the bins from there with vectors over the channels. If the map is
+// small, every worker repacks a copy of it and pools a slice of the RoIs.
 #include <algorithm>
 #include <cstring>
 
@@ -24,7 +24,7 @@ namespace mluop::psroipool {
 namespace HWY_NAMESPACE {
 
 // Pools the slice of some RoIs. `memory` holds a band of `rows` rows of the map and, where sums are
-// carried from band to band, the parts and totals of all RoIs.
+// carried from band to band, the partial and total sums of all RoIs.
 void PoolSlice(const Pooling& pooling, const Slice& slice, int64_t rows, float* memory) {
   const Problem& p = pooling.p;
   const Band all = MakeBand(p, slice, 0, rows);
@@ -107,7 +107,7 @@ Slicing MakeSlicing(const Problem& p, int64_t workers) {
   slicing.channel_slices = ChannelSlices(vectors, std::max(slices, workers));
   slicing.channels = channels(slicing.channel_slices);
   const int64_t parts = (workers + slicing.channel_slices - 1) / slicing.channel_slices;
-  slicing.bins = std::max((p.bins() + parts - 1) / parts, std::min(kLeastBins, p.bins()));
+  slicing.bins = std::max((p.bins() + parts - 1) / parts, std::min(kMinBins, p.bins()));
   slicing.bin_slices = (p.bins() + slicing.bins - 1) / slicing.bins;
   return slicing;
 }
@@ -119,7 +119,7 @@ Slicing SlicingOf(const ForwardCall& call) {
                      std::clamp<int64_t>(work / kGrain, 1, call.context.threads().num_threads()));
 }
 
-// Writes what does not depend on the input: bins, mapping, and zeros where a bin is empty.
+// Writes the bin table, the mapping, and zeros for empty bins.
 void WriteBins(const Problem& p, const Tensors& t, BinTable& table, int64_t begin, int64_t end) {
   int32_t* first = t.mapping + begin * p.channels();
   for (int64_t bin = 0, i = 0; bin < p.bins(); ++bin) {
@@ -140,26 +140,26 @@ float* AfterTable(const Problem& p, void* scratch) {
   return reinterpret_cast<float*>(static_cast<char*>(scratch) + BinTable::Bytes(p));
 }
 
-// ---- copies ----
+// ---- replicated ----
 
-bool CanCopy(const Problem& p) {
+bool CanReplicate(const Problem& p) {
   const Slicing slicing = MakeSlicing(p, 1);
-  return (p.group == 1 || p.output_dim >= kLeastVector) && !slicing.CarriesSums(p) &&
+  return (p.group == 1 || p.output_dim >= kMinVector) && !slicing.CarriesSums(p) &&
          slicing.channel_slices == 1 && p.rois * p.channels() >= p.map_elements();
 }
 
-size_t CopyBytes(const Problem& p) {
-  const auto floats = static_cast<size_t>(kMostCopies * MakeSlicing(p, 1).Floats(p));
+size_t ReplicaBytes(const Problem& p) {
+  const auto floats = static_cast<size_t>(kMaxReplicas * MakeSlicing(p, 1).Floats(p));
   return BinTable::Bytes(p) + sizeof(float) * floats;
 }
 
-mluOpStatus_t RunCopies(const ForwardCall& call, void* scratch) {
+mluOpStatus_t RunReplicated(const ForwardCall& call, void* scratch) {
   const Problem& p = call.p;
   const Tensors t(call.arguments);
   BinTable table(p, scratch);
   const auto pool = HWY_DYNAMIC_DISPATCH(PoolSlice);
   ThreadPool& threads = call.context.threads();
-  const int64_t most = std::min<int64_t>({kMostCopies, threads.num_threads(), p.rois});
+  const int64_t most = std::min<int64_t>({kMaxReplicas, threads.num_threads(), p.rois});
   const int64_t work = p.rois * p.channels() + p.map_elements();
   const int64_t workers = std::clamp<int64_t>(work / kGrain, 1, most);
   const int64_t floats = MakeSlicing(p, 1).Floats(p);
@@ -176,11 +176,11 @@ mluOpStatus_t RunCopies(const ForwardCall& call, void* scratch) {
 
 // ---- bands ----
 
-// A row of the map whose channels are padded to whole vectors may be too long for scratch.
+// Returns false if one padded row would exceed the scratch limit.
 bool CanBand(const Problem& p) {
-  return (p.group == 1 || p.output_dim >= kLeastVector) &&
+  return (p.group == 1 || p.output_dim >= kMinVector) &&
          MakeSlicing(p, 1).Floats(p) <=
-             std::max(kMostFloats, 2 * (p.map_elements() + p.rois * p.channels()));
+             std::max(kMaxFloats, 2 * (p.map_elements() + p.rois * p.channels()));
 }
 
 size_t BandBytes(const Problem& p) {
@@ -215,12 +215,12 @@ void DescribeBands(const ForwardCall& call, Plan& plan) {
 }
 
 constexpr CpuImplementation<Problem> kForward[] = {
-    {"copies", "the map fits the L2 and has fewer elements than the output",
-     [](const ForwardCall& call) { return CanCopy(call.p); },
-     [](const ForwardCall& call) { return CopyBytes(call.p); }, RunCopies},
+    {"replicated", "the map fits the L2 and has fewer elements than the output",
+     [](const ForwardCall& call) { return CanReplicate(call.p); },
+     [](const ForwardCall& call) { return ReplicaBytes(call.p); }, RunReplicated},
     {"bands", "the bins have at least 1/6 of the elements of the map",
      [](const ForwardCall& call) {
-       return CanBand(call.p) && WorthRepacking(call.p, call.arguments.In<float>("rois"));
+       return CanBand(call.p) && ShouldRepack(call.p, call.arguments.In<float>("rois"));
      },
      [](const ForwardCall& call) { return BandBytes(call.p); }, RunBands, DescribeBands},
     {"strided", "always", Always, nullptr, RunStrided},
@@ -232,7 +232,7 @@ constexpr CpuImplementation<Problem> kForward[] = {
 constexpr CpuOperator kForwardCpu = Bind<MakeProblem, kForward>("psroipool_forward");
 
 size_t ForwardScratch(const Problem& p) {
-  return std::max(CanCopy(p) ? CopyBytes(p) : 0, CanBand(p) ? BandBytes(p) : 0);
+  return std::max(CanReplicate(p) ? ReplicaBytes(p) : 0, CanBand(p) ? BandBytes(p) : 0);
 }
 
 }  // namespace mluop::psroipool

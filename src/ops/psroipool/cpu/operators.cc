@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The CPU family of psroipool: its operators and the workspace getter.
 #include "ops/psroipool/cpu/operators.h"
 
 namespace mluop::psroipool {
@@ -6,7 +7,7 @@ namespace {
 
 constexpr const CpuOperator* kOperators[] = {&kForwardCpu, &kBackwardCpu};
 constexpr DeviceGetter kGetters[] = {{"psroipool_forward_workspace", [](const Arguments& a) {
-                                        return ForwardScratch(MakeProblemOfScale(a, 1));
+                                        return ForwardScratch(MakeProblemWithScale(a, 1));
                                       }}};
 
 }  // namespace

@@ -9,8 +9,8 @@ namespace mluop::psroipool {
 
 extern const CpuOperator kForwardCpu, kBackwardCpu;
 
-// The largest scratch of all implementations of forward. It depends on nothing that the workspace
-// getter does not know.
+// The largest scratch of all implementations of forward. Depends only on arguments of the workspace
+// getter.
 size_t ForwardScratch(const Problem& p);
 
 // For tensors of type double; double.cc defines them.

@@ -27,15 +27,15 @@ using roi::HWY_NAMESPACE::AddVecs;
 using roi::HWY_NAMESPACE::ForEachChannelBlock;
 using roi::HWY_NAMESPACE::Mean;
 
-// What a band leaves: the means of bins that end in it, and the part and the total of those that go on
-// in the next band. From the slice's first channel, or from a block's on.
+// Outputs of a band: means of the bins that end in it; partial and total sums of bins that continue
+// in the next band. They start at the first channel of the slice or block.
 struct PooledBins {
   float* means;    // [RoI][bin][output_dim]
   float* parts;    // [RoI][bin of the slice][bin_stride]
   int64_t totals;  // distance of a bin's total from its part
 };
 
-// Rows of a row of bins that lie in one band and in one part of the bins' sums.
+// The rows of a bin row within one band and one partial sum.
 struct BinRows {
   const float* data;  // column 0 of the first bin
   float* mean;        // of the first bin
@@ -44,17 +44,17 @@ struct BinRows {
   std::span<const Span> columns;
   int64_t rows;
   int64_t bin_height;  // of the whole bins
-  bool begins_part, ends_part, first_part, ends_bin;
+  bool starts_partial, ends_partial, first_partial, ends_bin;
 };
 
-// Stores the part of a bin's sum, or adds it to the total, or makes the total the mean.
+// Stores the partial sum of a bin, or adds it to the total, or makes the total the mean.
 template <class Block>
 HWY_INLINE void FinishBin(const Block& block, const typename Block::Vecs& part, const BinRows& bin,
                           int64_t columns) {
-  if (!bin.ends_part) return Block::Store(part, bin.part);
-  const auto sum = AddVecs(bin.first_part ? Block::Set(0.0f) : Block::Load(bin.total), part);
+  if (!bin.ends_partial) return Block::Store(part, bin.part);
+  const auto sum = AddVecs(bin.first_partial ? Block::Set(0.0f) : Block::Load(bin.total), part);
   if (!bin.ends_bin) return Block::Store(sum, bin.total);
-  block.StoreExisting(Mean(sum, static_cast<float>(bin.bin_height * columns)), bin.mean);
+  block.StorePartial(Mean(sum, static_cast<float>(bin.bin_height * columns)), bin.mean);
 }
 
 // Pools the first bin. sum_row(row) returns the sum of its columns in the row that begins at `row`.
@@ -63,7 +63,7 @@ HWY_INLINE void PoolBin(const Block& block, const BinRows& bin, int64_t row_stri
                         const SumRow& sum_row) {
   const float* row = bin.data;
   auto part = sum_row(row);
-  if (!bin.begins_part) part = AddVecs(Block::Load(bin.part), part);
+  if (!bin.starts_partial) part = AddVecs(Block::Load(bin.part), part);
   for (int64_t h = 1; h < bin.rows; ++h) {
     row += row_stride;
     part = AddVecs(part, sum_row(row));
@@ -112,7 +112,8 @@ HWY_INLINE void PoolBins(const Block& block, const Problem& p, const Band& band,
   }
 }
 
-// Pools the band's part of a RoI. The pointers are those of the RoI and the block.
+// Pools the rows of a RoI that lie in the band. Pointers start at the RoI and the block's first
+// channel.
 template <int kColumns, class Block>
 HWY_INLINE void PoolRoi(const Block& block, const Problem& p, const RoiBins& roi, const Band& band,
                         const float* data, const PooledBins& pooled) {
@@ -143,7 +144,7 @@ HWY_NOINLINE void PoolRois(const Block& block, int64_t c, const Pooling& pooling
                            const float* data, const PooledBins& pooled) {
   for (int64_t r = pooling.first_roi; r < pooling.last_roi; ++r) {
     const RoiBins roi = pooling.table[r];
-    if (!roi.Meets(band)) continue;
+    if (!roi.Overlaps(band)) continue;
     const PooledBins own = {pooled.means + r * pooling.p.channels() + c,
                             pooled.parts + r * band.pixel_stride + c, pooled.totals};
     WithWidth(roi.width, [&](auto width) HWY_ATTR {

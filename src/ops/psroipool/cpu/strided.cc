@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// psroipool on the CPU without repacking: forward "strided" and backward "scatter".
 #include "ops/psroipool/cpu/strided.h"
 
 #include <algorithm>
@@ -17,7 +18,7 @@ float WithDefaultNan(float value) {
   return std::isnan(value) ? std::numeric_limits<float>::quiet_NaN() : value;
 }
 
-// Channels that are read together: one chain of additions alone would wait for every addition.
+// Channels read together: eight independent sums hide the latency of the additions.
 constexpr int64_t kStridedChannels = 8;
 
 template <size_t kCount>
@@ -91,8 +92,9 @@ void ScatterBin(const Problem& p, const Gradients& t, int64_t first_element, int
   for (int64_t i = first_element; i < first_element + p.output_dim; ++i) {
     const int64_t channel = t.mapping[i];
     if (channel < 0 || channel >= p.channels()) continue;
-    const float share = t.top_grad[i] / area;
-    for (int64_t w = columns.begin; w < columns.end; ++w) sums[w * p.channels() + channel] += share;
+    const float scaled_grad = t.top_grad[i] / area;
+    for (int64_t w = columns.begin; w < columns.end; ++w)
+      sums[w * p.channels() + channel] += scaled_grad;
   }
 }
 
@@ -119,7 +121,7 @@ void ScatterRow(const Problem& p, const Gradients& t, const BinTable& table, int
 mluOpStatus_t RunStrided(const CpuCall<Problem>& call, void*) {
   const Problem& p = call.p;
   const Tensors t(call.arguments);
-  // A RoI reads its share of the map, more or less.
+  // Estimates that a RoI covers a quarter of the map.
   const int64_t work = p.channels() + int64_t{p.h} * p.w * p.output_dim / 4;
   call.context.threads().For(p.rois, kGrain / work + 1, [&](int64_t begin, int64_t end, int) {
     for (int64_t r = begin; r < end; ++r) PoolStridedRoi(p, t, r);

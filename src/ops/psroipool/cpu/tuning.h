@@ -8,16 +8,16 @@
 namespace mluop::psroipool {
 
 // Floats of a band. Forward: 1 MiB, half of a common L2, unless one row of the map is longer.
-// Backward: 512 KiB, unless one row of kLeastSlice channels is longer.
+// Backward: 512 KiB, unless one row of kMinSlice channels is longer.
 inline constexpr int64_t kForwardBand = int64_t{1} << 18;
 inline constexpr int64_t kBackwardBand = int64_t{1} << 17;
-inline constexpr int64_t kLeastSlice = 16;
+inline constexpr int64_t kMinSlice = 16;
 
 // Repacking with fewer channels has no tiles to transpose: it is no faster than strided reads.
-inline constexpr int kLeastVector = 4;
+inline constexpr int kMinVector = 4;
 
-// Bins of a slice: a slice with fewer bins reads much of the map for little.
-inline constexpr int64_t kLeastBins = 2;
+// Minimum bins per slice: a smaller slice reads most cache lines of the map but uses few elements.
+inline constexpr int64_t kMinBins = 2;
 
 // A strided element costs a cache line, as much as repacking this many elements. Break-even measured
 // at 25 RoIs on 38x63x3969 and at 8 RoIs on 14x14x392.
@@ -25,14 +25,14 @@ inline constexpr int64_t kStridedCost = 6;
 
 // Workers with a copy of the map each. Copies save the second visit to every bin and a barrier: 0.75x
 // the time of bands on 14x14x392 with 320 RoIs, 0.83x on 14x14x189 with 493 RoIs.
-inline constexpr int64_t kMostCopies = 8;
+inline constexpr int64_t kMaxReplicas = 8;
 
 // The largest scratch in floats (1 GiB), unless twice the tensors are more.
-inline constexpr int64_t kMostFloats = int64_t{1} << 28;
+inline constexpr int64_t kMaxFloats = int64_t{1} << 28;
 
-// Order of a sum, the same in every implementation. Forward: up to 32 columns of a row make a chunk,
-// the chunks a row, 32 rows of a bin (counted from its first row) a part, the parts the sum. A single
-// chain over a bin of 120,000 equal pixels would lose the last digits.
+// Order of a sum, the same in every implementation. Forward: sums are nested: 32 columns (chunk), a
+// row, 32 rows counted from the bin's first (partial sum), the bin. A single chain over a bin of
+// 120,000 equal pixels would lose the last digits.
 inline constexpr int64_t kChunkColumns = 32;
 inline constexpr int64_t kPartRows = 32;
 

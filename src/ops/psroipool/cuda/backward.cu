@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// psroipool backward on CUDA devices: its implementations, and the one for large maps. A first kernel
-// writes which RoIs have which rows and columns (roi_masks.h) and the scales of their bins. Then a
-// block owns some channels of four pixels in a row and writes their sums once, zeros included: no
-// atomics. A warp owns a bin, its lanes the output channels, and loads each gradient once for all
-// pixels.
+// psroipool backward on CUDA devices: the implementation table, and the implementation "masks". A
+// first kernel writes, per map row and column group, a bit mask of the RoIs that cover it
+// (roi_masks.h), and the scales of their bins. Then a block owns some channels of four pixels in a
+// row and writes their sums once, zeros included: no atomics. A warp owns a bin, its lanes the
+// output channels, and loads each gradient once for all pixels.
 #include <algorithm>
 
 #include "ops/psroipool/cuda/backward.h"
@@ -18,9 +18,10 @@ using roi::RoiMasks;
 
 constexpr int kColumns = RoiMasks::kColumns;  // of a block
 constexpr int kPrepareThreads = 256;
-constexpr int kMostFlags = 1024;
+constexpr int kMaxFlags = 1024;
 
-// Ten warps: 49 bins are five for each but one. kSumBlocks is per SM.
+// Ten warps: with 49 bins, nine warps process five bins each and one processes four. kSumBlocks is
+// per SM.
 constexpr int kSumThreads = 320;
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
 constexpr int kSumBlocks = 2;
@@ -28,7 +29,7 @@ constexpr int kSumBlocks = 2;
 constexpr int kSumBlocks = 3;
 #endif
 
-constexpr int kLaneChannels = 3;  // 32 apart: all of COCO's in one pass
+constexpr int kLaneChannels = 3;  // c, c+32, c+64: the 81 classes of COCO in one pass
 
 // 1/area of a bin, and its columns; one load.
 struct alignas(16) BinScale {
@@ -36,7 +37,7 @@ struct alignas(16) BinScale {
   Span columns;
 };
 
-// What the first kernel writes.
+// Output of the first kernel.
 struct Prepared {
   RoiMasks masks;
   BinScale* scales;  // [R, G, G]
@@ -69,7 +70,7 @@ __global__ void __launch_bounds__(kPrepareThreads)
     // The scale of an empty bin is never read.
     prepared.scales[i] = {1.0f / static_cast<float>(bin.area()), bin.columns};
   }
-  // From the last warp on: the first ones have had more scales.
+  // Iterates from the last warp, because the first warps computed more scales.
   for (int64_t i = warps - 1 - warp; i < prepared.masks.Items(); i += warps) {
     prepared.masks.Write(p, i, [&](int64_t r) { return LoadPlace(p, t.rois, r); });
   }
@@ -77,7 +78,7 @@ __global__ void __launch_bounds__(kPrepareThreads)
   if (threadIdx.x == 0) prepared.custom_mapping_flags[blockIdx.x] = any;
 }
 
-// One bin, and some of its output channels: those of a lane from c on, below end.
+// The bin and the output channels c, c+32, ... < end of one lane.
 struct LaneTask {
   int ph, pw, bin;
   int c, end;
@@ -101,19 +102,19 @@ struct LoadedGradients {
   }
 
   __device__ void AddTo(int first_column, float (&sums)[kColumns][kLaneChannels]) const {
-    float shares[kLaneChannels];
+    float scaled_grads[kLaneChannels];
 #pragma unroll
-    for (int i = 0; i < kLaneChannels; ++i) shares[i] = grads[i] * scale.scale;
+    for (int i = 0; i < kLaneChannels; ++i) scaled_grads[i] = grads[i] * scale.scale;
 #pragma unroll
     for (int k = 0; k < kColumns; ++k) {
       if (!scale.columns.Has(first_column + k)) continue;
 #pragma unroll
-      for (int i = 0; i < kLaneChannels; ++i) sums[k][i] += shares[i];
+      for (int i = 0; i < kLaneChannels; ++i) sums[k][i] += scaled_grads[i];
     }
   }
 };
 
-// Writes what the RoIs give to one bin to `sums`: [columns, stride], from the tile's first on.
+// Writes the gradients of one bin to `sums`: [columns, stride], from the tile's first on.
 __device__ void SumBin(const Problem& p, const Gradients& t, const Prepared& prepared,
                        const SumTile& tile, const LaneTask& task, float* sums) {
   const uint32_t* row = prepared.masks.Row(tile.row, task.ph);
@@ -196,8 +197,8 @@ __global__ void __launch_bounds__(kSumThreads, kSumBlocks)
   }
 }
 
-// Shared memory of a block: leaves room for kSumBlocks on large devices.
-constexpr size_t kMostSharedBytes = 66 << 10;
+// Maximum shared memory per block, so that kSumBlocks blocks fit an SM of large devices.
+constexpr size_t kMaxSharedBytes = 66 << 10;
 size_t SharedBytes(int stride) {
   return sizeof(float) * kColumns * (static_cast<size_t>(stride) + 4);
 }
@@ -205,7 +206,7 @@ size_t SharedBytes(int stride) {
 // Splits between output channels, where these are short enough.
 ChannelSlicing MakeSlicing(const Problem& p, size_t shared_bytes) {
   const auto most_channels = static_cast<int64_t>(
-      std::min(shared_bytes, kMostSharedBytes) / (sizeof(float) * kColumns) - 16);
+      std::min(shared_bytes, kMaxSharedBytes) / (sizeof(float) * kColumns) - 16);
   const int64_t unit = p.bins() <= most_channels ? p.bins() : 1;
   const int64_t most = most_channels / unit * unit;
   const int64_t slices = CeilDiv(p.channels(), most);
@@ -222,7 +223,7 @@ void AddPass(const Problem& p, const Gradients& t, bool add, char* scratch, Cuda
   masks.data = reinterpret_cast<uint32_t*>(scratch);
   auto* scales = reinterpret_cast<BinScale*>(scratch + masks.Bytes());
   const int64_t flags = std::min<int64_t>({CeilDiv(p.rois * p.bins(), kPrepareThreads / 32),
-                                           int64_t{8} * context.sm_count(), int64_t{kMostFlags}});
+                                           int64_t{8} * context.sm_count(), int64_t{kMaxFlags}});
   const Prepared prepared = {masks, scales, reinterpret_cast<int*>(scales + p.rois * p.bins()),
                              static_cast<int>(flags)};
   context.Launch(Prepare, Grid{flags, kPrepareThreads}, p, t, prepared);
@@ -249,7 +250,7 @@ bool FitsGrid(const CudaCall<Problem>& call) {
 size_t MaskBytes(const CudaCall<Problem>& call) {
   const Problem p = PassOf(call.p);
   return MasksOf(p).Bytes() + sizeof(BinScale) * static_cast<size_t>(p.rois * p.bins()) +
-         sizeof(int) * kMostFlags;
+         sizeof(int) * kMaxFlags;
 }
 
 mluOpStatus_t RunMasks(const CudaCall<Problem>& call, void* scratch) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// psroipool backward on CUDA devices: what its kernels share. A share is top_grad * (1/area), rounded,
-// and then added: the same in all kernels.
+// psroipool backward on CUDA devices: shared code of the kernels. The scaled gradient is top_grad *
+// (1/area), rounded before the addition, in all kernels.
 #pragma once
 
 #include "ops/psroipool/cuda/kernels.h"
@@ -14,8 +14,8 @@ mluOpStatus_t RunSmallMap(const CudaCall<Problem>& call, void* scratch);
 
 #if defined(__CUDACC__)
 
-// What a block sums: the channels [begin, end) of the pixels in `columns` of a row. The sums of a pixel
-// are `stride` apart in shared memory.
+// The sums of a block: the channels [begin, end) of the pixels in `columns` of a row. The sums of a
+// pixel are `stride` apart in shared memory.
 struct SumTile {
   int32_t row;  // counted through all images
   Span columns;
@@ -23,8 +23,8 @@ struct SumTile {
   int stride;
 };
 
-// The threads of a block read the flags together. True where this thread has read one that is set: a
-// RoI has another channel than forward's.
+// Reads the flags, strided over the block. Returns true if this thread read a set flag (custom
+// mapping).
 inline __device__ bool ReadFlags(const int* flags, int count) {
   bool any = false;
   for (int i = threadIdx.x; i < count; i += blockDim.x) any |= flags[i] != 0;

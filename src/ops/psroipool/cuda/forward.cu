@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// psroipool forward on CUDA devices: its implementations, and the one for small maps and few RoIs,
-// which reads elements in place.
+// psroipool forward on CUDA devices: the implementation table, and the implementation "strided" for
+// small maps and few RoIs, which reads elements in place.
 #include <algorithm>
 
 #include "ops/psroipool/cuda/kernels.h"
@@ -13,7 +13,7 @@ namespace {
 constexpr int kThreads = 512;
 constexpr unsigned kWholeWarp = 0xffffffffu;
 
-// What the lanes of the first warp read of a RoI: lanes 0 and 1 have an axis each.
+// RoI values loaded by the first warp. Lane 0 loads the x axis, lane 1 the y axis.
 struct Loaded {
   float batch = 0, first = 0, last = 0;
 
@@ -45,13 +45,13 @@ __device__ void FindPlace(const Problem& p, const Loaded& roi, Place* place) {
 template <int kLoads, typename Offset>
 __device__ float SumPixels(roi::Pixels<Offset> pixels, const float* __restrict__ channel) {
   float sum = 0, part = 0;
-// Unrolled code would be fetched for the few rounds of a small bin.
+// Not unrolled: small bins have few iterations, and larger code costs instruction fetches.
 #pragma unroll 1
   for (int loaded = kLoads; pixels.any(); loaded += kLoads) {
     float values[kLoads];
     pixels.Load(channel, values);
 #pragma unroll
-    for (int i = 0; i < kLoads; i += kQuadPixels) {
+    for (int i = 0; i < kLoads; i += kPixelGroup) {
       part += (values[i] + values[i + 1]) + (values[i + 2] + values[i + 3]);
     }
     if (loaded % kPartPixels != 0) continue;
@@ -61,13 +61,13 @@ __device__ float SumPixels(roi::Pixels<Offset> pixels, const float* __restrict__
   return sum + part;
 }
 
-// Prefetches a small map to the L2, a line per thread: the bins are known only after the RoIs have
-// been read, and need the map at once.
+// Prefetches a small map to the L2, a line per thread. The loads overlap with the loads of the
+// RoIs, which determine the bins.
 constexpr int64_t kLineFloats = 32;
-constexpr int64_t kMostFetched = int64_t{1} << 20;
+constexpr int64_t kMaxFetched = int64_t{1} << 20;
 __device__ void PrefetchMap(const Problem& p, const float* input) {
   const int64_t first = (int64_t{blockIdx.x} * blockDim.x + threadIdx.x) * kLineFloats;
-  if (first >= p.map_elements() || p.map_elements() > kMostFetched) return;
+  if (first >= p.map_elements() || p.map_elements() > kMaxFetched) return;
   asm volatile("prefetch.global.L2 [%0];" ::"l"(input + first));
 }
 

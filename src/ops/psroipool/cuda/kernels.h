@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// psroipool on CUDA devices: what its kernels share.
+// psroipool: shared declarations of the CUDA kernels.
 #pragma once
 
 #include "cuda/context.h"
@@ -48,7 +48,7 @@ inline __device__ Bin LoadBin(const Problem& p, const float* __restrict__ rois, 
 // Order of the sum of a bin, the same in both implementations of forward. Four pixels, row by row,
 // make a quad: (v0 + v1) + (v2 + v3). Quads of 64 pixels make a part, the parts the sum: no chain of
 // additions is long. Missing pixels are zeros.
-constexpr int kQuadPixels = 4;
+constexpr int kPixelGroup = 4;
 constexpr int kPartPixels = 64;
 
 // Returns how many floats an address is beyond a multiple of 16 bytes.

@@ -7,7 +7,7 @@ namespace {
 
 constexpr const CudaOperator* kOperators[] = {&kForwardCuda, &kBackwardCuda};
 constexpr DeviceGetter kGetters[] = {{"psroipool_forward_workspace", [](const Arguments& a) {
-                                        const Problem p = MakeProblemOfScale(a, 1);
+                                        const Problem p = MakeProblemWithScale(a, 1);
                                         return CanRepack(p) ? RepackedBytes(p) : 0;
                                       }}};
 

@@ -14,7 +14,7 @@ namespace mluop::psroipool {
 namespace {
 
 constexpr int kThreads = 256;
-// Blocks per SM, which set the registers. sm_75 has threads for four.
+// Minimum blocks per SM for __launch_bounds__; sm_75 has 1024 threads per SM.
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
 constexpr int kBlocks = 4;
 #else
@@ -22,7 +22,7 @@ constexpr int kBlocks = 5;
 #endif
 
 // A quad is four output channels, one load. A bin has kLanes lanes, a slice at most as many quads.
-constexpr int kQuad = 4;
+constexpr int kChannelQuad = 4;
 constexpr int kLanes = 8;
 
 // A slice is repacked to [bin][pixel][quad].
@@ -33,16 +33,16 @@ struct Layout {
   int stride;  // floats of such a pixel in shared memory
 };
 
-constexpr int kMostTile = 8;
+constexpr int kMaxTile = 8;
 constexpr int64_t kTileBytes = 24 << 10;
 
 Layout LayoutOf(const Problem& p) {
-  const int64_t all = CeilDiv(p.output_dim, kQuad), slices = CeilDiv(all, kLanes);
+  const int64_t all = CeilDiv(p.output_dim, kChannelQuad), slices = CeilDiv(all, kLanes);
   const int64_t quads = CeilDiv(all, slices);
-  const int64_t run = std::min<int64_t>(quads * kQuad, p.output_dim) * p.bins();
+  const int64_t run = std::min<int64_t>(quads * kChannelQuad, p.output_dim) * p.bins();
   // A run may begin anywhere in a quad. The odd number of quads spreads pixels over the banks.
-  const int64_t stride = (CeilDiv(run + kQuad - 1, kQuad) | 1) * kQuad;
-  int tile = kMostTile;
+  const int64_t stride = (CeilDiv(run + kChannelQuad - 1, kChannelQuad) | 1) * kChannelQuad;
+  int tile = kMaxTile;
   while (tile > 1 && tile * stride * static_cast<int64_t>(sizeof(float)) > kTileBytes) tile /= 2;
   return {static_cast<int>(slices), static_cast<int>(quads), tile, static_cast<int>(stride)};
 }
@@ -59,20 +59,21 @@ struct Scratch {
 // Starts to copy `run` floats; this is thread `thread` of `threads`. The copy has the source's offset
 // from a multiple of 16 bytes.
 __device__ void Stage(const float* __restrict__ from, int run, float* to, int thread, int threads) {
-  const int shift = ShiftOf(from), head = min((kQuad - shift) % kQuad, run);
-  const int quads = (run - head) / kQuad, tail = head + quads * kQuad;
+  const int shift = ShiftOf(from), head = min((kChannelQuad - shift) % kChannelQuad, run);
+  const int quads = (run - head) / kChannelQuad, tail = head + quads * kChannelQuad;
   to += shift;
   for (int i = thread; i < quads; i += threads) {
-    __pipeline_memcpy_async(to + head + i * kQuad, from + head + i * kQuad, sizeof(float4));
+    __pipeline_memcpy_async(to + head + i * kChannelQuad, from + head + i * kChannelQuad,
+                            sizeof(float4));
   }
   if (thread < head) __pipeline_memcpy_async(to + thread, from + thread, sizeof(float));
-  const int last = tail + thread - kQuad;
+  const int last = tail + thread - kChannelQuad;
   if (last >= tail && last < run) {
     __pipeline_memcpy_async(to + last, from + last, sizeof(float));
   }
 }
 
-// What a block repacks: some pixels, and the output channels of a slice.
+// The work of a block: some pixels, and the output channels of a slice.
 struct RepackTile {
   int pixel;
   int channels;
@@ -87,9 +88,10 @@ __device__ void WriteTile(const Problem& p, const Layout& layout, const RepackTi
   const int first = threadIdx.x / size, i = threadIdx.x % size;
   const int pixel = i / layout.quads, quad = i % layout.quads;
   if (first >= step || tile.pixel + pixel >= pixels) return;
-  const int shift = (tile.shift + pixel * static_cast<int>(p.channels() % kQuad)) % kQuad;
-  const float* from = staged + pixel * layout.stride + shift + quad * kQuad * bins;
-  const int channels = tile.channels - quad * kQuad;
+  const int shift =
+      (tile.shift + pixel * static_cast<int>(p.channels() % kChannelQuad)) % kChannelQuad;
+  const float* from = staged + pixel * layout.stride + shift + quad * kChannelQuad * bins;
+  const int channels = tile.channels - quad * kChannelQuad;
   const int64_t plane = int64_t{pixels} * layout.quads;
   to += int64_t{tile.pixel + pixel} * layout.quads + quad;
   for (int bin = first; bin < bins; bin += step) {
@@ -109,9 +111,9 @@ __device__ void RepackOneTile(const Problem& p, const float* input, const Layout
   const int pixels = static_cast<int>(p.rows()) * p.w, bins = p.group * p.group;
   const auto slices = static_cast<unsigned>(layout.slices);
   const auto slice = static_cast<int>(block % slices), index = static_cast<int>(block / slices);
-  const int first_channel = slice * layout.quads * kQuad;
-  RepackTile tile = {index * layout.tile, min(layout.quads * kQuad, p.output_dim - first_channel),
-                     0};
+  const int first_channel = slice * layout.quads * kChannelQuad;
+  RepackTile tile = {index * layout.tile,
+                     min(layout.quads * kChannelQuad, p.output_dim - first_channel), 0};
   const float* source = input + tile.pixel * p.channels() + int64_t{first_channel} * bins;
   tile.shift = ShiftOf(source);
   const int threads = kThreads / layout.tile, pixel = threadIdx.x / threads;
@@ -148,10 +150,10 @@ __device__ float4 SumBin(const float4* __restrict__ plane, const Bin& bin, int w
   float4 sum = {0, 0, 0, 0};
   for (int left = bin.area(); left > 0; left -= kPartPixels) {
     float4 part = {0, 0, 0, 0};
-    for (int of_part = min(left, kPartPixels); of_part > 0; of_part -= kQuadPixels) {
-      float4 values[kQuadPixels];
+    for (int of_part = min(left, kPartPixels); of_part > 0; of_part -= kPixelGroup) {
+      float4 values[kPixelGroup];
 #pragma unroll
-      for (int i = 0; i < kQuadPixels; ++i) {
+      for (int i = 0; i < kPixelGroup; ++i) {
         values[i] = i < of_part ? plane[pixel] : float4{0, 0, 0, 0};
         pixel += stride;
         if (++column < columns) continue;
@@ -182,18 +184,18 @@ __global__ void __launch_bounds__(kThreads, kBlocks)
       scratch.repacked + (int64_t{slice} * bins + index) * pixels * layout.quads + quad;
   const float4 sum = SumBin(plane, bin, p.w, layout.quads);
   const auto area = static_cast<float>(max(bin.area(), 1));  // an empty sum is 0
-  const float means[kQuad] = {sum.x / area, sum.y / area, sum.z / area, sum.w / area};
-  const int c = (slice * layout.quads + quad) * kQuad;
+  const float means[kChannelQuad] = {sum.x / area, sum.y / area, sum.z / area, sum.w / area};
+  const int c = (slice * layout.quads + quad) * kChannelQuad;
   const int64_t first = item * p.output_dim + c;
 #pragma unroll
-  for (int i = 0; i < kQuad; ++i) {
+  for (int i = 0; i < kChannelQuad; ++i) {
     if (c + i >= p.output_dim) break;
     t.output[first + i] = means[i];
     t.mapping[first + i] = (c + i) * bins + index;
   }
 }
 
-constexpr int64_t kStagedBytes = 48 << 10;  // every device has them
+constexpr int64_t kStagedBytes = 48 << 10;  // available on every device without opt-in
 
 size_t BinBytes(const Problem& p) {
   return AlignedBytes(static_cast<size_t>(p.rois * p.bins()) * sizeof(Bin));

@@ -8,7 +8,7 @@
 namespace mluop::psroipool {
 namespace {
 
-using roi::RoiShare;
+using roi::RoiGradient;
 using roi::SmallMap;
 
 // custom_mapping_flags: [blocks]
@@ -18,22 +18,23 @@ __global__ void __launch_bounds__(SmallMap::kThreads, 2)
   roi::SmallMapSums sums(map);
   bool custom = false;
   sums.ReadRois([&](int r) {
-    RoiShare share = {};
+    RoiGradient scaled_grad = {};
     const int first = (r * map.bins + tile.bin) * p.output_dim + tile.channel;  // below 2^31
 #pragma unroll
     for (int k = 0; k < SmallMap::kChannels; ++k) {
       if (k >= tile.channels) continue;
-      share.values[k] = __ldg(t.top_grad + first + k);
+      scaled_grad.values[k] = __ldg(t.top_grad + first + k);
       custom |= __ldg(t.mapping + first + k) != (tile.channel + k) * map.bins + tile.bin;
     }
     const Place place = LoadPlace(p, t.rois, r);
-    if (place.image != tile.image) return share;
-    share.rows = place.Rows(p, tile.bin / p.group);
-    share.columns = place.Columns(p, tile.bin % p.group);
-    const float scale = 1.0f / static_cast<float>(share.rows.size() * share.columns.size());
+    if (place.image != tile.image) return scaled_grad;
+    scaled_grad.rows = place.Rows(p, tile.bin / p.group);
+    scaled_grad.columns = place.Columns(p, tile.bin % p.group);
+    const float scale =
+        1.0f / static_cast<float>(scaled_grad.rows.size() * scaled_grad.columns.size());
 #pragma unroll
-    for (float& value : share.values) value *= scale;
-    return share;
+    for (float& value : scaled_grad.values) value *= scale;
+    return scaled_grad;
   });
   const int any = __syncthreads_or(custom);
   if (threadIdx.x == 0) custom_mapping_flags[blockIdx.x] = any;

@@ -38,7 +38,7 @@ struct ChannelBlock {
 
   int64_t channels;
 
-  // Not a member: a constant needs no register.
+  // A function, not a data member, so that it stays a compile-time constant.
   static int64_t lanes() { return static_cast<int64_t>(hn::Lanes(D())); }
   static HWY_INLINE Vecs Set(float value) { return SetVecs<kCount>(D(), value); }
   static HWY_INLINE Vecs Load(const float* from) { return LoadVecs<kCount>(D(), from); }
@@ -46,14 +46,14 @@ struct ChannelBlock {
   static HWY_INLINE void AddTo(const Vecs& vecs, float* to) { Store(AddVecs(Load(to), vecs), to); }
 
   // Reads nothing beyond the existing channels; the other lanes are 0.
-  HWY_INLINE Vecs LoadExisting(const float* from) const {
+  HWY_INLINE Vecs LoadPartial(const float* from) const {
     return MakeVecs<D, kCount>([&](auto k) HWY_ATTR {
       const int64_t rest = channels - k * lanes();
       if (k + 1 < kCount || rest >= lanes()) return hn::LoadU(D(), from + k * lanes());
       return mluop::HWY_NAMESPACE::LoadLanes(D(), from + k * lanes(), 0, rest);
     });
   }
-  HWY_INLINE void StoreExisting(const Vecs& vecs, float* to) const {
+  HWY_INLINE void StorePartial(const Vecs& vecs, float* to) const {
     Unroll<kCount>([&](auto k) HWY_ATTR {
       const int64_t rest = channels - k * lanes();
       if (k + 1 < kCount || rest >= lanes()) {
@@ -77,9 +77,9 @@ HWY_INLINE VecArray<D, kCount> Mean(const VecArray<D, kCount>& sum, float count)
   return MakeVecs<D, kCount>([&](auto k) HWY_ATTR { return CanonicalNan(D(), mean.v[k]); });
 }
 
-// Calls body(block, c) for blocks of at most kMost vectors from channel c on that hold all channels. The
-// vectors are those that WholeVectors() fills up to: short ones where one of them holds all.
-template <int kMost, class Body>
+// Calls body(block, c) on consecutive blocks of at most kMaxVectors vectors that cover all
+// channels. Vector sizes match WholeVectors(): one short vector if it holds all channels.
+template <int kMaxVectors, class Body>
 HWY_INLINE void ForEachChannelBlock(int64_t channels, const Body& body) {
   using Four = ChannelBlock<hn::CappedTag<float, 4>, 1>;
   using Eight = ChannelBlock<hn::CappedTag<float, 8>, 1>;
@@ -88,11 +88,11 @@ HWY_INLINE void ForEachChannelBlock(int64_t channels, const Body& body) {
   if (channels <= Eight::lanes()) return body(Eight{channels}, int64_t{0});
   const auto lanes = static_cast<int64_t>(hn::Lanes(Tag()));
   int64_t c = 0;
-  for (; c + (kMost - 1) * lanes < channels; c += kMost * lanes) {
-    body(ChannelBlock<Tag, kMost>{channels - c}, c);
+  for (; c + (kMaxVectors - 1) * lanes < channels; c += kMaxVectors * lanes) {
+    body(ChannelBlock<Tag, kMaxVectors>{channels - c}, c);
   }
   const int64_t rest = (channels - c + lanes - 1) / lanes;
-  Unroll<kMost - 1>([&](auto k) HWY_ATTR {
+  Unroll<kMaxVectors - 1>([&](auto k) HWY_ATTR {
     if (rest == k + 1) body(ChannelBlock<Tag, k + 1>{channels - c}, c);
   });
 }

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Repacked maps: the room of a pixel's channels, and whether repacking is worth it.
+// Repacked maps: padded size of a pixel's channels, and the test whether repacking is faster.
 #pragma once
 
 #include <cstdint>
 
 namespace mluop::roi {
 
-// Returns the floats filled up to whole vectors of at most 64 bytes: no load crosses a cache line, and no
-// store reaches into the next row, which the next load would have to wait for.
+// Returns the floats filled up to whole vectors of at most 64 bytes: no load crosses a cache line,
+// and no store overlaps the next row, which would stall the following load (store forwarding).
 constexpr int64_t WholeVectors(int64_t floats) {
   return floats <= 4 ? 4 : floats <= 8 ? 8 : (floats + 15) / 16 * 16;
 }

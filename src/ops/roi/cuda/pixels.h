@@ -24,8 +24,8 @@ class Pixels {
         offset_((rows.begin * width + columns.begin) * stride_),
         row_change_((width - columns_) * stride_) {}
 
-  // Loads the next kCount values, all in flight at once. Missing pixels are zeros: they change no bit of
-  // a sum that began with 0, which is never -0.
+  // Loads the next kCount values, all in flight at once. Missing pixels are zeros: adding +0 does
+  // not change a sum that starts at +0.
   template <int kCount>
   __device__ void Load(const float* __restrict__ from, float (&values)[kCount]) {
 #pragma unroll

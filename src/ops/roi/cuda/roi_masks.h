@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which RoIs have a pixel in one of their bins, on CUDA devices. Every row of the map has a bit mask of
-// RoIs for every row of bins; every group of kColumns columns has one for every column of bins. The
-// RoIs of a pixel are the bits that its row and its group share, in ascending order: there are no
-// lists, and one load of a warp covers 1024 RoIs.
+// Bit masks of the RoIs whose bins cover a map row or a group of columns, on CUDA devices. Every
+// row of the map has a bit mask of RoIs for every row of bins; every group of kColumns columns has
+// one for every column of bins. The RoIs of a pixel are the bits that its row and its group share,
+// in ascending order: there are no lists, and one load of a warp covers 1024 RoIs.
 #pragma once
 
 #include <algorithm>
@@ -37,14 +37,14 @@ struct RoiMasks {
     return AlignedBytes(static_cast<size_t>(Lines() * words) * sizeof(uint32_t));
   }
 
-  // Returns the RoIs of one pass: their masks have at most kMostBytes, or one word each.
-  static constexpr int64_t kMostBytes = int64_t{64} << 20;
+  // Returns the RoIs of one pass: their masks have at most kMaxBytes, or one word each.
+  static constexpr int64_t kMaxBytes = int64_t{64} << 20;
   int64_t RoisOfPass() const {
     const int64_t bytes = std::max<int64_t>(Lines() * static_cast<int64_t>(sizeof(uint32_t)), 1);
-    return std::max<int64_t>(kMostBytes / bytes, 1) * kRoisOfWord;
+    return std::max<int64_t>(kMaxBytes / bytes, 1) * kRoisOfWord;
   }
 
-  // An item is what a warp writes at once: one word of each of 32 rows or groups of columns.
+  // An item is one word of each of 32 rows or column groups, written by one warp.
   MLUOP_HOST_DEVICE int64_t RowItems() const { return (rows + 31) / 32 * row_bins * words; }
   MLUOP_HOST_DEVICE int64_t Items() const {
     return RowItems() + (columns + 31) / 32 * column_bins * words;
@@ -122,8 +122,8 @@ class RoiHits {
   unsigned words_, bits_ = 0;
 };
 
-// Calls add(loaded) for every hit in ascending order. start(r, &loaded) issues the loads of a RoI; those
-// of the next hit are in flight meanwhile.
+// Calls add(loaded) for every hit in ascending order. start(r, &loaded) issues the loads of a RoI.
+// The loads of the next hit are in flight meanwhile.
 template <typename Loaded, typename Start, typename Add>
 __device__ void ForEachHit(RoiHits hits, Start start, Add add) {
   Loaded next;

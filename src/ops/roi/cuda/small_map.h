@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The gradient of a small map of pooled RoIs on CUDA devices, in one kernel: a small call is bound by
-// latency, one dependent step after the other. A block owns one bin and some of its output channels of
-// one image. It keeps the RoIs in shared memory: a bit per row of the map and RoI, and the share of
-// each RoI with its columns. A warp owns a row and adds the RoIs of the row's bits in ascending order.
+// The gradient of a small map of pooled RoIs on CUDA devices, in one kernel. Small calls are
+// limited by latency (a chain of dependent loads). A block owns one bin and some of its output
+// channels of one image. It keeps the RoIs in shared memory: a bit per row of the map and RoI, and
+// the scaled gradient of each RoI with its columns. A warp owns a row and adds the RoIs of the
+// row's bits in ascending order.
 #pragma once
 
 #include "core/host_device.h"
@@ -39,7 +40,7 @@ struct SmallMap {
   }
 
 #if defined(__CUDACC__)
-  // What a block owns.
+  // Work of one block.
   struct BlockTile {
     int image, bin;
     int channel, channels;  // first channel, number of channels
@@ -55,8 +56,8 @@ struct SmallMap {
 #endif
 };
 
-// Whether one kernel is faster. Every block visits all RoIs, and its warps one row after the other: on
-// planes of 38x63 it took 3.7x the time of masks.
+// Returns true if the single-kernel implementation is faster. Every block visits all RoIs, and its
+// warps one row after the other: on planes of 38x63 it took 3.7x the time of masks.
 inline bool IsSmallMap(const SmallMap& map, int64_t most_rois, const CudaContext& context) {
   return map.height <= 64 && int64_t{map.height} * map.width <= 1024 && map.rois > 0 &&
          map.rois <= most_rois && map.Blocks() <= int64_t{8} * context.sm_count();
@@ -64,8 +65,9 @@ inline bool IsSmallMap(const SmallMap& map, int64_t most_rois, const CudaContext
 
 #if defined(__CUDACC__)
 
-// What a RoI gives to each pixel of a bin, in [begin, end) of rows and of columns of the image.
-struct RoiShare {
+// Scaled gradient of a RoI for each pixel of a bin, in [begin, end) of rows and of columns of the
+// image.
+struct RoiGradient {
   Span rows, columns;
   float values[SmallMap::kChannels];
 };
@@ -73,23 +75,24 @@ struct RoiShare {
 class SmallMapSums {
  public:
   __device__ explicit SmallMapSums(const SmallMap& map) : map_(map) {
-    extern __shared__ float4 shares[];
-    shares_ = shares;
-    columns_ = reinterpret_cast<Span*>(shares + map.rois);
+    extern __shared__ float4 scaled_grads[];
+    scaled_grads_ = scaled_grads;
+    columns_ = reinterpret_cast<Span*>(scaled_grads + map.rois);
     rows_ = reinterpret_cast<uint32_t*>(columns_ + map.rois);
   }
 
-  // read(r) returns the RoiShare of a RoI. Ends with a barrier.
+  // read(r) returns the RoiGradient of a RoI. Ends with a barrier.
   template <typename Read>
   __device__ void ReadRois(Read read) {
     const auto lane = static_cast<int>(threadIdx.x % 32);
     for (int r = threadIdx.x; r < map_.words() * 32; r += SmallMap::kThreads) {
       Span rows = {0, 0};
       if (r < map_.rois) {
-        const RoiShare share = read(r);
-        rows = share.rows;
-        columns_[r] = share.columns;
-        shares_[r] = {share.values[0], share.values[1], share.values[2], share.values[3]};
+        const RoiGradient scaled_grad = read(r);
+        rows = scaled_grad.rows;
+        columns_[r] = scaled_grad.columns;
+        scaled_grads_[r] = {scaled_grad.values[0], scaled_grad.values[1], scaled_grad.values[2],
+                            scaled_grad.values[3]};
       }
       uint32_t mask = 0;
       for (int y = 0; y < map_.height; ++y) {
@@ -119,7 +122,7 @@ class SmallMapSums {
   static constexpr int kLoads = 4;  // in flight at a time
 
   __device__ float2 SumPixel(const uint32_t* row, int x, int half) const {
-    const float2* shares = reinterpret_cast<const float2*>(shares_) + half;
+    const float2* scaled_grads = reinterpret_cast<const float2*>(scaled_grads_) + half;
     float2 sum = {0, 0};
     for (int word = 0; word < map_.words(); ++word) {
       for (uint32_t bits = row[word]; bits != 0;) {
@@ -129,7 +132,7 @@ class SmallMapSums {
         for (int k = 0; k < kLoads; ++k) {
           const int r = word * 32 + (bits != 0 ? __ffs(static_cast<int>(bits)) - 1 : 0);
           columns[k] = bits != 0 ? columns_[r] : Span{0, 0};
-          values[k] = shares[r * 2];
+          values[k] = scaled_grads[r * 2];
           bits &= bits - 1;
         }
 #pragma unroll
@@ -144,9 +147,9 @@ class SmallMapSums {
   }
 
   SmallMap map_;
-  float4* shares_;  // [rois]
-  Span* columns_;   // [rois]
-  uint32_t* rows_;  // [height, words]
+  float4* scaled_grads_;  // [rois]
+  Span* columns_;         // [rois]
+  uint32_t* rows_;        // [height, words]
 };
 
 #endif  // __CUDACC__

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// roiaware_pool3d forward on the CPU: how the work is divided, and its scratch.
+// Work division and scratch of roiaware_pool3d forward on the CPU.
 //
 // Boxes are processed in batches. First the points inside each box of a batch are found, chunk by
 // chunk of the points, and listed with their voxels in ascending order. Then every range of voxels

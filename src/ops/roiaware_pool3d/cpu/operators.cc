@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// roiaware_pool3d on the CPU: what the family has for this device.
+// roiaware_pool3d on the CPU: list of operators and getters.
 #include "ops/roiaware_pool3d/cpu/operators.h"
 
 #include <algorithm>

@@ -9,7 +9,7 @@ namespace mluop::roiaware_pool3d {
 
 extern const CpuOperator kForwardCpu, kBackwardCpu;
 
-// Scratch of forward, which its workspace getter promises.
+// Scratch of forward in bytes; also returned by the workspace getter.
 size_t ForwardScratchBytes(int64_t boxes, int64_t points);
 
 // For tensors of type double; double.cc defines them.

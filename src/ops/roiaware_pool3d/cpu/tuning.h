@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// CPU tuning parameters of roiaware_pool3d. Ratios are times against the alternative, hot.
+// CPU tuning parameters of roiaware_pool3d. Ratios are relative to the time of the alternative,
+// with hot caches.
 #pragma once
 
 #include <cstdint>
@@ -28,9 +29,9 @@ inline constexpr int64_t kMaxSlices = 8;
 // Backward: more sums than this are computed in rounds of points.
 inline constexpr int64_t kMaxSums = int64_t{1} << 24;  // floats: 64 MiB
 
-// Backward: voxels per tile. The voxels that add something are listed first, branch-free: which ones
-// is unpredictable. Their gradients are prefetched as soon as they are listed: 0.8x the time on the
-// sparse PartA2 case.
+// Backward: voxels per tile. The voxels that add something are listed first, branch-free, because
+// the branch would be unpredictable. Their gradients are prefetched as soon as they are listed:
+// 0.8x the time on the sparse PartA2 case.
 inline constexpr int64_t kTileVoxels = 256;
 // Backward: argmax is prefetched this far ahead; the hardware prefetcher stops at pages.
 inline constexpr int64_t kPrefetchVoxels = 32;

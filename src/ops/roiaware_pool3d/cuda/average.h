@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// roiaware_pool3d backward of the average on CUDA devices. A block processes one or a few tiles of
-// voxels. In a tile with few pairs of voxel and point, each point gets the voxel's share at once. In a
-// tile with many, the additions in the L2 would bind (100 G sectors of 32 bytes per second on an H200,
-// at any width). So the block sorts the pairs by point in shared memory, sums the shares of each point,
-// and adds that sum.
+// Backward of AVG pooling on CUDA devices. A block processes one or a few tiles of voxels. In a
+// tile with few pairs of voxel and point, the voxel's scaled gradient is added to each point
+// directly. In a tile with many, L2 atomics would be the bottleneck (100 G sectors of 32 bytes per
+// second on an H200, at any access width). So the block sorts the pairs by point in shared memory,
+// sums the scaled gradients of each point, and adds that sum.
 #pragma once
 
 #include "ops/roiaware_pool3d/cuda/scatter.h"
@@ -15,13 +15,13 @@ namespace {
 template <typename T, int V, class Sums>
 class AverageTile {
  public:
-  using Share = typename Sums::Share;
+  using ScaledGrad = typename Sums::ScaledGrad;
 
   __device__ AverageTile(const Gradients<T>& s, const Sums& sums, const Tile& tile, void* memory)
       : s_(s),
         sums_(sums),
         tile_(tile),
-        m_(memory, tile, s.points(), s.p.channels * static_cast<int>(sizeof(Share))),
+        m_(memory, tile, s.points(), s.p.channels * static_cast<int>(sizeof(ScaledGrad))),
         first_(int64_t{blockIdx.x} * tile.tiles * tile.voxels),
         size_(static_cast<int>(min(int64_t{tile.tiles} * tile.voxels, s.p.voxels() - first_))) {}
 
@@ -78,13 +78,14 @@ class AverageTile {
     if (has) m_.filled[place] = static_cast<uint16_t>(voxel);
   }
 
-  __device__ void AddTo(int32_t point, uint32_t channel, const float (&share)[V]) {
+  __device__ void AddTo(int32_t point, uint32_t channel, const float (&scaled_grad)[V]) {
     const auto row = static_cast<uint32_t>(point);
-    if (row < s_.points()) sums_.Add(row * s_.p.channels + channel, share);
+    if (row < s_.points()) sums_.Add(row * s_.p.channels + channel, scaled_grad);
   }
 
-  // Adds the share to the voxel's points from the `first` on.
-  __device__ void AddToPoints(int voxel, int first, uint32_t channel, const float (&share)[V]) {
+  // Adds the scaled gradient to the voxel's points from the `first` on.
+  __device__ void AddToPoints(int voxel, int first, uint32_t channel,
+                              const float (&scaled_grad)[V]) {
     const int32_t* points = s_.indices + (first_ + voxel) * s_.p.slots + 1;
     const int count = m_.counts[voxel];
 #pragma unroll 1
@@ -94,7 +95,7 @@ class AverageTile {
       for (int i = 0; i < kPointsInFlight; ++i) point[i] = k + i < count ? points[k + i] : -1;
 #pragma unroll
       for (int i = 0; i < kPointsInFlight; ++i) {
-        if (k + i < count) AddTo(point[i], channel, share);
+        if (k + i < count) AddTo(point[i], channel, scaled_grad);
       }
     }
   }
@@ -102,7 +103,7 @@ class AverageTile {
   struct Item {
     int voxel = 0, count = 0;
     uint32_t channel = 0;
-    float share[V];
+    float scaled_grad[V];
     int32_t points[kPointsInFlight];
   };
 
@@ -110,7 +111,7 @@ class AverageTile {
     item->voxel = m_.filled[at];
     item->count = m_.counts[item->voxel];
     item->channel = group * V;
-    Load(s_.grad + (first_ + item->voxel) * s_.p.channels + item->channel, item->share);
+    Load(s_.grad + (first_ + item->voxel) * s_.p.channels + item->channel, item->scaled_grad);
     const int32_t* points = s_.indices + (first_ + item->voxel) * s_.p.slots + 1;
 #pragma unroll
     for (int k = 0; k < kPointsInFlight; ++k) {
@@ -121,12 +122,12 @@ class AverageTile {
   __device__ void AddItem(Item* item) {
     if (item->count == 0) return;
 #pragma unroll
-    for (int k = 0; k < V; ++k) item->share[k] /= static_cast<float>(item->count);
+    for (int k = 0; k < V; ++k) item->scaled_grad[k] /= static_cast<float>(item->count);
 #pragma unroll
     for (int k = 0; k < kPointsInFlight; ++k) {
-      if (k < item->count) AddTo(item->points[k], item->channel, item->share);
+      if (k < item->count) AddTo(item->points[k], item->channel, item->scaled_grad);
     }
-    AddToPoints(item->voxel, kPointsInFlight, item->channel, item->share);
+    AddToPoints(item->voxel, kPointsInFlight, item->channel, item->scaled_grad);
   }
 
   // Processes U items at a time, so that their loads are in flight together; more would spill.
@@ -150,16 +151,17 @@ class AverageTile {
       const int voxel = first + static_cast<int>(at);
       const int count = m_.counts[voxel];
       if (count == 0) return;
-      float share[V];
-      Load(s_.grad + (first_ + voxel) * s_.p.channels + group * V, share);
+      float scaled_grad[V];
+      Load(s_.grad + (first_ + voxel) * s_.p.channels + group * V, scaled_grad);
 #pragma unroll
-      for (int k = 0; k < V; ++k) share[k] /= static_cast<float>(count);
-      Share* to = static_cast<Share*>(m_.shares) + at * s_.p.channels + group * V;
+      for (int k = 0; k < V; ++k) scaled_grad[k] /= static_cast<float>(count);
+      ScaledGrad* to = static_cast<ScaledGrad*>(m_.scaled_grads) + at * s_.p.channels + group * V;
       if constexpr (V == 4) {
-        *reinterpret_cast<float4*>(to) = make_float4(share[0], share[1], share[2], share[3]);
+        *reinterpret_cast<float4*>(to) =
+            make_float4(scaled_grad[0], scaled_grad[1], scaled_grad[2], scaled_grad[3]);
       } else {
-        to[0] = sums_.ToShare(share[0]);
-        if (!Sums::Holds(share[0])) AddToPoints(voxel, 0, group, share);
+        to[0] = sums_.ToScaledGrad(scaled_grad[0]);
+        if (!Sums::IsRepresentable(scaled_grad[0])) AddToPoints(voxel, 0, group, scaled_grad);
       }
     });
   }
@@ -184,19 +186,19 @@ class AverageTile {
       const int end = ends[row];
       int at = row == 0 ? 0 : ends[row - 1];
       if (at == end) return;
-      const Share* shares = static_cast<const Share*>(m_.shares) + group * V;
-      Share sum[V] = {};
+      const ScaledGrad* scaled_grads = static_cast<const ScaledGrad*>(m_.scaled_grads) + group * V;
+      ScaledGrad sum[V] = {};
 #pragma unroll 2
       for (; at < end; ++at) {
-        const Share* from = shares + m_.order[at] * s_.p.channels;
-        Share share[V];
+        const ScaledGrad* from = scaled_grads + m_.order[at] * s_.p.channels;
+        ScaledGrad scaled_grad[V];
         if constexpr (V == 4) {
-          Load(from, share);
+          Load(from, scaled_grad);
         } else {
-          share[0] = from[0];
+          scaled_grad[0] = from[0];
         }
 #pragma unroll
-        for (int k = 0; k < V; ++k) sum[k] += share[k];
+        for (int k = 0; k < V; ++k) sum[k] += scaled_grad[k];
       }
       sums_.Add(row * s_.p.channels + group * V, sum);
     });

@@ -109,7 +109,7 @@ class Backward {
   template <int V, class Sums>
   void AddAverages(const Sums& sums, bool sort) {
     s_.groups = static_cast<uint32_t>(s_.p.channels / V);
-    const auto row_bytes = s_.p.channels * static_cast<int64_t>(sizeof(typename Sums::Share));
+    const auto row_bytes = s_.p.channels * static_cast<int64_t>(sizeof(typename Sums::ScaledGrad));
     Tile tile = {};
     if (sort) tile = SortingTile(context_, s_.p, row_bytes);
     if (tile.pairs == 0) tile = SmallTile(context_, s_.p);
@@ -137,9 +137,10 @@ class Backward {
   T* grad_in_;
 };
 
-Tile PlanTile(const BackwardCall& call, size_t share_bytes) {
+Tile PlanTile(const BackwardCall& call, size_t scaled_grad_bytes) {
   if (call.p.method == kMaximum) return {};
-  return SortingTile(call.context, call.p, call.p.channels * static_cast<int64_t>(share_bytes));
+  return SortingTile(call.context, call.p,
+                     call.p.channels * static_cast<int64_t>(scaled_grad_bytes));
 }
 
 bool CanPack(const BackwardCall& call) {
@@ -153,7 +154,7 @@ bool CanSortFloats(const BackwardCall& call) {
   return CanUseAtomics(call) && PlanTile(call, sizeof(float)).pairs > 0;
 }
 bool CanSortIntegers(const BackwardCall& call) {
-  return PlanTile(call, sizeof(IntegerSums::Share)).pairs > 0;
+  return PlanTile(call, sizeof(IntegerSums::ScaledGrad)).pairs > 0;
 }
 
 size_t FloatScratch(const BackwardCall& call) {
@@ -180,7 +181,7 @@ mluOpStatus_t RunIntegers(const BackwardCall& call, void* scratch) {
 
 template <class Sums>
 void DescribeTile(const BackwardCall& call, Plan& plan) {
-  const Tile tile = PlanTile(call, sizeof(typename Sums::Share));
+  const Tile tile = PlanTile(call, sizeof(typename Sums::ScaledGrad));
   plan.Add("tiles %d of %d voxels per block", tile.tiles, tile.voxels);
   plan.Add("pairs %d sorted at a time, if a tile has at least %d", tile.pairs, tile.min_pairs);
 }

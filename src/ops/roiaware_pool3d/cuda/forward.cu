@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // roiaware_pool3d forward on CUDA devices. The first kernel lists the points of each box in ascending
-// order and zeroes pts_idx_of_voxels; in the second, ranges of voxels take their points from the lists.
-// The bytes of the outputs bind, most of them those zeros.
+// order and zeroes pts_idx_of_voxels; in the second, ranges of voxels take their points from the
+// lists. Limited by output bandwidth, mostly the zeros of pts_idx_of_voxels.
 #include <cinttypes>
 #include <limits>
 
@@ -40,8 +40,8 @@ struct Range {
 };
 
 // Counts the points of each voxel. The chunks of the warps are in order, so the points of a warp
-// start after those of earlier warps. Returns the number of voxels with points, and writes their
-// counts into their rows, [size, slots].
+// start after the points of earlier warps. Returns the number of voxels with points, and writes
+// their counts into their rows, [size, slots].
 __device__ int CountPoints(const Problem& p, const Lists& lists, const Range& range,
                            int32_t* rows) {
   __shared__ int filled;

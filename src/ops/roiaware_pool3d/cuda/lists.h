@@ -40,7 +40,7 @@ int64_t BatchSize(int64_t boxes, int64_t points) {
 
 // Slots of the batch that FindInside zeroes: its tests leave the memory bandwidth unused.
 struct ZeroFill {
-  int finders = 0;  // blocks that test points; every other block zeroes, as long as both remain
+  int finders = 0;  // blocks that test points; they alternate with blocks that zero
   int32_t* slots = nullptr;
   int64_t count = 0;
 
@@ -95,7 +95,8 @@ __device__ void FindInChunk(const Problem& p, const Lists& lists, const BoxBatch
   if (lane == 0) *lists.Count(in_batch, chunk) = count;
 }
 
-// With enough boxes the warps of a block have the same chunk.
+// Lists the points inside the boxes of a batch, and zeroes slots (see ZeroFill). With enough boxes
+// the warps of a block have the same chunk.
 template <typename T>
 __global__ void __launch_bounds__(kThreads)
     FindInside(Problem p, Lists lists, BoxBatch batch, ZeroFill fill, const T* __restrict__ rois,
@@ -111,8 +112,8 @@ __global__ void __launch_bounds__(kThreads)
   FindInChunk(p, lists, batch, task, rois, pts);
 }
 
-// Calls visit(entry) for this warp's part of the box's points, in order and with all lanes. Lanes
-// without a point have the voxel -1. The parts of the warps are in order too.
+// Calls visit(entry) for this warp's slice of the box's points, in order and with all lanes. Lanes
+// without a point have the voxel -1. The slices of the warps are in order too.
 template <class Visit>
 __device__ void ForEachEntry(const Lists& lists, int box, Visit visit) {
   const int lane = threadIdx.x % kLanes, warp = threadIdx.x / kLanes;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // roiaware_pool3d backward on CUDA devices: the scatter of the maximum, and the sums that both methods
 // add to:
-//   FloatSums, PackedSums   atomic additions, in the order in which they arrive
+//   FloatSums, PackedSums   atomic additions, in arbitrary order
 //   IntegerSums             integers, whose sums are the same in every order
 // All threads of a block call Begin() once, then Add(at, gradients), where `at` is the first element
 // in [points, channels]. kPdlMaximum: AddMaximum starts before the sums are zero (cuda/pdl.h).
@@ -29,13 +29,13 @@ __device__ uint32_t BlockMax(uint32_t value) {
 }
 
 struct FloatSums {
-  using Share = float;                        // the type in which a block adds up shares
+  using ScaledGrad = float;                   // the type in which a block adds scaled gradients
   static constexpr bool kPdlMaximum = false;  // true: 1.04x the time
 
   float* sums;
 
-  static __device__ bool Holds(float) { return true; }
-  static __device__ Share ToShare(float value) { return value; }
+  static __device__ bool IsRepresentable(float) { return true; }
+  static __device__ ScaledGrad ToScaledGrad(float value) { return value; }
 
   __device__ void Begin() {}
 
@@ -81,7 +81,7 @@ struct IntegerSums {
   static constexpr uint32_t kPlus = 1, kMinus = 2, kNan = 4;
   static constexpr int kMarks = 8;          // elements per word of marks
   static constexpr int kHalfExponent = 15;  // of half's greatest number
-  using Share = unsigned long long;
+  using ScaledGrad = unsigned long long;
   static constexpr bool kPdlMaximum = true;
 
   unsigned long long* sums;
@@ -102,18 +102,20 @@ struct IntegerSums {
     scale[1] = Power(shift - shift / 2);
   }
 
-  // A value that is not finite is 0 as a share, and is added as a float.
-  static __device__ bool Holds(float value) { return isfinite(value); }
-  __device__ Share ToShare(float value) const {
-    return Holds(value) ? static_cast<Share>(__float2ll_rn(value * scale[0] * scale[1])) : 0;
+  // Non-finite values convert to 0 here and are added as a float.
+  static __device__ bool IsRepresentable(float value) { return isfinite(value); }
+  __device__ ScaledGrad ToScaledGrad(float value) const {
+    return IsRepresentable(value)
+               ? static_cast<ScaledGrad>(__float2ll_rn(value * scale[0] * scale[1]))
+               : 0;
   }
 
-  __device__ void Add(uint32_t at, const Share (&units)[1]) const {
+  __device__ void Add(uint32_t at, const ScaledGrad (&units)[1]) const {
     if (units[0] != 0) atomicAdd(sums + at, units[0]);
   }
   __device__ void Add(uint32_t at, const float (&g)[1]) const {
-    if (Holds(g[0])) {
-      const Share units[1] = {ToShare(g[0])};
+    if (IsRepresentable(g[0])) {
+      const ScaledGrad units[1] = {ToScaledGrad(g[0])};
       Add(at, units);
       return;
     }
@@ -194,8 +196,8 @@ __device__ uint32_t FiniteBits(float value) {
   return bits < 0x7f800000 ? bits : 0;
 }
 
-// Zeroes the sums, `vectors` of 16 bytes, and leaves the greatest finite |gradient| of each block, as
-// bits. wide: grad is aligned to 16 bytes
+// Zeroes the sums, `vectors` of 16 bytes, and writes the largest finite |gradient| of each block,
+// as its bit pattern. wide: grad is aligned to 16 bytes
 __global__ void __launch_bounds__(kThreads)
     Prepare(const float* grad, int64_t count, bool wide, uint4* sums, int64_t vectors,
             uint32_t* maxima) {

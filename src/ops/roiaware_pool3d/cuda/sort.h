@@ -24,8 +24,9 @@ struct Tile {
   bool wide_slots = false;  // rows of indices are multiples of 16 bytes
 };
 
-// Bytes of shared memory. Per point 16 bits; per voxel the shares and the pairs before it while its
-// tile is sorted, and always the count and the place in the list of voxels with points.
+// Bytes of shared memory. Always per voxel: the count, and the place in the list of voxels with
+// points. While a tile is sorted also 16 bits per point, and per voxel the scaled gradients and the
+// number of pairs before it.
 inline int64_t TileBytes(const Tile& tile, int64_t points, int64_t row_bytes) {
   int64_t bytes = int64_t{tile.tiles} * tile.voxels * (sizeof(int32_t) + sizeof(uint16_t));
   if (tile.pairs == 0) return bytes;
@@ -40,9 +41,9 @@ inline Tile SmallTile(const CudaContext& context, const Problem& p) {
   return {.voxels = kThreads, .tiles = static_cast<int>(tiles)};
 }
 
-// One block per SM, with the fewest tiles such that five eighths of the slots of a tile can be sorted at
-// a time. Has 0 pairs if no tile fits, or if a tile never has more pairs than points: sorting does not
-// pay then. row_bytes: of a voxel's shares
+// One block per SM, with the fewest tiles such that five eighths of the slots of a tile can be
+// sorted at a time. Has 0 pairs if no tile fits. Also has 0 pairs if a tile never has more pairs
+// than points: sorting would not be faster. row_bytes: of a voxel's scaled gradients
 inline Tile SortingTile(const CudaContext& context, const Problem& p, int64_t row_bytes) {
   const auto shared = static_cast<int64_t>(context.shared_bytes() - kStaticBytes);
   const int64_t per_sm = CeilDiv(p.voxels(), context.sm_count());
@@ -64,18 +65,18 @@ inline Tile SortingTile(const CudaContext& context, const Problem& p, int64_t ro
 
 // A block's shared memory.
 struct TileMemory {
-  uint32_t* bins;    // 16 bits per point: the number of its pairs, then their start, then their end
-  void* shares;      // [voxels, channels]
-  int32_t* starts;   // [voxels]: the number of pairs of earlier voxels
-  int32_t* counts;   // [tiles, voxels]
-  uint16_t* filled;  // voxels with points of the tiles that are not sorted, in arbitrary order
-  uint16_t* order;   // [pairs]: voxels of the tile, sorted by point
+  uint32_t* bins;  // 16 bits per point: the number of its pairs, then their start, then their end
+  void* scaled_grads;  // [voxels, channels]
+  int32_t* starts;     // [voxels]: the number of pairs of earlier voxels
+  int32_t* counts;     // [tiles, voxels]
+  uint16_t* filled;    // voxels with points of the tiles that are not sorted, in arbitrary order
+  uint16_t* order;     // [pairs]: voxels of the tile, sorted by point
 
   __device__ TileMemory(void* memory, const Tile& tile, uint32_t points, int row_bytes) {
     const bool sorts = tile.pairs > 0;
     bins = static_cast<uint32_t*>(memory);
     char* rows = reinterpret_cast<char*>(bins + (sorts ? (points + 7) / 8 * 4 : 0));
-    shares = rows;
+    scaled_grads = rows;
     starts = reinterpret_cast<int32_t*>(rows + (sorts ? tile.voxels * row_bytes : 0));
     counts = starts + (sorts ? tile.voxels : 0);
     filled = reinterpret_cast<uint16_t*>(counts + tile.tiles * tile.voxels);

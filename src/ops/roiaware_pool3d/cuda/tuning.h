@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // CUDA tuning parameters of roiaware_pool3d. Ratios are times against the alternative on the PartA2
 // shape (128 boxes of 12x12x12 voxels, 16000 points, 16 channels, 128 slots), NVIDIA H200.
-//
-// Widths: one channel per thread takes 1.05x to 1.07x the time in forward, 1.65x in backward AVG with float sums
-// on dense voxels; one slot per load takes 1.27x (atomics) and 1.12x (integers) there when it sorts.
+// Widths. Forward: one channel per thread takes 1.05x to 1.07x the time. Backward AVG on dense
+// voxels: one channel per thread takes 1.65x with float sums; one slot per load takes 1.27x
+// (atomics) and 1.12x (integers) when it sorts.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,8 @@ inline constexpr int kListsInFlight = 4;
 // one box needs more.
 inline constexpr int64_t kMaxEntries = 1 << 22;
 // Forward: voxels of a range. The upper bound keeps the counts of each warp and of the block below
-// 48 KiB of shared memory. The lower bound: each range reads all lists of its box.
+// 48 KiB of shared memory. The lower bound limits the rereads: each range reads all lists of its
+// box.
 inline constexpr int64_t kMaxRangeVoxels = 1024;
 inline constexpr int64_t kMinRangeVoxels = 64;
 // Forward: blocks per SM. All ranges of a large call run at the same time.
@@ -34,7 +35,7 @@ inline constexpr int64_t kZeroedSlots = 1 << 14;
 // average; the error is then a few times that of one rounding. 0.86x the time of float sums on sparse
 // voxels (8.3 of 9.7 us).
 inline constexpr int64_t kMaxPackedVoxels = 32;
-// Backward: blocks that search for the greatest gradient, each of which leaves one value.
+// Backward: maximum blocks of Prepare; each writes one maximum.
 inline constexpr int64_t kMaxMaxima = 1024;
 // Backward, maximum: elements of a thread whose loads are in flight at the same time. With two, sparse
 // voxels took 1.2x the time.

@@ -22,7 +22,7 @@ namespace HWY_NAMESPACE {
 using mluop::HWY_NAMESPACE::ZeroRow;
 using roi::HWY_NAMESPACE::Divide;
 
-// Writes the slice's planes of grad_input. `band` is the worker's memory.
+// Writes the slice's planes of grad_input. `band` is the worker's scratch.
 void SumSlice(const Bands& bands, const Slice& slice, float* grad_input, float* band) {
   const Problem& p = bands.p;
   const int64_t plane_stride = p.bins() * p.pixels(), pixel_stride = bands.slicing.pixel_stride;

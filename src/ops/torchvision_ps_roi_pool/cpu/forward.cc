@@ -24,8 +24,8 @@ namespace HWY_NAMESPACE {
 using mluop::HWY_NAMESPACE::ZeroRow;
 using roi::HWY_NAMESPACE::Mean;
 
-// Writes the slice's part of the stage. `band` is the worker's memory. The sum of a bin is carried in the
-// stage from band to band; the last one makes it the mean.
+// Writes the slice's staged outputs. `band` is the worker's scratch. The sum of a bin is carried in
+// the stage from band to band; the last band divides it by the area.
 void PoolSlice(const Bands& bands, const Slice& slice, const float* input, float* band) {
   const Problem& p = bands.p;
   const int64_t plane_stride = p.bins() * p.pixels(), pixel_stride = bands.slicing.pixel_stride;
@@ -55,7 +55,7 @@ void PoolSlice(const Bands& bands, const Slice& slice, const float* input, float
 void WriteRoi(const Bands& bands, const float* stage, float* output) {
   const Problem& p = bands.p;
   PixelsToPlanes({stage, bands.BinStride()}, p.bins(), p.output_dim, {output, p.bins()},
-                 Unchanged());
+                 Identity());
 }
 
 }  // namespace HWY_NAMESPACE
@@ -71,11 +71,11 @@ HWY_EXPORT(WriteRoi);
 
 using ForwardCall = CpuCall<Problem>;
 
-// Whether a row of the map fits into a band, a pixel fills a vector, and the bins have enough pixels
-// to be worth repacking the map.
-bool BandsApply(const ForwardCall& call) {
+// Returns true if a row of the map fits into a band, a pixel fills a vector, and the bins have
+// enough pixels to be worth repacking the map.
+bool CanUseBands(const ForwardCall& call) {
   const Problem& p = call.p;
-  if (p.map_elements() == 0 || p.output_dim < kLeastVector) return false;
+  if (p.map_elements() == 0 || p.output_dim < kMinVector) return false;
   if (MakeSlicing(call, kForwardBand).BandFloats(p) > kForwardBand) return false;
   const float* rois = call.arguments.In<float>("rois");
   return roi::BinsHavePixels(p, p.pooled_h, p.pooled_w, p.n * p.bins() * p.pixels() / kDirectCost,
@@ -162,7 +162,7 @@ mluOpStatus_t RunDirect(const ForwardCall& call, void*) {
 
 constexpr CpuImplementation<Problem> kForward[] = {
     {"bands", "a row fits the L2, and the bins have at least 1/4 of the elements of the map",
-     BandsApply, BandBytes<kForwardBand>, RunBands, DescribeBands<kForwardBand>},
+     CanUseBands, BandBytes<kForwardBand>, RunBands, DescribeBands<kForwardBand>},
     {"direct", "always", Always, nullptr, RunDirect},
     CpuImplementation<Problem>::ForDouble(RunDoubleForward),
 };

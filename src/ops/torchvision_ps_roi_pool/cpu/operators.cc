@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The CPU family of torchvision_ps_roi_pool: its operators.
 #include "ops/torchvision_ps_roi_pool/cpu/operators.h"
 
 namespace mluop::torchvision_ps_roi_pool {

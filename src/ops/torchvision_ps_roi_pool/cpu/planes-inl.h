@@ -26,18 +26,18 @@ namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 using mluop::HWY_NAMESPACE::CanonicalNan;
 using mluop::HWY_NAMESPACE::ConstMatrix;
+using mluop::HWY_NAMESPACE::Identity;
 using mluop::HWY_NAMESPACE::Matrix;
 using mluop::HWY_NAMESPACE::Transpose;
-using mluop::HWY_NAMESPACE::Unchanged;
 using roi::HWY_NAMESPACE::ForEachChannelBlock;
 
-// Vectors of a channel block: all of COCO's 81 channels with AVX-512. A pass per vector would pay for
-// the mispredicted ends of every bin each time.
+// Vectors of a channel block: all of COCO's 81 channels with AVX-512. One pass per vector would
+// mispredict the loop end of every bin once per vector.
 inline constexpr int kBlockVectors = 6;
 
 // Calls body(c, n) for blocks of n <= 16 channels from c on that cover all; the last one may overlap
-// its predecessor. A block's planes are followed to their ends: all planes at once are too many pages
-// (3x the time backward on 3969x38x63).
+// its predecessor. Processes 16 planes to the end before the next 16: all planes at once exceed the
+// TLB (3x the time backward on 3969x38x63).
 template <class Body>
 HWY_INLINE void ForEachPlaneBlock(int64_t channels, const Body& body) {
   const int64_t n = std::min<int64_t>(channels, 16);
@@ -45,7 +45,8 @@ HWY_INLINE void ForEachPlaneBlock(int64_t channels, const Body& body) {
 }
 
 // pixels[i*pixel_stride + c] = planes[c*plane_stride + i] for i in [0, count) and c in [0, channels).
-// Fills up to whole vectors with zeros: denormal leftovers would be slow to add.
+// Fills up to whole vectors with zeros: stale denormals in the padding would slow down the
+// additions.
 HWY_INLINE void PlanesToPixels(const float* planes, int64_t plane_stride, int64_t count,
                                int64_t channels, float* pixels, int64_t pixel_stride) {
   ForEachPlaneBlock(channels, [&](int64_t c, int64_t n) HWY_ATTR {
@@ -66,8 +67,8 @@ HWY_INLINE void PixelsToPlanes(const ConstMatrix& pixels, int64_t count, int64_t
   });
 }
 
-// Returns body(columns), with a constant where a row of a bin is short and blocks have few vectors: the
-// loop over a row then has no end to predict.
+// Returns body(columns). Passes a compile-time constant for short rows and blocks of few vectors,
+// so that the loop over a row is unrolled.
 template <int kVectors, class Body>
 HWY_INLINE auto WithColumns(int64_t columns, const Body& body) {
   if (kVectors > 2) return body(columns);
@@ -112,8 +113,8 @@ HWY_INLINE void ForEachTile(const Bands& bands, const Slice& slice, T* band, Spa
   });
 }
 
-// Adds the pixels to `start`, row by row. `sum` is local to the loop: what a lambda captures may be
-// kept in memory.
+// Adds the pixels to `start`, row by row. `sum` is local to the loop: captured variables may be
+// spilled.
 template <class Block>
 HWY_INLINE auto SumPixels(const BinTile<const float>& tile, const typename Block::Vecs& start) {
   return WithColumns<Block::kCount>(tile.columns, [&](auto columns) HWY_ATTR {
@@ -129,11 +130,11 @@ HWY_INLINE auto SumPixels(const BinTile<const float>& tile, const typename Block
   });
 }
 
-// Adds `share` to every pixel.
+// Adds `scaled_grad` to every pixel.
 template <class Block>
-HWY_INLINE void AddToPixels(const BinTile<float>& tile, const typename Block::Vecs& share) {
+HWY_INLINE void AddToPixels(const BinTile<float>& tile, const typename Block::Vecs& scaled_grad) {
   WithColumns<Block::kCount>(tile.columns, [&](auto columns) HWY_ATTR {
-    const auto addend = share;
+    const auto addend = scaled_grad;
     float* row = tile.corner;
     for (int64_t h = 0; h < tile.rows; ++h, row += tile.row_stride) {
       float* pixel = row;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Sorts the RoIs by image and fills the table of roi_table.h.
 #include "ops/torchvision_ps_roi_pool/cpu/roi_table.h"
 
 #include "cpu/scratch.h"

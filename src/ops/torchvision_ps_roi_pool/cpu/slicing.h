@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a call is split into slices: one bin and some channels of one image. A slice of the map is
-// repacked to [pixel][channel], one band of rows at a time. Its pooled values or their gradients lie in
-// the stage, [bin][position][channel]. No two slices share a plane of the map or an element of the
-// stage.
+// Splits a call into slices. A slice is one bin and some channels of one image. A slice of the map
+// is repacked to [pixel][channel], one band of rows at a time. Its pooled values or their gradients
+// lie in the stage, [bin][position][channel]. No two slices share a plane of the map or an element
+// of the stage.
 #pragma once
 
 #include <algorithm>
@@ -31,9 +31,9 @@ struct Slicing {
   int64_t BandFloats(const Problem& p) const { return rows * p.w * pixel_stride; }
 };
 
-// Returns the largest part of `channels` that is whole vectors and at most `most`, at least one.
-inline int64_t VectorsWithin(int64_t channels, int64_t most) {
-  return std::min(channels, std::max(kLeastSlice, most / kLeastSlice * kLeastSlice));
+// Returns `channels` limited to `max`, rounded down to whole vectors (at least one).
+inline int64_t VectorsWithin(int64_t channels, int64_t max) {
+  return std::min(channels, std::max(kMinSlice, max / kMinSlice * kMinSlice));
 }
 
 // Splits channels first: a bin in several bands costs more.
@@ -79,7 +79,7 @@ class Bands {
     table.Fill(p, call.arguments.In<float>("rois"), threads_);
   }
 
-  // Calls body(slice, band) for all slices; `band` is the worker's memory. A worker's part of the
+  // Calls body(slice, band) for all slices; `band` is the worker's scratch. A worker's part of the
   // stage is whole cache lines where a slice is.
   template <class Body>
   void ForEachSlice(const Body& body) const {

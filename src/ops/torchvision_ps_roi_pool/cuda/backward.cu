@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// torchvision_ps_roi_pool backward on CUDA devices: its implementations, and the one for large maps. A
-// first kernel writes which RoIs have which rows and columns (roi_masks.h), and divides the gradients
-// by the areas of their bins, transposed to [roi][bin][channel]. Then a block owns one row of the map
-// in the planes of one bin: a warp owns four pixels and adds the RoIs in ascending order, its lanes
-// over the channels. The sums go through shared memory to the planes, zeros included: no atomics.
+// torchvision_ps_roi_pool backward on CUDA devices: the implementation table, and the
+// implementation "masks". A first kernel writes, per map row and column group, a bit mask of the
+// RoIs that cover it (roi_masks.h). It also divides the gradients by the areas of their bins,
+// transposed to [roi][bin][channel]. Then a block owns one row of the map in the planes of one bin:
+// a warp owns four pixels and adds the RoIs in ascending order, its lanes over the channels. The
+// sums go through shared memory to the planes, zeros included: no atomics.
 #include <algorithm>
 
 #include "ops/roi/cuda/roi_masks.h"
@@ -19,14 +20,14 @@ constexpr int kPrepareThreads = 512;
 constexpr int kThreads = 256;
 constexpr int kWarps = kThreads / 32;
 
-// Pixels of a warp, neighbours in a row: each share is loaded once for all of them.
+// Pixels of a warp, neighbours in a row: each scaled gradient is loaded once for all of them.
 constexpr int kColumns = RoiMasks::kColumns;
 
-// What the first kernel writes.
+// Output of the first kernel.
 struct Prepared {
   RoiMasks masks;
-  Span* columns;  // [R, pooled_w]
-  float* shares;  // [R, bins, O]
+  Span* columns;        // [R, pooled_w]
+  float* scaled_grads;  // [R, bins, O]
 };
 
 // Block `block` of `blocks`.
@@ -44,7 +45,8 @@ __device__ void WriteTables(const Problem& p, const Gradients& t, const Prepared
   }
 }
 
-// What a block transposes: some channels of one RoI, `bins` bins at a time.
+// Chunk of one RoI's gradients that a block transposes: some channels of one RoI, `bins` bins at a
+// time.
 constexpr int kStaged = 4096;
 struct Chunks {
   int bins, channels;
@@ -56,9 +58,9 @@ struct Chunks {
         count(static_cast<unsigned>(CeilDiv(p.output_dim, channels))) {}
 };
 
-// The share of an empty bin is never read.
-__device__ void WriteShares(const Problem& p, const Gradients& t, const Chunks& chunks,
-                            unsigned block, float* shares) {
+// The scaled gradient of an empty bin is never read.
+__device__ void WriteScaledGrads(const Problem& p, const Gradients& t, const Chunks& chunks,
+                                 unsigned block, float* scaled_grads) {
   __shared__ float grads[kStaged];
   __shared__ float areas[kStaged];
   const int64_t r = block / chunks.count, bins = p.bins();
@@ -77,7 +79,7 @@ __device__ void WriteShares(const Problem& p, const Gradients& t, const Chunks& 
       areas[b] = static_cast<float>(rows.size() * columns.size());
     }
     __syncthreads();
-    float* to = shares + (r * bins + b0) * p.output_dim + c0;
+    float* to = scaled_grads + (r * bins + b0) * p.output_dim + c0;
     for (int i = threadIdx.x; i < channels * width; i += kPrepareThreads) {
       const int b = i / channels, c = i % channels;
       to[b * p.output_dim + c] = grads[c * width + b] / areas[b];
@@ -94,14 +96,14 @@ __global__ void __launch_bounds__(kPrepareThreads)
   if (blockIdx.x < kTableBlocks) {
     WriteTables(p, t, prepared, blockIdx.x, kTableBlocks);
   } else {
-    WriteShares(p, t, chunks, blockIdx.x - kTableBlocks, prepared.shares);
+    WriteScaledGrads(p, t, chunks, blockIdx.x - kTableBlocks, prepared.scaled_grads);
   }
 }
 
 // A block owns a tile of columns and channels; the lanes of a warp cover all channels of it at once.
 constexpr int kTileColumns = 64;
 constexpr int kLaneChannels = 3;
-constexpr int kMostChannels = 32 * kLaneChannels;
+constexpr int kMaxChannels = 32 * kLaneChannels;
 
 struct Tiles {
   int columns, channels;    // of a tile, but for the last ones
@@ -109,7 +111,7 @@ struct Tiles {
 
   explicit Tiles(const Problem& p)
       : columns(static_cast<int>(std::min<int64_t>(p.w, kTileColumns))),
-        channels(static_cast<int>(std::min<int64_t>(p.output_dim, kMostChannels))),
+        channels(static_cast<int>(std::min<int64_t>(p.output_dim, kMaxChannels))),
         across(static_cast<unsigned>(CeilDiv(p.w, columns))),
         slices(static_cast<unsigned>(CeilDiv(p.output_dim, channels))) {}
 
@@ -139,16 +141,17 @@ __device__ SumTile TileOf(const Problem& p, const Tiles& tiles, unsigned block) 
           {slice, min(slice + tiles.channels, output_dim)}};
 }
 
-// A RoI's shares in flight.
-struct LoadedShares {
+// A RoI's scaled gradients in flight.
+struct LoadedScaledGrads {
   Span columns;
   float values[kLaneChannels];
 
-  // shares: [R, bins, O] from the bin and the lane's first channel on
-  __device__ void Start(const Problem& p, const float* __restrict__ shares,
+  // scaled_grads: [R, bins, O] from the bin and the lane's first channel on
+  __device__ void Start(const Problem& p, const float* __restrict__ scaled_grads,
                         const Span* __restrict__ columns_of, int channels, int r) {
     columns = columns_of[r * p.pooled_w];
-    const float* from = shares + static_cast<unsigned>(r) * static_cast<unsigned>(p.channels());
+    const float* from =
+        scaled_grads + static_cast<unsigned>(r) * static_cast<unsigned>(p.channels());
 #pragma unroll
     for (int i = 0; i < kLaneChannels; ++i) values[i] = 32 * i < channels ? from[32 * i] : 0.0f;
   }
@@ -172,17 +175,20 @@ __device__ void SumPixels(const Problem& p, const Prepared& prepared, const SumT
   const int lane = threadIdx.x % 32, ph = tile.bin / p.pooled_w, pw = tile.bin % p.pooled_w;
   const uint32_t* row = prepared.masks.Row(tile.row, ph);
   const int words = prepared.masks.words, channels = tile.channels.size() - lane;
-  const float* shares = prepared.shares + tile.bin * p.output_dim + tile.channels.begin + lane;
+  const float* scaled_grads =
+      prepared.scaled_grads + tile.bin * p.output_dim + tile.channels.begin + lane;
   const Span* columns = prepared.columns + pw;
   for (int x = tile.columns.begin + kColumns * (threadIdx.x / 32); x < tile.columns.end;
        x += kColumns * kWarps) {
     Sums sums = {};
     const uint32_t* column = prepared.masks.Column(x / kColumns, pw);
     for (int first = 0; first < words; first += 32) {
-      roi::ForEachHit<LoadedShares>(
+      roi::ForEachHit<LoadedScaledGrads>(
           RoiHits(row, column, first, min(32, words - first)),
-          [&](int r, LoadedShares* loaded) { loaded->Start(p, shares, columns, channels, r); },
-          [&](const LoadedShares& loaded) { loaded.AddTo(x, sums); });
+          [&](int r, LoadedScaledGrads* loaded) {
+            loaded->Start(p, scaled_grads, columns, channels, r);
+          },
+          [&](const LoadedScaledGrads& loaded) { loaded.AddTo(x, sums); });
     }
 #pragma unroll
     for (int i = 0; i < kLaneChannels; ++i) {
@@ -223,7 +229,7 @@ size_t ColumnBytes(const Problem& p) {
   return AlignedBytes(sizeof(Span) * static_cast<size_t>(p.rois * p.pooled_w));
 }
 
-// Adds the RoIs of one pass. scratch: masks, columns, shares
+// Adds the RoIs of one pass. scratch: masks, columns, scaled gradients
 void AddPass(const Problem& p, const Gradients& t, bool add, char* scratch, CudaContext& context) {
   const Tiles tiles(p);
   RoiMasks masks = MasksOf(p);

@@ -14,14 +14,15 @@ namespace mluop::torchvision_ps_roi_pool {
 namespace {
 
 constexpr int kThreads = 256;
-// Blocks per SM, which set the registers: some load while others pool. sm_75 has threads for four.
+// Minimum blocks per SM (__launch_bounds__), so that some load while others pool. sm_75 has 1024
+// threads per SM.
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
 constexpr int kBlocks = 4;
 #else
 constexpr int kBlocks = 6;
 #endif
 
-// Loads in flight: bins are small, and waiting for each pixel would be the whole time.
+// Loads in flight: bins are small, and latency would dominate.
 constexpr int kLoads = 8;
 
 // Adds in the order of the pixels.
@@ -88,7 +89,7 @@ __global__ void __launch_bounds__(kThreads)
   table.rows[i] = bin < p.pooled_h ? place.MapRows(p, bin) : place.Columns(p, bin - p.pooled_h);
 }
 
-// How the planes of an image are staged: `planes` at a time, `stride` apart.
+// Staging layout: `planes` planes of an image at a time, `stride` apart.
 struct Staging {
   int planes;
   int stride;
@@ -119,7 +120,7 @@ struct BinIndex {
 __global__ void __launch_bounds__(kThreads, kBlocks)
     PoolStaged(Problem p, Tensors t, SpanTable table, Staging staging) {
   extern __shared__ float staged[];  // [planes, stride]
-  __shared__ BinIndex bins[kMostPlanes];
+  __shared__ BinIndex bins[kMaxPlanes];
   const auto channels = static_cast<int>(p.channels()), pixels = static_cast<int>(p.pixels());
   const auto chunks = static_cast<unsigned>((channels - 1) / staging.planes + 1);
   const auto image = static_cast<int>(blockIdx.x / chunks);
@@ -147,7 +148,7 @@ __global__ void __launch_bounds__(kThreads, kBlocks)
     Span rows = table.Rows(bin.ph, r);
     const Span columns = table.Columns(bin.pw, r);
     const int area = rows.size() * columns.size();
-    // An empty bin may be on no image: the blocks of the first image write it.
+    // Empty bins may belong to no image, so the blocks of image 0 write them.
     if (area == 0 ? image > 0 : rows.begin < first_row || rows.begin >= first_row + height) {
       continue;
     }
@@ -161,16 +162,16 @@ __global__ void __launch_bounds__(kThreads, kBlocks)
 // Shared memory of a block: three blocks fit an SM. Every device has 48 KiB.
 int64_t StagedBytes(size_t shared_bytes) {
   const size_t most = std::max(size_t{48} << 10, shared_bytes / 3);
-  return static_cast<int64_t>(most - sizeof(BinIndex) * kMostPlanes);
+  return static_cast<int64_t>(most - sizeof(BinIndex) * kMaxPlanes);
 }
 
 int PlanesToStage(const Problem& p, size_t shared_bytes) {
-  if (p.map_elements() < kLeastStaged || p.rois * p.channels() * kMapPerOutput < p.map_elements()) {
+  if (p.map_elements() < kMinStaged || p.rois * p.channels() * kMapPerOutput < p.map_elements()) {
     return 0;
   }
   const int64_t bytes = static_cast<int64_t>(sizeof(float)) * (p.pixels() + 32);
   return static_cast<int>(
-      std::min({StagedBytes(shared_bytes) / bytes, p.channels(), int64_t{kMostPlanes}}));
+      std::min({StagedBytes(shared_bytes) / bytes, p.channels(), int64_t{kMaxPlanes}}));
 }
 
 mluOpStatus_t RunDirect(const CudaCall<Problem>& call, void*) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// torchvision_ps_roi_pool on CUDA devices: what its kernels share.
+// torchvision_ps_roi_pool: shared declarations of the CUDA kernels.
 #pragma once
 
 #include "cuda/context.h"

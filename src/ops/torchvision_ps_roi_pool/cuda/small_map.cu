@@ -7,7 +7,7 @@
 namespace mluop::torchvision_ps_roi_pool {
 namespace {
 
-using roi::RoiShare;
+using roi::RoiGradient;
 using roi::SmallMap;
 
 __global__ void __launch_bounds__(SmallMap::kThreads, 2)
@@ -15,20 +15,20 @@ __global__ void __launch_bounds__(SmallMap::kThreads, 2)
   const SmallMap::BlockTile tile = map.TileOf(blockIdx.x);
   roi::SmallMapSums sums(map);
   sums.ReadRois([&](int r) {
-    RoiShare share = {};
+    RoiGradient scaled_grad = {};
     const float* grads = t.grad_output + r * p.channels() + tile.channel * p.bins() + tile.bin;
 #pragma unroll
     for (int k = 0; k < SmallMap::kChannels; ++k) {
-      if (k < tile.channels) share.values[k] = __ldg(grads + k * p.bins());
+      if (k < tile.channels) scaled_grad.values[k] = __ldg(grads + k * p.bins());
     }
     const Place place = PlaceRoi(p, t.rois + r * 5);
-    if (place.image != tile.image) return share;
-    share.rows = place.Rows(p, tile.bin / p.pooled_w);
-    share.columns = place.Columns(p, tile.bin % p.pooled_w);
-    const auto area = static_cast<float>(share.rows.size() * share.columns.size());
+    if (place.image != tile.image) return scaled_grad;
+    scaled_grad.rows = place.Rows(p, tile.bin / p.pooled_w);
+    scaled_grad.columns = place.Columns(p, tile.bin % p.pooled_w);
+    const auto area = static_cast<float>(scaled_grad.rows.size() * scaled_grad.columns.size());
 #pragma unroll
-    for (float& value : share.values) value /= area;
-    return share;
+    for (float& value : scaled_grad.values) value /= area;
+    return scaled_grad;
   });
   sums.Sum([&](int y, int x, int first, float2 sum) {
     if (first >= tile.channels) return;

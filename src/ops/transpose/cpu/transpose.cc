@@ -3,7 +3,7 @@
 // one cache line of every row at a time: tiles go through registers into a buffer in the L1, which is
 // written row by row. The band's pages stay in the TLB, and each page of the output is looked up once
 // per 256 elements. Without the buffer, the rows of an output whose stride is a power of two would
-// compete for one set of the cache.
+// map to one cache set (conflict misses).
 #include "cpu/context.h"
 #include "cpu/tuning.h"
 #include "ops/transpose/cpu/double.h"
@@ -70,7 +70,7 @@ HWY_INLINE void TransposeBlock(const Block<T>& block) {
   const int64_t tiled_columns = block.columns / kTile * kTile;
   for (int64_t a = 0; a < tiled_rows; a += kTile) {
     const T* from = block.from + a * stride;
-    // Prefetches the next block's lines: the hardware follows fewer rows.
+    // Prefetches the next block's lines: the hardware prefetcher tracks fewer streams.
     for (int64_t row = 0; row < kTile; ++row) hwy::Prefetch(from + row * stride + kColumns<T>);
     for (int64_t b = 0; b < tiled_columns; b += kTile) {
       hn::Vec<decltype(d)> v[kTile];

@@ -32,20 +32,20 @@ struct Corner {
 // Element r of turned[c] = element c of rows[r].
 template <typename T, int kWidth>
 __device__ void TransposeSquare(const Vector<T, kWidth> (&rows)[kWidth],
-                                Vector<T, kWidth> (&turned)[kWidth]) {
+                                Vector<T, kWidth> (&transposed)[kWidth]) {
   if constexpr (sizeof(T) == sizeof(uint32_t)) {
 #pragma unroll
     for (int c = 0; c < kWidth; ++c) {
 #pragma unroll
-      for (int r = 0; r < kWidth; ++r) turned[c].words[r] = rows[r].words[c];
+      for (int r = 0; r < kWidth; ++r) transposed[c].words[r] = rows[r].words[c];
     }
   } else {
 #pragma unroll
     for (int c = 0; c < kWidth; ++c) {
 #pragma unroll
       for (int r = 0; r < kWidth; r += 2) {  // the lower or the upper halves of two words
-        turned[c].words[r / 2] = __byte_perm(rows[r].words[c / 2], rows[r + 1].words[c / 2],
-                                             c % 2 == 0 ? 0x5410 : 0x7632);
+        transposed[c].words[r / 2] = __byte_perm(rows[r].words[c / 2], rows[r + 1].words[c / 2],
+                                                 c % 2 == 0 ? 0x5410 : 0x7632);
       }
     }
   }
@@ -88,10 +88,10 @@ struct VectorTile {
     for (int k = 0; k < kSquares; ++k) {
       const int square = threadIdx.x + k * kThreads;
       const int first = square % kVectors * kWidth, vector = square / kVectors;
-      V turned[kWidth];
-      TransposeSquare<T, kWidth>(rows[k], turned);
+      V transposed[kWidth];
+      TransposeSquare<T, kWidth>(rows[k], transposed);
 #pragma unroll
-      for (int c = 0; c < kWidth; ++c) tile[Index(first + c, vector)] = turned[c];
+      for (int c = 0; c < kWidth; ++c) tile[Index(first + c, vector)] = transposed[c];
     }
   }
 
@@ -126,12 +126,12 @@ struct ElementTile {
 
   // A warp loads rows of the input, four at a time.
   static __device__ void Load(const Matrices& m, const T* input, const Corner& corner, T* tile) {
-    constexpr int kTogether = 4, kRuns = kAcross / kWarp;
+    constexpr int kRowsPerBatch = 4, kRuns = kAcross / kWarp;
     const int lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
-    for (int first = warp; first < kLoaded; first += kWarps * kTogether) {
-      T value[kTogether][kRuns];
+    for (int first = warp; first < kLoaded; first += kWarps * kRowsPerBatch) {
+      T value[kRowsPerBatch][kRuns];
 #pragma unroll
-      for (int k = 0; k < kTogether; ++k) {
+      for (int k = 0; k < kRowsPerBatch; ++k) {
         const uint32_t a = corner.a + first + k * kWarps, b = corner.b + lane;
 #pragma unroll
         for (int run = 0; run < kRuns; ++run) {
@@ -140,7 +140,7 @@ struct ElementTile {
         }
       }
 #pragma unroll
-      for (int k = 0; k < kTogether; ++k) {
+      for (int k = 0; k < kRowsPerBatch; ++k) {
 #pragma unroll
         for (int run = 0; run < kRuns; ++run) {
           tile[(lane + run * kWarp) * kPitch + first + k * kWarps] = value[k][run];
@@ -161,17 +161,17 @@ struct ElementTile {
       const int first = corner.a + skip, begin = max(-first, 0);
       const uint32_t count = max(min(kDown, static_cast<int>(m.a) - first) - begin, 0);
       T value[kRuns];
-      bool mine[kRuns];
+      bool is_owned[kRuns];
 #pragma unroll
       for (int run = 0; run < kRuns; ++run) {
         const int i = lane + run * kWarp;
-        mine[run] = static_cast<uint32_t>(i - begin) < count;
-        value[run] = mine[run] ? tile[row * kPitch + skip + i] : T{0};
+        is_owned[run] = static_cast<uint32_t>(i - begin) < count;
+        value[run] = is_owned[run] ? tile[row * kPitch + skip + i] : T{0};
       }
       T* to = output + (static_cast<int64_t>(at) + first + lane);
 #pragma unroll
       for (int run = 0; run < kRuns; ++run) {
-        if (mine[run]) to[run * kWarp] = value[run];
+        if (is_owned[run]) to[run * kWarp] = value[run];
       }
     }
   }
@@ -218,8 +218,8 @@ void Launch(const TransposeCall& call) {
   call.context.Launch(TransposeTiles<Tile>, grid, m, lead, call.arguments.In<T>("input"), output);
 }
 
-// Whether vectors of so many elements divide the rows, the columns and both pointers.
-bool Divides(int width, const TransposeCall& call) {
+// Returns true if `width` divides A, B and both addresses (in elements).
+bool CanVectorize(int width, const TransposeCall& call) {
   const auto addresses = reinterpret_cast<uintptr_t>(call.arguments.tensors[0].data) |
                          reinterpret_cast<uintptr_t>(call.arguments.tensors[1].data);
   return (call.p.a | call.p.b) % width == 0 && addresses % (width * (call.p.half ? 2 : 4)) == 0;
@@ -227,11 +227,11 @@ bool Divides(int width, const TransposeCall& call) {
 
 mluOpStatus_t RunVectors(const TransposeCall& call, void*) {
   if (call.p.half) {
-    Divides(8, call) ? Launch<VectorTile<uint16_t, 8>>(call)
-                     : Launch<VectorTile<uint16_t, 2>>(call);
+    CanVectorize(8, call) ? Launch<VectorTile<uint16_t, 8>>(call)
+                          : Launch<VectorTile<uint16_t, 2>>(call);
   } else {
-    Divides(4, call) ? Launch<VectorTile<uint32_t, 4>>(call)
-                     : Launch<VectorTile<uint32_t, 2>>(call);
+    CanVectorize(4, call) ? Launch<VectorTile<uint32_t, 4>>(call)
+                          : Launch<VectorTile<uint32_t, 2>>(call);
   }
   return call.context.status();
 }

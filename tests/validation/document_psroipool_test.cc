@@ -24,22 +24,25 @@ struct PsRoiPoolForward : DocumentedCall {
             FixedSize("output_dim", &output_dim)};
   }
   mluOpStatus_t Call() override {
-    return mluOpPsRoiPoolForward(H(), pooled_height, pooled_width, spatial_scale, group_size,
-                                 output_dim, D("input", input), P("input", input), D("rois", rois),
-                                 P("rois", rois), workspace, workspace_size, D("output", output),
-                                 P("output", output), D("mapping_channel", mapping),
-                                 P("mapping_channel", mapping));
+    return mluOpPsRoiPoolForward(
+        HandleArgument(), pooled_height, pooled_width, spatial_scale, group_size, output_dim,
+        DescArgument("input", input), DataArgument("input", input), DescArgument("rois", rois),
+        DataArgument("rois", rois), workspace, workspace_size, DescArgument("output", output),
+        DataArgument("output", output), DescArgument("mapping_channel", mapping),
+        DataArgument("mapping_channel", mapping));
   }
   // The overload without a workspace, as in current MLU-OPS.
   mluOpStatus_t CallShortForm() {
-    return mluOpPsRoiPoolForward(H(), pooled_height, pooled_width, spatial_scale, group_size,
-                                 output_dim, D("input", input), P("input", input), D("rois", rois),
-                                 P("rois", rois), D("output", output), P("output", output),
-                                 D("mapping_channel", mapping), P("mapping_channel", mapping));
+    return mluOpPsRoiPoolForward(
+        HandleArgument(), pooled_height, pooled_width, spatial_scale, group_size, output_dim,
+        DescArgument("input", input), DataArgument("input", input), DescArgument("rois", rois),
+        DataArgument("rois", rois), DescArgument("output", output), DataArgument("output", output),
+        DescArgument("mapping_channel", mapping), DataArgument("mapping_channel", mapping));
   }
   mluOpStatus_t CallGetter() {
-    return mluOpGetPsRoiPoolForwardWorkspaceSize(H(), pooled_height, pooled_width, output_dim,
-                                                 D("input", input), D("rois", rois), Size());
+    return mluOpGetPsRoiPoolForwardWorkspaceSize(HandleArgument(), pooled_height, pooled_width,
+                                                 output_dim, DescArgument("input", input),
+                                                 DescArgument("rois", rois), Size());
   }
 };
 
@@ -61,11 +64,12 @@ struct PsRoiPoolBackward : DocumentedCall {
             PositiveReal("spatial_scale", &spatial_scale), FixedSize("output_dim", &output_dim)};
   }
   mluOpStatus_t Call() override {
-    return mluOpPsRoiPoolBackward(H(), pooled_height, pooled_width, spatial_scale, output_dim,
-                                  D("top_grad", top_grad), P("top_grad", top_grad), D("rois", rois),
-                                  P("rois", rois), D("mapping_channel", mapping),
-                                  P("mapping_channel", mapping), D("bottom_grad", bottom_grad),
-                                  P("bottom_grad", bottom_grad));
+    return mluOpPsRoiPoolBackward(
+        HandleArgument(), pooled_height, pooled_width, spatial_scale, output_dim,
+        DescArgument("top_grad", top_grad), DataArgument("top_grad", top_grad),
+        DescArgument("rois", rois), DataArgument("rois", rois),
+        DescArgument("mapping_channel", mapping), DataArgument("mapping_channel", mapping),
+        DescArgument("bottom_grad", bottom_grad), DataArgument("bottom_grad", bottom_grad));
   }
 };
 

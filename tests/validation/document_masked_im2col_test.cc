@@ -21,16 +21,18 @@ struct MaskedIm2colForward : DocumentedCall {
             FreeInteger("pad_h", &pad_h, INT32_MIN), FreeInteger("pad_w", &pad_w, INT32_MIN)};
   }
   mluOpStatus_t Call() override {
-    return mluOpMaskedIm2colForward(H(), D("feature", feature), P("feature", feature),
-                                    D("mask_h_idx", mask_h), P("mask_h_idx", mask_h),
-                                    D("mask_w_idx", mask_w), P("mask_w_idx", mask_w), kernel_h,
-                                    kernel_w, pad_h, pad_w, workspace, workspace_size,
-                                    D("data_col", data_col), P("data_col", data_col));
+    return mluOpMaskedIm2colForward(
+        HandleArgument(), DescArgument("feature", feature), DataArgument("feature", feature),
+        DescArgument("mask_h_idx", mask_h), DataArgument("mask_h_idx", mask_h),
+        DescArgument("mask_w_idx", mask_w), DataArgument("mask_w_idx", mask_w), kernel_h, kernel_w,
+        pad_h, pad_w, workspace, workspace_size, DescArgument("data_col", data_col),
+        DataArgument("data_col", data_col));
   }
   mluOpStatus_t CallGetter() {
     return mluOpGetMaskedIm2colForwardWorkspaceSize(
-        H(), D("feature", feature), D("mask_h_idx", mask_h), D("mask_w_idx", mask_w), kernel_h,
-        kernel_w, D("data_col", data_col), Size());
+        HandleArgument(), DescArgument("feature", feature), DescArgument("mask_h_idx", mask_h),
+        DescArgument("mask_w_idx", mask_w), kernel_h, kernel_w, DescArgument("data_col", data_col),
+        Size());
   }
 };
 
@@ -50,10 +52,11 @@ struct MaskedIm2colBackward : DocumentedCall {
   }
   mluOpStatus_t Call() override {
     return mluOpMaskedIm2colBackward(
-        H(), D("grad_col", grad_col), P("grad_col", grad_col), D("mask_h_idx", mask_h),
-        P("mask_h_idx", mask_h), D("mask_w_idx", mask_w), P("mask_w_idx", mask_w), kernel_h,
-        kernel_w, pad_h, pad_w, workspace, workspace_size, D("grad_feature", grad_feature),
-        P("grad_feature", grad_feature));
+        HandleArgument(), DescArgument("grad_col", grad_col), DataArgument("grad_col", grad_col),
+        DescArgument("mask_h_idx", mask_h), DataArgument("mask_h_idx", mask_h),
+        DescArgument("mask_w_idx", mask_w), DataArgument("mask_w_idx", mask_w), kernel_h, kernel_w,
+        pad_h, pad_w, workspace, workspace_size, DescArgument("grad_feature", grad_feature),
+        DataArgument("grad_feature", grad_feature));
   }
 };
 
@@ -67,14 +70,16 @@ struct MaskedCol2im : DocumentedCall {
             {"im", &im, Layout::kNchw, "23", true}};
   }
   mluOpStatus_t Call() override {
-    return mluOpMaskedCol2imForward(H(), D("col", col), P("col", col), D("mask_h_idx", mask_h),
-                                    P("mask_h_idx", mask_h), D("mask_w_idx", mask_w),
-                                    P("mask_w_idx", mask_w), workspace_size, workspace, D("im", im),
-                                    P("im", im));
+    return mluOpMaskedCol2imForward(
+        HandleArgument(), DescArgument("col", col), DataArgument("col", col),
+        DescArgument("mask_h_idx", mask_h), DataArgument("mask_h_idx", mask_h),
+        DescArgument("mask_w_idx", mask_w), DataArgument("mask_w_idx", mask_w), workspace_size,
+        workspace, DescArgument("im", im), DataArgument("im", im));
   }
   mluOpStatus_t CallGetter() {
-    return mluOpGetMaskedCol2imForwardWorkspaceSize(H(), D("col", col), D("mask_h_idx", mask_h),
-                                                    D("mask_w_idx", mask_w), D("im", im), Size());
+    return mluOpGetMaskedCol2imForwardWorkspaceSize(
+        HandleArgument(), DescArgument("col", col), DescArgument("mask_h_idx", mask_h),
+        DescArgument("mask_w_idx", mask_w), DescArgument("im", im), Size());
   }
 };
 

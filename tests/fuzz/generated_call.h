@@ -8,26 +8,26 @@
 #include "core/arguments.h"
 #include "tests/fuzz/block.h"
 #include "tests/fuzz/bytes.h"
-#include "tests/fuzz/described.h"
+#include "tests/fuzz/descriptor_contents.h"
 #include "tests/fuzz/entry_point.h"
 
 namespace mluop::fuzz {
 
-struct MadeCall {
-  MadeCall(const EntryPoint& entry_point, mluOpHandle_t some_handle, Bytes& bytes);
-  ~MadeCall();
-  MadeCall(const MadeCall&) = delete;
-  MadeCall& operator=(const MadeCall&) = delete;
+struct GeneratedCall {
+  GeneratedCall(const EntryPoint& entry_point, mluOpHandle_t some_handle, Bytes& bytes);
+  ~GeneratedCall();
+  GeneratedCall(const GeneratedCall&) = delete;
+  GeneratedCall& operator=(const GeneratedCall&) = delete;
 
   const EntryPoint& entry;
   const OpSpec& spec;
   mluOpHandle_t handle;
   Arguments arguments;
-  std::vector<Block>
-      blocks;  // one per tensor, even if the pointer is NULL or that of another tensor
-  bool too_much_work =
-      false;          // a tensor is larger than its block, or a loop is longer than a test may take
-  bool tame = false;  // all inputs have a small range
+  // One block per tensor, even if the pointer is NULL or that of another tensor.
+  std::vector<Block> blocks;
+  // A tensor is larger than its block, or a loop is longer than a test may take.
+  bool too_much_work = false;
+  bool small_range = false;  // of all inputs
 
  private:
   void MakeValid();

@@ -20,10 +20,11 @@ struct BorderAlignForward : DocumentedCall {
     return {FreeInteger("pool_size", &pool_size, 1)};
   }
   mluOpStatus_t Call() override {
-    return mluOpBorderAlignForward(H(), D("input", input), P("input", input), D("boxes", boxes),
-                                   P("boxes", boxes), pool_size, D("output", output),
-                                   P("output", output), D("argmax_idx", argmax_idx),
-                                   P("argmax_idx", argmax_idx));
+    return mluOpBorderAlignForward(
+        HandleArgument(), DescArgument("input", input), DataArgument("input", input),
+        DescArgument("boxes", boxes), DataArgument("boxes", boxes), pool_size,
+        DescArgument("output", output), DataArgument("output", output),
+        DescArgument("argmax_idx", argmax_idx), DataArgument("argmax_idx", argmax_idx));
   }
 };
 
@@ -42,9 +43,11 @@ struct BorderAlignBackward : DocumentedCall {
   }
   mluOpStatus_t Call() override {
     return mluOpBorderAlignBackward(
-        H(), D("grad_output", grad_output), P("grad_output", grad_output), D("boxes", boxes),
-        P("boxes", boxes), D("argmax_idx", argmax_idx), P("argmax_idx", argmax_idx), pool_size,
-        D("grad_input", grad_input), P("grad_input", grad_input));
+        HandleArgument(), DescArgument("grad_output", grad_output),
+        DataArgument("grad_output", grad_output), DescArgument("boxes", boxes),
+        DataArgument("boxes", boxes), DescArgument("argmax_idx", argmax_idx),
+        DataArgument("argmax_idx", argmax_idx), pool_size, DescArgument("grad_input", grad_input),
+        DataArgument("grad_input", grad_input));
   }
 };
 
@@ -73,7 +76,7 @@ TEST(Document001, NumberOfBoxesIsIndependentOfTheMap) {
   ExpectSuccess(call.Call());
 }
 
-// 3.7: the reverse cases, and the random cases that break the document's own rules.
+// Section 3.7: the negative cases, and the random cases that break the document's own rules.
 TEST(Document001, ReverseCasesReturnBadParam) {
   ExpectBadDims<BorderAlignForward>({{"input", {3, 1, 2, 1, 256}, "input"},
                                      {"boxes", {3, 4}, "boxes"},

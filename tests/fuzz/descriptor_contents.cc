@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tests/fuzz/described.h"
+// Sets and compares descriptors (descriptor_contents.h).
+#include "tests/fuzz/descriptor_contents.h"
 
 #include <algorithm>
 #include <vector>
@@ -21,10 +22,12 @@ bool FitsInInt(const int64_t* values, int count) {
                      [](int64_t value) { return value >= INT32_MIN && value <= INT32_MAX; });
 }
 
-int ReadableRank(const Described& d) { return d.rank > 0 && d.rank <= MLUOP_DIM_MAX ? d.rank : 0; }
+int ReadableRank(const DescriptorContents& d) {
+  return d.rank > 0 && d.rank <= MLUOP_DIM_MAX ? d.rank : 0;
+}
 
-// Wraps on overflow: the setter refuses such dims before it reads the strides.
-void Pack(Described& d) {
+// Wraps on overflow: the setter rejects such dims before it reads the strides.
+void Pack(DescriptorContents& d) {
   uint64_t stride = 1;
   for (int i = ReadableRank(d) - 1; i >= 0; --i) {
     d.strides[i] = static_cast<int64_t>(stride);
@@ -32,7 +35,7 @@ void Pack(Described& d) {
   }
 }
 
-mluOpStatus_t SetDims(mluOpTensorDescriptor_t desc, const Described& d, bool wide) {
+mluOpStatus_t SetDims(mluOpTensorDescriptor_t desc, const DescriptorContents& d, bool wide) {
   const int64_t other = 1;
   const mluOpStatus_t status = mluOpSetTensorDescriptor_v2(desc, d.layout, d.dtype, 1, &other);
   if (status != MLUOP_STATUS_SUCCESS) return status;
@@ -42,7 +45,8 @@ mluOpStatus_t SetDims(mluOpTensorDescriptor_t desc, const Described& d, bool wid
               : mluOpSetTensorDescriptorDim(desc, d.rank, narrow.data());
 }
 
-mluOpStatus_t SetPacked(mluOpTensorDescriptor_t desc, const Described& d, bool wide, bool group) {
+mluOpStatus_t SetPacked(mluOpTensorDescriptor_t desc, const DescriptorContents& d, bool wide,
+                        bool group) {
   const auto dims = Copy<int64_t>(d.dims, ReadableRank(d));
   const auto narrow = Copy<int>(d.dims, ReadableRank(d));
   mluOpTensorDescriptor_t* members[] = {&desc};
@@ -58,7 +62,7 @@ mluOpStatus_t SetPacked(mluOpTensorDescriptor_t desc, const Described& d, bool w
               : mluOpSetTensorDescriptor(desc, d.layout, d.dtype, d.rank, narrow.data());
 }
 
-mluOpStatus_t SetWithStrides(mluOpTensorDescriptor_t desc, const Described& d, bool wide) {
+mluOpStatus_t SetWithStrides(mluOpTensorDescriptor_t desc, const DescriptorContents& d, bool wide) {
   const int rank = ReadableRank(d);
   if (wide) {
     const auto dims = Copy<int64_t>(d.dims, rank), strides = Copy<int64_t>(d.strides, rank);
@@ -71,8 +75,8 @@ mluOpStatus_t SetWithStrides(mluOpTensorDescriptor_t desc, const Described& d, b
 
 }  // namespace
 
-Described Described::Of(const mluOpTensorStruct& desc) {
-  Described d;
+DescriptorContents DescriptorContents::Of(const mluOpTensorStruct& desc) {
+  DescriptorContents d;
   d.layout = desc.layout;
   d.dtype = desc.dtype;
   d.rank = desc.rank;
@@ -82,8 +86,8 @@ Described Described::Of(const mluOpTensorStruct& desc) {
   return d;
 }
 
-Described Described::Any(Bytes& bytes) {
-  Described d;
+DescriptorContents DescriptorContents::Any(Bytes& bytes) {
+  DescriptorContents d;
   d.layout = static_cast<mluOpTensorLayout_t>(bytes.OneIn(8) ? static_cast<int>(bytes.Integer())
                                                              : bytes.Below(11));
   d.dtype = static_cast<mluOpDataType_t>(bytes.OneIn(8) ? static_cast<int>(bytes.Integer())
@@ -97,8 +101,8 @@ Described Described::Any(Bytes& bytes) {
   return d;
 }
 
-mluOpStatus_t Set(mluOpTensorDescriptor_t desc, const Described& wanted, Bytes& bytes) {
-  Described d = wanted;
+mluOpStatus_t Set(mluOpTensorDescriptor_t desc, const DescriptorContents& wanted, Bytes& bytes) {
+  DescriptorContents d = wanted;
   if (d.packed) Pack(d);
   const int rank = ReadableRank(d);
   const bool narrow = FitsInInt(d.dims, rank) && FitsInInt(d.strides, rank);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tests/fuzz/made_line.h"
+// Turns bytes into a case line (generated_line.h).
+#include "tests/fuzz/generated_line.h"
 
 #include <vector>
 
@@ -8,11 +9,11 @@
 namespace mluop::fuzz {
 namespace {
 
-constexpr const char* kStrangeValues[] = {
+constexpr const char* kSpecialValues[] = {
     "",     "0",      "-1",         "1e3",        "1e400",      "nan",        "inf",  "0x10",
     "1.5",  "1e-400", "2147483647", "2147483648", "4294967296", "1e18",       "9e18", "-0",
     "half", "absent", "bits",       "1=2",        "++1",        "-2147483648"};
-constexpr const char* kStrangeWords[] = {
+constexpr const char* kInvalidWords[] = {
     "N=1",          "dtype=half", "seed=-1", "nonsense",      "=",          "=3",
     "data=special", "#",          "data=x",  "argmax=absent", "[networks]", "seed=1e20"};
 
@@ -28,7 +29,7 @@ std::string ValueOf(const AttributeSpec& row, Bytes& bytes) {
 }
 
 // Every key of the operator, usually with a valid value.
-std::vector<std::string> RightWords(const testing::OperatorTest& test, Bytes& bytes) {
+std::vector<std::string> ValidWords(const testing::OperatorTest& test, Bytes& bytes) {
   const OpSpec& spec = testing::FindOperator(test.name)->spec;
   std::vector<std::string> words;
   for (int i = 0; i < spec.symbol_count; ++i) {
@@ -67,9 +68,9 @@ void Change(std::vector<std::string>& words, Bytes& bytes) {
     case 2:
       if (words.empty()) break;
       words[i] = words[i].substr(0, words[i].find('=') + 1) +
-                 kStrangeValues[bytes.Below(std::size(kStrangeValues))];
+                 kSpecialValues[bytes.Below(std::size(kSpecialValues))];
       break;
-    default: words.emplace_back(kStrangeWords[bytes.Below(std::size(kStrangeWords))]);
+    default: words.emplace_back(kInvalidWords[bytes.Below(std::size(kInvalidWords))]);
   }
 }
 
@@ -82,7 +83,7 @@ std::string MakeLine(Bytes bytes) {
   }
   const testing::OperatorTest& test =
       *tests[static_cast<size_t>(bytes.Below(static_cast<int>(tests.size())))];
-  std::vector<std::string> words = RightWords(test, bytes);
+  std::vector<std::string> words = ValidWords(test, bytes);
   const int changes = bytes.OneIn(3) ? bytes.Below(3) : 0;
   for (int i = 0; i < changes; ++i) Change(words, bytes);
   std::string line(test.name);

@@ -8,7 +8,7 @@
 
 namespace mluop::fuzz {
 
-struct Described {
+struct DescriptorContents {
   mluOpTensorLayout_t layout = MLUOP_LAYOUT_ARRAY;
   mluOpDataType_t dtype = MLUOP_DTYPE_FLOAT;
   int rank = 0;
@@ -16,15 +16,15 @@ struct Described {
   int64_t strides[MLUOP_DIM_MAX] = {};
   bool packed = true;  // the strides follow from the dims
 
-  static Described Of(const mluOpTensorStruct& desc);
+  static DescriptorContents Of(const mluOpTensorStruct& desc);
   // Any rank, type, layout and dims; any strides, or packed ones.
-  static Described Any(Bytes& bytes);
+  static DescriptorContents Any(Bytes& bytes);
 };
 
-// Sets the descriptor through one of the setters that can express it: with int or int64_t, with or
-// without strides, in one call or with the dims in a second one, or as a group. The setter may
-// refuse.
-mluOpStatus_t Set(mluOpTensorDescriptor_t desc, const Described& wanted, Bytes& bytes);
+// Sets the descriptor through one of the setters that can express it. The setters differ in three
+// respects: int or int64_t, strides or none, one call, two calls or a group. The setter may return
+// BAD_PARAM.
+mluOpStatus_t Set(mluOpTensorDescriptor_t desc, const DescriptorContents& wanted, Bytes& bytes);
 
 // Sets the attributes that no operator reads.
 void SetUnusedAttributes(mluOpTensorDescriptor_t desc, Bytes& bytes);

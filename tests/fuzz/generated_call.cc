@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tests/fuzz/made_call.h"
+// Turns bytes into a call (generated_call.h).
+#include "tests/fuzz/generated_call.h"
 
 #include <algorithm>
 
@@ -17,7 +18,7 @@ constexpr size_t kMaxWorkspace = size_t{1} << 20;
 
 }  // namespace
 
-MadeCall::MadeCall(const EntryPoint& entry_point, mluOpHandle_t some_handle, Bytes& bytes)
+GeneratedCall::GeneratedCall(const EntryPoint& entry_point, mluOpHandle_t some_handle, Bytes& bytes)
     : entry(entry_point), spec(*entry.spec), handle(some_handle), arguments(spec), bytes_(bytes) {
   MakeValid();
   const int changes = bytes.OneIn(2) ? bytes.Below(4) : 0;
@@ -27,11 +28,11 @@ MadeCall::MadeCall(const EntryPoint& entry_point, mluOpHandle_t some_handle, Byt
   if (changes > 0 && bytes.OneIn(4)) ChangePointer();
 }
 
-MadeCall::~MadeCall() {
+GeneratedCall::~GeneratedCall() {
   for (int i = 0; i < spec.tensor_count; ++i) mluOpDestroyTensorDescriptor(descs_[i]);
 }
 
-void MadeCall::MakeValid() {
+void GeneratedCall::MakeValid() {
   for (int i = 0; i < spec.attribute_count; ++i) {
     arguments.attributes[i] = ValidAttribute(spec.attributes[i]);
   }
@@ -55,7 +56,7 @@ void MadeCall::MakeValid() {
   }
 }
 
-Value MadeCall::ValidAttribute(const AttributeSpec& row) {
+Value GeneratedCall::ValidAttribute(const AttributeSpec& row) {
   if (row.kind == AttributeSpec::kPositiveReal) {
     return static_cast<float>(1 + bytes_.Below(64)) / 16.0f;
   }
@@ -64,9 +65,9 @@ Value MadeCall::ValidAttribute(const AttributeSpec& row) {
   return static_cast<int>(row.min) + (bytes_.OneIn(16) ? bytes_.Below(40) : bytes_.Below(5));
 }
 
-void MadeCall::MakeDescriptor(int i, mluOpDataType_t type) {
+void GeneratedCall::MakeDescriptor(int i, mluOpDataType_t type) {
   const TensorSpec& row = spec.tensors[i];
-  Described wanted;
+  DescriptorContents wanted;
   wanted.rank = row.rank;
   for (int d = 0; d < row.rank; ++d) wanted.dims[d] = Evaluate(arguments, row.dims[d]);
   wanted.layout = row.layout == kNHWC   ? MLUOP_LAYOUT_NHWC
@@ -76,11 +77,11 @@ void MadeCall::MakeDescriptor(int i, mluOpDataType_t type) {
   Require(mluOpCreateTensorDescriptor(&descs_[i]) == MLUOP_STATUS_SUCCESS, "must succeed",
           "mluOpCreateTensorDescriptor");
   Require(Set(descs_[i], wanted, bytes_) == MLUOP_STATUS_SUCCESS,
-          "a descriptor of a small problem is refused", entry.name.c_str());
+          "a descriptor of a small problem is rejected", entry.name.c_str());
   arguments.tensors[i].desc = descs_[i];
 }
 
-void MadeCall::ChangeDescriptorOrAttribute() {
+void GeneratedCall::ChangeDescriptorOrAttribute() {
   const int i = bytes_.Below(spec.tensor_count);
   switch (bytes_.Below(10)) {
     case 0:
@@ -97,7 +98,7 @@ void MadeCall::ChangeDescriptorOrAttribute() {
   }
 }
 
-void MadeCall::ChangeAttribute(int i) {
+void GeneratedCall::ChangeAttribute(int i) {
   if (spec.attributes[i].kind == AttributeSpec::kPositiveReal) {
     arguments.attributes[i] = bytes_.Raw<float>();
   } else {
@@ -105,9 +106,9 @@ void MadeCall::ChangeAttribute(int i) {
   }
 }
 
-// Sets the descriptors through the public setters, which may refuse.
-void MadeCall::ChangeDescriptor(mluOpTensorDescriptor_t desc) {
-  Described next = Described::Of(*desc);
+// Sets the descriptors through the public setters, which may reject.
+void GeneratedCall::ChangeDescriptor(mluOpTensorDescriptor_t desc) {
+  DescriptorContents next = DescriptorContents::Of(*desc);
   const int i = bytes_.Below(MLUOP_DIM_MAX);
   switch (bytes_.Below(8)) {
     case 0: next.rank = bytes_.Below(MLUOP_DIM_MAX + 1); break;
@@ -124,12 +125,12 @@ void MadeCall::ChangeDescriptor(mluOpTensorDescriptor_t desc) {
       mluOpSetTensorDescriptorPointerMode(desc, MLUOP_POINTER_MODE_HOST);
       next.rank = bytes_.Below(2);
       break;
-    default: next = Described::Any(bytes_);
+    default: next = DescriptorContents::Any(bytes_);
   }
   static_cast<void>(Set(desc, next, bytes_));
 }
 
-void MadeCall::AllocateTensors() {
+void GeneratedCall::AllocateTensors() {
   bool fits = true;
   for (int i = 0; i < spec.tensor_count; ++i) {
     const mluOpTensorStruct* desc = arguments.tensors[i].desc;
@@ -142,13 +143,13 @@ void MadeCall::AllocateTensors() {
   }
   const bool valid = ExpectedFromShapes(handle, arguments).runs;
   too_much_work = !fits || (valid && IsTooMuchWork());
-  if (!too_much_work) tame = FillInputs(entry, arguments, valid, bytes_);
+  if (!too_much_work) small_range = FillInputs(entry, arguments, valid, bytes_);
   for (Block& block : blocks) block.Remember();
 }
 
 // The tensors bound a kernel's work, except for an attribute that is not a dim and for RoIs that
 // cover the map.
-bool MadeCall::IsTooMuchWork() const {
+bool GeneratedCall::IsTooMuchWork() const {
   double steps = 1;
   for (int i = 0; i < spec.symbol_count; ++i) {
     if (spec.symbols[i] != "M")
@@ -164,7 +165,7 @@ bool MadeCall::IsTooMuchWork() const {
 }
 
 // A workspace of the getter's size, of another size, or none; at any address.
-void MadeCall::AllocateWorkspace() {
+void GeneratedCall::AllocateWorkspace() {
   size_t size = 0;
   if (entry.test != nullptr && entry.test->workspace_size != nullptr) {
     entry.test->workspace_size(handle, arguments, &size);
@@ -175,7 +176,7 @@ void MadeCall::AllocateWorkspace() {
   arguments.workspace = {workspace_->data(), size};
 }
 
-void MadeCall::ChangePointer() {
+void GeneratedCall::ChangePointer() {
   const int i = bytes_.Below(spec.tensor_count);
   const int j = bytes_.Below(spec.tensor_count);
   TensorArgument& tensor = arguments.tensors[i];
@@ -193,8 +194,8 @@ void MadeCall::ChangePointer() {
       break;
     default: {  // the memory of another tensor, if it is large enough
       if (too_much_work || blocks[j].size() < blocks[i].size()) break;
-      const size_t room = blocks[j].size() - blocks[i].size();
-      tensor.data = blocks[j].data() + room / sizeof(double) * sizeof(double);
+      const size_t slack = blocks[j].size() - blocks[i].size();
+      tensor.data = blocks[j].data() + slack / sizeof(double) * sizeof(double);
     }
   }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The masks that a thread of masked_im2col backward keeps in registers: where their kernels meet the
-// block's band of pixels, and in which turn each adds. Masks at the same position take turns.
+// The masks that a thread of masked_im2col backward holds in registers: their positions in the band
+// of pixels, and their turns. Masks at the same position take turns.
 #pragma once
 
 #include <algorithm>
@@ -13,20 +13,22 @@ namespace {
 // Two bits for each position, to find masks at the same one.
 constexpr uint32_t kSeenBits = 16384;
 constexpr int kSeenWords = kSeenBits / 32;
-// Buckets of positions, in which masks at the same one find their turns.
+// Buckets of positions, used to assign turns to masks at the same position.
 constexpr uint32_t kBuckets = 2048;
-// Places of a band are below. A multiple of kSeenBits and kBuckets: the turn does not change either.
+// Upper bound of the places in a band. A multiple of kSeenBits and kBuckets, so that adding turn *
+// kMaxPlaces keeps both hashes.
 constexpr int kMaxPlaces = 1 << 16;
 
 struct Tables {
-  uint32_t seen[kSeenWords];   // a mask is there
-  uint32_t again[kSeenWords];  // another one is, too
-  int32_t first[kBuckets];     // the first of the masks that have no turn yet
+  uint32_t seen[kSeenWords];       // at least one mask at this position
+  uint32_t duplicate[kSeenWords];  // at least two masks at this position
+  int32_t first[kBuckets];         // the first of the masks that have no turn yet
 };
 
-// A rectangle of pixels of a plane, and of the kernel one of kernel_h x kernel_w from (i, j) on. The
-// sums have margins as large as the kernel, so that whatever a mask adds finds a place: kernel_h rows
-// above and below, and kernel_w columns between the rows, before the first and behind the last.
+// A rectangle of pixels of a plane, and kernel_h x kernel_w kernel elements from (i, j) on. The
+// sums have a margin of the kernel's size, so that masks at the border need no bounds check:
+// kernel_h rows above and below, and kernel_w columns between the rows, before the first and after
+// the last.
 struct Band {
   int row, column, rows, columns;
   int i, j, kernel_h, kernel_w;
@@ -41,7 +43,7 @@ struct Band {
 };
 
 // The masks of a thread: kKeptMasks/V groups of V, a block's threads apart.
-struct Kept {
+struct ThreadMasks {
   // Bits 0-15: the place of the kernel's upper left corner, 0 where the kernel misses the band. Bits
   // 16-31: the turn.
   int at[kKeptMasks];
@@ -53,23 +55,26 @@ __device__ bool IsPlace(int place) {
   return static_cast<uint32_t>(place - 1) < static_cast<uint32_t>(kMaxPlaces - 1);
 }
 
-// 0: the kernel ends before the band; size + kernel: it begins behind
-__device__ int Cut(int64_t corner, int begin, int size, int kernel) {
+// Clamps a corner to the band. Returns 0 if the kernel ends before the band, size + kernel if it
+// begins after it.
+__device__ int ClampToBand(int64_t corner, int begin, int size, int kernel) {
   const int64_t place = corner - begin + kernel, most = int64_t{size} + kernel;
   return static_cast<int>(place < 0 ? 0 : place > most ? most : place);
 }
 
 __device__ int PlaceOf(const Problem& p, const Band& band, int32_t h, int32_t w) {
-  const int top = Cut(int64_t{h} - p.pad_h + band.i, band.row, band.rows, band.kernel_h);
-  const int left = Cut(int64_t{w} - p.pad_w + band.j, band.column, band.columns, band.kernel_w);
-  const bool meets =
+  const int top = ClampToBand(int64_t{h} - p.pad_h + band.i, band.row, band.rows, band.kernel_h);
+  const int left =
+      ClampToBand(int64_t{w} - p.pad_w + band.j, band.column, band.columns, band.kernel_w);
+  const bool overlaps =
       top > 0 && top < band.rows + band.kernel_h && left > 0 && left < band.columns + band.kernel_w;
-  return meets ? top * band.pitch() + left : 0;
+  return overlaps ? top * band.pitch() + left : 0;
 }
 
 template <int V>
-__device__ Kept LoadKept(const Problem& p, const Masks& masks, const Band& band, int64_t first) {
-  Kept kept;
+__device__ ThreadMasks LoadThreadMasks(const Problem& p, const Masks& masks, const Band& band,
+                                       int64_t first) {
+  ThreadMasks kept;
 #pragma unroll
   for (int k = 0; k < kKeptMasks; k += V) {
     const int64_t m = first + int64_t{k} * blockDim.x + int64_t{threadIdx.x} * V;
@@ -90,14 +95,14 @@ __device__ void ClearTables(Tables* tables) {
 }
 
 // The masks that have another one at their position, a bit each. The tables are clear.
-__device__ uint32_t FindRepeated(Tables* tables, const Kept& kept) {
+__device__ uint32_t FindRepeated(Tables* tables, const ThreadMasks& kept) {
   bool twice = false;
 #pragma unroll
   for (int k = 0; k < kKeptMasks; ++k) {
     if (kept.at[k] == 0) continue;
     const uint32_t bit = kept.at[k] % kSeenBits, one = 1u << bit % 32;
     if ((atomicOr(&tables->seen[bit / 32], one) & one) == 0) continue;
-    atomicOr(&tables->again[bit / 32], one);
+    atomicOr(&tables->duplicate[bit / 32], one);
     twice = true;
   }
   if (!__syncthreads_or(twice)) return 0;
@@ -105,16 +110,17 @@ __device__ uint32_t FindRepeated(Tables* tables, const Kept& kept) {
 #pragma unroll
   for (int k = 0; k < kKeptMasks; ++k) {
     const uint32_t bit = kept.at[k] % kSeenBits;
-    const bool again = kept.at[k] != 0 && (tables->again[bit / 32] >> bit % 32 & 1) != 0;
-    repeated |= static_cast<uint32_t>(again) << k;
+    const bool duplicate = kept.at[k] != 0 && (tables->duplicate[bit / 32] >> bit % 32 & 1) != 0;
+    repeated |= static_cast<uint32_t>(duplicate) << k;
   }
   return repeated;
 }
 
 // Gives the masks of each bucket their turns in ascending order, and returns the number of turns.
-// Masks at different positions may share a bucket; they then wait without need. V: masks of a group.
+// Masks at different positions may share a bucket; they then get separate turns unnecessarily. V:
+// masks of a group.
 template <int V>
-__device__ int TakeTurns(Tables* tables, uint32_t repeated, Kept* kept) {
+__device__ int TakeTurns(Tables* tables, uint32_t repeated, ThreadMasks* kept) {
   // The first mask of a bucket has the greatest key.
   const auto key = [&](int k) {
     const int before = (k / V * static_cast<int>(blockDim.x) + threadIdx.x) * V + k % V;
@@ -127,18 +133,19 @@ __device__ int TakeTurns(Tables* tables, uint32_t repeated, Kept* kept) {
       if ((repeated >> k & 1) != 0) atomicMax(tables->first + kept->at[k] % kBuckets, key(k));
     }
     __syncthreads();
-    uint32_t mine = 0;
+    uint32_t assigned = 0;
 #pragma unroll
     for (int k = 0; k < kKeptMasks; ++k) {
-      const bool is = (repeated >> k & 1) != 0 && tables->first[kept->at[k] % kBuckets] == key(k);
-      mine |= static_cast<uint32_t>(is) << k;
-      if (is) kept->at[k] += turn * kMaxPlaces;
+      const bool is_first =
+          (repeated >> k & 1) != 0 && tables->first[kept->at[k] % kBuckets] == key(k);
+      assigned |= static_cast<uint32_t>(is_first) << k;
+      if (is_first) kept->at[k] += turn * kMaxPlaces;
     }
-    repeated &= ~mine;
+    repeated &= ~assigned;
     __syncthreads();
 #pragma unroll
     for (int k = 0; k < kKeptMasks; ++k) {
-      if ((mine >> k & 1) != 0) tables->first[kept->at[k] % kBuckets] = 0;
+      if ((assigned >> k & 1) != 0) tables->first[kept->at[k] % kBuckets] = 0;
     }
   }
   return max(turn, 1);

@@ -18,8 +18,9 @@ struct PsamaskForward : DocumentedCall {
             FixedSize("w_mask", &w_mask)};
   }
   mluOpStatus_t Call() override {
-    return mluOpPsamaskForward(H(), psa_type, D("x", x), P("x", x), h_mask, w_mask, D("y", y),
-                               P("y", y));
+    return mluOpPsamaskForward(HandleArgument(), psa_type, DescArgument("x", x),
+                               DataArgument("x", x), h_mask, w_mask, DescArgument("y", y),
+                               DataArgument("y", y));
   }
 };
 
@@ -35,8 +36,9 @@ struct PsamaskBackward : DocumentedCall {
             FixedSize("w_mask", &w_mask)};
   }
   mluOpStatus_t Call() override {
-    return mluOpPsamaskBackward(H(), psa_type, D("dy", dy), P("dy", dy), h_mask, w_mask,
-                                D("dx", dx), P("dx", dx));
+    return mluOpPsamaskBackward(HandleArgument(), psa_type, DescArgument("dy", dy),
+                                DataArgument("dy", dy), h_mask, w_mask, DescArgument("dx", dx),
+                                DataArgument("dx", dx));
   }
 };
 

@@ -32,18 +32,21 @@ struct RoiawareForward : DocumentedCall {
   }
   template <typename Function>
   mluOpStatus_t CallAs(Function function) {
-    return function(H(), pool_method, boxes_num, pts_num, channels, D("rois", rois),
-                    P("rois", rois), D("pts", pts), P("pts", pts), D("pts_feature", pts_feature),
-                    P("pts_feature", pts_feature), workspace, workspace_size, max_pts, out_x, out_y,
-                    out_z, D("argmax", argmax), P("argmax", argmax),
-                    D("pts_idx_of_voxels", pts_idx), P("pts_idx_of_voxels", pts_idx),
-                    D("pooled_features", pooled), P("pooled_features", pooled));
+    return function(
+        HandleArgument(), pool_method, boxes_num, pts_num, channels, DescArgument("rois", rois),
+        DataArgument("rois", rois), DescArgument("pts", pts), DataArgument("pts", pts),
+        DescArgument("pts_feature", pts_feature), DataArgument("pts_feature", pts_feature),
+        workspace, workspace_size, max_pts, out_x, out_y, out_z, DescArgument("argmax", argmax),
+        DataArgument("argmax", argmax), DescArgument("pts_idx_of_voxels", pts_idx),
+        DataArgument("pts_idx_of_voxels", pts_idx), DescArgument("pooled_features", pooled),
+        DataArgument("pooled_features", pooled));
   }
   mluOpStatus_t Call() override { return CallAs(mluOpRoiawarePool3dForward); }
   mluOpStatus_t CallOtherSpelling() { return CallAs(mluOpRoiAwarePool3dForward); }
   template <typename Function>
   mluOpStatus_t CallGetterAs(Function function) {
-    return function(H(), D("rois", rois), D("pts", pts), D("pts_feature", pts_feature), Size());
+    return function(HandleArgument(), DescArgument("rois", rois), DescArgument("pts", pts),
+                    DescArgument("pts_feature", pts_feature), Size());
   }
   mluOpStatus_t CallGetter() { return CallGetterAs(mluOpGetRoiawarePool3dForwardWorkspaceSize); }
   mluOpStatus_t CallOtherGetter() {
@@ -72,10 +75,12 @@ struct RoiawareBackward : DocumentedCall {
   }
   template <typename Function>
   mluOpStatus_t CallAs(Function function) {
-    return function(H(), pool_method, boxes_num, out_x, out_y, out_z, channels, max_pts,
-                    D("pts_idx_of_voxels", pts_idx), P("pts_idx_of_voxels", pts_idx),
-                    D("argmax", argmax), P("argmax", argmax), D("grad_out", grad_out),
-                    P("grad_out", grad_out), D("grad_in", grad_in), P("grad_in", grad_in));
+    return function(HandleArgument(), pool_method, boxes_num, out_x, out_y, out_z, channels,
+                    max_pts, DescArgument("pts_idx_of_voxels", pts_idx),
+                    DataArgument("pts_idx_of_voxels", pts_idx), DescArgument("argmax", argmax),
+                    DataArgument("argmax", argmax), DescArgument("grad_out", grad_out),
+                    DataArgument("grad_out", grad_out), DescArgument("grad_in", grad_in),
+                    DataArgument("grad_in", grad_in));
   }
   mluOpStatus_t Call() override { return CallAs(mluOpRoiawarePool3dBackward); }
   mluOpStatus_t CallOtherSpelling() { return CallAs(mluOpRoiAwarePool3dBackward); }
@@ -114,7 +119,7 @@ TEST(Document002, NetworkShapeSucceedsInFloatAndHalf) {
   }
 }
 
-// The document's limit of 2048 is a limit of its chip.
+// The document's limit of 2048 comes from its hardware; we have none.
 TEST(Document002, MoreThan2048PointsPerVoxelSucceed) {
   RoiawareBackward call;
   call.max_pts = 2049;
@@ -213,7 +218,7 @@ TEST(Document002, BothSpellingsAreTheSameFunction) {
   ExpectBad(forward.CallOtherGetter(), "pts_feature.shape[0]");
 }
 
-TEST(Document002, GetterWithOtherSpellingRefusesNullSize) {
+TEST(Document002, GetterWithOtherSpellingReturnsBadParamForNullSize) {
   RoiawareForward call;
   call.null = {"workspace_size"};
   ExpectBad(call.CallOtherGetter(), "workspace_size");

@@ -6,8 +6,8 @@ else()
   set(suffix a)
 endif()
 foreach(name cnrt cndrv)
-  set(stand_in ${PROJECT_BINARY_DIR}/lib${name}.${suffix})
-  file(CONFIGURE OUTPUT ${stand_in} CONTENT
+  set(linker_script ${PROJECT_BINARY_DIR}/lib${name}.${suffix})
+  file(CONFIGURE OUTPUT ${linker_script} CONTENT
        "/* GNU ld script: the runtime is in libmluops. */\nINPUT(-lmluops)\n")
-  list(APPEND stand_ins ${stand_in})
+  list(APPEND cnrt_linker_scripts ${linker_script})
 endforeach()

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Requirements of every function that returns a status: it succeeds if its arguments are legal, else it leaves a message
-// with its name.
+// Requirements of every function that returns a status: it succeeds if its arguments are legal,
+// else it sets an error message that starts with its name.
 #pragma once
 
 #include <string>
@@ -11,8 +11,8 @@
 
 namespace mluop::fuzz {
 
-inline void RequireAnswer(bool legal, bool succeeded, const char* function) {
-  Require(legal == succeeded, legal ? "must succeed" : "must be refused", function);
+inline void RequireStatusAndMessage(bool legal, bool succeeded, const char* function) {
+  Require(legal == succeeded, legal ? "must succeed" : "must be rejected", function);
   if (legal) return;
   const std::string start = std::string(function) + ": ";
   const std::string_view message = mluOpGetLastErrorMessage();
@@ -22,13 +22,13 @@ inline void RequireAnswer(bool legal, bool succeeded, const char* function) {
 
 // For the functions of mlu_op.h: illegal arguments return BAD_PARAM.
 inline void RequireStatus(bool legal, mluOpStatus_t status, const char* function) {
-  RequireAnswer(legal, status == MLUOP_STATUS_SUCCESS, function);
+  RequireStatusAndMessage(legal, status == MLUOP_STATUS_SUCCESS, function);
   Require(legal || status == MLUOP_STATUS_BAD_PARAM, "must be BAD_PARAM", function);
 }
 
 // For the functions of mluops/runtime.h.
 inline void RequireResult(bool legal, cnrtRet_t result, const char* function) {
-  RequireAnswer(legal, result == cnrtSuccess, function);
+  RequireStatusAndMessage(legal, result == cnrtSuccess, function);
   Require(legal || result == cnrtErrorArgsInvalid, "must be cnrtErrorArgsInvalid", function);
 }
 
