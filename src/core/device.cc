@@ -126,15 +126,15 @@ mluOpStatus_t mluOpGetDeviceOrdinal(const char* name, int* ordinal) {
     *ordinal = i;
     return MLUOP_STATUS_SUCCESS;
   }
-  if (list.fault[0] != '\0') {
-    return Fail(MLUOP_STATUS_NOT_INITIALIZED, "%s: %s", __func__, list.fault);
+  if (list.error[0] != '\0') {
+    return Fail(MLUOP_STATUS_NOT_INITIALIZED, "%s: %s", __func__, list.error);
   }
   if (VisibleDevices() != nullptr) {
     return Fail(MLUOP_STATUS_BAD_PARAM,
                 "%s: name must be in MLUOP_VISIBLE_DEVICES = %.80s, got %.80s", __func__,
                 VisibleDevices(), name);
   }
-  const char* const cause = list.library_fault;
+  const char* const cause = list.library_error;
   return Fail(MLUOP_STATUS_NOT_SUPPORTED,
               "%s: name must be a device that is present%s%s%s, got %.80s", __func__,
               cause[0] == '\0' ? "" : " (", cause, cause[0] == '\0' ? "" : ")", name);

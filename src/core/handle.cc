@@ -154,7 +154,7 @@ mluOpStatus_t mluOpGetNumThreads(mluOpHandle_t handle, int* num_threads) {
 
 mluOpStatus_t mluOpSetDoubleAllowed(mluOpHandle_t handle, int allowed) {
   if (handle == nullptr) return FailNull(__func__, "handle");
-  const HandleUse use(*handle, __func__);
+  const HandleGuard guard(*handle, __func__);
   if (!use.ok()) return MLUOP_STATUS_BAD_PARAM;
   if (allowed != 0 && allowed != 1) {
     return Fail(MLUOP_STATUS_BAD_PARAM, "%s: allowed must be 0 or 1, got %d", __func__, allowed);
@@ -165,7 +165,7 @@ mluOpStatus_t mluOpSetDoubleAllowed(mluOpHandle_t handle, int allowed) {
 
 mluOpStatus_t mluOpGetDoubleAllowed(mluOpHandle_t handle, int* allowed) {
   if (handle == nullptr) return FailNull(__func__, "handle");
-  const HandleUse use(*handle, __func__);
+  const HandleGuard guard(*handle, __func__);
   if (!use.ok()) return MLUOP_STATUS_BAD_PARAM;
   if (allowed == nullptr) return FailNull(__func__, "allowed");
   *allowed = handle->double_allowed ? 1 : 0;

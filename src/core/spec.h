@@ -83,7 +83,7 @@ struct AbsentIf {
   bool one_null_suffices = false;  // a NULL descriptor or a NULL pointer makes it absent
 };
 // A descriptor of a getter that may always be NULL.
-inline constexpr Optional kMayBeNull = {"*", 0};
+inline constexpr AbsentIf kMayBeNull = {"*", 0};
 
 struct TensorRow {
   std::string_view name;

@@ -28,8 +28,8 @@ class CudaRecording : public ::testing::Test {
       ++ordinal;
     }
     if (ordinal == list.count) {
-      ASSERT_NE(access("/dev/nvidia0", F_OK), 0) << "there is a GPU, but: " << list.library_fault;
-      GTEST_SKIP() << "no CUDA device is visible: " << list.library_fault;
+      ASSERT_NE(access("/dev/nvidia0", F_OK), 0) << "there is a GPU, but: " << list.library_error;
+      GTEST_SKIP() << "no CUDA device is visible: " << list.library_error;
     }
     ASSERT_EQ(cnrtSetDevice(ordinal), cnrtSuccess);
     ASSERT_EQ(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), cudaSuccess);

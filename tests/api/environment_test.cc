@@ -108,7 +108,7 @@ TEST(VisibleDevices, WrongListFailsEveryRuntimeFunction) {
 
 TEST(VisibleDevices, EmptyVariableMeansUnset) {
   const DeviceList list = ParseDevices(""), wanted = ParseDevices(nullptr);
-  EXPECT_STREQ(list.fault, "");
+  EXPECT_STREQ(list.error, "");
   ASSERT_EQ(list.count, wanted.count);
   for (int i = 0; i < list.count; ++i) EXPECT_EQ(list.devices[i], wanted.devices[i]);
   EXPECT_EQ(RunChild("create", {"MLUOP_VISIBLE_DEVICES="}).output, "mluOpCreate 0 \n");

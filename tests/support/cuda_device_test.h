@@ -21,8 +21,8 @@ class CudaDeviceTest : public ::testing::Test {
       ASSERT_EQ(cnrtSetDevice(i), cnrtSuccess);
       return;
     }
-    ASSERT_NE(access("/dev/nvidia0", F_OK), 0) << "there is a GPU, but: " << list.library_fault;
-    GTEST_SKIP() << "no CUDA device is visible: " << list.library_fault;
+    ASSERT_NE(access("/dev/nvidia0", F_OK), 0) << "there is a GPU, but: " << list.library_error;
+    GTEST_SKIP() << "no CUDA device is visible: " << list.library_error;
   }
   void TearDown() override { cnrtSetDevice(0); }
 };
