@@ -114,6 +114,7 @@ struct TensorSpec {
   WhenEmpty when_empty = kReject;
   int optional_attribute = -1;  // index; -1: never absent
   int64_t optional_value = 0;
+  std::string_view shape;  // the text of dims
   int rank = 0;
   DimSpec dims[kMaxRank] = {};
 };
@@ -176,6 +177,7 @@ struct OpSpec {
     tensor.type = row.type;
     tensor.layout = row.layout;
     tensor.when_empty = row.when_empty;
+    tensor.shape = row.shape;
     if (!row.optional.attribute.empty()) {
       tensor.optional_attribute = AttributeIndex(row.optional.attribute);
       Require(tensor.optional_attribute >= 0);
