@@ -207,7 +207,7 @@ def test_indices_beyond_int32_count_as_outside():
     assert columns.tolist() == [[0, 0]]
 
 
-@pytest.mark.parametrize("name", ["functional", "masked_conv", "modules"])
+@pytest.mark.parametrize("name", ["border_align", "masked_conv", "ps_roi_pool", "psa_mask", "roiaware_pool3d"])
 def test_docstring_examples_run(name):
     module = importlib.import_module(f"mluops.torch.{name}")
     result = doctest.testmod(module)

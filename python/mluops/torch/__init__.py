@@ -7,8 +7,11 @@ and torch.export can trace it. `torch.set_num_threads` and `torch.use_determinis
 apply. Autocast casts nothing: a result has the type of the features.
 """
 
-from .functional import border_align, masked_conv2d, ps_roi_pool, psa_mask, roiaware_pool3d
-from .modules import BorderAlign, MaskedConv2d, PSAMask, PSRoIPool, RoIAwarePool3d
+from .border_align import BorderAlign, border_align
+from .masked_conv import MaskedConv2d, masked_conv2d
+from .ps_roi_pool import PSRoIPool, ps_roi_pool
+from .psa_mask import PSAMask, psa_mask
+from .roiaware_pool3d import RoIAwarePool3d, roiaware_pool3d
 
 __all__ = [
     "BorderAlign",

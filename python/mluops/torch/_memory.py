@@ -27,7 +27,18 @@ def _ask_for_huge_pages(tensor: Tensor) -> None:
 
 def empty(like: Tensor, shape: Tuple[int, ...], dtype: torch.dtype | None = None) -> Tensor:
     """Returns uninitialised memory on the device of `like`. `dtype` defaults to its type."""
-    result = like.new_empty(shape, dtype=dtype)
+    result = like.new_empty(shape) if dtype is None else like.new_empty(shape, dtype=dtype)
     if like.is_cpu and result.numel() * result.element_size() >= 2 * _HUGE_PAGE:
         _ask_for_huge_pages(result)
     return result
+
+
+def empty_channels_last(like: Tensor, shape: Tuple[int, ...]) -> Tensor:
+    """Returns uninitialised memory of NHWC shape as a channels_last tensor."""
+    n, height, width, channels = shape
+    return torch.empty(
+        (n, channels, height, width),
+        dtype=like.dtype,
+        device=like.device,
+        memory_format=torch.channels_last,
+    )
