@@ -21,10 +21,15 @@ def require_tensors(function: str, **arguments: Any) -> None:
             )
 
 
+def require_tensor_list(function: str, name: str, values: Any) -> None:
+    for i, value in enumerate(values):
+        require_tensors(function, **{f"{name}[{i}]": value})
+
+
 def sizes(function: str, name: str, value: Any, count: int) -> Tuple[int, ...]:
     """Converts a number or a sequence of `count` numbers to a tuple."""
-    if type(value) is tuple and len(value) == count and type(value[0]) is int:
-        return value
+    if type(value) is int:
+        return (value,) * count
     values = tuple(value) if isinstance(value, Iterable) else (value,) * count
     if len(values) != count:
         raise ValueError(f"{function}: {name} must be a number or {count} numbers, got {value!r}")

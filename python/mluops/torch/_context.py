@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from typing import Any, Dict, List, Optional, Sequence, Tuple
 
@@ -11,16 +12,21 @@ from torch import Tensor
 
 from .. import _context
 from .._table import Table
-from ._memory import empty, empty_channels_last
+from ._memory import LARGE_ELEMENTS, ask_for_huge_pages, empty_channels_last
+
+
+_run_operator = _context.run_operator
 
 
 class _Call:
     """A plan with the shapes of its outputs."""
 
-    __slots__ = ("outputs", "plan")
+    __slots__ = ("features", "is_large", "outputs", "plan")
 
     def __init__(self, plan: Optional[_context.Plan], table: Table, shapes: List[tuple]):
         self.plan = plan  # None: a tensor is empty, so the results are zeros
+        self.features = next(i for i, row in enumerate(table.inputs) if not row.is_index)
+        self.is_large = any(math.prod(shape) >= LARGE_ELEMENTS for shape in shapes)
         # Shape and type of each output (None: the type of the features), and whether it is NHWC.
         self.outputs = [
             (shape, torch.int32 if row.is_index else None, row.is_permuted)
@@ -63,19 +69,29 @@ class TorchContext(_context.Context):
         call = self._calls.get(key)
         if call is None:
             call = self._prepare(key, inputs)
-        like = inputs[-1] if inputs[0].dtype == torch.int32 else inputs[0]
+        like = inputs[call.features]
         outputs = [
-            empty_channels_last(like, shape) if channels_last and permuted else empty(like, shape, dtype)
+            empty_channels_last(like, shape)
+            if channels_last and permuted
+            else like.new_empty(shape)
+            if dtype is None
+            else like.new_empty(shape, dtype=dtype)
             for shape, dtype, permuted in call.outputs
         ]
-        if call.plan is None:
+        plan = call.plan
+        if plan is None:
             return [output.zero_() for output in outputs]
-        pointers = call.plan.pointers
-        i = 0
-        for tensor in (*inputs, *outputs):
+        if call.is_large:
+            for output in outputs:
+                ask_for_huge_pages(output)
+        pointers, i = plan.pointers, 0
+        for tensor in inputs:
             pointers[i] = tensor.data_ptr()
             i += 1
-        status = _context.run_operator(self.handle, *call.plan.arguments, None, 0)
+        for tensor in outputs:
+            pointers[i] = tensor.data_ptr()
+            i += 1
+        status = _run_operator(self.handle, *plan.arguments, None, 0)
         if status:
             table.fail(status)
         return outputs

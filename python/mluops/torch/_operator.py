@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Optional, Tuple
+from typing import Any, Callable, List, Optional, Tuple
 
 import torch
 from torch import Tensor
@@ -32,6 +32,10 @@ def _require_one_device(name: str, function: Callable[..., Any]) -> Callable[...
     return run
 
 
+def _is_differentiating() -> bool:
+    return _is_grad_enabled() or forward_ad._current_level >= 0 or _in_torch_func()
+
+
 def _below_autograd(operator: Callable[..., Any], arguments: Tuple[Any, ...]) -> Any:
     guard = _BelowAutograd()  # active until it is deleted
     try:
@@ -55,7 +59,6 @@ def _make_function(
                     output = _below_autograd(operator, inputs)
             else:
                 output = _below_autograd(operator, inputs)
-            ctx.set_materialize_grads(False)  # index outputs, 100 MB in PartA2, have no gradient
             ctx.input_count = len(inputs)
             saved = save(ctx, inputs, output)
             if saved:
@@ -63,15 +66,24 @@ def _make_function(
                 if forward_ad._current_level >= 0:
                     ctx.save_for_forward(*saved)
             if isinstance(output, tuple):
+                ctx.set_materialize_grads(False)  # index outputs, 100 MB in PartA2, have no gradient
                 ctx.mark_non_differentiable(*output[1:])
                 ctx.output_count = len(output)
             return output
 
         @staticmethod
         def backward(ctx: Any, *grads: Any) -> Any:
-            result = [None] * ctx.input_count
-            if grads[0] is not None:
+            result: List[Optional[Tensor]] = [None] * ctx.input_count
+            if grads[0] is None:
+                return tuple(result)
+            if _is_differentiating():
                 result[features] = backward(ctx, grads[0])
+                return tuple(result)
+            guard = _BelowAutograd()  # skips a dispatch
+            try:
+                result[features] = backward(ctx, grads[0])
+            finally:
+                del guard
             return tuple(result)
 
         @staticmethod
@@ -83,12 +95,12 @@ def _make_function(
     return Function
 
 
-def _apply_in_torch_func(function: Any, arguments: Tuple[Any, ...]) -> Any:
+def _apply_in_torch_func(function: Callable[..., Any], arguments: Tuple[Any, ...]) -> Any:
     """Function.apply inside torch.func's transforms, which reach an operator one at a time."""
     from torch._functorch.autograd_function import enable_single_level_autograd_function
 
     with enable_single_level_autograd_function():
-        return super(torch.autograd.Function, function).apply(*arguments)
+        return function(*arguments)
 
 
 def _register_vmap(name: str, operator: Callable[..., Any]) -> None:
@@ -135,15 +147,21 @@ def register(
     library.impl(name, _require_one_device(name, kernel), "CUDA")
     library.impl(name, _require_one_device(name, meta), "Meta")
     function = _make_function(operator, features, save, backward, tangent)
+    # Function.apply without its Python part, which handles torch.func in another way than ours.
+    apply = super(torch.autograd.Function, function).apply
 
     def autograd(*arguments: Any) -> Any:
         if (
             _is_grad_enabled() and arguments[features].requires_grad
         ) or forward_ad._current_level >= 0:
             if _in_torch_func():
-                return _apply_in_torch_func(function, arguments)
-            return function.apply(*arguments)
-        return _below_autograd(operator, arguments)
+                return _apply_in_torch_func(apply, arguments)
+            return apply(*arguments)
+        guard = _BelowAutograd()
+        try:
+            return operator(*arguments)
+        finally:
+            del guard
 
     library.impl(name, autograd, "Autograd")
     _register_vmap(name, operator)

@@ -21,6 +21,7 @@ from ._context import context_of, cpu_context
 
 _FLOATING = (torch.float32, torch.float16, torch.bfloat16, torch.float64)
 _TRANSPOSE = Table("transpose")
+_SMALL = 4096  # elements; torch transposes fewer in less than the time of a call of ours
 _unsafe_view = torch.ops.aten._unsafe_view.default
 
 
@@ -31,10 +32,14 @@ def compute_type(table: Table, features: Tensor, *others: Tensor) -> torch.dtype
         raise BadParamError(
             f"{table.called}: {table.features} must be a floating-point tensor, got {dtype}"
         )
-    types = {dtype, *(other.dtype for other in others)}
-    if _context.HAS_DOUBLE and torch.float64 in types:
+    half = table.takes_half and dtype is torch.float16
+    for other in others:
+        if other.dtype is torch.float64:
+            dtype = torch.float64
+        half = half and other.dtype is torch.float16
+    if _context.HAS_DOUBLE and dtype is torch.float64:
         return torch.float64
-    return torch.float16 if table.takes_half and types == {torch.float16} else torch.float32
+    return torch.float16 if half else torch.float32
 
 
 def packed(x: Tensor, dtype: torch.dtype) -> Tensor:
@@ -57,6 +62,8 @@ def to_nhwc(x: Tensor, dtype: torch.dtype) -> Tensor:
         x = x.to(dtype)
     if x.is_contiguous(memory_format=torch.channels_last):
         return x.permute(0, 2, 3, 1)
+    if x.numel() < _SMALL:
+        return x.contiguous(memory_format=torch.channels_last).permute(0, 2, 3, 1)
     n, channels, height, width = x.shape
     planes = x.contiguous().view(n, channels, height * width)
     (result,) = context_of(x).run(_TRANSPOSE, (), (planes,))
@@ -79,9 +86,12 @@ def run_nhwc(
     if features.dim() != 4:  # the library reports it
         return context_of(features).run(table, attributes, (packed(features, dtype), *packed_others))
     x, channels_last = to_nhwc(features, dtype), follows_channels_last(features)
-    context = context_of(x)
-    first, *rest = context.run(table, attributes, (x, *packed_others), sizes, channels_last)
-    if not channels_last:
+    context, is_small = context_of(x), x.numel() < _SMALL
+    inputs = (x, *packed_others)
+    first, *rest = context.run(table, attributes, inputs, sizes, channels_last or is_small)
+    if is_small and not channels_last:
+        first = first.contiguous()
+    elif not channels_last:
         n, height, width, channels = first.shape
         planes = first.view(n, height * width, channels)
         (first,) = context.run(_TRANSPOSE, (), (planes,))
@@ -92,6 +102,8 @@ def run_nhwc(
 
 def indices(table: Table, *tensors: Tensor) -> List[Tensor]:
     """Converts indices to int32 for the C library. Clamping keeps outside indices outside."""
+    if all(tensor.dtype is torch.int32 and tensor.is_contiguous() for tensor in tensors):
+        return list(tensors)
     for tensor in tensors:
         if tensor.dtype not in (torch.int32, torch.int64):
             raise BadParamError(

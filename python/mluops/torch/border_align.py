@@ -150,7 +150,8 @@ def border_align(input: Tensor, boxes: Tensor, pool_size: int) -> Tensor:
     tensor([[[[2., 6., 8., 8.]]]])
     """
     if not torch.jit.is_scripting():
-        require_tensors("border_align", input=input, boxes=boxes)
+        if not (isinstance(input, Tensor) and isinstance(boxes, Tensor)):
+            require_tensors("border_align", input=input, boxes=boxes)
     return torch.ops.mluops.border_align(input, boxes, pool_size)[0]
 
 

@@ -230,7 +230,8 @@ def _convolve(
 ) -> Tensor:
     """Convolves one image [1, C, H, W] at the pixels of its mask [h, w]."""
     padding, stride, dilation = geometry
-    rows, columns = (mask > 0).nonzero().unbind(1)
+    # int32 rows and columns, each packed, as the C operators take them
+    rows, columns = (mask > 0).nonzero().to(torch.int32).t().contiguous().unbind(0)
     at_rows = rows if stride[0] == 1 else rows * stride[0]
     at_columns = columns if stride[1] == 1 else columns * stride[1]
     kernel = [weight.size(2), weight.size(3)]
@@ -316,7 +317,10 @@ def masked_conv2d(
             [dilation[0], dilation[1]],
         )
     else:
-        require_tensors("masked_conv2d", features=features, mask=mask, weight=weight)
+        if not (
+            isinstance(features, Tensor) and isinstance(mask, Tensor) and isinstance(weight, Tensor)
+        ):
+            require_tensors("masked_conv2d", features=features, mask=mask, weight=weight)
         geometry = (
             list(pair("masked_conv2d", "padding", padding)),
             list(pair("masked_conv2d", "stride", stride)),

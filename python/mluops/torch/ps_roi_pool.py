@@ -12,7 +12,7 @@ from torch.jit.annotations import BroadcastingList2
 
 from .._library import BadParamError
 from .._table import Table
-from ._arguments import pair, require_tensors
+from ._arguments import pair, require_tensor_list, require_tensors
 from ._context import context_of
 from ._operator import register
 from ._tensors import as_type, compute_type, meta_outputs, packed, run_nhwc
@@ -222,8 +222,7 @@ def _boxes_as_rois(boxes: Union[Tensor, List[Tensor]]) -> Tensor:
                 "ps_roi_pool: boxes must be a Tensor[K, 5] or a list of Tensor[L, 4], "
                 f"got {type(boxes).__name__}"
             )
-        for i, image in enumerate(boxes):
-            require_tensors("ps_roi_pool", **{f"boxes[{i}]": image})
+        require_tensor_list("ps_roi_pool", "boxes", boxes)
     for i, image in enumerate(boxes):
         if image.dim() != 2 or image.size(1) != 4:
             raise ValueError(
