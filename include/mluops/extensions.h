@@ -96,6 +96,14 @@ MLUOP_WIN_API mluOpStatus_t mluOpGetOperatorWorkspaceSize(mluOpHandle_t handle, 
 MLUOP_WIN_API mluOpStatus_t mluOpSetNumThreads(mluOpHandle_t handle, int num_threads);
 MLUOP_WIN_API mluOpStatus_t mluOpGetNumThreads(mluOpHandle_t handle, int* num_threads);
 
+/* Whether the operators of this handle accept double; 0 or 1, initially 0. If 1, the tensors of type
+ * half or float may all be double instead. Coordinates, values and sums of such a call are computed
+ * in double; indices stay int32. Attributes such as spatial_scale stay float. If 0, double is
+ * BAD_PARAM, as in MLU-OPS. A device without kernels for double returns NOT_SUPPORTED.
+ * BAD_PARAM: handle or the out-pointer is NULL, or the value is not 0 or 1. */
+MLUOP_WIN_API mluOpStatus_t mluOpSetDoubleAllowed(mluOpHandle_t handle, int allowed);
+MLUOP_WIN_API mluOpStatus_t mluOpGetDoubleAllowed(mluOpHandle_t handle, int* allowed);
+
 /* Wraps an existing CUDA stream (a cudaStream_t) of CUDA device number cuda_device as a queue. The
  * queue does not own the stream: cnrtQueueDestroy frees the queue only.
  *

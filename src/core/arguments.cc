@@ -25,7 +25,7 @@ int FormatCase(const Arguments& arguments, char* text, size_t size) {
     used += snprintf(text + used, rest(), real ? " %.*s=%.9g" : " %.*s=%.0f",
                      MLUOP_SV(spec.attributes[i].name), arguments.attributes[i].number);
   }
-  if (spec.types != kFloat)
+  if (spec.types != kFloat || arguments.Type() == MLUOP_DTYPE_DOUBLE)
     used += snprintf(text + used, rest(), " dtype=%s", NameOf(arguments.Type()));
   for (int i = 0; i < spec.tensor_count; ++i) {
     if (arguments.tensors[i].desc != nullptr) continue;

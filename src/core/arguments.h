@@ -43,6 +43,7 @@ struct Arguments {
   TensorArgument tensors[kMaxTensors];
   int64_t symbols[kMaxSymbols] = {};  // filled by validation
   Workspace workspace;
+  bool double_allowed = false;  // T may be double; the handle determines it
 
   explicit Arguments(const OpSpec& op_spec) : spec(&op_spec) {}
   Arguments(const OpSpec& op_spec, std::initializer_list<Value> attribute_values,

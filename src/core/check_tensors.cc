@@ -24,8 +24,16 @@ mluOpStatus_t ForEachTensor(const Arguments& call, Check check) {
   return MLUOP_STATUS_SUCCESS;
 }
 
-bool IsAllowed(mluOpDataType_t dtype, TypeSet types) {
-  return dtype == MLUOP_DTYPE_FLOAT || (dtype == MLUOP_DTYPE_HALF && types == kHalfOrFloat);
+bool IsAllowed(mluOpDataType_t dtype, const Arguments& call) {
+  return dtype == MLUOP_DTYPE_FLOAT ||
+         (dtype == MLUOP_DTYPE_HALF && call.spec->types == kHalfOrFloat) ||
+         (dtype == MLUOP_DTYPE_DOUBLE && call.double_allowed);
+}
+
+// Returns the types that T may have in the call, for error messages.
+const char* AllowedTypes(const Arguments& call) {
+  if (call.spec->types == kFloat) return call.double_allowed ? "float or double" : "float";
+  return call.double_allowed ? "half, float or double" : "half or float";
 }
 
 }  // namespace
@@ -68,9 +76,7 @@ mluOpStatus_t CheckTypes(const Arguments& call) {
     if (first != nullptr) {
       return desc.dtype == type ? MLUOP_STATUS_SUCCESS : fail("the same as that of ", first->name);
     }
-    if (!IsAllowed(desc.dtype, call.spec->types)) {
-      return fail(call.spec->types == kFloat ? "float" : "half or float", "");
-    }
+    if (!IsAllowed(desc.dtype, call)) return fail(AllowedTypes(call), "");
     first = &row;
     type = desc.dtype;
     return MLUOP_STATUS_SUCCESS;

@@ -152,6 +152,26 @@ mluOpStatus_t mluOpGetNumThreads(mluOpHandle_t handle, int* num_threads) {
   return MLUOP_STATUS_SUCCESS;
 }
 
+mluOpStatus_t mluOpSetDoubleAllowed(mluOpHandle_t handle, int allowed) {
+  if (handle == nullptr) return FailNull(__func__, "handle");
+  const HandleUse use(*handle, __func__);
+  if (!use.ok()) return MLUOP_STATUS_BAD_PARAM;
+  if (allowed != 0 && allowed != 1) {
+    return Fail(MLUOP_STATUS_BAD_PARAM, "%s: allowed must be 0 or 1, got %d", __func__, allowed);
+  }
+  handle->double_allowed = allowed != 0;
+  return MLUOP_STATUS_SUCCESS;
+}
+
+mluOpStatus_t mluOpGetDoubleAllowed(mluOpHandle_t handle, int* allowed) {
+  if (handle == nullptr) return FailNull(__func__, "handle");
+  const HandleUse use(*handle, __func__);
+  if (!use.ok()) return MLUOP_STATUS_BAD_PARAM;
+  if (allowed == nullptr) return FailNull(__func__, "allowed");
+  *allowed = handle->double_allowed ? 1 : 0;
+  return MLUOP_STATUS_SUCCESS;
+}
+
 mluOpStatus_t mluOpCreateQueueFromCudaStream(cnrtQueue_t* queue, int cuda_device, void* stream) {
   if (queue == nullptr) return FailNull(__func__, "queue");
   char name[24];

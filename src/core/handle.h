@@ -19,6 +19,7 @@ struct mluOpContext {
   mluOpAtomicsMode_t atomics_mode = MLUOP_ATOMICS_NOT_ALLOWED;
   mluOpQuantizeRoundMode_t round_mode = MLUOP_ROUND_HALF_TO_EVEN;
   int num_threads;
+  bool double_allowed = false;
   std::unique_ptr<mluop::DeviceState> state;
   // Forces an implementation by name, for tests and the driver; empty: the first that applies.
   std::string_view implementation;

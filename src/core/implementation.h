@@ -10,7 +10,8 @@
 //   };
 //   constexpr CpuOperator kForwardCpu = Bind<MakeProblem, kForward>("psroipool_forward");
 //
-// The last entry is the fallback: it always applies.
+// The last entry is the fallback: it always applies. Calls with tensors of type double have one
+// implementation, "double": CpuImplementation<Problem>::ForDouble(RunDouble).
 #pragma once
 
 #include <array>
@@ -43,6 +44,11 @@ struct Call {
   Context& context;
 };
 
+template <class Problem, class Context>
+bool Always(const Call<Problem, Context>&) {
+  return true;
+}
+
 template <class ProblemType, class ContextType>
 struct Implementation {
   using Problem = ProblemType;
@@ -57,12 +63,13 @@ struct Implementation {
   // failed allocation it may be NULL, and every launch is then skipped.
   mluOpStatus_t (*run)(const Call& call, void* scratch);
   void (*describe)(const Call& call, Plan& plan) = nullptr;  // adds slices and tiles to a plan
-};
+  bool is_double = false;  // serves calls of type double; the others serve half and float
 
-template <class Problem, class Context>
-bool Always(const Call<Problem, Context>&) {
-  return true;
-}
+  static constexpr Implementation ForDouble(mluOpStatus_t (*run)(const Call&, void*),
+                                            size_t (*scratch)(const Call&) = nullptr) {
+    return {"double", "dtype double", Always<Problem, Context>, scratch, run, nullptr, true};
+  }
+};
 
 // The list of one operator with its types erased.
 template <class Context>
@@ -107,8 +114,10 @@ class Binding {
   using Call = typename Entry::Call;
 
   static const Entry* Choose(const Call& call, std::string_view forced) {
+    const bool is_double = call.arguments.Type() == MLUOP_DTYPE_DOUBLE;
     for (const Entry& entry : kList) {
-      if ((forced.empty() || entry.name == forced) && entry.applies(call)) return &entry;
+      if (entry.is_double != is_double || (!forced.empty() && entry.name != forced)) continue;
+      if (entry.applies(call)) return &entry;
     }
     return nullptr;
   }

@@ -39,6 +39,7 @@ mluOpStatus_t RunVerbosely(const Arguments& arguments, mluOpContext& handle) {
 
 // Execute, after the handle was reserved.
 mluOpStatus_t ExecuteOn(mluOpContext& handle, Arguments& arguments) {
+  arguments.double_allowed = handle.double_allowed;
   const Validation validation = Validate(arguments);
   if (validation.verdict != Verdict::kRun) return validation.status;
   if (handle.device->Implementations(*arguments.spec).empty()) {
@@ -70,6 +71,7 @@ mluOpStatus_t GetWorkspaceSizeOfCall(mluOpHandle_t handle, Arguments& arguments,
   if (const mluOpStatus_t status = CheckHandle(handle, arguments)) return status;
   const HandleUse use(*handle, arguments.spec->name);
   if (!use.ok()) return MLUOP_STATUS_BAD_PARAM;
+  arguments.double_allowed = handle->double_allowed;
   const Validation validation = ValidateGetter(arguments, workspace_size);
   if (validation.verdict == Verdict::kFailed) return validation.status;
   const bool nothing = validation.verdict == Verdict::kNothingToDo;

@@ -107,6 +107,7 @@ mluOpStatus_t mluOpCheckOperator(mluOpHandle_t handle, mluOpOperator_t op,
   Arguments call(*SpecOf(op));
   if (const mluOpStatus_t status = CheckHandle(handle, call)) return status;
   if (const mluOpStatus_t status = FillCall(attributes, descs, nullptr, call)) return status;
+  call.double_allowed = handle->double_allowed;
   return ValidateBinding(call);
 }
 

@@ -103,6 +103,10 @@ void CheckAbsences(const Case& c) {
   }
 }
 
+const char* TypeChoices(const OpSpec& spec) {
+  return spec.types == kFloat ? "float|double" : "float|half|double";
+}
+
 // Returns the keys of this operator with their values, for error messages.
 string Expected(const Case& test_case) {
   const OpSpec& spec = test_case.op->spec;
@@ -110,7 +114,7 @@ string Expected(const Case& test_case) {
   for (int i = 0; i < spec.symbol_count; ++i) text += " " + string(spec.symbols[i]) + "=";
   for (int i = 0; i < spec.attribute_count; ++i)
     text += " " + string(spec.attributes[i].name) + "=";
-  if (spec.types != kFloat) text += " [dtype=float|half]";
+  text += string(" [dtype=") + TypeChoices(spec) + "]";
   text += " [seed=] [data=" + Join(kDataChoices) + "]";
   for (const TensorSpec* row : OptionalTensors(spec)) {
     text += " [" + string(row->name) + "=" + Join(kPresenceChoices) + "]";
@@ -139,47 +143,15 @@ void SetKey(Case& c, const string& key, const string& value) {
     c.seed = static_cast<uint64_t>(seed);
   } else if (key == "dtype") {
     const bool half = value == "half" && spec.types == kHalfOrFloat;
-    if (!half && value != "float") {
-      Reject(c, string("dtype must be ") + (spec.types == kFloat ? "float" : "float|half") +
-                    ", got " + value);
+    if (!half && value != "float" && value != "double") {
+      Reject(c, string("dtype must be ") + TypeChoices(spec) + ", got " + value);
     }
-    c.dtype = half ? MLUOP_DTYPE_HALF : MLUOP_DTYPE_FLOAT;
+    c.dtype = half ? MLUOP_DTYPE_HALF : value == "double" ? MLUOP_DTYPE_DOUBLE : MLUOP_DTYPE_FLOAT;
   } else if (c.options.count(key) != 0) {
     CheckChoice(c, key, Choices(c, key), value);
     c.options[key] = value;
   } else {
     Reject(c, "unknown key " + key + ", expected" + Expected(c));
-  }
-}
-
-uint32_t SpecialFloat(Random& random) {
-  static constexpr uint32_t kSpecial[] = {0x7fc00000, 0x7f800000, 0xff800000,
-                                          0x80000000, 0x00000001, 0x807fffff,
-                                          0x7f7fffff, 0x7f812345, 0xffc54321};
-  return kSpecial[random.Below(std::size(kSpecial))];
-}
-
-uint16_t SpecialHalf(Random& random) {
-  static constexpr uint16_t kSpecial[] = {0x7e00, 0x7c00, 0xfc00, 0x8000, 0x0001,
-                                          0x83ff, 0x7bff, 0x7d12, 0xfe34};
-  return kSpecial[random.Below(std::size(kSpecial))];
-}
-
-void FillValues(const Case& c, const TensorArgument& tensor, Random& random) {
-  const string& data = c.Option("data");
-  const int64_t count = tensor.desc->ElementCount();
-  for (int64_t i = 0; i < count; ++i) {
-    const bool special = data == "special" && random.Below(20) == 0;
-    const auto value = static_cast<float>(random.Uniform(-1, 1));
-    if (tensor.desc->dtype == MLUOP_DTYPE_FLOAT) {
-      uint32_t bits = special ? SpecialFloat(random) : std::bit_cast<uint32_t>(value);
-      if (data == "bits") bits = static_cast<uint32_t>(random.Bits());
-      static_cast<uint32_t*>(tensor.data)[i] = bits;
-    } else {
-      uint16_t bits = special ? SpecialHalf(random) : ToHalf(value).bits;
-      if (data == "bits") bits = static_cast<uint16_t>(random.Bits());
-      static_cast<uint16_t*>(tensor.data)[i] = bits;
-    }
   }
 }
 
@@ -246,6 +218,7 @@ std::vector<CaseLine> ParseCases(string_view text) {
 
 CaseCall::CaseCall(const Case& test_case) : arguments(test_case.op->spec) {
   const OpSpec& spec = *arguments.spec;
+  arguments.double_allowed = true;
   for (int i = 0; i < spec.attribute_count; ++i) {
     arguments.attributes[i].number = test_case.values.find(spec.attributes[i].name)->second;
   }
@@ -273,15 +246,6 @@ CaseCall::CaseCall(const Case& test_case) : arguments(test_case.op->spec) {
     arguments.tensors[i].desc = desc.get();
     descs.push_back(std::move(desc));
   }
-}
-
-void FillInputs(const Case& test_case, const Arguments& arguments) {
-  Random random(test_case.seed);
-  for (int i = 0; i < arguments.spec->tensor_count; ++i) {
-    const TensorSpec& row = arguments.spec->tensors[i];
-    if (row.direction == kIn && row.type == kT) FillValues(test_case, arguments.tensors[i], random);
-  }
-  if (test_case.test->generate != nullptr) test_case.test->generate(test_case, arguments, random);
 }
 
 }  // namespace mluop::testing

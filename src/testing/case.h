@@ -3,7 +3,8 @@
 // prints it as a repro.
 //
 // Every symbol and attribute of the operator's table needs a value. Other keys:
-//   dtype=float|half   the type T (default float)
+//   dtype=float|half|double
+//                      the type T (default float); every operator takes double
 //   seed=N             the seed of the random inputs (default 1)
 //   data=uniform|special|bits
 //                      inputs of type T: in [-1,1), the same with some NaN, Inf and denormals, or

@@ -29,7 +29,7 @@ class Mirror {
 
   // Runs the call on the handle's queue, without waiting.
   mluOpStatus_t Run(mluOpHandle_t handle) const {
-    return call_.test_case().test->call(handle, arguments_);
+    return CallCase(call_.test_case(), handle, arguments_);
   }
 
   // Waits, and copies the outputs to the outputs of `call`. Returns "" or what was overwritten.

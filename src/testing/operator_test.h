@@ -17,7 +17,8 @@ namespace mluop::testing {
 
 struct Case;
 
-// How an output is compared with the reference.
+// How an output is compared with the reference. An output of type double that is not kExact is
+// compared as kFixed with 1e-13, the contract's threshold for double.
 enum class Criterion {
   kExact,    // equal bits; the reference writes the output's own type
   kDynamic,  // diff1 and diff2 within ten times the error of the plain loops, diff4 without bias;
@@ -49,8 +50,8 @@ struct OperatorTest {
   mluOpStatus_t (*workspace_size)(mluOpHandle_t handle, const Arguments& arguments, size_t* size);
   // Fills the index inputs, after the inputs of type T. NULL if there are none.
   void (*generate)(const Case& test_case, const Arguments& arguments, Random& random);
-  // The reference: coordinates as in the contract, values in double. kExact outputs have their own
-  // type, the others are arrays of double.
+  // The reference: coordinates as in the contract, values in double; in a call of type double both
+  // are long double. kExact outputs have their own type, the others are arrays of double.
   void (*reference)(const Arguments& arguments);
   // The plain loops: the same in the operator's own types and buffers, on one thread.
   void (*plain)(const Arguments& arguments);

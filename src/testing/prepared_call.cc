@@ -7,17 +7,21 @@
 
 #include "core/dtype.h"
 #include "core/validate.h"
+#include "mluops/extensions.h"
 #include "testing/element.h"
 
 namespace mluop::testing {
 namespace {
+
+constexpr double kDoubleThreshold = 1e-13;  // of diff1 and diff2 if the type is double
 
 std::string ElementText(const void* data, mluOpDataType_t dtype, int64_t i) {
   char text[64];
   if (dtype == MLUOP_DTYPE_INT32) {
     std::snprintf(text, sizeof(text), "%d", static_cast<const int32_t*>(data)[i]);
   } else {
-    std::snprintf(text, sizeof(text), "%.9g", LoadValue(data, dtype, i));
+    std::snprintf(text, sizeof(text), "%.*g", dtype == MLUOP_DTYPE_DOUBLE ? 17 : 9,
+                  LoadValue(data, dtype, i));
   }
   return text;
 }
@@ -27,6 +31,18 @@ bool StaysPoisoned(const TensorArgument& tensor) {
   return std::all_of(bytes, bytes + tensor.ByteCount(), [](unsigned char b) { return b == 0xff; });
 }
 
+void AllowType(const Case& test_case, mluOpHandle_t handle) {
+  if (test_case.dtype == MLUOP_DTYPE_DOUBLE) mluOpSetDoubleAllowed(handle, 1);
+}
+
+// Returns the criterion of an output. Outputs of type double that are not exact have one threshold,
+// that of the contract.
+OutputRule RuleOf(const OutputRule& rule, const TensorArgument& tensor) {
+  const bool is_double = tensor.desc != nullptr && tensor.desc->dtype == MLUOP_DTYPE_DOUBLE;
+  if (!is_double || rule.criterion == Criterion::kExact) return rule;
+  return {rule.tensor, Criterion::kFixed, kDoubleThreshold};
+}
+
 // Returns whether empty tensors make the call a no-op, which writes no output.
 bool NothingToDo(const Arguments& arguments) {
   Arguments copy = arguments;
@@ -34,6 +50,11 @@ bool NothingToDo(const Arguments& arguments) {
 }
 
 }  // namespace
+
+mluOpStatus_t CallCase(const Case& test_case, mluOpHandle_t handle, const Arguments& arguments) {
+  AllowType(test_case, handle);
+  return test_case.test->call(handle, arguments);
+}
 
 PreparedCall::PreparedCall(const Case& test_case, Placement placement)
     : PreparedCall(test_case, placement,
@@ -89,6 +110,7 @@ void PreparedCall::SetWorkspace(size_t bytes) {
 size_t PreparedCall::WantedWorkspace(mluOpHandle_t handle) const {
   size_t size = 0;
   if (case_.test->workspace_size == nullptr) return 0;
+  AllowType(case_, handle);
   if (case_.test->workspace_size(handle, arguments(), &size) != MLUOP_STATUS_SUCCESS) return 0;
   return size;
 }
@@ -100,9 +122,10 @@ Baseline::Baseline(const PreparedCall& call) : nothing_to_do_(NothingToDo(call.a
   std::map<std::string, std::vector<char>, std::less<>> plain_bytes;
   const OpSpec& spec = *reference.spec;
   bool dynamic = false;
-  for (const OutputRule& rule : call.test_case().test->outputs) {
-    const int index = spec.TensorIndex(rule.tensor);
+  for (const OutputRule& row : call.test_case().test->outputs) {
+    const int index = spec.TensorIndex(row.tensor);
     TensorArgument& tensor = reference.tensors[index];
+    const OutputRule rule = RuleOf(row, tensor);
     if (tensor.desc == nullptr) continue;
     Output& output = outputs_[std::string(rule.tensor)];
     std::vector<char>& own = plain_bytes[std::string(rule.tensor)];
@@ -121,7 +144,8 @@ Baseline::Baseline(const PreparedCall& call) : nothing_to_do_(NothingToDo(call.a
   call.test_case().test->reference(reference);
   if (!dynamic) return;
   call.test_case().test->plain(plain);
-  for (const OutputRule& rule : call.test_case().test->outputs) {
+  for (const OutputRule& row : call.test_case().test->outputs) {
+    const OutputRule rule = RuleOf(row, call.Output(row.tensor));
     if (rule.criterion != Criterion::kDynamic || call.Output(rule.tensor).desc == nullptr) continue;
     Output& output = outputs_.find(rule.tensor)->second;
     const mluOpDataType_t dtype = call.Output(rule.tensor).desc->dtype;
@@ -133,9 +157,10 @@ Baseline::Baseline(const PreparedCall& call) : nothing_to_do_(NothingToDo(call.a
 }
 
 std::string Baseline::Compare(const PreparedCall& call, std::string* details) const {
-  for (const OutputRule& rule : call.test_case().test->outputs) {
-    const TensorArgument& tensor = call.Output(rule.tensor);
+  for (const OutputRule& row : call.test_case().test->outputs) {
+    const TensorArgument& tensor = call.Output(row.tensor);
     if (tensor.desc == nullptr) continue;
+    const OutputRule rule = RuleOf(row, tensor);
     const std::string name(rule.tensor);
     if (nothing_to_do_) {
       if (!StaysPoisoned(tensor)) return name + " was written although the call is a no-op";

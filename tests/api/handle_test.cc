@@ -196,6 +196,21 @@ TEST(MluOpSetNumThreads, NumberOutside1To1024ReturnsBadParam) {
   EXPECT_EQ(threads, 1024);
 }
 
+TEST(MluOpSetDoubleAllowed, ValueOtherThan0Or1ReturnsBadParam) {
+  const Handle handle;
+  int allowed = -1;
+  EXPECT_EQ(mluOpGetDoubleAllowed(handle, &allowed), MLUOP_STATUS_SUCCESS);
+  EXPECT_EQ(allowed, 0);
+  EXPECT_EQ(mluOpSetDoubleAllowed(handle, 1), MLUOP_STATUS_SUCCESS);
+  for (const int wrong : {-1, 2}) {
+    EXPECT_EQ(mluOpSetDoubleAllowed(handle, wrong), MLUOP_STATUS_BAD_PARAM);
+    EXPECT_TRUE(LastMessageHas("mluOpSetDoubleAllowed: allowed must be 0 or 1, got "))
+        << LastMessage();
+  }
+  EXPECT_EQ(mluOpGetDoubleAllowed(handle, &allowed), MLUOP_STATUS_SUCCESS);
+  EXPECT_EQ(allowed, 1);
+}
+
 TEST(MluOpUpdateContextInformation, RestoresTheDefaultNumberOfThreads) {
   const Handle handle;
   int at_first = 0, later = 0;
@@ -226,6 +241,9 @@ TEST(HandleFunctions, NullArgumentReturnsBadParam) {
   EXPECT_EQ(mluOpGetQuantizeRoundMode(handle, nullptr), MLUOP_STATUS_BAD_PARAM);
   EXPECT_EQ(mluOpSetNumThreads(nullptr, 1), MLUOP_STATUS_BAD_PARAM);
   EXPECT_EQ(mluOpGetNumThreads(nullptr, &threads), MLUOP_STATUS_BAD_PARAM);
+  EXPECT_EQ(mluOpSetDoubleAllowed(nullptr, 1), MLUOP_STATUS_BAD_PARAM);
+  EXPECT_EQ(mluOpGetDoubleAllowed(nullptr, &threads), MLUOP_STATUS_BAD_PARAM);
+  EXPECT_EQ(mluOpGetDoubleAllowed(handle, nullptr), MLUOP_STATUS_BAD_PARAM);
   EXPECT_EQ(mluOpGetNumThreads(handle, nullptr), MLUOP_STATUS_BAD_PARAM);
   EXPECT_EQ(LastMessage(), "mluOpGetNumThreads: num_threads must be a pointer, got NULL");
 }

@@ -41,7 +41,8 @@ bool AreTensorsRight(const Arguments& a) {
       continue;
     }
     const bool allowed = desc->dtype == MLUOP_DTYPE_FLOAT ||
-                         (desc->dtype == MLUOP_DTYPE_HALF && a.spec->types == kHalfOrFloat);
+                         (desc->dtype == MLUOP_DTYPE_HALF && a.spec->types == kHalfOrFloat) ||
+                         (desc->dtype == MLUOP_DTYPE_DOUBLE && a.double_allowed);
     if (!allowed || (type != MLUOP_DTYPE_INVALID && type != desc->dtype)) return false;
     type = desc->dtype;
   }

@@ -48,6 +48,40 @@ TEST_P(GeneratedDescriptors, HalfIsAcceptedOnlyIfTheTableAllowsIt) {
                 "half");
 }
 
+TEST_P(GeneratedDescriptors, DoubleIsAcceptedOnlyIfTheHandleAllowsIt) {
+  int first = 0;
+  while (spec().tensors[first].type != kT) ++first;
+  const std::string argument = std::string(spec().tensors[first].name) + ".dtype";
+  const Handle handle;
+  TableCall call(entry(), MLUOP_DTYPE_DOUBLE);
+  call.handle = handle;
+  ExpectRefused(call, MLUOP_STATUS_BAD_PARAM, {argument}, "double");
+  ASSERT_EQ(mluOpSetDoubleAllowed(handle, 1), MLUOP_STATUS_SUCCESS);
+  ExpectAccepted(call, entry());
+  ASSERT_EQ(mluOpSetDoubleAllowed(handle, 0), MLUOP_STATUS_SUCCESS);
+  TableCall again(entry(), MLUOP_DTYPE_DOUBLE);
+  again.handle = handle;
+  ExpectRefused(again, MLUOP_STATUS_BAD_PARAM, {argument}, "double");
+}
+
+// One tensor of another type is refused, whether double is allowed or not.
+TEST_P(GeneratedDescriptors, DoubleMixedWithFloatReturnsBadParam) {
+  const Handle handle;
+  ASSERT_EQ(mluOpSetDoubleAllowed(handle, 1), MLUOP_STATUS_SUCCESS);
+  Names data;
+  for (int t = 0; t < spec().tensor_count; ++t) {
+    if (spec().tensors[t].type == kT) {
+      data.push_back(std::string(spec().tensors[t].name) + ".dtype");
+    }
+  }
+  ForEachTensor([&](TableCall& call, int t) {
+    if (call.row(t).type != kT || data.size() < 2) return;
+    call.handle = handle;
+    call.desc(t).dtype = MLUOP_DTYPE_DOUBLE;
+    ExpectRefused(call, MLUOP_STATUS_BAD_PARAM, data);
+  });
+}
+
 TEST_P(GeneratedDescriptors, NullHandleReturnsBadParam) {
   TableCall call(entry());
   call.handle = nullptr;

@@ -60,7 +60,7 @@ void PrintAttributes(const OpSpec& spec) {
 }
 
 void PrintTensors(const OpSpec& spec) {
-  const char* t = spec.types == kFloat ? "float" : "half or float";
+  const char* t = spec.types == kFloat ? "float" : "half or float";  // or double, if allowed
   for (int i = 0; i < spec.tensor_count; ++i) {
     const TensorSpec& row = spec.tensors[i];
     const char* layout = row.layout == kNHWC ? "NHWC" : row.layout == kNCHW ? "NCHW" : "any layout";

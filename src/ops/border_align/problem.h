@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // border_align: the sizes of a call, the positions of a border's samples and their neighbours, for
 // all devices and both directions. Float arithmetic in the order written: every device must find
-// the same pixels.
+// the same pixels. Real is float, or double in calls of that type.
 #pragma once
 
 #include <cstdint>
@@ -30,20 +30,25 @@ inline Problem MakeProblem(const Arguments& a) {
           static_cast<int>(a.Symbol("K")), a.Int("pool_size")};
 }
 
-struct Box {
-  float x1, y1, x2, y2;
+template <typename Real>
+struct BoxOf {
+  Real x1, y1, x2, y2;
 };
+using Box = BoxOf<float>;
 
 // A border as a walk: sample i is at `start` plus i times `step`, added one at a time, on one axis
 // and at `fixed` on the other.
-struct Edge {
-  float start, step, fixed;
+template <typename Real>
+struct EdgeOf {
+  Real start, step, fixed;
 };
+using Edge = EdgeOf<float>;
 
-MLUOP_HOST_DEVICE inline Edge MakeEdge(const Box& box, int border, int pool_size) {
+template <typename Real>
+MLUOP_HOST_DEVICE EdgeOf<Real> MakeEdge(const BoxOf<Real>& box, int border, int pool_size) {
   const bool horizontal = border == kTop || border == kBottom;
-  const float length = horizontal ? box.x2 - box.x1 : box.y2 - box.y1;
-  const float step = length / static_cast<float>(pool_size);
+  const Real length = horizontal ? box.x2 - box.x1 : box.y2 - box.y1;
+  const Real step = length / static_cast<Real>(pool_size);
   switch (border) {
     case kTop: return {box.x1, step, box.y1};
     case kLeft: return {box.y1, step, box.x1};
@@ -53,19 +58,22 @@ MLUOP_HOST_DEVICE inline Edge MakeEdge(const Box& box, int border, int pool_size
 }
 
 // The two pixels that a coordinate lies between on an axis of `size` pixels, and their weights.
-struct Neighbours {
+template <typename Real>
+struct NeighboursOf {
   bool inside;  // false: the sample is 0, whatever its other coordinate; NaN is outside
   int low, high;
-  float low_weight, high_weight;
+  Real low_weight, high_weight;
 };
+using Neighbours = NeighboursOf<float>;
 
-MLUOP_HOST_DEVICE inline Neighbours FindNeighbours(float position, int size) {
-  if (!(position >= -1.0f && position <= static_cast<float>(size))) return {false, 0, 0, 0, 0};
-  const float clamped = position > 0.0f ? position : 0.0f;
+template <typename Real>
+MLUOP_HOST_DEVICE NeighboursOf<Real> FindNeighbours(Real position, int size) {
+  if (!(position >= Real{-1} && position <= static_cast<Real>(size))) return {false, 0, 0, 0, 0};
+  const Real clamped = position > Real{0} ? position : Real{0};
   const int low = static_cast<int>(clamped);
   if (low >= size - 1) return {true, size - 1, size - 1, 1, 0};
-  const float above = clamped - static_cast<float>(low);
-  return {true, low, low + 1, 1.0f - above, above};
+  const Real above = clamped - static_cast<Real>(low);
+  return {true, low, low + 1, Real{1} - above, above};
 }
 
 }  // namespace mluop::border_align

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <vector>
 
 #include "ops/border_align/inputs.h"
 #include "testing/element.h"
@@ -43,8 +42,11 @@ void ForEachOutput(const Sizes& s, Visit visit) {
         for (int64_t c = 0; c < s.C; ++c) visit(n, k, b, c);
 }
 
+// At: the type of coordinates. Float, or in calls of type double long double, and in their plain loops
+// double.
+template <typename At>
 struct Walk {
-  float x, y, dx, dy;
+  At x, y, dx, dy;
 
   void Step() {
     x += dx;
@@ -52,12 +54,13 @@ struct Walk {
   }
 };
 
-Walk StartOf(const Arguments& a, const Sizes& s, int64_t n, int64_t k, int64_t b) {
+template <typename At>
+Walk<At> StartOf(const Arguments& a, const Sizes& s, int64_t n, int64_t k, int64_t b) {
   const auto coordinate = [&](int64_t i) {
-    return static_cast<float>(LoadValue(a.In<void>("boxes"), a.Type(), (n * s.K + k) * 4 + i));
+    return static_cast<At>(LoadValue(a.In<void>("boxes"), a.Type(), (n * s.K + k) * 4 + i));
   };
-  const float x1 = coordinate(0), y1 = coordinate(1), x2 = coordinate(2), y2 = coordinate(3);
-  const auto P = static_cast<float>(s.P);
+  const At x1 = coordinate(0), y1 = coordinate(1), x2 = coordinate(2), y2 = coordinate(3);
+  const auto P = static_cast<At>(s.P);
   if (b == 0) return {x1, y1, (x2 - x1) / P, 0};
   if (b == 1) return {x1, y1, 0, (y2 - y1) / P};
   if (b == 2) return {x2, y2, -(x2 - x1) / P, 0};
@@ -65,20 +68,20 @@ Walk StartOf(const Arguments& a, const Sizes& s, int64_t n, int64_t k, int64_t b
 }
 
 // Visits the four neighbours of a sample as visit(y, x, weight), none if it is out of range.
-template <typename Real, class Visit>
-void ForEachNeighbour(const Sizes& s, float y, float x, Visit visit) {
-  if (!(y >= -1 && y <= static_cast<float>(s.H) && x >= -1 && x <= static_cast<float>(s.W))) return;
+template <typename Real, typename At, class Visit>
+void ForEachNeighbour(const Sizes& s, At y, At x, Visit visit) {
+  if (!(y >= -1 && y <= static_cast<At>(s.H) && x >= -1 && x <= static_cast<At>(s.W))) return;
   if (y <= 0) y = 0;
   if (x <= 0) x = 0;
   auto y_low = static_cast<int64_t>(y), x_low = static_cast<int64_t>(x);
   int64_t y_high = y_low + 1, x_high = x_low + 1;
   if (y_low >= s.H - 1) {
     y_low = y_high = s.H - 1;
-    y = static_cast<float>(y_low);
+    y = static_cast<At>(y_low);
   }
   if (x_low >= s.W - 1) {
     x_low = x_high = s.W - 1;
-    x = static_cast<float>(x_low);
+    x = static_cast<At>(x_low);
   }
   const Real ly = Real{y} - static_cast<Real>(y_low), lx = Real{x} - static_cast<Real>(x_low);
   const Real hy = 1 - ly, hx = 1 - lx;
@@ -89,8 +92,8 @@ void ForEachNeighbour(const Sizes& s, float y, float x, Visit visit) {
 }
 
 // The value at a walk's position; read(index) gives an element of input.
-template <typename Real, class Read>
-Real Sample(const Sizes& s, const Walk& at, int64_t n, int64_t b, int64_t c, Read read) {
+template <typename Real, typename At, class Read>
+Real Sample(const Sizes& s, const Walk<At>& at, int64_t n, int64_t b, int64_t c, Read read) {
   Real value = 0;
   ForEachNeighbour<Real>(s, at.y, at.x, [&](int64_t y, int64_t x, Real weight) {
     value += weight * read(s.Pixel(n, y, x, b, c));
@@ -98,12 +101,12 @@ Real Sample(const Sizes& s, const Walk& at, int64_t n, int64_t b, int64_t c, Rea
   return value;
 }
 
-template <typename Real, class Read, class Write>
+template <typename Real, typename At, class Read, class Write>
 void ForwardLoops(const Arguments& a, Read read, Write write) {
   const Sizes s(a);
   int32_t* argmax = a.Out<int32_t>("argmax_idx");
   ForEachOutput(s, [&](int64_t n, int64_t k, int64_t b, int64_t c) {
-    Walk walk = StartOf(a, s, n, k, b);
+    Walk<At> walk = StartOf<At>(a, s, n, k, b);
     Real best = 0;
     int64_t index = 0;
     for (int64_t i = 0; i <= s.P; ++i, walk.Step()) {
@@ -117,14 +120,14 @@ void ForwardLoops(const Arguments& a, Read read, Write write) {
   });
 }
 
-template <typename Real, class Read, class Add>
+template <typename Real, typename At, class Read, class Add>
 void BackwardLoops(const Arguments& a, Read read, Add add) {
   const Sizes s(a);
   const int32_t* argmax = a.In<int32_t>("argmax_idx");
   ForEachOutput(s, [&](int64_t n, int64_t k, int64_t b, int64_t c) {
     const int64_t output = s.Output(n, k, b, c);
     if (argmax[output] < 0 || argmax[output] > s.P) return;
-    Walk walk = StartOf(a, s, n, k, b);
+    Walk<At> walk = StartOf<At>(a, s, n, k, b);
     for (int64_t i = 0; i < argmax[output]; ++i) walk.Step();
     ForEachNeighbour<Real>(s, walk.y, walk.x, [&](int64_t y, int64_t x, Real weight) {
       add(s.Pixel(n, y, x, b, c), weight * read(output));
@@ -132,69 +135,71 @@ void BackwardLoops(const Arguments& a, Read read, Add add) {
   });
 }
 
+// Real: of values and sums.
+template <typename Real, typename At>
 void ForwardReference(const Arguments& a) {
   const void* input = a.In<void>("input");
   double* output = a.Out<double>("output");
   const auto dtype = a.Type();
-  ForwardLoops<double>(
+  ForwardLoops<Real, At>(
       a, [=](int64_t i) { return LoadValue(input, dtype, i); },
-      [=](int64_t i, double value) { output[i] = value; });
+      [=](int64_t i, Real value) { output[i] = static_cast<double>(value); });
 }
 
+template <typename Real, typename At>
 void BackwardReference(const Arguments& a) {
   const void* gradient = a.In<void>("grad_output");
-  double* sums = a.Out<double>("grad_input");
+  OutputSums<Real, double> all(a, "grad_input");
+  Real* sums = all.data();
   const auto dtype = a.Type();
-  std::fill_n(sums, a.Tensor("grad_input").desc->ElementCount(), 0.0);
-  BackwardLoops<double>(
+  BackwardLoops<Real, At>(
       a, [=](int64_t i) { return LoadValue(gradient, dtype, i); },
-      [=](int64_t i, double value) { sums[i] += value; });
+      [=](int64_t i, Real value) { sums[i] += value; });
 }
 
-void Assign(float value, float& element) { element = value; }
-void Assign(float value, Half& element) { element = ToHalf(value); }
-
-template <typename T>
+// Real: of coordinates, values and sums.
+template <typename T, typename Real>
 void ForwardPlain(const Arguments& a) {
   const T* input = a.In<T>("input");
   T* output = a.Out<T>("output");
-  ForwardLoops<float>(
-      a, [=](int64_t i) { return ToFloat(input[i]); },
-      [=](int64_t i, float value) { Assign(value, output[i]); });
+  ForwardLoops<Real, Real>(
+      a, [=](int64_t i) { return ValueOf(input[i]); },
+      [=](int64_t i, Real value) { Assign(value, output[i]); });
 }
 
-template <typename T>
+template <typename T, typename Real>
 void BackwardPlain(const Arguments& a) {
   const T* gradient = a.In<T>("grad_output");
-  T* output = a.Out<T>("grad_input");
-  const int64_t count = a.Tensor("grad_input").desc->ElementCount();
-  std::vector<float> sums(static_cast<size_t>(count));
-  BackwardLoops<float>(
-      a, [=](int64_t i) { return ToFloat(gradient[i]); },
-      [&](int64_t i, float value) { sums[static_cast<size_t>(i)] += value; });
-  for (int64_t i = 0; i < count; ++i) Assign(sums[static_cast<size_t>(i)], output[i]);
+  OutputSums<Real, T> all(a, "grad_input");
+  Real* sums = all.data();
+  BackwardLoops<Real, Real>(
+      a, [=](int64_t i) { return ValueOf(gradient[i]); },
+      [=](int64_t i, Real value) { sums[i] += value; });
 }
 
 // A sample's value, and the magnitude of the largest of its neighbours.
+template <typename At>
 struct SampleRange {
-  double value = 0;
-  float largest = 0;
+  long double value = 0;
+  At largest = 0;
 };
 
-SampleRange FindRange(const Arguments& a, const Sizes& s, const Walk& at, int64_t n, int64_t b,
-                      int64_t c) {
-  SampleRange range;
-  ForEachNeighbour<double>(s, at.y, at.x, [&](int64_t y, int64_t x, double weight) {
+template <typename At>
+SampleRange<At> FindRange(const Arguments& a, const Sizes& s, const Walk<At>& at, int64_t n,
+                          int64_t b, int64_t c) {
+  SampleRange<At> range;
+  ForEachNeighbour<long double>(s, at.y, at.x, [&](int64_t y, int64_t x, long double weight) {
     const double feature = LoadValue(a.In<void>("input"), a.Type(), s.Pixel(n, y, x, b, c));
     range.value += weight * feature;
-    range.largest = std::max(range.largest, static_cast<float>(std::abs(feature)));
+    range.largest = std::max(range.largest, static_cast<At>(std::abs(feature)));
   });
   return range;
 }
 
 // Accepts an argmax that differs from the baseline if the sample it names is within 4 ulp of the
-// maximum: float's ulp of the largest of its neighbours. Infinite and NaN samples must be equal.
-std::string AcceptArgmax(const Arguments& a, std::string_view, const void* baseline) {
+// maximum: the ulp of At of the largest of its neighbours. Infinite and NaN samples must be equal.
+template <typename At>
+std::string AcceptArgmaxOf(const Arguments& a, const void* baseline) {
   const Sizes s(a);
   const int32_t* argmax = a.Out<int32_t>("argmax_idx");
   const auto* expected = static_cast<const int32_t*>(baseline);
@@ -206,13 +211,13 @@ std::string AcceptArgmax(const Arguments& a, std::string_view, const void* basel
             std::to_string(argmax[i]);
     if (argmax[i] < 0 || argmax[i] > s.P) return;
     const auto range = [&](int64_t index) {
-      Walk walk = StartOf(a, s, n, k, b);
+      Walk<At> walk = StartOf<At>(a, s, n, k, b);
       for (int64_t step = 0; step < index; ++step) walk.Step();
       return FindRange(a, s, walk, n, b, c);
     };
-    const SampleRange named = range(argmax[i]);
-    const double ulp = std::nextafter(named.largest, INFINITY) - named.largest;
-    const double distance = std::abs(range(expected[i]).value - named.value);
+    const SampleRange<At> named = range(argmax[i]);
+    const At ulp = std::nextafter(named.largest, static_cast<At>(INFINITY)) - named.largest;
+    const long double distance = std::abs(range(expected[i]).value - named.value);
     if (distance <= 4 * ulp) {
       fault.clear();
     } else {
@@ -222,8 +227,14 @@ std::string AcceptArgmax(const Arguments& a, std::string_view, const void* basel
   return fault;
 }
 
+std::string AcceptArgmax(const Arguments& a, std::string_view, const void* baseline) {
+  return a.Type() == MLUOP_DTYPE_DOUBLE ? AcceptArgmaxOf<double>(a, baseline)
+                                        : AcceptArgmaxOf<float>(a, baseline);
+}
+
 // Of the input, the blocks of C channels that some sample weighs. A sample is four products, three
 // sums and a comparison.
+template <typename At>
 Work ForwardWork(const Arguments& a) {
   const Sizes s(a);
   NeededLines input(a, "input");
@@ -231,9 +242,9 @@ Work ForwardWork(const Arguments& a) {
   blocks.C = 1;
   int64_t samples = 0;
   ForEachOutput(blocks, [&](int64_t n, int64_t k, int64_t b, int64_t) {
-    Walk walk = StartOf(a, s, n, k, b);
+    Walk<At> walk = StartOf<At>(a, s, n, k, b);
     for (int64_t i = 0; i <= s.P; ++i, walk.Step(), ++samples) {
-      ForEachNeighbour<float>(s, walk.y, walk.x, [&](int64_t y, int64_t x, float) {
+      ForEachNeighbour<At>(s, walk.y, walk.x, [&](int64_t y, int64_t x, At) {
         input.Need(s.Pixel(n, y, x, b, 0), s.C);
       });
     }
@@ -271,12 +282,11 @@ constexpr OperatorTest kOperators[] = {
      .call = CallForward,
      .workspace_size = nullptr,
      .generate = GenerateForward,
-     .reference = ForwardReference,
-     .plain =
-         [](const Arguments& a) {
-           a.Type() == MLUOP_DTYPE_HALF ? ForwardPlain<Half>(a) : ForwardPlain<float>(a);
-         },
-     .work = ForwardWork,
+     .reference =
+         ByType<ForwardReference<double, float>, ForwardReference<long double, long double>>,
+     .plain = ByType<ForwardPlain<float, float>, ForwardPlain<Half, float>,
+                     ForwardPlain<double, double>>,
+     .work = ByType<ForwardWork<float>, ForwardWork<double>>,
      .accept = AcceptArgmax},
     {.name = "border_align_backward",
      .outputs = kBackwardOutputs,
@@ -284,11 +294,10 @@ constexpr OperatorTest kOperators[] = {
      .call = CallBackward,
      .workspace_size = nullptr,
      .generate = GenerateBackward,
-     .reference = BackwardReference,
-     .plain =
-         [](const Arguments& a) {
-           a.Type() == MLUOP_DTYPE_HALF ? BackwardPlain<Half>(a) : BackwardPlain<float>(a);
-         },
+     .reference =
+         ByType<BackwardReference<double, float>, BackwardReference<long double, long double>>,
+     .plain = ByType<BackwardPlain<float, float>, BackwardPlain<Half, float>,
+                     BackwardPlain<double, double>>,
      .work = BackwardWork},
 };
 

@@ -55,9 +55,10 @@ void ForwardReference(const Arguments& a) {
   });
 }
 
+template <typename Sum>
 void BackwardReference(const Arguments& a) {
-  auto* sums = a.Out<double>("grad_feature");
-  std::fill_n(sums, a.Tensor("grad_feature").desc->ElementCount(), 0.0);
+  OutputSums<Sum, double> all(a, "grad_feature");
+  Sum* sums = all.data();
   ForEachPair(a, [&](int64_t col, int64_t pixel) {
     sums[pixel] += LoadValue(a.In<void>("grad_col"), a.Type(), col);
   });
@@ -107,26 +108,23 @@ void CopyPlain(const Arguments& a, const char* from, const char* to, const ForEa
     std::fill_n(target, a.Tensor(to).desc->ElementCount(), zero);
     for_each([=](int64_t at, int64_t source_at) { target[at] = source[source_at]; });
   };
-  a.Type() == MLUOP_DTYPE_FLOAT ? copy(0.0f) : copy(Half{});
+  switch (a.Type()) {
+    case MLUOP_DTYPE_HALF: return copy(Half{});
+    case MLUOP_DTYPE_FLOAT: return copy(0.0f);
+    default: return copy(0.0);
+  }
 }
 
 void ForwardPlain(const Arguments& a) {
   CopyPlain(a, "feature", "data_col", [&](auto visit) { ForEachPair(a, visit); });
 }
 
+template <typename T, typename Sum>
 void BackwardPlain(const Arguments& a) {
-  if (a.Type() == MLUOP_DTYPE_FLOAT) {
-    const float* grad_col = a.In<float>("grad_col");
-    float* grad_feature = a.Out<float>("grad_feature");
-    std::memset(grad_feature, 0, a.Tensor("grad_feature").ByteCount());
-    ForEachPair(a, [=](int64_t col, int64_t pixel) { grad_feature[pixel] += grad_col[col]; });
-    return;
-  }
-  const Half* grad_col = a.In<Half>("grad_col");
-  Half* grad_feature = a.Out<Half>("grad_feature");
-  std::vector<float> sums(static_cast<size_t>(a.Tensor("grad_feature").desc->ElementCount()));
-  ForEachPair(a, [&](int64_t col, int64_t pixel) { sums[pixel] += ToFloat(grad_col[col]); });
-  for (size_t i = 0; i < sums.size(); ++i) grad_feature[i] = ToHalf(sums[i]);
+  const T* grad_col = a.In<T>("grad_col");
+  OutputSums<Sum, T> all(a, "grad_feature");
+  Sum* sums = all.data();
+  ForEachPair(a, [=](int64_t col, int64_t pixel) { sums[pixel] += ValueOf(grad_col[col]); });
 }
 
 void Col2imPlain(const Arguments& a) {
@@ -290,8 +288,9 @@ constexpr OperatorTest kOperators[] = {
      .call = CallBackward,
      .workspace_size = nullptr,
      .generate = Generate,
-     .reference = BackwardReference,
-     .plain = BackwardPlain,
+     .reference = ByType<BackwardReference<double>, BackwardReference<long double>>,
+     .plain = ByType<BackwardPlain<float, float>, BackwardPlain<Half, float>,
+                     BackwardPlain<double, double>>,
      .work = BackwardWork,
      .workspace_without_getter = true},
     {.name = "masked_col2im_forward",

@@ -45,27 +45,29 @@ void ForEachPair(const Arguments& a, Visit visit) {
 void ForwardReference(const Arguments& a) {
   std::memset(a.Out<void>("y"), 0, a.Tensor("y").ByteCount());
   ForEachPair(a, [&](int64_t mask, int64_t pixel) {
-    CopyElement(a.In<void>("x"), mask, a.Out<void>("y"), pixel, MLUOP_DTYPE_FLOAT);
+    CopyElement(a.In<void>("x"), mask, a.Out<void>("y"), pixel, a.Type());
   });
 }
 
 void BackwardReference(const Arguments& a) {
   std::memset(a.Out<void>("dx"), 0, a.Tensor("dx").ByteCount());
   ForEachPair(a, [&](int64_t mask, int64_t pixel) {
-    CopyElement(a.In<void>("dy"), pixel, a.Out<void>("dx"), mask, MLUOP_DTYPE_FLOAT);
+    CopyElement(a.In<void>("dy"), pixel, a.Out<void>("dx"), mask, a.Type());
   });
 }
 
+template <typename T>
 void ForwardPlain(const Arguments& a) {
-  const float* x = a.In<float>("x");
-  float* y = a.Out<float>("y");
+  const T* x = a.In<T>("x");
+  T* y = a.Out<T>("y");
   std::memset(y, 0, a.Tensor("y").ByteCount());
   ForEachPair(a, [=](int64_t mask, int64_t pixel) { y[pixel] = x[mask]; });
 }
 
+template <typename T>
 void BackwardPlain(const Arguments& a) {
-  const float* dy = a.In<float>("dy");
-  float* dx = a.Out<float>("dx");
+  const T* dy = a.In<T>("dy");
+  T* dx = a.Out<T>("dx");
   std::memset(dx, 0, a.Tensor("dx").ByteCount());
   ForEachPair(a, [=](int64_t mask, int64_t pixel) { dx[mask] = dy[pixel]; });
 }
@@ -115,7 +117,7 @@ constexpr OperatorTest kOperators[] = {
      .workspace_size = nullptr,
      .generate = nullptr,
      .reference = ForwardReference,
-     .plain = ForwardPlain,
+     .plain = ByType<ForwardPlain<float>, ForwardPlain<double>>,
      .work = ForwardWork},
     {.name = "psamask_backward",
      .outputs = kBackwardOutputs,
@@ -124,7 +126,7 @@ constexpr OperatorTest kOperators[] = {
      .workspace_size = nullptr,
      .generate = nullptr,
      .reference = BackwardReference,
-     .plain = BackwardPlain,
+     .plain = ByType<BackwardPlain<float>, BackwardPlain<double>>,
      .work = BackwardWork},
     {.name = "psamask_nchw_forward",
      .outputs = kForwardOutputs,
@@ -133,7 +135,7 @@ constexpr OperatorTest kOperators[] = {
      .workspace_size = nullptr,
      .generate = nullptr,
      .reference = ForwardReference,
-     .plain = ForwardPlain,
+     .plain = ByType<ForwardPlain<float>, ForwardPlain<double>>,
      .work = ForwardWork},
     {.name = "psamask_nchw_backward",
      .outputs = kBackwardOutputs,
@@ -142,7 +144,7 @@ constexpr OperatorTest kOperators[] = {
      .workspace_size = nullptr,
      .generate = nullptr,
      .reference = BackwardReference,
-     .plain = BackwardPlain,
+     .plain = ByType<BackwardPlain<float>, BackwardPlain<double>>,
      .work = BackwardWork},
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // psroipool: the sizes of a call and the geometry of a RoI, for all devices and both directions.
 // Coordinates are float arithmetic without fused multiply-add in the order of the contract, so that
-// every device chooses the same bins.
+// every device chooses the same bins. Real is float, or double in calls of that type.
 #pragma once
 
 #include <cmath>
@@ -46,75 +46,89 @@ inline Problem MakeProblem(const Arguments& a) {
   return MakeProblemOfScale(a, a.Float("spatial_scale"));
 }
 
-struct Tensors {
-  const float* input;  // [N, H, W, C]
-  const float* rois;   // [R, 5]
-  float* output;       // [R, G, G, output_dim]
-  int32_t* mapping;    // as output
+template <typename T>
+struct TensorsOf {
+  const T* input;    // [N, H, W, C]
+  const T* rois;     // [R, 5]
+  T* output;         // [R, G, G, output_dim]
+  int32_t* mapping;  // as output
 
-  explicit Tensors(const Arguments& a)
-      : input(a.In<float>("input")),
-        rois(a.In<float>("rois")),
-        output(a.Out<float>("output")),
+  explicit TensorsOf(const Arguments& a)
+      : input(a.In<T>("input")),
+        rois(a.In<T>("rois")),
+        output(a.Out<T>("output")),
         mapping(a.Out<int32_t>("mapping_channel")) {}
 };
+using Tensors = TensorsOf<float>;
 
-struct Gradients {
-  const float* top_grad;   // [R, G, G, output_dim]
-  const float* rois;       // [R, 5]
+template <typename T>
+struct GradientsOf {
+  const T* top_grad;       // [R, G, G, output_dim]
+  const T* rois;           // [R, 5]
   const int32_t* mapping;  // as top_grad
-  float* bottom_grad;      // [N, H, W, C]
+  T* bottom_grad;          // [N, H, W, C]
 
-  explicit Gradients(const Arguments& a)
-      : top_grad(a.In<float>("top_grad")),
-        rois(a.In<float>("rois")),
+  explicit GradientsOf(const Arguments& a)
+      : top_grad(a.In<T>("top_grad")),
+        rois(a.In<T>("rois")),
         mapping(a.In<int32_t>("mapping_channel")),
-        bottom_grad(a.Out<float>("bottom_grad")) {}
+        bottom_grad(a.Out<T>("bottom_grad")) {}
 };
+using Gradients = GradientsOf<float>;
 
 // Clamps x to [0, 2^31]; NaN becomes 0. Branch-free: the outcome is unpredictable.
-MLUOP_HOST_DEVICE inline float Clamped(float x) {
-  const float positive = x > 0.0f ? x : 0.0f;
-  return positive < 0x1p31f ? positive : 0x1p31f;
+template <typename Real>
+MLUOP_HOST_DEVICE Real Clamped(Real x) {
+  const Real positive = x > Real{0} ? x : Real{0};
+  return positive < Real{0x1p31f} ? positive : Real{0x1p31f};
 }
 // clamp(floor(x), 0, size) and clamp(ceil(x), 0, size). The upper clamp compares integers: float
 // cannot represent every size above 2^24.
-MLUOP_HOST_DEVICE inline int32_t ClampedFloor(float x, int size) {
+template <typename Real>
+MLUOP_HOST_DEVICE int32_t ClampedFloor(Real x, int size) {
   const auto whole = static_cast<uint32_t>(Clamped(x)), most = static_cast<uint32_t>(size);
   return static_cast<int32_t>(whole < most ? whole : most);
 }
-MLUOP_HOST_DEVICE inline int32_t ClampedCeil(float x, int size) {
-  const float inside = Clamped(x);
+template <typename Real>
+MLUOP_HOST_DEVICE int32_t ClampedCeil(Real x, int size) {
+  const Real inside = Clamped(x);
   const auto whole = static_cast<uint32_t>(inside), most = static_cast<uint32_t>(size);
-  const uint32_t up = whole + (static_cast<float>(whole) < inside ? 1 : 0);
+  const uint32_t up = whole + (static_cast<Real>(whole) < inside ? 1 : 0);
   return static_cast<int32_t>(up < most ? up : most);
 }
 
 // One axis of a RoI on the map: bin i is [i*bin + start, (i+1)*bin + start).
-struct Axis {
-  float start;
-  float bin;
+template <typename Real>
+struct AxisOf {
+  Real start;
+  Real bin;
 
   MLUOP_HOST_DEVICE Span Bin(int i, int size) const {
-    return {ClampedFloor(static_cast<float>(i) * bin + start, size),
-            ClampedCeil(static_cast<float>(i + 1) * bin + start, size)};
+    return {ClampedFloor(static_cast<Real>(i) * bin + start, size),
+            ClampedCeil(static_cast<Real>(i + 1) * bin + start, size)};
   }
 };
-using Place = roi::RoiPlace<Problem, Axis>;
+template <typename Real>
+using PlaceOf = roi::RoiPlace<Problem, AxisOf<Real>>;
+using Axis = AxisOf<float>;
+using Place = PlaceOf<float>;
 
 // Writes the axis from the RoI's first and last coordinate; false if a value is not finite.
-MLUOP_HOST_DEVICE inline bool MakeAxis(const Problem& p, float first, float last, Axis* axis) {
-  const float start = std::round(first) * p.scale;  // halves away from zero, before scaling
-  const float end = (std::round(last) + 1.0f) * p.scale;
-  const float length = end - start;
+template <typename Real>
+MLUOP_HOST_DEVICE bool MakeAxis(const Problem& p, Real first, Real last, AxisOf<Real>* axis) {
+  constexpr auto kShortest = static_cast<Real>(0.1);
+  const Real start = std::round(first) * p.scale;  // halves away from zero, before scaling
+  const Real end = (std::round(last) + Real{1}) * p.scale;
+  const Real length = end - start;
   axis->start = start;
-  axis->bin = (length > 0.1f ? length : 0.1f) / static_cast<float>(p.group);
+  axis->bin = (length > kShortest ? length : kShortest) / static_cast<Real>(p.group);
   return std::isfinite(start) && std::isfinite(end) && std::isfinite(axis->bin);
 }
 
 // roi = [batch, x1, y1, x2, y2]
-MLUOP_HOST_DEVICE inline Place PlaceRoi(const Problem& p, const float* roi) {
-  Place place = {};
+template <typename Real>
+MLUOP_HOST_DEVICE PlaceOf<Real> PlaceRoi(const Problem& p, const Real* roi) {
+  PlaceOf<Real> place = {};
   const bool finite =
       MakeAxis(p, roi[1], roi[3], &place.x) && MakeAxis(p, roi[2], roi[4], &place.y);
   place.image = finite ? roi::ImageOf(p.n, roi[0]) : -1;

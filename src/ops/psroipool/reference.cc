@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "testing/case.h"
+#include "testing/element.h"
 #include "testing/operator_test.h"
 
 namespace mluop::psroipool {
@@ -20,27 +21,28 @@ struct Bin {
   int64_t Area() const { return (he - hs) * (we - ws); }
 };
 
-int64_t Clamped(float whole, int64_t size) {
-  return static_cast<int64_t>(std::clamp<double>(whole, 0, static_cast<double>(size)));
+int64_t Clamped(long double whole, int64_t size) {
+  return static_cast<int64_t>(std::clamp<long double>(whole, 0, static_cast<long double>(size)));
 }
 
-// Visits every bin of every roi, with empty bounds where the roi is empty.
-template <class Visit>
+// Visits every bin of every roi, with empty bounds where the roi is empty. T is the type of rois, Real
+// that of the coordinates.
+template <typename T, typename Real, class Visit>
 void ForEachBin(const Arguments& a, Visit visit) {
   const int64_t N = a.Symbol("N"), H = a.Symbol("H"), W = a.Symbol("W"), R = a.Symbol("R");
   const int pooled_height = a.Int("pooled_height"), pooled_width = a.Int("pooled_width");
-  const float s = a.Float("spatial_scale");
-  const float* rois = a.In<float>("rois");
+  const Real s = a.Float("spatial_scale");
+  const T* rois = a.In<T>("rois");
   for (int64_t r = 0; r < R; ++r) {
-    const float* roi = rois + r * 5;
-    const float xs = std::round(roi[1]) * s, ys = std::round(roi[2]) * s;
-    const float xe = (std::round(roi[3]) + 1) * s, ye = (std::round(roi[4]) + 1) * s;
-    const float bw = std::max(xe - xs, 0.1f) / static_cast<float>(pooled_width);
-    const float bh = std::max(ye - ys, 0.1f) / static_cast<float>(pooled_height);
+    const T* roi = rois + r * 5;
+    const Real xs = std::round(roi[1]) * s, ys = std::round(roi[2]) * s;
+    const Real xe = (Real{std::round(roi[3])} + 1) * s, ye = (Real{std::round(roi[4])} + 1) * s;
+    const Real bw = std::max(xe - xs, static_cast<Real>(0.1)) / static_cast<Real>(pooled_width);
+    const Real bh = std::max(ye - ys, static_cast<Real>(0.1)) / static_cast<Real>(pooled_height);
     bool empty = false;
-    for (const float value : {roi[0], roi[1], roi[2], roi[3], roi[4], xs, xe, ys, ye, bw, bh}) {
-      empty |= !std::isfinite(value);
-    }
+    for (const Real value : {xs, xe, ys, ye, bw, bh})
+      empty |= !std::isfinite(static_cast<T>(value));
+    for (int i = 0; i < 5; ++i) empty |= !std::isfinite(roi[i]);
     const double batch = std::trunc(static_cast<double>(roi[0]));
     empty |= !(batch >= 0 && batch < static_cast<double>(N));
     for (int ph = 0; ph < pooled_height; ++ph)
@@ -48,67 +50,67 @@ void ForEachBin(const Arguments& a, Visit visit) {
         Bin bin = {r, ph, pw, 0, 0, 0, 0, 0};
         if (!empty) {
           bin.image = static_cast<int64_t>(batch);
-          bin.hs = Clamped(std::floor(static_cast<float>(ph) * bh + ys), H);
-          bin.he = Clamped(std::ceil(static_cast<float>(ph + 1) * bh + ys), H);
-          bin.ws = Clamped(std::floor(static_cast<float>(pw) * bw + xs), W);
-          bin.we = Clamped(std::ceil(static_cast<float>(pw + 1) * bw + xs), W);
+          bin.hs = Clamped(std::floor(static_cast<Real>(ph) * bh + ys), H);
+          bin.he = Clamped(std::ceil(static_cast<Real>(ph + 1) * bh + ys), H);
+          bin.ws = Clamped(std::floor(static_cast<Real>(pw) * bw + xs), W);
+          bin.we = Clamped(std::ceil(static_cast<Real>(pw + 1) * bw + xs), W);
         }
         visit(bin);
       }
   }
 }
 
-// Value is double in the reference, float in the plain loops.
-template <typename Value>
+// T: of the tensors. Real: of coordinates. Value: of sums. Out: of the output.
+template <typename T, typename Real, typename Value, typename Out>
 void Forward(const Arguments& a) {
   const int64_t H = a.Symbol("H"), W = a.Symbol("W");
   const int64_t G = a.Int("group_size"), output_dim = a.Int("output_dim"), C = output_dim * G * G;
-  const float* input = a.In<float>("input");
-  Value* output = a.Out<Value>("output");
+  const T* input = a.In<T>("input");
+  Out* output = a.Out<Out>("output");
   int32_t* mapping = a.Out<int32_t>("mapping_channel");
-  ForEachBin(a, [=](const Bin& b) {
+  ForEachBin<T, Real>(a, [=](const Bin& b) {
     for (int64_t c = 0; c < output_dim; ++c) {
       const int64_t ch = (c * G + b.ph) * G + b.pw;
       Value sum = 0;
       for (int64_t h = b.hs; h < b.he; ++h)
         for (int64_t w = b.ws; w < b.we; ++w) sum += input[((b.image * H + h) * W + w) * C + ch];
       const int64_t i = ((b.r * G + b.ph) * G + b.pw) * output_dim + c;
-      output[i] = b.Area() == 0 ? 0 : sum / static_cast<Value>(b.Area());
+      output[i] = static_cast<Out>(b.Area() == 0 ? 0 : sum / static_cast<Value>(b.Area()));
       mapping[i] = static_cast<int32_t>(ch);
     }
   });
 }
 
-template <typename Value>
+template <typename T, typename Real, typename Value, typename Out>
 void Backward(const Arguments& a) {
   const int64_t H = a.Symbol("H"), W = a.Symbol("W");
   const int64_t G = a.Int("pooled_height"), output_dim = a.Int("output_dim"),
                 C = output_dim * G * G;
-  const float* top_grad = a.In<float>("top_grad");
+  const T* top_grad = a.In<T>("top_grad");
   const int32_t* mapping = a.In<int32_t>("mapping_channel");
-  Value* bottom_grad = a.Out<Value>("bottom_grad");
-  std::fill_n(bottom_grad, a.Symbol("N") * H * W * C, Value{0});
-  ForEachBin(a, [=](const Bin& b) {
+  OutputSums<Value, Out> all(a, "bottom_grad");
+  Value* sums = all.data();
+  ForEachBin<T, Real>(a, [=](const Bin& b) {
     for (int64_t c = 0; c < output_dim; ++c) {
       const int64_t i = ((b.r * G + b.ph) * G + b.pw) * output_dim + c;
       const int64_t ch = mapping[i];
       if (ch < 0 || ch >= C) continue;
       const Value share = static_cast<Value>(top_grad[i]) / static_cast<Value>(b.Area());
       for (int64_t h = b.hs; h < b.he; ++h)
-        for (int64_t w = b.ws; w < b.we; ++w)
-          bottom_grad[((b.image * H + h) * W + w) * C + ch] += share;
+        for (int64_t w = b.ws; w < b.we; ++w) sums[((b.image * H + h) * W + w) * C + ch] += share;
     }
   });
 }
 
 // Of the input, the pixels that some bin reads, in the channels of that bin; an addition each, and
 // the division.
+template <typename T>
 Work ForwardWork(const Arguments& a) {
   const int64_t H = a.Symbol("H"), W = a.Symbol("W");
   const int64_t G = a.Int("group_size"), output_dim = a.Int("output_dim");
   NeededLines input(a, "input");
   int64_t additions = 0;
-  ForEachBin(a, [&](const Bin& b) {
+  ForEachBin<T, T>(a, [&](const Bin& b) {
     additions += b.Area() * output_dim;
     for (int64_t h = b.hs; h < b.he; ++h)
       for (int64_t w = b.ws; w < b.we; ++w)
@@ -119,9 +121,10 @@ Work ForwardWork(const Arguments& a) {
   return {input.TotalBytes(), static_cast<double>(additions + divisions)};
 }
 
+template <typename T>
 Work BackwardWork(const Arguments& a) {
   int64_t additions = 0;
-  ForEachBin(a, [&](const Bin& b) { additions += b.Area() * a.Int("output_dim"); });
+  ForEachBin<T, T>(a, [&](const Bin& b) { additions += b.Area() * a.Int("output_dim"); });
   const int64_t divisions = a.Tensor("top_grad").desc->ElementCount();
   return {AllBytes(a), static_cast<double>(additions + divisions)};
 }
@@ -157,39 +160,41 @@ Ends MakeEnds(const std::string& kind, double size, Random& random) {
 }
 
 // One value of a roi becomes what no roi should hold, or what a batch is just not.
-void Spoil(float* roi, int64_t images, Random& random) {
-  constexpr float kInf = std::numeric_limits<float>::infinity();
-  constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
-  const auto n = static_cast<float>(images);
-  const float batches[] = {kNan,      kInf, -kInf,    -1,   -0.5f, -1.5f, 0.9f,
-                           n - 0.25f, n,    n + 0.5f, 3e9f, -3e9f, 1e30f};
-  const float coordinates[] = {kNan, kInf, -kInf, 3e38f, -3e38f, 1e10f, -1e10f};
+void Spoil(const Arguments& a, int64_t r, Random& random) {
+  constexpr double kInf = std::numeric_limits<double>::infinity();
+  constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+  const auto n = static_cast<double>(a.Symbol("N"));
+  const double huge = a.Type() == MLUOP_DTYPE_DOUBLE ? 1.7e308 : 3e38;
+  const double batches[] = {kNan,     kInf, -kInf,   -1,  -0.5, -1.5, 0.9,
+                            n - 0.25, n,    n + 0.5, 3e9, -3e9, 1e30};
+  const double coordinates[] = {kNan, kInf, -kInf, huge, -huge, 1e10, -1e10};
   const int64_t i = random.Below(5);
-  roi[i] = i == 0 ? batches[random.Below(std::ssize(batches))]
-                  : coordinates[random.Below(std::ssize(coordinates))];
+  const double value = i == 0 ? batches[random.Below(std::ssize(batches))]
+                              : coordinates[random.Below(std::ssize(coordinates))];
+  StoreValue(value, a.Type(), a.Out<void>("rois"), r * 5 + i);
 }
 
 void GenerateRois(const Case& test_case, const Arguments& a, Random& random) {
   const std::string& kind = test_case.Option("rois");
   const double s = a.Float("spatial_scale");
-  float* roi = a.Out<float>("rois");
-  for (int64_t r = 0; r < a.Symbol("R"); ++r, roi += 5) {
+  for (int64_t r = 0; r < a.Symbol("R"); ++r) {
     const Ends x = MakeEnds(kind, static_cast<double>(a.Symbol("W")) / s, random);
     const Ends y = MakeEnds(kind, static_cast<double>(a.Symbol("H")) / s, random);
     const double batch = static_cast<double>(random.Below(std::max<int64_t>(a.Symbol("N"), 1)));
-    int i = 0;
+    int64_t i = r * 5;
     for (const double value : {batch, x.first, y.first, x.last, y.last}) {
-      roi[i++] = static_cast<float>(value);
+      StoreValue(value, a.Type(), a.Out<void>("rois"), i++);
     }
-    if (kind == "bad" && random.Below(3) > 0) Spoil(roi, a.Symbol("N"), random);
+    if (kind == "bad" && random.Below(3) > 0) Spoil(a, r, random);
   }
 }
 
 // The sum of two FLT_MAX is infinite in float and finite in double: nobody can be right about it.
 void Tame(const Arguments& a, std::string_view tensor) {
-  float* values = a.Out<float>(tensor);
   for (int64_t i = 0; i < a.Tensor(tensor).desc->ElementCount(); ++i) {
-    if (std::isfinite(values[i])) values[i] = std::clamp(values[i], -1e30f, 1e30f);
+    const double value = LoadValue(a.In<void>(tensor), a.Type(), i);
+    if (!std::isfinite(value)) continue;
+    StoreValue(std::clamp(value, -1e30, 1e30), a.Type(), a.Out<void>(tensor), i);
   }
 }
 
@@ -256,18 +261,21 @@ constexpr OperatorTest kOperators[] = {
      .call = CallForward,
      .workspace_size = CallForwardWorkspace,
      .generate = GenerateForward,
-     .reference = Forward<double>,
-     .plain = Forward<float>,
-     .work = ForwardWork},
+     .reference = ByType<Forward<float, float, double, double>,
+                         Forward<double, long double, long double, double>>,
+     .plain = ByType<Forward<float, float, float, float>, Forward<double, double, double, double>>,
+     .work = ByType<ForwardWork<float>, ForwardWork<double>>},
     {.name = "psroipool_backward",
      .outputs = kBackwardOutputs,
      .options = kBackwardOptions,
      .call = CallBackward,
      .workspace_size = nullptr,
      .generate = GenerateBackward,
-     .reference = Backward<double>,
-     .plain = Backward<float>,
-     .work = BackwardWork},
+     .reference = ByType<Backward<float, float, double, double>,
+                         Backward<double, long double, long double, double>>,
+     .plain =
+         ByType<Backward<float, float, float, float>, Backward<double, double, double, double>>,
+     .work = ByType<BackwardWork<float>, BackwardWork<double>>},
 };
 
 constexpr GetterTest kGetters[] = {{"psroipool_forward_workspace", CallForwardWorkspace}};

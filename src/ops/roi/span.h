@@ -18,8 +18,9 @@ struct alignas(8) Span {
 };
 
 // Returns the image that `batch` truncates to; -1 if there is none.
-MLUOP_HOST_DEVICE inline int64_t ImageOf(int64_t images, float batch) {
-  if (!(batch > -1.0f && batch <= static_cast<float>(images))) return -1;  // NaN too
+template <typename Real>
+MLUOP_HOST_DEVICE int64_t ImageOf(int64_t images, Real batch) {
+  if (!(batch > Real{-1} && batch <= static_cast<Real>(images))) return -1;  // NaN too
   const auto image = static_cast<int64_t>(batch);
   return image < images ? image : -1;
 }

@@ -2,7 +2,8 @@
 // roiaware_pool3d: the sizes of a call and the geometry of a box, for all devices and both
 // directions.
 //
-// The voxel of a point (x, y, z) in a box (every step rounds to float, without FMA):
+// The voxel of a point (x, y, z) in a box (every step rounds to float, without FMA; in calls of type
+// double to double):
 //   lx = (x-cx)*cosine - (y-cy)*sine        ly = (x-cx)*sine + (y-cy)*cosine
 //   inside: |z - middle_z| <= half_z and |lx| < half_x and |ly| < half_y
 //   ix = cell of (lx+half_x)/cell_x in out_x, iy = cell of (ly+half_y)/cell_y in out_y,
@@ -12,17 +13,17 @@
 #pragma once
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
 
 #include "core/arguments.h"
 #include "core/host_device.h"
+#include "ops/roi/box.h"
 
 namespace mluop::roiaware_pool3d {
 
 enum PoolMethod { kMaximum = 0, kAverage = 1 };
 
-constexpr int kRoiValues = 7;
+constexpr int kRoiValues = roi::kBoxValues;
 
 // The largest float that an int can hold. A cell is clamped to it before the conversion.
 constexpr float kLargestCell = 2147483520.0f;
@@ -42,30 +43,35 @@ struct Problem {
   MLUOP_HOST_DEVICE int Stored(int32_t count) const { return std::clamp(count, 0, capacity()); }
 };
 
-struct Box {
-  float cx, cy, cz;
-  float half_x, half_y, half_z;
-  float middle_z;
-  float cell_x, cell_y, cell_z;
-  float cosine, sine;  // of -rz
-};
+// Returns the cell of t in [0, n). Two clamps: a float cannot hold every n-1.
+template <typename Real>
+MLUOP_HOST_DEVICE int CellOf(Real t, int n) {
+  if (!(t > Real{0})) return 0;
+  const int cell = static_cast<int>(t < Real{kLargestCell} ? t : Real{kLargestCell});
+  return cell < n - 1 ? cell : n - 1;
+}
 
-// roi: cx, cy, cz (of the bottom), dx, dy, dz, rz
-MLUOP_HOST_DEVICE inline Box MakeBox(const Problem& p, const float (&roi)[kRoiValues]) {
-  const auto [cx, cy, cz, dx, dy, dz, rz] = roi;
-  const double turn = -rz;  // in double: every device rounds to the same float
-  return {.cx = cx,
-          .cy = cy,
-          .cz = cz,
-          .half_x = dx / 2,
-          .half_y = dy / 2,
-          .half_z = dz / 2,
-          .middle_z = cz + dz / 2,
-          .cell_x = dx / static_cast<float>(p.out_x),
-          .cell_y = dy / static_cast<float>(p.out_y),
-          .cell_z = dz / static_cast<float>(p.out_z),
-          .cosine = static_cast<float>(std::cos(turn)),
-          .sine = static_cast<float>(std::sin(turn))};
+template <typename Real>
+struct BoxOf : roi::TurnedBox<Real> {
+  Real cell_x, cell_y, cell_z;
+
+  // Returns the voxel of a point in the box; -1 outside.
+  MLUOP_HOST_DEVICE int VoxelOf(const Problem& p, Real x, Real y, Real z) const {
+    const auto at = this->OffsetOf(x, y);
+    if (!this->Contains(at, z)) return -1;
+    const int ix = CellOf((at.x + this->half_x) / cell_x, p.out_x);
+    const int iy = CellOf((at.y + this->half_y) / cell_y, p.out_y);
+    const int iz = CellOf((z - this->cz) / cell_z, p.out_z);
+    return (ix * p.out_y + iy) * p.out_z + iz;
+  }
+};
+using Box = BoxOf<float>;
+
+// values: cx, cy, cz (of the bottom), dx, dy, dz, rz
+template <typename Real>
+MLUOP_HOST_DEVICE BoxOf<Real> MakeBox(const Problem& p, const Real (&values)[kRoiValues]) {
+  return {roi::MakeTurnedBox(values), values[3] / static_cast<Real>(p.out_x),
+          values[4] / static_cast<Real>(p.out_y), values[5] / static_cast<Real>(p.out_z)};
 }
 
 inline Problem MakeProblem(const Arguments& a, int64_t points) {

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <vector>
 
 #include "ops/roiaware_pool3d/scenes.h"
 #include "testing/element.h"
@@ -15,55 +14,53 @@ namespace {
 
 using namespace mluop::testing;
 
-float Float(float value) { return value; }
-float Float(Half value) { return ToFloat(value); }
-void Round(double value, float* to) { *to = static_cast<float>(value); }
-void Round(double value, Half* to) { *to = ToHalf(static_cast<float>(value)); }
-
 int64_t VoxelsOfABox(const Arguments& a) {
   return int64_t{a.Int("out_x")} * a.Int("out_y") * a.Int("out_z");
 }
 
-int64_t Cell(float position, int count) {
+template <typename Real>
+int64_t Cell(Real position, int count) {
   if (!(position > 0)) return 0;  // NaN too
-  if (position >= static_cast<float>(count)) return count - 1;
+  if (position >= static_cast<Real>(count)) return count - 1;
   return std::min<int64_t>(static_cast<int64_t>(position), count - 1);
 }
 
-// Visits (voxel of all boxes, point) for every point inside a box, points in ascending order.
-template <typename T, class Visit>
+// Visits (voxel of all boxes, point) for every point inside a box, points in ascending order. T is
+// the type of the points, Real that of the coordinates. The angle's cosine and sine are computed in
+// Angle.
+template <typename T, typename Real, typename Angle, class Visit>
 void ForEachInside(const Arguments& a, Visit visit) {
   const int out_x = a.Int("out_x"), out_y = a.Int("out_y"), out_z = a.Int("out_z");
   const int64_t boxes = a.Int("boxes_num"), points = a.Int("pts_num");
   const T *rois = a.In<T>("rois"), *pts = a.In<T>("pts");
   for (int64_t b = 0; b < boxes; ++b) {
     const T* roi = rois + b * 7;
-    const float cx = Float(roi[0]), cy = Float(roi[1]), cz = Float(roi[2]);
-    const float dx = Float(roi[3]), dy = Float(roi[4]), dz = Float(roi[5]);
-    const double angle = -static_cast<double>(Float(roi[6]));
-    const auto cosa = static_cast<float>(std::cos(angle));
-    const auto sina = static_cast<float>(std::sin(angle));
+    const Real cx = ValueOf(roi[0]), cy = ValueOf(roi[1]), cz = ValueOf(roi[2]);
+    const Real dx = ValueOf(roi[3]), dy = ValueOf(roi[4]), dz = ValueOf(roi[5]);
+    const Angle angle = -static_cast<Angle>(ValueOf(roi[6]));
+    const auto cosa = static_cast<Real>(std::cos(angle));
+    const auto sina = static_cast<Real>(std::sin(angle));
     for (int64_t i = 0; i < points; ++i) {
-      const float x = Float(pts[i * 3]), y = Float(pts[i * 3 + 1]), z = Float(pts[i * 3 + 2]);
-      const float lx = (x - cx) * cosa - (y - cy) * sina;
-      const float ly = (x - cx) * sina + (y - cy) * cosa;
+      const Real x = ValueOf(pts[i * 3]), y = ValueOf(pts[i * 3 + 1]), z = ValueOf(pts[i * 3 + 2]);
+      const Real lx = (x - cx) * cosa - (y - cy) * sina;
+      const Real ly = (x - cx) * sina + (y - cy) * cosa;
       const bool inside =
           std::abs(z - (cz + dz / 2)) <= dz / 2 && std::abs(lx) < dx / 2 && std::abs(ly) < dy / 2;
       if (!inside) continue;
-      const int64_t ix = Cell((lx + dx / 2) / (dx / static_cast<float>(out_x)), out_x);
-      const int64_t iy = Cell((ly + dy / 2) / (dy / static_cast<float>(out_y)), out_y);
-      const int64_t iz = Cell((z - cz) / (dz / static_cast<float>(out_z)), out_z);
+      const int64_t ix = Cell((lx + dx / 2) / (dx / static_cast<Real>(out_x)), out_x);
+      const int64_t iy = Cell((ly + dy / 2) / (dy / static_cast<Real>(out_y)), out_y);
+      const int64_t iz = Cell((z - cz) / (dz / static_cast<Real>(out_z)), out_z);
       visit(((b * out_x + ix) * out_y + iy) * out_z + iz, static_cast<int32_t>(i));
     }
   }
 }
 
-template <typename T>
+template <typename T, typename Real, typename Angle>
 void FillIndices(const Arguments& a) {
   const int slots = a.Int("max_pts_each_voxel");
   auto* indices = a.Out<int32_t>("pts_idx_of_voxels");
   std::memset(indices, 0, a.Tensor("pts_idx_of_voxels").ByteCount());
-  ForEachInside<T>(a, [=](int64_t voxel, int32_t point) {
+  ForEachInside<T, Real, Angle>(a, [=](int64_t voxel, int32_t point) {
     int32_t* row = indices + voxel * slots;
     if (row[0] < slots - 1) row[++row[0]] = point;
   });
@@ -82,7 +79,7 @@ void Pool(const Arguments& a) {
       Sum best = -INFINITY, sum = 0;
       int32_t argmax = -1;
       for (int32_t k = 1; k <= row[0]; ++k) {
-        const Sum value = Float(features[row[k] * channels + c]);
+        const Sum value = ValueOf(features[row[k] * channels + c]);
         sum += value;
         if (value > best) {
           best = value;
@@ -91,43 +88,35 @@ void Pool(const Arguments& a) {
       }
       const Sum mean = row[0] == 0 ? 0 : sum / static_cast<Sum>(row[0]);
       const Sum pooled = !maximum ? mean : argmax < 0 ? 0 : best;
-      if constexpr (std::is_same_v<Out, double>) {
-        a.Out<double>("pooled_features")[v * channels + c] = pooled;
-      } else {
-        Round(pooled, a.Out<Out>("pooled_features") + v * channels + c);
-      }
+      Assign(pooled, a.Out<Out>("pooled_features")[v * channels + c]);
       if (a.Tensor("argmax").desc == nullptr) continue;  // avg without it
       a.Out<int32_t>("argmax")[v * channels + c] = maximum ? argmax : 0;
     }
   }
 }
 
-template <typename T>
-void ForwardReference(const Arguments& a) {
-  FillIndices<T>(a);
-  Pool<T, double, double>(a);
+template <typename T, typename Real, typename Angle, typename Sum, typename Out>
+void Forward(const Arguments& a) {
+  FillIndices<T, Real, Angle>(a);
+  Pool<T, Sum, Out>(a);
 }
 
-template <typename T>
-void ForwardPlain(const Arguments& a) {
-  FillIndices<T>(a);
-  Pool<T, float, T>(a);
-}
-
-template <typename T, typename Sum>
-void Scatter(const Arguments& a, Sum* sums) {
+// T: of the gradients. Sum: of what is added up. Out: of grad_in.
+template <typename T, typename Sum, typename Out>
+void Backward(const Arguments& a) {
   const int64_t voxels = a.Int("boxes_num") * VoxelsOfABox(a), channels = a.Int("channels");
   const int64_t points = a.Symbol("P"), slots = a.Int("max_pts_each_voxel");
   const bool maximum = a.Int("pool_method") == 0;
   const auto* indices = a.In<int32_t>("pts_idx_of_voxels");
   const auto* argmax = a.In<int32_t>("argmax");
   const T* grad = a.In<T>("grad_out");
-  std::fill_n(sums, points * channels, Sum{0});
+  OutputSums<Sum, Out> all(a, "grad_in");
+  Sum* sums = all.data();
   for (int64_t v = 0; v < voxels; ++v, grad += channels) {
     if (maximum) {
       for (int64_t c = 0; c < channels; ++c) {
         const int64_t point = argmax[v * channels + c];
-        if (point >= 0 && point < points) sums[point * channels + c] += Float(grad[c]);
+        if (point >= 0 && point < points) sums[point * channels + c] += ValueOf(grad[c]);
       }
       continue;
     }
@@ -136,32 +125,10 @@ void Scatter(const Arguments& a, Sum* sums) {
       const int64_t point = indices[v * slots + k];
       if (point < 0 || point >= points) continue;
       for (int64_t c = 0; c < channels; ++c) {
-        sums[point * channels + c] += static_cast<Sum>(Float(grad[c])) / static_cast<Sum>(count);
+        sums[point * channels + c] += static_cast<Sum>(ValueOf(grad[c])) / static_cast<Sum>(count);
       }
     }
   }
-}
-
-template <typename T>
-void BackwardReference(const Arguments& a) {
-  Scatter<T>(a, a.Out<double>("grad_in"));
-}
-
-template <typename T>
-void BackwardPlain(const Arguments& a) {
-  if constexpr (std::is_same_v<T, float>) {
-    Scatter<T>(a, a.Out<float>("grad_in"));
-  } else {
-    std::vector<float> sums(static_cast<size_t>(a.Tensor("grad_in").desc->ElementCount()));
-    Scatter<T>(a, sums.data());
-    for (size_t i = 0; i < sums.size(); ++i) Round(sums[i], a.Out<Half>("grad_in") + i);
-  }
-}
-
-using Function = void (*)(const Arguments& arguments);
-template <Function kFloatVersion, Function kHalfVersion>
-void ByType(const Arguments& a) {
-  (a.Type() == MLUOP_DTYPE_FLOAT ? kFloatVersion : kHalfVersion)(a);
 }
 
 // Every point is held against every box: 3 differences, 4 products, 2 sums, 3 comparisons.
@@ -239,8 +206,12 @@ constexpr OperatorTest kOperators[] = {
      .call = CallForward<mluOpRoiawarePool3dForward>,
      .workspace_size = kCallForwardWorkspace,
      .generate = GenerateForward,
-     .reference = ByType<ForwardReference<float>, ForwardReference<Half>>,
-     .plain = ByType<ForwardPlain<float>, ForwardPlain<Half>>,
+     .reference = ByType<Forward<float, float, double, double, double>,
+                         Forward<Half, float, double, double, double>,
+                         Forward<double, long double, long double, long double, double>>,
+     .plain = ByType<Forward<float, float, double, float, float>,
+                     Forward<Half, float, double, float, Half>,
+                     Forward<double, double, double, double, double>>,
      .work = ForwardWork,
      .other_spelling = CallForward<mluOpRoiAwarePool3dForward>},
     {.name = "roiaware_pool3d_backward",
@@ -249,8 +220,10 @@ constexpr OperatorTest kOperators[] = {
      .call = CallBackward<mluOpRoiawarePool3dBackward>,
      .workspace_size = nullptr,
      .generate = GenerateBackward,
-     .reference = ByType<BackwardReference<float>, BackwardReference<Half>>,
-     .plain = ByType<BackwardPlain<float>, BackwardPlain<Half>>,
+     .reference = ByType<Backward<float, double, double>, Backward<Half, double, double>,
+                         Backward<double, long double, double>>,
+     .plain = ByType<Backward<float, float, float>, Backward<Half, float, Half>,
+                     Backward<double, double, double>>,
      .work = BackwardWork,
      .other_spelling = CallBackward<mluOpRoiAwarePool3dBackward>},
 };

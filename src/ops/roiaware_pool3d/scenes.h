@@ -22,19 +22,14 @@ using testing::Option;
 using testing::Random;
 
 // The first of each is the default.
-constexpr std::string_view kForwardScenes[] = {"sparse", "dense", "overfull", "edge"};
+constexpr std::string_view kForwardScenes[] = {"sparse", "dense", "overfull", "edge", "utm"};
 constexpr std::string_view kBackwardScenes[] = {"sparse", "dense"};
 constexpr std::string_view kIndices[] = {"valid", "wild"};
 constexpr Option kForwardOptions[] = {{"scene", kForwardScenes}};
 constexpr Option kBackwardOptions[] = {{"scene", kBackwardScenes}, {"indices", kIndices}};
 
 inline void StoreValue(const Arguments& a, std::string_view tensor, int64_t index, double value) {
-  const auto rounded = static_cast<float>(value);
-  if (a.Type() == MLUOP_DTYPE_FLOAT) {
-    a.Out<float>(tensor)[index] = rounded;
-  } else {
-    a.Out<Half>(tensor)[index] = ToHalf(rounded);
-  }
+  testing::StoreValue(value, a.Type(), a.Out<void>(tensor), index);
 }
 
 // Clamps finite values to [-1000, 1000]: sums in float must not overflow where those in double do not.
@@ -79,6 +74,22 @@ class Scene {
     }
   }
 
+  // The sparse scene in UTM coordinates: x and y are metres from a distant origin.
+  void MakeUtm() {
+    MakeSparse();
+    constexpr double kEast = 500000.3, kNorth = 4649776.7;
+    for (int64_t box = 0; box < boxes_; ++box) {
+      StoreValue(a_, "rois", box * 7, Roi(box, 0) + kEast);
+      StoreValue(a_, "rois", box * 7 + 1, Roi(box, 1) + kNorth);
+    }
+    for (int64_t point = 0; point < points_; ++point) {
+      const auto at = [&](int64_t i) {
+        return LoadValue(a_.In<void>("pts"), a_.Type(), point * 3 + i);
+      };
+      SetPoint(point, at(0) + kEast, at(1) + kNorth, at(2));
+    }
+  }
+
   // Every box holds nearly all points; the density is highest in the middle.
   void MakeDense() {
     for (int64_t box = 0; box < boxes_; ++box) {
@@ -99,14 +110,16 @@ class Scene {
   }
 
   // Points on faces, edges and voxel borders of boxes that are turned by quadrants, flat or empty;
-  // non-finite coordinates and boxes.
+  // non-finite coordinates and boxes. In double no box is turned: a point on a face of a turned box is
+  // inside or outside by rounding errors, which the reference does not share.
   void MakeEdges() {
     static constexpr double kTurns[] = {0, M_PI_2, M_PI, -M_PI_2, -M_PI, 3 * M_PI_2, 0.5};
     static constexpr double kOdd[] = {std::numeric_limits<double>::quiet_NaN(),
                                       std::numeric_limits<double>::infinity(),
                                       -std::numeric_limits<double>::infinity(), 1e30, 0};
+    const int64_t turns = a_.Type() == MLUOP_DTYPE_DOUBLE ? 1 : std::ssize(kTurns);
     for (int64_t box = 0; box < boxes_; ++box) {
-      double roi[] = {Grid(4), Grid(4), Grid(2), 4, 2, 3, kTurns[random_.Below(7)]};
+      double roi[] = {Grid(4), Grid(4), Grid(2), 4, 2, 3, kTurns[random_.Below(turns)]};
       if (random_.Below(6) == 0) roi[3 + random_.Below(3)] = 0;
       if (random_.Below(12) == 0) roi[random_.Below(7)] = kOdd[random_.Below(5)];
       if (random_.Below(12) == 0) roi[3 + random_.Below(3)] *= -1;
@@ -167,6 +180,7 @@ inline void GenerateForward(const Case& test_case, const Arguments& a, Random& r
   if (name == "dense") scene.MakeDense();
   if (name == "overfull") scene.MakeOverfull();
   if (name == "edge") scene.MakeEdges();
+  if (name == "utm") scene.MakeUtm();
   if (a.Int("pool_method") == 1) ClampForSums(a, "pts_feature");
 }
 

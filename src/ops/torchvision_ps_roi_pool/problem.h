@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // torchvision_ps_roi_pool: the sizes of a call and the geometry of a RoI, for all devices and both
 // directions. Coordinates are float arithmetic without fused multiply-add in torchvision's order,
-// so that every device chooses torchvision's bins.
+// so that every device chooses torchvision's bins. Real is float, or double in calls of that type.
 #pragma once
 
 #include <algorithm>
@@ -40,68 +40,79 @@ inline Problem MakeProblem(const Arguments& a) {
           a.Symbol("O"), a.Int("pooled_height"), a.Int("pooled_width"), a.Float("spatial_scale")};
 }
 
-struct Tensors {
-  const float* input;  // [N, O, bins, H, W]
-  const float* rois;   // [R, 5]
-  float* output;       // [R, O, bins]
+template <typename T>
+struct TensorsOf {
+  const T* input;  // [N, O, bins, H, W]
+  const T* rois;   // [R, 5]
+  T* output;       // [R, O, bins]
 
-  explicit Tensors(const Arguments& a)
-      : input(a.In<float>("input")), rois(a.In<float>("rois")), output(a.Out<float>("output")) {}
+  explicit TensorsOf(const Arguments& a)
+      : input(a.In<T>("input")), rois(a.In<T>("rois")), output(a.Out<T>("output")) {}
 };
+using Tensors = TensorsOf<float>;
 
-struct Gradients {
-  const float* grad_output;  // [R, O, bins]
-  const float* rois;         // [R, 5]
-  float* grad_input;         // [N, O, bins, H, W]
+template <typename T>
+struct GradientsOf {
+  const T* grad_output;  // [R, O, bins]
+  const T* rois;         // [R, 5]
+  T* grad_input;         // [N, O, bins, H, W]
 
-  explicit Gradients(const Arguments& a)
-      : grad_output(a.In<float>("grad_output")),
-        rois(a.In<float>("rois")),
-        grad_input(a.Out<float>("grad_input")) {}
+  explicit GradientsOf(const Arguments& a)
+      : grad_output(a.In<T>("grad_output")),
+        rois(a.In<T>("rois")),
+        grad_input(a.Out<T>("grad_input")) {}
 };
+using Gradients = GradientsOf<float>;
 
 // One axis of a RoI on the map: bin i is [i*bin, (i+1)*bin) from `start` on, rounded outwards.
-struct Axis {
+template <typename Real>
+struct AxisOf {
   int64_t start;
-  float bin;
+  Real bin;
 
   // Clips at size-1, as torchvision's forward does: no bin holds the last row or column.
   MLUOP_HOST_DEVICE Span Bin(int i, int64_t size) const {
     // Neither is negative, so that truncation is floor; std::floor is a function call without SSE4.1.
-    const auto first = static_cast<int64_t>(static_cast<float>(i) * bin);
-    const float last = static_cast<float>(i + 1) * bin;
+    const auto first = static_cast<int64_t>(static_cast<Real>(i) * bin);
+    const Real last = static_cast<Real>(i + 1) * bin;
     const auto whole = static_cast<int64_t>(last);
-    const int64_t end = whole + (static_cast<float>(whole) < last ? 1 : 0);
+    const int64_t end = whole + (static_cast<Real>(whole) < last ? 1 : 0);
     const auto clip = [&](int64_t x) {
       return static_cast<int32_t>(std::clamp<int64_t>(x + start, 0, size - 1));
     };
     return {clip(first), clip(end)};
   }
 };
-using Place = roi::RoiPlace<Problem, Axis>;
+template <typename Real>
+using PlaceOf = roi::RoiPlace<Problem, AxisOf<Real>>;
+using Axis = AxisOf<float>;
+using Place = PlaceOf<float>;
 
 // torchvision converts to int, which is undefined beyond 2^31: the coordinate is clamped to 2^31.
 // False if it is not finite.
-MLUOP_HOST_DEVICE inline bool RoundScaled(const Problem& p, float coordinate, int64_t* rounded) {
-  const float scaled = coordinate * p.scale;
+template <typename Real>
+MLUOP_HOST_DEVICE bool RoundScaled(const Problem& p, Real coordinate, int64_t* rounded) {
+  const Real scaled = coordinate * p.scale;
   if (!std::isfinite(scaled)) return false;
-  *rounded = static_cast<int64_t>(std::clamp(std::round(scaled), -0x1p31f, 0x1p31f));
+  *rounded = static_cast<int64_t>(std::clamp(std::round(scaled), Real{-0x1p31f}, Real{0x1p31f}));
   return true;
 }
 
 // Writes the axis of a RoI that is split into `count` bins; false if a coordinate is not finite.
-MLUOP_HOST_DEVICE inline bool MakeAxis(const Problem& p, float first, float last, int count,
-                                       Axis* axis) {
+template <typename Real>
+MLUOP_HOST_DEVICE bool MakeAxis(const Problem& p, Real first, Real last, int count,
+                                AxisOf<Real>* axis) {
   int64_t end = 0;
   if (!RoundScaled(p, first, &axis->start) || !RoundScaled(p, last, &end)) return false;
   const int64_t length = std::max<int64_t>(end - axis->start, 1);
-  axis->bin = static_cast<float>(length) / static_cast<float>(count);
+  axis->bin = static_cast<Real>(length) / static_cast<Real>(count);
   return true;
 }
 
 // roi = [batch, x1, y1, x2, y2]
-MLUOP_HOST_DEVICE inline Place PlaceRoi(const Problem& p, const float* roi) {
-  Place place = {};
+template <typename Real>
+MLUOP_HOST_DEVICE PlaceOf<Real> PlaceRoi(const Problem& p, const Real* roi) {
+  PlaceOf<Real> place = {};
   const bool finite = MakeAxis(p, roi[1], roi[3], p.pooled_w, &place.x) &&
                       MakeAxis(p, roi[2], roi[4], p.pooled_h, &place.y);
   place.image = finite ? roi::ImageOf(p.n, roi[0]) : -1;

@@ -10,6 +10,7 @@
 
 #include "mluops/extensions.h"
 #include "testing/case.h"
+#include "testing/element.h"
 #include "testing/operator_test.h"
 
 namespace mluop::torchvision_ps_roi_pool {
@@ -24,77 +25,80 @@ struct Bin {
 };
 
 // The nearest integer, halves away from zero; not beyond 2^31.
-int64_t Whole(float scaled) {
-  return std::llround(std::clamp<double>(scaled, -2147483648.0, 2147483648.0));
+int64_t Whole(long double scaled) {
+  return std::llround(std::clamp<long double>(scaled, -2147483648.0, 2147483648.0));
 }
 
-int64_t Clipped(float offset, int64_t start, int64_t size) {
+int64_t Clipped(long double offset, int64_t start, int64_t size) {
   return std::clamp<int64_t>(static_cast<int64_t>(offset) + start, 0, size - 1);
 }
 
-// Visits every bin of every roi, with empty bounds where the roi is on no image.
-template <class Visit>
+// Visits every bin of every roi, with empty bounds where the roi is on no image. T is the type of rois,
+// Real that of the coordinates.
+template <typename T, typename Real, class Visit>
 void ForEachBin(const Arguments& a, Visit visit) {
   const int64_t N = a.Symbol("N"), H = a.Symbol("H"), W = a.Symbol("W"), R = a.Symbol("R");
   const int pooled_height = a.Int("pooled_height"), pooled_width = a.Int("pooled_width");
-  const float s = a.Float("spatial_scale");
-  const float* rois = a.In<float>("rois");
+  const Real s = a.Float("spatial_scale");
+  const T* rois = a.In<T>("rois");
   for (int64_t r = 0; r < R; ++r) {
-    const float* roi = rois + r * 5;
-    const float x1 = roi[1] * s, y1 = roi[2] * s, x2 = roi[3] * s, y2 = roi[4] * s;
+    const T* roi = rois + r * 5;
+    const Real x1 = roi[1] * s, y1 = roi[2] * s, x2 = roi[3] * s, y2 = roi[4] * s;
     const double batch = std::trunc(static_cast<double>(roi[0]));
     bool empty = H == 0 || W == 0 || !(batch >= 0 && batch < static_cast<double>(N));
-    for (const float value : {x1, y1, x2, y2}) empty |= !std::isfinite(value);
-    float bw = 0, bh = 0;
+    for (const Real value : {x1, y1, x2, y2}) empty |= !std::isfinite(static_cast<T>(value));
+    Real bw = 0, bh = 0;
     if (!empty) {
-      bw = static_cast<float>(std::max<int64_t>(Whole(x2) - Whole(x1), 1)) /
-           static_cast<float>(pooled_width);
-      bh = static_cast<float>(std::max<int64_t>(Whole(y2) - Whole(y1), 1)) /
-           static_cast<float>(pooled_height);
+      bw = static_cast<Real>(std::max<int64_t>(Whole(x2) - Whole(x1), 1)) /
+           static_cast<Real>(pooled_width);
+      bh = static_cast<Real>(std::max<int64_t>(Whole(y2) - Whole(y1), 1)) /
+           static_cast<Real>(pooled_height);
     }
     for (int ph = 0; ph < pooled_height; ++ph)
       for (int pw = 0; pw < pooled_width; ++pw) {
         Bin bin = {r, ph, pw, 0, 0, 0, 0, 0};
         if (!empty) {
           bin.image = static_cast<int64_t>(batch);
-          bin.hs = Clipped(std::floor(static_cast<float>(ph) * bh), Whole(y1), H);
-          bin.he = Clipped(std::ceil(static_cast<float>(ph + 1) * bh), Whole(y1), H);
-          bin.ws = Clipped(std::floor(static_cast<float>(pw) * bw), Whole(x1), W);
-          bin.we = Clipped(std::ceil(static_cast<float>(pw + 1) * bw), Whole(x1), W);
+          bin.hs = Clipped(std::floor(static_cast<Real>(ph) * bh), Whole(y1), H);
+          bin.he = Clipped(std::ceil(static_cast<Real>(ph + 1) * bh), Whole(y1), H);
+          bin.ws = Clipped(std::floor(static_cast<Real>(pw) * bw), Whole(x1), W);
+          bin.we = Clipped(std::ceil(static_cast<Real>(pw + 1) * bw), Whole(x1), W);
         }
         visit(bin);
       }
   }
 }
 
-// The reference and the plain loops are the same: the order of the sum is part of the function.
+// In float the reference and the plain loops are the same: the order of the sum is part of the function.
+// T: of the tensors. Real: of coordinates and sums.
+template <typename T, typename Real>
 void Forward(const Arguments& a) {
   const int64_t H = a.Symbol("H"), W = a.Symbol("W"), output_dim = a.Symbol("O");
   const int64_t PH = a.Int("pooled_height"), PW = a.Int("pooled_width");
-  const float* input = a.In<float>("input");
-  float* output = a.Out<float>("output");
-  ForEachBin(a, [=](const Bin& b) {
+  const T* input = a.In<T>("input");
+  T* output = a.Out<T>("output");
+  ForEachBin<T, Real>(a, [=](const Bin& b) {
     for (int64_t c = 0; c < output_dim; ++c) {
       const int64_t ch = (c * PH + b.ph) * PW + b.pw;
-      float sum = 0;
+      Real sum = 0;
       for (int64_t h = b.hs; h < b.he; ++h)
         for (int64_t w = b.ws; w < b.we; ++w)
           sum += input[((b.image * output_dim * PH * PW + ch) * H + h) * W + w];
       output[((b.r * output_dim + c) * PH + b.ph) * PW + b.pw] =
-          b.Area() == 0 ? 0 : sum / static_cast<float>(b.Area());
+          b.Area() == 0 ? T{0} : static_cast<T>(sum / static_cast<Real>(b.Area()));
     }
   });
 }
 
-// Value is double in the reference, float in the plain loops.
-template <typename Value>
+// T: of the tensors. Real: of coordinates. Value: of sums. Out: of the output.
+template <typename T, typename Real, typename Value, typename Out>
 void Backward(const Arguments& a) {
   const int64_t H = a.Symbol("H"), W = a.Symbol("W"), output_dim = a.Symbol("O");
   const int64_t PH = a.Int("pooled_height"), PW = a.Int("pooled_width"), C = output_dim * PH * PW;
-  const float* grad_output = a.In<float>("grad_output");
-  Value* grad_input = a.Out<Value>("grad_input");
-  std::fill_n(grad_input, a.Symbol("N") * C * H * W, Value{0});
-  ForEachBin(a, [=](const Bin& b) {
+  const T* grad_output = a.In<T>("grad_output");
+  OutputSums<Value, Out> all(a, "grad_input");
+  Value* grad_input = all.data();
+  ForEachBin<T, Real>(a, [=](const Bin& b) {
     for (int64_t c = 0; c < output_dim; ++c) {
       const int64_t ch = (c * PH + b.ph) * PW + b.pw;
       const Value share =
@@ -123,12 +127,13 @@ std::string AcceptForward(const Arguments& a, std::string_view output, const voi
 
 // Of the input, the pixels that some bin reads, in the planes of that bin; an addition each, and the
 // division.
+template <typename T>
 Work ForwardWork(const Arguments& a) {
   const int64_t H = a.Symbol("H"), W = a.Symbol("W"), output_dim = a.Symbol("O");
   const int64_t PH = a.Int("pooled_height"), PW = a.Int("pooled_width");
   NeededLines input(a, "input");
   int64_t additions = 0;
-  ForEachBin(a, [&](const Bin& b) {
+  ForEachBin<T, T>(a, [&](const Bin& b) {
     additions += b.Area() * output_dim;
     if (b.we == b.ws) return;
     for (int64_t c = 0; c < output_dim; ++c) {
@@ -140,9 +145,10 @@ Work ForwardWork(const Arguments& a) {
   return {input.TotalBytes(), static_cast<double>(additions + divisions)};
 }
 
+template <typename T>
 Work BackwardWork(const Arguments& a) {
   int64_t additions = 0;
-  ForEachBin(a, [&](const Bin& b) { additions += b.Area() * a.Symbol("O"); });
+  ForEachBin<T, T>(a, [&](const Bin& b) { additions += b.Area() * a.Symbol("O"); });
   const int64_t divisions = a.Tensor("grad_output").desc->ElementCount();
   return {AllBytes(a), static_cast<double>(additions + divisions)};
 }
@@ -179,42 +185,54 @@ Ends MakeEnds(const std::string& kind, double size, double scale, Random& random
 }
 
 // One value of a roi becomes what no roi should hold, or what a batch is just not.
-void Spoil(float* roi, int64_t images, Random& random) {
-  constexpr float kInf = std::numeric_limits<float>::infinity();
-  constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
-  const auto n = static_cast<float>(images);
-  const float batches[] = {kNan,      kInf, -kInf,    -1,   -0.5f, -1.5f, 0.9f,
-                           n - 0.25f, n,    n + 0.5f, 3e9f, -3e9f, 1e30f};
-  const float coordinates[] = {kNan,   kInf,  -kInf,  3e38f, -3e38f, 1e30f,
-                               -1e30f, 1e10f, -1e10f, 3e9f,  -3e9f,  2e9f};
+void Spoil(const Arguments& a, int64_t r, Random& random) {
+  constexpr double kInf = std::numeric_limits<double>::infinity();
+  constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+  const auto n = static_cast<double>(a.Symbol("N"));
+  const double huge = a.Type() == MLUOP_DTYPE_DOUBLE ? 1.7e308 : 3e38;
+  const double batches[] = {kNan,     kInf, -kInf,   -1,  -0.5, -1.5, 0.9,
+                            n - 0.25, n,    n + 0.5, 3e9, -3e9, 1e30};
+  const double coordinates[] = {kNan,  kInf, -kInf, huge, -huge, 1e30,
+                                -1e30, 1e10, -1e10, 3e9,  -3e9,  2e9};
   const int64_t i = random.Below(5);
-  roi[i] = i == 0 ? batches[random.Below(std::ssize(batches))]
-                  : coordinates[random.Below(std::ssize(coordinates))];
+  const double value = i == 0 ? batches[random.Below(std::ssize(batches))]
+                              : coordinates[random.Below(std::ssize(coordinates))];
+  StoreValue(value, a.Type(), a.Out<void>("rois"), r * 5 + i);
 }
 
 void GenerateRois(const Case& test_case, const Arguments& a, Random& random) {
   const std::string& kind = test_case.Option("rois");
   const double s = a.Float("spatial_scale");
-  float* roi = a.Out<float>("rois");
-  for (int64_t r = 0; r < a.Symbol("R"); ++r, roi += 5) {
+  for (int64_t r = 0; r < a.Symbol("R"); ++r) {
     const Ends x = MakeEnds(kind, static_cast<double>(a.Symbol("W")) / s, s, random);
     const Ends y = MakeEnds(kind, static_cast<double>(a.Symbol("H")) / s, s, random);
     const double batch = static_cast<double>(random.Below(std::max<int64_t>(a.Symbol("N"), 1)));
-    int i = 0;
+    int64_t i = r * 5;
     for (const double value : {batch, x.first, y.first, x.last, y.last}) {
-      roi[i++] = static_cast<float>(value);
+      StoreValue(value, a.Type(), a.Out<void>("rois"), i++);
     }
-    if (kind == "bad" && random.Below(3) > 0) Spoil(roi, a.Symbol("N"), random);
+    if (kind == "bad" && random.Below(3) > 0) Spoil(a, r, random);
   }
 }
 
 // The sum of two FLT_MAX is infinite in float and finite in double: nobody can be right about it.
+void ClampToFinite(const Arguments& a, std::string_view tensor) {
+  for (int64_t i = 0; i < a.Tensor(tensor).desc->ElementCount(); ++i) {
+    const double value = LoadValue(a.In<void>(tensor), a.Type(), i);
+    if (!std::isfinite(value)) continue;
+    StoreValue(std::clamp(value, -1e30, 1e30), a.Type(), a.Out<void>(tensor), i);
+  }
+}
+
+void GenerateForward(const Case& test_case, const Arguments& a, Random& random) {
+  GenerateRois(test_case, a, random);
+  // In float the reference adds in the operator's own order, so that overflow agrees.
+  if (a.Type() == MLUOP_DTYPE_DOUBLE) ClampToFinite(a, "input");
+}
+
 void GenerateBackward(const Case& test_case, const Arguments& a, Random& random) {
   GenerateRois(test_case, a, random);
-  float* values = a.Out<float>("grad_output");
-  for (int64_t i = 0; i < a.Tensor("grad_output").desc->ElementCount(); ++i) {
-    if (std::isfinite(values[i])) values[i] = std::clamp(values[i], -1e30f, 1e30f);
-  }
+  ClampToFinite(a, "grad_output");
 }
 
 mluOpStatus_t CallForward(mluOpHandle_t handle, const Arguments& a) {
@@ -243,10 +261,10 @@ constexpr OperatorTest kOperators[] = {
      .options = kOptions,
      .call = CallForward,
      .workspace_size = nullptr,
-     .generate = GenerateRois,
-     .reference = Forward,
-     .plain = Forward,
-     .work = ForwardWork,
+     .generate = GenerateForward,
+     .reference = ByType<Forward<float, float>, Forward<double, long double>>,
+     .plain = ByType<Forward<float, float>, Forward<double, double>>,
+     .work = ByType<ForwardWork<float>, ForwardWork<double>>,
      .accept = AcceptForward},
     {.name = "torchvision_ps_roi_pool_backward",
      .outputs = kBackwardOutputs,
@@ -254,9 +272,11 @@ constexpr OperatorTest kOperators[] = {
      .call = CallBackward,
      .workspace_size = nullptr,
      .generate = GenerateBackward,
-     .reference = Backward<double>,
-     .plain = Backward<float>,
-     .work = BackwardWork},
+     .reference = ByType<Backward<float, float, double, double>,
+                         Backward<double, long double, long double, double>>,
+     .plain =
+         ByType<Backward<float, float, float, float>, Backward<double, double, double, double>>,
+     .work = ByType<BackwardWork<float>, BackwardWork<double>>},
 };
 
 }  // namespace

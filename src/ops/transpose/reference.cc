@@ -31,7 +31,11 @@ void PlainOf(const Arguments& a) {
 }
 
 void Plain(const Arguments& a) {
-  a.Type() == MLUOP_DTYPE_FLOAT ? PlainOf<float>(a) : PlainOf<uint16_t>(a);
+  switch (a.Type()) {
+    case MLUOP_DTYPE_HALF: return PlainOf<uint16_t>(a);
+    case MLUOP_DTYPE_FLOAT: return PlainOf<float>(a);
+    default: return PlainOf<double>(a);
+  }
 }
 
 Work TransposeWork(const Arguments& a) { return {AllBytes(a)}; }

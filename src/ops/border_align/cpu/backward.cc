@@ -192,6 +192,7 @@ mluOpStatus_t RunWhole(const CpuCall<Problem>& c, void* scratch) {
 constexpr CpuImplementation<Problem> kBackward[] = {
     {"slices", kWhenPacked, ShouldPack, SlicesScratch, RunSlices, DescribeSlices},
     {"whole_map", "always", Always, WholeScratch, RunWhole},
+    CpuImplementation<Problem>::ForDouble(RunDoubleBackward),
 };
 
 }  // namespace

@@ -183,6 +183,7 @@ mluOpStatus_t RunStrided(const CpuCall<Problem>& call, void* scratch) {
 constexpr CpuImplementation<Problem> kForward[] = {
     {"slices", kWhenPacked, ShouldPack, SlicesScratch, RunSlices, DescribeSlices},
     {"strided", "always", Always, StridedScratch, RunStrided},
+    CpuImplementation<Problem>::ForDouble(RunDoubleForward),
 };
 
 }  // namespace

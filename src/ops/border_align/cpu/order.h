@@ -36,8 +36,9 @@ void SortBoxes(const Problem& p, const T* boxes, int border, int32_t* order) {
   const int width = (size + kBuckets - 1) / kBuckets;
   const auto bucket_of = [&](int64_t k) {
     const T* box = boxes + k * 4;
-    const Edge edge = MakeEdge({ToFloat(box[0]), ToFloat(box[1]), ToFloat(box[2]), ToFloat(box[3])},
-                               border, p.pool_size);
+    const Edge edge =
+        MakeEdge(Box{ToFloat(box[0]), ToFloat(box[1]), ToFloat(box[2]), ToFloat(box[3])}, border,
+                 p.pool_size);
     return FindNeighbours(edge.fixed, size).low / width;
   };
   int32_t next[kBuckets + 1] = {};

@@ -194,6 +194,7 @@ mluOpStatus_t RunSorted(const CudaCall<Problem>& call, void* scratch) {
 constexpr CudaImplementation<Problem> kBackward[] = {
     {"few_boxes", "at most 128 boxes and 32 samples", HasFewBoxes, nullptr, RunFewBoxes},
     {"sorted", "always", Always, ListsBytes, RunSorted},
+    CudaImplementation<Problem>::ForDouble(RunDoubleBackward),
 };
 
 }  // namespace

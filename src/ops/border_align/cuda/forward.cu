@@ -221,6 +221,7 @@ constexpr CudaImplementation<Problem> kForward[] = {
     {"edges", "at most 12 samples, and 16 bytes of channels lie aligned", CanPoolEdges, nullptr,
      RunEdges},
     {"elements", "always", Always, nullptr, RunElements},
+    CudaImplementation<Problem>::ForDouble(RunDoubleForward),
 };
 
 }  // namespace

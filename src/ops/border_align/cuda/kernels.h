@@ -14,6 +14,10 @@ namespace mluop::border_align {
 extern const CudaOperator kForwardCuda;   // forward.cu
 extern const CudaOperator kBackwardCuda;  // backward.cu
 
+// For tensors of type double (double.cu).
+mluOpStatus_t RunDoubleForward(const CudaCall<Problem>& call, void* scratch);
+mluOpStatus_t RunDoubleBackward(const CudaCall<Problem>& call, void* scratch);
+
 // Forward where a slice of the map fits shared memory (small_map.cu).
 bool FitsShared(const CudaCall<Problem>& call);
 mluOpStatus_t RunSmallMap(const CudaCall<Problem>& call, void* scratch);

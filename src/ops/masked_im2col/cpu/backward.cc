@@ -233,6 +233,7 @@ void DescribeBands(const CpuCall<Problem>& call, Plan& plan) {
 
 constexpr CpuImplementation<Problem> kBackward[] = {
     {"interleaved", "always", Always, BandScratch, RunBands, DescribeBands},
+    CpuImplementation<Problem>::ForDouble(RunDoubleBackward),
 };
 
 }  // namespace

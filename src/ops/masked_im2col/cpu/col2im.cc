@@ -120,6 +120,7 @@ mluOpStatus_t RunTiles(const CpuCall<Problem>& call, void* scratch) {
 
 constexpr CpuImplementation<Problem> kCol2im[] = {
     {"tiles", "always", Always, TileScratch, RunTiles},
+    CpuImplementation<Problem>::ForDouble(RunDoubleCol2im),
 };
 
 }  // namespace

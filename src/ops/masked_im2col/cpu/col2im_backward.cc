@@ -52,13 +52,17 @@ mluOpStatus_t RunGather(const CpuCall<Problem>& call, void* scratch) {
     pixel[m] = 0;
     without[count++] = m;
   }
-  IsHalf(call.arguments) ? GatherRows<uint16_t>(call, pixel, {without, count})
-                         : GatherRows<uint32_t>(call, pixel, {without, count});
+  switch (call.arguments.Type()) {
+    case MLUOP_DTYPE_HALF: GatherRows<uint16_t>(call, pixel, {without, count}); break;
+    case MLUOP_DTYPE_FLOAT: GatherRows<uint32_t>(call, pixel, {without, count}); break;
+    default: GatherRows<uint64_t>(call, pixel, {without, count}); break;  // double
+  }
   return MLUOP_STATUS_SUCCESS;
 }
 
 constexpr CpuImplementation<Problem> kCol2imBackward[] = {
     {"gather", "always", Always, GatherScratch, RunGather},
+    CpuImplementation<Problem>::ForDouble(RunGather, GatherScratch),
 };
 
 }  // namespace

@@ -275,6 +275,7 @@ mluOpStatus_t RunTranspose(const CpuCall<Problem>& call, void* scratch) {
 
 constexpr CpuImplementation<Problem> kForward[] = {
     {"transpose", "always", Always, TransposeScratch, RunTranspose},
+    CpuImplementation<Problem>::ForDouble(RunDoubleForward),
 };
 
 }  // namespace

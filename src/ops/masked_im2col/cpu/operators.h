@@ -3,6 +3,7 @@
 #pragma once
 
 #include "cpu/context.h"
+#include "ops/masked_im2col/problem.h"
 
 namespace mluop::masked_im2col {
 
@@ -14,5 +15,10 @@ extern const CpuOperator kCol2imBackwardCpu;
 // The workspaces that the forward operators ask for.
 size_t ForwardWorkspaceSize(const Arguments& arguments);
 size_t Col2imWorkspaceSize(const Arguments& arguments);
+
+// For tensors of type double; double.cc defines them.
+mluOpStatus_t RunDoubleForward(const CpuCall<Problem>& call, void* scratch);
+mluOpStatus_t RunDoubleBackward(const CpuCall<Problem>& call, void* scratch);
+mluOpStatus_t RunDoubleCol2im(const CpuCall<Problem>& call, void* scratch);
 
 }  // namespace mluop::masked_im2col

@@ -233,6 +233,7 @@ mluOpStatus_t RunBands(const CudaCall<Problem>& call, void* /*scratch*/) {
 
 constexpr CudaImplementation<Problem> kBackward[] = {
     {"bands", "always", Always, nullptr, RunBands},
+    CudaImplementation<Problem>::ForDouble(RunDoubleBackward),
 };
 
 }  // namespace

@@ -178,6 +178,7 @@ mluOpStatus_t RunTable(const CudaCall<Problem>& call, void* scratch) {
 constexpr CudaImplementation<Problem> kCol2im[] = {
     {"staged", "1 to 8192 masks, at most 2^20 pixels", FitsShared, nullptr, RunStaged},
     {"table", "always", Always, WinnersScratch, RunTable},
+    CudaImplementation<Problem>::ForDouble(RunDoubleCol2im, WinnersScratch),
 };
 
 }  // namespace
@@ -186,7 +187,8 @@ constexpr CudaOperator kCol2imCuda = Bind<MakeProblem, kCol2im>("masked_col2im_f
 
 size_t Col2imCudaBytes(const Arguments& arguments) {
   const Problem p = MakeProblem(arguments);
-  return IsSmall(p) ? 0 : WinnersBytes(p);
+  const bool is_double = arguments.Type() == MLUOP_DTYPE_DOUBLE;
+  return IsSmall(p) && !is_double ? 0 : WinnersBytes(p);
 }
 
 }  // namespace mluop::masked_im2col

@@ -181,6 +181,7 @@ mluOpStatus_t RunTable(const CudaCall<Problem>& call, void* scratch) {
 constexpr CudaImplementation<Problem> kCol2imBackward[] = {
     {"staged", "at most 4096 masks and 16384 pixels", FitsShared, nullptr, RunStaged},
     {"table", "always", Always, WinnersScratch, RunTable},
+    CudaImplementation<Problem>::ForDouble(RunDoubleCol2imBackward, WinnersScratch),
 };
 
 }  // namespace

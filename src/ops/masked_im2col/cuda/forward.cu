@@ -256,6 +256,7 @@ constexpr CudaImplementation<Problem> kForward[] = {
      FitTwoPlanes, nullptr, RunTwoPlanes},
     {"staged", "a plane fits 64 KiB, and the masks read as much", FitsShared, nullptr, RunStaged},
     {"direct", "always", Always, nullptr, RunDirect},
+    CudaImplementation<Problem>::ForDouble(RunDoubleForward),
 };
 
 }  // namespace

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "cuda/context.h"
+#include "ops/masked_im2col/problem.h"
 
 namespace mluop::masked_im2col {
 
@@ -10,6 +11,12 @@ extern const CudaOperator kForwardCuda;
 extern const CudaOperator kBackwardCuda;
 extern const CudaOperator kCol2imCuda;
 extern const CudaOperator kCol2imBackwardCuda;
+
+// For tensors of type double (double.cu).
+mluOpStatus_t RunDoubleForward(const CudaCall<Problem>& call, void* scratch);
+mluOpStatus_t RunDoubleBackward(const CudaCall<Problem>& call, void* scratch);
+mluOpStatus_t RunDoubleCol2im(const CudaCall<Problem>& call, void* scratch);
+mluOpStatus_t RunDoubleCol2imBackward(const CudaCall<Problem>& call, void* scratch);
 
 // The workspace that masked_col2im_forward asks for.
 size_t Col2imCudaBytes(const Arguments& arguments);

@@ -40,5 +40,6 @@ mluOpStatus_t Skew(const PsamaskCall& call, void* scratch);
 
 // Any order: copies element by element.
 mluOpStatus_t CopyElements(const PsamaskCall& call, void* scratch);
+mluOpStatus_t CopyDoubles(const PsamaskCall& call, void* scratch);
 
 }  // namespace mluop::psamask

@@ -37,11 +37,12 @@ constexpr Entry kTransposeStore = {"transpose_store", "DISTRIBUTE, w_mask > W/4"
                                    TileScratch, TransposeStore};
 constexpr Entry kSkew = {"skew", "COLLECT, W >= 16, w_mask > W/4", CanSkew, TileScratch, Skew};
 constexpr Entry kElements = {"elements", "always", Always, nullptr, CopyElements};
+constexpr Entry kDouble = Entry::ForDouble(CopyDoubles);
 
-constexpr Entry kForward[] = {kRows, kTransposeStore, kElements};
-constexpr Entry kBackward[] = {kRows, kTransposeLoad, kElements};
-constexpr Entry kNchwForward[] = {kSkew, kTransposeLoad, kElements};
-constexpr Entry kNchwBackward[] = {kSkew, kTransposeStore, kElements};
+constexpr Entry kForward[] = {kRows, kTransposeStore, kElements, kDouble};
+constexpr Entry kBackward[] = {kRows, kTransposeLoad, kElements, kDouble};
+constexpr Entry kNchwForward[] = {kSkew, kTransposeLoad, kElements, kDouble};
+constexpr Entry kNchwBackward[] = {kSkew, kTransposeStore, kElements, kDouble};
 
 constexpr CpuOperator kForwardCpu =
     Bind<MakeProblem<Layout::kNhwc, Direction::kForward>, kForward>("psamask_forward");

@@ -101,4 +101,7 @@ mluOpStatus_t CopyCompactTiles(const PsamaskCall& call, void* scratch);
 // Any order.
 mluOpStatus_t CopyTiles(const PsamaskCall& call, void* scratch);
 
+// For tensors of type double.
+mluOpStatus_t CopyDoubles(const PsamaskCall& call, void* scratch);
+
 }  // namespace mluop::psamask

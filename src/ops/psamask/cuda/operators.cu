@@ -17,11 +17,12 @@ constexpr Entry kBackwardCompactTiles = {"compact_tiles", "DISTRIBUTE, w_mask >=
 constexpr Entry kForwardCompactTiles = {"compact_tiles", "DISTRIBUTE, w_mask <= W, w_mask <= 180",
                                         CanCopyCompactTiles, nullptr, CopyCompactTiles};
 constexpr Entry kTiles = {"tiles", "always", Always, nullptr, CopyTiles};
+constexpr Entry kDouble = Entry::ForDouble(CopyDoubles);
 
-constexpr Entry kForward[] = {kRows, kTiles};
-constexpr Entry kBackward[] = {kRows, kBackwardCompactTiles, kTiles};
-constexpr Entry kNchwForward[] = {kForwardCompactTiles, kTiles};
-constexpr Entry kNchwBackward[] = {kTiles};
+constexpr Entry kForward[] = {kRows, kTiles, kDouble};
+constexpr Entry kBackward[] = {kRows, kBackwardCompactTiles, kTiles, kDouble};
+constexpr Entry kNchwForward[] = {kForwardCompactTiles, kTiles, kDouble};
+constexpr Entry kNchwBackward[] = {kTiles, kDouble};
 
 constexpr CudaOperator kForwardCuda =
     Bind<MakeProblem<Layout::kNhwc, Direction::kForward>, kForward>("psamask_forward");

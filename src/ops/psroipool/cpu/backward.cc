@@ -237,6 +237,7 @@ constexpr CpuImplementation<Problem> kBackward[] = {
     {"bands", "forward's mapping, and the bins have at least 1/6 of the elements of the map",
      BandsApply, BandBytes, RunBands, DescribeBands},
     {"scatter", "always", Always, ScatterBytes, RunScatter},
+    CpuImplementation<Problem>::ForDouble(RunDoubleBackward),
 };
 
 }  // namespace

@@ -224,6 +224,7 @@ constexpr CpuImplementation<Problem> kForward[] = {
      },
      [](const ForwardCall& call) { return BandBytes(call.p); }, RunBands, DescribeBands},
     {"strided", "always", Always, nullptr, RunStrided},
+    CpuImplementation<Problem>::ForDouble(RunDoubleForward),
 };
 
 }  // namespace

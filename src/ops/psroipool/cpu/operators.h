@@ -13,4 +13,8 @@ extern const CpuOperator kForwardCpu, kBackwardCpu;
 // getter does not know.
 size_t ForwardScratch(const Problem& p);
 
+// For tensors of type double; double.cc defines them.
+mluOpStatus_t RunDoubleForward(const CpuCall<Problem>& call, void* scratch);
+mluOpStatus_t RunDoubleBackward(const CpuCall<Problem>& call, void* scratch);
+
 }  // namespace mluop::psroipool

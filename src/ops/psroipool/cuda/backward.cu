@@ -261,6 +261,7 @@ constexpr CudaImplementation<Problem> kBackward[] = {
     {"small_map", "at most 1024 pixels and 512 RoIs, and few blocks", SmallMapApplies,
      SmallMapBytes, RunSmallMap},
     {"masks", "always", Always, MaskBytes, RunMasks},
+    CudaImplementation<Problem>::ForDouble(RunDoubleBackward, DoubleBackwardBytes),
 };
 
 }  // namespace

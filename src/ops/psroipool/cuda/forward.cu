@@ -117,6 +117,7 @@ constexpr CudaImplementation<Problem> kForward[] = {
      [](const CudaCall<Problem>& call) { return CanRepack(call.p); },
      [](const CudaCall<Problem>& call) { return RepackedBytes(call.p); }, RunRepacked},
     {"strided", "always", Always, nullptr, RunStrided},
+    CudaImplementation<Problem>::ForDouble(RunDoubleForward),
 };
 
 }  // namespace

@@ -9,6 +9,11 @@ namespace mluop::psroipool {
 
 extern const CudaOperator kForwardCuda, kBackwardCuda;
 
+// For tensors of type double (double.cu).
+mluOpStatus_t RunDoubleForward(const CudaCall<Problem>& call, void* scratch);
+mluOpStatus_t RunDoubleBackward(const CudaCall<Problem>& call, void* scratch);
+size_t DoubleBackwardBytes(const CudaCall<Problem>& call);
+
 // Forward, large maps: the map is repacked in scratch.
 bool CanRepack(const Problem& p);
 size_t RepackedBytes(const Problem& p);

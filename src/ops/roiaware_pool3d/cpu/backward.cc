@@ -158,7 +158,9 @@ mluOpStatus_t RunBackward(const BackwardCall& call, void* scratch) {
 }
 
 constexpr CpuImplementation<Problem> kBackward[] = {
-    {"slices", "always", Always, BackwardScratch, RunBackward, DescribeBackward}};
+    {"slices", "always", Always, BackwardScratch, RunBackward, DescribeBackward},
+    CpuImplementation<Problem>::ForDouble(RunDoubleBackward),
+};
 
 }  // namespace
 

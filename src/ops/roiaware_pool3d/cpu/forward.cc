@@ -207,7 +207,9 @@ mluOpStatus_t RunForward(const ForwardCall& call, void* scratch) {
 }
 
 constexpr CpuImplementation<Problem> kForward[] = {
-    {"lists", "always", Always, ScratchBytes, RunForward, DescribeForward}};
+    {"lists", "always", Always, ScratchBytes, RunForward, DescribeForward},
+    CpuImplementation<Problem>::ForDouble(RunDoubleForward),
+};
 
 }  // namespace
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "cpu/context.h"
+#include "ops/roiaware_pool3d/problem.h"
 
 namespace mluop::roiaware_pool3d {
 
@@ -10,5 +11,9 @@ extern const CpuOperator kForwardCpu, kBackwardCpu;
 
 // Scratch of forward, which its workspace getter promises.
 size_t ForwardScratchBytes(int64_t boxes, int64_t points);
+
+// For tensors of type double; double.cc defines them.
+mluOpStatus_t RunDoubleForward(const CpuCall<Problem>& call, void* scratch);
+mluOpStatus_t RunDoubleBackward(const CpuCall<Problem>& call, void* scratch);
 
 }  // namespace mluop::roiaware_pool3d

@@ -194,6 +194,7 @@ constexpr CudaImplementation<Problem> kBackward[] = {
     {"sort", "AVG, a tile of voxels can have more pairs than points", CanSortIntegers,
      IntegerScratch, RunIntegers<true>, DescribeTile<IntegerSums>},
     {"integers", "always", Always, IntegerScratch, RunIntegers<false>},
+    CudaImplementation<Problem>::ForDouble(RunDoubleBackward),
 };
 
 }  // namespace

@@ -250,7 +250,9 @@ void DescribeForward(const ForwardCall& call, Plan& plan) {
 }
 
 constexpr CudaImplementation<Problem> kForward[] = {
-    {"lists", "always", Always, ScratchBytes, RunForward, DescribeForward}};
+    {"lists", "always", Always, ScratchBytes, RunForward, DescribeForward},
+    CudaImplementation<Problem>::ForDouble(RunDoubleForward),
+};
 
 }  // namespace
 

@@ -15,6 +15,10 @@ namespace mluop::roiaware_pool3d {
 
 extern const CudaOperator kForwardCuda, kBackwardCuda;
 
+// For tensors of type double (double.cu).
+mluOpStatus_t RunDoubleForward(const CudaCall<Problem>& call, void* scratch);
+mluOpStatus_t RunDoubleBackward(const CudaCall<Problem>& call, void* scratch);
+
 // Scratch of forward, which its workspace getter promises.
 size_t ForwardCudaScratchBytes(int64_t boxes, int64_t points);
 

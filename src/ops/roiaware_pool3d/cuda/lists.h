@@ -38,24 +38,6 @@ int64_t BatchSize(int64_t boxes, int64_t points) {
   return std::clamp<int64_t>(kMaxEntries / points, 1, boxes);
 }
 
-__device__ int Cell(float t, int n) {
-  return t > 0 ? min(static_cast<int>(fminf(t, kLargestCell)), n - 1) : 0;
-}
-
-// -1 outside
-__device__ int VoxelOf(const Problem& p, const Box& box, float x, float y, float z) {
-  const float dx = x - box.cx, dy = y - box.cy;
-  const float lx = dx * box.cosine - dy * box.sine;
-  const float ly = dx * box.sine + dy * box.cosine;
-  const bool inside =
-      fabsf(z - box.middle_z) <= box.half_z && fabsf(lx) < box.half_x && fabsf(ly) < box.half_y;
-  if (!inside) return -1;
-  const int ix = Cell((lx + box.half_x) / box.cell_x, p.out_x);
-  const int iy = Cell((ly + box.half_y) / box.cell_y, p.out_y);
-  const int iz = Cell((z - box.cz) / box.cell_z, p.out_z);
-  return (ix * p.out_y + iy) * p.out_z + iz;
-}
-
 // Slots of the batch that FindInside zeroes: its tests leave the memory bandwidth unused.
 struct ZeroFill {
   int finders = 0;  // blocks that test points; every other block zeroes, as long as both remain
@@ -103,7 +85,7 @@ __device__ void FindInChunk(const Problem& p, const Lists& lists, const BoxBatch
     }
 #pragma unroll
     for (int a = 0; a < kListsInFlight; ++a) {
-      const int voxel = VoxelOf(p, box, at[a][0], at[a][1], at[a][2]);
+      const int voxel = box.VoxelOf(p, at[a][0], at[a][1], at[a][2]);
       const unsigned inside = __ballot_sync(kAllLanes, voxel >= 0);
       const int before = __popc(inside & ((1u << lane) - 1));
       if (voxel >= 0) to[count + before] = make_int2(voxel, i + a * kLanes);

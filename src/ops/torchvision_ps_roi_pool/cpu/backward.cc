@@ -81,6 +81,7 @@ mluOpStatus_t RunBands(const BackwardCall& call, void* scratch) {
 
 constexpr CpuImplementation<Problem> kBackward[] = {
     {"bands", "always", Always, BandBytes<kBackwardBand>, RunBands, DescribeBands<kBackwardBand>},
+    CpuImplementation<Problem>::ForDouble(RunDoubleBackward),
 };
 
 }  // namespace

@@ -164,6 +164,7 @@ constexpr CpuImplementation<Problem> kForward[] = {
     {"bands", "a row fits the L2, and the bins have at least 1/4 of the elements of the map",
      BandsApply, BandBytes<kForwardBand>, RunBands, DescribeBands<kForwardBand>},
     {"direct", "always", Always, nullptr, RunDirect},
+    CpuImplementation<Problem>::ForDouble(RunDoubleForward),
 };
 
 }  // namespace

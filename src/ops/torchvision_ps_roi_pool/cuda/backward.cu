@@ -273,6 +273,7 @@ constexpr CudaImplementation<Problem> kBackward[] = {
     {"small_map", "at most 1024 pixels and 1024 RoIs, and few blocks", SmallMapApplies, nullptr,
      RunSmallMap},
     {"masks", "always", Always, MaskBytes, RunMasks},
+    CudaImplementation<Problem>::ForDouble(RunDoubleBackward, DoubleBackwardBytes),
 };
 
 }  // namespace

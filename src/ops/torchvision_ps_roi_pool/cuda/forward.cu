@@ -211,6 +211,7 @@ constexpr CudaImplementation<Problem> kForward[] = {
      },
      [](const CudaCall<Problem>& call) { return SpanTable::Bytes(call.p); }, RunStaged},
     {"direct", "always", Always, nullptr, RunDirect},
+    CudaImplementation<Problem>::ForDouble(RunDoubleForward),
 };
 
 }  // namespace

@@ -6,6 +6,7 @@
 // compete for one set of the cache.
 #include "cpu/context.h"
 #include "cpu/tuning.h"
+#include "ops/transpose/cpu/double.h"
 #include "ops/transpose/problem.h"
 
 #include <algorithm>
@@ -135,7 +136,8 @@ mluOpStatus_t TransposeTiles(const CpuCall<Problem>& call, void*) {
 }
 
 constexpr CpuImplementation<Problem> kTranspose[] = {
-    {"tiles", "always", Always, nullptr, TransposeTiles}};
+    {"tiles", "always", Always, nullptr, TransposeTiles},
+    CpuImplementation<Problem>::ForDouble(RunDouble)};
 constexpr CpuOperator kTransposeCpu = Bind<MakeProblem, kTranspose>("transpose");
 constexpr const CpuOperator* kOperators[] = {&kTransposeCpu};
 

@@ -4,6 +4,7 @@
 // of vectors in registers, and memory is accessed by vectors alone, of up to 16 bytes. "elements":
 // element by element, with stores that start at a sector of device memory.
 #include "cuda/context.h"
+#include "ops/transpose/cuda/double.h"
 #include "ops/transpose/problem.h"
 
 namespace mluop::transpose {
@@ -243,7 +244,8 @@ mluOpStatus_t RunElements(const TransposeCall& call, void*) {
 constexpr CudaImplementation<Problem> kTranspose[] = {
     {"vectors", "A, B and both addresses are even multiples of an element",
      [](const TransposeCall& call) { return Divides(2, call); }, nullptr, RunVectors},
-    {"elements", "always", Always, nullptr, RunElements}};
+    {"elements", "always", Always, nullptr, RunElements},
+    CudaImplementation<Problem>::ForDouble(RunDouble)};
 constexpr CudaOperator kTransposeCuda = Bind<MakeProblem, kTranspose>("transpose");
 constexpr const CudaOperator* kOperators[] = {&kTransposeCuda};
 

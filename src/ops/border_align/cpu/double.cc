@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+// border_align on the CPU, implementation "double".
+#include "cpu/double.h"
+#include "ops/border_align/cpu/operators.h"
+
+namespace mluop::border_align {
+namespace {
+
+// The samples of one border of a box, one after the other.
+class Walk {
+ public:
+  Walk(const Problem& p, const double* box, int border)
+      : p_(p),
+        horizontal_(border == kTop || border == kBottom),
+        edge_(MakeEdge(BoxOf<double>{box[0], box[1], box[2], box[3]}, border, p.pool_size)),
+        position_(edge_.start) {}
+
+  NeighboursOf<double> X() const {
+    return FindNeighbours(horizontal_ ? position_ : edge_.fixed, p_.w);
+  }
+  NeighboursOf<double> Y() const {
+    return FindNeighbours(horizontal_ ? edge_.fixed : position_, p_.h);
+  }
+  void Step() { position_ += edge_.step; }
+
+ private:
+  const Problem& p_;
+  bool horizontal_;
+  EdgeOf<double> edge_;
+  double position_;
+};
+
+// Calls visit(offset of the pixel in the map, weight) for the four neighbours of a sample.
+template <class Visit>
+void ForEachNeighbour(const Problem& p, const NeighboursOf<double>& x,
+                      const NeighboursOf<double>& y, Visit visit) {
+  const auto pixel = [&](int row, int column) {
+    return (int64_t{row} * p.w + column) * p.channels();
+  };
+  visit(pixel(y.low, x.low), y.low_weight * x.low_weight);
+  visit(pixel(y.low, x.high), y.low_weight * x.high_weight);
+  visit(pixel(y.high, x.low), y.high_weight * x.low_weight);
+  visit(pixel(y.high, x.high), y.high_weight * x.high_weight);
+}
+
+// Pools one border of a box: `map` is its block of channels in the box's image.
+void PoolBorder(const Problem& p, Walk walk, const double* map, double* output, int32_t* argmax) {
+  for (int32_t sample = 0; sample <= p.pool_size; ++sample, walk.Step()) {
+    const auto x = walk.X(), y = walk.Y();
+    const double* pixels[4];
+    double weights[4];
+    int n = 0;
+    if (x.inside && y.inside) {
+      ForEachNeighbour(p, x, y, [&](int64_t offset, double weight) {
+        pixels[n] = map + offset;
+        weights[n++] = weight;
+      });
+    }
+    for (int64_t c = 0; c < p.c; ++c) {
+      double value = 0;
+      for (int k = 0; k < n; ++k) value += weights[k] * pixels[k][c];
+      if (sample > 0 && !(value > output[c])) continue;
+      output[c] = value;
+      argmax[c] = sample;
+    }
+  }
+  CanonicalizeNans(output, p.c);
+}
+
+// Channels of a work item of backward: one cache line.
+constexpr int kSliceChannels = 8;
+
+// Adds the gradients of `channels` channels of one border of a box to `map`, sample by sample.
+void ScatterBorder(const Problem& p, Walk walk, const double* gradient, const int32_t* argmax,
+                   int64_t channels, double* map) {
+  for (int32_t sample = 0; sample <= p.pool_size; ++sample, walk.Step()) {
+    const auto x = walk.X(), y = walk.Y();
+    if (!x.inside || !y.inside) continue;
+    for (int64_t c = 0; c < channels; ++c) {
+      if (argmax[c] != sample) continue;
+      ForEachNeighbour(
+          p, x, y, [&](int64_t offset, double weight) { map[offset + c] += weight * gradient[c]; });
+    }
+  }
+}
+
+}  // namespace
+
+mluOpStatus_t RunDoubleForward(const CpuCall<Problem>& call, void*) {
+  const Problem& p = call.p;
+  const auto* input = call.arguments.In<double>("input");
+  const auto* boxes = call.arguments.In<double>("boxes");
+  auto* output = call.arguments.Out<double>("output");
+  auto* argmax = call.arguments.Out<int32_t>("argmax_idx");
+  call.context.threads().For(int64_t{p.n} * p.k * kBorders, GrainFor(p.samples() * p.c * kBorders),
+                             [&](int64_t begin, int64_t end, int) {
+                               for (int64_t item = begin; item < end; ++item) {
+                                 const int64_t box = item / kBorders, border = item % kBorders;
+                                 const double* map =
+                                     input + box / p.k * p.pixels() * p.channels() + border * p.c;
+                                 PoolBorder(p, Walk(p, boxes + box * 4, static_cast<int>(border)),
+                                            map, output + item * p.c, argmax + item * p.c);
+                               }
+                             });
+  return MLUOP_STATUS_SUCCESS;
+}
+
+// A worker owns slices of channels of a border and visits all boxes of the image in order.
+mluOpStatus_t RunDoubleBackward(const CpuCall<Problem>& call, void*) {
+  const Problem& p = call.p;
+  const auto* gradient = call.arguments.In<double>("grad_output");
+  const auto* boxes = call.arguments.In<double>("boxes");
+  const auto* argmax = call.arguments.In<int32_t>("argmax_idx");
+  auto* map = call.arguments.Out<double>("grad_input");
+  const ThreadPool& threads = call.context.threads();
+  threads.For(p.elements(), kGrain,
+              [&](int64_t begin, int64_t end, int) { std::fill_n(map + begin, end - begin, 0.0); });
+  const int64_t slices = (p.c + kSliceChannels - 1) / kSliceChannels;
+  const auto scatter = [&](int64_t image, int border, int64_t first) {
+    const int64_t channels = std::min<int64_t>(kSliceChannels, p.c - first);
+    double* own = map + image * p.pixels() * p.channels() + border * p.c + first;
+    for (int64_t box = image * p.k; box < (image + 1) * p.k; ++box) {
+      const int64_t at = (box * kBorders + border) * p.c + first;
+      ScatterBorder(p, Walk(p, boxes + box * 4, border), gradient + at, argmax + at, channels, own);
+    }
+  };
+  threads.For(p.n * kBorders * slices, GrainFor(p.k * p.samples() * kSliceChannels),
+              [&](int64_t begin, int64_t end, int) {
+                for (int64_t item = begin; item < end; ++item) {
+                  const int64_t borders = item / slices;
+                  scatter(borders / kBorders, static_cast<int>(borders % kBorders),
+                          item % slices * kSliceChannels);
+                }
+              });
+  threads.For(p.elements(), kGrain,
+              [&](int64_t begin, int64_t end, int) { CanonicalizeNans(map + begin, end - begin); });
+  return MLUOP_STATUS_SUCCESS;
+}
+
+}  // namespace mluop::border_align
