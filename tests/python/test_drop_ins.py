@@ -147,7 +147,7 @@ def test_modules_pickled_by_the_originals_load():
     assert voxels(box, torch.tensor([[0.0, 0, 1]]), torch.ones(1, 1)).item() == 1
 
 
-# Calls for which the originals raise AssertionError.
+# Calls for which the originals raise AssertionError. Ours raise under `python -O` too.
 
 
 @pytest.mark.parametrize(
@@ -183,8 +183,8 @@ def test_modules_pickled_by_the_originals_load():
         "no boxes",
     ],
 )
-def test_assertions_equal_the_originals(call):
-    with pytest.raises(AssertionError):
+def test_calls_that_the_originals_refuse_raise(call):
+    with pytest.raises((TypeError, ValueError)):
         call()
 
 
@@ -295,5 +295,5 @@ def test_default_box_origin_is_the_bottom():
 
 
 def test_unknown_box_origin_raises():
-    with pytest.raises(AssertionError):
+    with pytest.raises(ValueError, match="box_origin"):
         ours.RoIAwarePool3d(1, box_origin="top")

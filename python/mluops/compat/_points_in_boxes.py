@@ -18,9 +18,12 @@ def points_in_boxes_all(points: Tensor, boxes: Tensor) -> Tensor:
     >>> points_in_boxes_all(torch.tensor([[[0.0, 0, 1], [0, 0, -1]]]), box).flatten()
     tensor([1, 0], dtype=torch.int32)
     """
-    assert points.shape[0] == boxes.shape[0], "points and boxes must have the same batch size"
-    assert boxes.shape[2] == 7, "boxes dimension should be 7"
-    assert points.shape[2] == 3, "points dimension should be 3"
+    if points.dim() != 3 or points.shape[2] != 3:
+        raise ValueError(f"points_in_boxes: points must be [B, M, 3], got {list(points.shape)}")
+    if boxes.dim() != 3 or boxes.shape[2] != 7 or boxes.shape[0] != points.shape[0]:
+        raise ValueError(
+            f"points_in_boxes: boxes must be [{points.shape[0]}, T, 7], got {list(boxes.shape)}"
+        )
     x, y, z = (points[:, :, None] - boxes[:, None, :, :3]).unbind(-1)
     dx, dy, dz, yaw = boxes[:, None, :, 3:].unbind(-1)
     along = x * yaw.cos() + y * yaw.sin()

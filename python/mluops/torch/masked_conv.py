@@ -207,7 +207,7 @@ def _product(weight: Tensor, windows: Tensor, groups: int) -> Tensor:
     if windows.dtype == torch.float16 and weight.dtype == torch.float16 and windows.is_cpu:
         # Old torch has no half matmul on the CPU.
         return _product(weight.float(), windows.float(), groups).to(torch.float16)
-    if not _HAS_MKL and windows.is_cpu and windows.size(1) > 0:
+    if not _HAS_MKL and windows.is_cpu and windows.size(1) > 0 and weight.dtype == windows.dtype:
         # In Debian's torch, without MKL, conv2d is six times as fast as a matrix product.
         image = windows.view(1, windows.size(0), 1, windows.size(1))
         kernel = weight.reshape(weight.size(0), -1, 1, 1)
