@@ -117,15 +117,15 @@ def translation_table(names: str = "mluops") -> Dict[Callable[..., Any], Callabl
 
 
 def _symbolic(node: Node) -> Callable[..., Any]:
-    from torch.onnx.symbolic_helper import parse_args
+    from torch.onnx.symbolic_helper import _parse_arg  # parse_args wants named parameters
 
     schema = _schema(node.operator)
     names, outputs = [a.name for a in schema.arguments], len(schema.returns)
-    kinds = ["v" if n in node.inputs else _TYPES[str(a.type)] for n, a in zip(names, schema.arguments)]
+    kinds = [_TYPES.get(str(argument.type), "v") for argument in schema.arguments]
 
-    @parse_args(*kinds)
     def symbolic(g: Any, *arguments: Any) -> Any:
-        given = dict(zip(names, arguments))
+        parsed = (_parse_arg(value, kind) for value, kind in zip(arguments, kinds))
+        given = dict(zip(names, parsed))
         values = {
             f"{name}_{'f' if isinstance(value, float) else 'i'}": value
             for name, value in node.values(given).items()

@@ -75,7 +75,7 @@ def test_points_at_utm_coordinates_are_kept(features):
 
 @pytest.mark.parametrize("name", samples.NAMES)
 def test_values_have_the_precision_of_double(name):
-    """One third is not a float32: a result of float32 precision would differ in the eighth digit."""
+    """One third is not a float32: a float32 result would differ in the eighth digit."""
     operator, arguments = samples.make(torch.float64)[name]
     at = samples.features_of(arguments)
     whole = samples.outputs_of(operator(*arguments))[0]
@@ -95,7 +95,7 @@ class TestPSRoIPool:
         n_output = x.size(1) // (pool_h * pool_w)
         y = torch.zeros(rois.size(0), n_output, pool_h, pool_w, dtype=x.dtype, device=x.device)
         for r, roi in enumerate(rois):
-            x1, y1, x2, y2 = (int(round(v.item() * scale)) for v in roi[1:])
+            x1, y1, x2, y2 = (round(v.item() * scale) for v in roi[1:])
             width, height = max(x2 - x1, 1), max(y2 - y1, 1)
             for i in range(pool_h):
                 for j in range(pool_w):
@@ -156,11 +156,7 @@ class TestPSRoIPool:
     def test_is_leaf_module(self):
         import torch.fx
 
-        class Pool(torch.nn.Module):
-            def forward(self, x, rois):
-                return ours.ps_roi_pool(x, rois, 2)
-
-        graph = torch.fx.symbolic_trace(Pool()).graph
+        graph = torch.fx.symbolic_trace(ours.PSRoIPool(2, 1.0)).graph
         assert [n.name for n in graph.nodes if n.op == "call_function"] == ["ps_roi_pool"]
 
     def test_module_repr(self):

@@ -90,7 +90,6 @@ def test_signatures_equal_the_originals(function, names, defaults):
         (ours.BorderAlign(3), "BorderAlign(pool_size=3)"),
         (ours.PSAMask("collect", (3, 5)), "PSAMask(psa_type=collect, mask_size=(3, 5))"),
         (ours.PSAMask("distribute"), "PSAMask(psa_type=distribute, mask_size=None)"),
-        (ours.RoIAwarePool3d(4), "RoIAwarePool3d()"),
         (ours.PSRoIPool((2, 3), 0.25), "PSRoIPool(output_size=(2, 3), spatial_scale=0.25)"),
         (
             ours.MaskedConv2d(3, 4, 5, padding=2),

@@ -94,7 +94,11 @@ def test_points_in_boxes_equal_the_definition():
     "call, kind, message",
     [
         (lambda: pcdet.points_in_boxes_cpu([[0, 0, 0]], torch.zeros(1, 7)), TypeError, "points"),
-        (lambda: pcdet.points_in_boxes_cpu(torch.zeros(1, 4), torch.zeros(1, 7)), ValueError, "M, 3"),
+        (
+            lambda: pcdet.points_in_boxes_cpu(torch.zeros(1, 4), torch.zeros(1, 7)),
+            ValueError,
+            "M, 3",
+        ),
         (
             lambda: pcdet.points_in_boxes_gpu(torch.zeros(2, 1, 3), torch.zeros(1, 1, 7)),
             ValueError,

@@ -60,7 +60,9 @@ def check(proto, name, names="mluops"):
     session = reference.ReferenceEvaluator(proto, new_ops=[evaluator_of(node) for node in nodes])
     feeds = {i.name: x.numpy() for i, x in zip(proto.graph.input, inputs)}
     (result,) = session.run(None, feeds)
-    torch.testing.assert_close(torch.from_numpy(result), model(*inputs).detach(), rtol=1e-5, atol=1e-5)
+    torch.testing.assert_close(
+        torch.from_numpy(result), model(*inputs).detach(), rtol=1e-5, atol=1e-5
+    )
 
 
 @pytest.mark.parametrize("name", sorted(MODELS))

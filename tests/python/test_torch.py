@@ -209,7 +209,10 @@ def test_modules_can_be_scripted():
         (ours.BorderAlign(2), (torch.rand(1, 4, 4, 4), torch.tensor([[[0.0, 0, 2, 2]]]))),
         (ours.PSRoIPool(2, 1.0), (torch.rand(1, 4, 4, 4), torch.tensor([[0.0, 0, 0, 2, 2]]))),
         (ours.RoIAwarePool3d(2, box_origin="center"), (car, point, torch.rand(1, 3))),
-        (ours.MaskedConv2d(2, 3, 3, padding=1), (torch.rand(2, 2, 4, 4), torch.rand(2, 4, 4) - 0.5)),
+        (
+            ours.MaskedConv2d(2, 3, 3, padding=1),
+            (torch.rand(2, 2, 4, 4), torch.rand(2, 4, 4) - 0.5),
+        ),
     ]
     for module, inputs in cases:
         scripted = torch.jit.script(module)
@@ -219,12 +222,11 @@ def test_modules_can_be_scripted():
 @pytest.mark.parametrize(
     "module, text",
     [
-        (ours.PSAMask("collect", 3), "PSAMask(psa_type=collect, mask_size=(3, 3))"),
+        (ours.PSAMask("collect", 3), "PSAMask(psa_type=collect, mask_size=3)"),
         (ours.BorderAlign(4), "BorderAlign(pool_size=4)"),
         (
             ours.RoIAwarePool3d(2, 8, "avg"),
-            "RoIAwarePool3d(out_size=(2, 2, 2), max_pts_per_voxel=8, mode='avg', "
-            "box_origin='bottom')",
+            "RoIAwarePool3d(out_size=2, max_pts_per_voxel=8, mode='avg', box_origin='bottom')",
         ),
     ],
     ids=lambda value: type(value).__name__,
@@ -240,7 +242,9 @@ def test_indices_beyond_int32_count_as_outside():
     assert columns.tolist() == [[0, 0]]
 
 
-@pytest.mark.parametrize("name", ["border_align", "masked_conv", "ps_roi_pool", "psa_mask", "roiaware_pool3d"])
+@pytest.mark.parametrize(
+    "name", ["border_align", "masked_conv", "ps_roi_pool", "psa_mask", "roiaware_pool3d"]
+)
 def test_docstring_examples_run(name):
     module = importlib.import_module(f"mluops.torch.{name}")
     result = doctest.testmod(module)

@@ -3,12 +3,11 @@
 
 from __future__ import annotations
 
+import mluops
+import mluops.torch as ours
 import numpy as np
 import numpy.typing as npt
 import torch
-
-import mluops
-import mluops.torch as ours
 from mluops.compat import pcdet
 
 Floats = npt.NDArray[np.float32]
@@ -17,7 +16,8 @@ Floats = npt.NDArray[np.float32]
 def attention(x: Floats) -> Floats:
     y = mluops.psamask_forward(x, 0, 3, 3)
     gradient = mluops.psamask_backward(y, 0, 3, 3)
-    return gradient + y.sum()
+    result: Floats = gradient + y.sum()
+    return result
 
 
 def pooled(features: Floats, rois: Floats) -> Floats:

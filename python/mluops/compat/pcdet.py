@@ -65,7 +65,9 @@ def _with_bottom(boxes: Tensor) -> Tensor:
     return torch.cat([boxes[..., :2], bottom, boxes[..., 3:]], dim=-1)
 
 
-def _as_tensor(function: str, name: str, value: Any, rank: int, columns: int) -> Tuple[Tensor, bool]:
+def _as_tensor(
+    function: str, name: str, value: Any, rank: int, columns: int
+) -> Tuple[Tensor, bool]:
     is_numpy = isinstance(value, np.ndarray)
     if not is_numpy and not isinstance(value, Tensor):
         raise TypeError(
@@ -75,9 +77,7 @@ def _as_tensor(function: str, name: str, value: Any, rank: int, columns: int) ->
     tensor = torch.from_numpy(value) if is_numpy else value
     if tensor.dim() != rank or tensor.shape[-1] != columns:
         shape = f"[{'B, ' * (rank - 2)}{'M' if columns == 3 else 'T'}, {columns}]"
-        raise ValueError(
-            f"{function}: {name} must have shape {shape}, got {list(tensor.shape)}"
-        )
+        raise ValueError(f"{function}: {name} must have shape {shape}, got {list(tensor.shape)}")
     return tensor, is_numpy
 
 

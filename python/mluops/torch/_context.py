@@ -14,7 +14,6 @@ from .. import _context
 from .._table import Table
 from ._memory import LARGE_ELEMENTS, ask_for_huge_pages, empty_channels_last
 
-
 _run_operator = _context.run_operator
 
 

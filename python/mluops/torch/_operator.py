@@ -66,7 +66,9 @@ def _make_function(
                 if forward_ad._current_level >= 0:
                     ctx.save_for_forward(*saved)
             if isinstance(output, tuple):
-                ctx.set_materialize_grads(False)  # index outputs, 100 MB in PartA2, have no gradient
+                ctx.set_materialize_grads(
+                    False
+                )  # index outputs, 100 MB in PartA2, have no gradient
                 ctx.mark_non_differentiable(*output[1:])
                 ctx.output_count = len(output)
             return output

@@ -80,11 +80,11 @@ def run_nhwc(
     """Calls a C operator of NHWC tensors on features [N, C, H, W]. The first result has their type
     and memory format."""
     dtype = compute_type(table, features, *(x for x in others if x.dtype is not torch.int32))
-    packed_others = [
-        x.contiguous() if x.dtype is torch.int32 else packed(x, dtype) for x in others
-    ]
+    packed_others = [x.contiguous() if x.dtype is torch.int32 else packed(x, dtype) for x in others]
     if features.dim() != 4:  # the library reports it
-        return context_of(features).run(table, attributes, (packed(features, dtype), *packed_others))
+        return context_of(features).run(
+            table, attributes, (packed(features, dtype), *packed_others)
+        )
     x, channels_last = to_nhwc(features, dtype), follows_channels_last(features)
     context, is_small = context_of(x), x.numel() < _SMALL
     inputs = (x, *packed_others)

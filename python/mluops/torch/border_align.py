@@ -95,9 +95,7 @@ def _gather(input: Tensor, boxes: Tensor, argmax: Tensor, pool_size: int) -> Ten
     value = torch.where(inside, value, torch.zeros_like(value))
     last = follows_channels_last(input)
     value = value.permute(0, 3, 1, 2).to(input.dtype)
-    return value.contiguous(
-        memory_format=torch.channels_last if last else torch.contiguous_format
-    )
+    return value.contiguous(memory_format=torch.channels_last if last else torch.contiguous_format)
 
 
 def _save(ctx: Any, inputs: Any, output: Any) -> Tuple[Tensor, ...]:
@@ -150,8 +148,7 @@ def border_align(input: Tensor, boxes: Tensor, pool_size: int) -> Tensor:
     tensor([[[[2., 6., 8., 8.]]]])
     """
     if not torch.jit.is_scripting():
-        if not (isinstance(input, Tensor) and isinstance(boxes, Tensor)):
-            require_tensors("border_align", input=input, boxes=boxes)
+        require_tensors("border_align", input=input, boxes=boxes)
     return torch.ops.mluops.border_align(input, boxes, pool_size)[0]
 
 

@@ -107,7 +107,7 @@ class PSAMask(nn.Module):
                 f'PSAMask: psa_type must be "collect" or "distribute", got {psa_type!r}'
             )
         self.psa_type_enum = 0 if psa_type == "collect" else 1
-        self.mask_size = mask_size if mask_size is None else pair("PSAMask", "mask_size", mask_size)
+        self.mask_size = mask_size
         self.psa_type = psa_type
 
     def forward(self, input: Tensor) -> Tensor:

@@ -7,6 +7,7 @@ from typing import Any, List, Sequence, Tuple, Union
 
 import torch
 from torch import Tensor, nn
+from torch.jit.annotations import BroadcastingList3
 
 from .._library import BadParamError
 from .._table import Table
@@ -188,6 +189,11 @@ def _pool(
     )[0]
 
 
+def _grid(out_size: BroadcastingList3[int]) -> List[int]:
+    """Returns the three sizes, for torch.jit.script."""
+    return [out_size[0], out_size[1], out_size[2]]
+
+
 def roiaware_pool3d(
     rois: Tensor,
     pts: Tensor,
@@ -235,7 +241,8 @@ class RoIAwarePool3d(nn.Module):
         box_origin: str = "bottom",
     ):
         super().__init__()
-        self.out_size = sizes("RoIAwarePool3d", "out_size", out_size, 3)
+        sizes("RoIAwarePool3d", "out_size", out_size, 3)  # raises if it does not fit
+        self.out_size = out_size
         self.max_pts_per_voxel = max_pts_per_voxel
         if mode not in ("max", "avg"):
             raise ValueError(f'RoIAwarePool3d: mode must be "max" or "avg", got {mode!r}')
@@ -248,8 +255,7 @@ class RoIAwarePool3d(nn.Module):
 
     def forward(self, rois: Tensor, pts: Tensor, pts_feature: Tensor) -> Tensor:
         if torch.jit.is_scripting():
-            x, y, z = self.out_size
-            grid = [x, y, z]
+            grid = _grid(self.out_size)
         else:
             require_tensors("RoIAwarePool3d", rois=rois, pts=pts, pts_feature=pts_feature)
             grid = list(sizes("RoIAwarePool3d", "out_size", self.out_size, 3))
