@@ -31,7 +31,7 @@ typedef struct {
 MLUOP_WIN_API mluOpStatus_t mluOpGetLastErrorInfo(mluOpErrorInfo_t* info);
 
 /* Operators by name, for bindings of other languages: the table that the library checks a call
- * against, and a call by this table. Names are those of `mluop list` and of error messages, such as
+ * against, and a call by this table. `mluop list` and error messages have the names, such as
  * "psamask_forward"; workspace getters have tables too: "psroipool_forward_workspace". */
 typedef const struct mluOpOperatorStruct* mluOpOperator_t;
 
@@ -67,7 +67,7 @@ MLUOP_WIN_API mluOpStatus_t mluOpFindOperator(const char* name, mluOpOperator_t*
 MLUOP_WIN_API mluOpStatus_t mluOpDescribeOperator(mluOpOperator_t op, mluOpOperatorInfo_t* info);
 
 /* Calls the operator. Attributes, descriptors and data pointers are in the order of its table; an
- * absent tensor is NULL in both arrays. Checks, statuses and results are those of the operator's C
+ * absent tensor is NULL in both arrays. Checks, statuses and results are as in the operator's C
  * function. Attributes of C type float are rounded to float; others must be integers.
  * BAD_PARAM: op is NULL, or an array is NULL although the table has rows for it. */
 MLUOP_WIN_API mluOpStatus_t mluOpRunOperator(mluOpHandle_t handle, mluOpOperator_t op,

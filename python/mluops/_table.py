@@ -112,7 +112,7 @@ class Table:
     def shapes(
         self, attributes: Sequence[Any], inputs: Sequence[Optional[Shape]], sizes: Dict[str, Any]
     ) -> List[Tuple[Any, ...]]:
-        """Computes the shapes of the outputs from those of the inputs, as the library does.
+        """Computes the shapes of the outputs from the shapes of the inputs, as the library does.
 
         `sizes` has the symbols that no input determines. Inputs that break the rules give some
         shapes; the library's checks then report the rule."""

@@ -25,7 +25,7 @@ def test_gradcheck_with_default_settings(name, device):
     def run(x):
         return samples.outputs_of(operator(*arguments[:at], x, *arguments[at + 1 :]))[0]
 
-    assert torch.autograd.gradcheck(run, (x,), check_forward_ad=True)
+    assert torch.autograd.gradcheck(run, (x,), check_forward_ad=hasattr(torch, "func"))
     assert torch.autograd.gradgradcheck(run, (x,))
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The operators on NumPy arrays: a function per entry point of the C library, in its layouts.
 
-Values are float32 (or float16, where the operator supports half), indices int32. An array is any
+Values are float32, float64, or float16 where the operator supports half; indices are int32. An array is any
 object with `__array_interface__`, the buffer protocol or DLPack. Inputs that are not packed are
 copied. Arrays on a CUDA device (`__cuda_array_interface__` or DLPack: CuPy, PyTorch, JAX) are not
 copied: the call runs on their stream and returns `DeviceArray`s.

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The operators for PyTorch: functions, modules, and `torch.ops.mluops.*` under both.
 
-Every operator has a gradient for its features. It accepts float32 and float16, and converts
-bfloat16 and float64 to float32. It accepts any strides, channels_last without a copy. torch.compile
-and torch.export can trace it. `torch.set_num_threads` and `torch.use_deterministic_algorithms`
-apply. Autocast casts nothing: a result has the type of the features.
+Every operator has derivatives of every kind for its features: reverse and forward mode, of any
+order, and torch.func. It accepts float16, float32 and float64, and converts bfloat16 to float32. It
+accepts any strides, channels_last without a copy. torch.compile and torch.export can trace it.
+`torch.set_num_threads` and `torch.use_deterministic_algorithms` apply. Autocast casts nothing: a
+result has the type of the features.
 """
 
 from .border_align import BorderAlign, border_align

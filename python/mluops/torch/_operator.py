@@ -15,6 +15,7 @@ library = torch.library.Library("mluops", "DEF")
 
 _BelowAutograd = torch._C._AutoDispatchBelowAutograd
 _is_grad_enabled = torch.is_grad_enabled
+_HAS_TORCH_FUNC = hasattr(torch._C, "_are_functorch_transforms_active")  # torch 2
 _in_torch_func: Callable[[], bool] = getattr(
     torch._C, "_are_functorch_transforms_active", lambda: False
 )
@@ -90,8 +91,12 @@ def _make_function(
 
         @staticmethod
         def jvp(ctx: Any, *tangents: Any) -> Any:
-            result = None if tangents[features] is None else tangent(ctx, tangents[features])
             count = getattr(ctx, "output_count", 1)
+            if count > 1 and not _HAS_TORCH_FUNC:  # torch 1 fails on outputs of indices
+                raise NotImplementedError(
+                    f"{operator.__name__}: forward-mode differentiation needs torch 2"
+                )
+            result = None if tangents[features] is None else tangent(ctx, tangents[features])
             return result if count == 1 else (result, *[None] * (count - 1))
 
     return Function

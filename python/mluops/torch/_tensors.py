@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Converts tensors between PyTorch's types and layouts and those of the C library.
+"""Converts tensors between the types and layouts of PyTorch and of the C library.
 
 A result has the type of the features. The C library computes in the widest type of the floating
 tensors of a call that it supports, so half features do not round boxes of higher precision. A

@@ -35,12 +35,18 @@ def _columns(
     return torch.stack(taps, dim=1).flatten(0, 1)
 
 
+def _multiply_by_conv2d(weight: Tensor, windows: Tensor, groups: int) -> Tensor:
+    image = windows.view(1, windows.size(0), 1, windows.size(1))
+    kernel = weight.reshape(weight.size(0), -1, 1, 1)
+    return torch.nn.functional.conv2d(image, kernel, groups=groups)[0, :, 0]
+
+
 def _multiply(weight: Tensor, windows: Tensor, groups: int) -> Tensor:
-    if not _HAS_MKL and windows.is_cpu and windows.size(1) > 0 and weight.dtype == windows.dtype:
+    if torch.jit.is_scripting():
+        pass
+    elif not _HAS_MKL and windows.is_cpu and windows.size(1) > 0:
         # In Debian's torch, without MKL, conv2d is six times as fast as a matrix product.
-        image = windows.view(1, windows.size(0), 1, windows.size(1))
-        kernel = weight.reshape(weight.size(0), -1, 1, 1)
-        return torch.nn.functional.conv2d(image, kernel, groups=groups)[0, :, 0]
+        return _multiply_by_conv2d(weight, windows, groups)
     if groups == 1:
         return torch.mm(weight.reshape(weight.size(0), -1), windows)
     return torch.bmm(
