@@ -503,6 +503,20 @@ MLUOP_WIN_API mluOpStatus_t mluOpRoiAwarePool3dBackward(
     const mluOpTensorDescriptor_t grad_out_desc, const void* grad_out,
     const mluOpTensorDescriptor_t grad_in_desc, void* grad_in);
 
+/* ------------------------------------------------------------ points_in_boxes
+ *
+ *   box = [cx, cy, cz, dx, dy, dz, rz]; cz is the bottom. The test is that of roiaware_pool3d:
+ *     lx = (x-cx)*cos(-rz) - (y-cy)*sin(-rz), ly = (x-cx)*sin(-rz) + (y-cy)*cos(-rz)
+ *     inside: |z - (cz+dz/2)| <= dz/2 and |lx| < dx/2 and |ly| < dy/2; NaN is outside
+ *   points_indices[b, m] = the first box of scene b that holds point m, or -1
+ *
+ *   points [B, M, 3] float, boxes [B, T, 7] float, points_indices [B, M] int32; any layout.
+ *   Empty boxes are BAD_PARAM. Empty points are SUCCESS; nothing is written. */
+MLUOP_WIN_API mluOpStatus_t
+mluOpPointsInBoxes(mluOpHandle_t handle, const mluOpTensorDescriptor_t points_desc,
+                   const void* points, const mluOpTensorDescriptor_t boxes_desc, const void* boxes,
+                   const mluOpTensorDescriptor_t points_indices_desc, void* points_indices);
+
 #if defined(__cplusplus)
 } /* extern "C" */
 

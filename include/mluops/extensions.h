@@ -202,6 +202,14 @@ MLUOP_WIN_API mluOpStatus_t mluOpMaskedCol2imBackward(
     const mluOpTensorDescriptor_t mask_w_idx_desc, const void* mask_w_idx,
     const mluOpTensorDescriptor_t grad_col_desc, void* grad_col);
 
+/* mluOpPointsInBoxes for all pairs: inside[b, m, t] = 1 if box t of scene b holds point m, else 0.
+ *   points [B, M, 3] float, boxes [B, T, 7] float, inside [B, M, T] int32; any layout.
+ * Checks and statuses are the same as for mluOpPointsInBoxes. */
+MLUOP_WIN_API mluOpStatus_t
+mluOpPointsInBoxesAll(mluOpHandle_t handle, const mluOpTensorDescriptor_t points_desc,
+                      const void* points, const mluOpTensorDescriptor_t boxes_desc,
+                      const void* boxes, const mluOpTensorDescriptor_t inside_desc, void* inside);
+
 #if defined(__cplusplus)
 }
 #endif

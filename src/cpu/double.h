@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the implementations named "double" share on the CPU. They are plain loops: one source for all
-// instruction sets, one owner per output element, and a fixed order of additions.
+// Code that the implementations named "double" share on the CPU. They are plain loops: one source for
+// all instruction sets, one owner per output element, and a fixed order of additions.
 #pragma once
 
 #include <algorithm>

@@ -129,6 +129,7 @@ Expected ExpectedWhenEmpty(const Arguments& a) {
   for (int i = 0; i < a.spec->tensor_count; ++i) any = any || empty(a.spec->tensors[i].name);
   if (!any) return kRuns;
   if (is("border_align") || is("roiaware")) return kBadParam;
+  if (is("points_in_boxes")) return empty("boxes") ? kBadParam : kNothingToDo;
   if (is("psroipool_forward")) return empty("input") ? kNothingToDo : kBadParam;
   if (is("psroipool_backward")) return empty("rois") ? kBadParam : kNothingToDo;
   if (is("masked")) {

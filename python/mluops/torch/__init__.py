@@ -10,6 +10,7 @@ result has the type of the features.
 
 from .border_align import BorderAlign, border_align
 from .masked_conv import MaskedConv2d, masked_conv2d
+from .points_in_boxes import points_in_boxes, points_in_boxes_all
 from .ps_roi_pool import PSRoIPool, ps_roi_pool
 from .psa_mask import PSAMask, psa_mask
 from .roiaware_pool3d import RoIAwarePool3d, roiaware_pool3d
@@ -22,6 +23,8 @@ __all__ = [
     "RoIAwarePool3d",
     "border_align",
     "masked_conv2d",
+    "points_in_boxes",
+    "points_in_boxes_all",
     "ps_roi_pool",
     "psa_mask",
     "roiaware_pool3d",

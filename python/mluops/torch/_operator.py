@@ -15,7 +15,7 @@ library = torch.library.Library("mluops", "DEF")
 
 _BelowAutograd = torch._C._AutoDispatchBelowAutograd
 _is_grad_enabled = torch.is_grad_enabled
-_HAS_TORCH_FUNC = hasattr(torch._C, "_are_functorch_transforms_active")  # torch 2
+_IS_TORCH_2 = hasattr(torch, "func")
 _in_torch_func: Callable[[], bool] = getattr(
     torch._C, "_are_functorch_transforms_active", lambda: False
 )
@@ -46,6 +46,7 @@ def _below_autograd(operator: Callable[..., Any], arguments: Tuple[Any, ...]) ->
 
 
 def _make_function(
+    name: str,
     operator: Callable[..., Any],
     features: int,
     save: Callable[..., Tuple[Tensor, ...]],
@@ -92,9 +93,9 @@ def _make_function(
         @staticmethod
         def jvp(ctx: Any, *tangents: Any) -> Any:
             count = getattr(ctx, "output_count", 1)
-            if count > 1 and not _HAS_TORCH_FUNC:  # torch 1 fails on outputs of indices
+            if count > 1 and not _IS_TORCH_2:  # torch 1 fails on outputs of indices
                 raise NotImplementedError(
-                    f"{operator.__name__}: forward-mode differentiation needs torch 2"
+                    f"{name}: forward-mode differentiation needs torch 2"
                 )
             result = None if tangents[features] is None else tangent(ctx, tangents[features])
             return result if count == 1 else (result, *[None] * (count - 1))
@@ -131,6 +132,20 @@ def _register_vmap(name: str, operator: Callable[..., Any]) -> None:
         torch.library.register_vmap(f"mluops::{name}", run, lib=library)
 
 
+def register_without_derivatives(
+    schema: str, kernel: Callable[..., Any], meta: Callable[..., Any]
+) -> Callable[..., Any]:
+    """Defines torch.ops.mluops.<name>, an operator of indices, and returns it."""
+    name = schema.partition("(")[0]
+    library.define(schema)
+    operator = getattr(torch.ops.mluops, name).default
+    library.impl(name, kernel, "CPU")
+    library.impl(name, _require_one_device(name, kernel), "CUDA")
+    library.impl(name, _require_one_device(name, meta), "Meta")
+    _register_vmap(name, operator)
+    return operator
+
+
 def register(
     schema: str,
     kernel: Callable[..., Any],
@@ -148,12 +163,8 @@ def register(
     other arguments have no gradient.
     """
     name = schema.partition("(")[0]
-    library.define(schema)
-    operator = getattr(torch.ops.mluops, name).default
-    library.impl(name, kernel, "CPU")
-    library.impl(name, _require_one_device(name, kernel), "CUDA")
-    library.impl(name, _require_one_device(name, meta), "Meta")
-    function = _make_function(operator, features, save, backward, tangent)
+    operator = register_without_derivatives(schema, kernel, meta)
+    function = _make_function(name, operator, features, save, backward, tangent)
     # Function.apply without its Python part, which handles torch.func in another way than ours.
     apply = super(torch.autograd.Function, function).apply
 
@@ -171,5 +182,4 @@ def register(
             del guard
 
     library.impl(name, autograd, "Autograd")
-    _register_vmap(name, operator)
     return operator

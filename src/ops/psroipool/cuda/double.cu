@@ -29,7 +29,7 @@ __global__ void __launch_bounds__(kDoubleThreads) PoolDouble(Problem p, TensorsO
   t.mapping[i] = static_cast<int32_t>(channel);
 }
 
-// What backward computes once per bin of a RoI.
+// Values that backward computes once per bin of a RoI.
 struct Bins {
   Bin* at;      // [R, bins]
   int* custom;  // nonzero: some mapping is not that of forward
