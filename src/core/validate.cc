@@ -28,33 +28,6 @@ Validation ValidateShapes(Arguments& call) {
   return skip ? kNothingToDo : kRun;
 }
 
-}  // namespace
-
-mluOpStatus_t FailArgument(mluOpStatus_t status, const OpSpec& spec, std::string_view argument,
-                           const char* format, ...) {
-  char text[256];
-  va_list arguments;
-  va_start(arguments, format);
-  vsnprintf(text, sizeof(text), format, arguments);
-  va_end(arguments);
-  static_cast<void>(Fail(status, "%.*s: %.*s%s", MLUOP_SV(spec.name), MLUOP_SV(argument), text));
-  StoreErrorInfo(spec.name, argument, text);
-  return status;
-}
-
-Validation Validate(Arguments& call) {
-  if (mluOpStatus_t status = CheckDescriptors(call)) return {Verdict::kFailed, status};
-  const Validation shapes = ValidateShapes(call);
-  if (shapes.verdict != Verdict::kRun) return shapes;
-  if (mluOpStatus_t status = CheckWorkspace(call)) return {Verdict::kFailed, status};
-  if (mluOpStatus_t status = CheckPointers(call)) return {Verdict::kFailed, status};
-  if (mluOpStatus_t status = CheckOverlap(call)) return {Verdict::kFailed, status};
-  if (mluOpStatus_t status = CheckAlignment(call)) return {Verdict::kFailed, status};
-  return kRun;
-}
-
-namespace {
-
 // Returns whether the attribute is a size of an empty input.
 bool SizesEmptyInput(const Arguments& call, int attribute) {
   for (int t = 0; t < call.spec->tensor_count; ++t) {
@@ -81,6 +54,29 @@ mluOpStatus_t CheckAttributesOfBinding(const Arguments& call) {
 }
 
 }  // namespace
+
+mluOpStatus_t FailArgument(mluOpStatus_t status, const OpSpec& spec, std::string_view argument,
+                           const char* format, ...) {
+  char text[256];
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(text, sizeof(text), format, arguments);
+  va_end(arguments);
+  static_cast<void>(Fail(status, "%.*s: %.*s%s", MLUOP_SV(spec.name), MLUOP_SV(argument), text));
+  StoreErrorInfo(spec.name, argument, text);
+  return status;
+}
+
+Validation Validate(Arguments& call) {
+  if (mluOpStatus_t status = CheckDescriptors(call)) return {Verdict::kFailed, status};
+  const Validation shapes = ValidateShapes(call);
+  if (shapes.verdict != Verdict::kRun) return shapes;
+  if (mluOpStatus_t status = CheckWorkspace(call)) return {Verdict::kFailed, status};
+  if (mluOpStatus_t status = CheckPointers(call)) return {Verdict::kFailed, status};
+  if (mluOpStatus_t status = CheckOverlap(call)) return {Verdict::kFailed, status};
+  if (mluOpStatus_t status = CheckAlignment(call)) return {Verdict::kFailed, status};
+  return kRun;
+}
 
 mluOpStatus_t ValidateBinding(Arguments& call) {
   if (mluOpStatus_t status = CheckDescriptors(call)) return status;
