@@ -63,7 +63,7 @@ def test_wrong_shapes_raise():
         ours.points_in_boxes(points, boxes[:1])
     with pytest.raises(mluops.BadParamError, match=r"points.shape\[2\] must be 3, got 2"):
         ours.points_in_boxes_all(points[..., :2], boxes)
-    with pytest.raises(TypeError, match="points must be a torch.Tensor"):
+    with pytest.raises(TypeError, match="points must be a"):
         ours.points_in_boxes(points.tolist(), boxes)
 
 

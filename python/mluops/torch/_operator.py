@@ -94,9 +94,7 @@ def _make_function(
         def jvp(ctx: Any, *tangents: Any) -> Any:
             count = getattr(ctx, "output_count", 1)
             if count > 1 and not _IS_TORCH_2:  # torch 1 fails on outputs of indices
-                raise NotImplementedError(
-                    f"{name}: forward-mode differentiation needs torch 2"
-                )
+                raise NotImplementedError(f"{name}: forward-mode differentiation needs torch 2")
             result = None if tangents[features] is None else tangent(ctx, tangents[features])
             return result if count == 1 else (result, *[None] * (count - 1))
 

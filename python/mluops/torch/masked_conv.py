@@ -82,7 +82,10 @@ def _convolve(
     windows = _columns(image, at_rows, at_columns, kernel, padding, dilation)
     products = _product(weight, windows, groups)
     if bias is not None:
-        products = products + bias[:, None].to(products.dtype)
+        column = bias.unsqueeze(1)
+        products = products + (
+            column if column.dtype == products.dtype else column.to(products.dtype)
+        )
     return torch.ops.mluops.masked_col2im(products, rows, columns, mask.size(0), mask.size(1))
 
 
@@ -180,12 +183,14 @@ def masked_conv2d(
                 f"the features, got {mask.size(1)} x {mask.size(2)}"
             )
         mask = mask[:, :height, :width]
+    if features.size(0) == 1:
+        return _convolve(features, mask[0], weight, bias, geometry, groups)
     images: List[Tensor] = []
     for i in range(features.size(0)):
         images.append(_convolve(features[i : i + 1], mask[i], weight, bias, geometry, groups))
     if len(images) == 0:
         return features.new_empty([0, weight.size(0), height, width])
-    return torch.cat(images) if len(images) > 1 else images[0]
+    return torch.cat(images)
 
 
 class MaskedConv2d(nn.Conv2d):
