@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Types of the functions: NumPy arrays give NumPy arrays, other arrays an Array."""
 
-from typing import Any, Optional, Tuple, Union, overload
+from typing import Any, Optional, Sequence, Tuple, Union, overload
 
 import numpy.typing as npt
 
@@ -104,6 +104,24 @@ def masked_im2col_forward_workspace_size(
     kernel_w: int,
     data_col: Any,
 ) -> int: ...
+@overload
+def points_in_boxes(
+    points: _NumPy,
+    boxes: Any,
+    *,
+    points_indices: Optional[_NumPy] = ...,
+) -> _NumPy: ...
+@overload
+def points_in_boxes(points: Any, *arguments: Any, **outputs: Any) -> Array: ...
+@overload
+def points_in_boxes_all(
+    points: _NumPy,
+    boxes: Any,
+    *,
+    inside: Optional[_NumPy] = ...,
+) -> _NumPy: ...
+@overload
+def points_in_boxes_all(points: Any, *arguments: Any, **outputs: Any) -> Array: ...
 @overload
 def psamask_backward(
     dy: _NumPy,
@@ -273,6 +291,8 @@ __all__ = [
     "masked_im2col_backward",
     "masked_im2col_forward",
     "masked_im2col_forward_workspace_size",
+    "points_in_boxes",
+    "points_in_boxes_all",
     "psamask_backward",
     "psamask_forward",
     "psamask_nchw_backward",

@@ -130,10 +130,10 @@ def _register_vmap(name: str, operator: Callable[..., Any]) -> None:
         torch.library.register_vmap(f"mluops::{name}", run, lib=library)
 
 
-def register_without_derivatives(
+def _define(
     schema: str, kernel: Callable[..., Any], meta: Callable[..., Any]
 ) -> Callable[..., Any]:
-    """Defines torch.ops.mluops.<name>, an operator of indices, and returns it."""
+    """Defines an operator without its autograd kernel."""
     name = schema.partition("(")[0]
     library.define(schema)
     operator = getattr(torch.ops.mluops, name).default
@@ -141,6 +141,19 @@ def register_without_derivatives(
     library.impl(name, _require_one_device(name, kernel), "CUDA")
     library.impl(name, _require_one_device(name, meta), "Meta")
     _register_vmap(name, operator)
+    return operator
+
+
+def register_without_derivatives(
+    schema: str, kernel: Callable[..., Any], meta: Callable[..., Any]
+) -> Callable[..., Any]:
+    """Defines torch.ops.mluops.<name>, an operator whose results are indices, and returns it."""
+    operator = _define(schema, kernel, meta)
+    library.impl(
+        schema.partition("(")[0],
+        lambda *arguments: _below_autograd(operator, arguments),
+        "Autograd",
+    )
     return operator
 
 
@@ -161,7 +174,7 @@ def register(
     other arguments have no gradient.
     """
     name = schema.partition("(")[0]
-    operator = register_without_derivatives(schema, kernel, meta)
+    operator = _define(schema, kernel, meta)
     function = _make_function(name, operator, features, save, backward, tangent)
     # Function.apply without its Python part, which handles torch.func in another way than ours.
     apply = super(torch.autograd.Function, function).apply
