@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Types of the functions: NumPy arrays give NumPy arrays, other arrays an Array."""
 
-from typing import Any, Optional, Sequence, Tuple, Union, overload
+from typing import Any, Optional, Tuple, Union, overload
 
 import numpy.typing as npt
 
