@@ -109,9 +109,9 @@ def tiny_calls():
     leaf, grad = x.clone().requires_grad_(), torch.rand(1, 4, 2, 2)
     rois, points = torch.tensor([[0.0, 0, 0, 2, 2, 2, 0]]), torch.rand(5, 3)
     weight, mask = torch.rand(3, 8, 3, 3), torch.eye(4)[None]
-    array, result = np.zeros((1, 2, 2, 9), np.float32), np.zeros((1, 2, 2, 4), np.float32)
+    array, result = np.zeros((1, 2, 9), np.float32), np.zeros((1, 9, 2), np.float32)
     return {
-        "psamask_forward, NumPy": (lambda: mluops.psamask_forward(array, 0, 3, 3, y=result), None),
+        "transpose, NumPy": (lambda: mluops.transpose(array, output=result), None),
         "psa_mask, inference mode": (lambda: ours.psa_mask(x, 0, 3), 1.6),
         "psa_mask, grad mode": (lambda: ours.psa_mask(x, 0, 3), 2),
         "psa_mask, recording": (lambda: ours.psa_mask(leaf, 0, 3), 3.5),
