@@ -11,7 +11,6 @@ machine and commit stay in the file unless they are measured again (`--only` mea
 """
 
 import argparse
-import statistics
 import sys
 import time
 
@@ -97,27 +96,57 @@ def table(options):
         save(options.json, command, facts, rows)
 
 
+class Plain(torch.autograd.Function):
+    """The unit of --overhead: a Function that does nothing of interest."""
+
+    @staticmethod
+    def forward(ctx, x):
+        return x.relu()
+
+    @staticmethod
+    def backward(ctx, grad):
+        return grad
+
+
+def tiny_calls():
+    """Calls on tiny inputs, by name, with the target in multiples of Plain's call."""
+    x, features, boxes = torch.rand(1, 9, 2, 2), torch.rand(1, 8, 4, 4), torch.rand(1, 3, 4) * 3
+    leaf, grad = x.clone().requires_grad_(), torch.rand(1, 4, 2, 2)
+    rois, points = torch.tensor([[0.0, 0, 0, 2, 2, 2, 0]]), torch.rand(5, 3)
+    weight, mask = torch.rand(3, 8, 3, 3), torch.eye(4)[None]
+    array, result = np.zeros((1, 2, 9), np.float32), np.zeros((1, 9, 2), np.float32)
+    return {
+        "transpose, NumPy": (lambda: mluops.transpose(array, output=result), None),
+        "psa_mask, inference mode": (lambda: ours.psa_mask(x, 0, 3), 1.6),
+        "psa_mask, grad mode": (lambda: ours.psa_mask(x, 0, 3), 2),
+        "psa_mask, recording": (lambda: ours.psa_mask(leaf, 0, 3), 3.5),
+        "psa_mask, forward and backward": (
+            lambda: torch.autograd.grad(ours.psa_mask(leaf, 0, 3), leaf, grad),
+            10,
+        ),
+        "border_align": (lambda: ours.border_align(features, boxes, 3), 3.5),
+        "roiaware_pool3d": (lambda: ours.roiaware_pool3d(rois, points, points, 2, 4), 4),
+        "masked_conv2d": (lambda: ours.masked_conv2d(features, mask, weight, padding=1), 12),
+    }
+
+
 def overhead(options):
+    """Prints the least times of calls on tiny inputs, on one thread."""
     torch.set_num_threads(1)
     mluops.set_num_threads(1)
-    x = torch.rand(1, 9, 2, 2)
-    array = np.zeros((1, 2, 2, 9), np.float32)
-    result = np.zeros((1, 2, 2, 4), np.float32)
-    leaf = x.clone().requires_grad_()
-    y = ours.psa_mask(leaf, 0, 3)
-    grad = torch.rand_like(y)
-    calls = {
-        "NumPy, result given": lambda: mluops.psamask_forward(array, 0, 3, 3, y=result),
-        "NumPy": lambda: mluops.psamask_forward(array, 0, 3, 3),
-        "torch": lambda: ours.psa_mask(x, 0, 3),
-        "torch, recording the gradient": lambda: ours.psa_mask(leaf, 0, 3),
-        "torch, backward": lambda: torch.autograd.grad(y, leaf, grad, retain_graph=True),
-    }
-    print("| call of psamask on a 2 x 2 map | µs, minimum | µs, median |\n|---|---|---|")
-    for name, run in calls.items():
-        many = lambda r=run: [r() for _ in range(200)]
-        times = [seconds_of(many) / 200 for _ in range(50)]
-        print(f"| {name} | {min(times) * 1e6:.1f} | {statistics.median(times) * 1e6:.1f} |")
+
+    def least(run):
+        many = lambda: [run() for _ in range(10)]
+        return min(seconds_of(many) / 10 for _ in range(300))
+
+    leaf = torch.rand(1, 9, 2, 2, requires_grad=True)
+    unit = least(lambda: Plain.apply(leaf))
+    print(f"torch {torch.__version__}; a plain autograd.Function: {unit * 1e6:.1f} µs\n")
+    print("| call | µs, least | / plain Function | target |\n|---|---|---|---|")
+    for name, (run, target) in tiny_calls().items():
+        with torch.inference_mode("inference" in name):
+            seconds = least(run)
+        print(f"| {name} | {seconds * 1e6:.1f} | {seconds / unit:.1f} | {target or ''} |")
 
 
 def main():

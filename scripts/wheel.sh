@@ -17,6 +17,7 @@ if [ -f build/libmluops_cuda.so ]; then
   settings=(--config-settings "cmake.define.MLUOPS_CUDA_LIBRARY=$PWD/build/libmluops_cuda.so")
 fi
 rm -f dist/mluops-*.whl
-PATH="$PWD/$tools/bin:$PATH" "$tools/bin/pip" wheel --quiet --no-deps --no-build-isolation \
+# A release has the CUDA library, if nvcc is there.
+MLUOPS_CUDA=${MLUOPS_CUDA:-ON} PATH="$PWD/$tools/bin:$PATH" "$tools/bin/pip" wheel --quiet --no-deps --no-build-isolation \
   --wheel-dir dist "${settings[@]}" .
 ls dist/mluops-*.whl

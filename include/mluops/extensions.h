@@ -23,6 +23,81 @@ MLUOP_WIN_API const char* mluOpGetLastErrorMessage(void);
  * MLUOP_VISIBLE_DEVICES names no usable device. */
 MLUOP_WIN_API mluOpStatus_t mluOpGetDeviceOrdinal(const char* name, int* ordinal);
 
+/* The parts of the last error message on this thread, for programs that word it themselves. A
+ * violated rule of a call reads "<op>: <argument><.property[index]> must <rule>, got <value>". The
+ * strings are valid until the next failure on this thread. They are "" if the last failure was of
+ * another kind, and if there was none. */
+typedef struct {
+  const char* op;       /* "border_align_forward" */
+  const char* argument; /* a tensor or an attribute: "input" */
+  const char* property; /* "shape", "dtype", "layout" or "stride" of a tensor, or "" */
+  int index;            /* the dim of shape or stride; -1: none */
+  const char* rule;     /* "be a multiple of 4" */
+  const char* value;    /* "7" */
+} mluOpErrorInfo_t;
+
+/* BAD_PARAM: info is NULL. */
+MLUOP_WIN_API mluOpStatus_t mluOpGetLastErrorInfo(mluOpErrorInfo_t* info);
+
+/* Operators by name, for bindings of other languages: the table that the library checks a call
+ * against, and a call by this table. `mluop list` and error messages have the names, such as
+ * "psamask_forward"; workspace getters have tables too: "psroipool_forward_workspace". */
+typedef const struct mluOpOperatorStruct* mluOpOperator_t;
+
+#define MLUOP_ATTRIBUTE_MAX 10
+#define MLUOP_TENSOR_MAX 6
+
+typedef struct {
+  const char* name;
+  int is_real; /* 1: a float > 0, 0: an integer in [min, max] */
+  int64_t min;
+  int64_t max;
+} mluOpAttributeInfo_t;
+
+typedef struct {
+  const char* name;
+  const char* shape; /* dims as products of literals, attributes and symbols: "N H W 4*C" */
+  int is_output;
+  mluOpDataType_t dtype;      /* MLUOP_DTYPE_INVALID: T, the same type for all such tensors */
+  mluOpTensorLayout_t layout; /* MLUOP_LAYOUT_ARRAY: any layout */
+} mluOpTensorInfo_t;
+
+typedef struct {
+  const char* name;
+  int takes_half; /* 1: T may be half or float, 0: T is float */
+  int attribute_count;
+  int tensor_count;
+  mluOpAttributeInfo_t attributes[MLUOP_ATTRIBUTE_MAX]; /* in the order of the C function */
+  mluOpTensorInfo_t tensors[MLUOP_TENSOR_MAX];          /* likewise */
+} mluOpOperatorInfo_t;
+
+/* BAD_PARAM: a pointer is NULL, or no operator or getter has this name. */
+MLUOP_WIN_API mluOpStatus_t mluOpFindOperator(const char* name, mluOpOperator_t* op);
+MLUOP_WIN_API mluOpStatus_t mluOpDescribeOperator(mluOpOperator_t op, mluOpOperatorInfo_t* info);
+
+/* Calls the operator. Attributes, descriptors and data pointers are in the order of its table; an
+ * absent tensor is NULL in both arrays. Checks, statuses and results are as in the operator's C
+ * function. Attributes of C type float are rounded to float; others must be integers.
+ * BAD_PARAM: op is NULL, or an array is NULL although the table has rows for it. */
+MLUOP_WIN_API mluOpStatus_t mluOpRunOperator(mluOpHandle_t handle, mluOpOperator_t op,
+                                             const double attributes[],
+                                             const mluOpTensorDescriptor_t descs[],
+                                             void* const data[], void* workspace,
+                                             size_t workspace_size);
+
+/* Makes the checks of mluOpRunOperator on descriptors and attributes, up to the sizes, and computes
+ * nothing. An empty tensor passes, and so does an attribute that is 0 because it is a size of an
+ * empty input: bindings return empty results or zeros there. */
+MLUOP_WIN_API mluOpStatus_t mluOpCheckOperator(mluOpHandle_t handle, mluOpOperator_t op,
+                                               const double attributes[],
+                                               const mluOpTensorDescriptor_t descs[]);
+
+/* Calls the workspace getter `op`. */
+MLUOP_WIN_API mluOpStatus_t mluOpGetOperatorWorkspaceSize(mluOpHandle_t handle, mluOpOperator_t op,
+                                                          const double attributes[],
+                                                          const mluOpTensorDescriptor_t descs[],
+                                                          size_t* workspace_size);
+
 /* The maximum number of threads that a call on this handle uses on the CPU, including the calling
  * thread. The initial value is MLUOP_NUM_THREADS, else OMP_NUM_THREADS, else the number of CPUs
  * that the affinity mask and the cgroup quota allow. Results are bitwise the same for any number.

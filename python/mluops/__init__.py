@@ -3,7 +3,8 @@
 
 - `mluops`: functions on NumPy arrays, one per entry point of the C library (`mluops.arrays`);
 - `mluops.torch`: functions and modules for PyTorch, registered under `torch.ops.mluops`;
-- `mluops.compat`: replaces the operators of mmcv and torchvision with them;
+- `mluops.compat`: replaces the operators of mmcv, torchvision and OpenPCDet with them;
+- `mluops.onnx`: exports them to ONNX, one node per operator;
 - `mluops.viz`: pictures of the pixels that a box edge, a bin or a mask reads.
 """
 

@@ -1,37 +1,53 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The state of a thread that calls operators: a handle, and a cache of descriptors by shape."""
+"""The state of a thread that calls operators: a handle, and a cache of calls by shape."""
 
 from __future__ import annotations
 
 import contextlib
 import ctypes
-from typing import Any, Callable, Iterator, Mapping
+from typing import Any, Callable, Iterator, Mapping, Optional, Sequence, Tuple
 
-from ._library import BadParamError, Entry, NotSupportedError, check, fail, function, last_message
+from ._library import (
+    BadParamError,
+    NotSupportedError,
+    check,
+    fail,
+    function,
+    has_function,
+    last_message,
+)
+from ._table import Table
 
-# The layouts and types of mlu_op.h.
-_LAYOUTS = {"c": 0, "C": 0, "h": 1, "H": 1, "a": 4, "A": 4}  # by the letters of an Entry
+# The types of mlu_op.h.
 HALF, FLOAT, INT8, INT16, INT32, UINT8, BOOL, INT64 = 1, 2, 3, 4, 6, 7, 8, 9
 UINT32, UINT64, UINT16, DOUBLE, COMPLEX_FLOAT, BFLOAT16 = 11, 12, 13, 14, 16, 17
 ATOMICS_NOT_ALLOWED, ATOMICS_ALLOWED = 1, 2
 
-_MAX_THREADS = 1024
-_MAX_DESCRIPTORS = 1024  # the cache is emptied when it exceeds this size
+# Whether the C library computes in double. Without it float64 is computed in float32.
+HAS_DOUBLE = has_function("mluOpSetDoubleAllowed")
 
-_create = function("mluOpCreate", "p")
-_destroy = function("mluOpDestroy", "p")
-_set_num_threads = function("mluOpSetNumThreads", "pi")
-_get_num_threads = function("mluOpGetNumThreads", "pp")
-_set_atomics_mode = function("mluOpSetAtomicsMode", "pi")
-_set_queue = function("mluOpSetQueue", "pp")
-_queue_from_stream = function("mluOpCreateQueueFromCudaStream", "pip")
-_queue_destroy = function("cnrtQueueDestroy", "p")
-_set_device = function("cnrtSetDevice", "i")
-_get_device = function("cnrtGetDevice", "p")
-_get_ordinal = function("mluOpGetDeviceOrdinal", "pp")
-_create_descriptor = function("mluOpCreateTensorDescriptor", "p")
-_destroy_descriptor = function("mluOpDestroyTensorDescriptor", "p")
-_set_descriptor = function("mluOpSetTensorDescriptor_v2", "piiip")
+_MAX_THREADS = 1024
+_MAX_PLANS = 512  # the cache is emptied when it reaches this size
+_MAX_SIZE = (1 << 63) - 1
+
+_P, _I, _Z = ctypes.c_void_p, ctypes.c_int, ctypes.c_size_t
+_create = function("mluOpCreate", _P)
+_destroy = function("mluOpDestroy", _P)
+_set_num_threads = function("mluOpSetNumThreads", _P, _I)
+_get_num_threads = function("mluOpGetNumThreads", _P, _P)
+_set_atomics_mode = function("mluOpSetAtomicsMode", _P, _I)
+_set_queue = function("mluOpSetQueue", _P, _P)
+_queue_from_stream = function("mluOpCreateQueueFromCudaStream", _P, _I, _P)
+_queue_destroy = function("cnrtQueueDestroy", _P)
+_set_device = function("cnrtSetDevice", _I)
+_get_device = function("cnrtGetDevice", _P)
+_get_ordinal = function("mluOpGetDeviceOrdinal", _P, _P)
+_create_descriptor = function("mluOpCreateTensorDescriptor", _P)
+_destroy_descriptor = function("mluOpDestroyTensorDescriptor", _P)
+_set_descriptor = function("mluOpSetTensorDescriptor_v2", _P, _I, _I, _I, _P)
+run_operator = function("mluOpRunOperator", _P, _P, _P, _P, _P, _P, _Z)
+_check_operator = function("mluOpCheckOperator", _P, _P, _P, _P)
+_workspace_size = function("mluOpGetOperatorWorkspaceSize", _P, _P, _P, _P, _P)
 
 
 def _ordinal(device: str) -> int:
@@ -65,8 +81,33 @@ def _create_handle(device: str) -> int:
     return handle.value or 0
 
 
+def _number(table: Table, name: str, value: Any) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError, OverflowError):
+        raise BadParamError(f"{table.name}: {name} must be a number, got {value!r}") from None
+
+
+class Plan:
+    """The arguments of a C operator for tensors of certain types and shapes. Only the data pointers
+    change from call to call."""
+
+    __slots__ = ("arguments", "attributes", "attributes_at", "descriptors", "pointers", "table")
+
+    def __init__(self, table: Table, attributes: Sequence[float]):
+        count = len(table.tensors)
+        self.table = table
+        self.attributes = (ctypes.c_double * len(attributes))(*attributes)
+        self.descriptors = (ctypes.c_void_p * count)()
+        self.pointers = (ctypes.c_void_p * count)()
+        self.attributes_at = ctypes.addressof(self.attributes)
+        # After the handle and before the workspace.
+        at = ctypes.addressof(self.descriptors), ctypes.addressof(self.pointers)
+        self.arguments = (table.op, self.attributes_at, *at)
+
+
 class Context:
-    """A handle on one device and its descriptors. One thread at a time may use it.
+    """A handle on one device and its plans. One thread at a time may use it.
 
     A subclass defines `types` (element type to C enumerator) and `pointer` (tensor to address).
     """
@@ -75,7 +116,8 @@ class Context:
     pointer: Callable[[Any], int]
 
     def __init__(self, device: str = "cpu"):
-        self._descriptors: dict[tuple, int] = {}
+        self._plans: dict[tuple, Plan] = {}
+        self._descriptors: list[int] = []
         self._queues: dict[int, int] = {}
         self._stream: int | None = None
         self.handle = _create_handle(device)
@@ -83,6 +125,8 @@ class Context:
         check(_get_num_threads(self.handle, ctypes.addressof(threads)))
         self.num_threads = threads.value
         self._atomics = ATOMICS_NOT_ALLOWED
+        if HAS_DOUBLE:
+            check(function("mluOpSetDoubleAllowed", _P, _I)(self.handle, 1))
 
     def __del__(self) -> None:
         self._forget()
@@ -111,63 +155,86 @@ class Context:
         check(_set_queue(self.handle, self._queues[stream]))
         self._stream = stream
 
-    def descriptor(self, tensor: Any, layout: int) -> int:
-        key = (layout, tensor.dtype, tensor.shape)
-        try:
-            return self._descriptors[key]
-        except KeyError:
-            return self._describe(key)
+    def plan(self, table: Table, attributes: Sequence[Any], tensors: Sequence[Any]) -> Plan:
+        """Returns the arrays for a call with tensors of these types and shapes. `tensors` are
+        (dtype, shape) pairs in the order of the table, None for an absent one."""
+        key = (table, attributes, tensors)
+        found = self._plans.get(key)
+        if found is None:
+            if len(self._plans) >= _MAX_PLANS:
+                self._forget()
+            found = self._plans[key] = self._make_plan(table, attributes, tensors)
+        return found
 
-    def _describe(self, key: tuple) -> int:
-        layout, dtype, shape = key
+    def _make_plan(self, table: Table, attributes: Sequence[Any], tensors: Sequence[Any]) -> Plan:
+        if len(attributes) != len(table.attributes):
+            raise BadParamError(f"{table.name}: a list among the arguments has a wrong length")
+        numbers = [_number(table, *pair) for pair in zip(table.attributes, attributes)]
+        plan = Plan(table, numbers)
+        for i, (row, tensor) in enumerate(zip(table.tensors, tensors)):
+            if tensor is not None:
+                plan.descriptors[i] = self._describe(row.layout, *tensor)
+        return plan
+
+    def _describe(self, layout: int, dtype: Any, shape: Sequence[int]) -> int:
         if dtype not in self.types:
             raise BadParamError(
                 f"mluops: an array's type must be a type of the C library, got {dtype}"
             )
         descriptor = ctypes.c_void_p()
         check(_create_descriptor(ctypes.addressof(descriptor)))
-        dims = (ctypes.c_int64 * len(shape))(*shape)
+        # Wrong attributes may give sizes that are no int64. The library reports the attributes.
+        dims = (ctypes.c_int64 * len(shape))(*(min(max(size, 0), _MAX_SIZE) for size in shape))
         status = _set_descriptor(
             descriptor, layout, self.types[dtype], len(shape), ctypes.addressof(dims)
         )
         if status:
             _destroy_descriptor(descriptor)
             fail(status)
-        self._descriptors[key] = descriptor.value or 0
-        return self._descriptors[key]
+        self._descriptors.append(descriptor.value or 0)
+        return self._descriptors[-1]
 
-    def call(self, entry: Entry, *arguments: Any) -> None:
-        """Calls a C operator. A tensor stands for its descriptor and its pointer, None for an
-        absent tensor. Tensors must be packed."""
-        if len(arguments) != len(entry.arguments):  # ctypes would pass surplus arguments
-            raise BadParamError(f"{entry.name}: a list among the arguments has a wrong length")
-        flat: list[Any] = []
-        for letter, value in zip(entry.arguments, arguments):
-            layout = _LAYOUTS.get(letter)
-            if layout is None:
-                flat.append(value)
-                continue
-            flat.append(None if value is None else self.descriptor(value, layout))
-            if letter.islower():
-                flat.append(None if value is None else self.pointer(value))
-        try:
-            status = entry.function(self.handle, *flat)
-        except ctypes.ArgumentError as error:
-            raise BadParamError(f"{entry.name}: {error}") from None
-        finally:
-            # After the call only: it needs all of its descriptors.
-            if len(self._descriptors) > _MAX_DESCRIPTORS:
-                self._forget()
+    def check(self, plan: Plan) -> None:
+        """Makes the library's checks of a call's types, shapes and attributes."""
+        table = plan.table
+        status = _check_operator(
+            self.handle, table.op, plan.attributes_at, ctypes.addressof(plan.descriptors)
+        )
         if status:
-            fail(status)
+            table.fail(status)
 
-    def size(self, getter: Entry, *arguments: Any) -> int:
-        """Returns the size that a getter writes to its last argument."""
+    def call(
+        self,
+        table: Table,
+        attributes: Tuple[Any, ...],
+        tensors: Sequence[Any],
+        workspace: Tuple[Optional[int], int] = (None, 0),
+    ) -> None:
+        """Calls a C operator. Attributes and packed tensors are in the order of its table; None is
+        an absent tensor."""
+        plan = self.plan(
+            table,
+            attributes,
+            tuple([None if t is None else (t.dtype, t.shape) for t in tensors]),
+        )
+        for i, tensor in enumerate(tensors):
+            plan.pointers[i] = None if tensor is None else self.pointer(tensor)
+        status = run_operator(self.handle, *plan.arguments, *workspace)
+        if status:
+            table.fail(status)
+
+    def size(self, getter: Table, attributes: Tuple[Any, ...], tensors: Sequence[Any]) -> int:
+        """Returns the size of a workspace."""
+        plan = self.plan(getter, attributes, tuple((t.dtype, t.shape) for t in tensors))
         result = ctypes.c_size_t()
-        self.call(getter, *arguments, ctypes.addressof(result))
+        at = plan.attributes_at, ctypes.addressof(plan.descriptors), ctypes.addressof(result)
+        status = _workspace_size(self.handle, getter.op, *at)
+        if status:
+            getter.fail(status)
         return result.value
 
     def _forget(self) -> None:
-        for descriptor in self._descriptors.values():
+        for descriptor in self._descriptors:
             _destroy_descriptor(descriptor)
         self._descriptors.clear()
+        self._plans.clear()

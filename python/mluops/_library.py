@@ -4,10 +4,9 @@
 from __future__ import annotations
 
 import ctypes
-import operator
 import os
 import pathlib
-from typing import Any, Callable, NoReturn
+from typing import Any, Callable, NamedTuple, NoReturn, Optional
 
 # MLUOPS_LIBRARY names another libmluops.so than the one in this package, for development.
 _path = os.environ.get("MLUOPS_LIBRARY") or str(pathlib.Path(__file__).parent / "libmluops.so")
@@ -41,53 +40,39 @@ class NotSupportedError(Error, NotImplementedError):
     status = 7
 
 
-class _Int:
-    """An int argument with a range check. ctypes.c_int silently drops the upper bits."""
-
-    @staticmethod
-    def from_param(value: Any) -> int:
-        value = operator.index(value)
-        if not -(1 << 31) <= value < 1 << 31:
-            raise OverflowError(f"must fit in a C int, got {value}")
-        return value
-
-
-_POINTER = ctypes.c_void_p
-_TYPES: dict[str, list[Any]] = {
-    "i": [_Int],
-    "f": [ctypes.c_float],
-    "p": [_POINTER],
-    "z": [ctypes.c_size_t],
-    **{tensor: [_POINTER, _POINTER] for tensor in "hca"},
-    **{descriptor: [_POINTER] for descriptor in "HCA"},
-}
-
-
-def function(name: str, arguments: str) -> Callable[..., int]:
-    """Returns the C function of that name; it returns its status.
-
-    Letters of the arguments: i int, f float, p pointer, z size_t; h, c, a a tensor (descriptor and
-    pointer) in NHWC, NCHW, any layout; H, C, A the descriptor only.
-    """
+def function(name: str, *arguments: Any) -> Callable[..., int]:
+    """Returns the C function of that name and argument types; it returns its status."""
     result = getattr(_library, name)
-    result.argtypes = [kind for letter in arguments for kind in _TYPES[letter]]
+    result.argtypes = arguments
     result.restype = ctypes.c_int
     return result
 
 
-class Entry:
-    """A C operator, with the letters of the arguments after its handle."""
+def has_function(name: str) -> bool:
+    return hasattr(_library, name)
 
-    def __init__(self, name: str, arguments: str):
-        self.name = name
-        self.arguments = arguments.replace(" ", "")
-        self.function = function(name, "p" + self.arguments)
+
+class ErrorInfo(NamedTuple):
+    """The parts of an error message about an argument; "" if the failure was of another kind."""
+
+    op: str
+    argument: str
+    property: str
+    index: int
+    rule: str
+    value: str
+
+
+class _ErrorInfo(ctypes.Structure):
+    _fields_ = [
+        (name, ctypes.c_int if name == "index" else ctypes.c_char_p) for name in ErrorInfo._fields
+    ]
 
 
 _last_message = _library.mluOpGetLastErrorMessage
 _last_message.argtypes = []
 _last_message.restype = ctypes.c_char_p
-
+_last_info = function("mluOpGetLastErrorInfo", ctypes.c_void_p)
 
 _ERRORS = {kind.status: kind for kind in (BadParamError, AllocFailedError, NotSupportedError)}
 
@@ -97,10 +82,18 @@ def last_message() -> str:
     return _last_message().decode()
 
 
-def fail(status: int) -> NoReturn:
-    """Raises the exception of a status, with the C library's error message."""
-    message = last_message()
-    error = _ERRORS.get(status, Error)(message or f"mluops: status {status}")
+def last_error() -> ErrorInfo:
+    """Returns the parts of this thread's last error message."""
+    info = _ErrorInfo()
+    _last_info(ctypes.addressof(info))
+    parts = (getattr(info, name) for name in ErrorInfo._fields)
+    return ErrorInfo(*(part.decode() if isinstance(part, bytes) else part for part in parts))
+
+
+def fail(status: int, word: Callable[[ErrorInfo], Optional[str]] = lambda error: None) -> NoReturn:
+    """Raises the exception of a status. `word` may return a message in place of the library's."""
+    message = word(last_error()) or last_message() or f"mluops: status {status}"
+    error = _ERRORS.get(status, Error)(message)
     error.status = status
     raise error
 
@@ -113,5 +106,6 @@ def check(status: int) -> None:
 def version() -> str:
     """Returns the version of the C library."""
     parts = [ctypes.c_int() for _ in range(3)]
-    function("mluOpGetLibVersion", "ppp")(*(ctypes.addressof(part) for part in parts))
+    get_version = function("mluOpGetLibVersion", *[ctypes.c_void_p] * 3)
+    get_version(*(ctypes.addressof(part) for part in parts))
     return ".".join(str(part.value) for part in parts)

@@ -2,6 +2,8 @@
 // Failures: a status for the caller and an error message for the thread. No function allocates.
 #pragma once
 
+#include <string_view>
+
 #include "mlu_op.h"
 #include "mluops/runtime.h"
 
@@ -30,6 +32,10 @@ mluOpStatus_t StatusOf(cnrtRet_t error);
 // A device library, which contains this code too, calls the function of libmluops.so.
 using StoreMessage = void (*)(mluOpStatus_t status, const char* message);
 extern StoreMessage store_message;
+
+// Stores the parts of the message "<op>: <argument><text>", where <text> is
+// "<.property[index]> must <rule>, got <value>". The next Fail forgets them. libmluops.so only.
+void StoreErrorInfo(std::string_view op, std::string_view argument, const char* text);
 
 // Returns "" if no call has failed on this thread.
 const char* LastErrorMessage();

@@ -53,16 +53,16 @@ mluOpStatus_t mluOpDestroy(mluOpHandle_t handle) {
 
 mluOpStatus_t mluOpUpdateContextInformation(mluOpHandle_t handle) {
   if (handle == nullptr) return FailNull(__func__, "handle");
-  const HandleGuard use(*handle, __func__);
-  if (!use.ok()) return MLUOP_STATUS_BAD_PARAM;
+  const HandleGuard guard(*handle, __func__);
+  if (!guard.ok()) return MLUOP_STATUS_BAD_PARAM;
   handle->num_threads = DefaultNumThreads();
   return MLUOP_STATUS_SUCCESS;
 }
 
 mluOpStatus_t mluOpSetQueue(mluOpHandle_t handle, cnrtQueue_t queue) {
   if (handle == nullptr) return FailNull(__func__, "handle");
-  const HandleGuard use(*handle, __func__);
-  if (!use.ok()) return MLUOP_STATUS_BAD_PARAM;
+  const HandleGuard guard(*handle, __func__);
+  if (!guard.ok()) return MLUOP_STATUS_BAD_PARAM;
   if (queue != nullptr && queue->device != handle->device) {
     return Fail(MLUOP_STATUS_BAD_PARAM,
                 "%s: queue must be on the handle's device %s, got a queue of %s", __func__,
@@ -80,8 +80,8 @@ mluOpStatus_t mluOpSetQueue(mluOpHandle_t handle, cnrtQueue_t queue) {
 
 mluOpStatus_t mluOpGetQueue(mluOpHandle_t handle, cnrtQueue_t* queue) {
   if (handle == nullptr) return FailNull(__func__, "handle");
-  const HandleGuard use(*handle, __func__);
-  if (!use.ok()) return MLUOP_STATUS_BAD_PARAM;
+  const HandleGuard guard(*handle, __func__);
+  if (!guard.ok()) return MLUOP_STATUS_BAD_PARAM;
   if (queue == nullptr) return FailNull(__func__, "queue");
   *queue = handle->queue;
   return MLUOP_STATUS_SUCCESS;
@@ -89,8 +89,8 @@ mluOpStatus_t mluOpGetQueue(mluOpHandle_t handle, cnrtQueue_t* queue) {
 
 mluOpStatus_t mluOpSetAtomicsMode(mluOpHandle_t handle, mluOpAtomicsMode_t atomics_mode) {
   if (handle == nullptr) return FailNull(__func__, "handle");
-  const HandleGuard use(*handle, __func__);
-  if (!use.ok()) return MLUOP_STATUS_BAD_PARAM;
+  const HandleGuard guard(*handle, __func__);
+  if (!guard.ok()) return MLUOP_STATUS_BAD_PARAM;
   if (atomics_mode != MLUOP_ATOMICS_NOT_ALLOWED && atomics_mode != MLUOP_ATOMICS_ALLOWED) {
     return Fail(MLUOP_STATUS_BAD_PARAM,
                 "%s: atomics_mode must be NOT_ALLOWED (1) or ALLOWED (2), got %d", __func__,
@@ -102,8 +102,8 @@ mluOpStatus_t mluOpSetAtomicsMode(mluOpHandle_t handle, mluOpAtomicsMode_t atomi
 
 mluOpStatus_t mluOpGetAtomicsMode(mluOpHandle_t handle, mluOpAtomicsMode_t* atomics_mode) {
   if (handle == nullptr) return FailNull(__func__, "handle");
-  const HandleGuard use(*handle, __func__);
-  if (!use.ok()) return MLUOP_STATUS_BAD_PARAM;
+  const HandleGuard guard(*handle, __func__);
+  if (!guard.ok()) return MLUOP_STATUS_BAD_PARAM;
   if (atomics_mode == nullptr) return FailNull(__func__, "atomics_mode");
   *atomics_mode = handle->atomics_mode;
   return MLUOP_STATUS_SUCCESS;
@@ -111,8 +111,8 @@ mluOpStatus_t mluOpGetAtomicsMode(mluOpHandle_t handle, mluOpAtomicsMode_t* atom
 
 mluOpStatus_t mluOpSetQuantizeRoundMode(mluOpHandle_t handle, mluOpQuantizeRoundMode_t round_mode) {
   if (handle == nullptr) return FailNull(__func__, "handle");
-  const HandleGuard use(*handle, __func__);
-  if (!use.ok()) return MLUOP_STATUS_BAD_PARAM;
+  const HandleGuard guard(*handle, __func__);
+  if (!guard.ok()) return MLUOP_STATUS_BAD_PARAM;
   if (round_mode < MLUOP_ROUND_HALF_TO_EVEN || round_mode > MLUOP_ROUND_HALF_OFF_ZERO) {
     return Fail(MLUOP_STATUS_BAD_PARAM, "%s: round_mode must be 0, 1 or 2, got %d", __func__,
                 static_cast<int>(round_mode));
@@ -124,8 +124,8 @@ mluOpStatus_t mluOpSetQuantizeRoundMode(mluOpHandle_t handle, mluOpQuantizeRound
 mluOpStatus_t mluOpGetQuantizeRoundMode(mluOpHandle_t handle,
                                         mluOpQuantizeRoundMode_t* round_mode) {
   if (handle == nullptr) return FailNull(__func__, "handle");
-  const HandleGuard use(*handle, __func__);
-  if (!use.ok()) return MLUOP_STATUS_BAD_PARAM;
+  const HandleGuard guard(*handle, __func__);
+  if (!guard.ok()) return MLUOP_STATUS_BAD_PARAM;
   if (round_mode == nullptr) return FailNull(__func__, "round_mode");
   *round_mode = handle->round_mode;
   return MLUOP_STATUS_SUCCESS;
@@ -133,8 +133,8 @@ mluOpStatus_t mluOpGetQuantizeRoundMode(mluOpHandle_t handle,
 
 mluOpStatus_t mluOpSetNumThreads(mluOpHandle_t handle, int num_threads) {
   if (handle == nullptr) return FailNull(__func__, "handle");
-  const HandleGuard use(*handle, __func__);
-  if (!use.ok()) return MLUOP_STATUS_BAD_PARAM;
+  const HandleGuard guard(*handle, __func__);
+  if (!guard.ok()) return MLUOP_STATUS_BAD_PARAM;
   if (num_threads < 1 || num_threads > kMaxThreads) {
     return Fail(MLUOP_STATUS_BAD_PARAM, "%s: num_threads must be in [1, %d], got %d", __func__,
                 kMaxThreads, num_threads);
@@ -145,8 +145,8 @@ mluOpStatus_t mluOpSetNumThreads(mluOpHandle_t handle, int num_threads) {
 
 mluOpStatus_t mluOpGetNumThreads(mluOpHandle_t handle, int* num_threads) {
   if (handle == nullptr) return FailNull(__func__, "handle");
-  const HandleGuard use(*handle, __func__);
-  if (!use.ok()) return MLUOP_STATUS_BAD_PARAM;
+  const HandleGuard guard(*handle, __func__);
+  if (!guard.ok()) return MLUOP_STATUS_BAD_PARAM;
   if (num_threads == nullptr) return FailNull(__func__, "num_threads");
   *num_threads = handle->num_threads;
   return MLUOP_STATUS_SUCCESS;
@@ -155,7 +155,7 @@ mluOpStatus_t mluOpGetNumThreads(mluOpHandle_t handle, int* num_threads) {
 mluOpStatus_t mluOpSetDoubleAllowed(mluOpHandle_t handle, int allowed) {
   if (handle == nullptr) return FailNull(__func__, "handle");
   const HandleGuard guard(*handle, __func__);
-  if (!use.ok()) return MLUOP_STATUS_BAD_PARAM;
+  if (!guard.ok()) return MLUOP_STATUS_BAD_PARAM;
   if (allowed != 0 && allowed != 1) {
     return Fail(MLUOP_STATUS_BAD_PARAM, "%s: allowed must be 0 or 1, got %d", __func__, allowed);
   }
@@ -166,7 +166,7 @@ mluOpStatus_t mluOpSetDoubleAllowed(mluOpHandle_t handle, int allowed) {
 mluOpStatus_t mluOpGetDoubleAllowed(mluOpHandle_t handle, int* allowed) {
   if (handle == nullptr) return FailNull(__func__, "handle");
   const HandleGuard guard(*handle, __func__);
-  if (!use.ok()) return MLUOP_STATUS_BAD_PARAM;
+  if (!guard.ok()) return MLUOP_STATUS_BAD_PARAM;
   if (allowed == nullptr) return FailNull(__func__, "allowed");
   *allowed = handle->double_allowed ? 1 : 0;
   return MLUOP_STATUS_SUCCESS;

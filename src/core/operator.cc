@@ -33,13 +33,30 @@ mluOpStatus_t ExecuteOn(mluOpContext& handle, Arguments& arguments) {
 
 }  // namespace
 
+mluOpStatus_t ExecuteCall(mluOpHandle_t handle, Arguments& arguments) {
+  if (const mluOpStatus_t status = CheckHandle(handle, arguments)) return status;
+  const HandleGuard guard(*handle, arguments.spec->name);
+  return guard.ok() ? ExecuteOn(*handle, arguments) : MLUOP_STATUS_BAD_PARAM;
+}
+
 mluOpStatus_t Execute(const Operator& op, mluOpHandle_t handle,
                       std::initializer_list<Value> attributes,
                       std::initializer_list<TensorArgument> tensors, Workspace workspace) {
   Arguments arguments(op.spec, attributes, tensors, workspace);
+  return ExecuteCall(handle, arguments);
+}
+
+mluOpStatus_t GetWorkspaceSizeOfCall(mluOpHandle_t handle, Arguments& arguments,
+                                     size_t* workspace_size) {
   if (const mluOpStatus_t status = CheckHandle(handle, arguments)) return status;
-  const HandleGuard use(*handle, op.spec.name);
-  return use.ok() ? ExecuteOn(*handle, arguments) : MLUOP_STATUS_BAD_PARAM;
+  const HandleGuard guard(*handle, arguments.spec->name);
+  if (!guard.ok()) return MLUOP_STATUS_BAD_PARAM;
+  arguments.double_allowed = handle->double_allowed;
+  const Validation validation = ValidateGetter(arguments, workspace_size);
+  if (validation.verdict == Verdict::kFailed) return validation.status;
+  const bool nothing = validation.verdict == Verdict::kNothingToDo;
+  *workspace_size = nothing ? 0 : handle->device->WorkspaceBytes(*arguments.spec, arguments);
+  return MLUOP_STATUS_SUCCESS;
 }
 
 mluOpStatus_t GetWorkspaceSize(const OpSpec& spec, mluOpHandle_t handle,
@@ -49,15 +66,7 @@ mluOpStatus_t GetWorkspaceSize(const OpSpec& spec, mluOpHandle_t handle,
   Arguments arguments(spec, attributes, {}, {});
   TensorArgument* argument = arguments.tensors;
   for (const mluOpTensorStruct* desc : tensors) (argument++)->desc = desc;
-  if (const mluOpStatus_t status = CheckHandle(handle, arguments)) return status;
-  const HandleGuard use(*handle, spec.name);
-  if (!use.ok()) return MLUOP_STATUS_BAD_PARAM;
-  arguments.double_allowed = handle->double_allowed;
-  const Validation validation = ValidateGetter(arguments, workspace_size);
-  if (validation.verdict == Verdict::kFailed) return validation.status;
-  const bool nothing = validation.verdict == Verdict::kNothingToDo;
-  *workspace_size = nothing ? 0 : handle->device->WorkspaceBytes(spec, arguments);
-  return MLUOP_STATUS_SUCCESS;
+  return GetWorkspaceSizeOfCall(handle, arguments, workspace_size);
 }
 
 std::span<const OpSpec* const> Tables() {

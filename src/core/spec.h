@@ -120,6 +120,7 @@ struct TensorSpec {
   int optional_attribute = kNeverAbsent;  // index, or one of the constants above
   int64_t optional_value = 0;
   bool one_null_suffices = false;
+  std::string_view shape;  // the text of dims
   int rank = 0;
   DimSpec dims[kMaxRank] = {};
 };
@@ -189,6 +190,7 @@ struct OpSpec {
     tensor.type = row.type;
     tensor.layout = row.layout;
     tensor.when_empty = row.when_empty;
+    tensor.shape = row.shape;
     tensor.one_null_suffices = row.optional.one_null_suffices;
     if (row.optional.attribute == kMayBeNull.attribute) {
       tensor.optional_attribute = TensorSpec::kAlwaysOptional;

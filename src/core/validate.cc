@@ -28,6 +28,31 @@ Validation ValidateShapes(Arguments& call) {
   return skip ? kNothingToDo : kRun;
 }
 
+// Returns whether the attribute is a size of an empty input.
+bool SizesEmptyInput(const Arguments& call, int attribute) {
+  for (int t = 0; t < call.spec->tensor_count; ++t) {
+    const TensorSpec& row = call.spec->tensors[t];
+    const mluOpTensorStruct* desc = call.tensors[t].desc;
+    if (row.direction != kIn || desc == nullptr || desc->ElementCount() != 0) continue;
+    for (int d = 0; d < row.rank; ++d) {
+      for (int f = 0; f < row.dims[d].factor_count; ++f) {
+        const Factor& factor = row.dims[d].factors[f];
+        if (factor.kind == Factor::kAttribute && factor.value == attribute) return true;
+      }
+    }
+  }
+  return false;
+}
+
+// CheckAttributes, with 1 in place of a 0 that is the size of an empty input.
+mluOpStatus_t CheckAttributesOfBinding(const Arguments& call) {
+  Arguments copy = call;
+  for (int i = 0; i < call.spec->attribute_count; ++i) {
+    if (call.attributes[i].number == 0 && SizesEmptyInput(call, i)) copy.attributes[i] = Value(1);
+  }
+  return CheckAttributes(copy);
+}
+
 }  // namespace
 
 mluOpStatus_t FailArgument(mluOpStatus_t status, const OpSpec& spec, std::string_view argument,
@@ -37,7 +62,9 @@ mluOpStatus_t FailArgument(mluOpStatus_t status, const OpSpec& spec, std::string
   va_start(arguments, format);
   vsnprintf(text, sizeof(text), format, arguments);
   va_end(arguments);
-  return Fail(status, "%.*s: %.*s%s", MLUOP_SV(spec.name), MLUOP_SV(argument), text);
+  static_cast<void>(Fail(status, "%.*s: %.*s%s", MLUOP_SV(spec.name), MLUOP_SV(argument), text));
+  StoreErrorInfo(spec.name, argument, text);
+  return status;
 }
 
 Validation Validate(Arguments& call) {
@@ -50,6 +77,17 @@ Validation Validate(Arguments& call) {
   if (mluOpStatus_t status = CheckOverlap(call)) return {Verdict::kFailed, status};
   if (mluOpStatus_t status = CheckAlignment(call)) return {Verdict::kFailed, status};
   return kRun;
+}
+
+mluOpStatus_t ValidateBinding(Arguments& call) {
+  if (mluOpStatus_t status = CheckDescriptors(call)) return status;
+  if (mluOpStatus_t status = CheckRanks(call)) return status;
+  if (mluOpStatus_t status = CheckTypes(call)) return status;
+  if (mluOpStatus_t status = CheckLayouts(call)) return status;
+  if (mluOpStatus_t status = CheckAttributesOfBinding(call)) return status;
+  if (mluOpStatus_t status = CheckShapes(call)) return status;
+  if (mluOpStatus_t status = CheckStrides(call)) return status;
+  return CheckSizes(call);
 }
 
 Validation ValidateGetter(Arguments& call, const size_t* out) {

@@ -8,14 +8,8 @@ if not hasattr(torch.library, "opcheck"):
     pytest.skip("torch.library.opcheck needs torch 2.4", allow_module_level=True)
 
 import samples
-from mluops.torch import MaskedConv2d, psa_mask
+from mluops.torch import MaskedConv2d, border_align, psa_mask
 from network import Network, batch
-
-NOT_TWICE_DIFFERENTIABLE = (
-    "border_align_backward",
-    "roiaware_pool3d_avg_backward",
-    "roiaware_pool3d_max_backward",
-)
 
 
 @pytest.mark.parametrize("name", samples.NAMES)
@@ -23,9 +17,8 @@ def test_opcheck(name):
     operator, arguments = samples.make()[name]
     at = samples.features_of(arguments)
     torch.library.opcheck(operator, tuple(arguments))
-    if name not in NOT_TWICE_DIFFERENTIABLE:
-        arguments[at] = arguments[at].requires_grad_()
-        torch.library.opcheck(operator, tuple(arguments))
+    arguments[at] = arguments[at].requires_grad_()
+    torch.library.opcheck(operator, tuple(arguments))
 
 
 @pytest.mark.parametrize("name", ["psa_mask", "border_align", "rfcn_ps_roi_pool"])
@@ -66,6 +59,44 @@ def test_masked_conv2d_can_be_exported():
     program = torch.export.export(module, (features, mask)).module()
     for other in (mask, ~mask, torch.zeros_like(mask)):
         assert torch.allclose(program(features, other), module(features, other))
+
+
+@pytest.fixture
+def dynamic_output_shapes():
+    config = torch._dynamo.config
+    before = config.capture_dynamic_output_shape_ops
+    config.capture_dynamic_output_shape_ops = True
+    yield
+    config.capture_dynamic_output_shape_ops = before
+
+
+def test_masked_conv2d_compiles_without_a_graph_break(dynamic_output_shapes):
+    """The number of masked pixels is a symbol of the graph."""
+    module, features = MaskedConv2d(3, 4, 3, padding=1).eval(), torch.randn(2, 3, 6, 5)
+    mask = torch.rand(2, 6, 5) > 0.5
+    compiled = torch.compile(module, fullgraph=True, backend="aot_eager")
+    with torch.no_grad():
+        for other in (mask, ~mask, torch.zeros_like(mask)):
+            assert torch.allclose(compiled(features, other), module(features, other), atol=1e-6)
+
+
+def test_masked_conv2d_trains_when_compiled(dynamic_output_shapes):
+    module, features = MaskedConv2d(3, 4, 3, padding=1), torch.randn(1, 3, 6, 5)
+    mask = torch.rand(1, 6, 5) > 0.5
+    module(features, mask).square().sum().backward()
+    expected = module.weight.grad.clone()
+    module.zero_grad()
+    compiled = torch.compile(module, fullgraph=True, backend="aot_eager")
+    compiled(features, mask).square().sum().backward()
+    assert torch.allclose(module.weight.grad, expected, atol=1e-5)
+
+
+def test_meta_functions_check_symbolic_shapes():
+    function = torch.compile(border_align, fullgraph=True, backend="aot_eager", dynamic=True)
+    boxes = torch.rand(2, 5, 4)
+    assert function(torch.rand(2, 8, 6, 7), boxes, 3).shape == (2, 2, 5, 4)
+    with pytest.raises(Exception, match=r"boxes.shape\[0\]|torch.Size|size"):
+        function(torch.rand(3, 8, 6, 7), boxes, 3)
 
 
 def test_dynamic_compilation_accepts_other_shapes():

@@ -90,7 +90,6 @@ def test_signatures_equal_the_originals(function, names, defaults):
         (ours.BorderAlign(3), "BorderAlign(pool_size=3)"),
         (ours.PSAMask("collect", (3, 5)), "PSAMask(psa_type=collect, mask_size=(3, 5))"),
         (ours.PSAMask("distribute"), "PSAMask(psa_type=distribute, mask_size=None)"),
-        (ours.RoIAwarePool3d(4), "RoIAwarePool3d()"),
         (ours.PSRoIPool((2, 3), 0.25), "PSRoIPool(output_size=(2, 3), spatial_scale=0.25)"),
         (
             ours.MaskedConv2d(3, 4, 5, padding=2),
@@ -147,7 +146,7 @@ def test_modules_pickled_by_the_originals_load():
     assert voxels(box, torch.tensor([[0.0, 0, 1]]), torch.ones(1, 1)).item() == 1
 
 
-# Calls for which the originals raise AssertionError.
+# Calls for which the originals raise AssertionError. Ours raise under `python -O` too.
 
 
 @pytest.mark.parametrize(
@@ -183,8 +182,8 @@ def test_modules_pickled_by_the_originals_load():
         "boxes is None",
     ],
 )
-def test_assertions_equal_the_originals(call):
-    with pytest.raises(AssertionError):
+def test_calls_that_the_originals_refuse_raise(call):
+    with pytest.raises((TypeError, ValueError)):
         call()
 
 
@@ -295,5 +294,5 @@ def test_default_box_origin_is_the_bottom():
 
 
 def test_unknown_box_origin_raises():
-    with pytest.raises(AssertionError):
+    with pytest.raises(ValueError, match="box_origin"):
         ours.RoIAwarePool3d(1, box_origin="top")

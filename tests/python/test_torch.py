@@ -16,6 +16,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 import mluops
+import mluops.torch as ours
 import samples
 
 
@@ -200,6 +201,40 @@ def test_modules_can_be_copied_and_pickled():
     assert repr(copy.deepcopy(module)) == repr(pickle.loads(pickle.dumps(module))) == repr(module)
 
 
+def test_modules_can_be_scripted():
+    car, point = torch.tensor([[0.0, 0, 0, 2, 2, 2, 0]]), torch.tensor([[0.0, 0, 1]])
+    cases = [
+        (ours.PSAMask("collect", (3, 3)), (torch.rand(1, 9, 4, 4),)),
+        (ours.PSAMask("distribute", 3), (torch.rand(1, 9, 4, 4),)),
+        (ours.BorderAlign(2), (torch.rand(1, 4, 4, 4), torch.tensor([[[0.0, 0, 2, 2]]]))),
+        (ours.PSRoIPool(2, 1.0), (torch.rand(1, 4, 4, 4), torch.tensor([[0.0, 0, 0, 2, 2]]))),
+        (ours.RoIAwarePool3d(2, box_origin="center"), (car, point, torch.rand(1, 3))),
+        (
+            ours.MaskedConv2d(2, 3, 3, padding=1),
+            (torch.rand(2, 2, 4, 4), torch.rand(2, 4, 4) - 0.5),
+        ),
+    ]
+    for module, inputs in cases:
+        scripted = torch.jit.script(module)
+        assert torch.equal(scripted(*inputs), module(*inputs)), module
+
+
+@pytest.mark.parametrize(
+    "module, text",
+    [
+        (ours.PSAMask("collect", 3), "PSAMask(psa_type=collect, mask_size=3)"),
+        (ours.BorderAlign(4), "BorderAlign(pool_size=4)"),
+        (
+            ours.RoIAwarePool3d(2, 8, "avg"),
+            "RoIAwarePool3d(out_size=2, max_pts_per_voxel=8, mode='avg', box_origin='bottom')",
+        ),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_repr_shows_the_arguments(module, text):
+    assert repr(module) == text
+
+
 def test_indices_beyond_int32_count_as_outside():
     feature = torch.ones(1, 1, 2, 2)
     far, near = torch.tensor([1 << 32, -(1 << 40)]), torch.tensor([0, 0])
@@ -207,7 +242,9 @@ def test_indices_beyond_int32_count_as_outside():
     assert columns.tolist() == [[0, 0]]
 
 
-@pytest.mark.parametrize("name", ["functional", "masked_conv", "modules"])
+@pytest.mark.parametrize(
+    "name", ["border_align", "masked_conv", "ps_roi_pool", "psa_mask", "roiaware_pool3d"]
+)
 def test_docstring_examples_run(name):
     module = importlib.import_module(f"mluops.torch.{name}")
     result = doctest.testmod(module)

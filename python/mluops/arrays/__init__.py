@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The operators on NumPy arrays: a function per entry point of the C library, in its layouts.
 
-Values are float32 (or float16, where the operator supports half), indices int32. An array is any
-object with `__array_interface__`, the buffer protocol or DLPack. Inputs that are not packed are
-copied. Arrays on a CUDA device (`__cuda_array_interface__` or DLPack: CuPy, PyTorch, JAX) are not
-copied: the call runs on their stream and returns `DeviceArray`s.
+Values are float32, float64, or float16 where the operator supports half. Indices are int32. An
+array is any object with `__array_interface__`, the buffer protocol or DLPack. Inputs that are not
+packed are copied. Arrays on a CUDA device (`__cuda_array_interface__` or DLPack: CuPy, PyTorch,
+JAX) are not copied: the call runs on their stream and returns `DeviceArray`s.
 
 Outputs are allocated, or passed by keyword: packed arrays of the right shape and type, which are
 filled and returned. A violated rule raises `BadParamError` with the C library's error message.
@@ -23,6 +23,10 @@ from .masked_im2col import (
     masked_im2col_backward,
     masked_im2col_forward,
     masked_im2col_forward_workspace_size,
+)
+from .points_in_boxes import (
+    points_in_boxes,
+    points_in_boxes_all,
 )
 from .psamask import (
     psamask_backward,
@@ -59,6 +63,8 @@ __all__ = [
     "masked_im2col_backward",
     "masked_im2col_forward",
     "masked_im2col_forward_workspace_size",
+    "points_in_boxes",
+    "points_in_boxes_all",
     "psamask_backward",
     "psamask_forward",
     "psamask_nchw_backward",

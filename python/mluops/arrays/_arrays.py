@@ -7,11 +7,11 @@ import ctypes
 import math
 import operator
 import threading
-from typing import Any, Tuple, Union
+from typing import Any, Optional, Tuple, Union
 
 import numpy as np
 
-from .. import _context, _entries
+from .. import _context
 from .._library import BadParamError, NotSupportedError
 from ._device import DeviceArray, from_device
 
@@ -183,8 +183,8 @@ def _as_device_output(
     return array
 
 
-def space(workspace: Any, like: Array) -> Tuple[int, int]:
+def space(workspace: Any, like: Array) -> Tuple[Optional[int], int]:
     if workspace is None:
-        return _entries.NO_WORKSPACE
+        return None, 0
     array = as_output(workspace, (), like, "workspace")
     return current(like).pointer(array), array.nbytes

@@ -14,9 +14,10 @@ from .._context import on_device
 from .._library import BadParamError, check, function
 from ._dlpack import KIND_CUDA, export, view
 
-_malloc = function("cnrtMalloc", "pz")
-_free = function("cnrtFree", "p")
-_copy = function("cnrtMemcpy", "ppzi")
+_malloc = function("cnrtMalloc", ctypes.c_void_p, ctypes.c_size_t)
+_free = function("cnrtFree", ctypes.c_void_p)
+_copy = function("cnrtMemcpy", ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
+_synchronize = function("cnrtSyncDevice")
 _TO_HOST = 1  # cnrtMemcpyDevToHost
 _LEGACY = 1  # the number of the default stream in __cuda_array_interface__
 
@@ -85,7 +86,7 @@ class DeviceArray:
     def synchronize(self) -> None:
         """Waits for all work on the device."""
         with on_device(f"cuda:{self.device}"):
-            check(function("cnrtSyncDevice", "")())
+            check(_synchronize())
 
     def numpy(self) -> np.ndarray:
         """Returns a copy on the host."""

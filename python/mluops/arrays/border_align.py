@@ -7,8 +7,11 @@ from typing import Any, Tuple
 
 import numpy as np
 
-from .. import _entries
+from .._table import Table
 from ._arrays import Array, as_input, as_output, current
+
+_FORWARD = Table("border_align_forward")
+_BACKWARD = Table("border_align_backward")
 
 
 def border_align_forward(
@@ -33,7 +36,7 @@ def border_align_forward(
     shape = (input.shape[0], boxes.shape[1], 4, input.shape[3] // 4)
     output = as_output(output, shape, input, "output")
     argmax_idx = as_output(argmax_idx, shape, input, "argmax_idx", np.int32)
-    current(input).call(_entries.border_align_forward, input, boxes, pool_size, output, argmax_idx)
+    current(input).call(_FORWARD, (pool_size,), (input, boxes, output, argmax_idx))
     return output, argmax_idx
 
 
@@ -60,6 +63,6 @@ def border_align_backward(
     argmax_idx = as_input(argmax_idx, 4, "argmax_idx")
     shape = (grad_output.shape[0], height, width, 4 * grad_output.shape[3])
     grad_input = as_output(grad_input, shape, grad_output, "grad_input")
-    inputs = (grad_output, boxes, argmax_idx)
-    current(grad_output).call(_entries.border_align_backward, *inputs, pool_size, grad_input)
+    tensors = (grad_output, boxes, argmax_idx, grad_input)
+    current(grad_output).call(_BACKWARD, (pool_size,), tensors)
     return grad_input

@@ -5,8 +5,15 @@ from __future__ import annotations
 
 from typing import Any, Tuple
 
-from .. import _entries
+from .._table import Table
 from ._arrays import Array, as_input, as_output, current, space
+
+_IM2COL = Table("masked_im2col_forward")
+_IM2COL_SIZE = Table("masked_im2col_forward_workspace")
+_IM2COL_BACKWARD = Table("masked_im2col_backward")
+_COL2IM = Table("masked_col2im_forward")
+_COL2IM_SIZE = Table("masked_col2im_forward_workspace")
+_COL2IM_BACKWARD = Table("masked_col2im_backward")
 
 
 def _places(mask_h_idx: Any, mask_w_idx: Any) -> Tuple[Array, Array]:
@@ -40,9 +47,7 @@ def masked_im2col_forward(
     shape = (feature.shape[1] * kernel_h * kernel_w, at[0].shape[0])
     data_col = as_output(data_col, shape, feature, "data_col")
     window = (kernel_h, kernel_w, pad_h, pad_w)
-    current(feature).call(
-        _entries.masked_im2col_forward, feature, *at, *window, *space(workspace, feature), data_col
-    )
+    current(feature).call(_IM2COL, window, (feature, *at, data_col), space(workspace, feature))
     return data_col
 
 
@@ -73,14 +78,8 @@ def masked_im2col_backward(
     shape = (1, grad_col.shape[0] // max(kernel_h * kernel_w, 1), height, width)
     grad_feature = as_output(grad_feature, shape, grad_col, "grad_feature")
     window = (kernel_h, kernel_w, pad_h, pad_w)
-    current(grad_col).call(
-        _entries.masked_im2col_backward,
-        grad_col,
-        *at,
-        *window,
-        *space(workspace, grad_col),
-        grad_feature,
-    )
+    tensors = (grad_col, *at, grad_feature)
+    current(grad_col).call(_IM2COL_BACKWARD, window, tensors, space(workspace, grad_col))
     return grad_feature
 
 
@@ -105,8 +104,7 @@ def masked_col2im_forward(
     """
     col, at = as_input(col, 2, "col"), _places(mask_h_idx, mask_w_idx)
     im = as_output(im, (1, col.shape[0], height, width), col, "im")
-    pointer, size = space(workspace, col)
-    current(col).call(_entries.masked_col2im_forward, col, *at, size, pointer, im)
+    current(col).call(_COL2IM, (), (col, *at, im), space(workspace, col))
     return im
 
 
@@ -124,7 +122,7 @@ def masked_col2im_backward(
     grad_im, at = as_input(grad_im, 4, "grad_im"), _places(mask_h_idx, mask_w_idx)
     shape = (grad_im.shape[1], at[0].shape[0])
     grad_col = as_output(grad_col, shape, grad_im, "grad_col")
-    current(grad_im).call(_entries.masked_col2im_backward, grad_im, *at, grad_col)
+    current(grad_im).call(_COL2IM_BACKWARD, (), (grad_im, *at, grad_col))
     return grad_col
 
 
@@ -134,9 +132,7 @@ def masked_im2col_forward_workspace_size(
     """Returns the workspace size in bytes with which `masked_im2col_forward` needs no scratch."""
     feature, at = as_input(feature, 4, "feature"), _places(mask_h_idx, mask_w_idx)
     data_col = as_input(data_col, 2, "data_col")
-    return current(feature).size(
-        _entries.masked_im2col_forward_size, feature, *at, kernel_h, kernel_w, data_col
-    )
+    return current(feature).size(_IM2COL_SIZE, (kernel_h, kernel_w), (feature, *at, data_col))
 
 
 def masked_col2im_forward_workspace_size(
@@ -144,4 +140,4 @@ def masked_col2im_forward_workspace_size(
 ) -> int:
     """Returns the workspace size in bytes with which `masked_col2im_forward` needs no scratch."""
     col, at, im = as_input(col, 2, "col"), _places(mask_h_idx, mask_w_idx), as_input(im, 4, "im")
-    return current(col).size(_entries.masked_col2im_forward_size, col, *at, im)
+    return current(col).size(_COL2IM_SIZE, (), (col, *at, im))

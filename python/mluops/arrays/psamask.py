@@ -5,8 +5,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from .. import _entries
+from .._table import Table
 from ._arrays import Array, as_input, as_output, current
+
+_FORWARD = Table("psamask_forward")
+_BACKWARD = Table("psamask_backward")
+_NCHW_FORWARD = Table("psamask_nchw_forward")
+_NCHW_BACKWARD = Table("psamask_nchw_backward")
 
 
 def psamask_forward(
@@ -24,7 +29,7 @@ def psamask_forward(
     x = as_input(x, 4, "x")
     n, height, width, _ = x.shape
     y = as_output(y, (n, height, width, height * width), x, "y")
-    current(x).call(_entries.psamask_forward, psa_type, x, h_mask, w_mask, y)
+    current(x).call(_FORWARD, (psa_type, h_mask, w_mask), (x, y))
     return y
 
 
@@ -39,7 +44,7 @@ def psamask_backward(
     """
     dy = as_input(dy, 4, "dy")
     dx = as_output(dx, (*dy.shape[:3], h_mask * w_mask), dy, "dx")
-    current(dy).call(_entries.psamask_backward, psa_type, dy, h_mask, w_mask, dx)
+    current(dy).call(_BACKWARD, (psa_type, h_mask, w_mask), (dy, dx))
     return dx
 
 
@@ -56,7 +61,7 @@ def psamask_nchw_forward(
     x = as_input(x, 4, "x")
     n, _, height, width = x.shape
     y = as_output(y, (n, height * width, height, width), x, "y")
-    current(x).call(_entries.psamask_nchw_forward, psa_type, x, h_mask, w_mask, y)
+    current(x).call(_NCHW_FORWARD, (psa_type, h_mask, w_mask), (x, y))
     return y
 
 
@@ -74,5 +79,5 @@ def psamask_nchw_backward(
     dy = as_input(dy, 4, "dy")
     n, _, height, width = dy.shape
     dx = as_output(dx, (n, h_mask * w_mask, height, width), dy, "dx")
-    current(dy).call(_entries.psamask_nchw_backward, psa_type, dy, h_mask, w_mask, dx)
+    current(dy).call(_NCHW_BACKWARD, (psa_type, h_mask, w_mask), (dy, dx))
     return dx

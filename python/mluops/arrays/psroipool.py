@@ -7,8 +7,12 @@ from typing import Any, Tuple
 
 import numpy as np
 
-from .. import _entries
+from .._table import Table
 from ._arrays import Array, as_input, as_output, current, space
+
+_FORWARD = Table("psroipool_forward")
+_FORWARD_SIZE = Table("psroipool_forward_workspace")
+_BACKWARD = Table("psroipool_backward")
 
 
 def psroipool_forward(
@@ -45,9 +49,10 @@ def psroipool_forward(
         output.fill(0)
         mapping_channel.fill(0)
     current(input).call(
-        _entries.psroipool_forward,
-        *(pooled_height, pooled_width, spatial_scale, group_size, output_dim),
-        *(input, rois, *space(workspace, input), output, mapping_channel),
+        _FORWARD,
+        (pooled_height, pooled_width, spatial_scale, group_size, output_dim),
+        (input, rois, output, mapping_channel),
+        space(workspace, input),
     )
     return output, mapping_channel
 
@@ -77,9 +82,9 @@ def psroipool_backward(
     mapping_channel = as_input(mapping_channel, 4, "mapping_channel")
     bottom_grad = as_output(bottom_grad, tuple(input_shape), top_grad, "bottom_grad")
     current(top_grad).call(
-        _entries.psroipool_backward,
-        *(pooled_height, pooled_width, spatial_scale, output_dim),
-        *(top_grad, rois, mapping_channel, bottom_grad),
+        _BACKWARD,
+        (pooled_height, pooled_width, spatial_scale, output_dim),
+        (top_grad, rois, mapping_channel, bottom_grad),
     )
     return bottom_grad
 
@@ -90,5 +95,5 @@ def psroipool_forward_workspace_size(
     """Returns the workspace size in bytes with which `psroipool_forward` needs no scratch."""
     input, rois = as_input(input, 4, "input"), as_input(rois, 2, "rois")
     return current(input).size(
-        _entries.psroipool_forward_size, pooled_height, pooled_width, output_dim, input, rois
+        _FORWARD_SIZE, (pooled_height, pooled_width, output_dim), (input, rois)
     )

@@ -7,8 +7,12 @@ from typing import Any, Tuple
 
 import numpy as np
 
-from .. import _entries
+from .._table import Table
 from ._arrays import Array, as_input, as_output, current, space
+
+_FORWARD = Table("roiaware_pool3d_forward")
+_FORWARD_SIZE = Table("roiaware_pool3d_forward_workspace")
+_BACKWARD = Table("roiaware_pool3d_backward")
 
 
 def roiaware_pool3d_forward(
@@ -50,18 +54,10 @@ def roiaware_pool3d_forward(
     )
     pooled_features = as_output(pooled_features, values, pts_feature, "pooled_features")
     current(pts_feature).call(
-        _entries.roiaware_pool3d_forward,
-        *(
-            pool_method,
-            boxes,
-            pts.shape[0],
-            channels,
-            rois,
-            pts,
-            pts_feature,
-            *space(workspace, pts_feature),
-        ),
-        *(max_pts_each_voxel, *out_size, argmax, pts_idx_of_voxels, pooled_features),
+        _FORWARD,
+        (pool_method, boxes, pts.shape[0], channels, max_pts_each_voxel, *out_size),
+        (rois, pts, pts_feature, argmax, pts_idx_of_voxels, pooled_features),
+        space(workspace, pts_feature),
     )
     return pooled_features, argmax, pts_idx_of_voxels
 
@@ -89,9 +85,9 @@ def roiaware_pool3d_backward(
     grad_out = as_input(grad_out, 5, "grad_out")
     grad_in = as_output(grad_in, (pts_num, grad_out.shape[4]), grad_out, "grad_in")
     current(grad_out).call(
-        _entries.roiaware_pool3d_backward,
-        *(pool_method, *grad_out.shape, pts_idx_of_voxels.shape[4]),
-        *(pts_idx_of_voxels, argmax, grad_out, grad_in),
+        _BACKWARD,
+        (pool_method, *grad_out.shape, pts_idx_of_voxels.shape[4]),
+        (pts_idx_of_voxels, argmax, grad_out, grad_in),
     )
     return grad_in
 
@@ -100,4 +96,4 @@ def roiaware_pool3d_forward_workspace_size(rois: Any, pts: Any, pts_feature: Any
     """Returns the workspace size in bytes with which `roiaware_pool3d_forward` needs no scratch."""
     rois, pts = as_input(rois, 2, "rois"), as_input(pts, 2, "pts")
     pts_feature = as_input(pts_feature, 2, "pts_feature")
-    return current(pts_feature).size(_entries.roiaware_pool3d_forward_size, rois, pts, pts_feature)
+    return current(pts_feature).size(_FORWARD_SIZE, (), (rois, pts, pts_feature))

@@ -5,8 +5,11 @@ from __future__ import annotations
 
 from typing import Any, Tuple
 
-from .. import _entries
+from .._table import Table
 from ._arrays import Array, as_input, as_output, current
+
+_FORWARD = Table("torchvision_ps_roi_pool_forward")
+_BACKWARD = Table("torchvision_ps_roi_pool_backward")
 
 
 def torchvision_ps_roi_pool_forward(
@@ -32,7 +35,7 @@ def torchvision_ps_roi_pool_forward(
     shape = (rois.shape[0], channels, pooled_height, pooled_width)
     output = as_output(output, shape, input, "output")
     pooled = (pooled_height, pooled_width, spatial_scale)
-    current(input).call(_entries.torchvision_ps_roi_pool_forward, *pooled, input, rois, output)
+    current(input).call(_FORWARD, pooled, (input, rois, output))
     return output
 
 
@@ -58,6 +61,5 @@ def torchvision_ps_roi_pool_backward(
     grad_output, rois = as_input(grad_output, 4, "grad_output"), as_input(rois, 2, "rois")
     grad_input = as_output(grad_input, tuple(input_shape), grad_output, "grad_input")
     pooled = (pooled_height, pooled_width, spatial_scale)
-    entry = _entries.torchvision_ps_roi_pool_backward
-    current(grad_output).call(entry, *pooled, grad_output, rois, grad_input)
+    current(grad_output).call(_BACKWARD, pooled, (grad_output, rois, grad_input))
     return grad_input

@@ -5,8 +5,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from .. import _entries
+from .._table import Table
 from ._arrays import Array, as_input, as_output, current
+
+_TRANSPOSE = Table("transpose")
 
 
 def transpose(input: Any, *, output: Array | None = None) -> Array:
@@ -21,5 +23,5 @@ def transpose(input: Any, *, output: Array | None = None) -> Array:
     input = as_input(input, 3, "input")
     n, rows, columns = input.shape
     output = as_output(output, (n, columns, rows), input, "output")
-    current(input).call(_entries.transpose, input, output)
+    current(input).call(_TRANSPOSE, (), (input, output))
     return output

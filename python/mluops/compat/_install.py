@@ -6,6 +6,7 @@ from __future__ import annotations
 import collections
 import dataclasses
 import gc
+import importlib.util
 import sys
 import types
 from typing import Any, Dict, List
@@ -30,6 +31,21 @@ class Report:
             if places
         ]
         return "\n".join(lines) or "nothing to do"
+
+
+def make(name: str, report: Report, package: bool = True) -> types.ModuleType:
+    """Creates a module and binds it in its parent."""
+    module = types.ModuleType(name, "Made by mluops.compat.")
+    # importlib.util.find_spec and importlib.reload need it.
+    module.__spec__ = importlib.util.spec_from_loader(name, loader=None, is_package=package)
+    if package:
+        module.__path__ = []
+    sys.modules[name] = module
+    parent, _, child = name.rpartition(".")
+    if parent:
+        setattr(sys.modules[parent], child, module)
+    report.created.append(name)
+    return module
 
 
 def put(

@@ -1,32 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests which points are in which boxes, with torch operators. Programs import these functions from
-`mmcv.ops` together with RoIAwarePool3d. Used only if mluops creates `mmcv.ops`."""
+"""Tests which points are in which boxes, with mmcv's names. Programs import these functions from
+`mmcv.ops` together with RoIAwarePool3d. Used if mluops creates `mmcv.ops`."""
 
 from __future__ import annotations
 
-import torch
 from torch import Tensor
 
+from ..torch import points_in_boxes, points_in_boxes_all
+
 __all__ = ["points_in_boxes_all", "points_in_boxes_cpu", "points_in_boxes_part"]
-
-
-def points_in_boxes_all(points: Tensor, boxes: Tensor) -> Tensor:
-    """points: [B, M, 3]; boxes: [B, T, 7] = x, y, z of the bottom, dx, dy, dz, yaw.
-    Returns int32 [B, M, T], 1 where the point is in the box.
-
-    >>> box = torch.tensor([[[0.0, 0, 0, 2, 2, 2, 0]]])
-    >>> points_in_boxes_all(torch.tensor([[[0.0, 0, 1], [0, 0, -1]]]), box).flatten()
-    tensor([1, 0], dtype=torch.int32)
-    """
-    assert points.shape[0] == boxes.shape[0], "points and boxes must have the same batch size"
-    assert boxes.shape[2] == 7, "boxes dimension should be 7"
-    assert points.shape[2] == 3, "points dimension should be 3"
-    x, y, z = (points[:, :, None] - boxes[:, None, :, :3]).unbind(-1)
-    dx, dy, dz, yaw = boxes[:, None, :, 3:].unbind(-1)
-    along = x * yaw.cos() + y * yaw.sin()
-    across = y * yaw.cos() - x * yaw.sin()
-    inside = (along.abs() < dx / 2) & (across.abs() < dy / 2) & ((z - dz / 2).abs() <= dz / 2)
-    return inside.to(torch.int32)
 
 
 def points_in_boxes_cpu(points: Tensor, boxes: Tensor) -> Tensor:
@@ -35,8 +17,5 @@ def points_in_boxes_cpu(points: Tensor, boxes: Tensor) -> Tensor:
 
 
 def points_in_boxes_part(points: Tensor, boxes: Tensor) -> Tensor:
-    """Returns the index of the first box that contains each point, or -1: int32 [B, M]."""
-    inside = points_in_boxes_all(points, boxes)
-    none = inside.new_zeros((*inside.shape[:2], 1))
-    first = torch.cat([none, inside], dim=2).argmax(dim=2) - 1
-    return first.to(torch.int32)
+    """mmcv's name of `points_in_boxes`."""
+    return points_in_boxes(points, boxes)

@@ -17,7 +17,7 @@ from typing import Any, Dict
 
 from .. import torch as ours
 from . import _points_in_boxes
-from ._install import Report, list_left, put, rebind
+from ._install import Report, list_left, make, put, rebind
 
 __all__ = ["Report", "install"]
 
@@ -30,27 +30,13 @@ _PLACES = {
 }
 
 
-def _make(name: str, report: Report, package: bool = True) -> types.ModuleType:
-    module = types.ModuleType(name, "Created by mluops.compat.mmcv.install().")
-    # importlib.util.find_spec and importlib.reload need it.
-    module.__spec__ = importlib.util.spec_from_loader(name, loader=None, is_package=package)
-    if package:
-        module.__path__ = []
-    sys.modules[name] = module
-    parent, _, child = name.rpartition(".")
-    if parent:
-        setattr(sys.modules[parent], child, module)
-    report.created.append(name)
-    return module
-
-
 def _mmcv(report: Report) -> None:
     """Imports mmcv, or creates a stub with the other names that programs import from it."""
     if "mmcv" in sys.modules or importlib.util.find_spec("mmcv") is not None:
         importlib.import_module("mmcv")
         return
-    _make("mmcv", report).__version__ = "2.1.0"  # our names and signatures are of this version
-    utils = _make("mmcv.utils", report, package=False)
+    make("mmcv", report).__version__ = "2.1.0"  # our names and signatures are of this version
+    utils = make("mmcv.utils", report, package=False)
     for flag in (
         "IS_CUDA_AVAILABLE",
         "IS_MLU_AVAILABLE",
@@ -70,8 +56,8 @@ def _ops(report: Report) -> types.ModuleType:
     except ImportError:  # mmcv-lite has no mmcv.ops, or one without its binary
         for name in [name for name in sys.modules if name.startswith("mmcv.ops.")]:
             del sys.modules[name]
-        package = _make("mmcv.ops", report)
-        for module in (package, _make("mmcv.ops.points_in_boxes", report, package=False)):
+        package = make("mmcv.ops", report)
+        for module in (package, make("mmcv.ops.points_in_boxes", report, package=False)):
             for name in _points_in_boxes.__all__:
                 setattr(module, name, getattr(_points_in_boxes, name))
         return package
@@ -86,7 +72,7 @@ def install() -> Report:
     for module_name, names in _PLACES.items():
         full_name = f"mmcv.ops.{module_name}"
         if full_name not in sys.modules:
-            _make(full_name, report, package=False)
+            make(full_name, report, package=False)
         for name in names:
             put(sys.modules[full_name], name, getattr(ours, name), report, originals)
     # After the modules: border_align and psa_mask are also names of modules, and the functions must

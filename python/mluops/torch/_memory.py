@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Allocates results, with huge pages where possible."""
+"""Memory of results: huge pages where possible, and channels_last tensors."""
 
 from __future__ import annotations
 
@@ -11,13 +11,16 @@ from torch import Tensor
 
 _HUGE_PAGE = 2 << 20
 _MADV_HUGEPAGE = 14
+LARGE_ELEMENTS = _HUGE_PAGE  # a result below this size contains no whole huge page
 _madvise = ctypes.CDLL(None).madvise
 _madvise.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
 
 
-def _ask_for_huge_pages(tensor: Tensor) -> None:
+def ask_for_huge_pages(tensor: Tensor) -> None:
     """Requests huge pages, as NumPy does for its arrays and torch's allocator does not. A large
     block comes from the system at every call, and each page costs a fault on first write."""
+    if not tensor.is_cpu:
+        return
     begin, size = tensor.data_ptr(), tensor.numel() * tensor.element_size()
     first = -(-begin // _HUGE_PAGE) * _HUGE_PAGE
     last = (begin + size) // _HUGE_PAGE * _HUGE_PAGE
@@ -25,9 +28,12 @@ def _ask_for_huge_pages(tensor: Tensor) -> None:
         _madvise(first, last - first, _MADV_HUGEPAGE)
 
 
-def empty(like: Tensor, shape: Tuple[int, ...], dtype: torch.dtype | None = None) -> Tensor:
-    """Returns uninitialised memory on the device of `like`. `dtype` defaults to its type."""
-    result = like.new_empty(shape, dtype=dtype)
-    if like.is_cpu and result.numel() * result.element_size() >= 2 * _HUGE_PAGE:
-        _ask_for_huge_pages(result)
-    return result
+def empty_channels_last(like: Tensor, shape: Tuple[int, ...]) -> Tensor:
+    """Returns uninitialised memory of NHWC shape as a channels_last tensor."""
+    n, height, width, channels = shape
+    return torch.empty(
+        (n, channels, height, width),
+        dtype=like.dtype,
+        device=like.device,
+        memory_format=torch.channels_last,
+    )

@@ -1,60 +1,52 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A convolution that is computed only at the pixels of a mask."""
+"""masked_conv2d: a convolution that is computed only at the pixels of a mask."""
 
 from __future__ import annotations
 
-from typing import Iterable, List, Optional, Sequence, Tuple, Union
+from typing import List, Optional, Tuple
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
+from torch.jit.annotations import BroadcastingList2
 
-from . import _register  # noqa: F401  (torch.ops.mluops)
+from . import masked_im2col  # noqa: F401  (torch.ops.mluops.masked_im2col)
+from ._arguments import pair, require_tensors
 
-Size = Union[int, Sequence[int]]
-
-
-def pair(value: Size) -> Tuple[int, int]:
-    first, second = value if isinstance(value, Iterable) else (value, value)
-    return int(first), int(second)
+_HAS_MKL = torch.backends.mkl.is_available()
 
 
 def _columns(
     image: Tensor,
     rows: Tensor,
     columns: Tensor,
-    kernel: Tuple[int, int],
-    padding: Tuple[int, int],
-    dilation: Tuple[int, int],
+    kernel: List[int],
+    padding: List[int],
+    dilation: List[int],
 ) -> Tensor:
     """Returns the windows at M pixels of an image [1, C, H, W]: [C*kernel, M]."""
-    im2col = torch.ops.mluops.masked_im2col
-    if dilation == (1, 1):
-        return im2col(image, rows, columns, list(kernel), list(padding))
+    if dilation[0] == 1 and dilation[1] == 1:
+        return torch.ops.mluops.masked_im2col(image, rows, columns, kernel, padding)
     # One kernel element at a time: a window of one pixel, shifted by the padding.
-    taps = [
-        im2col(
-            image,
-            rows,
-            columns,
-            [1, 1],
-            [padding[0] - i * dilation[0], padding[1] - j * dilation[1]],
-        )
-        for i in range(kernel[0])
-        for j in range(kernel[1])
-    ]
+    taps: List[Tensor] = []
+    for i in range(kernel[0]):
+        for j in range(kernel[1]):
+            shift = [padding[0] - i * dilation[0], padding[1] - j * dilation[1]]
+            taps.append(torch.ops.mluops.masked_im2col(image, rows, columns, [1, 1], shift))
     return torch.stack(taps, dim=1).flatten(0, 1)
 
 
-def _product(weight: Tensor, windows: Tensor, groups: int) -> Tensor:
-    """weight: [O, C/groups, kernel]; windows: [C*kernel, M]. Returns [O, M]."""
-    dtype = windows.dtype
-    if dtype == torch.float16 and windows.is_cpu:  # old torch has no half matmul on the CPU
-        return _product(weight.float(), windows.float(), groups).to(dtype)
-    if not torch.backends.mkl.is_available() and windows.is_cpu and windows.size(1):
+def _multiply_by_conv2d(weight: Tensor, windows: Tensor, groups: int) -> Tensor:
+    image = windows.view(1, windows.size(0), 1, windows.size(1))
+    kernel = weight.reshape(weight.size(0), -1, 1, 1)
+    return torch.nn.functional.conv2d(image, kernel, groups=groups)[0, :, 0]
+
+
+def _multiply(weight: Tensor, windows: Tensor, groups: int) -> Tensor:
+    if torch.jit.is_scripting():
+        pass
+    elif not _HAS_MKL and windows.is_cpu and windows.size(1) > 0:
         # In Debian's torch, without MKL, conv2d is six times as fast as a matrix product.
-        image = windows.view(1, windows.size(0), 1, windows.size(1))
-        kernel = weight.reshape(weight.size(0), -1, 1, 1)
-        return torch.nn.functional.conv2d(image, kernel, groups=groups)[0, :, 0]
+        return _multiply_by_conv2d(weight, windows, groups)
     if groups == 1:
         return torch.mm(weight.reshape(weight.size(0), -1), windows)
     return torch.bmm(
@@ -63,14 +55,92 @@ def _product(weight: Tensor, windows: Tensor, groups: int) -> Tensor:
     ).flatten(0, 1)
 
 
+def _product(weight: Tensor, windows: Tensor, groups: int) -> Tensor:
+    """weight: [O, C/groups, kernel]; windows: [C*kernel, M]. Returns [O, M]. Weights and features
+    of different types raise a RuntimeError, as in conv2d."""
+    if windows.dtype == torch.float16 and weight.dtype == torch.float16 and windows.is_cpu:
+        # Old torch has no half matmul on the CPU.
+        return _multiply(weight.float(), windows.float(), groups).to(torch.float16)
+    return _multiply(weight, windows, groups)
+
+
+def _convolve(
+    image: Tensor,
+    mask: Tensor,
+    weight: Tensor,
+    bias: Optional[Tensor],
+    geometry: Tuple[List[int], List[int], List[int]],
+    groups: int,
+) -> Tensor:
+    """Convolves one image [1, C, H, W] at the pixels of its mask [h, w]."""
+    padding, stride, dilation = geometry
+    # int32 rows and columns, each packed, as the C operators take them
+    rows, columns = (mask > 0).nonzero().to(torch.int32).t().contiguous().unbind(0)
+    at_rows = rows if stride[0] == 1 else rows * stride[0]
+    at_columns = columns if stride[1] == 1 else columns * stride[1]
+    kernel = [weight.size(2), weight.size(3)]
+    windows = _columns(image, at_rows, at_columns, kernel, padding, dilation)
+    products = _product(weight, windows, groups)
+    if bias is not None:
+        column = bias.unsqueeze(1)
+        products = products + (
+            column if column.dtype == products.dtype else column.to(products.dtype)
+        )
+    return torch.ops.mluops.masked_col2im(products, rows, columns, mask.size(0), mask.size(1))
+
+
+def _check_shapes(
+    features: Tensor, mask: Tensor, weight: Tensor, bias: Optional[Tensor], groups: int
+) -> None:
+    if features.dim() != 4 or weight.dim() != 4:
+        raise ValueError(
+            f"masked_conv2d: features and weight must have 4 dims, got {features.dim()} and "
+            f"{weight.dim()}"
+        )
+    if mask.dim() != 3 or mask.size(0) != features.size(0):
+        raise ValueError(
+            f"masked_conv2d: mask must have shape [N, h, w] or [N, 1, h, w] with N = "
+            f"{features.size(0)}, got {list(mask.shape)}"
+        )
+    if features.size(1) != weight.size(1) * groups or weight.size(0) % groups != 0:
+        raise ValueError(
+            f"masked_conv2d: weight must be [O, C/groups, kernel_h, kernel_w] with C = "
+            f"{features.size(1)} and groups = {groups}, got {list(weight.shape)}"
+        )
+    if bias is not None and (bias.dim() != 1 or bias.size(0) != weight.size(0)):
+        raise ValueError(
+            f"masked_conv2d: bias must have shape [{weight.size(0)}], got {list(bias.shape)}"
+        )
+
+
+def _output_size(
+    features: Tensor, weight: Tensor, geometry: Tuple[List[int], List[int], List[int]]
+) -> List[int]:
+    padding, stride, dilation = geometry
+    if min(stride[0], stride[1], dilation[0], dilation[1]) < 1:
+        raise ValueError(
+            f"masked_conv2d: stride and dilation must be >= 1, got {stride} and {dilation}"
+        )
+    size: List[int] = []
+    for i in range(2):
+        extent = dilation[i] * (weight.size(2 + i) - 1) + 1
+        size.append((features.size(2 + i) + 2 * padding[i] - extent) // stride[i] + 1)
+    if size[0] < 1 or size[1] < 1:
+        raise ValueError(
+            f"masked_conv2d: the kernel must fit into the padded features, got features "
+            f"{list(features.shape)}, weight {list(weight.shape)}, padding {padding}"
+        )
+    return size
+
+
 def masked_conv2d(
     features: Tensor,
     mask: Tensor,
     weight: Tensor,
     bias: Optional[Tensor] = None,
-    padding: Size = 0,
-    stride: Size = 1,
-    dilation: Size = 1,
+    padding: BroadcastingList2[int] = 0,
+    stride: BroadcastingList2[int] = 1,
+    dilation: BroadcastingList2[int] = 1,
     groups: int = 1,
 ) -> Tensor:
     """`conv2d(features, weight, bias, stride, padding, dilation, groups) * (mask > 0)`, computed
@@ -86,39 +156,68 @@ def masked_conv2d(
             [0., 9., 0.],
             [0., 0., 4.]])
     """
-    assert features.dim() == 4
-    if mask.dim() == 4:
-        assert mask.size(1) == 1
-        mask = mask[:, 0]
-    assert mask.dim() == 3 and mask.size(0) == features.size(0)
-    pads, strides, dilations = pair(padding), pair(stride), pair(dilation)
-    out_channels, group_channels, *kernel = weight.shape
-    assert features.size(1) == group_channels * groups and out_channels % groups == 0
-    assert bias is None or bias.shape == (out_channels,)
-    assert min(strides) > 0 and min(dilations) > 0
-    height, width = (
-        (features.size(2 + i) + 2 * pads[i] - dilations[i] * (kernel[i] - 1) - 1) // strides[i] + 1
-        for i in (0, 1)
-    )
-    assert height > 0 and width > 0, "the kernel must fit into the padded features"
-    assert mask.shape[1:] in (features.shape[2:], (height, width))
-    mask = mask[:, :height, :width]
-
-    images: List[Tensor] = []
-    for image, here in zip(features.split(1), mask):
-        rows, columns = (here > 0).nonzero(as_tuple=True)
-        windows = _columns(
-            image,
-            rows * strides[0],
-            columns * strides[1],
-            (kernel[0], kernel[1]),
-            pads,
-            dilations,
+    if torch.jit.is_scripting():
+        geometry = (
+            [padding[0], padding[1]],
+            [stride[0], stride[1]],
+            [dilation[0], dilation[1]],
         )
-        products = _product(weight, windows, groups)
-        if bias is not None:
-            products = products + bias[:, None].to(products.dtype)
-        images.append(torch.ops.mluops.masked_col2im(products, rows, columns, height, width))
-    if not images:
-        return features.new_empty((0, out_channels, height, width))
-    return torch.cat(images) if len(images) > 1 else images[0]
+    else:
+        if not (
+            isinstance(features, Tensor) and isinstance(mask, Tensor) and isinstance(weight, Tensor)
+        ):
+            require_tensors("masked_conv2d", features=features, mask=mask, weight=weight)
+        geometry = (
+            list(pair("masked_conv2d", "padding", padding)),
+            list(pair("masked_conv2d", "stride", stride)),
+            list(pair("masked_conv2d", "dilation", dilation)),
+        )
+    if mask.dim() == 4 and mask.size(1) == 1:
+        mask = mask[:, 0]
+    _check_shapes(features, mask, weight, bias, groups)
+    height, width = _output_size(features, weight, geometry)
+    if mask.size(1) != height or mask.size(2) != width:
+        if mask.size(1) != features.size(2) or mask.size(2) != features.size(3):
+            raise ValueError(
+                f"masked_conv2d: mask must have the size of the result, {height} x {width}, or of "
+                f"the features, got {mask.size(1)} x {mask.size(2)}"
+            )
+        mask = mask[:, :height, :width]
+    if features.size(0) == 1:
+        return _convolve(features, mask[0], weight, bias, geometry, groups)
+    images: List[Tensor] = []
+    for i in range(features.size(0)):
+        images.append(_convolve(features[i : i + 1], mask[i], weight, bias, geometry, groups))
+    if len(images) == 0:
+        return features.new_empty([0, weight.size(0), height, width])
+    return torch.cat(images)
+
+
+class MaskedConv2d(nn.Conv2d):
+    """Drop-in for `mmcv.ops.MaskedConv2d`: a convolution that takes a mask; see `masked_conv2d`.
+
+    >>> import torch
+    >>> conv = MaskedConv2d(3, 8, 3, padding=1, bias=False)
+    >>> conv(torch.ones(2, 3, 5, 5), torch.zeros(2, 5, 5)).abs().max().item()
+    0.0
+    """
+
+    def forward(self, input: Tensor, mask: Optional[Tensor] = None) -> Tensor:
+        if mask is None:
+            return self._conv_forward(input, self.weight, self.bias)
+        padding = self.padding
+        if self.padding_mode != "zeros" or isinstance(padding, str):
+            raise NotImplementedError(
+                f"MaskedConv2d: padding must be numbers with padding_mode 'zeros', got {padding} "
+                f"with {self.padding_mode}"
+            )
+        return masked_conv2d(
+            input,
+            mask,
+            self.weight,
+            self.bias,
+            padding,
+            self.stride,
+            self.dilation,
+            self.groups,
+        )

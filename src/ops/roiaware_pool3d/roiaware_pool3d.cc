@@ -40,7 +40,7 @@ constexpr OpSpec kForwardWorkspace =
 
 constexpr Operator kBackward = {
     OpSpec("roiaware_pool3d_backward", kHalfOrFloat,
-           {OneOf("pool_method", 0, 1), AtLeast("boxes_num", 1), AtLeast("out_x", 1),
+           {InRange("pool_method", 0, 1), AtLeast("boxes_num", 1), AtLeast("out_x", 1),
             AtLeast("out_y", 1), AtLeast("out_z", 1), AtLeast("channels", 1),
             AtLeast("max_pts_each_voxel", 1)},
            {{"pts_idx_of_voxels", kIn, kI32, kAnyLayout, kPerSlot, kReject},

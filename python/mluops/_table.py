@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The tables of the C operators, asked from the library: names, types, layouts and shapes of their
+arguments. Shapes of results are computed from them, also of SymInts."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
+
+from ._library import BadParamError, check, fail, function
+
+_MAX_ATTRIBUTES, _MAX_TENSORS = 10, 6  # MLUOP_ATTRIBUTE_MAX, MLUOP_TENSOR_MAX
+NCHW, NHWC, ANY_LAYOUT = 0, 1, 4  # mluOpTensorLayout_t
+_INT32 = 6  # mluOpDataType_t
+
+Shape = Sequence[Any]  # of int or SymInt
+
+
+class _AttributeInfo(ctypes.Structure):
+    _fields_ = [
+        ("name", ctypes.c_char_p),
+        ("is_real", ctypes.c_int),
+        ("min", ctypes.c_int64),
+        ("max", ctypes.c_int64),
+    ]
+
+
+class _TensorInfo(ctypes.Structure):
+    _fields_ = [
+        ("name", ctypes.c_char_p),
+        ("shape", ctypes.c_char_p),
+        ("is_output", ctypes.c_int),
+        ("dtype", ctypes.c_int),
+        ("layout", ctypes.c_int),
+    ]
+
+
+class _OperatorInfo(ctypes.Structure):
+    _fields_ = [
+        ("name", ctypes.c_char_p),
+        ("takes_half", ctypes.c_int),
+        ("attribute_count", ctypes.c_int),
+        ("tensor_count", ctypes.c_int),
+        ("attributes", _AttributeInfo * _MAX_ATTRIBUTES),
+        ("tensors", _TensorInfo * _MAX_TENSORS),
+    ]
+
+
+_find = function("mluOpFindOperator", ctypes.c_char_p, ctypes.c_void_p)
+_describe = function("mluOpDescribeOperator", ctypes.c_void_p, ctypes.c_void_p)
+
+
+class Row(NamedTuple):
+    """A tensor of a table."""
+
+    name: str
+    dims: Tuple[Tuple[Union[int, str], ...], ...]  # factors: numbers, attributes, symbols
+    is_output: bool
+    is_index: bool  # int32; else T, the type of the call
+    layout: int
+
+    @property
+    def is_permuted(self) -> bool:
+        """Whether PyTorch's dims are in another order: NCHW instead of NHWC."""
+        return self.layout == NHWC and not self.is_index
+
+
+def _row(info: _TensorInfo) -> Row:
+    dims = tuple(
+        tuple(int(factor) if factor.isdigit() else factor for factor in dim.split("*"))
+        for dim in info.shape.decode().split()
+    )
+    is_index = info.dtype == _INT32
+    return Row(info.name.decode(), dims, bool(info.is_output), is_index, info.layout)
+
+
+def _product(factors: Sequence[Any]) -> Any:
+    result = 1
+    for factor in factors:
+        result = result * factor
+    return result
+
+
+class Table:
+    """The table of one C operator.
+
+    `called` and `names` word error messages: the name of the Python operator, and the Python names
+    of arguments whose C names differ. `features` is the C name of the features, by default the
+    first input of type T.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        called: str = "",
+        names: Optional[Mapping[str, str]] = None,
+        features: str = "",
+    ):
+        pointer, info = ctypes.c_void_p(), _OperatorInfo()
+        check(_find(name.encode(), ctypes.addressof(pointer)))
+        check(_describe(pointer, ctypes.addressof(info)))
+        self.name, self.op = name, pointer.value
+        self.called, self.names = called, dict(names or {})
+        self.takes_half = bool(info.takes_half)
+        self.attributes = tuple(a.name.decode() for a in info.attributes[: info.attribute_count])
+        self.tensors = tuple(_row(t) for t in info.tensors[: info.tensor_count])
+        self.inputs = tuple(row for row in self.tensors if not row.is_output)
+        self.outputs = tuple(row for row in self.tensors if row.is_output)
+        features = features or next(row.name for row in self.inputs if not row.is_index)
+        self.features = self.names.get(features, features)
+
+    def shapes(
+        self, attributes: Sequence[Any], inputs: Sequence[Optional[Shape]], sizes: Dict[str, Any]
+    ) -> List[Tuple[Any, ...]]:
+        """Computes the shapes of the outputs from the shapes of the inputs, as the library does.
+
+        `sizes` has the symbols that no input determines. Inputs that break the rules give some
+        shapes; the library's checks then report the rule."""
+        values: Dict[Any, Any] = {**dict(zip(self.attributes, attributes)), **sizes}
+        pairs = [
+            (dim, size)
+            for row, shape in zip(self.inputs, inputs)
+            for dim, size in zip(row.dims, shape or ())
+        ]
+        for bare in (True, False):
+            for dim, size in pairs:
+                unknown = [f for f in dim if isinstance(f, str) and f not in values]
+                if len(unknown) != 1 or (len(dim) == 1) != bare:
+                    continue
+                known = _product([values.get(f, f) for f in dim if f != unknown[0]])
+                values[unknown[0]] = size // known if known else 0
+        missing = {f: 0 for row in self.outputs for dim in row.dims for f in dim if f not in values}
+        values = {**missing, **{n: n for n in missing if isinstance(n, int)}, **values}
+        return [
+            tuple(_product([values[f] for f in dim]) for dim in row.dims) for row in self.outputs
+        ]
+
+    def word(self, error: Any) -> Optional[str]:
+        """Words an error of the library with Python's names and PyTorch's order of dims."""
+        if not self.called or error.op != self.name:
+            return None
+        rows = {row.name: row for row in self.tensors}
+        name, index = self.names.get(error.argument, error.argument), error.index
+        if error.property:
+            name += f".{error.property}"
+        if index >= 0:
+            row = rows.get(error.argument)
+            name += f"[{(0, 2, 3, 1)[index] if row is not None and row.is_permuted else index}]"
+        return f"{self.called}: {name} must {error.rule}, got {error.value}"
+
+    def fail(self, status: int) -> None:
+        fail(status, self.word)
+
+
+__all__ = ["ANY_LAYOUT", "NCHW", "NHWC", "BadParamError", "Row", "Table"]

@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Export to ONNX: each operator becomes one node of domain `mluops`, or of mmcv's domain.
+
+    mluops.onnx.export(model, inputs, "model.onnx")               # torch.onnx.export with dynamo
+    torch.onnx.export(..., custom_translation_table=mluops.onnx.translation_table())
+    mluops.onnx.register()                                        # for the older exporter
+
+A node has the operator's tensors as inputs and its other arguments as attributes of the same names.
+Its only output is the operator's first. `names="mmcv"` gives nodes of mmcv's names where mmcv has
+one. The dynamo exporter needs onnx and onnxscript. `python -m mluops.onnx` lists the nodes.
+MaskedConv2d becomes a MaskedIm2col, a matrix product and a MaskedCol2im.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Callable, Dict, List, NamedTuple, Tuple
+
+import torch
+
+from . import torch as _operators  # noqa: F401  (registers torch.ops.mluops)
+
+
+class Node(NamedTuple):
+    """The ONNX node of an operator."""
+
+    operator: str  # the name under torch.ops.mluops
+    domain: str
+    name: str
+    inputs: Tuple[str, ...]
+    attributes: Tuple[Tuple[str, str], ...]  # name and ONNX type: i, is or f
+
+    def values(self, arguments: Dict[str, Any]) -> Dict[str, Any]:
+        """Returns the attributes of a call, by name."""
+        if self.name == "MMCVPSAMask":  # mmcv has one attribute for the size
+            size = [arguments["h_mask"], arguments["w_mask"]]
+            return {"psa_type": arguments["psa_type"], "mask_size": size}
+        return {name: arguments[name] for name, _ in self.attributes}
+
+
+_NAMES = {
+    "border_align": "BorderAlign",
+    "masked_col2im": "MaskedCol2im",
+    "masked_im2col": "MaskedIm2col",
+    "ps_roi_pool": "PsRoiPool",
+    "psa_mask": "PsaMask",
+    "rfcn_ps_roi_pool": "RfcnPsRoiPool",
+    "roiaware_pool3d": "RoiawarePool3d",
+}
+_MMCV_NAMES = {"border_align": "MMCVBorderAlign", "psa_mask": "MMCVPSAMask"}
+_TYPES = {"int": "i", "SymInt": "i", "List[int]": "is", "float": "f"}
+
+
+def _schema(operator: str) -> Any:
+    return getattr(torch.ops.mluops, operator).default._schema
+
+
+def _node(operator: str, domain: str, name: str) -> Node:
+    arguments = _schema(operator).arguments
+    inputs = tuple(a.name for a in arguments if str(a.type) == "Tensor")
+    attributes = tuple((a.name, _TYPES[str(a.type)]) for a in arguments if a.name not in inputs)
+    if name == "MMCVPSAMask":
+        attributes = (("psa_type", "i"), ("mask_size", "is"))
+    return Node(operator, domain, name, inputs, attributes)
+
+
+def nodes(names: str = "mluops") -> List[Node]:
+    """Returns the nodes of all operators. names "mmcv": mmcv's nodes where it has one."""
+    if names not in ("mluops", "mmcv"):
+        raise ValueError(f'mluops.onnx: names must be "mluops" or "mmcv", got {names!r}')
+    theirs = _MMCV_NAMES if names == "mmcv" else {}
+    return [
+        _node(operator, "mmcv" if operator in theirs else "mluops", theirs.get(operator, name))
+        for operator, name in _NAMES.items()
+    ]
+
+
+def _onnx_operator(node: Node) -> Callable[..., Any]:
+    from onnx.defs import OpSchema
+    from onnxscript import values
+
+    kinds = {"i": OpSchema.AttrType.INT, "is": OpSchema.AttrType.INTS, "f": OpSchema.AttrType.FLOAT}
+    floats = ["tensor(float16)", "tensor(bfloat16)", "tensor(float)", "tensor(double)"]
+    types = [*floats, "tensor(int32)", "tensor(int64)"]
+    schema = OpSchema(
+        node.name,
+        node.domain,
+        1,
+        # Boxes and indices may have other types than the features.
+        inputs=[OpSchema.FormalParameter(name, f"T{i}") for i, name in enumerate(node.inputs)],
+        outputs=[OpSchema.FormalParameter("output", "T")],
+        type_constraints=[
+            ("T", floats, ""),
+            *((f"T{i}", types, "") for i in range(len(node.inputs))),
+        ],
+        attributes=[OpSchema.Attribute(name, kinds[kind], "") for name, kind in node.attributes],
+    )
+    return values.Op(values.Opset(node.domain, 1), node.name, schema)
+
+
+def _translate(node: Node) -> Callable[..., Any]:
+    operator, schema = _onnx_operator(node), _schema(node.operator)
+    names, outputs = [a.name for a in schema.arguments], len(schema.returns)
+
+    def translate(*arguments: Any, **keywords: Any) -> Any:
+        given = {**dict(zip(names, arguments)), **keywords}
+        result = operator(*(given[name] for name in node.inputs), **node.values(given))
+        return result if outputs == 1 else (result,) * outputs  # the others have no consumer
+
+    return translate
+
+
+def translation_table(names: str = "mluops") -> Dict[Callable[..., Any], Callable[..., Any]]:
+    """Returns the `custom_translation_table` of torch.onnx.export(dynamo=True)."""
+    return {
+        getattr(torch.ops.mluops, node.operator).default: _translate(node) for node in nodes(names)
+    }
+
+
+def _symbolic(node: Node) -> Callable[..., Any]:
+    from torch.onnx.symbolic_helper import _parse_arg  # parse_args wants named parameters
+
+    schema = _schema(node.operator)
+    names, outputs = [a.name for a in schema.arguments], len(schema.returns)
+    kinds = [_TYPES.get(str(argument.type), "v") for argument in schema.arguments]
+
+    def symbolic(g: Any, *arguments: Any) -> Any:
+        parsed = (_parse_arg(value, kind) for value, kind in zip(arguments, kinds))
+        given = dict(zip(names, parsed))
+        values = {
+            f"{name}_{'f' if isinstance(value, float) else 'i'}": value
+            for name, value in node.values(given).items()
+        }
+        result = g.op(f"{node.domain}::{node.name}", *(given[n] for n in node.inputs), **values)
+        return result if outputs == 1 else (result,) * outputs
+
+    return symbolic
+
+
+def register(names: str = "mluops", opset_version: int = 11) -> None:
+    """Registers the nodes for torch.onnx.export(dynamo=False), from an opset version on. Pass
+    `custom_opsets={"mluops": 1}` to the export."""
+    for node in nodes(names):
+        torch.onnx.register_custom_op_symbolic(
+            f"mluops::{node.operator}", _symbolic(node), opset_version
+        )
+
+
+def export(model: Any, args: Any, file: Any = None, names: str = "mluops", **options: Any) -> Any:
+    """torch.onnx.export with dynamo and the nodes of this module."""
+    table = translation_table(names)
+    return torch.onnx.export(
+        model, args, file, dynamo=True, custom_translation_table=table, **options
+    )
+
+
+def main() -> None:
+    for node in [*nodes(), *(node for node in nodes("mmcv") if node.domain == "mmcv")]:
+        attributes = ", ".join(f"{name}: {kind}" for name, kind in node.attributes)
+        inputs = ", ".join(node.inputs)
+        print(f"{node.domain}::{node.name}({inputs}) <{attributes}>  {node.operator}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,196 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Registers operators in PyTorch: kernels, meta functions, and derivatives of every kind."""
+
+from __future__ import annotations
+
+from typing import Any, Callable, List, Optional, Tuple
+
+import torch
+from torch import Tensor
+from torch.autograd import forward_ad
+
+from .._library import BadParamError
+
+library = torch.library.Library("mluops", "DEF")
+
+_BelowAutograd = torch._C._AutoDispatchBelowAutograd
+_is_grad_enabled = torch.is_grad_enabled
+_IS_TORCH_2 = hasattr(torch, "func")
+_in_torch_func: Callable[[], bool] = getattr(
+    torch._C, "_are_functorch_transforms_active", lambda: False
+)
+
+
+def _require_one_device(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    """Adds a check to the CUDA and Meta functions, which can be called with several devices."""
+
+    def run(*arguments: Any) -> Any:
+        devices = {str(a.device) for a in arguments if isinstance(a, Tensor)}
+        if len(devices) > 1:
+            raise BadParamError(f"{name}: tensors must be on one device, got {sorted(devices)}")
+        return function(*arguments)
+
+    return run
+
+
+def _is_differentiating() -> bool:
+    return _is_grad_enabled() or forward_ad._current_level >= 0 or _in_torch_func()
+
+
+def _below_autograd(operator: Callable[..., Any], arguments: Tuple[Any, ...]) -> Any:
+    guard = _BelowAutograd()  # active until it is deleted
+    try:
+        return operator(*arguments)
+    finally:
+        del guard
+
+
+def _make_function(
+    name: str,
+    operator: Callable[..., Any],
+    features: int,
+    save: Callable[..., Tuple[Tensor, ...]],
+    backward: Callable[[Any, Tensor], Optional[Tensor]],
+    tangent: Callable[[Any, Tensor], Tensor],
+) -> Any:
+    class Function(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, *inputs: Any) -> Any:
+            if _in_torch_func():  # the transforms around this one differentiate too
+                with torch.enable_grad(), forward_ad._set_fwd_grad_enabled(True):
+                    output = _below_autograd(operator, inputs)
+            else:
+                output = _below_autograd(operator, inputs)
+            ctx.input_count = len(inputs)
+            saved = save(ctx, inputs, output)
+            if saved:
+                ctx.save_for_backward(*saved)
+                if forward_ad._current_level >= 0:
+                    ctx.save_for_forward(*saved)
+            if isinstance(output, tuple):
+                ctx.set_materialize_grads(
+                    False
+                )  # index outputs, 100 MB in PartA2, have no gradient
+                ctx.mark_non_differentiable(*output[1:])
+                ctx.output_count = len(output)
+            return output
+
+        @staticmethod
+        def backward(ctx: Any, *grads: Any) -> Any:
+            result: List[Optional[Tensor]] = [None] * ctx.input_count
+            if grads[0] is None:
+                return tuple(result)
+            if _is_differentiating():
+                result[features] = backward(ctx, grads[0])
+                return tuple(result)
+            guard = _BelowAutograd()  # skips a dispatch
+            try:
+                result[features] = backward(ctx, grads[0])
+            finally:
+                del guard
+            return tuple(result)
+
+        @staticmethod
+        def jvp(ctx: Any, *tangents: Any) -> Any:
+            count = getattr(ctx, "output_count", 1)
+            if count > 1 and not _IS_TORCH_2:  # torch 1 fails on outputs of indices
+                raise NotImplementedError(f"{name}: forward-mode differentiation needs torch 2")
+            result = None if tangents[features] is None else tangent(ctx, tangents[features])
+            return result if count == 1 else (result, *[None] * (count - 1))
+
+    return Function
+
+
+def _apply_in_torch_func(function: Callable[..., Any], arguments: Tuple[Any, ...]) -> Any:
+    """Function.apply inside torch.func's transforms, which reach an operator one at a time."""
+    from torch._functorch.autograd_function import enable_single_level_autograd_function
+
+    with enable_single_level_autograd_function():
+        return function(*arguments)
+
+
+def _register_vmap(name: str, operator: Callable[..., Any]) -> None:
+    def run(info: Any, in_dims: Tuple[Any, ...], *arguments: Any) -> Any:
+        """Calls the operator for each element of the batch."""
+
+        def at(i: int) -> Any:
+            return operator(
+                *(
+                    a.select(dim, i) if isinstance(a, Tensor) and dim is not None else a
+                    for a, dim in zip(arguments, in_dims)
+                )
+            )
+
+        results = [at(i) for i in range(info.batch_size)]
+        if isinstance(results[0], tuple):
+            return tuple(torch.stack(each) for each in zip(*results)), (0,) * len(results[0])
+        return torch.stack(results), 0
+
+    if hasattr(torch.library, "register_vmap"):  # torch 2.5
+        torch.library.register_vmap(f"mluops::{name}", run, lib=library)
+
+
+def _define(
+    schema: str, kernel: Callable[..., Any], meta: Callable[..., Any]
+) -> Callable[..., Any]:
+    """Defines an operator without its autograd kernel."""
+    name = schema.partition("(")[0]
+    library.define(schema)
+    operator = getattr(torch.ops.mluops, name).default
+    library.impl(name, kernel, "CPU")
+    library.impl(name, _require_one_device(name, kernel), "CUDA")
+    library.impl(name, _require_one_device(name, meta), "Meta")
+    _register_vmap(name, operator)
+    return operator
+
+
+def register_without_derivatives(
+    schema: str, kernel: Callable[..., Any], meta: Callable[..., Any]
+) -> Callable[..., Any]:
+    """Defines torch.ops.mluops.<name>, an operator whose results are indices, and returns it."""
+    operator = _define(schema, kernel, meta)
+    library.impl(
+        schema.partition("(")[0],
+        lambda *arguments: _below_autograd(operator, arguments),
+        "Autograd",
+    )
+    return operator
+
+
+def register(
+    schema: str,
+    kernel: Callable[..., Any],
+    meta: Callable[..., Any],
+    save: Callable[..., Tuple[Tensor, ...]],
+    backward: Callable[[Any, Tensor], Optional[Tensor]],
+    tangent: Callable[[Any, Tensor], Tensor],
+    features: int = 0,
+) -> Callable[..., Any]:
+    """Defines torch.ops.mluops.<name> and returns it.
+
+    `kernel` and `meta` take the operator's arguments. `save(ctx, inputs, output)` returns the
+    tensors that the derivatives need. `backward(ctx, grad)` returns the gradient of the features,
+    the argument of that index, and `tangent(ctx, tangent)` the tangent of the first output. The
+    other arguments have no gradient.
+    """
+    name = schema.partition("(")[0]
+    operator = _define(schema, kernel, meta)
+    function = _make_function(name, operator, features, save, backward, tangent)
+    # Function.apply without its Python part, which handles torch.func in another way than ours.
+    apply = super(torch.autograd.Function, function).apply
+
+    def autograd(*arguments: Any) -> Any:
+        if (
+            _is_grad_enabled() and arguments[features].requires_grad
+        ) or forward_ad._current_level >= 0:
+            if _in_torch_func():
+                return _apply_in_torch_func(apply, arguments)
+            return apply(*arguments)
+        guard = _BelowAutograd()
+        try:
+            return operator(*arguments)
+        finally:
+            del guard
+
+    library.impl(name, autograd, "Autograd")
+    return operator

@@ -1,0 +1,203 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Converts tensors between the types and layouts of PyTorch and of the C library.
+
+A result has the type of the features. The C library computes in the widest type of the floating
+tensors of a call that it supports, so half features do not round boxes of higher precision. A
+result has the memory format of the features: channels_last, which needs no copy, or else
+contiguous.
+"""
+
+from __future__ import annotations
+
+from typing import Any, List, Sequence, Tuple
+
+import torch
+from torch import Tensor
+
+from .. import _context
+from .._library import BadParamError
+from .._table import Table
+from ._context import context_of, cpu_context
+
+_FLOATING = (torch.float32, torch.float16, torch.bfloat16, torch.float64)
+_TRANSPOSE = Table("transpose")
+_SMALL = 4096  # elements; torch transposes fewer in less than the time of a call of ours
+_unsafe_view = torch.ops.aten._unsafe_view.default
+
+
+def compute_type(table: Table, features: Tensor, *others: Tensor) -> torch.dtype:
+    """Returns the type in which to compute."""
+    dtype = features.dtype
+    if dtype not in _FLOATING:
+        raise BadParamError(
+            f"{table.called}: {table.features} must be a floating-point tensor, got {dtype}"
+        )
+    half = table.takes_half and dtype is torch.float16
+    for other in others:
+        if other.dtype is torch.float64:
+            dtype = torch.float64
+        half = half and other.dtype is torch.float16
+    if _context.HAS_DOUBLE and dtype is torch.float64:
+        return torch.float64
+    return torch.float16 if half else torch.float32
+
+
+def packed(x: Tensor, dtype: torch.dtype) -> Tensor:
+    if x.dtype is not dtype:
+        x = x.to(dtype)
+    return x if x.is_contiguous() else x.contiguous()
+
+
+def as_type(x: Tensor, dtype: torch.dtype) -> Tensor:
+    return x if x.dtype is dtype else x.to(dtype)
+
+
+def follows_channels_last(x: Tensor) -> bool:
+    return not x.is_contiguous() and x.is_contiguous(memory_format=torch.channels_last)
+
+
+def to_nhwc(x: Tensor, dtype: torch.dtype) -> Tensor:
+    """Converts features to NHWC, the C layout."""
+    if x.dtype is not dtype:
+        x = x.to(dtype)
+    if x.is_contiguous(memory_format=torch.channels_last):
+        return x.permute(0, 2, 3, 1)
+    if x.numel() < _SMALL:
+        return x.contiguous(memory_format=torch.channels_last).permute(0, 2, 3, 1)
+    n, channels, height, width = x.shape
+    planes = x.contiguous().view(n, channels, height * width)
+    (result,) = context_of(x).run(_TRANSPOSE, (), (planes,))
+    return result.view(n, height, width, channels)
+
+
+def run_nhwc(
+    table: Table,
+    attributes: Tuple[Any, ...],
+    features: Tensor,
+    others: Tuple[Tensor, ...],
+    sizes: Tuple[Tuple[str, int], ...] = (),
+) -> List[Tensor]:
+    """Calls a C operator of NHWC tensors on features [N, C, H, W]. The first result has their type
+    and memory format."""
+    dtype = compute_type(table, features, *(x for x in others if x.dtype is not torch.int32))
+    packed_others = [x.contiguous() if x.dtype is torch.int32 else packed(x, dtype) for x in others]
+    if features.dim() != 4:  # the library reports it
+        return context_of(features).run(
+            table, attributes, (packed(features, dtype), *packed_others)
+        )
+    x, channels_last = to_nhwc(features, dtype), follows_channels_last(features)
+    context, is_small = context_of(x), x.numel() < _SMALL
+    inputs = (x, *packed_others)
+    first, *rest = context.run(table, attributes, inputs, sizes, channels_last or is_small)
+    if is_small and not channels_last:
+        first = first.contiguous()
+    elif not channels_last:
+        n, height, width, channels = first.shape
+        planes = first.view(n, height * width, channels)
+        (first,) = context.run(_TRANSPOSE, (), (planes,))
+        # Not a view: forward-mode differentiation does not take views.
+        first = _unsafe_view(first, (n, channels, height, width))
+    return [as_type(first, features.dtype), *rest]
+
+
+def indices(table: Table, *tensors: Tensor) -> List[Tensor]:
+    """Converts indices to int32 for the C library. Clamping keeps outside indices outside."""
+    if all(tensor.dtype is torch.int32 and tensor.is_contiguous() for tensor in tensors):
+        return list(tensors)
+    for tensor in tensors:
+        if tensor.dtype not in (torch.int32, torch.int64):
+            raise BadParamError(
+                f"{table.called}: indices must be int32 or int64, got {tensor.dtype}"
+            )
+    return [
+        packed(tensor.clamp(-(1 << 31), (1 << 31) - 1), torch.int32)
+        if tensor.dtype is torch.int64
+        else tensor.contiguous()
+        for tensor in tensors
+    ]
+
+
+def meta_outputs(
+    table: Table,
+    attributes: Tuple[Any, ...],
+    inputs: Sequence[Tensor],
+    sizes: Tuple[Tuple[str, Any], ...] = (),
+    like: Tensor | None = None,
+) -> List[Tensor]:
+    """Returns meta tensors for the outputs of a C operator, with the type and memory format of
+    `like`, the first input by default. Makes the checks of the call."""
+    like = inputs[0] if like is None else like
+    compute_type(table, like)
+    given = [
+        _permute(x.shape, (0, 2, 3, 1)) if row.is_permuted else tuple(x.shape)
+        for row, x in zip(table.inputs, inputs)
+    ]
+    shapes = table.shapes(attributes, given, dict(sizes))
+    _check(table, attributes, given, shapes, inputs)
+    return [
+        like.new_empty(shape, dtype=torch.int32)
+        if row.is_index
+        else _like(like, shape, row.is_permuted)
+        for row, shape in zip(table.outputs, shapes)
+    ]
+
+
+def _permute(shape: Sequence[Any], order: Tuple[int, ...]) -> Tuple[Any, ...]:
+    return tuple(shape[i] for i in order) if len(shape) == len(order) else tuple(shape)
+
+
+def _like(like: Tensor, shape: Tuple[Any, ...], permuted: bool) -> Tensor:
+    if not permuted:
+        return like.new_empty(shape)
+    if follows_channels_last(like):
+        return like.new_empty(shape).permute(0, 3, 1, 2)
+    return like.new_empty(_permute(shape, (0, 3, 1, 2)))
+
+
+def _check(
+    table: Table,
+    attributes: Tuple[Any, ...],
+    given: Sequence[Tuple[Any, ...]],
+    shapes: Sequence[Tuple[Any, ...]],
+    inputs: Sequence[Tensor],
+) -> None:
+    """Makes the library's checks of shapes that are numbers, and our own of symbolic ones."""
+    if any(type(size) is not int for shape in (*given, *shapes) for size in shape):
+        _check_symbolic(table, attributes, given)
+        return
+    context = cpu_context()
+    types = [
+        x.dtype if row.is_index and x.dtype != torch.int64 else _type_of(row)
+        for row, x in zip(table.inputs, inputs)
+    ] + [_type_of(row) for row in table.outputs]
+    plan = context.plan(table, attributes, tuple(zip(types, (*given, *shapes))))
+    context.check(plan)
+
+
+def _type_of(row: Any) -> torch.dtype:
+    return torch.int32 if row.is_index else torch.float32
+
+
+def _check_symbolic(
+    table: Table, attributes: Tuple[Any, ...], given: Sequence[Tuple[Any, ...]]
+) -> None:
+    """Checks ranks and sizes. torch.compile turns a size it does not know into a runtime check."""
+    values = dict(zip(table.attributes, attributes))
+    for row, shape in zip(table.inputs, given):
+        name = table.names.get(row.name, row.name)
+        if len(shape) != len(row.dims):
+            raise BadParamError(
+                f"{table.called}: {name} must be a tensor of {len(row.dims)} dims, got {len(shape)}"
+            )
+        for i, (dim, size) in enumerate(zip(row.dims, shape)):
+            if len(dim) > 1 or isinstance(dim[0], int):
+                continue
+            known = values.setdefault(dim[0], size)
+            if known is not size:
+                at = (0, 2, 3, 1)[i] if row.is_permuted else i
+                torch._check(
+                    known == size,
+                    lambda name=name, at=at, rule=dim[0]: (
+                        f"{table.called}: {name}.shape[{at}] must be {rule}"
+                    ),
+                )

@@ -1,0 +1,327 @@
+# SPDX-License-Identifier: Apache-2.0
+"""ps_roi_pool: position-sensitive average pooling, with the bins of torchvision or of R-FCN."""
+
+from __future__ import annotations
+
+from typing import Any, List, Sequence, Tuple, Union
+
+import torch
+import torch.fx
+from torch import Tensor, nn
+from torch.jit.annotations import BroadcastingList2
+
+from .._library import BadParamError
+from .._table import Table
+from ._arguments import pair, require_tensor_list, require_tensors
+from ._context import context_of
+from ._operator import register
+from ._tensors import as_type, compute_type, meta_outputs, packed, run_nhwc
+
+_FORWARD = Table("torchvision_ps_roi_pool_forward", "ps_roi_pool")
+_BACKWARD = Table(
+    "torchvision_ps_roi_pool_backward",
+    "ps_roi_pool_backward",
+    {"grad_output": "grad", "grad_input": "input"},
+)
+_RFCN_FORWARD = Table("psroipool_forward", "rfcn_ps_roi_pool", {"pooled_height": "group_size"})
+_RFCN_BACKWARD = Table(
+    "psroipool_backward",
+    "rfcn_ps_roi_pool_backward",
+    {"top_grad": "grad", "mapping_channel": "mapping", "bottom_grad": "input"},
+)
+
+
+def _kernel(
+    input: Tensor, rois: Tensor, spatial_scale: float, pooled_height: int, pooled_width: int
+) -> Tensor:
+    dtype = compute_type(_FORWARD, input, rois)
+    x = packed(input, dtype)
+    attributes = (pooled_height, pooled_width, spatial_scale)
+    (output,) = context_of(x).run(_FORWARD, attributes, (x, packed(rois, dtype)))
+    return as_type(output, input.dtype)
+
+
+def _meta(
+    input: Tensor, rois: Tensor, spatial_scale: float, pooled_height: int, pooled_width: int
+) -> Tensor:
+    attributes = (pooled_height, pooled_width, spatial_scale)
+    return meta_outputs(_FORWARD, attributes, (input, rois))[0]
+
+
+def _sizes(table: Table, shape: Sequence[Any]) -> Tuple[Tuple[str, Any], ...]:
+    """Returns N, H and W of an input shape [N, C, H, W]."""
+    if len(shape) != 4:
+        raise BadParamError(f"{table.called}: input_shape must be a list of 4, got {list(shape)}")
+    return (("N", shape[0]), ("H", shape[2]), ("W", shape[3]))
+
+
+def _backward_kernel(
+    grad: Tensor,
+    rois: Tensor,
+    spatial_scale: float,
+    pooled_height: int,
+    pooled_width: int,
+    input_shape: List[int],
+) -> Tensor:
+    sizes = _sizes(_BACKWARD, input_shape)
+    dtype = compute_type(_BACKWARD, grad, rois)
+    g = packed(grad, dtype)
+    attributes = (pooled_height, pooled_width, spatial_scale)
+    (result,) = context_of(g).run(_BACKWARD, attributes, (g, packed(rois, dtype)), sizes)
+    return as_type(result, grad.dtype)
+
+
+def _backward_meta(
+    grad: Tensor,
+    rois: Tensor,
+    spatial_scale: float,
+    pooled_height: int,
+    pooled_width: int,
+    input_shape: List[int],
+) -> Tensor:
+    attributes = (pooled_height, pooled_width, spatial_scale)
+    return meta_outputs(_BACKWARD, attributes, (grad, rois), _sizes(_BACKWARD, input_shape))[0]
+
+
+def _save(ctx: Any, inputs: Any, output: Any) -> Tuple[Tensor, ...]:
+    input, rois, *ctx.attributes = inputs
+    ctx.shape = input.shape
+    return (rois,)
+
+
+def _backward_save(ctx: Any, inputs: Any, output: Any) -> Tuple[Tensor, ...]:
+    _, rois, *ctx.attributes, ctx.shape = inputs
+    return (rois,)
+
+
+def _pool(ctx: Any, features: Tensor) -> Tensor:
+    return _forward(features, *ctx.saved_tensors, *ctx.attributes)
+
+
+def _spread(ctx: Any, grad: Tensor) -> Tensor:
+    return _backward(grad, *ctx.saved_tensors, *ctx.attributes, ctx.shape)
+
+
+_forward = register(
+    "ps_roi_pool(Tensor input, Tensor rois, float spatial_scale, int pooled_height, "
+    "int pooled_width) -> Tensor",
+    _kernel,
+    _meta,
+    _save,
+    backward=_spread,
+    tangent=_pool,
+)
+_backward = register(
+    "ps_roi_pool_backward(Tensor grad, Tensor rois, float spatial_scale, int pooled_height, "
+    "int pooled_width, SymInt[] input_shape) -> Tensor",
+    _backward_kernel,
+    _backward_meta,
+    _backward_save,
+    backward=_pool,
+    tangent=_spread,
+)
+
+
+def _rfcn_attributes(
+    channels: Any, spatial_scale: float, group_size: int
+) -> Tuple[int, int, float, int, Any]:
+    output_dim = channels // max(group_size * group_size, 1)
+    return (group_size, group_size, spatial_scale, group_size, output_dim)
+
+
+def _rfcn_kernel(
+    input: Tensor, rois: Tensor, spatial_scale: float, group_size: int
+) -> Tuple[Tensor, Tensor]:
+    channels = input.shape[1] if input.dim() == 4 else 0
+    attributes = _rfcn_attributes(channels, spatial_scale, group_size)
+    output, mapping = run_nhwc(_RFCN_FORWARD, attributes, input, (rois,))
+    return output, mapping
+
+
+def _rfcn_meta(
+    input: Tensor, rois: Tensor, spatial_scale: float, group_size: int
+) -> Tuple[Tensor, Tensor]:
+    channels = input.shape[1] if input.dim() == 4 else 0
+    attributes = _rfcn_attributes(channels, spatial_scale, group_size)
+    output, mapping = meta_outputs(_RFCN_FORWARD, attributes, (input, rois))
+    return output, mapping
+
+
+def _rfcn_backward_attributes(grad: Tensor, spatial_scale: float) -> Tuple[Any, ...]:
+    channels, height, width = grad.shape[1:] if grad.dim() == 4 else (1, 1, 1)
+    return (height, width, spatial_scale, channels)
+
+
+def _rfcn_backward_kernel(
+    grad: Tensor, rois: Tensor, mapping: Tensor, spatial_scale: float, input_shape: List[int]
+) -> Tensor:
+    sizes = _sizes(_RFCN_BACKWARD, input_shape)
+    attributes = _rfcn_backward_attributes(grad, spatial_scale)
+    return run_nhwc(_RFCN_BACKWARD, attributes, grad, (rois, mapping), sizes)[0]
+
+
+def _rfcn_backward_meta(
+    grad: Tensor, rois: Tensor, mapping: Tensor, spatial_scale: float, input_shape: List[int]
+) -> Tensor:
+    sizes = _sizes(_RFCN_BACKWARD, input_shape)
+    attributes = _rfcn_backward_attributes(grad, spatial_scale)
+    return meta_outputs(_RFCN_BACKWARD, attributes, (grad, rois, mapping), sizes)[0]
+
+
+def _rfcn_save(ctx: Any, inputs: Any, output: Any) -> Tuple[Tensor, ...]:
+    input, rois, ctx.spatial_scale, ctx.group_size = inputs
+    ctx.shape = input.shape
+    return rois, output[1]
+
+
+def _rfcn_backward_save(ctx: Any, inputs: Any, output: Any) -> Tuple[Tensor, ...]:
+    grad, rois, mapping, ctx.spatial_scale, ctx.shape = inputs
+    ctx.group_size = grad.shape[2]
+    return rois, mapping
+
+
+def _rfcn_pool(ctx: Any, features: Tensor) -> Tensor:
+    return _rfcn_forward(features, ctx.saved_tensors[0], ctx.spatial_scale, ctx.group_size)[0]
+
+
+def _rfcn_spread(ctx: Any, grad: Tensor) -> Tensor:
+    return _rfcn_backward(grad, *ctx.saved_tensors, ctx.spatial_scale, ctx.shape)
+
+
+_rfcn_forward = register(
+    "rfcn_ps_roi_pool(Tensor input, Tensor rois, float spatial_scale, int group_size) "
+    "-> (Tensor, Tensor)",
+    _rfcn_kernel,
+    _rfcn_meta,
+    _rfcn_save,
+    backward=_rfcn_spread,
+    tangent=_rfcn_pool,
+)
+_rfcn_backward = register(
+    "rfcn_ps_roi_pool_backward(Tensor grad, Tensor rois, Tensor mapping, float spatial_scale, "
+    "SymInt[] input_shape) -> Tensor",
+    _rfcn_backward_kernel,
+    _rfcn_backward_meta,
+    _rfcn_backward_save,
+    backward=_rfcn_pool,
+    tangent=_rfcn_spread,
+)
+
+
+def _boxes_as_rois(boxes: Union[Tensor, List[Tensor]]) -> Tensor:
+    if isinstance(boxes, Tensor):
+        if boxes.dim() != 2 or boxes.size(1) != 5:
+            raise ValueError(
+                f"ps_roi_pool: boxes must have shape [K, 5] or be a list of [L, 4] per image, "
+                f"got shape {list(boxes.shape)}"
+            )
+        return boxes
+    if not torch.jit.is_scripting():
+        if not isinstance(boxes, (list, tuple)):
+            raise TypeError(
+                "ps_roi_pool: boxes must be a Tensor[K, 5] or a list of Tensor[L, 4], "
+                f"got {type(boxes).__name__}"
+            )
+        require_tensor_list("ps_roi_pool", "boxes", boxes)
+    for i, image in enumerate(boxes):
+        if image.dim() != 2 or image.size(1) != 4:
+            raise ValueError(
+                f"ps_roi_pool: boxes[{i}] must have shape [L, 4], got shape {list(image.shape)}"
+            )
+    if len(boxes) == 0:
+        raise ValueError("ps_roi_pool: boxes must be a tensor or a list of tensors, got []")
+    # At least float32: half cannot represent all batch indices above 2048.
+    dtype = torch.float64 if boxes[0].dtype == torch.float64 else torch.float32
+    corners = torch.cat([image.to(dtype) for image in boxes])
+    batch = [torch.full_like(image[:, :1].to(dtype), index) for index, image in enumerate(boxes)]
+    return torch.cat([torch.cat(batch), corners], dim=1)
+
+
+def _require_images(rois: Tensor, images: int) -> None:
+    """Raises for a RoI whose batch index is no image. On CUDA it waits for the RoIs."""
+    outside = ~((rois[:, 0] >= 0) & (rois[:, 0] < images))
+    if bool(outside.any()):
+        first = int(outside.nonzero()[0, 0])
+        raise ValueError(
+            f"ps_roi_pool: boxes[{first}, 0] must be an image in [0, {images}), "
+            f"got {float(rois[first, 0])}"
+        )
+
+
+# As in torchvision: one node for torch.fx, and torch.jit.script can compile it. The latter needs
+# the BroadcastingList2 annotation (a number or a pair) and f-strings without !r.
+@torch.fx.wrap
+def ps_roi_pool(
+    input: Tensor,
+    boxes: Union[Tensor, List[Tensor]],
+    output_size: BroadcastingList2[int],
+    spatial_scale: float = 1.0,
+    semantics: str = "torchvision",
+    validate: bool = False,
+) -> Tensor:
+    """Position-sensitive average pooling: each bin of a box reads its own channels.
+
+    input: [N, C*height*width, H, W]; boxes: [R, 5] = batch, x1, y1, x2, y2, or a [L, 4] per image;
+    output_size: (height, width) or one number. Returns [R, C, height, width].
+    semantics "torchvision": drop-in for `torchvision.ops.ps_roi_pool`. Forward is bitwise equal to
+    torchvision's on the CPU; the gradient matches forward. "rfcn": the operator of R-FCN and
+    MLU-OPS. It rounds coordinates before scaling, includes the last pixel, clips at the edge of the
+    map, and requires a square output_size.
+    A box whose batch index is no image gives zeros; validate=True raises a ValueError instead.
+
+    >>> input = torch.arange(16.0).view(1, 4, 2, 2)
+    >>> rois = torch.tensor([[0.0, 0, 0, 1, 1]])
+    >>> ps_roi_pool(input, rois, 2, semantics="rfcn")
+    tensor([[[[ 0.,  5.],
+              [10., 15.]]]])
+    """
+    rois = _boxes_as_rois(boxes)
+    if torch.jit.is_scripting():
+        height, width = output_size[0], output_size[1]
+    else:
+        require_tensors("ps_roi_pool", input=input)
+        height, width = pair("ps_roi_pool", "output_size", output_size)
+    if validate:
+        _require_images(rois, input.size(0))
+    if semantics == "torchvision":
+        return torch.ops.mluops.ps_roi_pool(input, rois, float(spatial_scale), height, width)
+    if semantics != "rfcn":
+        raise ValueError(
+            f'ps_roi_pool: semantics must be "torchvision" or "rfcn", got "{semantics}"'
+        )
+    if height != width:
+        raise ValueError(
+            f"ps_roi_pool: output_size must be square with semantics rfcn, got {height} x {width}"
+        )
+    return torch.ops.mluops.rfcn_ps_roi_pool(input, rois, float(spatial_scale), height)[0]
+
+
+class PSRoIPool(nn.Module):
+    """Drop-in for `torchvision.ops.PSRoIPool`; see `ps_roi_pool`.
+
+    >>> import torch
+    >>> PSRoIPool(1, 1.0)(torch.ones(1, 2, 3, 3), torch.tensor([[0.0, 0, 0, 2, 2]])).flatten()
+    tensor([1., 1.])
+    """
+
+    semantics = "torchvision"  # for modules pickled by torchvision
+
+    def __init__(
+        self,
+        output_size: Union[int, Sequence[int]],
+        spatial_scale: float,
+        semantics: str = "torchvision",
+    ):
+        super().__init__()
+        self.output_size = output_size
+        self.spatial_scale = spatial_scale
+        self.semantics = semantics
+
+    def forward(self, input: Tensor, rois: Union[Tensor, List[Tensor]]) -> Tensor:
+        return ps_roi_pool(input, rois, self.output_size, self.spatial_scale, self.semantics)
+
+    def __repr__(self) -> str:
+        return (
+            f"{self.__class__.__name__}(output_size={self.output_size}, "
+            f"spatial_scale={self.spatial_scale})"
+        )

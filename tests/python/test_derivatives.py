@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Forward-mode derivatives, second derivatives and torch.func, compared with each other and with
+compositions of torch operators."""
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+import mluops.torch as ours
+import samples
+from torch.autograd import forward_ad
+
+needs_func = pytest.mark.skipif(
+    not hasattr(torch.library, "register_vmap"), reason="torch.func of operators needs torch 2.5"
+)
+
+
+TORCH_2 = hasattr(torch, "func")
+# Operators with a second output, of indices, have no forward mode in torch 1.
+FORWARD_MODE = [
+    name
+    for name in samples.NAMES
+    if TORCH_2
+    or name
+    not in ("border_align", "rfcn_ps_roi_pool", "roiaware_pool3d_avg", "roiaware_pool3d_max")
+]
+
+
+def prepare(name):
+    """Returns the operator as a function of its features, and the features."""
+    operator, arguments = samples.make()[name]
+    at = samples.features_of(arguments)
+
+    def run(features):
+        return samples.outputs_of(operator(*arguments[:at], features, *arguments[at + 1 :]))[0]
+
+    return run, arguments[at]
+
+
+def like(x, seed=1):
+    return torch.randn(x.shape, generator=torch.Generator().manual_seed(seed))
+
+
+@pytest.mark.parametrize("name", sorted(set(samples.NAMES) - set(FORWARD_MODE)))
+def test_forward_mode_raises_in_torch_1(name):
+    run, x = prepare(name)
+    with forward_ad.dual_level(), pytest.raises(NotImplementedError, match="needs torch 2"):
+        run(forward_ad.make_dual(x, like(x)))
+
+
+@pytest.mark.parametrize("name", FORWARD_MODE)
+def test_tangent_is_the_adjoint_of_the_gradient(name):
+    """<J t, g> = <t, J' g>."""
+    run, x = prepare(name)
+    t = like(x)
+    with forward_ad.dual_level():
+        tangent = forward_ad.unpack_dual(run(forward_ad.make_dual(x, t))).tangent
+    assert tangent is not None and tangent.abs().max() > 0
+    leaf = x.clone().requires_grad_()
+    y = run(leaf)
+    g = like(y, 2)
+    (gradient,) = torch.autograd.grad(y, leaf, g)
+    scale = (tangent * g).abs().sum()
+    assert abs((tangent * g).sum() - (t * gradient).sum()) < 1e-5 * scale
+
+
+@pytest.mark.parametrize(
+    "name", [n for n in ("psa_mask", "border_align", "rfcn_ps_roi_pool") if n in FORWARD_MODE]
+)
+def test_tangents_of_channels_last_features(name):
+    run, x = prepare(name)
+    tangents = []
+    for memory_format in (torch.contiguous_format, torch.channels_last):
+        pair = (each.contiguous(memory_format=memory_format) for each in (x, like(x)))
+        with forward_ad.dual_level():
+            tangents.append(forward_ad.unpack_dual(run(forward_ad.make_dual(*pair))).tangent)
+    assert torch.equal(*tangents)
+
+
+@pytest.mark.parametrize("name", FORWARD_MODE)
+def test_second_derivative_is_the_tangent(name):
+    """The gradient J' g is linear in g, and its adjoint is J."""
+    run, x = prepare(name)
+    leaf = x.clone().requires_grad_()
+    y = run(leaf)
+    g = torch.zeros_like(y).requires_grad_()
+    (gradient,) = torch.autograd.grad(y, leaf, g, create_graph=True)
+    t = like(x)
+    (second,) = torch.autograd.grad(gradient, g, t)
+    with forward_ad.dual_level():
+        tangent = forward_ad.unpack_dual(run(forward_ad.make_dual(x, t))).tangent
+    assert torch.allclose(second, tangent, atol=1e-6)
+
+
+def test_second_derivative_of_border_align_equals_that_of_grid_sample():
+    """A box on the pixels of a row: every sample is a pixel."""
+    x = torch.randn(1, 4, 6, 6, dtype=torch.float64, requires_grad=True)
+    boxes = torch.tensor([[[1.0, 1.0, 4.0, 4.0]]], dtype=torch.float64)
+
+    def composed(x):
+        at = torch.arange(1, 5)
+        borders = (x[0, 0, 1, at], x[0, 1, at, 1], x[0, 2, 4, at], x[0, 3, at, 4])
+        return torch.stack([border.max() for border in borders])
+
+    results = []
+    for function in (lambda x: ours.border_align(x, boxes, 3).flatten(), composed):
+        (first,) = torch.autograd.grad((function(x) ** 3).sum(), x, create_graph=True)
+        results.append(torch.autograd.grad((first**2).sum(), x)[0])
+    assert torch.allclose(*results, rtol=1e-5)
+
+
+@needs_func
+@pytest.mark.parametrize("name", samples.NAMES)
+def test_torch_func_equals_autograd(name):
+    run, x = prepare(name)
+    y, pullback = torch.func.vjp(run, x)
+    g, t = like(y, 2), like(x)
+    leaf = x.clone().requires_grad_()
+    (gradient,) = torch.autograd.grad(run(leaf), leaf, g)
+    assert torch.equal(pullback(g)[0], gradient)
+    value, tangent = torch.func.jvp(run, (x,), (t,))
+    with forward_ad.dual_level():
+        expected = forward_ad.unpack_dual(run(forward_ad.make_dual(x, t))).tangent
+    assert torch.equal(value, y) and torch.equal(tangent, expected)
+    (second,) = torch.func.jvp(torch.func.grad(lambda x: (run(x) ** 2).sum()), (x,), (t,))[1:]
+    (first,) = torch.autograd.grad((run(leaf) ** 2).sum(), leaf, create_graph=True)
+    (expected,) = torch.autograd.grad((first * t).sum(), leaf)
+    assert torch.allclose(second, expected, atol=1e-5)
+
+
+@needs_func
+@pytest.mark.parametrize("name", ["psa_mask", "border_align", "roiaware_pool3d_avg"])
+def test_jacrev_equals_jacfwd(name):
+    run, x = prepare(name)
+    assert torch.allclose(torch.func.jacrev(run)(x), torch.func.jacfwd(run)(x), atol=1e-6)
+
+
+@needs_func
+@pytest.mark.parametrize("name", samples.NAMES)
+def test_vmap_equals_a_loop(name):
+    run, x = prepare(name)
+    batch = torch.stack([x, 2 * x, like(x)], dim=1)
+    expected = torch.stack([run(each) for each in batch.unbind(1)])
+    assert torch.equal(torch.func.vmap(run, in_dims=1)(batch), expected)

@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0
+"""mluops.compat.pcdet: OpenPCDet's names, signatures and box convention."""
+
+import doctest
+import sys
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+import mluops.torch as ours
+from drop_ins import cars, randn
+from mluops.compat import pcdet
+
+UTILS = "pcdet.ops.roiaware_pool3d.roiaware_pool3d_utils"
+
+
+@pytest.fixture
+def clean():
+    yield
+    for name in [name for name in sys.modules if name == "pcdet" or name.startswith("pcdet.")]:
+        del sys.modules[name]
+
+
+def centred(boxes):
+    boxes = boxes.clone()
+    boxes[:, 2] += boxes[:, 5] / 2
+    return boxes
+
+
+def test_install_creates_the_module_and_is_idempotent(clean):
+    assert UTILS in pcdet.install().created
+    from pcdet.ops.roiaware_pool3d import roiaware_pool3d_utils as utils
+
+    assert utils.RoIAwarePool3d is pcdet.RoIAwarePool3d
+    assert str(pcdet.install()) == "nothing to do"
+
+
+def test_install_replaces_the_names_of_an_installed_pcdet(clean):
+    pcdet.install()
+    module, original = sys.modules[UTILS], lambda points, boxes: None
+    module.points_in_boxes_gpu = original
+    user = type(sys)("user")
+    user.test = original
+    sys.modules["pcdet.user"] = user
+    report = pcdet.install()
+    assert f"{UTILS}.points_in_boxes_gpu" in report.replaced
+    assert user.test is pcdet.points_in_boxes_gpu
+
+
+@pytest.mark.parametrize("method", ["max", "avg"])
+def test_pooling_equals_that_of_bottom_boxes_in_both_directions(method):
+    boxes, points = cars()
+    results = []
+    for pool, rois, arguments in (
+        (pcdet.RoIAwarePool3d((2, 3, 2), max_pts_each_voxel=8), centred(boxes), (method,)),
+        (ours.RoIAwarePool3d((2, 3, 2), 8, method), boxes, ()),
+    ):
+        features = randn(60, 4).requires_grad_()
+        pooled = pool(rois, points, features, *arguments)
+        pooled.square().sum().backward()
+        results.append((pooled, features.grad))
+    assert results[0][0].abs().sum() > 0
+    for a, b in zip(*results):
+        assert torch.equal(a, b)
+
+
+def by_definition(points, boxes):
+    inside = np.zeros((len(boxes), len(points)), np.int32)
+    for t, (cx, cy, cz, dx, dy, dz, yaw) in enumerate(boxes.double().tolist()):
+        for m, (x, y, z) in enumerate(points.double().tolist()):
+            along = (x - cx) * np.cos(yaw) + (y - cy) * np.sin(yaw)
+            across = (y - cy) * np.cos(yaw) - (x - cx) * np.sin(yaw)
+            inside[t, m] = abs(along) < dx / 2 and abs(across) < dy / 2 and abs(z - cz) <= dz / 2
+    return inside
+
+
+def test_points_in_boxes_equal_the_definition():
+    boxes, points = cars()
+    boxes = centred(boxes)
+    expected = by_definition(points, boxes)
+    assert 0 < expected.sum() < expected.size
+    assert np.array_equal(pcdet.points_in_boxes_cpu(points, boxes).numpy(), expected)
+    from_arrays = pcdet.points_in_boxes_cpu(points.numpy(), boxes.numpy())
+    assert isinstance(from_arrays, np.ndarray) and np.array_equal(from_arrays, expected)
+    first = pcdet.points_in_boxes_gpu(points[None], boxes[None])[0]
+    inside = expected.any(0)
+    assert (first.numpy()[~inside] == -1).all()
+    assert np.array_equal(first.numpy()[inside], expected.argmax(0)[inside])
+
+
+@pytest.mark.parametrize(
+    "call, kind, message",
+    [
+        (lambda: pcdet.points_in_boxes_cpu([[0, 0, 0]], torch.zeros(1, 7)), TypeError, "points"),
+        (
+            lambda: pcdet.points_in_boxes_cpu(torch.zeros(1, 4), torch.zeros(1, 7)),
+            ValueError,
+            "M, 3",
+        ),
+        (
+            lambda: pcdet.points_in_boxes_gpu(torch.zeros(2, 1, 3), torch.zeros(1, 1, 7)),
+            ValueError,
+            r"boxes.shape\[0\]",
+        ),
+        (
+            lambda: pcdet.RoIAwarePool3d(1)(
+                torch.zeros(1, 7), torch.zeros(1, 3), torch.zeros(1, 1), "min"
+            ),
+            ValueError,
+            "pool_method",
+        ),
+    ],
+)
+def test_wrong_arguments_raise(call, kind, message):
+    with pytest.raises(kind, match=message):
+        call()
+
+
+def test_docstring_examples_run():
+    result = doctest.testmod(pcdet)
+    assert result.failed == 0 and result.attempted > 3
