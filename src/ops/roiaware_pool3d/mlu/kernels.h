@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// roiaware_pool3d backward on the MLU: what the host hands to the kernels. Plain structs, shared with
+// BANG C.
+#pragma once
+
+#include "bang/launch.h"
+
+namespace mluop {
+namespace roiaware_pool3d {
+
+struct RoiawareParam {
+  int voxels_num;  // boxes_num * out_x * out_y * out_z
+  int channels;
+  int max_pts_each_voxel;
+  int pts_num;
+  int nram_channels_limit;  // channels that a core processes at a time
+};
+
+struct LaunchConfig {
+  cnrtDim3_t k_dim;
+  cnrtFunctionType_t k_type;
+  cnrtQueue_t queue;
+};
+
+// T: half or float. The kernels add to grad_in, which is zero before.
+struct RoiawareTensors {
+  const int* pts_idx_of_voxels;  // [voxels_num, max_pts_each_voxel]
+  const int* argmax;             // [voxels_num, channels]
+  const void* grad_out;          // T [voxels_num, channels]
+  void* grad_in;                 // T [pts_num, channels]
+};
+
+void KernelFillZero(const LaunchConfig& launch, void* data, size_t bytes);
+void KernelRoiawareMaxPool3dBackwardFloat(const LaunchConfig& launch, const RoiawareParam& param,
+                                          const RoiawareTensors& tensors);
+void KernelRoiawareMaxPool3dBackwardHalf(const LaunchConfig& launch, const RoiawareParam& param,
+                                         const RoiawareTensors& tensors);
+void KernelRoiawareAvgPool3dBackwardFloat(const LaunchConfig& launch, const RoiawareParam& param,
+                                          const RoiawareTensors& tensors);
+void KernelRoiawareAvgPool3dBackwardHalf(const LaunchConfig& launch, const RoiawareParam& param,
+                                         const RoiawareTensors& tensors);
+
+}  // namespace roiaware_pool3d
+}  // namespace mluop

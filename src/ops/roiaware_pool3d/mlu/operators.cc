@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// roiaware_pool3d backward on the MLU, host side: the partition of NRAM and the limits of document
+// 002 (1.4, 3.4).
+#include "mlu/context.h"
+#include "ops/roi/mlu/union1.h"
+#include "ops/roiaware_pool3d/mlu/kernels.h"
+#include "ops/roiaware_pool3d/problem.h"
+
+namespace mluop::roiaware_pool3d {
+namespace {
+
+using RoiawareCall = MluCall<Problem>;
+
+constexpr int64_t kCountAlign = 64;  // channels; satisfies the vector unit for half and float
+constexpr int64_t kIndexAlign = 32;  // int32 in 128 bytes
+// Document 002, 1.4: what it gives the indices of a voxel in NRAM.
+constexpr int kMaxPtsEachVoxel = 2048;
+
+constexpr int64_t PadUp(int64_t value, int64_t step) { return (value + step - 1) / step * step; }
+
+int64_t ElementBytes(const Problem& p) { return p.half ? 2 : 4; }
+
+// nram_channels_limit of the document.
+int ChannelsLimit(const RoiawareCall& call) {
+  const Problem& p = call.p;
+  const auto nram = static_cast<int64_t>(call.context.properties().nram_bytes);
+  const int64_t channels =
+      p.method == kMaximum
+          ? nram / (int64_t{sizeof(int)} + ElementBytes(p))
+          : (nram - PadUp(p.slots, kIndexAlign) * int64_t{sizeof(int)}) / ElementBytes(p);
+  return static_cast<int>(channels / kCountAlign * kCountAlign);
+}
+
+mluOpStatus_t CheckCard(const RoiawareCall& call) {
+  const MluProperties& properties = call.context.properties();
+  if (properties.bang_arch < 372) {
+    return Fail(MLUOP_STATUS_ARCH_MISMATCH,
+                "%.*s: needs __bang_atomic_reduce_add, which mlu370 and newer have, got %s",
+                MLUOP_SV(call.arguments.spec->name), properties.architecture);
+  }
+  if (call.p.method == kAverage && call.p.slots > kMaxPtsEachVoxel) {
+    return Fail(MLUOP_STATUS_NOT_SUPPORTED,
+                "%.*s: max_pts_each_voxel must be at most %d, the space of a voxel's indices in "
+                "NRAM, got %d",
+                MLUOP_SV(call.arguments.spec->name), kMaxPtsEachVoxel, call.p.slots);
+  }
+  return MLUOP_STATUS_SUCCESS;
+}
+
+mluOpStatus_t Run(const RoiawareCall& call, void*) {
+  const mluOpStatus_t status = CheckCard(call);
+  if (status != MLUOP_STATUS_SUCCESS) return status;
+  const Problem& p = call.p;
+  const Arguments& a = call.arguments;
+  const roi::LaunchPolicy policy = roi::PolicyUnion1(call.context.properties());
+  const LaunchConfig launch = {policy.k_dim, policy.k_type, call.context.queue()};
+  const RoiawareParam param = {static_cast<int>(p.voxels()), p.channels, p.slots, p.points,
+                               ChannelsLimit(call)};
+  const RoiawareTensors tensors = {a.In<int>("pts_idx_of_voxels"), a.In<int>("argmax"),
+                                   a.In<void>("grad_out"), a.Out<void>("grad_in")};
+  KernelFillZero(launch, tensors.grad_in, a.Tensor("grad_in").ByteCount());
+  const auto max_kernel =
+      p.half ? KernelRoiawareMaxPool3dBackwardHalf : KernelRoiawareMaxPool3dBackwardFloat;
+  const auto avg_kernel =
+      p.half ? KernelRoiawareAvgPool3dBackwardHalf : KernelRoiawareAvgPool3dBackwardFloat;
+  (p.method == kMaximum ? max_kernel : avg_kernel)(launch, param, tensors);
+  return MLUOP_STATUS_SUCCESS;
+}
+
+void Describe(const RoiawareCall& call, Plan& plan) {
+  plan.Add("task type Union1, %d clusters", call.context.properties().cluster_limit);
+  plan.Add("split over cores voxels");
+  plan.Add("nram_channels_limit %d", ChannelsLimit(call));
+}
+
+constexpr MluImplementation<Problem> kBackward[] = {
+    {"atomics", "always", Always, nullptr, Run, Describe}};
+constexpr MluOperator kBackwardMlu = Bind<MakeBackwardProblem, kBackward>("roiaware_pool3d_backward");
+constexpr const MluOperator* kOperators[] = {&kBackwardMlu};
+
+}  // namespace
+
+extern const MluFamily kMluFamily;
+constexpr MluFamily kMluFamily = {kOperators, {}};
+
+}  // namespace mluop::roiaware_pool3d
