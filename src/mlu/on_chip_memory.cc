@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "mlu/on_chip_memory.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+
+namespace bang {
+namespace {
+
+constexpr size_t kPage = 4096;
+constexpr size_t kAlignment = 64;
+constexpr size_t kMaxVariables = 256;
+constexpr int kPoison = 0xCB;  // a float of -2.7e7, a half of -15.6, an int of -875836469
+
+constexpr size_t RoundUp(size_t value, size_t step) { return (value + step - 1) / step * step; }
+
+}  // namespace
+
+Mapping::Mapping(size_t bytes) : size_(RoundUp(bytes, kPage)) {
+  void* const map =
+      mmap(nullptr, size_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (map == MAP_FAILED) throw std::bad_alloc();
+  data_ = static_cast<char*>(map);
+}
+
+Mapping::~Mapping() { munmap(data_, size_); }
+
+void Mapping::Open(size_t offset, size_t bytes) {
+  const size_t begin = offset / kPage * kPage;
+  const size_t end = RoundUp(offset + bytes, kPage);
+  if (mprotect(data_ + begin, end - begin, PROT_READ | PROT_WRITE) != 0) throw std::bad_alloc();
+}
+
+// A variable needs its pages, one more because it ends at a page's end, and an inaccessible page.
+OnChipMemory::OnChipMemory(Space space, size_t limit)
+    : space_(space),
+      limit_(limit),
+      map_(limit + kMaxVariables * 3 * kPage),
+      state_(limit + kMaxVariables * 3 * kPage) {}
+
+char* OnChipMemory::Declare(const void* key, const char* name, size_t bytes, size_t* used) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  for (const OnChipVariable& known : variables_) {
+    if (known.key == key) return known.begin;
+  }
+  *used = used_ + bytes;
+  if (*used > limit_ || variables_.size() == kMaxVariables) return nullptr;
+  const size_t pages = RoundUp(bytes, kPage);
+  const size_t begin = next_ + kPage + pages - RoundUp(bytes, kAlignment);
+  map_.Open(next_ + kPage, pages);
+  state_.Open(next_ + kPage, pages);
+  next_ += kPage + pages;
+  used_ = *used;
+  variables_.push_back({key, name, map_.data() + begin, bytes});
+  std::memset(map_.data() + begin, kPoison, bytes);
+  std::memset(state_.data() + begin, 0, bytes);
+  return map_.data() + begin;
+}
+
+void OnChipMemory::Poison() {
+  for (const OnChipVariable& variable : variables_) {
+    std::memset(variable.begin, kPoison, variable.bytes);
+    std::memset(StateOf(variable.begin), 0, variable.bytes);
+  }
+}
+
+void OnChipMemory::Reset() {
+  variables_.clear();
+  used_ = next_ = peak_ = 0;
+  mprotect(map_.data(), map_.size(), PROT_NONE);
+}
+
+const OnChipVariable* OnChipMemory::Find(const void* pointer) const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const char* const p = static_cast<const char*>(pointer);
+  for (const OnChipVariable& variable : variables_) {
+    if (p >= variable.begin && p < variable.begin + variable.bytes) return &variable;
+  }
+  return nullptr;
+}
+
+void OnChipMemory::Touch(const OnChipVariable& variable, const void* end) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  size_t before = 0;
+  for (const OnChipVariable& other : variables_) {
+    if (other.key == variable.key) break;
+    before += other.bytes;
+  }
+  const auto length = static_cast<size_t>(static_cast<const char*>(end) - variable.begin);
+  peak_ = std::max(peak_, before + length);
+}
+
+}  // namespace bang
