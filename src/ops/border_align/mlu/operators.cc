@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // border_align forward on the MLU, host side: the partition of NRAM (document 001, 3.2).
-#include <limits>
-
 #include "mlu/context.h"
 #include "ops/border_align/mlu/kernels.h"
 #include "ops/border_align/problem.h"
+#include "ops/roi/mlu/refusal.h"
 #include "ops/roi/mlu/union1.h"
 
 namespace mluop::border_align {
@@ -32,13 +31,20 @@ int DealNum(const BorderAlignCall& call) {
   return static_cast<int>(channels / kNfuAlignSize * kNfuAlignSize);
 }
 
+// Boxes are counted in int32, with room for a step of taskDim.
+mluOpStatus_t RefuseBoxes(const BorderAlignCall& call) {
+  constexpr int64_t kMost = int64_t{1} << 30;
+  const int64_t boxes = int64_t{call.p.n} * call.p.k;
+  if (boxes <= kMost) return MLUOP_STATUS_SUCCESS;
+  return Fail(MLUOP_STATUS_NOT_SUPPORTED,
+              "%.*s: boxes must be at most %lld of all images, got %lld",
+              MLUOP_SV(call.arguments.spec->name), static_cast<long long>(kMost),
+              static_cast<long long>(boxes));
+}
+
 mluOpStatus_t Run(const BorderAlignCall& call, void*) {
   const Problem& p = call.p;
   const Arguments& a = call.arguments;
-  if (int64_t{p.n} * p.k > std::numeric_limits<int>::max() / 2) {
-    return Fail(MLUOP_STATUS_NOT_SUPPORTED, "%.*s: boxes must be less than 2^30, got %lld",
-                MLUOP_SV(a.spec->name), static_cast<long long>(int64_t{p.n} * p.k));
-  }
   const roi::LaunchPolicy policy = roi::PolicyUnion1(call.context.properties());
   const LaunchConfig launch = {policy.k_dim, policy.k_type, call.context.queue()};
   const BorderAlignParam param = {p.n, p.h, p.w, p.c, p.k, p.pool_size, DealNum(call)};
@@ -60,7 +66,8 @@ void Describe(const BorderAlignCall& call, Plan& plan) {
 
 constexpr MluImplementation<Problem> kForward[] = {
     {"pingpong", "always", Always, nullptr, Run, Describe}};
-constexpr MluOperator kForwardMlu = Bind<MakeProblem, kForward>("border_align_forward");
+constexpr MluOperator kForwardMlu =
+    roi::BindRefusing<MakeProblem, kForward, RefuseBoxes>("border_align_forward");
 constexpr const MluOperator* kOperators[] = {&kForwardMlu};
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "mlu/context.h"
 #include "ops/masked_im2col/mlu/kernels.h"
 #include "ops/masked_im2col/problem.h"
+#include "ops/roi/mlu/refusal.h"
 #include "ops/roi/mlu/union1.h"
 
 namespace mluop::masked_im2col {
@@ -22,12 +23,11 @@ size_t WorkspaceBytes(const Arguments& a) { return FeatureBytes(a) + DataColByte
 size_t Scratch(const Im2colCall& call) { return WorkspaceBytes(call.arguments); }
 
 // The strides of a 2D copy are int32, in bytes.
-mluOpStatus_t CheckStrides(const Im2colCall& call) {
+mluOpStatus_t RefuseStrides(const Im2colCall& call) {
   const Problem& p = call.p;
   const int64_t element = call.arguments.Type() == MLUOP_DTYPE_HALF ? 2 : 4;
-  const int64_t longest =
-      std::max({p.plane(), p.width * int64_t{p.channels}, p.taps() * p.channels,
-                p.taps() * p.masks, p.kernel_w * int64_t{p.channels}});
+  const int64_t longest = std::max({p.plane(), p.width * int64_t{p.channels}, p.taps() * p.channels,
+                                    p.taps() * p.masks, p.kernel_w * int64_t{p.channels}});
   if (longest * element <= std::numeric_limits<int32_t>::max()) return MLUOP_STATUS_SUCCESS;
   return Fail(MLUOP_STATUS_NOT_SUPPORTED,
               "%.*s: a row of feature or data_col must have less than 2^31 bytes, the stride of a "
@@ -36,8 +36,6 @@ mluOpStatus_t CheckStrides(const Im2colCall& call) {
 }
 
 mluOpStatus_t Run(const Im2colCall& call, void* scratch) {
-  const mluOpStatus_t status = CheckStrides(call);
-  if (status != MLUOP_STATUS_SUCCESS) return status;
   const Problem& p = call.p;
   const Arguments& a = call.arguments;
   const auto plane = static_cast<size_t>(p.plane()), taps = static_cast<size_t>(p.taps());
@@ -55,8 +53,8 @@ mluOpStatus_t Run(const Im2colCall& call, void* scratch) {
                                    p.kernel_h, p.kernel_w, p.pad_h, p.pad_w};
   kernels.im2col(launch, param,
                  {feature, a.In<int>("mask_h_idx"), a.In<int>("mask_w_idx"), data_col});
-  const TransposeParam to_columns = {
-      static_cast<int>(taps), p.masks, p.channels, channels, taps * channels, masks, taps * masks};
+  const TransposeParam to_columns = {static_cast<int>(taps), p.masks, p.channels,  channels,
+                                     taps * channels,        masks,   taps * masks};
   kernels.transpose(launch, to_columns, data_col, a.Out<void>("data_col"));
   return MLUOP_STATUS_SUCCESS;
 }
@@ -69,7 +67,8 @@ void Describe(const Im2colCall& call, Plan& plan) {
 
 constexpr MluImplementation<Problem> kForward[] = {
     {"union1", "always", Always, Scratch, Run, Describe}};
-constexpr MluOperator kForwardMlu = Bind<MakeProblem, kForward>("masked_im2col_forward");
+constexpr MluOperator kForwardMlu =
+    roi::BindRefusing<MakeProblem, kForward, RefuseStrides>("masked_im2col_forward");
 constexpr const MluOperator* kOperators[] = {&kForwardMlu};
 constexpr DeviceGetter kGetters[] = {{"masked_im2col_forward_workspace", WorkspaceBytes}};
 

@@ -6,6 +6,7 @@
 #include "mlu/context.h"
 #include "ops/psamask/mlu/kernels.h"
 #include "ops/psamask/problem.h"
+#include "ops/roi/mlu/refusal.h"
 #include "ops/roi/mlu/union1.h"
 
 namespace mluop::psamask {
@@ -105,7 +106,10 @@ bool MakeParam(const PsamaskCall& call, PsamaskParam* param, cnrtDim3_t* k_dim) 
   return FindLimit(share, static_cast<int64_t>(properties.nram_bytes / sizeof(float)), param);
 }
 
-mluOpStatus_t FailTooLarge(const PsamaskCall& call, const PsamaskParam& p) {
+mluOpStatus_t RefuseTooLarge(const PsamaskCall& call) {
+  PsamaskParam p;
+  cnrtDim3_t k_dim;
+  if (MakeParam(call, &p, &k_dim)) return MLUOP_STATUS_SUCCESS;
   const MluProperties& properties = call.context.properties();
   return Fail(MLUOP_STATUS_NOT_SUPPORTED,
               "%.*s: one pixel's mask and feature grid must fit the %zu bytes of NRAM of %s, got "
@@ -118,7 +122,7 @@ template <void (*kKernel)(const LaunchConfig&, const PsamaskParam&, const float*
 mluOpStatus_t Run(const PsamaskCall& call, void*) {
   PsamaskParam param;
   cnrtDim3_t k_dim;
-  if (!MakeParam(call, &param, &k_dim)) return FailTooLarge(call, param);
+  MakeParam(call, &param, &k_dim);
   const LaunchConfig launch = {k_dim, cnrtFuncTypeUnion1, call.context.queue()};
   kKernel(launch, param, static_cast<const float*>(call.arguments.tensors[0].data),
           static_cast<float*>(call.arguments.tensors[1].data));
@@ -128,7 +132,7 @@ mluOpStatus_t Run(const PsamaskCall& call, void*) {
 void Describe(const PsamaskCall& call, Plan& plan) {
   PsamaskParam param;
   cnrtDim3_t k_dim;
-  if (!MakeParam(call, &param, &k_dim)) return;
+  MakeParam(call, &param, &k_dim);
   constexpr char kNames[] = "NHW";
   plan.Add("task type Union1, %u clusters", k_dim.y);
   plan.Add("split over clusters %c", kNames[param.partition.cluster_dim]);
@@ -147,9 +151,11 @@ constexpr MluImplementation<Problem> kBackward[] = {
     {"union1", "always", Always, nullptr, Run<KernelPsamaskBackward>, Describe}};
 
 constexpr MluOperator kForwardMlu =
-    Bind<MakeProblem<Layout::kNhwc, Direction::kForward>, kForward>("psamask_forward");
+    roi::BindRefusing<MakeProblem<Layout::kNhwc, Direction::kForward>, kForward, RefuseTooLarge>(
+        "psamask_forward");
 constexpr MluOperator kBackwardMlu =
-    Bind<MakeProblem<Layout::kNhwc, Direction::kBackward>, kBackward>("psamask_backward");
+    roi::BindRefusing<MakeProblem<Layout::kNhwc, Direction::kBackward>, kBackward, RefuseTooLarge>(
+        "psamask_backward");
 constexpr const MluOperator* kOperators[] = {&kForwardMlu, &kBackwardMlu};
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include "mlu/context.h"
 #include "ops/psroipool/mlu/kernels.h"
 #include "ops/psroipool/problem.h"
+#include "ops/roi/mlu/refusal.h"
 #include "ops/roi/mlu/union1.h"
 
 namespace mluop::psroipool {
@@ -39,15 +40,18 @@ int LargestGroup(size_t nram_bytes) {
 }
 
 bool HasGather(const PsRoiPoolCall& call) { return call.context.properties().bang_arch >= 592; }
+bool CanTranspose(const PsRoiPoolCall& call) { return NumDeal<TransposeElements>(call) > 0; }
 
-template <int64_t (*kElements)(int64_t)>
-mluOpStatus_t CheckSizes(const PsRoiPoolCall& call) {
+// The gather needs less NRAM than the transpose: it sets the limit where it exists.
+mluOpStatus_t RefuseSizes(const PsRoiPoolCall& call) {
   const MluProperties& properties = call.context.properties();
-  if (NumDeal<kElements>(call) == 0) {
+  const bool gather = HasGather(call);
+  if ((gather ? NumDeal<GatherElements> : NumDeal<TransposeElements>)(call) == 0) {
+    const auto largest = gather ? LargestGroup<GatherElements> : LargestGroup<TransposeElements>;
     return Fail(MLUOP_STATUS_NOT_SUPPORTED,
                 "%.*s: group_size must be at most %d, so that %d channels fit the NRAM of %s, got "
                 "%d",
-                MLUOP_SV(call.arguments.spec->name), LargestGroup<kElements>(properties.nram_bytes),
+                MLUOP_SV(call.arguments.spec->name), largest(properties.nram_bytes),
                 int{kAlignSize}, properties.architecture, call.p.group);
   }
   if (call.p.rois > std::numeric_limits<int>::max()) {
@@ -59,12 +63,9 @@ mluOpStatus_t CheckSizes(const PsRoiPoolCall& call) {
 
 template <int64_t (*kElements)(int64_t), auto kKernel>
 mluOpStatus_t Run(const PsRoiPoolCall& call, void*) {
-  const mluOpStatus_t status = CheckSizes<kElements>(call);
-  if (status != MLUOP_STATUS_SUCCESS) return status;
   const Problem& p = call.p;
-  const PsRoiPoolParam param = {
-      p.n,          p.h,     p.w,         static_cast<int>(p.rois), p.group,
-      p.output_dim, p.scale, NumDeal<kElements>(call)};
+  const PsRoiPoolParam param = {p.n,     p.h,          p.w,     static_cast<int>(p.rois),
+                                p.group, p.output_dim, p.scale, NumDeal<kElements>(call)};
   const Tensors tensors(call.arguments);
   const roi::LaunchPolicy policy = roi::PolicyUnion1(call.context.properties());
   kKernel({policy.k_dim, policy.k_type, call.context.queue()}, param,
@@ -78,18 +79,19 @@ void Describe(const PsRoiPoolCall& call, Plan& plan) {
   plan.Add("task type Union1, %d clusters", call.context.properties().cluster_limit);
   plan.Add("split over cores rois");
   plan.Add("num_deal %d", num_deal);
-  plan.Add("NRAM %lld bytes", static_cast<long long>(kElements(call.p.bins()) * num_deal *
-                                                         int64_t{sizeof(float)} +
-                                                     int64_t{kRoiBytes}));
+  plan.Add("NRAM %lld bytes",
+           static_cast<long long>(kElements(call.p.bins()) * num_deal * int64_t{sizeof(float)} +
+                                  int64_t{kRoiBytes}));
 }
 
 constexpr MluImplementation<Problem> kForward[] = {
     {"gather", "mlu590", HasGather, nullptr, Run<GatherElements, KernelPsRoiPoolForwardGather>,
      Describe<GatherElements>},
-    {"transpose", "always", Always, nullptr,
+    {"transpose", "the partition of NRAM has 64 channels", CanTranspose, nullptr,
      Run<TransposeElements, KernelPsRoiPoolForwardTranspose>, Describe<TransposeElements>}};
 
-constexpr MluOperator kForwardMlu = Bind<MakeProblem, kForward>("psroipool_forward");
+constexpr MluOperator kForwardMlu =
+    roi::BindRefusing<MakeProblem, kForward, RefuseSizes>("psroipool_forward");
 constexpr const MluOperator* kOperators[] = {&kForwardMlu};
 
 // The document has a workspace argument and no use for it.

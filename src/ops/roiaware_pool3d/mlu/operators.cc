@@ -2,6 +2,7 @@
 // roiaware_pool3d backward on the MLU, host side: the partition of NRAM and the limits of document
 // 002 (1.4, 3.4).
 #include "mlu/context.h"
+#include "ops/roi/mlu/refusal.h"
 #include "ops/roi/mlu/union1.h"
 #include "ops/roiaware_pool3d/mlu/kernels.h"
 #include "ops/roiaware_pool3d/problem.h"
@@ -31,7 +32,7 @@ int ChannelsLimit(const RoiawareCall& call) {
   return static_cast<int>(channels / kCountAlign * kCountAlign);
 }
 
-mluOpStatus_t CheckCard(const RoiawareCall& call) {
+mluOpStatus_t RefuseCard(const RoiawareCall& call) {
   const MluProperties& properties = call.context.properties();
   if (properties.bang_arch < 372) {
     return Fail(MLUOP_STATUS_ARCH_MISMATCH,
@@ -48,8 +49,6 @@ mluOpStatus_t CheckCard(const RoiawareCall& call) {
 }
 
 mluOpStatus_t Run(const RoiawareCall& call, void*) {
-  const mluOpStatus_t status = CheckCard(call);
-  if (status != MLUOP_STATUS_SUCCESS) return status;
   const Problem& p = call.p;
   const Arguments& a = call.arguments;
   const roi::LaunchPolicy policy = roi::PolicyUnion1(call.context.properties());
@@ -75,7 +74,8 @@ void Describe(const RoiawareCall& call, Plan& plan) {
 
 constexpr MluImplementation<Problem> kBackward[] = {
     {"atomics", "always", Always, nullptr, Run, Describe}};
-constexpr MluOperator kBackwardMlu = Bind<MakeBackwardProblem, kBackward>("roiaware_pool3d_backward");
+constexpr MluOperator kBackwardMlu =
+    roi::BindRefusing<MakeBackwardProblem, kBackward, RefuseCard>("roiaware_pool3d_backward");
 constexpr const MluOperator* kOperators[] = {&kBackwardMlu};
 
 }  // namespace
