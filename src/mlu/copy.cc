@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copies, fills, gathers and atomics.
+// Copies, gathers and fills.
 #include "bang/copy.h"
 
+#include <cstdlib>
 #include <cstring>
-#include <mutex>
-#include <vector>
 
-#include "bang/atomic.h"
-#include "mlu/core.h"
-#include "mlu/gdram.h"
 #include "mlu/settings.h"
+#include "mlu/transfer.h"
 
 namespace bang {
 namespace {
@@ -28,6 +25,8 @@ constexpr Ends kEnds[kDirections] = {
     {Space::kWram, Space::kSram},   {Space::kGdram, Space::kGdram}, {Space::kGdram, Space::kLdram},
     {Space::kLdram, Space::kGdram}, {Space::kLdram, Space::kLdram}, {Space::kSram, Space::kSram}};
 
+constexpr uint32_t kMostSegments = 65536;
+
 bool IsOffChip(Space space) { return space == Space::kGdram || space == Space::kLdram; }
 
 // The memory core executes copies between SRAM and off-chip memory or SRAM.
@@ -42,41 +41,85 @@ Queue QueueOf(const Ends& ends, Form form) {
   return is_1d_nram ? Queue::kCompute : Queue::kMove;
 }
 
-// Copies the state of bytes; off-chip memory counts as written.
-void CopyState(Core& core, Space to_space, char* to, Space from_space, const char* from,
-               size_t bytes) {
-  OnChipMemory* const target = core.memory(to_space);
-  if (target == nullptr) return;
-  OnChipMemory* const source = core.memory(from_space);
-  if (source == nullptr) {
-    std::memset(target->StateOf(to), 1, bytes);
-  } else {
-    std::memmove(target->StateOf(to), source->StateOf(from), bytes);
-  }
+// Returns the spaces of a direction; fails where it does not exist.
+Ends EndsOf(Core& core, const Check& check, mluMemcpyDirection_t direction) {
+  if (direction < 0 || direction >= kDirections)
+    check.Fail("dir must be a direction, got %d", static_cast<int>(direction));
+  const Ends ends = kEnds[direction];
+  const bool uses_sram = ends.from == Space::kSram || ends.to == Space::kSram;
+  if (uses_sram && core.memory(Space::kSram) == nullptr)
+    check.Fail("%s must not be used in a Block task, which has no SRAM", DirectionName(direction));
+  return ends;
 }
 
-void Execute(Core& core, const CopyCall& call, const Ends& ends) {
-  for (size_t k = 0; k < call.to.count(); ++k) {
-    char* const to = static_cast<char*>(call.dst) + call.to.Offset(k);
-    const char* const from = static_cast<const char*>(call.src) + call.from.Offset(k);
-    std::memmove(to, from, call.size);
-    CopyState(core, ends.to, to, ends.from, from, call.size);
-  }
+void CheckStride(const Check& check, const char* name, int64_t stride, uint32_t segments,
+                 size_t size) {
+  const bool unused = segments == 1;
+  if (!unused && static_cast<uint64_t>(std::llabs(stride)) < size)
+    check.Fail("%s must be at least the size of %zu bytes, got %lld", name, size,
+               static_cast<long long>(stride));
 }
 
-void Dispatch(Core& core, Queue queue, bool async, std::function<void()> work) {
-  if (queue == Queue::kCompute) {
-    work();
-  } else if (async) {
-    core.Defer(queue, std::move(work));
-  } else {
-    core.RunNow(work);
+void CheckShape(const Check& check, const CopyCall& call) {
+  if (call.size == 0) check.Fail("size must be positive, got %d", 0);
+  for (const uint32_t segments :
+       {call.to.inner, call.to.outer, call.from.inner, call.from.outer}) {
+    if (segments == 0 || segments > kMostSegments)
+      check.Fail("segnum must be at most 65535, got %u", segments - 1);
   }
+  if (call.form == Form::k3D) check.Architecture(kFrom322);
+  if (call.to.count() != call.from.count())
+    check.Fail("dst and src must have as many segments, got %zu and %zu", call.to.count(),
+               call.from.count());
+  CheckStride(check, call.form == Form::k3D ? "dst_stride0" : "dst_stride", call.to.stride0,
+              call.to.inner, call.size);
+  CheckStride(check, "dst_stride1", call.to.stride1, call.to.outer, call.size);
 }
 
-std::mutex& AtomicMutex() {
-  static std::mutex mutex;
-  return mutex;
+// 2xx: 1D copies inside NRAM follow the rule of vector instructions. WRAM: 8-byte addresses.
+void CheckCopyAlignment(const Check& check, const CopyCall& call, const Ends& ends) {
+  const bool is_2xx = GetSettings().architecture->number < 300;
+  if (call.form == Form::k1D && ends.from == Space::kNram && ends.to == Space::kNram) {
+    check.Alignment("dst", call.dst, call.size, Rule::k2xx);
+    check.Alignment("src", call.src, call.size, Rule::k2xx);
+  }
+  const bool to_wram = ends.to == Space::kWram;
+  if (!to_wram && ends.from != Space::kWram) return;
+  if (reinterpret_cast<uintptr_t>(to_wram ? call.dst : call.src) % 8 != 0)
+    check.Fail("%s in WRAM must have an 8-byte address", to_wram ? "dst" : "src");
+  const size_t step = is_2xx ? 64 : 16;
+  if (call.form == Form::k1D && call.size % step != 0)
+    check.Fail("size to or from WRAM must be a multiple of %zu bytes, got %zu", step, call.size);
+}
+
+void CheckOverlap(const Check& check, const Side& to, const Side& from) {
+  if (to.space() != from.space() || !to.bounds().Overlaps(from.bounds())) return;
+  IntervalMap sources;
+  from.ForEachRange([&](const Range& range) { sources.Insert(range, {"", Where()}); });
+  to.ForEachRange([&](const Range& range) {
+    if (sources.Find(range) != nullptr) check.Disjoint("src", range, from.bounds());
+  });
+}
+
+// The last steps of a copy or gather, whose segments are in `to` and `from`.
+void Transfer(Core& core, const Check& check, const Issuer& issuer, Queue queue, bool async,
+              const Side& to, const Side& from) {
+  if (!async && queue != Queue::kCompute) core.Drain();
+  from.CheckAccess(check, queue, Access::kRead);
+  to.CheckAccess(check, queue, Access::kWrite);
+  from.AddPending(core, queue, issuer, false);
+  to.AddPending(core, queue, issuer, true);
+  // Strict mode: scalar code must not change the source before the copy has happened.
+  const bool watch = GetSettings().strict && async && core.is_idle(queue) &&
+                     from.space() != Space::kGdram;
+  const uint64_t fingerprint = watch ? from.Fingerprint() : 0;
+  Dispatch(core, queue, async, [&core, check, issuer, to, from, watch, fingerprint] {
+    if (watch && from.Fingerprint() != fingerprint)
+      check.Fail("%s was changed before the copy was synchronized", "src");
+    for (size_t k = 0; k < to.count(); ++k)
+      MoveBytes(core, check, issuer, to.segment(k), to.space(), from.segment(k), from.space(),
+                to.segment_bytes());
+  });
 }
 
 }  // namespace
@@ -84,78 +127,88 @@ std::mutex& AtomicMutex() {
 void Copy(const CopyCall& call, Where where) {
   Core& core = CoreOf(call.name, where);
   core.CheckAborted();
-  const Ends ends = kEnds[call.direction];
+  const Check check(core, call.name, where);
+  const Ends ends = EndsOf(core, check, call.direction);
   if (IsMemoryCoreCopy(ends) != core.is_memory_core()) return;
+  CheckShape(check, call);
+  CheckCopyAlignment(check, call, ends);
+  Side to("dst", call.dst, ends.to, call.size);
+  Side from("src", call.src, ends.from, call.size);
+  to.Add(call.to);
+  from.Add(call.from);
+  CheckOverlap(check, to, from);
   ++core.counters().copies;
-  core.counters().bytes[call.direction] += call.size * call.to.count();
-  const Queue queue = QueueOf(ends, call.form);
-  Dispatch(core, queue, call.async, [&core, call, ends] { Execute(core, call, ends); });
+  core.counters().bytes[call.direction] += to.total_bytes();
+  Transfer(core, check, {call.name, where}, QueueOf(ends, call.form), call.async, to, from);
 }
 
 void Gather(const GatherCall& call, Where where) {
   Core& core = CoreOf(call.name, where);
   core.CheckAborted();
+  const Check check(core, call.name, where);
+  check.Architecture(kFrom592);
+  const Ends ends = EndsOf(core, check, call.direction);
   if (core.is_memory_core()) return;
-  const Ends ends = kEnds[call.direction];
-  std::vector<uint32_t> offsets(call.count);
+  if (call.size == 0 || call.count == 0 || call.count > 65535)
+    check.Fail("transfer_size must be positive and transfer_num in [1, 65535], got %zu and %u",
+               call.size, call.count);
+  const Queue queue = QueueOf(ends, Form::k2D);
+  if (!call.async) core.Drain();
+  OnChipMemory& nram = *core.memory(Space::kNram);
+  const auto read = [&](const char* role, const void* data, size_t bytes) {
+    check.Inside(role, data, bytes, Space::kNram);
+    check.Ordered(role, RangeOf(data, bytes), queue, false);
+    check.Written(role, nram, data, bytes);
+  };
+  read("offset", call.offsets, size_t{call.count} * call.offset_width);
+  if (call.mask != nullptr) read("mask", call.mask, (call.count + 7) / 8);
+  Side to("dst", call.dst, ends.to, call.size);
+  Side from("src", call.src, ends.from, call.size);
   for (unsigned k = 0; k < call.count; ++k) {
-    std::memcpy(&offsets[k], static_cast<const char*>(call.offsets) + k * call.offset_width,
+    const auto* const bits = static_cast<const uint8_t*>(call.mask);
+    if (bits != nullptr && (bits[k / 8] >> k % 8 & 1) == 0) continue;
+    uint32_t offset = 0;
+    std::memcpy(&offset, static_cast<const char*>(call.offsets) + k * call.offset_width,
                 call.offset_width);
+    (call.scatter ? to : from).Add(int64_t{offset});
+    (call.scatter ? from : to).Add(int64_t{k} * call.stride);
   }
-  Dispatch(core, QueueOf(ends, Form::k2D), call.async, [&core, call, ends, offsets] {
-    for (unsigned k = 0; k < call.count; ++k) {
-      if (call.mask != nullptr && (static_cast<const uint8_t*>(call.mask)[k / 8] >> k % 8 & 1) == 0)
-        continue;
-      const int64_t step = int64_t{k} * call.stride;
-      const int64_t indexed = offsets[k];
-      char* const to = static_cast<char*>(call.dst) + (call.scatter ? indexed : step);
-      const char* const from =
-          static_cast<const char*>(call.src) + (call.scatter ? step : indexed);
-      std::memcpy(to, from, call.size);
-      CopyState(core, ends.to, to, ends.from, from, call.size);
-      core.counters().bytes[call.direction] += call.size;
-    }
-  });
+  if (to.count() == 0) return;
+  ++core.counters().copies;
+  core.counters().bytes[call.direction] += to.total_bytes();
+  Transfer(core, check, {call.name, where}, queue, call.async, to, from);
 }
 
 void Fill(const FillCall& call, Where where) {
   Core& core = CoreOf(call.name, where);
   core.CheckAborted();
   if (core.is_memory_core() != (call.space == Space::kSram)) return;
-  core.CountVector(Kind::kFill, call.count * call.to.count());
-  std::vector<char> pattern(call.width);
-  std::memcpy(pattern.data(), call.value, call.width);
-  Dispatch(core, call.queue, call.async, [&core, call, pattern] {
-    for (size_t k = 0; k < call.to.count(); ++k) {
-      char* const to = static_cast<char*>(call.dst) + call.to.Offset(k);
-      for (size_t i = 0; i < call.count; ++i)
-        std::memcpy(to + i * call.width, pattern.data(), call.width);
-      CopyState(core, call.space, to, Space::kHost, nullptr, call.count * call.width);
-    }
-  });
-}
-
-void Atomic(const AtomicCall& call, Where where) {
-  Core& core = CoreOf(call.name, where);
-  core.CheckAborted();
-  if (core.is_memory_core()) return;
-  core.CountVector(Kind::kAtomic, call.count);
-  std::vector<char> value(call.width);
-  if (call.is_value) std::memcpy(value.data(), call.operands, call.width);
-  Dispatch(core, Queue::kIo, call.async, [&core, call, value] {
-    const std::lock_guard<std::mutex> lock(AtomicMutex());
-    for (unsigned i = 0; i < call.count; ++i) {
-      const size_t at = size_t{i} * call.width;
-      char* const memory = static_cast<char*>(call.gdram) + at;
-      std::vector<char> operand = value;
-      if (!call.is_value)
-        std::memcpy(operand.data(), static_cast<const char*>(call.operands) + at, call.width);
-      if (call.old != nullptr) {
-        std::memcpy(static_cast<char*>(call.old) + at, memory, call.width);
-        CopyState(core, Space::kNram, static_cast<char*>(call.old) + at, Space::kHost, nullptr,
-                  call.width);
-      }
-      call.combine(memory, operand.data());
+  const Check check(core, call.name, where);
+  const size_t bytes = call.count * call.width;
+  if (call.count == 0) check.Fail("the count must be positive, got %d", 0);
+  if (call.to.inner == 0 || call.to.inner > kMostSegments || call.to.outer == 0 ||
+      call.to.outer > kMostSegments)
+    check.Fail("segnum must be at most 65535, got %u and %u", call.to.inner - 1, call.to.outer - 1);
+  if (call.form != Form::k1D) check.Architecture(kFrom322);
+  CheckStride(check, "stride0", call.to.stride0, call.to.inner, bytes);
+  CheckStride(check, "stride1", call.to.stride1, call.to.outer, bytes);
+  Side to("dst", call.dst, call.space, bytes);
+  to.Add(call.to);
+  check.Alignment("dst", call.dst, bytes, call.rule);
+  const bool waits = !call.async && call.queue != Queue::kCompute;
+  if (waits) core.Drain();
+  to.CheckAccess(check, call.queue, Access::kWrite);
+  to.AddPending(core, call.queue, {call.name, where}, true);
+  if (call.space == Space::kGdram) core.counters().gdram_filled += to.total_bytes();
+  core.CountVector(Kind::kFill, call.count * to.count());
+  std::vector<char> pattern(bytes);
+  for (size_t i = 0; i < call.count; ++i)
+    std::memcpy(pattern.data() + i * call.width, call.value, call.width);
+  Dispatch(core, call.queue, call.async, [&core, to, pattern] {
+    OnChipMemory* const memory = core.memory(to.space());
+    for (size_t k = 0; k < to.count(); ++k) {
+      std::memcpy(to.segment(k), pattern.data(), pattern.size());
+      if (memory != nullptr) std::memset(memory->StateOf(to.segment(k)), 1, pattern.size());
     }
   });
 }

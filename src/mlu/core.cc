@@ -36,10 +36,14 @@ CoreMemories::CoreMemories()
       wram(Space::kWram, GetSettings().architecture->wram_bytes),
       ldram(Space::kLdram, kLdramBytes) {}
 
-Core::Core(LaunchState& launch, Job& job, const Place& place, CoreMemories& memories,
-           OnChipMemory* sram)
+Core::Core(LaunchState& launch, Job& job, int job_number, const Place& place,
+           CoreMemories& memories, OnChipMemory* sram)
     : launch_(launch), job_(job), place_(place), memories_(memories), sram_(sram) {
   random_.seed(static_cast<unsigned>(GetSettings().seed + static_cast<uint64_t>(task())));
+  const int core = place.cluster * (kCoresPerCluster + 1) +
+                   (is_memory_core() ? kCoresPerCluster : place.core);
+  epoch_ = {job_number, place.cluster, core, is_memory_core() ? -1 : task()};
+  epoch_number_ = launch.writers().Begin(epoch_);
 }
 
 int Core::task() const {
@@ -69,29 +73,44 @@ void Core::CheckAborted() const {
   if (launch_.failed()) throw Aborted();
 }
 
-void Core::RunNow(const std::function<void()>& work) {
-  Drain();
-  work();
-}
-
 void Core::Defer(Queue queue, std::function<void()> work) {
   ++counters_.async_copies;
   queues_[static_cast<int>(queue)].push_back({std::move(work)});
+  RunSomeEarly();
+}
+
+void Core::RunFront(Queue queue) {
+  auto& waiting = queues_[static_cast<int>(queue)];
+  const Deferred next = std::move(waiting.front());
+  waiting.pop_front();
+  counters_.overlapped_copies += next.overlapped;
+  next.run();
 }
 
 void Core::RunQueue(Queue queue) {
-  auto& waiting = queues_[static_cast<int>(queue)];
-  while (!waiting.empty()) {
-    const Deferred next = std::move(waiting.front());
-    waiting.pop_front();
-    counters_.overlapped_copies += next.overlapped;
-    next.run();
+  while (!is_idle(queue)) RunFront(queue);
+}
+
+// Strict mode: copies happen at any time between their issue and their synchronisation.
+void Core::RunSomeEarly() {
+  if (!GetSettings().strict) return;
+  for (const Queue queue : {Queue::kIo, Queue::kMove}) {
+    if (!is_idle(queue) && random_() % 4 == 0) RunFront(queue);
   }
 }
 
-void Core::Synchronize(const SyncSet& producers, const SyncSet&) {
+void Core::Synchronize(const SyncSet& producers, const SyncSet& consumers) {
   if (producers.io) RunQueue(Queue::kIo);
   if (producers.move) RunQueue(Queue::kMove);
+  const bool waits[] = {producers.io, producers.move, producers.compute};
+  const bool blocks[] = {consumers.io, consumers.move, consumers.compute};
+  for (int p = 0; p < 3; ++p) {
+    for (int c = 0; c < 3; ++c) {
+      if (!waits[p] || !blocks[c]) continue;
+      pending_[p][c].reads.Clear();
+      pending_[p][c].writes.Clear();
+    }
+  }
 }
 
 void Core::CountVector(Kind kind, size_t elements) {
@@ -100,6 +119,44 @@ void Core::CountVector(Kind kind, size_t elements) {
   for (auto& queue : queues_) {
     for (Deferred& deferred : queue) deferred.overlapped = true;
   }
+  RunSomeEarly();
+}
+
+void Core::AddPending(Queue queue, const Range& range, const Issuer& issuer, bool written) {
+  for (Pending& pending : pending_[static_cast<int>(queue)])
+    (written ? pending.writes : pending.reads).Insert(range, issuer);
+}
+
+const Issuer* Core::FindPending(Queue producer, Queue consumer, const Range& range, bool written,
+                                bool* is_write) const {
+  const Pending& pending = pending_[static_cast<int>(producer)][static_cast<int>(consumer)];
+  const Issuer* const writer = pending.writes.Find(range);
+  *is_write = writer != nullptr;
+  return writer != nullptr || !written ? writer : pending.reads.Find(range);
+}
+
+void Core::AddOrigin(const Range& result, const Issuer& issuer) {
+  constexpr size_t kMost = 4096;
+  if (origins_.size() < kMost) origins_.emplace_back(result, issuer);
+}
+
+const Issuer* Core::FindOrigin(const Range& range) const {
+  for (auto it = origins_.rbegin(); it != origins_.rend(); ++it) {
+    if (it->first.Overlaps(range)) return &it->second;
+  }
+  return nullptr;
+}
+
+void Core::Repoison() {
+  const uint8_t* const state = memories_.nram.StateOf(tainted_.begin);
+  for (char* p = const_cast<char*>(tainted_.begin); p < tainted_.end; ++p) {
+    if (state[p - tainted_.begin] == 0) *p = static_cast<char>(kPoison);
+  }
+}
+
+void Core::PassBarrier(bool of_job) {
+  ++(of_job ? epoch_.job_barriers : epoch_.cluster_barriers);
+  epoch_number_ = launch_.writers().Begin(epoch_);
 }
 
 std::string Core::Locate(const char* instruction, Where where) const {
@@ -129,22 +186,6 @@ void Violate(const char* instruction, Where where, const char* format, ...) {
                                   instruction + " ";
   throw Violation{message + text, false};
 }
-
-bool Issue(const Instruction& instruction, Flow, size_t count, std::initializer_list<Operand>,
-           Where where) {
-  Core& core = CoreOf(instruction.name, where);
-  core.CheckAborted();
-  if (core.is_memory_core()) return false;
-  core.CountVector(instruction.kind, count);
-  return true;
-}
-
-uint8_t* StateOf(const void* data) {
-  OnChipMemory* const nram = CurrentCore()->memory(Space::kNram);
-  return nram->StateOf(data);
-}
-
-void RequireWritten(const char*, const char*, const void*, size_t, Where) {}
 
 void* DeclareOnChip(Space space, const char* name, const void* key, size_t bytes, Where where) {
   Core& core = CoreOf(name, where);

@@ -6,11 +6,15 @@
 #include <functional>
 #include <random>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "bang/copy.h"
 #include "bang/instruction.h"
 #include "mlu/counters.h"
+#include "mlu/interval_map.h"
 #include "mlu/on_chip_memory.h"
+#include "mlu/writers.h"
 
 namespace bang {
 
@@ -40,7 +44,8 @@ inline constexpr int kMemoryCore = 0x80;
 
 class Core {
  public:
-  Core(LaunchState& launch, Job& job, const Place& place, CoreMemories& memories,
+  // `job_number` identifies the job in its launch.
+  Core(LaunchState& launch, Job& job, int job_number, const Place& place, CoreMemories& memories,
        OnChipMemory* sram);
 
   bool is_memory_core() const { return place_.core == kMemoryCore; }
@@ -53,13 +58,30 @@ class Core {
 
   Space SpaceOf(const void* pointer) const;
 
-  // Runs `work` at once, after everything that was issued before.
-  void RunNow(const std::function<void()>& work);
   // Runs `work` at the next synchronisation of its queue, at the latest.
   void Defer(Queue queue, std::function<void()> work);
   void Synchronize(const SyncSet& producers, const SyncSet& consumers);
   void Drain() { Synchronize({true, true, true}, {true, true, true}); }
   void CountVector(Kind kind, size_t elements);
+  bool is_idle(Queue queue) const { return queues_[static_cast<int>(queue)].empty(); }
+
+  // An instruction of `queue` accesses the range until the queue is synchronized.
+  void AddPending(Queue queue, const Range& range, const Issuer& issuer, bool written);
+  // Returns an instruction of `producer` that is not ordered before `consumer` and conflicts with
+  // its access to the range, or NULL.
+  const Issuer* FindPending(Queue producer, Queue consumer, const Range& range, bool written,
+                            bool* is_write) const;
+
+  // The first instruction that read bytes which nothing had written, by the place of its result.
+  void AddOrigin(const Range& result, const Issuer& issuer);
+  const Issuer* FindOrigin(const Range& range) const;
+  // The result of the running instruction has such bytes; Repoison marks them.
+  void SetTainted(const Range& result) { tainted_ = result; }
+  void Repoison();
+
+  // The number of this core's epoch in LaunchState::writers().
+  uint16_t epoch() const { return epoch_number_; }
+  void PassBarrier(bool of_job);
 
   // "file:line: instruction in kernel k, task t (core c of cluster n): "
   std::string Locate(const char* instruction, Where where) const;
@@ -71,7 +93,12 @@ class Core {
     std::function<void()> run;
     bool overlapped = false;
   };
+  struct Pending {
+    IntervalMap reads, writes;
+  };
+  void RunFront(Queue queue);
   void RunQueue(Queue queue);
+  void RunSomeEarly();
 
   LaunchState& launch_;
   Job& job_;
@@ -80,6 +107,11 @@ class Core {
   OnChipMemory* sram_;
   Counters counters_;
   std::deque<Deferred> queues_[3];
+  Pending pending_[3][3];  // by producer and consumer
+  std::vector<std::pair<Range, Issuer>> origins_;
+  Range tainted_ = {};
+  Epoch epoch_;
+  uint16_t epoch_number_;
   std::minstd_rand random_;
 };
 

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "mlu/job.h"
 
+#include <algorithm>
+#include <map>
+
 #include "mlu/settings.h"
 
 namespace bang {
@@ -57,6 +60,7 @@ bool Job::Complete(int index) {
     if (!IsMember(i, waiting, index)) continue;
     if (other.state != Member::kWaiting || other.barrier != waiting.barrier) return false;
   }
+  NoteOddLine(index);
   for (int i = 0; i < static_cast<int>(members_.size()); ++i) {
     Member& other = members_[static_cast<size_t>(i)];
     if (!IsMember(i, waiting, index)) continue;
@@ -67,7 +71,63 @@ bool Job::Complete(int index) {
   return true;
 }
 
-void Job::FailIfStuck() {}
+// Cores may meet at different lines. If the job gets stuck later, the first such meeting is the
+// likely reason, and the line that the fewest cores came from is the likely place.
+void Job::NoteOddLine(int index) {
+  if (odd_core_ != nullptr) return;
+  const Member& waiting = members_[static_cast<size_t>(index)];
+  std::map<int, int> lines;
+  for (int i = 0; i < static_cast<int>(members_.size()); ++i) {
+    if (IsMember(i, waiting, index)) ++lines[members_[static_cast<size_t>(i)].where.line];
+  }
+  if (lines.size() < 2) return;
+  const auto rarest = std::min_element(lines.begin(), lines.end(), [](const auto& a, const auto& b) {
+    return a.second < b.second;
+  });
+  for (int i = 0; i < static_cast<int>(members_.size()); ++i) {
+    const Member& member = members_[static_cast<size_t>(i)];
+    if (!IsMember(i, waiting, index) || member.where.line != rarest->first) continue;
+    odd_core_ = member.core;
+    odd_barrier_ = member.barrier;
+    odd_where_ = member.where;
+  }
+}
+
+// Returns whether the barrier at which member `index` waits can no longer complete.
+bool Job::IsStuck(int index) const {
+  const Member& waiting = members_[static_cast<size_t>(index)];
+  if (waiting.state != Member::kWaiting) return false;
+  bool all_wait = true;
+  for (int i = 0; i < static_cast<int>(members_.size()); ++i) {
+    const Member& other = members_[static_cast<size_t>(i)];
+    if (IsMember(i, waiting, index) && other.state == Member::kFinished) return true;
+    all_wait &= other.state != Member::kRunning;
+  }
+  return all_wait;
+}
+
+void Job::FailIfStuck() {
+  for (int i = 0; i < static_cast<int>(members_.size()); ++i) {
+    if (!IsStuck(i)) continue;
+    const Member& member = members_[static_cast<size_t>(i)];
+    const bool odd = odd_core_ != nullptr;
+    const Core& core = odd ? *odd_core_ : *member.core;
+    const char* const name = kBarrierNames[static_cast<int>(odd ? odd_barrier_ : member.barrier)];
+    int arrived = 0, all = 0;
+    for (int k = 0; k < static_cast<int>(members_.size()); ++k) {
+      if (!IsMember(k, member, i)) continue;
+      ++all;
+      const Member& other = members_[static_cast<size_t>(k)];
+      arrived += other.state == Member::kWaiting && other.barrier == member.barrier;
+    }
+    launch_.Fail({core.Locate(name, odd ? odd_where_ : member.where) +
+                      "not all cores reach this barrier: " + std::to_string(arrived) + " of " +
+                      std::to_string(all) + " wait, the others have returned or wait elsewhere",
+                  false});
+    condition_.notify_all();
+    return;
+  }
+}
 
 void Job::Wait(Core& core, Barrier barrier, Where where) {
   core.CheckAborted();
@@ -83,6 +143,7 @@ void Job::Wait(Core& core, Barrier barrier, Where where) {
   if (!Complete(index)) FailIfStuck();
   condition_.wait(lock, [&] { return self.passed != passed || launch_.failed(); });
   if (self.passed == passed) throw Aborted();
+  core.PassBarrier(barrier != Barrier::kCluster && barrier != Barrier::kClusterIpu);
 }
 
 void Job::Finish(Core& core) {
@@ -99,6 +160,8 @@ void Job::WakeAll() {
 
 void Wait(Barrier barrier, Where where) {
   Core& core = CoreOf(kBarrierNames[static_cast<int>(barrier)], where);
+  // Whether a barrier waits for the core's own copies is not known: in strict mode it does not.
+  if (!GetSettings().strict) core.Drain();
   core.job().Wait(core, barrier, where);
 }
 

@@ -32,12 +32,14 @@ class LaunchState {
   const Violation& violation() const { return violation_; }
   void AddCounters(const Core& core, const Counters& counters);
   const LaunchCounters& counters() const { return counters_; }
+  Writers& writers() { return writers_; }
 
  private:
   std::mutex mutex_;
   std::atomic<bool> failed_{false};
   Violation violation_ = {};
   LaunchCounters counters_;
+  Writers writers_;
 };
 
 class Job {
@@ -64,12 +66,18 @@ class Job {
   static int IndexOf(const Core& core);
   bool IsMember(int index, const Member& waiting, int waiting_index) const;
   bool Complete(int index);
+  void NoteOddLine(int index);
+  bool IsStuck(int index) const;
   void FailIfStuck();
 
   LaunchState& launch_;
   std::mutex mutex_;
   std::condition_variable condition_;
   std::vector<Member> members_;
+  // The first barrier that cores reached at different lines: the core that is alone with its line.
+  const Core* odd_core_ = nullptr;
+  Barrier odd_barrier_ = {};
+  Where odd_where_;
 };
 
 }  // namespace bang

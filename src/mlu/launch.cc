@@ -106,12 +106,13 @@ class Runner {
     Job job(launch_, 0);
     Place place = PlaceOf(index, 1);
     place.slot = index % (GetSettings().clusters * kCoresPerCluster);
-    Core core(launch_, job, place, *memories.cores[0], nullptr);
+    Core core(launch_, job, index, place, *memories.cores[0], nullptr);
     RunTask(launch_, job, core);
   }
 
   void RunUnion(int index, int clusters, JobMemories& memories) {
     Job job(launch_, clusters);
+    for (const auto& sram : memories.srams) launch_.writers().Forget(sram.get());
     const int tasks = clusters * kCoresPerCluster;
     const Place first = PlaceOf(index, tasks);
     const int first_cluster = index % (GetSettings().clusters / clusters) * clusters;
@@ -124,7 +125,7 @@ class Runner {
       place.core = lane == kCoresPerCluster ? kMemoryCore : lane;
       place.x = first.x + cluster * kCoresPerCluster + (lane == kCoresPerCluster ? 0 : lane);
       place.slot = (first_cluster + cluster) * kCoresPerCluster + lane % kCoresPerCluster;
-      cores.push_back(std::make_unique<Core>(launch_, job, place,
+      cores.push_back(std::make_unique<Core>(launch_, job, index, place,
                                              *memories.cores[static_cast<size_t>(i)],
                                              memories.srams[static_cast<size_t>(cluster)].get()));
     }

@@ -13,7 +13,6 @@ namespace {
 constexpr size_t kPage = 4096;
 constexpr size_t kAlignment = 64;
 constexpr size_t kMaxVariables = 256;
-constexpr int kPoison = 0xCB;  // a float of -2.7e7, a half of -15.6, an int of -875836469
 
 constexpr size_t RoundUp(size_t value, size_t step) { return (value + step - 1) / step * step; }
 

@@ -12,6 +12,8 @@
 
 namespace bang {
 
+inline constexpr int kPoison = 0xCB;  // a float of -2.7e7, a half of -15.6
+
 // Address space with inaccessible pages. Pages become accessible by Open.
 class Mapping {
  public:
@@ -64,6 +66,10 @@ class OnChipMemory {
   // Counts the bytes of a variable up to `end` as used.
   void Touch(const OnChipVariable& variable, const void* end);
   size_t peak() const { return peak_; }
+  size_t size() const { return map_.size(); }
+  size_t OffsetOf(const void* pointer) const {
+    return static_cast<size_t>(static_cast<const char*>(pointer) - map_.data());
+  }
 
  private:
   Space space_;

@@ -60,9 +60,9 @@ inline constexpr bool kAnySource = true;
   void name(T* d, const T* a, const T* b, unsigned n, ::bang::Where where = ::bang::Where()) { \
     using namespace bang;                                                                      \
     static constexpr Instruction kInstruction = {#name, Kind::kind, Rule::rule, gate};         \
-    if (!Issue(kInstruction, Flow::kElements, n, {Out(d, n), In("a", a, n), In("b", b, n, second)}, \
-               where))                                                                         \
-      return;                                                                                  \
+    const Issued issued = Issue(kInstruction, Flow::kElements, n, {Out(d, n), In("a", a, n), In("b", b, n, second)}, \
+               where); \
+    if (!issued) return;                                                                                  \
     for (unsigned i = 0; i < n; ++i) {                                                         \
       const T x = a[i], y = b[i];                                                              \
       d[i] = value;                                                                            \
@@ -75,7 +75,8 @@ inline constexpr bool kAnySource = true;
             ::bang::Where where = ::bang::Where()) {                                           \
     using namespace bang;                                                                      \
     static constexpr Instruction kInstruction = {#name, Kind::kind, Rule::rule, gate};         \
-    if (!Issue(kInstruction, Flow::kElements, n, {Out(d, n), In("a", a, n)}, where)) return;   \
+    const Issued issued = Issue(kInstruction, Flow::kElements, n, {Out(d, n), In("a", a, n)}, where); \
+    if (!issued) return;   \
     for (unsigned i = 0; i < n; ++i) {                                                         \
       const T x = a[i];                                                                        \
       d[i] = value;                                                                            \
@@ -88,9 +89,9 @@ inline constexpr bool kAnySource = true;
             ::bang::Where where = ::bang::Where()) {                                           \
     using namespace bang;                                                                      \
     static constexpr Instruction kInstruction = {#name, Kind::kind};                           \
-    if (!Issue(kInstruction, Flow::kElements, src_n,                                           \
-               {Out(d, src_n), In("src", src, src_n), In("seg", seg, seg_n, kNoAlias)}, where)) \
-      return;                                                                                  \
+    const Issued issued = Issue(kInstruction, Flow::kElements, src_n,                                           \
+               {Out(d, src_n), In("src", src, src_n), In("seg", seg, seg_n, kNoAlias)}, where); \
+    if (!issued) return;                                                                                  \
     for (unsigned i = 0; i < src_n; ++i) {                                                     \
       const T x = src[i], y = seg[i % seg_n];                                                  \
       d[i] = value;                                                                            \
@@ -102,8 +103,8 @@ inline constexpr bool kAnySource = true;
   void name(T* d, const T* a, unsigned n, ::bang::Where where = ::bang::Where()) {             \
     using namespace bang;                                                                      \
     static constexpr Instruction kInstruction = {#name, Kind::kind, Rule::rule, gate};         \
-    if (!Issue(kInstruction, Flow::kElements, n, {Out(d, n), In("a", a, n, alias)}, where))    \
-      return;                                                                                  \
+    const Issued issued = Issue(kInstruction, Flow::kElements, n, {Out(d, n), In("a", a, n, alias)}, where); \
+    if (!issued) return;                                                                                  \
     for (unsigned i = 0; i < n; ++i) {                                                         \
       const T x = a[i];                                                                        \
       d[i] = value;                                                                            \
@@ -152,9 +153,9 @@ void __bang_div(T* d, const T* a, const T* b, T* tmp, unsigned n,
                 ::bang::Where where = ::bang::Where()) {
   using namespace bang;
   static constexpr Instruction kInstruction = {"__bang_div", Kind::kArithmetic, Rule::kAll128};
-  if (!Issue(kInstruction, Flow::kElements, n,
-             {Out(d, n), In("a", a, n, kNoAlias), In("b", b, n, kNoAlias), Out(tmp, n)}, where))
-    return;
+  const Issued issued = Issue(kInstruction, Flow::kElements, n,
+             {Out(d, n), In("a", a, n, kNoAlias), In("b", b, n, kNoAlias), Out(tmp, n)}, where);
+  if (!issued) return;
   for (unsigned i = 0; i < n; ++i) d[i] = a[i] / b[i];
 }
 
@@ -164,7 +165,8 @@ T __bang_sum(const T* a, unsigned n, ::bang::Where where = ::bang::Where()) {
   static constexpr Instruction kInstruction = {"__bang_sum", Kind::kArithmetic, Rule::kNone,
                                                kFrom520};
   double sum = 0;
-  if (Issue(kInstruction, Flow::kScalar, n, {In("a", a, n)}, where)) {
+  const Issued issued = Issue(kInstruction, Flow::kScalar, n, {In("a", a, n)}, where);
+  if (issued) {
     for (unsigned i = 0; i < n; ++i) sum += static_cast<double>(static_cast<float>(a[i]));
   }
   return T(static_cast<float>(sum));
@@ -177,7 +179,8 @@ void __bang_reduce_sum(T* d, const T* a, unsigned n, ::bang::Where where = ::ban
   using namespace bang;
   static constexpr Instruction kInstruction = {"__bang_reduce_sum", Kind::kArithmetic,
                                                Rule::kAll128};
-  if (!Issue(kInstruction, Flow::kCustom, n, {Out(d, n), In("a", a, n)}, where)) return;
+  const Issued issued = Issue(kInstruction, Flow::kCustom, n, {Out(d, n), In("a", a, n)}, where);
+  if (!issued) return;
   constexpr unsigned kLanes = 128 / sizeof(T);
   for (unsigned i = 0; i < n; i += kLanes) {
     double sum = 0;
@@ -225,34 +228,35 @@ template <::bang::Float T>
 void __bang_fusion(mluFusionOpCode op, T* d, const T* a, const T* b, const T* c, unsigned src_n,
                    unsigned seg_n, ::bang::Where where = ::bang::Where()) {
   using namespace bang;
-  if (!Issue(kFusion, Flow::kElements, src_n,
+  const Issued issued = Issue(kFusion, Flow::kElements, src_n,
              {Out(d, src_n), In("a", a, src_n), In("b", b, seg_n, kNoAlias),
-              In("c", c, seg_n, kNoAlias)}, where))
-    return;
+              In("c", c, seg_n, kNoAlias)}, where);
+  if (!issued) return;
   for (unsigned i = 0; i < src_n; ++i) d[i] = Fuse(op, a[i], b[i % seg_n], c[i % seg_n]);
 }
 template <::bang::Float T>
 void __bang_fusion(mluFusionOpCode op, T* d, const T* a, ::bang::Same<T> b, const T* c,
                    unsigned src_n, unsigned seg_n, ::bang::Where where = ::bang::Where()) {
   using namespace bang;
-  if (!Issue(kFusion, Flow::kElements, src_n,
-             {Out(d, src_n), In("a", a, src_n), In("c", c, seg_n, kNoAlias)}, where))
-    return;
+  const Issued issued = Issue(kFusion, Flow::kElements, src_n,
+             {Out(d, src_n), In("a", a, src_n), In("c", c, seg_n, kNoAlias)}, where);
+  if (!issued) return;
   for (unsigned i = 0; i < src_n; ++i) d[i] = Fuse(op, a[i], b, c[i % seg_n]);
 }
 template <::bang::Float T>
 void __bang_fusion(mluFusionOpCode op, T* d, const T* a, const T* b, ::bang::Same<T> c,
                    unsigned src_n, unsigned seg_n, ::bang::Where where = ::bang::Where()) {
   using namespace bang;
-  if (!Issue(kFusion, Flow::kElements, src_n,
-             {Out(d, src_n), In("a", a, src_n), In("b", b, seg_n, kNoAlias)}, where))
-    return;
+  const Issued issued = Issue(kFusion, Flow::kElements, src_n,
+             {Out(d, src_n), In("a", a, src_n), In("b", b, seg_n, kNoAlias)}, where);
+  if (!issued) return;
   for (unsigned i = 0; i < src_n; ++i) d[i] = Fuse(op, a[i], b[i % seg_n], c);
 }
 template <::bang::Float T>
 void __bang_fusion(mluFusionOpCode op, T* d, const T* a, ::bang::Same<T> b, ::bang::Same<T> c,
                    unsigned src_n, ::bang::Where where = ::bang::Where()) {
   using namespace bang;
-  if (!Issue(kFusion, Flow::kElements, src_n, {Out(d, src_n), In("a", a, src_n)}, where)) return;
+  const Issued issued = Issue(kFusion, Flow::kElements, src_n, {Out(d, src_n), In("a", a, src_n)}, where);
+  if (!issued) return;
   for (unsigned i = 0; i < src_n; ++i) d[i] = Fuse(op, a[i], b, c);
 }

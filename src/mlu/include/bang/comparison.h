@@ -73,9 +73,9 @@ T BitXor(T x, T y) {
     static constexpr Instruction kInstruction = {#name, Kind::kComparison, Rule::kNone};       \
     RequireBitIndex(#name, n, where);                                                          \
     auto* const bytes = reinterpret_cast<unsigned char*>(d);                                   \
-    if (!Issue(kInstruction, Flow::kAll, n,                                                    \
-               {Out(bytes, n / 8), In("a", a, n), In("b", b, n)}, where))                      \
-      return;                                                                                  \
+    const Issued issued = Issue(kInstruction, Flow::kAll, n,                                                    \
+               {Out(bytes, n / 8), In("a", a, n), In("b", b, n)}, where); \
+    if (!issued) return;                                                                                  \
     for (unsigned i = 0; i < n; i += 8) {                                                      \
       unsigned char byte = 0;                                                                  \
       for (unsigned k = 0; k < 8; ++k) {                                                       \
@@ -153,7 +153,8 @@ BANG_UNARY(__bang_bnot, ::bang::Byte, kLogic, true, k2xx, kEverywhere, T(~x))
     using namespace bang;                                                                      \
     static constexpr Instruction kInstruction = {#name, Kind::kLogic, Rule::kNone, kFrom322};  \
     Require(shift < 8 * sizeof(T), #name, where, "shift must be less than the bits of an element"); \
-    if (!Issue(kInstruction, Flow::kElements, n, {Out(d, n), In("a", a, n)}, where)) return;   \
+    const Issued issued = Issue(kInstruction, Flow::kElements, n, {Out(d, n), In("a", a, n)}, where); \
+    if (!issued) return;   \
     for (unsigned i = 0; i < n; ++i) d[i] = static_cast<T>(value);                             \
   }
 BANG_SHIFT(__bang_sll, ::std::integral, static_cast<std::make_unsigned_t<T>>(a[i]) << shift)
@@ -168,8 +169,8 @@ BANG_SHIFT(__bang_sra, ::bang::Int, a[i] >> shift)
     using namespace bang;                                                                      \
     static constexpr Instruction kInstruction = {#name, Kind::kComparison, Rule::kNone, gate}; \
     auto* const bytes = reinterpret_cast<unsigned char*>(d);                                   \
-    if (!Issue(kInstruction, Flow::kAll, n, {Out(bytes, sizeof(T) + 4), In("a", a, n)}, where)) \
-      return;                                                                                  \
+    const Issued issued = Issue(kInstruction, Flow::kAll, n, {Out(bytes, sizeof(T) + 4), In("a", a, n)}, where); \
+    if (!issued) return;                                                                                  \
     T best = a[0];                                                                             \
     uint32_t index = 0;                                                                        \
     for (uint32_t i = 1; i < n; ++i) {                                                         \

@@ -47,7 +47,8 @@ void Convert(const Instruction& instruction, To* d, const From* s, unsigned n, i
              Round mode, bool alias, Where where) {
   if (scale < -127 || scale > 127)
     Violate(instruction.name, where, "fix_position must be in [-127, 127], got %d", scale);
-  if (!Issue(instruction, Flow::kElements, n, {Out(d, n), In("src", s, n, alias)}, where)) return;
+  const Issued issued = Issue(instruction, Flow::kElements, n, {Out(d, n), In("src", s, n, alias)}, where);
+  if (!issued) return;
   // In place the elements of d and s start at the same address: the wider side decides the order.
   const auto one = [&](unsigned i) { d[i] = RoundedTo<To>(std::ldexp(Exact(s[i]), scale), mode); };
   if (sizeof(To) > sizeof(From)) {

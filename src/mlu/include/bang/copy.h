@@ -59,7 +59,6 @@ struct CopyCall {
   mluMemcpyDirection_t direction;
   Segments to = {};
   Segments from = {};
-  int dst_cluster = -1;  // SRAM2SRAM: the cluster of dst; -1: this one
 };
 BANG_API void Copy(const CopyCall& call, Where where);
 
@@ -130,13 +129,6 @@ BANG_API Space SpaceOf(const void* pointer);
 BANG_COPY(__memcpy, false)
 BANG_COPY(__memcpy_async, true)
 #undef BANG_COPY
-
-// SRAM2SRAM to another cluster of the job.
-inline void __memcpy(void* dst, const void* src, unsigned size, mluMemcpyDirection_t dir,
-                     unsigned id_dst_cluster, ::bang::Where where = ::bang::Where()) {
-  ::bang::Copy({"__memcpy", false, ::bang::Form::k1D, dst, src, size, dir, {}, {},
-                static_cast<int>(id_dst_cluster)}, where);
-}
 
 // offset: bytes, in NRAM; bit k of mask skips segment k when it is 0.
 #define BANG_GATHER(name, is_async, is_scatter)                                                  \

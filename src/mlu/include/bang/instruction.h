@@ -66,28 +66,47 @@ enum class Flow : uint8_t {
   kCustom,    // the intrinsic moves the state of each byte itself, through StateOf
 };
 
+// Where the result may lie, seen from a source.
+enum class Alias : uint8_t { kNone, kSameAddress, kAnywhere };
+
 struct Operand {
   const char* role;
   const void* data;
   size_t count;  // elements; a shorter source repeats (the cycle_ instructions)
   uint32_t width;
   bool written;
-  bool may_alias;  // a source: the result may have the same address
+  Alias alias;
 };
 
 template <class T>
 Operand Out(const T* data, size_t count) {
-  return {"dst", data, count, sizeof(T), true, false};
+  return {"dst", data, count, sizeof(T), true, Alias::kNone};
 }
 template <class T>
 Operand In(const char* role, const T* data, size_t count, bool may_alias = true) {
-  return {role, data, count, sizeof(T), false, may_alias};
+  return {role, data, count, sizeof(T), false, may_alias ? Alias::kSameAddress : Alias::kNone};
 }
 inline constexpr bool kNoAlias = false;
 
+// Fills the elements of the result that depend on bytes which nothing has written with poison.
+BANG_API void Repoison();
+
+// A vector instruction that is being executed.
+struct Issued {
+  bool runs;     // false on the memory core, where vector instructions do nothing
+  bool tainted;  // a source has bytes that nothing has written
+
+  Issued(bool is_run, bool is_tainted) : runs(is_run), tainted(is_tainted) {}
+  Issued(const Issued&) = delete;
+  Issued& operator=(const Issued&) = delete;
+  ~Issued() {
+    if (tainted) Repoison();
+  }
+  explicit operator bool() const { return runs; }
+};
+
 // Checks a vector instruction of `count` elements, orders it in the Compute queue and counts it.
-// Returns false on the memory core, where vector instructions do nothing.
-BANG_API bool Issue(const Instruction& instruction, Flow flow, size_t count,
+BANG_API Issued Issue(const Instruction& instruction, Flow flow, size_t count,
                     std::initializer_list<Operand> operands, Where where);
 
 // Fails the instruction: `rule` is what must hold.

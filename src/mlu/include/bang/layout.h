@@ -35,9 +35,9 @@ unsigned __bang_filter(T* d, const T* src, const T* index, unsigned n,
                        ::bang::Where where = ::bang::Where()) {
   using namespace bang;
   static constexpr Instruction kInstruction = {"__bang_filter", Kind::kSelection};
-  if (!Issue(kInstruction, Flow::kCustom, n,
-             {Out(d, n), In("src", src, n), In("index", index, n, kNoAlias)}, where))
-    return 0;
+  const Issued issued = Issue(kInstruction, Flow::kCustom, n,
+             {Out(d, n), In("src", src, n), In("index", index, n, kNoAlias)}, where);
+  if (!issued) return 0;
   RequireWritten("__bang_filter", "index", index, n * sizeof(T), where);
   return Pack(d, src, n, [&](unsigned i) { return IsTrue(index[i]); });
 }
@@ -50,9 +50,9 @@ unsigned __bang_filter_bitindex(T* d, const T* src, const void* bitmask, unsigne
                                                Rule::kNone};
   RequireBitIndex("__bang_filter_bitindex", n, where);
   const auto* const bits = static_cast<const unsigned char*>(bitmask);
-  if (!Issue(kInstruction, Flow::kCustom, n,
-             {Out(d, n), In("src", src, n), In("bitmask", bits, n / 8, kNoAlias)}, where))
-    return 0;
+  const Issued issued = Issue(kInstruction, Flow::kCustom, n,
+             {Out(d, n), In("src", src, n), In("bitmask", bits, n / 8, kNoAlias)}, where);
+  if (!issued) return 0;
   RequireWritten("__bang_filter_bitindex", "bitmask", bits, n / 8, where);
   return Pack(d, src, n, [&](unsigned i) { return BitAt(bits, i); });
 }
@@ -69,10 +69,10 @@ void __bang_select(T* d, const T* src, const T* index, unsigned n,
                    ::bang::Where where = ::bang::Where()) {
   using namespace bang;
   static constexpr Instruction kInstruction = {"__bang_select", Kind::kSelection, Rule::kAll128};
-  if (!Issue(kInstruction, Flow::kCustom, n,
+  const Issued issued = Issue(kInstruction, Flow::kCustom, n,
              {Out(d, n + 128 / sizeof(T)), In("src", src, n, kNoAlias),
-              In("index", index, n, kNoAlias)}, where))
-    return;
+              In("index", index, n, kNoAlias)}, where);
+  if (!issued) return;
   RequireWritten("__bang_select", "index", index, n * sizeof(T), where);
   const unsigned count =
       Pack(d + 128 / sizeof(T), src, n, [&](unsigned i) { return IsTrue(index[i]); });
@@ -87,7 +87,8 @@ void __bang_select(T* d, const T* src, const T* index, unsigned n,
     using namespace bang;                                                                      \
     static constexpr Instruction kInstruction = {#name, Kind::kSelection};                     \
     unsigned result = start;                                                                   \
-    if (!Issue(kInstruction, Flow::kScalar, n, {In("src", src, n)}, where)) return result;     \
+    const Issued issued = Issue(kInstruction, Flow::kScalar, n, {In("src", src, n)}, where); \
+    if (!issued) return result;     \
     for (unsigned i = 0; i < n; ++i) step;                                                     \
     return result;                                                                             \
   }                                                                                            \
@@ -97,7 +98,8 @@ void __bang_select(T* d, const T* src, const T* index, unsigned n,
     using namespace bang;                                                                      \
     static constexpr Instruction kInstruction = {#name, Kind::kSelection};                     \
     unsigned result = start;                                                                   \
-    if (!Issue(kInstruction, Flow::kAll, n, {Out(d, 1), In("src", src, n)}, where)) return;    \
+    const Issued issued = Issue(kInstruction, Flow::kAll, n, {Out(d, 1), In("src", src, n)}, where); \
+    if (!issued) return;    \
     for (unsigned i = 0; i < n; ++i) step;                                                     \
     d[0] = result;                                                                             \
   }
@@ -114,7 +116,8 @@ inline unsigned __bang_count_bitindex(const void* src, unsigned n,
   RequireBitIndex("__bang_count_bitindex", n, where);
   const auto* const bits = static_cast<const unsigned char*>(src);
   unsigned count = 0;
-  if (!Issue(kInstruction, Flow::kScalar, n, {In("src", bits, n / 8)}, where)) return 0;
+  const Issued issued = Issue(kInstruction, Flow::kScalar, n, {In("src", bits, n / 8)}, where);
+  if (!issued) return 0;
   for (unsigned i = 0; i < n; ++i) count += BitAt(bits, i);
   return count;
 }
@@ -128,9 +131,9 @@ inline void __bang_maskmove(void* d, const void* src, const void* mask, unsigned
   auto* const to = static_cast<unsigned char*>(d);
   const auto* const from = static_cast<const unsigned char*>(src);
   const auto* const bits = static_cast<const unsigned char*>(mask);
-  if (!Issue(kInstruction, Flow::kCustom, size,
-             {Out(to, size), In("src", from, size), In("mask", bits, size / 8, kNoAlias)}, where))
-    return;
+  const Issued issued = Issue(kInstruction, Flow::kCustom, size,
+             {Out(to, size), In("src", from, size), In("mask", bits, size / 8, kNoAlias)}, where);
+  if (!issued) return;
   RequireWritten("__bang_maskmove", "mask", bits, size / 8, where);
   Permute(to, from, [&](unsigned char* t, const unsigned char* f) {
     for (unsigned i = 0; i < size; ++i) {
@@ -148,10 +151,10 @@ inline void __bang_maskmove(void* d, const void* src, const void* mask, unsigned
                                                  kFrom322};                                    \
     Require(table_length % 64 == 0 && table_length > 0, "__bang_lut", where,                   \
             "table_length must be a positive multiple of 64");                                 \
-    if (!Issue(kInstruction, Flow::kCustom, n,                                                 \
+    const Issued issued = Issue(kInstruction, Flow::kCustom, n,                                                 \
                {Out(d, n), In("index", index, n, kNoAlias),                                    \
-                {"table", table, table_length, sizeof(D), false, kNoAlias}}, where))           \
-      return;                                                                                  \
+                In("table", table, table_length, kNoAlias)}, where); \
+    if (!issued) return;                                                                                  \
     RequireWritten("__bang_lut", "index", index, n * sizeof(I), where);                        \
     for (unsigned i = 0; i < n; ++i) {                                                         \
       if (index[i] >= table_length) continue;                                                  \
@@ -171,8 +174,8 @@ BANG_LUT(short, unsigned short)
     using namespace bang;                                                                      \
     static constexpr Instruction kInstruction = {#name, Kind::kLayout, Rule::rule};            \
     const size_t n = size_t{height} * width;                                                   \
-    if (!Issue(kInstruction, Flow::kCustom, n, {Out(d, n), In("src", src, n, kNoAlias)}, where)) \
-      return;                                                                                  \
+    const Issued issued = Issue(kInstruction, Flow::kCustom, n, {Out(d, n), In("src", src, n, kNoAlias)}, where); \
+    if (!issued) return;                                                                                  \
     Require2xxRows(#name, height * sizeof(T), width * sizeof(T), where);                       \
     Permute(d, src, [&](T* to, const T* from) {                                                \
       for (size_t h = 0; h < height; ++h) {                                                    \
@@ -212,17 +215,11 @@ inline void __bang_move(void* d, const void* src, unsigned size,
   auto* const to = static_cast<char*>(d);
   const auto* const from = static_cast<const char*>(src);
   Operand source = In("src", from, size);
-  source.role = "src (may overlap)";
-  if (!Issue(kInstruction, Flow::kCustom, size, {Out(to, size), source}, where)) return;
+  source.alias = Alias::kAnywhere;
+  const Issued issued = Issue(kInstruction, Flow::kCustom, size, {Out(to, size), source}, where);
+  if (!issued) return;
   Permute(to, from, [&](char* t, const char* f) { std::memmove(t, f, size); });
 }
-
-namespace bang {
-
-struct CopyCall;
-BANG_API void Copy(const CopyCall& call, Where where);
-
-}  // namespace bang
 
 // Zero padding of an HWC block.
 template <::bang::Element T>
@@ -233,9 +230,9 @@ void __bang_pad(T* d, const T* src, unsigned channel, unsigned height, unsigned 
   static constexpr Instruction kInstruction = {"__bang_pad", Kind::kLayout, Rule::kNone};
   const size_t out_width = left + width + right;
   const size_t n = (top + height + bottom) * out_width * channel;
-  if (!Issue(kInstruction, Flow::kCustom, n,
-             {Out(d, n), In("src", src, size_t{height} * width * channel, kNoAlias)}, where))
-    return;
+  const Issued issued = Issue(kInstruction, Flow::kCustom, n,
+             {Out(d, n), In("src", src, size_t{height} * width * channel, kNoAlias)}, where);
+  if (!issued) return;
   std::memset(static_cast<void*>(d), 0, n * sizeof(T));
   std::memset(StateOf(d), 1, n * sizeof(T));
   Permute(d, src, [&](T* to, const T* from) {
@@ -256,9 +253,9 @@ void __bang_pad(T* d, const T* src, unsigned channel, unsigned height, unsigned 
     static constexpr Instruction kInstruction = {#name, Kind::kArithmetic, Rule::kNone};       \
     const PoolShape p(#name, {channel, height, width, kernel_h, kernel_w, stride_w, stride_h}, where); \
     const size_t n = size_t{height} * width * channel;                                         \
-    if (!Issue(kInstruction, Flow::kCustom, n,                                                 \
-               {Out(d, p.out_h * p.out_w * channel), In("src", src, n, kNoAlias)}, where))     \
-      return;                                                                                  \
+    const Issued issued = Issue(kInstruction, Flow::kCustom, n,                                                 \
+               {Out(d, p.out_h * p.out_w * channel), In("src", src, n, kNoAlias)}, where); \
+    if (!issued) return;                                                                                  \
     p.ForEach([&](size_t out, auto first, auto&& each) {                                       \
       double result = start(static_cast<double>(static_cast<float>(src[first])));              \
       uint8_t state = 1;                                                                       \
