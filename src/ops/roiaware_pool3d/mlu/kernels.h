@@ -22,15 +22,17 @@ struct LaunchConfig {
   cnrtQueue_t queue;
 };
 
-// T: half or float. The kernels add to grad_in, which is zero before.
+// T: half or float. The kernels add to `sums`, which is zero before: grad_in itself for float.
 struct RoiawareTensors {
   const int* pts_idx_of_voxels;  // [voxels_num, max_pts_each_voxel]
   const int* argmax;             // [voxels_num, channels]
   const void* grad_out;          // T [voxels_num, channels]
-  void* grad_in;                 // T [pts_num, channels]
+  float* sums;                   // [pts_num, channels]
 };
 
 void KernelFillZero(const LaunchConfig& launch, void* data, size_t bytes);
+// Rounds `count` sums to grad_in, half, to nearest even.
+void KernelRoundToHalf(const LaunchConfig& launch, const float* sums, void* grad_in, size_t count);
 void KernelRoiawareMaxPool3dBackwardFloat(const LaunchConfig& launch, const RoiawareParam& param,
                                           const RoiawareTensors& tensors);
 void KernelRoiawareMaxPool3dBackwardHalf(const LaunchConfig& launch, const RoiawareParam& param,

@@ -21,14 +21,20 @@ constexpr int64_t PadUp(int64_t value, int64_t step) { return (value + step - 1)
 
 int64_t ElementBytes(const Problem& p) { return p.half ? 2 : 4; }
 
+// Bytes of NRAM: of the indices of a voxel (avg), and per channel. The average of half has a float
+// buffer more than the document.
+int64_t IndexBytes(const Problem& p) {
+  return p.method == kMaximum ? 0 : PadUp(p.slots, kIndexAlign) * int64_t{sizeof(int)};
+}
+int64_t BytesPerChannel(const Problem& p) {
+  if (p.method == kMaximum) return int64_t{sizeof(int)} + ElementBytes(p);
+  return ElementBytes(p) + (p.half ? int64_t{sizeof(float)} : 0);
+}
+
 // nram_channels_limit of the document.
 int ChannelsLimit(const RoiawareCall& call) {
-  const Problem& p = call.p;
   const auto nram = static_cast<int64_t>(call.context.properties().nram_bytes);
-  const int64_t channels =
-      p.method == kMaximum
-          ? nram / (int64_t{sizeof(int)} + ElementBytes(p))
-          : (nram - PadUp(p.slots, kIndexAlign) * int64_t{sizeof(int)}) / ElementBytes(p);
+  const int64_t channels = (nram - IndexBytes(call.p)) / BytesPerChannel(call.p);
   return static_cast<int>(channels / kCountAlign * kCountAlign);
 }
 
@@ -48,21 +54,31 @@ mluOpStatus_t RefuseCard(const RoiawareCall& call) {
   return MLUOP_STATUS_SUCCESS;
 }
 
-mluOpStatus_t Run(const RoiawareCall& call, void*) {
+// The sums of half.
+size_t SumElements(const Problem& p) {
+  return static_cast<size_t>(p.points) * static_cast<size_t>(p.channels);
+}
+size_t Scratch(const RoiawareCall& call) {
+  return call.p.half ? SumElements(call.p) * sizeof(float) : 0;
+}
+
+mluOpStatus_t Run(const RoiawareCall& call, void* scratch) {
   const Problem& p = call.p;
   const Arguments& a = call.arguments;
   const roi::LaunchPolicy policy = roi::PolicyUnion1(call.context.properties());
   const LaunchConfig launch = {policy.k_dim, policy.k_type, call.context.queue()};
   const RoiawareParam param = {static_cast<int>(p.voxels()), p.channels, p.slots, p.points,
                                ChannelsLimit(call)};
+  void* const sums = p.half ? scratch : a.Out<void>("grad_in");
   const RoiawareTensors tensors = {a.In<int>("pts_idx_of_voxels"), a.In<int>("argmax"),
-                                   a.In<void>("grad_out"), a.Out<void>("grad_in")};
-  KernelFillZero(launch, tensors.grad_in, a.Tensor("grad_in").ByteCount());
+                                   a.In<void>("grad_out"), static_cast<float*>(sums)};
+  KernelFillZero(launch, sums, SumElements(p) * sizeof(float));
   const auto max_kernel =
       p.half ? KernelRoiawareMaxPool3dBackwardHalf : KernelRoiawareMaxPool3dBackwardFloat;
   const auto avg_kernel =
       p.half ? KernelRoiawareAvgPool3dBackwardHalf : KernelRoiawareAvgPool3dBackwardFloat;
   (p.method == kMaximum ? max_kernel : avg_kernel)(launch, param, tensors);
+  if (p.half) KernelRoundToHalf(launch, tensors.sums, a.Out<void>("grad_in"), SumElements(p));
   return MLUOP_STATUS_SUCCESS;
 }
 
@@ -70,10 +86,13 @@ void Describe(const RoiawareCall& call, Plan& plan) {
   plan.Add("task type Union1, %d clusters", call.context.properties().cluster_limit);
   plan.Add("split over cores voxels");
   plan.Add("nram_channels_limit %d", ChannelsLimit(call));
+  plan.Add(
+      "NRAM %lld bytes",
+      static_cast<long long>(IndexBytes(call.p) + ChannelsLimit(call) * BytesPerChannel(call.p)));
 }
 
 constexpr MluImplementation<Problem> kBackward[] = {
-    {"atomics", "always", Always, nullptr, Run, Describe}};
+    {"atomics", "always", Always, Scratch, Run, Describe}};
 constexpr MluOperator kBackwardMlu =
     roi::BindRefusing<MakeBackwardProblem, kBackward, RefuseCard>("roiaware_pool3d_backward");
 constexpr const MluOperator* kOperators[] = {&kBackwardMlu};
