@@ -54,6 +54,8 @@ class Device {
   virtual bool is_synchronous() const = 0;
   // Whether SynchronizeQueue and Synchronize set the error message of a launch that failed.
   virtual bool sets_queue_messages() const { return false; }
+  // Whether the device is simulated: it counts what a call does, and its times mean nothing.
+  virtual bool counts_only() const { return false; }
   // The counters of the thread's last call, one "name value" per line; empty if there are none.
   virtual std::string CallCounters() const { return {}; }
 

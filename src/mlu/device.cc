@@ -184,10 +184,11 @@ cnrtRet_t MluDevice::DestroyQueue(cnrtQueue_t queue) {
 cnrtRet_t MluDevice::SynchronizeQueue(cnrtQueue_t queue) {
   MluQueue& target = QueueOf(queue);
   const std::lock_guard<std::mutex> lock(target.mutex);
-  call_counters = target.counters.Format();
-  if (Verbosity() >= 1 && target.counters.launches > 0)
-    PrintCounters("# mlu:0, queue: ", call_counters);
-  target.counters = {};
+  if (target.counters.launches > 0) {
+    call_counters = target.counters.Format();
+    if (Verbosity() >= 1) PrintCounters("# mlu:0, queue: ", call_counters);
+    target.counters = {};
+  }
   if (target.status == MLUOP_STATUS_SUCCESS) return cnrtSuccess;
   static_cast<void>(Fail(target.status, "%s", target.message.c_str()));
   target.status = MLUOP_STATUS_SUCCESS;

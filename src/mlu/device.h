@@ -26,6 +26,7 @@ class MluDevice final : public Device {
   const char* architecture() const override { return GetMluProperties().architecture; }
   bool is_synchronous() const override { return true; }
   bool sets_queue_messages() const override { return true; }
+  bool counts_only() const override { return true; }
   std::string CallCounters() const override;
 
   std::span<const std::string_view> Implementations(const OpSpec& op) const override;

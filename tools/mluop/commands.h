@@ -33,6 +33,9 @@ Plan PlanOf(const Arguments& arguments, mluOpHandle_t handle);
 // workspaces and alignments, and of each RoI, box or mask alone.
 int Bitwise(const Selection& selection);
 
+// Prints the counters of each selected case on a device that counts instead of measuring time.
+int PrintCounters(const Selection& selection, Device* device);
+
 struct PerfOptions {
   std::string json;                // file; empty: none
   std::string report;              // file; empty: none

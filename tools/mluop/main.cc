@@ -27,7 +27,7 @@ void AddSelection(CLI::App* command, Selection* selection) {
                       "run only this set of the built-in cases: " + mluop::tool::SetNames());
   command->add_option("--op", selection->op, "run only this operator or family");
   command->add_option("--file", selection->file, "read the cases from this file");
-  command->add_option("--device", selection->device, "cpu, or cuda:0 and so on")
+  command->add_option("--device", selection->device, "cpu, cuda:0 and so on, or mlu:0")
       ->capture_default_str();
   command->add_option("--isa", selection->isas, "run on these instruction sets, or on all")
       ->delimiter(',')
@@ -87,7 +87,7 @@ int Run(int argc, char** argv) {
   describe->add_flag(
       "--plan", plan,
       "print how the library computes a case: implementation, slices, tiles, scratch");
-  describe->add_option("--device", selection.device, "cpu, or cuda:0 and so on")
+  describe->add_option("--device", selection.device, "cpu, cuda:0 and so on, or mlu:0")
       ->capture_default_str();
   describe->add_option("--threads", selection.threads, "number of threads")
       ->check(CLI::Range(1, 1024));

@@ -183,6 +183,7 @@ Figures MeasureOnCpu(const Selection& selection, const PerfOptions& options) {
 int Perf(const Selection& selection, const PerfOptions& options) {
   Device* const device = UseDevice(selection);
   InstallFaultHandler("perf");
+  if (device->counts_only()) return PrintCounters(selection, device);
   const Figures figures = device == CpuDevice() ? MeasureOnCpu(selection, options)
                                                 : MeasureOnDevice(selection, options, device);
   PrintVerdict(figures);
