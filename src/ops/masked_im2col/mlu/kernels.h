@@ -15,6 +15,8 @@ struct MaskedIm2colParam {
   int pad_h, pad_w;
 };
 
+enum { kTileSize = 64 };  // elements of a side of a transposed tile; 128 leaves cores idle
+
 struct LaunchConfig {
   cnrtDim3_t k_dim;
   cnrtFunctionType_t k_type;

@@ -62,7 +62,7 @@ mluOpStatus_t Run(const Im2colCall& call, void* scratch) {
 void Describe(const Im2colCall& call, Plan& plan) {
   plan.Add("task type Union1, %d clusters", call.context.properties().cluster_limit);
   plan.Add("split over cores masks");
-  plan.Add("NRAM 0 bytes, transposes 131072 bytes");
+  plan.Add("NRAM %d bytes, for the transposes", 2 * kTileSize * kTileSize * 4);
 }
 
 constexpr MluImplementation<Problem> kForward[] = {

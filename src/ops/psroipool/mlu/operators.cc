@@ -14,7 +14,7 @@ namespace {
 
 using PsRoiPoolCall = MluCall<Problem>;
 
-constexpr size_t kRoiBytes = 128;  // the kernel's variable roi_nram
+constexpr size_t kRoiBytes = 128;  // ROI_SIZE of the kernels
 
 constexpr int64_t PadUp(int64_t value, int64_t step) { return (value + step - 1) / step * step; }
 
