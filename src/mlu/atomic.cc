@@ -48,7 +48,7 @@ void Atomic(const AtomicCall& call, Where where) {
   core.CheckAborted();
   if (core.is_memory_core()) return;
   const Check check(core, call.name, where);
-  check.Architecture(call.gate);
+  check.Exists(call.gate);
   if (call.count == 0) check.Fail("the count must be positive, got %d", 0);
   const size_t bytes = size_t{call.count} * call.width;
   if (reinterpret_cast<uintptr_t>(call.gdram) % call.width != 0)

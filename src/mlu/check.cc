@@ -18,7 +18,7 @@ size_t Misalignment(const void* data, size_t alignment) {
 
 }  // namespace
 
-void Check::Architecture(const Gate& gate) const {
+void Check::Exists(const Gate& gate) const {
   const int number = GetSettings().architecture->number;
   const bool exists =
       number >= gate.lowest && number != gate.except[0] && number != gate.except[1];
@@ -51,7 +51,11 @@ void Check::Inside(const char* role, const void* data, size_t bytes, Space space
   if (bytes > left)
     Fail("%s of %zu bytes runs %zu bytes past the end of %s, which has %zu bytes of %s", role,
          bytes, bytes - left, variable->name, variable->bytes, SpaceName(space));
-  memory.Touch(*variable, static_cast<const char*>(data) + bytes);
+  const size_t used = memory.Touch(*variable, static_cast<const char*>(data) + bytes);
+  if (used > memory.limit())
+    Violate(variable->name, variable->where,
+            "the variables in %s that the kernel uses have %zu bytes, and %zu are usable",
+            SpaceName(space), used, memory.limit());
 }
 
 void Check::Alignment(const char* role, const void* data, size_t bytes, Rule rule) const {

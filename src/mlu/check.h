@@ -15,7 +15,7 @@ class Check {
       : core_(core), name_(instruction), where_(where) {}
 
   // The instruction exists on this architecture.
-  void Architecture(const Gate& gate) const;
+  void Exists(const Gate& gate) const;
   // [data, data + bytes) lies in one variable or allocation of that space.
   void Inside(const char* role, const void* data, size_t bytes, Space space) const;
   // The addresses and the size of a vector operand obey the rule of this architecture.

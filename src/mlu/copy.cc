@@ -47,7 +47,7 @@ Ends EndsOf(Core& core, const Check& check, mluMemcpyDirection_t direction) {
     check.Fail("dir must be a direction, got %d", static_cast<int>(direction));
   const Ends ends = kEnds[direction];
   const bool uses_sram = ends.from == Space::kSram || ends.to == Space::kSram;
-  if (uses_sram && core.memory(Space::kSram) == nullptr)
+  if (uses_sram && core.is_block())
     check.Fail("%s must not be used in a Block task, which has no SRAM", DirectionName(direction));
   return ends;
 }
@@ -67,7 +67,7 @@ void CheckShape(const Check& check, const CopyCall& call) {
     if (segments == 0 || segments > kMostSegments)
       check.Fail("segnum must be at most 65535, got %u", segments - 1);
   }
-  if (call.form == Form::k3D) check.Architecture(kFrom322);
+  if (call.form == Form::k3D) check.Exists(kFrom322);
   if (call.to.count() != call.from.count())
     check.Fail("dst and src must have as many segments, got %zu and %zu", call.to.count(),
                call.from.count());
@@ -146,7 +146,7 @@ void Gather(const GatherCall& call, Where where) {
   Core& core = CoreOf(call.name, where);
   core.CheckAborted();
   const Check check(core, call.name, where);
-  check.Architecture(kFrom592);
+  check.Exists(kFrom592);
   const Ends ends = EndsOf(core, check, call.direction);
   if (core.is_memory_core()) return;
   if (call.size == 0 || call.count == 0 || call.count > 65535)
@@ -189,7 +189,7 @@ void Fill(const FillCall& call, Where where) {
   if (call.to.inner == 0 || call.to.inner > kMostSegments || call.to.outer == 0 ||
       call.to.outer > kMostSegments)
     check.Fail("segnum must be at most 65535, got %u and %u", call.to.inner - 1, call.to.outer - 1);
-  if (call.form != Form::k1D) check.Architecture(kFrom322);
+  if (call.form != Form::k1D) check.Exists(kFrom322);
   CheckStride(check, "stride0", call.to.stride0, call.to.inner, bytes);
   CheckStride(check, "stride1", call.to.stride1, call.to.outer, bytes);
   Side to("dst", call.dst, call.space, bytes);

@@ -14,7 +14,7 @@ namespace {
 
 thread_local Core* current_core = nullptr;
 
-constexpr size_t kLdramBytes = 16 << 20;  // per core; the size of a card's LDRAM is not known
+constexpr size_t kLdramBytes = 4 << 20;  // per core; the size of a card's LDRAM is not known
 
 }  // namespace
 
@@ -37,7 +37,7 @@ CoreMemories::CoreMemories()
       ldram(Space::kLdram, kLdramBytes) {}
 
 Core::Core(LaunchState& launch, Job& job, int job_number, const Place& place,
-           CoreMemories& memories, OnChipMemory* sram)
+           CoreMemories& memories, OnChipMemory& sram)
     : launch_(launch), job_(job), place_(place), memories_(memories), sram_(sram) {
   random_.seed(static_cast<unsigned>(GetSettings().seed + static_cast<uint64_t>(task())));
   const int core = place.cluster * (kCoresPerCluster + 1) +
@@ -51,12 +51,14 @@ int Core::task() const {
                            static_cast<unsigned>(place_.y)) * launch_.dim.x) + place_.x;
 }
 
+bool Core::is_block() const { return launch_.type == cnrtFuncTypeBlock; }
+
 OnChipMemory* Core::memory(Space space) {
   switch (space) {
     case Space::kNram: return &memories_.nram;
     case Space::kWram: return &memories_.wram;
     case Space::kLdram: return &memories_.ldram;
-    case Space::kSram: return sram_;
+    case Space::kSram: return &sram_;
     default: return nullptr;
   }
 }
@@ -65,7 +67,7 @@ Space Core::SpaceOf(const void* pointer) const {
   for (const OnChipMemory* memory : {&memories_.nram, &memories_.wram, &memories_.ldram}) {
     if (memory->Contains(pointer)) return memory->space();
   }
-  if (sram_ != nullptr && sram_->Contains(pointer)) return Space::kSram;
+  if (sram_.Contains(pointer)) return Space::kSram;
   return GetGdram().Find(pointer) != nullptr ? Space::kGdram : Space::kHost;
 }
 
@@ -188,15 +190,9 @@ void Violate(const char* instruction, Where where, const char* format, ...) {
 }
 
 void* DeclareOnChip(Space space, const char* name, const void* key, size_t bytes, Where where) {
-  Core& core = CoreOf(name, where);
-  OnChipMemory* const memory = core.memory(space);
-  if (memory == nullptr)
-    Violate(name, where, "a Block task has no %s", SpaceName(space));
-  size_t used = 0;
-  char* const address = memory->Declare(key, name, bytes, &used);
+  char* const address = CoreOf(name, where).memory(space)->Declare(key, name, bytes, where);
   if (address == nullptr)
-    Violate(name, where, "the variables in %s have %zu bytes, and %zu are usable",
-            SpaceName(space), used, memory->limit());
+    Violate(name, where, "the variables of this source exceed %s sixteen times", SpaceName(space));
   return address;
 }
 
@@ -223,6 +219,8 @@ int ReadBuiltIn(BuiltIn variable, Where where) {
   }
   return 0;
 }
+
+int Architecture() { return GetSettings().architecture->number; }
 
 bool IsMemoryCore() { return CurrentCore() != nullptr && CurrentCore()->is_memory_core(); }
 

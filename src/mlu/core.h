@@ -46,7 +46,7 @@ class Core {
  public:
   // `job_number` identifies the job in its launch.
   Core(LaunchState& launch, Job& job, int job_number, const Place& place, CoreMemories& memories,
-       OnChipMemory* sram);
+       OnChipMemory& sram);
 
   bool is_memory_core() const { return place_.core == kMemoryCore; }
   const Place& place() const { return place_; }
@@ -54,6 +54,7 @@ class Core {
   LaunchState& launch() { return launch_; }
   Counters& counters() { return counters_; }
   OnChipMemory* memory(Space space);  // NULL for GDRAM and host memory
+  bool is_block() const;              // the task shares no SRAM and meets no barrier
   int task() const;
 
   Space SpaceOf(const void* pointer) const;
@@ -104,7 +105,7 @@ class Core {
   Job& job_;
   Place place_;
   CoreMemories& memories_;
-  OnChipMemory* sram_;
+  OnChipMemory& sram_;
   Counters counters_;
   std::deque<Deferred> queues_[3];
   Pending pending_[3][3];  // by producer and consumer

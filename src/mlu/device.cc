@@ -57,7 +57,7 @@ void PrintCounters(const char* title, const std::string& counters) {
 const MluProperties& GetMluProperties() {
   static const MluProperties properties = [] {
     const bang::Settings& settings = bang::GetSettings();
-    const bang::Architecture& architecture = *settings.architecture;
+    const bang::Card& architecture = *settings.architecture;
     return MluProperties{architecture.name,        architecture.number,
                          settings.clusters,        bang::kCoresPerCluster,
                          architecture.nram_bytes,  architecture.sram_bytes,

@@ -82,7 +82,7 @@ Issued Issue(const Instruction& instruction, Flow flow, size_t count,
   core.CheckAborted();
   if (core.is_memory_core()) return {false, false};
   const Check check(core, instruction.name, where);
-  check.Architecture(instruction.gate);
+  check.Exists(instruction.gate);
   CheckOperands(check, instruction, flow, count, operands);
   for (const Operand& operand : operands) {
     check.Ordered(operand.role, RangeOf(operand.data, BytesOf(operand)), Queue::kCompute,

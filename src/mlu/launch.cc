@@ -39,7 +39,7 @@ Entry FindKernel(const KernelKey& key, int architecture) {
   return nullptr;
 }
 
-// The memories of the clusters that one job uses. Launches reuse them.
+// The memories of the clusters that one job uses.
 struct JobMemories {
   explicit JobMemories(int clusters) {
     for (int i = 0; i < clusters * (kCoresPerCluster + 1); ++i)
@@ -51,10 +51,6 @@ struct JobMemories {
   void Poison() {
     for (auto& core : cores) core->nram.Poison(), core->wram.Poison(), core->ldram.Poison();
     for (auto& sram : srams) sram->Poison();
-  }
-  void Reset() {
-    for (auto& core : cores) core->nram.Reset(), core->wram.Reset(), core->ldram.Reset();
-    for (auto& sram : srams) sram->Reset();
   }
   std::vector<std::unique_ptr<CoreMemories>> cores;
   std::vector<std::unique_ptr<OnChipMemory>> srams;
@@ -77,8 +73,7 @@ void RunTask(LaunchState& launch, Job& job, Core& core) {
   }
   SetCurrentCore(nullptr);
   core.counters().nram_peak = core.memory(Space::kNram)->peak();
-  if (core.memory(Space::kSram) != nullptr)
-    core.counters().sram_peak = core.memory(Space::kSram)->peak();
+  core.counters().sram_peak = core.memory(Space::kSram)->peak();
   launch.AddCounters(core, core.counters());
 }
 
@@ -106,7 +101,7 @@ class Runner {
     Job job(launch_, 0);
     Place place = PlaceOf(index, 1);
     place.slot = index % (GetSettings().clusters * kCoresPerCluster);
-    Core core(launch_, job, index, place, *memories.cores[0], nullptr);
+    Core core(launch_, job, index, place, *memories.cores[0], *memories.srams[0]);
     RunTask(launch_, job, core);
   }
 
@@ -127,7 +122,7 @@ class Runner {
       place.slot = (first_cluster + cluster) * kCoresPerCluster + lane % kCoresPerCluster;
       cores.push_back(std::make_unique<Core>(launch_, job, index, place,
                                              *memories.cores[static_cast<size_t>(i)],
-                                             memories.srams[static_cast<size_t>(cluster)].get()));
+                                             *memories.srams[static_cast<size_t>(cluster)]));
     }
     std::vector<std::thread> threads;
     for (auto& core : cores)

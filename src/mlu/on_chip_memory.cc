@@ -12,7 +12,9 @@ namespace {
 
 constexpr size_t kPage = 4096;
 constexpr size_t kAlignment = 64;
-constexpr size_t kMaxVariables = 256;
+// A source may declare a buffer of the whole memory for each of its kernels.
+constexpr size_t kMostBuffers = 16;
+constexpr size_t kGuards = 1024 * kPage;
 
 constexpr size_t RoundUp(size_t value, size_t step) { return (value + step - 1) / step * step; }
 
@@ -33,27 +35,25 @@ void Mapping::Open(size_t offset, size_t bytes) {
   if (mprotect(data_ + begin, end - begin, PROT_READ | PROT_WRITE) != 0) throw std::bad_alloc();
 }
 
-// A variable needs its pages, one more because it ends at a page's end, and an inaccessible page.
 OnChipMemory::OnChipMemory(Space space, size_t limit)
     : space_(space),
       limit_(limit),
-      map_(limit + kMaxVariables * 3 * kPage),
-      state_(limit + kMaxVariables * 3 * kPage) {}
+      map_(limit * kMostBuffers + kGuards),
+      state_(limit * kMostBuffers + kGuards) {}
 
-char* OnChipMemory::Declare(const void* key, const char* name, size_t bytes, size_t* used) {
+char* OnChipMemory::Declare(const void* key, const char* name, size_t bytes, Where where) {
   const std::lock_guard<std::mutex> lock(mutex_);
   for (const OnChipVariable& known : variables_) {
     if (known.key == key) return known.begin;
   }
-  *used = used_ + bytes;
-  if (*used > limit_ || variables_.size() == kMaxVariables) return nullptr;
   const size_t pages = RoundUp(bytes, kPage);
+  if (next_ + 2 * kPage + pages > map_.size()) return nullptr;
+  // The variable ends at an inaccessible page.
   const size_t begin = next_ + kPage + pages - RoundUp(bytes, kAlignment);
   map_.Open(next_ + kPage, pages);
   state_.Open(next_ + kPage, pages);
   next_ += kPage + pages;
-  used_ = *used;
-  variables_.push_back({key, name, map_.data() + begin, bytes});
+  variables_.push_back({key, name, where, map_.data() + begin, bytes});
   std::memset(map_.data() + begin, kPoison, bytes);
   std::memset(state_.data() + begin, 0, bytes);
   return map_.data() + begin;
@@ -66,12 +66,6 @@ void OnChipMemory::Poison() {
   }
 }
 
-void OnChipMemory::Reset() {
-  variables_.clear();
-  used_ = next_ = peak_ = 0;
-  mprotect(map_.data(), map_.size(), PROT_NONE);
-}
-
 const OnChipVariable* OnChipMemory::Find(const void* pointer) const {
   const std::lock_guard<std::mutex> lock(mutex_);
   const char* const p = static_cast<const char*>(pointer);
@@ -81,15 +75,20 @@ const OnChipVariable* OnChipMemory::Find(const void* pointer) const {
   return nullptr;
 }
 
-void OnChipMemory::Touch(const OnChipVariable& variable, const void* end) {
+size_t OnChipMemory::Touch(const OnChipVariable& variable, const void* end) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  size_t before = 0;
-  for (const OnChipVariable& other : variables_) {
-    if (other.key == variable.key) break;
-    before += other.bytes;
-  }
-  const auto length = static_cast<size_t>(static_cast<const char*>(end) - variable.begin);
-  peak_ = std::max(peak_, before + length);
+  auto& mine = const_cast<OnChipVariable&>(variable);
+  if (mine.peak == 0) used_ += mine.bytes;
+  mine.peak = std::max(mine.peak,
+                       static_cast<size_t>(static_cast<const char*>(end) - variable.begin));
+  return used_;
+}
+
+size_t OnChipMemory::peak() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  size_t sum = 0;
+  for (const OnChipVariable& variable : variables_) sum += variable.peak;
+  return sum;
 }
 
 }  // namespace bang

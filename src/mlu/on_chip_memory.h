@@ -5,8 +5,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <mutex>
-#include <vector>
 
 #include "bang/instruction.h"
 
@@ -34,8 +34,10 @@ class Mapping {
 struct OnChipVariable {
   const void* key;
   const char* name;
+  Where where;
   char* begin;
   size_t bytes;
+  size_t peak = 0;  // the bytes that instructions have touched, from the start
 };
 
 class OnChipMemory {
@@ -44,32 +46,31 @@ class OnChipMemory {
 
   Space space() const { return space_; }
   size_t limit() const { return limit_; }
-
-  // Returns the variable of `key`, which is placed at first use. Returns NULL if the variables
-  // together exceed the limit; *used is then their size.
-  char* Declare(const void* key, const char* name, size_t bytes, size_t* used);
-  // Fills all variables with the poison pattern; no byte counts as written.
-  void Poison();
-  // Forgets the variables, for the next launch.
-  void Reset();
-
-  bool Contains(const void* pointer) const {
-    const char* const p = static_cast<const char*>(pointer);
-    return p >= map_.data() && p < map_.data() + map_.size();
-  }
-  // Returns the variable that contains [pointer, pointer + 1), or NULL.
-  const OnChipVariable* Find(const void* pointer) const;
-  uint8_t* StateOf(const void* pointer) const {
-    return reinterpret_cast<uint8_t*>(state_.data()) +
-           (static_cast<const char*>(pointer) - map_.data());
-  }
-  // Counts the bytes of a variable up to `end` as used.
-  void Touch(const OnChipVariable& variable, const void* end);
-  size_t peak() const { return peak_; }
   size_t size() const { return map_.size(); }
   size_t OffsetOf(const void* pointer) const {
     return static_cast<size_t>(static_cast<const char*>(pointer) - map_.data());
   }
+  bool Contains(const void* pointer) const {
+    const char* const p = static_cast<const char*>(pointer);
+    return p >= map_.data() && p < map_.data() + map_.size();
+  }
+  uint8_t* StateOf(const void* pointer) const {
+    return reinterpret_cast<uint8_t*>(state_.data()) + OffsetOf(pointer);
+  }
+
+  // Returns the variable of `key`, which is placed at first use. Returns NULL if the addresses are
+  // used up. A source declares the variables of all its kernels: only those that the instructions
+  // of a kernel use count against the limit.
+  char* Declare(const void* key, const char* name, size_t bytes, Where where);
+  // Fills all variables with the poison pattern; no byte counts as written.
+  void Poison();
+  // Returns the variable that contains the byte at `pointer`, or NULL.
+  const OnChipVariable* Find(const void* pointer) const;
+  // An instruction uses the bytes of a variable before `end`. Returns the bytes of all variables in
+  // use.
+  size_t Touch(const OnChipVariable& variable, const void* end);
+  // The bytes that instructions have touched.
+  size_t peak() const;
 
  private:
   Space space_;
@@ -77,10 +78,9 @@ class OnChipMemory {
   Mapping map_;
   Mapping state_;
   mutable std::mutex mutex_;
-  std::vector<OnChipVariable> variables_;
+  std::deque<OnChipVariable> variables_;  // Find returns pointers to them
   size_t used_ = 0;
   size_t next_ = 0;
-  size_t peak_ = 0;
 };
 
 }  // namespace bang

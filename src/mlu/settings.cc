@@ -8,7 +8,7 @@
 namespace bang {
 namespace {
 
-constexpr Architecture kArchitectures[] = {
+constexpr Card kArchitectures[] = {
     // name, __BANG_ARCH__, NRAM, WRAM, SRAM
     {"mlu290", 290, 512 * 1024 - kStackReserve, 512 * 1024, 2048 * 1024 - kStackReserve},
     {"mlu370", 372, 768 * 1024 - kStackReserve, 1024 * 1024, 4096 * 1024 - kStackReserve},
@@ -27,7 +27,7 @@ Settings Read() {
   };
   if (const char* const text = Variable("MLUOP_MLU_ARCH")) {
     settings.architecture = nullptr;
-    for (const Architecture& known : kArchitectures) {
+    for (const Card& known : kArchitectures) {
       if (std::strcmp(text, known.name) == 0) settings.architecture = &known;
     }
     if (settings.architecture == nullptr) {

@@ -121,7 +121,7 @@ class Translator {
   // kernel<T><<<dim, type, queue>>>(a) -> ::bang::Launch<&kernel<T>>("kernel<T>", dim, type, queue)(a)
   void Launch(size_t at) {
     const size_t start = NameStart(at);
-    if (start == at) Fail(at, "a launch needs the name of a kernel before <<<");
+    if (start == SkipSpaceBack(at)) Fail(at, "a launch needs the name of a kernel before <<<");
     int depth = 0;
     size_t end = at + 3;
     for (; end < mask_.size() && (depth != 0 || mask_.compare(end, 3, ">>>") != 0); ++end) {

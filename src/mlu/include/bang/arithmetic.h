@@ -189,10 +189,10 @@ void __bang_reduce_sum(T* d, const T* a, unsigned n, ::bang::Where where = ::ban
       sum += static_cast<double>(static_cast<float>(a[k]));
       state &= *StateOf(a + k);
     }
-#if defined(__BANG_ARCH__) && __BANG_ARCH__ < 300
-    for (unsigned k = i; k < i + kLanes; ++k) d[k] = T(0);
-    for (size_t k = 0; k < 128; ++k) StateOf(d + i)[k] = 1;
-#endif
+    if (Is2xx()) {
+      for (unsigned k = i; k < i + kLanes; ++k) d[k] = T(0);
+      for (size_t k = 0; k < 128; ++k) StateOf(d + i)[k] = 1;
+    }
     d[i] = T(static_cast<float>(sum));
     for (size_t k = 0; k < sizeof(T); ++k) StateOf(d + i)[k] = state;
   }

@@ -88,14 +88,9 @@ T BitXor(T x, T y) {
 
 namespace bang {
 
-#if defined(__BANG_ARCH__) && __BANG_ARCH__ < 300
-inline constexpr unsigned kBitIndexCount = 512;
-#else
-inline constexpr unsigned kBitIndexCount = 8;
-#endif
 inline void RequireBitIndex(const char* name, unsigned n, Where where) {
-  if (n % kBitIndexCount != 0)
-    Violate(name, where, "n must be a multiple of %u, got %u", kBitIndexCount, n);
+  const unsigned step = Is2xx() ? 512 : 8;
+  if (n % step != 0) Violate(name, where, "n must be a multiple of %u, got %u", step, n);
 }
 
 }  // namespace bang

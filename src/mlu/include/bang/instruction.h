@@ -109,6 +109,11 @@ struct Issued {
 BANG_API Issued Issue(const Instruction& instruction, Flow flow, size_t count,
                     std::initializer_list<Operand> operands, Where where);
 
+// __BANG_ARCH__ of the card. The functions of these headers must not depend on the macro: the passes
+// of a source share one copy of them.
+BANG_API int Architecture();
+inline bool Is2xx() { return Architecture() < 300; }
+
 // Fails the instruction: `rule` is what must hold.
 [[noreturn]] BANG_API void Violate(const char* instruction, Where where, const char* format, ...)
     __attribute__((format(printf, 3, 4)));

@@ -22,10 +22,11 @@
 #error "the simulated MLU knows the memory sizes of __BANG_ARCH__ 290, 372 and 592 only"
 #endif
 
-// Internal linkage keeps the code of the three architectures apart in one library.
+// The code of the three architectures is in one library: internal linkage and inlining keep it
+// apart.
 #define __mlu_global__ [[maybe_unused]] static
 #define __mlu_entry__ __mlu_global__
-#define __mlu_func__ [[maybe_unused]] static inline
+#define __mlu_func__ inline __attribute__((always_inline))
 #define __mlu_device__ [[maybe_unused]] static
 #define __mlu_const__ [[maybe_unused]] static
 #define __mlu_host__

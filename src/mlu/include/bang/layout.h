@@ -189,13 +189,9 @@ namespace bang {
 
 // 2xx: rows and columns of a matrix are multiples of 64 bytes.
 inline void Require2xxRows(const char* name, size_t column_bytes, size_t row_bytes, Where where) {
-#if defined(__BANG_ARCH__) && __BANG_ARCH__ < 300
-  if (column_bytes % 64 != 0 || row_bytes % 64 != 0)
+  if (Is2xx() && (column_bytes % 64 != 0 || row_bytes % 64 != 0))
     Violate(name, where, "height and width must be multiples of 64 bytes, got %zu and %zu",
             column_bytes, row_bytes);
-#endif
-  static_cast<void>(name), static_cast<void>(where);
-  static_cast<void>(column_bytes), static_cast<void>(row_bytes);
 }
 
 }  // namespace bang
