@@ -4,12 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
-#include <memory>
 #include <string>
 #include <vector>
 
 #include "mlu_op.h"
 #include "mluops/extensions.h"
+#include "mluops/runtime.h"
 #include "tests/support/tensors.h"
 
 namespace mluop::testing {

@@ -14,7 +14,8 @@
 int main(int argc, char** argv) {
   using namespace mluop::testing;
   if (argc != 2) return 2;
-  PreparedCall prepared(ParseCase(argv[1]), Placement::kFront);
+  const Case parsed = ParseCase(argv[1]);
+  PreparedCall prepared(parsed, Placement::kFront);
   DeviceCall call(prepared, Placement::kFront);
   const Handle handle;
   const std::string fault = call.Run(handle, 0);
