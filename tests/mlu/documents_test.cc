@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the documents' kernels refuse on the simulated MLU, and the workspace that they ask for. The
+// Tests the calls that the documents' kernels refuse on the simulated MLU, and their workspace. The
 // program runs once per card.
 #include <gtest/gtest.h>
 

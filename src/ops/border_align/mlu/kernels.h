@@ -3,21 +3,17 @@
 // BANG C.
 #pragma once
 
-#include "bang/launch.h"
+#include "ops/roi/mlu/launch_config.h"
 
 namespace mluop {
 namespace border_align {
+
+using roi::LaunchConfig;
 
 struct BorderAlignParam {
   int n, h, w, c, k;
   int pool_size;
   int deal_num;  // channels that a core processes at a time
-};
-
-struct LaunchConfig {
-  cnrtDim3_t k_dim;
-  cnrtFunctionType_t k_type;
-  cnrtQueue_t queue;
 };
 
 // T: half or float.

@@ -45,8 +45,7 @@ mluOpStatus_t RefuseBoxes(const BorderAlignCall& call) {
 mluOpStatus_t Run(const BorderAlignCall& call, void*) {
   const Problem& p = call.p;
   const Arguments& a = call.arguments;
-  const roi::LaunchPolicy policy = roi::PolicyUnion1(call.context.properties());
-  const LaunchConfig launch = {policy.k_dim, policy.k_type, call.context.queue()};
+  const LaunchConfig launch = roi::PolicyUnion1(call.context);
   const BorderAlignParam param = {p.n, p.h, p.w, p.c, p.k, p.pool_size, DealNum(call)};
   const BorderAlignTensors tensors = {a.In<void>("input"), a.In<void>("boxes"),
                                       a.Out<void>("output"), a.Out<int>("argmax_idx")};

@@ -3,10 +3,12 @@
 // BANG C.
 #pragma once
 
-#include "bang/launch.h"
+#include "ops/roi/mlu/launch_config.h"
 
 namespace mluop {
 namespace masked_im2col {
+
+using roi::LaunchConfig;
 
 struct MaskedIm2colParam {
   int channels, height, width;
@@ -16,12 +18,6 @@ struct MaskedIm2colParam {
 };
 
 enum { kTileSize = 64 };  // elements of a side of a transposed tile; 128 leaves cores idle
-
-struct LaunchConfig {
-  cnrtDim3_t k_dim;
-  cnrtFunctionType_t k_type;
-  cnrtQueue_t queue;
-};
 
 // `batch` transposes of [rows][cols]: dst[b][c][r] = src[b][r][c]. Strides in elements.
 struct TransposeParam {

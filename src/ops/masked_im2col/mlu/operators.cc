@@ -42,8 +42,7 @@ mluOpStatus_t Run(const Im2colCall& call, void* scratch) {
   const auto channels = static_cast<size_t>(p.channels), masks = static_cast<size_t>(p.masks);
   char* const feature = static_cast<char*>(scratch);
   char* const data_col = feature + FeatureBytes(a);
-  const roi::LaunchPolicy policy = roi::PolicyUnion1(call.context.properties());
-  const LaunchConfig launch = {policy.k_dim, policy.k_type, call.context.queue()};
+  const LaunchConfig launch = roi::PolicyUnion1(call.context);
   const Im2colKernels& kernels = KernelsOf(a.Type() == MLUOP_DTYPE_HALF);
 
   const TransposeParam to_nhwc = {1, p.channels, static_cast<int>(plane), 0, plane, 0, channels};

@@ -2,10 +2,12 @@
 // psamask on the MLU: what the host hands to the kernels. Plain structs, shared with BANG C.
 #pragma once
 
-#include "bang/launch.h"
+#include "ops/roi/mlu/launch_config.h"
 
 namespace mluop {
 namespace psamask {
+
+using roi::LaunchConfig;
 
 // Document 003, 3.3: one dimension is split over the clusters, and one over the cores of a cluster.
 enum Dimension { kDimN = 0, kDimH = 1, kDimW = 2 };
@@ -34,12 +36,6 @@ struct PsamaskParam {
 
 // __bang_transpose on 2xx: both sides are multiples of 64 bytes.
 enum { kTransposeAlign = 64 / sizeof(float) };
-
-struct LaunchConfig {
-  cnrtDim3_t k_dim;
-  cnrtFunctionType_t k_type;
-  cnrtQueue_t queue;
-};
 
 // x: [N, H, W, h_mask*w_mask], y: [N, H, W, H*W].
 void KernelPsamaskForward(const LaunchConfig& launch, const PsamaskParam& param, const float* x,

@@ -26,12 +26,12 @@ Dimension ChooseDimension(const int (&extent)[3], int parts) {
 
 // Splits N, H or W over the clusters and again over the cores. Leaves in `share` the largest share
 // of a core. The document launches all clusters; idle ones are not launched here.
-Partition MakePartition(const MluProperties& properties, int (&share)[3], cnrtDim3_t* k_dim) {
+Partition MakePartition(const MluProperties& properties, int (&share)[3], LaunchConfig* launch) {
   const int clusters = properties.cluster_limit, cores = properties.cores_per_cluster;
   Partition partition;
   partition.cluster_dim = ChooseDimension(share, clusters);
   const int used = std::min(clusters, share[partition.cluster_dim]);
-  k_dim->y = static_cast<unsigned>(used);
+  launch->k_dim.y = static_cast<unsigned>(used);
   share[partition.cluster_dim] = (share[partition.cluster_dim] + used - 1) / used;
   partition.core_dim = ChooseDimension(share, cores);
   share[partition.core_dim] = (share[partition.core_dim] + cores - 1) / cores;
@@ -88,8 +88,8 @@ bool FindLimit(const int (&share)[3], int64_t nram_elements, PsamaskParam* p) {
   return limit.w > 0;
 }
 
-// Fills param and k_dim; false if one pixel exceeds NRAM.
-bool MakeParam(const PsamaskCall& call, PsamaskParam* param, cnrtDim3_t* k_dim) {
+// Fills param and launch; false if one pixel exceeds NRAM.
+bool MakeParam(const PsamaskCall& call, PsamaskParam* param, LaunchConfig* launch) {
   const Problem& p = call.p;
   const CellGrid& mask = p.sign > 0 ? p.in : p.out;
   const MluProperties& properties = call.context.properties();
@@ -101,15 +101,15 @@ bool MakeParam(const PsamaskCall& call, PsamaskParam* param, cnrtDim3_t* k_dim) 
   param->h_mask = static_cast<int>(mask.rows);
   param->w_mask = static_cast<int>(mask.cols);
   int share[3] = {param->extent[0], param->extent[1], param->extent[2]};
-  *k_dim = roi::PolicyUnion1(properties).k_dim;
-  param->partition = MakePartition(properties, share, k_dim);
+  *launch = roi::PolicyUnion1(call.context);
+  param->partition = MakePartition(properties, share, launch);
   return FindLimit(share, static_cast<int64_t>(properties.nram_bytes / sizeof(float)), param);
 }
 
 mluOpStatus_t RefuseTooLarge(const PsamaskCall& call) {
   PsamaskParam p;
-  cnrtDim3_t k_dim;
-  if (MakeParam(call, &p, &k_dim)) return MLUOP_STATUS_SUCCESS;
+  LaunchConfig launch;
+  if (MakeParam(call, &p, &launch)) return MLUOP_STATUS_SUCCESS;
   const MluProperties& properties = call.context.properties();
   return Fail(MLUOP_STATUS_NOT_SUPPORTED,
               "%.*s: one pixel's mask and feature grid must fit the %zu bytes of NRAM of %s, got "
@@ -121,9 +121,8 @@ mluOpStatus_t RefuseTooLarge(const PsamaskCall& call) {
 template <void (*kKernel)(const LaunchConfig&, const PsamaskParam&, const float*, float*)>
 mluOpStatus_t Run(const PsamaskCall& call, void*) {
   PsamaskParam param;
-  cnrtDim3_t k_dim;
-  MakeParam(call, &param, &k_dim);
-  const LaunchConfig launch = {k_dim, cnrtFuncTypeUnion1, call.context.queue()};
+  LaunchConfig launch;
+  MakeParam(call, &param, &launch);
   kKernel(launch, param, static_cast<const float*>(call.arguments.tensors[0].data),
           static_cast<float*>(call.arguments.tensors[1].data));
   return MLUOP_STATUS_SUCCESS;
@@ -131,10 +130,10 @@ mluOpStatus_t Run(const PsamaskCall& call, void*) {
 
 void Describe(const PsamaskCall& call, Plan& plan) {
   PsamaskParam param;
-  cnrtDim3_t k_dim;
-  MakeParam(call, &param, &k_dim);
+  LaunchConfig launch;
+  MakeParam(call, &param, &launch);
   constexpr char kNames[] = "NHW";
-  plan.Add("task type Union1, %u clusters", k_dim.y);
+  plan.Add("task type Union1, %u clusters", launch.k_dim.y);
   plan.Add("split over clusters %c", kNames[param.partition.cluster_dim]);
   plan.Add("split over cores %c", kNames[param.partition.core_dim]);
   plan.Add("n_limit %d", param.limit.n);

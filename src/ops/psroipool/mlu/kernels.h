@@ -3,10 +3,12 @@
 // BANG C.
 #pragma once
 
-#include "bang/launch.h"
+#include "ops/roi/mlu/launch_config.h"
 
 namespace mluop {
 namespace psroipool {
+
+using roi::LaunchConfig;
 
 struct PsRoiPoolParam {
   int batches, height, width;
@@ -15,12 +17,6 @@ struct PsRoiPoolParam {
   int output_dim;
   float spatial_scale;
   int num_deal;  // output channels that a core processes at a time
-};
-
-struct LaunchConfig {
-  cnrtDim3_t k_dim;
-  cnrtFunctionType_t k_type;
-  cnrtQueue_t queue;
 };
 
 struct PsRoiPoolTensors {

@@ -67,8 +67,7 @@ mluOpStatus_t Run(const PsRoiPoolCall& call, void*) {
   const PsRoiPoolParam param = {p.n,     p.h,          p.w,     static_cast<int>(p.rois),
                                 p.group, p.output_dim, p.scale, NumDeal<kElements>(call)};
   const Tensors tensors(call.arguments);
-  const roi::LaunchPolicy policy = roi::PolicyUnion1(call.context.properties());
-  kKernel({policy.k_dim, policy.k_type, call.context.queue()}, param,
+  kKernel(roi::PolicyUnion1(call.context), param,
           {tensors.input, tensors.rois, tensors.output, tensors.mapping});
   return MLUOP_STATUS_SUCCESS;
 }

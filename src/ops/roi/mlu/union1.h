@@ -3,20 +3,17 @@
 // read taskId and taskDim and assume no number of clusters.
 #pragma once
 
-#include "bang/launch.h"
 #include "mlu/context.h"
+#include "ops/roi/mlu/launch_config.h"
 
 namespace mluop::roi {
 
-struct LaunchPolicy {
-  cnrtDim3_t k_dim;
-  cnrtFunctionType_t k_type;
-};
-
-inline LaunchPolicy PolicyUnion1(const MluProperties& properties) {
+inline LaunchConfig PolicyUnion1(const MluContext& context) {
+  const MluProperties& properties = context.properties();
   return {{static_cast<unsigned>(properties.cores_per_cluster),
            static_cast<unsigned>(properties.cluster_limit), 1},
-          cnrtFuncTypeUnion1};
+          cnrtFuncTypeUnion1,
+          context.queue()};
 }
 
 }  // namespace mluop::roi

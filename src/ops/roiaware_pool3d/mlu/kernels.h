@@ -3,10 +3,12 @@
 // BANG C.
 #pragma once
 
-#include "bang/launch.h"
+#include "ops/roi/mlu/launch_config.h"
 
 namespace mluop {
 namespace roiaware_pool3d {
+
+using roi::LaunchConfig;
 
 struct RoiawareParam {
   int voxels_num;  // boxes_num * out_x * out_y * out_z
@@ -14,12 +16,6 @@ struct RoiawareParam {
   int max_pts_each_voxel;
   int pts_num;
   int nram_channels_limit;  // channels that a core processes at a time
-};
-
-struct LaunchConfig {
-  cnrtDim3_t k_dim;
-  cnrtFunctionType_t k_type;
-  cnrtQueue_t queue;
 };
 
 // T: half or float. The kernels add to `sums`, which is zero before: grad_in itself for float.

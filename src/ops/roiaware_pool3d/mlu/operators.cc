@@ -65,8 +65,7 @@ size_t Scratch(const RoiawareCall& call) {
 mluOpStatus_t Run(const RoiawareCall& call, void* scratch) {
   const Problem& p = call.p;
   const Arguments& a = call.arguments;
-  const roi::LaunchPolicy policy = roi::PolicyUnion1(call.context.properties());
-  const LaunchConfig launch = {policy.k_dim, policy.k_type, call.context.queue()};
+  const LaunchConfig launch = roi::PolicyUnion1(call.context);
   const RoiawareParam param = {static_cast<int>(p.voxels()), p.channels, p.slots, p.points,
                                ChannelsLimit(call)};
   void* const sums = p.half ? scratch : a.Out<void>("grad_in");
