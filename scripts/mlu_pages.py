@@ -5,8 +5,8 @@
     scripts/mlu_pages.py build/mluop            # rewrite the tables
     scripts/mlu_pages.py build/mluop --check    # fail where they differ
 
-A page has `<!-- counters: OPERATOR -->` and `<!-- end of counters -->` around a table. Its rows are
-the shapes of the design documents below. The counters do not depend on the machine.
+A page has `<!-- counters`, a case line per row, `-->`, the table, and `<!-- end of counters -->`.
+The counters do not depend on the machine.
 """
 
 from __future__ import annotations
@@ -21,41 +21,6 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PAGES = ROOT / "docs" / "mlu"
 ARCHITECTURES = ("mlu370", "mlu590")
-VOXELS = "boxes_num=128 out_x=12 out_y=12 out_z=12 channels=16 max_pts_each_voxel=128"
-MASKS = "C=256 H=20 W=20 M=200"
-CASES = {
-    "psroipool_forward": [
-        "N=1 H=14 W=14 R=320 pooled_height=7 pooled_width=7 spatial_scale=1 group_size=7 "
-        "output_dim=8",
-        "N=2 H=14 W=14 R=493 pooled_height=3 pooled_width=3 spatial_scale=0.0625 group_size=3 "
-        "output_dim=21",
-    ],
-    "border_align_forward": [
-        "N=2 H=7 W=10 C=256 K=70 pool_size=10",
-        "N=2 H=7 W=10 C=256 K=70 pool_size=10 dtype=half",
-        "N=2 H=25 W=38 C=256 K=950 pool_size=10",
-        "N=2 H=10 W=7 C=128 K=70 pool_size=10",
-    ],
-    "roiaware_pool3d_backward": [
-        f"P=16000 pool_method=0 {VOXELS}",
-        f"P=16000 pool_method=1 {VOXELS}",
-        f"P=16000 pool_method=1 {VOXELS} dtype=half",
-    ],
-    "psamask_forward": [
-        "N=1 H=30 W=30 psa_type=0 h_mask=59 w_mask=59",
-        "N=1 H=30 W=30 psa_type=1 h_mask=59 w_mask=59",
-        "N=8 H=16 W=16 psa_type=1 h_mask=31 w_mask=31",
-    ],
-    "psamask_backward": [
-        "N=1 H=30 W=30 psa_type=0 h_mask=59 w_mask=59",
-        "N=1 H=30 W=30 psa_type=1 h_mask=59 w_mask=59",
-    ],
-    "masked_im2col_forward": [
-        f"{MASKS} kernel_h=3 kernel_w=3 pad_h=1 pad_w=1",
-        f"{MASKS} kernel_h=1 kernel_w=1 pad_h=1 pad_w=1",
-        f"{MASKS} kernel_h=3 kernel_w=3 pad_h=1 pad_w=1 dtype=half",
-    ],
-}
 
 
 def run_mluop(mluop: str, arguments: list[str], architecture: str) -> str:
@@ -116,17 +81,17 @@ def row(case: str, architecture: str, counted: dict[str, float]) -> str:
     return "| " + " | ".join(cells) + " |"
 
 
-def table_of(mluop: str, operator: str) -> str:
+def table_of(mluop: str, cases: list[str]) -> str:
     head = [
         "| shape | card | read KiB | written KiB | minimum KiB | ratio | NRAM peak KiB "
         "| partition KiB | overlapped | balance |",
         "|---|---|---|---|---|---|---|---|---|---|",
     ]
-    rows = []
-    for arguments in CASES[operator]:
-        case = f"{operator} {arguments}"
-        for architecture in ARCHITECTURES:
-            rows.append(row(case, architecture, counters_of(mluop, case, architecture)))
+    rows = [
+        row(case, architecture, counters_of(mluop, case, architecture))
+        for case in cases
+        for architecture in ARCHITECTURES
+    ]
     return "\n".join(head + rows)
 
 
@@ -139,8 +104,8 @@ def main() -> None:
     for page in sorted(PAGES.glob("*.md")):
         text = page.read_text()
         new = re.sub(
-            r"(<!-- counters: (\w+) -->\n).*?(<!-- end of counters -->)",
-            lambda m: m[1] + table_of(options.mluop, m[2]) + "\n" + m[3],
+            r"(<!-- counters\n(.*?)-->\n).*?(<!-- end of counters -->)",
+            lambda m: m[1] + table_of(options.mluop, m[2].splitlines()) + "\n" + m[3],
             text,
             flags=re.DOTALL,
         )
