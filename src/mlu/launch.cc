@@ -45,8 +45,8 @@ struct JobMemories {
     for (int i = 0; i < clusters * (kCoresPerCluster + 1); ++i)
       cores.push_back(std::make_unique<CoreMemories>());
     for (int i = 0; i < clusters; ++i)
-      srams.push_back(std::make_unique<OnChipMemory>(Space::kSram,
-                                                     GetSettings().architecture->sram_bytes));
+      srams.push_back(
+          std::make_unique<OnChipMemory>(Space::kSram, GetSettings().architecture->sram_bytes));
   }
   void Poison() {
     for (auto& core : cores) core->nram.Poison(), core->wram.Poison(), core->ldram.Poison();
@@ -169,7 +169,8 @@ void RunJobs(LaunchState& launch) {
   const int jobs = static_cast<int>(launch.dim.x * launch.dim.y * launch.dim.z) / tasks_per_job;
   std::vector<int> order(static_cast<size_t>(jobs));
   std::iota(order.begin(), order.end(), 0);
-  std::shuffle(order.begin(), order.end(), std::minstd_rand(static_cast<unsigned>(GetSettings().seed)));
+  std::shuffle(order.begin(), order.end(),
+               std::minstd_rand(static_cast<unsigned>(GetSettings().seed)));
   const int cpus = static_cast<int>(std::thread::hardware_concurrency());
   const int runners = std::clamp(cpus / tasks_per_job, 1, jobs);
   std::atomic<size_t> next{0};

@@ -20,18 +20,38 @@ struct FaultFile {
 };
 
 const FaultFile kFiles[] = {
-    {"count_units", LaunchCountUnits, {"AddCountInBytes", "CopySizeInElements", "FillCountInBytes", "BandCountInElements"}},
-    {"forgotten_sync", LaunchForgottenSync, {"LoadThenAdd", "AddThenStore", "LoadThenMove", "SharedWithoutBarrier"}},
-    {"ping_pong", LaunchPingPong, {"LoadOverOperand", "ComputeOverStore", "WrongHalf", "SharedHalfTooEarly"}},
-    {"strides", LaunchStrides, {"LoadSegmentCount", "StrideBelowSize", "SegmentProducts", "StoreSegmentCount"}},
+    {"count_units",
+     LaunchCountUnits,
+     {"AddCountInBytes", "CopySizeInElements", "FillCountInBytes", "BandCountInElements"}},
+    {"forgotten_sync",
+     LaunchForgottenSync,
+     {"LoadThenAdd", "AddThenStore", "LoadThenMove", "SharedWithoutBarrier"}},
+    {"ping_pong",
+     LaunchPingPong,
+     {"LoadOverOperand", "ComputeOverStore", "WrongHalf", "SharedHalfTooEarly"}},
+    {"strides",
+     LaunchStrides,
+     {"LoadSegmentCount", "StrideBelowSize", "SegmentProducts", "StoreSegmentCount"}},
     {"alignment", LaunchAlignment, {"UnalignedOperand", "OddTail", "OddMove", "OddFill"}},
-    {"nram_overflow", LaunchNramOverflow, {"AddOneMore", "LoadOneMore", "FillOneMore", "DeclareOneMore"}},
+    {"nram_overflow",
+     LaunchNramOverflow,
+     {"AddOneMore", "LoadOneMore", "FillOneMore", "DeclareOneMore"}},
     {"direction", LaunchDirection, {"StoreAsLoad", "SharedAsNram", "GdramAsNram", "GdramAsShared"}},
-    {"gdram_operand", LaunchGdramOperand, {"SourceInGdram", "ResultInGdram", "FillInGdram", "TransposeOfGdram"}},
-    {"barrier", LaunchBarrier, {"BarrierOfOneCore", "MemoryCoreReturned", "BarrierInUnequalLoops", "ExtraBarrierOfOneCore"}},
-    {"read_before_write", LaunchReadBeforeWrite, {"AddUnwritten", "StoreUnwritten", "CountUnwritten", "MaxOfUnwrittenTail"}},
-    {"outside", LaunchOutside, {"LoadBehindEnd", "StoreBehindEnd", "LoadBeforeStart", "FillBehindEnd"}},
-    {"two_writers", LaunchTwoWriters, {"AllWriteTheStart", "SharesOverlap", "AllFill", "RowsOverlap"}},
+    {"gdram_operand",
+     LaunchGdramOperand,
+     {"SourceInGdram", "ResultInGdram", "FillInGdram", "TransposeOfGdram"}},
+    {"barrier",
+     LaunchBarrier,
+     {"BarrierOfOneCore", "MemoryCoreReturned", "BarrierInUnequalLoops", "ExtraBarrierOfOneCore"}},
+    {"read_before_write",
+     LaunchReadBeforeWrite,
+     {"AddUnwritten", "StoreUnwritten", "CountUnwritten", "MaxOfUnwrittenTail"}},
+    {"outside",
+     LaunchOutside,
+     {"LoadBehindEnd", "StoreBehindEnd", "LoadBeforeStart", "FillBehindEnd"}},
+    {"two_writers",
+     LaunchTwoWriters,
+     {"AllWriteTheStart", "SharesOverlap", "AllFill", "RowsOverlap"}},
 };
 
 bool Is290() {
@@ -46,7 +66,8 @@ std::vector<std::string> MarkedLines(const FaultFile& file, const std::string& k
   std::vector<std::string> places;
   std::string line;
   for (int number = 1; std::getline(source, line); ++number) {
-    if (line.ends_with("// FAULT " + kernel)) places.push_back(name + ":" + std::to_string(number) + ":");
+    if (line.ends_with("// FAULT " + kernel))
+      places.push_back(name + ":" + std::to_string(number) + ":");
   }
   return places;
 }
@@ -58,7 +79,8 @@ class FaultTest : public testing::Test {
     ASSERT_EQ(cnrtMalloc(&in_, kCount * sizeof(float)), cnrtSuccess);
     ASSERT_EQ(cnrtMalloc(&out_, kCount * sizeof(float)), cnrtSuccess);
     std::vector<float> ones(kCount, 1.0f);
-    ASSERT_EQ(cnrtMemcpy(in_, ones.data(), kCount * sizeof(float), cnrtMemcpyHostToDev), cnrtSuccess);
+    ASSERT_EQ(cnrtMemcpy(in_, ones.data(), kCount * sizeof(float), cnrtMemcpyHostToDev),
+              cnrtSuccess);
   }
   void TearDown() override {
     EXPECT_EQ(cnrtFree(in_), cnrtSuccess);
@@ -80,19 +102,21 @@ class FaultTest : public testing::Test {
 TEST_F(FaultTest, IsReportedWithItsLine) {
   int reported = 0, all = 0;
   for (const FaultFile& file : kFiles) {
-    // What 2xx refuses is legal later; the other files use instructions that 2xx lacks.
+    // Later architectures accept the operands that 2xx refuses. The other files use instructions that 2xx lacks.
     if ((std::string(file.name) == "alignment") != Is290()) continue;
     for (int index = 0; index < 4; ++index) {
       const std::string message = Run(file, index, true);
-      const std::vector<std::string> places = MarkedLines(file, file.kernels[static_cast<size_t>(index)]);
+      const std::vector<std::string> places =
+          MarkedLines(file, file.kernels[static_cast<size_t>(index)]);
       ASSERT_FALSE(places.empty());
       bool found = false;
       for (const std::string& place : places) found |= message.find(place) != std::string::npos;
       ++all;
       reported += found;
-      std::printf("%-9s %s: %s\n", found ? "reported" : "MISSED", file.kernels[static_cast<size_t>(index)],
-                  message.c_str());
-      EXPECT_EQ(Run(kFiles[0], 0, false), "") << "after " << file.kernels[static_cast<size_t>(index)];
+      std::printf("%-9s %s: %s\n", found ? "reported" : "MISSED",
+                  file.kernels[static_cast<size_t>(index)], message.c_str());
+      EXPECT_EQ(Run(kFiles[0], 0, false), "")
+          << "after " << file.kernels[static_cast<size_t>(index)];
     }
   }
   std::printf("%d of %d faults reported\n", reported, all);
