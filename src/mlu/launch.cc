@@ -56,6 +56,13 @@ struct JobMemories {
   std::vector<std::unique_ptr<OnChipMemory>> srams;
 };
 
+void FailLaunch(LaunchState& launch, const std::string& reason) {
+  const LaunchSite& site = launch.site;
+  launch.Fail({std::string(site.where.file) + ":" + std::to_string(site.where.line) +
+                   ": launch of " + site.name + ": " + reason,
+               false});
+}
+
 // Runs one task on the calling thread.
 void RunTask(LaunchState& launch, Job& job, Core& core) {
   SetCurrentCore(&core);
@@ -84,6 +91,15 @@ class Runner {
       : launch_(launch), order_(order), next_(next) {}
 
   void Run() {
+    try {
+      RunAll();
+    } catch (const std::exception& error) {  // no memory
+      FailLaunch(launch_, error.what());
+    }
+  }
+
+ private:
+  void RunAll() {
     const int clusters = launch_.clusters_per_job();
     JobMemories memories(std::max(clusters, 1));
     for (size_t i = next_++; i < order_.size() && !launch_.failed(); i = next_++) {
@@ -96,7 +112,6 @@ class Runner {
     }
   }
 
- private:
   void RunBlock(int index, JobMemories& memories) {
     Job job(launch_, 0);
     Place place = PlaceOf(index, 1);
@@ -125,8 +140,13 @@ class Runner {
                                              *memories.srams[static_cast<size_t>(cluster)]));
     }
     std::vector<std::thread> threads;
-    for (auto& core : cores)
-      threads.emplace_back([this, &job, &core] { RunTask(launch_, job, *core); });
+    try {
+      for (auto& core : cores)
+        threads.emplace_back([this, &job, &core] { RunTask(launch_, job, *core); });
+    } catch (const std::exception& error) {  // no thread
+      FailLaunch(launch_, error.what());
+      job.WakeAll();
+    }
     for (std::thread& thread : threads) thread.join();
   }
 
@@ -176,8 +196,12 @@ void RunJobs(LaunchState& launch) {
   std::atomic<size_t> next{0};
   GetGdram().Open();
   std::vector<std::thread> threads;
-  for (int i = 0; i < runners; ++i)
-    threads.emplace_back([&] { Runner(launch, order, next).Run(); });
+  try {
+    for (int i = 0; i < runners; ++i)
+      threads.emplace_back([&] { Runner(launch, order, next).Run(); });
+  } catch (const std::exception& error) {  // no thread
+    FailLaunch(launch, error.what());
+  }
   for (std::thread& thread : threads) thread.join();
   GetGdram().Close();
 }
@@ -200,9 +224,7 @@ void RunKernel(const LaunchSite& site, const cnrtDim3_t& dim, cnrtFunctionType_t
   if (fault.empty()) {
     RunJobs(launch);
   } else {
-    launch.Fail({std::string(site.where.file) + ":" + std::to_string(site.where.line) +
-                     ": launch of " + site.name + ": " + fault,
-                 false});
+    FailLaunch(launch, fault);
   }
   mluop::FinishLaunch(queue, launch.failed() ? &launch.violation() : nullptr, launch.counters());
 }
