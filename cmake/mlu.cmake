@@ -6,7 +6,7 @@ if(NOT MLUOPS_MLU OR CMAKE_CROSSCOMPILING)
 endif()
 include(cmake/bang.cmake)
 
-add_executable(bang_translate src/mlu/translate/bang_translate.cc)
+add_executable(bang_translate tools/bang_translate/main.cc)
 add_executable(mluops::bang_translate ALIAS bang_translate)
 target_link_libraries(bang_translate PRIVATE $<BUILD_INTERFACE:mluops_flags>)
 
