@@ -144,10 +144,12 @@ TEST_F(Intrinsics, FusionRepeatsShortOperands) {
 }
 
 TEST_F(Intrinsics, CopiesIn2DAnd3D) {
-  const Values out = Run(Group::kCopies, Iota(24), 36);
+  const Values out = Run(Group::kCopies, Iota(128), 100);
   EXPECT_EQ(message_, "");
-  EXPECT_EQ(out, (Values{0,  1,  2, 3, 0, 1, 2,  3,  0,  1,  2, 3, 0,  1,  2,  3,  12, 13,
-                         14, 15, 4, 5, 6, 7, 16, 17, 18, 19, 8, 9, 10, 11, 20, 21, 22, 23}));
+  Values expected = {0,  1,  2, 3, 0, 1, 2,  3,  0,  1,  2, 3, 0,  1,  2,  3,  12, 13,
+                     14, 15, 4, 5, 6, 7, 16, 17, 18, 19, 8, 9, 10, 11, 20, 21, 22, 23};
+  for (int i = 0; i < 64; ++i) expected.push_back(static_cast<float>(i < 32 ? i : i + 32));
+  EXPECT_EQ(out, expected);
 }
 
 TEST_F(Intrinsics, AtomicsAddOverAllTasks) {

@@ -225,6 +225,29 @@ inline void __bang_move(void* d, const void* src, unsigned size,
   Permute(to, from, [&](char* t, const char* f) { std::memmove(t, f, size); });
 }
 
+// The strided form: segnum + 1 segments of `size` bytes. dst and src must not overlap.
+inline void __bang_move(void* d, const void* src, unsigned size, int dst_stride, int src_stride,
+                        unsigned segnum, ::bang::Where where = ::bang::Where()) {
+  using namespace bang;
+  static constexpr Instruction kInstruction = {"__bang_move", Kind::kLayout, Rule::kNone};
+  const int64_t to_step = dst_stride, from_step = src_stride, last = segnum;
+  Require(size > 0 && segnum < 65536 && from_step >= 0 && (segnum == 0 || to_step >= size),
+          "__bang_move", where, "size and strides must be positive, dst_stride at least size");
+  Require(Architecture() > 372 || size % 128 == 0, "__bang_move", where,
+          "size must be a multiple of 128 bytes on 2xx and 372");
+  auto* const to = static_cast<char*>(d);
+  const auto* const from = static_cast<const char*>(src);
+  const Issued issued =
+      Issue(kInstruction, Flow::kCustom, (segnum + 1) * size_t{size},
+            {Out(to, static_cast<size_t>(last * to_step) + size),
+             In("src", from, static_cast<size_t>(last * from_step) + size, kNoAlias)},
+            where);
+  if (!issued) return;
+  Permute(to, from, [&](char* t, const char* f) {
+    for (int64_t k = 0; k <= last; ++k) std::memcpy(t + k * to_step, f + k * from_step, size);
+  });
+}
+
 // Zero padding of an HWC block.
 template <::bang::Element T>
 void __bang_pad(T* d, const T* src, unsigned channel, unsigned height, unsigned width, unsigned top,
