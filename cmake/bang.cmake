@@ -6,7 +6,7 @@
 # libraries take include directories, definitions and options from the target `name`.
 #
 # Kernels have internal linkage. Host functions are in all passes: the copies of the device passes are weak, so the
-# linker takes those of the host pass.
+# linker takes the copies of the host pass.
 function(mluops_bang_objects name result)
   set(folder ${CMAKE_CURRENT_BINARY_DIR}/${name}_bang)
   file(MAKE_DIRECTORY ${folder})

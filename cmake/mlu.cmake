@@ -6,11 +6,11 @@ if(NOT MLUOPS_MLU OR CMAKE_CROSSCOMPILING)
 endif()
 include(cmake/bang.cmake)
 
-add_executable(bang_translate src/mlu/translate/bang_translate.cc)
+add_executable(bang_translate tools/bang_translate/main.cc)
 add_executable(mluops::bang_translate ALIAS bang_translate)
 target_link_libraries(bang_translate PRIVATE $<BUILD_INTERFACE:mluops_flags>)
 
-# What a .mlu file is compiled with. No fused multiply-add: every device must choose the same bins.
+# Include folders and options of a .mlu file. No fused multiply-add: every device must choose the same bins.
 add_library(bang INTERFACE)
 add_library(mluops::bang ALIAS bang)
 target_include_directories(bang INTERFACE

@@ -27,8 +27,7 @@ struct Work {
 void Execute(Core& core, const Check& check, const Work& work) {
   const size_t width = work.call.width;
   OnChipMemory& nram = *core.memory(Space::kNram);
-  if (work.operands != nullptr)
-    check.Written("src", nram, work.operands, work.call.count * width);
+  if (work.operands != nullptr) check.Written("src", nram, work.operands, work.call.count * width);
   const std::lock_guard<std::mutex> lock(AtomicMutex());
   for (size_t at = 0; at < work.call.count * width; at += width) {
     char operand[8];

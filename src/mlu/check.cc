@@ -20,8 +20,7 @@ size_t Misalignment(const void* data, size_t alignment) {
 
 void Check::Exists(const Gate& gate) const {
   const int number = GetSettings().architecture->number;
-  const bool exists =
-      number >= gate.lowest && number != gate.except[0] && number != gate.except[1];
+  const bool exists = number >= gate.lowest && number != gate.except[0] && number != gate.except[1];
   if (exists) return;
   std::string message = core_.Locate(name_, where_) + "does not exist on " +
                         GetSettings().architecture->name + " (__BANG_ARCH__ " +
@@ -129,8 +128,7 @@ bool Check::IsWritten(OnChipMemory& memory, const void* data, size_t bytes) {
   return true;
 }
 
-void Check::Written(const char* role, OnChipMemory& memory, const void* data,
-                    size_t bytes) const {
+void Check::Written(const char* role, OnChipMemory& memory, const void* data, size_t bytes) const {
   if (IsWritten(memory, data, bytes)) return;
   const Issuer* const origin = core_.FindOrigin(RangeOf(data, bytes));
   if (origin == nullptr) Fail("%s of %zu bytes has bytes that nothing has written", role, bytes);

@@ -11,19 +11,20 @@ namespace mluop {
 
 // The properties of the card that a launch policy reads, under the names of MLU-OPS's getters.
 struct MluProperties {
-  const char* architecture;     // "mlu370"
-  int bang_arch;                // __BANG_ARCH__: 372
-  int cluster_limit;            // getClusterLimitCapability
-  int cores_per_cluster;        // getCoreNumOfEachUnionCapability
-  size_t nram_bytes;            // getNramSizeInBytes: without the compiler's part
-  size_t sram_bytes;            // getSramSizeInBytes: without the compiler's part
-  size_t wram_bytes;            // getWramSizeInBytes
+  const char* architecture;  // "mlu370"
+  int bang_arch;             // __BANG_ARCH__: 372
+  int cluster_limit;         // getClusterLimitCapability
+  int cores_per_cluster;     // getCoreNumOfEachUnionCapability
+  size_t nram_bytes;         // getNramSizeInBytes: without the compiler's part
+  size_t sram_bytes;         // getSramSizeInBytes: without the compiler's part
+  size_t wram_bytes;         // getWramSizeInBytes
 };
 const MluProperties& GetMluProperties();
 
 class MluContext {
  public:
-  MluContext(cnrtQueue_t queue, const Workspace& workspace) : queue_(queue), workspace_(workspace) {}
+  MluContext(cnrtQueue_t queue, const Workspace& workspace)
+      : queue_(queue), workspace_(workspace) {}
   ~MluContext();
   MluContext(const MluContext&) = delete;
   MluContext& operator=(const MluContext&) = delete;

@@ -62,8 +62,7 @@ void CheckStride(const Check& check, const char* name, int64_t stride, uint32_t 
 
 void CheckShape(const Check& check, const CopyCall& call) {
   if (call.size == 0) check.Fail("size must be positive, got %d", 0);
-  for (const uint32_t segments :
-       {call.to.inner, call.to.outer, call.from.inner, call.from.outer}) {
+  for (const uint32_t segments : {call.to.inner, call.to.outer, call.from.inner, call.from.outer}) {
     if (segments == 0 || segments > kMostSegments)
       check.Fail("segnum must be at most 65535, got %u", segments - 1);
   }
@@ -110,8 +109,8 @@ void Transfer(Core& core, const Check& check, const Issuer& issuer, Queue queue,
   from.AddPending(core, queue, issuer, false);
   to.AddPending(core, queue, issuer, true);
   // Strict mode: scalar code must not change the source before the copy has happened.
-  const bool watch = GetSettings().strict && async && core.is_idle(queue) &&
-                     from.space() != Space::kGdram;
+  const bool watch =
+      GetSettings().strict && async && core.is_idle(queue) && from.space() != Space::kGdram;
   const uint64_t fingerprint = watch ? from.Fingerprint() : 0;
   Dispatch(core, queue, async, [&core, check, issuer, to, from, watch, fingerprint] {
     if (watch && from.Fingerprint() != fingerprint)

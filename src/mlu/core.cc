@@ -40,15 +40,17 @@ Core::Core(LaunchState& launch, Job& job, int job_number, const Place& place,
            CoreMemories& memories, OnChipMemory& sram)
     : launch_(launch), job_(job), place_(place), memories_(memories), sram_(sram) {
   random_.seed(static_cast<unsigned>(GetSettings().seed + static_cast<uint64_t>(task())));
-  const int core = place.cluster * (kCoresPerCluster + 1) +
-                   (is_memory_core() ? kCoresPerCluster : place.core);
+  const int core =
+      place.cluster * (kCoresPerCluster + 1) + (is_memory_core() ? kCoresPerCluster : place.core);
   epoch_ = {job_number, place.cluster, core, is_memory_core() ? -1 : task()};
   epoch_number_ = launch.writers().Begin(epoch_);
 }
 
 int Core::task() const {
-  return static_cast<int>((static_cast<unsigned>(place_.z) * launch_.dim.y +
-                           static_cast<unsigned>(place_.y)) * launch_.dim.x) + place_.x;
+  return static_cast<int>(
+             (static_cast<unsigned>(place_.z) * launch_.dim.y + static_cast<unsigned>(place_.y)) *
+             launch_.dim.x) +
+         place_.x;
 }
 
 bool Core::is_block() const { return launch_.type == cnrtFuncTypeBlock; }
@@ -182,10 +184,9 @@ void Violate(const char* instruction, Where where, const char* format, ...) {
   vsnprintf(text, sizeof(text), format, arguments);
   va_end(arguments);
   Core* const core = CurrentCore();
-  std::string message = core != nullptr
-                            ? core->Locate(instruction, where)
-                            : std::string(where.file) + ":" + std::to_string(where.line) + ": " +
-                                  instruction + " ";
+  std::string message = core != nullptr ? core->Locate(instruction, where)
+                                        : std::string(where.file) + ":" +
+                                              std::to_string(where.line) + ": " + instruction + " ";
   throw Violation{message + text, false};
 }
 

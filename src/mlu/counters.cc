@@ -9,9 +9,9 @@ namespace bang {
 namespace {
 
 constexpr const char* kDirectionNames[kDirections] = {
-    "GDRAM2NRAM", "NRAM2GDRAM", "LDRAM2NRAM", "NRAM2LDRAM",  "GDRAM2WRAM",  "WRAM2GDRAM",
-    "LDRAM2WRAM", "WRAM2LDRAM", "NRAM2NRAM",  "NRAM2WRAM",   "WRAM2NRAM",   "GDRAM2SRAM",
-    "SRAM2GDRAM", "LDRAM2SRAM", "SRAM2LDRAM", "SRAM2NRAM",   "NRAM2SRAM",   "SRAM2WRAM",
+    "GDRAM2NRAM", "NRAM2GDRAM",  "LDRAM2NRAM",  "NRAM2LDRAM",  "GDRAM2WRAM",  "WRAM2GDRAM",
+    "LDRAM2WRAM", "WRAM2LDRAM",  "NRAM2NRAM",   "NRAM2WRAM",   "WRAM2NRAM",   "GDRAM2SRAM",
+    "SRAM2GDRAM", "LDRAM2SRAM",  "SRAM2LDRAM",  "SRAM2NRAM",   "NRAM2SRAM",   "SRAM2WRAM",
     "WRAM2SRAM",  "GDRAM2GDRAM", "GDRAM2LDRAM", "LDRAM2GDRAM", "LDRAM2LDRAM", "SRAM2SRAM"};
 constexpr const char* kKindNames[kKinds] = {"arithmetic", "comparison", "logic", "selection",
                                             "layout",     "conversion", "fill",  "atomic"};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a launch did: bytes by direction, vector instructions by kind, memory, overlap, balance.
+// Counts the work of a launch: bytes by direction, vector instructions by kind, memory, overlap, balance.
 #pragma once
 
 #include <algorithm>

@@ -58,9 +58,8 @@ const MluProperties& GetMluProperties() {
   static const MluProperties properties = [] {
     const bang::Settings& settings = bang::GetSettings();
     const bang::Card& architecture = *settings.architecture;
-    return MluProperties{architecture.name,        architecture.number,
-                         settings.clusters,        bang::kCoresPerCluster,
-                         architecture.nram_bytes,  architecture.sram_bytes,
+    return MluProperties{architecture.name,      architecture.number,     settings.clusters,
+                         bang::kCoresPerCluster, architecture.nram_bytes, architecture.sram_bytes,
                          architecture.wram_bytes};
   }();
   return properties;
@@ -74,8 +73,8 @@ void FinishLaunch(cnrtQueue_t queue, const bang::Violation* violation,
   ++target.counters.launches;
   if (violation == nullptr || target.status != MLUOP_STATUS_SUCCESS) return;
   target.message = violation->message;
-  target.status = violation->is_architecture ? MLUOP_STATUS_ARCH_MISMATCH
-                                             : MLUOP_STATUS_EXECUTION_FAILED;
+  target.status =
+      violation->is_architecture ? MLUOP_STATUS_ARCH_MISMATCH : MLUOP_STATUS_EXECUTION_FAILED;
 }
 
 MluContext::~MluContext() {
@@ -121,8 +120,9 @@ mluOpStatus_t MluDevice::Run(const Arguments& arguments, mluOpContext& handle) {
 mluOpStatus_t MluDevice::MakePlan(const Arguments& arguments, mluOpContext& handle, Plan* plan) {
   try {
     MluContext context(nullptr, arguments.workspace);
-    return Index().FindOperator(*arguments.spec)->plan(arguments, context, handle.implementation,
-                                                       plan);
+    return Index()
+        .FindOperator(*arguments.spec)
+        ->plan(arguments, context, handle.implementation, plan);
   } catch (...) {
     return FailFromException(arguments.spec->name.data());
   }
@@ -218,8 +218,7 @@ cnrtRet_t MluDevice::PlaceNotifier(cnrtNotifier_t notifier, cnrtQueue_t) {
 cnrtRet_t MluDevice::WaitNotifier(cnrtNotifier_t) { return cnrtSuccess; }
 
 cnrtRet_t MluDevice::Duration(cnrtNotifier_t start, cnrtNotifier_t end, double* us) {
-  const auto span =
-      static_cast<MluNotifier*>(end)->time - static_cast<MluNotifier*>(start)->time;
+  const auto span = static_cast<MluNotifier*>(end)->time - static_cast<MluNotifier*>(start)->time;
   *us = std::chrono::duration<double, std::micro>(span).count();
   return cnrtSuccess;
 }

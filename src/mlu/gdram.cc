@@ -29,8 +29,8 @@ bool MapTwice(size_t bytes, Allocation* allocation) {
   }
   void* inner = MAP_FAILED;
   if (alias != MAP_FAILED && outer != MAP_FAILED)
-    inner = mmap(static_cast<char*>(outer) + kPage, bytes, PROT_NONE, MAP_SHARED | MAP_FIXED, file,
-                 0);
+    inner =
+        mmap(static_cast<char*>(outer) + kPage, bytes, PROT_NONE, MAP_SHARED | MAP_FIXED, file, 0);
   close(file);
   if (inner == MAP_FAILED) {
     if (alias != MAP_FAILED) munmap(alias, bytes);

@@ -14,11 +14,11 @@
 namespace bang {
 
 struct Allocation {
-  char* begin;   // the address that clients and kernels see
+  char* begin;  // the address that clients and kernels see
   size_t bytes;
-  char* map;     // the accessible pages around it, between inaccessible ones
+  char* map;  // the accessible pages around it, between inaccessible ones
   size_t map_bytes;
-  char* alias;   // the same memory, always accessible
+  char* alias;  // the same memory, always accessible
   size_t alias_offset() const { return static_cast<size_t>(begin - map); }
 };
 

@@ -40,8 +40,7 @@ bool ElementIsWritten(const OnChipMemory& nram, const Operand& operand, size_t i
 }
 
 // Sets the state of the result. Returns whether it depends on bytes that nothing has written.
-bool Propagate(Core& core, const Check& check, Flow flow,
-               std::initializer_list<Operand> operands) {
+bool Propagate(Core& core, const Check& check, Flow flow, std::initializer_list<Operand> operands) {
   OnChipMemory& nram = *core.memory(Space::kNram);
   bool tainted = false;
   for (const Operand& operand : operands) {

@@ -81,9 +81,8 @@ void Job::NoteOddLine(int index) {
     if (IsMember(i, waiting, index)) ++lines[members_[static_cast<size_t>(i)].where.line];
   }
   if (lines.size() < 2) return;
-  const auto rarest = std::min_element(lines.begin(), lines.end(), [](const auto& a, const auto& b) {
-    return a.second < b.second;
-  });
+  const auto rarest = std::min_element(
+      lines.begin(), lines.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
   for (int i = 0; i < static_cast<int>(members_.size()); ++i) {
     const Member& member = members_[static_cast<size_t>(i)];
     if (!IsMember(i, waiting, index) || member.where.line != rarest->first) continue;

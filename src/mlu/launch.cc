@@ -45,8 +45,8 @@ struct JobMemories {
     for (int i = 0; i < clusters * (kCoresPerCluster + 1); ++i)
       cores.push_back(std::make_unique<CoreMemories>());
     for (int i = 0; i < clusters; ++i)
-      srams.push_back(std::make_unique<OnChipMemory>(Space::kSram,
-                                                     GetSettings().architecture->sram_bytes));
+      srams.push_back(
+          std::make_unique<OnChipMemory>(Space::kSram, GetSettings().architecture->sram_bytes));
   }
   void Poison() {
     for (auto& core : cores) core->nram.Poison(), core->wram.Poison(), core->ldram.Poison();
@@ -55,6 +55,13 @@ struct JobMemories {
   std::vector<std::unique_ptr<CoreMemories>> cores;
   std::vector<std::unique_ptr<OnChipMemory>> srams;
 };
+
+void FailLaunch(LaunchState& launch, const std::string& reason) {
+  const LaunchSite& site = launch.site;
+  launch.Fail({std::string(site.where.file) + ":" + std::to_string(site.where.line) +
+                   ": launch of " + site.name + ": " + reason,
+               false});
+}
 
 // Runs one task on the calling thread.
 void RunTask(LaunchState& launch, Job& job, Core& core) {
@@ -84,6 +91,15 @@ class Runner {
       : launch_(launch), order_(order), next_(next) {}
 
   void Run() {
+    try {
+      RunAll();
+    } catch (const std::exception& error) {  // no memory
+      FailLaunch(launch_, error.what());
+    }
+  }
+
+ private:
+  void RunAll() {
     const int clusters = launch_.clusters_per_job();
     JobMemories memories(std::max(clusters, 1));
     for (size_t i = next_++; i < order_.size() && !launch_.failed(); i = next_++) {
@@ -96,7 +112,6 @@ class Runner {
     }
   }
 
- private:
   void RunBlock(int index, JobMemories& memories) {
     Job job(launch_, 0);
     Place place = PlaceOf(index, 1);
@@ -125,8 +140,13 @@ class Runner {
                                              *memories.srams[static_cast<size_t>(cluster)]));
     }
     std::vector<std::thread> threads;
-    for (auto& core : cores)
-      threads.emplace_back([this, &job, &core] { RunTask(launch_, job, *core); });
+    try {
+      for (auto& core : cores)
+        threads.emplace_back([this, &job, &core] { RunTask(launch_, job, *core); });
+    } catch (const std::exception& error) {  // no thread
+      FailLaunch(launch_, error.what());
+      job.WakeAll();
+    }
     for (std::thread& thread : threads) thread.join();
   }
 
@@ -169,14 +189,19 @@ void RunJobs(LaunchState& launch) {
   const int jobs = static_cast<int>(launch.dim.x * launch.dim.y * launch.dim.z) / tasks_per_job;
   std::vector<int> order(static_cast<size_t>(jobs));
   std::iota(order.begin(), order.end(), 0);
-  std::shuffle(order.begin(), order.end(), std::minstd_rand(static_cast<unsigned>(GetSettings().seed)));
+  std::shuffle(order.begin(), order.end(),
+               std::minstd_rand(static_cast<unsigned>(GetSettings().seed)));
   const int cpus = static_cast<int>(std::thread::hardware_concurrency());
   const int runners = std::clamp(cpus / tasks_per_job, 1, jobs);
   std::atomic<size_t> next{0};
   GetGdram().Open();
   std::vector<std::thread> threads;
-  for (int i = 0; i < runners; ++i)
-    threads.emplace_back([&] { Runner(launch, order, next).Run(); });
+  try {
+    for (int i = 0; i < runners; ++i)
+      threads.emplace_back([&] { Runner(launch, order, next).Run(); });
+  } catch (const std::exception& error) {  // no thread
+    FailLaunch(launch, error.what());
+  }
   for (std::thread& thread : threads) thread.join();
   GetGdram().Close();
 }
@@ -199,9 +224,7 @@ void RunKernel(const LaunchSite& site, const cnrtDim3_t& dim, cnrtFunctionType_t
   if (fault.empty()) {
     RunJobs(launch);
   } else {
-    launch.Fail({std::string(site.where.file) + ":" + std::to_string(site.where.line) +
-                     ": launch of " + site.name + ": " + fault,
-                 false});
+    FailLaunch(launch, fault);
   }
   mluop::FinishLaunch(queue, launch.failed() ? &launch.violation() : nullptr, launch.counters());
 }

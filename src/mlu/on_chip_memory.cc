@@ -79,8 +79,8 @@ size_t OnChipMemory::Touch(const OnChipVariable& variable, const void* end) {
   const std::lock_guard<std::mutex> lock(mutex_);
   auto& mine = const_cast<OnChipVariable&>(variable);
   if (mine.peak == 0) used_ += mine.bytes;
-  mine.peak = std::max(mine.peak,
-                       static_cast<size_t>(static_cast<const char*>(end) - variable.begin));
+  mine.peak =
+      std::max(mine.peak, static_cast<size_t>(static_cast<const char*>(end) - variable.begin));
   return used_;
 }
 

@@ -59,8 +59,8 @@ class OnChipMemory {
   }
 
   // Returns the variable of `key`, which is placed at first use. Returns NULL if the addresses are
-  // used up. A source declares the variables of all its kernels: only those that the instructions
-  // of a kernel use count against the limit.
+  // used up. A source declares the variables of all its kernels: only variables that the
+  // instructions of a kernel use count against the limit.
   char* Declare(const void* key, const char* name, size_t bytes, Where where);
   // Fills all variables with the poison pattern; no byte counts as written.
   void Poison();

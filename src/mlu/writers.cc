@@ -33,7 +33,7 @@ const Epoch* Writers::Touch(const Target& target, size_t offset, size_t bytes, u
   const std::lock_guard<std::mutex> lock(mutex_);
   auto found = shadows_.find(target.key);
   if (found == shadows_.end()) {
-    if (access == Access::kRead && !target.keep_readers) return nullptr;  // nobody wrote
+    if (access == Access::kRead && !target.keep_readers) return nullptr;  // unwritten
     Shadow shadow;
     const auto allocate = [&] {  // zeroed, and the pages that are never touched cost nothing
       auto* const tags = static_cast<uint16_t*>(std::calloc(target.size, sizeof(uint16_t)));

@@ -30,9 +30,7 @@ struct Epoch {
     if (core == later.core || job_barriers < later.job_barriers) return true;
     return cluster == later.cluster && cluster_barriers < later.cluster_barriers;
   }
-  std::string Name() const {
-    return task < 0 ? "the memory core" : "task " + std::to_string(task);
-  }
+  std::string Name() const { return task < 0 ? "the memory core" : "task " + std::to_string(task); }
 };
 
 enum class Access : uint8_t { kRead, kWrite, kAtomic };

@@ -7,9 +7,9 @@
 
 namespace mluop {
 
-#define MLUOP_FAMILY(folder)                               \
-  namespace folder {                                       \
-  [[gnu::weak]] extern const MluFamily kMluFamily;         \
+#define MLUOP_FAMILY(folder)                       \
+  namespace folder {                               \
+  [[gnu::weak]] extern const MluFamily kMluFamily; \
   }
 #include "ops/op_list.inc"
 #undef MLUOP_FAMILY

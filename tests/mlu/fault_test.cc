@@ -102,7 +102,7 @@ class FaultTest : public testing::Test {
 TEST_F(FaultTest, IsReportedWithItsLine) {
   int reported = 0, all = 0;
   for (const FaultFile& file : kFiles) {
-    // What 2xx refuses is legal later; the other files use instructions that 2xx lacks.
+    // Later architectures accept the operands that 2xx refuses. The other files use instructions that 2xx lacks.
     if ((std::string(file.name) == "alignment") != Is290()) continue;
     for (int index = 0; index < 4; ++index) {
       const std::string message = Run(file, index, true);

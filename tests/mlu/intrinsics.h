@@ -7,8 +7,23 @@
 inline constexpr int kValues = 4096;
 
 enum class Group {
-  kRounding, kHalf, kNan, kArgmax, kLayout, kSelection, kReduceSum, kPool, kFusion, kCopies,
-  kAtomics, kGather, kDivision, kPipeline, kMemoryCoreTaskId, kScalarWrites, kBitIndex
+  kRounding,
+  kHalf,
+  kNan,
+  kArgmax,
+  kLayout,
+  kSelection,
+  kReduceSum,
+  kPool,
+  kFusion,
+  kCopies,
+  kAtomics,
+  kGather,
+  kDivision,
+  kPipeline,
+  kMemoryCoreTaskId,
+  kScalarWrites,
+  kBitIndex
 };
 
 void LaunchGroup(Group group, cnrtQueue_t queue, const float* in, float* out);

@@ -81,7 +81,7 @@ void CheckOperator(const std::string& op) {
                               names);
 }
 
-// A simulated device is slow: of the built-in cases it runs those of its operators with at most 2^22
+// A simulated device is slow: of the built-in cases it runs the ones of its operators with at most 2^22
 // elements.
 bool IsLeftOut(const Device& device, const Case& c) {
   constexpr int64_t kMostElements = int64_t{1} << 22;

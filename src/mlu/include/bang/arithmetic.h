@@ -60,27 +60,28 @@ inline constexpr bool kAnySource = true;
   void name(T* d, const T* a, const T* b, unsigned n, ::bang::Where where = ::bang::Where()) { \
     using namespace bang;                                                                      \
     static constexpr Instruction kInstruction = {#name, Kind::kind, Rule::rule, gate};         \
-    const Issued issued = Issue(kInstruction, Flow::kElements, n, {Out(d, n), In("a", a, n), In("b", b, n, second)}, \
-               where); \
-    if (!issued) return;                                                                                  \
+    const Issued issued = Issue(kInstruction, Flow::kElements, n,                              \
+                                {Out(d, n), In("a", a, n), In("b", b, n, second)}, where);     \
+    if (!issued) return;                                                                       \
     for (unsigned i = 0; i < n; ++i) {                                                         \
       const T x = a[i], y = b[i];                                                              \
       d[i] = value;                                                                            \
     }                                                                                          \
   }
 // d = f(a, y) with a scalar y.
-#define BANG_SCALAR(name, Types, kind, rule, gate, value)                                      \
-  template <Types T>                                                                           \
-  void name(T* d, const T* a, ::bang::Same<T> y, unsigned n,                                   \
-            ::bang::Where where = ::bang::Where()) {                                           \
-    using namespace bang;                                                                      \
-    static constexpr Instruction kInstruction = {#name, Kind::kind, Rule::rule, gate};         \
-    const Issued issued = Issue(kInstruction, Flow::kElements, n, {Out(d, n), In("a", a, n)}, where); \
-    if (!issued) return;   \
-    for (unsigned i = 0; i < n; ++i) {                                                         \
-      const T x = a[i];                                                                        \
-      d[i] = value;                                                                            \
-    }                                                                                          \
+#define BANG_SCALAR(name, Types, kind, rule, gate, value)                              \
+  template <Types T>                                                                   \
+  void name(T* d, const T* a, ::bang::Same<T> y, unsigned n,                           \
+            ::bang::Where where = ::bang::Where()) {                                   \
+    using namespace bang;                                                              \
+    static constexpr Instruction kInstruction = {#name, Kind::kind, Rule::rule, gate}; \
+    const Issued issued =                                                              \
+        Issue(kInstruction, Flow::kElements, n, {Out(d, n), In("a", a, n)}, where);    \
+    if (!issued) return;                                                               \
+    for (unsigned i = 0; i < n; ++i) {                                                 \
+      const T x = a[i];                                                                \
+      d[i] = value;                                                                    \
+    }                                                                                  \
   }
 // d[i] = f(src[i], seg[i % seg_n]).
 #define BANG_CYCLE(name, Types, kind, value)                                                   \
@@ -89,26 +90,28 @@ inline constexpr bool kAnySource = true;
             ::bang::Where where = ::bang::Where()) {                                           \
     using namespace bang;                                                                      \
     static constexpr Instruction kInstruction = {#name, Kind::kind};                           \
-    const Issued issued = Issue(kInstruction, Flow::kElements, src_n,                                           \
-               {Out(d, src_n), In("src", src, src_n), In("seg", seg, seg_n, kNoAlias)}, where); \
-    if (!issued) return;                                                                                  \
+    const Issued issued =                                                                      \
+        Issue(kInstruction, Flow::kElements, src_n,                                            \
+              {Out(d, src_n), In("src", src, src_n), In("seg", seg, seg_n, kNoAlias)}, where); \
+    if (!issued) return;                                                                       \
     for (unsigned i = 0; i < src_n; ++i) {                                                     \
       const T x = src[i], y = seg[i % seg_n];                                                  \
       d[i] = value;                                                                            \
     }                                                                                          \
   }
 // d = f(a); `alias`: whether d may be a.
-#define BANG_UNARY(name, Types, kind, alias, rule, gate, value)                                \
-  template <Types T>                                                                           \
-  void name(T* d, const T* a, unsigned n, ::bang::Where where = ::bang::Where()) {             \
-    using namespace bang;                                                                      \
-    static constexpr Instruction kInstruction = {#name, Kind::kind, Rule::rule, gate};         \
-    const Issued issued = Issue(kInstruction, Flow::kElements, n, {Out(d, n), In("a", a, n, alias)}, where); \
-    if (!issued) return;                                                                                  \
-    for (unsigned i = 0; i < n; ++i) {                                                         \
-      const T x = a[i];                                                                        \
-      d[i] = value;                                                                            \
-    }                                                                                          \
+#define BANG_UNARY(name, Types, kind, alias, rule, gate, value)                            \
+  template <Types T>                                                                       \
+  void name(T* d, const T* a, unsigned n, ::bang::Where where = ::bang::Where()) {         \
+    using namespace bang;                                                                  \
+    static constexpr Instruction kInstruction = {#name, Kind::kind, Rule::rule, gate};     \
+    const Issued issued =                                                                  \
+        Issue(kInstruction, Flow::kElements, n, {Out(d, n), In("a", a, n, alias)}, where); \
+    if (!issued) return;                                                                   \
+    for (unsigned i = 0; i < n; ++i) {                                                     \
+      const T x = a[i];                                                                    \
+      d[i] = value;                                                                        \
+    }                                                                                      \
   }
 
 BANG_BINARY(__bang_add, ::bang::Number, kArithmetic, kAnySource, k2xx, kEverywhere, Add(x, y))
@@ -116,7 +119,8 @@ BANG_BINARY(__bang_sub, ::bang::AnyNumber, kArithmetic, kAnySource, k2xx, kEvery
 BANG_BINARY(__bang_mul, ::bang::Number, kArithmetic, kAnySource, k2xx, kEverywhere, Mul(x, y))
 BANG_BINARY(__bang_div, ::bang::AnyNumber, kArithmetic, kAnySource, kNone, kFrom322Not372, T(x / y))
 BANG_BINARY(__bang_rem, ::std::integral, kArithmetic, kAnySource, kNone, kFrom322Not372, T(x % y))
-BANG_BINARY(__bang_add_tz, ::bang::Float, kArithmetic, kAnySource, k2xx, kEverywhere, AddTowardZero(x, y))
+BANG_BINARY(__bang_add_tz, ::bang::Float, kArithmetic, kAnySource, k2xx, kEverywhere,
+            AddTowardZero(x, y))
 
 BANG_SCALAR(__bang_add_scalar, ::bang::Number, kArithmetic, k2xx, kEverywhere, Add(x, y))
 BANG_SCALAR(__bang_sub_scalar, ::bang::Number, kArithmetic, k2xx, kEverywhere, Sub(x, y))
@@ -132,20 +136,28 @@ BANG_CYCLE(__bang_cycle_sub, ::bang::Number, kArithmetic, Sub(x, y))
 BANG_CYCLE(__bang_cycle_mul, ::bang::Number, kArithmetic, Mul(x, y))
 BANG_CYCLE(__bang_cycle_add_tz, ::bang::Float, kArithmetic, AddTowardZero(x, y))
 
-BANG_UNARY(__bang_abs, ::bang::Number, kArithmetic, true, kNone, kFrom322, x < T(0) ? Sub(T(0), x) : (x == T(0) ? T(0) : x))
+BANG_UNARY(__bang_abs, ::bang::Number, kArithmetic, true, kNone, kFrom322,
+           x < T(0) ? Sub(T(0), x) : (x == T(0) ? T(0) : x))
 BANG_UNARY(__bang_neg, ::bang::Int, kArithmetic, true, kNone, kFrom322Not372, Sub(T(0), x))
 BANG_UNARY(__bang_square, ::bang::Float, kArithmetic, true, k2xx, kEverywhere, Mul(x, x))
 BANG_UNARY(__bang_sqrt, ::bang::Single, kArithmetic, true, kNone, kFrom322, std::sqrt(x))
-BANG_UNARY(__bang_rsqrt, ::bang::Single, kArithmetic, true, kNone, kFrom322, float(1 / std::sqrt(double(x))))
+BANG_UNARY(__bang_rsqrt, ::bang::Single, kArithmetic, true, kNone, kFrom322,
+           float(1 / std::sqrt(double(x))))
 BANG_UNARY(__bang_recip, ::bang::Single, kArithmetic, true, kNone, kFrom322, 1 / x)
-BANG_UNARY(__bang_pow2, ::bang::Single, kArithmetic, true, kNone, kFrom322, float(std::exp2(double(x))))
-BANG_UNARY(__bang_log, ::bang::Single, kArithmetic, true, kNone, kFrom322, float(std::log2(double(x))))
-BANG_UNARY(__bang_log2, ::bang::Single, kArithmetic, true, kNone, kFrom322, float(std::log2(double(x))))
-BANG_UNARY(__bang_sin, ::bang::Single, kArithmetic, true, kNone, kFrom322, float(std::sin(double(x))))
-BANG_UNARY(__bang_cos, ::bang::Single, kArithmetic, true, kNone, kFrom322, float(std::cos(double(x))))
+BANG_UNARY(__bang_pow2, ::bang::Single, kArithmetic, true, kNone, kFrom322,
+           float(std::exp2(double(x))))
+BANG_UNARY(__bang_log, ::bang::Single, kArithmetic, true, kNone, kFrom322,
+           float(std::log2(double(x))))
+BANG_UNARY(__bang_log2, ::bang::Single, kArithmetic, true, kNone, kFrom322,
+           float(std::log2(double(x))))
+BANG_UNARY(__bang_sin, ::bang::Single, kArithmetic, true, kNone, kFrom322,
+           float(std::sin(double(x))))
+BANG_UNARY(__bang_cos, ::bang::Single, kArithmetic, true, kNone, kFrom322,
+           float(std::cos(double(x))))
 BANG_UNARY(__bang_floor, ::bang::Single, kArithmetic, kNoAlias, kNone, kFrom322, std::floor(x))
 BANG_UNARY(__bang_round, ::bang::Single, kArithmetic, kNoAlias, kNone, kFrom322, std::round(x))
-BANG_UNARY(__bang_nearbyint, ::bang::Single, kArithmetic, kNoAlias, kNone, kFrom322, float(RoundTo(double(x), Round::kRn)))
+BANG_UNARY(__bang_nearbyint, ::bang::Single, kArithmetic, kNoAlias, kNone, kFrom322,
+           float(RoundTo(double(x), Round::kRn)))
 
 // The old form with a scratch vector.
 template <::bang::Float T>
@@ -153,8 +165,9 @@ void __bang_div(T* d, const T* a, const T* b, T* tmp, unsigned n,
                 ::bang::Where where = ::bang::Where()) {
   using namespace bang;
   static constexpr Instruction kInstruction = {"__bang_div", Kind::kArithmetic, Rule::kAll128};
-  const Issued issued = Issue(kInstruction, Flow::kElements, n,
-             {Out(d, n), In("a", a, n, kNoAlias), In("b", b, n, kNoAlias), Out(tmp, n)}, where);
+  const Issued issued =
+      Issue(kInstruction, Flow::kElements, n,
+            {Out(d, n), In("a", a, n, kNoAlias), In("b", b, n, kNoAlias), Out(tmp, n)}, where);
   if (!issued) return;
   for (unsigned i = 0; i < n; ++i) d[i] = a[i] / b[i];
 }
@@ -199,7 +212,14 @@ void __bang_reduce_sum(T* d, const T* a, unsigned n, ::bang::Where where = ::ban
 }
 
 typedef enum {
-  FUSION_FMA, FUSION_FMS, FUSION_FAM, FUSION_FSM, FUSION_FAA, FUSION_FAS, FUSION_FSS, FUSION_FSA
+  FUSION_FMA,
+  FUSION_FMS,
+  FUSION_FAM,
+  FUSION_FSM,
+  FUSION_FAA,
+  FUSION_FAS,
+  FUSION_FSS,
+  FUSION_FSA
 } mluFusionOpCode;
 
 namespace bang {
@@ -228,9 +248,10 @@ template <::bang::Float T>
 void __bang_fusion(mluFusionOpCode op, T* d, const T* a, const T* b, const T* c, unsigned src_n,
                    unsigned seg_n, ::bang::Where where = ::bang::Where()) {
   using namespace bang;
-  const Issued issued = Issue(kFusion, Flow::kElements, src_n,
-             {Out(d, src_n), In("a", a, src_n), In("b", b, seg_n, kNoAlias),
-              In("c", c, seg_n, kNoAlias)}, where);
+  const Issued issued = Issue(
+      kFusion, Flow::kElements, src_n,
+      {Out(d, src_n), In("a", a, src_n), In("b", b, seg_n, kNoAlias), In("c", c, seg_n, kNoAlias)},
+      where);
   if (!issued) return;
   for (unsigned i = 0; i < src_n; ++i) d[i] = Fuse(op, a[i], b[i % seg_n], c[i % seg_n]);
 }
@@ -238,8 +259,9 @@ template <::bang::Float T>
 void __bang_fusion(mluFusionOpCode op, T* d, const T* a, ::bang::Same<T> b, const T* c,
                    unsigned src_n, unsigned seg_n, ::bang::Where where = ::bang::Where()) {
   using namespace bang;
-  const Issued issued = Issue(kFusion, Flow::kElements, src_n,
-             {Out(d, src_n), In("a", a, src_n), In("c", c, seg_n, kNoAlias)}, where);
+  const Issued issued =
+      Issue(kFusion, Flow::kElements, src_n,
+            {Out(d, src_n), In("a", a, src_n), In("c", c, seg_n, kNoAlias)}, where);
   if (!issued) return;
   for (unsigned i = 0; i < src_n; ++i) d[i] = Fuse(op, a[i], b, c[i % seg_n]);
 }
@@ -247,8 +269,9 @@ template <::bang::Float T>
 void __bang_fusion(mluFusionOpCode op, T* d, const T* a, const T* b, ::bang::Same<T> c,
                    unsigned src_n, unsigned seg_n, ::bang::Where where = ::bang::Where()) {
   using namespace bang;
-  const Issued issued = Issue(kFusion, Flow::kElements, src_n,
-             {Out(d, src_n), In("a", a, src_n), In("b", b, seg_n, kNoAlias)}, where);
+  const Issued issued =
+      Issue(kFusion, Flow::kElements, src_n,
+            {Out(d, src_n), In("a", a, src_n), In("b", b, seg_n, kNoAlias)}, where);
   if (!issued) return;
   for (unsigned i = 0; i < src_n; ++i) d[i] = Fuse(op, a[i], b[i % seg_n], c);
 }
@@ -256,7 +279,8 @@ template <::bang::Float T>
 void __bang_fusion(mluFusionOpCode op, T* d, const T* a, ::bang::Same<T> b, ::bang::Same<T> c,
                    unsigned src_n, ::bang::Where where = ::bang::Where()) {
   using namespace bang;
-  const Issued issued = Issue(kFusion, Flow::kElements, src_n, {Out(d, src_n), In("a", a, src_n)}, where);
+  const Issued issued =
+      Issue(kFusion, Flow::kElements, src_n, {Out(d, src_n), In("a", a, src_n)}, where);
   if (!issued) return;
   for (unsigned i = 0; i < src_n; ++i) d[i] = Fuse(op, a[i], b, c);
 }

@@ -53,31 +53,35 @@ struct AtomicDec { template <class T> T operator()(T m, T o) const { return m ==
 }  // namespace bang
 
 // name(gdram, nram, n), name(gdram, value, n = 1).
-#define BANG_ATOMIC_REDUCE(name, Types, Op, is_async)                                          \
-  template <Types T>                                                                           \
-  void name(T* gdram, const T* nram, unsigned n, ::bang::Where where = ::bang::Where()) {      \
-    ::bang::Atomic({#name, ::bang::kAtomicReduce, gdram, nram, nullptr, n, sizeof(T), false,   \
-                    is_async, ::bang::Combine<T, ::bang::Op>}, where);                         \
-  }                                                                                            \
-  template <Types T>                                                                           \
-  void name(T* gdram, ::bang::Same<T> value, unsigned n = 1,                                   \
-            ::bang::Where where = ::bang::Where()) {                                           \
-    ::bang::Atomic({#name, ::bang::kAtomicReduce, gdram, &value, nullptr, n, sizeof(T), true,  \
-                    is_async, ::bang::Combine<T, ::bang::Op>}, where);                         \
+#define BANG_ATOMIC_REDUCE(name, Types, Op, is_async)                                         \
+  template <Types T>                                                                          \
+  void name(T* gdram, const T* nram, unsigned n, ::bang::Where where = ::bang::Where()) {     \
+    ::bang::Atomic({#name, ::bang::kAtomicReduce, gdram, nram, nullptr, n, sizeof(T), false,  \
+                    is_async, ::bang::Combine<T, ::bang::Op>},                                \
+                   where);                                                                    \
+  }                                                                                           \
+  template <Types T>                                                                          \
+  void name(T* gdram, ::bang::Same<T> value, unsigned n = 1,                                  \
+            ::bang::Where where = ::bang::Where()) {                                          \
+    ::bang::Atomic({#name, ::bang::kAtomicReduce, gdram, &value, nullptr, n, sizeof(T), true, \
+                    is_async, ::bang::Combine<T, ::bang::Op>},                                \
+                   where);                                                                    \
   }
 // name(nram_old, gdram, value, n = 1), name(nram_old, gdram, nram, n).
-#define BANG_ATOMIC_OLD(name, Types, Op, is_async)                                             \
-  template <Types T>                                                                           \
-  void name(T* nram_old, T* gdram, const T* nram, unsigned n,                                  \
-            ::bang::Where where = ::bang::Where()) {                                           \
-    ::bang::Atomic({#name, ::bang::kAtomicOld, gdram, nram, nram_old, n, sizeof(T), false,     \
-                    is_async, ::bang::Combine<T, ::bang::Op>}, where);                         \
-  }                                                                                            \
-  template <Types T>                                                                           \
-  void name(T* nram_old, T* gdram, ::bang::Same<T> value, unsigned n = 1,                      \
-            ::bang::Where where = ::bang::Where()) {                                           \
-    ::bang::Atomic({#name, ::bang::kAtomicOld, gdram, &value, nram_old, n, sizeof(T), true,    \
-                    is_async, ::bang::Combine<T, ::bang::Op>}, where);                         \
+#define BANG_ATOMIC_OLD(name, Types, Op, is_async)                                          \
+  template <Types T>                                                                        \
+  void name(T* nram_old, T* gdram, const T* nram, unsigned n,                               \
+            ::bang::Where where = ::bang::Where()) {                                        \
+    ::bang::Atomic({#name, ::bang::kAtomicOld, gdram, nram, nram_old, n, sizeof(T), false,  \
+                    is_async, ::bang::Combine<T, ::bang::Op>},                              \
+                   where);                                                                  \
+  }                                                                                         \
+  template <Types T>                                                                        \
+  void name(T* nram_old, T* gdram, ::bang::Same<T> value, unsigned n = 1,                   \
+            ::bang::Where where = ::bang::Where()) {                                        \
+    ::bang::Atomic({#name, ::bang::kAtomicOld, gdram, &value, nram_old, n, sizeof(T), true, \
+                    is_async, ::bang::Combine<T, ::bang::Op>},                              \
+                   where);                                                                  \
   }
 #define BANG_ATOMIC(op, Types, Op)                                       \
   BANG_ATOMIC_REDUCE(__bang_atomic_reduce_##op, Types, Op, false)        \

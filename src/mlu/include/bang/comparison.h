@@ -73,9 +73,9 @@ T BitXor(T x, T y) {
     static constexpr Instruction kInstruction = {#name, Kind::kComparison, Rule::kNone};       \
     RequireBitIndex(#name, n, where);                                                          \
     auto* const bytes = reinterpret_cast<unsigned char*>(d);                                   \
-    const Issued issued = Issue(kInstruction, Flow::kAll, n,                                                    \
-               {Out(bytes, n / 8), In("a", a, n), In("b", b, n)}, where); \
-    if (!issued) return;                                                                                  \
+    const Issued issued = Issue(kInstruction, Flow::kAll, n,                                   \
+                                {Out(bytes, n / 8), In("a", a, n), In("b", b, n)}, where);     \
+    if (!issued) return;                                                                       \
     for (unsigned i = 0; i < n; i += 8) {                                                      \
       unsigned char byte = 0;                                                                  \
       for (unsigned k = 0; k < 8; ++k) {                                                       \
@@ -95,10 +95,10 @@ inline void RequireBitIndex(const char* name, unsigned n, Where where) {
 
 }  // namespace bang
 
-#define BANG_COMPARISON(op, test, scalar_gate)                                                       \
-  BANG_BINARY(__bang_##op, ::bang::AnyNumber, kComparison, kAnySource, k2xx, kEverywhere, T(test))   \
-  BANG_SCALAR(__bang_##op##_scalar, ::bang::AnyNumber, kComparison, k2xx, scalar_gate, T(test))      \
-  BANG_CYCLE(__bang_cycle_##op, ::bang::Number, kComparison, T(test))                                \
+#define BANG_COMPARISON(op, test, scalar_gate)                                                     \
+  BANG_BINARY(__bang_##op, ::bang::AnyNumber, kComparison, kAnySource, k2xx, kEverywhere, T(test)) \
+  BANG_SCALAR(__bang_##op##_scalar, ::bang::AnyNumber, kComparison, k2xx, scalar_gate, T(test))    \
+  BANG_CYCLE(__bang_cycle_##op, ::bang::Number, kComparison, T(test))                              \
   BANG_BITINDEX(__bang_##op##_bitindex, test)
 BANG_COMPARISON(eq, x == y, kFrom322)
 BANG_COMPARISON(ne, Unequal(x, y), kFrom322)
@@ -109,20 +109,24 @@ BANG_COMPARISON(ge, x >= y, kEverywhere)
 #undef BANG_COMPARISON
 #undef BANG_BITINDEX
 
-BANG_BINARY(__bang_maxequal, ::bang::AnyNumber, kComparison, kNoAlias, k2xx, kEverywhere, MaxEqual(x, y))
-BANG_BINARY(__bang_minequal, ::bang::AnyNumber, kComparison, kNoAlias, k2xx, kEverywhere, MinEqual(x, y))
+BANG_BINARY(__bang_maxequal, ::bang::AnyNumber, kComparison, kNoAlias, k2xx, kEverywhere,
+            MaxEqual(x, y))
+BANG_BINARY(__bang_minequal, ::bang::AnyNumber, kComparison, kNoAlias, k2xx, kEverywhere,
+            MinEqual(x, y))
 BANG_SCALAR(__bang_maxeq_scalar, ::bang::AnyNumber, kComparison, kNone, kFrom322, MaxEqual(x, y))
 BANG_SCALAR(__bang_mineq_scalar, ::bang::AnyNumber, kComparison, kNone, kFrom322, MinEqual(x, y))
 BANG_CYCLE(__bang_cycle_maxequal, ::bang::AnyNumber, kComparison, MaxEqual(x, y))
 BANG_CYCLE(__bang_cycle_minequal, ::bang::AnyNumber, kComparison, MinEqual(x, y))
 BANG_BINARY(__bang_maximum, ::bang::Float, kComparison, kAnySource, kNone, kFrom520, Maximum(x, y))
 BANG_BINARY(__bang_minimum, ::bang::Float, kComparison, kAnySource, kNone, kFrom520, Minimum(x, y))
-BANG_BINARY(__bang_nan_maximum, ::bang::Float, kComparison, kAnySource, kNone, kFrom520, IsNan(y) ? y : MaxEqual(x, y))
-BANG_BINARY(__bang_nan_minimum, ::bang::Float, kComparison, kAnySource, kNone, kFrom520, IsNan(y) ? y : MinEqual(x, y))
+BANG_BINARY(__bang_nan_maximum, ::bang::Float, kComparison, kAnySource, kNone, kFrom520,
+            IsNan(y) ? y : MaxEqual(x, y))
+BANG_BINARY(__bang_nan_minimum, ::bang::Float, kComparison, kAnySource, kNone, kFrom520,
+            IsNan(y) ? y : MinEqual(x, y))
 
-#define BANG_LOGIC(op, test)                                                                        \
-  BANG_BINARY(__bang_##op, ::bang::Number, kLogic, kNoAlias, k2xx, kEverywhere, T(test))            \
-  BANG_SCALAR(__bang_##op##_scalar, ::bang::Number, kLogic, kNone, kFrom322, T(test))               \
+#define BANG_LOGIC(op, test)                                                             \
+  BANG_BINARY(__bang_##op, ::bang::Number, kLogic, kNoAlias, k2xx, kEverywhere, T(test)) \
+  BANG_SCALAR(__bang_##op##_scalar, ::bang::Number, kLogic, kNone, kFrom322, T(test))    \
   BANG_CYCLE(__bang_cycle_##op, ::bang::Number, kLogic, T(test))
 BANG_LOGIC(and, IsTrue(x) && IsTrue(y))
 BANG_LOGIC(or, IsTrue(x) || IsTrue(y))
@@ -131,9 +135,9 @@ BANG_LOGIC(xor, IsTrue(x) != IsTrue(y))
 BANG_UNARY(__bang_not, ::bang::Number, kLogic, true, k2xx, kEverywhere, T(!IsTrue(x)))
 
 // n counts bytes, except in the scalar forms.
-#define BANG_BITS(op, value)                                                                        \
-  BANG_BINARY(__bang_b##op, ::bang::Byte, kLogic, kNoAlias, k2xx, kEverywhere, value)               \
-  BANG_CYCLE(__bang_cycle_b##op, ::bang::Byte, kLogic, value)                                       \
+#define BANG_BITS(op, value)                                                          \
+  BANG_BINARY(__bang_b##op, ::bang::Byte, kLogic, kNoAlias, k2xx, kEverywhere, value) \
+  BANG_CYCLE(__bang_cycle_b##op, ::bang::Byte, kLogic, value)                         \
   BANG_SCALAR(__bang_b##op##_scalar, ::bang::Number, kLogic, kNone, kFrom322, value)
 BANG_BITS(and, BitAnd(x, y))
 BANG_BITS(or, BitOr(x, y))
@@ -141,16 +145,17 @@ BANG_BITS(xor, BitXor(x, y))
 #undef BANG_BITS
 BANG_UNARY(__bang_bnot, ::bang::Byte, kLogic, true, k2xx, kEverywhere, T(~x))
 
-#define BANG_SHIFT(name, Types, value)                                                         \
-  template <Types T>                                                                           \
-  void name(T* d, const T* a, unsigned shift, unsigned n,                                      \
-            ::bang::Where where = ::bang::Where()) {                                           \
-    using namespace bang;                                                                      \
-    static constexpr Instruction kInstruction = {#name, Kind::kLogic, Rule::kNone, kFrom322};  \
-    Require(shift < 8 * sizeof(T), #name, where, "shift must be less than the bits of an element"); \
-    const Issued issued = Issue(kInstruction, Flow::kElements, n, {Out(d, n), In("a", a, n)}, where); \
-    if (!issued) return;   \
-    for (unsigned i = 0; i < n; ++i) d[i] = static_cast<T>(value);                             \
+#define BANG_SHIFT(name, Types, value)                                                             \
+  template <Types T>                                                                               \
+  void name(T* d, const T* a, unsigned shift, unsigned n, ::bang::Where where = ::bang::Where()) { \
+    using namespace bang;                                                                          \
+    static constexpr Instruction kInstruction = {#name, Kind::kLogic, Rule::kNone, kFrom322};      \
+    Require(shift < 8 * sizeof(T), #name, where,                                                   \
+            "shift must be less than the bits of an element");                                     \
+    const Issued issued =                                                                          \
+        Issue(kInstruction, Flow::kElements, n, {Out(d, n), In("a", a, n)}, where);                \
+    if (!issued) return;                                                                           \
+    for (unsigned i = 0; i < n; ++i) d[i] = static_cast<T>(value);                                 \
   }
 BANG_SHIFT(__bang_sll, ::std::integral, static_cast<std::make_unsigned_t<T>>(a[i]) << shift)
 BANG_SHIFT(__bang_srl, ::bang::Unsigned, a[i] >> shift)
@@ -164,8 +169,9 @@ BANG_SHIFT(__bang_sra, ::bang::Int, a[i] >> shift)
     using namespace bang;                                                                      \
     static constexpr Instruction kInstruction = {#name, Kind::kComparison, Rule::kNone, gate}; \
     auto* const bytes = reinterpret_cast<unsigned char*>(d);                                   \
-    const Issued issued = Issue(kInstruction, Flow::kAll, n, {Out(bytes, sizeof(T) + 4), In("a", a, n)}, where); \
-    if (!issued) return;                                                                                  \
+    const Issued issued =                                                                      \
+        Issue(kInstruction, Flow::kAll, n, {Out(bytes, sizeof(T) + 4), In("a", a, n)}, where); \
+    if (!issued) return;                                                                       \
     T best = a[0];                                                                             \
     uint32_t index = 0;                                                                        \
     for (uint32_t i = 1; i < n; ++i) {                                                         \

@@ -5,8 +5,8 @@
 
 #include "bang/language.h"
 
-#define NFU_ALIGN_SIZE 128       // bytes that the vector unit processes at once
-#define COMPUTE_COUNT_ALIGN 64   // elements
+#define NFU_ALIGN_SIZE 128      // bytes that the vector unit processes at once
+#define COMPUTE_COUNT_ALIGN 64  // elements
 #define WRAM_ALIGN_SIZE 64
 #define CORE_DIM 4
 #define REM_FOR_STACK (128 * 1024)  // the end of NRAM and SRAM belongs to the compiler

@@ -22,8 +22,8 @@ To RoundedTo(double x, Round mode) {
     const double error = static_cast<double>(nearest) - x;
     if (error == 0 || std::isnan(x) || mode == Round::kRn || mode == Round::kRd) return nearest;
     const bool is_above = error > 0;
-    const bool want_above = mode == Round::kUp || (mode == Round::kTz && x < 0) ||
-                            (mode == Round::kOz && x > 0);
+    const bool want_above =
+        mode == Round::kUp || (mode == Round::kTz && x < 0) || (mode == Round::kOz && x > 0);
     if (is_above == want_above) return nearest;
     const float limit = std::numeric_limits<float>::infinity();
     return std::nextafter(nearest, want_above ? limit : -limit);
@@ -38,8 +38,10 @@ To RoundedTo(double x, Round mode) {
 
 template <class T>
 double Exact(T x) {
-  if constexpr (std::is_same_v<T, half>) return static_cast<double>(static_cast<float>(x));
-  else return static_cast<double>(x);
+  if constexpr (std::is_same_v<T, half>)
+    return static_cast<double>(static_cast<float>(x));
+  else
+    return static_cast<double>(x);
 }
 
 template <class To, class From>
@@ -47,7 +49,8 @@ void Convert(const Instruction& instruction, To* d, const From* s, unsigned n, i
              Round mode, bool alias, Where where) {
   if (scale < -127 || scale > 127)
     Violate(instruction.name, where, "fix_position must be in [-127, 127], got %d", scale);
-  const Issued issued = Issue(instruction, Flow::kElements, n, {Out(d, n), In("src", s, n, alias)}, where);
+  const Issued issued =
+      Issue(instruction, Flow::kElements, n, {Out(d, n), In("src", s, n, alias)}, where);
   if (!issued) return;
   // In place the elements of d and s start at the same address: the wider side decides the order.
   const auto one = [&](unsigned i) { d[i] = RoundedTo<To>(std::ldexp(Exact(s[i]), scale), mode); };
@@ -60,20 +63,20 @@ void Convert(const Instruction& instruction, To* d, const From* s, unsigned n, i
 
 }  // namespace bang
 
-#define BANG_CONVERT_MODE(name, mode_name, From, To, sign, alias, rule, gate, mode)            \
-  inline void name##mode_name(To* d, const From* s, unsigned n, int fix_position,              \
-                              ::bang::Where where = ::bang::Where()) {                         \
-    static constexpr ::bang::Instruction kInstruction = {                                      \
-        #name #mode_name, ::bang::Kind::kConversion, ::bang::Rule::rule, ::bang::gate};        \
+#define BANG_CONVERT_MODE(name, mode_name, From, To, sign, alias, rule, gate, mode)               \
+  inline void name##mode_name(To* d, const From* s, unsigned n, int fix_position,                 \
+                              ::bang::Where where = ::bang::Where()) {                            \
+    static constexpr ::bang::Instruction kInstruction = {                                         \
+        #name #mode_name, ::bang::Kind::kConversion, ::bang::Rule::rule, ::bang::gate};           \
     ::bang::Convert(kInstruction, d, s, n, sign fix_position, ::bang::Round::mode, alias, where); \
   }
-#define BANG_CONVERT(name, From, To, sign, alias, rule, gate)                         \
-  BANG_CONVERT_MODE(name, , From, To, sign, alias, rule, gate, kTz)                   \
-  BANG_CONVERT_MODE(name, _tz, From, To, sign, alias, rule, gate, kTz)                \
-  BANG_CONVERT_MODE(name, _oz, From, To, sign, alias, rule, gate, kOz)                \
-  BANG_CONVERT_MODE(name, _up, From, To, sign, alias, rule, gate, kUp)                \
-  BANG_CONVERT_MODE(name, _dn, From, To, sign, alias, rule, gate, kDn)                \
-  BANG_CONVERT_MODE(name, _rd, From, To, sign, alias, rule, gate, kRd)                \
+#define BANG_CONVERT(name, From, To, sign, alias, rule, gate)          \
+  BANG_CONVERT_MODE(name, , From, To, sign, alias, rule, gate, kTz)    \
+  BANG_CONVERT_MODE(name, _tz, From, To, sign, alias, rule, gate, kTz) \
+  BANG_CONVERT_MODE(name, _oz, From, To, sign, alias, rule, gate, kOz) \
+  BANG_CONVERT_MODE(name, _up, From, To, sign, alias, rule, gate, kUp) \
+  BANG_CONVERT_MODE(name, _dn, From, To, sign, alias, rule, gate, kDn) \
+  BANG_CONVERT_MODE(name, _rd, From, To, sign, alias, rule, gate, kRd) \
   BANG_CONVERT_MODE(name, _rn, From, To, sign, alias, rule, kFrom322, kRn)
 BANG_CONVERT(__bang_float2int32, float, int, -, true, kNone, kFrom322)
 BANG_CONVERT(__bang_half2int32, half, int, -, false, kNone, kFrom322)
@@ -88,15 +91,16 @@ BANG_CONVERT_MODE(__bang_uint322float, , unsigned, float, +, false, k2xx, kEvery
 #undef BANG_CONVERT
 #undef BANG_CONVERT_MODE
 
-#define BANG_FLOAT2HALF(mode_name, gate, mode)                                                 \
-  inline void __bang_float2half##mode_name(half* d, const float* s, unsigned n,                \
-                                           ::bang::Where where = ::bang::Where()) {            \
-    static constexpr ::bang::Instruction kInstruction = {                                      \
-        "__bang_float2half" #mode_name, ::bang::Kind::kConversion, ::bang::Rule::k2xx, ::bang::gate}; \
-    ::bang::Convert(kInstruction, d, s, n, 0, ::bang::Round::mode, true, where);               \
-  }                                                                                            \
-  inline half __float2half##mode_name(float x) {                                               \
-    return ::bang::RoundedTo<half>(static_cast<double>(x), ::bang::Round::mode);               \
+#define BANG_FLOAT2HALF(mode_name, gate, mode)                                              \
+  inline void __bang_float2half##mode_name(half* d, const float* s, unsigned n,             \
+                                           ::bang::Where where = ::bang::Where()) {         \
+    static constexpr ::bang::Instruction kInstruction = {"__bang_float2half" #mode_name,    \
+                                                         ::bang::Kind::kConversion,         \
+                                                         ::bang::Rule::k2xx, ::bang::gate}; \
+    ::bang::Convert(kInstruction, d, s, n, 0, ::bang::Round::mode, true, where);            \
+  }                                                                                         \
+  inline half __float2half##mode_name(float x) {                                            \
+    return ::bang::RoundedTo<half>(static_cast<double>(x), ::bang::Round::mode);            \
   }
 BANG_FLOAT2HALF(, kEverywhere, kTz)
 BANG_FLOAT2HALF(_tz, kEverywhere, kTz)
@@ -121,12 +125,12 @@ inline void __bang_int322int16(short* d, const int* s, unsigned n, int dst_pos, 
   ::bang::Convert(kInstruction, d, s, n, src_pos - dst_pos, ::bang::Round::kTz, true, where);
 }
 
-#define BANG_TO_INT(mode_name, mode)                                                           \
-  inline int __float2int##mode_name(float x) {                                                 \
-    return ::bang::RoundedTo<int>(static_cast<double>(x), ::bang::Round::mode);                \
-  }                                                                                            \
-  inline int __half2int##mode_name(half x) { return __float2int##mode_name(x); }               \
-  inline int __float2int32##mode_name(float x) { return __float2int##mode_name(x); }           \
+#define BANG_TO_INT(mode_name, mode)                                                 \
+  inline int __float2int##mode_name(float x) {                                       \
+    return ::bang::RoundedTo<int>(static_cast<double>(x), ::bang::Round::mode);      \
+  }                                                                                  \
+  inline int __half2int##mode_name(half x) { return __float2int##mode_name(x); }     \
+  inline int __float2int32##mode_name(float x) { return __float2int##mode_name(x); } \
   inline int __half2int32##mode_name(half x) { return __float2int##mode_name(x); }
 BANG_TO_INT(, kTz)
 BANG_TO_INT(_tz, kTz)

@@ -107,44 +107,61 @@ BANG_API Space SpaceOf(const void* pointer);
 
 }  // namespace bang
 
-#define BANG_COPY(name, is_async)                                                               \
-  inline void name(void* dst, const void* src, unsigned size, mluMemcpyDirection_t dir,         \
-                   ::bang::Where where = ::bang::Where()) {                                     \
-    ::bang::Copy({#name, is_async, ::bang::Form::k1D, dst, src, size, dir}, where);             \
-  }                                                                                             \
-  inline void name(void* dst, const void* src, unsigned size, mluMemcpyDirection_t dir,         \
-                   unsigned dst_stride, int src_stride, unsigned segnum,                        \
-                   ::bang::Where where = ::bang::Where()) {                                     \
-    ::bang::Copy({#name, is_async, ::bang::Form::k2D, dst, src, size, dir,                      \
-                  {dst_stride, segnum + 1}, {src_stride, segnum + 1}}, where);                  \
-  }                                                                                             \
-  inline void name(void* dst, const void* src, unsigned size, mluMemcpyDirection_t dir,         \
+#define BANG_COPY(name, is_async)                                                                \
+  inline void name(void* dst, const void* src, unsigned size, mluMemcpyDirection_t dir,          \
+                   ::bang::Where where = ::bang::Where()) {                                      \
+    ::bang::Copy({#name, is_async, ::bang::Form::k1D, dst, src, size, dir}, where);              \
+  }                                                                                              \
+  inline void name(void* dst, const void* src, unsigned size, mluMemcpyDirection_t dir,          \
+                   unsigned dst_stride, int src_stride, unsigned segnum,                         \
+                   ::bang::Where where = ::bang::Where()) {                                      \
+    ::bang::Copy({#name,                                                                         \
+                  is_async,                                                                      \
+                  ::bang::Form::k2D,                                                             \
+                  dst,                                                                           \
+                  src,                                                                           \
+                  size,                                                                          \
+                  dir,                                                                           \
+                  {dst_stride, segnum + 1},                                                      \
+                  {src_stride, segnum + 1}},                                                     \
+                 where);                                                                         \
+  }                                                                                              \
+  inline void name(void* dst, const void* src, unsigned size, mluMemcpyDirection_t dir,          \
                    int dst_stride0, unsigned dst_segnum1, int dst_stride1, unsigned dst_segnum2, \
                    int src_stride0, unsigned src_segnum1, int src_stride1, unsigned src_segnum2, \
-                   ::bang::Where where = ::bang::Where()) {                                     \
-    ::bang::Copy({#name, is_async, ::bang::Form::k3D, dst, src, size, dir,                      \
-                  {dst_stride0, dst_segnum1 + 1, dst_stride1, dst_segnum2 + 1},                 \
-                  {src_stride0, src_segnum1 + 1, src_stride1, src_segnum2 + 1}}, where);        \
+                   ::bang::Where where = ::bang::Where()) {                                      \
+    ::bang::Copy({#name,                                                                         \
+                  is_async,                                                                      \
+                  ::bang::Form::k3D,                                                             \
+                  dst,                                                                           \
+                  src,                                                                           \
+                  size,                                                                          \
+                  dir,                                                                           \
+                  {dst_stride0, dst_segnum1 + 1, dst_stride1, dst_segnum2 + 1},                  \
+                  {src_stride0, src_segnum1 + 1, src_stride1, src_segnum2 + 1}},                 \
+                 where);                                                                         \
   }
 BANG_COPY(__memcpy, false)
 BANG_COPY(__memcpy_async, true)
 #undef BANG_COPY
 
 // offset: bytes, in NRAM; bit k of mask skips segment k when it is 0.
-#define BANG_GATHER(name, is_async, is_scatter)                                                  \
-  template <::bang::Unsigned O>                                                                  \
+#define BANG_GATHER(name, is_async, is_scatter)                                                    \
+  template <::bang::Unsigned O>                                                                    \
   void name(void* dst, const void* src, const O* offset, const void* mask, unsigned transfer_size, \
-            mluMemcpyDirection_t dir, int stride, unsigned transfer_num,                         \
-            ::bang::Where where = ::bang::Where()) {                                             \
-    ::bang::Gather({#name, is_async, is_scatter, dst, src, offset, sizeof(O), mask,              \
-                    transfer_size, dir, stride, transfer_num}, where);                           \
-  }                                                                                              \
-  template <::bang::Unsigned O>                                                                  \
-  void name(void* dst, const void* src, const O* offset, unsigned transfer_size,                 \
-            mluMemcpyDirection_t dir, int stride, unsigned transfer_num,                         \
-            ::bang::Where where = ::bang::Where()) {                                             \
-    ::bang::Gather({#name, is_async, is_scatter, dst, src, offset, sizeof(O), nullptr,           \
-                    transfer_size, dir, stride, transfer_num}, where);                           \
+            mluMemcpyDirection_t dir, int stride, unsigned transfer_num,                           \
+            ::bang::Where where = ::bang::Where()) {                                               \
+    ::bang::Gather({#name, is_async, is_scatter, dst, src, offset, sizeof(O), mask, transfer_size, \
+                    dir, stride, transfer_num},                                                    \
+                   where);                                                                         \
+  }                                                                                                \
+  template <::bang::Unsigned O>                                                                    \
+  void name(void* dst, const void* src, const O* offset, unsigned transfer_size,                   \
+            mluMemcpyDirection_t dir, int stride, unsigned transfer_num,                           \
+            ::bang::Where where = ::bang::Where()) {                                               \
+    ::bang::Gather({#name, is_async, is_scatter, dst, src, offset, sizeof(O), nullptr,             \
+                    transfer_size, dir, stride, transfer_num},                                     \
+                   where);                                                                         \
   }
 BANG_GATHER(__gather, false, false)
 BANG_GATHER(__gather_async, true, false)
@@ -153,26 +170,54 @@ BANG_GATHER(__scatter_async, true, true)
 #undef BANG_GATHER
 
 // The width of a fill is that of the value: pass (half)0, not 0, to a half buffer.
-#define BANG_FILL(name, is_async, queue, space, rule)                                           \
-  template <::bang::Element T>                                                                  \
-  void name(void* dst, unsigned n, T value, ::bang::Where where = ::bang::Where()) {            \
-    ::bang::Fill({#name, is_async, ::bang::Queue::queue, ::bang::Space::space, dst, n, &value,  \
-                  sizeof(T), {}, ::bang::Rule::rule}, where);                                   \
+#define BANG_FILL(name, is_async, queue, space, rule)                                \
+  template <::bang::Element T>                                                       \
+  void name(void* dst, unsigned n, T value, ::bang::Where where = ::bang::Where()) { \
+    ::bang::Fill({#name,                                                             \
+                  is_async,                                                          \
+                  ::bang::Queue::queue,                                              \
+                  ::bang::Space::space,                                              \
+                  dst,                                                               \
+                  n,                                                                 \
+                  &value,                                                            \
+                  sizeof(T),                                                         \
+                  {},                                                                \
+                  ::bang::Rule::rule},                                               \
+                 where);                                                             \
   }
-#define BANG_FILL_2D(name, is_async, queue, space)                                              \
-  template <::bang::Element T>                                                                  \
-  void name(void* dst, unsigned n, T value, unsigned stride, unsigned segnum,                   \
-            ::bang::Where where = ::bang::Where()) {                                            \
-    ::bang::Fill({#name, is_async, ::bang::Queue::queue, ::bang::Space::space, dst, n, &value,  \
-                  sizeof(T), {stride, segnum + 1}, ::bang::Rule::kNone, ::bang::Form::k2D}, where); \
+#define BANG_FILL_2D(name, is_async, queue, space)                            \
+  template <::bang::Element T>                                                \
+  void name(void* dst, unsigned n, T value, unsigned stride, unsigned segnum, \
+            ::bang::Where where = ::bang::Where()) {                          \
+    ::bang::Fill({#name,                                                      \
+                  is_async,                                                   \
+                  ::bang::Queue::queue,                                       \
+                  ::bang::Space::space,                                       \
+                  dst,                                                        \
+                  n,                                                          \
+                  &value,                                                     \
+                  sizeof(T),                                                  \
+                  {stride, segnum + 1},                                       \
+                  ::bang::Rule::kNone,                                        \
+                  ::bang::Form::k2D},                                         \
+                 where);                                                      \
   }
-#define BANG_FILL_3D(name, is_async, queue, space)                                              \
-  template <::bang::Element T>                                                                  \
-  void name(void* dst, unsigned n, T value, unsigned stride0, unsigned segnum1,                 \
-            unsigned stride1, unsigned segnum2, ::bang::Where where = ::bang::Where()) {        \
-    ::bang::Fill({#name, is_async, ::bang::Queue::queue, ::bang::Space::space, dst, n, &value,  \
-                  sizeof(T), {stride0, segnum1 + 1, stride1, segnum2 + 1}, ::bang::Rule::kNone, \
-                  ::bang::Form::k3D}, where);                                                   \
+#define BANG_FILL_3D(name, is_async, queue, space)                                                \
+  template <::bang::Element T>                                                                    \
+  void name(void* dst, unsigned n, T value, unsigned stride0, unsigned segnum1, unsigned stride1, \
+            unsigned segnum2, ::bang::Where where = ::bang::Where()) {                            \
+    ::bang::Fill({#name,                                                                          \
+                  is_async,                                                                       \
+                  ::bang::Queue::queue,                                                           \
+                  ::bang::Space::space,                                                           \
+                  dst,                                                                            \
+                  n,                                                                              \
+                  &value,                                                                         \
+                  sizeof(T),                                                                      \
+                  {stride0, segnum1 + 1, stride1, segnum2 + 1},                                   \
+                  ::bang::Rule::kNone,                                                            \
+                  ::bang::Form::k3D},                                                             \
+                 where);                                                                          \
   }
 BANG_FILL(__bang_write_value, false, kCompute, kNram, k2xx64)
 BANG_FILL_3D(__bang_write_value, false, kCompute, kNram)
@@ -198,13 +243,22 @@ BANG_FILL(__sramset_async, true, kMove, kSram, kNone)
 template <::bang::Element T>
 void __bang_write_zero(T* dst, unsigned n, ::bang::Where where = ::bang::Where()) {
   const T zero = T(0);
-  ::bang::Fill({"__bang_write_zero", false, ::bang::Queue::kCompute, ::bang::Space::kNram, dst, n,
-                &zero, sizeof(T), {}, ::bang::Rule::k2xx}, where);
+  ::bang::Fill({"__bang_write_zero",
+                false,
+                ::bang::Queue::kCompute,
+                ::bang::Space::kNram,
+                dst,
+                n,
+                &zero,
+                sizeof(T),
+                {},
+                ::bang::Rule::k2xx},
+               where);
 }
 
-#define BANG_SYNC(name, io, move, compute)                                                      \
-  inline void name(::bang::Where where = ::bang::Where()) {                                     \
-    ::bang::Synchronize(#name, {io, move, compute}, {true, true, true}, where);                 \
+#define BANG_SYNC(name, io, move, compute)                                      \
+  inline void name(::bang::Where where = ::bang::Where()) {                     \
+    ::bang::Synchronize(#name, {io, move, compute}, {true, true, true}, where); \
   }
 BANG_SYNC(__sync, true, true, true)
 BANG_SYNC(__sync_io, true, false, false)
@@ -219,9 +273,9 @@ inline void __sync_io_move_compute(bool io_p = true, bool move_p = true, bool co
                       {io_c, move_c, compute_c}, where);
 }
 
-#define BANG_BARRIER(name, barrier)                                                             \
-  inline void name(::bang::Where where = ::bang::Where()) {                                     \
-    ::bang::Wait(::bang::Barrier::barrier, where);                                              \
+#define BANG_BARRIER(name, barrier)                         \
+  inline void name(::bang::Where where = ::bang::Where()) { \
+    ::bang::Wait(::bang::Barrier::barrier, where);          \
   }
 BANG_BARRIER(__sync_cluster, kCluster)
 BANG_BARRIER(__sync_all, kAll)

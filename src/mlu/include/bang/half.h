@@ -81,17 +81,17 @@ struct half {
   half& operator*=(half b) { return *this = *this * b; }
   half& operator/=(half b) { return *this = *this / b; }
 
-#define BANG_HALF_OPERATOR(op)                                                            \
-  friend half operator op(half a, half b) {                                               \
-    return half(static_cast<float>(a) op static_cast<float>(b));                          \
-  }                                                                                       \
-  template <std::integral T>                                                              \
-  friend half operator op(half a, T b) {                                                  \
-    return a op half(b);                                                                  \
-  }                                                                                       \
-  template <std::integral T>                                                              \
-  friend half operator op(T a, half b) {                                                  \
-    return half(a) op b;                                                                  \
+#define BANG_HALF_OPERATOR(op)                                   \
+  friend half operator op(half a, half b) {                      \
+    return half(static_cast<float>(a) op static_cast<float>(b)); \
+  }                                                              \
+  template <std::integral T>                                     \
+  friend half operator op(half a, T b) {                         \
+    return a op half(b);                                         \
+  }                                                              \
+  template <std::integral T>                                     \
+  friend half operator op(T a, half b) {                         \
+    return half(a) op b;                                         \
   }
   BANG_HALF_OPERATOR(+)
   BANG_HALF_OPERATOR(-)

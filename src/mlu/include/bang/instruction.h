@@ -29,7 +29,15 @@ enum class Queue : uint8_t { kIo, kMove, kCompute };
 
 // Groups of instructions for the counters.
 enum class Kind : uint8_t {
-  kArithmetic, kComparison, kLogic, kSelection, kLayout, kConversion, kFill, kAtomic, kCount
+  kArithmetic,
+  kComparison,
+  kLogic,
+  kSelection,
+  kLayout,
+  kConversion,
+  kFill,
+  kAtomic,
+  kCount
 };
 
 // The rule on addresses and sizes of operands. `bytes` is count * sizeof(element).
@@ -107,7 +115,7 @@ struct Issued {
 
 // Checks a vector instruction of `count` elements, orders it in the Compute queue and counts it.
 BANG_API Issued Issue(const Instruction& instruction, Flow flow, size_t count,
-                    std::initializer_list<Operand> operands, Where where);
+                      std::initializer_list<Operand> operands, Where where);
 
 // __BANG_ARCH__ of the card. The functions of these headers must not depend on the macro: the passes
 // of a source share one copy of them.

@@ -42,12 +42,11 @@
 #define __bang_ldram__(name) __bang_on_chip__(name, ::bang::Space::kLdram)
 #define __bang_mlu_shared__(name) __bang_on_chip__(name, ::bang::Space::kSram)
 // The address of `key` identifies the declaration, and the instance of a template it is in.
-#define __bang_on_chip__(name, space)           \
-  ::bang::OnChip<decltype(name)>(space, #name,  \
-                                 []() -> const void* { \
-                                   static const char key = 0; \
-                                   return &key; \
-                                 }())
+#define __bang_on_chip__(name, space)                                \
+  ::bang::OnChip<decltype(name)>(space, #name, []() -> const void* { \
+    static const char key = 0;                                       \
+    return &key;                                                     \
+  }())
 
 namespace bang {
 
@@ -61,8 +60,18 @@ Reference OnChip(Space space, const char* name, const void* key, Where where = W
 }
 
 enum class BuiltIn {
-  kTaskDim, kTaskDimX, kTaskDimY, kTaskDimZ, kTaskId, kTaskIdX, kTaskIdY, kTaskIdZ,
-  kCoreDim, kCoreId, kClusterDim, kClusterId
+  kTaskDim,
+  kTaskDimX,
+  kTaskDimY,
+  kTaskDimZ,
+  kTaskId,
+  kTaskIdX,
+  kTaskIdY,
+  kTaskIdZ,
+  kCoreDim,
+  kCoreId,
+  kClusterDim,
+  kClusterId
 };
 BANG_API int ReadBuiltIn(BuiltIn variable, Where where = Where());
 

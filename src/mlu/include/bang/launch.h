@@ -66,8 +66,8 @@ struct Site {
 };
 #if defined(__BANG_ARCH__)
 template <auto kKernel>
-const bool Site<kKernel>::kRegistered =
-    RegisterKernel(Site<kKernel>::Key(), __BANG_ARCH__, Site<kKernel>::Run);
+const bool Site<kKernel>::kRegistered = RegisterKernel(Site<kKernel>::Key(), __BANG_ARCH__,
+                                                       Site<kKernel>::Run);
 #endif
 
 template <auto kKernel>

@@ -35,8 +35,9 @@ unsigned __bang_filter(T* d, const T* src, const T* index, unsigned n,
                        ::bang::Where where = ::bang::Where()) {
   using namespace bang;
   static constexpr Instruction kInstruction = {"__bang_filter", Kind::kSelection};
-  const Issued issued = Issue(kInstruction, Flow::kCustom, n,
-             {Out(d, n), In("src", src, n), In("index", index, n, kNoAlias)}, where);
+  const Issued issued =
+      Issue(kInstruction, Flow::kCustom, n,
+            {Out(d, n), In("src", src, n), In("index", index, n, kNoAlias)}, where);
   if (!issued) return 0;
   RequireWritten("__bang_filter", "index", index, n * sizeof(T), where);
   return Pack(d, src, n, [&](unsigned i) { return IsTrue(index[i]); });
@@ -50,8 +51,9 @@ unsigned __bang_filter_bitindex(T* d, const T* src, const void* bitmask, unsigne
                                                Rule::kNone};
   RequireBitIndex("__bang_filter_bitindex", n, where);
   const auto* const bits = static_cast<const unsigned char*>(bitmask);
-  const Issued issued = Issue(kInstruction, Flow::kCustom, n,
-             {Out(d, n), In("src", src, n), In("bitmask", bits, n / 8, kNoAlias)}, where);
+  const Issued issued =
+      Issue(kInstruction, Flow::kCustom, n,
+            {Out(d, n), In("src", src, n), In("bitmask", bits, n / 8, kNoAlias)}, where);
   if (!issued) return 0;
   RequireWritten("__bang_filter_bitindex", "bitmask", bits, n / 8, where);
   return Pack(d, src, n, [&](unsigned i) { return BitAt(bits, i); });
@@ -69,9 +71,10 @@ void __bang_select(T* d, const T* src, const T* index, unsigned n,
                    ::bang::Where where = ::bang::Where()) {
   using namespace bang;
   static constexpr Instruction kInstruction = {"__bang_select", Kind::kSelection, Rule::kAll128};
-  const Issued issued = Issue(kInstruction, Flow::kCustom, n,
-             {Out(d, n + 128 / sizeof(T)), In("src", src, n, kNoAlias),
-              In("index", index, n, kNoAlias)}, where);
+  const Issued issued = Issue(
+      kInstruction, Flow::kCustom, n,
+      {Out(d, n + 128 / sizeof(T)), In("src", src, n, kNoAlias), In("index", index, n, kNoAlias)},
+      where);
   if (!issued) return;
   RequireWritten("__bang_select", "index", index, n * sizeof(T), where);
   const unsigned count =
@@ -81,30 +84,32 @@ void __bang_select(T* d, const T* src, const T* index, unsigned n,
   std::memset(StateOf(d), 1, 128);
 }
 
-#define BANG_REDUCTION(name, Types, start, step)                                               \
-  template <Types T>                                                                           \
-  unsigned name(const T* src, unsigned n, ::bang::Where where = ::bang::Where()) {             \
-    using namespace bang;                                                                      \
-    static constexpr Instruction kInstruction = {#name, Kind::kSelection};                     \
-    unsigned result = start;                                                                   \
+#define BANG_REDUCTION(name, Types, start, step)                                             \
+  template <Types T>                                                                         \
+  unsigned name(const T* src, unsigned n, ::bang::Where where = ::bang::Where()) {           \
+    using namespace bang;                                                                    \
+    static constexpr Instruction kInstruction = {#name, Kind::kSelection};                   \
+    unsigned result = start;                                                                 \
     const Issued issued = Issue(kInstruction, Flow::kScalar, n, {In("src", src, n)}, where); \
-    if (!issued) return result;     \
-    for (unsigned i = 0; i < n; ++i) step;                                                     \
-    return result;                                                                             \
-  }                                                                                            \
-  /* The old form writes the result to d[0]. */                                                \
-  template <Types T>                                                                           \
-  void name(unsigned* d, const T* src, unsigned n, ::bang::Where where = ::bang::Where()) {    \
-    using namespace bang;                                                                      \
-    static constexpr Instruction kInstruction = {#name, Kind::kSelection};                     \
-    unsigned result = start;                                                                   \
-    const Issued issued = Issue(kInstruction, Flow::kAll, n, {Out(d, 1), In("src", src, n)}, where); \
-    if (!issued) return;    \
-    for (unsigned i = 0; i < n; ++i) step;                                                     \
-    d[0] = result;                                                                             \
+    if (!issued) return result;                                                              \
+    for (unsigned i = 0; i < n; ++i) step;                                                   \
+    return result;                                                                           \
+  }                                                                                          \
+  /* The old form writes the result to d[0]. */                                              \
+  template <Types T>                                                                         \
+  void name(unsigned* d, const T* src, unsigned n, ::bang::Where where = ::bang::Where()) {  \
+    using namespace bang;                                                                    \
+    static constexpr Instruction kInstruction = {#name, Kind::kSelection};                   \
+    unsigned result = start;                                                                 \
+    const Issued issued =                                                                    \
+        Issue(kInstruction, Flow::kAll, n, {Out(d, 1), In("src", src, n)}, where);           \
+    if (!issued) return;                                                                     \
+    for (unsigned i = 0; i < n; ++i) step;                                                   \
+    d[0] = result;                                                                           \
   }
 BANG_REDUCTION(__bang_count, ::bang::Float, 0, result += IsTrue(src[i]))
-BANG_REDUCTION(__bang_findfirst1, ::bang::Float, 0xffffffffu, if (result == 0xffffffffu && IsTrue(src[i])) result = i)
+BANG_REDUCTION(__bang_findfirst1, ::bang::Float, 0xffffffffu,
+               if (result == 0xffffffffu && IsTrue(src[i])) result = i)
 BANG_REDUCTION(__bang_findlast1, ::bang::Float, 0xffffffffu, if (IsTrue(src[i])) result = i)
 #undef BANG_REDUCTION
 
@@ -131,8 +136,9 @@ inline void __bang_maskmove(void* d, const void* src, const void* mask, unsigned
   auto* const to = static_cast<unsigned char*>(d);
   const auto* const from = static_cast<const unsigned char*>(src);
   const auto* const bits = static_cast<const unsigned char*>(mask);
-  const Issued issued = Issue(kInstruction, Flow::kCustom, size,
-             {Out(to, size), In("src", from, size), In("mask", bits, size / 8, kNoAlias)}, where);
+  const Issued issued =
+      Issue(kInstruction, Flow::kCustom, size,
+            {Out(to, size), In("src", from, size), In("mask", bits, size / 8, kNoAlias)}, where);
   if (!issued) return;
   RequireWritten("__bang_maskmove", "mask", bits, size / 8, where);
   Permute(to, from, [&](unsigned char* t, const unsigned char* f) {
@@ -143,46 +149,48 @@ inline void __bang_maskmove(void* d, const void* src, const void* mask, unsigned
 }
 
 // d[i] = table[index[i]]; d[i] keeps its value where index[i] >= table_length.
-#define BANG_LUT(D, I)                                                                         \
+#define BANG_LUT(D, I)                                                                            \
   inline void __bang_lut(D* d, const I* index, const D* table, unsigned n, unsigned table_length, \
-                         ::bang::Where where = ::bang::Where()) {                              \
-    using namespace bang;                                                                      \
-    static constexpr Instruction kInstruction = {"__bang_lut", Kind::kSelection, Rule::kNone,  \
-                                                 kFrom322};                                    \
-    Require(table_length % 64 == 0 && table_length > 0, "__bang_lut", where,                   \
-            "table_length must be a positive multiple of 64");                                 \
-    const Issued issued = Issue(kInstruction, Flow::kCustom, n,                                                 \
-               {Out(d, n), In("index", index, n, kNoAlias),                                    \
-                In("table", table, table_length, kNoAlias)}, where); \
-    if (!issued) return;                                                                                  \
-    RequireWritten("__bang_lut", "index", index, n * sizeof(I), where);                        \
-    for (unsigned i = 0; i < n; ++i) {                                                         \
-      if (index[i] >= table_length) continue;                                                  \
-      std::memcpy(StateOf(d + i), StateOf(table + index[i]), sizeof(D));                       \
-      d[i] = table[index[i]];                                                                  \
-    }                                                                                          \
+                         ::bang::Where where = ::bang::Where()) {                                 \
+    using namespace bang;                                                                         \
+    static constexpr Instruction kInstruction = {"__bang_lut", Kind::kSelection, Rule::kNone,     \
+                                                 kFrom322};                                       \
+    Require(table_length % 64 == 0 && table_length > 0, "__bang_lut", where,                      \
+            "table_length must be a positive multiple of 64");                                    \
+    const Issued issued = Issue(                                                                  \
+        kInstruction, Flow::kCustom, n,                                                           \
+        {Out(d, n), In("index", index, n, kNoAlias), In("table", table, table_length, kNoAlias)}, \
+        where);                                                                                   \
+    if (!issued) return;                                                                          \
+    RequireWritten("__bang_lut", "index", index, n * sizeof(I), where);                           \
+    for (unsigned i = 0; i < n; ++i) {                                                            \
+      if (index[i] >= table_length) continue;                                                     \
+      std::memcpy(StateOf(d + i), StateOf(table + index[i]), sizeof(D));                          \
+      d[i] = table[index[i]];                                                                     \
+    }                                                                                             \
   }
 BANG_LUT(int, unsigned)
 BANG_LUT(short, unsigned short)
 #undef BANG_LUT
 
 // d and src are matrices; `row` and `column` give the place of src[h][w] in d.
-#define BANG_MATRIX(name, rule, place)                                                         \
-  template <::bang::Element T>                                                                 \
-  void name(T* d, const T* src, unsigned height, unsigned width,                               \
-            ::bang::Where where = ::bang::Where()) {                                           \
-    using namespace bang;                                                                      \
-    static constexpr Instruction kInstruction = {#name, Kind::kLayout, Rule::rule};            \
-    const size_t n = size_t{height} * width;                                                   \
-    const Issued issued = Issue(kInstruction, Flow::kCustom, n, {Out(d, n), In("src", src, n, kNoAlias)}, where); \
-    if (!issued) return;                                                                                  \
-    Require2xxRows(#name, height * sizeof(T), width * sizeof(T), where);                       \
-    Permute(d, src, [&](T* to, const T* from) {                                                \
-      for (size_t h = 0; h < height; ++h) {                                                    \
-        for (size_t w = 0; w < width; ++w)                                                     \
-          std::memcpy(to + (place), from + h * width + w, sizeof(T));                          \
-      }                                                                                        \
-    });                                                                                        \
+#define BANG_MATRIX(name, rule, place)                                                          \
+  template <::bang::Element T>                                                                  \
+  void name(T* d, const T* src, unsigned height, unsigned width,                                \
+            ::bang::Where where = ::bang::Where()) {                                            \
+    using namespace bang;                                                                       \
+    static constexpr Instruction kInstruction = {#name, Kind::kLayout, Rule::rule};             \
+    const size_t n = size_t{height} * width;                                                    \
+    const Issued issued =                                                                       \
+        Issue(kInstruction, Flow::kCustom, n, {Out(d, n), In("src", src, n, kNoAlias)}, where); \
+    if (!issued) return;                                                                        \
+    Require2xxRows(#name, height * sizeof(T), width * sizeof(T), where);                        \
+    Permute(d, src, [&](T* to, const T* from) {                                                 \
+      for (size_t h = 0; h < height; ++h) {                                                     \
+        for (size_t w = 0; w < width; ++w)                                                      \
+          std::memcpy(to + (place), from + h * width + w, sizeof(T));                           \
+      }                                                                                         \
+    });                                                                                         \
   }
 
 namespace bang {
@@ -196,9 +204,9 @@ inline void Require2xxRows(const char* name, size_t column_bytes, size_t row_byt
 
 }  // namespace bang
 
-BANG_MATRIX(__bang_transpose, kNone, w * height + h)
-BANG_MATRIX(__bang_mirror, k2xx, h * width + (width - 1 - w))
-BANG_MATRIX(__bang_rotate90, k2xx, w * height + (height - 1 - h))
+BANG_MATRIX(__bang_transpose, kNone, w* height + h)
+BANG_MATRIX(__bang_mirror, k2xx, h* width + (width - 1 - w))
+BANG_MATRIX(__bang_rotate90, k2xx, w* height + (height - 1 - h))
 BANG_MATRIX(__bang_rotate180, k2xx, (height - 1 - h) * width + (width - 1 - w))
 BANG_MATRIX(__bang_rotate270, k2xx, (width - 1 - w) * height + h)
 #undef BANG_MATRIX
@@ -217,6 +225,29 @@ inline void __bang_move(void* d, const void* src, unsigned size,
   Permute(to, from, [&](char* t, const char* f) { std::memmove(t, f, size); });
 }
 
+// The strided form: segnum + 1 segments of `size` bytes. dst and src must not overlap.
+inline void __bang_move(void* d, const void* src, unsigned size, int dst_stride, int src_stride,
+                        unsigned segnum, ::bang::Where where = ::bang::Where()) {
+  using namespace bang;
+  static constexpr Instruction kInstruction = {"__bang_move", Kind::kLayout, Rule::kNone};
+  const int64_t to_step = dst_stride, from_step = src_stride, last = segnum;
+  Require(size > 0 && segnum < 65536 && from_step >= 0 && (segnum == 0 || to_step >= size),
+          "__bang_move", where, "size and strides must be positive, dst_stride at least size");
+  Require(Architecture() > 372 || size % 128 == 0, "__bang_move", where,
+          "size must be a multiple of 128 bytes on 2xx and 372");
+  auto* const to = static_cast<char*>(d);
+  const auto* const from = static_cast<const char*>(src);
+  const Issued issued =
+      Issue(kInstruction, Flow::kCustom, (segnum + 1) * size_t{size},
+            {Out(to, static_cast<size_t>(last * to_step) + size),
+             In("src", from, static_cast<size_t>(last * from_step) + size, kNoAlias)},
+            where);
+  if (!issued) return;
+  Permute(to, from, [&](char* t, const char* f) {
+    for (int64_t k = 0; k <= last; ++k) std::memcpy(t + k * to_step, f + k * from_step, size);
+  });
+}
+
 // Zero padding of an HWC block.
 template <::bang::Element T>
 void __bang_pad(T* d, const T* src, unsigned channel, unsigned height, unsigned width, unsigned top,
@@ -226,8 +257,9 @@ void __bang_pad(T* d, const T* src, unsigned channel, unsigned height, unsigned 
   static constexpr Instruction kInstruction = {"__bang_pad", Kind::kLayout, Rule::kNone};
   const size_t out_width = left + width + right;
   const size_t n = (top + height + bottom) * out_width * channel;
-  const Issued issued = Issue(kInstruction, Flow::kCustom, n,
-             {Out(d, n), In("src", src, size_t{height} * width * channel, kNoAlias)}, where);
+  const Issued issued =
+      Issue(kInstruction, Flow::kCustom, n,
+            {Out(d, n), In("src", src, size_t{height} * width * channel, kNoAlias)}, where);
   if (!issued) return;
   std::memset(static_cast<void*>(d), 0, n * sizeof(T));
   std::memset(StateOf(d), 1, n * sizeof(T));
@@ -238,74 +270,3 @@ void __bang_pad(T* d, const T* src, unsigned channel, unsigned height, unsigned 
     }
   });
 }
-
-// HWC pooling without padding. stride_w comes before stride_h.
-#define BANG_POOL(name, start, step)                                                           \
-  template <::bang::Float T>                                                                   \
-  void name(T* d, const T* src, unsigned channel, unsigned height, unsigned width,             \
-            unsigned kernel_h, unsigned kernel_w, unsigned stride_w, unsigned stride_h,        \
-            ::bang::Where where = ::bang::Where()) {                                           \
-    using namespace bang;                                                                      \
-    static constexpr Instruction kInstruction = {#name, Kind::kArithmetic, Rule::kNone};       \
-    const PoolShape p(#name, {channel, height, width, kernel_h, kernel_w, stride_w, stride_h}, where); \
-    const size_t n = size_t{height} * width * channel;                                         \
-    const Issued issued = Issue(kInstruction, Flow::kCustom, n,                                                 \
-               {Out(d, p.out_h * p.out_w * channel), In("src", src, n, kNoAlias)}, where); \
-    if (!issued) return;                                                                                  \
-    p.ForEach([&](size_t out, auto first, auto&& each) {                                       \
-      double result = start(static_cast<double>(static_cast<float>(src[first])));              \
-      uint8_t state = 1;                                                                       \
-      each([&](size_t in) {                                                                    \
-        const double x = static_cast<double>(static_cast<float>(src[in]));                     \
-        for (size_t b = 0; b < sizeof(T); ++b) state &= StateOf(src + in)[b];                  \
-        step;                                                                                  \
-      });                                                                                      \
-      d[out] = T(static_cast<float>(result));                                                  \
-      std::memset(StateOf(d + out), state, sizeof(T));                                         \
-    });                                                                                        \
-  }                                                                                            \
-  template <::bang::Float T>                                                                   \
-  void name(T* d, const T* src, unsigned channel, unsigned height, unsigned width,             \
-            unsigned kernel_h, unsigned kernel_w, ::bang::Where where = ::bang::Where()) {     \
-    name(d, src, channel, height, width, kernel_h, kernel_w, kernel_w, kernel_h, where);       \
-  }
-
-namespace bang {
-
-struct PoolShape {
-  unsigned channel, height, width, kernel_h, kernel_w, stride_w, stride_h;
-  size_t out_h = 0, out_w = 0;
-
-  struct Sizes {
-    unsigned channel, height, width, kernel_h, kernel_w, stride_w, stride_h;
-  };
-  PoolShape(const char* name, const Sizes& s, Where where)
-      : channel(s.channel), height(s.height), width(s.width), kernel_h(s.kernel_h),
-        kernel_w(s.kernel_w), stride_w(s.stride_w), stride_h(s.stride_h) {
-    Require(kernel_h > 0 && kernel_w > 0 && stride_h > 0 && stride_w > 0 && kernel_h <= height &&
-                kernel_w <= width && uint64_t{kernel_h} * kernel_w <= 65536,
-            name, where, "the kernel must fit the block and have at most 65536 elements");
-    out_h = (height - kernel_h) / stride_h + 1;
-    out_w = (width - kernel_w) / stride_w + 1;
-  }
-
-  // Calls body(output index, first input index, each) for every output.
-  template <class Body>
-  void ForEach(const Body& body) const {
-    for (size_t o = 0; o < out_h * out_w * channel; ++o) {
-      const size_t c = o % channel, w = o / channel % out_w * stride_w,
-                   h = o / channel / out_w * stride_h;
-      body(o, (h * width + w) * channel + c, [&](const auto& visit) {
-        for (size_t k = 0; k < size_t{kernel_h} * kernel_w; ++k)
-          visit(((h + k / kernel_w) * width + w + k % kernel_w) * channel + c);
-      });
-    }
-  }
-};
-
-}  // namespace bang
-
-BANG_POOL(__bang_sumpool, 0 *, result += x)
-BANG_POOL(__bang_maxpool, , result = x > result ? x : result)
-BANG_POOL(__bang_minpool, , result = x < result ? x : result)
-#undef BANG_POOL

@@ -3,10 +3,10 @@
 // message says why. Intrinsics that BANG C does not document are not declared at all.
 #pragma once
 
-#define BANG_UNKNOWN(name, reason)                                                             \
-  template <class... Ts>                                                                       \
-  void name(Ts...) {                                                                           \
-    static_assert(sizeof...(Ts) == ~size_t{0}, #name ": not simulated: " reason);              \
+#define BANG_UNKNOWN(name, reason)                                                \
+  template <class... Ts>                                                          \
+  void name(Ts...) {                                                              \
+    static_assert(sizeof...(Ts) == ~size_t{0}, #name ": not simulated: " reason); \
   }
 #define BANG_UNKNOWN_ACTIVE(name) \
   BANG_UNKNOWN(__bang_active_##name, "a table-driven approximation of unknown accuracy")

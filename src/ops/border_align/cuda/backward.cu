@@ -158,8 +158,8 @@ void Launch(const BackwardCall<T>& call, CudaContext& context) {
   }
 }
 
-// `lists`: sorted or not.
-mluOpStatus_t SumLines(const CudaCall<Problem>& c, const Lists& lists) {
+mluOpStatus_t RunSorted(const CudaCall<Problem>& c, void* scratch) {
+  const Lists lists = SortEdges(c, scratch);
   return WithType(c, [&](auto element) {
     using T = decltype(element);
     const Problem& p = c.p;
@@ -182,17 +182,7 @@ mluOpStatus_t SumLines(const CudaCall<Problem>& c, const Lists& lists) {
   });
 }
 
-// With more samples than a window, the order of additions would depend on how edges are batched.
-bool HasFewBoxes(const CudaCall<Problem>& call) {
-  return call.p.k <= kFewBoxes && call.p.samples() <= kMaxWindow;
-}
-mluOpStatus_t RunFewBoxes(const CudaCall<Problem>& call, void*) { return SumLines(call, {}); }
-mluOpStatus_t RunSorted(const CudaCall<Problem>& call, void* scratch) {
-  return SumLines(call, SortEdges(call, scratch));
-}
-
 constexpr CudaImplementation<Problem> kBackward[] = {
-    {"few_boxes", "at most 128 boxes and 32 samples", HasFewBoxes, nullptr, RunFewBoxes},
     {"sorted", "always", Always, ListsBytes, RunSorted},
 };
 

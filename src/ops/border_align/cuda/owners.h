@@ -68,7 +68,7 @@ struct Run {
 
 // The edges that touch a line: runs of an image's list.
 struct Candidates {
-  const int32_t* order;  // [K] or NULL
+  const int32_t* order;  // [K]
   Run first, second, third;
 
   __device__ int total() const { return first.count + second.count + third.count; }
@@ -83,8 +83,7 @@ struct Candidates {
       i -= run.count;
       run = third;
     }
-    if (i >= run.count) return -1;
-    return order == nullptr ? i : order[run.begin + i];
+    return i < run.count ? order[run.begin + i] : -1;
   }
 };
 
@@ -92,7 +91,6 @@ struct Candidates {
 template <typename T>
 __device__ Run FindRun(const BackwardCall<T>& call, const Owner& owner, int low, int high) {
   if (low < 0) return {0, 0, low, high};
-  if (call.lists.order == nullptr) return {0, call.p.k, low, high};
   const int list = owner.image * kBorders + owner.border;
   const int32_t* offsets =
       call.lists.offsets + int64_t{list} * (kBuckets + 2) + BucketOf(low, owner.lines);
@@ -104,8 +102,7 @@ __device__ Run FindRun(const BackwardCall<T>& call, const Owner& owner, int low,
 template <typename T>
 __device__ Candidates FindCandidates(const BackwardCall<T>& call, const Owner& owner) {
   const int list = owner.image * kBorders + owner.border, odd = owner.line % 2;
-  const int32_t* order = call.lists.order;
-  return {order == nullptr ? nullptr : order + int64_t{list} * call.p.k,
+  return {call.lists.order + int64_t{list} * call.p.k,
           FindRun(call, owner, owner.line - odd, odd),
           FindRun(call, owner, owner.line - 1 + odd, 1 - odd),
           FindRun(call, owner, owner.line == owner.lines - 1 ? owner.line : -1, 1)};

@@ -38,8 +38,4 @@ inline constexpr int kWalkers = 2;
 // Fewer edges than this at a time would leave threads idle.
 inline constexpr int kMinBatch = 64;
 
-// Boxes that every owner of backward filters itself, which saves the launch of a sort. Not
-// measured.
-inline constexpr int kFewBoxes = 128;
-
 }  // namespace mluop::border_align

@@ -116,35 +116,6 @@ __global__ void __launch_bounds__(kStagedThreads, 2) GatherStaged(ForwardParamet
   }
 }
 
-// Two planes per block: the next one is copied during the gather from the other.
-template <typename T, int V>
-__global__ void __launch_bounds__(kTwoPlanesThreads) GatherTwoPlanes(ForwardParameters<T> f) {
-  const int64_t groups = f.p.masks / V, plane = f.p.plane();
-  const auto width = static_cast<uint32_t>(f.p.width);
-  T* const planes = SharedMemory<T>();
-  int64_t channel = blockIdx.x;
-  StartPlane(f, channel, planes);
-  const int64_t own = threadIdx.x;
-  Corners<V> corners = {};
-  if (own < groups) corners = LoadCorners<V>(f.p, f.masks, own);
-  for (int at = 0; channel < f.p.channels; at ^= 1, channel += gridDim.x) {
-    const T* const now = planes + at * plane;
-    const auto read = [=](uint32_t h, uint32_t w) { return now[h * width + w]; };
-    if (channel + gridDim.x < f.p.channels) {
-      StartPlane(f, channel + gridDim.x, planes + (at ^ 1) * plane);
-      if (f.whole_chunks) __pipeline_wait_prior(1);
-    } else {
-      __pipeline_wait_prior(0);
-    }
-    __syncthreads();
-    for (int64_t group = own; group < groups; group += blockDim.x) {
-      if (groups > blockDim.x) corners = LoadCorners<V>(f.p, f.masks, group);
-      CopyKernels<T, V>(f.p, corners, read, ColumnOf(f, channel, group * V));
-    }
-    __syncthreads();
-  }
-}
-
 // Straight from the caches: for large planes, and where the masks need little of one. Lanes have
 // neighbouring masks, whose elements lie in few sectors where masks are sorted.
 template <typename T, int V>
@@ -191,13 +162,6 @@ void LaunchStaged(ForwardParameters<T> f, CudaContext& context) {
 }
 
 template <typename T, int V>
-void LaunchTwoPlanes(const ForwardParameters<T>& f, CudaContext& context) {
-  const size_t bytes = static_cast<size_t>(f.p.plane()) * sizeof(T);
-  const int threads = ThreadsFor(f.p.masks / V, kTwoPlanesThreads);
-  context.Launch(GatherTwoPlanes<T, V>, {context.sm_count(), threads, 2 * bytes}, f);
-}
-
-template <typename T, int V>
 void LaunchDirect(ForwardParameters<T> f, CudaContext& context) {
   const int64_t wanted = int64_t{context.sm_count()} * kDirectBlocksPerSm;
   f.parts = static_cast<int>(CeilDiv(f.p.masks / V, kDirectThreads));
@@ -212,23 +176,6 @@ bool FitsShared(const CudaCall<Problem>& call) {
   const int64_t row_bytes = std::max(p.kernel_w * size, kSectorBytes);
   return p.plane() * size <= static_cast<int64_t>(kMostShared) &&
          int64_t{p.masks} * p.kernel_h * row_bytes >= p.plane() * size;
-}
-
-// Two planes fit shared memory, SMs get more than one, and each thread has masks.
-bool FitTwoPlanes(const CudaCall<Problem>& call) {
-  const Problem& p = call.p;
-  const auto size = static_cast<int64_t>(ElementBytes(call.arguments));
-  const Masks masks = MasksOf(call.arguments);
-  return FitsShared(call) && 2 * p.plane() * size <= static_cast<int64_t>(kMostShared) &&
-         p.channels > call.context.sm_count() && p.masks >= kTwoPlanesThreads * kWideMasks / 2 &&
-         masks.HaveGroups(p.masks, kWideMasks) &&
-         IsAligned(call.arguments.Out<void>("data_col"), kWideMasks * static_cast<size_t>(size));
-}
-
-mluOpStatus_t RunTwoPlanes(const CudaCall<Problem>& call, void* /*scratch*/) {
-  return WithBits(call, [&](auto zero) {
-    LaunchTwoPlanes<decltype(zero), kWideMasks>(ParametersOf<decltype(zero)>(call), call.context);
-  });
 }
 
 mluOpStatus_t RunStaged(const CudaCall<Problem>& call, void* /*scratch*/) {
@@ -252,8 +199,6 @@ mluOpStatus_t RunDirect(const CudaCall<Problem>& call, void* /*scratch*/) {
 }
 
 constexpr CudaImplementation<Problem> kForward[] = {
-    {"two_planes", "two planes fit 64 KiB; more channels than SMs; at least 2048 masks",
-     FitTwoPlanes, nullptr, RunTwoPlanes},
     {"staged", "a plane fits 64 KiB, and the masks read as much", FitsShared, nullptr, RunStaged},
     {"direct", "always", Always, nullptr, RunDirect},
 };

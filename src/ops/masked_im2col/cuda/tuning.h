@@ -14,9 +14,8 @@ inline constexpr size_t kReserved = 1024;
 
 // Forward. Two staged blocks per SM with 64 registers per thread: one copies its plane while the other
 // stores. "staged" takes 0.83x the time of "direct" on C256 100x152 M4000 k3 sorted, 0.50x with random
-// masks; "two_planes" 0.90x the time of "staged" for half (H200).
+// masks (H200).
 inline constexpr int kStagedThreads = 512;
-inline constexpr int kTwoPlanesThreads = 1024;
 inline constexpr int kDirectThreads = 256;
 inline constexpr int kDirectBlocksPerSm = 8;
 // Masks per thread of a large staged call: stores of 16 bytes for float, 8 for half.

@@ -92,7 +92,8 @@ class Translator {
   };
 
   [[noreturn]] void Fail(size_t at, const std::string& message) const {
-    const auto line = 1 + std::count(source_.begin(), source_.begin() + static_cast<long>(at), '\n');
+    const auto line =
+        1 + std::count(source_.begin(), source_.begin() + static_cast<long>(at), '\n');
     throw std::runtime_error(path_ + ":" + std::to_string(line) + ": error: " + message);
   }
 
@@ -146,7 +147,8 @@ class Translator {
       size_t begin = SkipSpaceBack(at);
       const bool is_static = begin >= 6 && mask_.compare(begin - 6, 6, "static") == 0;
       if (is_static) begin = SkipSpaceBack(begin - 6);
-      if (begin == 0 || mask_[begin - 1] == ';' || mask_[begin - 1] == '{' || mask_[begin - 1] == '}')
+      if (begin == 0 || mask_[begin - 1] == ';' || mask_[begin - 1] == '{' ||
+          mask_[begin - 1] == '}')
         Declaration(qualifier, at, after, is_static);
     }
   }
