@@ -2,8 +2,9 @@
 # Reads src/ops/op_list.inc: each line names the folder of a family. Other folders of src/ops are not compiled,
 # except for roi, which several families share.
 
-# Sets the five variables to the families' CPU sources, CUDA sources, references, tests and generated cases.
-function(mluops_family_sources sources cuda_sources references tests cases)
+# Sets the six variables to the families' CPU sources, CUDA sources, MLU sources, references, tests and generated
+# cases.
+function(mluops_family_sources sources cuda_sources mlu_sources references tests cases)
   set(list_file ${PROJECT_SOURCE_DIR}/src/ops/op_list.inc)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${list_file})
   file(GLOB found_sources CONFIGURE_DEPENDS src/ops/roi/*.cc src/ops/roi/cpu/*.cc)
@@ -14,7 +15,9 @@ function(mluops_family_sources sources cuda_sources references tests cases)
     set(folder ${PROJECT_SOURCE_DIR}/src/ops/${family})
     file(GLOB all CONFIGURE_DEPENDS ${folder}/*.cc ${folder}/cpu/*.cc)
     file(GLOB cuda CONFIGURE_DEPENDS ${folder}/cuda/*.cu)
+    file(GLOB mlu CONFIGURE_DEPENDS ${folder}/mlu/*.mlu ${folder}/mlu/*.cc)
     list(APPEND found_cuda ${cuda})
+    list(APPEND found_mlu ${mlu})
     foreach(file ${all})
       cmake_path(GET file FILENAME name)
       if(name STREQUAL "reference.cc")
@@ -43,6 +46,7 @@ constexpr std::string_view kCases = R\"cases(@text@)cases\";
   endforeach()
   set(${sources} ${found_sources} PARENT_SCOPE)
   set(${cuda_sources} ${found_cuda} PARENT_SCOPE)
+  set(${mlu_sources} ${found_mlu} PARENT_SCOPE)
   set(${references} ${found_references} PARENT_SCOPE)
   set(${tests} ${found_tests} PARENT_SCOPE)
   set(${cases} ${found_cases} PARENT_SCOPE)

@@ -13,6 +13,12 @@ if(TARGET mluops_cuda)  # not linked: libmluops.so loads it at run time
   install(PROGRAMS $<TARGET_FILE:mluops_cuda> DESTINATION ${library_folder})
   install(PROGRAMS $<TARGET_FILE:mluops_cuda> DESTINATION mluops COMPONENT python EXCLUDE_FROM_ALL)
 endif()
+if(TARGET mluops_mlu)  # the simulated MLU and what a BANG C source is compiled with; not in the wheel
+  install(TARGETS mluops_mlu bang bang_translate EXPORT mluops-targets
+          LIBRARY DESTINATION ${library_folder} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  install(DIRECTORY src/mlu/include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/bang FILES_MATCHING PATTERN "*.h")
+  install(FILES cmake/bang.cmake DESTINATION ${library_folder}/cmake/mluops)
+endif()
 if(MLUOPS_TOOLS)
   install(TARGETS mluop RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endif()

@@ -47,7 +47,7 @@ void Add(std::string_view name, DeviceList* list) {
   Device* const device = FindDevice(name);
   const std::string_view kind = KindOf(name);
   const char* rule = nullptr;
-  if (device == nullptr) rule = kind.empty() ? "cpu or cuda:N" : "an available device";
+  if (device == nullptr) rule = kind.empty() ? "cpu, cuda:N or mlu:0" : "an available device";
   if (list->count == DeviceList::kMaxDevices) rule = "a list of at most 64 devices";
   for (int i = 0; i < list->count && rule == nullptr; ++i) {
     if (list->devices[i] == device) rule = "a list without duplicates";

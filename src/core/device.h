@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "mlu_op.h"
@@ -51,6 +52,12 @@ class Device {
   virtual const char* architecture() const = 0;
   // Returns true if a call is complete when it returns.
   virtual bool is_synchronous() const = 0;
+  // Whether SynchronizeQueue and Synchronize set the error message of a launch that failed.
+  virtual bool sets_queue_messages() const { return false; }
+  // Whether the device is simulated: it counts what a call does, and its times mean nothing.
+  virtual bool counts_only() const { return false; }
+  // The counters of the thread's last call, one "name value" per line; empty if there are none.
+  virtual std::string CallCounters() const { return {}; }
 
   // Returns the names of the operator's implementations, in order of preference; empty: not
   // supported.

@@ -19,6 +19,11 @@ cnrtRet_t Report(const char* function, cnrtRet_t result) {
   return Fail(result, "%s: %s", function, cnrtGetErrorStr(result));
 }
 
+// Reports the result of waiting for a device's work.
+cnrtRet_t ReportWait(const char* function, const Device& device, cnrtRet_t result) {
+  return device.sets_queue_messages() ? result : Report(function, result);
+}
+
 cnrtRet_t CopyOn(const char* function, Device* device, void* to, const void* from, size_t bytes,
                  cnrtQueue_t queue, cnrtMemTransDir_t direction) {
   if (direction < cnrtMemcpyHostToDev || direction > cnrtMemcpyNoDirection) {
@@ -84,7 +89,8 @@ const char* cnrtGetErrorStr(cnrtRet_t error) {
 
 cnrtRet_t cnrtSyncDevice() {
   Device* const device = CurrentDevice(__func__);
-  return device == nullptr ? cnrtErrorNoDevice : Report(__func__, device->Synchronize());
+  if (device == nullptr) return cnrtErrorNoDevice;
+  return ReportWait(__func__, *device, device->Synchronize());
 }
 
 cnrtRet_t cnrtMalloc(void** ptr, size_t bytes) {
@@ -114,7 +120,8 @@ cnrtRet_t cnrtHostFree(void* ptr) { return cnrtFreeHost(ptr); }
 cnrtRet_t cnrtMemcpy(void* dst, void* src, size_t bytes, cnrtMemTransDir_t dir) {
   Device* const device = CurrentDevice(__func__);
   const cnrtRet_t result = CopyOn(__func__, device, dst, src, bytes, nullptr, dir);
-  return result != cnrtSuccess ? result : Report(__func__, device->SynchronizeQueue(nullptr));
+  if (result != cnrtSuccess) return result;
+  return ReportWait(__func__, *device, device->SynchronizeQueue(nullptr));
 }
 
 cnrtRet_t cnrtMemcpyAsync(void* dst, void* src, size_t bytes, cnrtQueue_t queue,
@@ -125,7 +132,8 @@ cnrtRet_t cnrtMemcpyAsync(void* dst, void* src, size_t bytes, cnrtQueue_t queue,
 cnrtRet_t cnrtMemset(void* ptr, int value, size_t bytes) {
   Device* const device = CurrentDevice(__func__);
   const cnrtRet_t result = FillOn(__func__, device, ptr, value, bytes, nullptr);
-  return result != cnrtSuccess ? result : Report(__func__, device->SynchronizeQueue(nullptr));
+  if (result != cnrtSuccess) return result;
+  return ReportWait(__func__, *device, device->SynchronizeQueue(nullptr));
 }
 
 cnrtRet_t cnrtMemsetAsync(void* ptr, int value, size_t bytes, cnrtQueue_t queue) {
@@ -145,7 +153,8 @@ cnrtRet_t cnrtQueueDestroy(cnrtQueue_t queue) {
 
 cnrtRet_t cnrtQueueSync(cnrtQueue_t queue) {
   Device* const device = DeviceOf(__func__, queue);
-  return device == nullptr ? cnrtErrorNoDevice : Report(__func__, device->SynchronizeQueue(queue));
+  if (device == nullptr) return cnrtErrorNoDevice;
+  return ReportWait(__func__, *device, device->SynchronizeQueue(queue));
 }
 
 cnrtRet_t cnrtNotifierCreate(cnrtNotifier_t* notifier) {

@@ -102,7 +102,7 @@ TEST(VisibleDevices, WrongListFailsEveryRuntimeFunction) {
   for (const std::string& line : lines) {
     const std::string function = line.substr(0, line.find(' '));
     EXPECT_EQ(line, function + " cnrtErrorNoDevice " + function +
-                        ": MLUOP_VISIBLE_DEVICES must be cpu or cuda:N, got tpu");
+                        ": MLUOP_VISIBLE_DEVICES must be cpu, cuda:N or mlu:0, got tpu");
   }
 }
 

@@ -22,7 +22,7 @@ refuses 'the command must be one of list, describe, check, bitwise, perf, run, r
 refuses 'got none'
 refuses 'got nosuch' describe nosuch
 refuses '--threads' check --threads 0
-refuses '--set must be one of basic, documents, large, networks, got nosuch' check --set nosuch
+refuses '--set must be one of basic, documents, large, mlu, networks, got nosuch' check --set nosuch
 refuses '--op must be an operator or a family, got nosuch; there are' check --op nosuch
 refuses "psamask: psamask_forward psamask_backward" check --op nosuch
 refuses 'none of --op psamask in --set large' check --op psamask --set large
@@ -34,7 +34,7 @@ refuses 'input must have fewer than 2^60 elements' check 'transpose N=1 A=214748
 refuses 'transpose: input: mluOpSetTensorDescriptor_v2: ' check 'transpose N=4294967296 A=4294967296 B=4294967296'
 refuses 'N must be given once' check 'psamask_forward N=1 N=2 H=4 W=4 psa_type=0 h_mask=3 w_mask=3'
 
-"$mluop" check --help | grep -qF 'basic, documents, large, networks' || { echo "--help must name the sets" >&2; failed=1; }
+"$mluop" check --help | grep -qF 'basic, documents, large, mlu, networks' || { echo "--help must name the sets" >&2; failed=1; }
 "$mluop" describe roiaware_pool3d_forward | grep -qF 'argmax=given|absent' ||
   { echo "describe must name the tensor that may be absent" >&2; failed=1; }
 

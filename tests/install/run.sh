@@ -19,6 +19,13 @@ libdir=$(pkg_config "$folder/first" --variable=libdir)
 "$folder/mlu_style"
 "$folder/first/bin/mluop" list >/dev/null
 
+# The example of docs/bang.md, with the installed mluops_add_bang_library.
+if [ -e "$folder/first/bin/bang_translate" ]; then
+  cmake -S "$here/../../examples/bang" -B "$folder/bang" -G Ninja -DCMAKE_PREFIX_PATH="$folder/first" >/dev/null
+  cmake --build "$folder/bang" >/dev/null
+  "$folder/bang/vector_add_example" || fail "the BANG C example ended with $?"
+fi
+
 mv "$folder/first" "$folder/second"
 cmake_consumer "$folder/second" "$folder/cmake_moved"
 pkg_config_consumer "$folder/second" "$folder/by_pkg_config_moved"

@@ -55,6 +55,9 @@ int Bitwise(const Selection& selection);
 // The same for one case. Returns "" or the first difference.
 std::string BitwiseFault(const testing::Case& c, const std::vector<std::string>& isas);
 
+// Prints the counters of each selected case on a device that counts instead of measuring time.
+int PrintCounters(const Selection& selection, Device* device);
+
 struct PerfOptions {
   std::string json;                // file; empty: none
   std::string report;              // file; empty: none

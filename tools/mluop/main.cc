@@ -30,7 +30,7 @@ void AddSelection(CLI::App* command, Selection* selection) {
                       "read the cases from these files; MLUOP_GEN_CASE records such files");
   command->add_option("--load", selection->load,
                       "read the inputs of the one case from this .npz file, an array per tensor");
-  command->add_option("--device", selection->device, "cpu, or cuda:0 and so on")
+  command->add_option("--device", selection->device, "cpu, cuda:0 and so on, or mlu:0")
       ->capture_default_str();
   command->add_option("--isa", selection->isas, "run on these instruction sets, or on all")
       ->delimiter(',')
@@ -114,7 +114,7 @@ int Run(int argc, char** argv) {
   describe->add_flag(
       "--plan", plan,
       "print how the library computes a case: implementation, slices, tiles, scratch");
-  describe->add_option("--device", selection.device, "cpu, or cuda:0 and so on")
+  describe->add_option("--device", selection.device, "cpu, cuda:0 and so on, or mlu:0")
       ->capture_default_str();
   describe->add_option("--threads", selection.threads, "number of threads")
       ->check(CLI::Range(1, 1024));

@@ -215,6 +215,7 @@ int Perf(const Selection& selection, const PerfOptions& options) {
   const int64_t started = std::time(nullptr);
   Device* const device = UseDevice(selection);
   InstallFaultHandler("perf");
+  if (device->counts_only()) return PrintCounters(selection, device);
   const Figures figures = MeasureOn(device, selection, options);
   PrintVerdict(figures);
   return WriteFigures(options, DocumentOf(figures, options.command, started));

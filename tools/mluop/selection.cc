@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -139,6 +140,19 @@ void CheckOperator(const std::string& op) {
                               "; available:" + names);
 }
 
+// A simulated device is slow: of the built-in cases it runs the ones of its operators with at most 2^22
+// elements.
+bool IsLeftOut(const Device& device, const Case& c) {
+  constexpr int64_t kMostElements = int64_t{1} << 22;
+  if (!device.counts_only()) return false;
+  if (device.Implementations(c.op->spec).empty()) return true;
+  int64_t elements = 0;
+  for (const auto& desc : testing::CaseCall(c).descs) {
+    if (desc != nullptr) elements += static_cast<int64_t>(mluOpGetTensorElementNum(desc.get()));
+  }
+  return elements > kMostElements;
+}
+
 void OnFault(int signal) {
   // Calls only functions that are safe in a signal handler.
   const auto print = [](const char* text) {
@@ -160,6 +174,8 @@ std::vector<Case> SelectCases(const Selection& selection) {
   const std::vector<SelectedLine> lines = LinesOf(selection);
   CheckSet(selection.set, lines);
   CheckOperator(selection.op);
+  const bool built_in = selection.lines.empty() && selection.file.empty();
+  const Device* const device = selection.device == "cpu" ? CpuDevice() : UseDevice(selection);
   std::vector<Case> cases;
   for (const SelectedLine& line : lines) {
     if (!selection.set.empty() && line.line.set != selection.set) continue;
@@ -169,6 +185,9 @@ std::vector<Case> SelectCases(const Selection& selection) {
     }
     if (!selection.op.empty() && selection.op != c.test->name && selection.op != FamilyOf(c))
       continue;
+    if (built_in && IsLeftOut(*device, c)) continue;
+    if (device->Implementations(c.op->spec).empty())
+      throw std::invalid_argument(c.line + ": not implemented on device " + device->name());
     if (c.test->reference == nullptr)
       throw std::invalid_argument(c.line + ": operator has no reference");
     cases.push_back(std::move(c));
@@ -207,6 +226,8 @@ std::vector<std::string> SelectIsas(const Selection& selection, std::vector<std:
 }
 
 Device* UseDevice(const Selection& selection) {
+  // The simulated MLU is visible only if it is named. This comes before the list is read.
+  if (selection.device == "mlu:0") setenv("MLUOP_VISIBLE_DEVICES", "cpu,mlu:0", 0);
   if (selection.device == "cpu" && CurrentDevice("mluop") == CpuDevice()) return CpuDevice();
   const DeviceList& list = VisibleDeviceList();
   std::string names;

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// The resources of a call on the simulated MLU: the card's properties, a queue and scratch.
+#pragma once
+
+#include <span>
+
+#include "core/implementation.h"
+#include "mluops/runtime.h"
+
+namespace mluop {
+
+// The properties of the card that a launch policy reads, under the names of MLU-OPS's getters.
+struct MluProperties {
+  const char* architecture;  // "mlu370"
+  int bang_arch;             // __BANG_ARCH__: 372
+  int cluster_limit;         // getClusterLimitCapability
+  int cores_per_cluster;     // getCoreNumOfEachUnionCapability
+  size_t nram_bytes;         // getNramSizeInBytes: without the compiler's part
+  size_t sram_bytes;         // getSramSizeInBytes: without the compiler's part
+  size_t wram_bytes;         // getWramSizeInBytes
+};
+const MluProperties& GetMluProperties();
+
+class MluContext {
+ public:
+  MluContext(cnrtQueue_t queue, const Workspace& workspace)
+      : queue_(queue), workspace_(workspace) {}
+  ~MluContext();
+  MluContext(const MluContext&) = delete;
+  MluContext& operator=(const MluContext&) = delete;
+
+  // The queue of the call: kernel<<<dim, type, call.context.queue()>>>(...). A failed launch ends
+  // the call with its message.
+  cnrtQueue_t queue() const { return queue_; }
+  const MluProperties& properties() const { return GetMluProperties(); }
+
+  // Returns `bytes` of GDRAM: the workspace if it is large enough, else an allocation for the time
+  // of the call. Use it once per call. Throws std::bad_alloc.
+  void* Scratch(size_t bytes);
+
+ private:
+  cnrtQueue_t queue_;
+  Workspace workspace_;
+  void* scratch_ = nullptr;
+};
+
+template <class Problem>
+using MluCall = Call<Problem, MluContext>;
+template <class Problem>
+using MluImplementation = Implementation<Problem, MluContext>;
+using MluOperator = DeviceOperator<MluContext>;
+// A family with MLU kernels defines one, <folder>::kMluFamily.
+using MluFamily = DeviceFamily<MluContext>;
+
+// All of them; defined in src/ops/mlu_list.cc.
+std::span<const MluFamily* const> MluFamilies();
+
+}  // namespace mluop

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// Counts the work of a launch: bytes by direction, vector instructions by kind, memory, overlap, balance.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "bang/instruction.h"
+
+namespace bang {
+
+inline constexpr int kDirections = 24;
+inline constexpr int kKinds = static_cast<int>(Kind::kCount);
+
+const char* DirectionName(int direction);
+
+struct Counters {
+  uint64_t bytes[kDirections] = {};
+  uint64_t copies = 0;
+  uint64_t async_copies = 0;
+  uint64_t overlapped_copies = 0;  // an async copy with a vector instruction before its sync
+  uint64_t atomics = 0;            // elements
+  uint64_t gdram_filled = 0;       // bytes
+  uint64_t instructions[kKinds] = {};
+  uint64_t elements[kKinds] = {};
+  size_t nram_peak = 0;
+  size_t sram_peak = 0;
+
+  // Bytes and elements: the work of a core, for the balance.
+  uint64_t Work() const;
+  void Add(const Counters& other);
+};
+
+struct LaunchCounters {
+  int launches = 0;
+  Counters total;
+  std::vector<uint64_t> work;  // by core of the card
+
+  void Add(const LaunchCounters& other);
+  // One "name value" pair per line.
+  std::string Format() const;
+};
+
+}  // namespace bang

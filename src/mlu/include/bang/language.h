@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// Qualifiers, built-in variables and memory sizes of BANG C.
+#pragma once
+
+#include <cstdint>
+
+#include "bang/instruction.h"
+#include "mluops/runtime.h"
+
+#define __BANG__ 1
+
+// Sizes in KB, as the BANG compiler defines them. The host pass has the values of mtp_592.
+#if !defined(__BANG_ARCH__) || __BANG_ARCH__ == 290 || __BANG_ARCH__ == 592
+#define __MLU_NRAM_SIZE__ 512
+#define __MLU_WRAM_SIZE__ 512
+#define __MLU_SRAM_SIZE__ 2048
+#elif __BANG_ARCH__ == 372
+#define __MLU_NRAM_SIZE__ 768
+#define __MLU_WRAM_SIZE__ 1024
+#define __MLU_SRAM_SIZE__ 4096
+#else
+#error "the simulated MLU knows the memory sizes of __BANG_ARCH__ 290, 372 and 592 only"
+#endif
+
+// The code of the three architectures is in one library: internal linkage and inlining keep it
+// apart.
+#define __mlu_global__ [[maybe_unused]] static
+#define __mlu_entry__ __mlu_global__
+#define __mlu_func__ inline __attribute__((always_inline))
+#define __mlu_device__ [[maybe_unused]] static
+#define __mlu_const__ [[maybe_unused]] static
+#define __mlu_host__
+
+// A declaration of on-chip memory starts with one of these: bang_translate turns it into a
+// reference to the memory of the running core. Before a pointer or a parameter they mean nothing.
+#define __nram__
+#define __wram__
+#define __ldram__
+#define __mlu_shared__
+#define __bang_nram__(name) __bang_on_chip__(name, ::bang::Space::kNram)
+#define __bang_wram__(name) __bang_on_chip__(name, ::bang::Space::kWram)
+#define __bang_ldram__(name) __bang_on_chip__(name, ::bang::Space::kLdram)
+#define __bang_mlu_shared__(name) __bang_on_chip__(name, ::bang::Space::kSram)
+// The address of `key` identifies the declaration, and the instance of a template it is in.
+#define __bang_on_chip__(name, space)                                \
+  ::bang::OnChip<decltype(name)>(space, #name, []() -> const void* { \
+    static const char key = 0;                                       \
+    return &key;                                                     \
+  }())
+
+namespace bang {
+
+BANG_API void* DeclareOnChip(Space space, const char* name, const void* key, size_t bytes,
+                             Where where);
+
+template <class Reference>
+Reference OnChip(Space space, const char* name, const void* key, Where where = Where()) {
+  using Array = std::remove_reference_t<Reference>;
+  return *static_cast<Array*>(DeclareOnChip(space, name, key, sizeof(Array), where));
+}
+
+enum class BuiltIn {
+  kTaskDim,
+  kTaskDimX,
+  kTaskDimY,
+  kTaskDimZ,
+  kTaskId,
+  kTaskIdX,
+  kTaskIdY,
+  kTaskIdZ,
+  kCoreDim,
+  kCoreId,
+  kClusterDim,
+  kClusterId
+};
+BANG_API int ReadBuiltIn(BuiltIn variable, Where where = Where());
+
+}  // namespace bang
+
+#define taskDim ::bang::ReadBuiltIn(::bang::BuiltIn::kTaskDim)
+#define taskDimX ::bang::ReadBuiltIn(::bang::BuiltIn::kTaskDimX)
+#define taskDimY ::bang::ReadBuiltIn(::bang::BuiltIn::kTaskDimY)
+#define taskDimZ ::bang::ReadBuiltIn(::bang::BuiltIn::kTaskDimZ)
+#define taskId ::bang::ReadBuiltIn(::bang::BuiltIn::kTaskId)
+#define taskIdX ::bang::ReadBuiltIn(::bang::BuiltIn::kTaskIdX)
+#define taskIdY ::bang::ReadBuiltIn(::bang::BuiltIn::kTaskIdY)
+#define taskIdZ ::bang::ReadBuiltIn(::bang::BuiltIn::kTaskIdZ)
+#define coreDim ::bang::ReadBuiltIn(::bang::BuiltIn::kCoreDim)
+#define coreId ::bang::ReadBuiltIn(::bang::BuiltIn::kCoreId)
+#define clusterDim ::bang::ReadBuiltIn(::bang::BuiltIn::kClusterDim)
+#define clusterId ::bang::ReadBuiltIn(::bang::BuiltIn::kClusterId)

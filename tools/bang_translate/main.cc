@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+// Translates a BANG C source to C++. It changes two constructs that macros cannot express; every
+// other character, and every line number, stays as the author wrote it:
+//
+//   kernel<T><<<dim, type, queue>>>(a, b);    the launch of a kernel
+//   __nram__ int8_t buffer[MAX_NRAM_SIZE];    the declaration of on-chip memory
+//
+// Usage: bang_translate source.mlu result.cc
+#include <algorithm>
+#include <cctype>
+#include <cstddef>
+#include <cstdio>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace {
+
+bool IsWord(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
+bool IsSpace(char c) { return std::isspace(static_cast<unsigned char>(c)) != 0; }
+
+// Replaces comments, literals and preprocessor lines by spaces and keeps the line breaks, so that
+// positions in the result are positions in the source. A preprocessor line becomes a ';'.
+std::string Mask(const std::string& source) {
+  std::string mask = source;
+  const auto blank = [&](size_t from, size_t to) {
+    for (size_t i = from; i < std::min(to, mask.size()); ++i) {
+      if (mask[i] != '\n') mask[i] = ' ';
+    }
+    return to;
+  };
+  const auto end_of_literal = [&](size_t i) {
+    const char quote = source[i];
+    for (++i; i < source.size() && source[i] != quote; ++i) {
+      if (source[i] == '\\') ++i;
+    }
+    return i + 1;
+  };
+  bool line_start = true;
+  for (size_t i = 0; i < source.size();) {
+    const std::string_view rest = std::string_view(source).substr(i);
+    if (rest.starts_with("//")) {
+      i = blank(i, std::min(source.find('\n', i), source.size()));
+    } else if (rest.starts_with("/*")) {
+      i = blank(i, std::min(source.find("*/", i + 2), source.size() - 2) + 2);
+    } else if (rest[0] == '"' || (rest[0] == '\'' && (i == 0 || !IsWord(source[i - 1])))) {
+      i = blank(i, end_of_literal(i));
+    } else if (rest[0] == '#' && line_start) {
+      size_t end = std::min(source.find('\n', i), source.size());
+      while (end < source.size() && source[end - 1] == '\\')
+        end = std::min(source.find('\n', end + 1), source.size());
+      const size_t hash = i;
+      i = blank(i, end);
+      mask[hash] = ';';
+    } else {
+      line_start = rest[0] == '\n' || (line_start && IsSpace(rest[0]));
+      ++i;
+    }
+  }
+  return mask;
+}
+
+class Translator {
+ public:
+  Translator(std::string path, std::string source)
+      : path_(std::move(path)), source_(std::move(source)), mask_(Mask(source_)) {}
+
+  std::string Translate() {
+    for (size_t at = mask_.find("<<<"); at != std::string::npos; at = mask_.find("<<<", at + 3))
+      Launch(at);
+    for (const char* qualifier : {"__nram__", "__wram__", "__mlu_shared__", "__ldram__"})
+      Declarations(qualifier);
+    std::sort(edits_.begin(), edits_.end(),
+              [](const Edit& a, const Edit& b) { return a.begin < b.begin; });
+    std::string result = "#line 1 \"" + path_ + "\"\n";
+    size_t done = 0;
+    for (const Edit& edit : edits_) {
+      result.append(source_, done, edit.begin - done).append(edit.text);
+      done = edit.end;
+    }
+    return result.append(source_, done);
+  }
+
+ private:
+  struct Edit {
+    size_t begin, end;
+    std::string text;
+  };
+
+  [[noreturn]] void Fail(size_t at, const std::string& message) const {
+    const auto line =
+        1 + std::count(source_.begin(), source_.begin() + static_cast<long>(at), '\n');
+    throw std::runtime_error(path_ + ":" + std::to_string(line) + ": error: " + message);
+  }
+
+  size_t SkipSpaceBack(size_t end) const {
+    while (end > 0 && IsSpace(mask_[end - 1])) --end;
+    return end;
+  }
+
+  // Returns the position of the bracket that closes mask_[end - 1].
+  size_t MatchBack(size_t end, char open, char close) const {
+    for (int depth = 0; end > 0; --end) {
+      if (mask_[end - 1] == close) ++depth;
+      if (mask_[end - 1] == open && --depth == 0) return end - 1;
+    }
+    return 0;
+  }
+
+  // Returns the start of the name `ns::kernel<T>` that ends before `end`.
+  size_t NameStart(size_t end) const {
+    end = SkipSpaceBack(end);
+    if (end > 0 && mask_[end - 1] == '>') end = SkipSpaceBack(MatchBack(end, '<', '>'));
+    while (end > 0 && (IsWord(mask_[end - 1]) || mask_[end - 1] == ':')) --end;
+    return end;
+  }
+
+  // kernel<T><<<dim, type, queue>>>(a) -> ::bang::Launch<&kernel<T>>("kernel<T>", dim, type, queue)(a)
+  void Launch(size_t at) {
+    const size_t start = NameStart(at);
+    if (start == SkipSpaceBack(at)) Fail(at, "a launch needs the name of a kernel before <<<");
+    int depth = 0;
+    size_t end = at + 3;
+    for (; end < mask_.size() && (depth != 0 || mask_.compare(end, 3, ">>>") != 0); ++end) {
+      if (mask_[end] == '(' || mask_[end] == '[' || mask_[end] == '{') ++depth;
+      if (mask_[end] == ')' || mask_[end] == ']' || mask_[end] == '}') --depth;
+    }
+    if (end >= mask_.size()) Fail(at, "no >>> closes this launch");
+    std::string name;
+    for (const char c : mask_.substr(start, at - start)) {
+      if (!IsSpace(c)) name += c;
+    }
+    edits_.push_back({start, start, "::bang::Launch<&"});
+    edits_.push_back({at, at + 3, ">(\"" + name + "\", "});
+    edits_.push_back({end, end + 3, ")"});
+  }
+
+  void Declarations(const std::string& qualifier) {
+    for (size_t at = mask_.find(qualifier); at != std::string::npos;
+         at = mask_.find(qualifier, at + 1)) {
+      const size_t after = at + qualifier.size();
+      if (after < mask_.size() && IsWord(mask_[after])) continue;
+      size_t begin = SkipSpaceBack(at);
+      const bool is_static = begin >= 6 && mask_.compare(begin - 6, 6, "static") == 0;
+      if (is_static) begin = SkipSpaceBack(begin - 6);
+      if (begin == 0 || mask_[begin - 1] == ';' || mask_[begin - 1] == '{' ||
+          mask_[begin - 1] == '}')
+        Declaration(qualifier, at, after, is_static);
+    }
+  }
+
+  // __nram__ T name[n]; -> static thread_local T (&name)[n] = __bang_nram__(name);
+  void Declaration(const std::string& qualifier, size_t at, size_t after, bool is_static) {
+    const size_t end = mask_.find(';', after);
+    if (end == std::string::npos) Fail(at, "no ; ends this declaration");
+    const std::string text = mask_.substr(after, end - after);
+    if (text.find('*') < text.find('[')) return;  // a pointer to on-chip memory
+    if (text.find_first_of("=(,{") < text.find('['))
+      Fail(at, qualifier + " declares one variable, without an initializer");
+    size_t name_end = SkipSpaceBack(end);
+    while (name_end > after && mask_[name_end - 1] == ']')
+      name_end = SkipSpaceBack(MatchBack(name_end, '[', ']'));
+    size_t name = name_end;
+    while (name > after && IsWord(mask_[name - 1])) --name;
+    const std::string identifier = mask_.substr(name, name_end - name);
+    edits_.push_back({at, after, is_static ? "thread_local" : "static thread_local"});
+    edits_.push_back({name, name_end, "(&" + identifier + ")"});
+    edits_.push_back({end, end, " = __bang_" + qualifier.substr(2) + "(" + identifier + ")"});
+  }
+
+  std::string path_, source_, mask_;
+  std::vector<Edit> edits_;
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 3) {
+    std::cerr << "usage: bang_translate source.mlu result.cc\n";
+    return 2;
+  }
+  std::ifstream in(argv[1], std::ios::binary);
+  const std::string source((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
+  if (!in) {
+    std::cerr << argv[1] << ": cannot be read\n";
+    return 1;
+  }
+  try {
+    std::ofstream(argv[2], std::ios::binary) << Translator(argv[1], source).Translate();
+  } catch (const std::exception& error) {
+    std::cerr << error.what() << "\n";
+    return 1;
+  }
+  return 0;
+}

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// mluop perf on a device that counts instead of measuring time: the simulated MLU. Prints what each
+// call did beside the bytes and operations that the operator needs at least.
+#include <cstdio>
+#include <sstream>
+#include <stdexcept>
+
+#include "commands.h"
+#include "core/handle.h"
+#include "testing/device_call.h"
+#include "testing/work.h"
+
+namespace mluop::tool {
+
+int PrintCounters(const Selection& selection, Device* device) {
+  const std::vector<testing::Case> cases = GroupByOperator(SelectCases(selection));
+  std::printf("%s (%s): counters of one call; the device claims no times\n", device->name(),
+              device->architecture());
+  for (const testing::Case& c : cases) {
+    testing::PreparedCall call(c, testing::Placement::kFront);
+    const Handle handle(0);
+    testing::DeviceCall placed(call, testing::Placement::kFront);
+    const std::string fault = placed.Run(handle.get(), call.WantedWorkspace(handle.get()));
+    if (!fault.empty()) throw std::runtime_error(c.line + ": " + fault);
+    const testing::Work work = c.test->work(call.arguments());
+    std::printf("%s\n  needed at least: bytes %.0f, operations %.0f\n", c.line.c_str(), work.bytes,
+                work.operations);
+    std::istringstream counters(device->CallCounters());
+    for (std::string line; std::getline(counters, line);) std::printf("  %s\n", line.c_str());
+  }
+  return 0;
+}
+
+}  // namespace mluop::tool
