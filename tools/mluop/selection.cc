@@ -174,7 +174,7 @@ std::vector<Case> SelectCases(const Selection& selection) {
   const std::vector<SelectedLine> lines = LinesOf(selection);
   CheckSet(selection.set, lines);
   CheckOperator(selection.op);
-  const bool built_in = selection.lines.empty() && selection.file.empty();
+  const bool built_in = selection.lines.empty() && selection.files.empty();
   const Device* const device = selection.device == "cpu" ? CpuDevice() : UseDevice(selection);
   std::vector<Case> cases;
   for (const SelectedLine& line : lines) {
