@@ -16,7 +16,7 @@ DeviceLibrary MakeLibrary(std::span<const OpSpec* const> tables) {
   DeviceLibrary library = {};
   const char* const fault = bang::GetSettings().fault;
   if (fault[0] != '\0') {
-    snprintf(library.fault, sizeof(library.fault), "%s", fault);
+    snprintf(library.error, sizeof(library.error), "%s", fault);
     return library;
   }
   static Device* devices[] = {new MluDevice(tables)};

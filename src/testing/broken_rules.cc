@@ -23,10 +23,10 @@ std::vector<string> DimsSharing(const OpSpec& spec, int own, int d) {
   const DimSpec& dim = spec.tensors[own].dims[d];
   std::vector<string> names = {Shape(spec.tensors[own], d)};
   for (const Variable& variable : VariablesOf(spec)) {
-    if (!Mentions(dim, variable)) continue;
+    if (!DependsOn(dim, variable)) continue;
     for (int t = 0; t < spec.tensor_count; ++t) {
       for (int other = 0; other < spec.tensors[t].rank; ++other) {
-        const bool shares = Mentions(spec.tensors[t].dims[other], variable);
+        const bool shares = DependsOn(spec.tensors[t].dims[other], variable);
         if (shares) names.push_back(Shape(spec.tensors[t], other));
       }
     }
@@ -157,7 +157,7 @@ void AddSizes(const OpSpec& spec, Rules* rules) {
     std::vector<string> names;
     for (int t = 0; t < spec.tensor_count; ++t) {
       const TensorSpec& row = spec.tensors[t];
-      if (!Mentions(row, symbol)) continue;
+      if (!DependsOn(row, symbol)) continue;
       if (spec.limited) names.push_back(Name(row));
       for (int d = 0; d < row.rank && !spec.limited; ++d) {
         names.push_back(Name(row) + ".shape[" + std::to_string(d) + "]");
@@ -181,7 +181,7 @@ void AddEmpty(const OpSpec& spec, Rules* rules) {
     std::vector<string> rejected;
     bool skipped_first = false;
     for (int t = 0; t < spec.tensor_count; ++t) {
-      if (!Mentions(spec.tensors[t], symbol)) continue;
+      if (!DependsOn(spec.tensors[t], symbol)) continue;
       skipped_first |= spec.tensors[t].when_empty == kSkipFirst;
       if (spec.tensors[t].when_empty == kReject) rejected.push_back(Name(spec.tensors[t]));
     }

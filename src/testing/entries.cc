@@ -21,7 +21,7 @@ std::vector<Entry> OperatorEntries() {
   return Filter(AllEntries(), [](const Entry& entry) { return entry.op != nullptr; });
 }
 
-bool Mentions(const DimSpec& dim, const Variable& variable) {
+bool DependsOn(const DimSpec& dim, const Variable& variable) {
   for (int f = 0; f < dim.factor_count; ++f) {
     const Factor& factor = dim.factors[f];
     if (factor.kind == variable.kind && factor.value == variable.index) return true;

@@ -40,8 +40,8 @@ struct Variable {
   int index;
 };
 std::vector<Variable> VariablesOf(const OpSpec& spec);
-bool Mentions(const DimSpec& dim, const Variable& variable);
-bool Mentions(const TensorSpec& row, const Variable& variable);
+bool DependsOn(const DimSpec& dim, const Variable& variable);
+bool DependsOn(const TensorSpec& row, const Variable& variable);
 std::string_view NameOf(const OpSpec& spec, const Variable& variable);
 // Returns whether the dim is a symbol that occurs in no other dim.
 bool IsFree(const OpSpec& spec, const DimSpec& dim);

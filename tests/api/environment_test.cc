@@ -73,8 +73,8 @@ TEST(VisibleDevices, AbsentDeviceFails) {
 TEST(VisibleDevices, RepeatedNameFails) { ExpectError("cpu,cpu", "cpu"); }
 
 TEST(VisibleDevices, EmptyNameFails) {
-  ExpectFault("cpu,", "");
-  ExpectFault(",cpu", "");
+  ExpectError("cpu,", "");
+  ExpectError(",cpu", "");
 }
 
 TEST(VisibleDevices, LongNameIsTruncatedInTheMessage) {

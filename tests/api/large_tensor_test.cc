@@ -136,7 +136,7 @@ TEST(LargeTensor, PsamaskWritesAndReadsMoreThan4GiB) {
 }
 
 // The largest dim of a tensor. Pages that are only read cost no memory.
-constexpr int64_t kMost = INT32_MAX;
+constexpr int64_t kMaxElements = INT32_MAX;
 
 TEST(LargeTensor, MaskedIm2colReadsTheLastOf2147483647Elements) {
   const LazyMemory feature(kMaxElements * sizeof(uint16_t));

@@ -55,13 +55,13 @@ TEST_P(GeneratedDescriptors, DoubleIsAcceptedOnlyIfTheHandleAllowsIt) {
   const Handle handle;
   TableCall call(entry(), MLUOP_DTYPE_DOUBLE);
   call.handle = handle;
-  ExpectRefused(call, MLUOP_STATUS_BAD_PARAM, {argument}, "double");
+  ExpectRejected(call, MLUOP_STATUS_BAD_PARAM, {argument}, "double");
   ASSERT_EQ(mluOpSetDoubleAllowed(handle, 1), MLUOP_STATUS_SUCCESS);
   ExpectAccepted(call, entry());
   ASSERT_EQ(mluOpSetDoubleAllowed(handle, 0), MLUOP_STATUS_SUCCESS);
   TableCall again(entry(), MLUOP_DTYPE_DOUBLE);
   again.handle = handle;
-  ExpectRefused(again, MLUOP_STATUS_BAD_PARAM, {argument}, "double");
+  ExpectRejected(again, MLUOP_STATUS_BAD_PARAM, {argument}, "double");
 }
 
 // One tensor of another type is refused, whether double is allowed or not.
@@ -78,7 +78,7 @@ TEST_P(GeneratedDescriptors, DoubleMixedWithFloatReturnsBadParam) {
     if (call.row(t).type != kT || data.size() < 2) return;
     call.handle = handle;
     call.desc(t).dtype = MLUOP_DTYPE_DOUBLE;
-    ExpectRefused(call, MLUOP_STATUS_BAD_PARAM, data);
+    ExpectRejected(call, MLUOP_STATUS_BAD_PARAM, data);
   });
 }
 
@@ -105,7 +105,7 @@ TEST_P(GeneratedDescriptors, NullDescriptorReturnsBadParam) {
     if (call.row(t).optional_attribute == TensorSpec::kAlwaysOptional) {
       return ExpectAccepted(call, entry());
     }
-    ExpectRefused(call, MLUOP_STATUS_BAD_PARAM, {std::string(call.row(t).name) + "_desc"}, "NULL");
+    ExpectRejected(call, MLUOP_STATUS_BAD_PARAM, {std::string(call.row(t).name) + "_desc"}, "NULL");
   });
 }
 

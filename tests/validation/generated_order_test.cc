@@ -83,7 +83,9 @@ class RuleBreaker {
       case kShapePhase: call->desc(fixed_.first).dims[fixed_.second] += 1; break;
       case kStridePhase: call->desc(nonempty_tensor_).strides[0] += 1; break;
       case kSizePhase:
-        while (!IsTooLarge(call->desc(large_))) call->Set(growing_, call->Get(growing_) * 2);
+        while (!IsTooLarge(call->desc(large_tensor_))) {
+          call->Set(grown_symbol_, call->Get(grown_symbol_) * 2);
+        }
         break;
       case kEmptyPhase: call->Set(zeroed_symbol_, 0); break;
       case kWorkspacePhase: call->arguments.workspace = {nullptr, 16}; break;
@@ -99,7 +101,9 @@ class RuleBreaker {
     if (spec_.limited) return desc.ElementCount() >= kLimit;
     return *std::max_element(desc.dims, desc.dims + desc.rank) >= kLimit;
   }
-  bool StaysFull(int t) const { return can_be_empty_ && !Mentions(spec_.tensors[t], vanishing_); }
+  bool StaysFull(int t) const {
+    return can_be_empty_ && !DependsOn(spec_.tensors[t], zeroed_symbol_);
+  }
 
   // Chooses the symbol that, set to 0, makes the call return early and empties the fewest tensors.
   void ChooseEmpty() {
@@ -120,7 +124,7 @@ class RuleBreaker {
     }
   }
 
-  // Prefers a variable that grows only tensors that vanishing_ does not empty.
+  // Prefers a variable that grows only tensors that zeroed_symbol_ does not empty.
   void ChooseSize() {
     for (const Variable& variable : VariablesOf(spec_)) {
       int first = -1;

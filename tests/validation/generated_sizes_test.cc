@@ -105,7 +105,7 @@ TEST_P(GeneratedSizes, ProductBeyond32BitsFollowsTheTable) {
         if (large.empty()) {
           ExpectSizesAccepted(call);
         } else {
-          ExpectRefused(call, MLUOP_STATUS_NOT_SUPPORTED, large);
+          ExpectRejected(call, MLUOP_STATUS_NOT_SUPPORTED, large);
         }
       }
     }

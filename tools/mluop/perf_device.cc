@@ -105,7 +105,7 @@ Calls MakeCalls(const PreparedCall& call, mluOpHandle_t handle) {
   size_t& bytes = calls.bytes;
   for (int i = 0; i < call.arguments().spec->tensor_count; ++i)
     bytes += call.arguments().tensors[i].ByteCount();
-  const size_t sets = std::clamp<size_t>(kRotation / std::max<size_t>(bytes, 1), 2, kMostSets);
+  const size_t sets = std::clamp<size_t>(kRotation / std::max<size_t>(bytes, 1), 2, kMaxSets);
   for (size_t i = 0; i < sets; ++i) {
     calls.sets.push_back(std::make_unique<Mirror>(call, Placement::kFront));
     calls.sets.back()->SetWorkspace(calls.workspace);

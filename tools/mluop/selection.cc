@@ -277,7 +277,7 @@ void Score::Add(const Case& c, const std::string& error) {
   EndProgress();
   const std::string device = selection_.device == "cpu" ? "" : " --device " + selection_.device;
   std::printf("FAIL %s: %s\n  repeat: mluop %s%s %s\n", std::string(c.test->name).c_str(),
-              fault.c_str(), command_, device.c_str(), ArgumentsOf(c).c_str());
+              error.c_str(), command_, device.c_str(), ArgumentsOf(c).c_str());
   std::fflush(stdout);
 }
 

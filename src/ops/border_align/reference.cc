@@ -245,7 +245,7 @@ Work ForwardWork(const Arguments& a) {
     Walk<At> walk = StartOf<At>(a, s, n, k, b);
     for (int64_t i = 0; i <= s.P; ++i, walk.Step(), ++samples) {
       ForEachNeighbour<At>(s, walk.y, walk.x, [&](int64_t y, int64_t x, At) {
-        input.Need(s.Pixel(n, y, x, b, 0), s.C);
+        input.Touch(s.Pixel(n, y, x, b, 0), s.C);
       });
     }
   });

@@ -97,7 +97,8 @@ void Backward(const Arguments& a) {
       if (ch < 0 || ch >= C) continue;
       const Value scaled_grad = static_cast<Value>(top_grad[i]) / static_cast<Value>(b.Area());
       for (int64_t h = b.hs; h < b.he; ++h)
-        for (int64_t w = b.ws; w < b.we; ++w) sums[((b.image * H + h) * W + w) * C + ch] += share;
+        for (int64_t w = b.ws; w < b.we; ++w)
+          sums[((b.image * H + h) * W + w) * C + ch] += scaled_grad;
     }
   });
 }
@@ -159,8 +160,8 @@ Ends MakeEnds(const std::string& kind, double size, Random& random) {
   return {first, first + length - 1};
 }
 
-// One value of a roi becomes what no roi should hold, or what a batch is just not.
-void Spoil(const Arguments& a, int64_t r, Random& random) {
+// Replaces one value of a RoI: a non-finite or huge number, or a batch index just outside the range.
+void MakeInvalid(const Arguments& a, int64_t r, Random& random) {
   constexpr double kInf = std::numeric_limits<double>::infinity();
   constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
   const auto n = static_cast<double>(a.Symbol("N"));
@@ -185,12 +186,12 @@ void GenerateRois(const Case& test_case, const Arguments& a, Random& random) {
     for (const double value : {batch, x.first, y.first, x.last, y.last}) {
       StoreValue(value, a.Type(), a.Out<void>("rois"), i++);
     }
-    if (kind == "bad" && random.Below(3) > 0) Spoil(a, r, random);
+    if (kind == "bad" && random.Below(3) > 0) MakeInvalid(a, r, random);
   }
 }
 
-// The sum of two FLT_MAX is infinite in float and finite in double: nobody can be right about it.
-void Tame(const Arguments& a, std::string_view tensor) {
+// Clamps the finite values: the sum of two FLT_MAX is infinite in float and finite in double.
+void ClampToFinite(const Arguments& a, std::string_view tensor) {
   for (int64_t i = 0; i < a.Tensor(tensor).desc->ElementCount(); ++i) {
     const double value = LoadValue(a.In<void>(tensor), a.Type(), i);
     if (!std::isfinite(value)) continue;

@@ -184,8 +184,8 @@ Ends MakeEnds(const std::string& kind, double size, double scale, Random& random
   return {first, first + length - 1};
 }
 
-// One value of a roi becomes what no roi should hold, or what a batch is just not.
-void Spoil(const Arguments& a, int64_t r, Random& random) {
+// Replaces one value of a RoI: a non-finite or huge number, or a batch index just outside the range.
+void MakeInvalid(const Arguments& a, int64_t r, Random& random) {
   constexpr double kInf = std::numeric_limits<double>::infinity();
   constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
   const auto n = static_cast<double>(a.Symbol("N"));
@@ -211,7 +211,7 @@ void GenerateRois(const Case& test_case, const Arguments& a, Random& random) {
     for (const double value : {batch, x.first, y.first, x.last, y.last}) {
       StoreValue(value, a.Type(), a.Out<void>("rois"), i++);
     }
-    if (kind == "bad" && random.Below(3) > 0) Spoil(a, r, random);
+    if (kind == "bad" && random.Below(3) > 0) MakeInvalid(a, r, random);
   }
 }
 

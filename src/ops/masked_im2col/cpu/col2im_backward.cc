@@ -53,9 +53,9 @@ mluOpStatus_t RunGather(const CpuCall<Problem>& call, void* scratch) {
     zero_masks[count++] = m;
   }
   switch (call.arguments.Type()) {
-    case MLUOP_DTYPE_HALF: GatherRows<uint16_t>(call, pixel, {without, count}); break;
-    case MLUOP_DTYPE_FLOAT: GatherRows<uint32_t>(call, pixel, {without, count}); break;
-    default: GatherRows<uint64_t>(call, pixel, {without, count}); break;  // double
+    case MLUOP_DTYPE_HALF: GatherRows<uint16_t>(call, pixel, {zero_masks, count}); break;
+    case MLUOP_DTYPE_FLOAT: GatherRows<uint32_t>(call, pixel, {zero_masks, count}); break;
+    default: GatherRows<uint64_t>(call, pixel, {zero_masks, count}); break;  // double
   }
   return MLUOP_STATUS_SUCCESS;
 }
