@@ -75,8 +75,9 @@ def find_words(line: str) -> list[str]:
 
 
 def is_too_long(line: str) -> bool:
-    """Returns whether to wrap a line of Markdown. A link is counted without its target."""
-    if line.lstrip().startswith("|"):
+    """Returns whether to wrap a line of Markdown. A link is counted without its target; a table row
+    and a case line stay whole."""
+    if line.lstrip().startswith("|") or re.fullmatch(r"\w+( \w+=\S+)+", line):
         return False
     return len(re.sub(r"(?<=\])\([^)]*\)", "", line)) > MAX_LINE
 

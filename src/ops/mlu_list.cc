@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What each family of op_list.inc has for the simulated MLU: `const MluFamily <folder>::kMluFamily`.
+// Collects the MLU kernels of the families of op_list.inc: `const MluFamily <folder>::kMluFamily`.
 // A family without MLU kernels defines none, and the weak reference is NULL.
 #include <vector>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fills the inputs of a case: from its .npz file, or those of type T with random values and the others
-// with the family's generator.
+// Fills the inputs of a case: from its .npz file, or else with random values and the family's
+// generator.
 #include <bit>
 #include <cstdint>
 #include <string>

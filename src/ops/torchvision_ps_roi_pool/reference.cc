@@ -215,7 +215,7 @@ void GenerateRois(const Case& test_case, const Arguments& a, Random& random) {
   }
 }
 
-// The sum of two FLT_MAX is infinite in float and finite in double: nobody can be right about it.
+// Clamps the finite values: the sum of two FLT_MAX is infinite in float and finite in double.
 void ClampToFinite(const Arguments& a, std::string_view tensor) {
   for (int64_t i = 0; i < a.Tensor(tensor).desc->ElementCount(); ++i) {
     const double value = LoadValue(a.In<void>(tensor), a.Type(), i);
