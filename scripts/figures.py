@@ -130,11 +130,11 @@ def pairs_table(file):
 
     >>> row = {"name": "a", "level": "library", "ratio": 2.0, "same_function": False}
     >>> other = {"name": "b", "level": "drop-in", "ours_s": 0.001}
-    >>> pairs_table({"rows": [row, other]}).splitlines()[2:]
+    >>> pairs_table({"cases": [row, other]}).splitlines()[2:]
     ['| a* | 2.0 |  |', '| b |  | no peer (1.000 ms) |']
     """
     cells = {}  # by name and level
-    for row in file["rows"]:
+    for row in file["cases"]:
         star = "" if row.get("same_function", True) else "*"
         text = (
             f"{row['ratio']:.1f}" if "ratio" in row else f"no peer ({row['ours_s'] * 1e3:.3f} ms)"
@@ -149,7 +149,7 @@ def pairs_table(file):
 def source(file):
     """Returns the machine, the versions and the command of a file of results."""
     return (
-        f"{file['machine']}, torch {file['torch']}, torchvision {file['torchvision']}, "
+        f"{file['machine']['name']}, torch {file['torch']}, torchvision {file['torchvision']}, "
         f"commit {file['commit'][:10]}, `{file['command']}`."
     )
 

@@ -163,10 +163,9 @@ void AddSizes(const OpSpec& spec, Rules* rules) {
         names.push_back(Name(row) + ".shape[" + std::to_string(d) + "]");
       }
     }
-    const char* const rule = spec.limited ? "tensors must have fewer than 2^31 elements"
-                                          : "dims must be below 2^31";
-    rules->push_back({"size", rule, kNot, names,
-                      [symbol](TableCall& call) {
+    const char* const rule =
+        spec.limited ? "tensors must have fewer than 2^31 elements" : "dims must be below 2^31";
+    rules->push_back({"size", rule, kNot, names, [symbol](TableCall& call) {
                         for (const Variable& other : VariablesOf(call.spec())) call.Set(other, 1);
                         call.Set(symbol, kLimit);
                       }});
