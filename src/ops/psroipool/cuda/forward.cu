@@ -110,7 +110,7 @@ mluOpStatus_t RunStrided(const CudaCall<Problem>& call, void*) {
   // At most one block for 32 elements of the output, or for a RoI.
   // A bin is at most about H/G+1 rows high: three rows have few pixels.
   call.context.Launch(
-      p.h / p.group < 3 ? PoolStrided<kQuadPixels, Offset> : PoolStrided<2 * kQuadPixels, Offset>,
+      p.h / p.group < 3 ? PoolStrided<kPixelGroup, Offset> : PoolStrided<2 * kPixelGroup, Offset>,
       Grid{p.rois * slices, threads}, p, Tensors(call.arguments), static_cast<int>(slices));
   return call.context.status();
 }

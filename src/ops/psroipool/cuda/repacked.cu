@@ -205,8 +205,8 @@ size_t BinBytes(const Problem& p) {
 
 bool CanRepack(const Problem& p) {
   const bool small = p.map_elements() < kSmallLimit && p.rois * p.channels() < kSmallLimit;
-  return small && p.group > 1 && p.output_dim >= kQuad && p.map_elements() >= kLeastRepacked &&
-         p.rois * kMapPerOutput >= p.rows() * p.w &&
+  return small && p.group > 1 && p.output_dim >= kChannelQuad &&
+         p.map_elements() >= kMinRepackElements && p.rois * kMaxMapPerOutput >= p.rows() * p.w &&
          LayoutOf(p).stride * static_cast<int64_t>(sizeof(float)) <= kStagedBytes;
 }
 

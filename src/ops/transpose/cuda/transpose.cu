@@ -262,8 +262,8 @@ mluOpStatus_t RunBatches(const TransposeCall& call, void* scratch) {
 
 constexpr CudaImplementation<Problem> kTranspose[] = {
     {"vectors", "A, B and both addresses are even multiples of an element",
-     [](const TransposeCall& call) { return HasSmallMatrices(call) && Divides(2, call); }, nullptr,
-     RunBatches<RunVectors>},
+     [](const TransposeCall& call) { return HasSmallMatrices(call) && CanVectorize(2, call); },
+     nullptr, RunBatches<RunVectors>},
     {"elements", "a matrix has fewer than 2^31 elements", HasSmallMatrices, nullptr,
      RunBatches<RunElements>},
     CudaImplementation<Problem>::ForDouble(RunDouble)};
