@@ -202,7 +202,7 @@ def psa_mask(images, size, mask, kind):
     if mmcv is not None:
         peer = Peer("mmcv", lambda x: mmcv.psa_mask(x, word, (mask, mask)))
     name = f"psa_mask [{images},{mask * mask},{size},{size}] {word}"
-    cases = pairs.psa_mask_cases(images, size, mask, kind, first=True)
+    cases = pairs.psa_mask_cases(images, size, mask, kind, nchw=True)
     both(name, cases, lambda x: ours.psa_mask(x, kind, mask), peer, x)
 
 

@@ -247,7 +247,7 @@ TEST(Verbose, CrashLeavesTheLineThatRepeatsTheCall) {
   EXPECT_NE(child.status, 0);
   EXPECT_EQ(child.output, "");
   const std::string line = LineOf(child);
-  ASSERT_EQ(line.find("psamask_forward "), 0u) << line;
+  ASSERT_TRUE(line.starts_with("psamask_forward ")) << line;
   const Case parsed = ParseCase(line);
   const std::map<std::string, double, std::less<>> values = {
       {"N", 1}, {"H", 8}, {"W", 16}, {"psa_type", 0}, {"h_mask", 3}, {"w_mask", 3}};

@@ -18,21 +18,21 @@ rejects() {
   fi
 }
 
-refuses 'the command must be one of list, describe, check, bitwise, perf, run, report, convert, got nosuch' nosuch
-refuses 'got none'
-refuses 'got nosuch' describe nosuch
-refuses '--threads' check --threads 0
-refuses '--set must be one of basic, documents, large, mlu, networks, got nosuch' check --set nosuch
-refuses '--op must be an operator or a family, got nosuch; there are' check --op nosuch
-refuses "psamask: psamask_forward psamask_backward" check --op nosuch
-refuses 'none of --op psamask in --set large' check --op psamask --set large
-refuses '--file must be a readable file, got /nosuch' check --file /nosuch
-refuses '--isa must be all or one of' check --isa nosuch
-refuses ', got nosuch' perf --isa AVX2,nosuch
+rejects 'the command must be one of list, describe, check, bitwise, perf, run, report, convert, got nosuch' nosuch
+rejects 'got none'
+rejects 'got nosuch' describe nosuch
+rejects '--threads' check --threads 0
+rejects '--set must be one of basic, documents, large, mlu, networks, got nosuch' check --set nosuch
+rejects '--op must be an operator or a family, got nosuch; there are' check --op nosuch
+rejects "psamask: psamask_forward psamask_backward" check --op nosuch
+rejects 'none of --op psamask in --set large' check --op psamask --set large
+rejects '--file must be a readable file, got /nosuch' check --file /nosuch
+rejects '--isa must be all or one of' check --isa nosuch
+rejects ', got nosuch' perf --isa AVX2,nosuch
 # 2^62 elements: the bytes of a float tensor overflow to 0.
-refuses 'input must have fewer than 2^60 elements' check 'transpose N=1 A=2147483648 B=2147483648'
-refuses 'transpose: input: mluOpSetTensorDescriptor_v2: ' check 'transpose N=4294967296 A=4294967296 B=4294967296'
-refuses 'N must be given once' check 'psamask_forward N=1 N=2 H=4 W=4 psa_type=0 h_mask=3 w_mask=3'
+rejects 'input must have fewer than 2^60 elements' check 'transpose N=1 A=2147483648 B=2147483648'
+rejects 'transpose: input: mluOpSetTensorDescriptor_v2: ' check 'transpose N=4294967296 A=4294967296 B=4294967296'
+rejects 'N must be given once' check 'psamask_forward N=1 N=2 H=4 W=4 psa_type=0 h_mask=3 w_mask=3'
 
 "$mluop" check --help | grep -qF 'basic, documents, large, mlu, networks' || { echo "--help must name the sets" >&2; failed=1; }
 "$mluop" describe roiaware_pool3d_forward | grep -qF 'argmax=given|absent' ||

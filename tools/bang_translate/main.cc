@@ -42,7 +42,8 @@ std::string Mask(const std::string& source) {
   };
   bool line_start = true;
   for (size_t i = 0; i < source.size();) {
-    const std::string_view rest = std::string_view(source).substr(i);
+    std::string_view rest = source;
+    rest.remove_prefix(i);
     if (rest.starts_with("//")) {
       i = blank(i, std::min(source.find('\n', i), source.size()));
     } else if (rest.starts_with("/*")) {

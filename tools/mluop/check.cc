@@ -99,7 +99,7 @@ class CheckedCase {
     ++result_.runs;
     ++result_.isas[setting.isa];
     ++result_.implementations[std::string(setting.implementation)];
-    const std::string fault = call.Run(handle_.get(), setting.workspace);
+    std::string fault = call.Run(handle_.get(), setting.workspace);
     if (!fault.empty()) return fault;
     result_.details.clear();
     return baseline_.Compare(call.result(), &result_.details, &result_.comparisons);

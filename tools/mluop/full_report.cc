@@ -155,7 +155,7 @@ int WriteReport(const std::string& folder, const Row& document, const Row& peers
   const std::string page = folder + "/report.html", json = folder + "/report.json";
   int status = WriteFile(json, "--out", document.dump(1) + "\n");
   if (status == 0) status = WriteFile(page, "--out", DocumentPage(document, peers));
-  if (status == 0) std::printf("Page: %s\n", page.c_str());
+  if (status == 0) std::printf("Report: %s\n", page.c_str());
   return status;
 }
 

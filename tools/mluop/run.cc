@@ -22,7 +22,7 @@ int CheckAndMeasure(const Selection& selection, const PerfOptions& options) {
               Text(figures.machine, "name").c_str());
   PrintVerdict(figures);
   const int status = WriteFigures(options, DocumentOf(figures, options.command, started));
-  if (status == 0 && !options.report.empty()) std::printf("Page: %s\n", options.report.c_str());
+  if (status == 0 && !options.report.empty()) std::printf("Report: %s\n", options.report.c_str());
   return status != 0 ? status : checks.failed != 0;
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <string_view>
 #include <utility>
 
@@ -40,8 +41,9 @@ inline std::pair<double, double> MakeInterval(std::string_view kind, int64_t at,
 
 inline void GenerateBoxes(const testing::Case& c, const Arguments& a, testing::Random& random) {
   // In double the steps of a walk from 2^100 are exact: rounding errors would move its last samples.
-  static constexpr double kBadFloats[] = {NAN, INFINITY, -INFINITY, 1e30, -1e30, 6e4};
-  static constexpr double kBadDoubles[] = {NAN, INFINITY, -INFINITY, 0x1p100, -0x1p100, 64};
+  static constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+  static constexpr double kBadFloats[] = {kNan, HUGE_VAL, -HUGE_VAL, 1e30, -1e30, 6e4};
+  static constexpr double kBadDoubles[] = {kNan, HUGE_VAL, -HUGE_VAL, 0x1p100, -0x1p100, 64};
   const double* const all_bad = a.Type() == MLUOP_DTYPE_DOUBLE ? kBadDoubles : kBadFloats;
   const std::string& kind = c.Option("boxes");
   const int64_t height = a.Symbol("H"), width = a.Symbol("W"), count = a.Symbol("K");

@@ -86,7 +86,8 @@ class Scene {
   bool is_double() const { return a_.Type() == MLUOP_DTYPE_DOUBLE; }
   double Jitter(double most) { return random_.Uniform(-most, most); }
   double Odd() {
-    static constexpr double kOdd[] = {NAN, INFINITY, -INFINITY, 1e30, 0};
+    static constexpr double kOdd[] = {std::numeric_limits<double>::quiet_NaN(), HUGE_VAL, -HUGE_VAL,
+                                      1e30, 0};
     return kOdd[random_.Below(std::ssize(kOdd))];
   }
   double Grid(int64_t n) { return static_cast<double>(random_.Below(2 * n + 1) - n) / 2; }

@@ -70,10 +70,13 @@ struct half {
   uint16_t bits;
 
   half() = default;
+  // Converts implicitly, as the arithmetic type of the device does.
+  // NOLINTBEGIN(google-explicit-constructor)
   half(float value) : bits(::bang::HalfBits(static_cast<double>(value), ::bang::Round::kRn)) {}
   template <std::integral T>
   half(T value) : half(static_cast<float>(value)) {}
   operator float() const { return ::bang::FloatOfBits(bits); }
+  // NOLINTEND(google-explicit-constructor)
 
   half operator-() const { return half(-static_cast<float>(*this)); }
   half& operator+=(half b) { return *this = *this + b; }

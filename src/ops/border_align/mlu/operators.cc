@@ -59,8 +59,8 @@ void Describe(const BorderAlignCall& call, Plan& plan) {
   plan.Add("task type Union1, %d clusters", call.context.properties().cluster_limit);
   plan.Add("split over cores boxes of all images");
   plan.Add("deal_num %d", deal_num);
-  plan.Add("NRAM %lld bytes",
-           static_cast<long long>(deal_num * BytesPerChannel(IsHalf(call)) + kNfuAlignSize));
+  const long long bytes = deal_num * BytesPerChannel(IsHalf(call)) + kNfuAlignSize;
+  plan.Add("NRAM %lld bytes", bytes);
 }
 
 constexpr MluImplementation<Problem> kForward[] = {

@@ -28,11 +28,12 @@ mluOpStatus_t RefuseStrides(const Im2colCall& call) {
   const int64_t element = call.arguments.Type() == MLUOP_DTYPE_HALF ? 2 : 4;
   const int64_t longest = std::max({p.plane(), p.width * int64_t{p.channels}, p.taps() * p.channels,
                                     p.taps() * p.masks, p.kernel_w * int64_t{p.channels}});
-  if (longest * element <= std::numeric_limits<int32_t>::max()) return MLUOP_STATUS_SUCCESS;
+  const long long bytes = longest * element;
+  if (bytes <= std::numeric_limits<int32_t>::max()) return MLUOP_STATUS_SUCCESS;
   return Fail(MLUOP_STATUS_NOT_SUPPORTED,
               "%.*s: a row of feature or data_col must have less than 2^31 bytes, the stride of a "
               "2D copy, got %lld",
-              MLUOP_SV(call.arguments.spec->name), static_cast<long long>(longest * element));
+              MLUOP_SV(call.arguments.spec->name), bytes);
 }
 
 mluOpStatus_t Run(const Im2colCall& call, void* scratch) {

@@ -111,11 +111,12 @@ mluOpStatus_t RefuseTooLarge(const PsamaskCall& call) {
   LaunchConfig launch;
   if (MakeParam(call, &p, &launch)) return MLUOP_STATUS_SUCCESS;
   const MluProperties& properties = call.context.properties();
+  const long long bytes = SpaceOf(p, 1, 1).total * int64_t{sizeof(float)};
   return Fail(MLUOP_STATUS_NOT_SUPPORTED,
               "%.*s: one pixel's mask and feature grid must fit the %zu bytes of NRAM of %s, got "
               "%lld bytes",
               MLUOP_SV(call.arguments.spec->name), properties.nram_bytes, properties.architecture,
-              static_cast<long long>(SpaceOf(p, 1, 1).total * int64_t{sizeof(float)}));
+              bytes);
 }
 
 template <void (*kKernel)(const LaunchConfig&, const PsamaskParam&, const float*, float*)>
@@ -141,7 +142,8 @@ void Describe(const PsamaskCall& call, Plan& plan) {
   plan.Add("w_limit %d", param.limit.w);
   const int64_t elements =
       param.limit.mask_elements + int64_t{param.limit.feature_elements} * (param.distribute + 1);
-  plan.Add("NRAM %lld bytes", static_cast<long long>(elements * int64_t{sizeof(float)}));
+  const long long bytes = elements * int64_t{sizeof(float)};
+  plan.Add("NRAM %lld bytes", bytes);
 }
 
 constexpr MluImplementation<Problem> kForward[] = {

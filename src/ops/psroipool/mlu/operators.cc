@@ -78,9 +78,9 @@ void Describe(const PsRoiPoolCall& call, Plan& plan) {
   plan.Add("task type Union1, %d clusters", call.context.properties().cluster_limit);
   plan.Add("split over cores rois");
   plan.Add("num_deal %d", num_deal);
-  plan.Add("NRAM %lld bytes",
-           static_cast<long long>(kElements(call.p.bins()) * num_deal * int64_t{sizeof(float)} +
-                                  int64_t{kRoiBytes}));
+  const long long bytes =
+      kElements(call.p.bins()) * num_deal * int64_t{sizeof(float)} + int64_t{kRoiBytes};
+  plan.Add("NRAM %lld bytes", bytes);
 }
 
 constexpr MluImplementation<Problem> kForward[] = {

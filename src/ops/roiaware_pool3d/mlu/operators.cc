@@ -85,9 +85,8 @@ void Describe(const RoiawareCall& call, Plan& plan) {
   plan.Add("task type Union1, %d clusters", call.context.properties().cluster_limit);
   plan.Add("split over cores voxels");
   plan.Add("nram_channels_limit %d", ChannelsLimit(call));
-  plan.Add(
-      "NRAM %lld bytes",
-      static_cast<long long>(IndexBytes(call.p) + ChannelsLimit(call) * BytesPerChannel(call.p)));
+  const long long bytes = IndexBytes(call.p) + ChannelsLimit(call) * BytesPerChannel(call.p);
+  plan.Add("NRAM %lld bytes", bytes);
 }
 
 constexpr MluImplementation<Problem> kBackward[] = {
