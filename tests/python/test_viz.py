@@ -136,7 +136,7 @@ def test_samples_are_on_the_border_and_crosses_outside_the_map():
 def test_pixel_is_divided_without_gaps():
     for borders in ([270], [270, 180], [270, 90], [0, 90, 180], [270, 180, 90, 0]):
         areas = []
-        for part in viz.border_align._parts(borders):
+        for part in viz.border_align._split_pixel(borders):
             x, y = part.T
             areas.append(abs(x @ np.roll(y, 1) - y @ np.roll(x, 1)) / 2)
         assert sum(areas) == pytest.approx(1)
