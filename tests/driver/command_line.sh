@@ -23,7 +23,7 @@ rejects 'got none'
 rejects 'got nosuch' describe nosuch
 rejects '--threads' check --threads 0
 rejects '--set must be one of basic, documents, large, mlu, networks, got nosuch' check --set nosuch
-rejects '--op must be an operator or a family, got nosuch; there are' check --op nosuch
+rejects '--op must be an operator or a family, got nosuch; available:' check --op nosuch
 rejects "psamask: psamask_forward psamask_backward" check --op nosuch
 rejects 'none of --op psamask in --set large' check --op psamask --set large
 rejects '--file must be a readable file, got /nosuch' check --file /nosuch
