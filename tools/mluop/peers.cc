@@ -32,7 +32,8 @@ Row ReadPeers(const std::vector<std::string>& names) {
     const auto has = [&](const char* key) { return read.is_object() && read.contains(key); };
     if (!has("machine") || !read["machine"].contains("name") || !has("commit") || !has("command") ||
         !has("device") || !has("cases"))
-      throw std::invalid_argument("--peers must be a file written by bench/peers.py --json, got " + name);
+      throw std::invalid_argument("--peers must be a file written by bench/peers.py --json, got " +
+                                  name);
     peers.push_back(read);
   }
   return peers;
