@@ -3,12 +3,12 @@
 // visible.
 #include <cuda_runtime_api.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <vector>
 
 #include "core/handle.h"
 #include "testing/npz_reader.h"
+#include "tests/support/cuda_device_test.h"
 #include "tests/support/folder.h"
 #include "tests/support/recorded_files.h"
 #include "tests/support/tensors.h"
@@ -18,20 +18,12 @@ namespace {
 
 constexpr int kCount = 6;
 
-// A transposition on a stream of its queue, recorded with data. The first CUDA device is current.
-class CudaRecording : public ::testing::Test {
+// A transposition on a stream of its queue, recorded with data.
+class CudaRecording : public CudaDeviceTest {
  protected:
   void SetUp() override {
-    const DeviceList& list = VisibleDeviceList();
-    int ordinal = 0;
-    while (ordinal < list.count && std::string(list.devices[ordinal]->name()) != "cuda:0") {
-      ++ordinal;
-    }
-    if (ordinal == list.count) {
-      ASSERT_NE(access("/dev/nvidia0", F_OK), 0) << "there is a GPU, but: " << list.library_error;
-      GTEST_SKIP() << "no CUDA device is visible: " << list.library_error;
-    }
-    ASSERT_EQ(cnrtSetDevice(ordinal), cnrtSuccess);
+    CudaDeviceTest::SetUp();
+    if (IsSkipped() || HasFatalFailure()) return;
     ASSERT_EQ(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), cudaSuccess);
     ASSERT_EQ(mluOpCreateQueueFromCudaStream(&queue_, 0, stream_), MLUOP_STATUS_SUCCESS);
     ASSERT_EQ(mluOpCreate(&handle_), MLUOP_STATUS_SUCCESS);
@@ -52,7 +44,7 @@ class CudaRecording : public ::testing::Test {
       cnrtQueueDestroy(queue_);
       cudaStreamDestroy(stream_);
     }
-    cnrtSetDevice(0);
+    CudaDeviceTest::TearDown();
   }
   mluOpStatus_t Call() const {
     const Descriptor input(MLUOP_LAYOUT_ARRAY, MLUOP_DTYPE_FLOAT, {1, 2, 3});
