@@ -11,29 +11,29 @@ namespace {
 
 mluOpStatus_t CheckReal(const OpSpec& spec, const AttributeSpec& row, double value) {
   if (value > 0 && std::isfinite(value)) return MLUOP_STATUS_SUCCESS;
-  return FailArgument(MLUOP_STATUS_BAD_PARAM, spec, row.name, " must be > 0 and finite, got %.9g",
-                      value);
+  return BrokenRule(spec.name, row.name).Must("be > 0 and finite").Got("%.9g", value);
 }
 
 mluOpStatus_t CheckInteger(const OpSpec& spec, const AttributeSpec& row, double value) {
-  if (value >= static_cast<double>(row.min) && value <= static_cast<double>(row.max)) {
-    if (value <= static_cast<double>(row.supported)) return MLUOP_STATUS_SUCCESS;
-    return FailArgument(MLUOP_STATUS_NOT_SUPPORTED, spec, row.name,
-                        " must be at most %lld, got %.0f", static_cast<long long>(row.supported),
-                        value);
+  const bool legal =
+      value >= static_cast<double>(row.min) && value <= static_cast<double>(row.max);
+  if (legal && value <= static_cast<double>(row.supported)) return MLUOP_STATUS_SUCCESS;
+  BrokenRule rule(spec.name, row.name);
+  if (legal) {
+    return rule.With(MLUOP_STATUS_NOT_SUPPORTED)
+        .Must("be at most %lld", static_cast<long long>(row.supported))
+        .Got("%.0f", value);
   }
   const auto min = static_cast<long long>(row.min);
   const auto max = static_cast<long long>(row.max);
   if (row.max == INT32_MAX) {
-    return FailArgument(MLUOP_STATUS_BAD_PARAM, spec, row.name, " must be >= %lld, got %.0f", min,
-                        value);
+    rule.Must("be >= %lld", min);
+  } else if (max == min + 1) {
+    rule.Must("be %lld or %lld", min, max);
+  } else {
+    rule.Must("be in [%lld, %lld]", min, max);
   }
-  if (max == min + 1) {
-    return FailArgument(MLUOP_STATUS_BAD_PARAM, spec, row.name, " must be %lld or %lld, got %.0f",
-                        min, max, value);
-  }
-  return FailArgument(MLUOP_STATUS_BAD_PARAM, spec, row.name, " must be in [%lld, %lld], got %.0f",
-                      min, max, value);
+  return rule.Got("%.0f", value);
 }
 
 }  // namespace
@@ -53,8 +53,9 @@ mluOpStatus_t CheckAttributes(const Arguments& call) {
     const int first = call.Int(relation.first);
     const int second = call.Int(relation.second);
     if (first == second) continue;
-    return FailArgument(MLUOP_STATUS_BAD_PARAM, spec, relation.first, " must be %.*s = %d, got %d",
-                        MLUOP_SV(relation.second), second, first);
+    return BrokenRule(spec.name, relation.first)
+        .Must("be %.*s = %d", MLUOP_SV(relation.second), second)
+        .Got("%d", first);
   }
   return MLUOP_STATUS_SUCCESS;
 }

@@ -31,9 +31,9 @@ bool Overlap(const void* a, size_t a_size, const void* b, size_t b_size) {
 }
 
 mluOpStatus_t FailOverlap(const OpSpec& spec, std::string_view output, std::string_view other) {
-  return FailArgument(MLUOP_STATUS_BAD_PARAM, spec, output,
-                      " must not overlap another buffer, got an overlap with %.*s",
-                      MLUOP_SV(other));
+  return BrokenRule(spec.name, output)
+      .Must("not overlap another buffer")
+      .Got("an overlap with %.*s", MLUOP_SV(other));
 }
 
 }  // namespace
@@ -42,8 +42,7 @@ mluOpStatus_t CheckEmptyTensors(const Arguments& call, bool* skip) {
   *skip = FindEmpty(call, kSkipFirst) != nullptr;
   if (*skip) return MLUOP_STATUS_SUCCESS;
   if (const TensorSpec* row = FindEmpty(call, kReject)) {
-    return FailArgument(MLUOP_STATUS_BAD_PARAM, *call.spec, row->name,
-                        " must not be empty, got 0 elements");
+    return BrokenRule(call.spec->name, row->name).Must("not be empty").Got("0 elements");
   }
   *skip = FindEmpty(call, kSkip) != nullptr;
   return MLUOP_STATUS_SUCCESS;
@@ -51,9 +50,9 @@ mluOpStatus_t CheckEmptyTensors(const Arguments& call, bool* skip) {
 
 mluOpStatus_t CheckWorkspace(const Arguments& call) {
   if (call.workspace.size == 0 || call.workspace.data != nullptr) return MLUOP_STATUS_SUCCESS;
-  return FailArgument(MLUOP_STATUS_BAD_PARAM, *call.spec, "workspace",
-                      " must be a pointer when workspace_size is %zu, got NULL",
-                      call.workspace.size);
+  return BrokenRule(call.spec->name, "workspace")
+      .Must("be a pointer when workspace_size is %zu", call.workspace.size)
+      .Got("NULL");
 }
 
 mluOpStatus_t CheckPointers(const Arguments& call) {
@@ -61,13 +60,13 @@ mluOpStatus_t CheckPointers(const Arguments& call) {
     const TensorArgument& tensor = call.tensors[i];
     const std::string_view name = call.spec->tensors[i].name;
     if (tensor.desc == nullptr && tensor.data != nullptr) {
-      return FailArgument(MLUOP_STATUS_BAD_PARAM, *call.spec, name,
-                          " must be NULL like its descriptor, got %p", tensor.data);
+      return BrokenRule(call.spec->name, name)
+          .Must("be NULL like its descriptor")
+          .Got("%p", tensor.data);
     }
     if (tensor.ByteCount() == 0) continue;
     if (tensor.data == nullptr) {
-      return FailArgument(MLUOP_STATUS_BAD_PARAM, *call.spec, name,
-                          " must be a data pointer, got NULL");
+      return BrokenRule(call.spec->name, name).Must("be a data pointer").Got("NULL");
     }
   }
   return MLUOP_STATUS_SUCCESS;
@@ -97,9 +96,9 @@ mluOpStatus_t CheckAlignment(const Arguments& call) {
     if (tensor.ByteCount() == 0) continue;
     const size_t element = SizeOf(tensor.desc->dtype);
     if (reinterpret_cast<uintptr_t>(tensor.data) % element == 0) continue;
-    return FailArgument(MLUOP_STATUS_BAD_PARAM, *call.spec, call.spec->tensors[i].name,
-                        " must be aligned to its element size of %zu bytes, got %p", element,
-                        tensor.data);
+    return BrokenRule(call.spec->name, call.spec->tensors[i].name)
+        .Must("be aligned to its element size of %zu bytes", element)
+        .Got("%p", tensor.data);
   }
   return MLUOP_STATUS_SUCCESS;
 }

@@ -85,9 +85,10 @@ class Solver {
       if (fits && wanted == dim) return MLUOP_STATUS_SUCCESS;
       char rule[96];
       FormatDim(spec_, row.dims[index], fits ? &wanted : nullptr, rule, sizeof(rule));
-      return FailArgument(MLUOP_STATUS_BAD_PARAM, spec_, row.name,
-                          ".shape[%d] must be %s, got %lld", index, rule,
-                          static_cast<long long>(dim));
+      return BrokenRule(spec_.name, row.name)
+          .Of("shape", index)
+          .Must("be %s", rule)
+          .Got("%lld", static_cast<long long>(dim));
     });
   }
 
@@ -118,9 +119,10 @@ class Solver {
     }
     if (unbound < 0) return MLUOP_STATUS_SUCCESS;
     if (known == 0 || dim % known != 0) {
-      return FailArgument(MLUOP_STATUS_BAD_PARAM, spec_, row.name,
-                          ".shape[%d] must be a multiple of %lld, got %lld", index,
-                          static_cast<long long>(known), static_cast<long long>(dim));
+      return BrokenRule(spec_.name, row.name)
+          .Of("shape", index)
+          .Must("be a multiple of %lld", static_cast<long long>(known))
+          .Got("%lld", static_cast<long long>(dim));
     }
     bound_[unbound] = true;
     call_.symbols[unbound] = dim / known;

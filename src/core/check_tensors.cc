@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Checks each tensor: descriptor, rank, type, layout, strides, size.
+#include <cstdio>
+
 #include "core/checks.h"
 #include "core/dtype.h"
 #include "core/error.h"
@@ -45,15 +47,16 @@ const char* AllowedTypes(const Arguments& call) {
 
 mluOpStatus_t CheckHandle(mluOpHandle_t handle, const Arguments& call) {
   if (handle != nullptr) return MLUOP_STATUS_SUCCESS;
-  return FailArgument(MLUOP_STATUS_BAD_PARAM, *call.spec, "handle", " must be a handle, got NULL");
+  return BrokenRule(call.spec->name, "handle").Must("be a handle").Got("NULL");
 }
 
 mluOpStatus_t CheckDescriptors(const Arguments& call) {
   for (int i = 0; i < call.spec->tensor_count; ++i) {
     const TensorSpec& row = call.spec->tensors[i];
     if (call.tensors[i].desc != nullptr || MayBeAbsent(call, row)) continue;
-    return FailArgument(MLUOP_STATUS_BAD_PARAM, *call.spec, row.name,
-                        "_desc must be a tensor descriptor, got NULL");
+    char name[64];
+    snprintf(name, sizeof(name), "%.*s_desc", MLUOP_SV(row.name));
+    return BrokenRule(call.spec->name, name).Must("be a tensor descriptor").Got("NULL");
   }
   return MLUOP_STATUS_SUCCESS;
 }
@@ -70,8 +73,9 @@ void DropHalfAbsentTensors(Arguments& call) {
 mluOpStatus_t CheckRanks(const Arguments& call) {
   return ForEachTensor(call, [&](const TensorSpec& row, const mluOpTensorStruct& desc) {
     if (desc.rank == row.rank) return MLUOP_STATUS_SUCCESS;
-    return FailArgument(MLUOP_STATUS_BAD_PARAM, *call.spec, row.name,
-                        " must be a tensor of %d dims, got %d", row.rank, desc.rank);
+    return BrokenRule(call.spec->name, row.name)
+        .Must("be a tensor of %d dims", row.rank)
+        .Got("%d", desc.rank);
   });
 }
 
@@ -80,9 +84,10 @@ mluOpStatus_t CheckTypes(const Arguments& call) {
   mluOpDataType_t type = MLUOP_DTYPE_INVALID;
   return ForEachTensor(call, [&](const TensorSpec& row, const mluOpTensorStruct& desc) {
     const auto fail = [&](const char* rule, std::string_view like) {
-      return FailArgument(MLUOP_STATUS_BAD_PARAM, *call.spec, row.name,
-                          ".dtype must be %s%.*s, got %s", rule, MLUOP_SV(like),
-                          NameOf(desc.dtype));
+      return BrokenRule(call.spec->name, row.name)
+          .Of("dtype")
+          .Must("be %s%.*s", rule, MLUOP_SV(like))
+          .Got("%s", NameOf(desc.dtype));
     };
     if (row.type == kI32) {
       return desc.dtype == MLUOP_DTYPE_INT32 ? MLUOP_STATUS_SUCCESS : fail("int32", "");
@@ -102,8 +107,10 @@ mluOpStatus_t CheckLayouts(const Arguments& call) {
     if (row.layout == kAnyLayout) return MLUOP_STATUS_SUCCESS;
     const auto wanted = row.layout == kNHWC ? MLUOP_LAYOUT_NHWC : MLUOP_LAYOUT_NCHW;
     if (desc.layout == wanted) return MLUOP_STATUS_SUCCESS;
-    return FailArgument(MLUOP_STATUS_BAD_PARAM, *call.spec, row.name, ".layout must be %s, got %s",
-                        NameOf(wanted), NameOf(desc.layout));
+    return BrokenRule(call.spec->name, row.name)
+        .Of("layout")
+        .Must("be %s", NameOf(wanted))
+        .Got("%s", NameOf(desc.layout));
   });
 }
 
@@ -115,10 +122,11 @@ mluOpStatus_t CheckStrides(const Arguments& call) {
     for (; desc.dims[index] == 1 || desc.strides[index] == packed; --index) {
       packed *= desc.dims[index];
     }
-    return FailArgument(MLUOP_STATUS_NOT_SUPPORTED, *call.spec, row.name,
-                        ".stride[%d] must be packed = %lld, got %lld", index,
-                        static_cast<long long>(packed),
-                        static_cast<long long>(desc.strides[index]));
+    return BrokenRule(call.spec->name, row.name)
+        .With(MLUOP_STATUS_NOT_SUPPORTED)
+        .Of("stride", index)
+        .Must("be packed = %lld", static_cast<long long>(packed))
+        .Got("%lld", static_cast<long long>(desc.strides[index]));
   });
 }
 
@@ -127,15 +135,18 @@ mluOpStatus_t CheckSizes(const Arguments& call) {
     const int64_t count = desc.ElementCount();
     const bool limited = call.spec->limited;
     if (count >= (limited ? kLimitedElements : kElementLimit)) {
-      return FailArgument(MLUOP_STATUS_NOT_SUPPORTED, *call.spec, row.name,
-                          " must have fewer than 2^%d elements, got %lld", limited ? 31 : 60,
-                          static_cast<long long>(count));
+      return BrokenRule(call.spec->name, row.name)
+          .With(MLUOP_STATUS_NOT_SUPPORTED)
+          .Must("have fewer than 2^%d elements", limited ? 31 : 60)
+          .Got("%lld", static_cast<long long>(count));
     }
     for (int d = 0; d < desc.rank && count > 0; ++d) {
       if (desc.dims[d] < kDimLimit) continue;
-      return FailArgument(MLUOP_STATUS_NOT_SUPPORTED, *call.spec, row.name,
-                          ".shape[%d] must be below 2^31, got %lld", d,
-                          static_cast<long long>(desc.dims[d]));
+      return BrokenRule(call.spec->name, row.name)
+          .With(MLUOP_STATUS_NOT_SUPPORTED)
+          .Of("shape", d)
+          .Must("be below 2^31")
+          .Got("%lld", static_cast<long long>(desc.dims[d]));
     }
     return MLUOP_STATUS_SUCCESS;
   });

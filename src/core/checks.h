@@ -4,14 +4,10 @@
 #pragma once
 
 #include "core/arguments.h"
+#include "core/broken_rule.h"
 #include "mlu_op.h"
 
 namespace mluop {
-
-// Sets the error message "<op>: <argument><text>" and returns `status`.
-[[gnu::format(printf, 4, 5)]] mluOpStatus_t FailArgument(mluOpStatus_t status, const OpSpec& spec,
-                                                         std::string_view argument,
-                                                         const char* format, ...);
 
 mluOpStatus_t CheckHandle(mluOpHandle_t handle, const Arguments& call);
 mluOpStatus_t CheckDescriptors(const Arguments& call);  // not NULL, unless optional

@@ -33,10 +33,6 @@ mluOpStatus_t StatusOf(cnrtRet_t error);
 using StoreMessage = void (*)(mluOpStatus_t status, const char* message);
 extern StoreMessage store_message;
 
-// Stores the parts of the message "<op>: <argument><text>", where <text> is
-// "<.property[index]> must <rule>, got <value>". The next Fail forgets them. libmluops.so only.
-void StoreErrorInfo(std::string_view op, std::string_view argument, const char* text);
-
 // Returns "" if no call has failed on this thread.
 const char* LastErrorMessage();
 

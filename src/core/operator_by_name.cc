@@ -34,8 +34,9 @@ mluOpStatus_t FillAttribute(const AttributeSpec& row, double number, Arguments& 
     return MLUOP_STATUS_SUCCESS;
   }
   if (!(number >= INT32_MIN && number <= INT32_MAX) || number != std::trunc(number)) {
-    return FailArgument(MLUOP_STATUS_BAD_PARAM, *call.spec, row.name,
-                        " must be an integer that fits in int32, got %.9g", number);
+    return BrokenRule(call.spec->name, row.name)
+        .Must("be an integer that fits in int32")
+        .Got("%.9g", number);
   }
   call.attributes[i] = Value(static_cast<int>(number));
   return MLUOP_STATUS_SUCCESS;

@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/validate.h"
 
-#include <cstdarg>
-#include <cstdio>
-
 #include "core/checks.h"
-#include "core/error.h"
 
 namespace mluop {
 namespace {
@@ -55,18 +51,6 @@ mluOpStatus_t CheckAttributesOfBinding(const Arguments& call) {
 
 }  // namespace
 
-mluOpStatus_t FailArgument(mluOpStatus_t status, const OpSpec& spec, std::string_view argument,
-                           const char* format, ...) {
-  char text[256];
-  va_list arguments;
-  va_start(arguments, format);
-  vsnprintf(text, sizeof(text), format, arguments);
-  va_end(arguments);
-  static_cast<void>(Fail(status, "%.*s: %.*s%s", MLUOP_SV(spec.name), MLUOP_SV(argument), text));
-  StoreErrorInfo(spec.name, argument, text);
-  return status;
-}
-
 Validation Validate(Arguments& call) {
   DropHalfAbsentTensors(call);
   if (mluOpStatus_t status = CheckDescriptors(call)) return {Verdict::kFailed, status};
@@ -93,8 +77,8 @@ mluOpStatus_t ValidateBinding(Arguments& call) {
 Validation ValidateGetter(Arguments& call, const size_t* out) {
   if (mluOpStatus_t status = CheckDescriptors(call)) return {Verdict::kFailed, status};
   if (out == nullptr) {
-    return {Verdict::kFailed, FailArgument(MLUOP_STATUS_BAD_PARAM, *call.spec, "workspace_size",
-                                           " must be a pointer, got NULL")};
+    return {Verdict::kFailed,
+            BrokenRule(call.spec->name, "workspace_size").Must("be a pointer").Got("NULL")};
   }
   return ValidateShapes(call);
 }
