@@ -2,7 +2,7 @@
 # The commands of daily work. CMake builds; this file names the build folders and the scripts.
 .DEFAULT_GOAL := help
 .PHONY: help deps build asan wheel test test-torch run lint odr fuzz load tsan valgrind coverage aarch64 fresh-root \
-  mutate bundle clean
+  mutate package package-test abi docs nightly clean
 
 help:
 	@echo 'make deps        install the missing packages (Debian, root)'
@@ -21,7 +21,9 @@ help:
 	@echo 'make aarch64     cross-build for 64-bit Arm and check a sample of the cases under qemu'
 	@echo 'make fresh-root  run the commands of README in a new Debian 12 root (root)'
 	@echo 'make wheel       build the Python package into dist/'
-	@echo 'make bundle      build dist/mluops-bundle, a tree that runs on other Linux systems'
+	@echo 'make package     build the .deb packages, the relocatable archives and the wheel into dist/'
+	@echo 'make package-test  install and remove the packages in a new Debian 12 root (root)'
+	@echo 'make abi         compare the ABI with abi/; after an intended change run scripts/abi.sh dump'
 	@echo 'make clean       remove all build folders, dist/ and virtual environments'
 
 deps:
@@ -111,9 +113,18 @@ mutate: deps
 	@scripts/install_deps.sh venv
 	@scripts/mutate.py
 
-bundle: build
-	@scripts/bundle.sh
+package: build wheel
+	@scripts/install_deps.sh package
+	@scripts/package.sh
+
+package-test:
+	@scripts/install_deps.sh package fresh-root
+	@tests/install/packages.sh
+
+abi: deps
+	@scripts/install_deps.sh abi
+	@scripts/abi.sh check
 
 clean:
 	rm -rf build build-aarch64 build-asan build-clang build-coverage build-fresh build-fuzz build-gpu build-lint build-lto \
-	  build-mutants build-static build-tsan build-wheel dist .venv-*
+	  build-abi build-mutants build-package build-site build-static build-tsan build-wheel dist site .venv-*

@@ -1,38 +1,44 @@
 # SPDX-License-Identifier: Apache-2.0
 # Installs headers, library, driver, CMake package, pkg-config file, and the linker scripts for -lcnrt
 # and -lcndrv. The installed tree is relocatable: no installed file contains an absolute path.
+# Each component becomes a Debian package (cmake/package.cmake); `cmake --install` installs all but `python`.
 include(CMakePackageConfigHelpers)
 include(GNUInstallDirs)
 
 set(library_folder ${CMAKE_INSTALL_LIBDIR})
+set(package_folder ${library_folder}/cmake/mluops)
 install(TARGETS mluops EXPORT mluops-targets
-        LIBRARY DESTINATION ${library_folder} ARCHIVE DESTINATION ${library_folder}
+        LIBRARY DESTINATION ${library_folder} COMPONENT runtime NAMELINK_COMPONENT dev
+        ARCHIVE DESTINATION ${library_folder} COMPONENT dev
         INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
-install(DIRECTORY include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
+install(DIRECTORY include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT dev FILES_MATCHING PATTERN "*.h")
 if(TARGET mluops_cuda)  # not linked: libmluops.so loads it at run time
-  install(PROGRAMS $<TARGET_FILE:mluops_cuda> DESTINATION ${library_folder})
+  install(FILES $<TARGET_FILE:mluops_cuda> DESTINATION ${library_folder} COMPONENT cuda)
   install(PROGRAMS $<TARGET_FILE:mluops_cuda> DESTINATION mluops COMPONENT python EXCLUDE_FROM_ALL)
 endif()
 if(TARGET mluops_mlu)  # the simulated MLU and what a BANG C source is compiled with; not in the wheel
-  install(TARGETS mluops_mlu bang bang_translate EXPORT mluops-targets
-          LIBRARY DESTINATION ${library_folder} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
-  install(DIRECTORY src/mlu/include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/bang FILES_MATCHING PATTERN "*.h")
-  install(FILES cmake/bang.cmake DESTINATION ${library_folder}/cmake/mluops)
+  install(TARGETS mluops_mlu bang bang_translate EXPORT mluops-mlu-targets
+          LIBRARY DESTINATION ${library_folder} COMPONENT mlu
+          RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT mlu)
+  install(DIRECTORY src/mlu/include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/bang COMPONENT mlu
+          FILES_MATCHING PATTERN "*.h")
+  install(FILES cmake/bang.cmake DESTINATION ${package_folder} COMPONENT mlu)
+  install(EXPORT mluops-mlu-targets NAMESPACE mluops:: DESTINATION ${package_folder} COMPONENT mlu)
 endif()
 if(MLUOPS_TOOLS)
-  install(TARGETS mluop RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  install(TARGETS mluop RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT tools)
 endif()
 
-install(FILES ${cnrt_linker_scripts} DESTINATION ${library_folder})
+install(FILES ${cnrt_linker_scripts} DESTINATION ${library_folder} COMPONENT dev)
 
-set(package_folder ${library_folder}/cmake/mluops)
-install(EXPORT mluops-targets NAMESPACE mluops:: DESTINATION ${package_folder})
+install(EXPORT mluops-targets NAMESPACE mluops:: DESTINATION ${package_folder} COMPONENT dev)
 configure_package_config_file(cmake/mluops-config.cmake.in ${PROJECT_BINARY_DIR}/mluops-config.cmake
                               INSTALL_DESTINATION ${package_folder})
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/mluops-config-version.cmake
                                  COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/mluops-config.cmake
-              ${PROJECT_BINARY_DIR}/mluops-config-version.cmake DESTINATION ${package_folder})
+              ${PROJECT_BINARY_DIR}/mluops-config-version.cmake
+        DESTINATION ${package_folder} COMPONENT dev)
 
 # A program that links the static library must link its dependencies too.
 set(needed "-lhwy -lstdc++ -lm -lpthread")
@@ -48,8 +54,12 @@ string(REGEX REPLACE "/$" "" pc_prefix ${pc_prefix})
 file(RELATIVE_PATH pc_libdir ${CMAKE_INSTALL_PREFIX} ${CMAKE_INSTALL_FULL_LIBDIR})
 file(RELATIVE_PATH pc_includedir ${CMAKE_INSTALL_PREFIX} ${CMAKE_INSTALL_FULL_INCLUDEDIR})
 configure_file(cmake/mluops.pc.in ${PROJECT_BINARY_DIR}/mluops.pc @ONLY)
-install(FILES ${PROJECT_BINARY_DIR}/mluops.pc DESTINATION ${library_folder}/pkgconfig)
+install(FILES ${PROJECT_BINARY_DIR}/mluops.pc DESTINATION ${library_folder}/pkgconfig COMPONENT dev)
 
 # The Python wheel contains the library without its symbolic links, which wheels do not support.
 install(PROGRAMS $<TARGET_FILE:mluops> RENAME libmluops.so DESTINATION mluops
         COMPONENT python EXCLUDE_FROM_ALL)
+
+if(MLUOPS_PACKAGES)
+  include(cmake/package.cmake)
+endif()

@@ -42,11 +42,11 @@
 #include "mluops/runtime.h"
 
 #define MLUOP_MAJOR 0
-#define MLUOP_MINOR 1
+#define MLUOP_MINOR 2
 #define MLUOP_PATCHLEVEL 0
 /* major*1000 + minor*100 + patch level. A literal, so that it does not change in a client that
  * redefines MLUOP_MINOR. */
-#define MLUOP_VERSION 100
+#define MLUOP_VERSION 200
 
 /* Maximum number of dimensions of a tensor. */
 #define MLUOP_DIM_MAX 8

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Installs the Debian packages that the named groups (build, lint, fuzz, valgrind, coverage, aarch64, fresh-root, venv, python)
+# Installs the Debian packages that the named groups (build, lint, fuzz, valgrind, coverage, aarch64, fresh-root, abi, package, venv, python)
 # need and that are missing.
 # Checks for the tools and headers, not for packages, so tools from other sources are found too.
 set -euo pipefail
@@ -68,6 +68,14 @@ LIST
     fresh-root) cat <<'LIST' ;;
 have_tool debootstrap|debootstrap
 LIST
+    abi) cat <<'LIST' ;;
+have_tool abidw|abigail-tools
+LIST
+    package) cat <<'LIST' ;;
+have_tool dpkg-shlibdeps|dpkg-dev
+have_tool fakeroot|fakeroot
+have_tool lintian|lintian
+LIST
     venv) cat <<'LIST' ;;
 have_tool python3|python3
 have_venv|python3-venv
@@ -78,7 +86,7 @@ have_module numpy|python3-numpy
 have_module pytest|python3-pytest
 have_module ensurepip|python3-venv
 LIST
-    *) echo "install_deps.sh: group must be build, lint, fuzz, valgrind, coverage, aarch64, fresh-root, venv or python, got $1" >&2; exit 2 ;;
+    *) echo "install_deps.sh: group must be build, lint, fuzz, valgrind, coverage, aarch64, fresh-root, abi, package, venv or python, got $1" >&2; exit 2 ;;
   esac
 }
 

@@ -1,0 +1,48 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# packages.sh: tests the packages of dist/ (make package). Runs lintian; installs the .debs in a new Debian 12 root; builds
+# consumers there with pkg-config, with find_package and from BANG C, and runs them; removes the packages and checks that
+# no file stays. Then unpacks both archives in a root without a compiler and runs the driver and the tests of threads there.
+# Must be run as root.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+source scripts/debian_root.sh
+
+fail() {
+  echo "packages.sh: $*" >&2
+  exit 1
+}
+mapfile -t packages < <(find dist -name '*.deb' | sort)
+[ ${#packages[@]} -ge 4 ] || fail "dist/ has ${#packages[@]} packages: run make package"
+lintian --allow-root --fail-on error --tag-display-limit 0 "${packages[@]}" || fail "lintian found errors"
+
+mkdir -p build-package
+make_root ca-certificates build-package/debootstrap.log
+mkdir -p "$root/mluops/debs" "$root/mluops/archives"
+cp dist/*.tar.gz "$root/mluops/archives/"
+echo "== the archives, without a compiler"
+in_root 'cd archives && for file in *.tar.gz; do tar xzf $file; done && mluops-*/bin/mluop list >/dev/null &&
+  mluops-*/bin/mluop check --op psamask --set basic | tail -n 1 && mluops-*/tests/mluops_thread_tests | tail -n 1'
+
+echo "== the Debian packages"
+cp "${packages[@]}" "$root/mluops/debs/"
+cp -r tests/install/consumer examples "$root/mluops/"
+in_root 'export DEBIAN_FRONTEND=noninteractive
+  apt-get update -qq && apt-get install -y -qq --no-install-recommends cmake ninja-build g++ pkg-config >/dev/null
+  dpkg -l | sed -nE "s/^ii +([^ ]+).*/\1/p" | sort >before
+  apt-get install -y -qq --no-install-recommends ./debs/*.deb >/dev/null
+  dpkg -L $(dpkg -f debs/libmluops0.*.deb Package) libmluops-dev libmluops-mlu mluops-tools | sort -u >files'
+in_root 'set -e
+  cc -std=c99 $(pkg-config --cflags mluops) consumer/consumer.c $(pkg-config --libs mluops) -o by_pkg_config && ./by_pkg_config
+  cmake -S consumer -B by_cmake -G Ninja >/dev/null && cmake --build by_cmake >/dev/null && by_cmake/consumer
+  c++ examples/mlu_style.cc -lmluops -lcnrt -lcndrv -o mlu_style && ./mlu_style >/dev/null
+  cmake -S examples/bang -B bang -G Ninja >/dev/null && cmake --build bang >/dev/null && bang/vector_add_example >/dev/null
+  mluop check --op psamask --set basic | tail -n 1
+  MLUOP_VISIBLE_DEVICES=mlu:0 mluop check --device mlu:0 --op psamask --set mlu | tail -n 1' || fail "a consumer failed"
+
+echo "== removing them"
+in_root 'apt-get purge -y -qq "libmluops*" mluops-tools >/dev/null 2>&1
+  while read -r path; do if [ -f "$path" ]; then echo "$path" >>left; fi; done <files
+  [ ! -e left ] || { cat left; exit 1; }
+  ! ./by_pkg_config 2>/dev/null' || fail "files of the packages stayed"
+echo "packages: ${#packages[@]} installed, used and removed; both archives used"
