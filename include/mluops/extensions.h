@@ -153,6 +153,56 @@ MLUOP_WIN_API mluOpStatus_t mluOpPsamaskNchwBackward(
     mluOpHandle_t handle, const int psa_type, const mluOpTensorDescriptor_t dy_desc, const void* dy,
     const int h_mask, const int w_mask, const mluOpTensorDescriptor_t dx_desc, void* dx);
 
+/* psroipool on NCHW tensors, PyTorch's layout. Otherwise as mluOpPsRoiPoolForward and
+ * mluOpPsRoiPoolBackward, with the same bits: with the bins [hs, he) x [ws, we) of mlu_op.h and
+ * channel = (o*G + ph)*G + pw,
+ *   output[r,o,ph,pw] = mean of input[batch, channel, hs:he, ws:we], 0 for an empty bin
+ *   mapping_channel[r,o,ph,pw] = channel
+ *   backward: bottom_grad = 0, then top_grad/area is added to each pixel of the bin in channel
+ *             mapping_channel
+ *
+ *   input, bottom_grad  [N, output_dim*G*G, H, W]                          float, NCHW
+ *   rois                [R, 5]                                             float, any layout
+ *   output, top_grad    [R, output_dim, pooled_height, pooled_width]       float, NCHW
+ *   mapping_channel     as output                                          int32, NCHW
+ *
+ * The workspace is optional, as everywhere; no getter has its size. Checks and statuses are the same
+ * as for mluOpPsRoiPoolForward and mluOpPsRoiPoolBackward. */
+MLUOP_WIN_API mluOpStatus_t mluOpPsRoiPoolNchwForward(
+    mluOpHandle_t handle, const int pooled_height, const int pooled_width,
+    const float spatial_scale, const int group_size, const int output_dim,
+    const mluOpTensorDescriptor_t input_desc, const void* input,
+    const mluOpTensorDescriptor_t rois_desc, const void* rois, void* workspace,
+    const size_t workspace_size, const mluOpTensorDescriptor_t output_desc, void* output,
+    const mluOpTensorDescriptor_t mapping_channel_desc, void* mapping_channel);
+MLUOP_WIN_API mluOpStatus_t mluOpPsRoiPoolNchwBackward(
+    mluOpHandle_t handle, const int pooled_height, const int pooled_width,
+    const float spatial_scale, const int output_dim, const mluOpTensorDescriptor_t top_grad_desc,
+    const void* top_grad, const mluOpTensorDescriptor_t rois_desc, const void* rois,
+    const mluOpTensorDescriptor_t mapping_channel_desc, const void* mapping_channel,
+    const mluOpTensorDescriptor_t bottom_grad_desc, void* bottom_grad);
+
+/* border_align on NCHW tensors, the layouts of mmcv. Otherwise as mluOpBorderAlignForward and
+ * mluOpBorderAlignBackward, with the same bits: channel b*C + c of the map belongs to border b,
+ *   output[n,c,k,b] = max of the samples of input[n, b*C + c] along border b of boxes[n,k]
+ *   argmax_idx[n,c,k,b] = the index of that sample, 0..pool_size
+ *
+ *   input, grad_input    [N, 4*C, H, W]   half or float, NCHW
+ *   boxes                [N, K, 4]        as input, any layout
+ *   output, grad_output  [N, C, K, 4]     as input, NCHW
+ *   argmax_idx           as output        int32, NCHW
+ * Checks and statuses are the same as for mluOpBorderAlignForward and mluOpBorderAlignBackward. */
+MLUOP_WIN_API mluOpStatus_t mluOpBorderAlignNchwForward(
+    mluOpHandle_t handle, const mluOpTensorDescriptor_t input_desc, const void* input,
+    const mluOpTensorDescriptor_t boxes_desc, const void* boxes, const int32_t pool_size,
+    const mluOpTensorDescriptor_t output_desc, void* output,
+    const mluOpTensorDescriptor_t argmax_idx_desc, void* argmax_idx);
+MLUOP_WIN_API mluOpStatus_t mluOpBorderAlignNchwBackward(
+    mluOpHandle_t handle, const mluOpTensorDescriptor_t grad_output_desc, const void* grad_output,
+    const mluOpTensorDescriptor_t boxes_desc, const void* boxes,
+    const mluOpTensorDescriptor_t argmax_idx_desc, const void* argmax_idx, const int32_t pool_size,
+    const mluOpTensorDescriptor_t grad_input_desc, void* grad_input);
+
 /* torchvision_ps_roi_pool: position-sensitive RoI pooling with the bins of
  * torchvision.ops.ps_roi_pool. Forward is bit-exact with torchvision's CPU kernel. It differs from
  * mluOpPsRoiPoolForward: coordinates are rounded after scaling, and bins are clipped at H-1 and

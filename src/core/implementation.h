@@ -28,8 +28,9 @@ namespace mluop {
 // A description of how a call is computed. `mluop describe --plan` prints it.
 struct Plan {
   std::string_view implementation;
-  std::string_view when;   // the rule that chose it
-  size_t scratch = 0;      // bytes
+  std::string_view when;  // the rule that chose it
+  size_t scratch = 0;     // bytes
+  bool free_order = false;
   char details[512] = "";  // slices, tiles, threads: "name value" pairs, one per line
 
   // Appends one line to the details; truncates what does not fit.
@@ -63,7 +64,8 @@ struct Implementation {
   // allocation; launches are then skipped.
   mluOpStatus_t (*run)(const Call& call, void* scratch);
   void (*describe)(const Call& call, Plan& plan) = nullptr;  // adds slices and tiles to a plan
-  bool is_double = false;  // serves calls of type double; the others serve half and float
+  bool is_double = false;   // serves calls of type double; the others serve half and float
+  bool free_order = false;  // adds by atomics: bits may differ between two runs
 
   static constexpr Implementation ForDouble(mluOpStatus_t (*run)(const Call&, void*),
                                             size_t (*scratch)(const Call&) = nullptr) {
@@ -144,6 +146,7 @@ class Binding {
     plan->implementation = entry->name;
     plan->when = entry->when;
     plan->scratch = ScratchOf(*entry, call);
+    plan->free_order = entry->free_order;
     if (entry->describe != nullptr) entry->describe(call, *plan);
     return MLUOP_STATUS_SUCCESS;
   }

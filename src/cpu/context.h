@@ -10,8 +10,12 @@ namespace mluop {
 
 class CpuContext {
  public:
-  CpuContext(int num_threads, const Workspace& workspace, Scratch& scratch)
-      : threads_(num_threads), workspace_(workspace), scratch_(scratch) {}
+  // `nested` is the scratch of operators that an implementation calls.
+  CpuContext(int num_threads, const Workspace& workspace, Scratch& scratch, Scratch& nested)
+      : threads_(num_threads), workspace_(workspace), scratch_(scratch), nested_(nested) {}
+
+  // Returns the context of an operator that this call runs: it has other scratch and no workspace.
+  CpuContext Nested() const { return {threads_.num_threads(), {}, nested_, nested_}; }
 
   ThreadPool& threads() { return threads_; }
 
@@ -29,6 +33,7 @@ class CpuContext {
   ThreadPool threads_;
   Workspace workspace_;
   mluop::Scratch& scratch_;
+  mluop::Scratch& nested_;
 };
 
 // Returns the workspace size that CpuContext::Scratch(bytes) requires. It includes padding for

@@ -21,7 +21,7 @@ struct CpuNotifier : cnrtNotifier {
 };
 
 struct CpuState : DeviceState {
-  Scratch scratch;
+  Scratch scratch, nested;
 };
 
 class Cpu final : public Device {
@@ -126,8 +126,8 @@ class Cpu final : public Device {
   template <class Body>
   static mluOpStatus_t WithOperator(const Arguments& arguments, mluOpContext& handle,
                                     const Body& body) {
-    CpuContext context(handle.num_threads, arguments.workspace,
-                       static_cast<CpuState&>(*handle.state).scratch);
+    auto& state = static_cast<CpuState&>(*handle.state);
+    CpuContext context(handle.num_threads, arguments.workspace, state.scratch, state.nested);
     const DefaultFloatingPoint floating_point;
     try {
       return body(*Index().FindOperator(*arguments.spec), context);

@@ -81,6 +81,14 @@ bool HasSmallTensors(const Arguments& arguments) {
   return true;
 }
 
+CudaContext CudaContext::Nested() const {
+  CudaContext nested = *this;
+  nested.call_.workspace = {};
+  nested.call_.scratch = call_.nested;
+  nested.after_kernel_ = false;
+  return nested;
+}
+
 void* CudaContext::Scratch(size_t bytes) {
   if (call_.workspace.size >= CudaWorkspaceFor(bytes)) {
     const auto address = reinterpret_cast<uintptr_t>(call_.workspace.data);

@@ -54,8 +54,13 @@ class CudaContext {
     const CudaProperties* properties;
     Workspace workspace;
     CudaScratch* scratch;
+    CudaScratch* nested;  // the scratch of operators that an implementation calls
   };
   explicit CudaContext(const Call& call) : call_(call) {}
+
+  // Returns the context of an operator that this call runs: it has other scratch and no workspace.
+  // Its first kernel starts after all earlier work (pdl.h).
+  CudaContext Nested() const;
 
   cudaStream_t stream() const { return call_.stream; }
   bool atomics_allowed() const { return call_.atomics_allowed; }

@@ -77,9 +77,9 @@ mluOpStatus_t CudaDevice::WithOperator(const Arguments& arguments, mluOpContext&
                                        const Body& body) {
   const std::string_view name = arguments.spec->name;
   const DeviceGuard guard(ordinal_);
+  auto& state = static_cast<CudaState&>(*handle.state);
   CudaContext context({name, StreamOf(handle.queue), handle.atomics_mode == MLUOP_ATOMICS_ALLOWED,
-                       &properties(), arguments.workspace,
-                       static_cast<CudaScratch*>(handle.state.get())});
+                       &properties(), arguments.workspace, &state.scratch, &state.nested});
   try {
     return body(*Index().FindOperator(*arguments.spec), context);
   } catch (...) {
@@ -107,9 +107,10 @@ size_t CudaDevice::WorkspaceBytes(const OpSpec& getter, const Arguments& argumen
 cnrtRet_t CudaDevice::CreateState(std::unique_ptr<DeviceState>* state) {
   if (properties().sm_count == 0) return cnrtErrorUnknown;  // the query of its properties failed
   const DeviceGuard guard(ordinal_);
-  auto created = std::unique_ptr<CudaScratch>(new (std::nothrow) CudaScratch(ordinal_));
+  auto created = std::unique_ptr<CudaState>(new (std::nothrow) CudaState(ordinal_));
   if (created == nullptr) return cnrtErrorNoMem;
-  const cudaError_t error = created->Create();
+  cudaError_t error = created->scratch.Create();
+  if (error == cudaSuccess) error = created->nested.Create();
   if (error == cudaSuccess) *state = std::move(created);
   return ResultOf(error);
 }

@@ -35,7 +35,7 @@ cudaError_t CudaScratch::Create() {
   return cudaEventCreateWithFlags(&last_use_, cudaEventDisableTiming);
 }
 
-cnrtRet_t CudaScratch::ChangeQueue(cnrtQueue_t, cnrtQueue_t) {
+cnrtRet_t CudaScratch::ChangeQueue() {
   if (!used_) return cnrtSuccess;
   const DeviceGuard guard(device_);
   bool captured = false;

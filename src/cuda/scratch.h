@@ -15,16 +15,18 @@ namespace mluop {
 // Returns the stream of a queue; NULL is the legacy default stream.
 cudaStream_t StreamOf(cnrtQueue_t queue);
 
-class CudaScratch final : public DeviceState {
+class CudaScratch {
  public:
   explicit CudaScratch(int device) : device_(device) {}
-  ~CudaScratch() override;
+  ~CudaScratch();
+  CudaScratch(const CudaScratch&) = delete;
+  CudaScratch& operator=(const CudaScratch&) = delete;
 
   // Creates its event on the current device.
   cudaError_t Create();
 
-  // Orders the next use, on stream `to`, after the uses on `from`.
-  cnrtRet_t ChangeQueue(cnrtQueue_t from, cnrtQueue_t to) override;
+  // Orders the next use, on another stream, after the uses so far.
+  cnrtRet_t ChangeQueue();
 
   // Returns at least `bytes` for work on `stream`. Cannot grow while the stream is captured
   // (cudaErrorStreamCaptureUnsupported), because the graph would own the memory. Blocks that a
@@ -44,6 +46,18 @@ class CudaScratch final : public DeviceState {
   bool must_wait_ = false;           // the next use must wait for last_use_
   bool record_pending_ = false;      // last_use_ must still be recorded on the default stream
   cudaEvent_t last_use_ = nullptr;
+};
+
+struct CudaState final : DeviceState {
+  explicit CudaState(int device) : scratch(device), nested(device) {}
+
+  cnrtRet_t ChangeQueue(cnrtQueue_t, cnrtQueue_t) override {
+    const cnrtRet_t result = scratch.ChangeQueue();
+    return result == cnrtSuccess ? nested.ChangeQueue() : result;
+  }
+
+  CudaScratch scratch;
+  CudaScratch nested;  // of operators that an implementation calls
 };
 
 }  // namespace mluop

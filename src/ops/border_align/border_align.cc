@@ -1,26 +1,45 @@
 // SPDX-License-Identifier: Apache-2.0
 // border_align: tables and C entry points.
 #include "core/operator.h"
+#include "mluops/extensions.h"
 
 namespace mluop::border_align {
 namespace {
 
-constexpr Operator kForward = {
-    OpSpec("border_align_forward", kHalfOrFloat, {AtLeast("pool_size", 1).SupportedUpTo(65536)},
-           {{"input", kIn, kT, kNHWC, "N H W 4*C", kReject},
-            {"boxes", kIn, kT, kAnyLayout, "N K 4", kReject},
-            {"output", kOut, kT, kNHWC, "N K 4 C", kReject},
-            {"argmax_idx", kOut, kI32, kNHWC, "N K 4 C", kReject}}),
-    "K"};
+constexpr AttributeSpec kPoolSize = AtLeast("pool_size", 1).SupportedUpTo(65536);
+constexpr TensorRow kBoxes = {"boxes", kIn, kT, kAnyLayout, "N K 4", kReject};
 
-constexpr Operator kBackward = {OpSpec("border_align_backward", kHalfOrFloat,
-                                       {AtLeast("pool_size", 1).SupportedUpTo(65536)},
-                                       {{"grad_output", kIn, kT, kNHWC, "N K 4 C", kReject},
-                                        {"boxes", kIn, kT, kAnyLayout, "N K 4", kReject},
-                                        {"argmax_idx", kIn, kI32, kNHWC, "N K 4 C", kReject},
-                                        {"grad_input", kOut, kT, kNHWC, "N H W 4*C", kReject}})};
+// The shapes of a map and of the results in a layout.
+struct Shapes {
+  LayoutRule layout;
+  std::string_view map, result;
+};
+constexpr Shapes kNhwcShapes = {kNHWC, "N H W 4*C", "N K 4 C"};
+constexpr Shapes kNchwShapes = {kNCHW, "N 4*C H W", "N C K 4"};
 
-constexpr const Operator* kOperators[] = {&kForward, &kBackward};
+constexpr Operator MakeForward(std::string_view name, const Shapes& s) {
+  return {OpSpec(name, kHalfOrFloat, {kPoolSize},
+                 {{"input", kIn, kT, s.layout, s.map, kReject},
+                  kBoxes,
+                  {"output", kOut, kT, s.layout, s.result, kReject},
+                  {"argmax_idx", kOut, kI32, s.layout, s.result, kReject}}),
+          "K"};
+}
+
+constexpr Operator MakeBackward(std::string_view name, const Shapes& s) {
+  return {OpSpec(name, kHalfOrFloat, {kPoolSize},
+                 {{"grad_output", kIn, kT, s.layout, s.result, kReject},
+                  kBoxes,
+                  {"argmax_idx", kIn, kI32, s.layout, s.result, kReject},
+                  {"grad_input", kOut, kT, s.layout, s.map, kReject}})};
+}
+
+constexpr Operator kForward = MakeForward("border_align_forward", kNhwcShapes);
+constexpr Operator kBackward = MakeBackward("border_align_backward", kNhwcShapes);
+constexpr Operator kNchwForward = MakeForward("border_align_nchw_forward", kNchwShapes);
+constexpr Operator kNchwBackward = MakeBackward("border_align_nchw_backward", kNchwShapes);
+
+constexpr const Operator* kOperators[] = {&kForward, &kBackward, &kNchwForward, &kNchwBackward};
 
 }  // namespace
 
@@ -51,6 +70,30 @@ mluOpStatus_t mluOpBorderAlignBackward(
     const mluOpTensorDescriptor_t argmax_idx_desc, const void* argmax_idx, const int32_t pool_size,
     const mluOpTensorDescriptor_t grad_input_desc, void* grad_input) {
   return Execute(border_align::kBackward, handle, {pool_size},
+                 {{grad_output_desc, grad_output},
+                  {boxes_desc, boxes},
+                  {argmax_idx_desc, argmax_idx},
+                  {grad_input_desc, grad_input}});
+}
+
+mluOpStatus_t mluOpBorderAlignNchwForward(
+    mluOpHandle_t handle, const mluOpTensorDescriptor_t input_desc, const void* input,
+    const mluOpTensorDescriptor_t boxes_desc, const void* boxes, const int32_t pool_size,
+    const mluOpTensorDescriptor_t output_desc, void* output,
+    const mluOpTensorDescriptor_t argmax_idx_desc, void* argmax_idx) {
+  return Execute(border_align::kNchwForward, handle, {pool_size},
+                 {{input_desc, input},
+                  {boxes_desc, boxes},
+                  {output_desc, output},
+                  {argmax_idx_desc, argmax_idx}});
+}
+
+mluOpStatus_t mluOpBorderAlignNchwBackward(
+    mluOpHandle_t handle, const mluOpTensorDescriptor_t grad_output_desc, const void* grad_output,
+    const mluOpTensorDescriptor_t boxes_desc, const void* boxes,
+    const mluOpTensorDescriptor_t argmax_idx_desc, const void* argmax_idx, const int32_t pool_size,
+    const mluOpTensorDescriptor_t grad_input_desc, void* grad_input) {
+  return Execute(border_align::kNchwBackward, handle, {pool_size},
                  {{grad_output_desc, grad_output},
                   {boxes_desc, boxes},
                   {argmax_idx_desc, argmax_idx},

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "mluops/extensions.h"
 #include "ops/border_align/inputs.h"
 #include "testing/element.h"
 #include "testing/operator_test.h"
@@ -14,8 +15,10 @@ namespace {
 
 using namespace mluop::testing;
 
+// Sizes, and indices of elements: NHWC, or NCHW in the operators with that name.
 struct Sizes {
   int64_t N, H, W, C, K, P;
+  bool nchw;
 
   explicit Sizes(const Arguments& a)
       : N(a.Symbol("N")),
@@ -23,13 +26,15 @@ struct Sizes {
         W(a.Symbol("W")),
         C(a.Symbol("C")),
         K(a.Symbol("K")),
-        P(a.Int("pool_size")) {}
+        P(a.Int("pool_size")),
+        nchw(a.spec->name.find("nchw") != std::string_view::npos) {}
 
   int64_t Pixel(int64_t n, int64_t y, int64_t x, int64_t b, int64_t c) const {
-    return ((n * H + y) * W + x) * 4 * C + b * C + c;
+    const int64_t channel = b * C + c;
+    return nchw ? ((n * 4 * C + channel) * H + y) * W + x : ((n * H + y) * W + x) * 4 * C + channel;
   }
   int64_t Output(int64_t n, int64_t k, int64_t b, int64_t c) const {
-    return ((n * K + k) * 4 + b) * C + c;
+    return nchw ? ((n * C + c) * K + k) * 4 + b : ((n * K + k) * 4 + b) * C + c;
   }
 };
 
@@ -245,7 +250,8 @@ Work ForwardWork(const Arguments& a) {
     Walk<At> walk = StartOf<At>(a, s, n, k, b);
     for (int64_t i = 0; i <= s.P; ++i, walk.Step(), ++samples) {
       ForEachNeighbour<At>(s, walk.y, walk.x, [&](int64_t y, int64_t x, At) {
-        input.Touch(s.Pixel(n, y, x, b, 0), s.C);
+        if (!s.nchw) return input.Touch(s.Pixel(n, y, x, b, 0), s.C);
+        for (int64_t c = 0; c < s.C; ++c) input.Touch(s.Pixel(n, y, x, b, c));
       });
     }
   });
@@ -257,48 +263,60 @@ Work BackwardWork(const Arguments& a) {
   return {AllBytes(a), static_cast<double>(a.Tensor("grad_output").desc->ElementCount() * 8)};
 }
 
+template <auto kFunction>
 mluOpStatus_t CallForward(mluOpHandle_t handle, const Arguments& a) {
-  return mluOpBorderAlignForward(handle, Desc(a, "input"), a.In<void>("input"), Desc(a, "boxes"),
-                                 a.In<void>("boxes"), a.Int("pool_size"), Desc(a, "output"),
-                                 a.Out<void>("output"), Desc(a, "argmax_idx"),
-                                 a.Out<void>("argmax_idx"));
+  return kFunction(handle, Desc(a, "input"), a.In<void>("input"), Desc(a, "boxes"),
+                   a.In<void>("boxes"), a.Int("pool_size"), Desc(a, "output"),
+                   a.Out<void>("output"), Desc(a, "argmax_idx"), a.Out<void>("argmax_idx"));
 }
 
+template <auto kFunction>
 mluOpStatus_t CallBackward(mluOpHandle_t handle, const Arguments& a) {
-  return mluOpBorderAlignBackward(handle, Desc(a, "grad_output"), a.In<void>("grad_output"),
-                                  Desc(a, "boxes"), a.In<void>("boxes"), Desc(a, "argmax_idx"),
-                                  a.In<void>("argmax_idx"), a.Int("pool_size"),
-                                  Desc(a, "grad_input"), a.Out<void>("grad_input"));
+  return kFunction(handle, Desc(a, "grad_output"), a.In<void>("grad_output"), Desc(a, "boxes"),
+                   a.In<void>("boxes"), Desc(a, "argmax_idx"), a.In<void>("argmax_idx"),
+                   a.Int("pool_size"), Desc(a, "grad_input"), a.Out<void>("grad_input"));
 }
 
 constexpr OutputRule kForwardOutputs[] = {{"output", Criterion::kDynamic},
                                           {"argmax_idx", Criterion::kFamily}};
 constexpr OutputRule kBackwardOutputs[] = {{"grad_input", Criterion::kDynamic}};
 
+constexpr OperatorTest ForwardTest(std::string_view name,
+                                   mluOpStatus_t (*call)(mluOpHandle_t, const Arguments&)) {
+  return {.name = name,
+          .outputs = kForwardOutputs,
+          .options = kForwardOptions,
+          .call = call,
+          .workspace_size = nullptr,
+          .generate = GenerateForward,
+          .reference =
+              ByType<ForwardReference<double, float>, ForwardReference<long double, long double>>,
+          .plain = ByType<ForwardPlain<float, float>, ForwardPlain<Half, float>,
+                          ForwardPlain<double, double>>,
+          .work = ByType<ForwardWork<float>, ForwardWork<double>>,
+          .accept = AcceptArgmax};
+}
+
+constexpr OperatorTest BackwardTest(std::string_view name,
+                                    mluOpStatus_t (*call)(mluOpHandle_t, const Arguments&)) {
+  return {.name = name,
+          .outputs = kBackwardOutputs,
+          .options = kBackwardOptions,
+          .call = call,
+          .workspace_size = nullptr,
+          .generate = GenerateBackward,
+          .reference =
+              ByType<BackwardReference<double, float>, BackwardReference<long double, long double>>,
+          .plain = ByType<BackwardPlain<float, float>, BackwardPlain<Half, float>,
+                          BackwardPlain<double, double>>,
+          .work = BackwardWork};
+}
+
 constexpr OperatorTest kOperators[] = {
-    {.name = "border_align_forward",
-     .outputs = kForwardOutputs,
-     .options = kForwardOptions,
-     .call = CallForward,
-     .workspace_size = nullptr,
-     .generate = GenerateForward,
-     .reference =
-         ByType<ForwardReference<double, float>, ForwardReference<long double, long double>>,
-     .plain = ByType<ForwardPlain<float, float>, ForwardPlain<Half, float>,
-                     ForwardPlain<double, double>>,
-     .work = ByType<ForwardWork<float>, ForwardWork<double>>,
-     .accept = AcceptArgmax},
-    {.name = "border_align_backward",
-     .outputs = kBackwardOutputs,
-     .options = kBackwardOptions,
-     .call = CallBackward,
-     .workspace_size = nullptr,
-     .generate = GenerateBackward,
-     .reference =
-         ByType<BackwardReference<double, float>, BackwardReference<long double, long double>>,
-     .plain = ByType<BackwardPlain<float, float>, BackwardPlain<Half, float>,
-                     BackwardPlain<double, double>>,
-     .work = BackwardWork},
+    ForwardTest("border_align_forward", CallForward<mluOpBorderAlignForward>),
+    BackwardTest("border_align_backward", CallBackward<mluOpBorderAlignBackward>),
+    ForwardTest("border_align_nchw_forward", CallForward<mluOpBorderAlignNchwForward>),
+    BackwardTest("border_align_nchw_backward", CallBackward<mluOpBorderAlignNchwBackward>),
 };
 
 }  // namespace

@@ -89,34 +89,35 @@ using Axis = AxisOf<float>;
 using Place = PlaceOf<float>;
 
 // torchvision converts to int, which is undefined beyond 2^31: the coordinate is clamped to 2^31.
-// False if it is not finite.
 template <typename Real>
-MLUOP_HOST_DEVICE bool RoundScaled(const Problem& p, Real coordinate, int64_t* rounded) {
-  const Real scaled = coordinate * p.scale;
-  if (!std::isfinite(scaled)) return false;
-  *rounded = static_cast<int64_t>(std::clamp(std::round(scaled), Real{-0x1p31f}, Real{0x1p31f}));
-  return true;
+MLUOP_HOST_DEVICE int64_t RoundScaled(const Problem& p, Real coordinate) {
+  return static_cast<int64_t>(
+      std::clamp(std::round(coordinate * p.scale), Real{-0x1p31f}, Real{0x1p31f}));
 }
 
-// Writes the axis of a RoI that is split into `count` bins; false if a coordinate is not finite.
+// Returns the axis of a RoI that is split into `count` bins.
 template <typename Real>
-MLUOP_HOST_DEVICE bool MakeAxis(const Problem& p, Real first, Real last, int count,
-                                AxisOf<Real>* axis) {
-  int64_t end = 0;
-  if (!RoundScaled(p, first, &axis->start) || !RoundScaled(p, last, &end)) return false;
-  const int64_t length = std::max<int64_t>(end - axis->start, 1);
-  axis->bin = static_cast<Real>(length) / static_cast<Real>(count);
-  return true;
+MLUOP_HOST_DEVICE AxisOf<Real> MakeAxis(const Problem& p, Real first, Real last, int count) {
+  const int64_t start = RoundScaled(p, first);
+  const int64_t length = std::max<int64_t>(RoundScaled(p, last) - start, 1);
+  return {start, static_cast<Real>(length) / static_cast<Real>(count)};
 }
 
-// roi = [batch, x1, y1, x2, y2]
+// Returns the image of roi = [batch, x1, y1, x2, y2]; -1 if there is none or a coordinate is not
+// finite.
+template <typename Real>
+MLUOP_HOST_DEVICE int64_t ImageOfRoi(const Problem& p, const Real* roi) {
+  for (int i = 1; i < 5; ++i) {
+    if (!std::isfinite(roi[i] * p.scale)) return -1;
+  }
+  return roi::ImageOf(p.n, roi[0]);
+}
+
 template <typename Real>
 MLUOP_HOST_DEVICE PlaceOf<Real> PlaceRoi(const Problem& p, const Real* roi) {
-  PlaceOf<Real> place = {};
-  const bool finite = MakeAxis(p, roi[1], roi[3], p.pooled_w, &place.x) &&
-                      MakeAxis(p, roi[2], roi[4], p.pooled_h, &place.y);
-  place.image = finite ? roi::ImageOf(p.n, roi[0]) : -1;
-  return place;
+  const int64_t image = ImageOfRoi(p, roi);
+  if (image < 0) return {image, {}, {}};
+  return {image, MakeAxis(p, roi[1], roi[3], p.pooled_w), MakeAxis(p, roi[2], roi[4], p.pooled_h)};
 }
 
 }  // namespace mluop::torchvision_ps_roi_pool

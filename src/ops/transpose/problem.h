@@ -1,21 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// transpose: the sizes of a call, input [n, a, b] and output [n, b, a].
+// transpose: the matrices of a call, input [N, A, B] and output [N, B, A].
 #pragma once
 
-#include <cstdint>
-
-#include "core/arguments.h"
+#include "core/transposed.h"
 
 namespace mluop::transpose {
 
-struct Problem {
-  int64_t n, a, b;
-  bool half;
-};
-
-inline Problem MakeProblem(const Arguments& arguments) {
+inline Matrices MakeProblem(const Arguments& arguments) {
   return {arguments.Symbol("N"), arguments.Symbol("A"), arguments.Symbol("B"),
-          arguments.Type() == MLUOP_DTYPE_HALF};
+          SizeOf(arguments.Type())};
 }
 
 }  // namespace mluop::transpose

@@ -59,6 +59,7 @@ HWY_INLINE void ScatterSlice(const BackwardCall& call, const Slice& slice,
   const Problem& p = call.p;
   const int block = call.slices.block;
   const T* gradient = static_cast<const T*>(call.grad_output);
+  EdgePixels pixels;
   ForEachEdge<T>(call, slice, sums.pixel_stride, 0, BatchCount(p),
                  [&](const SampleTable& table, const Batch& batch, int edge, int c) {
                    if (block >= kBlock && edge + kAhead < batch.count) {
@@ -66,9 +67,12 @@ HWY_INLINE void ScatterSlice(const BackwardCall& call, const Slice& slice,
                      PrefetchRow(gradient + ahead, block);
                      PrefetchRow(call.argmax + ahead, block);
                    }
+                   if (kUsesPixels && c == 0 && p.samples() <= kMaxVectorSamples) {
+                     pixels.Append(table.Edge(edge), edge, table.count());
+                   }
                    const int64_t at = RowOffset(p, slice, batch.box[edge]) + c;
                    ScatterChannels(
-                       p, table, edge, std::min(block, slice.channels - c),
+                       table, pixels, edge, std::min(block, slice.channels - c),
                        ScatterRow<T, kFinal>{gradient + at, call.argmax + at,
                                              sums.data + c / block * sums.block_stride});
                  });

@@ -116,6 +116,7 @@ class SampleTable {
 
   HWY_INLINE int64_t begin() const { return begin_; }  // the index of the window's first sample
   HWY_INLINE int count() const { return count_; }
+  HWY_INLINE int64_t samples() const { return p_.samples(); }  // of an edge
   HWY_INLINE bool last() const { return begin_ + count_ == p_.samples(); }
 
   HWY_INLINE EdgeSamples Edge(int edge) const {

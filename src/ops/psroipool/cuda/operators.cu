@@ -1,11 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // psroipool on CUDA devices: its operators.
+#include "cuda/transpose.h"
 #include "ops/psroipool/cuda/kernels.h"
 
 namespace mluop::psroipool {
 namespace {
 
-constexpr const CudaOperator* kOperators[] = {&kForwardCuda, &kBackwardCuda};
+constexpr CudaOperator kNchwForwardCuda =
+    Bind<MakeProblem, kTransposed<Problem, CudaContext, kForwardCuda>>("psroipool_nchw_forward");
+constexpr CudaOperator kNchwBackwardCuda =
+    Bind<MakeProblem, kTransposed<Problem, CudaContext, kBackwardCuda>>("psroipool_nchw_backward");
+
+constexpr const CudaOperator* kOperators[] = {&kForwardCuda, &kBackwardCuda, &kNchwForwardCuda,
+                                              &kNchwBackwardCuda};
 constexpr DeviceGetter kGetters[] = {{"psroipool_forward_workspace", [](const Arguments& a) {
                                         const Problem p = MakeProblemWithScale(a, 1);
                                         return CanRepack(p) ? RepackedBytes(p) : 0;

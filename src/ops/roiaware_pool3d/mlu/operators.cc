@@ -90,7 +90,7 @@ void Describe(const RoiawareCall& call, Plan& plan) {
 }
 
 constexpr MluImplementation<Problem> kBackward[] = {
-    {"atomics", "always", Always, Scratch, Run, Describe}};
+    {"atomics", "always", Always, Scratch, Run, Describe, false, /*free_order=*/true}};
 constexpr MluOperator kBackwardMlu =
     roi::BindRefusing<MakeBackwardProblem, kBackward, RefuseCard>("roiaware_pool3d_backward");
 constexpr const MluOperator* kOperators[] = {&kBackwardMlu};

@@ -21,7 +21,6 @@ HWY_BEFORE_NAMESPACE();
 namespace mluop::torchvision_ps_roi_pool {
 namespace HWY_NAMESPACE {
 
-using mluop::HWY_NAMESPACE::ZeroRow;
 using roi::HWY_NAMESPACE::Mean;
 
 // Writes the slice's staged outputs. `band` is the worker's scratch. The sum of a bin is carried in
@@ -30,14 +29,11 @@ void PoolSlice(const Bands& bands, const Slice& slice, const float* input, float
   const Problem& p = bands.p;
   const int64_t plane_stride = p.bins() * p.pixels(), pixel_stride = bands.slicing.pixel_stride;
   const float* planes = input + p.Plane(slice.image, slice.first_channel, slice.bin);
-  const RoiTable& table = bands.table;
-  for (int64_t i = table.Begin(slice.image); i < table.End(slice.image); ++i) {
-    if (table.At(slice.ph, slice.pw, i).area() > 0) continue;
-    ZeroRow(slice.stage + i * bands.slicing.stage_stride, slice.channels);
-  }
-  const Span used = table.UsedRows(slice.image, slice.ph);
-  for (int32_t row = used.begin, end; row < used.end; row = end) {
-    end = static_cast<int32_t>(std::min<int64_t>(row + bands.slicing.rows, used.end));
+  const Span used = bands.table.UsedRows(slice.image, slice.ph);
+  // Where no bin has a pixel, one band without rows writes the zeros of empty bins.
+  int32_t row = used.begin;
+  do {
+    const auto end = static_cast<int32_t>(std::min<int64_t>(row + bands.slicing.rows, used.end));
     PlanesToPixels(planes + row * p.w, plane_stride, (end - row) * p.w, slice.channels, band,
                    pixel_stride);
     ForEachTile<const float>(
@@ -48,7 +44,8 @@ void PoolSlice(const Bands& bands, const Slice& slice, const float* input, float
           if (tile.ends_bin) sum = Mean(sum, static_cast<float>(tile.area));
           Block::Store(sum, tile.stage);
         });
-  }
+    row = end;
+  } while (row < used.end);
 }
 
 // Writes all channels of a RoI.

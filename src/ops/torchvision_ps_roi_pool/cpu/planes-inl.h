@@ -92,8 +92,8 @@ struct BinTile {
   bool begins_bin, ends_bin;
 };
 
-// Calls body(block, tile) for the bins of the slice that have pixels in rows `of_band`, for all blocks of
-// its channels.
+// Calls body(block, tile) for the bins of the slice that have pixels in rows `of_band` or are empty,
+// for all blocks of its channels. The tile of an empty bin has no pixels and the area 1.
 template <typename T, class Body>
 HWY_INLINE void ForEachTile(const Bands& bands, const Slice& slice, T* band, Span of_band,
                             const Body& body) {
@@ -104,11 +104,13 @@ HWY_INLINE void ForEachTile(const Bands& bands, const Slice& slice, T* band, Spa
       const BinBox box = table.At(slice.ph, slice.pw, i);
       const int32_t top = std::max(box.rows.begin, of_band.begin);
       const int32_t bottom = std::min(box.rows.end, of_band.end);
-      if (top >= bottom || box.columns.size() == 0) continue;
+      const bool empty = box.area() == 0;
+      if (top >= bottom && !empty) continue;
       T* corner = band + (top - of_band.begin) * row_stride + box.columns.begin * pixel_stride + c;
-      body(block, BinTile<T>{corner, bottom - top, box.columns.size(), row_stride, pixel_stride,
-                             slice.stage + i * bands.slicing.stage_stride + c, box.area(),
-                             top == box.rows.begin, bottom == box.rows.end});
+      body(block,
+           BinTile<T>{corner, bottom - top, box.columns.size(), row_stride, pixel_stride,
+                      slice.stage + i * bands.slicing.stage_stride + c, empty ? 1 : box.area(),
+                      empty || top == box.rows.begin, empty || bottom == box.rows.end});
     }
   });
 }

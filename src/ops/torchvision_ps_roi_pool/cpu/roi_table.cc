@@ -30,7 +30,7 @@ RoiTable::RoiTable(const Problem& p, void* memory)
 void RoiTable::Sort(const Problem& p, const float* rois) {
   std::fill_n(first_, n_ + 1, 0);
   for (int64_t r = 0; r < rois_; ++r) {
-    const int64_t image = PlaceRoi(p, rois + r * 5).image;
+    const int64_t image = ImageOfRoi(p, rois + r * 5);
     images_[r] = static_cast<int32_t>(image);
     if (image >= 0) ++first_[image + 1];
   }

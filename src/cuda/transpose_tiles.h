@@ -1,19 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// transpose on CUDA devices: tiles of the matrix pass through shared memory, so that loads and stores
-// are coalesced. "vectors": sizes and pointers are multiples of a vector; a thread transposes squares
-// of vectors in registers, and memory is accessed by vectors alone, of up to 16 bytes. "elements":
-// element by element, with stores that start at a sector of device memory.
-#include "cuda/context.h"
-#include "ops/transpose/cuda/double.h"
-#include "ops/transpose/problem.h"
+// The tiles of cuda/transpose.cu: load a tile of a matrix, transpose it in shared memory, store it.
+#pragma once
 
-namespace mluop::transpose {
-namespace {
+#include <cstdint>
+
+namespace mluop::transpose_tiles {
 
 constexpr int kThreads = 256;
 
-// A tensor has fewer than 2^31 elements: indices and the tiles' numbers are exact in 32 bits.
-struct Matrices {
+// A batch of fewer than 2^31 elements: indices and the tiles' numbers are exact in 32 bits.
+struct SmallMatrices {
   uint32_t n, a, b;
 };
 
@@ -70,7 +66,8 @@ struct VectorTile {
   }
 
   // Loads the tile and transposes it into shared memory: its rows are rows of the output.
-  static __device__ void Load(const Matrices& m, const T* input, const Corner& corner, V* tile) {
+  static __device__ void Load(const SmallMatrices& m, const T* input, const Corner& corner,
+                              V* tile) {
     V rows[kSquares][kWidth];
 #pragma unroll
     for (int k = 0; k < kSquares; ++k) {
@@ -95,8 +92,8 @@ struct VectorTile {
     }
   }
 
-  static __device__ void Store(const Matrices& m, const V* tile, const Corner& corner, uint32_t,
-                               T* output) {
+  static __device__ void Store(const SmallMatrices& m, const V* tile, const Corner& corner,
+                               uint32_t, T* output) {
 #pragma unroll
     for (int k = 0; k < kSquares * kWidth; ++k) {
       const int i = threadIdx.x + k * kThreads;
@@ -125,7 +122,8 @@ struct ElementTile {
   static constexpr int kBlocksPerSm = 4;
 
   // A warp loads rows of the input, four at a time.
-  static __device__ void Load(const Matrices& m, const T* input, const Corner& corner, T* tile) {
+  static __device__ void Load(const SmallMatrices& m, const T* input, const Corner& corner,
+                              T* tile) {
     constexpr int kRowsPerBatch = 4, kRuns = kAcross / kWarp;
     const int lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
     for (int first = warp; first < kLoaded; first += kWarps * kRowsPerBatch) {
@@ -150,7 +148,7 @@ struct ElementTile {
   }
 
   // A warp stores one row of the output after the other; `lead` is the place of the matrix in a sector.
-  static __device__ void Store(const Matrices& m, const T* tile, const Corner& corner,
+  static __device__ void Store(const SmallMatrices& m, const T* tile, const Corner& corner,
                                uint32_t lead, T* output) {
     constexpr int kRuns = kLoaded / kWarp;
     const int lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
@@ -187,92 +185,4 @@ __host__ __device__ uint32_t TilesAcross(uint32_t b) {
   return (b + Tile::kAcross - 1) / Tile::kAcross;
 }
 
-// input: [n, a, b], output: [n, b, a]; `lead` is the output's place in its sector.
-template <class Tile, typename T = typename Tile::T>
-__global__ void __launch_bounds__(kThreads, Tile::kBlocksPerSm)
-    TransposeTiles(Matrices m, uint32_t lead, const T* __restrict__ input, T* __restrict__ output) {
-  __shared__ typename Tile::V tile[Tile::kShared];
-  const uint32_t down = TilesDown<Tile>(m.a), across = TilesAcross<Tile>(m.b);
-  for (uint32_t i = blockIdx.x; i < m.n * down * across; i += gridDim.x) {
-    const Corner corner = {static_cast<int>(i / across % down) * Tile::kDown - Tile::kBefore,
-                           static_cast<int>(i % across) * Tile::kAcross, i / across / down};
-    const uint32_t matrix = corner.matrix * m.a * m.b;
-    Tile::Load(m, input + matrix, corner, tile);
-    __syncthreads();
-    Tile::Store(m, tile, corner, lead + matrix, output + matrix);
-    __syncthreads();
-  }
-}
-
-using TransposeCall = CudaCall<Problem>;
-
-template <class Tile>
-void Launch(const TransposeCall& call) {
-  using T = typename Tile::T;
-  const Problem& p = call.p;
-  const Matrices m = {static_cast<uint32_t>(p.n), static_cast<uint32_t>(p.a),
-                      static_cast<uint32_t>(p.b)};
-  T* const output = call.arguments.Out<T>("output");
-  const auto lead = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(output) / sizeof(T));
-  const Grid grid = {p.n * TilesDown<Tile>(m.a) * TilesAcross<Tile>(m.b), kThreads};
-  call.context.Launch(TransposeTiles<Tile>, grid, m, lead, call.arguments.In<T>("input"), output);
-}
-
-// Returns true if `width` divides A, B and both addresses (in elements).
-bool CanVectorize(int width, const TransposeCall& call) {
-  const auto addresses = reinterpret_cast<uintptr_t>(call.arguments.tensors[0].data) |
-                         reinterpret_cast<uintptr_t>(call.arguments.tensors[1].data);
-  return (call.p.a | call.p.b) % width == 0 && addresses % (width * (call.p.half ? 2 : 4)) == 0;
-}
-
-mluOpStatus_t RunVectors(const TransposeCall& call, void*) {
-  if (call.p.half) {
-    CanVectorize(8, call) ? Launch<VectorTile<uint16_t, 8>>(call)
-                          : Launch<VectorTile<uint16_t, 2>>(call);
-  } else {
-    CanVectorize(4, call) ? Launch<VectorTile<uint32_t, 4>>(call)
-                          : Launch<VectorTile<uint32_t, 2>>(call);
-  }
-  return call.context.status();
-}
-
-mluOpStatus_t RunElements(const TransposeCall& call, void*) {
-  call.p.half ? Launch<ElementTile<uint16_t>>(call) : Launch<ElementTile<uint32_t>>(call);
-  return call.context.status();
-}
-
-bool HasSmallMatrices(const TransposeCall& call) { return call.p.a * call.p.b < kSmallLimit; }
-
-// Runs the implementation on as many matrices at a time as have fewer than 2^31 elements.
-template <mluOpStatus_t (*kRun)(const TransposeCall&, void*)>
-mluOpStatus_t RunBatches(const TransposeCall& call, void* scratch) {
-  const int64_t elements = call.p.a * call.p.b, matrices = (kSmallLimit - 1) / elements;
-  const int64_t bytes = matrices * elements * (call.p.half ? 2 : 4);
-  Problem p = call.p;
-  Arguments arguments = call.arguments;
-  for (int64_t first = 0; first < call.p.n; first += matrices) {
-    p.n = std::min(matrices, call.p.n - first);
-    if (const mluOpStatus_t status = kRun({p, arguments, call.context}, scratch)) return status;
-    for (TensorArgument& tensor : arguments.tensors) {
-      if (tensor.data != nullptr) tensor.data = static_cast<char*>(tensor.data) + bytes;
-    }
-  }
-  return MLUOP_STATUS_SUCCESS;
-}
-
-constexpr CudaImplementation<Problem> kTranspose[] = {
-    {"vectors", "A, B and both addresses are even multiples of an element",
-     [](const TransposeCall& call) { return HasSmallMatrices(call) && CanVectorize(2, call); },
-     nullptr, RunBatches<RunVectors>},
-    {"elements", "a matrix has fewer than 2^31 elements", HasSmallMatrices, nullptr,
-     RunBatches<RunElements>},
-    CudaImplementation<Problem>::ForDouble(RunDouble)};
-constexpr CudaOperator kTransposeCuda = Bind<MakeProblem, kTranspose>("transpose");
-constexpr const CudaOperator* kOperators[] = {&kTransposeCuda};
-
-}  // namespace
-
-extern const CudaFamily kCudaFamily;
-constexpr CudaFamily kCudaFamily = {kOperators, {}};
-
-}  // namespace mluop::transpose
+}  // namespace mluop::transpose_tiles

@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// transpose on the CPU, implementation "tiles". A band of 256 rows is transposed from left to right,
-// one cache line of every row at a time: tiles go through registers into a buffer in the L1, which is
-// written row by row. The band's pages stay in the TLB, and each page of the output is looked up once
-// per 256 elements. Without the buffer, the rows of an output whose stride is a power of two would
-// map to one cache set (conflict misses).
-#include "cpu/context.h"
-#include "cpu/tuning.h"
-#include "ops/transpose/cpu/double.h"
-#include "ops/transpose/problem.h"
+// Half and float: a band of 256 rows is transposed from left to right, one cache line of every row at
+// a time. Tiles go through registers into a buffer in the L1, which is written row by row. The band's
+// pages stay in the TLB, and each page of the output is looked up once per 256 elements. Without the
+// buffer, the rows of an output whose stride is a power of two would map to one cache set (conflict
+// misses). Double: squares of 8 x 8 elements, whose rows are cache lines.
+#include "cpu/transpose.h"
 
 #include <algorithm>
 
+#include "cpu/double.h"
+
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "ops/transpose/cpu/transpose.cc"
+#define HWY_TARGET_INCLUDE "cpu/transpose.cc"
 #include <hwy/cache_control.h>
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
@@ -23,7 +22,7 @@
 
 #ifndef MLUOP_TRANSPOSE_BLOCK_
 #define MLUOP_TRANSPOSE_BLOCK_
-namespace mluop::transpose {
+namespace mluop::transpose_blocks {
 
 constexpr int64_t kRows = 256;  // of a band
 template <typename T>
@@ -40,11 +39,11 @@ struct Block {
   bool stream;  // writes the output with non-temporal stores
 };
 
-}  // namespace mluop::transpose
+}  // namespace mluop::transpose_blocks
 #endif
 
 HWY_BEFORE_NAMESPACE();
-namespace mluop::transpose {
+namespace mluop::transpose_blocks {
 namespace HWY_NAMESPACE {
 namespace {
 
@@ -97,54 +96,72 @@ void TransposeHalf(const Block<uint16_t>& block) { TransposeBlock(block); }
 
 }  // namespace
 }  // namespace HWY_NAMESPACE
-}  // namespace mluop::transpose
+}  // namespace mluop::transpose_blocks
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace mluop::transpose {
+namespace mluop {
+namespace transpose_blocks {
 namespace {
 
 HWY_EXPORT(TransposeFloat);
 HWY_EXPORT(TransposeHalf);
 
 template <typename T, class Kernel>
-void ForEachBlock(const CpuCall<Problem>& call, Kernel kernel) {
-  const int64_t n = call.p.n, rows = call.p.a, columns = call.p.b;
-  const T* input = call.arguments.In<T>("input");
-  T* output = call.arguments.Out<T>("output");
-  const bool stream = static_cast<size_t>(n * rows * columns) * sizeof(T) >= kStreamBytes;
+void ForEachBlock(ThreadPool& threads, const Matrices& m, const void* input, void* output,
+                  Kernel kernel) {
+  const T* const from = static_cast<const T*>(input);
+  T* const to = static_cast<T*>(output);
+  const int64_t rows = m.rows, columns = m.columns;
+  const bool stream = m.bytes() >= kStreamBytes;
   const int64_t bands = (rows + kRows - 1) / kRows;
   const int64_t blocks = (columns + kColumns<T> - 1) / kColumns<T>;
   const int64_t grain = kGrain * bands * blocks / (rows * columns) + 1;
-  call.context.threads().For(n * bands * blocks, grain, [&](int64_t begin, int64_t end, int) {
+  threads.For(m.count * bands * blocks, grain, [&](int64_t begin, int64_t end, int) {
     for (int64_t item = begin; item < end; ++item) {
       const int64_t b = item % blocks * kColumns<T>, a = item / blocks % bands * kRows;
       const int64_t matrix = item / blocks / bands * rows * columns;
-      kernel({input + matrix + a * columns + b, columns, output + matrix + b * rows + a, rows,
+      kernel({from + matrix + a * columns + b, columns, to + matrix + b * rows + a, rows,
               std::min(kRows, rows - a), std::min(kColumns<T>, columns - b), stream});
     }
   });
 }
 
-mluOpStatus_t TransposeTiles(const CpuCall<Problem>& call, void*) {
-  if (call.p.half) {
-    ForEachBlock<uint16_t>(call, HWY_DYNAMIC_DISPATCH(TransposeHalf));
+void TransposeDoubles(ThreadPool& threads, const Matrices& m, const uint64_t* from, uint64_t* to) {
+  constexpr int64_t kSide = 8;
+  const int64_t rows = m.rows, columns = m.columns;
+  const int64_t down = (rows + kSide - 1) / kSide, across = (columns + kSide - 1) / kSide;
+  const auto transpose = [&](int64_t matrix, int64_t first_a, int64_t first_b) {
+    for (int64_t b = first_b; b < std::min(first_b + kSide, columns); ++b) {
+      for (int64_t a = first_a; a < std::min(first_a + kSide, rows); ++a) {
+        to[matrix + b * rows + a] = from[matrix + a * columns + b];
+      }
+    }
+  };
+  threads.For(
+      m.count * down * across, GrainFor(kSide * kSide), [&](int64_t begin, int64_t end, int) {
+        for (int64_t square = begin; square < end; ++square) {
+          const int64_t row = square / across;
+          transpose(row / down * rows * columns, row % down * kSide, square % across * kSide);
+        }
+      });
+}
+
+}  // namespace
+}  // namespace transpose_blocks
+
+mluOpStatus_t Transpose(CpuContext& context, const Matrices& m, const void* from, void* to) {
+  using namespace transpose_blocks;
+  ThreadPool& threads = context.threads();
+  if (m.element_bytes == sizeof(uint16_t)) {
+    ForEachBlock<uint16_t>(threads, m, from, to, HWY_DYNAMIC_DISPATCH(TransposeHalf));
+  } else if (m.element_bytes == sizeof(float)) {
+    ForEachBlock<float>(threads, m, from, to, HWY_DYNAMIC_DISPATCH(TransposeFloat));
   } else {
-    ForEachBlock<float>(call, HWY_DYNAMIC_DISPATCH(TransposeFloat));
+    TransposeDoubles(threads, m, static_cast<const uint64_t*>(from), static_cast<uint64_t*>(to));
   }
   return MLUOP_STATUS_SUCCESS;
 }
 
-constexpr CpuImplementation<Problem> kTranspose[] = {
-    {"tiles", "always", Always, nullptr, TransposeTiles},
-    CpuImplementation<Problem>::ForDouble(RunDouble)};
-constexpr CpuOperator kTransposeCpu = Bind<MakeProblem, kTranspose>("transpose");
-constexpr const CpuOperator* kOperators[] = {&kTransposeCpu};
-
-}  // namespace
-
-extern const CpuFamily kCpuFamily;
-constexpr CpuFamily kCpuFamily = {kOperators, {}};
-
-}  // namespace mluop::transpose
+}  // namespace mluop
 #endif  // HWY_ONCE
