@@ -40,5 +40,7 @@ def sizes(function: str, name: str, value: Any, count: int) -> Tuple[int, ...]:
 
 
 def pair(function: str, name: str, value: Any) -> Tuple[int, int]:
+    if type(value) is int:
+        return value, value
     first, second = sizes(function, name, value, 2)
     return first, second

@@ -3,34 +3,47 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import threading
-from typing import Any, Dict, List, Optional, Sequence, Tuple
+from typing import Any, Dict, List, Sequence, Tuple
 
 import torch
 from torch import Tensor
 
 from .. import _context
 from .._table import Table
-from ._memory import LARGE_ELEMENTS, ask_for_huge_pages, empty_channels_last
+from ._memory import LARGE_ELEMENTS, ask_for_huge_pages
 
 _run_operator = _context.run_operator
 
 
 class _Call:
-    """A plan with the shapes of its outputs."""
+    """The C call for inputs of certain types and shapes. The data pointers change every time."""
 
-    __slots__ = ("features", "is_large", "outputs", "plan")
+    __slots__ = ("features", "is_large", "outputs", "pointers", "run")
 
-    def __init__(self, plan: Optional[_context.Plan], table: Table, shapes: List[tuple]):
-        self.plan = plan  # None: a tensor is empty, so the results are zeros
+    def __init__(self, table: Table, shapes: List[tuple], channels_last: bool):
         self.features = next(i for i, row in enumerate(table.inputs) if not row.is_index)
         self.is_large = any(math.prod(shape) >= LARGE_ELEMENTS for shape in shapes)
-        # Shape and type of each output (None: the type of the features), and whether it is NHWC.
+        # Shape, strides and type of each output. None: the type of the features.
         self.outputs = [
-            (shape, torch.int32 if row.is_index else None, row.is_permuted)
+            (
+                *_strided(shape, channels_last and row.is_permuted),
+                torch.int32 if row.is_index else None,
+            )
             for shape, row in zip(shapes, table.outputs)
         ]
+        self.run: Any = None  # None: a tensor is empty, so the results are zeros
+        self.pointers: Any = None
+
+
+def _strided(shape: Tuple[int, ...], channels_last: bool) -> Tuple[Tuple[int, ...], ...]:
+    """Returns shape and strides of packed memory; NHWC memory as a channels_last tensor."""
+    strides = tuple(math.prod(max(size, 1) for size in shape[i + 1 :]) for i in range(len(shape)))
+    if not channels_last:
+        return shape, strides
+    return tuple(shape[i] for i in (0, 3, 1, 2)), tuple(strides[i] for i in (0, 3, 1, 2))
 
 
 class TorchContext(_context.Context):
@@ -64,39 +77,37 @@ class TorchContext(_context.Context):
         its table that the inputs do not determine. If a tensor is empty, the results are zeros.
         `channels_last`: NHWC outputs are returned as channels_last tensors of shape [N, C, H, W].
         """
-        key = (table, attributes, sizes, *[(x.dtype, x.shape) for x in inputs])
+        key = (table, attributes, sizes, channels_last, *[(x.dtype, x.shape) for x in inputs])
         call = self._calls.get(key)
         if call is None:
             call = self._prepare(key, inputs)
         like = inputs[call.features]
+        # new_empty_strided takes 0.7 of the time of new_empty.
         outputs = [
-            empty_channels_last(like, shape)
-            if channels_last and permuted
-            else like.new_empty(shape)
+            like.new_empty_strided(shape, strides)
             if dtype is None
-            else like.new_empty(shape, dtype=dtype)
-            for shape, dtype, permuted in call.outputs
+            else like.new_empty_strided(shape, strides, dtype=dtype)
+            for shape, strides, dtype in call.outputs
         ]
-        plan = call.plan
-        if plan is None:
+        if call.run is None:
             return [output.zero_() for output in outputs]
         if call.is_large:
             for output in outputs:
                 ask_for_huge_pages(output)
-        pointers, i = plan.pointers, 0
+        pointers, i = call.pointers, 0
         for tensor in inputs:
             pointers[i] = tensor.data_ptr()
             i += 1
         for tensor in outputs:
             pointers[i] = tensor.data_ptr()
             i += 1
-        status = _run_operator(self.handle, *plan.arguments, None, 0)
+        status = call.run()
         if status:
             table.fail(status)
         return outputs
 
     def _prepare(self, key: tuple, inputs: Sequence[Tensor]) -> _Call:
-        table, attributes, sizes, *given = key
+        table, attributes, sizes, channels_last, *given = key
         dtype = next(x.dtype for x in inputs if x.dtype != torch.int32)
         shapes = table.shapes(attributes, [shape for _, shape in given], dict(sizes))
         outputs = [
@@ -106,8 +117,11 @@ class TorchContext(_context.Context):
         # The outputs are the last rows of every table.
         plan = self.plan(table, attributes, (*given, *outputs))
         self.check(plan)
-        is_empty = any(0 in shape for _, shape in (*given, *outputs))
-        call = self._calls[key] = _Call(None if is_empty else plan, table, shapes)
+        call = _Call(table, shapes, channels_last)
+        if not any(0 in shape for _, shape in (*given, *outputs)):
+            call.run = functools.partial(_run_operator, self.handle, *plan.arguments, None, 0)
+            call.pointers = plan.pointers
+        self._calls[key] = call
         return call
 
     def _forget(self) -> None:

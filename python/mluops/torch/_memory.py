@@ -1,12 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Memory of results: huge pages where possible, and channels_last tensors."""
+"""Memory of results: huge pages where possible."""
 
 from __future__ import annotations
 
 import ctypes
-from typing import Tuple
-
-import torch
 from torch import Tensor
 
 _HUGE_PAGE = 2 << 20
@@ -26,14 +23,3 @@ def ask_for_huge_pages(tensor: Tensor) -> None:
     last = (begin + size) // _HUGE_PAGE * _HUGE_PAGE
     if first < last:
         _madvise(first, last - first, _MADV_HUGEPAGE)
-
-
-def empty_channels_last(like: Tensor, shape: Tuple[int, ...]) -> Tensor:
-    """Returns uninitialised memory of NHWC shape as a channels_last tensor."""
-    n, height, width, channels = shape
-    return torch.empty(
-        (n, channels, height, width),
-        dtype=like.dtype,
-        device=like.device,
-        memory_format=torch.channels_last,
-    )

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any, Callable, List, Optional, Tuple
 
 import torch
@@ -25,9 +26,15 @@ def _require_one_device(name: str, function: Callable[..., Any]) -> Callable[...
     """Adds a check to the CUDA and Meta functions, which can be called with several devices."""
 
     def run(*arguments: Any) -> Any:
-        devices = {str(a.device) for a in arguments if isinstance(a, Tensor)}
-        if len(devices) > 1:
-            raise BadParamError(f"{name}: tensors must be on one device, got {sorted(devices)}")
+        device = None
+        for argument in arguments:
+            if not isinstance(argument, Tensor):
+                continue
+            if device is None:
+                device = argument.device
+            elif argument.device != device:
+                devices = sorted({str(a.device) for a in arguments if isinstance(a, Tensor)})
+                raise BadParamError(f"{name}: tensors must be on one device, got {devices}")
         return function(*arguments)
 
     return run
@@ -37,17 +44,46 @@ def _is_differentiating() -> bool:
     return _is_grad_enabled() or forward_ad._current_level >= 0 or _in_torch_func()
 
 
-def _below_autograd(operator: Callable[..., Any], arguments: Tuple[Any, ...]) -> Any:
+_PASSES_KEYS = "with_keyset" in inspect.signature(library.impl).parameters  # torch 2.5
+
+
+def _plain_keys(device: str) -> int:
+    """The dispatch keys of a call of which only the device's kernel is left to run: ordinary
+    tensors of that device; no mode, tensor subclass or lazy negation."""
+    keys, key = torch._C.DispatchKeySet, torch._C.DispatchKey
+    return (keys(getattr(key, device)) | keys(getattr(key, "Autograd" + device))).raw_repr()
+
+
+def _below_autograd(function: Callable[..., Any], arguments: Tuple[Any, ...]) -> Any:
     guard = _BelowAutograd()  # active until it is deleted
     try:
-        return operator(*arguments)
+        return function(*arguments)
     finally:
         del guard
 
 
+def _register_autograd(
+    name: str, kernel: Callable[..., Any], run: Callable[[Callable[..., Any], Tuple[Any, ...]], Any]
+) -> None:
+    """Registers an autograd kernel, `run(function, arguments)`. `function` is the device's kernel
+    where that suffices (a second dispatch costs 2 µs), else the operator."""
+    operator = getattr(torch.ops.mluops, name).default
+    if not _PASSES_KEYS:
+        library.impl(name, lambda *arguments: run(operator, arguments), "Autograd")
+        return
+    kernels = {
+        _plain_keys("CPU"): kernel,
+        _plain_keys("CUDA"): _require_one_device(name, kernel),
+    }
+
+    def autograd(keys: Any, *arguments: Any) -> Any:
+        return run(kernels.get(keys.raw_repr(), operator), arguments)
+
+    library.impl(name, autograd, "Autograd", with_keyset=True)
+
+
 def _make_function(
     name: str,
-    operator: Callable[..., Any],
     features: int,
     save: Callable[..., Tuple[Tensor, ...]],
     backward: Callable[[Any, Tensor], Optional[Tensor]],
@@ -55,13 +91,13 @@ def _make_function(
 ) -> Any:
     class Function(torch.autograd.Function):
         @staticmethod
-        def forward(ctx: Any, *inputs: Any) -> Any:
+        def forward(ctx: Any, function: Callable[..., Any], *inputs: Any) -> Any:
             if _in_torch_func():  # the transforms around this one differentiate too
                 with torch.enable_grad(), forward_ad._set_fwd_grad_enabled(True):
-                    output = _below_autograd(operator, inputs)
+                    output = _below_autograd(function, inputs)
             else:
-                output = _below_autograd(operator, inputs)
-            ctx.input_count = len(inputs)
+                output = _below_autograd(function, inputs)
+            ctx.input_count = 1 + len(inputs)
             saved = save(ctx, inputs, output)
             if saved:
                 ctx.save_for_backward(*saved)
@@ -81,11 +117,11 @@ def _make_function(
             if grads[0] is None:
                 return tuple(result)
             if _is_differentiating():
-                result[features] = backward(ctx, grads[0])
+                result[1 + features] = backward(ctx, grads[0])
                 return tuple(result)
             guard = _BelowAutograd()  # skips a dispatch
             try:
-                result[features] = backward(ctx, grads[0])
+                result[1 + features] = backward(ctx, grads[0])
             finally:
                 del guard
             return tuple(result)
@@ -95,7 +131,8 @@ def _make_function(
             count = getattr(ctx, "output_count", 1)
             if count > 1 and not _IS_TORCH_2:  # torch 1 fails on outputs of indices
                 raise NotImplementedError(f"{name}: forward-mode differentiation needs torch 2")
-            result = None if tangents[features] is None else tangent(ctx, tangents[features])
+            given = tangents[1 + features]
+            result = None if given is None else tangent(ctx, given)
             return result if count == 1 else (result, *[None] * (count - 1))
 
     return Function
@@ -149,11 +186,7 @@ def register_without_derivatives(
 ) -> Callable[..., Any]:
     """Defines torch.ops.mluops.<name>, an operator whose results are indices, and returns it."""
     operator = _define(schema, kernel, meta)
-    library.impl(
-        schema.partition("(")[0],
-        lambda *arguments: _below_autograd(operator, arguments),
-        "Autograd",
-    )
+    _register_autograd(schema.partition("(")[0], kernel, _below_autograd)
     return operator
 
 
@@ -175,22 +208,22 @@ def register(
     """
     name = schema.partition("(")[0]
     operator = _define(schema, kernel, meta)
-    function = _make_function(name, operator, features, save, backward, tangent)
+    recorded = _make_function(name, features, save, backward, tangent)
     # Function.apply without its Python part, which handles torch.func in another way than ours.
-    apply = super(torch.autograd.Function, function).apply
+    apply = super(torch.autograd.Function, recorded).apply
 
-    def autograd(*arguments: Any) -> Any:
+    def run(function: Callable[..., Any], arguments: Tuple[Any, ...]) -> Any:
         if (
             _is_grad_enabled() and arguments[features].requires_grad
         ) or forward_ad._current_level >= 0:
             if _in_torch_func():
-                return _apply_in_torch_func(apply, arguments)
-            return apply(*arguments)
+                return _apply_in_torch_func(apply, (operator, *arguments))
+            return apply(function, *arguments)
         guard = _BelowAutograd()
         try:
-            return operator(*arguments)
+            return function(*arguments)
         finally:
             del guard
 
-    library.impl(name, autograd, "Autograd")
+    _register_autograd(name, kernel, run)
     return operator

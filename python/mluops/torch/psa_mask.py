@@ -83,12 +83,12 @@ def psa_mask(input: Tensor, psa_type: int, mask_size: BroadcastingList2[int]) ->
             [2., 1.]])
     """
     if torch.jit.is_scripting():
-        h_mask, w_mask = mask_size[0], mask_size[1]
-    else:
+        return torch.ops.mluops.psa_mask(input, psa_type, mask_size[0], mask_size[1])
+    else:  # torch.jit.script compiles what follows a return
         if not isinstance(input, Tensor):
             require_tensors("psa_mask", input=input)
         h_mask, w_mask = pair("psa_mask", "mask_size", mask_size)
-    return torch.ops.mluops.psa_mask(input, psa_type, h_mask, w_mask)
+        return _forward(input, psa_type, h_mask, w_mask)
 
 
 class PSAMask(nn.Module):
