@@ -11,14 +11,7 @@ import numpy as np
 import pytest
 
 PAGES = pathlib.Path(__file__).resolve().parents[2] / "docs" / "operators"
-NAMES = [
-    "psroipool",
-    "torchvision_ps_roi_pool",
-    "border_align",
-    "roiaware_pool3d",
-    "psamask",
-    "masked_im2col",
-]
+NAMES = sorted(page.stem for page in PAGES.glob("*.md") if page.stem != "README")
 NAN, INF = np.nan, np.inf
 
 
@@ -95,6 +88,8 @@ def test_page_has_the_signatures_of_the_library(name):
     expected = {f"{name}_forward", f"{name}_backward"}
     if name == "masked_im2col":
         expected |= {"masked_col2im_forward", "masked_col2im_backward"}
+    if name == "points_in_boxes":
+        expected = {"points_in_boxes", "points_in_boxes_all"}
     assert set(ours) == expected
     for key, function in ours.items():
         library = [
@@ -228,6 +223,23 @@ def test_roiaware_pool3d(random, pool_method, max_pts):
         page["roiaware_pool3d_backward"](*arguments),
         1e-5,
     )
+
+
+def test_points_in_boxes(random):
+    page = functions("points_in_boxes")
+    points = random.uniform(-2, 2, (2, 150, 3)).astype(np.float32)
+    points[:, :4] = [[NAN, 0, 0], [0, INF, 0], [1, 0, 0.5], [0, 0, 0]]
+    boxes = random.uniform(-1, 2, (2, 7, 7)).astype(np.float32)
+    boxes[:, :4] = [
+        [0, 0, 0, 2, 2, 1, 0],
+        [0, 0, 0, 4, 4, 0, 0],
+        [0, 0, NAN, 2, 2, 2, 0],
+        [0, 0, 0, -2, 2, 2, 0],
+    ]
+    for name in ("points_in_boxes", "points_in_boxes_all"):
+        expected = page[name](points, boxes)
+        assert len(np.unique(expected)) > 1
+        assert_same_bits(getattr(mluops, name)(points, boxes), expected)
 
 
 @pytest.mark.parametrize("psa_type", [0, 1])

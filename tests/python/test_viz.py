@@ -286,3 +286,13 @@ def test_missing_matplotlib_raises_with_message():
     assert run.stderr.rstrip().endswith(
         "ImportError: mluops.viz needs matplotlib: pip install mluops[viz]"
     )
+
+
+def test_points_have_the_colour_of_their_first_box():
+    points = np.array([[0, 0, 0.5], [1.5, 0, 0.5], [-1.5, 0, 0.5], [9, 9, 9]], np.float32)
+    boxes = [(-0.5, 0, 0, 3, 1, 1, 0), (0.5, 0, 0, 3, 1, 1, 0)]
+    ax = viz.points_in_boxes_scene(points, boxes)
+    np.testing.assert_array_equal(line(ax, "box 0"), points[[2], :2])
+    np.testing.assert_array_equal(line(ax, "box 0 and others"), points[[0], :2])
+    np.testing.assert_array_equal(line(ax, "box 1"), points[[1], :2])
+    np.testing.assert_array_equal(line(ax, "outside"), points[[3], :2])

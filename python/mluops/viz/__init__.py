@@ -10,6 +10,7 @@ pictures of docs/operators as SVG. Needs matplotlib: pip install mluops[viz].
 from .border_align import border_align_samples
 from .masked_im2col import masked_im2col_columns, masked_im2col_windows
 from .pictures import PICTURES, write_pictures
+from .points_in_boxes import points_in_boxes_scene
 from .psamask import psamask_matrix, psamask_window
 from .psroipool import psroipool_bins
 from .roiaware_pool3d import roiaware_voxels
@@ -19,6 +20,7 @@ __all__ = [
     "border_align_samples",
     "masked_im2col_columns",
     "masked_im2col_windows",
+    "points_in_boxes_scene",
     "psamask_matrix",
     "psamask_window",
     "psroipool_bins",

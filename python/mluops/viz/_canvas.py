@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Iterable, List, Sequence, Tuple, Union
+from typing import Any, Callable, Iterable, List, Sequence, Tuple, Union
 
 import numpy as np
 
@@ -104,6 +104,18 @@ def pixel_map(ax: Any, size: Tuple[int, int], title: str, first: float = 0.0) ->
     ax.title.set_size(10)
     for spine in ax.spines.values():
         spine.set_visible(False)
+
+
+def box_to_world(box: np.ndarray) -> Callable[[float, float], np.ndarray]:
+    """Returns a function from coordinates in a rotated box, [0, 1] x [0, 1], to x and y."""
+    x, y, _, dx, dy, _, yaw = (float(value) for value in box)
+    turn = np.array([[np.cos(yaw), -np.sin(yaw)], [np.sin(yaw), np.cos(yaw)]])
+    return lambda along, across: turn @ ((along - 0.5) * dx, (across - 0.5) * dy) + (x, y)
+
+
+def rgb(color: str) -> Tuple[float, ...]:
+    """Converts "#RRGGBB" to three numbers in [0, 1]."""
+    return tuple(int(color[i : i + 2], 16) / 255 for i in (1, 3, 5))
 
 
 def legend(ax: Any, handles: List[Any], columns: int = 2) -> None:

@@ -13,6 +13,7 @@ import numpy as np
 from . import _canvas as canvas
 from .border_align import border_align_samples
 from .masked_im2col import masked_im2col_columns, masked_im2col_windows
+from .points_in_boxes import points_in_boxes_scene
 from .psamask import psamask_matrix, psamask_window
 from .psroipool import psroipool_bins
 from .roiaware_pool3d import roiaware_voxels
@@ -62,6 +63,15 @@ def _draw_roiaware(figure: Any) -> None:
     )
 
 
+def _draw_points_in_boxes(figure: Any) -> None:
+    boxes = [
+        (-0.9, 0.1, 0, 3.4, 2.2, 2, 0.45),
+        (1.1, 0.6, 0, 3.0, 1.8, 2, -0.6),
+        (1.6, -1.5, 0, 2.4, 1.2, 2, 0.1),
+    ]
+    points_in_boxes_scene(_points_of_a_scene(), boxes, ax=figure.add_subplot(1, 1, 1))
+
+
 def _draw_psamask(figure: Any) -> None:
     axes = figure.subplots(1, 3)
     psamask_window((0, 1), (3, 4), (3, 3), ax=axes[0])
@@ -82,6 +92,7 @@ PICTURES: Dict[str, Tuple[Tuple[float, float], Callable[[Figure], None]]] = {
     "torchvision_ps_roi_pool": ((9.4, 5.4), _draw_torchvision),
     "border_align": ((9.4, 5.2), _draw_border_align),
     "roiaware_pool3d": ((6.0, 5.4), _draw_roiaware),
+    "points_in_boxes": ((6.0, 5.4), _draw_points_in_boxes),
     "psamask": ((10.4, 4.6), _draw_psamask),
     "masked_im2col": ((8.4, 5.0), _draw_masked_im2col),
 }

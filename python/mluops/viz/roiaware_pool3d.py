@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Callable, Sequence, Tuple
+from typing import TYPE_CHECKING, Any, Sequence, Tuple
 
 import numpy as np
 
@@ -116,15 +116,8 @@ def _column_color(ix: int, iy: int) -> str:
     return (canvas.BLUE, canvas.ORANGE, canvas.GREEN, canvas.PURPLE)[ix % 2 + iy % 2 * 2]
 
 
-def _box_to_world(roi: np.ndarray) -> Callable[[float, float], np.ndarray]:
-    """Returns a function from box coordinates, [0, 1] x [0, 1], to x and y."""
-    x, y, _, dx, dy, _, yaw = (float(value) for value in roi)
-    turn = np.array([[np.cos(yaw), -np.sin(yaw)], [np.sin(yaw), np.cos(yaw)]])
-    return lambda along, across: turn @ ((along - 0.5) * dx, (across - 0.5) * dy) + (x, y)
-
-
 def _fill_voxels(ax: Any, roi: np.ndarray, out_size: Tuple[int, int, int]) -> None:
-    at, (nx, ny, _) = _box_to_world(roi), out_size
+    at, (nx, ny, _) = canvas.box_to_world(roi), out_size
     for ix, iy in np.ndindex(nx, ny):
         corners = [at((ix + i) / nx, (iy + j) / ny) for i, j in ((0, 0), (1, 0), (1, 1), (0, 1))]
         ax.add_patch(
@@ -139,7 +132,7 @@ def _fill_voxels(ax: Any, roi: np.ndarray, out_size: Tuple[int, int, int]) -> No
 
 
 def _voxel_lines(ax: Any, roi: np.ndarray, out_size: Tuple[int, int, int]) -> None:
-    at, yaw = _box_to_world(roi), float(roi[6])
+    at, yaw = canvas.box_to_world(roi), float(roi[6])
     turn = np.array([[np.cos(yaw), -np.sin(yaw)], [np.sin(yaw), np.cos(yaw)]])
     for i in range(out_size[0] + 1):
         edge = i in (0, out_size[0])
