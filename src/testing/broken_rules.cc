@@ -250,7 +250,7 @@ std::vector<BrokenRule> BrokenRulesOf(const Entry& entry) {
   return rules;
 }
 
-std::string FaultOf(const BrokenRule& rule, const TableCall& call, const Outcome& outcome) {
+std::string ErrorOf(const BrokenRule& rule, const TableCall& call, const Outcome& outcome) {
   if (outcome.status != rule.status) {
     return string("status must be ") + mluOpGetErrorString(rule.status) + ", got " +
            mluOpGetErrorString(outcome.status) + " (" + outcome.message + ")";

@@ -23,6 +23,6 @@ struct BrokenRule {
 std::vector<BrokenRule> BrokenRulesOf(const Entry& entry);
 
 // Returns "" if the outcome of the broken call is as the rule says, else what is wrong with it.
-std::string FaultOf(const BrokenRule& rule, const TableCall& call, const Outcome& outcome);
+std::string ErrorOf(const BrokenRule& rule, const TableCall& call, const Outcome& outcome);
 
 }  // namespace mluop::testing

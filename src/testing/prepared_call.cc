@@ -181,18 +181,18 @@ std::string Baseline::Compare(const PreparedCall& call, std::string* details,
              ElementText(tensor.data, tensor.desc->dtype, i);
     }
     if (rule.criterion == Criterion::kFamily) {
-      const std::string fault =
+      const std::string error =
           call.test_case().test->accept(call.arguments(), rule.tensor, output.bytes.data());
-      if (!fault.empty()) return name + ": " + fault;
+      if (!error.empty()) return name + ": " + error;
       continue;
     }
     const Differences differences =
         testing::Compare(tensor.data, tensor.desc->dtype, output.values.data(), count);
     if (comparisons != nullptr) comparisons->back().differences = differences;
     const bool bias = rule.criterion == Criterion::kDynamic;
-    const std::string fault = CheckDifferences(differences, output.threshold, bias);
+    const std::string error = CheckDifferences(differences, output.threshold, bias);
     *details += " " + name + ": " + Format(differences);
-    if (!fault.empty()) return name + ": " + fault + " (" + Format(differences) + ")";
+    if (!error.empty()) return name + ": " + error + " (" + Format(differences) + ")";
   }
   return "";
 }

@@ -69,7 +69,7 @@ Row FullDocument() {
           {"status", "BAD_PARAM"},
           {"message", "m < n"},
           {"passed", true},
-          {"fault", ""}}}}}};
+          {"error", ""}}}}}};
   document["summary"] = SummaryOf(document, Row::array());
   document["verdict"] = "3 of 3";
   return document;
@@ -173,8 +173,8 @@ TEST(Efficiency, TensorsThatStayInTheCachesAreRemarked) {
 TEST(Summary, NamesFailuresRefusalsPeersAndCasesBelowHalf) {
   Row document = FullDocument();
   document["operators"][0]["failures"] = {
-      {{"case", "a"}, {"fault", "diff1 must be"}},
-      {{"case", "b"}, {"fault", "MLUOP_STATUS_NOT_SUPPORTED, x"}}};
+      {{"case", "a"}, {"error", "diff1 must be"}},
+      {{"case", "b"}, {"error", "MLUOP_STATUS_NOT_SUPPORTED, x"}}};
   document["operators"][0]["parameter_checks"][0]["passed"] = false;
   const Row peers = {
       {{"machine", {{"name", "V100"}}},

@@ -136,8 +136,10 @@ Expected ExpectedWhenEmpty(const Arguments& a) {
   }
   if (is("border_align") || is("roiaware")) return kBadParam;
   if (is("points_in_boxes")) return empty("boxes") ? kBadParam : kNothingToDo;
-  if (is("psroipool_forward")) return empty("input") ? kNothingToDo : kBadParam;
-  if (is("psroipool_backward")) return empty("rois") ? kBadParam : kNothingToDo;
+  if (is("psroipool_forward") || is("psroipool_nchw_forward")) {
+    return empty("input") ? kNothingToDo : kBadParam;
+  }
+  if (is("psroipool")) return empty("rois") ? kBadParam : kNothingToDo;  // backward
   if (is("masked")) {
     for (const char* image : {"feature", "grad_feature", "im", "grad_im"}) {
       if (empty(image)) return kBadParam;

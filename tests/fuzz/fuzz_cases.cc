@@ -114,7 +114,7 @@ void RunLine(const std::string& line, Tally& tally) {
     return created;
   }();
   Case c;
-  Outcome outcome = Outcome::kBadParam;
+  Outcome outcome = Outcome::kRejected;
   if (!MessageOf([&] { c = testing::ParseCase(line); }).empty()) {
     tally.Count("rejected", outcome);
     return;

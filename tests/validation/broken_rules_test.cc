@@ -17,7 +17,7 @@ TEST_P(BrokenRules, EachReturnsItsStatusAndNamesTheArgument) {
     TableCall call(entry());
     rule.apply(call);
     const Outcome outcome = call.Run();
-    EXPECT_EQ(FaultOf(rule, call, outcome), "") << rule.rule;
+    EXPECT_EQ(ErrorOf(rule, call, outcome), "") << rule.rule;
   }
 }
 
@@ -29,24 +29,24 @@ TEST_P(BrokenRules, EachIsListedOnce) {
   EXPECT_GT(seen.size(), 4u * static_cast<size_t>(spec().tensor_count));
 }
 
-TEST(BrokenRule, FaultNamesAStatusThatIsNotTheExpectedOne) {
+TEST(BrokenRule, ErrorNamesAStatusThatIsNotTheExpectedOne) {
   const Entry entry = AllEntries().front();
   BrokenRule rule = BrokenRulesOf(entry).front();
   TableCall call(entry);
   rule.apply(call);
   const Outcome outcome = call.Run();
   rule.status = MLUOP_STATUS_NOT_SUPPORTED;
-  EXPECT_EQ(FaultOf(rule, call, outcome).find("status must be MLUOP_STATUS_NOT_SUPPORTED, got "),
+  EXPECT_EQ(ErrorOf(rule, call, outcome).find("status must be MLUOP_STATUS_NOT_SUPPORTED, got "),
             0u);
   rule.status = MLUOP_STATUS_BAD_PARAM;
   rule.arguments = {"another"};
-  EXPECT_EQ(FaultOf(rule, call, outcome).find("the message must name another, got "), 0u);
+  EXPECT_EQ(ErrorOf(rule, call, outcome).find("the message must name another, got "), 0u);
 }
 
-TEST(BrokenRule, FaultReportsACallThatSucceeds) {
+TEST(BrokenRule, ErrorReportsACallThatSucceeds) {
   const Entry entry = AllEntries().front();
   TableCall call(entry);
-  EXPECT_NE(FaultOf(BrokenRulesOf(entry).front(), call, call.Run()), "");
+  EXPECT_NE(ErrorOf(BrokenRulesOf(entry).front(), call, call.Run()), "");
 }
 
 }  // namespace

@@ -52,14 +52,15 @@ class CheckedCase {
     DeviceCall call(call_, Placement::kBack);
     Setting setting = {"", Placement::kBack, MLUOP_ATOMICS_NOT_ALLOWED, 0, ""};
     setting.workspace = call_.WantedWorkspace(handle_.get());
+    if (ApplicableImplementations(call.arguments(), handle_.get()).empty()) return result_;
     setting.implementation = PlanOf(call.arguments(), handle_.get()).implementation;
-    result_.fault = RunOnce(call, setting);
+    result_.error = RunOnce(call, setting);
     return result_;
   }
 
   // Stops at the first failure.
   CaseResult RunAll() {
-    result_.fault = RunPlacements();
+    result_.error = RunPlacements();
     return result_;
   }
 
@@ -73,8 +74,8 @@ class CheckedCase {
         for (const auto mode : {MLUOP_ATOMICS_NOT_ALLOWED, MLUOP_ATOMICS_ALLOWED}) {
           if (on_cpu && mode == MLUOP_ATOMICS_ALLOWED) continue;  // both modes are the same there
           mluOpSetAtomicsMode(handle_.get(), mode);
-          std::string fault = RunImplementations(call, {isa, placement, mode, 0, ""});
-          if (!fault.empty()) return fault;
+          std::string error = RunImplementations(call, {isa, placement, mode, 0, ""});
+          if (!error.empty()) return error;
         }
       }
     }
@@ -88,8 +89,8 @@ class CheckedCase {
       setting.implementation = name;
       for (const size_t workspace : std::set<size_t>{0, wanted}) {
         setting.workspace = workspace;
-        const std::string fault = RunOnce(call, setting);
-        if (!fault.empty()) return fault + " (" + setting.Text() + ")";
+        const std::string error = RunOnce(call, setting);
+        if (!error.empty()) return error + " (" + setting.Text() + ")";
       }
     }
     return "";
@@ -99,8 +100,8 @@ class CheckedCase {
     ++result_.runs;
     ++result_.isas[setting.isa];
     ++result_.implementations[std::string(setting.implementation)];
-    std::string fault = call.Run(handle_.get(), setting.workspace);
-    if (!fault.empty()) return fault;
+    std::string error = call.Run(handle_.get(), setting.workspace);
+    if (!error.empty()) return error;
     result_.details.clear();
     return baseline_.Compare(call.result(), &result_.details, &result_.comparisons);
   }
@@ -138,7 +139,8 @@ std::set<std::string> ChosenByDefault(const std::vector<Case>& cases) {
 
 Plan PlanOf(const Arguments& arguments, mluOpHandle_t handle) {
   Plan plan;
-  if (ApplicableImplementations(arguments, handle).front().empty()) return plan;
+  const auto names = ApplicableImplementations(arguments, handle);
+  if (names.empty() || names.front().empty()) return plan;
   if (handle->device->MakePlan(arguments, *handle, &plan) != MLUOP_STATUS_SUCCESS) return {};
   return plan;
 }
@@ -158,8 +160,12 @@ Score CheckCases(const Selection& selection, bool quick) {
   for (size_t i = 0; i < cases.size(); ++i) {
     ShowProgress(i, cases.size(), cases[i]);
     const CaseResult result = CheckCase(cases[i], selection, isas, quick);
-    score.Add(cases[i], result.fault);
-    if (result.fault.empty() && selection.verbose) {
+    if (result.runs == 0 && result.error.empty()) {
+      score.Skip(cases[i], "refused", mluOpGetLastErrorMessage());
+      continue;
+    }
+    score.Add(cases[i], result.error);
+    if (result.error.empty() && selection.verbose) {
       std::printf("ok   %s %s\n", cases[i].line.c_str(), result.details.c_str());
     }
   }

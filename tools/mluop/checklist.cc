@@ -109,15 +109,15 @@ Row ParameterChecksOf(std::string_view op) {
       testing::TableCall call(entry);
       rule.apply(call);
       const testing::Outcome outcome = call.Run();
-      const std::string fault = FaultOf(rule, call, outcome);
+      const std::string error = ErrorOf(rule, call, outcome);
       checks.push_back({{"entry", entry.name()},
                         {"group", rule.group},
                         {"rule", rule.rule},
                         {"expected", mluOpGetErrorString(rule.status)},
                         {"status", mluOpGetErrorString(outcome.status)},
                         {"message", outcome.message},
-                        {"passed", fault.empty()},
-                        {"fault", fault}});
+                        {"passed", error.empty()},
+                        {"error", error}});
     }
   }
   return checks;

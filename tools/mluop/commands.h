@@ -26,9 +26,9 @@ int DescribePlans(const Selection& selection);
 
 // The runs of one case, each compared with the reference. A failure stops them.
 struct CaseResult {
-  std::string fault;    // of the last run; "" if all passed
-  std::string details;  // the differences of the last run
-  int runs = 0;
+  std::string error;                // of the last run; "" if all passed
+  std::string details;              // the differences of the last run
+  int runs = 0;                     // 0: the device refuses the call
   std::map<std::string, int> isas;  // number of runs; "" on other devices than the CPU
   std::map<std::string, int> implementations;
   std::vector<testing::Comparison> comparisons;  // one per run and output
@@ -46,14 +46,15 @@ Score CheckCases(const Selection& selection, bool quick);
 // Fails if the selected cases do not choose every implementation of their operators by default.
 int Coverage(const Selection& selection);
 
-// Returns the plan of a call on the handle's device; empty if nothing is to be computed.
+// Returns the plan of a call on the handle's device; empty if nothing is to be computed or if the
+// device refuses the call.
 Plan PlanOf(const Arguments& arguments, mluOpHandle_t handle);
 
 // One input, one answer: compares the bits across threads, instruction sets, implementations,
 // workspaces and alignments, and of each RoI, box or mask alone.
 int Bitwise(const Selection& selection);
 // The same for one case. Returns "" or the first difference.
-std::string BitwiseFault(const testing::Case& c, const std::vector<std::string>& isas);
+std::string BitwiseError(const testing::Case& c, const std::vector<std::string>& isas);
 
 // Prints the counters of each selected case on a device that counts instead of measuring time.
 int PrintCounters(const Selection& selection, Device* device);

@@ -99,10 +99,10 @@ void FunctionalTests::Add(const std::string& kind, bool passed, int runs) {
   found->second.runs += runs;
 }
 
-void FunctionalTests::AddFailure(const Case& c, const char* command, const std::string& fault) {
+void FunctionalTests::AddFailure(const Case& c, const char* command, const std::string& error) {
   const std::string device = selection_.device == "cpu" ? "" : " --device " + selection_.device;
   failures_.push_back({{"case", c.line},
-                       {"fault", fault},
+                       {"error", error},
                        {"repeat", std::string("mluop ") + command + device + " '" + c.line + "'"}});
 }
 
@@ -125,7 +125,7 @@ bool FunctionalTests::Run(const Case& c) {
   const bool is_short = quick_ && sizes.bytes > kQuickBytes;
   if (is_short) testing::ResetIsa();
   const CaseResult result = CheckCase(c, selection_, isas_, is_short);
-  const bool passed = result.fault.empty();
+  const bool passed = result.error.empty();
   Add(std::string("type ") + NameOf(c.dtype), passed, result.runs);
   Add("layout " + LayoutOf(c.op->spec), passed, result.runs);
   if (sizes.empty) {
@@ -142,14 +142,14 @@ bool FunctionalTests::Run(const Case& c) {
   for (const auto& [name, runs] : result.implementations) {
     if (!name.empty()) Add("implementation " + name, passed, runs);
   }
-  if (!passed) AddFailure(c, "check", result.fault);
+  if (!passed) AddFailure(c, "check", result.error);
   NoteWorst(c, result.comparisons);
   if (!passed) return false;
   if (is_short || (quick_ && cases_++ % kQuickBitwise != 0)) return true;
-  const std::string fault = BitwiseFault(c, isas_);
-  Add("equal bits in repeated runs, with 1 to 16 threads, alone and together", fault.empty(), 1);
-  if (!fault.empty()) AddFailure(c, "bitwise", fault);
-  return fault.empty();
+  const std::string error = BitwiseError(c, isas_);
+  Add("equal bits in repeated runs, with 1 to 16 threads, alone and together", error.empty(), 1);
+  if (!error.empty()) AddFailure(c, "bitwise", error);
+  return error.empty();
 }
 
 void FunctionalTests::AddTo(Row* op) const {

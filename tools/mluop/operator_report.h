@@ -39,7 +39,7 @@ class FunctionalTests {
     int cases = 0, passed = 0, runs = 0;
   };
   void Add(const std::string& kind, bool passed, int runs);
-  void AddFailure(const testing::Case& c, const char* command, const std::string& fault);
+  void AddFailure(const testing::Case& c, const char* command, const std::string& error);
   void NoteWorst(const testing::Case& c, const std::vector<testing::Comparison>& comparisons);
 
   Selection selection_;

@@ -62,7 +62,7 @@ std::string FailuresText(const Row& failures) {
   std::string text;
   for (const Row& failure : failures) {
     text += "<p>" + Badge("bad", "failed") + " <code>" + Escaped(Text(failure, "case")) +
-            "</code><br>" + Escaped(Text(failure, "fault")) +
+            "</code><br>" + Escaped(Text(failure, "error")) +
             "<br><span class=faint>repeat: <code>" + Escaped(Text(failure, "repeat")) +
             "</code></span></p>\n";
   }

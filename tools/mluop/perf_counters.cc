@@ -20,8 +20,8 @@ int PrintCounters(const Selection& selection, Device* device) {
     testing::PreparedCall call(c, testing::Placement::kFront);
     const Handle handle(0);
     testing::DeviceCall placed(call, testing::Placement::kFront);
-    const std::string fault = placed.Run(handle.get(), call.WantedWorkspace(handle.get()));
-    if (!fault.empty()) throw std::runtime_error(c.line + ": " + fault);
+    const std::string error = placed.Run(handle.get(), call.WantedWorkspace(handle.get()));
+    if (!error.empty()) throw std::runtime_error(c.line + ": " + error);
     const testing::Work work = c.test->work(call.arguments());
     std::printf("%s\n  needed at least: bytes %.0f, operations %.0f\n", c.line.c_str(), work.bytes,
                 work.operations);

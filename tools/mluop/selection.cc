@@ -281,8 +281,16 @@ void Score::Add(const Case& c, const std::string& error) {
   std::fflush(stdout);
 }
 
+void Score::Skip(const Case& c, const std::string& why, const std::string& details) {
+  ++skipped_[why];
+  if (!selection_.verbose) return;
+  std::printf("%s: %s: %s\n", why.c_str(), c.line.c_str(), details.c_str());
+}
+
 int Score::Print() const {
-  std::printf("%d passed, %d failed\n", passed, failed);
+  std::printf("%d passed, %d failed", passed, failed);
+  for (const auto& [why, count] : skipped_) std::printf(", %d %s", count, why.c_str());
+  std::printf("\n");
   return failed == 0 ? 0 : 1;
 }
 

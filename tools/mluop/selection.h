@@ -2,6 +2,7 @@
 // The options that check, bitwise and perf share: the cases, the device, threads, instruction sets.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -65,12 +66,15 @@ class Score {
 
   // `error`: "" if the case passed.
   void Add(const testing::Case& c, const std::string& error);
-  // Prints "N passed, N failed"; returns the exit status.
+  // Counts a case that did not run. `why`: "refused", ...; `details` are shown with --verbose.
+  void Skip(const testing::Case& c, const std::string& why, const std::string& details);
+  // Prints "N passed, N failed", and how many did not run; returns the exit status.
   int Print() const;
 
   int passed = 0, failed = 0;
 
  private:
+  std::map<std::string, int> skipped_;  // by reason
   const char* command_;
   const Selection& selection_;
 };

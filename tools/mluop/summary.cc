@@ -9,14 +9,14 @@ namespace mluop::tool {
 namespace {
 
 // A call that returned a status was refused; else its result was wrong.
-bool IsRefusal(const std::string& fault) { return fault.rfind("MLUOP_STATUS_", 0) == 0; }
+bool IsRefusal(const std::string& error) { return error.rfind("MLUOP_STATUS_", 0) == 0; }
 
 Row FailuresOf(const Row& document, bool refused) {
   Row items = Row::array();
   for (const Row& op : document.value("operators", Row::array())) {
     for (const Row& failure : op.at("failures")) {
-      if (IsRefusal(Text(failure, "fault")) != refused) continue;
-      items.push_back(Text(failure, "case") + ": " + Text(failure, "fault"));
+      if (IsRefusal(Text(failure, "error")) != refused) continue;
+      items.push_back(Text(failure, "case") + ": " + Text(failure, "error"));
     }
   }
   return items;
@@ -28,7 +28,7 @@ Row WrongParameterChecks(const Row& document) {
     for (const Row& check : op.at("parameter_checks")) {
       if (check.value("passed", false)) continue;
       items.push_back(Text(check, "entry") + ": " + Text(check, "rule") + ": " +
-                      Text(check, "fault"));
+                      Text(check, "error"));
     }
   }
   return items;
