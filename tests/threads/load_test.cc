@@ -257,6 +257,7 @@ TEST(Load, MemoryDoesNotGrow) {
       mistakes += !caller.CallSome();
       if (i % 10 == 0) mistakes += !CreateDescriptorAndFail();
     }
+    mistakes += !caller.ChangeHandle();  // a new handle has no scratch
   };
   run(kWarmUp);
   const size_t resident = ResidentBytes(), in_use = mallinfo2().uordblks;
