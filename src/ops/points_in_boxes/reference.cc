@@ -98,9 +98,9 @@ class Scene {
     for (const double value : values) StoreValue(value, a_.Type(), a_.Out<void>(tensor), first++);
   }
 
-  // "edge": on a grid, turned by quadrants; in double not turned, because a point on a face of a turned
-  // box is inside or outside by rounding errors, which the reference does not share. "utm": metres from
-  // a distant origin.
+  // "edge": on a grid, rotated by multiples of 90 degrees. In double no box is rotated: rounding
+  // errors, which the reference does not share, decide whether a point on a face of a rotated box
+  // is inside. "utm": metres from a distant origin.
   void MakeBox(int64_t box) {
     static constexpr double kTurns[] = {0, M_PI_2, M_PI, -M_PI_2, 0.5};
     if (kind_ == "edge") {
@@ -129,7 +129,8 @@ class Scene {
     Store("points", point * 3,
           {Box(box, 0) + along * c - across * s, Box(box, 1) + along * s + across * c,
            Box(box, 2) + (fraction() + 0.5) * Box(box, 5)});
-    if (edge && random_.Below(20) == 0) Store("points", point * 3 + random_.Below(3), {SpecialValue()});
+    if (edge && random_.Below(20) == 0)
+      Store("points", point * 3 + random_.Below(3), {SpecialValue()});
   }
 
   const Arguments& a_;

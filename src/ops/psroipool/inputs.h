@@ -118,7 +118,7 @@ inline void GenerateForward(const Case& test_case, const Arguments& a, Random& r
 }
 
 // "wild": a third as forward has it, a third in any channel, a third outside. "last": forward's
-// mapping except for the last element. Detects checks that do not read all elements.
+// mapping except for the last element; it detects checks that do not read all elements.
 inline void GenerateBackward(const Case& test_case, const Arguments& a, Random& random) {
   GenerateRois(test_case, a, random);
   ClampToFinite(a, "top_grad");

@@ -37,8 +37,8 @@ struct Tile {
   bool live;  // some pixel has an input row
 };
 
-// Returns whether some pixel of [begin, end) has an input row for the output's row. For masks larger than
-// the feature map, half of the rows are zero for half of the pixels.
+// Returns whether some pixel of [begin, end) has an input row for the output's row. For masks
+// larger than the feature map, half of the rows are zero for half of the pixels.
 __device__ bool HasInRows(const Shape& s, int row, int begin, int end) {
   const int a = row + s.RowShift(s.by_width(max(begin, 0)).quotient);
   const int b = row + s.RowShift(s.by_width(min(end, s.pixels) - 1).quotient);
