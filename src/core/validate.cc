@@ -44,7 +44,8 @@ bool IsSizeOfEmptyInput(const Arguments& call, int attribute) {
 mluOpStatus_t CheckAttributesOfBinding(const Arguments& call) {
   Arguments copy = call;
   for (int i = 0; i < call.spec->attribute_count; ++i) {
-    if (call.attributes[i].number == 0 && IsSizeOfEmptyInput(call, i)) copy.attributes[i] = Value(1);
+    if (call.attributes[i].number == 0 && IsSizeOfEmptyInput(call, i))
+      copy.attributes[i] = Value(1);
   }
   return CheckAttributes(copy);
 }

@@ -167,7 +167,8 @@ std::string NpzReader::ReadDirectory(uint64_t* count) const {
   const size_t end = tail.size() < kEndSize
                          ? std::string::npos
                          : tail.rfind(std::string_view("PK\5\6", 4), tail.size() - kEndSize);
-  if (end == std::string::npos) Fail("is not an .npz file, or is truncated: it has no ZIP directory");
+  if (end == std::string::npos)
+    Fail("is not an .npz file, or is truncated: it has no ZIP directory");
   *count = Get<uint16_t>(tail.data(), end + 10);
   uint64_t size = Get<uint32_t>(tail.data(), end + 12);
   uint64_t start = Get<uint32_t>(tail.data(), end + 16);

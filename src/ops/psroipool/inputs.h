@@ -47,7 +47,7 @@ struct Ends {
   double first, last;
 };
 
-// One axis of a roi, in the coordinates of an image `size` long.
+// One axis of a RoI, in the coordinates of an image `size` long.
 inline Ends MakeEnds(const std::string& kind, double size, Random& random) {
   if (kind == "outside") {
     const double first = random.Uniform(-1.5, 1.5) * size;

@@ -86,7 +86,7 @@ __device__ inline Sample MakeSample(const Neighbours& at, int stride) {
   return {{high, low, high_weight, low_weight}};
 }
 
-// Where an edge lies: offsets of the first pixels of its two lines, and of its results.
+// The position of an edge: offsets of the first pixels of its two lines, and of its results.
 struct EdgeLines {
   int low, high;
   float low_weight, high_weight;

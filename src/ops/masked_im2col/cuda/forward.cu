@@ -201,7 +201,8 @@ mluOpStatus_t RunDirect(const CudaCall<Problem>& call, void* /*scratch*/) {
 }
 
 constexpr CudaImplementation<Problem> kForward[] = {
-    {"staged", "a plane fits in 64 KiB, and the masks read as many bytes", FitsShared, nullptr, RunStaged},
+    {"staged", "a plane fits in 64 KiB, and the masks read as many bytes", FitsShared, nullptr,
+     RunStaged},
     {"direct", "always", Always, nullptr, RunDirect},
     CudaImplementation<Problem>::ForDouble(RunDoubleForward),
 };
