@@ -6,6 +6,7 @@
  * Region operators of five detection and segmentation networks, forward and backward:
  *   psroipool (R-FCN), border_align (BorderDet), roiaware_pool3d (PartA2), psamask (PSANet),
  *   masked_im2col / masked_col2im (masked convolution).
+ * Also points_in_boxes, forward only: the inside test of roiaware_pool3d.
  *
  * Rules that hold for every function:
  * - It returns a mluOpStatus_t. Any status but SUCCESS sets the calling thread's error message,
@@ -149,12 +150,12 @@ MLUOP_WIN_API mluOpStatus_t mluOpGetSizeOfDataType(mluOpDataType_t data_type, si
 
 /* Records calls for the driver, `mluop`, which repeats them from their files. mode 0: off. 1: one
    file per call, <directory>/<operator>/<operator>_<pid>_<n>.txt, with the shapes and attributes.
-   2: also the input data, in a file .npz beside it, which NumPy reads. 3: the line on stderr, no
-   file. Other values: off. Holds for all handles and threads, and replaces the environment variable
-   MLUOP_GEN_CASE. MLUOP_GEN_CASE_OP_NAME="a;b" records only these operators, "-a;-b" all others.
-   A call that fails a check or has nothing to compute is not recorded. A file that cannot be
-   written is reported on stderr; the call itself runs as usual. While a CUDA graph is captured no
-   data is written, and the .txt says so. Mode 2 waits for the queue. */
+   2: also the input data, in a file .npz beside it, which NumPy reads. 3: the case line on stderr,
+   no file. Other values: off. Holds for all handles and threads, and replaces the environment
+   variable MLUOP_GEN_CASE. MLUOP_GEN_CASE_OP_NAME="a;b" records only these operators, "-a;-b" all
+   others. A call that fails a check or has nothing to compute is not recorded. A file that cannot
+   be written is reported on stderr; the call itself runs as usual. While a CUDA graph is captured
+   no data is written, and the .txt says so. Mode 2 waits for the queue. */
 MLUOP_WIN_API void mluOpSetGenCaseMode(int mode);
 
 /* Sets the directory of recorded calls, which recording creates. Default: MLUOP_GEN_CASE_DIR, else
@@ -162,10 +163,10 @@ MLUOP_WIN_API void mluOpSetGenCaseMode(int mode);
    empty or longer than 3840 characters. */
 MLUOP_WIN_API mluOpStatus_t mluOpSetGenCaseDirectory(const char* path);
 
-/* Writes the directory and a terminating NUL to buffer and returns buffer. A NULL buffer: returns
-   memory of malloc, which the caller frees. pathLen (may be NULL) gets the length without the NUL,
-   also if buffer is too small. Returns NULL on failure; status (may be NULL) is then BAD_PARAM:
-   bufferSize is too small, or ALLOC_FAILED. */
+/* Writes the directory and a terminating NUL to buffer and returns buffer. If buffer is NULL,
+   returns memory from malloc, which the caller frees. pathLen (may be NULL) gets the length without
+   the NUL, also if buffer is too small. Returns NULL on failure; status (may be NULL) is then
+   BAD_PARAM (bufferSize is too small) or ALLOC_FAILED. */
 MLUOP_WIN_API const char* mluOpGetGenCaseDirectory(char* buffer, size_t bufferSize, size_t* pathLen,
                                                    mluOpStatus_t* status);
 
@@ -328,7 +329,8 @@ mluOpDestroyGroupTensorDescriptors(mluOpTensorDescriptor_t* group_desc[], const 
 /* ------------------------------------------------------------ tensor sets
  *
  * A set of tensors in one buffer, one after the other in row-major order of their indices in the
- * set. tensorIndex has setDimNb indices; setDimNb is that of the set. A new member has 0 elements.
+ * set. setDimNb must be the set's number of dims; tensorIndex has one index per dim. A new member
+ * has 0 elements.
  * BAD_PARAM, for all functions: a NULL argument, a setDimNb or an index out of range. */
 
 /* setDimNb is in [1, MLUOP_DIM_MAX]; each setDimSize is at least 1. NOT_SUPPORTED: more than 65,536
@@ -519,7 +521,7 @@ MLUOP_WIN_API mluOpStatus_t mluOpBorderAlignBackward(
  *   cos and sin are computed in double and rounded to float. A NaN coordinate is outside. dz = 0
  *   gives iz = 0. Backward skips indices outside [0, pts_num), clamps counts to
  *   [0, max_pts_each_voxel-1], and divides the gradient of the mean by the clamped count. In AVG
- *   argmax may be absent: descriptor and pointer NULL, in forward also just one of them.
+ *   argmax may be absent: descriptor and pointer are NULL. In forward one NULL is enough.
  *
  *   rois: [boxes_num, 7], pts: [pts_num, 3], pts_feature, grad_in: [pts_num, channels], all of T
  *   argmax: [boxes_num, out_x, out_y, out_z, channels] int32

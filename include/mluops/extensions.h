@@ -23,7 +23,7 @@ MLUOP_WIN_API const char* mluOpGetLastErrorMessage(void);
  * MLUOP_VISIBLE_DEVICES names no usable device. */
 MLUOP_WIN_API mluOpStatus_t mluOpGetDeviceOrdinal(const char* name, int* ordinal);
 
-/* The parts of the last error message on this thread, for programs that word it themselves. A
+/* The parts of the last error message on this thread, for programs that write their own text. A
  * violated rule of a call reads "<op>: <argument><.property[index]> must <rule>, got <value>". The
  * strings are valid until the next failure on this thread. They are "" if the last failure was of
  * another kind, and if there was none. */
@@ -85,9 +85,9 @@ MLUOP_WIN_API mluOpStatus_t mluOpRunOperator(mluOpHandle_t handle, mluOpOperator
                                              void* const data[], void* workspace,
                                              size_t workspace_size);
 
-/* Makes the checks of mluOpRunOperator on descriptors and attributes, up to the sizes, and computes
- * nothing. An empty tensor passes, and so does an attribute that is 0 because it is a size of an
- * empty input: bindings return empty results or zeros there. */
+/* Makes only the checks of mluOpRunOperator on descriptors and attributes (1 and 2 of mlu_op.h). An
+ * empty tensor passes, and so does an attribute of 0 that is the size of an empty input: bindings
+ * return empty results or zeros there. */
 MLUOP_WIN_API mluOpStatus_t mluOpCheckOperator(mluOpHandle_t handle, mluOpOperator_t op,
                                                const double attributes[],
                                                const mluOpTensorDescriptor_t descs[]);
@@ -98,17 +98,17 @@ MLUOP_WIN_API mluOpStatus_t mluOpGetOperatorWorkspaceSize(mluOpHandle_t handle, 
                                                           const mluOpTensorDescriptor_t descs[],
                                                           size_t* workspace_size);
 
-/* The maximum number of threads that a call on this handle uses on the CPU, including the calling
- * thread. The initial value is MLUOP_NUM_THREADS, else OMP_NUM_THREADS, else the number of CPUs
- * that the affinity mask and the cgroup quota allow. Results are bitwise the same for any number.
- * BAD_PARAM: handle or num_threads is NULL, or the number is outside [1, 1024]. */
+/* Set and get the maximum number of threads that a call on this handle uses on the CPU, including
+ * the calling thread. The initial value is MLUOP_NUM_THREADS, else OMP_NUM_THREADS, else the number
+ * of CPUs that the affinity mask and the cgroup quota allow. Results are bitwise the same for any
+ * number. BAD_PARAM: handle or num_threads is NULL, or the number is outside [1, 1024]. */
 MLUOP_WIN_API mluOpStatus_t mluOpSetNumThreads(mluOpHandle_t handle, int num_threads);
 MLUOP_WIN_API mluOpStatus_t mluOpGetNumThreads(mluOpHandle_t handle, int* num_threads);
 
-/* Whether the operators of this handle accept double; 0 or 1, initially 0. If 1, the tensors of type
- * half or float may all be double instead. Coordinates, values and sums of such a call are computed
- * in double; indices stay int32. Attributes such as spatial_scale stay float. If 0, double is
- * BAD_PARAM, as in MLU-OPS. A device without kernels for double returns NOT_SUPPORTED.
+/* Set and get whether the operators of this handle accept double: 0 (the default) or 1. If 1, the
+ * tensors of type half or float may all be double instead. Coordinates, values and sums of such a
+ * call are computed in double; indices stay int32. Attributes such as spatial_scale stay float. If
+ * 0, double is BAD_PARAM, as in MLU-OPS. A device without kernels for double returns NOT_SUPPORTED.
  * BAD_PARAM: handle or the out-pointer is NULL, or the value is not 0 or 1. */
 MLUOP_WIN_API mluOpStatus_t mluOpSetDoubleAllowed(mluOpHandle_t handle, int allowed);
 MLUOP_WIN_API mluOpStatus_t mluOpGetDoubleAllowed(mluOpHandle_t handle, int* allowed);
@@ -154,8 +154,8 @@ MLUOP_WIN_API mluOpStatus_t mluOpPsamaskNchwBackward(
     const int h_mask, const int w_mask, const mluOpTensorDescriptor_t dx_desc, void* dx);
 
 /* psroipool on NCHW tensors, PyTorch's layout. Otherwise as mluOpPsRoiPoolForward and
- * mluOpPsRoiPoolBackward, with the same bits: with the bins [hs, he) x [ws, we) of mlu_op.h and
- * channel = (o*G + ph)*G + pw,
+ * mluOpPsRoiPoolBackward; the results are bitwise the same. The bins [hs, he) x [ws, we) are as in
+ * mlu_op.h, and channel = (o*G + ph)*G + pw:
  *   output[r,o,ph,pw] = mean of input[batch, channel, hs:he, ws:we], 0 for an empty bin
  *   mapping_channel[r,o,ph,pw] = channel
  *   backward: bottom_grad = 0, then top_grad/area is added to each pixel of the bin in channel
@@ -166,8 +166,8 @@ MLUOP_WIN_API mluOpStatus_t mluOpPsamaskNchwBackward(
  *   output, top_grad    [R, output_dim, pooled_height, pooled_width]       float, NCHW
  *   mapping_channel     as output                                          int32, NCHW
  *
- * The workspace is optional, as everywhere; no getter has its size. Checks and statuses are the same
- * as for mluOpPsRoiPoolForward and mluOpPsRoiPoolBackward. */
+ * The workspace is optional, as everywhere, and has no getter. Checks and statuses are the same as
+ * for mluOpPsRoiPoolForward and mluOpPsRoiPoolBackward. */
 MLUOP_WIN_API mluOpStatus_t mluOpPsRoiPoolNchwForward(
     mluOpHandle_t handle, const int pooled_height, const int pooled_width,
     const float spatial_scale, const int group_size, const int output_dim,
@@ -183,7 +183,8 @@ MLUOP_WIN_API mluOpStatus_t mluOpPsRoiPoolNchwBackward(
     const mluOpTensorDescriptor_t bottom_grad_desc, void* bottom_grad);
 
 /* border_align on NCHW tensors, the layouts of mmcv. Otherwise as mluOpBorderAlignForward and
- * mluOpBorderAlignBackward, with the same bits: channel b*C + c of the map belongs to border b,
+ * mluOpBorderAlignBackward; the results are bitwise the same. Channel b*C + c of the map belongs to
+ * border b:
  *   output[n,c,k,b] = max of the samples of input[n, b*C + c] along border b of boxes[n,k]
  *   argmax_idx[n,c,k,b] = the index of that sample, 0..pool_size
  *

@@ -37,7 +37,7 @@ class BrokenRule {
   mluOpStatus_t status_ = MLUOP_STATUS_BAD_PARAM;
 };
 
-// Stores the parts of the thread's last error message. The next Fail forgets them.
+// Stores the parts of the thread's last error message. The next Fail clears them.
 void StoreErrorParts(const ErrorParts& parts);
 
 }  // namespace mluop

@@ -61,7 +61,7 @@ mluOpStatus_t CheckDescriptors(const Arguments& call) {
   return MLUOP_STATUS_SUCCESS;
 }
 
-void DropHalfAbsentTensors(Arguments& call) {
+void DropPartlyAbsentTensors(Arguments& call) {
   for (int i = 0; i < call.spec->tensor_count; ++i) {
     TensorArgument& tensor = call.tensors[i];
     const TensorSpec& row = call.spec->tensors[i];
@@ -125,7 +125,7 @@ mluOpStatus_t CheckStrides(const Arguments& call) {
     return BrokenRule(call.spec->name, row.name)
         .With(MLUOP_STATUS_NOT_SUPPORTED)
         .Of("stride", index)
-        .Must("be packed = %lld", static_cast<long long>(packed))
+        .Must("be %lld (packed)", static_cast<long long>(packed))
         .Got("%lld", static_cast<long long>(desc.strides[index]));
   });
 }

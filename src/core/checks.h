@@ -13,7 +13,7 @@ mluOpStatus_t CheckHandle(mluOpHandle_t handle, const Arguments& call);
 mluOpStatus_t CheckDescriptors(const Arguments& call);  // not NULL, unless optional
 // Sets descriptor and pointer of a tensor to NULL if one of them is NULL and the table says that
 // this suffices to omit it.
-void DropHalfAbsentTensors(Arguments& call);
+void DropPartlyAbsentTensors(Arguments& call);
 mluOpStatus_t CheckRanks(const Arguments& call);
 mluOpStatus_t CheckTypes(const Arguments& call);
 mluOpStatus_t CheckLayouts(const Arguments& call);

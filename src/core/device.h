@@ -52,11 +52,11 @@ class Device {
   virtual const char* architecture() const = 0;
   // Returns true if a call is complete when it returns.
   virtual bool is_synchronous() const = 0;
-  // Whether SynchronizeQueue and Synchronize set the error message of a launch that failed.
+  // Returns whether SynchronizeQueue and Synchronize set the error message of a launch that failed.
   virtual bool sets_queue_messages() const { return false; }
-  // Whether the device is simulated: it counts what a call does, and its times mean nothing.
+  // Returns whether the device is simulated: it counts operations, and its times have no meaning.
   virtual bool counts_only() const { return false; }
-  // The counters of the thread's last call, one "name value" per line; empty if there are none.
+  // Returns the counters of the thread's last call, one "name value" per line; empty: none.
   virtual std::string CallCounters() const { return {}; }
 
   // Returns the names of the operator's implementations, in order of preference; empty: not
@@ -82,7 +82,7 @@ class Device {
   virtual cnrtRet_t CreateQueue(cnrtQueue_t* queue) = 0;
   virtual cnrtRet_t DestroyQueue(cnrtQueue_t queue) = 0;
   virtual cnrtRet_t SynchronizeQueue(cnrtQueue_t queue) = 0;
-  // Whether calls on the queue are captured into a graph instead of being run.
+  // Returns whether calls on the queue are captured into a graph instead of being run.
   virtual bool IsCapturing(cnrtQueue_t /*queue*/) { return false; }
   // Wraps an existing stream as a queue, which does not own the stream.
   virtual cnrtRet_t WrapStream(void* stream, cnrtQueue_t* queue) = 0;

@@ -68,8 +68,8 @@ const char* NamedFile(std::string_view kind) {
   return secure_getenv(variable);
 }
 
-// Writes the named file; else the file in the folder of this library, if it exists; else the bare
-// name, which the loader searches for.
+// Writes the path that NamedFile returns; else a path in the folder of this library, if the file
+// exists; else the bare name, which the loader searches for.
 void FindFile(std::string_view kind, char* path, int size) {
   if (const char* const named = NamedFile(kind)) {
     snprintf(path, static_cast<size_t>(size), "%s", named);

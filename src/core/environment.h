@@ -5,8 +5,8 @@
 namespace mluop {
 
 // MLUOP_VERBOSE: 0 silent (default), 1 a line before and after each operator, 2 also a line per
-// failure. Any other value is reported on stderr and ignored. If the level is 1 or more, so are
-// malformed values of the other variables.
+// failure. Any other value is reported on stderr and ignored. Malformed values of the other
+// variables are ignored, and reported from level 1 on.
 int Verbosity();
 
 // MLUOP_VISIBLE_DEVICES, or NULL if it is empty or not set.

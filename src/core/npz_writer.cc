@@ -14,12 +14,13 @@
 namespace mluop {
 namespace {
 
-static_assert(std::endian::native == std::endian::little, "ZIP and .npy are written as in memory");
+static_assert(std::endian::native == std::endian::little,
+              "ZIP and .npy are little-endian, and fields are copied from memory");
 
-constexpr size_t kCrcSlices = 8;          // bytes per step; 2.1 GB/s on one core (AMD EPYC)
-constexpr uint32_t kNarrow = 0xffffffff;  // a size or offset that ZIP64 stores elsewhere
-constexpr uint16_t kVersion = 45;         // the first version with ZIP64
-constexpr uint16_t kDate = 0x21;          // 1980-01-01: files of equal calls are equal
+constexpr size_t kCrcSlices = 8;           // bytes per step; 2.1 GB/s on one core (AMD EPYC)
+constexpr uint32_t kInZip64 = 0xffffffff;  // stands for a size or offset in a ZIP64 field
+constexpr uint16_t kVersion = 45;          // the first version with ZIP64
+constexpr uint16_t kDate = 0x21;           // 1980-01-01: files of equal calls are equal
 constexpr size_t kNpyAlignment = 64;
 
 using CrcTable = std::array<std::array<uint32_t, 256>, kCrcSlices>;
@@ -119,7 +120,7 @@ struct NpzWriter::Bytes {
   Bytes& PutName(std::string_view name) { return Put(name.data(), name.size()).Put(".npy", 4); }
   // Version, flags, method (stored), time, date, CRC, both sizes.
   Bytes& PutDescription(const Entry& entry, bool wide) {
-    const uint64_t size32 = wide ? kNarrow : entry.size;
+    const uint64_t size32 = wide ? kInZip64 : entry.size;
     Put16(kVersion).Put16(0).Put16(0).Put16(0).Put16(kDate);
     return Put32(entry.crc).Put32(size32).Put32(size32);
   }
@@ -140,7 +141,7 @@ NpzWriter::Bytes NpzWriter::DirectoryEntry(const Entry& entry) const {
   const int extra = (wide ? 16 : 0) + (far ? 8 : 0);
   header.Put32(0x02014b50).Put16(kVersion).PutDescription(entry, wide);
   header.Put16(entry.name.size() + 4).Put16(static_cast<uint64_t>(extra == 0 ? 0 : extra + 4));
-  header.Put16(0).Put16(0).Put16(0).Put32(0).Put32(far ? kNarrow : entry.offset);
+  header.Put16(0).Put16(0).Put16(0).Put32(0).Put32(far ? kInZip64 : entry.offset);
   header.PutName(entry.name);
   if (extra > 0) header.Put16(1).Put16(static_cast<uint64_t>(extra));
   if (wide) header.Put64(entry.size).Put64(entry.size);
@@ -158,7 +159,7 @@ NpzWriter::Bytes NpzWriter::EndOfDirectory(uint64_t start) const {
     end.Put32(0x07064b50).Put32(0).Put64(offset_).Put32(1);
   }
   end.Put32(0x06054b50).Put16(0).Put16(0).Put16(count).Put16(count);
-  return end.Put32(offset_ - start).Put32(far ? kNarrow : start).Put16(0);
+  return end.Put32(offset_ - start).Put32(far ? kInZip64 : start).Put16(0);
 }
 
 bool NpzWriter::Append(const void* data, size_t bytes) {

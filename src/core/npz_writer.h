@@ -15,15 +15,15 @@ namespace mluop {
 // Continues the CRC-32 of ZIP, which starts with 0.
 uint32_t Crc32(uint32_t crc, const void* data, size_t bytes);
 
-// Returns the type of a .npy file, "<f4" for float; "" for a type without arrays here.
+// Returns the type of a .npy file, "<f4" for float; "" for a type that is not recorded.
 const char* NpyType(mluOpDataType_t dtype);
 
 // Writes arrays one after the other: Begin, Write until all bytes are written, End; then Finish. A
 // function returns false and sets errno if the file cannot be written.
 class NpzWriter {
  public:
-  // `file` is empty and belongs to the caller. Sizes and offsets from `zip64_from` on are stored as
-  // ZIP64; tests lower the limit.
+  // `file` is empty and belongs to the caller. Sizes and offsets of at least `zip64_from` are
+  // stored as ZIP64; tests lower the limit.
   explicit NpzWriter(int file, uint64_t zip64_from = 0xffffffff)
       : file_(file), zip64_from_(zip64_from) {}
 

@@ -11,7 +11,7 @@
 namespace mluop {
 namespace {
 
-// Execute, after the handle was reserved.
+// Runs a call on a handle that is reserved for it.
 mluOpStatus_t ExecuteOn(mluOpContext& handle, Arguments& arguments) {
   arguments.double_allowed = handle.double_allowed;
   const Validation validation = Validate(arguments);

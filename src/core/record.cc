@@ -144,7 +144,7 @@ class Recording {
       Report(folder, strerrordesc_np(errno));
       return false;
     }
-    const int pid = getpid();  // another one after fork
+    const int pid = getpid();  // not cached: a fork changes it
     do {
       const auto n = static_cast<unsigned long long>(count.fetch_add(1));
       data_.Remove();
@@ -158,7 +158,7 @@ class Recording {
     return false;
   }
 
-  // Writes the reason of a failure.
+  // Returns false on failure and writes the reason.
   bool WriteData(char* reason, size_t size) {
     const std::unique_ptr<char, void (*)(void*)> chunk(static_cast<char*>(std::malloc(kChunk)),
                                                        std::free);

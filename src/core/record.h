@@ -21,7 +21,7 @@ enum class RecordMode : int {
 // The mode that the last mluOpSetGenCaseMode set, else MLUOP_GEN_CASE.
 RecordMode CurrentRecordMode();
 
-// Whether MLUOP_GEN_CASE_OP_NAME, such as "a;b" or "-a;-b", selects the operator.
+// Returns whether MLUOP_GEN_CASE_OP_NAME, such as "a;b" or "-a;-b", selects the operator.
 bool IsRecorded(std::string_view op);
 
 // Leaves room for "/<op>/<op>_<pid>_<n>.npz" in a path of PATH_MAX bytes.

@@ -50,7 +50,7 @@ std::string_view TakeName(std::string_view* list, bool* is_excluded) {
   return name;
 }
 
-// Returns MLUOP_GEN_CASE_OP_NAME. A wrong name would select nothing.
+// Returns MLUOP_GEN_CASE_OP_NAME. Reports unknown names: they match no operator.
 std::string_view NamesOfEnvironment() {
   const char* const text = secure_getenv("MLUOP_GEN_CASE_OP_NAME");
   const std::string_view names = text == nullptr ? "" : text;

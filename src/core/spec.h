@@ -70,7 +70,7 @@ constexpr AttributeSpec Positive(std::string_view name) {
   return {AttributeSpec::kPositiveReal, name, 0, 0};
 }
 
-// "first = second" between two attributes.
+// Requires that two attributes are equal.
 struct Relation {
   std::string_view first;
   std::string_view second;

@@ -12,7 +12,7 @@ struct mluOpTensorStruct {
   mluOpDataType_t onchip_dtype = MLUOP_DTYPE_INVALID;
   mluOpPointerMode_t pointer_mode = MLUOP_POINTER_MODE_DEVICE;
   int rank = 0;
-  bool scalar = false;  // set with 0 dims: one element. A descriptor never set has no elements.
+  bool scalar = false;  // set to 0 dims: one element. A new descriptor has none.
   int64_t dims[MLUOP_DIM_MAX] = {};
   int64_t strides[MLUOP_DIM_MAX] = {};  // in elements
   int position = 0;

@@ -45,8 +45,9 @@ mluOpStatus_t FindMember(const char* function, const mluOpTensorSetStruct* set, 
   if (set == nullptr) return FailNull(function, "tensorSet");
   if (index == nullptr) return FailNull(function, "tensorIndex");
   if (rank != set->rank) {
-    return Fail(MLUOP_STATUS_BAD_PARAM, "%s: setDimNb must be that of the set = %d, got %d",
-                function, set->rank, rank);
+    return Fail(MLUOP_STATUS_BAD_PARAM,
+                "%s: setDimNb must be the set's number of dims = %d, got %d", function, set->rank,
+                rank);
   }
   *position = 0;
   for (int i = 0; i < rank; ++i) {

@@ -25,7 +25,7 @@ Validation ValidateShapes(Arguments& call) {
 }
 
 // Returns whether the attribute is a size of an empty input.
-bool SizesEmptyInput(const Arguments& call, int attribute) {
+bool IsSizeOfEmptyInput(const Arguments& call, int attribute) {
   for (int t = 0; t < call.spec->tensor_count; ++t) {
     const TensorSpec& row = call.spec->tensors[t];
     const mluOpTensorStruct* desc = call.tensors[t].desc;
@@ -44,7 +44,8 @@ bool SizesEmptyInput(const Arguments& call, int attribute) {
 mluOpStatus_t CheckAttributesOfBinding(const Arguments& call) {
   Arguments copy = call;
   for (int i = 0; i < call.spec->attribute_count; ++i) {
-    if (call.attributes[i].number == 0 && SizesEmptyInput(call, i)) copy.attributes[i] = Value(1);
+    if (call.attributes[i].number == 0 && IsSizeOfEmptyInput(call, i))
+      copy.attributes[i] = Value(1);
   }
   return CheckAttributes(copy);
 }
@@ -52,7 +53,7 @@ mluOpStatus_t CheckAttributesOfBinding(const Arguments& call) {
 }  // namespace
 
 Validation Validate(Arguments& call) {
-  DropHalfAbsentTensors(call);
+  DropPartlyAbsentTensors(call);
   if (mluOpStatus_t status = CheckDescriptors(call)) return {Verdict::kFailed, status};
   const Validation shapes = ValidateShapes(call);
   if (shapes.verdict != Verdict::kRun) return shapes;

@@ -20,7 +20,7 @@ Validation Validate(Arguments& arguments);
 // For workspace getters: runs the checks up to the empty tensors. `out` is the output pointer.
 Validation ValidateGetter(Arguments& arguments, const size_t* out);
 
-// For mluOpCheckOperator: makes the checks up to the sizes. An attribute may be 0 if it is the size
+// For mluOpCheckOperator: runs the checks up to CheckSizes. An attribute may be 0 if it is the size
 // of an empty input.
 mluOpStatus_t ValidateBinding(Arguments& arguments);
 

@@ -13,7 +13,7 @@
 
 namespace mluop {
 
-// Returns the value, the default quiet NaN for every NaN.
+// Returns the value; returns the default quiet NaN for every NaN.
 inline double CanonicalNan(double value) {
   return std::isnan(value) ? std::numeric_limits<double>::quiet_NaN() : value;
 }

@@ -74,14 +74,15 @@ HWY_INLINE hn::Vec<SquareTag> JoinLanes(hn::Vec<SquareTag> before, hn::Vec<Squar
 #define MLUOP_HAS_LOOKUP_TWO (HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3)
 
 #if MLUOP_HAS_LOOKUP_TWO
-// Lane k of the result is element indices[k] of a followed by b; higher bits are ignored.
+// Lane k of the result is element indices[k] of the concatenation of a and b. Higher bits of an
+// index are ignored.
 HWY_INLINE hn::Vec512<uint32_t> LookupTwo(hn::Vec512<uint32_t> a, hn::Vec512<uint32_t> b,
                                           hn::Vec512<uint32_t> indices) {
   return {_mm512_permutex2var_epi32(a.raw, indices.raw, b.raw)};
 }
 HWY_INLINE hn::Vec512<uint16_t> LookupTwo(hn::Vec512<uint16_t> a, hn::Vec512<uint16_t> b,
-                                          hn::Vec512<uint16_t> at) {
-  return {_mm512_permutex2var_epi16(a.raw, at.raw, b.raw)};
+                                          hn::Vec512<uint16_t> indices) {
+  return {_mm512_permutex2var_epi16(a.raw, indices.raw, b.raw)};
 }
 #endif
 

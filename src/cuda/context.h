@@ -107,7 +107,8 @@ using CudaOperator = DeviceOperator<CudaContext>;
 // Each family defines one, <folder>::kCudaFamily.
 using CudaFamily = DeviceFamily<CudaContext>;
 
-// Whether every tensor has fewer than 2^31 elements: kernels with 32-bit offsets apply.
+// Returns whether every tensor has fewer than 2^31 elements, so that kernels may use 32-bit
+// offsets.
 bool HasSmallTensors(const Arguments& arguments);
 template <class Problem>
 bool IsSmall(const CudaCall<Problem>& call) {
@@ -115,7 +116,7 @@ bool IsSmall(const CudaCall<Problem>& call) {
 }
 inline constexpr int64_t kSmallLimit = int64_t{1} << 31;
 
-// All of them; defined in src/ops/cuda_list.cc.
+// Returns the CudaFamily of every family; defined in src/ops/cuda_list.cc.
 std::span<const CudaFamily* const> CudaFamilies();
 
 mluOpStatus_t StatusOf(cudaError_t error);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tiles of a matrix pass through shared memory, so that loads and stores are coalesced. Vectors: a
-// thread transposes squares of vectors in registers, and memory is accessed by vectors alone, of up to
-// 16 bytes. Elements: element by element, with stores that start at a sector of device memory.
+// Tiles of a matrix pass through shared memory, so that loads and stores are coalesced. VectorTile:
+// a thread transposes squares in registers, and all accesses are vectors of up to 16 bytes.
+// ElementTile: accesses single elements; each warp's stores start at a sector of device memory.
 #include "cuda/transpose.h"
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace {
 
 using namespace transpose_tiles;
 
-// input: [n, a, b], output: [n, b, a]; `lead` is the output's place in its sector.
+// input: [n, a, b], output: [n, b, a]; `lead` is the output's address in elements, mod 2^32.
 template <class Tile, typename T = typename Tile::T>
 __global__ void __launch_bounds__(kThreads, Tile::kBlocksPerSm)
     TransposeTiles(SmallMatrices m, uint32_t lead, const T* __restrict__ input,
@@ -60,7 +60,7 @@ void LaunchTiles(CudaContext& context, const CudaTranspose& job) {
                  static_cast<T*>(job.to));
 }
 
-// Calls launch(job) with as many matrices at a time as have fewer than 2^31 elements.
+// Calls launch(job) for batches of matrices. A batch has fewer than 2^31 elements.
 template <class Launch>
 void ForEachBatch(const CudaTranspose& all, const Launch& launch) {
   const int64_t elements = all.matrices.rows * all.matrices.columns;

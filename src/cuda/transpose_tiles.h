@@ -25,7 +25,7 @@ struct Corner {
   uint32_t matrix;
 };
 
-// Element r of turned[c] = element c of rows[r].
+// Element r of transposed[c] = element c of rows[r].
 template <typename T, int kWidth>
 __device__ void TransposeSquare(const Vector<T, kWidth> (&rows)[kWidth],
                                 Vector<T, kWidth> (&transposed)[kWidth]) {
@@ -113,8 +113,8 @@ struct ElementTile {
   using V = T;
   static constexpr int kWarp = 32, kWarps = kThreads / kWarp;
   static constexpr int kLoaded = 128, kAcross = 64;
-  // Rows of the output start anywhere in a sector, and a tile owns the sectors that start in it. So
-  // it loads one sector more.
+  // Rows of the output start anywhere in a sector. A tile stores the sectors that start in it, so
+  // it loads one additional sector.
   static constexpr int kSector = 32 / sizeof(T);
   static constexpr int kDown = kLoaded - kSector, kBefore = kSector;
   static constexpr int kPitch = kLoaded + 4 / sizeof(T);  // puts a column into different banks
@@ -147,7 +147,8 @@ struct ElementTile {
     }
   }
 
-  // A warp stores one row of the output after the other; `lead` is the place of the matrix in a sector.
+  // A warp stores one row of the output after the other. `lead` is the address of the output matrix
+  // in elements, mod 2^32.
   static __device__ void Store(const SmallMatrices& m, const T* tile, const Corner& corner,
                                uint32_t lead, T* output) {
     constexpr int kRuns = kLoaded / kWarp;
@@ -175,7 +176,8 @@ struct ElementTile {
   }
 };
 
-// Tiles along a; the first one begins kBefore rows before the matrix, and stores none or some of them.
+// The number of tiles along a. The first tile starts kBefore rows before the matrix; rows outside
+// the matrix are not stored.
 template <class Tile>
 __host__ __device__ uint32_t TilesDown(uint32_t a) {
   return (a + (Tile::kBefore > 0 ? Tile::kBefore - 1 : 0) + Tile::kDown - 1) / Tile::kDown;

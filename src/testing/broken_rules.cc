@@ -10,14 +10,14 @@ namespace {
 using std::string;
 
 constexpr mluOpStatus_t kBad = MLUOP_STATUS_BAD_PARAM;
-constexpr mluOpStatus_t kNot = MLUOP_STATUS_NOT_SUPPORTED;
+constexpr mluOpStatus_t kNotSupported = MLUOP_STATUS_NOT_SUPPORTED;
 constexpr int64_t kLimit = int64_t{1} << 31;  // elements of a tensor
 
 using Rules = std::vector<BrokenRule>;
 
 string Name(const TensorSpec& row) { return string(row.name); }
 
-// The dims and attributes that a message about dim `d` of tensor `own` may name: all that share a
+// Returns the dims that a message about dim `d` of tensor `own` may name: all dims that share a
 // variable with it.
 std::vector<string> DimsSharing(const OpSpec& spec, int own, int d) {
   const DimSpec& dim = spec.tensors[own].dims[d];
@@ -112,7 +112,7 @@ void AddAttribute(const AttributeSpec& row, int index, Rules* rules) {
   if (row.max < INT32_MAX)
     add(" must be <= " + std::to_string(row.max), kBad, static_cast<double>(row.max + 1));
   if (row.supported < row.max)
-    add(" is supported up to " + std::to_string(row.supported), kNot,
+    add(" is supported up to " + std::to_string(row.supported), kNotSupported,
         static_cast<double>(row.supported + 1));
 }
 
@@ -142,11 +142,12 @@ void AddShapes(const OpSpec& spec, Rules* rules) {
     const TensorSpec& row = spec.tensors[t];
     std::vector<string> names;
     for (int d = 0; d < row.rank; ++d) names.push_back(Stride(row, d));
-    rules->push_back({"stride", Name(row) + " must be packed", kNot, names, [t](TableCall& call) {
-                        int d = 0;
-                        while (call.desc(t).dims[d] == 1) ++d;  // its stride is ignored
-                        call.desc(t).strides[d] += 1;
-                      }});
+    rules->push_back(
+        {"stride", Name(row) + " must be packed", kNotSupported, names, [t](TableCall& call) {
+           int d = 0;
+           while (call.desc(t).dims[d] == 1) ++d;  // its stride is ignored
+           call.desc(t).strides[d] += 1;
+         }});
   }
 }
 
@@ -165,7 +166,7 @@ void AddSizes(const OpSpec& spec, Rules* rules) {
     }
     const char* const rule =
         spec.limited ? "tensors must have fewer than 2^31 elements" : "dims must be below 2^31";
-    rules->push_back({"size", rule, kNot, names, [symbol](TableCall& call) {
+    rules->push_back({"size", rule, kNotSupported, names, [symbol](TableCall& call) {
                         for (const Variable& other : VariablesOf(call.spec())) call.Set(other, 1);
                         call.Set(symbol, kLimit);
                       }});
@@ -173,7 +174,8 @@ void AddSizes(const OpSpec& spec, Rules* rules) {
   }
 }
 
-// A symbol whose zero makes the tensor empty, and no other tensor that decides the outcome before.
+// Sets a symbol to 0, so that a tensor with rule kReject is empty. Skips symbols that also empty a
+// tensor with rule kSkipFirst, which is checked before.
 void AddEmpty(const OpSpec& spec, Rules* rules) {
   for (int s = 0; s < spec.symbol_count; ++s) {
     const Variable symbol = {Factor::kSymbol, s};

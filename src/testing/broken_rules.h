@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every rule of an operator's table, broken once: the driver reports the status and the message of
-// each, and a test requires them.
+// Breaks every rule of an operator's table once. The driver reports the status and the error
+// message of each such call; a test checks them.
 #pragma once
 
 #include <functional>
@@ -22,7 +22,7 @@ struct BrokenRule {
 // Returns the rules in the order in which a call checks them.
 std::vector<BrokenRule> BrokenRulesOf(const Entry& entry);
 
-// Returns "" if the outcome of the broken call is as the rule says, else what is wrong with it.
+// Returns "" if the outcome of the broken call is as the rule says, else an error message.
 std::string ErrorOf(const BrokenRule& rule, const TableCall& call, const Outcome& outcome);
 
 }  // namespace mluop::testing

@@ -6,8 +6,8 @@
 namespace mluop::testing {
 namespace {
 
-// Returns Highway's supported targets, without a forced one. The scalar fallback is always compiled
-// and supported.
+// Returns Highway's supported targets, regardless of ForceIsa. The scalar fallback is always
+// compiled and supported.
 int64_t AllTargets() {
   static const int64_t targets = hwy::SupportedTargets() & HWY_TARGETS;
   return targets;

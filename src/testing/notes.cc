@@ -19,7 +19,7 @@ std::vector<std::string> WordsOf(std::string_view text) {
   return words;
 }
 
-// Whether "OPERATOR TOPIC KEY=VALUE ..." describes a case with these words.
+// Returns whether "OPERATOR TOPIC KEY=VALUE ..." describes a case with these words.
 bool Fits(const std::vector<std::string>& head, const std::vector<std::string>& words,
           std::string_view topic) {
   if (head.size() < 2 || words.empty() || head[0] != words[0] || head[1] != topic) return false;

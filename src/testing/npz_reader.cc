@@ -14,7 +14,7 @@ namespace {
 
 constexpr size_t kEndSize = 22, kLocatorSize = 20, kWideEndSize = 56;
 constexpr size_t kEntrySize = 46, kLocalSize = 30, kMaxComment = 65535;
-constexpr uint64_t kNarrow = 0xffffffff;  // the value is in the ZIP64 field
+constexpr uint64_t kInZip64 = 0xffffffff;  // the value is in the ZIP64 field
 constexpr size_t kMaxNpyHeader = size_t{1} << 16;
 constexpr std::string_view kSuffix = ".npy";
 
@@ -82,7 +82,7 @@ class NpzReader::Stream {
       done += part;
     }
     left_ -= bytes;
-    if (left_ == 0 && crc_ != array_.crc) Damaged("has another checksum than the archive says");
+    if (left_ == 0 && crc_ != array_.crc) Damaged("does not match its checksum");
   }
 
   [[noreturn]] void Damaged(const std::string& reason) const {
@@ -91,7 +91,7 @@ class NpzReader::Stream {
 
  private:
   void Copy(unsigned char* to, size_t bytes) {
-    if (bytes > stored_left_) Damaged("is cut");
+    if (bytes > stored_left_) Damaged("is truncated");
     reader_.ReadAt(next_, to, bytes);
     next_ += bytes;
     stored_left_ -= bytes;
@@ -131,7 +131,7 @@ NpzReader::NpzReader(const std::string& path)
   const std::string directory = ReadDirectory(&count);
   size_t at = 0;
   for (uint64_t i = 0; i < count; ++i) {
-    if (directory.size() - at < kEntrySize) Fail("the ZIP directory is cut");
+    if (directory.size() - at < kEntrySize) Fail("the ZIP directory is truncated");
     const auto* fixed = reinterpret_cast<const unsigned char*>(directory.data()) + at;
     const size_t name = Get<uint16_t>(fixed, 28), extra = Get<uint16_t>(fixed, 30);
     const size_t next = kEntrySize + name + extra + Get<uint16_t>(fixed, 32);
@@ -153,7 +153,7 @@ void NpzReader::Fail(const std::string& reason) const {
 }
 
 void NpzReader::ReadAt(uint64_t offset, void* to, size_t bytes) const {
-  if (offset > file_size_ || bytes > file_size_ - offset) Fail("the file is cut");
+  if (offset > file_size_ || bytes > file_size_ - offset) Fail("the file is truncated");
   if (fseeko(file_.get(), static_cast<off_t>(offset), SEEK_SET) != 0 ||
       std::fread(to, 1, bytes, file_.get()) != bytes) {
     Fail("cannot be read");
@@ -167,11 +167,12 @@ std::string NpzReader::ReadDirectory(uint64_t* count) const {
   const size_t end = tail.size() < kEndSize
                          ? std::string::npos
                          : tail.rfind(std::string_view("PK\5\6", 4), tail.size() - kEndSize);
-  if (end == std::string::npos) Fail("is not an .npz file, or is cut: it has no ZIP directory");
+  if (end == std::string::npos)
+    Fail("is not an .npz file, or is truncated: it has no ZIP directory");
   *count = Get<uint16_t>(tail.data(), end + 10);
   uint64_t size = Get<uint32_t>(tail.data(), end + 12);
   uint64_t start = Get<uint32_t>(tail.data(), end + 16);
-  if (*count == 0xffff || size == kNarrow || start == kNarrow) {
+  if (*count == 0xffff || size == kInZip64 || start == kInZip64) {
     char wide[kWideEndSize];
     if (tail_start + end < kLocatorSize) Fail("the ZIP directory is damaged");
     ReadAt(tail_start + end - kLocatorSize, wide, kLocatorSize);
@@ -182,7 +183,7 @@ std::string NpzReader::ReadDirectory(uint64_t* count) const {
     size = Get<uint64_t>(wide, 40);
     start = Get<uint64_t>(wide, 48);
   }
-  if (start > file_size_ || size > file_size_ - start) Fail("the ZIP directory is cut");
+  if (start > file_size_ || size > file_size_ - start) Fail("the ZIP directory is truncated");
   std::string directory(size, '\0');
   ReadAt(start, directory.data(), directory.size());
   return directory;
@@ -210,7 +211,7 @@ void NpzReader::AddEntry(const unsigned char* fixed, std::string_view name,
     if (size > extra.size() - 4) Fail("array " + array.name + " has a damaged ZIP field");
     std::string_view field = extra.substr(4, size);
     for (uint64_t* value : values) {
-      const bool is_wide = Get<uint16_t>(extra.data(), 0) == 1 && *value == kNarrow;
+      const bool is_wide = Get<uint16_t>(extra.data(), 0) == 1 && *value == kInZip64;
       if (!is_wide || field.size() < 8) continue;
       *value = Get<uint64_t>(field.data(), 0);
       field.remove_prefix(8);

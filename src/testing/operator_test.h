@@ -17,7 +17,7 @@ namespace mluop::testing {
 
 struct Case;
 
-// How an output is compared with the reference. An output of type double that is not kExact is
+// The comparison of an output with the reference. An output of type double that is not kExact is
 // compared as kFixed with 1e-13, the contract's threshold for double.
 enum class Criterion {
   kExact,    // equal bits; the reference writes the output's own type

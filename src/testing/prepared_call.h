@@ -15,7 +15,7 @@
 
 namespace mluop::testing {
 
-// Calls the operator of a case. Allows the handle double if the case has that type.
+// Calls the operator of a case. Enables double on the handle if the case has type double.
 mluOpStatus_t CallCase(const Case& test_case, mluOpHandle_t handle, const Arguments& arguments);
 
 class PreparedCall {
@@ -52,7 +52,7 @@ class PreparedCall {
   std::vector<GuardedBuffer> workspace_;
 };
 
-// How one output compares with the reference. Exact outputs have no differences.
+// The comparison of one output with the reference. Exact outputs have no differences.
 struct Comparison {
   std::string tensor;
   Criterion criterion;

@@ -28,11 +28,12 @@ mluOpHandle_t SharedHandle() {
   return handle;
 }
 
-// The last message is replaced by this one, which no operator leaves, before each call.
+// Run() sets this error message before each call. No operator sets it, so a call that sets none is
+// detected.
 constexpr std::string_view kMarker = "mluOpGetSizeOfDataType: size must be a pointer, got NULL";
-void LeaveMarker() { static_cast<void>(mluOpGetSizeOfDataType(MLUOP_DTYPE_FLOAT, nullptr)); }
+void SetMarker() { static_cast<void>(mluOpGetSizeOfDataType(MLUOP_DTYPE_FLOAT, nullptr)); }
 
-// Whether the tensor is larger than kMaxElements, or its element count overflows 63 bits.
+// Returns whether the tensor is larger than kMaxElements, or its element count overflows 63 bits.
 bool IsLarge(const mluOpTensorStruct& desc) {
   int64_t count = 1;
   bool large = false, empty = false;
@@ -165,7 +166,7 @@ Outcome TableCall::Run() {
   PoisonOutputs();
   before_ = memory_;
   size = kPoisonedSize;
-  LeaveMarker();
+  SetMarker();
   const mluOpStatus_t status = entry_.op != nullptr
                                    ? entry_.test->call(handle, arguments)
                                    : entry_.getter->call(handle, arguments, size_pointer);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Calls built from the operators' tables. Each starts valid, with small, distinct sizes; a test
-// breaks one rule and calls. The tensors are in host memory: on another device only a call that is
-// refused may run.
+// breaks one rule and runs it. The tensors are in host memory: on another device only a call that
+// is refused may run.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@ namespace mluop::testing {
 
 struct Outcome {
   mluOpStatus_t status;
-  std::string message;  // "" if the call left none
+  std::string message;  // "" if the call set none
 };
 
 class TableCall {
@@ -45,9 +45,10 @@ class TableCall {
 
   // Calls the public C function.
   Outcome Run();
-  // Whether the last Run() wrote nothing.
+  // Returns whether the last Run() wrote nothing.
   bool untouched() const { return memory_ == before_ && size == kPoisonedSize; }
-  // Whether the last Run() wrote every element of every output, and nothing else but the workspace.
+  // Returns whether the last Run() wrote every element of every output, and no memory outside the
+  // outputs and the workspace.
   bool WroteOutputs() const;
 
   // Memory that no tensor uses, for a workspace or a misplaced tensor.

@@ -33,7 +33,7 @@ class TouchedLines {
   }
 
   double Bytes() const;
-  // Including all bytes of the other tensors.
+  // Returns Bytes() plus all bytes of the other tensors.
   double TotalBytes() const { return other_bytes_ + Bytes(); }
 
  private:

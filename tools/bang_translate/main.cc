@@ -103,7 +103,7 @@ class Translator {
     return end;
   }
 
-  // Returns the position of the bracket that closes mask_[end - 1].
+  // Returns the position of the bracket that mask_[end - 1] closes.
   size_t MatchBack(size_t end, char open, char close) const {
     for (int depth = 0; end > 0; --end) {
       if (mask_[end - 1] == close) ++depth;

@@ -55,7 +55,7 @@ namespace {
 
 HWY_EXPORT(MultiplyAdd);
 
-constexpr double kSeconds = 0.02;  // per Way
+constexpr double kSeconds = 0.02;  // per AccessMode
 
 double MinTime(std::vector<Contender>& contenders) {
   MeasureTogether(contenders, nullptr);
@@ -66,8 +66,8 @@ double MinTime(std::vector<Contender>& contenders) {
 
 double MinTimeOfAllModes(const Traffic& traffic, ThreadPool& threads) {
   std::vector<Contender> contenders;
-  for (const Way way : kWays) {
-    contenders.push_back({[&, way] { Move(traffic, way, threads); }, kSeconds});
+  for (const AccessMode mode : kAccessModes) {
+    contenders.push_back({[&, mode] { Move(traffic, mode, threads); }, kSeconds});
   }
   return MinTime(contenders);
 }

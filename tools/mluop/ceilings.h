@@ -10,7 +10,7 @@ namespace mluop::tool {
 
 struct Bandwidth {
   size_t bytes;
-  double copy, fill;  // bytes per second, best of kWays; a copy counts reads and writes
+  double copy, fill;  // bytes per second, best of kAccessModes; a copy counts reads and writes
 };
 Bandwidth MeasureBandwidth(size_t bytes, ThreadPool& threads);
 

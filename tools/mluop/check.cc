@@ -46,7 +46,7 @@ class CheckedCase {
   CheckedCase(const Case& c, const Selection& selection, const std::vector<std::string>& isas)
       : call_(c, Placement::kFront), baseline_(call_), handle_(selection.threads), isas_(isas) {}
 
-  // Runs only what a call without settings runs: the default implementation in the default mode, on
+  // Runs once, as a call with default settings: the default implementation in the default mode, on
   // the instruction set in use.
   CaseResult RunDefault() {
     DeviceCall call(call_, Placement::kBack);

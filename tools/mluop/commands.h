@@ -33,14 +33,14 @@ struct CaseResult {
   std::map<std::string, int> implementations;
   std::vector<testing::Comparison> comparisons;  // one per run and output
 };
-// quick: only what the library chooses by default.
+// quick: runs only the implementation that the library chooses by default.
 CaseResult CheckCase(const testing::Case& c, const Selection& selection,
                      const std::vector<std::string>& isas, bool quick);
 
 // Compares every implementation that applies to a case with the reference: on every instruction
 // set, with each buffer at either end of its pages, with and without a workspace.
 int Check(const Selection& selection);
-// The same, without the summary. quick: only what the library chooses by default.
+// The same, without the summary. `quick` is as in CheckCase.
 Score CheckCases(const Selection& selection, bool quick);
 
 // Fails if the selected cases do not choose every implementation of their operators by default.
@@ -72,8 +72,9 @@ struct PerfOptions {
 };
 int Perf(const Selection& selection, const PerfOptions& options);
 // Returns the implementations of a call that `options` selects; "" is the default.
-std::vector<std::string_view> Contestants(const Arguments& arguments, mluOpHandle_t handle,
-                                          const PerfOptions& options);
+std::vector<std::string_view> SelectedImplementations(const Arguments& arguments,
+                                                      mluOpHandle_t handle,
+                                                      const PerfOptions& options);
 
 // Converts test cases of MLU-OPS to case files in `folder`; empty: beside each file.
 int Convert(const std::vector<std::string>& files, const std::string& folder);

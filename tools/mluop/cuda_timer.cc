@@ -124,7 +124,7 @@ struct CudaTimer::Driver {
     return 1e-3 * static_cast<double>(milliseconds);
   }
 
-  // Operations per second, in a context that exists only here.
+  // Returns operations per second, measured in a temporary context.
   double MeasurePeak() {
     void* context = nullptr;
     void* module = nullptr;

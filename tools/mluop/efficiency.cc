@@ -12,8 +12,8 @@ constexpr double kNoise = 0.05;
 // Larger copies run at the rate of the largest one: their size explains nothing.
 constexpr double kSmallCopy = 32 << 20;  // bytes
 
-// Why a row that needs no arithmetic to speak of stays below 50 % of the largest copy, if a copy of
-// its own size does too.
+// Explains a row below 50 % of the rate of the largest copy, if a copy of the row's own size is
+// below it too. Returns "" if that does not explain the row.
 std::string SizeReason(const Rates& rates, const Row& row) {
   const double floor = Number(row, "bytes") / Number(row, "floor_s") / rates.copy;
   if (Number(row, "bytes") > kSmallCopy || floor >= kAccepted ||

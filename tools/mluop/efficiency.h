@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The efficiencies of a measurement, as the design documents accept them: at least one of the two is
-// 50 %, or a reason names the bottleneck.
+// The efficiencies of a measurement, for memory and for arithmetic. The design documents accept a
+// result if one of the two is at least 50 %, or if a reason names the bottleneck.
 #pragma once
 
 #include "machine.h"

@@ -145,7 +145,7 @@ void PrintEfficiency(const Row& rows) {
   for (const std::string& op : open) names += (names.empty() ? "" : ", ") + op;
   PrintWrapped(
       Format("%d of %zu reach 50 %% of the memory's or the arithmetic's rate, %d more have "
-             "a reason. Without: ",
+             "a reason. Without a reason: ",
              met, rows.size(), explained) +
           (names.empty() ? "none" : names) + ".",
       0, 2);
@@ -197,8 +197,8 @@ void Table::Print(const Row& row) {
               ShareText(row, "io_efficiency").c_str(), ShareText(row, "compute_efficiency").c_str(),
               Text(row, "implementation").c_str());
   const std::string setting = SettingText(row);
-  const bool says = !setting.empty() && (settings_ || row.contains("mode"));
-  PrintWrapped((says ? setting + ": " : "") + CaseArguments(row), kIndent, kIndent);
+  const bool shows_setting = !setting.empty() && (settings_ || row.contains("mode"));
+  PrintWrapped((shows_setting ? setting + ": " : "") + CaseArguments(row), kIndent, kIndent);
   std::fflush(stdout);
 }
 

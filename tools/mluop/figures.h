@@ -45,7 +45,7 @@ class Table {
 // Measures the selected cases on the CPU, or on another device, which is the current one.
 Figures MeasureOnCpu(const Selection& selection, const PerfOptions& options);
 Figures MeasureOnDevice(const Selection& selection, const PerfOptions& options, Device* device);
-// One of the two.
+// Calls MeasureOnCpu or MeasureOnDevice.
 Figures MeasureOn(Device* device, const Selection& selection, const PerfOptions& options);
 
 // Prints a summary: speedups, and the operators far from their floor.

@@ -61,13 +61,13 @@ Row OperatorReport(const testing::OperatorTest& test, const std::vector<Case>& c
   op["parameter_checks"] = ParameterChecksOf(name);
   op["cases"] = count;
   op["passed"] = passed;
-  std::printf("%-34s %4d of %4d cases passed, %3zu rules of parameters\n", name.c_str(), passed,
-              count, op["parameter_checks"].size());
+  std::printf("%-34s %4d of %4d cases passed, %3zu parameter rules\n", name.c_str(), passed, count,
+              op["parameter_checks"].size());
   std::fflush(stdout);
   return op;
 }
 
-// Returns the cases to measure: of the built-in ones the sets in kMeasuredSets, without the failed.
+// Returns the cases to measure: of built-in cases the sets in kMeasuredSets, without failed cases.
 Selection MeasuredSelection(const Selection& selection, const std::set<std::string>& failed) {
   Selection measured = selection;
   const bool built_in = selection.lines.empty() && selection.files.empty() && selection.set.empty();

@@ -13,11 +13,11 @@ namespace {
 using testing::Case;
 using testing::Comparison;
 
-// Quick: larger cases run as a call without settings does; one smaller case in eight is compared
+// Quick: larger cases run once, with default settings; one in eight smaller cases is compared
 // across threads.
 constexpr size_t kQuickBytes = size_t{1} << 20;
 constexpr int kQuickBitwise = 8;
-constexpr int64_t kTile = 16;  // elements: what the kernels' vectors and tiles are multiples of
+constexpr int64_t kTile = 16;  // elements; multiples of it fill the kernels' vectors and tiles
 
 std::string LayoutOf(const OpSpec& spec) {
   for (int t = 0; t < spec.tensor_count; ++t) {
@@ -56,7 +56,7 @@ const char* CriterionName(testing::Criterion criterion) {
   return "";
 }
 
-// How near the differences are to the threshold; 1 is on it.
+// Returns the ratio of the larger difference to the threshold.
 double Nearness(const Row& row) {
   if (!row.contains("threshold")) return 0;
   return std::max(Number(row, "diff1"), Number(row, "diff2")) / Number(row, "threshold");

@@ -20,11 +20,11 @@ std::string Format(const char* format, Arguments... arguments) {
 // Replaces the characters that HTML would read as markup, also in attributes.
 std::string Escaped(const std::string& text);
 
-// The value of a key that must be there.
+// Return the value of a key, which must exist.
 double Number(const Row& row, const char* key);
 std::string Text(const Row& row, const char* key);
 
-// "83.1 µs", "4.32 ms", "1.20 s"; "1.3 MB"; "2.1 Mop"; "43 %".
+// "83.1 µs", "4.32 ms", "1.20 s"; "1.3 MB"; "2.1 million operations"; "43 %".
 std::string TimeOf(double seconds);
 std::string BytesOf(double bytes);
 std::string OperationsOf(double operations);

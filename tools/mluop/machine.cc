@@ -13,7 +13,7 @@ namespace {
 
 const std::string kSystem = "/sys/devices/system/cpu/cpu";
 
-// The first line of a file; "" if it cannot be read.
+// Returns the first line of a file; "" if it cannot be read.
 std::string LineOf(const std::string& path) {
   std::ifstream file(path);
   std::string line;
@@ -21,7 +21,7 @@ std::string LineOf(const std::string& path) {
   return line;
 }
 
-// The value of the first line "key : value" of a file; "" if there is none.
+// Returns the value of the first line "key : value" of a file; "" if there is none.
 std::string ValueOf(const char* path, const std::string& key) {
   std::ifstream file(path);
   for (std::string line; std::getline(file, line);) {
@@ -39,7 +39,7 @@ double NumberOf(const std::string& text) {
   return number;
 }
 
-// The number of cores in a list such as "0-3,8".
+// Returns the number of cores in a list such as "0-3,8".
 int CountOf(const std::string& list) {
   int count = 0;
   std::istringstream stream(list);

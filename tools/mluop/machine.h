@@ -11,11 +11,11 @@ namespace mluop::tool {
 
 using Row = nlohmann::ordered_json;
 
-// The CPU's own name.
+// Returns the name of the CPU model.
 std::string CpuName();
 
 // {"name", "device": "cpu", "cores", "clock_mhz", "caches": [{"level", "type", "bytes",
-// "shared_by"}], "memory_bytes"}. A fact that the system does not tell is left out.
+// "shared_by"}], "memory_bytes"}. A fact that the system does not report is left out.
 Row CpuFacts();
 
 // Returns the bytes of all caches of level 2 and above that the machine's facts list.

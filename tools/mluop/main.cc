@@ -45,7 +45,7 @@ void AddMeasurement(CLI::App* command, PerfOptions* perf) {
       ->check(CLI::Range(1, 1024));
   command->add_option("--json", perf->json,
                       "write machine, ceilings and an object per case to this file");
-  command->add_option("--report", perf->report, "write a page of HTML with bars to this file");
+  command->add_option("--report", perf->report, "write an HTML page to this file");
   command
       ->add_option("--peers", perf->peers, "JSON files of bench/peers.py to include in the report")
       ->delimiter(',')
@@ -71,7 +71,8 @@ void AddReport(CLI::App* command, PerfOptions* perf, mluop::tool::ReportOptions*
       ->capture_default_str();
   command->add_flag("--quick", report->quick,
                     "fewer instruction sets and repetitions: two minutes");
-  command->add_option("--peers", perf->peers, "files of bench/peers.py to show too")
+  command
+      ->add_option("--peers", perf->peers, "JSON files of bench/peers.py to include in the report")
       ->delimiter(',')
       ->allow_extra_args(false);
   command
@@ -159,7 +160,7 @@ int Run(int argc, char** argv) {
   run->callback([&] { action = [&] { return mluop::tool::CheckAndMeasure(selection, perf); }; });
 
   CLI::App* full = app.add_subcommand(
-      "report", "test, break and measure every operator; write a page and a JSON file");
+      "report", "test and measure every operator; write an HTML page and a JSON file");
   AddSelection(full, &selection);
   AddReport(full, &perf, &report);
   full->callback([&] {

@@ -15,7 +15,7 @@ namespace mluop::tool {
 // {"devices": [...], "layouts": [...], ...}: lists of texts.
 Row ChecklistOf(const OpSpec& spec);
 
-// How the outputs are compared with the reference, in words.
+// Describes in words how the outputs are compared with the reference.
 std::string CriterionOf(const testing::OperatorTest& test);
 
 // Breaks every rule of the operator's table, and of its workspace getter's, once.
@@ -24,8 +24,8 @@ Row ParameterChecksOf(std::string_view op);
 // The functional tests of one operator on the current device.
 class FunctionalTests {
  public:
-  // quick: cases run on the best and the last of the instruction sets only, large ones only by
-  // default, and the bits are compared across threads for one small case in eight.
+  // quick: cases run only on the best and the last of the instruction sets, large ones only with
+  // default settings, and the bits are compared across threads for one small case in eight.
   FunctionalTests(const Selection& selection, const Device& device, bool quick);
 
   // Runs the case and counts it under every kind it belongs to. Returns whether it passed.

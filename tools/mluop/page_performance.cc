@@ -17,8 +17,9 @@ struct Bar {
   std::string figure;
 };
 
-// A longest bar that leaves something to see of ours; longer ones are cut and fade out.
-constexpr double kLongest = 8;  // times ours
+// The length of the longest bar in units of ours, so that ours stays visible. Longer bars are cut
+// and fade out.
+constexpr double kLongest = 8;
 
 std::string BarsText(const std::vector<Bar>& bars, double ours) {
   double longest = 0;
@@ -35,7 +36,7 @@ std::string BarsText(const std::vector<Bar>& bars, double ours) {
   return text + "</div>\n";
 }
 
-// How far the median is from the least time, where both were taken.
+// Returns the distance of the median from the minimum, if both were measured.
 std::string Median(const Row& row) {
   if (!row.contains("median_s")) return "";
   return Format(", median %+.0f %%", (Number(row, "median_s") / Number(row, "min_s") - 1) * 100);
@@ -80,7 +81,7 @@ std::string FactsText(const Row& row) {
 }
 
 // rows: the measurements of one case, the first in the default mode.
-std::string CaseText(const std::vector<const Row*>& rows, const Row& peers, bool says_setting) {
+std::string CaseText(const std::vector<const Row*>& rows, const Row& peers, bool shows_setting) {
   const Row& first = *rows[0];
   const double ours = Number(first, "min_s"), floor = Number(first, "floor_s");
   std::vector<Bar> bars = {{"floor", "floor", floor, TimeOf(floor)}};
@@ -95,7 +96,7 @@ std::string CaseText(const std::vector<const Row*>& rows, const Row& peers, bool
                     Format("%.1f × mluops, ", peer.ratio) + peer.level +
                         ", measured elsewhere: " + peer.machine});
   }
-  const std::string setting = says_setting ? SettingText(first) : "";
+  const std::string setting = shows_setting ? SettingText(first) : "";
   return "<div class=case><code>" + Escaped(CaseArguments(first)) + "</code> <span class=faint>" +
          Escaped(setting) + "</span>\n" + BarsText(bars, ours) + FactsText(first) + "</div>\n";
 }
@@ -124,11 +125,11 @@ Cases CasesOf(const std::vector<const Row*>& rows) {
 }  // namespace
 
 std::string PerformanceSection(const std::vector<const Row*>& rows, const Row& peers) {
-  const bool says_setting = std::any_of(rows.begin(), rows.end(), [&](const Row* row) {
+  const bool shows_setting = std::any_of(rows.begin(), rows.end(), [&](const Row* row) {
     return !row->contains("mode") && SettingText(*row) != SettingText(*rows[0]);
   });
   std::string text;
-  for (const auto& group : CasesOf(rows)) text += CaseText(group, peers, says_setting);
+  for (const auto& group : CasesOf(rows)) text += CaseText(group, peers, shows_setting);
   return text;
 }
 

@@ -9,8 +9,8 @@
 namespace mluop::tool {
 namespace {
 
-// The peer of a case in a file, or null: at the level of the library, as `row` is, if it was
-// measured there, else at the level of a PyTorch user.
+// Returns the peer of a case in a file, or NULL. Prefers a measurement at the level "library",
+// which is the level of `row`, to one at the level "drop-in".
 const Row* FindPeer(const Row& file, const Row& row) {
   const Row* found = nullptr;
   for (const Row& peer : file.at("cases")) {

@@ -16,7 +16,7 @@ Row ReadPeers(const std::vector<std::string>& names);
 
 // The files of bench/results that the build embeds; the build defines it.
 const std::vector<std::string_view>& BuiltInPeers();
-// The same, parsed.
+// Returns BuiltInPeers(), parsed.
 Row ParseBuiltInPeers();
 
 struct Peer {

@@ -63,7 +63,8 @@ Traffic TrafficOf(const PreparedCall& call, double bytes) {
   return all;
 }
 
-// The operator, the ways to move the bytes, then the plain loops if they are wanted.
+// Returns the operator, the floor in each access mode, then the plain loops if options.plain is
+// set.
 std::vector<Contender> ContendersOf(PreparedCall& call, const Traffic& needed,
                                     const Setting& setting, const PerfOptions& options) {
   mluOpContext* const handle = setting.handle->get();
@@ -74,9 +75,10 @@ std::vector<Contender> ContendersOf(PreparedCall& call, const Traffic& needed,
                           throw std::runtime_error(mluOpGetLastErrorMessage());
                         },
                         budget});
-  for (const Way way : kWays) {
+  for (const AccessMode mode : kAccessModes) {
     contenders.push_back(
-        {[&needed, way, &threads = *setting.threads] { Move(needed, way, threads); }, budget / 6});
+        {[&needed, mode, &threads = *setting.threads] { Move(needed, mode, threads); },
+         budget / 6});
   }
   if (options.plain) contenders.push_back({[&call] { call.RunPlain(); }, budget / 3});
   return contenders;
@@ -99,7 +101,7 @@ Row Measure(const Case& c, PreparedCall& call, const Setting& setting, const Per
   MeasureTogether(contenders, options.cold ? [&] { Flush(everything); } : std::function<void()>());
   const Contender& ours = contenders[0];
   double floor = HUGE_VAL;
-  for (size_t i = 1; i <= std::size(kWays); ++i) {
+  for (size_t i = 1; i <= std::size(kAccessModes); ++i) {
     floor = std::min(floor, contenders[i].Quantile(0));
   }
   const double least = ours.Quantile(0);
@@ -146,8 +148,9 @@ Row MeasureCeilings(ThreadPool& threads) {
 
 }  // namespace
 
-std::vector<std::string_view> Contestants(const Arguments& arguments, mluOpHandle_t handle,
-                                          const PerfOptions& options) {
+std::vector<std::string_view> SelectedImplementations(const Arguments& arguments,
+                                                      mluOpHandle_t handle,
+                                                      const PerfOptions& options) {
   if (options.implementation.empty()) return {""};
   auto names = testing::ApplicableImplementations(arguments, handle);
   if (options.implementation == "all") return names;
@@ -195,7 +198,7 @@ Figures MeasureOnCpu(const Selection& selection, const PerfOptions& options) {
     for (const Setting& setting : settings) {
       testing::ForceIsa(setting.isa);
       const mluOpHandle_t handle = setting.handle->get();
-      for (const auto name : Contestants(call.arguments(), handle, options)) {
+      for (const auto name : SelectedImplementations(call.arguments(), handle, options)) {
         const testing::ForcedImplementation forced(handle, name);
         figures.rows.push_back(Measure(cases[i], call, setting, options));
         EndProgress();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// mluop perf on a device that counts instead of measuring time: the simulated MLU. Prints what each
-// call did beside the bytes and operations that the operator needs at least.
+// mluop perf on a device that counts instead of measuring time: the simulated MLU. Prints the
+// counters of each call, and the bytes and operations that the operator needs at least.
 #include <cstdio>
 #include <sstream>
 #include <stdexcept>
@@ -14,7 +14,7 @@ namespace mluop::tool {
 
 int PrintCounters(const Selection& selection, Device* device) {
   const std::vector<testing::Case> cases = GroupByOperator(SelectCases(selection));
-  std::printf("%s (%s): counters of one call; the device claims no times\n", device->name(),
+  std::printf("%s (%s): counters of one call; the device measures no times\n", device->name(),
               device->architecture());
   for (const testing::Case& c : cases) {
     testing::PreparedCall call(c, testing::Placement::kFront);

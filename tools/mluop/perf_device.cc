@@ -235,7 +235,8 @@ Figures MeasureOnDevice(const Selection& selection, const PerfOptions& options, 
     std::set<std::string_view> measured;  // an implementation runs the same code in both modes
     for (const Mode& mode : kModes) {
       mluOpSetAtomicsMode(handle.get(), mode.value);
-      for (const auto name : Contestants(calls.sets[0]->arguments(), handle.get(), options)) {
+      for (const auto name :
+           SelectedImplementations(calls.sets[0]->arguments(), handle.get(), options)) {
         const testing::ForcedImplementation forced(handle.get(), name);
         const Plan plan = PlanOf(calls.sets[0]->arguments(), handle.get());
         if (!measured.insert(plan.implementation).second) continue;

@@ -30,7 +30,7 @@ std::string TickText(double tick, int height, const Axis& axis) {
          Format(axis.format, tick) + "</text>\n";
 }
 
-// The strip of an operator, a new one if it has none.
+// Returns the strip of an operator; adds one if there is none.
 Strip& StripOf(std::vector<Strip>& strips, const std::string& op) {
   const auto found =
       std::find_if(strips.begin(), strips.end(), [&](const Strip& s) { return s.label == op; });

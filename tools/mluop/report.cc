@@ -101,7 +101,7 @@ std::string KeyText(const Row& document, const Row& peers) {
   const Row& cases = document.at("cases");
   std::string text =
       "<p class='faint key'><i class='bar floor'></i> floor: the bytes that must move, copied on "
-      "this device; <i class='bar ours'></i> mluops, least time";
+      "this device; <i class='bar ours'></i> mluops, minimum time";
   if (!cases.empty() && cases[0].contains("plain_loops_s"))
     text += "; <i class='bar plain'></i> plain loops, one thread";
   text += ". All measured in one run.";

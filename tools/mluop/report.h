@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writes the object of DocumentOf, with the sections that `mluop report` adds, as JSON and as a
-// self-contained HTML page. The page shows what the object holds and nothing else.
+// self-contained HTML page. The page shows only the contents of the object.
 #pragma once
 
 #include "figures.h"
@@ -21,8 +21,8 @@ std::string OperatorSections(const Row& op);
 // The cards of its measurements; all rows are of one operator.
 std::string PerformanceSection(const std::vector<const Row*>& rows, const Row& peers);
 
-// Lists what is not accurate enough, refused, slower than a peer or below 50 %, and why: an array of
-// {"title", "items"}.
+// Lists the cases that are not accurate enough, refused, slower than a peer or below 50 %, with the
+// reasons: an array of {"title", "items"}.
 Row SummaryOf(const Row& document, const Row& peers);
 
 }  // namespace mluop::tool

@@ -140,8 +140,8 @@ void CheckOperator(const std::string& op) {
                               "; available:" + names);
 }
 
-// A simulated device is slow: of the built-in cases it runs the ones of its operators with at most 2^22
-// elements.
+// A simulated device is slow: it runs only the built-in cases of its operators that have at most
+// 2^22 elements.
 bool IsLeftOut(const Device& device, const Case& c) {
   constexpr int64_t kMostElements = int64_t{1} << 22;
   if (!device.counts_only()) return false;
@@ -226,7 +226,7 @@ std::vector<std::string> SelectIsas(const Selection& selection, std::vector<std:
 }
 
 Device* UseDevice(const Selection& selection) {
-  // The simulated MLU is visible only if it is named. This comes before the list is read.
+  // The simulated MLU is visible only if it is named. Sets the variable before the list is read.
   if (selection.device == "mlu:0") setenv("MLUOP_VISIBLE_DEVICES", "cpu,mlu:0", 0);
   if (selection.device == "cpu" && CurrentDevice("mluop") == CpuDevice()) return CpuDevice();
   const DeviceList& list = VisibleDeviceList();

@@ -121,7 +121,7 @@ size_t Traffic::Bytes() const {
   return bytes;
 }
 
-void Move(const Traffic& traffic, Way way, ThreadPool& threads) {
+void Move(const Traffic& traffic, AccessMode mode, ThreadPool& threads) {
   const auto read = HWY_DYNAMIC_DISPATCH(Read);
   const auto fill = HWY_DYNAMIC_DISPATCH(Fill);
   const auto chunks = static_cast<int64_t>(traffic.Bytes() / kChunkBytes) + 1;
@@ -130,11 +130,11 @@ void Move(const Traffic& traffic, Way way, ThreadPool& threads) {
     for (int64_t chunk = begin; chunk < end; ++chunk) {
       for (const Traffic::Read& block : traffic.reads) {
         const ByteRange range = ChunkOf(block.bytes, chunk, chunks);
-        seen ^= read(block.data + range.begin, range.bytes, way.prefetch);
+        seen ^= read(block.data + range.begin, range.bytes, mode.prefetch);
       }
       for (const Traffic::Write& block : traffic.writes) {
         const ByteRange range = ChunkOf(block.bytes, chunk, chunks);
-        fill(block.data + range.begin, range.bytes, way.non_temporal);
+        fill(block.data + range.begin, range.bytes, mode.non_temporal);
       }
     }
     sink.fetch_xor(seen, std::memory_order_relaxed);

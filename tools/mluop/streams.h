@@ -25,15 +25,16 @@ struct Traffic {
   size_t Bytes() const;
 };
 
-// How to read and write. The fastest setting depends on the size and the cache state.
-struct Way {
+// The instructions that move bytes. The fastest mode depends on the size and the cache state.
+struct AccessMode {
   bool non_temporal;  // stores bypass the caches
   bool prefetch;      // prefetches reads in software
 };
-inline constexpr Way kWays[] = {{false, false}, {false, true}, {true, false}, {true, true}};
+inline constexpr AccessMode kAccessModes[] = {
+    {false, false}, {false, true}, {true, false}, {true, true}};
 
 // Reads and writes every byte once on all threads. Traverses all blocks together.
-void Move(const Traffic& traffic, Way way, ThreadPool& threads);
+void Move(const Traffic& traffic, AccessMode mode, ThreadPool& threads);
 
 // Flushes all cache lines of the blocks.
 void Flush(const Traffic& traffic);

@@ -40,7 +40,8 @@ inline std::pair<double, double> MakeInterval(std::string_view kind, int64_t at,
 }
 
 inline void GenerateBoxes(const testing::Case& c, const Arguments& a, testing::Random& random) {
-  // In double the steps of a walk from 2^100 are exact: rounding errors would move its last samples.
+  // In double the steps of a walk from 2^100 are exact. From 1e30, rounding would move its last
+  // samples.
   static constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
   static constexpr double kBadFloats[] = {kNan, HUGE_VAL, -HUGE_VAL, 1e30, -1e30, 6e4};
   static constexpr double kBadDoubles[] = {kNan, HUGE_VAL, -HUGE_VAL, 0x1p100, -0x1p100, 64};

@@ -60,7 +60,7 @@ MLUOP_HOST_DEVICE EdgeOf<Real> MakeEdge(const BoxOf<Real>& box, int border, int 
 // The two pixels that a coordinate lies between on an axis of `size` pixels, and their weights.
 template <typename Real>
 struct NeighboursOf {
-  bool inside;  // false: the sample is 0, whatever its other coordinate; NaN is outside
+  bool inside;  // false: the sample is 0; NaN is outside
   int low, high;
   Real low_weight, high_weight;
 };

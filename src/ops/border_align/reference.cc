@@ -47,8 +47,8 @@ void ForEachOutput(const Sizes& s, Visit visit) {
         for (int64_t c = 0; c < s.C; ++c) visit(n, k, b, c);
 }
 
-// At: the type of coordinates. Float, or in calls of type double long double, and in their plain loops
-// double.
+// At is the type of coordinates: float. In calls of type double it is long double in the reference,
+// double in the plain loops.
 template <typename At>
 struct Walk {
   At x, y, dx, dy;
@@ -237,8 +237,8 @@ std::string AcceptArgmax(const Arguments& a, std::string_view, const void* basel
                                         : AcceptArgmaxOf<float>(a, baseline);
 }
 
-// Of the input, the blocks of C channels that some sample weighs. A sample is four products, three
-// sums and a comparison.
+// Counts the blocks of C channels of the input that some sample reads. A sample is four products,
+// three sums and a comparison.
 template <typename At>
 Work ForwardWork(const Arguments& a) {
   const Sizes s(a);

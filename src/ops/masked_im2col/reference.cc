@@ -23,7 +23,7 @@ void ForEachPair(const Arguments& a, Visit visit) {
   const int64_t pad_h = a.Int("pad_h"), pad_w = a.Int("pad_w");
   const int32_t* mask_h = a.In<int32_t>("mask_h_idx");
   const int32_t* mask_w = a.In<int32_t>("mask_w_idx");
-  if (M == 0) return;  // whatever the kernel's size
+  if (M == 0) return;  // the loops over a large kernel would take long
   for (int64_t c = 0; c < C; ++c)
     for (int64_t i = 0; i < kh; ++i)
       for (int64_t j = 0; j < kw; ++j)
@@ -197,7 +197,7 @@ void FillSorted(int64_t H, int64_t W, int64_t M, int32_t* mask_h, int32_t* mask_
 // One coordinate of a mask, for all choices but "sorted".
 int32_t Coordinate(const std::string& masks, int64_t size, int64_t kernel, int64_t pad,
                    Random& random) {
-  if (masks == "edge") {  // around the borders, from just outside to just outside
+  if (masks == "edge") {  // from just before the feature to just behind it
     const int64_t corner = random.Below(size + kernel + 3) - kernel - 1;
     return static_cast<int32_t>(std::clamp<int64_t>(corner + pad, INT32_MIN, INT32_MAX));
   }

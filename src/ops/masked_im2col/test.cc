@@ -157,7 +157,7 @@ Masks RandomMasks(const Shape& s, int count, mluop::testing::Random& random) {
 const Shape kWorked = {1, 2, 3, 2, 2, 1, 0};
 const Masks kWorkedMasks = {{1, 0}, {1, 2}};
 
-TEST_F(MaskedIm2col, ForwardWorkedExample) {
+TEST_F(MaskedIm2col, ForwardReadmeExample) {
   EXPECT_EQ(Forward<float>(kWorked, kWorkedMasks, {1, 2, 3, 4, 5, 6}),
             (std::vector<float>{2, 0, 3, 0, 5, 3, 6, 0}));
 }

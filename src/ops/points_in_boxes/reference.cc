@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// points_in_boxes as the contract writes it, twice: the reference, and the plain loops for speed
-// comparisons; and the scenes of the cases. Shares nothing with problem.h.
+// The reference and the plain loops of points_in_boxes, written from the contract, and the scenes
+// of the cases. Uses no code of problem.h, so that errors there are found.
 #include <cmath>
 #include <limits>
 
@@ -14,8 +14,8 @@ namespace {
 
 using namespace mluop::testing;
 
-// Whether the point is in the box. T is the type of both, Real that of the coordinates. cosa, sina: of
-// the negative angle.
+// Returns whether the point is in the box. Computes in Real. cosa, sina: cosine and sine of the
+// negative angle.
 template <typename T, typename Real>
 bool IsInside(const T* point, const T* box, Real cosa, Real sina) {
   const Real x = point[0], y = point[1], z = point[2];
@@ -85,10 +85,10 @@ class Scene {
  private:
   bool is_double() const { return a_.Type() == MLUOP_DTYPE_DOUBLE; }
   double Jitter(double most) { return random_.Uniform(-most, most); }
-  double Odd() {
-    static constexpr double kOdd[] = {std::numeric_limits<double>::quiet_NaN(), HUGE_VAL, -HUGE_VAL,
-                                      1e30, 0};
-    return kOdd[random_.Below(std::ssize(kOdd))];
+  double SpecialValue() {
+    static constexpr double kSpecial[] = {std::numeric_limits<double>::quiet_NaN(), HUGE_VAL,
+                                          -HUGE_VAL, 1e30, 0};
+    return kSpecial[random_.Below(std::ssize(kSpecial))];
   }
   double Grid(int64_t n) { return static_cast<double>(random_.Below(2 * n + 1) - n) / 2; }
   double Box(int64_t box, int value) const {
@@ -98,16 +98,16 @@ class Scene {
     for (const double value : values) StoreValue(value, a_.Type(), a_.Out<void>(tensor), first++);
   }
 
-  // "edge": on a grid, turned by quadrants; in double not turned, because a point on a face of a turned
-  // box is inside or outside by rounding errors, which the reference does not share. "utm": metres from
-  // a distant origin.
+  // "edge": on a grid, rotated by multiples of 90 degrees. In double no box is rotated: rounding
+  // errors, which the reference does not share, decide whether a point on a face of a rotated box
+  // is inside. "utm": metres from a distant origin.
   void MakeBox(int64_t box) {
     static constexpr double kTurns[] = {0, M_PI_2, M_PI, -M_PI_2, 0.5};
     if (kind_ == "edge") {
       const int64_t turns = is_double() ? 1 : std::ssize(kTurns);
       double values[] = {Grid(4), Grid(4), Grid(2), 4, 2, 3, kTurns[random_.Below(turns)]};
       if (random_.Below(6) == 0) values[3 + random_.Below(3)] = 0;
-      if (random_.Below(12) == 0) values[random_.Below(7)] = Odd();
+      if (random_.Below(12) == 0) values[random_.Below(7)] = SpecialValue();
       if (random_.Below(12) == 0) values[3 + random_.Below(3)] *= -1;
       for (int i = 0; i < 7; ++i) Store("boxes", box * 7 + i, {values[i]});
       return;
@@ -129,7 +129,8 @@ class Scene {
     Store("points", point * 3,
           {Box(box, 0) + along * c - across * s, Box(box, 1) + along * s + across * c,
            Box(box, 2) + (fraction() + 0.5) * Box(box, 5)});
-    if (edge && random_.Below(20) == 0) Store("points", point * 3 + random_.Below(3), {Odd()});
+    if (edge && random_.Below(20) == 0)
+      Store("points", point * 3 + random_.Below(3), {SpecialValue()});
   }
 
   const Arguments& a_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// points_in_boxes: the worked example of the README, and coordinates that float cannot tell apart.
+// points_in_boxes: the worked example of the README, and coordinates that float cannot distinguish.
 #include <gtest/gtest.h>
 
 #include <vector>
@@ -35,7 +35,7 @@ TEST(PointsInBoxes, WorkedExample) {
 }
 
 // In float both coordinates round to 500000.3125, and the point is in the middle of the box.
-TEST(PointsInBoxes, DoubleTellsUtmCoordinatesApart) {
+TEST(PointsInBoxes, DoubleDistinguishesUtmCoordinates) {
   const Handle handle;
   ASSERT_EQ(mluOpSetDoubleAllowed(handle, 1), MLUOP_STATUS_SUCCESS);
   const double points[] = {500000.32, 0, 0.5};

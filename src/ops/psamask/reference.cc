@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// psamask by its formula, twice: the reference, and the plain loops for speed
-// comparisons. Shares nothing with problem.h.
+// The reference and the plain loops of psamask, written from the contract. Uses no code of
+// problem.h, so that errors there are found.
 #include <algorithm>
 #include <cstring>
 #include <string_view>

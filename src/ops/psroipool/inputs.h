@@ -47,7 +47,7 @@ struct Ends {
   double first, last;
 };
 
-// One axis of a roi, in the coordinates of an image `size` long.
+// One axis of a RoI, in the coordinates of an image `size` long.
 inline Ends MakeEnds(const std::string& kind, double size, Random& random) {
   if (kind == "outside") {
     const double first = random.Uniform(-1.5, 1.5) * size;
@@ -118,7 +118,7 @@ inline void GenerateForward(const Case& test_case, const Arguments& a, Random& r
 }
 
 // "wild": a third as forward has it, a third in any channel, a third outside. "last": forward's
-// mapping except for the last element. Detects checks that do not read all elements.
+// mapping except for the last element; it detects checks that do not read all elements.
 inline void GenerateBackward(const Case& test_case, const Arguments& a, Random& random) {
   GenerateRois(test_case, a, random);
   ClampToFinite(a, "top_grad");

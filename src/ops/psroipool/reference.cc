@@ -24,8 +24,8 @@ int64_t Clamped(long double whole, int64_t size) {
   return static_cast<int64_t>(std::clamp<long double>(whole, 0, static_cast<long double>(size)));
 }
 
-// Visits every bin of every roi, with empty bounds where the roi is empty. T is the type of rois, Real
-// that of the coordinates.
+// Visits every bin of every RoI, with empty bounds if the RoI is empty. T is the type of rois, Real
+// the type of the coordinates.
 template <typename T, typename Real, class Visit>
 void ForEachBin(const Arguments& a, Visit visit) {
   const int64_t N = a.Symbol("N"), H = a.Symbol("H"), W = a.Symbol("W"), R = a.Symbol("R");
@@ -98,8 +98,8 @@ void Backward(const Arguments& a) {
   });
 }
 
-// Of the input, the pixels that some bin reads, in the channels of that bin; an addition each, and
-// the division.
+// Counts the pixels of the input that some bin reads, in the channels of that bin. The operations
+// are one addition per pixel and one division per output element.
 template <typename T>
 Work ForwardWork(const Arguments& a) {
   const Indices at(a);

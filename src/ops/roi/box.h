@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The test whether a point lies in a box that is turned around its vertical axis, for all families
-// and devices. Real is float, or double in calls of that type; every step rounds to it, without FMA.
+// Tests whether a point lies in a box that is rotated around its vertical axis, for all families
+// and devices. Real is float, or double in calls of that type; every step rounds to it, without
+// FMA.
 #pragma once
 
 #include <cmath>

@@ -25,8 +25,8 @@ MLUOP_HOST_DEVICE int64_t ImageOf(int64_t images, Real batch) {
   return image < images ? image : -1;
 }
 
-// Where the bins of a RoI lie. Axis is a family's: Bin(i, size) returns the rows or columns of bin i
-// within [0, size).
+// The place of a RoI: its image, and the rows and columns of its bins. Axis is a family's type:
+// Bin(i, size) returns the rows or columns of bin i within [0, size).
 template <class Problem, class Axis>
 struct RoiPlace {
   int64_t image;  // -1: the RoI is empty, and so are all its bins

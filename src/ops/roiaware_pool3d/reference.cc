@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// roiaware_pool3d as the contract writes it, twice: the reference, and the plain loops for speed
-// comparisons. Uses no code of problem.h, so that errors there are found.
+// The reference and the plain loops of roiaware_pool3d, written from the contract. Uses no code of
+// problem.h, so that errors there are found.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -101,7 +101,7 @@ void Forward(const Arguments& a) {
   Pool<T, Sum, Out>(a);
 }
 
-// T: of the gradients. Sum: of what is added up. Out: of grad_in.
+// T: gradient type. Sum: accumulator type. Out: type of grad_in.
 template <typename T, typename Sum, typename Out>
 void Backward(const Arguments& a) {
   const int64_t voxels = a.Int("boxes_num") * VoxelsOfABox(a), channels = a.Int("channels");
@@ -131,14 +131,14 @@ void Backward(const Arguments& a) {
   }
 }
 
-// Every point is held against every box: 3 differences, 4 products, 2 sums, 3 comparisons.
+// Every point is tested against every box: 3 differences, 4 products, 2 sums, 3 comparisons.
 Work ForwardWork(const Arguments& a) {
   const double tests = static_cast<double>(a.Int("boxes_num")) * a.Int("pts_num");
   return {AllBytes(a), tests * 12};
 }
 
-// Which elements are needed follows from counts and indices. An addition per element of a pooled
-// point, and in the mean a division per element.
+// Counts and indices determine the elements that are read. The operations are one addition per
+// element of a pooled point, and for the mean one division per element.
 Work BackwardWork(const Arguments& a) {
   const int64_t channels = a.Int("channels"), slots = a.Int("max_pts_each_voxel");
   const int64_t voxels = a.Int("boxes_num") * VoxelsOfABox(a);

@@ -110,19 +110,20 @@ class Scene {
     }
   }
 
-  // Points on faces, edges and voxel borders of boxes that are turned by quadrants, flat or empty;
-  // non-finite coordinates and boxes. In double no box is turned: a point on a face of a turned box is
-  // inside or outside by rounding errors, which the reference does not share.
+  // Points on faces, edges and voxel borders of boxes that are rotated by multiples of 90 degrees,
+  // flat or empty; non-finite coordinates and boxes. In double no box is rotated: rounding errors,
+  // which the reference does not share, decide whether a point on a face of a rotated box is
+  // inside.
   void MakeEdges() {
     static constexpr double kTurns[] = {0, M_PI_2, M_PI, -M_PI_2, -M_PI, 3 * M_PI_2, 0.5};
-    static constexpr double kOdd[] = {std::numeric_limits<double>::quiet_NaN(),
-                                      std::numeric_limits<double>::infinity(),
-                                      -std::numeric_limits<double>::infinity(), 1e30, 0};
+    static constexpr double kSpecial[] = {std::numeric_limits<double>::quiet_NaN(),
+                                          std::numeric_limits<double>::infinity(),
+                                          -std::numeric_limits<double>::infinity(), 1e30, 0};
     const int64_t turns = a_.Type() == MLUOP_DTYPE_DOUBLE ? 1 : std::ssize(kTurns);
     for (int64_t box = 0; box < boxes_; ++box) {
       double roi[] = {Grid(4), Grid(4), Grid(2), 4, 2, 3, kTurns[random_.Below(turns)]};
       if (random_.Below(6) == 0) roi[3 + random_.Below(3)] = 0;
-      if (random_.Below(12) == 0) roi[random_.Below(7)] = kOdd[random_.Below(5)];
+      if (random_.Below(12) == 0) roi[random_.Below(7)] = kSpecial[random_.Below(5)];
       if (random_.Below(12) == 0) roi[3 + random_.Below(3)] *= -1;
       SetRoi(box, roi);
     }
@@ -133,7 +134,7 @@ class Scene {
       const double x = along * Roi(box, 3), y = across * Roi(box, 4);
       double at[] = {Roi(box, 0) + x * c - y * s, Roi(box, 1) + x * s + y * c,
                      Roi(box, 2) + Border("out_z") * Roi(box, 5)};
-      if (random_.Below(20) == 0) at[random_.Below(3)] = kOdd[random_.Below(5)];
+      if (random_.Below(20) == 0) at[random_.Below(3)] = kSpecial[random_.Below(5)];
       SetPoint(point, at[0], at[1], at[2]);
     }
   }

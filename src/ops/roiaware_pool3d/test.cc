@@ -141,7 +141,7 @@ TEST_F(RoiawarePool3dBackward, ReadmeExample) {
   EXPECT_EQ(Backward(kAvg, kExample, 4, pooled, grad_out), (Floats{4, 3, 4, 3, 4, 2, 0, 0}));
 }
 
-// Turned by a quadrant, the world's +y is the box's +x.
+// In a box that is rotated by 90 degrees, the world's +y is the box's +x.
 TEST_F(RoiawarePool3dForward, BoxRotatedBy90DegreesSelectsVoxel) {
   const Grid g = {2, 2, 1, 2};
   const Floats ahead = {1, 0.25f, 0.5f};  // mostly along +x, a little to +y
@@ -177,10 +177,10 @@ TEST_F(RoiawarePool3dForward, FlatBoxStoresPointsInLowestVoxel) {
 }
 
 TEST_F(RoiawarePool3dForward, NonFiniteCoordinatesAreOutside) {
-  for (const float odd : {kNaN, kInf, -kInf}) {
+  for (const float special : {kNaN, kInf, -kInf}) {
     for (size_t axis = 0; axis < 3; ++axis) {
       Floats point = {0, 0, 0.5f};
-      point[axis] = odd;
+      point[axis] = special;
       EXPECT_EQ(VoxelOf({2, 2, 2, 2}, {0, 0, 0, 4, 4, 1, 0}, point), -1);
     }
   }
@@ -314,11 +314,11 @@ TEST_F(RoiawarePool3dForward, WorkspaceOfAnySizeAndOffsetGivesSameResult) {
 
 // The bits of a NaN do not depend on its source, the order of operands or the instruction set.
 TEST_F(RoiawarePool3d, NanOfASumIsStoredAsTheDefaultQuietNan) {
-  const float odd = std::bit_cast<float>(0xffc12345u);  // negative, with a payload
+  const float nan = std::bit_cast<float>(0xffc12345u);  // negative, with a payload
   const Floats pts(6, 0.25f), roi = {0, 0, 0, 1, 1, 1, 0};
-  const Pooled pooled = Forward(kAvg, {1, 1, 1, 3}, roi, pts, {odd, kInf, 1, -kInf});
+  const Pooled pooled = Forward(kAvg, {1, 1, 1, 3}, roi, pts, {nan, kInf, 1, -kInf});
   const Floats grads =
-      Backward(kAvg, {2, 1, 1, 2}, 1, {{1, 0, 1, 0}, {}, {}}, Floats{1, kInf, odd, -kInf});
+      Backward(kAvg, {2, 1, 1, 2}, 1, {{1, 0, 1, 0}, {}, {}}, Floats{1, kInf, nan, -kInf});
   for (const Floats& results : {pooled.features, grads}) {
     ASSERT_EQ(results.size(), 2u);
     for (const float value : results) EXPECT_EQ(std::bit_cast<uint32_t>(value), 0x7fc00000u);

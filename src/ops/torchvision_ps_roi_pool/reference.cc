@@ -24,7 +24,7 @@ struct Bin {
   int64_t Area() const { return (he - hs) * (we - ws); }
 };
 
-// The nearest integer, halves away from zero; not beyond 2^31.
+// Returns the nearest integer, halves away from zero, clamped to [-2^31, 2^31].
 int64_t Whole(long double scaled) {
   return std::llround(std::clamp<long double>(scaled, -2147483648.0, 2147483648.0));
 }
@@ -33,8 +33,8 @@ int64_t Clipped(long double offset, int64_t start, int64_t size) {
   return std::clamp<int64_t>(static_cast<int64_t>(offset) + start, 0, size - 1);
 }
 
-// Visits every bin of every roi, with empty bounds where the roi is on no image. T is the type of rois,
-// Real that of the coordinates.
+// Visits every bin of every RoI, with empty bounds if the RoI is in no image. T is the type of
+// rois, Real the type of the coordinates.
 template <typename T, typename Real, class Visit>
 void ForEachBin(const Arguments& a, Visit visit) {
   const int64_t N = a.Symbol("N"), H = a.Symbol("H"), W = a.Symbol("W"), R = a.Symbol("R");
@@ -125,8 +125,8 @@ std::string AcceptForward(const Arguments& a, std::string_view output, const voi
   return "";
 }
 
-// Of the input, the pixels that some bin reads, in the planes of that bin; an addition each, and the
-// division.
+// Counts the pixels of the input that some bin reads, in the planes of that bin. The operations are
+// one addition per pixel and one division per output element.
 template <typename T>
 Work ForwardWork(const Arguments& a) {
   const int64_t H = a.Symbol("H"), W = a.Symbol("W"), output_dim = a.Symbol("O");
@@ -157,7 +157,7 @@ struct Ends {
   double first, last;
 };
 
-// One axis of a roi, in the coordinates of an image `size` long.
+// One axis of a RoI, in the coordinates of an image `size` long.
 Ends MakeEnds(const std::string& kind, double size, double scale, Random& random) {
   if (kind == "outside") {
     const double first = random.Uniform(-1.5, 1.5) * size;
@@ -170,7 +170,7 @@ Ends MakeEnds(const std::string& kind, double size, double scale, Random& random
     const double first = any();
     return {first, any()};
   }
-  if (kind == "half") {  // halves once they are scaled
+  if (kind == "half") {  // on .5 after scaling
     const double first = std::floor(random.Uniform(-0.5, 1) * size * scale) + 0.5;
     return {first / scale, (first + std::floor(random.Uniform(0, 0.7) * size * scale)) / scale};
   }

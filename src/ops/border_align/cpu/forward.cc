@@ -49,7 +49,7 @@ namespace mluop::border_align {
 namespace HWY_NAMESPACE {
 namespace {
 
-// Boxes of the slice in batches [begin, end).
+// Pools the boxes of the batches [begin, end) for a slice.
 template <typename T, typename In>
 HWY_INLINE void PoolBatches(const ForwardCall& call, const Slice& slice, const SliceMap<In>& map,
                             float* best, int64_t begin, int64_t end) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The order in which the CPU implementations visit the boxes of a border: along the axis that the
-// border does not move on. The edges of a batch then lie on the same two rows (or columns) of the
-// map, which stay in L1.
+// The order in which the CPU implementations visit the boxes of a border: sorted by the coordinate
+// that is constant along the border. The edges of a batch then lie on the same two rows (or
+// columns) of the map, which stay in L1.
 #pragma once
 
 #include <algorithm>
@@ -60,7 +60,8 @@ void SortAllTyped(const CpuCall<Problem>& call, int32_t* order) {
                              });
 }
 
-// Sorts into `scratch` of OrderSize elements. NULL: the boxes are visited in ascending order.
+// Sorts into `scratch` of OrderSize elements. Returns NULL if the boxes are visited in ascending
+// order.
 inline const int32_t* SortAll(const CpuCall<Problem>& call, void* scratch) {
   if (!ShouldSort(call.p)) return nullptr;
   auto* order = static_cast<int32_t*>(scratch);

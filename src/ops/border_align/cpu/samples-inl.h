@@ -40,8 +40,8 @@ struct Sample {
   float weight[4];
 };
 
-// FindNeighbours, a vector at a time. The weights are 1 - above and above; high is low + 1, except
-// at the last pixel.
+// FindNeighbours on vectors. The weights of low and high are (1 - `above`) and `above`. high is
+// low + 1, except at the last pixel.
 template <class D>
 struct NeighboursVec {
   hn::Mask<D> inside;
@@ -83,7 +83,7 @@ struct EdgeSamples {
 // each position of a box depends on the one before.
 class SampleTable {
  public:
-  // `stride` elements from pixel to pixel.
+  // `stride` is the distance of two pixels in elements.
   HWY_INLINE SampleTable(const Problem& p, int border, int64_t stride)
       : p_(p),
         along_x_(border == kTop || border == kBottom),
@@ -210,7 +210,7 @@ class SampleTable {
 };
 
 // Calls visit(table, batch, edge, c) for each edge, window of samples and block of channels (from c
-// on) of the batches [begin, end). boxes: T [N, K, 4]; `stride` elements from pixel to pixel.
+// on) of the batches [begin, end). boxes: T [N, K, 4]; `stride`: elements between pixels.
 template <typename T, class Call, class Visit>
 HWY_INLINE void ForEachEdge(const Call& call, const Slice& slice, int64_t stride, int64_t begin,
                             int64_t end, const Visit& visit) {

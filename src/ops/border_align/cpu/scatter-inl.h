@@ -152,7 +152,7 @@ HWY_INLINE void ScatterVecs(D d, const SampleTable& table, const EdgePixels& pix
 }
 #else
 constexpr bool kUsesPixels = false;
-// Single channels are faster from there on: 12 samples with AVX2.
+// With more samples single channels are faster. AVX2: 12.
 constexpr auto kMaxVectorSamples = static_cast<int64_t>(hn::MaxLanes(hn::ScalableTag<float>())) + 4;
 
 // Sample by sample.

@@ -6,13 +6,13 @@
 
 namespace mluop::border_align {
 
-// Packs the map where the boxes read it at least this many times. Backward with 950 boxes on
+// Packs the map if the boxes read it at least this many times. Backward with 950 boxes on
 // 25x38x1024: 0.41x the time of whole_map (forward: 0.90x of strided, half 0.79x). With 5 boxes on
 // 10x10x4 packing takes 2.2x the time in both directions (AVX-512, 1 thread).
 inline constexpr int64_t kMinReads = 2;
 
-// The most channels of a slice and of a block. A slice of the map has at most kCacheFloats (4 MiB)
-// down to 16 channels, and at most kMaxFloats always.
+// Maximum channels of a slice and of a block. Slices are narrowed to 16 channels until they have at
+// most kCacheFloats (4 MiB), then further until they have at most kMaxFloats.
 inline constexpr int kMaxSlice = 256;
 inline constexpr int kBlock = 64;
 inline constexpr int64_t kCacheFloats = 1 << 20;
@@ -26,7 +26,7 @@ inline constexpr int64_t kL1Floats = 8192;
 inline constexpr int64_t kRangeSamples = 65536;
 inline constexpr int64_t kFillGrain = 65536;
 
-// Edges ahead whose gradients and indices backward prefetches: sorting makes their addresses
+// Prefetch distance of backward, in edges: sorting makes the addresses of gradients and indices
 // irregular. 0.6x to 0.75x the time on [2, 25, 38, 1024].
 inline constexpr int kAhead = 4;
 

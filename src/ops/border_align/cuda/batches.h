@@ -24,8 +24,8 @@ struct Place {
   __device__ float above() const { return __uint_as_float(word.y); }
 };
 
-// The edges of a batch that touch the owner's line. Entries beyond the last read box 0's gradients,
-// and all their samples lie elsewhere.
+// The edges of a batch that touch the owner's line. Unused entries read the gradients of box 0, and
+// all their samples go to the dummy slots.
 struct __align__(16) LineEdges {
   int offset[kBatch];    // of an edge's gradients, in elements
   float weight[kBatch];  // of the line
@@ -105,7 +105,7 @@ class Reader {
   const BackwardCall<T>& call_;
   const Owner owner_;
   const Candidates candidates_;
-  int at_ = 0;  // the first candidate of the batch that is next
+  int at_ = 0;  // the first candidate of the next batch
   int box_k_, k_;
   EdgeRange box_run_, run_;
   Box box_ = {};
@@ -135,7 +135,7 @@ struct Batch {
   uint32_t begin, samples;
 };
 
-// LoadedGradients an owner's edges batch by batch, and the samples of a batch window by window.
+// Loads an owner's edges batch by batch, and the samples of a batch window by window.
 template <typename T, int kWarps>
 class Batches {
  public:
@@ -174,7 +174,7 @@ class Batches {
   const uint32_t window_, all_;
   uint32_t begin_;              // of the window
   int count_ = 0;               // edges of the batch
-  int edges_ = 0, places_ = 0;  // which of two
+  int edges_ = 0, places_ = 0;  // 0 or 1: index of the double buffers
   Walk<kWarps> walk_;
 };
 

@@ -85,7 +85,7 @@ __device__ void Scatter(const Problem& p, const Sample& at, int begin, int end, 
   add(at.y.high, at.x.high, at.y.high_weight * at.x.high_weight);
 }
 
-// map: zeros. Neighbouring threads have neighbouring channels.
+// The map must be zero-initialised. Neighbouring threads have neighbouring channels.
 __global__ void __launch_bounds__(kDoubleThreads) ScatterDouble(Problem p, DoubleGradients t) {
   const int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
   if (i >= int64_t{p.n} * kBands * p.channels()) return;

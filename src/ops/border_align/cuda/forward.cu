@@ -28,7 +28,7 @@ struct EdgesCall {
   MLUOP_HOST_DEVICE uint32_t all_edges() const {
     return static_cast<uint32_t>(t.p.n) * kBorders * static_cast<uint32_t>(t.p.k);
   }
-  // An item is an edge and a group of channels: fewer than elements of the output.
+  // An item is an edge and a group of channels. There are fewer items than output elements.
   MLUOP_HOST_DEVICE uint32_t items() const { return all_edges() * groups; }
 };
 
@@ -50,7 +50,7 @@ struct WarpEdges {
   Sample table[kGroupedEdges * kTableSamples];
   EdgeLines lines[kGroupedEdges];
   int channel[kGroupedEdges];  // the first of the item's group
-  bool inside[kGroupedEdges];  // all samples
+  bool inside[kGroupedEdges];  // all samples are inside
 };
 
 // Returns true if `holds` is true in all lanes of the edge. All lanes of the warp call it.
@@ -258,11 +258,11 @@ mluOpStatus_t RunBatches(const CudaCall<Problem>& call, void* scratch) {
 }
 
 constexpr CudaImplementation<Problem> kForward[] = {
-    {"small_map", "128 bytes of channels of the map fit shared memory, and boxes read most of it",
+    {"small_map", "all pixels with 128 bytes of channels fit in shared memory and are mostly read",
      AppliesToBatch<FitsShared>, nullptr, RunBatches<RunSmallMap>, DescribeSmallMap},
     {"sorted", "at least 4 Mi results, 4 edges per line, and a map larger than L1",
      AppliesToBatch<ShouldSort>, BatchListsBytes, RunBatches<RunSorted>},
-    {"edges", "at most 12 samples, and 16 bytes of channels lie aligned",
+    {"edges", "at most 12 samples, and channels in aligned vectors of 16 bytes",
      AppliesToBatch<CanPoolEdges>, nullptr, RunBatches<RunEdges>},
     {"elements", "an image has fewer than 2^31 elements", HasSmallImages, nullptr,
      RunBatches<RunElements>},

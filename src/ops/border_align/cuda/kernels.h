@@ -44,7 +44,8 @@ struct Lists {
 size_t ListsBytes(const CudaCall<Problem>& call);
 Lists SortEdges(const CudaCall<Problem>& call, void* scratch);
 
-// The map as a border sees it. Strides in elements; they fit, because an image has less than 2^31.
+// The axes of the map, across (`fixed`) and along (`moving`) a border. Strides in elements; they
+// fit in int, because an image has fewer than 2^31 elements.
 struct Axes {
   int fixed_size, moving_size;
   int fixed_stride, moving_stride;
@@ -99,7 +100,7 @@ class Walk {
  public:
   Walk() = default;
   __device__ Walk(const Edge& edge, int first)
-      : position_(edge.start), step_(edge.step), pair_first_(first) {
+      : position_(edge.start), step_(edge.step), first_(first) {
 #pragma unroll
     for (int i = 1; i < kStride; ++i) {
       if (i <= first) position_ += step_;
@@ -110,7 +111,7 @@ class Walk {
   // of the stride if more samples follow.
   template <class Visit>
   __device__ void Next(int count, Visit visit) {
-    for (int i = pair_first_; i < count; i += kStride) {
+    for (int i = first_; i < count; i += kStride) {
       if (started_) Advance();
       started_ = true;
       visit(i, position_);
@@ -124,7 +125,7 @@ class Walk {
   }
 
   float position_, step_;
-  int pair_first_;
+  int first_;
   bool started_ = false;
 };
 

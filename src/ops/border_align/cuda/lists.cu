@@ -17,7 +17,7 @@ constexpr int kMaxSlices = 32;
 constexpr int kUnroll = 8;  // loads of a thread in flight
 
 struct Counters {
-  int32_t next[kWarps][kCounters];  // of a warp in a round: edges, then edges of earlier warps
+  int32_t next[kWarps][kCounters];  // in a round: a warp's edges, then the position of its first
   int32_t total[kCounters];         // of the list
   int32_t first[kCounters + 1];     // the place of a bucket's first edge
   int32_t cursor[kCounters];        // next free position of the bucket
@@ -32,7 +32,7 @@ struct SortCall {
   int parts;         // blocks of a list
 };
 
-// Where one border of an image lies.
+// The boxes of one border of an image.
 template <typename T>
 struct List {
   const T* fixed;  // of box 0; boxes lie 4 elements apart

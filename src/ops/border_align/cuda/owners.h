@@ -37,8 +37,8 @@ struct BackwardCall {
 // A block owns a line's pixels, or a part of them, in channels of one border.
 struct Owner {
   int image, border, line;
-  int lines, size;    // as the border sees the map
-  int first, pixels;  // of the line; it may be beyond the map, without pixels
+  int lines, size;    // of the map, across and along the border
+  int first, pixels;  // of the line; 0 pixels if the line is beyond the map
   int channel;        // of the lane; C or more: it has none
 };
 

@@ -28,7 +28,7 @@ struct ForwardTensors {
 template <typename T>
 inline constexpr int kVector = 16 / sizeof(T);
 
-// Whether the channels of all lanes lie aligned in all tensors.
+// Returns whether the channels of every lane are aligned to 16 bytes in all tensors.
 inline bool CanVectorize(const CudaCall<Problem>& call) {
   const Arguments& a = call.arguments;
   return call.p.c % (IsHalf(call) ? 8 : 4) == 0 && IsAligned(a.In<void>("input")) &&
@@ -86,7 +86,7 @@ __device__ inline Sample MakeSample(const Neighbours& at, int stride) {
   return {{high, low, high_weight, low_weight}};
 }
 
-// Where an edge lies: offsets of the first pixels of its two lines, and of its results.
+// The position of an edge: offsets of the first pixels of its two lines, and of its results.
 struct EdgeLines {
   int low, high;
   float low_weight, high_weight;
@@ -99,7 +99,7 @@ __device__ inline EdgeLines MakeLines(const Neighbours& at, int stride, int pixe
           result};
 }
 
-// Fills a lane's share of an edge's samples: every kStride-th, from `first` on. Returns whether all
+// Fills the lane's samples of an edge: every kStride-th, from `first` on. Returns whether all
 // of them are inside. `fixed`: whether the edge is inside on the fixed axis.
 template <int kStride>
 __device__ bool FillSamples(const Edge& edge, const Axes& axes, bool fixed, int first, int count,

@@ -156,7 +156,7 @@ WorkSplit MakeWorkSplit(const CudaCall<Problem>& call) {
 
 }  // namespace
 
-// Staging the map pays only if samples >= pixels and most lanes have channels.
+// Copying the map is faster only if samples >= pixels and most lanes have channels.
 bool FitsShared(const CudaCall<Problem>& call) {
   const Problem& p = call.p;
   if (!CanVectorize(call) || p.c * (IsHalf(call) ? 2 : 4) <= kPixelBytes / 2) return false;

@@ -37,7 +37,7 @@ mluOpStatus_t RefuseBoxes(const BorderAlignCall& call) {
   const int64_t boxes = int64_t{call.p.n} * call.p.k;
   if (boxes <= kMost) return MLUOP_STATUS_SUCCESS;
   return Fail(MLUOP_STATUS_NOT_SUPPORTED,
-              "%.*s: boxes must be at most %lld of all images, got %lld",
+              "%.*s: boxes must be at most %lld in all images, got %lld",
               MLUOP_SV(call.arguments.spec->name), static_cast<long long>(kMost),
               static_cast<long long>(boxes));
 }

@@ -30,7 +30,7 @@ using mluop::HWY_NAMESPACE::Unroll;
 using SumTag = hn::CappedTag<float, kInterleaved>;
 constexpr int kSide = static_cast<int>(hn::MaxLanes(SumTag()));
 
-// A kernel element in a band: its rows of grad_col, and where its pixels are.
+// A kernel element in a band: its rows of grad_col, and the offset of its pixels.
 template <typename T>
 struct Tap {
   int64_t i, j;
@@ -169,7 +169,7 @@ namespace {
 
 HWY_EXPORT(BackwardBand);
 
-// How the planes of a call are divided into bands.
+// The division of a call's planes into bands.
 struct BandPlan {
   int64_t blocks;    // of kInterleaved channels
   int64_t bands;     // of a plane

@@ -48,9 +48,9 @@ struct Band {
 struct Col2imCall {
   Problem p;
   // The masks inside the feature, by tile; within a tile in ascending order.
-  int32_t* source;  // [masks] which mask
+  int32_t* source;  // [masks] index of the mask
   int32_t* offset;  // [masks] its element of the tile
-  int32_t* first;   // [tiles + 1] where each tile's masks start
+  int32_t* first;   // [tiles + 1] start of each tile's masks
   const void* col;
   void* im;
   bool half, stream;

@@ -32,7 +32,7 @@ mluOpStatus_t RunDoubleForward(const CpuCall<Problem>& call, void*) {
   return MLUOP_STATUS_SUCCESS;
 }
 
-// A worker owns channels. Without masks there is nothing to add, whatever the size of the kernel.
+// A worker owns channels. Without masks the loop over the kernel elements is skipped.
 mluOpStatus_t RunDoubleBackward(const CpuCall<Problem>& call, void*) {
   const Problem& p = call.p;
   const MaskIndices masks = MasksOf(call.arguments);

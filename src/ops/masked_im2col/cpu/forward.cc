@@ -79,7 +79,7 @@ struct TileBits {
   int64_t lane;
 };
 
-// Which elements of a vector may be outside the feature.
+// The elements of a vector that may be outside the feature.
 enum class Outside { kNone, kColumns, kRowsAndColumns };
 
 // Stores the columns of one vector of masks, row after row. load(r) gives the columns of row r.

@@ -24,7 +24,7 @@ struct BackwardParameters {
   int rows, columns;  // of a band
   int row_bands, column_bands;
   int kernel_h, kernel_w;  // maximum kernel size handled at a time
-  bool whole_chunks;       // bands begin and end where 16-byte stores may
+  bool whole_chunks;       // bands start and end at multiples of 16 bytes
 };
 
 // One kernel element of the thread's masks.
@@ -104,7 +104,7 @@ __device__ void AddMasks(const BackwardParameters<T>& call, const Band& band, in
   }
 }
 
-// Chunks of pixels run on from row to row: bands that have them are as wide as the feature.
+// A chunk of 16 bytes may span rows: bands with whole chunks are as wide as the feature.
 template <typename T>
 __device__ void WriteBand(const BackwardParameters<T>& call, const Band& band) {
   T* const to = call.grad_feature + band.channel * call.p.plane() +

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// masked_col2im forward on CUDA devices: bound by the bytes of im, which is written once. In "staged" a
-// block makes the table of winners of its pixels in shared memory, while the elements of two channels
-// are copied to shared memory. "table" builds the table in scratch with two extra launches.
+// masked_col2im forward on CUDA devices, limited by the writes of im (one per element). In "staged"
+// a block makes the table of winners of its pixels in shared memory, while the elements of two
+// channels are copied to shared memory. "table" builds the table in scratch with two extra
+// launches.
 #include <cuda_pipeline.h>
 
 #include <algorithm>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // masked_col2im backward on CUDA devices: every element of grad_col is written once. Lanes of a warp have
 // neighbouring masks, whose pixels are in few sectors where masks are sorted. In "staged" every block
-// makes the table of winners in shared memory; "table" makes it in scratch, in two launches more.
+// makes the table of winners in shared memory; "table" makes it in scratch, with two extra
+// launches.
 #include <algorithm>
 
 #include "ops/masked_im2col/cuda/operators.h"
@@ -29,8 +30,8 @@ __device__ void ZeroShared(int32_t* table, int64_t count) {
   for (int k = whole * 4 + static_cast<int>(threadIdx.x); k < all; k += blockDim.x) table[k] = 0;
 }
 
-// The masks of a thread: kMasksPerThread/V groups of V, a block's threads apart. pixel is kOutside where there
-// is no gradient.
+// The masks of a thread: kMasksPerThread/V groups of V masks, a stride of blockDim.x groups apart.
+// `pixel` is kOutside for masks without a gradient.
 template <int V>
 struct ThreadPixels {
   static constexpr int kPacks = kMasksPerThread / V;

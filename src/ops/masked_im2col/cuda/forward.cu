@@ -42,9 +42,10 @@ __device__ Corners<V> LoadCorners(const Problem& p, const Masks& masks, int64_t 
   return corners;
 }
 
-// Copies elements (i, j) to (i, j + kTapsInFlight - 1) of the kernels of V masks in one channel. read(h, w)
-// gives an element of the channel's plane. Sums are unsigned and wrap. A clamped corner plus a
-// kernel index is above -2^31 and below 2^32, so one unsigned comparison tests both bounds.
+// Copies the kTapsInFlight elements from (i, j) on, along a row, of the kernels of V masks in one
+// channel. read(h, w) gives an element of the channel's plane. Sums are unsigned and wrap. A
+// clamped corner plus a kernel index is above -2^31 and below 2^32, so one unsigned comparison
+// tests both bounds.
 template <typename T, int V, class Read>
 __device__ void CopyTaps(const Problem& p, const Corners<V>& corners, uint32_t i, uint32_t j,
                          Read read, T* to) {
@@ -154,7 +155,7 @@ template <typename T, int V>
 void LaunchStaged(ForwardParameters<T> f, CudaContext& context) {
   const Problem& p = f.p;
   const int64_t groups = p.masks / V;
-  // With few channels several blocks share one. Each copies the plane.
+  // With few channels several blocks share a channel. Each copies the plane.
   f.parts = static_cast<int>(
       std::clamp<int64_t>(2 * context.sm_count() / p.channels, 1, CeilDiv(groups, 64)));
   const size_t bytes = static_cast<size_t>(p.plane()) * sizeof(T);
@@ -180,7 +181,7 @@ bool FitsShared(const CudaCall<Problem>& call) {
 }
 
 mluOpStatus_t RunStaged(const CudaCall<Problem>& call, void* /*scratch*/) {
-  // Small problems are bound by latency: many threads with one mask each.
+  // Small problems are limited by latency: they use many threads with one mask each.
   const bool large = int64_t{call.p.channels} * call.p.masks >=
                      int64_t{call.context.sm_count()} * kStagedThreads * kWideMasks;
   return WithBits(call, [&](auto zero) {
@@ -200,7 +201,8 @@ mluOpStatus_t RunDirect(const CudaCall<Problem>& call, void* /*scratch*/) {
 }
 
 constexpr CudaImplementation<Problem> kForward[] = {
-    {"staged", "a plane fits 64 KiB, and the masks read as much", FitsShared, nullptr, RunStaged},
+    {"staged", "a plane fits in 64 KiB, and the masks read as many bytes", FitsShared, nullptr,
+     RunStaged},
     {"direct", "always", Always, nullptr, RunDirect},
     CudaImplementation<Problem>::ForDouble(RunDoubleForward),
 };

@@ -38,11 +38,11 @@ struct Band {
 
   __device__ int pitch() const { return columns + kernel_w; }
   __device__ int size() const { return (rows + 2 * kernel_h) * pitch() + kernel_w; }
-  // Of a pixel, from the band's first one on.
+  // Returns the index in `sums` of the pixel (r, c) of the band.
   __device__ int Place(int r, int c) const { return (r + kernel_h) * pitch() + kernel_w + c; }
 };
 
-// The masks of a thread: kKeptMasks/V groups of V, a block's threads apart.
+// The masks of a thread: kKeptMasks/V groups of V masks, a stride of blockDim.x groups apart.
 struct ThreadMasks {
   // Bits 0-15: the place of the kernel's upper left corner, 0 where the kernel misses the band. Bits
   // 16-31: the turn.
@@ -94,7 +94,7 @@ __device__ void ClearTables(Tables* tables) {
   for (int k = threadIdx.x; k < static_cast<int>(sizeof(Tables) / 4); k += blockDim.x) words[k] = 0;
 }
 
-// The masks that have another one at their position, a bit each. The tables are clear.
+// Returns the masks that share their position with another mask, as bits. The tables must be clear.
 __device__ uint32_t FindRepeated(Tables* tables, const ThreadMasks& kept) {
   bool twice = false;
 #pragma unroll

@@ -18,7 +18,7 @@ inline size_t WinnersScratch(const CudaCall<Problem>& call) { return WinnersByte
 #if defined(__CUDACC__)
 namespace {
 
-// A mask's pixel in a plane of less than 2^32 pixels.
+// The result of PixelOf for a mask outside the plane. Planes have fewer than 2^32 pixels.
 constexpr uint32_t kOutside = ~0u;
 __device__ uint32_t PixelOf(const Problem& p, int32_t h, int32_t w) {
   const auto row = static_cast<uint32_t>(h), column = static_cast<uint32_t>(w);

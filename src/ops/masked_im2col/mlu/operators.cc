@@ -31,8 +31,8 @@ mluOpStatus_t RefuseStrides(const Im2colCall& call) {
   const long long bytes = longest * element;
   if (bytes <= std::numeric_limits<int32_t>::max()) return MLUOP_STATUS_SUCCESS;
   return Fail(MLUOP_STATUS_NOT_SUPPORTED,
-              "%.*s: a row of feature or data_col must have less than 2^31 bytes, the stride of a "
-              "2D copy, got %lld",
+              "%.*s: a row of feature or data_col must have fewer than 2^31 bytes (the stride "
+              "of a 2D copy), got %lld",
               MLUOP_SV(call.arguments.spec->name), bytes);
 }
 

@@ -35,8 +35,8 @@ inline Range LinesOf(const float* to, Range band, int64_t pixels) {
   return {band.begin == 0 ? 0 : align(band.begin), align(band.end)};
 }
 
-// Calls body(band, worker) on bands of `length` pixels, whose `rows` rows workers may share. A worker
-// gets many rows of the same band.
+// Calls body(band, worker) on bands of `length` pixels. Several workers may share the `rows` rows
+// of a band; each gets many rows of it.
 template <class Body>
 void ForEachBand(const Problem& p, ThreadPool& threads, int64_t length, int64_t rows,
                  const Body& body) {

@@ -59,7 +59,7 @@ struct PixelGroup {
   Window any;  // contains every source's window
 };
 
-// The kSquare pixels from `first` on. Windows past the last pixel are empty.
+// Fills the group of the kSquare pixels from `first` on. Windows past the last pixel are empty.
 void PrepareGroup(const Problem& p, const float* in, int64_t first, PixelGroup& group) {
   group.all = {{0, p.out.rows}, {0, p.out.cols}};
   group.any = {{p.out.rows, 0}, {p.out.cols, 0}};
@@ -129,7 +129,7 @@ HWY_INLINE void PrefetchGroup(const PixelGroup& group, int64_t row, Range cols, 
   }
 }
 
-// Stores the part of a line, which starts at pixel `at`, that belongs to the band.
+// Stores the band's part of the line that starts at pixel `at`.
 HWY_NOINLINE void StoreOwned(const Problem& p, V line, const BandColumns& band, int64_t c,
                              int64_t at) {
   const SquareTag d;

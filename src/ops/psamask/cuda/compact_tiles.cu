@@ -16,7 +16,7 @@ static_assert(kTwoRowCols == 2 * kRuns * kWarp - (kSector - 1));
 
 struct Tiling {
   uint32_t tiles;
-  Divider by_rows, by_pixels;  // the numbers of tiles along each
+  Divider by_rows, by_pixels;  // divide by the number of tiles along each axis
   int rows;                    // of a tile
   uint32_t lead;               // of the output
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // psamask on CUDA devices: the geometry of problem.h in 32 bits, and the implementations' functions.
-// A launch computes as many images as have fewer than 2^31 elements: indices and their intermediate
-// sums are exact in uint32_t.
+// A launch computes a batch of images with fewer than 2^31 elements in all, so that indices and
+// their intermediate sums are exact in uint32_t.
 #pragma once
 
 #include <cstdint>
@@ -30,8 +30,8 @@ class Divider {
   struct Result {
     int quotient, remainder;
   };
-  // factor_ * divisor_ exceeds 2^(31+shift_) by 2^shift_ at most: times n, by less than
-  // 2^(31+shift_), so that the quotient n * factor_ >> (31 + shift_) is exact.
+  // factor_ * divisor_ exceeds 2^(31+shift_) by at most 2^shift_. For n < 2^31 the excess of the
+  // product with n is below 2^(31+shift_), so the quotient n * factor_ >> (31 + shift_) is exact.
   MLUOP_HOST_DEVICE Result operator()(int n) const {
     const uint32_t quotient = High(2 * static_cast<uint32_t>(n), factor_) >> shift_;
     return {static_cast<int>(quotient), n - static_cast<int>(quotient * divisor_)};
@@ -77,7 +77,7 @@ inline Shape ShapeOf(const Problem& p) {
 }
 
 // The tensors as bits: elements are copied and never interpreted. `lead` is the output's address in
-// elements, of which the kernels need the place within a sector.
+// elements, which gives the kernels its offset in a sector.
 struct CudaTensors {
   const uint32_t* in;
   uint32_t* out;

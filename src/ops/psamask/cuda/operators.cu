@@ -18,7 +18,7 @@ bool CanCopySmallCompactTiles(const PsamaskCall& call) {
   return HasSmallImages(call) && CanCopyCompactTiles(call);
 }
 
-// Runs the implementation on as many images at a time as have fewer than 2^31 elements.
+// Runs the implementation on batches of images. A batch has fewer than 2^31 elements.
 template <mluOpStatus_t (*kRun)(const PsamaskCall&, void*)>
 mluOpStatus_t RunBatches(const PsamaskCall& call, void* scratch) {
   const int64_t images = (kSmallLimit - 1) / ImageElements(call.p);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // psamask on CUDA devices, implementation "tiles": any order of input and output. A block copies some
 // columns of one output row for some pixels through a tile of shared memory, [column][pixel], so
-// that loads and stores are coalesced. Memory-bound: every element passes shared memory once.
+// that loads and stores are coalesced. Memory-bound: every element passes through shared memory
+// once.
 #include <algorithm>
 
 #include "ops/psamask/cuda/kernels.h"
@@ -23,7 +24,7 @@ struct TilePolicy {
 
 struct Tiling {
   uint32_t tiles;
-  Divider by_pixels, by_cols, by_rows;  // the numbers of tiles along each
+  Divider by_pixels, by_cols, by_rows;  // divide by the number of tiles along each axis
   int pixels, cols;                     // of a tile's output
   int overlap;                          // pixels before them that unaligned rows need
   uint32_t lead;                        // of the output
@@ -36,8 +37,8 @@ struct Tile {
   bool live;  // some pixel has an input row
 };
 
-// Whether some pixel of [begin, end) has an input row for the output's row. For masks larger than
-// the feature map, half of the rows are zero for half of the pixels.
+// Returns whether some pixel of [begin, end) has an input row for the output's row. For masks
+// larger than the feature map, half of the rows are zero for half of the pixels.
 __device__ bool HasInRows(const Shape& s, int row, int begin, int end) {
   const int a = row + s.RowShift(s.by_width(max(begin, 0)).quotient);
   const int b = row + s.RowShift(s.by_width(min(end, s.pixels) - 1).quotient);

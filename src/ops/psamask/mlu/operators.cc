@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// psamask on the MLU, host side: which dimension is split over clusters and cores, and how much of a
-// core's share fits NRAM (document 003, 3.3). NHWC only, as the document has it.
+// psamask on the MLU, host side: the dimensions that are split over clusters and cores, and the
+// part of a core's slice that fits in NRAM (document 003, 3.3). NHWC only, as the document has it.
 #include <algorithm>
 
 #include "mlu/context.h"
@@ -16,7 +16,7 @@ using PsamaskCall = MluCall<Problem>;
 
 constexpr int64_t PadUp(int64_t value, int64_t step) { return (value + step - 1) / step * step; }
 
-// The first of N, H, W that has an item for every part; else the longest.
+// Returns the first of N, H, W with at least `parts` items; else the longest.
 Dimension ChooseDimension(const int (&extent)[3], int parts) {
   for (const Dimension dim : {kDimN, kDimH, kDimW}) {
     if (extent[dim] >= parts) return dim;
@@ -24,8 +24,8 @@ Dimension ChooseDimension(const int (&extent)[3], int parts) {
   return static_cast<Dimension>(std::max_element(extent, extent + 3) - extent);
 }
 
-// Splits N, H or W over the clusters and again over the cores. Leaves in `share` the largest share
-// of a core. The document launches all clusters; idle ones are not launched here.
+// Splits N, H or W over the clusters and again over the cores. Writes the largest slice of a
+// core to `share`. The document launches all clusters; idle ones are not launched here.
 Partition MakePartition(const MluProperties& properties, int (&share)[3], LaunchConfig* launch) {
   const int clusters = properties.cluster_limit, cores = properties.cores_per_cluster;
   Partition partition;
@@ -54,7 +54,7 @@ Space SpaceOf(const PsamaskParam& p, int64_t n, int64_t pixels) {
   return space;
 }
 
-// The largest count <= most for which fits(count); 0 if there is none.
+// Returns the largest count <= most for which fits(count) is true; 0 if there is none.
 template <class Fits>
 int Largest(int most, const Fits& fits) {
   int low = 0, high = most;
@@ -65,7 +65,7 @@ int Largest(int most, const Fits& fits) {
   return low;
 }
 
-// findlimit: whole images of a core's share if one fits, else rows, else pixels.
+// findlimit: whole images of a core's slice if one fits, else rows, else pixels.
 bool FindLimit(const int (&share)[3], int64_t nram_elements, PsamaskParam* p) {
   const int64_t row = share[kDimW], image = row * share[kDimH];
   const auto fits = [&](int64_t n, int64_t pixels) {

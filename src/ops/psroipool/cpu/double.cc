@@ -49,10 +49,10 @@ void ScatterBin(const Problem& p, const GradientsOf<double>& t, const DoublePlac
   for (int64_t c = 0; c < p.output_dim; ++c) {
     const int64_t channel = t.mapping[item * p.output_dim + c];
     if (channel < 0 || channel >= p.channels()) continue;
-    const double share = t.top_grad[item * p.output_dim + c] / bin.area();
+    const double scaled_grad = t.top_grad[item * p.output_dim + c] / bin.area();
     for (int64_t y = begin; y < end; ++y) {
       for (int64_t x = bin.columns.begin; x < bin.columns.end; ++x) {
-        t.bottom_grad[(y * p.w + x) * p.channels() + channel] += share;
+        t.bottom_grad[(y * p.w + x) * p.channels() + channel] += scaled_grad;
       }
     }
   }
@@ -63,7 +63,7 @@ void ScatterBin(const Problem& p, const GradientsOf<double>& t, const DoublePlac
 mluOpStatus_t RunDoubleForward(const CpuCall<Problem>& call, void*) {
   const Problem& p = call.p;
   const TensorsOf<double> t(call.arguments);
-  const int64_t pixels = int64_t{p.h} * p.w / p.bins() + 1;  // of a bin, about
+  const int64_t pixels = int64_t{p.h} * p.w / p.bins() + 1;  // of a bin, estimated
   call.context.threads().For(p.rois * p.bins(), GrainFor(pixels * p.output_dim),
                              [&](int64_t begin, int64_t end, int) {
                                for (int64_t item = begin; item < end; ++item) {

@@ -54,7 +54,7 @@ HWY_EXPORT(PoolSlice);
 
 using ForwardCall = CpuCall<Problem>;
 
-// How bins and channels are split into slices.
+// The division of bins and channels into slices.
 struct Slicing {
   int64_t rows;                        // of a band
   int64_t bins, channels;              // of a slice

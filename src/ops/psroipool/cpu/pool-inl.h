@@ -86,7 +86,7 @@ HWY_INLINE auto SumChunks(const float* row, int64_t columns, int64_t pixel_strid
   return sum;
 }
 
-// Pools bins that are not empty and have at most kColumns columns, with 0 any bins.
+// Pools bins that are not empty and have at most kColumns columns. kColumns = 0 handles any bins.
 template <int kColumns, class Block>
 HWY_INLINE void PoolBins(const Block& block, const Problem& p, const Band& band, BinRows bins) {
   for (const Span& span : bins.columns) {
@@ -138,7 +138,7 @@ HWY_INLINE void PoolRoi(const Block& block, const Problem& p, const RoiBins& roi
   }
 }
 
-// Pools the band's part of the RoIs. Not inline: the compiler has registers for one block at a time.
+// Pools the band's part of the RoIs. Not inlined, to limit register pressure to one block.
 template <class Block>
 HWY_NOINLINE void PoolRois(const Block& block, int64_t c, const Pooling& pooling, const Band& band,
                            const float* data, const PooledBins& pooled) {

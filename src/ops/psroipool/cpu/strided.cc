@@ -13,7 +13,7 @@
 namespace mluop::psroipool {
 namespace {
 
-// Returns the value, the default quiet NaN for every NaN.
+// Returns the value; returns the default quiet NaN for every NaN.
 float WithDefaultNan(float value) {
   return std::isnan(value) ? std::numeric_limits<float>::quiet_NaN() : value;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // psroipool on the CPU without repacking: the fallbacks of both directions. Elements are read or added
-// where they lie in the map.
+// in place.
 #pragma once
 
 #include "cpu/context.h"

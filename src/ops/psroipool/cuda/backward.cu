@@ -46,7 +46,8 @@ struct Prepared {
   int flags;
 };
 
-// A warp reads a bin of a RoI. True if a lane has seen another channel than forward's.
+// Called by a warp for one bin of a RoI. Returns whether this lane has read a channel that is not
+// forward's.
 __device__ bool HasCustomMapping(const Problem& p, const Gradients& t, int64_t item) {
   const auto bins = static_cast<unsigned>(p.bins());
   const auto bin = static_cast<int>(static_cast<unsigned>(item) % bins);  // fewer than 2^31
@@ -155,12 +156,12 @@ __device__ void SumBins(const Problem& p, const Gradients& t, const Prepared& pr
   }
 }
 
-// How the channels of a pixel are split into slices; the last one may be smaller.
+// The division of a pixel's channels into slices; the last one may be smaller.
 struct ChannelSlicing {
   int channels;
   int slices;
 
-  // Of a pixel's sums: they may begin anywhere in 16 bytes.
+  // Floats from the sums of a pixel to the next. The sums may start anywhere in 16 bytes.
   __host__ __device__ int stride() const { return (channels + 3) / 4 * 4 + 4; }
 };
 
@@ -177,7 +178,7 @@ __device__ SumTile TileOf(const Problem& p, const ChannelSlicing& slicing, unsig
           slicing.stride()};
 }
 
-// `add`: to the sums of the RoIs of earlier passes.
+// `add`: adds to the sums of earlier passes instead of overwriting them.
 __global__ void __launch_bounds__(kSumThreads, kSumBlocks)
     SumPixels(Problem p, Gradients t, Prepared prepared, ChannelSlicing slicing, bool add) {
   extern __shared__ float4 aligned[];  // [kColumns, stride] floats
@@ -203,7 +204,7 @@ size_t SharedBytes(int stride) {
   return sizeof(float) * kColumns * (static_cast<size_t>(stride) + 4);
 }
 
-// Splits between output channels, where these are short enough.
+// A slice holds whole output channels (all bins of each) if one fits in shared memory.
 ChannelSlicing MakeSlicing(const Problem& p, size_t shared_bytes) {
   const auto most_channels = static_cast<int64_t>(
       std::min(shared_bytes, kMaxSharedBytes) / (sizeof(float) * kColumns) - 16);
@@ -232,7 +233,7 @@ void AddPass(const Problem& p, const Gradients& t, bool add, char* scratch, Cuda
   context.Launch(SumPixels, grid, p, t, prepared, slicing, add);
 }
 
-// The elements of a pass are below 2^31.
+// Limits the RoIs to one pass, which has fewer than 2^31 elements.
 Problem PassOf(Problem p) {
   const int64_t most = std::max<int64_t>((kSmallLimit - 1) / p.channels(), 1);
   p.rois = std::min({p.rois, MasksOf(p).RoisOfPass(), most});

@@ -35,7 +35,7 @@ struct Bins {
   int* custom;  // nonzero: some mapping is not that of forward
 };
 
-// custom: zero.
+// bins.custom must be zero on entry.
 __global__ void __launch_bounds__(kDoubleThreads)
     FindBins(Problem p, GradientsOf<double> t, Bins bins) {
   const int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
@@ -48,8 +48,8 @@ __global__ void __launch_bounds__(kDoubleThreads)
   if (custom) *bins.custom = 1;  // every writer stores the same value
 }
 
-// Returns the gradients that bin `item` of [R, bins] adds to one channel. Without a custom mapping
-// only output channel `channel / bins` can.
+// Adds the gradients of bin `item` of [R, bins] in one channel to `sum` and returns the result.
+// Without a custom mapping only output channel `channel / bins` contributes.
 __device__ double GradientOf(const Problem& p, const GradientsOf<double>& t, int64_t item,
                              int64_t channel, bool custom, double sum, int area) {
   const int64_t first = custom ? 0 : channel / p.bins();

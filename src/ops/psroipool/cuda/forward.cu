@@ -40,8 +40,8 @@ __device__ void FindPlace(const Problem& p, const Loaded& roi, Place* place) {
   __syncthreads();
 }
 
-// kLoads are in flight: bins are small, and waiting for each pixel would be the whole time. The number
-// does not change the order of the sum.
+// Keeps kLoads loads in flight: bins are small, and the latency of single loads would dominate. The
+// number does not change the order of the sum.
 template <int kLoads, typename Offset>
 __device__ float SumPixels(roi::Pixels<Offset> pixels, const float* __restrict__ channel) {
   float sum = 0, part = 0;
@@ -107,7 +107,7 @@ mluOpStatus_t RunStrided(const CudaCall<Problem>& call, void*) {
   const auto threads =
       static_cast<int>(std::min<int64_t>(CeilDiv(p.channels(), 32) * 32, kThreads));
   const int64_t slices = CeilDiv(p.channels(), threads);
-  // At most one block for 32 elements of the output, or for a RoI.
+  // The grid has at most one block per 32 output elements or per RoI.
   // A bin is at most about H/G+1 rows high: three rows have few pixels.
   call.context.Launch(
       p.h / p.group < 3 ? PoolStrided<kPixelGroup, Offset> : PoolStrided<2 * kPixelGroup, Offset>,

@@ -21,8 +21,8 @@ mluOpStatus_t RunRepacked(const CudaCall<Problem>& call, void* scratch);
 
 #if defined(__CUDACC__)
 
-// Where a bin lies; one load. Rows are counted through all images, so that a row implies its image.
-// Both spans are [0, 0) where the RoI is empty.
+// The rows and columns of a bin, in one load. Rows are counted through all images, so that a row
+// implies its image. Both spans are [0, 0) where the RoI is empty.
 struct alignas(16) Bin {
   Span rows, columns;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// psroipool forward on the MLU: what the host hands to the kernels. Plain structs, shared with
-// BANG C.
+// psroipool forward on the MLU: the arguments that the host passes to the kernels, as plain
+// structs, which BANG C includes too.
 #pragma once
 
 #include "ops/roi/mlu/launch_config.h"

@@ -30,7 +30,7 @@ int NumDeal(const PsRoiPoolCall& call) {
   return static_cast<int>(deal / kAlignSize * kAlignSize);
 }
 
-// The largest group_size of which kAlignSize channels fit NRAM.
+// Returns the largest group_size with which kAlignSize channels fit in NRAM.
 template <int64_t (*kElements)(int64_t)>
 int LargestGroup(size_t nram_bytes) {
   const auto nram = static_cast<int64_t>((nram_bytes - kRoiBytes) / sizeof(float));
@@ -42,7 +42,7 @@ int LargestGroup(size_t nram_bytes) {
 bool HasGather(const PsRoiPoolCall& call) { return call.context.properties().bang_arch >= 592; }
 bool CanTranspose(const PsRoiPoolCall& call) { return NumDeal<TransposeElements>(call) > 0; }
 
-// The gather needs less NRAM than the transpose: it sets the limit where it exists.
+// The gather needs less NRAM than the transpose: it sets the limit on cards that have it.
 mluOpStatus_t RefuseSizes(const PsRoiPoolCall& call) {
   const MluProperties& properties = call.context.properties();
   const bool gather = HasGather(call);

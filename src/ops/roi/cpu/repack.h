@@ -12,8 +12,8 @@ constexpr int64_t WholeVectors(int64_t floats) {
   return floats <= 4 ? 4 : floats <= 8 ? 8 : (floats + 15) / 16 * 16;
 }
 
-// Whether the bins of all RoIs together have at least `wanted` pixels; a pixel of two bins counts
-// twice. Stops at the RoI that decides it. place_of(r) returns the RoiPlace of a RoI.
+// Returns whether the bins of all RoIs together have at least `wanted` pixels; a pixel of two bins
+// counts twice. Stops at the RoI that decides it. place_of(r) returns the RoiPlace of a RoI.
 template <class Problem, class PlaceOf>
 bool BinsHavePixels(const Problem& p, int pooled_h, int pooled_w, int64_t wanted,
                     const PlaceOf& place_of) {

@@ -58,7 +58,7 @@ struct RoiMasks {
     return data + (rows * row_bins + column * column_bins + bin) * words;
   }
 
-  // A warp writes an item. place_of(r) returns where the bins of a RoI lie.
+  // A warp writes an item. place_of(r) returns the RoiPlace of a RoI.
   template <typename Problem, typename PlaceOf>
   __device__ void Write(const Problem& p, int64_t item, PlaceOf place_of) const {
     const bool is_row = item < RowItems();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Binds a list of implementations whose card or whose NRAM refuses some calls. The refusal comes
-// before the choice of an implementation, with the reason as the error message: a call returns it,
-// and the call has no plan.
+// Binds a list of implementations with a check of the card's limits, such as the size of NRAM. The
+// check runs before an implementation is chosen. A refused call returns the status of the check,
+// which sets the error message, and has no plan.
 #pragma once
 
 #include "mlu/context.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The launch policy of the design documents: task type Union1, all clusters of the card. The kernels
-// read taskId and taskDim and assume no number of clusters.
+// read taskId and taskDim, so they run with any number of clusters.
 #pragma once
 
 #include "mlu/context.h"

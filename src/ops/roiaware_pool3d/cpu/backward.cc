@@ -87,8 +87,8 @@ int64_t CountSlices(const Problem& p) {
   return static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(slices)));
 }
 
-// All slices have float sums in scratch. They are computed in rounds of points where they would be too
-// large.
+// All slices have float sums in scratch. They are computed in rounds of points if the sums of all
+// points are too large.
 class Backward {
  public:
   explicit Backward(const BackwardCall& call)

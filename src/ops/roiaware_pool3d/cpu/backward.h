@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// roiaware_pool3d backward on the CPU: how the scatter is divided without atomics.
+// roiaware_pool3d backward on the CPU: the division of the scatter, without atomics.
 //
 // The voxels are divided into slices. Each slice adds into its own sums, [points, channels]; then
 // the slices are added in ascending order. The number of slices follows from the sizes of the call
 // alone, so every number of threads gives the same bits. If there are more threads than slices,
-// several threads process one slice, each for its own range of points. This changes the order of no
-// sum: every sum adds its voxels in ascending order, slice by slice.
+// several threads process one slice, each for its own range of points. This does not change the
+// order of any sum: every sum adds its voxels in ascending order, slice by slice.
 #pragma once
 
 #include <cstdint>

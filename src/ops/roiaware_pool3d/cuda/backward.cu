@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // roiaware_pool3d backward on CUDA devices. Threads read the channels of the voxels, skip elements that
-// name no point, and add the others to the points' sums. Sparse scenes are bound by the bytes of argmax
-// or by the sectors of the counts, dense scenes by the additions.
+// name no point, and add the others to the points' sums. Sparse scenes are limited by reading
+// argmax or the sectors of the counts, dense scenes by the additions.
 #include <algorithm>
 #include <bit>
 
@@ -17,7 +17,7 @@ size_t SumBytes(const Problem& p, size_t element) {
   return static_cast<size_t>(int64_t{p.points} * p.channels) * element;
 }
 
-// Scratch of IntegerSums: sums, marks, then what need not be zeroed: maxima, found_shift.
+// Scratch of IntegerSums: sums and marks, which are zeroed; then maxima and found_shift.
 struct IntegerLayout {
   size_t marks, maxima, bytes;
 

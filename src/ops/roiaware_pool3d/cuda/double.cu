@@ -19,7 +19,8 @@ struct DoubleTensors {
   double* pooled;
 };
 
-// indices: zeros. The first lane writes, so that the points of a voxel are in ascending order.
+// The indices must be zero-initialised. The first lane writes, so that the points of a voxel are in
+// ascending order.
 __global__ void __launch_bounds__(kLanes) ListPoints(Problem p, DoubleTensors t) {
   const int64_t box = blockIdx.x;
   double values[kRoiValues];
@@ -97,7 +98,7 @@ __device__ void AddAverage(const Problem& p, const DoubleGradients& t, const Own
   }
 }
 
-// sums: zeros. Neighbouring threads have neighbouring channels.
+// The sums must be zero-initialised. Neighbouring threads have neighbouring channels.
 __global__ void __launch_bounds__(kDoubleThreads) ScatterDouble(Problem p, DoubleGradients t) {
   const int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
   if (i >= int64_t{kBands} * p.channels) return;

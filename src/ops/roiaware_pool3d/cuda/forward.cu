@@ -19,7 +19,7 @@ struct Pooling {
   Problem p;
   Lists lists = {};
   BoxBatch batch = {};
-  int ranges = 0, size = 0;  // of a box, and the voxels of one
+  int ranges = 0, size = 0;  // ranges of a box, voxels of a range
   const T* features;         // [points, channels]
   int32_t* argmax;           // [voxels, channels], or NULL
   int32_t* indices;          // [voxels, slots]

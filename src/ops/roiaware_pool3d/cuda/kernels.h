@@ -19,7 +19,7 @@ extern const CudaOperator kForwardCuda, kBackwardCuda;
 mluOpStatus_t RunDoubleForward(const CudaCall<Problem>& call, void* scratch);
 mluOpStatus_t RunDoubleBackward(const CudaCall<Problem>& call, void* scratch);
 
-// Scratch of forward, which its workspace getter promises.
+// Scratch of forward in bytes; also returned by the workspace getter.
 size_t ForwardCudaScratchBytes(int64_t boxes, int64_t points);
 
 constexpr int kLanes = 32;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// roiaware_pool3d on CUDA devices: what the family has for them.
+// roiaware_pool3d on CUDA devices: list of operators and getters.
 #include <algorithm>
 
 #include "ops/roiaware_pool3d/cuda/kernels.h"

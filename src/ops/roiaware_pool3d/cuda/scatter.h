@@ -17,7 +17,7 @@
 namespace mluop::roiaware_pool3d {
 namespace {
 
-// The greatest value of all threads of a block, which all call this once per kernel.
+// Returns the greatest value of all threads of a block. All of them must call it, once per kernel.
 __device__ uint32_t BlockMax(uint32_t value) {
   __shared__ uint32_t warps[32];
   for (int step = 16; step > 0; step /= 2)
@@ -149,7 +149,7 @@ struct IntegerSums {
   }
 };
 
-// A call. Every tensor has less than 2^31 elements.
+// The tensors of a call. Each has fewer than 2^31 elements.
 template <typename T>
 struct Gradients {
   Problem p;

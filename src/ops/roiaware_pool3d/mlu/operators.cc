@@ -14,15 +14,15 @@ using RoiawareCall = MluCall<Problem>;
 
 constexpr int64_t kCountAlign = 64;  // channels; satisfies the vector unit for half and float
 constexpr int64_t kIndexAlign = 32;  // int32 in 128 bytes
-// Document 002, 1.4: what it gives the indices of a voxel in NRAM.
+// Document 002, 1.4: the maximum number of indices of a voxel in NRAM.
 constexpr int kMaxPtsEachVoxel = 2048;
 
 constexpr int64_t PadUp(int64_t value, int64_t step) { return (value + step - 1) / step * step; }
 
 int64_t ElementBytes(const Problem& p) { return p.half ? 2 : 4; }
 
-// Bytes of NRAM: of the indices of a voxel (avg), and per channel. The average of half has a float
-// buffer more than the document.
+// Bytes of NRAM: of the indices of a voxel (avg), and per channel. The average of half has one
+// float buffer more than in the document.
 int64_t IndexBytes(const Problem& p) {
   return p.method == kMaximum ? 0 : PadUp(p.slots, kIndexAlign) * int64_t{sizeof(int)};
 }

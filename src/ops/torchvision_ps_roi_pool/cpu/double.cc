@@ -37,10 +37,11 @@ void ScatterRoi(const Problem& p, const GradientsOf<double>& t, int64_t r, int64
   const int64_t last = std::min(end, first + p.channels());
   for (int64_t i = std::max(begin, first); i < last; ++i) {
     const Bin bin(p, place, i % p.bins());
-    const double share = t.grad_output[r * p.channels() + i - first] / bin.area();
+    const double scaled_grad = t.grad_output[r * p.channels() + i - first] / bin.area();
     double* const plane = t.grad_input + i * p.pixels();
     for (int64_t y = bin.rows.begin; y < bin.rows.end; ++y) {
-      for (int64_t x = bin.columns.begin; x < bin.columns.end; ++x) plane[y * p.w + x] += share;
+      for (int64_t x = bin.columns.begin; x < bin.columns.end; ++x)
+        plane[y * p.w + x] += scaled_grad;
     }
   }
 }

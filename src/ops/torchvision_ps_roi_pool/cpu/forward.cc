@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// torchvision_ps_roi_pool forward on the CPU. The sum of a bin has one order, torchvision's, so that
-// vectors can only go over channels. Their planes lie pooled_h*pooled_w apart: slices of the map
+// torchvision_ps_roi_pool forward on the CPU. The sum of a bin has one order, torchvision's, so
+// vectors run over the channels. Their planes lie pooled_h*pooled_w apart: slices of the map
 // (slicing.h) are repacked to [pixel][channel] and pooled from there.
 #include <algorithm>
 #include <cmath>

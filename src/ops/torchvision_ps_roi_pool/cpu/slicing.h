@@ -79,8 +79,8 @@ class Bands {
     table.Fill(p, call.arguments.In<float>("rois"), threads_);
   }
 
-  // Calls body(slice, band) for all slices; `band` is the worker's scratch. A worker's part of the
-  // stage is whole cache lines where a slice is.
+  // Calls body(slice, band) for all slices; `band` is the worker's scratch. If a slice has
+  // whole cache lines, so has a worker's part of the stage.
   template <class Body>
   void ForEachSlice(const Body& body) const {
     const int64_t slices = (p.output_dim + slicing.slice - 1) / slicing.slice;
@@ -105,7 +105,7 @@ class Bands {
     });
   }
 
-  // From a bin of a RoI in the stage to the next one.
+  // Floats from a bin of a RoI in the stage to its next one.
   int64_t BinStride() const { return p.rois * slicing.stage_stride; }
 
   const Problem& p;

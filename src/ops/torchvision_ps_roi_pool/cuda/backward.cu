@@ -30,7 +30,7 @@ struct Prepared {
   float* scaled_grads;  // [R, bins, O]
 };
 
-// Block `block` of `blocks`.
+// Writes the masks and the columns. The caller is block `block` of `blocks`.
 __device__ void WriteTables(const Problem& p, const Gradients& t, const Prepared& prepared,
                             int64_t block, int64_t blocks) {
   const int64_t first = block * kPrepareThreads + threadIdx.x, threads = blocks * kPrepareThreads;
@@ -106,8 +106,8 @@ constexpr int kLaneChannels = 3;
 constexpr int kMaxChannels = 32 * kLaneChannels;
 
 struct Tiles {
-  int columns, channels;    // of a tile, but for the last ones
-  unsigned across, slices;  // how many there are of each row and bin
+  int columns, channels;    // of a tile; the last ones may have fewer
+  unsigned across, slices;  // tiles per row, slices per bin
 
   explicit Tiles(const Problem& p)
       : columns(static_cast<int>(std::min<int64_t>(p.w, kTileColumns))),
@@ -115,8 +115,8 @@ struct Tiles {
         across(static_cast<unsigned>(CeilDiv(p.w, columns))),
         slices(static_cast<unsigned>(CeilDiv(p.output_dim, channels))) {}
 
-  // Of a channel in shared memory: an odd multiple of kColumns spreads neighbouring channels over the
-  // banks.
+  // Floats of a channel in shared memory: an odd multiple of kColumns spreads neighbouring channels
+  // over the banks.
   __host__ __device__ int stride() const {
     return (((columns + kColumns - 1) / kColumns) | 1) * kColumns;
   }
@@ -166,7 +166,7 @@ struct LoadedScaledGrads {
   }
 };
 
-// Of a lane's channels and a warp's pixels.
+// The sums of a lane's channels and a warp's pixels.
 using Sums = float[kLaneChannels][kColumns];
 
 // Sums a tile; a warp owns kColumns pixels at a time.
@@ -212,7 +212,7 @@ __device__ void WriteTile(const Problem& p, const SumTile& tile, int stride, con
   }
 }
 
-// `add`: to the sums of earlier passes.
+// `add`: adds to the sums of earlier passes instead of overwriting them.
 __global__ void __launch_bounds__(kThreads)
     SumRows(Problem p, Prepared prepared, Tiles tiles, float* grad_input, bool add) {
   extern __shared__ float4 aligned[];  // [tiles.channels, stride] floats

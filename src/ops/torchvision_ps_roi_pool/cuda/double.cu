@@ -8,8 +8,8 @@ namespace {
 
 constexpr int kDoubleThreads = 256;
 
-// Where a bin lies; rows are counted through all images. Both spans are [0, 0) where the RoI is
-// empty.
+// The rows and columns of a bin; rows are counted through all images. Both spans are [0, 0) if the
+// RoI is empty.
 struct alignas(16) DoubleBin {
   Span rows, columns;
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// torchvision_ps_roi_pool forward on CUDA devices. The order of a sum is torchvision's, so that one
-// thread owns it. Small maps are read in place. Of a large map a block stages some planes in shared
-// memory and pools all RoIs from there: the map is read once, in whole sectors.
+// torchvision_ps_roi_pool forward on CUDA devices. The order of a sum is torchvision's, so one
+// thread owns a sum. Small maps are read in place. A block copies some planes of a large map to
+// shared memory and pools all RoIs from there: the map is read once, in whole sectors.
 #include <cuda_pipeline.h>
 
 #include <algorithm>
@@ -78,7 +78,8 @@ struct SpanTable {
   __device__ Span Columns(int pw, int64_t r) const { return columns[pw * rois + r]; }
 };
 
-// A thread writes a span, of fewer than 2^32: R*pooled_h*pooled_w is below 2^31. rois: [R, 5]
+// A thread writes one span. There are fewer than 2^32 spans: R*pooled_h*pooled_w is below 2^31.
+// rois: [R, 5]
 __global__ void __launch_bounds__(kThreads)
     WriteSpans(Problem p, const float* __restrict__ rois, SpanTable table) {
   const int64_t i = int64_t{blockIdx.x} * kThreads + threadIdx.x;
@@ -206,7 +207,7 @@ mluOpStatus_t RunStaged(const CudaCall<Problem>& call, void* scratch) {
 }
 
 constexpr CudaImplementation<Problem> kForward[] = {
-    {"staged", "the map has 4 MiB or more and at most 32 elements per output, and a plane fits",
+    {"staged", "4 MiB of map or more, at most 32 elements per output, a plane fits shared memory",
      [](const CudaCall<Problem>& call) {
        return IsSmall(call) && PlanesToStage(call.p, call.context.shared_bytes()) > 0;
      },

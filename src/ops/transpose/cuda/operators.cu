@@ -24,8 +24,8 @@ mluOpStatus_t Run(const TransposeCall& call, void*) {
 }
 
 constexpr CudaImplementation<Matrices> kTranspose[] = {
-    {"vectors", "A, B and both addresses are even multiples of an element",
-     Applies<CanTransposeVectors>, nullptr, Run<TransposeVectors>},
+    {"vectors", "A, B and both addresses are multiples of 2 elements", Applies<CanTransposeVectors>,
+     nullptr, Run<TransposeVectors>},
     {"elements", "a matrix has fewer than 2^31 elements", Applies<CanTransposeTiles>, nullptr,
      Run<TransposeElements>},
     {"large", "always", Always, nullptr, Run<TransposeAny>},
