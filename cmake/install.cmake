@@ -16,7 +16,7 @@ if(TARGET mluops_cuda)  # not linked: libmluops.so loads it at run time
   install(FILES $<TARGET_FILE:mluops_cuda> DESTINATION ${library_folder} COMPONENT cuda)
   install(PROGRAMS $<TARGET_FILE:mluops_cuda> DESTINATION mluops COMPONENT python EXCLUDE_FROM_ALL)
 endif()
-if(TARGET mluops_mlu)  # the simulated MLU and what a BANG C source is compiled with; not in the wheel
+if(TARGET mluops_mlu)  # the simulated MLU, and the headers and tools that compile BANG C; not in the wheel
   install(TARGETS mluops_mlu bang bang_translate EXPORT mluops-mlu-targets
           LIBRARY DESTINATION ${library_folder} COMPONENT mlu
           RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT mlu)
