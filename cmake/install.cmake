@@ -26,6 +26,11 @@ if(TARGET mluops_mlu)  # the simulated MLU, and the headers and tools that compi
   install(EXPORT mluops-mlu-targets NAMESPACE mluops:: DESTINATION ${package_folder} COMPONENT mlu)
 endif()
 if(MLUOPS_TOOLS)
+  # The driver loads libmluops_cuda.so and libmluops_mlu.so. A Debian package must not have a search path.
+  if(NOT MLUOPS_PACKAGES)
+    file(RELATIVE_PATH bin_to_lib ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_LIBDIR})
+    set_target_properties(mluop PROPERTIES INSTALL_RPATH "$ORIGIN/${bin_to_lib}")
+  endif()
   install(TARGETS mluop RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT tools)
 endif()
 

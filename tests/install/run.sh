@@ -24,6 +24,8 @@ if [ -e "$folder/first/bin/bang_translate" ]; then
   cmake -S "$here/../../examples/bang" -B "$folder/bang" -G Ninja -DCMAKE_PREFIX_PATH="$folder/first" >/dev/null
   cmake --build "$folder/bang" >/dev/null
   "$folder/bang/vector_add_example" || fail "the BANG C example ended with $?"
+  MLUOP_VISIBLE_DEVICES=cpu,mlu:0 "$folder/first/bin/mluop" check --device mlu:0 \
+    'psamask_forward N=1 H=9 W=9 psa_type=0 h_mask=3 w_mask=3' || fail "the installed driver does not find mlu:0"
 fi
 
 mv "$folder/first" "$folder/second"
