@@ -284,7 +284,7 @@ def test_missing_matplotlib_raises_with_message():
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert run.returncode == 1
     assert run.stderr.rstrip().endswith(
-        "ImportError: mluops.viz needs matplotlib: pip install mluops[viz]"
+        "ImportError: mluops.viz needs matplotlib: pip install matplotlib"
     )
 
 
