@@ -17,7 +17,7 @@ help:
 	@echo 'make fuzz        run libFuzzer for half a minute per target (FUZZ_SECONDS, FUZZ_RUNS)'
 	@echo 'make load        run 10^5 calls from eight threads, then 10^6 calls in constant memory (LOAD_CALLS, MEMORY_CALLS, LOAD_SEED)'
 	@echo 'make coverage    measure the lines of src/ that the tests run: at least 95 %'
-	@echo 'make mutate      change operators and bounds of the kernels, and count the mutants that the tests detect'
+	@echo 'make mutate      mutation testing: break the kernels on purpose, and count the mutants that the tests detect'
 	@echo 'make aarch64     cross-build for 64-bit Arm and check a sample of the cases under qemu'
 	@echo 'make fresh-root  run the commands of README in a new Debian 12 root (root)'
 	@echo 'make wheel       build the Python package into dist/'
@@ -69,8 +69,8 @@ lint:
 	@scripts/install_deps.sh build lint venv
 	@scripts/lint.sh
 
-# The link fails if there is a warning. Not optimised: types of inlined code would be lost. One instruction set: with
-# several, g++ 12 does not report a type that two files define.
+# A warning fails the link. The build is not optimised, because inlining removes types before the link sees them. It has
+# one instruction set: with several, g++ 12 does not report a type that two files define.
 odr: build-lto/build.ninja deps
 	@cmake --build build-lto --target mluop
 

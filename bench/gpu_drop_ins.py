@@ -222,16 +222,18 @@ def masked(dtype):
     half = " dtype=half" if dtype == torch.float16 else ""
     sizes = "C=256 H=100 W=152 M=4000"
     kernel = "kernel_h=3 kernel_w=3 pad_h=1 pad_w=1 "
-    ways = ("forward", "backward")
+    directions = ("forward", "backward")
     function = lambda x, h, w: torch.ops.mluops.masked_im2col(x, h, w, [3, 3], [1, 1])
-    cases = [f"masked_im2col_{direction} {sizes} {kernel}masks=sorted{half}" for direction in ways]
+    cases = [
+        f"masked_im2col_{direction} {sizes} {kernel}masks=sorted{half}" for direction in directions
+    ]
     name = f"masked_im2col [1,256,100,152] M4000 {type_name}"
     both(name, cases, function, Peer("torch composition", windows), x, rows, columns)
     col = torch.randn(256, 4000, device=DEVICE, dtype=dtype)
     zeros = lambda col: torch.zeros(256, 15200, device=DEVICE, dtype=col.dtype)
     scatter = lambda col, h, w: zeros(col).index_copy(1, positions, col).view(1, 256, 100, 152)
     function = lambda col, h, w: torch.ops.mluops.masked_col2im(col, h, w, 100, 152)
-    cases = [f"masked_col2im_{direction} {sizes} masks=sorted{half}" for direction in ways]
+    cases = [f"masked_col2im_{direction} {sizes} masks=sorted{half}" for direction in directions]
     name = f"masked_col2im [256,4000] to [1,256,100,152] {type_name}"
     both(name, cases, function, Peer("torch composition", scatter), col, rows, columns)
 

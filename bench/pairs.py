@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Defines the benchmarks of `peers.py`: pairs of an mluops call and its PyTorch equivalent.
 
-A pair is measured at two levels. "library": each side in its preferred layout, with preallocated
-outputs; ours is called through NumPy.
-"drop-in": both sides from a contiguous NCHW tensor to a contiguous result."""
+A pair is measured at two levels. "library": each side has its preferred layout and preallocated
+outputs; ours is called through NumPy. "drop-in": both sides convert a contiguous NCHW tensor to a
+contiguous result."""
 
 import dataclasses
 from typing import Callable, Optional
@@ -70,7 +70,7 @@ def pooling_cases(images, size, height, width, count, channels, scale):
 
 
 def random_rois(count, images, height, width, scale):
-    """Rois whose corners are pixels of the map, as [batch, x1, y1, x2, y2]."""
+    """Returns random RoIs inside the map, as [batch, x1, y1, x2, y2]."""
     corners = torch.rand(count, 2, 2) * torch.tensor([width - 1, height - 1]) / scale
     batch = torch.randint(images, (count, 1)).float()
     return torch.cat([batch, corners.amin(1), corners.amax(1)], dim=1)

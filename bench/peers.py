@@ -5,7 +5,7 @@
 The peers are torchvision's ps_roi_pool where torchvision is installed, otherwise compositions of
 torch operators (`pairs.py`). Where a peer computes the same function, the results are compared
 first. Prints a Markdown table of ratios: the peer's minimum time divided by ours.
---overhead measures the overhead per call on a 2 x 2 map instead.
+--overhead measures the overhead per call on tiny inputs instead.
 --json writes the times too, with machine, commit and command; rows of an earlier run of the same
 machine and commit stay in the file unless they are measured again (`--only` measures some).
 """
@@ -97,7 +97,7 @@ def table(options):
 
 
 class Plain(torch.autograd.Function):
-    """The unit of --overhead: a Function that does nothing of interest."""
+    """The unit of --overhead: a minimal autograd.Function."""
 
     @staticmethod
     def forward(ctx, x):
@@ -131,7 +131,7 @@ def tiny_calls():
 
 
 def overhead(options):
-    """Prints the least times of calls on tiny inputs, on one thread."""
+    """Prints the minimum times of calls on tiny inputs, on one thread."""
     torch.set_num_threads(1)
     mluops.set_num_threads(1)
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Measures the overhead of a parallel loop: the rows of the table in docs/decisions/0002-threads.md, minimum over the
-// rounds, in microseconds. Build with -DMLUOPS_BENCH=ON; run as `bench_threads [rounds] [threads] [column]`. To compare two
+// rounds, in microseconds. Build with -DMLUOPS_BENCH=ON; run as `bench_threads [rounds] [threads] [row]`. To compare two
 // implementations, run their programs in turn.
 #include <algorithm>
 #include <chrono>
@@ -21,8 +21,8 @@ double MicrosecondsSince(Clock::time_point start) {
   return std::chrono::duration<double, std::micro>(Clock::now() - start).count();
 }
 
-// Busy loop of dependent additions. Not inlined and aligned, so that calibration and benchmark run
-// the same code: a loop across two cache lines takes twice the time.
+// Busy loop of dependent additions. It is aligned and not inlined, so that calibration and benchmark
+// run the same code: a loop across two cache lines takes twice the time.
 [[gnu::noinline, gnu::aligned(64)]] void Spin(int64_t steps) {
   for (int64_t i = 0; i < steps; ++i) asm volatile("" : "+r"(i));
 }

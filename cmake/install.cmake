@@ -16,7 +16,7 @@ if(TARGET mluops_cuda)  # not linked: libmluops.so loads it at run time
   install(FILES $<TARGET_FILE:mluops_cuda> DESTINATION ${library_folder} COMPONENT cuda)
   install(PROGRAMS $<TARGET_FILE:mluops_cuda> DESTINATION mluops COMPONENT python EXCLUDE_FROM_ALL)
 endif()
-if(TARGET mluops_mlu)  # the simulated MLU and what a BANG C source is compiled with; not in the wheel
+if(TARGET mluops_mlu)  # the simulated MLU, and the headers and tools that compile BANG C; not in the wheel
   install(TARGETS mluops_mlu bang bang_translate EXPORT mluops-mlu-targets
           LIBRARY DESTINATION ${library_folder} COMPONENT mlu
           RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT mlu)
@@ -26,6 +26,11 @@ if(TARGET mluops_mlu)  # the simulated MLU and what a BANG C source is compiled 
   install(EXPORT mluops-mlu-targets NAMESPACE mluops:: DESTINATION ${package_folder} COMPONENT mlu)
 endif()
 if(MLUOPS_TOOLS)
+  # The driver loads libmluops_cuda.so and libmluops_mlu.so. A Debian package must not have a search path.
+  if(NOT MLUOPS_PACKAGES)
+    file(RELATIVE_PATH bin_to_lib ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_LIBDIR})
+    set_target_properties(mluop PROPERTIES INSTALL_RPATH "$ORIGIN/${bin_to_lib}")
+  endif()
   install(TARGETS mluop RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT tools)
 endif()
 

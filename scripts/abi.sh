@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# The ABI of libmluops.so: functions, types and enumerators that a linked program depends on.
+# Records and checks the ABI of libmluops.so: functions, types and enumerators that a linked program depends on.
 #   scripts/abi.sh check           compares the sources with abi/<version>.abi; fails on any difference
 #   scripts/abi.sh dump            rewrites abi/<version>.abi and abi/README.md after an intended change
 #   scripts/abi.sh dump-of FOLDER  writes the dump of the sources in another folder, such as an old release
@@ -25,7 +25,7 @@ dump() {
   abidw --exported-interfaces-only --headers-dir "$1/include" --drop-private-types --no-corpus-path --no-show-locs \
     --no-comp-dir-path --no-elf-needed --out-file "$2" "$build/libmluops.so"
 }
-# Writes the differences to the release before, whose number is in the second line of the dump's page.
+# write_page <previous version>: rewrites abi/README.md with abidiff's report of the changes since that version.
 write_page() {
   local previous=$1 differences
   differences=$(abidiff --no-added-syms "abi/$previous.abi" "abi/$version.abi" || true)

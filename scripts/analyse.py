@@ -12,8 +12,7 @@ stamp per tool and source, the hashes of:
 - the source's compile command;
 - the source and every header that it includes.
 
-A source without a
-compile command (a client's program) is read by cppcheck only.
+A source without a compile command (a client's program) is read by cppcheck only.
 """
 
 from __future__ import annotations

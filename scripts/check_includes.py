@@ -58,7 +58,7 @@ def broken_rule(file: str, included: str) -> str:
     >>> broken_rule("ops/one/one.cc", "ops/one/inputs.h")
     'only test files include testing or test files'
 
-    What the driver and the tests share:
+    Tests, references, and the code that the driver and the tests share:
     >>> broken_rule("ops/one/test.cc", "testing/case.h")
     ''
     >>> broken_rule("ops/one/test.cc", "ops/one/cpu/order.h")

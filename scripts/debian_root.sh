@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Sourced by scripts that need a new Debian 12 root: make_root and in_root. Uses the package sources of this machine.
+# Defines make_root and in_root for scripts that need a new Debian 12 root; source this file. Uses the package sources of this machine.
 # Must be run as root. The root is deleted at exit unless FRESH_ROOT_KEEP=1.
 
 # make_root <packages, separated by commas> <log>: sets `root`.
@@ -31,8 +31,8 @@ remove_root() {
   if [ "${FRESH_ROOT_KEEP-0}" = 1 ]; then echo "the root is $root"; else rm -rf --one-file-system "$root"; fi
 }
 
-# in_root <command>: runs it in the folder /mluops of the root, in a separate namespace: its mounts and processes end with
-# the command.
+# in_root <command>: runs it in the folder /mluops of the root, in separate mount and process namespaces, so that its
+# mounts and processes end with it.
 in_root() {
   local settings=()
   mapfile -t settings < <(env | grep -E '^(PIP_[A-Z_]+|(http|https|no)_proxy|(HTTP|HTTPS|NO)_PROXY)=' || true)

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Fills README's table and chart with the measurements of bench/results.
+"""Fills the tables of README and docs/python.md, and the chart, with bench/results.
 
 A page has `<!-- figures: NAME -->` and `<!-- end of figures -->` around the generated text. Without
-arguments the page and the chart are rewritten; with --check the script fails where they are older
-than the measurements.
+arguments the pages and the chart are rewritten; with --check the script fails where they differ
+from the measurements.
 """
 
 import argparse

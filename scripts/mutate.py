@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Mutation testing: changes one operator, bound, constant or table entry of a family's CPU code at
-a time, and tests whether `mluop check` and the C++ tests detect it.
+"""Mutation testing: changes one operator sign, bound, constant or table entry of a family's CPU
+code at a time, and tests whether `mluop check` and the C++ tests detect it.
 
     scripts/mutate.py [--mutants 20] [--seed 1] [--folder build-mutants] [--again] [family ...]
 

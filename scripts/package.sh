@@ -107,7 +107,7 @@ cp LICENSE THIRD_PARTY.md "$work/$name/"
 copy_libraries "$work/$name"
 (cd "$work/$name" && ls) >"$work/library_files"
 copy_tests "$work/$name"
-copy_libraries "$work/$name"  # and what only the tests load
+copy_libraries "$work/$name"  # adds the libraries that only the tests load
 set_paths "$work/$name"
 check_moved "$work" "$work/$name"
 rm -f dist/mluops-*.tar.gz

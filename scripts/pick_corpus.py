@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Picks the inputs of a fuzz target that the tests replay.
 
-pick_corpus.py <control file of libFuzzer's -set_cover_merge> <folder> <at most>: copies inputs that
+pick_corpus.py <control file of libFuzzer's -set_cover_merge> <folder> <limit>: copies inputs that
 the control file names into the folder. Greedy set cover: each input adds the largest number of new
-edges.
-libFuzzer's own choice continues until every edge is reached, which takes hundreds of inputs.
+edges. libFuzzer's own choice continues until every edge is reached, which takes hundreds of inputs.
 """
 
 import shutil

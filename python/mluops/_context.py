@@ -168,7 +168,10 @@ class Context:
 
     def _make_plan(self, table: Table, attributes: Sequence[Any], tensors: Sequence[Any]) -> Plan:
         if len(attributes) != len(table.attributes):
-            raise BadParamError(f"{table.name}: a list among the arguments has a wrong length")
+            raise BadParamError(
+                f"{table.name}: the number of attributes must be {len(table.attributes)}, got "
+                f"{len(attributes)}"
+            )
         numbers = [_number(table, *pair) for pair in zip(table.attributes, attributes)]
         plan = Plan(table, numbers)
         for i, (row, tensor) in enumerate(zip(table.tensors, tensors)):
@@ -195,7 +198,7 @@ class Context:
         return self._descriptors[-1]
 
     def check(self, plan: Plan) -> None:
-        """Makes the library's checks of a call's types, shapes and attributes."""
+        """Runs the library's checks of a call's types, shapes and attributes."""
         table = plan.table
         status = _check_operator(
             self.handle, table.op, plan.attributes_at, ctypes.addressof(plan.descriptors)

@@ -41,7 +41,7 @@ class NotSupportedError(Error, NotImplementedError):
 
 
 def function(name: str, *arguments: Any) -> Callable[..., int]:
-    """Returns the C function of that name and argument types; it returns its status."""
+    """Returns the C function with this name and these argument types. It returns a status."""
     result = getattr(_library, name)
     result.argtypes = arguments
     result.restype = ctypes.c_int

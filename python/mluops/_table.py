@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tables of the C operators, asked from the library: names, types, layouts and shapes of their
-arguments. Shapes of results are computed from them, also of SymInts."""
+"""The tables of the C operators, as the library describes them: names, types, layouts and shapes of
+their arguments. The shapes of results are computed from them, with SymInts too."""
 
 from __future__ import annotations
 
@@ -84,9 +84,9 @@ def _product(factors: Sequence[Any]) -> Any:
 class Table:
     """The table of one C operator.
 
-    `called` and `names` word error messages: the name of the Python operator, and the Python names
-    of arguments whose C names differ. `features` is the C name of the features, by default the
-    first input of type T.
+    `called` and `names` are for error messages: the name of the Python operator, and the Python
+    names of arguments whose C names differ. `features` is the C name of the features, by default
+    the first input of type T.
     """
 
     def __init__(
@@ -114,7 +114,7 @@ class Table:
     ) -> List[Tuple[Any, ...]]:
         """Computes the shapes of the outputs from the shapes of the inputs, as the library does.
 
-        `sizes` has the symbols that no input determines. Inputs that break the rules give some
+        `sizes` has the symbols that no input determines. Inputs that break the rules give arbitrary
         shapes; the library's checks then report the rule."""
         values: Dict[Any, Any] = {**dict(zip(self.attributes, attributes)), **sizes}
         pairs = [
@@ -136,7 +136,7 @@ class Table:
         ]
 
     def word(self, error: Any) -> Optional[str]:
-        """Words an error of the library with Python's names and PyTorch's order of dims."""
+        """Returns the error message with Python's names and PyTorch's order of dims, or None."""
         if not self.called or error.op != self.name:
             return None
         rows = {row.name: row for row in self.tensors}

@@ -97,7 +97,7 @@ class Beyond32Bits : public ::testing::Test {
     for (int64_t i = 0; i < kImage; ++i) last()[i] = static_cast<float>((i * 2654435761) % 1000);
   }
   float* last() const { return map_.tail(); }
-  // For a gradient, which is zero but for the last image.
+  // Call before backward: its result must be zero in all images but the last.
   void Poison() { map_.Fill(0xff); }
   void ExpectLastImage(const std::vector<float>& wanted) const {
     EXPECT_TRUE(AreZero(map_.first(), kImageBytes));

@@ -44,7 +44,8 @@ class DeviceFloats {
   }
 
   // Element i becomes Formula(i): a block from the host, then copies of it.
-  static constexpr int64_t kBlock = 16777259;  // a prime above 2^24: no offset error goes unseen
+  static constexpr int64_t kBlock =
+      16777259;  // a prime above 2^24: a wrong offset gives a wrong value
   static float Formula(int64_t i) { return static_cast<float>(1 + i % kBlock % 8388593); }
   void FillByFormula() {
     std::vector<float> block(static_cast<size_t>(std::min(kBlock, count_)));
@@ -93,7 +94,7 @@ struct Masks {
     if (row < 0 || row >= mask || column < 0 || column >= mask) return -1;
     return (image * pixels() + owner) * cells() + row * mask + column;
   }
-  // Elements of y, and as many of x, that have a partner.
+  // Returns the number of elements that forward copies from x to y.
   int64_t Pairs() const {
     int64_t along = 0;  // one axis
     for (int64_t a = 0; a < side; ++a) {
@@ -134,7 +135,7 @@ class CudaLargePsamask : public CudaDeviceTest {
     EXPECT_EQ(CountZeros(y), m.y_count() - m.Pairs());
   }
 
-  // dx: the gradient of y's own values, so that each element is x's or zero.
+  // Requires dy = y: each element of dx is then the element of x, or zero.
   static void CheckBackward(const Masks& m, const DeviceFloats& dx) {
     const int64_t step = std::max<int64_t>(m.x_count() / kSamples, 1);
     int64_t wrong = 0;
@@ -193,7 +194,7 @@ class CudaLargeMap : public CudaDeviceTest {
     for (int64_t i = 0; i < kImage; ++i) image[i] = static_cast<float>((i * 2654435761) % 1000);
     return image;
   }
-  // All images but the last are zero, and that one is `wanted`.
+  // Expects zeros in all images but the last, which must equal `wanted`.
   static void ExpectLastImage(const DeviceFloats& map, const std::vector<float>& wanted) {
     EXPECT_EQ(map.Read(kLast, kImage), wanted);
     const int64_t of_last = std::count(wanted.begin(), wanted.end(), 0.0f);

@@ -18,7 +18,7 @@ namespace {
 
 constexpr int kCount = 6;
 
-// A transposition on a stream of its queue, recorded with data.
+// Records a transposition, with its data, on a queue that wraps a CUDA stream.
 class CudaRecording : public CudaDeviceTest {
  protected:
   void SetUp() override {
@@ -61,7 +61,7 @@ class CudaRecording : public CudaDeviceTest {
   void* to_ = nullptr;
 };
 
-TEST_F(CudaRecording, DataIsThatOfTheDevice) {
+TEST_F(CudaRecording, DataComesFromTheDevice) {
   ASSERT_EQ(Call(), MLUOP_STATUS_SUCCESS);
   const NpzReader file(FileBelow(folder_.path(), ".npz").string());
   std::vector<float> values(kCount);

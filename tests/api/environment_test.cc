@@ -118,7 +118,7 @@ std::string OrdinalWith(const std::vector<std::string>& variables) {
   return RunChild("ordinals", variables).output;
 }
 
-TEST(GetDeviceOrdinal, FollowsTheList) {
+TEST(GetDeviceOrdinal, FollowsVisibleDevices) {
   const std::string absent = " 7 77 mluOpGetDeviceOrdinal: name must be a device that is present";
   EXPECT_EQ(OrdinalWith({}).find("cpu 0 0 \ncuda:99" + absent), 0u) << OrdinalWith({});
   EXPECT_EQ(OrdinalWith({"MLUOP_VISIBLE_DEVICES="}), OrdinalWith({}));
@@ -184,7 +184,7 @@ TEST(NumThreads, VariableOverridesAffinity) {
   EXPECT_EQ(RunChild("affinity", {"MLUOP_NUM_THREADS=5"}).output, "5 5 5 5 ");
 }
 
-// The line of the log; "" and a failure if there is none.
+// Returns the first line of the log, or the last one. Fails and returns "" if the log is empty.
 std::string LineOf(const ChildResult& child, bool last = false) {
   const std::vector<std::string> lines = Lines(child.errors);
   EXPECT_FALSE(lines.empty());

@@ -78,7 +78,7 @@ TEST_F(OperatorByName, RunGivesTheResultOfTheFunction) {
   for (int i = 0; i < 16; ++i) EXPECT_EQ(y.as<float>()[i], expected.as<float>()[i]);
 }
 
-TEST_F(OperatorByName, AttributeThatIsNoIntegerIsBadParam) {
+TEST_F(OperatorByName, NonIntegerAttributeIsBadParam) {
   const Tensor x = Nhwc({1, 2, 2, 9}), y = Nhwc({1, 2, 2, 4});
   const mluOpTensorDescriptor_t descs[] = {x, y};
   for (const double h_mask : {2.5, 4294967299.0, -3e9}) {
@@ -89,7 +89,7 @@ TEST_F(OperatorByName, AttributeThatIsNoIntegerIsBadParam) {
   }
 }
 
-TEST_F(OperatorByName, WorkspaceSizeIsThatOfTheGetter) {
+TEST_F(OperatorByName, WorkspaceSizeEqualsTheGetter) {
   const Tensor input = Nhwc({1, 20, 20, 36}), rois = Array({9, 5});
   const double attributes[] = {3, 3, 4};
   const mluOpTensorDescriptor_t descs[] = {input, rois};
@@ -144,7 +144,8 @@ TEST_F(OperatorByName, CheckAcceptsSizesOfEmptyInputs) {
   const double attributes[] = {0, 0, 5, 2, 4, 1, 1, 1};
   EXPECT_EQ(mluOpCheckOperator(handle_, Find("roiaware_pool3d_forward"), attributes, descs),
             MLUOP_STATUS_SUCCESS);
-  const double no_slots[] = {0, 0, 5, 2, 0, 1, 1, 1};  // max_pts_each_voxel is no input's size
+  const double no_slots[] = {0, 0, 5, 2,
+                             0, 1, 1, 1};  // max_pts_each_voxel is not a dim of an input
   EXPECT_EQ(mluOpCheckOperator(handle_, Find("roiaware_pool3d_forward"), no_slots, descs),
             MLUOP_STATUS_BAD_PARAM);
   EXPECT_STREQ(LastError().argument, "max_pts_each_voxel");

@@ -36,7 +36,7 @@ class Recording : public OperatorFixture {
   }
 
   mluOpStatus_t Call() const { return mluOpTranspose(handle_, x_, x_.data(), y_, y_.data()); }
-  // Calls in that mode; returns what was printed on stderr.
+  // Calls the operator in this recording mode. Returns the text on stderr.
   std::string CallInMode(int mode) {
     mluOpSetGenCaseMode(mode);
     ::testing::internal::CaptureStderr();
@@ -116,7 +116,7 @@ TEST_F(Recording, ExistingFilesStay) {
   EXPECT_EQ(FilesBelow(folder_.path()).size(), 5u);  // two calls, and the existing file
 }
 
-TEST_F(Recording, OutputsAreThoseOfACallThatIsNotRecorded) {
+TEST_F(Recording, DoesNotChangeOutputs) {
   ASSERT_EQ(Call(), MLUOP_STATUS_SUCCESS);
   const std::string expected(y_.as<char>(), y_.bytes());
   std::memset(y_.data(), 0xff, y_.bytes());
@@ -141,7 +141,7 @@ TEST_F(Recording, DirectoryWithoutWritePermissionIsReported) {
   EXPECT_NE(CallInMode(1).find(": Permission denied\n"), std::string::npos);
 }
 
-// Sets the limit of the size of files for the test.
+// Limits the size of the files that the process writes, until it is destroyed.
 class FileSizeLimit {
  public:
   explicit FileSizeLimit(rlim_t bytes) {
@@ -160,7 +160,7 @@ class FileSizeLimit {
 TEST_F(Recording, DataThatDoesNotFitIsReportedAndTheLineIsKept) {
   std::string printed;
   {
-    const FileSizeLimit limit(1000);  // the line fits, the data not
+    const FileSizeLimit limit(1000);  // the line fits, the data does not
     printed = CallInMode(2);
   }
   EXPECT_EQ(FilesBelow(folder_.path()), Files{"transpose/transpose_#.txt"});

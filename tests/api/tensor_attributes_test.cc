@@ -174,7 +174,7 @@ TEST_F(TensorDescriptorGroup, SetV2Stores64BitDims) {
   EXPECT_EQ(mluOpGetTensorElementNum(descs_[0]), size_t{3} << 35);
 }
 
-TEST_F(TensorDescriptorGroup, SetChangesNothingIfTheLastIsWrong) {
+TEST_F(TensorDescriptorGroup, SetChangesNothingIfTheLastDescriptorIsWrong) {
   const int dims[] = {2, 3, 5, 7, 11, -13};
   EXPECT_EQ(mluOpSetGroupTensorDescriptors(group_, layouts_, types_, ranks_, dims, 3),
             MLUOP_STATUS_BAD_PARAM);

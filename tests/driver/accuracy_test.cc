@@ -56,7 +56,7 @@ TEST(Compare, EmptyTensorsHaveNoDifference) {
   EXPECT_EQ(d.diff2, 0);
 }
 
-TEST(Compare, ZeroBaselineHasADenominator) {
+TEST(Compare, ZeroBaselineDoesNotDivideByZero) {
   const Differences d = CompareFloats({1e-9f}, {0.0});
   EXPECT_NEAR(d.diff1, 1.0, 1e-6);
   EXPECT_NEAR(d.diff3_1, 1.0, 1e-6);
@@ -121,7 +121,7 @@ TEST(CheckDifferences, TestsBiasFrom100UnequalElementsOn) {
   EXPECT_EQ(CheckDifferences({.above = 100, .below = 0}, threshold, false), "");
 }
 
-TEST(ThresholdFrom, IsTenTimesThePlainErrorAndAtLeastOneRounding) {
+TEST(ThresholdFrom, IsTenTimesTheErrorOfPlainLoopsAndAtLeastOneRounding) {
   const Threshold wide = ThresholdFrom({.diff1 = 1e-3, .diff2 = 2e-3}, MLUOP_DTYPE_FLOAT);
   EXPECT_DOUBLE_EQ(wide.diff1, 1e-2);
   EXPECT_DOUBLE_EQ(wide.diff2, 2e-2);

@@ -16,7 +16,7 @@ constexpr char kText[] =
     "#: psamask_forward description: Spreads masks.\n"
     "psamask_forward N=1\n";
 
-TEST(Notes, FirstLineWhoseWordsAreInTheCaseIsTheNote) {
+TEST(Notes, FirstLineWithAllItsWordsInTheCaseIsUsed) {
   EXPECT_EQ(NoteIn(kText, "psamask_forward N=1 H=60 psa_type=1", "cuda:0"), "the L2");
   EXPECT_EQ(NoteIn(kText, "psamask_forward N=1 H=60 psa_type=0", "cuda:1"), "latency: 3 us");
   EXPECT_EQ(NoteIn(kText, "psamask_forward N=1 H=600 psa_type=1", "cuda:0"), "latency: 3 us");

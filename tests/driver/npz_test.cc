@@ -120,7 +120,7 @@ TEST(NpzWriter, ReaderReadsEveryType) {
   ExpectArrays(folder / "a.npz", arrays);
 }
 
-TEST(NpzWriter, Zip64ReadsTheSame) {
+TEST(NpzWriter, Zip64FilesHaveTheSameArrays) {
   const Folder folder;
   const std::vector<Array> arrays = ArraysOfEachType();
   for (const uint64_t limit : {0, 300, 2000}) {  // all values, some sizes and offsets, offsets only
@@ -140,7 +140,7 @@ TEST(NpzWriter, FailedWriteReturnsFalseWithErrno) {
   close(file);
 }
 
-TEST(NpzReader, EveryCutFileIsRefused) {
+TEST(NpzReader, EveryTruncatedFileIsRefused) {
   const Folder folder;
   const std::vector<Array> arrays = {Array("x", MLUOP_DTYPE_FLOAT, {5})};
   for (const uint64_t limit : {uint64_t{0xffffffff}, uint64_t{0}}) {
@@ -154,7 +154,7 @@ TEST(NpzReader, EveryCutFileIsRefused) {
   }
 }
 
-// A change of a name or of a shape with the same size reads: the check of the inputs finds it.
+// A changed name, or a changed shape of the same size, is readable; CheckInputFile detects it.
 TEST(NpzReader, EveryChangedDataByteIsRefused) {
   const Folder folder;
   const Array array("x", MLUOP_DTYPE_FLOAT, {5});
@@ -172,7 +172,7 @@ TEST(NpzReader, EveryChangedDataByteIsRefused) {
   }
 }
 
-// The inputs of a case, from a file with these arrays.
+// Returns the error of CheckInputFile for a file with these arrays; "" if there is none.
 std::string RefusalOfInputs(const std::vector<Array>& arrays) {
   const Folder folder;
   WriteFile(folder / "a.npz", arrays);
@@ -186,7 +186,7 @@ std::string RefusalOfInputs(const std::vector<Array>& arrays) {
   }
 }
 
-TEST(CheckInputFile, NamesTypesAndShapesMustBeThoseOfTheInputs) {
+TEST(CheckInputFile, NamesTypesAndShapesMustMatchTheInputs) {
   const Array input("input", MLUOP_DTYPE_FLOAT, {1, 2, 3});
   EXPECT_EQ(RefusalOfInputs({input}), "");
   EXPECT_EQ(RefusalOfInputs({Array("x", MLUOP_DTYPE_FLOAT, {1, 2, 3})}),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The page, the table, the efficiencies and the summary, from figures as a CUDA device and the CPU
-// give them.
+// Tests the page, the table, the efficiencies and the summary with made-up measurements of a CUDA
+// device.
 #include "report.h"
 
 #include <cstdio>
@@ -92,7 +92,7 @@ TEST(SpeedPage, NamesTheCudaDeviceAndNotTheCpu) {
   EXPECT_EQ(CountOf(CpuName(), page), 0);
 }
 
-TEST(SpeedPage, OfCudaHasNoThreadsAndNoFill) {
+TEST(SpeedPage, CudaPageHasNoThreadsAndNoFill) {
   const std::string page = PageOf(CudaFigures());
   EXPECT_EQ(CountOf("<dt>threads", page), 0);
   EXPECT_EQ(CountOf("<th>fill", page), 0);

@@ -11,7 +11,7 @@ namespace {
 
 using mluop::CpuDevice;
 
-// The stub's copy of a table of the host: the CPU device finds operators by the address of the table.
+// Returns the stub's own copy of a table of libmluops: the CPU device finds operators by the address of the table.
 const mluop::OpSpec& Own(const mluop::OpSpec& spec) {
   for (const mluop::Family* family : mluop::Families()) {
     for (const mluop::Operator* op : family->operators) {

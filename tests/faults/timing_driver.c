@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A stub of libcuda.so.1 for tests of the driver, mluop: what its timer calls. Work that is captured has run already, and
-   every measured interval is 0.1 ms. */
+/* A stub of libcuda.so.1 with the functions that the timer of mluop calls. Captured work runs at its capture, and every
+   measured interval is 0.1 ms. */
 #include <stddef.h>
 #include <string.h>
 
-static int object; /* what every handle points to */
+static int object; /* the target of every handle */
 
 int cuInit(unsigned flags) { return (int)(flags * 0); }
 int cuDriverGetVersion(int* version) {

@@ -2,8 +2,8 @@
 // Turns bytes into a call of any operator or workspace getter. Requirements:
 //   - The status is the contract's for any descriptors, attributes, pointers and contents.
 //   - A valid call agrees with the reference, and sets no error message.
-// - Any other call leaves the outputs unchanged; if it fails, it sets an error message of the
-// contract's form.
+//   - Any other call leaves the outputs unchanged; if it fails, it sets an error message of the
+//     contract's form.
 //   - No call writes to an input.
 #include <string>
 #include <string_view>

@@ -19,11 +19,14 @@ libdir=$(pkg_config "$folder/first" --variable=libdir)
 "$folder/mlu_style"
 "$folder/first/bin/mluop" list >/dev/null
 
-# The example of docs/bang.md, with the installed mluops_add_bang_library.
+# The example of docs/bang.md, with the installed mluops_add_bang_library. As printed there, without -G: Makefiles fail
+# on an include folder that does not exist, Ninja does not.
 if [ -e "$folder/first/bin/bang_translate" ]; then
-  cmake -S "$here/../../examples/bang" -B "$folder/bang" -G Ninja -DCMAKE_PREFIX_PATH="$folder/first" >/dev/null
+  cmake -S "$here/../../examples/bang" -B "$folder/bang" -DCMAKE_PREFIX_PATH="$folder/first" >/dev/null
   cmake --build "$folder/bang" >/dev/null
   "$folder/bang/vector_add_example" || fail "the BANG C example ended with $?"
+  MLUOP_VISIBLE_DEVICES=cpu,mlu:0 "$folder/first/bin/mluop" check --device mlu:0 \
+    'border_align_forward N=1 H=7 W=10 C=16 K=3 pool_size=4' || fail "the installed driver does not find mlu:0"
 fi
 
 mv "$folder/first" "$folder/second"

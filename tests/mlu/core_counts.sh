@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Compares the bits of the families' [mlu] cases over numbers of clusters and over cards. Kernels with atomics are left
-# out: their order is free.
+# Compares the bits of the families' [mlu] cases across cluster counts and cards. Kernels with atomics are skipped: the
+# order of their additions is not fixed.
 #   core_counts.sh print_bits src/ops
 set -euo pipefail
 print_bits=$1

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests the workspace that the documents' kernels ask for on the simulated MLU.
+// Tests the workspace size of the design documents' kernels on the simulated MLU.
 #include <gtest/gtest.h>
 
 #include <cstddef>

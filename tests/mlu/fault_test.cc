@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs 84 faulty kernels: each must end with a report that names its source line. The same kernels without their defect
-// must run without a report. Every run is followed by one of a correct kernel, which a failure must not harm.
+// must run without a report. After every run a correct kernel runs; the failure must not affect it.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -46,9 +46,7 @@ const FaultFile kFiles[] = {
     {"read_before_write",
      LaunchReadBeforeWrite,
      {"AddUnwritten", "StoreUnwritten", "CountUnwritten", "MaxOfUnwrittenTail"}},
-    {"outside",
-     LaunchOutside,
-     {"LoadBehindEnd", "StoreBehindEnd", "LoadBeforeStart", "FillBehindEnd"}},
+    {"outside", LaunchOutside, {"LoadPastEnd", "StorePastEnd", "LoadBeforeStart", "FillPastEnd"}},
     {"two_writers",
      LaunchTwoWriters,
      {"AllWriteTheStart", "SharesOverlap", "AllFill", "RowsOverlap"}},
@@ -69,7 +67,7 @@ const FaultFile kFiles[] = {
     {"slips_data",
      LaunchSlipsData,
      {"SkippedLoad", "StoresTransposedTail", "AccumulatesFromNothing", "PaddedLastLoad",
-      "WalksBackwards", "AtomicBehindEnd", "PaddedStores", "SplitsByX", "MemoryCoreStoresToo"}},
+      "WalksBackwards", "AtomicPastEnd", "PaddedStores", "SplitsByX", "MemoryCoreStoresToo"}},
     {"slips_290", LaunchSlips290, {"OddCycle", "HalfTail", "NarrowTranspose"}},
 };
 

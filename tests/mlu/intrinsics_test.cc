@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The meaning of the intrinsics, on mlu370 and mlu590.
+// Tests the results of the intrinsics on mlu370 and mlu590.
 #include "intrinsics.h"
 
 #include <gtest/gtest.h>
@@ -60,7 +60,7 @@ Values Iota(int count) {
   return values;
 }
 
-TEST_F(Intrinsics, RoundAsTheirModeSays) {
+TEST_F(Intrinsics, ConversionsRoundInTheirMode) {
   const Values out = Run(Group::kRounding, {-1.7f, 1.2f, -0.5f, 0.5f, 1.5f, 2.5f, 3.4f, -1.2f}, 56);
   EXPECT_EQ(message_, "");
   const Values tz = {-1, 1, 0, 0, 1, 2, 3, -1}, oz = {-2, 2, -1, 1, 2, 3, 4, -2},
@@ -182,7 +182,7 @@ TEST_F(Intrinsics, MemoryCoreFeedsTheCluster) {
   EXPECT_EQ(message_, "");
 }
 
-TEST_F(Intrinsics, TaskIdOfTheMemoryCoreIsNotKnown) {
+TEST_F(Intrinsics, TaskIdOnTheMemoryCoreIsReported) {
   Run(Group::kMemoryCoreTaskId, {}, 1);
   EXPECT_NE(message_.find("taskId in kernel MemoryCoreTaskId, memory core of cluster 0"),
             std::string::npos)

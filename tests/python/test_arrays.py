@@ -188,7 +188,7 @@ def test_call_releases_the_gil():
     assert took < 0.02 or ticks > 1
 
 
-def test_more_shapes_than_the_cache_holds():
+def test_cache_accepts_more_shapes_than_it_holds():
     from mluops import _context
 
     for size in range(1, _context._MAX_PLANS + 50):

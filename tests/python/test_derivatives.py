@@ -92,8 +92,8 @@ def test_second_derivative_is_the_tangent(name):
     assert torch.allclose(second, tangent, atol=1e-6)
 
 
-def test_second_derivative_of_border_align_equals_that_of_grid_sample():
-    """A box on the pixels of a row: every sample is a pixel."""
+def test_second_derivative_of_border_align_equals_that_of_a_composition():
+    """The borders of the box lie on pixels, so every sample is one pixel."""
     x = torch.randn(1, 4, 6, 6, dtype=torch.float64, requires_grad=True)
     boxes = torch.tensor([[[1.0, 1.0, 4.0, 4.0]]], dtype=torch.float64)
 

@@ -18,7 +18,7 @@ except Exception as error:
 
 
 def ordinal(device: str, visible: str) -> str:
-    """Returns what a process prints that has this list of devices."""
+    """Returns the output of a process with this list of devices."""
     return subprocess.run(
         [sys.executable, "-c", PROGRAM, device],
         env={**os.environ, "MLUOP_VISIBLE_DEVICES": visible},

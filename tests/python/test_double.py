@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """float64 is computed in double: gradcheck with its default settings, coordinates that float32
-cannot represent, and torchvision's own tests of ps_roi_pool, written again."""
+cannot represent, and the cases of torchvision's tests of ps_roi_pool."""
 
 import math
 
@@ -85,8 +85,8 @@ def test_values_have_the_precision_of_double(name):
 
 
 class TestPSRoIPool:
-    """torchvision's parametrised tests of PSRoIPool: forward and backward against loops, on both
-    devices, contiguous and not; and what a module accepts."""
+    """The cases of torchvision's tests of PSRoIPool: forward and backward against loops, on both
+    devices, contiguous and strided; and the arguments of the module."""
 
     pool_size = 5
     scale = 1.0

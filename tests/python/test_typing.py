@@ -45,6 +45,6 @@ def test_stub_lists_the_functions_with_their_arguments():
         ]
 
 
-def test_help_shows_no_internals():
+def test_every_public_name_has_a_docstring():
     for name in mluops.__all__:
         assert getattr(mluops, name).__doc__, name

@@ -125,7 +125,7 @@ def test_border_pixels_are_the_pixels_that_forward_reads(box):
         assert drawn == {divmod(n, size[1]) for n in np.flatnonzero(output[:, b])}
 
 
-def test_samples_are_on_the_border_and_crosses_outside_the_map():
+def test_samples_lie_on_the_border_and_are_crosses_outside_the_map():
     ax = viz.border_align_samples((3.2, 2.6, 9.4, 5.4), (7, 8), 4)
     top = np.stack([3.2 + 1.55 * np.arange(5), np.full(5, 2.6)], axis=1)
     np.testing.assert_allclose(line(ax, "top samples o"), top[:4], atol=1e-4)
@@ -284,7 +284,7 @@ def test_missing_matplotlib_raises_with_message():
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert run.returncode == 1
     assert run.stderr.rstrip().endswith(
-        "ImportError: mluops.viz needs matplotlib: pip install mluops[viz]"
+        "ImportError: mluops.viz needs matplotlib: pip install matplotlib"
     )
 
 

@@ -138,7 +138,7 @@ int RunLargePads() {
                                   sizeof(workspace), col, col.data());
 }
 
-// Calls psamask with an input that must not be read.
+// Calls psamask with an unreadable input, so that the kernel crashes.
 int Crash() {
   const Handle handle;
   const Tensor x(MLUOP_LAYOUT_NHWC, MLUOP_DTYPE_FLOAT, {1, 8, 16, 9});

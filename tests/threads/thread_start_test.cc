@@ -181,7 +181,7 @@ TEST(ThreadCreationFailure, LoopUsesTheThreadsThatStarted) {
   }
 }
 
-TEST(ThreadCreationFailure, IsStartedLater) {
+TEST(ThreadCreationFailure, WorkerStartsOnALaterAttempt) {
   EXPECT_EQ(
       InChild([] {
         first_failing = 0;

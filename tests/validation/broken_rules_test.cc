@@ -29,7 +29,7 @@ TEST_P(BrokenRules, EachIsListedOnce) {
   EXPECT_GT(seen.size(), 4u * static_cast<size_t>(spec().tensor_count));
 }
 
-TEST(BrokenRule, ErrorNamesAStatusThatIsNotTheExpectedOne) {
+TEST(BrokenRule, ErrorNamesAnUnexpectedStatusOrArgument) {
   const Entry entry = AllEntries().front();
   BrokenRule rule = BrokenRulesOf(entry).front();
   TableCall call(entry);

@@ -77,7 +77,7 @@ TEST(Document001, NumberOfBoxesIsIndependentOfTheMap) {
 }
 
 // Section 3.7: the negative cases, and the random cases that break the document's own rules.
-TEST(Document001, ReverseCasesReturnBadParam) {
+TEST(Document001, NegativeCasesReturnBadParam) {
   ExpectBadDims<BorderAlignForward>({{"input", {3, 1, 2, 1, 256}, "input"},
                                      {"boxes", {3, 4}, "boxes"},
                                      {"boxes", {3, 5, 3}, "boxes.shape[2]"},
@@ -102,7 +102,7 @@ TEST(Document001, MessageNamesTheWrongDim) {
                                       {"argmax_idx", {3, 6, 4, 1}, "argmax_idx.shape[1]"}});
 }
 
-// Contract 4: the work is proportional to pool_size, which no shape bounds.
+// The work is proportional to pool_size, which no shape bounds.
 template <typename Call>
 void ExpectPoolSizeLimit(const std::string& op) {
   Call call;

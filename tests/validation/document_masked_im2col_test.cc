@@ -233,7 +233,7 @@ TEST_F(Document004Col2imWithoutMasks, GetterWritesZero) {
   EXPECT_EQ(call_.size, 0u);
 }
 
-// Elements have no limit, dims have. A getter needs no data, so this tests it without 8 GiB.
+// The number of elements has no limit, a dim has one. A getter needs no data, so the test needs no 8 GiB.
 TEST(Document004, DimOfTwoToThe31ReturnsNotSupported) {
   MaskedCol2im call;
   call.col = Array({1, 30});

@@ -162,7 +162,7 @@ TEST(Document002, AveragePoolingSucceedsWithoutArgmax) {
 }
 
 // MLU-OPS does not check argmax in forward.
-TEST(Document002, ArgmaxWithoutItsDescriptorOrPointerIsAbsentInForwardOnly) {
+TEST(Document002, ArgmaxWithOneNullIsAbsentInForwardOnly) {
   for (const char* half : {"argmax_desc", "argmax"}) {
     RoiawareBackward backward;
     backward.pool_method = 1;

@@ -127,7 +127,7 @@ TEST_P(DocumentedFunction, WrongDataTypeReturnsBadParam) {
       Replace(rule.tensor, rule.tensor->layout(), static_cast<mluOpDataType_t>(type),
               rule.tensor->dims());
       ExpectBadParam(call.Call());
-      // Half in the first tensor makes the next one the wrong one.
+      // If the first tensor is half, the message names the next tensor.
       const bool mixed = type == MLUOP_DTYPE_HALF && call.takes_half();
       EXPECT_TRUE(LastMessageHas(mixed ? ".dtype must" : std::string(rule.name) + ".dtype must"))
           << LastMessage();
@@ -219,7 +219,7 @@ TEST_P(DocumentedFunction, AttributeOffByOneSucceedsOnlyIfItIsFree) {
   });
 }
 
-TEST_P(DocumentedFunction, AddressBetweenElementsReturnsBadParam) {
+TEST_P(DocumentedFunction, MisalignedAddressReturnsBadParam) {
   if (GetParam().make()->is_getter()) return;
   ForEachTensor(GetParam(), [](DocumentedCall& call, const TensorRule& rule) {
     call.data[rule.name] = static_cast<char*>(rule.tensor->data()) + 1;

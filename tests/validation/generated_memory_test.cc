@@ -134,7 +134,7 @@ TEST_P(GeneratedPointers, NullReturnsBadParam) {
   });
 }
 
-TEST_P(GeneratedPointers, AddressBetweenElementsReturnsBadParam) {
+TEST_P(GeneratedPointers, MisalignedAddressReturnsBadParam) {
   ForEachTensor([](TableCall& call, int t) {
     call.tensor(t).data = call.spare() + 1;
     ExpectRejected(call, MLUOP_STATUS_BAD_PARAM, {std::string(call.row(t).name)});

@@ -38,7 +38,7 @@ class RuleBreaker {
     for (int t = spec_.tensor_count - 1; t >= 0; --t) {
       if (spec_.tensors[t].layout != kAnyLayout) layout_ = t;
       if (spec_.tensors[t].direction == kOut && output_ < 0) output_ = t;
-      if (nonempty_tensor_ < 0 || StaysFull(t)) nonempty_tensor_ = t;
+      if (nonempty_tensor_ < 0 || StaysNonempty(t)) nonempty_tensor_ = t;
       for (int d = 0; d < spec_.tensors[t].rank; ++d) {
         if (!IsFree(spec_, spec_.tensors[t].dims[d])) fixed_ = {t, d};
       }
@@ -63,8 +63,8 @@ class RuleBreaker {
   // False if breaking one rule would satisfy the other.
   bool CanBreakBoth(Phase first, Phase second) const {
     if (!CanBreak(first) || !CanBreak(second)) return false;
-    if (first == kStridePhase && second == kEmptyPhase) return StaysFull(nonempty_tensor_);
-    if (first == kSizePhase && second == kEmptyPhase) return StaysFull(large_tensor_);
+    if (first == kStridePhase && second == kEmptyPhase) return StaysNonempty(nonempty_tensor_);
+    if (first == kSizePhase && second == kEmptyPhase) return StaysNonempty(large_tensor_);
     if (first == kPointerPhase && second == kOverlapPhase) {
       return nonempty_tensor_ != output_ && nonempty_tensor_ != other_tensor_;
     }
@@ -101,7 +101,7 @@ class RuleBreaker {
     if (spec_.limited) return desc.ElementCount() >= kLimit;
     return *std::max_element(desc.dims, desc.dims + desc.rank) >= kLimit;
   }
-  bool StaysFull(int t) const {
+  bool StaysNonempty(int t) const {
     return can_be_empty_ && !DependsOn(spec_.tensors[t], zeroed_symbol_);
   }
 
@@ -128,13 +128,13 @@ class RuleBreaker {
   void ChooseSize() {
     for (const Variable& variable : VariablesOf(spec_)) {
       int first = -1;
-      bool all_stay_full = true;
+      bool all_stay_nonempty = true;
       for (int t = 0; t < spec_.tensor_count; ++t) {
         if (!DependsOn(spec_.tensors[t], variable)) continue;
         if (first < 0) first = t;
-        all_stay_full = all_stay_full && StaysFull(t);
+        all_stay_nonempty = all_stay_nonempty && StaysNonempty(t);
       }
-      if (large_tensor_ >= 0 && !all_stay_full) continue;
+      if (large_tensor_ >= 0 && !all_stay_nonempty) continue;
       large_tensor_ = first;
       grown_symbol_ = variable;
     }

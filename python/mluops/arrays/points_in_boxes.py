@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which points are in which rotated boxes."""
+"""Finds the points that are inside rotated boxes."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _ALL = Table("points_in_boxes_all")
 
 
 def points_in_boxes(points: Any, boxes: Any, *, points_indices: Array | None = None) -> Array:
-    """The first box that contains each point, or -1.
+    """Returns the index of the first box that contains each point, or -1.
 
-    points: [B, M, 3]; boxes: [B, T, 7] = x, y, z of the bottom, dx, dy, dz, yaw; points_indices:
-    int32 [B, M].
+    points: [B, M, 3]; boxes: [B, T, 7] = x and y of the centre, z of the bottom, dx, dy, dz, yaw;
+    points_indices: int32 [B, M].
 
     >>> box = np.array([[[0, 0, 0, 2, 2, 2, 0]]], np.float32)
     >>> points_in_boxes(np.array([[[0, 0, 1], [0, 0, -1]]], np.float32), box)
@@ -32,8 +32,8 @@ def points_in_boxes(points: Any, boxes: Any, *, points_indices: Array | None = N
 
 
 def points_in_boxes_all(points: Any, boxes: Any, *, inside: Array | None = None) -> Array:
-    """Every pair of point and box, from points and boxes as in `points_in_boxes`; inside: int32
-    [B, M, T], 1 where the point is in the box.
+    """Tests every pair of a point and a box. points and boxes: as in `points_in_boxes`; inside:
+    int32 [B, M, T], 1 where the point is in the box.
 
     >>> box = np.array([[[0, 0, 0, 2, 2, 2, 0]]], np.float32)
     >>> points_in_boxes_all(np.array([[[0, 0, 1], [0, 0, -1]]], np.float32), box)

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Replaces operators of mmcv and torchvision with operators of mluops."""
+"""Replaces operators of mmcv, torchvision and OpenPCDet with operators of mluops."""

@@ -112,7 +112,7 @@ def points_in_boxes_gpu(points: Tensor, boxes: Tensor) -> Tensor:
     boxes, _ = _as_tensor(name, "boxes", boxes, 3, 7)
     if points.shape[0] != boxes.shape[0]:
         raise ValueError(
-            f"{name}: boxes.shape[0] must be that of points, {points.shape[0]}, got "
+            f"{name}: boxes.shape[0] must be points.shape[0] = {points.shape[0]}, got "
             f"{boxes.shape[0]}"
         )
     return points_in_boxes_part(points, _with_bottom(boxes.to(points.dtype)))

@@ -36,7 +36,7 @@ def sizes(function: str, name: str, value: Any, count: int) -> Tuple[int, ...]:
     try:
         return tuple(operator.index(each) for each in values)
     except TypeError:
-        raise TypeError(f"{function}: {name} must be of integers, got {value!r}") from None
+        raise TypeError(f"{function}: {name} must consist of integers, got {value!r}") from None
 
 
 def pair(function: str, name: str, value: Any) -> Tuple[int, int]:

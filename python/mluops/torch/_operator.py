@@ -48,8 +48,8 @@ _PASSES_KEYS = "with_keyset" in inspect.signature(library.impl).parameters  # to
 
 
 def _plain_keys(device: str) -> int:
-    """The dispatch keys of a call of which only the device's kernel is left to run: ordinary
-    tensors of that device; no mode, tensor subclass or lazy negation."""
+    """Returns the dispatch keys of a call on ordinary tensors of this device: no mode, tensor
+    subclass or lazy negation applies, so the device's kernel may run directly."""
     keys, key = torch._C.DispatchKeySet, torch._C.DispatchKey
     return (keys(getattr(key, device)) | keys(getattr(key, "Autograd" + device))).raw_repr()
 
@@ -139,7 +139,7 @@ def _make_function(
 
 
 def _apply_in_torch_func(function: Callable[..., Any], arguments: Tuple[Any, ...]) -> Any:
-    """Function.apply inside torch.func's transforms, which reach an operator one at a time."""
+    """Calls `function` inside torch.func's transforms, which reach an operator one at a time."""
     from torch._functorch.autograd_function import enable_single_level_autograd_function
 
     with enable_single_level_autograd_function():
@@ -209,7 +209,7 @@ def register(
     name = schema.partition("(")[0]
     operator = _define(schema, kernel, meta)
     recorded = _make_function(name, features, save, backward, tangent)
-    # Function.apply without its Python part, which handles torch.func in another way than ours.
+    # Bypasses the Python part of Function.apply, which handles torch.func differently.
     apply = super(torch.autograd.Function, recorded).apply
 
     def run(function: Callable[..., Any], arguments: Tuple[Any, ...]) -> Any:

@@ -125,7 +125,7 @@ def meta_outputs(
     like: Tensor | None = None,
 ) -> List[Tensor]:
     """Returns meta tensors for the outputs of a C operator, with the type and memory format of
-    `like`, the first input by default. Makes the checks of the call."""
+    `like`, the first input by default. Runs the checks of the call."""
     like = inputs[0] if like is None else like
     compute_type(table, like)
     given = [
@@ -161,7 +161,7 @@ def _check(
     shapes: Sequence[Tuple[Any, ...]],
     inputs: Sequence[Tensor],
 ) -> None:
-    """Makes the library's checks of shapes that are numbers, and our own of symbolic ones."""
+    """Runs the library's checks if all sizes are numbers, else our checks of symbolic shapes."""
     if any(type(size) is not int for shape in (*given, *shapes) for size in shape):
         _check_symbolic(table, attributes, given)
         return

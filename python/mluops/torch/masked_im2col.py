@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""masked_im2col and masked_col2im: the windows at the pixels of a mask, and the way back."""
+"""masked_im2col copies the windows at masked pixels to columns; masked_col2im writes them back."""
 
 from __future__ import annotations
 

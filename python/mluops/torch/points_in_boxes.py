@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""points_in_boxes: which points are in which rotated boxes."""
+"""points_in_boxes: finds the points that are inside rotated boxes."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ register_without_derivatives(
 def points_in_boxes(points: Tensor, boxes: Tensor) -> Tensor:
     """Returns the index of the first box that contains each point, or -1: int32 [B, M].
 
-    points: [B, M, 3]; boxes: [B, T, 7] = x, y, z of the bottom, dx, dy, dz, yaw.
+    points: [B, M, 3]; boxes: [B, T, 7] = x and y of the centre, z of the bottom, dx, dy, dz, yaw.
 
     >>> box = torch.tensor([[[0.0, 0, 0, 2, 2, 2, 0]]])
     >>> points_in_boxes(torch.tensor([[[0.0, 0, 1], [0, 0, -1]]]), box)
@@ -62,7 +62,7 @@ def points_in_boxes(points: Tensor, boxes: Tensor) -> Tensor:
 
 
 def points_in_boxes_all(points: Tensor, boxes: Tensor) -> Tensor:
-    """Returns int32 [B, M, T], 1 where the point is in the box, from points and boxes as in
+    """Returns int32 [B, M, T], 1 where the point is in the box. points and boxes: as in
     `points_in_boxes`.
 
     >>> box = torch.tensor([[[0.0, 0, 0, 2, 2, 2, 0]]])

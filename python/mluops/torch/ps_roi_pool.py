@@ -238,13 +238,12 @@ def _boxes_as_rois(boxes: Union[Tensor, List[Tensor]]) -> Tensor:
 
 
 def _require_images(rois: Tensor, images: int) -> None:
-    """Raises for a RoI whose batch index is no image. On CUDA it waits for the RoIs."""
+    """Raises for a RoI whose batch index names no image. On CUDA this waits for the RoIs."""
     outside = ~((rois[:, 0] >= 0) & (rois[:, 0] < images))
     if bool(outside.any()):
         first = int(outside.nonzero()[0, 0])
         raise ValueError(
-            f"ps_roi_pool: boxes[{first}, 0] must be an image in [0, {images}), "
-            f"got {float(rois[first, 0])}"
+            f"ps_roi_pool: boxes[{first}, 0] must be in [0, {images}), got {float(rois[first, 0])}"
         )
 
 
@@ -267,7 +266,7 @@ def ps_roi_pool(
     torchvision's on the CPU; the gradient matches forward. "rfcn": the operator of R-FCN and
     MLU-OPS. It rounds coordinates before scaling, includes the last pixel, clips at the edge of the
     map, and requires a square output_size.
-    A box whose batch index is no image gives zeros; validate=True raises a ValueError instead.
+    A box whose batch index names no image gives zeros; validate=True raises a ValueError instead.
 
     >>> input = torch.arange(16.0).view(1, 4, 2, 2)
     >>> rois = torch.tensor([[0.0, 0, 0, 1, 1]])

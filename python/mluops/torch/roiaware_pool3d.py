@@ -207,8 +207,8 @@ def roiaware_pool3d(
 
     rois: [B, 7] = x, y, z, dx, dy, dz, yaw; pts: [P, 3]; pts_feature: [P, C]; out_size:
     (x, y, z) or one number; mode "max" or "avg" (0 or 1). Returns [B, out_x, out_y, out_z, C].
-    box_origin "bottom": z is that of the bottom face, as in mmcv; "center": that of the centre, as
-    in OpenPCDet. At most max_pts_per_voxel-1 points of a voxel are pooled.
+    box_origin "bottom": z is the bottom face, as in mmcv; "center": z is the centre, as in
+    OpenPCDet. At most max_pts_per_voxel-1 points of a voxel are pooled.
 
     >>> pts = torch.tensor([[0.5, 0.5, 0.5], [-0.5, 0.5, 0.5]])
     >>> rois = torch.tensor([[0.0, 0, 0, 2, 2, 1, 0]])

@@ -4,7 +4,7 @@
 The pictures show results of the operators. The gradient of one output element, passed through the
 backward operator, gives the pixels that the element read, with their weights. Every function draws
 into a matplotlib Axes, `ax` or a new one, and returns it. `python -m mluops.viz FOLDER` writes the
-pictures of docs/operators as SVG. Needs matplotlib: pip install mluops[viz].
+pictures of docs/operators as SVG. Needs matplotlib: pip install matplotlib.
 """
 
 from .border_align import border_align_samples

@@ -23,7 +23,7 @@ def matplotlib() -> Any:
         import matplotlib.patches
         import matplotlib.path
     except ImportError as error:
-        raise ImportError("mluops.viz needs matplotlib: pip install mluops[viz]") from error
+        raise ImportError("mluops.viz needs matplotlib: pip install matplotlib") from error
     return module
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def points_in_boxes_scene(points: Any, boxes: Any, *, ax: Axes | None = None) -> Axes:
     """Draws boxes from above. A point has the colour of the first box that holds it.
 
-    points: [M, 3]; boxes: [T, 7] = x, y, z of the bottom, dx, dy, dz, yaw.
+    points: [M, 3]; boxes: [T, 7] = x and y of the centre, z of the bottom, dx, dy, dz, yaw.
 
     >>> ax = points_in_boxes_scene([[0.5, 0.5, 0.5], [3, 0, 0]], [[0, 0, 0, 2, 2, 1, 0.3]])
     >>> ax.get_title()

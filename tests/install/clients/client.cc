@@ -78,7 +78,7 @@ static int PsRoiPool(mluOpHandle_t handle) {
   return out[0] == 2 && out[1] == 2 && out[2] == 2 && out[3] == 2 && channel == 0 ? 0 : 1;
 }
 
-// As mmcv calls it: max or avg by name, the workspace asked for points alone.
+// Calls roiaware_pool3d as mmcv does: NULL for rois or pts in the getter, argmax without a pointer.
 static int RoiawarePool(mluOpHandle_t handle) {
   const TensorDescriptor rois(MLUOP_LAYOUT_ARRAY, MLUOP_DTYPE_FLOAT, {1, 7});
   const TensorDescriptor pts(MLUOP_LAYOUT_ARRAY, MLUOP_DTYPE_FLOAT, {1, 3});

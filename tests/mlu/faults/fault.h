@@ -29,7 +29,7 @@ void LaunchBarrier(int index, const FaultRun& run);
 void LaunchReadBeforeWrite(int index, const FaultRun& run);
 void LaunchOutside(int index, const FaultRun& run);
 void LaunchTwoWriters(int index, const FaultRun& run);
-// The second set, by another author: launches a kernel of the list in fault_test.cc.
+// The second set, written independently of the checks. Launches kernel `index` of the list in fault_test.cc.
 void LaunchSlipsCounts(int index, const FaultRun& run);
 void LaunchSlipsOrder(int index, const FaultRun& run);
 void LaunchSlipsMemory(int index, const FaultRun& run);
