@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Fills README's table and chart with the measurements of bench/results.
+"""Fills README's table and chart, and the section "Speed" of every family, with the measurements of
+bench/results.
 
 A page has `<!-- figures: NAME -->` and `<!-- end of figures -->` around the generated text. Without
 arguments the page and the chart are rewritten; with --check the script fails where they are older
@@ -12,6 +13,8 @@ import dataclasses
 import json
 import pathlib
 import sys
+
+import speed_tables
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "bench" / "results"
@@ -230,7 +233,7 @@ def filled(page, blocks):
     for name, text in blocks.items():
         start, end = f"<!-- figures: {name} -->\n", "<!-- end of figures -->"
         if start not in page or end not in page.split(start, 1)[1]:
-            raise SystemExit(f"figures.py: the page must have {start.strip()} and {end}")
+            raise SystemExit(f"figures.py: each page must have {start.strip()} and {end}")
         before, rest = page.split(start, 1)
         page = before + start + text + "\n" + end + rest.split(end, 1)[1]
     return page
@@ -250,6 +253,11 @@ def main():
         page: filled(page.read_text(), {"pairs": pairs}),
         CHART: chart(files),
     }
+    measured = speed_tables.load()
+    for family in dict.fromkeys(speed_tables.families().values()):
+        path = ROOT / "src" / "ops" / family / "README.md"
+        section = speed_tables.section(family, measured, wrapped)
+        wanted[path] = filled(path.read_text(), {"speed": section})
     failed = 0
     for path, text in wanted.items():
         if path.exists() and path.read_text() == text:

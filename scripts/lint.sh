@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # lint.sh [source ...]: runs clang-format, clang-tidy and cppcheck on the named C and C++ sources. Without arguments it
-# checks all of them, and also runs ruff, check_includes.py, check_prose.py, count_mentions.py, a check of README's
-# figures and `make odr`. clang-tidy and cppcheck skip sources that passed before and have not changed
+# checks all of them, and also runs ruff, check_includes.py, check_prose.py, count_mentions.py, a check of the
+# figures in READMEs and `make odr`. clang-tidy and cppcheck skip sources that passed before and have not changed
 # (scripts/analyse.py); `rm -r build-lint` resets this.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -24,7 +24,7 @@ else
     run python3 -m doctest "scripts/$script.py"
     run "scripts/$script.py"
   done
-  run python3 -m doctest scripts/figures.py bench/results.py
+  run python3 -m doctest scripts/figures.py scripts/speed_tables.py bench/results.py
   run scripts/figures.py --check
   if command -v shellcheck >/dev/null; then
     run shellcheck --severity=warning .ci/run scripts/*.sh examples/*.sh
