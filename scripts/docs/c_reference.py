@@ -14,6 +14,13 @@ SECTION = re.compile(r"^-{10,}\s*(.+)")
 FUNCTION = re.compile(r"\b(\w+)\((?!\*)")
 TYPE = re.compile(r"\}\s*(\w+);$|^typedef .*?(\w+);$", re.S)
 NAME = re.compile(r"\b((?:mluOp|cnrt[A-Z]|MLUOP_)\w+)(?:\(\))?")
+CODE = re.compile(
+    r"""\#(?:[^\n]*\\\n)*[^\n]*\n                   # a directive, with its continuation lines
+    | extern\ "C(\+\+)?"\ \{\n | \}\ *(/\*.*\*/)?\n  # the start and the end of a linkage block
+    | [^;{}]*\)\s*\{(?:[^{}]|\{[^{}]*\})*\}\n     # an inline function
+    | (?:[^;{}]*\{[^{}]*\})?[^;{}]*;[^\n]*\n       # any other declaration""",
+    re.X,
+)
 SKIPPED = re.compile(r"#(include|if|ifdef|ifndef|else|elif|endif|pragma)\b|extern \"C|\}\s|\}$")
 # Declarations that implement others: of compatibility with callers in C.
 INTERNAL = re.compile(r"static inline|#define (MLUOPS_\w+|\w+_H_|mluOp\w+\()")
@@ -48,13 +55,7 @@ def tokens(text):
             kind = "blank"
         elif match := re.match(r"/\*.*?\*/[ \t]*\n", rest, re.S):
             kind = "comment"
-        elif match := re.match(r"#(?:[^\n]*\\\n)*[^\n]*\n", rest):
-            kind = "code"
-        elif match := re.match(r"extern \"C(\+\+)?\" \{\n|\} *(/\*.*\*/)?\n", rest):
-            kind = "code"
-        elif match := re.match(r"[^;{}]*\)\s*\{(?:[^{}]|\{[^{}]*\})*\}\n", rest):
-            kind = "code"  # an inline function
-        elif match := re.match(r"(?:[^;{}]*\{[^{}]*\})?[^;{}]*;[^\n]*\n", rest):
+        elif match := CODE.match(rest):
             kind = "code"
         else:
             raise SystemExit(f"c_reference.py: cannot parse {rest[:200]!r}")
@@ -138,7 +139,7 @@ def linked(text, anchors, page):
             return f"`{match.group(0)}`"
         return f"[`{match.group(0)}`]({target.removeprefix(page)})"
 
-    text = re.sub(r"([*<\[\]])", r"\\\1", text)
+    text = re.sub(r"([*\[\]])", r"\\\1", text.replace("<", "&lt;"))
     return NAME.sub(link, text)
 
 

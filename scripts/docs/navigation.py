@@ -16,7 +16,7 @@ def navigation(pages, families):
     >>> for entry in navigation(pages, ["f"]): print(entry)
     ['Home', ['index.md']]
     ['Getting started', ['start/c.md']]
-    ['Operators', ['operators/index.md', 'operators/f.md']]
+    ['Operators', ['operators/index.md', ['f', ['operators/f.md']]]]
     ['Project', ['new.md', ['Source files', ['source/x.c.md']]]]
     """
     left = list(pages)
@@ -30,17 +30,27 @@ def navigation(pages, families):
     def folder(name):
         """Returns the pages of a folder, its index first."""
         found = [page for page in left if page.startswith(name + "/")]
-        return take(sorted(found, key=lambda page: (not page.endswith("/index.md"), page)))
+        return take(
+            sorted(
+                found, key=lambda page: (not page.endswith("/index.md"), page.removesuffix(".md"))
+            )
+        )
+
+    def named(pages):
+        """Titles each page but an index by its file: its heading is longer."""
+        stem = lambda page: page.rsplit("/", 1)[1].removesuffix(".md")
+        return [page if stem(page) == "index" else [stem(page), [page]] for page in pages]
 
     # Taken in this order: a folder holds what no list has named.
     home = take(["index.md"])
     start = take([f"start/{name}.md" for name in START]) + folder("start")
-    operators = take(["operators/index.md", *(f"operators/{name}.md" for name in families)])
+    operators = take(["operators/index.md"])
+    operators += [[name, take([f"operators/{name}.md"])] for name in families]
     guides = take(GUIDES)
     c_pages = take([f"reference/{name}.md" for name in C_PAGES])
-    python_pages = folder("reference")
+    python_pages = named(folder("reference"))
     performance = take(["performance.md"])
-    simulated = take(["bang.md"]) + folder("mlu")
+    simulated = take(["bang.md"]) + named(folder("mlu"))
     quality = take(QUALITY)
     decisions, notes, sources = folder("decisions"), folder("notes"), folder("source")
     project = take(PROJECT) + [["Quality", quality], ["Decisions", decisions]]

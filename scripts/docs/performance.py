@@ -52,6 +52,11 @@ def chart(rows):
     for label, group in zip(labels(mains), mains.values()):
         body.append(f'<text x="0" y="{y + 11}">{html.escape(label)}</text>')
         y += LINE
+        # The floor. Drawn before the bars, and not across the labels.
+        body.append(
+            f'<line class="axis" x1="{scale:.1f}" y1="{y - 3}" '
+            f'x2="{scale:.1f}" y2="{y + BAR * len(group) + 1}"/>'
+        )
         for name, row in group.items():
             length = row["ratio_to_floor"] * scale
             value = f"{row['ratio_to_floor']:.2f}, {speed_tables.number(row['min_s'] * 1e6)} µs"
@@ -69,10 +74,9 @@ def chart(rows):
             f'<text class="faint" x="{x + 17}" y="12">{html.escape(name)}</text>'
         )
         x += 40 + 7 * len(name)
-    axis = f'<line class="axis" x1="{scale:.1f}" y1="20" x2="{scale:.1f}" y2="{y}"/>'
     return (
         f'<div class="chart"><svg viewBox="0 0 {WIDTH} {y}" role="img" width="{WIDTH}">'
-        + "".join([axis, *keys, *body])
+        + "".join(keys + body)
         + "</svg></div>"
     )
 
@@ -101,7 +105,7 @@ def page():
     """Returns the performance page. Links are links of the site."""
     peers = figures.load()
     parts = [INTRODUCTION, inline(figures.chart(peers))]
-    parts += [f"{file['machine']['name']}: {figures.source(file)}" for file in peers.values()]
+    parts += [figures.source(file) for file in peers.values()]
     parts.append(AGAINST_FLOOR)
     operators = speed_tables.families()
     for file in speed_tables.load():

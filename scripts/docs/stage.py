@@ -4,7 +4,7 @@
 
     scripts/docs/stage.py build-site
 
-Writes build-site/docs/ and build-site/mkdocs.yml, which inherits mkdocs.yml and adds the navigation.
+Writes build-site/docs/ and build-site/mkdocs.yml, which inherits mkdocs.yml and has the navigation.
 Sources: docs/, README.md and the other pages of the root, the families' READMEs, the headers (C
 reference), the Python package (its reference, which MkDocs fills in) and bench/results.
 """
@@ -18,10 +18,10 @@ import sys
 import c_reference
 import performance
 import python_reference
-from performance import figures
 from links import ROOT, Rewriter, place, relative
+from navigation import START, navigation, yaml_of
 from page_text import sections, with_wide_lists
-from navigation import navigation, yaml_of
+from performance import figures
 
 CODE = re.compile(r"^<!-- code: (\S+) -->$", re.M)
 LANGUAGES = {
@@ -111,8 +111,8 @@ class Stage:
     def add_cards(self):
         """Adds links to the first steps to the home page, after the introduction."""
         cards = []
-        for page in sorted(self.pages):
-            if page.startswith("start/") and page != "start/index.md":
+        for page in [f"start/{name}.md" for name in START[1:]]:
+            if page in self.pages:
                 title, first = re.match(r"# ([^\n]+)\n\n(.+?\.)\s", self.pages[page], re.S).groups()
                 cards.append(f"- [**{title}**]({page})\n\n    {' '.join(first.split())}\n")
         grid = '<div class="grid cards" markdown>\n\n' + "\n".join(cards) + "\n</div>"
@@ -120,7 +120,9 @@ class Stage:
         if not picture.startswith("!["):
             raise SystemExit("README.md: the chart must follow the first paragraph")
         chart = performance.inline(figures.CHART.read_text())
-        self.pages["index.md"] = "\n\n".join([title, introduction, grid, chart, rest])
+        self.pages["index.md"] = "\n\n".join(
+            ["---\nhide: [navigation]\n---", title, introduction, grid, chart, rest]
+        )
 
     def add_indexes(self):
         """Adds a list of pages to each folder that has no page of its own."""
