@@ -63,6 +63,7 @@ FAMILIES = [
         f"N=1 O=81 {POOLING}",
         f"N=1 O=81 {POOLING}",
     ),
+    Family("points_in_boxes", "3D detectors", "float", "", ""),
 ]
 
 
@@ -191,7 +192,7 @@ def chart(files):
                 if ratio:
                     bars.append((y, label, device, ratio))
                     label, y = "", y + 17
-        y += 9
+        y += 9 if family.forward or family.backward else 0
     longest = max((bar[3] for bar in bars), default=1)
     scale = (WIDTH - LEFT - RIGHT) / longest
     body = []

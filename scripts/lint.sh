@@ -14,11 +14,8 @@ if [ $# -gt 0 ]; then
   files=("$@")
 else
   mapfile -t files < <(find include src tools tests examples -name '*.h' -o -name '*.cc' -o -name '*.c' -o -name '*.cu' | sort)
-  tools=.venv-build
-  [ -x "$tools/bin/python" ] || python3 -m venv "$tools"
-  [ -x "$tools/bin/ruff" ] || "$tools/bin/pip" install --quiet ruff
-  run "$tools/bin/ruff" format --check python tests/python bench scripts
-  run "$tools/bin/ruff" check python tests/python bench scripts
+  run scripts/ruff.sh format --check python tests/python bench scripts
+  run scripts/ruff.sh check python tests/python bench scripts
   # The doctests show that each check can fail.
   for script in check_includes check_prose count_mentions; do
     run python3 -m doctest "scripts/$script.py"

@@ -21,8 +21,8 @@ def place(path):
 
     >>> place("README.md"), place("docs/mlu/README.md"), place("docs/c.md")
     ('index.md', 'mlu/index.md', 'c.md')
-    >>> place("src/ops/transpose/README.md"), place("CONTRIBUTING.md")
-    ('operators/transpose.md', 'project/contributing.md')
+    >>> place("src/ops/f/README.md"), place("CONTRIBUTING.md")
+    ('operators/f.md', 'project/contributing.md')
     >>> place("docs/decisions"), place("examples"), place("examples/plain_c.c")
     ('decisions/index.md', 'source/examples/index.md', 'source/examples/plain_c.c.md')
     """

@@ -55,6 +55,11 @@ def code_block(path):
     return f'```{language} title="{path}"\n{text.rstrip()}\n```'
 
 
+def source_page(path):
+    """Returns a page with the code of a file. The search leaves it out: it would hide the pages."""
+    return f"---\nsearch:\n  exclude: true\n---\n\n# {path}\n\n{code_block(path)}\n"
+
+
 def functions_of(family, anchors):
     """Returns the C functions of a family's operators."""
     operators = re.findall(
@@ -125,7 +130,7 @@ class Stage:
         )
 
     def add_indexes(self):
-        """Adds a list of pages to each folder that has no page of its own."""
+        """Adds a list of pages to each folder that has no index page."""
         titles = {"decisions": "Decisions", "notes": "Lab notebook"}
         for folder, title in titles.items():
             entries = [
@@ -144,11 +149,9 @@ class Stage:
                 files = [name for name in listed(path) if place(name).startswith("source/")]
                 entries = [f"- [{name}]({relative(place(name), place(path))})" for name in files]
                 self.pages[place(path)] = f"# {path}\n\n" + "\n".join(entries) + "\n"
-                self.pages.update(
-                    {place(name): f"# {name}\n\n{code_block(name)}\n" for name in files}
-                )
+                self.pages.update({place(name): source_page(name) for name in files})
             else:
-                self.pages[place(path)] = f"# {path}\n\n{code_block(path)}\n"
+                self.pages[place(path)] = source_page(path)
 
     def title(self, page):
         return re.match(r"# (.+)", self.pages[page]).group(1)
