@@ -166,6 +166,12 @@ FLOORS = {
 }
 
 
+COMPARISONS = (
+    "The last columns are of the first type. × plain loops: their time over ours. "
+    "× time: the time with that setting over ours."
+)
+
+
 def section(family, files, wrap):
     """Returns the generated part of a family's section "Speed". `wrap` returns lines of a text."""
     operators = families()
@@ -175,5 +181,8 @@ def section(family, files, wrap):
         if rows:
             floor = FLOORS[rows[0]["device"].split(":")[0]]
             text = f"{setting(file, rows)}. Cells: µs, least time (× floor). Floor: {floor}."
-            parts += ["\n".join(wrap(text)), table(rows)]
+            columns = table(rows)
+            if "× plain loops" in columns or "× time" in columns:
+                text += f" {COMPARISONS}"
+            parts += ["\n".join(wrap(text)), columns]
     return "\n\n".join(parts) if parts else "Not measured yet."

@@ -12,7 +12,8 @@ import re
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 LINK = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^)\s]+)\)")
-CODE_PATH = re.compile(r"(?<!\[)`((?:docs/|src/|[A-Z_]+\.md)[\w./-]*)`(?!\])")
+# README.md alone is a family's or any other one.
+CODE_PATH = re.compile(r"(?<!\[)`(?!README)((?:docs/|src/|[A-Z_]+\.md)[\w./-]*)`(?!\])")
 FENCE = re.compile(r"^ *(```|~~~)")
 
 
@@ -93,6 +94,8 @@ class Rewriter:
         '[C](c.md)\\n```\\n[C](docs/c.md)\\n```'
         >>> Rewriter().text("see `docs/glossary.md`", "docs/c.md", "c.md")
         'see [`docs/glossary.md`](glossary.md)'
+        >>> Rewriter().text("its `README.md`", "docs/c.md", "c.md")
+        'its `README.md`'
         """
         parts, is_code, prose = [], False, []
 

@@ -6,6 +6,7 @@ be built.
 """
 
 import ast
+import re
 
 # Module, title, source below python/.
 MODULES = (
@@ -41,13 +42,28 @@ def public_names(text, module, package):
     return [(place, name) for place, name in found if is_public(name) and name != "*"]
 
 
-def page_of(module, title, source, text):
+def in_source_order(names, root):
+    """Returns names with the functions of each file in the order of the file: forward first."""
+
+    def line(entry):
+        place, name = entry
+        file = root / "python" / (place.replace(".", "/") + ".py")
+        text = file.read_text() if file.exists() else ""
+        found = re.search(rf"^(?:def|class) {name}\b", text, re.M)
+        return places.index(place), found.start() if found else 0
+
+    places = list(dict.fromkeys(place for place, _ in names))
+    return sorted(names, key=line)
+
+
+def page_of(module, title, source, root):
     """Returns the page of a module: its docstring, then its names by the file that defines them."""
+    text = (root / "python" / source).read_text()
     docstring = ast.get_docstring(ast.parse(text))
     lines = [f"# {title}", "", docstring]
     last = module
     package = module if source.endswith("__init__.py") else module.rpartition(".")[0]
-    for place, name in public_names(text, module, package):
+    for place, name in in_source_order(public_names(text, module, package), root):
         file = place.split(".")[-1]
         if place != last and not file.startswith("_") and module != "mluops":
             lines += ["", f"## {file}"]
@@ -59,8 +75,6 @@ def page_of(module, title, source, text):
 def pages(root):
     """Returns {page: Markdown} of the Python reference."""
     return {
-        f"reference/{module}.md": page_of(
-            module, title, source, (root / "python" / source).read_text()
-        )
+        f"reference/{module}.md": page_of(module, title, source, root)
         for module, title, source in MODULES
     }
