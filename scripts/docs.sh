@@ -14,7 +14,12 @@ fi
 # The doctests show that each step can fail.
 for script in scripts/docs/*.py; do python3 -m doctest "$script"; done
 python3 scripts/docs/stage.py build-site
-# NO_MKDOCS_2_WARNING: mkdocs-material prints a notice about another program's plans.
-NO_MKDOCS_2_WARNING=1 "$venv/bin/mkdocs" build --quiet --strict --config-file build-site/mkdocs.yml
+# Not --quiet, with which --strict misses warnings. NO_MKDOCS_2_WARNING: mkdocs-material prints a notice about
+# another program's plans.
+log=build-site/mkdocs.log
+if ! NO_MKDOCS_2_WARNING=1 "$venv/bin/mkdocs" build --strict --config-file build-site/mkdocs.yml >"$log" 2>&1; then
+  grep -v '^INFO' "$log" >&2
+  exit 1
+fi
 python3 scripts/docs/check_site.py site
 echo "make docs: site/index.html"

@@ -14,6 +14,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 LINK = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^)\s]+)\)")
 # README.md alone is a family's or any other one.
 CODE_PATH = re.compile(r"(?<!\[)`(?!README)((?:docs/|src/|[A-Z_]+\.md)[\w./-]*)`(?!\])")
+# A layout, [row][column], which Markdown could read as a link to a definition.
+LAYOUT = re.compile(r"`[^`]*`|(?:\[[\w /]+\]){2,}(?!\()")
 FENCE = re.compile(r"^ *(```|~~~)")
 
 
@@ -85,6 +87,11 @@ class Rewriter:
             mark, label, target = match.groups()
             return f"{mark}[{label}]({self.target(target, origin, page)})"
 
+        def layout(match):
+            found = match.group(0)
+            return found if found.startswith("`") else re.sub(r"([\[\]])", r"\\\1", found)
+
+        text = LAYOUT.sub(layout, text)
         return CODE_PATH.sub(code_path, LINK.sub(link, text))
 
     def text(self, text, origin, page):
@@ -96,6 +103,8 @@ class Rewriter:
         'see [`docs/glossary.md`](glossary.md)'
         >>> Rewriter().text("its `README.md`", "docs/c.md", "c.md")
         'its `README.md`'
+        >>> Rewriter().text("`[a][b]` in [row][column] order", "docs/c.md", "c.md")
+        '`[a][b]` in \\\\[row\\\\]\\\\[column\\\\] order'
         """
         parts, is_code, prose = [], False, []
 
