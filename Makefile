@@ -24,6 +24,7 @@ help:
 	@echo 'make package     build the .deb packages, the relocatable archives and the wheel into dist/'
 	@echo 'make package-test  install and remove the packages in a new Debian 12 root (root)'
 	@echo 'make abi         compare the ABI with abi/; after an intended change run scripts/abi.sh dump'
+	@echo 'make docs        build the documentation into site/ and check its links'
 	@echo 'make clean       remove all build folders, dist/ and virtual environments'
 
 deps:
@@ -124,6 +125,10 @@ package-test:
 abi: deps
 	@scripts/install_deps.sh abi
 	@scripts/abi.sh check
+
+docs:
+	@scripts/install_deps.sh venv
+	@scripts/docs.sh
 
 clean:
 	rm -rf build build-aarch64 build-asan build-clang build-coverage build-fresh build-fuzz build-gpu build-lint build-lto \

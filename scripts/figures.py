@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Fills the tables of README and docs/python.md, and the chart, with bench/results.
+"""Fills the tables of README and docs/python.md, the chart, and the section "Speed" of every family
+with the measurements of bench/results.
 
 A page has `<!-- figures: NAME -->` and `<!-- end of figures -->` around the generated text. Without
 arguments the pages and the chart are rewritten; with --check the script fails where they differ
@@ -12,6 +13,8 @@ import dataclasses
 import json
 import pathlib
 import sys
+
+import speed_tables
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "bench" / "results"
@@ -60,6 +63,7 @@ FAMILIES = [
         f"N=1 O=81 {POOLING}",
         f"N=1 O=81 {POOLING}",
     ),
+    Family("points_in_boxes", "3D detectors", "float", "", ""),
 ]
 
 
@@ -188,7 +192,7 @@ def chart(files):
                 if ratio:
                     bars.append((y, label, device, ratio))
                     label, y = "", y + 17
-        y += 9
+        y += 9 if family.forward or family.backward else 0
     longest = max((bar[3] for bar in bars), default=1)
     scale = (WIDTH - LEFT - RIGHT) / longest
     body = []
@@ -230,7 +234,7 @@ def filled(page, blocks):
     for name, text in blocks.items():
         start, end = f"<!-- figures: {name} -->\n", "<!-- end of figures -->"
         if start not in page or end not in page.split(start, 1)[1]:
-            raise SystemExit(f"figures.py: the page must have {start.strip()} and {end}")
+            raise SystemExit(f"figures.py: each page must have {start.strip()} and {end}")
         before, rest = page.split(start, 1)
         page = before + start + text + "\n" + end + rest.split(end, 1)[1]
     return page
@@ -250,6 +254,11 @@ def main():
         page: filled(page.read_text(), {"pairs": pairs}),
         CHART: chart(files),
     }
+    measured = speed_tables.load()
+    for family in dict.fromkeys(speed_tables.families().values()):
+        path = ROOT / "src" / "ops" / family / "README.md"
+        section = speed_tables.section(family, measured, wrapped)
+        wanted[path] = filled(path.read_text(), {"speed": section})
     failed = 0
     for path, text in wanted.items():
         if path.exists() and path.read_text() == text:

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # lint.sh [source ...]: runs clang-format, clang-tidy and cppcheck on the named C and C++ sources. Without arguments it
-# checks all of them, and also runs ruff, check_includes.py, check_prose.py, count_mentions.py, a check of README's
-# figures and `make odr`. clang-tidy and cppcheck skip sources that passed before and have not changed
+# checks all of them, and also runs ruff, check_includes.py, check_prose.py, count_mentions.py, a check of the
+# figures in READMEs and `make odr`. clang-tidy and cppcheck skip sources that passed before and have not changed
 # (scripts/analyse.py); `rm -r build-lint` resets this.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -14,17 +14,14 @@ if [ $# -gt 0 ]; then
   files=("$@")
 else
   mapfile -t files < <(find include src tools tests examples -name '*.h' -o -name '*.cc' -o -name '*.c' -o -name '*.cu' | sort)
-  tools=.venv-build
-  [ -x "$tools/bin/python" ] || python3 -m venv "$tools"
-  [ -x "$tools/bin/ruff" ] || "$tools/bin/pip" install --quiet ruff
-  run "$tools/bin/ruff" format --check python tests/python bench scripts
-  run "$tools/bin/ruff" check python tests/python bench scripts
+  run scripts/ruff.sh format --check python tests/python bench scripts
+  run scripts/ruff.sh check python tests/python bench scripts
   # The doctests show that each check can fail.
   for script in check_includes check_prose count_mentions; do
     run python3 -m doctest "scripts/$script.py"
     run "scripts/$script.py"
   done
-  run python3 -m doctest scripts/figures.py bench/results.py
+  run python3 -m doctest scripts/figures.py scripts/speed_tables.py bench/results.py
   run scripts/figures.py --check
   if command -v shellcheck >/dev/null; then
     run shellcheck --severity=warning .ci/run scripts/*.sh examples/*.sh

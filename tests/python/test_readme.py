@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the Python code of README.md and docs/python.md."""
+"""Runs the Python code of README.md, docs/python.md and docs/start/python.md."""
 
 import pathlib
 import re
@@ -9,9 +9,10 @@ import sys
 import pytest
 
 ROOT = pathlib.Path(__file__).parents[2]
+PAGES = ("README.md", "docs/python.md", "docs/start/python.md")
 BLOCKS = [
     (page, number, block)
-    for page in ("README.md", "docs/python.md")
+    for page in PAGES
     for number, block in enumerate(
         re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), re.DOTALL)
     )
@@ -26,10 +27,10 @@ def test_python_runs_as_printed(page, number, block, tmp_path):
 
 
 def test_pages_have_python_blocks():
-    assert {page for page, _, _ in BLOCKS} == {"README.md", "docs/python.md"}
+    assert {page for page, _, _ in BLOCKS} == set(PAGES)
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/python.md"])
+@pytest.mark.parametrize("page", PAGES)
 def test_pages_have_no_placeholders(page):
     assert not re.search(
         r"^(PEERS|OVERHEAD|MEASURED|TODO)$", (ROOT / page).read_text(), re.MULTILINE

@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tables of `mluop perf --json`: one per family and file of bench/results, for the READMEs.
+
+A table has a row per case line. Its columns are the types and atomics modes that were measured, and
+on the CPU the plain loops, cold caches, fewer threads and other instruction sets, if the file has
+them. docs/report.md describes the files.
+"""
+
+import json
+import pathlib
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+RESULTS = ROOT / "bench" / "results"
+INSTRUCTION_SETS = ("AVX3", "AVX2", "SSE4", "SSSE3", "SSE2")  # the widest first
+
+
+def load(folder=RESULTS):
+    """Returns the files that the driver wrote, the CPU's first. Other benchmarks have no min_s."""
+    files = [json.loads(path.read_text()) for path in sorted(folder.glob("*.json"))]
+    driver = [file for file in files if file["cases"] and "min_s" in file["cases"][0]]
+    return sorted(driver, key=lambda file: file["cases"][0]["device"] != "cpu")
+
+
+def families(root=ROOT):
+    """Returns {operator: family}, in the order of the families' lists of cases."""
+    found = {}
+    for path in sorted((root / "src" / "ops").glob("*/cases.txt")):
+        for line in path.read_text().splitlines():
+            if line and line[0].isalpha():
+                found.setdefault(line.split()[0], path.parent.name)
+    return found
+
+
+def width(row):
+    """Returns a number that is smaller for wider vectors.
+
+    >>> width({"isa": "AVX3_ZEN4"}), width({"isa": "AVX2"}), width({"isa": "EMU128"}), width({})
+    (0, 1, 5, 5)
+    """
+    isa = row.get("isa", "").split("_")[0]
+    return INSTRUCTION_SETS.index(isa) if isa in INSTRUCTION_SETS else len(INSTRUCTION_SETS)
+
+
+def isa_name(isa):
+    """Returns the usual name of a target of Highway.
+
+    >>> isa_name("AVX3_DL"), isa_name("AVX2")
+    ('AVX-512', 'AVX2')
+    """
+    return "AVX-512" if isa.startswith("AVX3") else isa
+
+
+def headline(rows):
+    """Returns the row that the others are compared with: hot, all threads, the widest vectors."""
+    return min(rows, key=lambda row: (row["caches"] == "cold", -row.get("threads", 1), width(row)))
+
+
+def variant(row):
+    """Returns the name of a column: type and atomics mode.
+
+    >>> variant({"dtype": "half", "mode": "allowed"}), variant({"dtype": "float"})
+    ('half, atomics allowed', 'float')
+    """
+    return row["dtype"] + (", atomics allowed" if row.get("mode") == "allowed" else "")
+
+
+def short(case):
+    """Returns a case line without its type.
+
+    >>> short("f_forward N=1 dtype=half")
+    'f_forward N=1'
+    """
+    return " ".join(word for word in case.split() if not word.startswith("dtype="))
+
+
+def number(value):
+    """Returns a time or a ratio with two or three digits.
+
+    >>> number(0.9876), number(14.678), number(1234.5)
+    ('0.99', '14.7', '1234')
+    """
+    return f"{value:.2f}" if value < 10 else f"{value:.1f}" if value < 100 else f"{value:.0f}"
+
+
+def extra_columns(main, rows):
+    """Returns {column: text} of the CPU: plain loops, cold caches, fewer threads, narrower vectors.
+
+    >>> main = {"caches": "hot", "threads": 2, "isa": "AVX3", "min_s": 1.0, "speedup": 8.0}
+    >>> extra_columns(main, [main, {**main, "isa": "AVX2", "min_s": 1.5}])
+    {'× plain loops': '8.00', 'AVX2, × time': '1.50'}
+    >>> extra_columns(main, [{**main, "caches": "cold", "min_s": 3.0, "ratio_to_floor": 2.0}])
+    {'× plain loops': '8.00', 'cold, × floor': '2.00'}
+    """
+    columns = {}
+    if "speedup" in main:
+        columns["× plain loops"] = number(main["speedup"])
+    setting = lambda row: (row["caches"], row.get("threads"), row.get("isa"))
+    for row in rows:
+        changed = [a != b for a, b in zip(setting(row), setting(main))]
+        ratio = number(row["min_s"] / main["min_s"])
+        if changed == [True, False, False]:
+            columns[f"{row['caches']}, × floor"] = number(row["ratio_to_floor"])
+        elif changed == [False, True, False]:
+            count = row["threads"]
+            columns[f"{count} thread{'s' if count > 1 else ''}, × time"] = ratio
+        elif changed == [False, False, True]:
+            columns[f"{isa_name(row['isa'])}, × time"] = ratio
+    return columns
+
+
+def grouped(rows):
+    """Returns {case without type: {variant: [rows]}} in the order of the file."""
+    cases = {}
+    for row in rows:
+        cases.setdefault(short(row["case"]), {}).setdefault(variant(row), []).append(row)
+    return cases
+
+
+def cells_of(variants):
+    """Returns {column: text} of a row of the table."""
+    mains = {name: headline(rows) for name, rows in variants.items()}
+    names = list(dict.fromkeys(row["implementation"] for row in mains.values()))
+    cells = {"implementation": ", ".join(f"`{name}`" for name in names)}
+    for name, row in mains.items():
+        cells[name] = f"{number(row['min_s'] * 1e6)} ({number(row['ratio_to_floor'])})"
+    first = next(iter(variants))
+    return {**cells, **extra_columns(mains[first], variants[first])}
+
+
+def table(rows):
+    """Returns the table of a family's rows.
+
+    >>> row = {"case": "f N=1", "dtype": "float", "implementation": "a", "caches": "rotated",
+    ...        "min_s": 2e-6, "ratio_to_floor": 1.5}
+    >>> print(table([row, {**row, "case": "f N=1 dtype=half", "dtype": "half", "min_s": 1e-6}]))
+    | case | implementation | float | half |
+    |---|---|---|---|
+    | `f N=1` | `a` | 2.00 (1.50) | 1.00 (1.50) |
+    """
+    lines = {case: cells_of(variants) for case, variants in grouped(rows).items()}
+    columns = list(dict.fromkeys(name for cells in lines.values() for name in cells))
+    # Types and modes first, then comparisons, although a later row may add a type.
+    columns.sort(key=lambda name: "×" in name)
+    text = ["| case | " + " | ".join(columns) + " |", "|---" * (len(columns) + 1) + "|"]
+    for case, cells in lines.items():
+        text.append(f"| `{case}` | " + " | ".join(cells.get(name, "") for name in columns) + " |")
+    return "\n".join(text)
+
+
+def setting(file, rows):
+    """Returns the machine, the setting, the commit and the command of a file."""
+    main = headline(rows)
+    parts = [file["machine"]["name"]]
+    if "threads" in main:
+        parts.append(f"{main['threads']} thread{'s' if main['threads'] > 1 else ''}")
+    if "isa" in main:
+        parts.append(isa_name(main["isa"]))
+    parts.append(f"commit {file['commit'][:10]}")
+    # The name of the output file says nothing about the measurement.
+    return ", ".join(parts) + f", `{file['command'].split(' --json')[0]}`"
+
+
+FLOORS = {
+    "cpu": "the time of streaming the same bytes over the same buffers on the same threads",
+    "cuda": "the time of a copy of as many bytes in the same run",
+}
+
+
+COMPARISONS = (
+    "The last columns are of the first type. × plain loops: their time over ours. "
+    "× time: the time with that setting over ours."
+)
+
+
+def section(family, files, wrap):
+    """Returns the generated part of a family's section "Speed". `wrap` returns lines of a text."""
+    operators = families()
+    parts = []
+    for file in files:
+        rows = [row for row in file["cases"] if operators.get(row["op"]) == family]
+        if rows:
+            floor = FLOORS[rows[0]["device"].split(":")[0]]
+            text = f"{setting(file, rows)}. Cells: µs, least time (× floor). Floor: {floor}."
+            columns = table(rows)
+            if "× plain loops" in columns or "× time" in columns:
+                text += f" {COMPARISONS}"
+            parts += ["\n".join(wrap(text)), columns]
+    return "\n\n".join(parts) if parts else "Not measured yet."
