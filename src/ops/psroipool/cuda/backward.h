@@ -66,8 +66,8 @@ __device__ void SumCustomMapping(const Problem& p, const Gradients& t, const Sum
       if (!rows.Has(tile.row)) continue;
       for (int pw = 0; pw < p.group; ++pw) {
         const auto first = static_cast<int>(  // below 2^31
-            Layout<kNchw>::Pooled(p, r, int64_t{ph} * p.group + pw, 0));
-        AddElements(p, t, first, static_cast<int>(Layout<kNchw>::PooledStep(p)),
+            ElementLayout<kNchw>::Pooled(p, r, int64_t{ph} * p.group + pw, 0));
+        AddElements(p, t, first, static_cast<int>(ElementLayout<kNchw>::PooledStep(p)),
                     {rows, place.Columns(p, pw)}, tile, sums);
       }
     }

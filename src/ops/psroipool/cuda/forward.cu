@@ -75,7 +75,7 @@ __device__ void PrefetchMap(const Problem& p, const float* input) {
 // A block owns some elements of one RoI, a thread one element. Offset: see roi::Pixels.
 template <bool kNchw, int kLoads, typename Offset>
 __global__ void __launch_bounds__(kThreads) PoolStrided(Problem p, Tensors t, int slices) {
-  using At = Layout<kNchw>;
+  using At = ElementLayout<kNchw>;
   __shared__ Place place;
   const int64_t r = blockIdx.x / static_cast<unsigned>(slices);
   const auto slice = static_cast<int>(blockIdx.x % static_cast<unsigned>(slices));

@@ -24,7 +24,7 @@ mluOpStatus_t RunRepacked(const CudaCall<Problem>& call, void* scratch);
 // Where elements lie. kNchw: the map is [N, C, H, W] and pooled values are [R, output_dim, G, G];
 // otherwise [N, H, W, C] and [R, G, G, output_dim].
 template <bool kNchw>
-struct Layout {
+struct ElementLayout {
   // Of output channel c of a bin.
   static __device__ int64_t Pooled(const Problem& p, int64_t r, int64_t bin, int64_t c) {
     return kNchw ? r * p.channels() + p.Channel(bin, c) : (r * p.bins() + bin) * p.output_dim + c;

@@ -15,7 +15,7 @@ using roi::SmallMap;
 template <bool kNchw>
 __global__ void __launch_bounds__(SmallMap::kThreads, 2)
     SumSmallMap(Problem p, Gradients t, SmallMap map, int* custom_mapping_flags) {
-  using At = Layout<kNchw>;
+  using At = ElementLayout<kNchw>;
   const SmallMap::BlockTile tile = map.TileOf(blockIdx.x);
   roi::SmallMapSums sums(map);
   bool custom = false;
@@ -62,7 +62,7 @@ __global__ void __launch_bounds__(kCustomThreads, 4)
   SumCustomMapping<kNchw>(p, t, {row, {column, column + 1}, 0, channels, channels}, sums);
   const int image = row / p.h, in_image = pixel - image * p.h * p.w;
   for (int i = threadIdx.x; i < channels; i += kCustomThreads) {
-    t.bottom_grad[Layout<kNchw>::Map(p, image, in_image, i)] = sums[i];
+    t.bottom_grad[ElementLayout<kNchw>::Map(p, image, in_image, i)] = sums[i];
   }
 }
 
