@@ -45,14 +45,6 @@ struct Values {
       if (any != 0) packs[k / V] = LoadPack<Pack<T, V>>(row + k * static_cast<int>(blockDim.x));
     }
   }
-
-  // In the order in which the lane visits its masks.
-  __device__ Values Rotated() const {
-    Values rotated;
-#pragma unroll
-    for (int i = 0; i < kKeptMasks / V; ++i) rotated.packs[i] = Rotate(packs[i], FirstOf<V>());
-    return rotated;
-  }
 };
 
 // Adds the masks of one turn, each at a different position: kAddsInFlight reads of sums, then as many
@@ -91,13 +83,12 @@ __device__ void AddMasks(const BackwardParameters<T>& call, const Band& band, in
   Values<T, V> next = {};
   next.Load(kept, row);
   const int turns = TakeTurns<V>(band.tables, FindRepeated(band.tables, kept), &kept);
-  kept = Rotated<V>(kept);
   const int taps_h = min(band.kernel_h, p.kernel_h - band.i);
   const int taps_w = min(band.kernel_w, p.kernel_w - band.j);
   int i = 0, j = 0;
 #pragma unroll 1
   while (i < taps_h) {
-    const Values<T, V> values = next.Rotated();
+    const Values<T, V> values = next;
     float* const sums = band.sums + i * band.pitch() + j;
     row += p.masks;
     if (++j == taps_w) {
@@ -113,8 +104,7 @@ __device__ void AddMasks(const BackwardParameters<T>& call, const Band& band, in
   }
 }
 
-// Chunks of pixels run on from row to row: bands that have them are as wide as the feature, and a
-// row is at least as long as a chunk.
+// Chunks of pixels run on from row to row: bands that have them are as wide as the feature.
 template <typename T>
 __device__ void WriteBand(const BackwardParameters<T>& call, const Band& band) {
   T* const to = call.grad_feature + band.channel * call.p.plane() +
@@ -128,17 +118,16 @@ __device__ void WriteBand(const BackwardParameters<T>& call, const Band& band) {
     return;
   }
   constexpr int kChunk = 16 / sizeof(T);
-  const int first = FirstOf<kChunk>();
   for (int k = threadIdx.x * kChunk; k < size; k += blockDim.x * kChunk) {
-    const int r = k / band.columns, c = k - r * band.columns;
-    const float* const sums = band.sums + band.Place(r, c);
+    const int r = k / band.columns;
+    int c = k - r * band.columns, place = band.Place(r, c);
     Pack<T, kChunk> pack;
 #pragma unroll
     for (int v = 0; v < kChunk; ++v) {
-      const int at = (first + v) % kChunk;
-      pack.at[v] = static_cast<T>(sums[c + at < band.columns ? at : at + band.kernel_w]);
+      pack.at[v] = static_cast<T>(band.sums[place++]);
+      if (++c == band.columns) c = 0, place += band.kernel_w;
     }
-    StorePack(Rotate(pack, (kChunk - first) % kChunk), to + k);
+    StorePack(pack, to + k);
   }
 }
 
@@ -214,7 +203,7 @@ void LaunchBands(BackwardParameters<T> call, CudaContext& context) {
   constexpr int64_t kChunk = 16 / sizeof(T);
   const int64_t width = call.p.width;
   call.whole_chunks = IsAligned(call.grad_feature, 16) && call.p.plane() % kChunk == 0 &&
-                      call.columns == width && width >= kChunk &&
+                      call.columns == width &&
                       (call.row_bands == 1 || call.rows * width % kChunk == 0);
   const int threads = ThreadsFor(CeilDiv(call.p.masks, kKeptMasks), kBackwardThreads);
   const int64_t bands = int64_t{call.row_bands} * call.column_bands;

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <algorithm>
-#include <bit>
 
 #include "ops/masked_im2col/cuda/kernels.h"
 
@@ -25,45 +24,6 @@ struct Tables {
   uint32_t duplicate[kSeenWords];  // at least two masks at this position
   int32_t first[kBuckets];         // the first of the masks that have no turn yet
 };
-
-// Neighbouring masks and pixels of a thread lie next to each other in shared memory. Lane l visits
-// its V from this one on, so that the lanes of a warp use different banks.
-template <int V>
-__device__ int FirstOf() {
-  return threadIdx.x % 32 * V / 32;
-}
-
-// Rotates words left by `count` < kWords * kEach elements, kEach per word.
-template <int kEach, int kWords>
-__device__ void RotateWords(Pack<uint32_t, kWords>& words, int count) {
-  static_assert(kEach == 1 || kEach == 2);
-#pragma unroll
-  for (int step = 1; step < kWords; step *= 2) {
-    const auto old = words;
-#pragma unroll
-    for (int i = 0; i < kWords; ++i) {
-      words.at[i] = (count / kEach & step) != 0 ? old.at[(i + step) % kWords] : old.at[i];
-    }
-  }
-  if (kEach == 1) return;
-  const auto old = words;
-#pragma unroll
-  for (int i = 0; i < kWords; ++i) {
-    words.at[i] = __funnelshift_r(old.at[i], old.at[(i + 1) % kWords], count % kEach * 16);
-  }
-}
-
-template <typename T, int V>
-__device__ Pack<T, V> Rotate(const Pack<T, V>& pack, int count) {
-  if constexpr (V == 1) {
-    return pack;
-  } else {
-    constexpr int kEach = sizeof(uint32_t) / sizeof(T);
-    auto words = std::bit_cast<Pack<uint32_t, V / kEach>>(pack);
-    RotateWords<kEach>(words, count);
-    return std::bit_cast<Pack<T, V>>(words);
-  }
-}
 
 // A rectangle of pixels of a plane, and kernel_h x kernel_w kernel elements from (i, j) on. The
 // sums have a margin of the kernel's size, so that masks at the border need no bounds check:
@@ -91,22 +51,6 @@ struct ThreadMasks {
   // The place of mask k if it adds in this turn, else 0 or less, or kMaxPlaces or more.
   __device__ int Place(int k, int turn) const { return at[k] - turn * kMaxPlaces; }
 };
-// Rotates every group, so that mask k of a group is the one that the lane visits k-th.
-template <int V>
-__device__ ThreadMasks Rotated(const ThreadMasks& kept) {
-  ThreadMasks rotated;
-#pragma unroll
-  for (int k = 0; k < kKeptMasks; k += V) {
-    Pack<int, V> group;
-#pragma unroll
-    for (int v = 0; v < V; ++v) group.at[v] = kept.at[k + v];
-    group = Rotate(group, FirstOf<V>());
-#pragma unroll
-    for (int v = 0; v < V; ++v) rotated.at[k + v] = group.at[v];
-  }
-  return rotated;
-}
-
 __device__ bool IsPlace(int place) {
   return static_cast<uint32_t>(place - 1) < static_cast<uint32_t>(kMaxPlaces - 1);
 }
