@@ -160,10 +160,13 @@ __device__ bool AddChunks(const BackwardCall<T>& call, int64_t block, int chunks
   }
   if (!__syncthreads_or(last)) return false;
   __threadfence();
-  for (int i = 0; i < end; i += kWarpLanes) {
-    float sum = 0;
-    for (int chunk = 0; chunk < chunks; ++chunk) sum += __ldcg(partial(chunk) + i);
-    sums[i] = sum;
+  for (int chunk = 0; chunk < chunks; ++chunk) {
+    const float* from = partial(chunk);
+#pragma unroll 16  // loads in flight
+    for (int i = 0; i < end; i += kWarpLanes) {
+      const float part = __ldcg(from + i);
+      sums[i] = chunk == 0 ? part : sums[i] + part;
+    }
   }
   return true;
 }

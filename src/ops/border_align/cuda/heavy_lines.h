@@ -9,7 +9,9 @@
 
 namespace mluop::border_align {
 
-// The most chunks of a list besides the first chunk of each line.
+// The most chunks of a list besides the first chunk of each line. Dividing lines takes 0.53x the
+// time with clipped boxes (K=950 on 25x38x1024: 38.9 of 73.8 us), 0.83x with located ones, 1.0x
+// with random ones; K=15200 on 100x152x1024, clipped: 0.66x (H200).
 inline constexpr int kMaxExtras = 24;
 inline constexpr int kMinChunk = 128;  // edges
 inline constexpr int kBatch = 32;      // edges that a warp adds at a time

@@ -7,6 +7,7 @@
 #include "ops/psroipool/cuda/kernels.h"
 #include "ops/psroipool/cuda/tuning.h"
 #include "ops/roi/cuda/pixels.h"
+#include "ops/roi/cuda/staged_planes.h"
 
 namespace mluop::psroipool {
 namespace {
@@ -133,8 +134,39 @@ constexpr CudaImplementation<Problem> kForward[] = {
     CudaImplementation<Problem>::ForDouble(RunDoubleForward),
 };
 
+struct StagedPooling {
+  const float* input;
+  float* output;
+  int32_t* mapping;
+
+  static __device__ float Sum(const float* plane, Span rows, Span columns, int width) {
+    return SumPixels<kPixelGroup>(roi::Pixels<>(rows, columns, static_cast<unsigned>(width), 1),
+                                  plane);
+  }
+  __device__ void Write(int64_t i, int channel, float mean) const {
+    output[i] = mean;
+    mapping[i] = channel;
+  }
+};
+
+roi::StagedMap StagedMapOf(const Problem& p) {
+  return {p.n, p.channels(), p.h, p.w, p.group, p.group, p.rois};
+}
+
+mluOpStatus_t RunStaged(const CudaCall<Problem>& call, void* scratch) {
+  const Tensors t(call.arguments);
+  return roi::RunStaged(call.context, call.p, StagedMapOf(call.p), t.rois,
+                        StagedPooling{t.input, t.output, t.mapping}, scratch);
+}
+
 // The pixels of a bin are neighbours, so they need no repacking.
 constexpr CudaImplementation<Problem> kNchwForward[] = {
+    {"staged", "the map has 4 MiB or more and at most 32 elements per output, and a plane fits",
+     [](const CudaCall<Problem>& call) {
+       return IsSmall(call) && StagedMapOf(call.p).PlanesToStage(call.context.shared_bytes()) > 0;
+     },
+     [](const CudaCall<Problem>& call) { return roi::SpanTable::Bytes(StagedMapOf(call.p)); },
+     RunStaged},
     {"strided", "an image has fewer than 2^31 elements", HasSmallImages, nullptr,
      RunStrided<true, unsigned>},
     {"large", "always", Always, nullptr, RunStrided<true, unsigned long long>},
