@@ -7,14 +7,8 @@
 
 namespace mluop::border_align {
 
-// Batch size: edges per batch, samples per window.
-inline constexpr int kBatch = kWarpLanes;
-inline constexpr int kMaxWindow = 32;
-// Sums besides the owner's pixels: the pixel before, the one after, and two dummy slots for samples
-// of other owners. The higher pixel of a sample is always the next. At the end of the map its
-// weight is 0. Its sum is 0, or NaN from infinite gradients, and is added to the last pixel.
-inline constexpr int kExtraSums = 4;
-
+static_assert(kBatch == kWarpLanes);   // a lane computes the places of an edge
+inline constexpr int kMaxWindow = 32;  // samples at a time
 // A sample's lower pixel, as bytes into a warp's sums, and the weight of the higher one. One word
 // of 8 bytes, so that one instruction loads it.
 struct Place {
@@ -43,34 +37,38 @@ struct Shared {
   int row;
 };
 
-template <typename T>
-size_t SharedBytes(const BackwardCall<T>& call) {
-  const size_t sums = static_cast<size_t>(call.pixels + kExtraSums) * kWarpLanes * sizeof(float);
-  return call.warps * (sums + 2 * sizeof(LineEdges)) +
+inline size_t SharedBytes(const Division& call) {
+  return call.warps * (call.sums() * sizeof(float) + 2 * sizeof(LineEdges)) +
          size_t{2} * kBatch * RowPitch(call.window) * sizeof(Place);
 }
 
-template <typename T>
-__device__ Shared MakeShared(const BackwardCall<T>& call) {
+__device__ inline Shared MakeShared(const Division& call) {
   extern __shared__ __align__(16) float memory[];
-  const int warp = threadIdx.x / kWarpLanes, sums = (call.pixels + kExtraSums) * kWarpLanes;
+  const int warp = threadIdx.x / kWarpLanes, sums = call.sums();
   auto* edges = reinterpret_cast<LineEdges*>(memory + call.warps * sums);
   auto* places = reinterpret_cast<Place*>(edges + call.warps * 2);
   return {memory + warp * sums, edges + warp * 2, places, RowPitch(call.window)};
 }
 
-// Reads the owner's edges batch by batch; each warp reads all of them. Loads of boxes and their
-// ranks are in flight while earlier batches are added.
+// Reads a chunk of the owner's edges batch by batch; each warp reads all of them. Loads of boxes
+// and their ranks are in flight while earlier batches are added.
 template <typename T>
 class Reader {
  public:
-  __device__ Reader(const BackwardCall<T>& call, const Owner& owner)
-      : call_(call), owner_(owner), candidates_(FindCandidates(call, owner)) {
-    k_ = candidates_.Box(Lane(), run_);
+  // Candidates [begin, end).
+  __device__ Reader(const BackwardCall<T>& call, const Owner& owner, const Candidates& candidates,
+                    int begin, int end)
+      : call_(call),
+        owner_(owner),
+        candidates_(candidates),
+        order_(call.lists.order + int64_t{owner.list()} * call.p.k),
+        at_(begin),
+        end_(end) {
+    FindBox(begin + Lane());
     FetchBox();
   }
 
-  __device__ bool more() const { return at_ < candidates_.total(); }
+  __device__ bool more() const { return at_ < end_; }
 
   // Puts the next candidates that touch the owner's line into `edges`; returns how many.
   __device__ int Next(LineEdges* edges) {
@@ -99,13 +97,18 @@ class Reader {
     box_k_ = k_;
     box_run_ = run_;
     if (k_ >= 0) box_ = LoadBox(call_.boxes, int64_t{owner_.image} * call_.p.k + k_);
-    k_ = candidates_.Box(at_ + kBatch + Lane(), run_);
+    FindBox(at_ + kBatch + Lane());
   }
+
+  // Finds the i-th candidate; k_ is -1 beyond the last.
+  __device__ void FindBox(int i) { k_ = i < end_ ? order_[candidates_.Find(i, run_)] : -1; }
 
   const BackwardCall<T>& call_;
   const Owner owner_;
   const Candidates candidates_;
-  int at_ = 0;  // the first candidate of the next batch
+  const int32_t* const order_;  // [K]
+  int at_;                      // the first candidate of the next batch
+  const int end_;
   int box_k_, k_;
   EdgeRange box_run_, run_;
   Box box_ = {};
@@ -135,12 +138,13 @@ struct Batch {
   uint32_t begin, samples;
 };
 
-// Loads an owner's edges batch by batch, and the samples of a batch window by window.
+// Visits the edges of a reader batch by batch, and the samples of a batch window by window.
 template <typename T, int kWarps>
 class Batches {
  public:
-  __device__ Batches(const BackwardCall<T>& call, const Owner& owner, const Shared& shared)
-      : reader_(call, owner),
+  __device__ Batches(const BackwardCall<T>& call, const Owner& owner, const Shared& shared,
+                     const Reader<T>& reader)
+      : reader_(reader),
         owner_(owner),
         shared_(shared),
         window_(call.window),

@@ -40,9 +40,11 @@ struct Lists {
   const int32_t* order;    // [N, 4, K]; NULL: not sorted, all boxes ascending
 };
 
-// Sorts into `scratch` of ListsBytes (lists.cu).
+// Sorts into `scratch` of ListsBytes (lists.cu). Divides heavy lines among blocks if `heavy` is not
+// NULL (heavy_lines.h).
+struct HeavyLines;
 size_t ListsBytes(const CudaCall<Problem>& call);
-Lists SortEdges(const CudaCall<Problem>& call, void* scratch);
+Lists SortEdges(const CudaCall<Problem>& call, void* scratch, const HeavyLines* heavy = nullptr);
 
 // The axes of the map, across (`fixed`) and along (`moving`) a border. Strides in elements; they
 // fit in int, because an image has fewer than 2^31 elements.

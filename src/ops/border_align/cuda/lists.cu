@@ -3,7 +3,7 @@
 // counting sort in one launch, several blocks per border of an image.
 #include <algorithm>
 
-#include "ops/border_align/cuda/kernels.h"
+#include "ops/border_align/cuda/heavy_lines.h"
 
 namespace mluop::border_align {
 namespace {
@@ -30,6 +30,7 @@ struct SortCall {
   int32_t* offsets;  // [N, 4, kBuckets + 2]
   int32_t* order;    // [N, 4, K]
   int parts;         // blocks of a list
+  HeavyLines heavy;  // without lists: no line is divided
 };
 
 // The boxes of one border of an image.
@@ -110,6 +111,18 @@ __device__ void PlaceRound(int k, int bucket, Counters& counters, int32_t* order
   __syncwarp();
 }
 
+// Lists the extra chunks of a list and resets its counters. Called by all threads of a block.
+template <typename T>
+__device__ void PrepareHeavyLines(const SortCall<T>& call, int index, int lines,
+                                  const Counters& counters) {
+  const HeavyLines& heavy = call.heavy;
+  if (threadIdx.x < kWarpLanes) {
+    ListExtraChunks(heavy, index, lines, call.p.k, counters.first);
+  }
+  int32_t* arrivals = heavy.arrivals + heavy.Counter(index, 0, 0);
+  for (int i = threadIdx.x; i < heavy.extras * heavy.owners; i += kThreads) arrivals[i] = 0;
+}
+
 template <typename T>
 __global__ void __launch_bounds__(kThreads) SortLists(SortCall<T> call) {
   __shared__ Counters counters;
@@ -133,6 +146,7 @@ __global__ void __launch_bounds__(kThreads) SortLists(SortCall<T> call) {
     }
     int32_t* offsets = call.offsets + int64_t{index} * (kCounters + 1);
     if (part == 0 && thread <= kCounters) offsets[thread] = counters.first[thread];
+    if (part == 0 && call.heavy.lists > 0) PrepareHeavyLines(call, index, list.lines, counters);
     __syncthreads();
   }
 }
@@ -146,7 +160,7 @@ size_t ListsBytes(const CudaCall<Problem>& call) {
   return static_cast<size_t>(OffsetsCount(p) + int64_t{p.n} * kBorders * p.k) * sizeof(int32_t);
 }
 
-Lists SortEdges(const CudaCall<Problem>& call, void* scratch) {
+Lists SortEdges(const CudaCall<Problem>& call, void* scratch, const HeavyLines* heavy) {
   const Problem& p = call.p;
   auto* offsets = static_cast<int32_t*>(scratch);
   int32_t* order = offsets + OffsetsCount(p);
@@ -154,7 +168,8 @@ Lists SortEdges(const CudaCall<Problem>& call, void* scratch) {
   WithType(call, [&](auto element) {
     using T = decltype(element);
     call.context.Launch(SortLists<T>, {int64_t{p.n} * kBorders * parts, kThreads},
-                        SortCall<T>{p, call.arguments.In<T>("boxes"), offsets, order, parts});
+                        SortCall<T>{p, call.arguments.In<T>("boxes"), offsets, order, parts,
+                                    heavy == nullptr ? HeavyLines{} : *heavy});
   });
   return {offsets, order};
 }

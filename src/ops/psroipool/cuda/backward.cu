@@ -270,7 +270,7 @@ mluOpStatus_t RunMasks(const CudaCall<Problem>& call, void* scratch) {
 
 constexpr CudaImplementation<Problem> kBackward[] = {
     {"small_map", "at most 1024 pixels and 512 RoIs, and few blocks", SmallMapApplies,
-     SmallMapBytes, RunSmallMap},
+     SmallMapBytes, RunSmallMap<false>},
     {"masks", "fewer than 2^31 blocks", FitsGrid, MaskBytes, RunMasks},
     CudaImplementation<Problem>::ForDouble(RunDoubleBackward, DoubleBackwardBytes),
 };

@@ -10,7 +10,10 @@ namespace mluop::psroipool {
 // Small maps.
 bool SmallMapApplies(const CudaCall<Problem>& call);
 size_t SmallMapBytes(const CudaCall<Problem>& call);
+template <bool kNchw>
 mluOpStatus_t RunSmallMap(const CudaCall<Problem>& call, void* scratch);
+extern template mluOpStatus_t RunSmallMap<false>(const CudaCall<Problem>&, void*);
+extern template mluOpStatus_t RunSmallMap<true>(const CudaCall<Problem>&, void*);
 
 #if defined(__CUDACC__)
 
@@ -31,13 +34,13 @@ inline __device__ bool ReadFlags(const int* flags, int count) {
   return any;
 }
 
-// Adds one bin of a RoI, from element `first` of top_grad on. All threads read all elements; a channel
-// belongs to one thread.
-inline __device__ void AddElements(const Problem& p, const Gradients& t, int first, const Bin& bin,
-                                   const SumTile& tile, float* sums) {
+// Adds one bin of a RoI, from element `first` of top_grad on, `step` apart. All threads read all
+// elements; a channel belongs to one thread.
+inline __device__ void AddElements(const Problem& p, const Gradients& t, int first, int step,
+                                   const Bin& bin, const SumTile& tile, float* sums) {
   const float scale = 1.0f / static_cast<float>(bin.area());
   const auto size = static_cast<unsigned>(tile.end - tile.begin);
-  for (int i = first; i < first + p.output_dim; ++i) {
+  for (int c = 0, i = first; c < p.output_dim; ++c, i += step) {
     // A channel outside of the map is at least 2^31, or beyond the last tile's end.
     const unsigned channel =
         static_cast<unsigned>(t.mapping[i]) - static_cast<unsigned>(tile.begin);
@@ -50,8 +53,9 @@ inline __device__ void AddElements(const Problem& p, const Gradients& t, int fir
 }
 
 // The fallback for custom mappings: writes the sums of a tile, RoI by RoI. Ends with a barrier.
-inline __device__ void SumCustomMapping(const Problem& p, const Gradients& t, const SumTile& tile,
-                                        float* sums) {
+template <bool kNchw = false>
+__device__ void SumCustomMapping(const Problem& p, const Gradients& t, const SumTile& tile,
+                                 float* sums) {
   __syncthreads();
   for (int i = threadIdx.x; i < tile.columns.size() * tile.stride; i += blockDim.x) sums[i] = 0;
   __syncthreads();
@@ -61,8 +65,10 @@ inline __device__ void SumCustomMapping(const Problem& p, const Gradients& t, co
       const Span rows = place.MapRows(p, ph);
       if (!rows.Has(tile.row)) continue;
       for (int pw = 0; pw < p.group; ++pw) {
-        const int item = (r * p.group + ph) * p.group + pw;  // below 2^31
-        AddElements(p, t, item * p.output_dim, {rows, place.Columns(p, pw)}, tile, sums);
+        const auto first = static_cast<int>(  // below 2^31
+            ElementLayout<kNchw>::Pooled(p, r, int64_t{ph} * p.group + pw, 0));
+        AddElements(p, t, first, static_cast<int>(ElementLayout<kNchw>::PooledStep(p)),
+                    {rows, place.Columns(p, pw)}, tile, sums);
       }
     }
   }

@@ -7,7 +7,7 @@
 
 namespace mluop::psroipool {
 
-extern const CudaOperator kForwardCuda, kBackwardCuda;
+extern const CudaOperator kForwardCuda, kNchwForwardCuda, kBackwardCuda;
 
 // For tensors of type double (double.cu).
 mluOpStatus_t RunDoubleForward(const CudaCall<Problem>& call, void* scratch);
@@ -20,6 +20,27 @@ size_t RepackedBytes(const Problem& p);
 mluOpStatus_t RunRepacked(const CudaCall<Problem>& call, void* scratch);
 
 #if defined(__CUDACC__)
+
+// Where elements lie. kNchw: the map is [N, C, H, W] and pooled values are [R, output_dim, G, G];
+// otherwise [N, H, W, C] and [R, G, G, output_dim].
+template <bool kNchw>
+struct ElementLayout {
+  // Of output channel c of a bin.
+  static __device__ int64_t Pooled(const Problem& p, int64_t r, int64_t bin, int64_t c) {
+    return kNchw ? r * p.channels() + p.Channel(bin, c) : (r * p.bins() + bin) * p.output_dim + c;
+  }
+  // From an output channel to the next, in pooled values.
+  static __device__ int64_t PooledStep(const Problem& p) { return kNchw ? p.bins() : 1; }
+
+  // Of a channel of a pixel.
+  static __device__ int64_t Map(const Problem& p, int64_t image, int64_t pixel, int64_t channel) {
+    const int64_t pixels = int64_t{p.h} * p.w;
+    return kNchw ? (image * p.channels() + channel) * pixels + pixel
+                 : (image * pixels + pixel) * p.channels() + channel;
+  }
+  static __device__ int64_t PixelStep(const Problem& p) { return kNchw ? 1 : p.channels(); }
+  static __device__ int64_t ChannelStep(const Problem& p) { return kNchw ? int64_t{p.h} * p.w : 1; }
+};
 
 // The rows and columns of a bin, in one load. Rows are counted through all images, so that a row
 // implies its image. Both spans are [0, 0) where the RoI is empty.

@@ -12,19 +12,21 @@ using roi::RoiGradient;
 using roi::SmallMap;
 
 // custom_mapping_flags: [blocks]
+template <bool kNchw>
 __global__ void __launch_bounds__(SmallMap::kThreads, 2)
     SumSmallMap(Problem p, Gradients t, SmallMap map, int* custom_mapping_flags) {
+  using At = ElementLayout<kNchw>;
   const SmallMap::BlockTile tile = map.TileOf(blockIdx.x);
   roi::SmallMapSums sums(map);
   bool custom = false;
   sums.ReadRois([&](int r) {
     RoiGradient scaled_grad = {};
-    const int first = (r * map.bins + tile.bin) * p.output_dim + tile.channel;  // below 2^31
+    const int64_t first = At::Pooled(p, r, tile.bin, tile.channel), step = At::PooledStep(p);
 #pragma unroll
     for (int k = 0; k < SmallMap::kChannels; ++k) {
       if (k >= tile.channels) continue;
-      scaled_grad.values[k] = __ldg(t.top_grad + first + k);
-      custom |= __ldg(t.mapping + first + k) != (tile.channel + k) * map.bins + tile.bin;
+      scaled_grad.values[k] = __ldg(t.top_grad + first + k * step);
+      custom |= __ldg(t.mapping + first + k * step) != (tile.channel + k) * map.bins + tile.bin;
     }
     const Place place = LoadPlace(p, t.rois, r);
     if (place.image != tile.image) return scaled_grad;
@@ -40,26 +42,28 @@ __global__ void __launch_bounds__(SmallMap::kThreads, 2)
   if (threadIdx.x == 0) custom_mapping_flags[blockIdx.x] = any;
   sums.Sum([&](int y, int x, int first, float2 sum) {
     if (first >= tile.channels) return;
-    const int64_t pixel = (int64_t{tile.image} * p.h + y) * p.w + x;
-    float* to =
-        t.bottom_grad + pixel * p.channels() + p.Channel(tile.bin, int64_t{tile.channel} + first);
+    const int64_t channel = p.Channel(tile.bin, int64_t{tile.channel} + first);
+    float* to = t.bottom_grad + At::Map(p, tile.image, int64_t{y} * p.w + x, channel);
     *to = sum.x;
-    if (first + 1 < tile.channels) to[map.bins] = sum.y;
+    if (first + 1 < tile.channels) to[map.bins * At::ChannelStep(p)] = sum.y;
   });
 }
 
 constexpr int kCustomThreads = 256;
 
 // A block owns a pixel.
+template <bool kNchw>
 __global__ void __launch_bounds__(kCustomThreads, 4)
     SumCustomMappings(Problem p, Gradients t, const int* __restrict__ flags, int count) {
   extern __shared__ float sums[];  // [C]
   if (__syncthreads_or(ReadFlags(flags, count)) == 0) return;
   const auto channels = static_cast<int>(p.channels());
   const auto pixel = static_cast<int>(blockIdx.x), row = pixel / p.w, column = pixel - row * p.w;
-  SumCustomMapping(p, t, {row, {column, column + 1}, 0, channels, channels}, sums);
-  float* to = t.bottom_grad + int64_t{blockIdx.x} * channels;
-  for (int i = threadIdx.x; i < channels; i += kCustomThreads) to[i] = sums[i];
+  SumCustomMapping<kNchw>(p, t, {row, {column, column + 1}, 0, channels, channels}, sums);
+  const int image = row / p.h, in_image = pixel - image * p.h * p.w;
+  for (int i = threadIdx.x; i < channels; i += kCustomThreads) {
+    t.bottom_grad[ElementLayout<kNchw>::Map(p, image, in_image, i)] = sums[i];
+  }
 }
 
 constexpr int64_t kSharedBytes = 48 << 10;  // every device has them
@@ -75,18 +79,22 @@ size_t SmallMapBytes(const CudaCall<Problem>& call) {
   return static_cast<size_t>(SmallMap(call.p).Blocks()) * sizeof(int);
 }
 
+template <bool kNchw>
 mluOpStatus_t RunSmallMap(const CudaCall<Problem>& call, void* scratch) {
   const Problem& p = call.p;
   const Gradients t(call.arguments);
   const SmallMap map(p);
   auto* flags = static_cast<int*>(scratch);
-  call.context.Launch(SumSmallMap, Grid{map.Blocks(), SmallMap::kThreads, map.SharedBytes()}, p, t,
-                      map, flags);
+  call.context.Launch(SumSmallMap<kNchw>, Grid{map.Blocks(), SmallMap::kThreads, map.SharedBytes()},
+                      p, t, map, flags);
   call.context.Launch(
-      SumCustomMappings,
+      SumCustomMappings<kNchw>,
       Grid{p.rows() * p.w, kCustomThreads, sizeof(float) * static_cast<size_t>(p.channels())}, p, t,
       flags, static_cast<int>(map.Blocks()));
   return call.context.status();
 }
+
+template mluOpStatus_t RunSmallMap<false>(const CudaCall<Problem>&, void*);
+template mluOpStatus_t RunSmallMap<true>(const CudaCall<Problem>&, void*);
 
 }  // namespace mluop::psroipool

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+// Forward pooling of large NCHW maps on CUDA devices. A block stages some planes in shared memory
+// and pools all RoIs from there: the map is read once, in whole sectors.
+#pragma once
+
+#include <cuda_pipeline.h>
+
+#include <algorithm>
+
+#include "cuda/context.h"
+#include "ops/roi/span.h"
+
+namespace mluop::roi {
+
+// Staging reads the whole map; reading in place costs a sector or two per row of each bin. A map
+// below 4 MiB is in the L2 after its first use, and its planes are too small for a block each. 0.68x
+// the time of torchvision's "direct" on 3969x38x63 with 300 RoIs (H200).
+inline constexpr int64_t kMinStaged = int64_t{1} << 20;
+inline constexpr int64_t kMapPerOutput = 32;
+// Planes of a block at a time. Small blocks reduce the tail effect.
+inline constexpr int kMaxPlanes = 3;
+
+struct StagedMap {
+  int64_t images, channels;
+  int height, width;
+  int bins_h, bins_w;
+  int64_t rois;
+
+  MLUOP_HOST_DEVICE int pixels() const { return height * width; }
+  MLUOP_HOST_DEVICE int bins() const { return bins_h * bins_w; }
+  // Planes begin one bank apart: neighbouring threads read neighbouring planes at similar pixels.
+  // 32 banks are 128 bytes.
+  MLUOP_HOST_DEVICE int stride() const { return pixels() + (33 - pixels() % 32) % 32; }
+  int64_t spans() const { return rois * (int64_t{bins_h} + bins_w); }
+
+  // Returns the planes that a block stages; 0 if reading in place is faster, or none fits. Three
+  // blocks fit an SM. Every device has 48 KiB. All tensors have fewer than 2^31 elements.
+  int PlanesToStage(size_t shared_bytes) const {
+    const int64_t elements = images * channels * height * width;
+    if (elements < kMinStaged || rois * channels * kMapPerOutput < elements) return 0;
+    const auto most = static_cast<int64_t>(std::max(size_t{48} << 10, shared_bytes / 3)) - 64;
+    const int64_t bytes = static_cast<int64_t>(sizeof(float)) * (pixels() + 32);
+    return static_cast<int>(std::min({most / bytes, channels, int64_t{kMaxPlanes}}));
+  }
+};
+
+// The spans of all bins in scratch. They are computed once per call: every block visits every RoI.
+struct SpanTable {
+  int64_t rois;
+  Span* rows;     // [bins_h, R]
+  Span* columns;  // [bins_w, R]
+
+  static size_t Bytes(const StagedMap& map) {
+    return AlignedBytes(static_cast<size_t>(map.spans()) * sizeof(Span));
+  }
+  SpanTable(const StagedMap& map, void* scratch)
+      : rois(map.rois), rows(static_cast<Span*>(scratch)), columns(rows + map.bins_h * map.rois) {}
+};
+
+#if defined(__CUDACC__)
+
+inline constexpr int kStagedThreads = 256;
+// Minimum blocks per SM (__launch_bounds__), so that some load while others pool. sm_75 has 1024
+// threads per SM.
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
+inline constexpr int kStagedBlocks = 4;
+#else
+inline constexpr int kStagedBlocks = 6;
+#endif
+
+// A thread writes a span, of fewer than 2^32: R*bins is below 2^31. rois: [R, 5]
+template <class Problem>
+__global__ void __launch_bounds__(kStagedThreads)
+    WriteSpans(Problem p, StagedMap map, const float* __restrict__ rois, SpanTable table) {
+  const int64_t i = int64_t{blockIdx.x} * kStagedThreads + threadIdx.x;
+  if (i >= map.rois * (int64_t{map.bins_h} + map.bins_w)) return;
+  const auto item = static_cast<unsigned>(i), count = static_cast<unsigned>(map.rois);
+  const auto bin = static_cast<int>(item / count);  // of the rows, then of the columns
+  const auto place = PlaceRoi(p, rois + int64_t{item % count} * 5);
+  table.rows[i] = bin < map.bins_h ? place.MapRows(p, bin) : place.Columns(p, bin - map.bins_h);
+}
+
+// A block owns `planes` neighbouring planes of one image; a thread owns one of them and pools one
+// RoI after the other. Family: Sum(plane, rows, columns, width) adds a bin's pixels in the family's
+// order; Write(i, channel, mean) writes element i of [R, C].
+template <class Family>
+__global__ void __launch_bounds__(kStagedThreads, kStagedBlocks)
+    PoolStaged(StagedMap map, Family family, SpanTable table, int most_planes) {
+  extern __shared__ float staged[];  // [planes, stride]
+  const auto channels = static_cast<int>(map.channels);
+  const int pixels = map.pixels();
+  const auto chunks = static_cast<unsigned>((channels - 1) / most_planes + 1);
+  const auto image = static_cast<int>(blockIdx.x / chunks);
+  const int first = static_cast<int>(blockIdx.x % chunks) * most_planes;
+  const int planes = min(most_planes, channels - first);
+  const float* source = family.input + (int64_t{image} * channels + first) * pixels;
+  for (int plane = 0; plane < planes; ++plane, source += pixels) {
+    for (int i = threadIdx.x; i < pixels; i += kStagedThreads) {
+      __pipeline_memcpy_async(staged + plane * map.stride() + i, source + i, sizeof(float));
+    }
+  }
+  __pipeline_commit();
+  const int rois_of_step = kStagedThreads / planes, used = rois_of_step * planes;
+  const int plane = threadIdx.x % planes, channel = first + plane;
+  const int bin = channel % map.bins(), ph = bin / map.bins_w, pw = bin % map.bins_w;
+  const int first_row = image * map.height;
+  __pipeline_wait_prior(0);
+  __syncthreads();
+  if (threadIdx.x >= used) return;
+  for (int64_t r = threadIdx.x / planes; r < map.rois; r += rois_of_step) {
+    Span rows = table.rows[ph * table.rois + r];
+    const Span columns = table.columns[pw * table.rois + r];
+    const int area = rows.size() * columns.size();
+    // Empty bins may belong to no image, so the blocks of image 0 write them.
+    if (area == 0 ? image > 0 : rows.begin < first_row || rows.begin >= first_row + map.height) {
+      continue;
+    }
+    rows = {rows.begin - first_row, rows.end - first_row};
+    const float sum = Family::Sum(staged + plane * map.stride(), rows, columns, map.width);
+    family.Write(r * channels + channel, channel,
+                 area == 0 ? 0.0f : sum / static_cast<float>(area));
+  }
+}
+
+// Pools all RoIs. scratch: SpanTable::Bytes
+template <class Problem, class Family>
+mluOpStatus_t RunStaged(CudaContext& context, const Problem& p, const StagedMap& map,
+                        const float* rois, const Family& family, void* scratch) {
+  const SpanTable table(map, scratch);
+  context.Launch(WriteSpans<Problem>, Grid{CeilDiv(map.spans(), kStagedThreads), kStagedThreads}, p,
+                 map, rois, table);
+  const int planes = map.PlanesToStage(context.shared_bytes());
+  // No more blocks than planes: below 2^31.
+  const size_t bytes =
+      sizeof(float) * static_cast<size_t>(planes) * static_cast<size_t>(map.stride());
+  context.Launch(PoolStaged<Family>,
+                 Grid{map.images * CeilDiv(map.channels, planes), kStagedThreads, bytes}, map,
+                 family, table, planes);
+  return context.status();
+}
+
+#endif  // __CUDACC__
+
+}  // namespace mluop::roi
