@@ -15,8 +15,7 @@ add_library(bang INTERFACE)
 add_library(mluops::bang ALIAS bang)
 target_include_directories(bang INTERFACE
   $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src/mlu/include> $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
-  $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include/compat>
-  $<INSTALL_INTERFACE:include/bang> $<INSTALL_INTERFACE:include> $<INSTALL_INTERFACE:include/compat>)
+  $<INSTALL_INTERFACE:include/bang> $<INSTALL_INTERFACE:include>)
 target_compile_options(bang INTERFACE -ffp-contract=off)
 
 file(GLOB mlu_sources CONFIGURE_DEPENDS src/mlu/*.cc)

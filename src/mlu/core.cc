@@ -72,7 +72,7 @@ void Core::CheckAborted() const {
 
 void Core::Defer(Queue queue, std::function<void()> work) {
   ++counters_.async_copies;
-  queues_[static_cast<int>(queue)].push_back({std::move(work)});
+  queues_[static_cast<int>(queue)].push_back({std::move(work), computing_});
   RunSomeEarly();
 }
 
@@ -95,6 +95,7 @@ void Core::RunSomeEarly() {
 void Core::Synchronize(const SyncSet& producers, const SyncSet& consumers) {
   while (producers.io && !is_idle(Queue::kIo)) RunFront(Queue::kIo);
   while (producers.move && !is_idle(Queue::kMove)) RunFront(Queue::kMove);
+  if (producers.compute) computing_ = false;
   const bool waits[] = {producers.io, producers.move, producers.compute};
   const bool blocks[] = {consumers.io, consumers.move, consumers.compute};
   for (int p = 0; p < 3; ++p) {
@@ -107,6 +108,7 @@ void Core::Synchronize(const SyncSet& producers, const SyncSet& consumers) {
 void Core::CountVector(Kind kind, size_t elements) {
   ++counters_.instructions[kind];
   counters_.elements[kind] += elements;
+  computing_ = true;
   for (auto& queue : queues_) {
     for (Deferred& deferred : queue) deferred.overlapped = true;
   }

@@ -91,7 +91,7 @@ class Core {
  private:
   struct Deferred {
     std::function<void()> run;
-    bool overlapped = false;
+    bool overlapped;
   };
   struct Pending {
     IntervalMap reads, writes;
@@ -107,7 +107,8 @@ class Core {
   const Srams& srams_;
   Counters counters_;
   std::deque<Deferred> queues_[3];
-  Pending pending_[3][3];  // by producer and consumer
+  bool computing_ = false;  // a vector instruction was issued since the last synchronisation
+  Pending pending_[3][3];   // by producer and consumer
   std::vector<std::pair<Range, Issuer>> origins_;
   Range tainted_ = {};
   Epoch epoch_;

@@ -21,7 +21,7 @@ struct Counters {
   uint64_t bytes[kDirections] = {};
   uint64_t copies = 0;
   uint64_t async_copies = 0;
-  uint64_t overlapped_copies = 0;  // an async copy with a vector instruction before its sync
+  uint64_t overlapped_copies = 0;  // async copies with a vector instruction that no sync separates
   uint64_t gdram_filled = 0;       // bytes
   uint64_t instructions[kKinds] = {};
   uint64_t elements[kKinds] = {};

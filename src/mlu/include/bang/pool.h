@@ -69,7 +69,7 @@ using PoolIndex = std::conditional_t<std::is_same_v<T, half>, uint16_t, uint32_t
 
 }  // namespace bang
 
-// stride_w comes before stride_h. Without strides they are those of the kernel.
+// stride_w comes before stride_h. The strides of the short form are kernel_w and kernel_h.
 #define BANG_POOL_FORMS(name, D, body)                                                     \
   template <::bang::Float T>                                                               \
   void name(D* d, const T* src, unsigned channel, unsigned height, unsigned width,         \
