@@ -147,6 +147,9 @@ void TransposeDoubles(ThreadPool& threads, const Matrices& m, const uint64_t* fr
       });
 }
 
+auto HalfKernel() { return HWY_DYNAMIC_DISPATCH(TransposeHalf); }
+auto FloatKernel() { return HWY_DYNAMIC_DISPATCH(TransposeFloat); }
+
 }  // namespace
 }  // namespace transpose_blocks
 
@@ -154,9 +157,9 @@ mluOpStatus_t Transpose(CpuContext& context, const Matrices& m, const void* from
   using namespace transpose_blocks;
   ThreadPool& threads = context.threads();
   if (m.element_bytes == sizeof(uint16_t)) {
-    ForEachBlock<uint16_t>(threads, m, from, to, HWY_DYNAMIC_DISPATCH(TransposeHalf));
+    ForEachBlock<uint16_t>(threads, m, from, to, HalfKernel());
   } else if (m.element_bytes == sizeof(float)) {
-    ForEachBlock<float>(threads, m, from, to, HWY_DYNAMIC_DISPATCH(TransposeFloat));
+    ForEachBlock<float>(threads, m, from, to, FloatKernel());
   } else {
     TransposeDoubles(threads, m, static_cast<const uint64_t*>(from), static_cast<uint64_t*>(to));
   }

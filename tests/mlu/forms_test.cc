@@ -174,7 +174,7 @@ TEST_F(Forms, IntegersNeed3xx) {
 
 TEST_F(Forms, FilterPadsOn2xx) {
   Values in(64, -1.0f), expected(33, 0.0f);
-  for (int i = 0; i < 32; ++i) in[static_cast<size_t>(2 * i)] = static_cast<float>(i + 1);
+  for (size_t i = 0; i < 32; ++i) in[2 * i] = static_cast<float>(i + 1);
   if (Card() < 300) std::fill(in.begin() + 6, in.end(), -1.0f);
   const int count = Card() < 300 ? 3 : 32;
   for (int i = 0; i < count; ++i) expected[static_cast<size_t>(i)] = static_cast<float>(i + 1);

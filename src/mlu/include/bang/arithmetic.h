@@ -43,7 +43,9 @@ T AddTowardZero(T a, T b) {
   return RoundedTo<T>(sum, Round::kTz);
 }
 // `f` is a function of the host's library for double.
-inline float Rounded(double (*f)(double), float x) { return float(f(double(x))); }
+inline float Rounded(double (*f)(double), float x) {
+  return static_cast<float>(f(static_cast<double>(x)));
+}
 
 inline constexpr Alias kAlias = Alias::kSameAddress;
 inline constexpr Alias kNoAlias = Alias::kNone;

@@ -230,7 +230,7 @@ void Map(const Instruction& instruction, Where where, D* d, size_t n, const F& f
     }
   };
   if (Float<D> && Is2xx()) {
-    store([&](auto... operands) { return Saturated(D(f(operands...)), operands...); });
+    store([&](auto... operands) { return Saturated<D>(f(operands...), operands...); });
   } else {
     store(f);
   }
