@@ -2,29 +2,23 @@
 // The CPU device. Its memory is host memory, and a call is complete when it returns.
 #include <hwy/highway.h>
 
-#include <chrono>
 #include <cstring>
 #include <new>
 
 #include "core/error.h"
 #include "core/operator.h"
+#include "core/synchronous_device.h"
 #include "cpu/context.h"
 #include "cpu/floating_point.h"
 
 namespace mluop {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
-struct CpuNotifier : cnrtNotifier {
-  Clock::time_point time;
-};
-
 struct CpuState : DeviceState {
   Scratch scratch, nested;
 };
 
-class Cpu final : public Device {
+class Cpu final : public SynchronousDevice<cnrtQueue> {
  public:
   const char* name() const override { return "cpu"; }
 
@@ -32,7 +26,6 @@ class Cpu final : public Device {
     const int64_t targets = hwy::SupportedTargets() & HWY_TARGETS;
     return hwy::TargetName(targets & -targets);  // the lowest bit is the best target
   }
-  bool is_synchronous() const override { return true; }
 
   std::span<const std::string_view> Implementations(const OpSpec& op) const override {
     const CpuOperator* const found = Index().FindOperator(op);
@@ -79,42 +72,7 @@ class Cpu final : public Device {
     return cnrtSuccess;
   }
   cnrtRet_t Synchronize() override { return cnrtSuccess; }
-
-  cnrtRet_t CreateQueue(cnrtQueue_t* queue) override {
-    auto* created = new (std::nothrow) cnrtQueue{this};
-    if (created == nullptr) return cnrtErrorNoMem;
-    *queue = created;
-    return cnrtSuccess;
-  }
-  cnrtRet_t DestroyQueue(cnrtQueue_t queue) override {
-    delete queue;
-    return cnrtSuccess;
-  }
   cnrtRet_t SynchronizeQueue(cnrtQueue_t) override { return cnrtSuccess; }
-  cnrtRet_t WrapStream(void*, cnrtQueue_t*) override { return cnrtErrorArgsInvalid; }
-
-  cnrtRet_t CreateNotifier(cnrtNotifier_t* notifier) override {
-    auto* created = new (std::nothrow) CpuNotifier;
-    if (created == nullptr) return cnrtErrorNoMem;
-    created->device = this;
-    *notifier = created;
-    return cnrtSuccess;
-  }
-  cnrtRet_t DestroyNotifier(cnrtNotifier_t notifier) override {
-    delete static_cast<CpuNotifier*>(notifier);
-    return cnrtSuccess;
-  }
-  cnrtRet_t PlaceNotifier(cnrtNotifier_t notifier, cnrtQueue_t) override {
-    static_cast<CpuNotifier*>(notifier)->time = Clock::now();
-    return cnrtSuccess;
-  }
-  cnrtRet_t WaitNotifier(cnrtNotifier_t) override { return cnrtSuccess; }
-  cnrtRet_t Duration(cnrtNotifier_t start, cnrtNotifier_t end, double* us) override {
-    const auto* first = static_cast<const CpuNotifier*>(start);
-    const auto* last = static_cast<const CpuNotifier*>(end);
-    *us = std::chrono::duration<double, std::micro>(last->time - first->time).count();
-    return cnrtSuccess;
-  }
 
  private:
   static const DeviceIndex<CpuContext>& Index() {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The checks of one instruction: addresses, alignment, order and bytes that were never written.
+// An instruction that the calling core issues, and the checks of its operands.
 #pragma once
 
 #include "bang/copy.h"
@@ -11,13 +11,16 @@ namespace bang {
 
 class Check {
  public:
-  Check(Core& core, const char* instruction, Where where)
-      : core_(core), name_(instruction), where_(where) {}
+  // Fails outside a kernel. Throws Aborted if another core failed.
+  Check(const char* instruction, Where where);
+
+  Core& core() const { return core_; }
+  const Issuer& issuer() const { return issuer_; }
 
   // The instruction exists on this architecture.
-  void Exists(const Gate& gate) const;
-  // [data, data + bytes) lies in one variable or allocation of that space.
-  void Inside(const char* role, const void* data, size_t bytes, Space space) const;
+  void Exists(const Gate& gate, bool is_integer = false) const;
+  // [data, data + bytes) lies in one variable of the memory, or in one allocation if it is NULL.
+  void Inside(const char* role, const void* data, size_t bytes, OnChipMemory* memory) const;
   // The addresses and the size of a vector operand obey the rule of this architecture.
   void Alignment(const char* role, const void* data, size_t bytes, Rule rule) const;
   // The ranges are disjoint.
@@ -26,8 +29,7 @@ class Check {
   // No instruction of another queue that is still running touches the range.
   void Ordered(const char* role, const Range& range, Queue queue, bool written) const;
   // No other core of the launch accesses the range without a barrier in between.
-  void Exclusive(const char* role, const void* data, size_t bytes, Space space,
-                 Access access) const;
+  void Exclusive(const char* role, const Range& range, OnChipMemory* memory, Access access) const;
 
   // Whether all bytes were written. Scalar code writes without a trace: a word without the poison
   // pattern counts as written.
@@ -36,13 +38,12 @@ class Check {
 
   template <class... Ts>
   [[noreturn]] void Fail(const char* format, Ts... values) const {
-    Violate(name_, where_, format, values...);
+    Violate(issuer_.name, issuer_.where, format, values...);
   }
 
  private:
   Core& core_;
-  const char* name_;
-  Where where_;
+  Issuer issuer_;
 };
 
 }  // namespace bang

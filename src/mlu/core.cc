@@ -3,8 +3,8 @@
 
 #include <cstdarg>
 #include <cstdio>
+#include <cstring>
 
-#include "bang/language.h"
 #include "mlu/gdram.h"
 #include "mlu/job.h"
 #include "mlu/settings.h"
@@ -32,44 +32,37 @@ const char* SpaceName(Space space) {
 }
 
 CoreMemories::CoreMemories()
-    : nram(Space::kNram, GetSettings().architecture->nram_bytes),
-      wram(Space::kWram, GetSettings().architecture->wram_bytes),
+    : nram(Space::kNram, GetSettings().card->nram_bytes),
+      wram(Space::kWram, GetSettings().card->wram_bytes),
       ldram(Space::kLdram, kLdramBytes) {}
 
-Core::Core(LaunchState& launch, Job& job, int job_number, const Place& place,
-           CoreMemories& memories, OnChipMemory& sram)
-    : launch_(launch), job_(job), place_(place), memories_(memories), sram_(sram) {
-  random_.seed(static_cast<unsigned>(GetSettings().seed + static_cast<uint64_t>(task())));
-  const int core =
-      place.cluster * (kCoresPerCluster + 1) + (is_memory_core() ? kCoresPerCluster : place.core);
-  epoch_ = {job_number, place.cluster, core, is_memory_core() ? -1 : task()};
-  epoch_number_ = launch.writers().Begin(epoch_);
-}
-
-int Core::task() const {
-  return static_cast<int>(
-             (static_cast<unsigned>(place_.z) * launch_.dim.y + static_cast<unsigned>(place_.y)) *
-             launch_.dim.x) +
-         place_.x;
-}
-
-bool Core::is_block() const { return launch_.type == cnrtFuncTypeBlock; }
+Core::Core(LaunchState& launch, Job& job, int job_number, int slot, const BuiltIns& built_ins,
+           CoreMemories& memories, const Srams& srams)
+    : launch_(launch),
+      job_(job),
+      slot_(slot),
+      built_ins_(built_ins),
+      memories_(memories),
+      srams_(srams),
+      epoch_{job_number, built_ins.cluster_id, built_ins.cluster_id * 256 + built_ins.core_id,
+             is_memory_core() ? -1 : built_ins.id},
+      epoch_number_(launch.writers().Begin(epoch_)),
+      random_(static_cast<unsigned>(GetSettings().seed + static_cast<uint64_t>(built_ins.id))) {}
 
 OnChipMemory* Core::memory(Space space) {
   switch (space) {
     case Space::kNram: return &memories_.nram;
     case Space::kWram: return &memories_.wram;
     case Space::kLdram: return &memories_.ldram;
-    case Space::kSram: return &sram_;
+    case Space::kSram: return srams_[static_cast<size_t>(built_ins_.cluster_id)].get();
     default: return nullptr;
   }
 }
 
-Space Core::SpaceOf(const void* pointer) const {
-  for (const OnChipMemory* memory : {&memories_.nram, &memories_.wram, &memories_.ldram}) {
-    if (memory->Contains(pointer)) return memory->space();
+Space Core::SpaceOf(const void* pointer) {
+  for (const Space space : {Space::kNram, Space::kWram, Space::kLdram, Space::kSram}) {
+    if (memory(space)->Contains(pointer)) return space;
   }
-  if (sram_.Contains(pointer)) return Space::kSram;
   return GetGdram().Find(pointer) != nullptr ? Space::kGdram : Space::kHost;
 }
 
@@ -79,7 +72,7 @@ void Core::CheckAborted() const {
 
 void Core::Defer(Queue queue, std::function<void()> work) {
   ++counters_.async_copies;
-  queues_[static_cast<int>(queue)].push_back({std::move(work)});
+  queues_[static_cast<int>(queue)].push_back({std::move(work), computing_});
   RunSomeEarly();
 }
 
@@ -91,10 +84,6 @@ void Core::RunFront(Queue queue) {
   next.run();
 }
 
-void Core::RunQueue(Queue queue) {
-  while (!is_idle(queue)) RunFront(queue);
-}
-
 // Strict mode: copies happen at any time between their issue and their synchronisation.
 void Core::RunSomeEarly() {
   if (!GetSettings().strict) return;
@@ -104,26 +93,31 @@ void Core::RunSomeEarly() {
 }
 
 void Core::Synchronize(const SyncSet& producers, const SyncSet& consumers) {
-  if (producers.io) RunQueue(Queue::kIo);
-  if (producers.move) RunQueue(Queue::kMove);
+  while (producers.io && !is_idle(Queue::kIo)) RunFront(Queue::kIo);
+  while (producers.move && !is_idle(Queue::kMove)) RunFront(Queue::kMove);
+  if (producers.compute) computing_ = false;
   const bool waits[] = {producers.io, producers.move, producers.compute};
   const bool blocks[] = {consumers.io, consumers.move, consumers.compute};
   for (int p = 0; p < 3; ++p) {
     for (int c = 0; c < 3; ++c) {
-      if (!waits[p] || !blocks[c]) continue;
-      pending_[p][c].reads.Clear();
-      pending_[p][c].writes.Clear();
+      if (waits[p] && blocks[c]) pending_[p][c] = {};
     }
   }
 }
 
 void Core::CountVector(Kind kind, size_t elements) {
-  ++counters_.instructions[static_cast<int>(kind)];
-  counters_.elements[static_cast<int>(kind)] += elements;
+  ++counters_.instructions[kind];
+  counters_.elements[kind] += elements;
+  computing_ = true;
   for (auto& queue : queues_) {
     for (Deferred& deferred : queue) deferred.overlapped = true;
   }
   RunSomeEarly();
+}
+
+void Core::CountCopy(mluMemcpyDirection_t direction, size_t bytes) {
+  ++counters_.copies;
+  counters_.bytes[direction] += bytes;
 }
 
 void Core::AddPending(Queue queue, const Range& range, const Issuer& issuer, bool written) {
@@ -139,7 +133,7 @@ const Issuer* Core::FindPending(Queue producer, Queue consumer, const Range& ran
   return writer != nullptr || !written ? writer : pending.reads.Find(range);
 }
 
-void Core::AddOrigin(const Range& result, const Issuer& issuer) {
+void Core::AddOrigin(const Range& result, Issuer issuer) {
   constexpr size_t kMost = 4096;
   if (origins_.size() < kMost) origins_.emplace_back(result, issuer);
 }
@@ -163,18 +157,13 @@ void Core::PassBarrier(bool of_job) {
   epoch_number_ = launch_.writers().Begin(epoch_);
 }
 
-std::string Core::Locate(const char* instruction, Where where) const {
-  char text[300];
-  char place[48];
-  if (is_memory_core()) {
-    snprintf(place, sizeof(place), "memory core of cluster %d", place_.cluster);
-  } else {
-    snprintf(place, sizeof(place), "task %d, core %d of cluster %d", task(), place_.core,
-             place_.cluster);
-  }
-  snprintf(text, sizeof(text), "%s:%d: %s in kernel %s, %s: ", where.file, where.line, instruction,
-           launch_.site.name, place);
-  return text;
+std::string Core::Locate(const Issuer& issuer) const {
+  const std::string place = is_memory_core() ? "memory core"
+                                             : "task " + std::to_string(built_ins_.id) + ", core " +
+                                                   std::to_string(built_ins_.core_id);
+  return std::string(issuer.where.file) + ":" + std::to_string(issuer.where.line) + ": " +
+         issuer.name + " in kernel " + launch_.site.name + ", " + place + " of cluster " +
+         std::to_string(built_ins_.cluster_id) + ": ";
 }
 
 void Violate(const char* instruction, Where where, const char* format, ...) {
@@ -184,10 +173,11 @@ void Violate(const char* instruction, Where where, const char* format, ...) {
   vsnprintf(text, sizeof(text), format, arguments);
   va_end(arguments);
   Core* const core = CurrentCore();
-  std::string message = core != nullptr ? core->Locate(instruction, where)
-                                        : std::string(where.file) + ":" +
-                                              std::to_string(where.line) + ": " + instruction + " ";
-  throw Violation{message + text, false};
+  const std::string place =
+      core != nullptr
+          ? core->Locate({instruction, where})
+          : std::string(where.file) + ":" + std::to_string(where.line) + ": " + instruction + " ";
+  throw Violation{place + text};
 }
 
 void* DeclareOnChip(Space space, const char* name, const void* key, size_t bytes, Where where) {
@@ -197,31 +187,15 @@ void* DeclareOnChip(Space space, const char* name, const void* key, size_t bytes
   return address;
 }
 
-int ReadBuiltIn(BuiltIn variable, Where where) {
-  const Core& core = CoreOf("a built-in variable", where);
-  const Place& place = core.place();
-  const cnrtDim3_t dim = const_cast<Core&>(core).launch().dim;
-  if (core.is_memory_core() && (variable == BuiltIn::kTaskId || variable == BuiltIn::kTaskIdX))
-    Violate(variable == BuiltIn::kTaskId ? "taskId" : "taskIdX", where,
-            "its value on the memory core is not known");
-  switch (variable) {
-    case BuiltIn::kTaskDim: return static_cast<int>(dim.x * dim.y * dim.z);
-    case BuiltIn::kTaskDimX: return static_cast<int>(dim.x);
-    case BuiltIn::kTaskDimY: return static_cast<int>(dim.y);
-    case BuiltIn::kTaskDimZ: return static_cast<int>(dim.z);
-    case BuiltIn::kTaskId: return core.task();
-    case BuiltIn::kTaskIdX: return place.x;
-    case BuiltIn::kTaskIdY: return place.y;
-    case BuiltIn::kTaskIdZ: return place.z;
-    case BuiltIn::kCoreDim: return kCoresPerCluster;
-    case BuiltIn::kCoreId: return place.core;
-    case BuiltIn::kClusterDim: return const_cast<Core&>(core).launch().clusters_per_job();
-    case BuiltIn::kClusterId: return place.cluster;
-  }
-  return 0;
+const BuiltIns& ReadBuiltIns(const char* name, Where where) {
+  const Core& core = CoreOf(name, where);
+  const bool is_id = std::strcmp(name, "taskId") == 0 || std::strcmp(name, "taskIdX") == 0;
+  if (is_id && core.is_memory_core())
+    Violate(name, where, "its value on the memory core is not known");
+  return core.built_ins();
 }
 
-int Architecture() { return GetSettings().architecture->number; }
+int Architecture() { return GetSettings().card->number; }
 
 bool IsMemoryCore() { return CurrentCore() != nullptr && CurrentCore()->is_memory_core(); }
 

@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// A simulated core: its place in the grid, its memories, its instruction queues and its counters.
+// A simulated core: its built-in variables, its memories, its instruction queues and its counters.
 #pragma once
 
 #include <deque>
 #include <functional>
+#include <memory>
 #include <random>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "bang/copy.h"
-#include "bang/instruction.h"
+#include "bang/language.h"
 #include "mlu/counters.h"
 #include "mlu/interval_map.h"
 #include "mlu/on_chip_memory.h"
@@ -24,7 +26,7 @@ class LaunchState;
 // Ends the task of the core that threw it; RunKernel reports the first one.
 struct Violation {
   std::string message;
-  bool is_architecture;  // the instruction does not exist on this architecture
+  bool is_architecture = false;  // the instruction does not exist on this architecture
 };
 // Ends the task of a core because another core failed.
 struct Aborted {};
@@ -33,37 +35,34 @@ struct CoreMemories {
   CoreMemories();
   OnChipMemory nram, wram, ldram;
 };
+using Srams = std::vector<std::unique_ptr<OnChipMemory>>;  // by cluster of a job
 
-struct Place {
-  int x = 0, y = 0, z = 0;  // taskIdX, taskIdY, taskIdZ
-  int core = 0;             // coreId; kMemoryCore
-  int cluster = 0;          // clusterId, the index of the cluster in its job
-  int slot = 0;             // the core of the card, for the balance
-};
-inline constexpr int kMemoryCore = 0x80;
+inline constexpr int kMemoryCore = 0x80;  // coreId
 
 class Core {
  public:
-  // `job_number` identifies the job in its launch.
-  Core(LaunchState& launch, Job& job, int job_number, const Place& place, CoreMemories& memories,
-       OnChipMemory& sram);
+  // `job_number` identifies the job in its launch; `slot` is the core of the card, for the balance.
+  Core(LaunchState& launch, Job& job, int job_number, int slot, const BuiltIns& built_ins,
+       CoreMemories& memories, const Srams& srams);
 
-  bool is_memory_core() const { return place_.core == kMemoryCore; }
-  const Place& place() const { return place_; }
+  const BuiltIns& built_ins() const { return built_ins_; }
+  bool is_memory_core() const { return built_ins_.core_id == kMemoryCore; }
+  bool is_block() const { return built_ins_.cluster_dim == 0; }  // no SRAM and no barriers
+  unsigned clusters() const { return static_cast<unsigned>(srams_.size()); }
+  int slot() const { return slot_; }
   Job& job() { return job_; }
   LaunchState& launch() { return launch_; }
   Counters& counters() { return counters_; }
   OnChipMemory* memory(Space space);  // NULL for GDRAM and host memory
-  bool is_block() const;              // the task shares no SRAM and meets no barrier
-  int task() const;
-
-  Space SpaceOf(const void* pointer) const;
+  OnChipMemory& sram(unsigned cluster) { return *srams_[cluster]; }
+  Space SpaceOf(const void* pointer);
 
   // Runs `work` at the next synchronisation of its queue, at the latest.
   void Defer(Queue queue, std::function<void()> work);
   void Synchronize(const SyncSet& producers, const SyncSet& consumers);
   void Drain() { Synchronize({true, true, true}, {true, true, true}); }
   void CountVector(Kind kind, size_t elements);
+  void CountCopy(mluMemcpyDirection_t direction, size_t bytes);
   bool is_idle(Queue queue) const { return queues_[static_cast<int>(queue)].empty(); }
 
   // An instruction of `queue` accesses the range until the queue is synchronized.
@@ -74,7 +73,7 @@ class Core {
                             bool* is_write) const;
 
   // The first instruction that read bytes which nothing had written, by the place of its result.
-  void AddOrigin(const Range& result, const Issuer& issuer);
+  void AddOrigin(const Range& result, Issuer issuer);
   const Issuer* FindOrigin(const Range& range) const;
   // The result of the running instruction has such bytes; Repoison marks them.
   void SetTainted(const Range& result) { tainted_ = result; }
@@ -85,30 +84,31 @@ class Core {
   void PassBarrier(bool of_job);
 
   // "file:line: instruction in kernel k, task t (core c of cluster n): "
-  std::string Locate(const char* instruction, Where where) const;
+  std::string Locate(const Issuer& issuer) const;
   // Throws Aborted if another core failed.
   void CheckAborted() const;
 
  private:
   struct Deferred {
     std::function<void()> run;
-    bool overlapped = false;
+    bool overlapped;
   };
   struct Pending {
     IntervalMap reads, writes;
   };
   void RunFront(Queue queue);
-  void RunQueue(Queue queue);
   void RunSomeEarly();
 
   LaunchState& launch_;
   Job& job_;
-  Place place_;
+  int slot_;
+  BuiltIns built_ins_;
   CoreMemories& memories_;
-  OnChipMemory& sram_;
+  const Srams& srams_;
   Counters counters_;
   std::deque<Deferred> queues_[3];
-  Pending pending_[3][3];  // by producer and consumer
+  bool computing_ = false;  // a vector instruction was issued since the last synchronisation
+  Pending pending_[3][3];   // by producer and consumer
   std::vector<std::pair<Range, Issuer>> origins_;
   Range tainted_ = {};
   Epoch epoch_;

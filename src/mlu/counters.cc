@@ -8,11 +8,9 @@
 namespace bang {
 namespace {
 
-constexpr const char* kDirectionNames[kDirections] = {
-    "GDRAM2NRAM", "NRAM2GDRAM",  "LDRAM2NRAM",  "NRAM2LDRAM",  "GDRAM2WRAM",  "WRAM2GDRAM",
-    "LDRAM2WRAM", "WRAM2LDRAM",  "NRAM2NRAM",   "NRAM2WRAM",   "WRAM2NRAM",   "GDRAM2SRAM",
-    "SRAM2GDRAM", "LDRAM2SRAM",  "SRAM2LDRAM",  "SRAM2NRAM",   "NRAM2SRAM",   "SRAM2WRAM",
-    "WRAM2SRAM",  "GDRAM2GDRAM", "GDRAM2LDRAM", "LDRAM2GDRAM", "LDRAM2LDRAM", "SRAM2SRAM"};
+#define BANG_NAME(direction, from, to) #direction,
+constexpr const char* kDirectionNames[] = {BANG_DIRECTIONS(BANG_NAME)};
+#undef BANG_NAME
 constexpr const char* kKindNames[kKinds] = {"arithmetic", "comparison", "logic", "selection",
                                             "layout",     "conversion", "fill",  "atomic"};
 
@@ -47,7 +45,6 @@ void Counters::Add(const Counters& other) {
   copies += other.copies;
   async_copies += other.async_copies;
   overlapped_copies += other.overlapped_copies;
-  atomics += other.atomics;
   gdram_filled += other.gdram_filled;
   nram_peak = std::max(nram_peak, other.nram_peak);
   sram_peak = std::max(sram_peak, other.sram_peak);

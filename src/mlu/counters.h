@@ -8,12 +8,12 @@
 #include <string>
 #include <vector>
 
-#include "bang/instruction.h"
+#include "bang/copy.h"
 
 namespace bang {
 
-inline constexpr int kDirections = 24;
-inline constexpr int kKinds = static_cast<int>(Kind::kCount);
+inline constexpr int kDirections = SRAM2SRAM + 1;
+inline constexpr int kKinds = kAtomic + 1;
 
 const char* DirectionName(int direction);
 
@@ -21,8 +21,7 @@ struct Counters {
   uint64_t bytes[kDirections] = {};
   uint64_t copies = 0;
   uint64_t async_copies = 0;
-  uint64_t overlapped_copies = 0;  // an async copy with a vector instruction before its sync
-  uint64_t atomics = 0;            // elements
+  uint64_t overlapped_copies = 0;  // async copies with a vector instruction that no sync separates
   uint64_t gdram_filled = 0;       // bytes
   uint64_t instructions[kKinds] = {};
   uint64_t elements[kKinds] = {};

@@ -8,13 +8,12 @@
 #include <cstring>
 #include <mutex>
 
+#include "mlu/pages.h"
+
 namespace bang {
 namespace {
 
-constexpr size_t kPage = 4096;
 constexpr size_t kAlignment = 256;
-
-constexpr size_t RoundUp(size_t value, size_t step) { return (value + step - 1) / step * step; }
 
 // Maps `bytes` of memory twice: at allocation->map, between inaccessible pages, and at alias.
 bool MapTwice(size_t bytes, Allocation* allocation) {
@@ -88,9 +87,8 @@ char* Gdram::Accessible(const void* pointer, size_t bytes) const {
   char* const p = const_cast<char*>(static_cast<const char*>(pointer));
   const Allocation* const allocation = Find(pointer);
   if (allocation == nullptr) return p;
-  const auto offset = static_cast<size_t>(p - allocation->begin);
-  if (bytes > allocation->bytes - offset) return nullptr;
-  return allocation->alias + allocation->alias_offset() + offset;
+  if (bytes > allocation->BytesFrom(p)) return nullptr;
+  return allocation->alias + (p - allocation->map);
 }
 
 bool Gdram::Copy(void* to, const void* from, size_t bytes) const {

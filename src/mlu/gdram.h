@@ -9,8 +9,6 @@
 #include <memory>
 #include <shared_mutex>
 
-#include "mlu/on_chip_memory.h"
-
 namespace bang {
 
 struct Allocation {
@@ -19,7 +17,11 @@ struct Allocation {
   char* map;  // the accessible pages around it, between inaccessible ones
   size_t map_bytes;
   char* alias;  // the same memory, always accessible
-  size_t alias_offset() const { return static_cast<size_t>(begin - map); }
+
+  // Bytes from `pointer` to the end.
+  size_t BytesFrom(const void* pointer) const {
+    return static_cast<size_t>(begin + bytes - static_cast<const char*>(pointer));
+  }
 };
 
 class Gdram {

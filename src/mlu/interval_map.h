@@ -12,6 +12,7 @@ struct Range {
   const char* begin;
   const char* end;
 
+  size_t size() const { return static_cast<size_t>(end - begin); }
   bool Overlaps(const Range& other) const { return begin < other.end && other.begin < end; }
 };
 inline Range RangeOf(const void* begin, size_t bytes) {

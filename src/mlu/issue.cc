@@ -1,34 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
 // Issues vector instructions: checks, order, counters, and bytes that were never written.
 #include <cstring>
+#include <span>
+#include <vector>
 
-#include "bang/layout.h"
+#include "bang/instruction.h"
 #include "mlu/check.h"
-#include "mlu/settings.h"
 
 namespace bang {
 namespace {
 
 size_t BytesOf(const Operand& operand) { return operand.count * operand.width; }
+Range RangeOf(const Operand& operand) { return bang::RangeOf(operand.data, BytesOf(operand)); }
 
 void CheckOperands(const Check& check, const Instruction& instruction, Flow flow, size_t count,
-                   std::initializer_list<Operand> operands) {
+                   std::span<const Operand> operands) {
   if (count == 0) check.Fail("the count must be positive, got %d", 0);
+  OnChipMemory* const nram = check.core().memory(Space::kNram);
   for (const Operand& operand : operands) {
     if (operand.count == 0) check.Fail("%s must not be empty", operand.role);
     if (flow == Flow::kElements && count % operand.count != 0)
       check.Fail("the count must be a multiple of that of %s, got %zu and %zu", operand.role, count,
                  operand.count);
-    check.Inside(operand.role, operand.data, BytesOf(operand), Space::kNram);
+    check.Exists(instruction.gate, operand.is_integer);
+    check.Inside(operand.role, operand.data, BytesOf(operand), nram);
     check.Alignment(operand.role, operand.data, BytesOf(operand), instruction.rule);
   }
-  const Operand& result = *operands.begin();
+  const Operand& result = operands[0];
   if (!result.written) return;
-  const Range written = RangeOf(result.data, BytesOf(result));
   for (const Operand& operand : operands) {
     if (&operand == &result || operand.alias == Alias::kAnywhere) continue;
     const bool is_same = operand.data == result.data && operand.alias == Alias::kSameAddress;
-    if (!is_same) check.Disjoint(operand.role, written, RangeOf(operand.data, BytesOf(operand)));
+    if (!is_same) check.Disjoint(operand.role, RangeOf(result), RangeOf(operand));
   }
 }
 
@@ -40,8 +43,8 @@ bool ElementIsWritten(const OnChipMemory& nram, const Operand& operand, size_t i
 }
 
 // Sets the state of the result. Returns whether it depends on bytes that nothing has written.
-bool Propagate(Core& core, const Check& check, Flow flow, std::initializer_list<Operand> operands) {
-  OnChipMemory& nram = *core.memory(Space::kNram);
+bool Propagate(const Check& check, Flow flow, std::span<const Operand> operands) {
+  OnChipMemory& nram = *check.core().memory(Space::kNram);
   bool tainted = false;
   for (const Operand& operand : operands) {
     if (operand.written || Check::IsWritten(nram, operand.data, BytesOf(operand))) continue;
@@ -50,7 +53,7 @@ bool Propagate(Core& core, const Check& check, Flow flow, std::initializer_list<
       check.Written(operand.role, nram, operand.data, BytesOf(operand));
     tainted = true;
   }
-  const Operand& result = *operands.begin();
+  const Operand& result = operands[0];
   if (!result.written) return false;
   const size_t bytes = BytesOf(result);
   if (flow == Flow::kCustom) {
@@ -76,44 +79,37 @@ bool Propagate(Core& core, const Check& check, Flow flow, std::initializer_list<
 }  // namespace
 
 Issued Issue(const Instruction& instruction, Flow flow, size_t count,
-             std::initializer_list<Operand> operands, Where where) {
-  Core& core = CoreOf(instruction.name, where);
-  core.CheckAborted();
+             std::initializer_list<Operand> all_operands, Where where) {
+  const Check check(instruction.name, where);
+  Core& core = check.core();
   if (core.is_memory_core()) return {false, false};
-  const Check check(core, instruction.name, where);
-  check.Exists(instruction.gate);
+  std::vector<Operand> operands = all_operands;
+  std::erase_if(operands, [](const Operand& operand) { return operand.is_scalar(); });
   CheckOperands(check, instruction, flow, count, operands);
-  for (const Operand& operand : operands) {
-    check.Ordered(operand.role, RangeOf(operand.data, BytesOf(operand)), Queue::kCompute,
-                  operand.written);
-  }
-  const Issuer issuer = {instruction.name, where};
   for (const Operand& operand : operands)
-    core.AddPending(Queue::kCompute, RangeOf(operand.data, BytesOf(operand)), issuer,
-                    operand.written);
+    check.Ordered(operand.role, RangeOf(operand), Queue::kCompute, operand.written);
+  for (const Operand& operand : operands)
+    core.AddPending(Queue::kCompute, RangeOf(operand), check.issuer(), operand.written);
   core.CountVector(instruction.kind, count);
-  const bool tainted = Propagate(core, check, flow, operands);
+  const bool tainted = Propagate(check, flow, operands);
   if (tainted) {
-    const Range result = RangeOf(operands.begin()->data, BytesOf(*operands.begin()));
     const Issuer* first = nullptr;
     for (const Operand& operand : operands) {
-      if (!operand.written && first == nullptr)
-        first = core.FindOrigin(RangeOf(operand.data, BytesOf(operand)));
+      if (!operand.written && first == nullptr) first = core.FindOrigin(RangeOf(operand));
     }
-    core.AddOrigin(result, first == nullptr ? issuer : Issuer(*first));
-    core.SetTainted(result);
+    core.AddOrigin(RangeOf(operands[0]), first == nullptr ? check.issuer() : *first);
+    core.SetTainted(RangeOf(operands[0]));
   }
   return {true, tainted};
 }
 
-void Repoison() { CurrentCore()->Repoison(); }
+void Issued::Repoison() { CurrentCore()->Repoison(); }
 
 uint8_t* StateOf(const void* data) { return CurrentCore()->memory(Space::kNram)->StateOf(data); }
 
-void RequireWritten(const char* name, const char* role, const void* data, size_t bytes,
-                    Where where) {
-  Core& core = *CurrentCore();
-  Check(core, name, where).Written(role, *core.memory(Space::kNram), data, bytes);
+void RequireWritten(const char* name, const Operand& operand, Where where) {
+  const Check check(name, where);
+  check.Written(operand.role, *check.core().memory(Space::kNram), operand.data, BytesOf(operand));
 }
 
 }  // namespace bang

@@ -12,6 +12,8 @@ namespace {
 constexpr const char* kBarrierNames[] = {"__sync_cluster", "__sync_all_ipu_within_cluster",
                                          "__sync_all", "__sync_all_ipu", "__sync_all_mpu"};
 
+const char* NameOf(Barrier barrier) { return kBarrierNames[static_cast<int>(barrier)]; }
+
 }  // namespace
 
 void LaunchState::Fail(const Violation& violation) {
@@ -21,51 +23,53 @@ void LaunchState::Fail(const Violation& violation) {
   failed_.store(true, std::memory_order_release);
 }
 
-void LaunchState::AddCounters(const Core& core, const Counters& counters) {
+void LaunchState::AddCounters(Core& core) {
+  core.counters().nram_peak = core.memory(Space::kNram)->peak();
+  core.counters().sram_peak = core.memory(Space::kSram)->peak();
   const std::lock_guard<std::mutex> lock(mutex_);
-  counters_.total.Add(counters);
+  counters_.total.Add(core.counters());
   if (core.is_memory_core()) return;
-  const auto slot = static_cast<size_t>(core.place().slot);
+  const auto slot = static_cast<size_t>(core.slot());
   if (counters_.work.size() <= slot) counters_.work.resize(slot + 1);
-  counters_.work[slot] += counters.Work();
+  counters_.work[slot] += core.counters().Work();
 }
 
-Job::Job(LaunchState& launch, int clusters)
-    : launch_(launch), members_(static_cast<size_t>(clusters * kMembersPerCluster)) {}
-
-int Job::IndexOf(const Core& core) {
-  const int lane = core.is_memory_core() ? kCoresPerCluster : core.place().core;
-  return core.place().cluster * kMembersPerCluster + lane;
+Job::Member* Job::Find(const Core& core) {
+  const auto found = std::find_if(members_.begin(), members_.end(),
+                                  [&](const Member& member) { return member.core == &core; });
+  return found == members_.end() ? nullptr : &*found;
 }
 
-// Returns whether member `index` takes part in the barrier at which `waiting` waits.
-bool Job::IsMember(int index, const Member& waiting, int waiting_index) const {
-  const bool is_memory_core = index % kMembersPerCluster == kCoresPerCluster;
-  const bool same_cluster = index / kMembersPerCluster == waiting_index / kMembersPerCluster;
-  switch (waiting.barrier) {
-    case Barrier::kCluster: return same_cluster;
-    case Barrier::kClusterIpu: return same_cluster && !is_memory_core;
-    case Barrier::kAll: return true;
-    case Barrier::kAllIpu: return !is_memory_core;
-    case Barrier::kAllMpu: return is_memory_core;
+// Returns the members of the barrier at which `waiting` waits.
+std::vector<Job::Member*> Job::Participants(const Member& waiting) {
+  std::vector<Member*> members;
+  for (Member& member : members_) {
+    const bool is_memory_core = member.core->is_memory_core();
+    const bool is_same_cluster =
+        member.core->built_ins().cluster_id == waiting.core->built_ins().cluster_id;
+    bool takes_part = true;
+    switch (waiting.barrier) {
+      case Barrier::kCluster: takes_part = is_same_cluster; break;
+      case Barrier::kClusterIpu: takes_part = is_same_cluster && !is_memory_core; break;
+      case Barrier::kAll: break;
+      case Barrier::kAllIpu: takes_part = !is_memory_core; break;
+      case Barrier::kAllMpu: takes_part = is_memory_core; break;
+    }
+    if (takes_part) members.push_back(&member);
   }
-  return false;
+  return members;
 }
 
-// Releases the barrier at which member `index` waits if all have arrived.
-bool Job::Complete(int index) {
-  const Member waiting = members_[static_cast<size_t>(index)];
-  for (int i = 0; i < static_cast<int>(members_.size()); ++i) {
-    const Member& other = members_[static_cast<size_t>(i)];
-    if (!IsMember(i, waiting, index)) continue;
-    if (other.state != Member::kWaiting || other.barrier != waiting.barrier) return false;
+// Releases the barrier at which `waiting` waits if all have arrived.
+bool Job::Complete(const Member& waiting) {
+  const std::vector<Member*> members = Participants(waiting);
+  for (const Member* member : members) {
+    if (!member->WaitsAt(waiting.barrier)) return false;
   }
-  NoteOddLine(index);
-  for (int i = 0; i < static_cast<int>(members_.size()); ++i) {
-    Member& other = members_[static_cast<size_t>(i)];
-    if (!IsMember(i, waiting, index)) continue;
-    other.state = Member::kRunning;
-    ++other.passed;
+  NoteOddLine(members);
+  for (Member* member : members) {
+    member->state = Member::kRunning;
+    ++member->passed;
   }
   condition_.notify_all();
   return true;
@@ -73,56 +77,38 @@ bool Job::Complete(int index) {
 
 // Cores may meet at different lines. If the job gets stuck later, the first such meeting is the
 // likely reason, and the line that the fewest cores came from is the likely place.
-void Job::NoteOddLine(int index) {
-  if (odd_core_ != nullptr) return;
-  const Member& waiting = members_[static_cast<size_t>(index)];
-  std::map<int, int> lines;
-  for (int i = 0; i < static_cast<int>(members_.size()); ++i) {
-    if (IsMember(i, waiting, index)) ++lines[members_[static_cast<size_t>(i)].where.line];
-  }
-  if (lines.size() < 2) return;
-  const auto rarest = std::min_element(
-      lines.begin(), lines.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
-  for (int i = 0; i < static_cast<int>(members_.size()); ++i) {
-    const Member& member = members_[static_cast<size_t>(i)];
-    if (!IsMember(i, waiting, index) || member.where.line != rarest->first) continue;
-    odd_core_ = member.core;
-    odd_barrier_ = member.barrier;
-    odd_where_ = member.where;
-  }
+void Job::NoteOddLine(const std::vector<Member*>& members) {
+  if (odd_.core != nullptr) return;
+  std::map<int, std::vector<const Member*>> by_line;
+  for (const Member* member : members) by_line[member->where.line].push_back(member);
+  if (by_line.size() < 2) return;
+  odd_ = *std::min_element(by_line.begin(), by_line.end(), [](const auto& a, const auto& b) {
+            return a.second.size() < b.second.size();
+          })->second[0];
 }
 
-// Returns whether the barrier at which member `index` waits can no longer complete.
-bool Job::IsStuck(int index) const {
-  const Member& waiting = members_[static_cast<size_t>(index)];
-  if (waiting.state != Member::kWaiting) return false;
-  bool all_wait = true;
-  for (int i = 0; i < static_cast<int>(members_.size()); ++i) {
-    const Member& other = members_[static_cast<size_t>(i)];
-    if (IsMember(i, waiting, index) && other.state == Member::kFinished) return true;
-    all_wait &= other.state != Member::kRunning;
+// Returns whether the barrier at which `member` waits can no longer complete.
+bool Job::IsStuck(const Member& member) {
+  if (member.state != Member::kWaiting) return false;
+  for (const Member* other : Participants(member)) {
+    if (other->state == Member::kFinished) return true;
   }
-  return all_wait;
+  return std::none_of(members_.begin(), members_.end(),
+                      [](const Member& other) { return other.state == Member::kRunning; });
 }
 
 void Job::FailIfStuck() {
-  for (int i = 0; i < static_cast<int>(members_.size()); ++i) {
-    if (!IsStuck(i)) continue;
-    const Member& member = members_[static_cast<size_t>(i)];
-    const bool odd = odd_core_ != nullptr;
-    const Core& core = odd ? *odd_core_ : *member.core;
-    const char* const name = kBarrierNames[static_cast<int>(odd ? odd_barrier_ : member.barrier)];
-    int arrived = 0, all = 0;
-    for (int k = 0; k < static_cast<int>(members_.size()); ++k) {
-      if (!IsMember(k, member, i)) continue;
-      ++all;
-      const Member& other = members_[static_cast<size_t>(k)];
-      arrived += other.state == Member::kWaiting && other.barrier == member.barrier;
-    }
-    launch_.Fail({core.Locate(name, odd ? odd_where_ : member.where) +
-                      "not all cores reach this barrier: " + std::to_string(arrived) + " of " +
-                      std::to_string(all) + " wait, the others have returned or wait elsewhere",
-                  false});
+  for (const Member& member : members_) {
+    if (!IsStuck(member)) continue;
+    const std::vector<Member*> all = Participants(member);
+    const auto arrived = std::count_if(all.begin(), all.end(), [&](const Member* other) {
+      return other->WaitsAt(member.barrier);
+    });
+    const Member& likely = odd_.core != nullptr ? odd_ : member;
+    launch_.Fail({likely.core->Locate({NameOf(likely.barrier), likely.where}) +
+                  "not all cores reach this barrier: " + std::to_string(arrived) + " of " +
+                  std::to_string(all.size()) +
+                  " wait, the others have returned or wait elsewhere"});
     condition_.notify_all();
     return;
   }
@@ -130,25 +116,22 @@ void Job::FailIfStuck() {
 
 void Job::Wait(Core& core, Barrier barrier, Where where) {
   core.CheckAborted();
-  if (members_.empty()) return;  // a Block task
   std::unique_lock<std::mutex> lock(mutex_);
-  const int index = IndexOf(core);
-  Member& self = members_[static_cast<size_t>(index)];
-  const unsigned passed = self.passed;
-  self.core = &core;
-  self.barrier = barrier;
-  self.where = where;
-  self.state = Member::kWaiting;
-  if (!Complete(index)) FailIfStuck();
-  condition_.wait(lock, [&] { return self.passed != passed || launch_.failed(); });
-  if (self.passed == passed) throw Aborted();
+  Member* const self = Find(core);
+  if (self == nullptr) return;  // a Block task
+  const unsigned passed = self->passed;
+  self->barrier = barrier;
+  self->where = where;
+  self->state = Member::kWaiting;
+  if (!Complete(*self)) FailIfStuck();
+  condition_.wait(lock, [&] { return self->passed != passed || launch_.failed(); });
+  if (self->passed == passed) throw Aborted();
   core.PassBarrier(barrier != Barrier::kCluster && barrier != Barrier::kClusterIpu);
 }
 
 void Job::Finish(Core& core) {
-  if (members_.empty()) return;
   const std::lock_guard<std::mutex> lock(mutex_);
-  members_[static_cast<size_t>(IndexOf(core))].state = Member::kFinished;
+  if (Member* const self = Find(core)) self->state = Member::kFinished;
   FailIfStuck();
 }
 
@@ -158,7 +141,7 @@ void Job::WakeAll() {
 }
 
 void Wait(Barrier barrier, Where where) {
-  Core& core = CoreOf(kBarrierNames[static_cast<int>(barrier)], where);
+  Core& core = CoreOf(NameOf(barrier), where);
   // Whether a barrier waits for the core's own copies is not known: in strict mode it does not.
   if (!GetSettings().strict) core.Drain();
   core.job().Wait(core, barrier, where);

@@ -30,7 +30,7 @@ class LaunchState {
   void Fail(const Violation& violation);  // the first one stays
   bool failed() const { return failed_.load(std::memory_order_acquire); }
   const Violation& violation() const { return violation_; }
-  void AddCounters(const Core& core, const Counters& counters);
+  void AddCounters(Core& core);
   const LaunchCounters& counters() const { return counters_; }
   Writers& writers() { return writers_; }
 
@@ -42,10 +42,16 @@ class LaunchState {
   Writers writers_;
 };
 
+// Records the end of a launch in its queue: a failure, or NULL, and the counters. Defined in
+// device.cc.
+void FinishLaunch(cnrtQueue_t queue, const Violation* violation, const LaunchCounters& counters);
+
 class Job {
  public:
-  Job(LaunchState& launch, int clusters);
+  explicit Job(LaunchState& launch) : launch_(launch) {}
 
+  // Registers the cores of the job, before any of them runs. A Block task has none.
+  void Add(const Core& core) { members_.push_back({&core}); }
   // Blocks until all cores of the barrier have arrived.
   void Wait(Core& core, Barrier barrier, Where where);
   // The core runs no more instructions.
@@ -55,19 +61,20 @@ class Job {
 
  private:
   struct Member {
+    const Core* core;
     enum { kRunning, kWaiting, kFinished } state = kRunning;
-    const Core* core = nullptr;
     Barrier barrier = {};
-    Where where;
+    Where where = Where();
     unsigned passed = 0;  // barriers
-  };
-  static constexpr int kMembersPerCluster = 5;
 
-  static int IndexOf(const Core& core);
-  bool IsMember(int index, const Member& waiting, int waiting_index) const;
-  bool Complete(int index);
-  void NoteOddLine(int index);
-  bool IsStuck(int index) const;
+    bool WaitsAt(Barrier other) const { return state == kWaiting && barrier == other; }
+  };
+
+  Member* Find(const Core& core);
+  std::vector<Member*> Participants(const Member& waiting);
+  bool Complete(const Member& waiting);
+  void NoteOddLine(const std::vector<Member*>& members);
+  bool IsStuck(const Member& member);
   void FailIfStuck();
 
   LaunchState& launch_;
@@ -75,9 +82,7 @@ class Job {
   std::condition_variable condition_;
   std::vector<Member> members_;
   // The first barrier that cores reached at different lines: the core that is alone with its line.
-  const Core* odd_core_ = nullptr;
-  Barrier odd_barrier_ = {};
-  Where odd_where_;
+  Member odd_ = {nullptr};
 };
 
 }  // namespace bang

@@ -11,7 +11,6 @@
 #include <thread>
 #include <vector>
 
-#include "mlu/device.h"
 #include "mlu/gdram.h"
 #include "mlu/job.h"
 #include "mlu/settings.h"
@@ -45,22 +44,20 @@ struct JobMemories {
     for (int i = 0; i < clusters * (kCoresPerCluster + 1); ++i)
       cores.push_back(std::make_unique<CoreMemories>());
     for (int i = 0; i < clusters; ++i)
-      srams.push_back(
-          std::make_unique<OnChipMemory>(Space::kSram, GetSettings().architecture->sram_bytes));
+      srams.push_back(std::make_unique<OnChipMemory>(Space::kSram, GetSettings().card->sram_bytes));
   }
   void Poison() {
     for (auto& core : cores) core->nram.Poison(), core->wram.Poison(), core->ldram.Poison();
     for (auto& sram : srams) sram->Poison();
   }
   std::vector<std::unique_ptr<CoreMemories>> cores;
-  std::vector<std::unique_ptr<OnChipMemory>> srams;
+  Srams srams;
 };
 
 void FailLaunch(LaunchState& launch, const std::string& reason) {
   const LaunchSite& site = launch.site;
   launch.Fail({std::string(site.where.file) + ":" + std::to_string(site.where.line) +
-                   ": launch of " + site.name + ": " + reason,
-               false});
+               ": launch of " + site.name + ": " + reason});
 }
 
 // Runs one task on the calling thread.
@@ -75,100 +72,72 @@ void RunTask(LaunchState& launch, Job& job, Core& core) {
     job.WakeAll();
   } catch (const Aborted&) {
   } catch (const std::exception& error) {
-    launch.Fail({core.Locate("the kernel", launch.site.where) + "threw " + error.what(), false});
+    launch.Fail({core.Locate({"the kernel", launch.site.where}) + "threw " + error.what()});
     job.WakeAll();
   }
   SetCurrentCore(nullptr);
-  core.counters().nram_peak = core.memory(Space::kNram)->peak();
-  core.counters().sram_peak = core.memory(Space::kSram)->peak();
-  launch.AddCounters(core, core.counters());
+  launch.AddCounters(core);
 }
 
-// Runs jobs of a launch, in a random order, until none is left.
-class Runner {
- public:
-  Runner(LaunchState& launch, const std::vector<int>& order, std::atomic<size_t>& next)
-      : launch_(launch), order_(order), next_(next) {}
+// Returns the built-in variables of core `lane` of a cluster of a job; the memory core is the last
+// lane. A Block task is a job of one core.
+BuiltIns MakeBuiltIns(const LaunchState& launch, int job, int cluster, int lane) {
+  const int dim_x = static_cast<int>(launch.dim.x), dim_y = static_cast<int>(launch.dim.y),
+            dim_z = static_cast<int>(launch.dim.z), clusters = launch.clusters_per_job();
+  const int tasks = std::max(clusters * kCoresPerCluster, 1);
+  const int jobs_per_row = dim_x / tasks;
+  const bool is_memory_core = lane == kCoresPerCluster;
+  const int x =
+      job % jobs_per_row * tasks + cluster * kCoresPerCluster + (is_memory_core ? 0 : lane);
+  const int y = job / jobs_per_row % dim_y, z = job / jobs_per_row / dim_y;
+  return {dim_x * dim_y * dim_z,
+          dim_x,
+          dim_y,
+          dim_z,
+          (z * dim_y + y) * dim_x + x,
+          x,
+          y,
+          z,
+          kCoresPerCluster,
+          is_memory_core ? kMemoryCore : lane,
+          clusters,
+          cluster};
+}
 
-  void Run() {
-    try {
-      RunAll();
-    } catch (const std::exception& error) {  // no memory
-      FailLaunch(launch_, error.what());
-    }
+// Runs a job: one thread per core.
+void RunJob(LaunchState& launch, int number, JobMemories& memories) {
+  memories.Poison();
+  Job job(launch);
+  for (const auto& sram : memories.srams) launch.writers().Forget(sram.get());
+  const int clusters = launch.clusters_per_job();
+  const int lanes = clusters == 0 ? 1 : kCoresPerCluster + 1;
+  const int tasks = std::max(clusters * kCoresPerCluster, 1);
+  // Jobs take the cores of the card in turn.
+  const int used_cores = GetSettings().clusters * kCoresPerCluster / tasks * tasks;
+  std::vector<std::unique_ptr<Core>> cores;
+  for (int i = 0; i < std::max(clusters, 1) * lanes; ++i) {
+    const BuiltIns built_ins = MakeBuiltIns(launch, number, i / lanes, i % lanes);
+    const int slot = (number * tasks + i / lanes * kCoresPerCluster + i % lanes) % used_cores;
+    cores.push_back(std::make_unique<Core>(launch, job, number, slot, built_ins,
+                                           *memories.cores[static_cast<size_t>(i)],
+                                           memories.srams));
+    if (clusters > 0) job.Add(*cores.back());
   }
-
- private:
-  void RunAll() {
-    const int clusters = launch_.clusters_per_job();
-    JobMemories memories(std::max(clusters, 1));
-    for (size_t i = next_++; i < order_.size() && !launch_.failed(); i = next_++) {
-      memories.Poison();
-      if (clusters == 0) {
-        RunBlock(order_[i], memories);
-      } else {
-        RunUnion(order_[i], clusters, memories);
-      }
-    }
+  if (clusters == 0) return RunTask(launch, job, *cores[0]);
+  std::vector<std::thread> threads;
+  try {
+    for (auto& core : cores) threads.emplace_back([&] { RunTask(launch, job, *core); });
+  } catch (const std::exception& error) {  // no thread
+    FailLaunch(launch, error.what());
+    job.WakeAll();
   }
-
-  void RunBlock(int index, JobMemories& memories) {
-    Job job(launch_, 0);
-    Place place = PlaceOf(index, 1);
-    place.slot = index % (GetSettings().clusters * kCoresPerCluster);
-    Core core(launch_, job, index, place, *memories.cores[0], *memories.srams[0]);
-    RunTask(launch_, job, core);
-  }
-
-  void RunUnion(int index, int clusters, JobMemories& memories) {
-    Job job(launch_, clusters);
-    for (const auto& sram : memories.srams) launch_.writers().Forget(sram.get());
-    const int tasks = clusters * kCoresPerCluster;
-    const Place first = PlaceOf(index, tasks);
-    const int first_cluster = index % (GetSettings().clusters / clusters) * clusters;
-    std::vector<std::unique_ptr<Core>> cores;
-    for (int i = 0; i < clusters * (kCoresPerCluster + 1); ++i) {
-      const int cluster = i / (kCoresPerCluster + 1);
-      const int lane = i % (kCoresPerCluster + 1);
-      Place place = first;
-      place.cluster = cluster;
-      place.core = lane == kCoresPerCluster ? kMemoryCore : lane;
-      place.x = first.x + cluster * kCoresPerCluster + (lane == kCoresPerCluster ? 0 : lane);
-      place.slot = (first_cluster + cluster) * kCoresPerCluster + lane % kCoresPerCluster;
-      cores.push_back(std::make_unique<Core>(launch_, job, index, place,
-                                             *memories.cores[static_cast<size_t>(i)],
-                                             *memories.srams[static_cast<size_t>(cluster)]));
-    }
-    std::vector<std::thread> threads;
-    try {
-      for (auto& core : cores)
-        threads.emplace_back([this, &job, &core] { RunTask(launch_, job, *core); });
-    } catch (const std::exception& error) {  // no thread
-      FailLaunch(launch_, error.what());
-      job.WakeAll();
-    }
-    for (std::thread& thread : threads) thread.join();
-  }
-
-  // Returns the place of the first task of a job of `tasks` neighbours in X.
-  Place PlaceOf(int job, int tasks) const {
-    const int per_row = static_cast<int>(launch_.dim.x) / tasks;
-    Place place;
-    place.x = job % per_row * tasks;
-    place.y = job / per_row % static_cast<int>(launch_.dim.y);
-    place.z = job / per_row / static_cast<int>(launch_.dim.y);
-    return place;
-  }
-
-  LaunchState& launch_;
-  const std::vector<int>& order_;
-  std::atomic<size_t>& next_;
-};
+  for (std::thread& thread : threads) thread.join();
+}
 
 // Returns why a launch is wrong; empty if it is right.
 std::string CheckLaunch(const cnrtDim3_t& dim, cnrtFunctionType_t type) {
   const Settings& settings = GetSettings();
-  if (settings.fault[0] != '\0') return settings.fault;
+  if (!settings.error.empty()) return settings.error;
   if (dim.x == 0 || dim.y == 0 || dim.z == 0) return "dim must be positive in x, y and z, got 0";
   if (uint64_t{dim.x} * dim.y * dim.z > (1u << 24)) return "dim must be at most 2^24 tasks";
   if (type == cnrtFuncTypeBlock) return "";
@@ -184,6 +153,7 @@ std::string CheckLaunch(const cnrtDim3_t& dim, cnrtFunctionType_t type) {
   return "";
 }
 
+// Runs the jobs in a random order, as many at once as the host has processors.
 void RunJobs(LaunchState& launch) {
   const int tasks_per_job = std::max(launch.clusters_per_job() * kCoresPerCluster, 1);
   const int jobs = static_cast<int>(launch.dim.x * launch.dim.y * launch.dim.z) / tasks_per_job;
@@ -191,14 +161,21 @@ void RunJobs(LaunchState& launch) {
   std::iota(order.begin(), order.end(), 0);
   std::shuffle(order.begin(), order.end(),
                std::minstd_rand(static_cast<unsigned>(GetSettings().seed)));
-  const int cpus = static_cast<int>(std::thread::hardware_concurrency());
-  const int runners = std::clamp(cpus / tasks_per_job, 1, jobs);
   std::atomic<size_t> next{0};
+  const auto run = [&] {
+    try {
+      JobMemories memories(std::max(launch.clusters_per_job(), 1));
+      for (size_t i = next++; i < order.size() && !launch.failed(); i = next++)
+        RunJob(launch, order[i], memories);
+    } catch (const std::exception& error) {  // no memory
+      FailLaunch(launch, error.what());
+    }
+  };
   GetGdram().Open();
   std::vector<std::thread> threads;
   try {
-    for (int i = 0; i < runners; ++i)
-      threads.emplace_back([&] { Runner(launch, order, next).Run(); });
+    const int cpus = static_cast<int>(std::thread::hardware_concurrency());
+    for (int i = 0; i < std::clamp(cpus / tasks_per_job, 1, jobs); ++i) threads.emplace_back(run);
   } catch (const std::exception& error) {  // no thread
     FailLaunch(launch, error.what());
   }
@@ -217,16 +194,16 @@ void RunKernel(const LaunchSite& site, const cnrtDim3_t& dim, cnrtFunctionType_t
                cnrtQueue_t queue, void* const* arguments) {
   LaunchState launch(site, dim, type);
   launch.arguments = arguments;
-  launch.entry = FindKernel(site.key, GetSettings().architecture->number);
-  std::string fault = CheckLaunch(dim, type);
-  if (fault.empty() && launch.entry == nullptr)
-    fault = std::string("not compiled for ") + GetSettings().architecture->name;
-  if (fault.empty()) {
+  launch.entry = FindKernel(site.key, GetSettings().card->number);
+  std::string error = CheckLaunch(dim, type);
+  if (error.empty() && launch.entry == nullptr)
+    error = std::string("not compiled for ") + GetSettings().card->name;
+  if (error.empty()) {
     RunJobs(launch);
   } else {
-    FailLaunch(launch, fault);
+    FailLaunch(launch, error);
   }
-  mluop::FinishLaunch(queue, launch.failed() ? &launch.violation() : nullptr, launch.counters());
+  FinishLaunch(queue, launch.failed() ? &launch.violation() : nullptr, launch.counters());
 }
 
 }  // namespace bang

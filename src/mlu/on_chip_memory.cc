@@ -7,39 +7,27 @@
 #include <cstring>
 #include <new>
 
+#include "mlu/pages.h"
+
 namespace bang {
 namespace {
 
-constexpr size_t kPage = 4096;
 constexpr size_t kAlignment = 64;
 // A source may declare a buffer of the whole memory for each of its kernels.
 constexpr size_t kMostBuffers = 16;
 constexpr size_t kGuards = 1024 * kPage;
 
-constexpr size_t RoundUp(size_t value, size_t step) { return (value + step - 1) / step * step; }
-
 }  // namespace
 
-Mapping::Mapping(size_t bytes) : size_(RoundUp(bytes, kPage)) {
-  void* const map =
-      mmap(nullptr, size_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (map == MAP_FAILED) throw std::bad_alloc();
-  data_ = static_cast<char*>(map);
-}
-
-Mapping::~Mapping() { munmap(data_, size_); }
-
-void Mapping::Open(size_t offset, size_t bytes) {
-  const size_t begin = offset / kPage * kPage;
-  const size_t end = RoundUp(offset + bytes, kPage);
-  if (mprotect(data_ + begin, end - begin, PROT_READ | PROT_WRITE) != 0) throw std::bad_alloc();
-}
-
 OnChipMemory::OnChipMemory(Space space, size_t limit)
-    : space_(space),
-      limit_(limit),
-      map_(limit * kMostBuffers + kGuards),
-      state_(limit * kMostBuffers + kGuards) {}
+    : space_(space), limit_(limit), size_(RoundUp(limit * kMostBuffers + kGuards, kPage)) {
+  void* const map =
+      mmap(nullptr, 2 * size_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (map == MAP_FAILED) throw std::bad_alloc();
+  map_ = static_cast<char*>(map);
+}
+
+OnChipMemory::~OnChipMemory() { munmap(map_, 2 * size_); }
 
 char* OnChipMemory::Declare(const void* key, const char* name, size_t bytes, Where where) {
   const std::lock_guard<std::mutex> lock(mutex_);
@@ -47,16 +35,18 @@ char* OnChipMemory::Declare(const void* key, const char* name, size_t bytes, Whe
     if (known.key == key) return known.begin;
   }
   const size_t pages = RoundUp(bytes, kPage);
-  if (next_ + 2 * kPage + pages > map_.size()) return nullptr;
-  // The variable ends at an inaccessible page.
-  const size_t begin = next_ + kPage + pages - RoundUp(bytes, kAlignment);
-  map_.Open(next_ + kPage, pages);
-  state_.Open(next_ + kPage, pages);
+  if (next_ + 2 * kPage + pages > size_) return nullptr;
+  char* const first = map_ + next_ + kPage;
+  for (char* const map : {first, first + size_}) {
+    if (mprotect(map, pages, PROT_READ | PROT_WRITE) != 0) throw std::bad_alloc();
+  }
   next_ += kPage + pages;
-  variables_.push_back({key, name, where, map_.data() + begin, bytes});
-  std::memset(map_.data() + begin, kPoison, bytes);
-  std::memset(state_.data() + begin, 0, bytes);
-  return map_.data() + begin;
+  // The variable ends at an inaccessible page.
+  char* const begin = first + pages - RoundUp(bytes, kAlignment);
+  variables_.push_back({key, name, where, begin, bytes});
+  std::memset(begin, kPoison, bytes);
+  std::memset(StateOf(begin), 0, bytes);
+  return begin;
 }
 
 void OnChipMemory::Poison() {
@@ -79,8 +69,7 @@ size_t OnChipMemory::Touch(const OnChipVariable& variable, const void* end) {
   const std::lock_guard<std::mutex> lock(mutex_);
   auto& mine = const_cast<OnChipVariable&>(variable);
   if (mine.peak == 0) used_ += mine.bytes;
-  mine.peak =
-      std::max(mine.peak, static_cast<size_t>(static_cast<const char*>(end) - variable.begin));
+  mine.peak = std::max(mine.peak, mine.bytes - mine.BytesFrom(end));
   return used_;
 }
 

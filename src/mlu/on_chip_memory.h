@@ -12,25 +12,6 @@
 
 namespace bang {
 
-inline constexpr int kPoison = 0xCB;  // a float of -2.7e7, a half of -15.6
-
-// Address space with inaccessible pages. Pages become accessible by Open.
-class Mapping {
- public:
-  explicit Mapping(size_t bytes);  // throws std::bad_alloc
-  ~Mapping();
-  Mapping(const Mapping&) = delete;
-  Mapping& operator=(const Mapping&) = delete;
-
-  char* data() const { return data_; }
-  size_t size() const { return size_; }
-  void Open(size_t offset, size_t bytes);
-
- private:
-  char* data_;
-  size_t size_;
-};
-
 struct OnChipVariable {
   const void* key;
   const char* name;
@@ -38,24 +19,31 @@ struct OnChipVariable {
   char* begin;
   size_t bytes;
   size_t peak = 0;  // the bytes that instructions have touched, from the start
+
+  size_t BytesFrom(const void* pointer) const {
+    return static_cast<size_t>(begin + bytes - static_cast<const char*>(pointer));
+  }
 };
 
 class OnChipMemory {
  public:
-  OnChipMemory(Space space, size_t limit);
+  OnChipMemory(Space space, size_t limit);  // throws std::bad_alloc
+  ~OnChipMemory();
+  OnChipMemory(const OnChipMemory&) = delete;
+  OnChipMemory& operator=(const OnChipMemory&) = delete;
 
   Space space() const { return space_; }
   size_t limit() const { return limit_; }
-  size_t size() const { return map_.size(); }
+  size_t size() const { return size_; }
   size_t OffsetOf(const void* pointer) const {
-    return static_cast<size_t>(static_cast<const char*>(pointer) - map_.data());
+    return static_cast<size_t>(static_cast<const char*>(pointer) - map_);
   }
   bool Contains(const void* pointer) const {
     const char* const p = static_cast<const char*>(pointer);
-    return p >= map_.data() && p < map_.data() + map_.size();
+    return p >= map_ && p < map_ + size_;
   }
   uint8_t* StateOf(const void* pointer) const {
-    return reinterpret_cast<uint8_t*>(state_.data()) + OffsetOf(pointer);
+    return reinterpret_cast<uint8_t*>(map_) + size_ + OffsetOf(pointer);
   }
 
   // Returns the variable of `key`, which is placed at first use. Returns NULL if the addresses are
@@ -75,8 +63,8 @@ class OnChipMemory {
  private:
   Space space_;
   size_t limit_;
-  Mapping map_;
-  Mapping state_;
+  size_t size_;
+  char* map_;  // the memory, and behind it the states of its bytes
   mutable std::mutex mutex_;
   std::deque<OnChipVariable> variables_;  // Find returns pointers to them
   size_t used_ = 0;

@@ -1,56 +1,55 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "mlu/settings.h"
 
-#include <cstdio>
 #include <cstdlib>
-#include <cstring>
+#include <string_view>
 
 namespace bang {
 namespace {
 
-constexpr Card kArchitectures[] = {
-    // name, __BANG_ARCH__, NRAM, WRAM, SRAM
-    {"mlu290", 290, 512 * 1024 - kStackReserve, 512 * 1024, 2048 * 1024 - kStackReserve},
-    {"mlu370", 372, 768 * 1024 - kStackReserve, 1024 * 1024, 4096 * 1024 - kStackReserve},
-    {"mlu590", 592, 512 * 1024 - kStackReserve, 512 * 1024, 2048 * 1024 - kStackReserve},
+// The size of NRAM and SRAM without the part that the compiler keeps.
+constexpr size_t Usable(size_t kilobytes) { return (kilobytes - 128) * 1024; }
+
+constexpr Card kCards[] = {
+    {"mlu290", 290, Usable(512), 512 * 1024, Usable(2048)},
+    {"mlu370", 372, Usable(768), 1024 * 1024, Usable(4096)},
+    {"mlu590", 592, Usable(512), 512 * 1024, Usable(2048)},
 };
 
-const char* Variable(const char* name) {
+std::string_view Variable(const char* name) {
   const char* const text = std::getenv(name);
-  return text == nullptr || text[0] == '\0' ? nullptr : text;
+  return text == nullptr ? "" : text;
 }
 
 Settings Read() {
-  Settings settings = {&kArchitectures[1], 8, false, 1, ""};
-  const auto fail = [&](const char* name, const char* rule, const char* value) {
-    snprintf(settings.fault, sizeof(settings.fault), "%s must be %s, got %.40s", name, rule, value);
+  Settings settings = {&kCards[1]};
+  const auto expect = [&](bool holds, const char* name, const char* rule) {
+    if (holds) return;
+    settings.error = std::string(name) + " must be " + rule + ", got " +
+                     std::string(Variable(name).substr(0, 40));
   };
-  if (const char* const text = Variable("MLUOP_MLU_ARCH")) {
-    settings.architecture = nullptr;
-    for (const Card& known : kArchitectures) {
-      if (std::strcmp(text, known.name) == 0) settings.architecture = &known;
+  if (const std::string_view name = Variable("MLUOP_MLU_ARCH"); !name.empty()) {
+    bool known = false;
+    for (const Card& card : kCards) {
+      if (name != card.name) continue;
+      settings.card = &card;
+      known = true;
     }
-    if (settings.architecture == nullptr) {
-      settings.architecture = &kArchitectures[1];
-      fail("MLUOP_MLU_ARCH", "mlu290, mlu370 or mlu590", text);
-    }
+    expect(known, "MLUOP_MLU_ARCH", "mlu290, mlu370 or mlu590");
   }
-  if (const char* const text = Variable("MLUOP_MLU_CLUSTERS")) {
+  if (const std::string_view text = Variable("MLUOP_MLU_CLUSTERS"); !text.empty()) {
     char* end = nullptr;
-    const long value = std::strtol(text, &end, 10);
-    settings.clusters = static_cast<int>(value);
-    if (*end != '\0' || value < 1 || value > kMaxClusters) {
-      settings.clusters = 8;
-      fail("MLUOP_MLU_CLUSTERS", "a number from 1 to 16", text);
-    }
+    const long value = std::strtol(text.data(), &end, 10);
+    const bool valid = *end == '\0' && value >= 1 && value <= kMaxClusters;
+    if (valid) settings.clusters = static_cast<int>(value);
+    expect(valid, "MLUOP_MLU_CLUSTERS", "a number from 1 to 16");
   }
-  if (const char* const text = Variable("MLUOP_MLU_CHECK")) {
-    settings.strict = std::strcmp(text, "strict") == 0;
-    if (!settings.strict && std::strcmp(text, "normal") != 0)
-      fail("MLUOP_MLU_CHECK", "normal or strict", text);
+  if (const std::string_view mode = Variable("MLUOP_MLU_CHECK"); !mode.empty()) {
+    settings.strict = mode == "strict";
+    expect(settings.strict || mode == "normal", "MLUOP_MLU_CHECK", "normal or strict");
   }
-  if (const char* const text = Variable("MLUOP_MLU_SEED"))
-    settings.seed = std::strtoull(text, nullptr, 10);
+  if (const std::string_view text = Variable("MLUOP_MLU_SEED"); !text.empty())
+    settings.seed = std::strtoull(text.data(), nullptr, 10);
   return settings;
 }
 

@@ -4,12 +4,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
 namespace bang {
 
 inline constexpr int kCoresPerCluster = 4;
 inline constexpr int kMaxClusters = 16;
-inline constexpr size_t kStackReserve = 128 * 1024;  // of NRAM and SRAM, kept by the compiler
 
 struct Card {
   const char* name;                           // "mlu370"
@@ -18,11 +18,11 @@ struct Card {
 };
 
 struct Settings {
-  const Card* architecture;  // MLUOP_MLU_ARCH: mlu290, mlu370 (default), mlu590
-  int clusters;              // MLUOP_MLU_CLUSTERS: 1 to 16, default 8
-  bool strict;               // MLUOP_MLU_CHECK=strict
-  uint64_t seed;             // MLUOP_MLU_SEED: the order of tasks and copies
-  char fault[160];           // why a variable is wrong; "" if all are right
+  const Card* card;        // MLUOP_MLU_ARCH: mlu290, mlu370 (default), mlu590
+  int clusters = 8;        // MLUOP_MLU_CLUSTERS: 1 to 16
+  bool strict = false;     // MLUOP_MLU_CHECK=strict
+  uint64_t seed = 1;       // MLUOP_MLU_SEED: the order of tasks and copies
+  std::string error = {};  // why a variable is wrong; "" if all are right
 };
 const Settings& GetSettings();
 

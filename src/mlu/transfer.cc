@@ -5,15 +5,25 @@
 #include <cstring>
 
 namespace bang {
+namespace {
 
-void Side::Add(const Segments& segments) {
-  offsets_.reserve(segments.count());
-  for (size_t k = 0; k < segments.count(); ++k) offsets_.push_back(segments.Offset(k));
+std::vector<int64_t> OffsetsOf(const Segments& segments) {
+  std::vector<int64_t> offsets(segments.count());
+  for (size_t k = 0; k < offsets.size(); ++k) offsets[k] = segments.Offset(k);
+  return offsets;
 }
 
-void Side::Add(int64_t offset) { offsets_.push_back(offset); }
+}  // namespace
 
-size_t Side::total_bytes() const { return size_ * offsets_.size(); }
+Side::Side(const char* role, const End& end, OnChipMemory* memory)
+    : Side(role, end, memory, OffsetsOf(end.segments)) {}
+
+Side::Side(const char* role, const End& end, OnChipMemory* memory, std::vector<int64_t> offsets)
+    : role_(role),
+      data_(static_cast<const char*>(end.data)),
+      memory_(memory),
+      size_(end.size),
+      offsets_(std::move(offsets)) {}
 
 Range Side::bounds() const {
   const auto [low, high] = std::minmax_element(offsets_.begin(), offsets_.end());
@@ -33,19 +43,17 @@ void Side::ForEachRange(const std::function<void(const Range&)>& body) const {
   body(range);
 }
 
-void Side::CheckAccess(const Check& check, Queue queue, Access access) const {
-  const Range all = bounds();
-  check.Inside(role_, all.begin, static_cast<size_t>(all.end - all.begin), space_);
+void Side::Use(const Check& check, Queue queue, Access access) const {
+  check.Inside(role_, bounds().begin, bounds().size(), memory_);
+  const bool written = access != Access::kRead;
   ForEachRange([&](const Range& range) {
-    if (space_ != Space::kGdram) check.Ordered(role_, range, queue, access != Access::kRead);
-    check.Exclusive(role_, range.begin, static_cast<size_t>(range.end - range.begin), space_,
-                    access);
+    // Only the IO queue reaches GDRAM, and keeps its order.
+    if (memory_ != nullptr) check.Ordered(role_, range, queue, written);
+    check.Exclusive(role_, range, memory_, access);
   });
-}
-
-void Side::AddPending(Core& core, Queue queue, const Issuer& issuer, bool written) const {
-  if (space_ == Space::kGdram) return;  // only the IO queue reaches it, and keeps its order
-  ForEachRange([&](const Range& range) { core.AddPending(queue, range, issuer, written); });
+  if (memory_ == nullptr) return;
+  ForEachRange(
+      [&](const Range& range) { check.core().AddPending(queue, range, check.issuer(), written); });
 }
 
 uint64_t Side::Fingerprint() const {
@@ -57,22 +65,21 @@ uint64_t Side::Fingerprint() const {
   return hash;
 }
 
-void MoveBytes(Core& core, const Check& check, const Issuer& issuer, char* to, Space to_space,
-               const char* from, Space from_space, size_t bytes) {
-  OnChipMemory* const target = core.memory(to_space);
-  OnChipMemory* const source = core.memory(from_space);
-  const bool written = source == nullptr || Check::IsWritten(*source, from, bytes);
-  if (!written && target == nullptr) check.Written("src", *source, from, bytes);
-  if (!written) {
-    const Issuer* const first = core.FindOrigin(RangeOf(from, bytes));
-    core.AddOrigin(RangeOf(to, bytes), first == nullptr ? issuer : Issuer(*first));
-  }
-  std::memmove(to, from, bytes);
-  if (target == nullptr) return;
+void CopySegment(const Check& check, const Side& to, const Side& from, size_t k) {
+  char* const target = to.segment(k);
+  const char* const source = from.segment(k);
+  const size_t bytes = to.segment_bytes();
+  OnChipMemory* const memory = from.memory();
+  const bool written = memory == nullptr || Check::IsWritten(*memory, source, bytes);
+  if (!written && to.memory() == nullptr) check.Written("src", *memory, source, bytes);
+  std::memmove(target, source, bytes);
+  if (to.memory() == nullptr) return;
   if (written) {
-    std::memset(target->StateOf(to), 1, bytes);
+    std::memset(to.memory()->StateOf(target), 1, bytes);
   } else {
-    std::memmove(target->StateOf(to), source->StateOf(from), bytes);
+    std::memmove(to.memory()->StateOf(target), memory->StateOf(source), bytes);
+    const Issuer* const first = check.core().FindOrigin(RangeOf(source, bytes));
+    check.core().AddOrigin(RangeOf(target, bytes), first == nullptr ? check.issuer() : *first);
   }
 }
 

@@ -19,9 +19,9 @@ int main() {
     const Case parsed = ParseCase(line);
     PreparedCall prepared(parsed, Placement::kFront);
     DeviceCall call(prepared, Placement::kFront);
-    const std::string fault = call.Run(handle, 0);
-    if (!fault.empty()) {
-      std::fprintf(stderr, "%s: %s\n", line.c_str(), fault.c_str());
+    const std::string error = call.Run(handle, 0);
+    if (!error.empty()) {
+      std::fprintf(stderr, "%s: %s\n", line.c_str(), error.c_str());
       return 1;
     }
     uint64_t hash = 14695981039346656037u;  // FNV-1a

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Vector arithmetic. Each line of the tables is one intrinsic: name, element types, where the
-// result may lie, rule on sizes, architectures, and the value of one element.
+// Vector arithmetic. Each line of the tables is one intrinsic or one family: name, element types,
+// aliases of the result, the value of one element, and the Instruction: kind, rule on sizes,
+// architectures.
 #pragma once
 
 #include <cmath>
+#include <cstring>
 
 #include "bang/instruction.h"
 
@@ -33,194 +35,160 @@ T Mul(T a, T b) {
 // The exact sum of two floats does not fit a double in all cases; TwoSum gives its rounding error.
 template <Float T>
 T AddTowardZero(T a, T b) {
-  const double x = static_cast<double>(static_cast<float>(a));
-  const double y = static_cast<double>(static_cast<float>(b));
+  const double x = Exact(a), y = Exact(b);
   double sum = x + y;
   const double back = sum - x;
   const double error = (x - (sum - back)) + (y - back);
   if (error != 0 && (error > 0) != (sum > 0)) sum = std::nextafter(sum, 0.0);
-  if constexpr (std::is_same_v<T, half>) {
-    half result;
-    result.bits = HalfBits(sum, Round::kTz);
-    return result;
-  } else {
-    const float rounded = static_cast<float>(sum);
-    const bool away = std::fabs(static_cast<double>(rounded)) > std::fabs(sum);
-    return away ? std::nextafter(rounded, 0.0f) : rounded;
-  }
+  return RoundedTo<T>(sum, Round::kTz);
+}
+// `f` is a function of the host's library for double.
+inline float Rounded(double (*f)(double), float x) {
+  return static_cast<float>(f(static_cast<double>(x)));
 }
 
-inline constexpr bool kAnySource = true;
+inline constexpr Alias kAlias = Alias::kSameAddress;
+inline constexpr Alias kNoAlias = Alias::kNone;
 
 }  // namespace bang
 
-// d = f(a, b); `second`: whether d may also be b.
-#define BANG_BINARY(name, Types, kind, second, rule, gate, value)                              \
-  template <Types T>                                                                           \
-  void name(T* d, const T* a, const T* b, unsigned n, ::bang::Where where = ::bang::Where()) { \
-    using namespace bang;                                                                      \
-    static constexpr Instruction kInstruction = {#name, Kind::kind, Rule::rule, gate};         \
-    const Issued issued = Issue(kInstruction, Flow::kElements, n,                              \
-                                {Out(d, n), In("a", a, n), In("b", b, n, second)}, where);     \
-    if (!issued) return;                                                                       \
-    for (unsigned i = 0; i < n; ++i) {                                                         \
-      const T x = a[i], y = b[i];                                                              \
-      d[i] = value;                                                                            \
-    }                                                                                          \
+// name(d, a, b, n): d[i] = value of x = a[i] and y = b[i].
+#define BANG_BINARY(name, Types, alias_b, value, ...)                                        \
+  template <::bang::Types T>                                                                 \
+  void name(T* d, const T* a, const T* b, unsigned n, BANG_WHERE) {                          \
+    using namespace bang;                                                                    \
+    Map(                                                                                     \
+        {#name, __VA_ARGS__}, where, d, n, [](T x, T y) { return T(value); }, In{"a", a, n}, \
+        In{"b", b, n, alias_b});                                                             \
   }
-// d = f(a, y) with a scalar y.
-#define BANG_SCALAR(name, Types, kind, rule, gate, value)                              \
-  template <Types T>                                                                   \
-  void name(T* d, const T* a, ::bang::Same<T> y, unsigned n,                           \
-            ::bang::Where where = ::bang::Where()) {                                   \
-    using namespace bang;                                                              \
-    static constexpr Instruction kInstruction = {#name, Kind::kind, Rule::rule, gate}; \
-    const Issued issued =                                                              \
-        Issue(kInstruction, Flow::kElements, n, {Out(d, n), In("a", a, n)}, where);    \
-    if (!issued) return;                                                               \
-    for (unsigned i = 0; i < n; ++i) {                                                 \
-      const T x = a[i];                                                                \
-      d[i] = value;                                                                    \
-    }                                                                                  \
+// name(d, a, y, n) with a scalar y.
+#define BANG_SCALAR(name, Types, value, ...)                                                 \
+  template <::bang::Types T>                                                                 \
+  void name(T* d, const T* a, ::bang::Same<T> scalar, unsigned n, BANG_WHERE) {              \
+    using namespace bang;                                                                    \
+    Map(                                                                                     \
+        {#name, __VA_ARGS__}, where, d, n, [](T x, T y) { return T(value); }, In{"a", a, n}, \
+        Scalar{scalar});                                                                     \
   }
-// d[i] = f(src[i], seg[i % seg_n]).
-#define BANG_CYCLE(name, Types, kind, value)                                                   \
-  template <Types T>                                                                           \
-  void name(T* d, const T* src, const T* seg, unsigned src_n, unsigned seg_n,                  \
-            ::bang::Where where = ::bang::Where()) {                                           \
-    using namespace bang;                                                                      \
-    static constexpr Instruction kInstruction = {#name, Kind::kind};                           \
-    const Issued issued =                                                                      \
-        Issue(kInstruction, Flow::kElements, src_n,                                            \
-              {Out(d, src_n), In("src", src, src_n), In("seg", seg, seg_n, kNoAlias)}, where); \
-    if (!issued) return;                                                                       \
-    for (unsigned i = 0; i < src_n; ++i) {                                                     \
-      const T x = src[i], y = seg[i % seg_n];                                                  \
-      d[i] = value;                                                                            \
-    }                                                                                          \
+// name(d, src, seg, src_n, seg_n): y = seg[i % seg_n].
+#define BANG_CYCLE(name, Types, value, ...)                                                 \
+  template <::bang::Types T>                                                                \
+  void name(T* d, const T* src, const T* seg, unsigned src_n, unsigned seg_n, BANG_WHERE) { \
+    using namespace bang;                                                                   \
+    Map(                                                                                    \
+        {#name, __VA_ARGS__}, where, d, src_n, [](T x, T y) { return T(value); },           \
+        In{"src", src, src_n}, Repeated{In{"seg", seg, seg_n, kNoAlias}});                  \
   }
-// d = f(a); `alias`: whether d may be a.
-#define BANG_UNARY(name, Types, kind, alias, rule, gate, value)                            \
-  template <Types T>                                                                       \
-  void name(T* d, const T* a, unsigned n, ::bang::Where where = ::bang::Where()) {         \
+// name(d, a, n).
+#define BANG_UNARY(name, Types, alias_a, value, ...)                                              \
+  template <::bang::Types T>                                                                      \
+  void name(T* d, const T* a, unsigned n, BANG_WHERE) {                                           \
+    using namespace bang;                                                                         \
+    Map(                                                                                          \
+        {#name, __VA_ARGS__}, where, d, n, [](T x) { return T(value); }, In{"a", a, n, alias_a}); \
+  }
+
+#define BANG_ARITHMETIC(op, Types, value)                       \
+  BANG_BINARY(__bang_##op, Types, kAlias, value, kArithmetic)   \
+  BANG_SCALAR(__bang_##op##_scalar, Number, value, kArithmetic) \
+  BANG_SCALAR(__bang_##op##_const, Float, value, kArithmetic)   \
+  BANG_CYCLE(__bang_cycle_##op, Number, value, kArithmetic)
+BANG_ARITHMETIC(add, Number, Add(x, y))
+BANG_ARITHMETIC(sub, NumberOrByte, Sub(x, y))
+BANG_ARITHMETIC(mul, Number, Mul(x, y))
+#undef BANG_ARITHMETIC
+BANG_BINARY(__bang_add_tz, Float, kAlias, AddTowardZero(x, y), kArithmetic)
+BANG_CYCLE(__bang_cycle_add_tz, Float, AddTowardZero(x, y), kArithmetic)
+BANG_BINARY(__bang_div, Divisible, kAlias, x / y, kArithmetic, kNoRule, kFrom322Not372)
+BANG_SCALAR(__bang_div, Divisible, x / y, kArithmetic, kNoRule, kFrom322Not372)
+BANG_BINARY(__bang_rem, WideInteger, kAlias, x % y, kArithmetic, kNoRule, kFrom322Not372)
+BANG_SCALAR(__bang_rem, WideInteger, x % y, kArithmetic, kNoRule, kFrom322Not372)
+
+BANG_UNARY(__bang_neg, Int, kAlias, Sub(T(0), x), kArithmetic, kNoRule, kFrom322Not372)
+BANG_UNARY(__bang_square, Float, kAlias, Mul(x, x), kArithmetic)
+#define BANG_FROM322(op, Types, alias, value) \
+  BANG_UNARY(__bang_##op, Types, alias, value, kArithmetic, kNoRule, kFrom322)
+BANG_FROM322(abs, Number, kAlias, x < T(0) ? Sub(T(0), x) : (x == T(0) ? T(0) : x))
+BANG_FROM322(sqrt, Single, kAlias, std::sqrt(x))
+BANG_FROM322(rsqrt, Single, kAlias, 1 / std::sqrt(double(x)))
+BANG_FROM322(recip, Single, kAlias, 1 / x)
+BANG_FROM322(pow2, Single, kAlias, Rounded(std::exp2, x))
+BANG_FROM322(log, Single, kAlias, Rounded(std::log2, x))
+BANG_FROM322(log2, Single, kAlias, Rounded(std::log2, x))
+BANG_FROM322(sin, Single, kAlias, Rounded(std::sin, x))
+BANG_FROM322(cos, Single, kAlias, Rounded(std::cos, x))
+BANG_FROM322(floor, Single, kNoAlias, std::floor(x))
+BANG_FROM322(round, Single, kNoAlias, std::round(x))
+BANG_FROM322(nearbyint, Single, kNoAlias, RoundTo(double(x), Round::kRn))
+#undef BANG_FROM322
+
+// The square of integers has the next wider type.
+#define BANG_WIDENING_SQUARE(To, From)                                                     \
+  inline void __bang_square(To* d, const From* a, unsigned n, BANG_WHERE) {                \
     using namespace bang;                                                                  \
-    static constexpr Instruction kInstruction = {#name, Kind::kind, Rule::rule, gate};     \
-    const Issued issued =                                                                  \
-        Issue(kInstruction, Flow::kElements, n, {Out(d, n), In("a", a, n, alias)}, where); \
-    if (!issued) return;                                                                   \
-    for (unsigned i = 0; i < n; ++i) {                                                     \
-      const T x = a[i];                                                                    \
-      d[i] = value;                                                                        \
-    }                                                                                      \
+    Map(                                                                                   \
+        {"__bang_square", kArithmetic}, where, d, n, [](From x) { return To(To(x) * x); }, \
+        In{"a", a, n});                                                                    \
   }
-
-BANG_BINARY(__bang_add, ::bang::Number, kArithmetic, kAnySource, k2xx, kEverywhere, Add(x, y))
-BANG_BINARY(__bang_sub, ::bang::AnyNumber, kArithmetic, kAnySource, k2xx, kEverywhere, Sub(x, y))
-BANG_BINARY(__bang_mul, ::bang::Number, kArithmetic, kAnySource, k2xx, kEverywhere, Mul(x, y))
-BANG_BINARY(__bang_div, ::bang::AnyNumber, kArithmetic, kAnySource, kNone, kFrom322Not372, T(x / y))
-BANG_BINARY(__bang_rem, ::std::integral, kArithmetic, kAnySource, kNone, kFrom322Not372, T(x % y))
-BANG_BINARY(__bang_add_tz, ::bang::Float, kArithmetic, kAnySource, k2xx, kEverywhere,
-            AddTowardZero(x, y))
-
-BANG_SCALAR(__bang_add_scalar, ::bang::Number, kArithmetic, k2xx, kEverywhere, Add(x, y))
-BANG_SCALAR(__bang_sub_scalar, ::bang::Number, kArithmetic, k2xx, kEverywhere, Sub(x, y))
-BANG_SCALAR(__bang_mul_scalar, ::bang::Number, kArithmetic, k2xx, kEverywhere, Mul(x, y))
-BANG_SCALAR(__bang_add_const, ::bang::Float, kArithmetic, k2xx, kEverywhere, Add(x, y))
-BANG_SCALAR(__bang_sub_const, ::bang::Float, kArithmetic, k2xx, kEverywhere, Sub(x, y))
-BANG_SCALAR(__bang_mul_const, ::bang::Float, kArithmetic, k2xx, kEverywhere, Mul(x, y))
-BANG_SCALAR(__bang_div, ::bang::AnyNumber, kArithmetic, kNone, kFrom322Not372, T(x / y))
-BANG_SCALAR(__bang_rem, ::std::integral, kArithmetic, kNone, kFrom322Not372, T(x % y))
-
-BANG_CYCLE(__bang_cycle_add, ::bang::Number, kArithmetic, Add(x, y))
-BANG_CYCLE(__bang_cycle_sub, ::bang::Number, kArithmetic, Sub(x, y))
-BANG_CYCLE(__bang_cycle_mul, ::bang::Number, kArithmetic, Mul(x, y))
-BANG_CYCLE(__bang_cycle_add_tz, ::bang::Float, kArithmetic, AddTowardZero(x, y))
-
-BANG_UNARY(__bang_abs, ::bang::Number, kArithmetic, true, kNone, kFrom322,
-           x < T(0) ? Sub(T(0), x) : (x == T(0) ? T(0) : x))
-BANG_UNARY(__bang_neg, ::bang::Int, kArithmetic, true, kNone, kFrom322Not372, Sub(T(0), x))
-BANG_UNARY(__bang_square, ::bang::Float, kArithmetic, true, k2xx, kEverywhere, Mul(x, x))
-BANG_UNARY(__bang_sqrt, ::bang::Single, kArithmetic, true, kNone, kFrom322, std::sqrt(x))
-BANG_UNARY(__bang_rsqrt, ::bang::Single, kArithmetic, true, kNone, kFrom322,
-           float(1 / std::sqrt(double(x))))
-BANG_UNARY(__bang_recip, ::bang::Single, kArithmetic, true, kNone, kFrom322, 1 / x)
-BANG_UNARY(__bang_pow2, ::bang::Single, kArithmetic, true, kNone, kFrom322,
-           float(std::exp2(double(x))))
-BANG_UNARY(__bang_log, ::bang::Single, kArithmetic, true, kNone, kFrom322,
-           float(std::log2(double(x))))
-BANG_UNARY(__bang_log2, ::bang::Single, kArithmetic, true, kNone, kFrom322,
-           float(std::log2(double(x))))
-BANG_UNARY(__bang_sin, ::bang::Single, kArithmetic, true, kNone, kFrom322,
-           float(std::sin(double(x))))
-BANG_UNARY(__bang_cos, ::bang::Single, kArithmetic, true, kNone, kFrom322,
-           float(std::cos(double(x))))
-BANG_UNARY(__bang_floor, ::bang::Single, kArithmetic, kNoAlias, kNone, kFrom322, std::floor(x))
-BANG_UNARY(__bang_round, ::bang::Single, kArithmetic, kNoAlias, kNone, kFrom322, std::round(x))
-BANG_UNARY(__bang_nearbyint, ::bang::Single, kArithmetic, kNoAlias, kNone, kFrom322,
-           float(RoundTo(double(x), Round::kRn)))
+BANG_WIDENING_SQUARE(short, char)
+BANG_WIDENING_SQUARE(short, signed char)
+BANG_WIDENING_SQUARE(int, short)
+#undef BANG_WIDENING_SQUARE
 
 // The old form with a scratch vector.
 template <::bang::Float T>
-void __bang_div(T* d, const T* a, const T* b, T* tmp, unsigned n,
-                ::bang::Where where = ::bang::Where()) {
+void __bang_div(T* d, const T* a, const T* b, T* tmp, unsigned n, BANG_WHERE) {
   using namespace bang;
-  static constexpr Instruction kInstruction = {"__bang_div", Kind::kArithmetic, Rule::kAll128};
   const Issued issued =
-      Issue(kInstruction, Flow::kElements, n,
-            {Out(d, n), In("a", a, n, kNoAlias), In("b", b, n, kNoAlias), Out(tmp, n)}, where);
+      Issue({"__bang_div", kArithmetic, kSize128}, Flow::kElements, n,
+            {Out(d, n), In{"a", a, n, kNoAlias}, In{"b", b, n, kNoAlias}, Out(tmp, n)}, where);
   if (!issued) return;
-  for (unsigned i = 0; i < n; ++i) d[i] = a[i] / b[i];
+  for (unsigned i = 0; i < n; ++i) {
+    const T quotient = a[i] / b[i];
+    d[i] = Is2xx() ? Saturated(quotient, a[i], b[i]) : quotient;
+  }
 }
 
 template <::bang::Float T>
-T __bang_sum(const T* a, unsigned n, ::bang::Where where = ::bang::Where()) {
+T __bang_sum(const T* a, unsigned n, BANG_WHERE) {
   using namespace bang;
-  static constexpr Instruction kInstruction = {"__bang_sum", Kind::kArithmetic, Rule::kNone,
-                                               kFrom520};
   double sum = 0;
-  const Issued issued = Issue(kInstruction, Flow::kScalar, n, {In("a", a, n)}, where);
-  if (issued) {
-    for (unsigned i = 0; i < n; ++i) sum += static_cast<double>(static_cast<float>(a[i]));
-  }
+  const Issued issued = Issue({"__bang_sum", kArithmetic, kNoRule, kFrom520}, Flow::kScalar, n,
+                              {In{"a", a, n}}, where);
+  for (unsigned i = 0; issued && i < n; ++i) sum += Exact(a[i]);
   return T(static_cast<float>(sum));
 }
 
 // The sum of every 128 bytes goes to their first element. The other elements: zero on 2xx,
 // unchanged from 3xx on.
 template <::bang::Float T>
-void __bang_reduce_sum(T* d, const T* a, unsigned n, ::bang::Where where = ::bang::Where()) {
+void __bang_reduce_sum(T* d, const T* a, unsigned n, BANG_WHERE) {
   using namespace bang;
-  static constexpr Instruction kInstruction = {"__bang_reduce_sum", Kind::kArithmetic,
-                                               Rule::kAll128};
-  const Issued issued = Issue(kInstruction, Flow::kCustom, n, {Out(d, n), In("a", a, n)}, where);
+  const Issued issued = Issue({"__bang_reduce_sum", kArithmetic, kSize128}, Flow::kCustom, n,
+                              {Out(d, n), In{"a", a, n}}, where);
   if (!issued) return;
   constexpr unsigned kLanes = 128 / sizeof(T);
   for (unsigned i = 0; i < n; i += kLanes) {
     double sum = 0;
     uint8_t state = 1;
     for (unsigned k = i; k < i + kLanes; ++k) {
-      sum += static_cast<double>(static_cast<float>(a[k]));
+      sum += Exact(a[k]);
       state &= *StateOf(a + k);
     }
     if (Is2xx()) {
-      for (unsigned k = i; k < i + kLanes; ++k) d[k] = T(0);
-      for (size_t k = 0; k < 128; ++k) StateOf(d + i)[k] = 1;
+      std::memset(static_cast<void*>(d + i), 0, 128);
+      std::memset(StateOf(d + i), 1, 128);
     }
-    d[i] = T(static_cast<float>(sum));
-    for (size_t k = 0; k < sizeof(T); ++k) StateOf(d + i)[k] = state;
+    d[i] = Is2xx() ? Saturated(T(static_cast<float>(sum))) : T(static_cast<float>(sum));
+    std::memset(StateOf(d + i), state, sizeof(T));
   }
 }
 
+// clang-format off
 typedef enum {
-  FUSION_FMA,
-  FUSION_FMS,
-  FUSION_FAM,
-  FUSION_FSM,
-  FUSION_FAA,
-  FUSION_FAS,
-  FUSION_FSS,
-  FUSION_FSA
+  FUSION_FMA, FUSION_FMS, FUSION_FAM, FUSION_FSM, FUSION_FAA, FUSION_FAS, FUSION_FSS, FUSION_FSA
 } mluFusionOpCode;
+// clang-format on
 
 namespace bang {
 
@@ -240,47 +208,24 @@ T Fuse(mluFusionOpCode op, T a, T b, T c) {
   return Add(Sub(a, b), c);
 }
 
-inline constexpr Instruction kFusion = {"__bang_fusion", Kind::kArithmetic, Rule::kNone, kFrom322};
-
 }  // namespace bang
 
-template <::bang::Float T>
-void __bang_fusion(mluFusionOpCode op, T* d, const T* a, const T* b, const T* c, unsigned src_n,
-                   unsigned seg_n, ::bang::Where where = ::bang::Where()) {
-  using namespace bang;
-  const Issued issued = Issue(
-      kFusion, Flow::kElements, src_n,
-      {Out(d, src_n), In("a", a, src_n), In("b", b, seg_n, kNoAlias), In("c", c, seg_n, kNoAlias)},
-      where);
-  if (!issued) return;
-  for (unsigned i = 0; i < src_n; ++i) d[i] = Fuse(op, a[i], b[i % seg_n], c[i % seg_n]);
-}
-template <::bang::Float T>
-void __bang_fusion(mluFusionOpCode op, T* d, const T* a, ::bang::Same<T> b, const T* c,
-                   unsigned src_n, unsigned seg_n, ::bang::Where where = ::bang::Where()) {
-  using namespace bang;
-  const Issued issued =
-      Issue(kFusion, Flow::kElements, src_n,
-            {Out(d, src_n), In("a", a, src_n), In("c", c, seg_n, kNoAlias)}, where);
-  if (!issued) return;
-  for (unsigned i = 0; i < src_n; ++i) d[i] = Fuse(op, a[i], b, c[i % seg_n]);
-}
-template <::bang::Float T>
-void __bang_fusion(mluFusionOpCode op, T* d, const T* a, const T* b, ::bang::Same<T> c,
-                   unsigned src_n, unsigned seg_n, ::bang::Where where = ::bang::Where()) {
-  using namespace bang;
-  const Issued issued =
-      Issue(kFusion, Flow::kElements, src_n,
-            {Out(d, src_n), In("a", a, src_n), In("b", b, seg_n, kNoAlias)}, where);
-  if (!issued) return;
-  for (unsigned i = 0; i < src_n; ++i) d[i] = Fuse(op, a[i], b[i % seg_n], c);
-}
-template <::bang::Float T>
-void __bang_fusion(mluFusionOpCode op, T* d, const T* a, ::bang::Same<T> b, ::bang::Same<T> c,
-                   unsigned src_n, ::bang::Where where = ::bang::Where()) {
-  using namespace bang;
-  const Issued issued =
-      Issue(kFusion, Flow::kElements, src_n, {Out(d, src_n), In("a", a, src_n)}, where);
-  if (!issued) return;
-  for (unsigned i = 0; i < src_n; ++i) d[i] = Fuse(op, a[i], b, c);
-}
+// name(op, d, a, b, c, counts): b and c are vectors of seg_n elements that repeat, or scalars.
+#define BANG_FUSION(B, b_source, C, c_source, ...)                                                 \
+  template <::bang::Float T>                                                                       \
+  void __bang_fusion(mluFusionOpCode op, T* d, const T* a, B b, C c, __VA_ARGS__, BANG_WHERE) {    \
+    using namespace bang;                                                                          \
+    Map(                                                                                           \
+        {"__bang_fusion", kArithmetic, kNoRule, kFrom322}, where, d, src_n,                        \
+        [op](T x, T y, T z) { return Fuse(op, x, y, z); }, In{"a", a, src_n}, b_source, c_source); \
+  }
+#define BANG_SEGMENT(name)              \
+  Repeated {                            \
+    In { #name, name, seg_n, kNoAlias } \
+  }
+BANG_FUSION(const T*, BANG_SEGMENT(b), const T*, BANG_SEGMENT(c), unsigned src_n, unsigned seg_n)
+BANG_FUSION(::bang::Same<T>, Scalar{b}, const T*, BANG_SEGMENT(c), unsigned src_n, unsigned seg_n)
+BANG_FUSION(const T*, BANG_SEGMENT(b), ::bang::Same<T>, Scalar{c}, unsigned src_n, unsigned seg_n)
+BANG_FUSION(::bang::Same<T>, Scalar{b}, ::bang::Same<T>, Scalar{c}, unsigned src_n)
+#undef BANG_SEGMENT
+#undef BANG_FUSION

@@ -5,98 +5,113 @@
 #include <cstring>
 
 #include "bang/arithmetic.h"
+#include "bang/copy.h"
 
 namespace bang {
 
 struct AtomicCall {
   const char* name;
-  Gate gate;
-  void* gdram;
-  const void* operands;  // `count` elements in NRAM, or one value if `is_value`
-  void* old;             // the old values in NRAM; NULL: not wanted
-  unsigned count;
-  unsigned width;
-  bool is_value;
   bool async;
-  // result = combine(memory, operand)
-  void (*combine)(void* memory, const void* operand);
+  Gate gate;
+  unsigned width;
+  void (*combine)(void* memory, const void* operand);  // memory = result of memory and operand
+  unsigned values = 1;                                 // elements of a scalar operand
 };
-BANG_API void Atomic(const AtomicCall& call, Where where);
+// `operands`: in NRAM; size 0: a scalar. `old`: the old values in NRAM; NULL: not wanted.
+BANG_API void Atomic(const AtomicCall& call, const End& gdram, const End& operands, void* old,
+                     Where where);
 
 template <class T, class Op>
-void Combine(void* memory, const void* operand) {
-  T m, o;
-  std::memcpy(&m, memory, sizeof(T));
-  std::memcpy(&o, operand, sizeof(T));
-  m = Op()(m, o);
-  std::memcpy(memory, &m, sizeof(T));
+AtomicCall MakeAtomic(const char* name, bool async, const Gate& gate, Op) {
+  const auto combine = [](void* memory, const void* operand) {
+    T m, o;
+    std::memcpy(&m, memory, sizeof(T));
+    std::memcpy(&o, operand, sizeof(T));
+    const T result = Op()(m, o);
+    m = Is2xx() ? Saturated(result, m, o) : result;
+    std::memcpy(memory, &m, sizeof(T));
+  };
+  return {name, async, gate, sizeof(T), combine};
 }
 
 template <class T>
 concept Atomic16Or32 = kIsOneOf<T, half, float, short, int, unsigned short, unsigned>;
+template <class T>
+concept AtomicInteger = kIsOneOf<T, short, int, unsigned short, unsigned>;
 
 inline constexpr Gate kAtomicReduce = {372, {520, 0}};
+inline constexpr Gate kAtomicReduce3D = {500, {520, 0}};
 inline constexpr Gate kAtomicOld = {200, {322, 520}};
-
-// clang-format off
-struct AtomicAdd { template <class T> T operator()(T m, T o) const { return Add(m, o); } };
-struct AtomicMax { template <class T> T operator()(T m, T o) const { return o > m ? o : m; } };
-struct AtomicMin { template <class T> T operator()(T m, T o) const { return o < m ? o : m; } };
-struct AtomicAnd { template <class T> T operator()(T m, T o) const { return static_cast<T>(m & o); } };
-struct AtomicOr { template <class T> T operator()(T m, T o) const { return static_cast<T>(m | o); } };
-struct AtomicXor { template <class T> T operator()(T m, T o) const { return static_cast<T>(m ^ o); } };
-struct AtomicExch { template <class T> T operator()(T, T o) const { return o; } };
-struct AtomicInc { template <class T> T operator()(T m, T o) const { return m >= o ? T(0) : static_cast<T>(m + 1); } };
-struct AtomicDec { template <class T> T operator()(T m, T o) const { return m == T(0) || m > o ? o : static_cast<T>(m - 1); } };
-// clang-format on
 
 }  // namespace bang
 
-// name(gdram, nram, n), name(gdram, value, n = 1).
-#define BANG_ATOMIC_REDUCE(name, Types, Op, is_async)                                         \
-  template <Types T>                                                                          \
-  void name(T* gdram, const T* nram, unsigned n, ::bang::Where where = ::bang::Where()) {     \
-    ::bang::Atomic({#name, ::bang::kAtomicReduce, gdram, nram, nullptr, n, sizeof(T), false,  \
-                    is_async, ::bang::Combine<T, ::bang::Op>},                                \
-                   where);                                                                    \
-  }                                                                                           \
-  template <Types T>                                                                          \
-  void name(T* gdram, ::bang::Same<T> value, unsigned n = 1,                                  \
-            ::bang::Where where = ::bang::Where()) {                                          \
-    ::bang::Atomic({#name, ::bang::kAtomicReduce, gdram, &value, nullptr, n, sizeof(T), true, \
-                    is_async, ::bang::Combine<T, ::bang::Op>},                                \
-                   where);                                                                    \
+// name(gdram, nram, n) and name(gdram, value, n = 1), in the reduce_ forms; the forms that return
+// the old values have nram_old before gdram.
+#define BANG_ATOMIC_FORMS(name, Types, result, gate, is_async, old, ...)                       \
+  template <::bang::Types T>                                                                   \
+  void name(__VA_ARGS__ T* gdram, const T* nram, unsigned n, BANG_WHERE) {                     \
+    using namespace bang;                                                                      \
+    const auto op = [](T m, T o) { return static_cast<T>(result); };                           \
+    Atomic(MakeAtomic<T>(#name, is_async, gate, op), {gdram, n * sizeof(T)},                   \
+           {nram, n * sizeof(T)}, old, where);                                                 \
+  }                                                                                            \
+  template <::bang::Types T>                                                                   \
+  void name(__VA_ARGS__ T* gdram, ::bang::Same<T> value, unsigned n = 1, BANG_WHERE) {         \
+    using namespace bang;                                                                      \
+    const auto op = [](T m, T o) { return static_cast<T>(result); };                           \
+    Atomic(MakeAtomic<T>(#name, is_async, gate, op), {gdram, n * sizeof(T)}, {&value, 0}, old, \
+           where);                                                                             \
   }
-// name(nram_old, gdram, value, n = 1), name(nram_old, gdram, nram, n).
-#define BANG_ATOMIC_OLD(name, Types, Op, is_async)                                          \
-  template <Types T>                                                                        \
-  void name(T* nram_old, T* gdram, const T* nram, unsigned n,                               \
-            ::bang::Where where = ::bang::Where()) {                                        \
-    ::bang::Atomic({#name, ::bang::kAtomicOld, gdram, nram, nram_old, n, sizeof(T), false,  \
-                    is_async, ::bang::Combine<T, ::bang::Op>},                              \
-                   where);                                                                  \
-  }                                                                                         \
-  template <Types T>                                                                        \
-  void name(T* nram_old, T* gdram, ::bang::Same<T> value, unsigned n = 1,                   \
-            ::bang::Where where = ::bang::Where()) {                                        \
-    ::bang::Atomic({#name, ::bang::kAtomicOld, gdram, &value, nram_old, n, sizeof(T), true, \
-                    is_async, ::bang::Combine<T, ::bang::Op>},                              \
-                   where);                                                                  \
-  }
-#define BANG_ATOMIC(op, Types, Op)                                       \
-  BANG_ATOMIC_REDUCE(__bang_atomic_reduce_##op, Types, Op, false)        \
-  BANG_ATOMIC_REDUCE(__bang_atomic_reduce_##op##_async, Types, Op, true) \
-  BANG_ATOMIC_OLD(__bang_atomic_##op, Types, Op, false)                  \
-  BANG_ATOMIC_OLD(__bang_atomic_##op##_async, Types, Op, true)
-BANG_ATOMIC(add, ::bang::Atomic16Or32, AtomicAdd)
-BANG_ATOMIC(max, ::bang::Atomic16Or32, AtomicMax)
-BANG_ATOMIC(min, ::bang::Atomic16Or32, AtomicMin)
-BANG_ATOMIC(exch, ::bang::Atomic16Or32, AtomicExch)
-BANG_ATOMIC(and, ::std::integral, AtomicAnd)
-BANG_ATOMIC(or, ::std::integral, AtomicOr)
-BANG_ATOMIC(xor, ::std::integral, AtomicXor)
-BANG_ATOMIC(inc, ::std::integral, AtomicInc)
-BANG_ATOMIC(dec, ::std::integral, AtomicDec)
+#define BANG_COMMA ,
+#define BANG_ATOMIC_ASYNC(op, suffix, is_async, Types, value)                                 \
+  BANG_ATOMIC_FORMS(__bang_atomic_reduce_##op##suffix, Types, value, kAtomicReduce, is_async, \
+                    nullptr, )                                                                \
+  BANG_ATOMIC_FORMS(__bang_atomic_##op##suffix, Types, value, kAtomicOld, is_async, nram_old, \
+                    T* nram_old BANG_COMMA)
+#define BANG_ATOMIC(op, Types, value)          \
+  BANG_ATOMIC_ASYNC(op, , false, Types, value) \
+  BANG_ATOMIC_ASYNC(op, _async, true, Types, value)
+BANG_ATOMIC(add, Atomic16Or32, ::bang::Add(m, o))
+BANG_ATOMIC(max, Atomic16Or32, o > m ? o : m)
+BANG_ATOMIC(min, Atomic16Or32, o < m ? o : m)
+BANG_ATOMIC(exch, Atomic16Or32, (static_cast<void>(m), o))
+BANG_ATOMIC(and, AtomicInteger, m& o)
+BANG_ATOMIC(or, AtomicInteger, m | o)
+BANG_ATOMIC(xor, AtomicInteger, m ^ o)
+BANG_ATOMIC(inc, AtomicInteger, m >= o ? 0 : m + 1)
+BANG_ATOMIC(dec, AtomicInteger, m == 0 || m > o ? o : m - 1)
 #undef BANG_ATOMIC
-#undef BANG_ATOMIC_REDUCE
-#undef BANG_ATOMIC_OLD
+#undef BANG_ATOMIC_ASYNC
+#undef BANG_COMMA
+#undef BANG_ATOMIC_FORMS
+
+// reduce_cas: `value` takes the place of `expected`. The 3D form of reduce_add: strides in bytes.
+#define BANG_ATOMIC_MORE(suffix, is_async)                                                         \
+  template <::bang::Atomic16Or32 T>                                                                \
+  void __bang_atomic_reduce_cas##suffix(T* gdram, ::bang::Same<T> expected, ::bang::Same<T> value, \
+                                        BANG_WHERE) {                                              \
+    using namespace bang;                                                                          \
+    const T values[] = {expected, value};                                                          \
+    const auto swap = [](void* memory, const void* operands) {                                     \
+      const T* const o = static_cast<const T*>(operands);                                          \
+      if (std::memcmp(memory, o, sizeof(T)) == 0) std::memcpy(memory, o + 1, sizeof(T));           \
+    };                                                                                             \
+    const char* const name = "__bang_atomic_reduce_cas" #suffix;                                   \
+    Atomic({name, is_async, kAtomicReduce, sizeof(T), swap, 2}, {gdram, sizeof(T)}, {values, 0},   \
+           nullptr, where);                                                                        \
+  }                                                                                                \
+  template <::bang::Atomic16Or32 T>                                                                \
+  void __bang_atomic_reduce_add##suffix(T* d, const T* s, unsigned n, unsigned segnum1,            \
+                                        unsigned segnum2, int dst_stride0, int dst_stride1,        \
+                                        int src_stride0, int src_stride1, BANG_WHERE) {            \
+    using namespace bang;                                                                          \
+    const auto add = [](T m, T o) { return Add(m, o); };                                           \
+    const char* const name = "__bang_atomic_reduce_add" #suffix;                                   \
+    const auto to = Segments::Blocks(dst_stride0, segnum1, dst_stride1, segnum2);                  \
+    const auto from = Segments::Blocks(src_stride0, segnum1, src_stride1, segnum2);                \
+    Atomic(MakeAtomic<T>(name, is_async, kAtomicReduce3D, add), {d, n * sizeof(T), to},            \
+           {s, n * sizeof(T), from}, nullptr, where);                                              \
+  }
+BANG_ATOMIC_MORE(, false)
+BANG_ATOMIC_MORE(_async, true)
+#undef BANG_ATOMIC_MORE

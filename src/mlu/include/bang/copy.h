@@ -5,64 +5,66 @@
 
 #include "bang/instruction.h"
 
-typedef enum {
-  GDRAM2NRAM,
-  NRAM2GDRAM,
-  LDRAM2NRAM,
-  NRAM2LDRAM,
-  GDRAM2WRAM,
-  WRAM2GDRAM,
-  LDRAM2WRAM,
-  WRAM2LDRAM,
-  NRAM2NRAM,
-  NRAM2WRAM,
-  WRAM2NRAM,
-  GDRAM2SRAM,
-  SRAM2GDRAM,
-  LDRAM2SRAM,
-  SRAM2LDRAM,
-  SRAM2NRAM,
-  NRAM2SRAM,
-  SRAM2WRAM,
-  WRAM2SRAM,
-  GDRAM2GDRAM,
-  GDRAM2LDRAM,
-  LDRAM2GDRAM,
-  LDRAM2LDRAM,
-  SRAM2SRAM
-} mluMemcpyDirection_t;
+// Calls X(direction, from, to) for every direction, in the order of their values.
+// clang-format off
+#define BANG_DIRECTIONS(X)                                                                    \
+  X(GDRAM2NRAM, Gdram, Nram) X(NRAM2GDRAM, Nram, Gdram) X(LDRAM2NRAM, Ldram, Nram)            \
+  X(NRAM2LDRAM, Nram, Ldram) X(GDRAM2WRAM, Gdram, Wram) X(WRAM2GDRAM, Wram, Gdram)            \
+  X(LDRAM2WRAM, Ldram, Wram) X(WRAM2LDRAM, Wram, Ldram) X(NRAM2NRAM, Nram, Nram)              \
+  X(NRAM2WRAM, Nram, Wram)   X(WRAM2NRAM, Wram, Nram)   X(GDRAM2SRAM, Gdram, Sram)            \
+  X(SRAM2GDRAM, Sram, Gdram) X(LDRAM2SRAM, Ldram, Sram) X(SRAM2LDRAM, Sram, Ldram)            \
+  X(SRAM2NRAM, Sram, Nram)   X(NRAM2SRAM, Nram, Sram)   X(SRAM2WRAM, Sram, Wram)              \
+  X(WRAM2SRAM, Wram, Sram)   X(GDRAM2GDRAM, Gdram, Gdram) X(GDRAM2LDRAM, Gdram, Ldram)        \
+  X(LDRAM2GDRAM, Ldram, Gdram) X(LDRAM2LDRAM, Ldram, Ldram) X(SRAM2SRAM, Sram, Sram)
+#define BANG_ENUMERATOR(direction, from, to) direction,
+typedef enum { BANG_DIRECTIONS(BANG_ENUMERATOR) } mluMemcpyDirection_t;
+#undef BANG_ENUMERATOR
+// clang-format on
 
 namespace bang {
 
+enum class Form : uint8_t { k1D, k2D, k3D };
+
 // The segments of one side: segment k starts at (k % inner) * stride0 + (k / inner) * stride1.
 struct Segments {
+  Form form = Form::k1D;
   int64_t stride0 = 0;
   uint32_t inner = 1;
   int64_t stride1 = 0;
   uint32_t outer = 1;
 
+  static Segments Rows(int64_t stride, uint32_t segnum) { return {Form::k2D, stride, segnum + 1}; }
+  static Segments Blocks(int64_t stride0, uint32_t segnum1, int64_t stride1, uint32_t segnum2) {
+    return {Form::k3D, stride0, segnum1 + 1, stride1, segnum2 + 1};
+  }
   size_t count() const { return size_t{inner} * outer; }
   int64_t Offset(size_t k) const {
     return static_cast<int64_t>(k % inner) * stride0 + static_cast<int64_t>(k / inner) * stride1;
   }
 };
 
-enum class Form : uint8_t { k1D, k2D, k3D };
+// One side of a copy: segments of `size` bytes.
+struct End {
+  const void* data;
+  size_t size;
+  Segments segments = {};
+};
 
+inline constexpr unsigned kOwnCluster = ~0u;
 struct CopyCall {
   const char* name;
   bool async;
-  Form form;
-  void* dst;
-  const void* src;
-  size_t size;
   mluMemcpyDirection_t direction;
-  Segments to = {};
-  Segments from = {};
+  unsigned cluster = kOwnCluster;  // the cluster that has the destination
+  bool is_move = false;            // __bang_move, which runs on Compute
 };
-BANG_API void Copy(const CopyCall& call, Where where);
+BANG_API void Copy(const CopyCall& call, const End& to, const End& from, Where where);
 
-// Gather: one address per segment on one side. `mask` may be NULL.
+// Converts n elements per segment with `one`, on Move.
+BANG_API void ConvertSegments(const Instruction& instruction, const End& to, const End& from,
+                              unsigned n, void (*one)(void* to, const void* from), Where where);
+
+// Gather and scatter: `offset` bytes to each segment on one side. `mask` may be NULL.
 struct GatherCall {
   const char* name;
   bool async;
@@ -73,26 +75,24 @@ struct GatherCall {
   unsigned offset_width;
   const void* mask;
   size_t size;
-  mluMemcpyDirection_t direction;
   int64_t stride;
   unsigned count;
 };
-BANG_API void Gather(const GatherCall& call, Where where);
+BANG_API void Gather(const GatherCall& call, mluMemcpyDirection_t direction, Where where);
+// The direction between the memories of two addresses.
+BANG_API mluMemcpyDirection_t DirectionOf(const char* name, const void* dst, const void* src,
+                                          Where where);
 
 struct FillCall {
   const char* name;
   bool async;
   Queue queue;
   Space space;
-  void* dst;
-  size_t count;  // elements per segment
-  const void* value;
-  unsigned width;
-  Segments to = {};
-  Rule rule = Rule::kNone;
-  Form form = Form::k1D;
+  Rule rule;
 };
-BANG_API void Fill(const FillCall& call, Where where);
+// `count` elements of `width` bytes per segment.
+BANG_API void Fill(const FillCall& call, void* dst, size_t count, const void* value, unsigned width,
+                   const Segments& segments, Where where);
 
 struct SyncSet {
   bool io, move, compute;
@@ -107,157 +107,137 @@ BANG_API Space SpaceOf(const void* pointer);
 
 }  // namespace bang
 
-#define BANG_COPY(name, is_async)                                                                \
-  inline void name(void* dst, const void* src, unsigned size, mluMemcpyDirection_t dir,          \
-                   ::bang::Where where = ::bang::Where()) {                                      \
-    ::bang::Copy({#name, is_async, ::bang::Form::k1D, dst, src, size, dir}, where);              \
-  }                                                                                              \
-  inline void name(void* dst, const void* src, unsigned size, mluMemcpyDirection_t dir,          \
-                   unsigned dst_stride, int src_stride, unsigned segnum,                         \
-                   ::bang::Where where = ::bang::Where()) {                                      \
-    ::bang::Copy({#name,                                                                         \
-                  is_async,                                                                      \
-                  ::bang::Form::k2D,                                                             \
-                  dst,                                                                           \
-                  src,                                                                           \
-                  size,                                                                          \
-                  dir,                                                                           \
-                  {dst_stride, segnum + 1},                                                      \
-                  {src_stride, segnum + 1}},                                                     \
-                 where);                                                                         \
-  }                                                                                              \
-  inline void name(void* dst, const void* src, unsigned size, mluMemcpyDirection_t dir,          \
-                   int dst_stride0, unsigned dst_segnum1, int dst_stride1, unsigned dst_segnum2, \
-                   int src_stride0, unsigned src_segnum1, int src_stride1, unsigned src_segnum2, \
-                   ::bang::Where where = ::bang::Where()) {                                      \
-    ::bang::Copy({#name,                                                                         \
-                  is_async,                                                                      \
-                  ::bang::Form::k3D,                                                             \
-                  dst,                                                                           \
-                  src,                                                                           \
-                  size,                                                                          \
-                  dir,                                                                           \
-                  {dst_stride0, dst_segnum1 + 1, dst_stride1, dst_segnum2 + 1},                  \
-                  {src_stride0, src_segnum1 + 1, src_stride1, src_segnum2 + 1}},                 \
-                 where);                                                                         \
+// id_dst_cluster: for __memcpy with SRAM2SRAM, not on 5xx.
+#define BANG_COPY(name, is_async)                                                                  \
+  inline void name(void* dst, const void* src, unsigned size, mluMemcpyDirection_t dir,            \
+                   unsigned id_dst_cluster = ::bang::kOwnCluster, BANG_WHERE) {                    \
+    ::bang::Copy({#name, is_async, dir, id_dst_cluster}, {dst, size}, {src, size}, where);         \
+  }                                                                                                \
+  inline void name(void* dst, const void* src, unsigned size, mluMemcpyDirection_t dir,            \
+                   unsigned dst_stride, int src_stride, unsigned segnum,                           \
+                   unsigned id_dst_cluster = ::bang::kOwnCluster, BANG_WHERE) {                    \
+    using ::bang::Segments;                                                                        \
+    ::bang::Copy({#name, is_async, dir, id_dst_cluster},                                           \
+                 {dst, size, Segments::Rows(dst_stride, segnum)},                                  \
+                 {src, size, Segments::Rows(src_stride, segnum)}, where);                          \
+  }                                                                                                \
+  inline void name(void* dst, const void* src, unsigned size, mluMemcpyDirection_t dir,            \
+                   int dst_stride0, unsigned dst_segnum1, int dst_stride1, unsigned dst_segnum2,   \
+                   int src_stride0, unsigned src_segnum1, int src_stride1, unsigned src_segnum2,   \
+                   unsigned id_dst_cluster = ::bang::kOwnCluster, BANG_WHERE) {                    \
+    using ::bang::Segments;                                                                        \
+    ::bang::Copy(                                                                                  \
+        {#name, is_async, dir, id_dst_cluster},                                                    \
+        {dst, size, Segments::Blocks(dst_stride0, dst_segnum1, dst_stride1, dst_segnum2)},         \
+        {src, size, Segments::Blocks(src_stride0, src_segnum1, src_stride1, src_segnum2)}, where); \
   }
 BANG_COPY(__memcpy, false)
 BANG_COPY(__memcpy_async, true)
 #undef BANG_COPY
 
+// The strided forms of __bang_move.
+inline void __bang_move(void* dst, const void* src, unsigned size, int dst_stride, int src_stride,
+                        unsigned segnum, BANG_WHERE) {
+  using namespace bang;
+  Copy({"__bang_move", false, NRAM2NRAM, kOwnCluster, true},
+       {dst, size, Segments::Rows(dst_stride, segnum)},
+       {src, size, Segments::Rows(src_stride, segnum)}, where);
+}
+inline void __bang_move(void* dst, const void* src, unsigned size, int dst_stride0,
+                        unsigned dst_segnum1, int dst_stride1, unsigned dst_segnum2,
+                        int src_stride0, unsigned src_segnum1, int src_stride1,
+                        unsigned src_segnum2, BANG_WHERE) {
+  using namespace bang;
+  Copy({"__bang_move", false, NRAM2NRAM, kOwnCluster, true},
+       {dst, size, Segments::Blocks(dst_stride0, dst_segnum1, dst_stride1, dst_segnum2)},
+       {src, size, Segments::Blocks(src_stride0, src_segnum1, src_stride1, src_segnum2)}, where);
+}
+
 // offset: bytes, in NRAM; bit k of mask skips segment k when it is 0.
 #define BANG_GATHER(name, is_async, is_scatter)                                                    \
   template <::bang::Unsigned O>                                                                    \
   void name(void* dst, const void* src, const O* offset, const void* mask, unsigned transfer_size, \
-            mluMemcpyDirection_t dir, int stride, unsigned transfer_num,                           \
-            ::bang::Where where = ::bang::Where()) {                                               \
+            mluMemcpyDirection_t dir, int stride, unsigned transfer_num, BANG_WHERE) {             \
     ::bang::Gather({#name, is_async, is_scatter, dst, src, offset, sizeof(O), mask, transfer_size, \
-                    dir, stride, transfer_num},                                                    \
-                   where);                                                                         \
+                    stride, transfer_num},                                                         \
+                   dir, where);                                                                    \
   }                                                                                                \
   template <::bang::Unsigned O>                                                                    \
   void name(void* dst, const void* src, const O* offset, unsigned transfer_size,                   \
-            mluMemcpyDirection_t dir, int stride, unsigned transfer_num,                           \
-            ::bang::Where where = ::bang::Where()) {                                               \
-    ::bang::Gather({#name, is_async, is_scatter, dst, src, offset, sizeof(O), nullptr,             \
-                    transfer_size, dir, stride, transfer_num},                                     \
-                   where);                                                                         \
+            mluMemcpyDirection_t dir, int stride, unsigned transfer_num, BANG_WHERE) {             \
+    name(dst, src, offset, nullptr, transfer_size, dir, stride, transfer_num, where);              \
   }
 BANG_GATHER(__gather, false, false)
 BANG_GATHER(__gather_async, true, false)
 BANG_GATHER(__scatter, false, true)
 BANG_GATHER(__scatter_async, true, true)
 #undef BANG_GATHER
+// The newer gather takes the direction from its addresses.
+template <::bang::Unsigned O>
+void __bang_gather_async(void* dst, const void* src, const O* offset, const void* mask,
+                         unsigned transfer_size, int stride, unsigned transfer_num, BANG_WHERE) {
+  __gather_async(dst, src, offset, mask, transfer_size,
+                 ::bang::DirectionOf("__bang_gather_async", dst, src, where), stride, transfer_num,
+                 where);
+}
 
 // The width of a fill is that of the value: pass (half)0, not 0, to a half buffer.
-#define BANG_FILL(name, is_async, queue, space, rule)                                \
-  template <::bang::Element T>                                                       \
-  void name(void* dst, unsigned n, T value, ::bang::Where where = ::bang::Where()) { \
-    ::bang::Fill({#name,                                                             \
-                  is_async,                                                          \
-                  ::bang::Queue::queue,                                              \
-                  ::bang::Space::space,                                              \
-                  dst,                                                               \
-                  n,                                                                 \
-                  &value,                                                            \
-                  sizeof(T),                                                         \
-                  {},                                                                \
-                  ::bang::Rule::rule},                                               \
-                 where);                                                             \
+#define BANG_FILL(name, is_async, queue, space, rule)                                        \
+  template <::bang::Element T>                                                               \
+  void name(void* dst, unsigned n, T value, BANG_WHERE) {                                    \
+    using namespace bang;                                                                    \
+    Fill({#name, is_async, Queue::queue, Space::space, rule}, dst, n, &value, sizeof(T), {}, \
+         where);                                                                             \
   }
-#define BANG_FILL_2D(name, is_async, queue, space)                            \
-  template <::bang::Element T>                                                \
-  void name(void* dst, unsigned n, T value, unsigned stride, unsigned segnum, \
-            ::bang::Where where = ::bang::Where()) {                          \
-    ::bang::Fill({#name,                                                      \
-                  is_async,                                                   \
-                  ::bang::Queue::queue,                                       \
-                  ::bang::Space::space,                                       \
-                  dst,                                                        \
-                  n,                                                          \
-                  &value,                                                     \
-                  sizeof(T),                                                  \
-                  {stride, segnum + 1},                                       \
-                  ::bang::Rule::kNone,                                        \
-                  ::bang::Form::k2D},                                         \
-                 where);                                                      \
+#define BANG_FILL_2D(name, is_async, queue, space)                                          \
+  template <::bang::Element T>                                                              \
+  void name(void* dst, unsigned n, T value, unsigned stride, unsigned segnum, BANG_WHERE) { \
+    using namespace bang;                                                                   \
+    Fill({#name, is_async, Queue::queue, Space::space, kNoRule}, dst, n, &value, sizeof(T), \
+         Segments::Rows(stride, segnum), where);                                            \
   }
 #define BANG_FILL_3D(name, is_async, queue, space)                                                \
   template <::bang::Element T>                                                                    \
   void name(void* dst, unsigned n, T value, unsigned stride0, unsigned segnum1, unsigned stride1, \
-            unsigned segnum2, ::bang::Where where = ::bang::Where()) {                            \
-    ::bang::Fill({#name,                                                                          \
-                  is_async,                                                                       \
-                  ::bang::Queue::queue,                                                           \
-                  ::bang::Space::space,                                                           \
-                  dst,                                                                            \
-                  n,                                                                              \
-                  &value,                                                                         \
-                  sizeof(T),                                                                      \
-                  {stride0, segnum1 + 1, stride1, segnum2 + 1},                                   \
-                  ::bang::Rule::kNone,                                                            \
-                  ::bang::Form::k3D},                                                             \
-                 where);                                                                          \
+            unsigned segnum2, BANG_WHERE) {                                                       \
+    using namespace bang;                                                                         \
+    Fill({#name, is_async, Queue::queue, Space::space, kNoRule}, dst, n, &value, sizeof(T),       \
+         Segments::Blocks(stride0, segnum1, stride1, segnum2), where);                            \
   }
+#define BANG_FILL_STRIDED(name, is_async, queue, space) \
+  BANG_FILL_2D(name, is_async, queue, space)            \
+  BANG_FILL_3D(name, is_async, queue, space)
+#define BANG_FILL_ALL(name, is_async, queue, space) \
+  BANG_FILL(name, is_async, queue, space, kNoRule)  \
+  BANG_FILL_STRIDED(name, is_async, queue, space)
 BANG_FILL(__bang_write_value, false, kCompute, kNram, k2xx64)
 BANG_FILL_3D(__bang_write_value, false, kCompute, kNram)
-BANG_FILL(__memset_nram, false, kMove, kNram, kNone)
-BANG_FILL(__memset_nram_async, true, kMove, kNram, kNone)
-BANG_FILL(__nramset, false, kCompute, kNram, kNone)
-BANG_FILL_2D(__nramset, false, kMove, kNram)
-BANG_FILL_3D(__nramset, false, kMove, kNram)
-BANG_FILL_2D(__nramset_async, true, kMove, kNram)
-BANG_FILL_3D(__nramset_async, true, kMove, kNram)
-BANG_FILL(__gdramset, false, kIo, kGdram, kNone)
-BANG_FILL_2D(__gdramset, false, kIo, kGdram)
-BANG_FILL_3D(__gdramset, false, kIo, kGdram)
-BANG_FILL(__gdramset_async, true, kIo, kGdram, kNone)
-BANG_FILL(__ldramset, false, kIo, kLdram, kNone)
-BANG_FILL(__ldramset_async, true, kIo, kLdram, kNone)
-BANG_FILL(__sramset, false, kMove, kSram, kNone)
-BANG_FILL(__sramset_async, true, kMove, kSram, kNone)
-#undef BANG_FILL
-#undef BANG_FILL_2D
+BANG_FILL(__memset_nram, false, kMove, kNram, kNoRule)
+BANG_FILL(__memset_nram_async, true, kMove, kNram, kNoRule)
+BANG_FILL(__nramset, false, kCompute, kNram, kNoRule)
+BANG_FILL_STRIDED(__nramset, false, kMove, kNram)
+BANG_FILL_STRIDED(__nramset_async, true, kMove, kNram)
+BANG_FILL_ALL(__gdramset, false, kIo, kGdram)
+BANG_FILL_ALL(__gdramset_async, true, kIo, kGdram)
+BANG_FILL_ALL(__ldramset, false, kIo, kLdram)
+BANG_FILL_ALL(__ldramset_async, true, kIo, kLdram)
+BANG_FILL_ALL(__sramset, false, kMove, kSram)
+BANG_FILL_ALL(__sramset_async, true, kMove, kSram)
+#undef BANG_FILL_ALL
+#undef BANG_FILL_STRIDED
 #undef BANG_FILL_3D
-
+#undef BANG_FILL_2D
+#undef BANG_FILL
 template <::bang::Element T>
-void __bang_write_zero(T* dst, unsigned n, ::bang::Where where = ::bang::Where()) {
+void __bang_write_zero(T* dst, unsigned n, BANG_WHERE) {
+  using namespace bang;
   const T zero = T(0);
-  ::bang::Fill({"__bang_write_zero",
-                false,
-                ::bang::Queue::kCompute,
-                ::bang::Space::kNram,
-                dst,
-                n,
-                &zero,
-                sizeof(T),
-                {},
-                ::bang::Rule::k2xx},
-               where);
+  Fill({"__bang_write_zero", false, Queue::kCompute, Space::kNram, k2xx}, dst, n, &zero, sizeof(T),
+       {}, where);
 }
 
 #define BANG_SYNC(name, io, move, compute)                                      \
-  inline void name(::bang::Where where = ::bang::Where()) {                     \
+  inline void name(BANG_WHERE) {                                                \
     ::bang::Synchronize(#name, {io, move, compute}, {true, true, true}, where); \
   }
 BANG_SYNC(__sync, true, true, true)
@@ -265,24 +245,20 @@ BANG_SYNC(__sync_io, true, false, false)
 BANG_SYNC(__sync_move, false, true, false)
 BANG_SYNC(__sync_compute, false, false, true)
 #undef BANG_SYNC
-
 inline void __sync_io_move_compute(bool io_p = true, bool move_p = true, bool compute_p = true,
                                    bool io_c = true, bool move_c = true, bool compute_c = true,
-                                   ::bang::Where where = ::bang::Where()) {
+                                   BANG_WHERE) {
   ::bang::Synchronize("__sync_io_move_compute", {io_p, move_p, compute_p},
                       {io_c, move_c, compute_c}, where);
 }
 
-#define BANG_BARRIER(name, barrier)                         \
-  inline void name(::bang::Where where = ::bang::Where()) { \
-    ::bang::Wait(::bang::Barrier::barrier, where);          \
-  }
-BANG_BARRIER(__sync_cluster, kCluster)
-BANG_BARRIER(__sync_all, kAll)
-BANG_BARRIER(__sync_all_ipu, kAllIpu)
-BANG_BARRIER(__sync_all_mpu, kAllMpu)
-BANG_BARRIER(__sync_all_ipu_within_cluster, kClusterIpu)
-#undef BANG_BARRIER
+inline void __sync_cluster(BANG_WHERE) { ::bang::Wait(::bang::Barrier::kCluster, where); }
+inline void __sync_all(BANG_WHERE) { ::bang::Wait(::bang::Barrier::kAll, where); }
+inline void __sync_all_ipu(BANG_WHERE) { ::bang::Wait(::bang::Barrier::kAllIpu, where); }
+inline void __sync_all_mpu(BANG_WHERE) { ::bang::Wait(::bang::Barrier::kAllMpu, where); }
+inline void __sync_all_ipu_within_cluster(BANG_WHERE) {
+  ::bang::Wait(::bang::Barrier::kClusterIpu, where);
+}
 
 inline bool __is_mpu() { return ::bang::IsMemoryCore(); }
 inline bool __is_ipu() { return !::bang::IsMemoryCore(); }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// half: IEEE binary16. Every operation rounds to nearest, ties to even.
+// Rounding, and half: IEEE binary16, whose operations round to nearest, ties to even.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <concepts>
 #include <cstdint>
-#include <cstring>
 #include <limits>
 #include <type_traits>
 
@@ -103,3 +103,40 @@ struct half {
 #undef BANG_HALF_OPERATOR
 };
 static_assert(sizeof(half) == 2 && std::is_trivial_v<half>);
+
+namespace bang {
+
+template <class T>
+double Exact(T x) {
+  if constexpr (std::is_same_v<T, half>)
+    return static_cast<double>(static_cast<float>(x));
+  else
+    return static_cast<double>(x);
+}
+
+// Rounds a double to the target type. Integers saturate, and so does NaN.
+template <class To>
+To RoundedTo(double x, Round mode) {
+  if constexpr (std::is_same_v<To, half>) {
+    half result;
+    result.bits = HalfBits(x, mode);
+    return result;
+  } else if constexpr (std::is_same_v<To, float>) {
+    const float nearest = static_cast<float>(x);
+    const double error = static_cast<double>(nearest) - x;
+    if (error == 0 || std::isnan(x) || mode == Round::kRn || mode == Round::kRd) return nearest;
+    const bool want_above =
+        mode == Round::kUp || (mode == Round::kTz && x < 0) || (mode == Round::kOz && x > 0);
+    if ((error > 0) == want_above) return nearest;
+    const float limit = std::numeric_limits<float>::infinity();
+    return std::nextafter(nearest, want_above ? limit : -limit);
+  } else {
+    using Limits = std::numeric_limits<To>;
+    const double rounded = RoundTo(x, mode);
+    if (!(rounded < static_cast<double>(Limits::max()))) return Limits::max();
+    if (rounded < static_cast<double>(Limits::min())) return Limits::min();
+    return static_cast<To>(rounded);
+  }
+}
+
+}  // namespace bang

@@ -59,33 +59,26 @@ Reference OnChip(Space space, const char* name, const void* key, Where where = W
   return *static_cast<Array*>(DeclareOnChip(space, name, key, sizeof(Array), where));
 }
 
-enum class BuiltIn {
-  kTaskDim,
-  kTaskDimX,
-  kTaskDimY,
-  kTaskDimZ,
-  kTaskId,
-  kTaskIdX,
-  kTaskIdY,
-  kTaskIdZ,
-  kCoreDim,
-  kCoreId,
-  kClusterDim,
-  kClusterId
+// The built-in variables of a task.
+struct BuiltIns {
+  int dim, dim_x, dim_y, dim_z;
+  int id, id_x, id_y, id_z;
+  int core_dim, core_id, cluster_dim, cluster_id;
 };
-BANG_API int ReadBuiltIn(BuiltIn variable, Where where = Where());
+// `name`: the variable that is read, for messages.
+BANG_API const BuiltIns& ReadBuiltIns(const char* name, BANG_WHERE);
 
 }  // namespace bang
 
-#define taskDim ::bang::ReadBuiltIn(::bang::BuiltIn::kTaskDim)
-#define taskDimX ::bang::ReadBuiltIn(::bang::BuiltIn::kTaskDimX)
-#define taskDimY ::bang::ReadBuiltIn(::bang::BuiltIn::kTaskDimY)
-#define taskDimZ ::bang::ReadBuiltIn(::bang::BuiltIn::kTaskDimZ)
-#define taskId ::bang::ReadBuiltIn(::bang::BuiltIn::kTaskId)
-#define taskIdX ::bang::ReadBuiltIn(::bang::BuiltIn::kTaskIdX)
-#define taskIdY ::bang::ReadBuiltIn(::bang::BuiltIn::kTaskIdY)
-#define taskIdZ ::bang::ReadBuiltIn(::bang::BuiltIn::kTaskIdZ)
-#define coreDim ::bang::ReadBuiltIn(::bang::BuiltIn::kCoreDim)
-#define coreId ::bang::ReadBuiltIn(::bang::BuiltIn::kCoreId)
-#define clusterDim ::bang::ReadBuiltIn(::bang::BuiltIn::kClusterDim)
-#define clusterId ::bang::ReadBuiltIn(::bang::BuiltIn::kClusterId)
+#define taskDim ::bang::ReadBuiltIns("taskDim").dim
+#define taskDimX ::bang::ReadBuiltIns("taskDimX").dim_x
+#define taskDimY ::bang::ReadBuiltIns("taskDimY").dim_y
+#define taskDimZ ::bang::ReadBuiltIns("taskDimZ").dim_z
+#define taskId ::bang::ReadBuiltIns("taskId").id
+#define taskIdX ::bang::ReadBuiltIns("taskIdX").id_x
+#define taskIdY ::bang::ReadBuiltIns("taskIdY").id_y
+#define taskIdZ ::bang::ReadBuiltIns("taskIdZ").id_z
+#define coreDim ::bang::ReadBuiltIns("coreDim").core_dim
+#define coreId ::bang::ReadBuiltIns("coreId").core_id
+#define clusterDim ::bang::ReadBuiltIns("clusterDim").cluster_dim
+#define clusterId ::bang::ReadBuiltIns("clusterId").cluster_id

@@ -1,85 +1,134 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pooling.
+// HWC pooling without padding; windows that do not fit are dropped.
 #pragma once
 
 #include <cstring>
 
-#include "bang/instruction.h"
-
-// HWC pooling without padding. stride_w comes before stride_h.
-#define BANG_POOL(name, start, step)                                                           \
-  template <::bang::Float T>                                                                   \
-  void name(T* d, const T* src, unsigned channel, unsigned height, unsigned width,             \
-            unsigned kernel_h, unsigned kernel_w, unsigned stride_w, unsigned stride_h,        \
-            ::bang::Where where = ::bang::Where()) {                                           \
-    using namespace bang;                                                                      \
-    static constexpr Instruction kInstruction = {#name, Kind::kArithmetic, Rule::kNone};       \
-    const PoolShape p(#name, {channel, height, width, kernel_h, kernel_w, stride_w, stride_h}, \
-                      where);                                                                  \
-    const size_t n = size_t{height} * width * channel;                                         \
-    const Issued issued =                                                                      \
-        Issue(kInstruction, Flow::kCustom, n,                                                  \
-              {Out(d, p.out_h * p.out_w * channel), In("src", src, n, kNoAlias)}, where);      \
-    if (!issued) return;                                                                       \
-    p.ForEach([&](size_t out, auto first, auto&& each) {                                       \
-      double result = start(static_cast<double>(static_cast<float>(src[first])));              \
-      uint8_t state = 1;                                                                       \
-      each([&](size_t in) {                                                                    \
-        const double x = static_cast<double>(static_cast<float>(src[in]));                     \
-        for (size_t b = 0; b < sizeof(T); ++b) state &= StateOf(src + in)[b];                  \
-        step;                                                                                  \
-      });                                                                                      \
-      d[out] = T(static_cast<float>(result));                                                  \
-      std::memset(StateOf(d + out), state, sizeof(T));                                         \
-    });                                                                                        \
-  }                                                                                            \
-  template <::bang::Float T>                                                                   \
-  void name(T* d, const T* src, unsigned channel, unsigned height, unsigned width,             \
-            unsigned kernel_h, unsigned kernel_w, ::bang::Where where = ::bang::Where()) {     \
-    name(d, src, channel, height, width, kernel_h, kernel_w, kernel_w, kernel_h, where);       \
-  }
+#include "bang/arithmetic.h"
 
 namespace bang {
 
 struct PoolShape {
   unsigned channel, height, width, kernel_h, kernel_w, stride_w, stride_h;
-  size_t out_h = 0, out_w = 0;
 
-  struct Sizes {
-    unsigned channel, height, width, kernel_h, kernel_w, stride_w, stride_h;
-  };
-  PoolShape(const char* name, const Sizes& s, Where where)
-      : channel(s.channel),
-        height(s.height),
-        width(s.width),
-        kernel_h(s.kernel_h),
-        kernel_w(s.kernel_w),
-        stride_w(s.stride_w),
-        stride_h(s.stride_h) {
+  // Requires the rules of the shape.
+  PoolShape Checked(const char* name, size_t element_bytes, Where where) const {
     Require(kernel_h > 0 && kernel_w > 0 && stride_h > 0 && stride_w > 0 && kernel_h <= height &&
                 kernel_w <= width && uint64_t{kernel_h} * kernel_w <= 65536,
             name, where, "the kernel must fit the block and have at most 65536 elements");
-    out_h = (height - kernel_h) / stride_h + 1;
-    out_w = (width - kernel_w) / stride_w + 1;
+    Require(!Is2xx() || channel * element_bytes % 128 == 0, name, where,
+            "channel must be a multiple of 128 bytes on 2xx");
+    return *this;
   }
-
-  // Calls body(output index, first input index, each) for every output.
-  template <class Body>
-  void ForEach(const Body& body) const {
-    for (size_t o = 0; o < out_h * out_w * channel; ++o) {
-      const size_t c = o % channel, w = o / channel % out_w * stride_w,
-                   h = o / channel / out_w * stride_h;
-      body(o, (h * width + w) * channel + c, [&](const auto& visit) {
-        for (size_t k = 0; k < size_t{kernel_h} * kernel_w; ++k)
-          visit(((h + k / kernel_w) * width + w + k % kernel_w) * channel + c);
-      });
-    }
+  size_t out_w() const { return (width - kernel_w) / stride_w + 1; }
+  size_t outputs() const { return ((height - kernel_h) / stride_h + 1) * out_w() * channel; }
+  size_t inputs() const { return size_t{height} * width * channel; }
+  // Returns the input index of element k of the window of output `o`.
+  size_t At(size_t o, size_t k) const {
+    const size_t w = o / channel % out_w() * stride_w + k % kernel_w;
+    const size_t h = o / channel / out_w() * stride_h + k / kernel_w;
+    return (h * width + w) * channel + o % channel;
   }
 };
 
+enum class Pooling { kSum, kMax, kMin };
+
+// Calls store(output index, value, index inside the window, state) for every output.
+template <class T, class Store>
+void Pool(const char* name, Pooling pooling, const PoolShape& p, const T* src,
+          std::initializer_list<Operand> operands, const Store& store, Where where) {
+  const Issued issued =
+      Issue({name, kArithmetic, kNoRule, kEverywhere}, Flow::kCustom, p.inputs(), operands, where);
+  if (!issued) return;
+  for (size_t o = 0; o < p.outputs(); ++o) {
+    double value = 0;
+    unsigned index = 0;
+    uint8_t state = 1;
+    for (unsigned k = 0; k < p.kernel_h * p.kernel_w; ++k) {
+      const T* const element = src + p.At(o, k);
+      const double x = Exact(*element);
+      for (size_t b = 0; b < sizeof(T); ++b) state &= StateOf(element)[b];
+      if (pooling == Pooling::kSum) {
+        value += x;
+      } else if (k == 0 || (pooling == Pooling::kMax ? x > value : x < value)) {
+        value = x;
+        index = k;
+      }
+    }
+    store(o, T(static_cast<float>(value)), index, state);
+  }
+}
+template <class T>
+void Put(T* d, T value, uint8_t state) {
+  *d = Is2xx() ? Saturated(value) : value;
+  std::memset(StateOf(d), state, sizeof(T));
+}
+
+template <class T>
+using PoolIndex = std::conditional_t<std::is_same_v<T, half>, uint16_t, uint32_t>;
+
 }  // namespace bang
 
-BANG_POOL(__bang_sumpool, 0 *, result += x)
-BANG_POOL(__bang_maxpool, , result = x > result ? x : result)
-BANG_POOL(__bang_minpool, , result = x < result ? x : result)
+// stride_w comes before stride_h. The strides of the short form are kernel_w and kernel_h.
+#define BANG_POOL_FORMS(name, D, body)                                                     \
+  template <::bang::Float T>                                                               \
+  void name(D* d, const T* src, unsigned channel, unsigned height, unsigned width,         \
+            unsigned kernel_h, unsigned kernel_w, unsigned stride_w, unsigned stride_h,    \
+            BANG_WHERE) {                                                                  \
+    using namespace bang;                                                                  \
+    const PoolShape p =                                                                    \
+        PoolShape{channel, height, width, kernel_h, kernel_w, stride_w, stride_h}.Checked( \
+            #name, sizeof(T), where);                                                      \
+    body;                                                                                  \
+  }                                                                                        \
+  template <::bang::Float T>                                                               \
+  void name(D* d, const T* src, unsigned channel, unsigned height, unsigned width,         \
+            unsigned kernel_h, unsigned kernel_w, BANG_WHERE) {                            \
+    name(d, src, channel, height, width, kernel_h, kernel_w, kernel_w, kernel_h, where);   \
+  }
+#define BANG_POOL(name, pooling)                                       \
+  BANG_POOL_FORMS(                                                     \
+      name, T,                                                         \
+      Pool(                                                            \
+          #name, Pooling::pooling, p, src,                             \
+          {Out(d, p.outputs()), In{"src", src, p.inputs(), kNoAlias}}, \
+          [d](size_t o, T value, unsigned, uint8_t s) { Put(d + o, value, s); }, where))
+BANG_POOL(__bang_sumpool, kSum)
+BANG_POOL(__bang_maxpool, kMax)
+BANG_POOL(__bang_minpool, kMin)
 #undef BANG_POOL
+// The index inside the window: uint32_t for float, uint16_t for half. The first maximum wins.
+BANG_POOL_FORMS(__bang_maxpool_index, ::bang::PoolIndex<T>,
+                Pool(
+                    "__bang_maxpool_index", Pooling::kMax, p, src,
+                    {Out(d, p.outputs()), In{"src", src, p.inputs(), kNoAlias}},
+                    [d](size_t o, T, unsigned index, uint8_t s) {
+                      Put(d + o, static_cast<PoolIndex<T>>(index), s);
+                    },
+                    where))
+#undef BANG_POOL_FORMS
+
+// The index of an output is value_index_stride bytes behind its value.
+template <::bang::Float T>
+void __bang_maxpool_value_index(T* d, const T* src, unsigned channel, unsigned height,
+                                unsigned width, unsigned kernel_h, unsigned kernel_w,
+                                unsigned stride_w, unsigned stride_h, unsigned value_index_stride,
+                                BANG_WHERE) {
+  using namespace bang;
+  const char* const name = "__bang_maxpool_value_index";
+  const PoolShape p =
+      PoolShape{channel, height, width, kernel_h, kernel_w, stride_w, stride_h}.Checked(
+          name, sizeof(T), where);
+  auto* const indices =
+      reinterpret_cast<PoolIndex<T>*>(reinterpret_cast<char*>(d) + value_index_stride);
+  Require(value_index_stride % sizeof(T) == 0 && value_index_stride >= p.outputs() * sizeof(T),
+          name, where, "value_index_stride must be a multiple of an element, behind the values");
+  Pool(
+      name, Pooling::kMax, p, src,
+      {Out(d, p.outputs()), In{"src", src, p.inputs(), kNoAlias}, Out(indices, p.outputs())},
+      [&](size_t o, T value, unsigned index, uint8_t s) {
+        Put(d + o, value, s);
+        Put(indices + o, static_cast<PoolIndex<T>>(index), s);
+      },
+      where);
+}

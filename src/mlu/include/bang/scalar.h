@@ -8,18 +8,18 @@
 
 #include "bang/copy.h"
 
-#define BANG_SCALAR_ACCESS(name, space)                                                           \
-  template <class T>                                                                              \
-  T __load_##name(const T* address, ::bang::Where where = ::bang::Where()) {                      \
-    ::bang::Require(::bang::SpaceOf(address) == ::bang::Space::space, "__load_" #name, where,     \
-                    "address must be in " #space);                                                \
-    return *address;                                                                              \
-  }                                                                                               \
-  template <class T>                                                                              \
-  void __store_##name(T* address, ::bang::Same<T> value, ::bang::Where where = ::bang::Where()) { \
-    ::bang::Require(::bang::SpaceOf(address) == ::bang::Space::space, "__store_" #name, where,    \
-                    "address must be in " #space);                                                \
-    *address = value;                                                                             \
+#define BANG_SCALAR_ACCESS(name, space)                                                        \
+  template <class T>                                                                           \
+  T __load_##name(const T* address, BANG_WHERE) {                                              \
+    ::bang::Require(::bang::SpaceOf(address) == ::bang::Space::space, "__load_" #name, where,  \
+                    "address must be in " #space);                                             \
+    return *address;                                                                           \
+  }                                                                                            \
+  template <class T>                                                                           \
+  void __store_##name(T* address, ::bang::Same<T> value, BANG_WHERE) {                         \
+    ::bang::Require(::bang::SpaceOf(address) == ::bang::Space::space, "__store_" #name, where, \
+                    "address must be in " #space);                                             \
+    *address = value;                                                                          \
   }
 BANG_SCALAR_ACCESS(gdram, kGdram)
 BANG_SCALAR_ACCESS(nram, kNram)

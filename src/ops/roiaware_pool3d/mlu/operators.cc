@@ -84,6 +84,7 @@ mluOpStatus_t Run(const RoiawareCall& call, void* scratch) {
 void Describe(const RoiawareCall& call, Plan& plan) {
   plan.Add("task type Union1, %d clusters", call.context.properties().cluster_limit);
   plan.Add("split over cores voxels");
+  plan.Add("sums by atomics: the order is free, in both atomics modes");
   plan.Add("nram_channels_limit %d", ChannelsLimit(call));
   const long long bytes = IndexBytes(call.p) + ChannelsLimit(call) * BytesPerChannel(call.p);
   plan.Add("NRAM %lld bytes", bytes);

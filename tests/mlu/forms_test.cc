@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+// The less common forms of the intrinsics, and their gates, on every card.
+#include "forms.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "mluops/extensions.h"
+
+namespace {
+
+using Values = std::vector<float>;
+
+// Returns the number of the card that the process simulates.
+int Card() { return std::atoi(std::getenv("MLUOP_MLU_ARCH") + std::strlen("mlu")); }
+
+class Forms : public testing::Test {
+ protected:
+  void SetUp() override {
+    ASSERT_EQ(cnrtQueueCreate(&queue_), cnrtSuccess) << mluOpGetLastErrorMessage();
+    ASSERT_EQ(cnrtMalloc(&in_, kBytes), cnrtSuccess);
+    ASSERT_EQ(cnrtMalloc(&out_, kBytes), cnrtSuccess);
+    ASSERT_EQ(cnrtMemset(out_, 0, kBytes), cnrtSuccess);
+  }
+  void TearDown() override {
+    cnrtFree(in_);
+    cnrtFree(out_);
+    cnrtQueueDestroy(queue_);
+  }
+
+  // Returns the first `count` outputs; sets message_ if the launch fails.
+  Values Run(const char* kernel, Values in, size_t count) {
+    in.resize(kFormValues);
+    EXPECT_EQ(cnrtMemcpy(in_, in.data(), kBytes, cnrtMemcpyHostToDev), cnrtSuccess);
+    LaunchForm(kernel, queue_, static_cast<float*>(in_), static_cast<float*>(out_));
+    message_ = cnrtQueueSync(queue_) == cnrtSuccess ? "" : mluOpGetLastErrorMessage();
+    Values out(kFormValues);
+    EXPECT_EQ(cnrtMemcpy(out.data(), out_, kBytes, cnrtMemcpyDevToHost), cnrtSuccess);
+    out.resize(count);
+    return out;
+  }
+  void ExpectMessage(const std::string& part) const {
+    EXPECT_NE(message_.find(part), std::string::npos) << message_;
+  }
+  void ExpectNoMessage() const { EXPECT_EQ(message_, ""); }
+
+  static constexpr size_t kBytes = kFormValues * sizeof(float);
+  cnrtQueue_t queue_ = nullptr;
+  void* in_ = nullptr;
+  void* out_ = nullptr;
+  std::string message_;
+};
+
+Values Iota(int count) {
+  Values values;
+  for (int i = 0; i < count; ++i) values.push_back(static_cast<float>(i));
+  return values;
+}
+
+// Kernels with instructions of 3xx and later: not run on mlu290.
+class FormsFrom3xx : public Forms {};
+
+TEST_F(FormsFrom3xx, SquareOfIntegersWidens) {
+  const Values out = Run("WideningSquare", {-12, 11, 100, -128, 127, 0, 1, 2}, 24);
+  ExpectNoMessage();
+  const Values bytes = {144, 121, 10000, 16384, 16129, 0, 1, 4};
+  Values expected;
+  for (const float value : bytes) expected.push_back(value * 200 * 200);
+  for (int i = 0; i < 2; ++i) expected.insert(expected.end(), bytes.begin(), bytes.end());
+  EXPECT_EQ(out, expected);
+}
+
+TEST_F(FormsFrom3xx, StridedConversionRunsOnMove) {
+  EXPECT_EQ(Run("StridedConversion", Iota(16), 8), (Values{0, 1, 4, 5, 8, 9, 12, 13}));
+  ExpectNoMessage();
+  Run("StridedConversionWithoutSync", Iota(16), 1);
+  ExpectMessage("which __bang_float2half_rn of line");
+  ExpectMessage("(Move queue) still writes: a synchronisation is missing");
+}
+
+TEST_F(FormsFrom3xx, AtomicOfThreeDimensions) {
+  const Values out = Run("Atomic3D", Iota(12), 26);
+  if (Card() < 500) return ExpectMessage("__bang_atomic_reduce_add in kernel Atomic3D");
+  ExpectNoMessage();
+  EXPECT_EQ(out, (Values{0, 2, 0, 0,  4,  6, 0, 0,  8,  10, 0, 0,  0,
+                         0, 0, 0, 12, 14, 0, 0, 16, 18, 0,  0, 20, 22}));
+}
+
+TEST_F(FormsFrom3xx, CompareAndSwapReplacesTheExpectedValue) {
+  EXPECT_EQ(Run("CompareAndSwap", {1}, 3), (Values{9, 5, 7}));
+  ExpectNoMessage();
+}
+
+TEST_F(FormsFrom3xx, CopyReachesTheOtherCluster) {
+  const Values out = Run("CopyToCluster", Iota(128), 128);
+  if (Card() > 500) return ExpectMessage("does not exist on mlu590");
+  ExpectNoMessage();
+  Values expected;
+  for (int i = 0; i < 128; ++i) expected.push_back(static_cast<float>((i + 64) % 128));
+  EXPECT_EQ(out, expected);
+  Run("CopyToMissingCluster", Iota(128), 1);
+  ExpectMessage("id_dst_cluster must be less than clusterDim = 2, got 2");
+}
+
+TEST_F(FormsFrom3xx, MoveOfThreeDimensions) {
+  const Values out = Run("Move3D", Iota(192), 192);
+  if (Card() < 500) return ExpectMessage("does not exist on mlu370");
+  ExpectNoMessage();
+  Values expected;
+  for (const int segment : {0, 3, 1, 4, 2, 5}) {
+    for (int i = 0; i < 32; ++i) expected.push_back(static_cast<float>(segment * 32 + i));
+  }
+  EXPECT_EQ(out, expected);
+}
+
+TEST_F(FormsFrom3xx, PoolWritesTheIndexInsideTheWindow) {
+  const Values out =
+      Run("PoolIndices",
+          {0, 9, 2, 3, 4, 5, 6, 7, 8, 0, 1, 1, 9, 9, 0, 1, 2, 3, 14, 15, 16, 0, 0, 0}, 26);
+  ExpectNoMessage();
+  const Values indices = {2, 0, 2, 2, 3, 3, 2, 0};
+  EXPECT_EQ(Values(out.begin(), out.begin() + 8), indices);
+  EXPECT_EQ(Values(out.begin() + 8, out.begin() + 16), indices);
+  EXPECT_EQ(Values(out.begin() + 16, out.begin() + 18), (Values{0, 0}));
+  EXPECT_EQ(Values(out.begin() + 18, out.end()), (Values{8, 9, 9, 9, 14, 15, 16, 9}));
+}
+
+TEST_F(FormsFrom3xx, GatherTakesTheDirectionFromItsAddresses) {
+  const Values out = Run("GatherByAddress", Iota(64), 16);
+  if (Card() < 500) return ExpectMessage("does not exist on mlu370");
+  ExpectNoMessage();
+  EXPECT_EQ(out, (Values{24, 25, 26, 27, 0, 0, 0, 0, 8, 9, 10, 11, 0, 1, 2, 3}));
+}
+
+TEST_F(FormsFrom3xx, SelectPacksBehind128Bytes) {
+  Values in(32, -1.0f);
+  in[3] = 5, in[17] = 6, in[31] = 7;
+  EXPECT_EQ(Run("Select", in, 4), (Values{3, 5, 6, 7}));
+  ExpectNoMessage();
+}
+
+TEST_F(Forms, EveryNameOfTheTablesRuns) {
+  Run("EveryName", {}, 1);
+  if (Card() == 590) return ExpectNoMessage();
+  ExpectMessage("does not exist on mlu" + std::to_string(Card()));
+}
+
+TEST_F(Forms, OverflowSaturatesOn2xx) {
+  const Values out = Run("Overflow", Values(64, -1e38f), 4);
+  ExpectNoMessage();
+  const float inf = INFINITY;
+  if (Card() < 300) {
+    EXPECT_EQ(out, (Values{std::numeric_limits<float>::max(), std::numeric_limits<float>::max(),
+                           65504, -65504}));
+  } else {
+    EXPECT_EQ(out, (Values{inf, inf, inf, -inf}));
+  }
+  // The result of an operand that is infinite is not described: IEEE.
+  EXPECT_EQ(Run("Overflow", Values(64, inf), 1)[0], inf);
+}
+
+TEST_F(Forms, IntegersNeed3xx) {
+  Run("IntegersOn2xx", Iota(64), 1);
+  if (Card() >= 300) return ExpectNoMessage();
+  ExpectMessage("__bang_add in kernel IntegersOn2xx");
+  ExpectMessage("does not exist on mlu290 (__BANG_ARCH__ 290) for integers");
+}
+
+TEST_F(Forms, FilterPadsOn2xx) {
+  Values in(64, -1.0f), expected(33, 0.0f);
+  for (size_t i = 0; i < 32; ++i) in[2 * i] = static_cast<float>(i + 1);
+  if (Card() < 300) std::fill(in.begin() + 6, in.end(), -1.0f);
+  const int count = Card() < 300 ? 3 : 32;
+  for (int i = 0; i < count; ++i) expected[static_cast<size_t>(i)] = static_cast<float>(i + 1);
+  expected[32] = static_cast<float>(count);
+  EXPECT_EQ(Run("Filter", in, 33), expected);
+  ExpectNoMessage();
+  Run("FilterAndStoreAll", in, 1);
+  if (Card() >= 300) return ExpectNoMessage();
+  ExpectMessage("has bytes that nothing has written");
+}
+
+}  // namespace
