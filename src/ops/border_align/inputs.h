@@ -14,17 +14,23 @@
 
 namespace mluop::border_align {
 
-inline constexpr std::string_view kBoxes[] = {"inside",     "outside", "edge",
-                                              "degenerate", "bad",     "located"};
+inline constexpr std::string_view kBoxes[] = {"inside", "outside", "edge",   "degenerate",
+                                              "bad",    "located", "clipped"};
 
 // A box's interval on an axis of `size` pixels. "located": around pixel `at`, up to 8 pixels to both
-// sides, as a detector predicts it there on the pyramid level for objects of that size.
+// sides, as a detector predicts it there on the pyramid level for objects of that size. "clipped":
+// centred on pixel `at`, 4 to 40 pixels long, as a detector predicts boxes of all sizes on one level;
+// many of them end on the map's borders.
 inline std::pair<double, double> MakeInterval(std::string_view kind, int64_t at, int64_t size,
                                               testing::Random& random) {
   const auto length = static_cast<double>(size), middle = static_cast<double>(at);
   if (kind == "located") {
     const double below = random.Uniform(0, 8), above = random.Uniform(0, 8);
     return {std::max(middle - below, 0.0), std::min(middle + above, length - 1)};
+  }
+  if (kind == "clipped") {
+    const double half_length = random.Uniform(2, 20);
+    return {std::max(middle - half_length, 0.0), std::min(middle + half_length, length - 1)};
   }
   const auto edge = [&] {
     const double choices[] = {-1, 0, length - 1, length, static_cast<double>(random.Below(size))};
@@ -48,7 +54,8 @@ inline void GenerateBoxes(const testing::Case& c, const Arguments& a, testing::R
   const std::string& kind = c.Option("boxes");
   const int64_t height = a.Symbol("H"), width = a.Symbol("W"), count = a.Symbol("K");
   for (int64_t box = 0; box < a.Symbol("N") * count; ++box) {
-    const int64_t at = box % count * (height * width) / count;  // the pixel of a located box
+    const int64_t at =
+        box % count * (height * width) / count;  // the pixel of a located or clipped box
     const auto [x1, x2] = MakeInterval(kind, at % width, width, random);
     const auto [y1, y2] = MakeInterval(kind, at / width, height, random);
     const double coordinates[] = {x1, y1, x2, y2};
