@@ -13,6 +13,8 @@ inline constexpr int64_t kMinReads = 2;
 
 // The most channels of a slice and of a block. A slice of the map has at most kCacheFloats (4 MiB)
 // down to 16 channels, and at most kMaxFloats always.
+// With 512 KiB or 256 KiB backward on 25x38x1024 takes 1.18x or 1.35x the time on Zen 4, though its L2
+// has 1 MiB: wide slices read whole rows of gradients.
 inline constexpr int kMaxSlice = 256;
 inline constexpr int kBlock = 64;
 inline constexpr int64_t kCacheFloats = 1 << 20;
@@ -27,7 +29,8 @@ inline constexpr int64_t kRangeSamples = 65536;
 inline constexpr int64_t kFillGrain = 65536;
 
 // Edges ahead whose gradients and indices backward prefetches: sorting makes their addresses
-// irregular. 0.6x to 0.75x the time on [2, 25, 38, 1024].
+// irregular. 0.6x to 0.75x the time on [2, 25, 38, 1024]. The last edges of a block of channels prefetch
+// for the next block: 0.80x to 0.88x, with 8 edges ahead 0.87x to 0.95x (Zen 4, 1 thread).
 inline constexpr int kAhead = 4;
 
 // Channels of a slice that reads the map itself.
