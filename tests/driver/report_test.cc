@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "efficiency.h"
+#include "figures.h"
 #include "html.h"
 #include "peers.h"
 #include "plots.h"
@@ -254,6 +255,20 @@ TEST(PerfTable, MarksEfficienciesAboveOneHundredPercent) {
   EXPECT_EQ(CountOf(" 0.08d ", text), 1) << text;
   EXPECT_EQ(CountOf(" 125%c ", text), 1) << text;
   EXPECT_EQ(CountOf("\nc: the copy that is 100 %", text), 1) << text;
+}
+
+TEST(CompareDistributions, AddsTheRatioToTheSameCaseWithUniformData) {
+  Figures figures = CudaFigures();
+  Row uneven = CudaRow("default", "sorted", 33e-6);
+  uneven["case"] = std::string(kCase) + " scene=same_points";
+  Row dense = uneven;
+  dense["case"] = std::string(kCase) + " scene=dense";
+  figures.rows.push_back(uneven);
+  figures.rows.push_back(dense);
+  CompareDistributions(&figures);
+  EXPECT_FALSE(figures.rows[0].contains("ratio_to_uniform"));
+  EXPECT_DOUBLE_EQ(Number(figures.rows[2], "ratio_to_uniform"), 2);  // of the default mode's row
+  EXPECT_FALSE(figures.rows[3].contains("ratio_to_uniform"));
 }
 
 }  // namespace

@@ -219,7 +219,8 @@ int Perf(const Selection& selection, const PerfOptions& options) {
   Device* const device = UseDevice(selection);
   InstallFaultHandler("perf");
   if (device->counts_only()) return PrintCounters(selection, device);
-  const Figures figures = MeasureOn(device, selection, options);
+  Figures figures = MeasureOn(device, selection, options);
+  CompareDistributions(&figures);
   PrintVerdict(figures);
   return WriteFigures(options, DocumentOf(figures, options.command, started));
 }

@@ -175,7 +175,7 @@ Work Col2imBackwardWork(const Arguments& a) {
   return {grad_im.TotalBytes()};
 }
 
-constexpr std::string_view kMasks[] = {"random", "sorted", "edge", "wild", "duplicate"};
+constexpr std::string_view kMasks[] = {"random", "sorted", "edge", "wild", "duplicate", "row"};
 constexpr Option kOptions[] = {{"masks", kMasks}};
 
 // Distinct positions in row-major order, as nonzero() returns them; repeats if there are more masks
@@ -219,6 +219,7 @@ void Generate(const Case& test_case, const Arguments& a, Random& random) {
   for (int64_t m = 0; m < M; ++m) {
     mask_h[m] = Coordinate(masks, H, kernel.height, kernel.pad_h, random);
     mask_w[m] = Coordinate(masks, W, kernel.width, kernel.pad_w, random);
+    if (masks == "row") mask_h[m] = static_cast<int32_t>(H / 2);
     if (masks != "duplicate" || m < 3) continue;
     const int64_t same = random.Below(3);
     mask_h[m] = mask_h[same];

@@ -69,7 +69,8 @@ inline Ends MakeEnds(const std::string& kind, double size, Random& random) {
   }
   const double length =
       size * std::exp2(random.Uniform(-3, 0));  // as a detector's: small ones, large ones
-  const double first = random.Uniform(0, size - length);
+  // "object": the RoIs of "inside", moved to the centre of the image.
+  const double first = kind == "object" ? (size - length) / 2 : random.Uniform(0, size - length);
   return {first, first + length - 1};
 }
 
@@ -94,7 +95,8 @@ inline void GenerateRois(const Case& test_case, const Arguments& a, Random& rand
   for (int64_t r = 0; r < a.Symbol("R"); ++r) {
     const Ends x = MakeEnds(kind, static_cast<double>(a.Symbol("W")) / s, random);
     const Ends y = MakeEnds(kind, static_cast<double>(a.Symbol("H")) / s, random);
-    const double batch = static_cast<double>(random.Below(std::max<int64_t>(a.Symbol("N"), 1)));
+    const auto images = kind == "one_image" ? 1 : std::max<int64_t>(a.Symbol("N"), 1);
+    const auto batch = static_cast<double>(random.Below(images));
     int64_t i = r * 5;
     for (const double value : {batch, x.first, y.first, x.last, y.last}) {
       StoreValue(value, a.Type(), a.Out<void>("rois"), i++);
@@ -137,8 +139,8 @@ inline void GenerateBackward(const Case& test_case, const Arguments& a, Random& 
   if (test_case.Option("mapping") == "last") --mapping[a.Symbol("R") * C - 1];
 }
 
-inline constexpr std::string_view kRoiKinds[] = {"inside", "outside", "edge",
-                                                 "half",   "point",   "bad"};
+inline constexpr std::string_view kRoiKinds[] = {"inside", "outside", "edge",   "half",
+                                                 "point",  "bad",     "object", "one_image"};
 inline constexpr std::string_view kMappings[] = {"forward", "wild", "last"};
 inline constexpr Option kForwardOptions[] = {{"rois", kRoiKinds}};
 inline constexpr Option kBackwardOptions[] = {{"rois", kRoiKinds}, {"mapping", kMappings}};

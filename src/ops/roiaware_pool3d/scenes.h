@@ -22,8 +22,9 @@ using testing::Option;
 using testing::Random;
 
 // The first of each is the default.
-constexpr std::string_view kForwardScenes[] = {"sparse", "dense", "overfull", "edge", "utm"};
-constexpr std::string_view kBackwardScenes[] = {"sparse", "dense"};
+constexpr std::string_view kForwardScenes[] = {"sparse", "dense", "overfull",
+                                               "edge",   "utm",   "one_voxel"};
+constexpr std::string_view kBackwardScenes[] = {"sparse", "dense", "same_points"};
 constexpr std::string_view kIndices[] = {"valid", "wild"};
 constexpr Option kForwardOptions[] = {{"scene", kForwardScenes}};
 constexpr Option kBackwardOptions[] = {{"scene", kBackwardScenes}, {"indices", kIndices}};
@@ -110,6 +111,15 @@ class Scene {
     }
   }
 
+  // The boxes of the sparse scene. All points lie in one voxel of the first car.
+  void MakeOneVoxel() {
+    MakeSparse();
+    for (int64_t point = 0; point < points_; ++point) {
+      SetPoint(point, Roi(0, 0) + 0.2 + Jitter(0.01), Roi(0, 1) + 0.1 + Jitter(0.01),
+               Roi(0, 2) + 0.5 + Jitter(0.01));
+    }
+  }
+
   // Points on faces, edges and voxel borders of boxes that are rotated by multiples of 90 degrees,
   // flat or empty; non-finite coordinates and boxes. In double no box is rotated: rounding errors,
   // which the reference does not share, decide whether a point on a face of a rotated box is
@@ -183,6 +193,7 @@ inline void GenerateForward(const Case& test_case, const Arguments& a, Random& r
   if (name == "overfull") scene.MakeOverfull();
   if (name == "edge") scene.MakeEdges();
   if (name == "utm") scene.MakeUtm();
+  if (name == "one_voxel") scene.MakeOneVoxel();
   if (a.Int("pool_method") == 1) ClampForSums(a, "pts_feature");
 }
 
@@ -193,6 +204,7 @@ class VoxelIndices {
       : a_(arguments),
         random_(random),
         dense_(test_case.Option("scene") == "dense"),
+        same_points_(test_case.Option("scene") == "same_points"),
         wild_(test_case.Option("indices") == "wild"),
         slots_(a_.Int("max_pts_each_voxel")),
         channels_(a_.Int("channels")),
@@ -204,7 +216,8 @@ class VoxelIndices {
     std::fill_n(slots, slots_, 0);
     for (int64_t k = 0; k < count; ++k) {
       const int64_t low = k * points_ / count, high = (k + 1) * points_ / count;
-      slots[k + 1] = static_cast<int32_t>(low + random_.Below(high - low));
+      const int64_t point = low + random_.Below(high - low);
+      slots[k + 1] = static_cast<int32_t>(same_points_ ? k : point);
     }
     slots[0] = static_cast<int32_t>(count);
     const bool maximum = a_.Int("pool_method") == 0;
@@ -217,7 +230,8 @@ class VoxelIndices {
   }
 
  private:
-  // Sparse: a fifth of the voxels have points, mostly one. Dense: any number of points.
+  // Sparse: a fifth of the voxels have points, mostly one. Same points: the same, but all voxels have
+  // the first points. Dense: any number of points.
   int64_t Count() {
     const int64_t most = std::min(slots_ - 1, points_);
     if (dense_) return random_.Below(most + 1);
@@ -242,7 +256,7 @@ class VoxelIndices {
 
   const Arguments& a_;
   Random& random_;
-  bool dense_, wild_;
+  bool dense_, same_points_, wild_;
   int64_t slots_, channels_, points_;
 };
 

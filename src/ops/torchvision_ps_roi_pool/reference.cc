@@ -180,7 +180,8 @@ Ends MakeEnds(const std::string& kind, double size, double scale, Random& random
   }
   const double length =
       size * std::exp2(random.Uniform(-3, 0));  // as a detector's: small ones, large ones
-  const double first = random.Uniform(0, size - length);
+  // "object": the RoIs of "inside", moved to the centre of the image.
+  const double first = kind == "object" ? (size - length) / 2 : random.Uniform(0, size - length);
   return {first, first + length - 1};
 }
 
@@ -206,7 +207,8 @@ void GenerateRois(const Case& test_case, const Arguments& a, Random& random) {
   for (int64_t r = 0; r < a.Symbol("R"); ++r) {
     const Ends x = MakeEnds(kind, static_cast<double>(a.Symbol("W")) / s, s, random);
     const Ends y = MakeEnds(kind, static_cast<double>(a.Symbol("H")) / s, s, random);
-    const double batch = static_cast<double>(random.Below(std::max<int64_t>(a.Symbol("N"), 1)));
+    const auto images = kind == "one_image" ? 1 : std::max<int64_t>(a.Symbol("N"), 1);
+    const auto batch = static_cast<double>(random.Below(images));
     int64_t i = r * 5;
     for (const double value : {batch, x.first, y.first, x.last, y.last}) {
       StoreValue(value, a.Type(), a.Out<void>("rois"), i++);
@@ -252,7 +254,8 @@ mluOpStatus_t CallBackward(mluOpHandle_t handle, const Arguments& a) {
 constexpr OutputRule kForwardOutputs[] = {{"output", Criterion::kFamily}};
 constexpr OutputRule kBackwardOutputs[] = {{"grad_input", Criterion::kFixed, 1e-6}};
 
-constexpr std::string_view kRoiKinds[] = {"inside", "outside", "edge", "half", "point", "bad"};
+constexpr std::string_view kRoiKinds[] = {"inside", "outside", "edge",   "half",
+                                          "point",  "bad",     "object", "one_image"};
 constexpr Option kOptions[] = {{"rois", kRoiKinds}};
 
 constexpr OperatorTest kOperators[] = {

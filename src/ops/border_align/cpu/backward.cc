@@ -62,8 +62,11 @@ HWY_INLINE void ScatterSlice(const BackwardCall& call, const Slice& slice,
   EdgePixels pixels;
   ForEachEdge<T>(call, slice, sums.pixel_stride, 0, BatchCount(p),
                  [&](const SampleTable& table, const Batch& batch, int edge, int c) {
-                   if (block >= kBlock && edge + kAhead < batch.count) {
-                     const int64_t ahead = RowOffset(p, slice, batch.box[edge + kAhead]) + c;
+                   const bool same_block = edge + kAhead < batch.count;
+                   const int next_edge = (edge + kAhead) % batch.count;
+                   const int next_c = same_block ? c : c + block;
+                   if (block >= kBlock && next_c < slice.channels) {
+                     const int64_t ahead = RowOffset(p, slice, batch.box[next_edge]) + next_c;
                      PrefetchRow(gradient + ahead, block);
                      PrefetchRow(call.argmax + ahead, block);
                    }

@@ -138,17 +138,23 @@ HWY_INLINE void PoolRoi(const Block& block, const Problem& p, const RoiBins& roi
   }
 }
 
-// Pools the band's part of the RoIs. Not inlined, to limit register pressure to one block.
+// Pools the band's part of the RoIs. Not inlined, to limit register pressure to one block. Copies
+// what the loops read, because stores may alias references (0.96x the time on 14x14x392 with 320
+// RoIs, AVX2, Zen 4).
 template <class Block>
-HWY_NOINLINE void PoolRois(const Block& block, int64_t c, const Pooling& pooling, const Band& band,
-                           const float* data, const PooledBins& pooled) {
-  for (int64_t r = pooling.first_roi; r < pooling.last_roi; ++r) {
-    const RoiBins roi = pooling.table[r];
+HWY_NOINLINE void PoolRois(const Block& block, int64_t c, const Pooling& pooling,
+                           const Band& of_map, const float* data, const PooledBins& pooled) {
+  const Problem p = pooling.p;
+  const Band band = of_map;
+  const BinTable table = pooling.table;
+  const int64_t last_roi = pooling.last_roi;
+  for (int64_t r = pooling.first_roi; r < last_roi; ++r) {
+    const RoiBins roi = table[r];
     if (!roi.Overlaps(band)) continue;
-    const PooledBins own = {pooled.means + r * pooling.p.channels() + c,
+    const PooledBins own = {pooled.means + r * p.channels() + c,
                             pooled.parts + r * band.pixel_stride + c, pooled.totals};
     WithWidth(roi.width, [&](auto width) HWY_ATTR {
-      PoolRoi<width.value>(block, pooling.p, roi, band, data + c, own);
+      PoolRoi<width.value>(block, p, roi, band, data + c, own);
     });
   }
 }

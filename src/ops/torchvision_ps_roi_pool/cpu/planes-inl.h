@@ -97,20 +97,27 @@ struct BinTile {
 template <typename T, class Body>
 HWY_INLINE void ForEachTile(const Bands& bands, const Slice& slice, T* band, Span of_band,
                             const Body& body) {
-  const int64_t pixel_stride = bands.slicing.pixel_stride, row_stride = bands.p.w * pixel_stride;
   ForEachChannelBlock<kBlockVectors>(slice.channels, [&](auto block, int64_t c) HWY_ATTR {
-    const RoiTable& table = bands.table;
-    for (int64_t i = table.Begin(slice.image); i < table.End(slice.image); ++i) {
-      const BinBox box = table.At(slice.ph, slice.pw, i);
-      const int32_t top = std::max(box.rows.begin, of_band.begin);
-      const int32_t bottom = std::min(box.rows.end, of_band.end);
+    // Local copies: stores of the body may alias what a reference leads to, which would be loaded again
+    // for every bin. 392x14x14 with 320 RoIs takes 0.87x the time forward and 0.84x backward, with AVX2
+    // 0.78x and 0.77x (Zen 4, 1 thread).
+    const int64_t pixel_stride = bands.slicing.pixel_stride, row_stride = bands.p.w * pixel_stride;
+    const int64_t stage_stride = bands.slicing.stage_stride;
+    const BinBoxes boxes = bands.table.BoxesOf(slice.ph, slice.pw);
+    const Span rows = of_band;
+    T* const first_pixel = band + c - rows.begin * row_stride;
+    float* const stage = slice.stage + c;
+    const int64_t end = bands.table.End(slice.image);
+    for (int64_t i = bands.table.Begin(slice.image); i < end; ++i) {
+      const BinBox box = boxes.At(i);
+      const int32_t top = std::max(box.rows.begin, rows.begin);
+      const int32_t bottom = std::min(box.rows.end, rows.end);
       const bool empty = box.area() == 0;
       if (top >= bottom && !empty) continue;
-      T* corner = band + (top - of_band.begin) * row_stride + box.columns.begin * pixel_stride + c;
-      body(block,
-           BinTile<T>{corner, bottom - top, box.columns.size(), row_stride, pixel_stride,
-                      slice.stage + i * bands.slicing.stage_stride + c, empty ? 1 : box.area(),
-                      empty || top == box.rows.begin, empty || bottom == box.rows.end});
+      body(block, BinTile<T>{first_pixel + top * row_stride + box.columns.begin * pixel_stride,
+                             bottom - top, box.columns.size(), row_stride, pixel_stride,
+                             stage + i * stage_stride, empty ? 1 : box.area(),
+                             empty || top == box.rows.begin, empty || bottom == box.rows.end});
     }
   });
 }

@@ -18,6 +18,14 @@ struct BinBox {
   int64_t area() const { return int64_t{rows.size()} * columns.size(); }
 };
 
+// The boxes of one bin of all RoIs.
+struct BinBoxes {
+  const Span* rows;
+  const Span* columns;
+
+  BinBox At(int64_t position) const { return {rows[position], columns[position]}; }
+};
+
 // A position is the index of a RoI in the table's order. Empty RoIs have none.
 class RoiTable {
  public:
@@ -32,8 +40,9 @@ class RoiTable {
   int64_t size() const { return first_[n_]; }
   int64_t Roi(int64_t position) const { return order_[position]; }
   bool IsEmpty(int64_t roi) const { return images_[roi] < 0; }
-  BinBox At(int64_t ph, int64_t pw, int64_t position) const {
-    return {rows_[ph * rois_ + position], columns_[pw * rois_ + position]};
+  // The boxes of bin (ph, pw), by position.
+  BinBoxes BoxesOf(int64_t ph, int64_t pw) const {
+    return {rows_ + ph * rois_, columns_ + pw * rois_};
   }
   // The rows of an image that the bins (ph, any) of its RoIs use.
   Span UsedRows(int64_t image, int64_t ph) const { return used_rows_[image * pooled_h_ + ph]; }
