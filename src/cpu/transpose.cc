@@ -147,12 +147,7 @@ void TransposeDoubles(ThreadPool& threads, const Matrices& m, const uint64_t* fr
       });
 }
 
-}  // namespace
-}  // namespace transpose_blocks
-
-mluOpStatus_t Transpose(CpuContext& context, const Matrices& m, const void* from, void* to) {
-  using namespace transpose_blocks;
-  ThreadPool& threads = context.threads();
+void Run(ThreadPool& threads, const Matrices& m, const void* from, void* to) {
   if (m.element_bytes == sizeof(uint16_t)) {
     ForEachBlock<uint16_t>(threads, m, from, to, HWY_DYNAMIC_DISPATCH(TransposeHalf));
   } else if (m.element_bytes == sizeof(float)) {
@@ -160,6 +155,13 @@ mluOpStatus_t Transpose(CpuContext& context, const Matrices& m, const void* from
   } else {
     TransposeDoubles(threads, m, static_cast<const uint64_t*>(from), static_cast<uint64_t*>(to));
   }
+}
+
+}  // namespace
+}  // namespace transpose_blocks
+
+mluOpStatus_t Transpose(CpuContext& context, const Matrices& m, const void* from, void* to) {
+  transpose_blocks::Run(context.threads(), m, from, to);
   return MLUOP_STATUS_SUCCESS;
 }
 
