@@ -14,11 +14,12 @@ help:
 	@echo 'make odr         link with -flto -Wodr to detect ODR violations'
 	@echo 'make tsan        run the tests of threads under ThreadSanitizer, in build-tsan/'
 	@echo 'make valgrind    run cases of every operator under memcheck'
-	@echo 'make fuzz        run libFuzzer for half a minute per target (FUZZ_SECONDS, FUZZ_RUNS)'
+	@echo 'make fuzz        run libFuzzer for half a minute per target (FUZZ_SECONDS, FUZZ_RUNS, FUZZ_CALLS)'
 	@echo 'make load        run 10^5 calls from eight threads, then 10^6 calls in constant memory (LOAD_CALLS, MEMORY_CALLS, LOAD_SEED)'
 	@echo 'make coverage    measure the lines of src/ that the tests run: at least 95 %'
 	@echo 'make mutate      mutation testing: break the kernels on purpose, and count the mutants that the tests detect'
 	@echo 'make aarch64     cross-build for 64-bit Arm and check a sample of the cases under qemu'
+	@echo 'make nightly     run what CI does not: fuzzing, coverage, mutants, Arm, ...; write docs/quality.md (STEPS="fuzz report")'
 	@echo 'make fresh-root  run the commands of README in a new Debian 12 root (root)'
 	@echo 'make wheel       build the Python package into dist/'
 	@echo 'make package     build the .deb packages, the relocatable archives and the wheel into dist/'
@@ -78,14 +79,15 @@ odr: build-lto/build.ninja deps
 fuzz:
 	@scripts/install_deps.sh build fuzz
 	@$(MAKE) --no-print-directory build-fuzz/build.ninja
-	@cmake --build build-fuzz
+	@cmake --build build-fuzz --target fuzz_calls fuzz_cases fuzz_descriptors fuzz_runtime
 	@scripts/fuzz.sh
 
 load: build
 	LOAD_CALLS=$${LOAD_CALLS:-100000} MEMORY_CALLS=$${MEMORY_CALLS:-1000000} build/tests/mluops_load_tests
 
 tsan: build-tsan/build.ninja deps
-	@cmake --build build-tsan --target mluops_load_tests mluops_thread_start_tests mluops_thread_tests
+	@cmake --build build-tsan --target mluops_load_tests mluops_thread_start_tests mluops_thread_tests \
+	  mluops_mlu_fault_tests mluops_mlu_document_tests mluops_mlu_intrinsics_tests
 	@ctest --preset tsan
 
 valgrind: build/build.ninja deps
@@ -114,6 +116,10 @@ mutate: deps
 	@scripts/install_deps.sh venv
 	@scripts/mutate.py
 
+# Goes on where an interrupted run stopped.
+nightly:
+	@scripts/nightly.py $(STEPS)
+
 package: build wheel
 	@scripts/install_deps.sh package
 	@scripts/package.sh
@@ -132,4 +138,4 @@ docs:
 
 clean:
 	rm -rf build build-aarch64 build-asan build-clang build-coverage build-fresh build-fuzz build-gpu build-lint build-lto \
-	  build-abi build-mutants build-package build-site build-static build-tsan build-wheel dist site .venv-*
+	  build-abi build-mutants build-nightly build-package build-site build-static build-tsan build-wheel dist site .venv-*

@@ -29,3 +29,9 @@ if(MLUOPS_SANITIZE)
   target_compile_options(mluops_flags INTERFACE ${sanitize})
   target_link_options(mluops_flags INTERFACE ${sanitize})
 endif()
+
+# mluops_skip_instrumentation(<source>...): compiles code that judges the library without sanitizers and coverage, so
+# that the fuzz targets spend their time in the library. The asan preset runs the same code with sanitizers.
+function(mluops_skip_instrumentation)
+  set_source_files_properties(${ARGN} PROPERTIES COMPILE_OPTIONS "-fno-sanitize=all;-O2")
+endfunction()

@@ -16,7 +16,7 @@ for program in "$build"/tests/mluops_*tests; do
   case $program in *_large_tests) continue ;; esac
   "$program" >"$log" 2>&1 || { tail -n 40 "$log"; echo "coverage: ${program##*/} failed" >&2; exit 1; }
 done
-ctest --test-dir "$build" -R '^fuzz\.' --output-on-failure
+ctest --test-dir "$build" -R '^(fuzz|mlu)\.' --output-on-failure
 for set in ${COVERAGE_SETS:-basic}; do "$build/mluop" check --set "$set"; done
 tests/driver/command_line.sh "$build/mluop"
 

@@ -1,13 +1,16 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Runs the libFuzzer targets of build-fuzz/, one after the other.
-#   scripts/fuzz.sh [target]...           runs each target, or all, for FUZZ_SECONDS (default 30) or FUZZ_RUNS executions
+#   scripts/fuzz.sh [target]...           runs each target, or all, for FUZZ_SECONDS (default 30) or FUZZ_RUNS executions.
+#                                         With FUZZ_CALLS, then runs fuzz_calls and fuzz_cases in turn until FUZZ_CALLS
+#                                         judged calls of this commit are done; runs that were interrupted do not count
 #   scripts/fuzz.sh minimise [target]...  regenerates tests/fuzz/corpus/<target> from all known inputs: the ones with the
 #                                         most coverage, at most FUZZ_FILES (default 64)
 # A run starts from tests/fuzz/corpus/<target> and stores new inputs in build-fuzz/corpus. A failing input is written to
 # build-fuzz/crashes. To reproduce it:
 #   build-fuzz/tests/fuzz/<target> build-fuzz/crashes/<input>
 # build-fuzz/<target>.log ends with libFuzzer's statistics and, for targets that make calls, the results of the calls.
+# build-fuzz/runs.txt has a line per complete run: commit, target, executions, judged calls.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -19,6 +22,10 @@ if [ "${1:-}" = minimise ]; then
 fi
 targets=("$@")
 [ ${#targets[@]} -gt 0 ] || targets=("${all[@]}")
+# The newest commit that changes more than the generated page, as in nightly.py.
+commit=$(git log -1 --format=%h --abbrev=10 -- . ':!docs/quality.*' 2>/dev/null || echo unknown)
+mkdir -p build-fuzz
+touch build-fuzz/runs.txt
 
 # operator new fails if out of memory, as without the sanitizer, instead of aborting.
 export ASAN_OPTIONS=allocator_may_return_null=1 UBSAN_OPTIONS=print_stacktrace=1 FUZZ_TALLY=1
@@ -35,7 +42,20 @@ fuzz() {
     *) options+=(-max_len=64) ;;  # a sequence of calls: longer inputs are slower
   esac
   [ ! -f "tests/fuzz/$target.dict" ] || options+=(-dict="tests/fuzz/$target.dict")
-  "build-fuzz/tests/fuzz/$target" "${options[@]}" "$@" >"build-fuzz/$target.log" 2>&1
+  local log=build-fuzz/$target.log status=0
+  "build-fuzz/tests/fuzz/$target" "${options[@]}" "$@" >"$log" 2>&1 &
+  local process=$!
+  trap 'kill "$process" 2>/dev/null; exit 130' INT TERM
+  if [ -t 2 ] && [ -z "${NO_COLOR:-}" ]; then
+    while kill -0 "$process" 2>/dev/null; do
+      printf '\r\033[K%s: %.100s' "$target" "$(tail -n 1 "$log")" >&2
+      sleep 1
+    done
+    printf '\r\033[K' >&2
+  fi
+  wait "$process" || status=$?
+  trap - INT TERM
+  return "$status"
 }
 
 run() {
@@ -47,7 +67,22 @@ run() {
     echo "$target: failed"
     return 1
   fi
-  echo "$target: $(sed -n 's/^stat::number_of_executed_units: *//p' "build-fuzz/$target.log") executions, none failed"
+  local executions judged
+  executions=$(sed -n 's/^stat::number_of_executed_units: *//p' "build-fuzz/$target.log")
+  judged=$(sed -n 's/^tally: \([0-9]*\) judged calls$/\1/p' "build-fuzz/$target.log")
+  echo "$commit $target $executions ${judged:-0}" >>build-fuzz/runs.txt
+  echo "$target: $executions executions, ${judged:+$judged judged calls, }none failed"
+}
+
+judged_calls() { awk -v commit="$commit" '$1 == commit { sum += $4 } END { print sum + 0 }' build-fuzz/runs.txt; }
+
+# A slice is short, because an interrupted one is lost.
+judge() {
+  local FUZZ_SECONDS=${FUZZ_SLICE:-120}
+  while [ "$(judged_calls)" -lt "$FUZZ_CALLS" ]; do
+    for target in fuzz_calls fuzz_cases; do run "$target" || return 1; done
+  done
+  echo "fuzz: $(judged_calls) judged calls of $commit, none failed"
 }
 
 # The replayed corpus is picked by edges only, without the counts that fuzzing uses.
@@ -65,4 +100,5 @@ minimise() {
 
 failed=0
 for target in "${targets[@]}"; do "$action" "$target" || failed=1; done
+if [ "$action" = run ] && [ -n "${FUZZ_CALLS:-}" ]; then judge || failed=1; fi
 exit "$failed"

@@ -3,12 +3,14 @@
 """Mutation testing: changes one operator sign, bound, constant or table entry of a family's CPU
 code at a time, and tests whether `mluop check` and the C++ tests detect it.
 
-    scripts/mutate.py [--mutants 20] [--seed 1] [--folder build-mutants] [--again] [family ...]
+    scripts/mutate.py [--mutants 20] [--seed 1] [--minutes M] [--since COMMIT] [--again] [family...]
 
 A mutant that does not compile, or that compiles to the same machine code, is replaced by another
 one. Code that is not compiled for AVX-512 is tested in a second build, for AVX2. Survivors are
 printed with their line; docs/mutation.md explains how to classify them. Fails if less than 90 % of
-a family's mutants are detected. --again tests only the mutants that have survived so far.
+a family's mutants are detected. --again tests only the mutants that have survived so far; --since
+mutates only lines that have changed since a commit; --minutes ends the run after as much time,
+shared by the families.
 """
 
 from __future__ import annotations
@@ -204,16 +206,36 @@ class MutationBuild:
             path.write_text(text)
 
 
-def candidates(build_tree: MutationBuild, family: str) -> list[Mutant]:
+def added_lines(diff: str) -> set[int]:
+    """Returns the lines that `git diff -U0` of one file adds or changes.
+
+    >>> sorted(added_lines("@@ -3,0 +4,2 @@ f\\n+a\\n+b\\n@@ -9 +12 @@\\n-c\\n+d\\n@@ -2 +1,0 @@"))
+    [4, 5, 12]
+    """
+    lines: set[int] = set()
+    for start, count in re.findall(r"^@@ \S+ \+(\d+)(?:,(\d+))? @@", diff, re.MULTILINE):
+        lines.update(range(int(start), int(start) + int(count or 1)))
+    return lines
+
+
+def candidates(build_tree: MutationBuild, family: str, since: str) -> list[Mutant]:
     mutants = []
     for file in build_tree.sources(family):
-        for number, line in enumerate((build_tree.tree / file).read_text().split("\n"), 1):
-            mutants += [Mutant(file, number, *change) for change in changes_of(line)]
+        lines = (build_tree.tree / file).read_text().split("\n")
+        wanted = set(range(1, len(lines) + 1))
+        if since:
+            diff = ["git", "diff", "-U0", since, "--", file]
+            wanted = added_lines(subprocess.check_output(diff, cwd=ROOT, text=True))
+        for number, line in enumerate(lines, 1):
+            if number in wanted:
+                mutants += [Mutant(file, number, *change) for change in changes_of(line)]
     return mutants
 
 
-def shuffled_candidates(build_tree: MutationBuild, family: str, seed: int) -> list[Mutant]:
-    mutants = candidates(build_tree, family)
+def shuffled_candidates(
+    build_tree: MutationBuild, family: str, seed: int, since: str
+) -> list[Mutant]:
+    mutants = candidates(build_tree, family, since)
     random.Random(f"{seed} {family}").shuffle(mutants)
     return mutants
 
@@ -230,14 +252,17 @@ def survivors_of(log: Path, family: str) -> list[Mutant]:
 
 
 def test_family(
-    build_tree: MutationBuild, family: str, pool: list[Mutant], wanted: int, log
+    build_tree: MutationBuild, family: str, pool: list[Mutant], wanted: int, deadline: float, log
 ) -> bool:
     outcomes: Counter = Counter()
     survivors = []
     build_tree.measure_time_limits(family)
     for mutant in pool:
-        if outcomes.total() >= wanted:
+        if outcomes.total() >= wanted or (outcomes.total() > 0 and time.monotonic() > deadline):
             break
+        if sys.stderr.isatty() and not os.environ.get("NO_COLOR"):
+            progress = f"{family} {outcomes.total()}/{wanted} {mutant.file}:{mutant.line}"
+            print(f"\r\033[K{progress}", end="", file=sys.stderr, flush=True)
         outcome = build_tree.test_mutant(mutant, family)
         print(
             json.dumps({"family": family, "outcome": outcome, **asdict(mutant)}),
@@ -257,7 +282,10 @@ def test_family(
     for mutant in survivors:
         print(f"  survived: {mutant.file}:{mutant.line}: '{mutant.before}' -> '{mutant.after}'")
     sys.stdout.flush()
-    return outcomes.total() >= min(wanted, 1) and detected >= MIN_DETECTED * outcomes.total()
+    return (
+        outcomes.total() >= min(wanted, 1, len(pool))
+        and detected >= MIN_DETECTED * outcomes.total()
+    )
 
 
 def main() -> None:
@@ -267,6 +295,8 @@ def main() -> None:
     parser.add_argument("--mutants", type=int, default=20, help="per family")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--folder", type=Path, default=ROOT / "build-mutants")
+    parser.add_argument("--minutes", type=float, default=0, help="for the mutants; 0: no limit")
+    parser.add_argument("--since", default="", help="only lines that have changed since a commit")
     parser.add_argument("--again", action="store_true", help="only mutants that survived before")
     parser.add_argument("family", nargs="*", help=", ".join(families()))
     options = parser.parse_args()
@@ -275,16 +305,19 @@ def main() -> None:
         parser.error(f"the families are {', '.join(families())}, got {', '.join(sorted(unknown))}")
     build_tree = MutationBuild(options.folder)
     good, record = True, options.folder / "mutants.jsonl"
+    end = time.monotonic() + 60 * options.minutes if options.minutes > 0 else float("inf")
+    chosen = options.family or families()
     with open(record, "a", encoding="ascii") as log:
-        for family in options.family or families():
+        for i, family in enumerate(chosen):
             again = options.again
+            deadline = time.monotonic() + (end - time.monotonic()) / (len(chosen) - i)
             pool = (
                 survivors_of(record, family)
                 if again
-                else shuffled_candidates(build_tree, family, options.seed)
+                else shuffled_candidates(build_tree, family, options.seed, options.since)
             )
             wanted = len(pool) if again else options.mutants
-            good &= test_family(build_tree, family, pool, wanted, log)
+            good &= test_family(build_tree, family, pool, wanted, deadline, log)
     sys.exit(0 if good else 1)
 
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# command_line.sh <mluop>: tests that a wrong command line exits with status 2 and an error message, and tests the
-# files that perf and run write.
+# command_line.sh <mluop>: tests the exit statuses and the error messages, the JSON of every command, colours and the
+# progress line on a terminal, and the files that perf and run write.
 set -uo pipefail
 mluop=$1
 failed=0
@@ -100,6 +100,54 @@ rejects '--peers must be a file written by bench/peers.py --json, got /nosuch' p
 require "run must say how many checks passed" grep -q '^Verdict: 1 of 1 checks passed on ' "$folder/out"
 require "run must say how fast it is" grep -q 'times faster than plain loops' "$folder/out"
 require "run must end with the path of the report" test "$(tail -n 1 "$folder/out")" = "Report: $folder/run.html"
+
+# Exit statuses: 0, 1 (the cases leave an implementation unchosen) and 2 (above).
+"$mluop" --help >"$folder/out"
+for status in '0    success' '1    a check failed' '2    wrong arguments' '135, 139  a memory fault'; do
+  require "--help must document the exit status $status" grep -qF -- "  $status" "$folder/out"
+done
+"$mluop" check "$case_line" >/dev/null || { echo "check must exit with 0 if all cases pass" >&2; failed=1; }
+"$mluop" check --coverage --json "$folder/a.json" "$long" >"$folder/out"
+[ $? = 1 ] || { echo "check --coverage must exit with 1 if an implementation is never chosen" >&2; failed=1; }
+require "check --coverage must count failures in its JSON" python3 -c "
+import json, sys
+d = json.load(open('$folder/a.json'))
+sys.exit(not (d['failed'] > 0 and d['failed'] == sum(not i['chosen'] for i in d['implementations'])))"
+rejects '--json must be a writable file, got /nosuch/a.json' list --json /nosuch/a.json
+
+# json <Python expression of the document d> <arguments of mluop>...: stdout has one object and nothing else.
+json() {
+  local expression=$1
+  shift
+  "$mluop" "$@" --json - >"$folder/a.json" 2>"$folder/text" || { echo "mluop $*: failed" >&2; failed=1; }
+  python3 -c "import json, sys; d = json.load(open('$folder/a.json')); sys.exit(not ($expression))" ||
+    { echo "mluop $* --json -: must hold: $expression, got: $(head -c 400 "$folder/a.json")" >&2; failed=1; }
+  require "mluop $* --json - must print its text to stderr" test -s "$folder/text"
+}
+json "any(o['name'] == 'psamask_forward' and o['implementations'] for f in d['families'] for o in f['operators'])" list
+json "d['operator'] == 'roiaware_pool3d_forward' and d['attributes'][0]['rule'] and d['tensors'][0]['shape'] and \
+  {'name': 'argmax', 'choices': ['given', 'absent']} in d['options']" describe roiaware_pool3d_forward
+json "d['plans'][0]['implementation'] and d['plans'][0]['scratch_bytes'] >= 0" describe --plan "$case_line"
+json "(d['passed'], d['failed']) == (1, 0) and d['cases'] == [{'case': '$case_line', 'result': 'passed'}]" \
+  check "$case_line"
+json "(d['passed'], d['failed'], d['device']) == (1, 0, 'cpu')" bitwise "$case_line"
+json "d['cases'][0]['min_s'] > 0" perf --seconds 0.001 "$case_line"
+json "d['checks']['passed'] == 1 and d['cases'][0]['min_s'] > 0" run --seconds 0.001 "$case_line"
+json "d['verdict'] and d['operators'][0]['passed'] == 1" report --quick --seconds 0.001 --out "$folder/report" "$case_line"
+
+# Colours and progress: on a terminal only, and not with NO_COLOR.
+escape=$'\033'
+if command -v script >/dev/null; then
+  on_terminal() { TERM=xterm script -qec "'$mluop' check '$case_line'" /dev/null </dev/null; }
+  on_terminal >"$folder/out"
+  require "check must show progress on a terminal" grep -qF "[1/1] $case_line" "$folder/out"
+  require "check must show the verdict in colour" grep -qF "${escape}[32m1 passed, 0 failed${escape}[0m" "$folder/out"
+  NO_COLOR=1 on_terminal >"$folder/out"
+  require "NO_COLOR must disable colours and progress, got $(cat "$folder/out")" \
+    test "$(tr -d '\r' <"$folder/out")" = '1 passed, 0 failed'
+fi
+"$mluop" check "$case_line" >"$folder/out" 2>&1
+require "check must print no escape sequence to a pipe" test "$(cat "$folder/out")" = '1 passed, 0 failed'
 
 # Every case of `make run` is also in a cases.txt or in bench/gpu_shapes.txt.
 sources=$(cd "$(dirname "$0")/../.." && pwd)

@@ -142,6 +142,19 @@ mkdir "$folder/other"
   [ "$(ls "$folder/other")" = "$(printf '%s\n' col2im.npz col2im.txt im2col.npz im2col.txt)" ] ||
   fail "convert --out must write into the folder, got: $(ls "$folder/other")"
 
+# --json names the file that was written, or the error.
+mkdir "$folder/third"
+"$mluop" convert --json "$folder/a.json" --out "$folder/third" "$folder/im2col.prototxt" /nosuch.prototxt \
+  >/dev/null 2>&1
+[ $? = 2 ] || fail 'convert must exit with 2 if a file is refused'
+python3 - "$folder" <<'CHECK' || fail "convert --json must list both files, got: $(cat "$folder/a.json")"
+import json, sys
+document = json.load(open(sys.argv[1] + "/a.json"))
+first, second = document["files"]
+sys.exit(not (document["failed"] == 1 and first["cases"] == sys.argv[1] + "/third/im2col.txt"
+              and "/nosuch.prototxt" in second["error"]))
+CHECK
+
 # --load and --file.
 loads() {
   local part=$1 output

@@ -129,7 +129,7 @@ std::string BitwiseError(const Case& c, const std::vector<std::string>& isas) {
   return BitwiseCase(c, isas).Run();
 }
 
-int Bitwise(const Selection& selection) {
+int Bitwise(const Selection& selection, Row* document) {
   const std::vector<Case> cases = SelectCases(selection);
   const std::vector<std::string> isas = SelectIsas(selection, testing::SupportedIsas());
   UseDevice(selection);
@@ -149,6 +149,7 @@ int Bitwise(const Selection& selection) {
     }
   }
   EndProgress();
+  *document = score.Document();
   return score.Print();
 }
 

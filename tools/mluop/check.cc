@@ -173,15 +173,20 @@ Score CheckCases(const Selection& selection, bool quick) {
   return score;
 }
 
-int Check(const Selection& selection) { return CheckCases(selection, /*quick=*/false).Print(); }
+int Check(const Selection& selection, Row* document) {
+  const Score score = CheckCases(selection, /*quick=*/false);
+  *document = score.Document();
+  return score.Print();
+}
 
-int Coverage(const Selection& selection) {
+int Coverage(const Selection& selection, Row* document) {
   const std::vector<Case> cases = SelectCases(selection);
   const Device* const device = UseDevice(selection);
   const std::set<std::string> chosen = ChosenByDefault(cases);
   std::set<const Operator*> operators;
   for (const Case& c : cases) operators.insert(c.op);
   Score score("check --coverage", selection);
+  Row implementations = Row::array();
   for (const Operator* op : operators) {
     for (const std::string_view name : device->Implementations(op->spec)) {
       const std::string full = std::string(op->spec.name) + ":" + std::string(name);
@@ -189,8 +194,13 @@ int Coverage(const Selection& selection) {
       const bool found = chosen.count(full) > 0 || name == "large";
       std::printf("%s %s\n", found ? "chosen      " : "never chosen", full.c_str());
       ++(found ? score.passed : score.failed);
+      implementations.push_back({{"name", full}, {"chosen", found}});
     }
   }
+  *document = {{"device", selection.device},
+               {"passed", score.passed},
+               {"failed", score.failed},
+               {"implementations", implementations}};
   return score.Print();
 }
 

@@ -42,8 +42,8 @@ class Conversion {
     ReadFields();
   }
 
-  // Writes the files into `folder`. Existing files are not replaced.
-  void Write(const std::filesystem::path& folder) const {
+  // Writes the files into `folder` and returns the file of cases. Existing files are not replaced.
+  string Write(const std::filesystem::path& folder) const {
     Arguments call = MakeArguments();
     char line[1024];
     FormatCase(call, line, sizeof(line));
@@ -58,6 +58,7 @@ class Conversion {
         << line << (has_data ? " data=file\n" : "\n");
     if (!out.flush()) throw std::invalid_argument(txt + ": cannot be written");
     std::printf("%s\n", txt.c_str());
+    return txt;
   }
 
  private:
@@ -206,17 +207,22 @@ class Conversion {
 
 }  // namespace
 
-int Convert(const std::vector<string>& files, const string& folder) {
+int Convert(const std::vector<string>& files, const string& folder, Row* document) {
+  Row rows = Row::array();
   int failed = 0;
   for (const string& file : files) {
     try {
-      Conversion(file).Write(folder.empty() ? std::filesystem::path(file).parent_path()
-                                            : std::filesystem::path(folder));
+      const string written =
+          Conversion(file).Write(folder.empty() ? std::filesystem::path(file).parent_path()
+                                                : std::filesystem::path(folder));
+      rows.push_back({{"file", file}, {"cases", written}});
     } catch (const std::invalid_argument& error) {
       std::fprintf(stderr, "mluop: %s\n", error.what());
       ++failed;
+      rows.push_back({{"file", file}, {"error", error.what()}});
     }
   }
+  *document = {{"failed", failed}, {"files", rows}};
   return failed == 0 ? 0 : 2;
 }
 

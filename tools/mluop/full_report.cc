@@ -161,7 +161,7 @@ int WriteReport(const std::string& folder, const Row& document, const Row& peers
 
 }  // namespace
 
-int Report(const Selection& selection, const ReportOptions& options) {
+int Report(const Selection& selection, const ReportOptions& options, Row* result) {
   const int64_t started = std::time(nullptr);
   const Row links = LinksOf(options.links);
   Row peers = ParseBuiltInPeers();
@@ -186,7 +186,9 @@ int Report(const Selection& selection, const ReportOptions& options) {
   document["verdict"] = VerdictOf(document);
   std::printf("\n%s\n", Text(document, "verdict").c_str());
   const int status = WriteReport(options.out, document, peers);
-  return status != 0 ? status : HasFailure(document["summary"]);
+  const bool failed_any = HasFailure(document["summary"]);
+  *result = std::move(document);
+  return status != 0 ? status : failed_any;
 }
 
 }  // namespace mluop::tool

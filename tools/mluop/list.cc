@@ -49,41 +49,120 @@ const char* Empty(WhenEmpty rule) {
   return "";
 }
 
-void PrintAttributes(const OpSpec& spec) {
+Row AttributesOf(const OpSpec& spec) {
+  Row attributes = Row::array();
   for (int i = 0; i < spec.attribute_count; ++i) {
-    std::printf("  %-20s %s\n", Text(spec.attributes[i].name).c_str(),
-                Rule(spec.attributes[i]).c_str());
+    attributes.push_back({{"name", spec.attributes[i].name}, {"rule", Rule(spec.attributes[i])}});
   }
+  return attributes;
+}
+
+// Returns the pairs of attributes that must be equal.
+Row RelationsOf(const OpSpec& spec) {
+  Row relations = Row::array();
   for (int i = 0; i < spec.relation_count; ++i) {
-    std::printf("  %s = %s\n", Text(spec.relations[i].first).c_str(),
-                Text(spec.relations[i].second).c_str());
+    relations.push_back(Row::array({spec.relations[i].first, spec.relations[i].second}));
+  }
+  return relations;
+}
+
+void PrintAttributes(const Row& attributes, const Row& relations) {
+  for (const Row& row : attributes) {
+    std::printf("  %-20s %s\n", row["name"].get<std::string>().c_str(),
+                row["rule"].get<std::string>().c_str());
+  }
+  for (const Row& row : relations) {
+    std::printf("  %s = %s\n", row[0].get<std::string>().c_str(),
+                row[1].get<std::string>().c_str());
   }
 }
 
-void PrintTensors(const OpSpec& spec) {
+Row TensorsOf(const OpSpec& spec) {
   const char* t = spec.types == kFloat ? "float" : "half or float";  // or double, if allowed
+  Row tensors = Row::array();
   for (int i = 0; i < spec.tensor_count; ++i) {
     const TensorSpec& row = spec.tensors[i];
     const char* layout = row.layout == kNHWC ? "NHWC" : row.layout == kNCHW ? "NCHW" : "any layout";
-    std::printf("  %-20s %-4s %-14s %-11s %-52s empty: %s%s\n", Text(row.name).c_str(),
-                row.direction == kIn ? "in" : "out", row.type == kI32 ? "int32" : t, layout,
-                Shape(spec, row).c_str(), Empty(row.when_empty),
-                row.optional_attribute >= 0 ? ", may be absent" : "");
+    tensors.push_back({{"name", row.name},
+                       {"direction", row.direction == kIn ? "in" : "out"},
+                       {"type", row.type == kI32 ? "int32" : t},
+                       {"layout", layout},
+                       {"shape", Shape(spec, row)},
+                       {"empty", Empty(row.when_empty)},
+                       {"may_be_absent", row.optional_attribute >= 0}});
+  }
+  return tensors;
+}
+
+void PrintTensors(const Row& tensors) {
+  const auto text = [](const Row& value) { return value.get<std::string>(); };
+  for (const Row& row : tensors) {
+    std::printf("  %-20s %-4s %-14s %-11s %-52s empty: %s%s\n", text(row["name"]).c_str(),
+                text(row["direction"]).c_str(), text(row["type"]).c_str(),
+                text(row["layout"]).c_str(), text(row["shape"]).c_str(), text(row["empty"]).c_str(),
+                row["may_be_absent"] ? ", may be absent" : "");
   }
 }
 
-void PrintOptions(const OpSpec& spec, const testing::OperatorTest& test) {
-  std::printf("options of a case: seed=N data=uniform|special|bits|file");
+// Returns the options of a case with their values; the first one is the default.
+Row OptionsOf(const OpSpec& spec, const testing::OperatorTest& test) {
+  Row options = {{{"name", "data"}, {"choices", {"uniform", "special", "bits", "file"}}}};
   for (int i = 0; i < spec.tensor_count; ++i) {
     if (spec.tensors[i].optional_attribute < 0) continue;
-    std::printf(" %s=given|absent", Text(spec.tensors[i].name).c_str());
+    options.push_back({{"name", spec.tensors[i].name}, {"choices", {"given", "absent"}}});
   }
   for (const testing::Option& option : test.options) {
-    std::printf(" %s=", Text(option.name).c_str());
-    for (size_t i = 0; i < option.choices.size(); ++i) {
-      std::printf("%s%s", i == 0 ? "" : "|", Text(option.choices[i]).c_str());
-    }
+    options.push_back({{"name", option.name}, {"choices", Row::array()}});
+    for (const std::string_view choice : option.choices) options.back()["choices"] += choice;
   }
+  return options;
+}
+
+void PrintOptions(const Row& options) {
+  std::printf("options of a case: seed=N");
+  for (const Row& option : options) {
+    std::string choices;
+    for (const Row& choice : option["choices"]) {
+      choices += (choices.empty() ? "" : "|") + choice.get<std::string>();
+    }
+    std::printf(" %s=%s", option["name"].get<std::string>().c_str(), choices.c_str());
+  }
+  std::printf("\n");
+}
+
+// Describes how the library computes a case; "implementation" is missing if nothing is computed.
+Row PlanRow(const testing::Case& c, const Selection& selection) {
+  testing::PreparedCall prepared(c, testing::Placement::kFront);
+  const testing::DeviceCall call(prepared, testing::Placement::kFront);
+  const Handle handle(selection.threads);
+  const Plan plan = PlanOf(call.arguments(), handle.get());
+  Row row = {{"case", c.line}, {"device", handle.get()->device->name()}};
+  if (plan.implementation.empty()) return row;
+  row["implementation"] = plan.implementation;
+  row["chosen_when"] = plan.when;
+  row["scratch_bytes"] = plan.scratch;
+  row["details"] = Row::array();
+  std::istringstream details(plan.details);
+  for (std::string line; std::getline(details, line);) row["details"] += line;
+  row["also_applies"] = Row::array();
+  for (const auto name : testing::ApplicableImplementations(call.arguments(), handle.get())) {
+    if (name != plan.implementation) row["also_applies"] += name;
+  }
+  return row;
+}
+
+void PrintPlan(const std::string& op, const Row& row) {
+  const auto text = [&](const char* key) { return row[key].get<std::string>(); };
+  if (!row.contains("implementation")) {
+    std::printf("%s: nothing to compute\n", text("case").c_str());
+    return;
+  }
+  std::printf("%s:%s on %s\n  chosen when  %s\n  scratch      %zu bytes\n", op.c_str(),
+              text("implementation").c_str(), text("device").c_str(), text("chosen_when").c_str(),
+              row["scratch_bytes"].get<size_t>());
+  for (const Row& line : row["details"]) std::printf("  %s\n", line.get<std::string>().c_str());
+  std::printf("  also applies");
+  for (const Row& name : row["also_applies"]) std::printf(" %s", name.get<std::string>().c_str());
   std::printf("\n");
 }
 
@@ -93,56 +172,57 @@ std::string RuleText(const AttributeSpec& row) { return Rule(row); }
 std::string ShapeText(const OpSpec& spec, const TensorSpec& row) { return Shape(spec, row); }
 std::string EmptyText(WhenEmpty rule) { return Empty(rule); }
 
-int List() {
+int List(Row* document) {
+  Row families = Row::array();
   for (const Family* family : Families()) {
     std::printf("%s\n", Text(family->name).c_str());
+    Row operators = Row::array();
     for (const Operator* op : family->operators) {
       std::printf("  %-32s", Text(op->spec.name).c_str());
+      Row names = Row::array();
       for (const std::string_view name : CpuDevice()->Implementations(op->spec)) {
         std::printf(" %s", Text(name).c_str());
+        names.push_back(name);
       }
       std::printf("\n");
+      operators.push_back({{"name", op->spec.name}, {"implementations", names}});
     }
+    families.push_back({{"name", family->name}, {"operators", operators}});
   }
+  *document = {{"families", families}};
   return 0;
 }
 
-int Describe(const std::string& name) {
+int Describe(const std::string& name, Row* document) {
   const Operator* op = testing::FindOperator(name);
   if (op == nullptr) {
     std::fprintf(stderr, "mluop: operator must be a name from mluop list, got %s\n", name.c_str());
     return 2;
   }
+  const Row attributes = AttributesOf(op->spec), relations = RelationsOf(op->spec);
+  const Row tensors = TensorsOf(op->spec);
+  const Row options = OptionsOf(op->spec, *testing::FindOperatorTest(name));
   std::printf("%s\nattributes\n", name.c_str());
-  PrintAttributes(op->spec);
+  PrintAttributes(attributes, relations);
   std::printf("tensors\n");
-  PrintTensors(op->spec);
-  PrintOptions(op->spec, *testing::FindOperatorTest(name));
+  PrintTensors(tensors);
+  PrintOptions(options);
+  *document = {{"operator", name},
+               {"attributes", attributes},
+               {"equal_attributes", relations},
+               {"tensors", tensors},
+               {"options", options}};
   return 0;
 }
 
-int DescribePlans(const Selection& selection) {
+int DescribePlans(const Selection& selection, Row* document) {
   UseDevice(selection);
+  Row plans = Row::array();
   for (const testing::Case& c : SelectCases(selection)) {
-    testing::PreparedCall prepared(c, testing::Placement::kFront);
-    const testing::DeviceCall call(prepared, testing::Placement::kFront);
-    const Handle handle(selection.threads);
-    const Plan plan = PlanOf(call.arguments(), handle.get());
-    if (plan.implementation.empty()) {
-      std::printf("%s: nothing to compute\n", c.line.c_str());
-      continue;
-    }
-    std::printf("%s:%s on %s\n  chosen when  %s\n  scratch      %zu bytes\n",
-                Text(c.test->name).c_str(), Text(plan.implementation).c_str(),
-                handle.get()->device->name(), Text(plan.when).c_str(), plan.scratch);
-    std::istringstream details(plan.details);
-    for (std::string line; std::getline(details, line);) std::printf("  %s\n", line.c_str());
-    std::printf("  also applies");
-    for (const auto name : testing::ApplicableImplementations(call.arguments(), handle.get())) {
-      if (name != plan.implementation) std::printf(" %s", Text(name).c_str());
-    }
-    std::printf("\n");
+    plans.push_back(PlanRow(c, selection));
+    PrintPlan(Text(c.test->name), plans.back());
   }
+  *document = {{"plans", plans}};
   return 0;
 }
 

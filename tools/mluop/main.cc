@@ -8,6 +8,8 @@
 #include <CLI/CLI.hpp>
 
 #include "commands.h"
+#include "report.h"
+#include "terminal.h"
 
 namespace {
 
@@ -20,6 +22,14 @@ constexpr char kCaseHelp[] =
     "A case is a line such as\n"
     "  'transpose N=1 A=128 B=256 dtype=half'\n"
     "(`mluop describe OPERATOR` lists the keys). Without a case, all built-in cases run.";
+
+constexpr char kExitHelp[] =
+    "Exit status:\n"
+    "  0    success\n"
+    "  1    a check failed, or an implementation is never chosen (check --coverage)\n"
+    "  2    wrong arguments, an unusable file or device, or too little memory\n"
+    "  135, 139  a memory fault (SIGBUS, SIGSEGV) in check, bitwise, perf, run or report\n"
+    "Colours and the progress line appear on a terminal only; NO_COLOR=1 disables them.";
 
 void AddSelection(CLI::App* command, Selection* selection) {
   command->add_option("case", selection->lines, "case lines, each in quotes");
@@ -43,8 +53,6 @@ void AddMeasurement(CLI::App* command, PerfOptions* perf) {
       ->delimiter(',')
       ->allow_extra_args(false)
       ->check(CLI::Range(1, 1024));
-  command->add_option("--json", perf->json,
-                      "write machine, ceilings and an object per case to this file");
   command->add_option("--report", perf->report, "write an HTML page to this file");
   command
       ->add_option("--peers", perf->peers, "JSON files of bench/peers.py to include in the report")
@@ -81,6 +89,15 @@ void AddReport(CLI::App* command, PerfOptions* perf, mluop::tool::ReportOptions*
       ->allow_extra_args(false);
 }
 
+// Adds --json to every command. docs/report.md describes the objects.
+void AddJson(CLI::App* app, std::string* json) {
+  for (CLI::App* command : app->get_subcommands([](const CLI::App*) { return true; })) {
+    command->add_option("--json", *json,
+                        "write the results to this file as one object; -: to stdout, and the text "
+                        "to stderr");
+  }
+}
+
 std::string CommandNames(const CLI::App& app) {
   std::string names;
   for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
@@ -98,7 +115,9 @@ int Run(int argc, char** argv) {
   CLI::App app("Checks the results of the mluops operators and measures their speed.");
   app.require_subcommand(1);
   std::function<int()> action;
-  std::string op, folder;
+  app.footer(kExitHelp);
+  std::string op, folder, json;
+  mluop::tool::Row document;
   std::vector<std::string> files;
   bool plan = false, coverage = false;
   Selection selection;
@@ -107,7 +126,7 @@ int Run(int argc, char** argv) {
   for (int i = 0; i < argc; ++i) perf.command += (i == 0 ? "" : " ") + Quoted(argv[i]);
 
   app.add_subcommand("list", "list the families and their operators")->callback([&] {
-    action = mluop::tool::List;
+    action = [&] { return mluop::tool::List(&document); };
   });
   CLI::App* describe =
       app.add_subcommand("describe", "print an operator's attributes, tensors and options");
@@ -121,9 +140,9 @@ int Run(int argc, char** argv) {
       ->check(CLI::Range(1, 1024));
   describe->callback([&] {
     action = [&] {
-      if (!plan) return mluop::tool::Describe(op);
+      if (!plan) return mluop::tool::Describe(op, &document);
       selection.lines = {op};
-      return mluop::tool::DescribePlans(selection);
+      return mluop::tool::DescribePlans(selection, &document);
     };
   });
 
@@ -138,26 +157,29 @@ int Run(int argc, char** argv) {
                   "only check that the cases choose every implementation by default");
   check->callback([&] {
     action = [&] {
-      return coverage ? mluop::tool::Coverage(selection) : mluop::tool::Check(selection);
+      return coverage ? mluop::tool::Coverage(selection, &document)
+                      : mluop::tool::Check(selection, &document);
     };
   });
 
   CLI::App* bitwise = app.add_subcommand(
       "bitwise", "compare bits across threads, instruction sets, implementations, workspaces");
   AddSelection(bitwise, &selection);
-  bitwise->callback([&] { action = [&] { return mluop::tool::Bitwise(selection); }; });
+  bitwise->callback([&] { action = [&] { return mluop::tool::Bitwise(selection, &document); }; });
 
   CLI::App* measure =
       app.add_subcommand("perf", "measure time, ratio to the floor, speedup over plain loops");
   AddSelection(measure, &selection);
   AddMeasurement(measure, &perf);
-  measure->callback([&] { action = [&] { return mluop::tool::Perf(selection, perf); }; });
+  measure->callback(
+      [&] { action = [&] { return mluop::tool::Perf(selection, perf, &document); }; });
 
   CLI::App* run = app.add_subcommand(
       "run", "check the cases against the reference, measure them, print a summary");
   AddSelection(run, &selection);
   AddMeasurement(run, &perf);
-  run->callback([&] { action = [&] { return mluop::tool::CheckAndMeasure(selection, perf); }; });
+  run->callback(
+      [&] { action = [&] { return mluop::tool::CheckAndMeasure(selection, perf, &document); }; });
 
   CLI::App* full = app.add_subcommand(
       "report", "test and measure every operator; write an HTML page and a JSON file");
@@ -166,7 +188,7 @@ int Run(int argc, char** argv) {
   full->callback([&] {
     action = [&] {
       report.perf = perf;
-      return mluop::tool::Report(selection, report);
+      return mluop::tool::Report(selection, report, &document);
     };
   });
 
@@ -174,8 +196,10 @@ int Run(int argc, char** argv) {
       "convert", "convert test cases of MLU-OPS (.prototxt) to files of cases for --file");
   convert->add_option("files", files, "files x.prototxt; x.txt and x.npz are written")->required();
   convert->add_option("--out", folder, "write into this folder, not beside the files");
-  convert->callback([&] { action = [&] { return mluop::tool::Convert(files, folder); }; });
+  convert->callback(
+      [&] { action = [&] { return mluop::tool::Convert(files, folder, &document); }; });
 
+  AddJson(&app, &json);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -188,7 +212,11 @@ int Run(int argc, char** argv) {
     }
     return kUsageError;
   }
-  return action();
+  if (json == "-") mluop::tool::ReserveStdout();
+  const int status = action();
+  if (document.is_null()) return status;
+  const int written = mluop::tool::WriteFile(json, "--json", document.dump(2) + "\n");
+  return written != 0 ? written : status;
 }
 
 }  // namespace

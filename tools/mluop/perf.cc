@@ -214,15 +214,16 @@ Figures MeasureOn(Device* device, const Selection& selection, const PerfOptions&
                                : MeasureOnDevice(selection, options, device);
 }
 
-int Perf(const Selection& selection, const PerfOptions& options) {
+int Perf(const Selection& selection, const PerfOptions& options, Row* document) {
   const int64_t started = std::time(nullptr);
   Device* const device = UseDevice(selection);
   InstallFaultHandler("perf");
-  if (device->counts_only()) return PrintCounters(selection, device);
+  if (device->counts_only()) return PrintCounters(selection, device, document);
   Figures figures = MeasureOn(device, selection, options);
   CompareDistributions(&figures);
   PrintVerdict(figures);
-  return WriteFigures(options, DocumentOf(figures, options.command, started));
+  *document = DocumentOf(figures, options.command, started);
+  return WritePage(options, *document);
 }
 
 }  // namespace mluop::tool

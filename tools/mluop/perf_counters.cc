@@ -12,22 +12,36 @@
 
 namespace mluop::tool {
 
-int PrintCounters(const Selection& selection, Device* device) {
+int PrintCounters(const Selection& selection, Device* device, Row* document) {
   const std::vector<testing::Case> cases = GroupByOperator(SelectCases(selection));
   std::printf("%s (%s): counters of one call; the device measures no times\n", device->name(),
               device->architecture());
-  for (const testing::Case& c : cases) {
+  Row rows = Row::array();
+  for (size_t i = 0; i < cases.size(); ++i) {
+    const testing::Case& c = cases[i];
+    ShowProgress(i, cases.size(), c);
     testing::PreparedCall call(c, testing::Placement::kFront);
     const Handle handle(0);
     testing::DeviceCall placed(call, testing::Placement::kFront);
     const std::string error = placed.Run(handle.get(), call.WantedWorkspace(handle.get()));
     if (!error.empty()) throw std::runtime_error(c.line + ": " + error);
     const testing::Work work = c.test->work(call.arguments());
+    EndProgress();
     std::printf("%s\n  needed at least: bytes %.0f, operations %.0f\n", c.line.c_str(), work.bytes,
                 work.operations);
     std::istringstream counters(device->CallCounters());
-    for (std::string line; std::getline(counters, line);) std::printf("  %s\n", line.c_str());
+    Row lines = Row::array();
+    for (std::string line; std::getline(counters, line);) {
+      std::printf("  %s\n", line.c_str());
+      lines.push_back(line);
+    }
+    rows.push_back({{"case", c.line},
+                    {"bytes", work.bytes},
+                    {"operations", work.operations},
+                    {"counters", lines}});
   }
+  *document = {
+      {"device", device->name()}, {"architecture", device->architecture()}, {"cases", rows}};
   return 0;
 }
 

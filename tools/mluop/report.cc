@@ -9,6 +9,7 @@
 #include "html.h"
 #include "peers.h"
 #include "plots.h"
+#include "terminal.h"
 
 namespace mluop::tool {
 namespace {
@@ -216,17 +217,20 @@ std::string DocumentPage(const Row& document, const Row& peers) {
 
 int WriteFile(const std::string& name, const char* option, const std::string& text) {
   if (name.empty()) return 0;
-  std::ofstream file(name);
-  file << text;
-  if (file.flush()) return 0;
+  if (name == "-") {
+    if (WriteToStdout(text)) return 0;
+  } else {
+    std::ofstream file(name);
+    file << text;
+    if (file.flush()) return 0;
+  }
   std::fprintf(stderr, "mluop: %s must be a writable file, got %s\n", option, name.c_str());
   return 2;
 }
 
-int WriteFigures(const PerfOptions& options, const Row& document) {
+int WritePage(const PerfOptions& options, const Row& document) {
   const Row peers = ReadPeers(options.peers);
-  const int status = WriteFile(options.json, "--json", document.dump(2) + "\n");
-  if (status != 0 || options.report.empty()) return status;
+  if (options.report.empty()) return 0;
   return WriteFile(options.report, "--report", DocumentPage(document, peers));
 }
 

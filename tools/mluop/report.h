@@ -7,10 +7,10 @@
 
 namespace mluop::tool {
 
-// Writes the files that the options name. Returns the exit status.
-int WriteFigures(const PerfOptions& options, const Row& document);
+// Writes the page that the options name. Returns the exit status.
+int WritePage(const PerfOptions& options, const Row& document);
 
-// Writes a file. Returns the exit status; `option` is named in the error message.
+// Writes a file; "-" is stdout. Returns the exit status; `option` is named in the error message.
 int WriteFile(const std::string& name, const char* option, const std::string& text);
 
 // The page of a document. peers: as ReadPeers returns them.

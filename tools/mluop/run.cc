@@ -10,7 +10,7 @@
 
 namespace mluop::tool {
 
-int CheckAndMeasure(const Selection& selection, const PerfOptions& options) {
+int CheckAndMeasure(const Selection& selection, const PerfOptions& options, Row* document) {
   const int64_t started = std::time(nullptr);
   const Score checks = CheckCases(selection, /*quick=*/true);
   const int count = checks.passed + checks.failed;
@@ -21,7 +21,9 @@ int CheckAndMeasure(const Selection& selection, const PerfOptions& options) {
   std::printf("\nVerdict: %d of %d checks passed on %s.\n", checks.passed, count,
               Text(figures.machine, "name").c_str());
   PrintVerdict(figures);
-  const int status = WriteFigures(options, DocumentOf(figures, options.command, started));
+  *document = DocumentOf(figures, options.command, started);
+  (*document)["checks"] = checks.Document();
+  const int status = WritePage(options, *document);
   if (status == 0 && !options.report.empty()) std::printf("Report: %s\n", options.report.c_str());
   return status != 0 ? status : checks.failed != 0;
 }

@@ -1,13 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "selection.h"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <csignal>
-#include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <set>
@@ -23,9 +18,6 @@ namespace {
 
 using testing::Case;
 using testing::CaseLine;
-
-char current_arguments[2048];
-const char* current_command = "";
 
 std::string ReadFile(const std::string& path) {
   std::ifstream file(path);
@@ -66,11 +58,6 @@ Case Parse(const SelectedLine& selected) {
     if (selected.file.empty()) throw;
     throw std::invalid_argument(selected.file + ": " + error.what());
   }
-}
-
-// Returns the arguments that select the case again, for a shell.
-std::string ArgumentsOf(const Case& c) {
-  return (c.npz.empty() ? "" : "--load '" + c.npz + "' ") + "'" + c.line + "'";
 }
 
 std::string FamilyOf(const Case& c) {
@@ -151,19 +138,6 @@ bool IsLeftOut(const Device& device, const Case& c) {
     if (desc != nullptr) elements += static_cast<int64_t>(mluOpGetTensorElementNum(desc.get()));
   }
   return elements > kMostElements;
-}
-
-void OnFault(int signal) {
-  // Calls only functions that are safe in a signal handler.
-  const auto print = [](const char* text) {
-    static_cast<void>(!write(STDERR_FILENO, text, std::strlen(text)));
-  };
-  print("\nFAIL access out of bounds, or write to an input\n  repeat: mluop ");
-  print(current_command);
-  print(" ");
-  print(current_arguments);
-  print("\n");
-  _exit(128 + signal);
 }
 
 }  // namespace
@@ -253,45 +227,6 @@ int Handle::threads() const {
   int threads = 0;
   mluOpGetNumThreads(handle_, &threads);
   return threads;
-}
-
-void ShowProgress(size_t index, size_t count, const Case& c) {
-  std::snprintf(current_arguments, sizeof(current_arguments), "%s", ArgumentsOf(c).c_str());
-  if (isatty(STDERR_FILENO) == 0) return;
-  std::fprintf(stderr, "\r\033[K[%zu/%zu] %.100s", index + 1, count, c.line.c_str());
-}
-
-void EndProgress() {
-  if (isatty(STDERR_FILENO) != 0) std::fprintf(stderr, "\r\033[K");
-}
-
-void InstallFaultHandler(const char* command) {
-  current_command = command;
-  std::signal(SIGSEGV, OnFault);
-  std::signal(SIGBUS, OnFault);
-}
-
-void Score::Add(const Case& c, const std::string& error) {
-  ++(error.empty() ? passed : failed);
-  if (error.empty()) return;
-  EndProgress();
-  const std::string device = selection_.device == "cpu" ? "" : " --device " + selection_.device;
-  std::printf("FAIL %s: %s\n  repeat: mluop %s%s %s\n", std::string(c.test->name).c_str(),
-              error.c_str(), command_, device.c_str(), ArgumentsOf(c).c_str());
-  std::fflush(stdout);
-}
-
-void Score::Skip(const Case& c, const std::string& why, const std::string& details) {
-  ++skipped_[why];
-  if (!selection_.verbose) return;
-  std::printf("%s: %s: %s\n", why.c_str(), c.line.c_str(), details.c_str());
-}
-
-int Score::Print() const {
-  std::printf("%d passed, %d failed", passed, failed);
-  for (const auto& [why, count] : skipped_) std::printf(", %d %s", count, why.c_str());
-  std::printf("\n");
-  return failed == 0 ? 0 : 1;
 }
 
 }  // namespace mluop::tool

@@ -2,7 +2,6 @@
 // The options that check, bitwise and perf share: the cases, the device, threads, instruction sets.
 #pragma once
 
-#include <map>
 #include <string>
 #include <vector>
 
@@ -52,34 +51,5 @@ class Handle {
  private:
   mluOpHandle_t handle_ = nullptr;
 };
-
-// Updates the progress line; prints nothing if stderr is not a terminal. Stores the case for the
-// fault handler.
-void ShowProgress(size_t index, size_t count, const testing::Case& c);
-void EndProgress();
-
-// Counts the cases of a command that passed and failed, and prints the failures.
-class Score {
- public:
-  Score(const char* command, const Selection& selection)
-      : command_(command), selection_(selection) {}
-
-  // `error`: "" if the case passed.
-  void Add(const testing::Case& c, const std::string& error);
-  // Counts a case that did not run. `why`: "refused", ...; `details` are shown with --verbose.
-  void Skip(const testing::Case& c, const std::string& why, const std::string& details);
-  // Prints "N passed, N failed", and how many did not run; returns the exit status.
-  int Print() const;
-
-  int passed = 0, failed = 0;
-
- private:
-  std::map<std::string, int> skipped_;  // by reason
-  const char* command_;
-  const Selection& selection_;
-};
-
-// On a memory fault, prints the command that reproduces it and exits.
-void InstallFaultHandler(const char* command);
 
 }  // namespace mluop::tool

@@ -1,0 +1,329 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Runs the checks that are too slow for .ci/run, and writes docs/quality.md.
+
+    scripts/nightly.py [--again] [step ...]     # all steps, or the named ones
+    scripts/nightly.py --page                   # only rewrites docs/quality.md
+
+A step that passed on the commit is not repeated: an interrupted run goes on where it stopped.
+--again repeats it. A step that fails is recorded, and the next one runs. The commit is the newest
+one that changes more than the page; with uncommitted changes every step runs.
+
+Logs and stamps are in build-nightly/<commit>/. docs/quality.json keeps the last result of each
+step, from which the page is written. On a terminal a line shows the running step; NO_COLOR disables
+it.
+Exit status: 0 if all steps passed, 1 if one failed, 2 if the arguments are wrong.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+STATE = ROOT / "build-nightly"
+RECORD = ROOT / "docs/quality.json"
+PAGE = ROOT / "docs/quality.md"
+GENERATED = [":!docs/quality.json", ":!docs/quality.md"]
+
+INTRODUCTION = """\
+# Quality
+
+`.ci/run` runs the tests and the analysers on every change. `make nightly` runs the checks below,
+which take longer. `make nightly STEPS="fuzz aarch64"` runs two of them, and `scripts/nightly.py
+--help` explains how an interrupted run goes on. This page is generated: each row is the last
+recorded run of its step.
+
+"""
+
+
+@dataclass(frozen=True)
+class Step:
+    what: str
+    command: str
+    # Returns the amount of work from the lines of the log: "1083 cases", "".
+    amount: Callable[[str], str]
+
+
+def number(text: str) -> str:
+    """Returns a number with separators.
+
+    >>> number("1234567")
+    '1,234,567'
+    """
+    return f"{int(text):,}"
+
+
+def last(pattern: str, text: str) -> tuple[str, ...]:
+    """Returns the groups of the last match; () if there is none.
+
+    >>> last(r"(\\d+) passed", "3 passed\\n5 passed\\n"), last("(x)", "")
+    (('5',), ())
+    """
+    found = list(re.finditer(pattern, text))
+    return found[-1].groups() if found else ()
+
+
+def cases(log: str) -> str:
+    """Counts the cases of `mluop check`.
+
+    >>> cases("1083 passed, 2 failed\\n"), cases("")
+    ('1,083 cases passed, 2 failed', '')
+    """
+    counts = last(r"(\d+) passed, (\d+) failed", log)
+    return f"{number(counts[0])} cases passed, {number(counts[1])} failed" if counts else ""
+
+
+def ctest(log: str) -> str:
+    """Counts the tests of ctest.
+
+    >>> ctest("98% tests passed, 1 tests failed out of 51")
+    '50 tests passed, 1 failed'
+    """
+    counts = last(r"tests passed, (\d+) tests? failed out of (\d+)", log)
+    return f"{int(counts[1]) - int(counts[0])} tests passed, {counts[0]} failed" if counts else ""
+
+
+def fuzz(log: str) -> str:
+    """Adds the executions of the runs; the last line counts the judged calls of the commit.
+
+    >>> fuzz("fuzz_runtime: 70 executions, none failed\\nfuzz: 1500 judged calls of abc\\n")
+    '1,500 judged calls; 70 executions of the other targets'
+    """
+    judged = last(r"fuzz: (\d+) judged calls", log)
+    others = sum(map(int, re.findall(r"fuzz_(?:runtime|descriptors): (\d+) executions", log)))
+    return (
+        f"{number(judged[0])} judged calls; {others:,} executions of the other targets"
+        if judged
+        else ""
+    )
+
+
+def coverage(log: str) -> str:
+    """Returns the total of gcovr.
+
+    >>> coverage("a.cc   10  9  90%  3\\nTOTAL    20000   19500    97%\\n")
+    '19,500 of 20,000 lines of src/ (97.5 %)'
+    """
+    total = last(r"TOTAL\s+(\d+)\s+(\d+)", log)
+    if not total:
+        return ""
+    share = 100 * int(total[1]) / int(total[0])
+    return f"{number(total[1])} of {number(total[0])} lines of src/ ({share:.1f} %)"
+
+
+def mutation(log: str) -> str:
+    """Adds the families.
+
+    >>> mutation("psamask: 3 of 4 detected {}\\ntranspose: 2 of 2 detected {}, 5 possible")
+    '5 of 6 mutants detected'
+    """
+    counts = re.findall(r"^\w+: (\d+) of (\d+) detected", log, re.MULTILINE)
+    detected, tested = (sum(int(row[i]) for row in counts) for i in (0, 1))
+    return f"{detected} of {tested} mutants detected" if counts else ""
+
+
+def fresh_root(log: str) -> str:
+    """Returns README's commands with their times.
+
+    >>> fresh_root("make run: status 0 after 250 s, ends with: Report: x\\n")
+    '`make run` 250 s'
+    """
+    runs = re.findall(r"^(make [\w-]+).*: status \d+ after (\d+) s", log, re.MULTILINE)
+    return ", ".join(f"`{command}` {seconds} s" for command, seconds in runs)
+
+
+def report(log: str) -> str:
+    """Returns the counts of the verdict.
+
+    >>> report("9 of 9 cases passed, 5 of 5 broken rules were refused as the table says, 3 of 4 x")
+    '9 of 9 cases passed, 5 of 5 broken rules were refused'
+    """
+    verdict = last(r"(\d+ of \d+ cases passed, \d+ of \d+ broken rules were refused)", log)
+    return verdict[0] if verdict else ""
+
+
+STEPS = {
+    "aarch64": Step("64-bit Arm under qemu", "make aarch64", cases),
+    "tsan": Step("ThreadSanitizer, the simulated MLU included", "make tsan", ctest),
+    "valgrind": Step("memcheck", "make valgrind", cases),
+    "fuzz": Step(
+        "fuzzing with ASan and UBSan", "FUZZ_CALLS=${FUZZ_CALLS:-1000000} make fuzz", fuzz
+    ),
+    "coverage": Step("line coverage", "make coverage", coverage),
+    "mutation": Step(
+        "mutation testing",
+        "scripts/mutate.py --seed ${MUTATE_SEED:-$(date +%j)} --minutes ${MUTATE_MINUTES:-60}",
+        mutation,
+    ),
+    "fresh-root": Step("README's commands in a new Debian root", "make fresh-root", fresh_root),
+    "report": Step(
+        "test report",
+        "make build && build/mluop report --out build-nightly/report",
+        report,
+    ),
+}
+
+
+def git(*arguments: str) -> str:
+    return subprocess.check_output(["git", *arguments], cwd=ROOT, text=True).strip()
+
+
+def commit() -> tuple[str, bool]:
+    """Returns the commit whose sources are tested, and whether there are uncommitted changes."""
+    name = git("log", "-1", "--format=%h", "--abbrev=10", "--", ".", *GENERATED)
+    return name, bool(git("status", "--porcelain", "--", ".", *GENERATED))
+
+
+def span(seconds: float) -> str:
+    """Returns a duration in words.
+
+    >>> span(59.6), span(61), span(7260)
+    ('60 s', '1 min 1 s', '2 h 1 min')
+    """
+    whole = round(seconds)
+    if whole <= 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60} s"
+    return f"{whole // 3600} h {whole % 3600 // 60} min"
+
+
+class Terminal:
+    """Writes escape sequences only to a terminal, and only without NO_COLOR."""
+
+    def __init__(self):
+        self.rich = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+
+    def paint(self, colour: int, text: str) -> str:
+        return f"\033[{colour}m{text}\033[0m" if self.rich else text
+
+    def show(self, text: str) -> None:
+        """Replaces the progress line."""
+        if self.rich:
+            print(f"\r\033[K{text[:110]}", end="", flush=True)
+
+    def end(self, text: str) -> None:
+        self.show("")
+        print(text, flush=True)
+
+
+def last_line(log: Path) -> str:
+    lines = [line for line in log.read_text(errors="replace").splitlines() if line.strip()]
+    return lines[-1].strip() if lines else ""
+
+
+def run(name: str, log: Path, terminal: Terminal) -> tuple[int, float]:
+    """Runs a step. Returns its exit status and seconds."""
+    start = time.monotonic()
+    with open(log, "w", encoding="utf-8") as output:
+        process = subprocess.Popen(
+            ["bash", "-c", STEPS[name].command], cwd=ROOT, stdout=output, stderr=subprocess.STDOUT,
+            stdin=subprocess.DEVNULL,
+        )  # fmt: skip
+        try:
+            while process.poll() is None:
+                seconds = span(time.monotonic() - start)
+                terminal.show(f"{name} {seconds}: {last_line(log) if terminal.rich else ''}")
+                time.sleep(1)
+        except BaseException:
+            process.terminate()  # make ends its children
+            raise
+    return process.returncode, time.monotonic() - start
+
+
+def row_of(name: str, row: dict | None) -> str:
+    """Returns a row of the page.
+
+    >>> row_of("tsan", None)
+    '| ThreadSanitizer, the simulated MLU included (`tsan`) | | | | not run |'
+    >>> row = {"amount": "9 cases", "date": "2030-01-02", "commit": "ab", "status": 1, "seconds": 7}
+    >>> row_of("valgrind", row)
+    '| memcheck (`valgrind`) | 9 cases | 2030-01-02 | ab | **failed** after 7 s |'
+    """
+    what = f"{STEPS[name].what} (`{name}`)"
+    if row is None:
+        return f"| {what} | | | | not run |"
+    verdict = "passed in" if row["status"] == 0 else "**failed** after"
+    cells = [what, row["amount"], row["date"], row["commit"], f"{verdict} {span(row['seconds'])}"]
+    return f"| {' | '.join(cells)} |"
+
+
+def load_record() -> dict:
+    return json.loads(RECORD.read_text()) if RECORD.exists() else {}
+
+
+def write_page(record: dict) -> None:
+    rows = ["| what | how much | when | commit | result |", "|---|---|---|---|---|"]
+    rows += [row_of(name, record.get(name)) for name in STEPS]
+    PAGE.write_text(INTRODUCTION + "\n".join(rows) + "\n", encoding="utf-8")
+
+
+def store(name: str, row: dict, stamp: Path) -> None:
+    """Writes the stamp, the record and the page. A later step may be interrupted."""
+    stamp.write_text(json.dumps(row))
+    record = load_record()
+    record[name] = row
+    ordered = {step: record[step] for step in STEPS if step in record}
+    RECORD.write_text(json.dumps(ordered, indent=1) + "\n", encoding="utf-8")
+    write_page(ordered)
+
+
+def has_passed(stamp: Path) -> bool:
+    return stamp.exists() and json.loads(stamp.read_text())["status"] == 0
+
+
+def run_steps(names: list[str], again: bool) -> int:
+    terminal, failed = Terminal(), 0
+    tested, changed = commit()
+    folder = STATE / (tested + ("+changes" if changed else ""))
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in names:
+        stamp, log = folder / f"{name}.json", folder / f"{name}.log"
+        if not changed and not again and has_passed(stamp):
+            terminal.end(f"{name}: has passed on {tested}")
+            continue
+        status, seconds = run(name, log, terminal)
+        row = {
+            "status": status,
+            "amount": STEPS[name].amount(log.read_text(errors="replace")),
+            "seconds": round(seconds),
+            "date": time.strftime("%Y-%m-%d %H:%M", time.gmtime()),
+            "commit": folder.name,
+        }
+        store(name, row, stamp)
+        failed += status != 0
+        verdict = terminal.paint(31, "failed") if status else terminal.paint(32, "passed")
+        terminal.end(f"{name}: {verdict} in {span(seconds)}: {row['amount'] or last_line(log)}")
+        if status:
+            print(f"  log: {log.relative_to(ROOT)}", flush=True)
+    return 1 if failed else 0
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("--again", action="store_true", help="repeat steps that passed")
+    parser.add_argument("--page", action="store_true", help="only rewrite docs/quality.md")
+    parser.add_argument("step", nargs="*", help=", ".join(STEPS))
+    options = parser.parse_args()
+    unknown = [name for name in options.step if name not in STEPS]
+    if unknown:
+        parser.error(f"the steps are {', '.join(STEPS)}, got {', '.join(unknown)}")
+    if options.page:
+        write_page(load_record())
+        return 0
+    return run_steps(options.step or list(STEPS), options.again)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
