@@ -151,8 +151,8 @@ void Copy(const CopyCall& call, const End& to_end, const End& from_end, Where wh
   if (spaces.from == Space::kWram) CheckWram(check, "src", from_end);
   if (call.direction == NRAM2NRAM) CheckNram(check, call, to_end, from_end);
   const bool is_remote = call.cluster != kOwnCluster;
-  const Side to("dst", is_remote ? InCluster(check, call, to_end) : to_end,
-                is_remote ? &core.sram(call.cluster) : core.memory(spaces.to));
+  const End target = is_remote ? InCluster(check, call, to_end) : to_end;  // checks the cluster
+  const Side to("dst", target, is_remote ? &core.sram(call.cluster) : core.memory(spaces.to));
   const Side from("src", from_end, core.memory(spaces.from));
   CheckOverlap(check, to, from);
   if (call.is_move) {
