@@ -5,7 +5,7 @@
 // NHWC table, so the NHWC operator runs with these arguments and other data pointers.
 //
 // A device provides Transpose(Context&, const Matrices&, from, to) and Context::Nested(), a context
-// with scratch of its own.
+// with separate scratch.
 #pragma once
 
 #include "core/dtype.h"
