@@ -45,8 +45,8 @@ constexpr const char* kRois[] = {
     "spatial_scale=1 rois="};
 
 TEST(Rois, ObjectCentresEveryRoi) {
-  for (const std::string line : kRois) {
-    const Case parsed = ParseCase(line + "object");
+  for (const char* line : kRois) {
+    const Case parsed = ParseCase(std::string(line) + "object");
     const PreparedCall call(parsed, Placement::kBack);
     const float* roi = call.arguments().In<float>("rois");
     for (int r = 0; r < 200; ++r, roi += 5) {
@@ -57,8 +57,8 @@ TEST(Rois, ObjectCentresEveryRoi) {
 }
 
 TEST(Rois, OneImageUsesTheFirstImageOnly) {
-  for (const std::string line : kRois) {
-    const Case parsed = ParseCase(line + "one_image");
+  for (const char* line : kRois) {
+    const Case parsed = ParseCase(std::string(line) + "one_image");
     const PreparedCall call(parsed, Placement::kBack);
     const float* rois = call.arguments().In<float>("rois");
     for (int r = 0; r < 200; ++r) EXPECT_EQ(rois[r * 5], 0);
