@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import ctypes
+
 from torch import Tensor
 
 _HUGE_PAGE = 2 << 20
