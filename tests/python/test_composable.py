@@ -101,7 +101,8 @@ def test_opcheck_of_masked_conv2d(last):
             if each is not None:
                 each.requires_grad_()
         torch.library.opcheck(torch.ops.mluops.masked_conv2d, (*tensors, *geometry))
-    tensors = (torch.randn(2, 4, 6, 5), features, mask, weight)
+    # torch cannot trace the second derivative: the number of masked pixels depends on the data.
+    tensors = (torch.randn(2, 4, 6, 5), features.detach(), mask, weight.detach())
     for wanted in ([True, True, True], [False, True, False]):
         arguments = (*tensors, *geometry, wanted)
         torch.library.opcheck(torch.ops.mluops.masked_conv2d_backward, arguments)

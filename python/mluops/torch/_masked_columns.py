@@ -83,8 +83,8 @@ def _product(weight: Tensor, windows: Tensor, groups: int) -> Tensor:
 
 def _masked_pixels(mask: Tensor) -> Tuple[Tensor, Tensor]:
     """int32 rows and columns, each packed, as the C operators take them."""
-    pixels = (mask > 0).nonzero().to(torch.int32).t().contiguous()
-    return pixels[0], pixels[1]
+    rows, columns = (mask > 0).nonzero().to(torch.int32).t().contiguous().unbind(0)
+    return rows, columns
 
 
 def _scaled(pixels: Tuple[Tensor, Tensor], stride: List[int]) -> Tuple[Tensor, Tensor]:

@@ -105,8 +105,8 @@ def _like(features: Tensor, shape: Sequence[Any]) -> Tensor:
     return features.new_empty(list(shape))
 
 
-def _cat(images: List[Tensor], empty: Tensor) -> Tensor:
-    return images[0] if len(images) == 1 else torch.cat(images) if images else empty
+def _cat(images: List[Tensor]) -> Tensor:
+    return images[0] if len(images) == 1 else torch.cat(images)
 
 
 def _run(calls: Calls, arguments: Tuple[Any, ...], by_rows: bool) -> Tensor:
@@ -120,7 +120,9 @@ def _run(calls: Calls, arguments: Tuple[Any, ...], by_rows: bool) -> Tensor:
             images.append(rows.convolve(image, mask[i], weight, bias, geometry))
         else:
             images.append(columns.convolve(calls, image, mask[i], weight, bias, geometry, groups))
-    return _cat(images, _like(features, (0, weight.size(0), *mask.shape[1:])))
+    if not images:
+        return _like(features, (0, weight.size(0), *mask.shape[1:]))
+    return _cat(images)
 
 
 def _kernel(*arguments: Any) -> Tensor:
@@ -155,7 +157,7 @@ def _run_backward(calls: Calls, arguments: Tuple[Any, ...], by_rows: bool) -> Tu
             images.append(found[0])
         others = [a if b is None else b if a is None else a + b for a, b in zip(others, found[1:])]
     results = (
-        _cat(images, torch.zeros_like(features)),
+        _cat(images) if images else torch.zeros_like(features),
         torch.zeros_like(weight) if others[0] is None else others[0],
         weight.new_zeros(weight.size(0)) if others[1] is None else others[1],
     )
