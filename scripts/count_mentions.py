@@ -5,8 +5,8 @@ family is added or renamed. Fails if a family is named in more than LIMIT files.
 
     scripts/count_mentions.py [--list] [family ...]
 
-Not counted: documents, pictures, benchmark results, fuzz corpora, files whose own path names the
-family, and the Python package with its tests, which have a file per operator and level.
+Not counted: documents, pictures, benchmark results, ABI dumps, fuzz corpora, files whose own path
+names the family, and the Python package with its tests, which have a file per operator and level.
 """
 
 from __future__ import annotations
@@ -19,7 +19,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 LIMIT = 29
-SKIPPED = re.compile(r"\.(md|svg)$|^bench/results/|^tests/fuzz/corpus/|^python/|^tests/python/")
+SKIPPED = re.compile(
+    r"\.(md|svg)$|^bench/results/|^abi/|^tests/fuzz/corpus/|^python/|^tests/python/"
+)
 # These names are also ordinary words: only mentions of the operator count.
 WORDS = {"transpose": r"mluoptranspose|ops/transpose|y\(transpose|\btranspose n=|['\"]transpose\b"}
 
