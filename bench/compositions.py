@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compositions of torch operators that compute the same as ours: the peers of `pairs.py`. Also the
-inputs of those that need a scene."""
+scene that roiaware_pool3d needs as input."""
 
 import numpy as np
 import torch

@@ -256,7 +256,7 @@ def register_composition(
     recorded: Any = None,
     casts: Tuple[int, ...] = (),
 ) -> Callable[..., Any]:
-    """Defines torch.ops.mluops.<name> and returns it. Its derivatives are those of `compose`, which
+    """Defines torch.ops.mluops.<name> and returns it. Its derivatives come from `compose`, which
     computes the same from other operators. In plain reverse mode `recorded` replaces it, an
     autograd.Function of the kernel and its arguments. Autocast casts the arguments `casts`."""
     name = schema.partition("(")[0]

@@ -78,7 +78,10 @@ def run_in_layout(
 
 def indices(table: Table, *tensors: Tensor) -> List[Tensor]:
     """Converts indices to int32 for the C library. Clamping keeps outside indices outside."""
-    if all(tensor.dtype is torch.int32 and tensor.is_contiguous() for tensor in tensors):
+    for tensor in tensors:
+        if tensor.dtype is not torch.int32 or not tensor.is_contiguous():
+            break
+    else:
         return list(tensors)
     for tensor in tensors:
         if tensor.dtype not in (torch.int32, torch.int64):
