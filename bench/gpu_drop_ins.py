@@ -17,6 +17,7 @@ import sys
 import time
 from typing import Callable, Optional
 
+import compositions
 import mluops.torch as ours
 import pairs
 import torch
@@ -177,7 +178,7 @@ def border_align(height, width, dtype):
     count = height * width
     x = torch.randn(2, 1024, height, width, device=DEVICE, dtype=dtype)
     boxes = pairs.random_rois(2 * count, 1, height, width, 1.0)[:, 1:].view(2, count, 4)
-    peer = Peer("torch composition", lambda x, b: pairs.composed_border_align(x, b, 10))
+    peer = Peer("torch composition", lambda x, b: compositions.composed_border_align(x, b, 10))
     if mmcv is not None:
         peer = Peer("mmcv", lambda x, b: mmcv.border_align(x, b, 10))
     name = f"border_align [2,1024,{height},{width}] K{count} {str(dtype)[6:]}"
@@ -197,8 +198,8 @@ def psa_mask(images, size, mask, kind):
 
     x = torch.randn(images, mask * mask, size, size, device=DEVICE)
     word = ("collect", "distribute")[kind]
-    forward = composed(pairs.composed_psa_mask)
-    peer = Peer("torch composition", forward, composed(pairs.composed_psa_mask_backward))
+    forward = composed(compositions.composed_psa_mask)
+    peer = Peer("torch composition", forward, composed(compositions.composed_psa_mask_backward))
     if mmcv is not None:
         peer = Peer("mmcv", lambda x: mmcv.psa_mask(x, word, (mask, mask)))
     name = f"psa_mask [{images},{mask * mask},{size},{size}] {word}"
@@ -240,11 +241,11 @@ def masked(dtype):
 
 def roiaware_pool3d(dense):
     """Measures backward of max pooling. A graph cannot capture the peer of avg: it synchronises."""
-    argmax, indices, points = pairs.roiaware_scene(dense)
+    argmax, indices, points = compositions.roiaware_scene(dense)
     argmax, indices = (torch.from_numpy(a).to(DEVICE) for a in (argmax, indices))
     grad = torch.randn(argmax.shape, device=DEVICE)
     run = lambda g, a, i: torch.ops.mluops.roiaware_pool3d_backward(g, a, i, 0, points)
-    composed = lambda g, a, i: pairs.composed_roiaware_backward(g, a, i, 0, points)
+    composed = lambda g, a, i: compositions.composed_roiaware_backward(g, a, i, 0, points)
     own, peer = (forward_seconds(f, (grad, argmax, indices)) for f in (run, composed))
     sizes = "boxes_num=128 out_x=12 out_y=12 out_z=12 channels=16 max_pts_each_voxel=128"
     case = f"roiaware_pool3d_backward P={points} pool_method=0 {sizes}"

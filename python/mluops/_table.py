@@ -62,7 +62,7 @@ class Row(NamedTuple):
     @property
     def is_permuted(self) -> bool:
         """Whether PyTorch's dims are in another order: NCHW instead of NHWC."""
-        return self.layout == NHWC and not self.is_index
+        return self.layout == NHWC
 
 
 def _row(info: _TensorInfo) -> Row:

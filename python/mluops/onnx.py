@@ -8,7 +8,6 @@
 A node has the operator's tensors as inputs and its other arguments as attributes of the same names.
 Its only output is the operator's first. `names="mmcv"` gives nodes of mmcv's names where mmcv has
 one. The dynamo exporter needs onnx and onnxscript. `python -m mluops.onnx` lists the nodes.
-MaskedConv2d becomes a MaskedIm2col, a matrix product and a MaskedCol2im.
 """
 
 from __future__ import annotations
@@ -40,6 +39,7 @@ class Node(NamedTuple):
 _NAMES = {
     "border_align": "BorderAlign",
     "masked_col2im": "MaskedCol2im",
+    "masked_conv2d": "MaskedConv2d",
     "masked_im2col": "MaskedIm2col",
     "ps_roi_pool": "PsRoiPool",
     "psa_mask": "PsaMask",
@@ -56,7 +56,7 @@ def _schema(operator: str) -> Any:
 
 def _node(operator: str, domain: str, name: str) -> Node:
     arguments = _schema(operator).arguments
-    inputs = tuple(a.name for a in arguments if str(a.type) == "Tensor")
+    inputs = tuple(a.name for a in arguments if str(a.type) in ("Tensor", "Optional[Tensor]"))
     attributes = tuple((a.name, _TYPES[str(a.type)]) for a in arguments if a.name not in inputs)
     if name == "MMCVPSAMask":
         attributes = (("psa_type", "i"), ("mask_size", "is"))
@@ -74,19 +74,30 @@ def nodes(names: str = "mluops") -> List[Node]:
     ]
 
 
+def _option(node: Node, name: str) -> Any:
+    from onnx.defs import OpSchema
+
+    options = OpSchema.FormalParameterOption
+    types = {a.name: str(a.type) for a in _schema(node.operator).arguments}
+    return options.Optional if types[name].startswith("Optional") else options.Single
+
+
 def _onnx_operator(node: Node) -> Callable[..., Any]:
     from onnx.defs import OpSchema
     from onnxscript import values
 
     kinds = {"i": OpSchema.AttrType.INT, "is": OpSchema.AttrType.INTS, "f": OpSchema.AttrType.FLOAT}
     floats = ["tensor(float16)", "tensor(bfloat16)", "tensor(float)", "tensor(double)"]
-    types = [*floats, "tensor(int32)", "tensor(int64)"]
+    types = [*floats, "tensor(int32)", "tensor(int64)", "tensor(uint8)", "tensor(bool)"]
     schema = OpSchema(
         node.name,
         node.domain,
         1,
         # Boxes and indices may have other types than the features.
-        inputs=[OpSchema.FormalParameter(name, f"T{i}") for i, name in enumerate(node.inputs)],
+        inputs=[
+            OpSchema.FormalParameter(name, f"T{i}", param_option=_option(node, name))
+            for i, name in enumerate(node.inputs)
+        ],
         outputs=[OpSchema.FormalParameter("output", "T")],
         type_constraints=[
             ("T", floats, ""),
@@ -130,7 +141,10 @@ def _symbolic(node: Node) -> Callable[..., Any]:
             f"{name}_{'f' if isinstance(value, float) else 'i'}": value
             for name, value in node.values(given).items()
         }
-        result = g.op(f"{node.domain}::{node.name}", *(given[n] for n in node.inputs), **values)
+        tensors = [given[name] for name in node.inputs]
+        if tensors[-1].node().mustBeNone():  # an absent bias
+            tensors.pop()
+        result = g.op(f"{node.domain}::{node.name}", *tensors, **values)
         return result if outputs == 1 else (result,) * outputs
 
     return symbolic

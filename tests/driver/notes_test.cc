@@ -11,20 +11,20 @@ namespace {
 
 constexpr char kText[] =
     "# a comment\n"
-    "#: psamask_forward cuda H=60 psa_type=1: the L2\n"
-    "#: psamask_forward cuda: latency: 3 us\n"
-    "#: psamask_forward description: Spreads masks.\n"
-    "psamask_forward N=1\n";
+    "#: blur_forward cuda H=60 psa_type=1: the L2\n"
+    "#: blur_forward cuda: latency: 3 us\n"
+    "#: blur_forward description: Spreads masks.\n"
+    "blur_forward N=1\n";
 
 TEST(Notes, FirstLineWithAllItsWordsInTheCaseIsUsed) {
-  EXPECT_EQ(NoteIn(kText, "psamask_forward N=1 H=60 psa_type=1", "cuda:0"), "the L2");
-  EXPECT_EQ(NoteIn(kText, "psamask_forward N=1 H=60 psa_type=0", "cuda:1"), "latency: 3 us");
-  EXPECT_EQ(NoteIn(kText, "psamask_forward N=1 H=600 psa_type=1", "cuda:0"), "latency: 3 us");
+  EXPECT_EQ(NoteIn(kText, "blur_forward N=1 H=60 psa_type=1", "cuda:0"), "the L2");
+  EXPECT_EQ(NoteIn(kText, "blur_forward N=1 H=60 psa_type=0", "cuda:1"), "latency: 3 us");
+  EXPECT_EQ(NoteIn(kText, "blur_forward N=1 H=600 psa_type=1", "cuda:0"), "latency: 3 us");
 }
 
 TEST(Notes, OtherOperatorsAndDevicesHaveNone) {
-  EXPECT_EQ(NoteIn(kText, "psamask_forward N=1", "cpu"), "");
-  EXPECT_EQ(NoteIn(kText, "psamask_backward N=1", "cuda:0"), "");
+  EXPECT_EQ(NoteIn(kText, "blur_forward N=1", "cpu"), "");
+  EXPECT_EQ(NoteIn(kText, "blur_backward N=1", "cuda:0"), "");
   EXPECT_EQ(NoteIn(kText, "", "cuda:0"), "");
 }
 

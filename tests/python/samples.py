@@ -27,9 +27,8 @@ def make(dtype: torch.dtype = torch.float32) -> Dict[str, Sample]:
 
     rois = _rois(6, 2, 9)
     boxes = _rois(10, 1, 9)[:, 1:].view(2, 5, 4)
-    argmax = torch.randint(4, (2, 5, 4, 3), generator=generator, dtype=torch.int32)
-    mapping = torch.arange(8, dtype=torch.int32).view(2, 2, 2).permute(1, 2, 0)
-    mapping = mapping.expand(6, 2, 2, 2).contiguous()
+    argmax = torch.randint(4, (2, 3, 5, 4), generator=generator, dtype=torch.int32)
+    mapping = torch.arange(8, dtype=torch.int32).view(2, 2, 2).expand(6, 2, 2, 2).contiguous()
     points = torch.rand(40, 3, generator=generator) * 4 - 2
     cars = torch.tensor([[0.0, 0, -1, 3, 2, 2, 0.3], [1, 1, -2, 2, 2, 4, -1.2]])
     rows = torch.tensor([0, 2, 3, 4], dtype=torch.int32)

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """torch.library.opcheck, torch.compile and torch.export: they need a recent torch."""
 
+import shutil
+
 import pytest
 
 torch = pytest.importorskip("torch")
@@ -61,34 +63,49 @@ def test_masked_conv2d_can_be_exported():
         assert torch.allclose(program(features, other), module(features, other))
 
 
-@pytest.fixture
-def dynamic_output_shapes():
-    config = torch._dynamo.config
-    before = config.capture_dynamic_output_shape_ops
-    config.capture_dynamic_output_shape_ops = True
-    yield
-    config.capture_dynamic_output_shape_ops = before
-
-
-def test_masked_conv2d_compiles_without_a_graph_break(dynamic_output_shapes):
-    """The number of masked pixels is a symbol of the graph."""
+@pytest.mark.parametrize("backend", ["aot_eager", "inductor"])
+def test_masked_conv2d_compiles_without_a_graph_break(backend):
+    if backend == "inductor" and shutil.which("g++") is None:
+        pytest.skip("inductor needs a C++ compiler")
     module, features = MaskedConv2d(3, 4, 3, padding=1).eval(), torch.randn(2, 3, 6, 5)
     mask = torch.rand(2, 6, 5) > 0.5
-    compiled = torch.compile(module, fullgraph=True, backend="aot_eager")
+    compiled = torch.compile(module, fullgraph=True, backend=backend)
     with torch.no_grad():
         for other in (mask, ~mask, torch.zeros_like(mask)):
             assert torch.allclose(compiled(features, other), module(features, other), atol=1e-6)
 
 
-def test_masked_conv2d_trains_when_compiled(dynamic_output_shapes):
+@pytest.mark.parametrize("backend", ["aot_eager", "inductor"])
+def test_masked_conv2d_trains_when_compiled(backend):
+    if backend == "inductor" and shutil.which("g++") is None:
+        pytest.skip("inductor needs a C++ compiler")
     module, features = MaskedConv2d(3, 4, 3, padding=1), torch.randn(1, 3, 6, 5)
     mask = torch.rand(1, 6, 5) > 0.5
     module(features, mask).square().sum().backward()
     expected = module.weight.grad.clone()
     module.zero_grad()
-    compiled = torch.compile(module, fullgraph=True, backend="aot_eager")
+    compiled = torch.compile(module, fullgraph=True, backend=backend)
     compiled(features, mask).square().sum().backward()
     assert torch.allclose(module.weight.grad, expected, atol=1e-5)
+
+
+@pytest.mark.parametrize("last", [False, True])
+def test_opcheck_of_masked_conv2d(last):
+    features, mask = torch.randn(2, 3, 6, 5), torch.rand(2, 6, 5) > 0.5
+    if last:
+        features = features.contiguous(memory_format=torch.channels_last)
+    weight, bias = torch.randn(4, 3, 3, 3), torch.randn(4)
+    geometry = ([1, 1], [1, 1], [1, 1], 1)
+    for tensors in ((features, mask, weight, None), (features, mask, weight, bias)):
+        for each in tensors[::2]:
+            if each is not None:
+                each.requires_grad_()
+        torch.library.opcheck(torch.ops.mluops.masked_conv2d, (*tensors, *geometry))
+    # torch cannot trace the second derivative: the number of masked pixels depends on the data.
+    tensors = (torch.randn(2, 4, 6, 5), features.detach(), mask, weight.detach())
+    for wanted in ([True, True, True], [False, True, False]):
+        arguments = (*tensors, *geometry, wanted)
+        torch.library.opcheck(torch.ops.mluops.masked_conv2d_backward, arguments)
 
 
 def test_meta_functions_check_symbolic_shapes():

@@ -7,7 +7,7 @@ torch = pytest.importorskip("torch")
 
 import mluops.torch as ours
 from drop_ins import randn
-from mluops.torch import masked_conv
+from mluops.torch import _masked_columns, _masked_rows
 
 
 def masks(n, height, width):
@@ -116,11 +116,9 @@ def test_state_dict_equals_that_of_conv2d(bias):
 def test_masked_conv2d_has_the_type_of_conv2d_under_autocast(bias, kind, monkeypatch):
     # torch computes the product, and not every CPU supports bfloat16.
     monkeypatch.setattr(
-        masked_conv,
+        _masked_columns,
         "_product",
-        lambda w, x, g: (
-            w.flatten(1).bfloat16().sum(1, keepdim=True) * x.bfloat16().sum(0, keepdim=True)
-        ),
+        lambda w, x, g: w.flatten(1).sum(1, keepdim=True) * x.sum(0, keepdim=True),
     )
     conv = ours.MaskedConv2d(2, 3, 3, padding=1, bias=bias)
     features, mask = torch.randn(2, 2, 4, 4), torch.ones(2, 4, 4)
@@ -128,7 +126,9 @@ def test_masked_conv2d_has_the_type_of_conv2d_under_autocast(bias, kind, monkeyp
         mask[0] = 0
     if kind == "empty":
         mask[1] = 0
-    assert conv(features, mask).dtype == torch.bfloat16
+    with torch.no_grad(), torch.autocast("cpu", dtype=torch.bfloat16):
+        assert conv(features, mask).dtype == torch.bfloat16
+        assert conv.double()(features.double(), mask).dtype == torch.float64
 
 
 def test_masked_conv2d_accepts_an_empty_batch():
@@ -158,3 +158,42 @@ def test_masked_conv2d_in_half():
     actual = ours.masked_conv2d(features.half(), mask, weight.half(), padding=1)
     assert actual.dtype == torch.float16
     assert torch.equal(actual, expected.half())
+
+
+@pytest.mark.parametrize("last", [False, True])
+@pytest.mark.parametrize(
+    "arguments",
+    [dict(padding=1), dict(padding=(0, 2), stride=(2, 1), dilation=(1, 2)), dict(bias=False)],
+    ids=str,
+)
+@pytest.mark.parametrize("block_bytes", [1, 1 << 20])
+def test_rows_equal_columns_in_both_directions(arguments, last, block_bytes, monkeypatch):
+    """A large image with many channels is convolved by products of rows, in several blocks."""
+    monkeypatch.setattr(_masked_rows, "HAS_MKL", True)  # slow in other builds, but correct
+    monkeypatch.setattr(_masked_rows, "_BLOCK_BYTES", block_bytes)
+    conv = ours.MaskedConv2d(20, 6, 3, **arguments).double()
+    x = randn(2, 20, 43, 41).double()
+    assert _masked_rows.applies(x, conv.weight, 1)
+    x = x.contiguous(memory_format=torch.channels_last) if last else x
+    x.requires_grad_()
+    dense = conv(x)
+    mask = masks(2, *dense.shape[2:])
+    grad = randn(*dense.shape, seed=2).double()
+    grad = grad.contiguous(memory_format=torch.channels_last) if last else grad
+    inputs = [x, *conv.parameters()]
+    expected = dense * (mask > 0)[:, None]
+    actual = conv(x, mask)
+    torch.testing.assert_close(actual, expected)
+    assert actual.stride() == dense.stride()
+    for a, b in zip(
+        torch.autograd.grad(actual, inputs, grad), torch.autograd.grad(expected, inputs, grad)
+    ):
+        torch.testing.assert_close(a, b)
+
+
+def test_second_derivatives_equal_those_of_conv2d():
+    x = randn(1, 2, 4, 5).double().requires_grad_()
+    weight = randn(3, 2, 3, 3).double().requires_grad_()
+    mask = masks(1, 4, 5)
+    run = lambda x, w: ours.masked_conv2d(x, mask, w, padding=1)
+    assert torch.autograd.gradgradcheck(run, (x, weight))

@@ -25,8 +25,12 @@ MODELS = {
     "PsRoiPool": (ours.PSRoIPool((2, 3), 0.5), (randn(1, 12, 6, 7), ROIS)),
     "RfcnPsRoiPool": (ours.PSRoIPool(2, 0.5, semantics="rfcn"), (randn(1, 8, 6, 7), ROIS)),
     "RoiawarePool3d": (ours.RoIAwarePool3d((2, 3, 1), 8, "avg"), (CARS, POINTS, randn(60, 3))),
-    "MaskedIm2col": (
+    "MaskedConv2d": (
         ours.MaskedConv2d(3, 4, 3, padding=1),
+        (randn(1, 3, 6, 5), (randn(1, 6, 5) > 0).float()),
+    ),
+    "MaskedConv2d without bias": (
+        ours.MaskedConv2d(3, 4, 3, padding=1, bias=False),
         (randn(1, 3, 6, 5), (randn(1, 6, 5) > 0).float()),
     ),
 }
@@ -40,7 +44,9 @@ def evaluator_of(node):
     def _run(self, *tensors, **attributes):
         if "mask_size" in attributes:
             attributes["h_mask"], attributes["w_mask"] = attributes.pop("mask_size")
-        given = dict(zip(node.inputs, map(torch.from_numpy, (t.copy() for t in tensors))))
+        given = {name: None for name in node.inputs}
+        for name, tensor in zip(node.inputs, tensors):
+            given[name] = None if tensor is None else torch.from_numpy(tensor.copy())
         for name, value in attributes.items():
             given[name] = [int(v) for v in value] if hasattr(value, "__len__") else value
         result = operator(*(given[name] for name in names))
@@ -55,8 +61,9 @@ def check(proto, name, names="mluops"):
     nodes = mluops.onnx.nodes(names)
     found = [node.op_type for node in proto.graph.node if node.domain in ("mluops", "mmcv")]
     wanted = {node.operator: node.name for node in nodes}
-    operator = next(node.operator for node in mluops.onnx.nodes() if node.name == name)
-    assert found.count(wanted[operator]) == 1
+    node_name = name.partition(" ")[0]
+    operator = next(node.operator for node in mluops.onnx.nodes() if node.name == node_name)
+    assert found == [wanted[operator]]
     session = reference.ReferenceEvaluator(proto, new_ops=[evaluator_of(node) for node in nodes])
     feeds = {i.name: x.numpy() for i, x in zip(proto.graph.input, inputs)}
     (result,) = session.run(None, feeds)

@@ -23,14 +23,14 @@ loss.backward()
 print(repr(loss.item()))
 """
 OPERATORS = {
-    "border_align_backward",
-    "border_align_forward",
+    "border_align_nchw_backward",
+    "border_align_nchw_forward",
     "masked_im2col_backward",
     "masked_im2col_forward",
     "psamask_nchw_backward",
     "psamask_nchw_forward",
-    "psroipool_backward",
-    "psroipool_forward",
+    "psroipool_nchw_backward",
+    "psroipool_nchw_forward",
     "roiaware_pool3d_backward",
     "roiaware_pool3d_forward",
     "torchvision_ps_roi_pool_backward",
@@ -101,7 +101,7 @@ def test_replay_agrees(recorded, command, device):
 @pytest.mark.parametrize("device", DEVICES)
 def test_perf_takes_recorded_calls(recorded, device):
     output = mluop("perf", "--device", device, "--seconds", "0.001", "--file", *recorded)
-    assert "border_align_backward" in output
+    assert "border_align_nchw_backward" in output
 
 
 CASE = "masked_im2col_forward C=2 H=3 W=4 M=5 kernel_h=2 kernel_w=2 pad_h=0 pad_w=0"

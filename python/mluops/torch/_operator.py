@@ -54,7 +54,7 @@ def _plain_keys(device: str) -> int:
     return (keys(getattr(key, device)) | keys(getattr(key, "Autograd" + device))).raw_repr()
 
 
-def _below_autograd(function: Callable[..., Any], arguments: Tuple[Any, ...]) -> Any:
+def below_autograd(function: Callable[..., Any], arguments: Tuple[Any, ...]) -> Any:
     guard = _BelowAutograd()  # active until it is deleted
     try:
         return function(*arguments)
@@ -94,9 +94,9 @@ def _make_function(
         def forward(ctx: Any, function: Callable[..., Any], *inputs: Any) -> Any:
             if _in_torch_func():  # the transforms around this one differentiate too
                 with torch.enable_grad(), forward_ad._set_fwd_grad_enabled(True):
-                    output = _below_autograd(function, inputs)
+                    output = below_autograd(function, inputs)
             else:
-                output = _below_autograd(function, inputs)
+                output = below_autograd(function, inputs)
             ctx.input_count = 1 + len(inputs)
             saved = save(ctx, inputs, output)
             if saved:
@@ -186,7 +186,7 @@ def register_without_derivatives(
 ) -> Callable[..., Any]:
     """Defines torch.ops.mluops.<name>, an operator whose results are indices, and returns it."""
     operator = _define(schema, kernel, meta)
-    _register_autograd(schema.partition("(")[0], kernel, _below_autograd)
+    _register_autograd(schema.partition("(")[0], kernel, below_autograd)
     return operator
 
 
@@ -226,4 +226,54 @@ def register(
             del guard
 
     _register_autograd(name, kernel, run)
+    return operator
+
+
+def _cast_function(operator: Callable[..., Any], device: str, casts: Tuple[int, ...]) -> Any:
+    """Under autocast: casts the arguments of these indices, as torch does for conv2d."""
+
+    def cast(*arguments: Any) -> Any:
+        if device == "cpu":
+            dtype = torch.get_autocast_cpu_dtype()
+        else:
+            dtype = torch.get_autocast_gpu_dtype()
+        given = list(arguments)
+        for i in casts:
+            x = given[i]
+            if x is not None and x.is_floating_point() and x.dtype is not torch.float64:
+                given[i] = x.to(dtype)
+        with torch.autocast(device, enabled=False):
+            return operator(*given)
+
+    return cast
+
+
+def register_composition(
+    schema: str,
+    kernel: Callable[..., Any],
+    meta: Callable[..., Any],
+    compose: Callable[..., Any],
+    recorded: Any = None,
+    casts: Tuple[int, ...] = (),
+) -> Callable[..., Any]:
+    """Defines torch.ops.mluops.<name> and returns it. Its derivatives come from `compose`, which
+    computes the same from other operators. In plain reverse mode `recorded` replaces it, an
+    autograd.Function of the kernel and its arguments. Autocast casts the arguments `casts`."""
+    name = schema.partition("(")[0]
+    operator = _define(schema, kernel, meta)
+    apply = None if recorded is None else super(torch.autograd.Function, recorded).apply
+
+    def run(function: Callable[..., Any], arguments: Tuple[Any, ...]) -> Any:
+        if forward_ad._current_level >= 0 or _in_torch_func():
+            return compose(*arguments)
+        if _is_grad_enabled():
+            for each in arguments:
+                if isinstance(each, Tensor) and each.requires_grad:
+                    return compose(*arguments) if apply is None else apply(function, *arguments)
+        return below_autograd(function, arguments)
+
+    _register_autograd(name, kernel, run)
+    if casts:
+        library.impl(name, _cast_function(operator, "cpu", casts), "AutocastCPU")
+        library.impl(name, _cast_function(operator, "cuda", casts), "AutocastCUDA")
     return operator

@@ -20,9 +20,6 @@ from .._table import Table
 from ._context import context_of, cpu_context
 
 _FLOATING = (torch.float32, torch.float16, torch.bfloat16, torch.float64)
-_TRANSPOSE = Table("transpose")
-_SMALL = 4096  # elements; torch transposes fewer in less than the time of a call of ours
-_unsafe_view = torch.ops.aten._unsafe_view.default
 
 
 def compute_type(table: Table, features: Tensor, *others: Tensor) -> torch.dtype:
@@ -56,53 +53,35 @@ def follows_channels_last(x: Tensor) -> bool:
     return not x.is_contiguous() and x.is_contiguous(memory_format=torch.channels_last)
 
 
-def to_nhwc(x: Tensor, dtype: torch.dtype) -> Tensor:
-    """Converts features to NHWC, the C layout."""
-    if x.dtype is not dtype:
-        x = x.to(dtype)
-    if x.is_contiguous(memory_format=torch.channels_last):
-        return x.permute(0, 2, 3, 1)
-    if x.numel() < _SMALL:
-        return x.contiguous(memory_format=torch.channels_last).permute(0, 2, 3, 1)
-    n, channels, height, width = x.shape
-    planes = x.contiguous().view(n, channels, height * width)
-    (result,) = context_of(x).run(_TRANSPOSE, (), (planes,))
-    return result.view(n, height, width, channels)
-
-
-def run_nhwc(
-    table: Table,
+def run_in_layout(
+    nchw: Table,
+    nhwc: Table,
     attributes: Tuple[Any, ...],
     features: Tensor,
     others: Tuple[Tensor, ...],
     sizes: Tuple[Tuple[str, int], ...] = (),
 ) -> List[Tensor]:
-    """Calls a C operator of NHWC tensors on features [N, C, H, W]. The first result has their type
-    and memory format."""
-    dtype = compute_type(table, features, *(x for x in others if x.dtype is not torch.int32))
-    packed_others = [x.contiguous() if x.dtype is torch.int32 else packed(x, dtype) for x in others]
-    if features.dim() != 4:  # the library reports it
-        return context_of(features).run(
-            table, attributes, (packed(features, dtype), *packed_others)
-        )
-    x, channels_last = to_nhwc(features, dtype), follows_channels_last(features)
-    context, is_small = context_of(x), x.numel() < _SMALL
-    inputs = (x, *packed_others)
-    first, *rest = context.run(table, attributes, inputs, sizes, channels_last or is_small)
-    if is_small and not channels_last:
-        first = first.contiguous()
-    elif not channels_last:
-        n, height, width, channels = first.shape
-        planes = first.view(n, height * width, channels)
-        (first,) = context.run(_TRANSPOSE, (), (planes,))
-        # Not a view: forward-mode differentiation does not take views.
-        first = _unsafe_view(first, (n, channels, height, width))
-    return [as_type(first, features.dtype), *rest]
+    """Calls the C operator of the layout of the features, [N, C, H, W]: NHWC if they are
+    channels_last, else NCHW. The first result has their type; all have their memory format."""
+    dtype = compute_type(nchw, features, *(x for x in others if x.dtype is not torch.int32))
+    last = features.dim() == 4 and follows_channels_last(features)
+    inputs = [as_type(features, dtype).permute(0, 2, 3, 1) if last else packed(features, dtype)]
+    for x in others:
+        if x.dtype is torch.int32:  # indices in the layout of the features
+            inputs.append((x.permute(0, 2, 3, 1) if last and x.dim() == 4 else x).contiguous())
+        else:
+            inputs.append(packed(x, dtype))
+    results = context_of(features).run(nhwc if last else nchw, attributes, inputs, sizes, last)
+    results[0] = as_type(results[0], features.dtype)
+    return results
 
 
 def indices(table: Table, *tensors: Tensor) -> List[Tensor]:
     """Converts indices to int32 for the C library. Clamping keeps outside indices outside."""
-    if all(tensor.dtype is torch.int32 and tensor.is_contiguous() for tensor in tensors):
+    for tensor in tensors:
+        if tensor.dtype is not torch.int32 or not tensor.is_contiguous():
+            break
+    else:
         return list(tensors)
     for tensor in tensors:
         if tensor.dtype not in (torch.int32, torch.int64):
@@ -135,9 +114,7 @@ def meta_outputs(
     shapes = table.shapes(attributes, given, dict(sizes))
     _check(table, attributes, given, shapes, inputs)
     return [
-        like.new_empty(shape, dtype=torch.int32)
-        if row.is_index
-        else _like(like, shape, row.is_permuted)
+        _like(like, shape, row.is_permuted, torch.int32 if row.is_index else like.dtype)
         for row, shape in zip(table.outputs, shapes)
     ]
 
@@ -146,12 +123,12 @@ def _permute(shape: Sequence[Any], order: Tuple[int, ...]) -> Tuple[Any, ...]:
     return tuple(shape[i] for i in order) if len(shape) == len(order) else tuple(shape)
 
 
-def _like(like: Tensor, shape: Tuple[Any, ...], permuted: bool) -> Tensor:
+def _like(like: Tensor, shape: Tuple[Any, ...], permuted: bool, dtype: torch.dtype) -> Tensor:
     if not permuted:
-        return like.new_empty(shape)
+        return like.new_empty(shape, dtype=dtype)
     if follows_channels_last(like):
-        return like.new_empty(shape).permute(0, 3, 1, 2)
-    return like.new_empty(_permute(shape, (0, 3, 1, 2)))
+        return like.new_empty(shape, dtype=dtype).permute(0, 3, 1, 2)
+    return like.new_empty(_permute(shape, (0, 3, 1, 2)), dtype=dtype)
 
 
 def _check(

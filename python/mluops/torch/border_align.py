@@ -11,18 +11,17 @@ from torch import Tensor, nn
 from .._table import Table
 from ._arguments import require_tensors
 from ._operator import register
-from ._tensors import follows_channels_last, meta_outputs, run_nhwc
+from ._tensors import follows_channels_last, meta_outputs, run_in_layout
 
-_FORWARD = Table("border_align_forward", "border_align", {"argmax_idx": "argmax"})
-_BACKWARD = Table(
-    "border_align_backward",
-    "border_align_backward",
-    {"grad_output": "grad", "argmax_idx": "argmax"},
-)
+_NAMES = {"grad_output": "grad", "argmax_idx": "argmax"}
+_FORWARD = Table("border_align_forward", "border_align", _NAMES)
+_BACKWARD = Table("border_align_backward", "border_align_backward", _NAMES)
+_NCHW_FORWARD = Table("border_align_nchw_forward", "border_align", _NAMES)
+_NCHW_BACKWARD = Table("border_align_nchw_backward", "border_align_backward", _NAMES)
 
 
 def _kernel(input: Tensor, boxes: Tensor, pool_size: int) -> Tuple[Tensor, Tensor]:
-    output, argmax = run_nhwc(_FORWARD, (pool_size,), input, (boxes,))
+    output, argmax = run_in_layout(_NCHW_FORWARD, _FORWARD, (pool_size,), input, (boxes,))
     return output, argmax
 
 
@@ -35,7 +34,8 @@ def _backward_kernel(
     grad: Tensor, boxes: Tensor, argmax: Tensor, pool_size: int, height: int, width: int
 ) -> Tensor:
     sizes = (("H", height), ("W", width))
-    return run_nhwc(_BACKWARD, (pool_size,), grad, (boxes, argmax), sizes)[0]
+    tables = _NCHW_BACKWARD, _BACKWARD
+    return run_in_layout(*tables, (pool_size,), grad, (boxes, argmax), sizes)[0]
 
 
 def _backward_meta(
@@ -78,7 +78,7 @@ def _gather(input: Tensor, boxes: Tensor, argmax: Tensor, pool_size: int) -> Ten
         return input.new_zeros((n, c, k, 4))
     dtype = torch.promote_types(input.dtype, boxes.dtype)
     xs, ys = _positions(boxes.to(dtype), pool_size)
-    index = argmax.long()  # [N, K, 4, C]
+    index = argmax.long().permute(0, 2, 3, 1)  # [N, K, 4, C]
     chosen = index.clamp(0, pool_size)
     x, y = xs.gather(3, chosen), ys.gather(3, chosen)
     inside = (y >= -1) & (y <= height) & (x >= -1) & (x <= width) & (index == chosen)

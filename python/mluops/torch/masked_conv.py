@@ -3,90 +3,20 @@
 
 from __future__ import annotations
 
-from typing import List, Optional, Tuple
+from typing import Any, List, Optional, Sequence, Tuple
 
 import torch
 from torch import Tensor, nn
 from torch.jit.annotations import BroadcastingList2
 
-from . import masked_im2col  # noqa: F401  (torch.ops.mluops.masked_im2col)
+from .._library import BadParamError
+from . import _masked_columns as columns
+from . import _masked_rows as rows
 from ._arguments import pair, require_tensors
-
-_HAS_MKL = torch.backends.mkl.is_available()
-
-
-def _columns(
-    image: Tensor,
-    rows: Tensor,
-    columns: Tensor,
-    kernel: List[int],
-    padding: List[int],
-    dilation: List[int],
-) -> Tensor:
-    """Returns the windows at M pixels of an image [1, C, H, W]: [C*kernel, M]."""
-    if dilation[0] == 1 and dilation[1] == 1:
-        return torch.ops.mluops.masked_im2col(image, rows, columns, kernel, padding)
-    # One kernel element at a time: a window of one pixel, shifted by the padding.
-    taps: List[Tensor] = []
-    for i in range(kernel[0]):
-        for j in range(kernel[1]):
-            shift = [padding[0] - i * dilation[0], padding[1] - j * dilation[1]]
-            taps.append(torch.ops.mluops.masked_im2col(image, rows, columns, [1, 1], shift))
-    return torch.stack(taps, dim=1).flatten(0, 1)
-
-
-def _multiply_by_conv2d(weight: Tensor, windows: Tensor, groups: int) -> Tensor:
-    image = windows.view(1, windows.size(0), 1, windows.size(1))
-    kernel = weight.reshape(weight.size(0), -1, 1, 1)
-    return torch.nn.functional.conv2d(image, kernel, groups=groups)[0, :, 0]
-
-
-def _multiply(weight: Tensor, windows: Tensor, groups: int) -> Tensor:
-    if torch.jit.is_scripting():
-        pass
-    elif not _HAS_MKL and windows.is_cpu and windows.size(1) > 0:
-        # In Debian's torch, without MKL, conv2d is six times as fast as a matrix product.
-        return _multiply_by_conv2d(weight, windows, groups)
-    if groups == 1:
-        return torch.mm(weight.reshape(weight.size(0), -1), windows)
-    return torch.bmm(
-        weight.reshape(groups, weight.size(0) // groups, -1),
-        windows.view(groups, windows.size(0) // groups, windows.size(1)),
-    ).flatten(0, 1)
-
-
-def _product(weight: Tensor, windows: Tensor, groups: int) -> Tensor:
-    """weight: [O, C/groups, kernel]; windows: [C*kernel, M]. Returns [O, M]. Weights and features
-    of different types raise a RuntimeError, as in conv2d."""
-    if windows.dtype == torch.float16 and weight.dtype == torch.float16 and windows.is_cpu:
-        # Old torch has no half matmul on the CPU.
-        return _multiply(weight.float(), windows.float(), groups).to(torch.float16)
-    return _multiply(weight, windows, groups)
-
-
-def _convolve(
-    image: Tensor,
-    mask: Tensor,
-    weight: Tensor,
-    bias: Optional[Tensor],
-    geometry: Tuple[List[int], List[int], List[int]],
-    groups: int,
-) -> Tensor:
-    """Convolves one image [1, C, H, W] at the pixels of its mask [h, w]."""
-    padding, stride, dilation = geometry
-    # int32 rows and columns, each packed, as the C operators take them
-    rows, columns = (mask > 0).nonzero().to(torch.int32).t().contiguous().unbind(0)
-    at_rows = rows if stride[0] == 1 else rows * stride[0]
-    at_columns = columns if stride[1] == 1 else columns * stride[1]
-    kernel = [weight.size(2), weight.size(3)]
-    windows = _columns(image, at_rows, at_columns, kernel, padding, dilation)
-    products = _product(weight, windows, groups)
-    if bias is not None:
-        column = bias.unsqueeze(1)
-        products = products + (
-            column if column.dtype == products.dtype else column.to(products.dtype)
-        )
-    return torch.ops.mluops.masked_col2im(products, rows, columns, mask.size(0), mask.size(1))
+from ._masked_rows import HAS_MKL, Geometry
+from ._operator import below_autograd, register_composition
+from ._tensors import follows_channels_last
+from .masked_im2col import KERNELS, OPERATORS, Calls
 
 
 def _check_shapes(
@@ -111,11 +41,15 @@ def _check_shapes(
         raise ValueError(
             f"masked_conv2d: bias must have shape [{weight.size(0)}], got {list(bias.shape)}"
         )
+    for name, other in (("weight", weight), ("bias", bias)):
+        if other is not None and other.dtype != features.dtype:
+            raise BadParamError(  # a RuntimeError, as in conv2d, and a ValueError
+                f"masked_conv2d: {name} must have the type of the features, {features.dtype}, "
+                f"got {other.dtype}"
+            )
 
 
-def _output_size(
-    features: Tensor, weight: Tensor, geometry: Tuple[List[int], List[int], List[int]]
-) -> List[int]:
+def _output_size(features: Tensor, weight: Tensor, geometry: Geometry) -> List[int]:
     padding, stride, dilation = geometry
     if min(stride[0], stride[1], dilation[0], dilation[1]) < 1:
         raise ValueError(
@@ -131,6 +65,158 @@ def _output_size(
             f"{list(features.shape)}, weight {list(weight.shape)}, padding {padding}"
         )
     return size
+
+
+def _geometry(padding: List[int], stride: List[int], dilation: List[int]) -> Geometry:
+    for name, value in (("padding", padding), ("stride", stride), ("dilation", dilation)):
+        if len(value) != 2:
+            raise BadParamError(f"masked_conv2d: {name} must be a list of 2, got {list(value)}")
+    return Geometry(list(padding), list(stride), list(dilation))
+
+
+def _check(
+    features: Tensor,
+    mask: Tensor,
+    weight: Tensor,
+    bias: Optional[Tensor],
+    geometry: Geometry,
+    groups: int,
+) -> Tensor:
+    """Checks the arguments and returns the mask in the size of the result, [N, h, w]."""
+    if mask.dim() == 4 and mask.size(1) == 1:
+        mask = mask[:, 0]
+    _check_shapes(features, mask, weight, bias, groups)
+    height, width = _output_size(features, weight, geometry)
+    if mask.size(1) == height and mask.size(2) == width:
+        return mask
+    if mask.size(1) != features.size(2) or mask.size(2) != features.size(3):
+        raise ValueError(
+            f"masked_conv2d: mask must have the size of the result, {height} x {width}, or of "
+            f"the features, got {mask.size(1)} x {mask.size(2)}"
+        )
+    return mask[:, :height, :width]
+
+
+def _like(features: Tensor, shape: Sequence[Any]) -> Tensor:
+    """An uninitialised tensor of the memory format of the features."""
+    if follows_channels_last(features):
+        n, channels, height, width = shape
+        return features.new_empty((n, height, width, channels)).permute(0, 3, 1, 2)
+    return features.new_empty(list(shape))
+
+
+def _cat(images: List[Tensor]) -> Tensor:
+    return images[0] if len(images) == 1 else torch.cat(images)
+
+
+def _run(calls: Calls, arguments: Tuple[Any, ...], by_rows: bool) -> Tensor:
+    features, mask, weight, bias, padding, stride, dilation, groups = arguments
+    geometry = _geometry(padding, stride, dilation)
+    mask = _check(features, mask, weight, bias, geometry, groups)
+    images = []
+    for i in range(features.size(0)):
+        image = features[i : i + 1] if features.size(0) > 1 else features
+        if by_rows:
+            images.append(rows.convolve(image, mask[i], weight, bias, geometry))
+        else:
+            images.append(columns.convolve(calls, image, mask[i], weight, bias, geometry, groups))
+    if not images:
+        return _like(features, (0, weight.size(0), *mask.shape[1:]))
+    return _cat(images)
+
+
+def _kernel(*arguments: Any) -> Tensor:
+    features, _, weight, *_, groups = arguments
+    return _run(KERNELS, arguments, rows.applies(features, weight, groups))
+
+
+def _compose(*arguments: Any) -> Tensor:
+    """The operator as a composition of others, which have derivatives of every kind."""
+    return _run(OPERATORS, arguments, False)
+
+
+def _meta(*arguments: Any) -> Tensor:
+    features, mask, weight, bias, padding, stride, dilation, groups = arguments
+    mask = _check(features, mask, weight, bias, _geometry(padding, stride, dilation), groups)
+    return _like(features, (features.size(0), weight.size(0), *mask.shape[1:]))
+
+
+def _run_backward(calls: Calls, arguments: Tuple[Any, ...], by_rows: bool) -> Tuple[Tensor, ...]:
+    grad, features, mask, weight, padding, stride, dilation, groups, wanted = arguments
+    geometry = _geometry(padding, stride, dilation)
+    mask = _check(features, mask, weight, None, geometry, groups)
+    images: List[Tensor] = []
+    others: List[Optional[Tensor]] = [None, None]
+    for i in range(features.size(0)):
+        image, grad_image = features[i : i + 1], grad[i : i + 1]
+        if by_rows:
+            found = rows.gradients(grad_image, image, mask[i], weight, geometry, wanted)
+        else:
+            found = columns.gradients(calls, grad_image, image, mask[i], weight, geometry, groups)
+        if found[0] is not None:
+            images.append(found[0])
+        others = [a if b is None else b if a is None else a + b for a, b in zip(others, found[1:])]
+    results = (
+        _cat(images) if images else torch.zeros_like(features),
+        torch.zeros_like(weight) if others[0] is None else others[0],
+        weight.new_zeros(weight.size(0)) if others[1] is None else others[1],
+    )
+    return tuple(r if want else weight.new_empty(0) for r, want in zip(results, wanted))
+
+
+def _backward_kernel(*arguments: Any) -> Tuple[Tensor, ...]:
+    _, features, _, weight, *_, groups, _ = arguments
+    return _run_backward(KERNELS, arguments, rows.applies(features, weight, groups))
+
+
+def _backward_compose(*arguments: Any) -> Tuple[Tensor, ...]:
+    return _run_backward(OPERATORS, arguments, False)
+
+
+def _backward_meta(*arguments: Any) -> Tuple[Tensor, ...]:
+    _, features, mask, weight, padding, stride, dilation, groups, wanted = arguments
+    _check(features, mask, weight, None, _geometry(padding, stride, dilation), groups)
+    results = (
+        _like(features, features.shape),
+        weight.new_empty(weight.shape),
+        weight.new_empty(weight.size(0)),
+    )
+    return tuple(r if want else weight.new_empty(0) for r, want in zip(results, wanted))
+
+
+class _Recorded(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, function: Any, *arguments: Any) -> Tensor:
+        features, mask, weight, _, *ctx.attributes = arguments
+        ctx.save_for_backward(features, mask, weight)
+        return below_autograd(function, arguments)
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> Any:
+        wanted = [ctx.needs_input_grad[i] for i in (1, 3, 4)]
+        found = _backward(grad, *ctx.saved_tensors, *ctx.attributes, wanted)
+        for_features, for_weight, for_bias = (g if w else None for g, w in zip(found, wanted))
+        return (None, for_features, None, for_weight, for_bias, None, None, None, None)
+
+
+_ATTRIBUTES = "int[] padding, int[] stride, int[] dilation, int groups"
+_forward = register_composition(
+    f"masked_conv2d(Tensor features, Tensor mask, Tensor weight, Tensor? bias, {_ATTRIBUTES}) "
+    "-> Tensor",
+    _kernel,
+    _meta,
+    _compose,
+    # Without MKL the gradient of conv2d is faster than our matrix products.
+    _Recorded if HAS_MKL else None,
+    casts=(0, 2, 3),
+)
+_backward = register_composition(
+    f"masked_conv2d_backward(Tensor grad, Tensor features, Tensor mask, Tensor weight, "
+    f"{_ATTRIBUTES}, bool[] wanted) -> (Tensor, Tensor, Tensor)",
+    _backward_kernel,
+    _backward_meta,
+    _backward_compose,
+)
 
 
 def masked_conv2d(
@@ -157,40 +243,32 @@ def masked_conv2d(
             [0., 0., 4.]])
     """
     if torch.jit.is_scripting():
-        geometry = (
+        return torch.ops.mluops.masked_conv2d(
+            features,
+            mask,
+            weight,
+            bias,
             [padding[0], padding[1]],
             [stride[0], stride[1]],
             [dilation[0], dilation[1]],
+            groups,
         )
-    else:
+    else:  # torch.jit.script compiles what follows a return
         if not (
             isinstance(features, Tensor) and isinstance(mask, Tensor) and isinstance(weight, Tensor)
         ):
             require_tensors("masked_conv2d", features=features, mask=mask, weight=weight)
-        geometry = (
+        arguments = (
+            features,
+            mask,
+            weight,
+            bias,
             list(pair("masked_conv2d", "padding", padding)),
             list(pair("masked_conv2d", "stride", stride)),
             list(pair("masked_conv2d", "dilation", dilation)),
+            groups,
         )
-    if mask.dim() == 4 and mask.size(1) == 1:
-        mask = mask[:, 0]
-    _check_shapes(features, mask, weight, bias, groups)
-    height, width = _output_size(features, weight, geometry)
-    if mask.size(1) != height or mask.size(2) != width:
-        if mask.size(1) != features.size(2) or mask.size(2) != features.size(3):
-            raise ValueError(
-                f"masked_conv2d: mask must have the size of the result, {height} x {width}, or of "
-                f"the features, got {mask.size(1)} x {mask.size(2)}"
-            )
-        mask = mask[:, :height, :width]
-    if features.size(0) == 1:
-        return _convolve(features, mask[0], weight, bias, geometry, groups)
-    images: List[Tensor] = []
-    for i in range(features.size(0)):
-        images.append(_convolve(features[i : i + 1], mask[i], weight, bias, geometry, groups))
-    if len(images) == 0:
-        return features.new_empty([0, weight.size(0), height, width])
-    return torch.cat(images)
+        return _forward(*arguments)
 
 
 class MaskedConv2d(nn.Conv2d):

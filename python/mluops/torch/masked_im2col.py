@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import Any, List, Tuple
+from typing import Any, Callable, List, NamedTuple, Tuple
 
 from torch import Tensor
 
@@ -175,3 +175,16 @@ _col2im_backward = register(
     backward=_col2im,
     tangent=_col2im_gradient,
 )
+
+
+class Calls(NamedTuple):
+    """The four functions: as operators with derivatives, or the kernels that they call."""
+
+    im2col: Callable[..., Tensor]
+    im2col_backward: Callable[..., Tensor]
+    col2im: Callable[..., Tensor]
+    col2im_backward: Callable[..., Tensor]
+
+
+OPERATORS = Calls(_im2col_forward, _im2col_backward, _col2im_forward, _col2im_backward)
+KERNELS = Calls(_im2col_kernel, _im2col_backward_kernel, _col2im_kernel, _col2im_backward_kernel)

@@ -15,7 +15,7 @@ from .._table import Table
 from ._arguments import pair, require_tensor_list, require_tensors
 from ._context import context_of
 from ._operator import register
-from ._tensors import as_type, compute_type, meta_outputs, packed, run_nhwc
+from ._tensors import as_type, compute_type, meta_outputs, packed, run_in_layout
 
 _FORWARD = Table("torchvision_ps_roi_pool_forward", "ps_roi_pool")
 _BACKWARD = Table(
@@ -23,12 +23,13 @@ _BACKWARD = Table(
     "ps_roi_pool_backward",
     {"grad_output": "grad", "grad_input": "input"},
 )
-_RFCN_FORWARD = Table("psroipool_forward", "rfcn_ps_roi_pool", {"pooled_height": "group_size"})
-_RFCN_BACKWARD = Table(
-    "psroipool_backward",
-    "rfcn_ps_roi_pool_backward",
-    {"top_grad": "grad", "mapping_channel": "mapping", "bottom_grad": "input"},
-)
+_RFCN_NAMES = {"top_grad": "grad", "mapping_channel": "mapping", "bottom_grad": "input"}
+_RFCN = ("rfcn_ps_roi_pool", {"pooled_height": "group_size"})
+_RFCN_GRADIENT = ("rfcn_ps_roi_pool_backward", _RFCN_NAMES)
+_RFCN_FORWARD = Table("psroipool_forward", *_RFCN)
+_RFCN_BACKWARD = Table("psroipool_backward", *_RFCN_GRADIENT)
+_RFCN_NCHW_FORWARD = Table("psroipool_nchw_forward", *_RFCN)
+_RFCN_NCHW_BACKWARD = Table("psroipool_nchw_backward", *_RFCN_GRADIENT)
 
 
 def _kernel(
@@ -134,7 +135,8 @@ def _rfcn_kernel(
 ) -> Tuple[Tensor, Tensor]:
     channels = input.shape[1] if input.dim() == 4 else 0
     attributes = _rfcn_attributes(channels, spatial_scale, group_size)
-    output, mapping = run_nhwc(_RFCN_FORWARD, attributes, input, (rois,))
+    tables = _RFCN_NCHW_FORWARD, _RFCN_FORWARD
+    output, mapping = run_in_layout(*tables, attributes, input, (rois,))
     return output, mapping
 
 
@@ -157,7 +159,8 @@ def _rfcn_backward_kernel(
 ) -> Tensor:
     sizes = _sizes(_RFCN_BACKWARD, input_shape)
     attributes = _rfcn_backward_attributes(grad, spatial_scale)
-    return run_nhwc(_RFCN_BACKWARD, attributes, grad, (rois, mapping), sizes)[0]
+    tables = _RFCN_NCHW_BACKWARD, _RFCN_BACKWARD
+    return run_in_layout(*tables, attributes, grad, (rois, mapping), sizes)[0]
 
 
 def _rfcn_backward_meta(

@@ -43,32 +43,67 @@ void ForEachNeighbour(const Problem& p, const NeighboursOf<double>& x,
   visit(pixel(y.high, x.high), y.high_weight * x.high_weight);
 }
 
+// A sample's four neighbours and their weights.
+struct Sample {
+  const double* pixels[4];
+  double weights[4];
+
+  // Without a branch, so that the compiler vectorizes the loops over channels.
+  double Value(int64_t c) const {
+    double value = 0;
+    value += weights[0] * pixels[0][c];
+    value += weights[1] * pixels[1][c];
+    value += weights[2] * pixels[2][c];
+    value += weights[3] * pixels[3][c];
+    return value;
+  }
+};
+
+// Updates the maxima with the value(c) of a sample. The first sample always replaces them. Values go
+// through a block on the stack: it aliases nothing, so that the compiler vectorizes their loop.
+template <class Value>
+void UpdateMaxima(int32_t sample, int64_t channels, Value value, double* output, int32_t* argmax) {
+  constexpr int64_t kBlock = 64;
+  double values[kBlock];
+  for (int64_t first = 0; first < channels; first += kBlock) {
+    const int64_t count = std::min(kBlock, channels - first);
+    for (int64_t c = 0; c < count; ++c) values[c] = value(first + c);
+    double* const best = output + first;
+    int32_t* const winner = argmax + first;
+    if (sample == 0) {
+      std::copy_n(values, count, best);
+      std::fill_n(winner, count, 0);
+      continue;
+    }
+    // Branch-free: the outcome is unpredictable.
+    for (int64_t c = 0; c < count; ++c) winner[c] = values[c] > best[c] ? sample : winner[c];
+    for (int64_t c = 0; c < count; ++c) best[c] = values[c] > best[c] ? values[c] : best[c];
+  }
+}
+
 // Pools one border of a box: `map` is its block of channels in the box's image.
 void PoolBorder(const Problem& p, Walk walk, const double* map, double* output, int32_t* argmax) {
   for (int32_t sample = 0; sample <= p.pool_size; ++sample, walk.Step()) {
     const auto x = walk.X(), y = walk.Y();
-    const double* pixels[4];
-    double weights[4];
+    if (!x.inside || !y.inside) {
+      UpdateMaxima(
+          sample, p.c, [](int64_t) { return 0.0; }, output, argmax);
+      continue;
+    }
+    Sample at;
     int n = 0;
-    if (x.inside && y.inside) {
-      ForEachNeighbour(p, x, y, [&](int64_t offset, double weight) {
-        pixels[n] = map + offset;
-        weights[n++] = weight;
-      });
-    }
-    for (int64_t c = 0; c < p.c; ++c) {
-      double value = 0;
-      for (int k = 0; k < n; ++k) value += weights[k] * pixels[k][c];
-      if (sample > 0 && !(value > output[c])) continue;
-      output[c] = value;
-      argmax[c] = sample;
-    }
+    ForEachNeighbour(p, x, y, [&](int64_t offset, double weight) {
+      at.pixels[n] = map + offset;
+      at.weights[n++] = weight;
+    });
+    UpdateMaxima(
+        sample, p.c, [at](int64_t c) { return at.Value(c); }, output, argmax);
   }
   CanonicalizeNans(output, p.c);
 }
 
-// Channels of a work item of backward: one cache line.
-constexpr int kSliceChannels = 8;
+// Channels of a work item of backward. Each item computes the samples of all boxes again.
+constexpr int kSliceChannels = 64;
 
 // Adds the gradients of `channels` channels of one border of a box to `map`, sample by sample.
 void ScatterBorder(const Problem& p, Walk walk, const double* gradient, const int32_t* argmax,

@@ -35,13 +35,18 @@ void ScatterRoi(const Problem& p, const GradientsOf<double>& t, int64_t r, int64
   if (place.image < 0) return;
   const int64_t first = place.image * p.channels();
   const int64_t last = std::min(end, first + p.channels());
-  for (int64_t i = std::max(begin, first); i < last; ++i) {
-    const Bin bin(p, place, i % p.bins());
-    const double scaled_grad = t.grad_output[r * p.channels() + i - first] / bin.area();
-    double* const plane = t.grad_input + i * p.pixels();
-    for (int64_t y = bin.rows.begin; y < bin.rows.end; ++y) {
-      for (int64_t x = bin.columns.begin; x < bin.columns.end; ++x)
-        plane[y * p.w + x] += scaled_grad;
+  const int64_t start = std::max(begin, first);
+  // The planes of an image are channels, and bin b has the channels b, b + bins, ...
+  for (int64_t b = 0; b < p.bins(); ++b) {
+    const Bin bin(p, place, b);
+    const int64_t skipped = std::max<int64_t>(start - first - b + p.bins() - 1, 0) / p.bins();
+    for (int64_t i = first + b + skipped * p.bins(); i < last; i += p.bins()) {
+      const double scaled_grad = t.grad_output[r * p.channels() + i - first] / bin.area();
+      double* const plane = t.grad_input + i * p.pixels();
+      for (int64_t y = bin.rows.begin; y < bin.rows.end; ++y) {
+        for (int64_t x = bin.columns.begin; x < bin.columns.end; ++x)
+          plane[y * p.w + x] += scaled_grad;
+      }
     }
   }
 }
@@ -55,15 +60,24 @@ mluOpStatus_t RunDoubleForward(const CpuCall<Problem>& call, void*) {
     std::fill_n(t.output, p.rois * p.channels(), 0.0);
     return MLUOP_STATUS_SUCCESS;
   }
-  const auto pool = [&](const DoublePlace& place, int64_t r, int64_t channel) {
-    const double* plane = t.input + p.Plane(std::max<int64_t>(place.image, 0), 0, channel);
-    t.output[r * p.channels() + channel] = Mean(p, Bin(p, place, channel % p.bins()), plane);
+  // RoI by RoI for the planes of one bin: they stay in the cache, and a bin is located once.
+  const auto pool = [&](int64_t b, int64_t begin, int64_t end) {
+    for (int64_t r = 0; r < p.rois; ++r) {
+      const DoublePlace place = PlaceRoi(p, t.rois + r * 5);
+      const Bin bin(p, place, b);
+      for (int64_t c = begin; c < end; ++c) {
+        const double* plane = t.input + p.Plane(std::max<int64_t>(place.image, 0), c, b);
+        t.output[r * p.channels() + c * p.bins() + b] = Mean(p, bin, plane);
+      }
+    }
   };
-  call.context.threads().For(p.rois, GrainFor(p.output_dim * p.pixels()),
+  call.context.threads().For(p.channels(), GrainFor(p.rois * p.pixels() / p.bins()),
                              [&](int64_t begin, int64_t end, int) {
-                               for (int64_t r = begin; r < end; ++r) {
-                                 const DoublePlace place = PlaceRoi(p, t.rois + r * 5);
-                                 for (int64_t c = 0; c < p.channels(); ++c) pool(place, r, c);
+                               for (int64_t i = begin; i < end;) {
+                                 const int64_t b = i / p.output_dim, c = i % p.output_dim;
+                                 const int64_t count = std::min(p.output_dim - c, end - i);
+                                 pool(b, c, c + count);
+                                 i += count;
                                }
                              });
   return MLUOP_STATUS_SUCCESS;

@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: Apache-2.0
+"""masked_conv2d as products of masked_im2col's columns: for every device, type and group, and with
+derivatives of every kind."""
+
+from __future__ import annotations
+
+from typing import List, Optional, Sequence, Tuple
+
+import torch
+from torch import Tensor
+
+from ._masked_rows import HAS_MKL, Geometry
+from ._tensors import follows_channels_last
+from .masked_im2col import Calls
+
+
+def _taps(kernel: Sequence[int], geometry: Geometry) -> List[List[int]]:
+    """The padding that moves a window of one pixel to each kernel element."""
+    padding, dilation = geometry.padding, geometry.dilation
+    return [
+        [padding[0] - i * dilation[0], padding[1] - j * dilation[1]]
+        for i in range(kernel[0])
+        for j in range(kernel[1])
+    ]
+
+
+def _columns(
+    calls: Calls, image: Tensor, at: Tuple[Tensor, Tensor], weight: Tensor, geometry: Geometry
+) -> Tensor:
+    """Returns the windows at M pixels of an image [1, C, H, W]: [C*kernel, M]."""
+    kernel = list(weight.shape[2:])
+    if geometry.dilation == [1, 1]:
+        return calls.im2col(image, *at, kernel, geometry.padding)
+    taps = [calls.im2col(image, *at, [1, 1], shift) for shift in _taps(kernel, geometry)]
+    return torch.stack(taps, dim=1).flatten(0, 1)
+
+
+def _add_columns(
+    calls: Calls,
+    windows: Tensor,
+    at: Tuple[Tensor, Tensor],
+    image: Tensor,
+    weight: Tensor,
+    geometry: Geometry,
+) -> Tensor:
+    """The adjoint of _columns: adds the windows into an image."""
+    kernel, size = list(weight.shape[2:]), image.shape[2:]
+    if geometry.dilation == [1, 1]:
+        return calls.im2col_backward(windows, *at, kernel, geometry.padding, *size)
+    taps = windows.view(image.size(1), kernel[0] * kernel[1], -1)
+    result = torch.zeros_like(image)
+    for i, shift in enumerate(_taps(kernel, geometry)):
+        result = result + calls.im2col_backward(taps[:, i], *at, [1, 1], shift, *size)
+    return result
+
+
+def _multiply_by_conv2d(weight: Tensor, windows: Tensor, groups: int) -> Tensor:
+    image = windows.view(1, windows.size(0), 1, windows.size(1))
+    kernel = weight.reshape(weight.size(0), -1, 1, 1)
+    return torch.nn.functional.conv2d(image, kernel, groups=groups)[0, :, 0]
+
+
+def _matmul(a: Tensor, b: Tensor) -> Tensor:
+    """a @ b of [groups, ...]. Old torch has no half matmul on the CPU."""
+    if a.dtype == torch.float16 and a.is_cpu:
+        return _matmul(a.float(), b.float()).to(torch.float16)
+    return torch.mm(a[0], b[0]).unsqueeze(0) if a.size(0) == 1 else torch.bmm(a, b)
+
+
+def _product(weight: Tensor, windows: Tensor, groups: int) -> Tensor:
+    """weight: [O, C/groups, kernel]; windows: [C*kernel, M]. Returns [O, M]."""
+    if not HAS_MKL and windows.is_cpu and windows.size(1) > 0:
+        # In Debian's torch, without MKL, conv2d is six times as fast as a matrix product.
+        if windows.dtype == torch.float16:
+            product = _multiply_by_conv2d(weight.float(), windows.float(), groups)
+            return product.to(torch.float16)
+        return _multiply_by_conv2d(weight, windows, groups)
+    if groups == 1 and windows.dtype != torch.float16:
+        return torch.mm(weight.reshape(weight.size(0), -1), windows)
+    a = weight.reshape(groups, weight.size(0) // groups, -1)
+    return _matmul(a, windows.view(groups, a.size(2), -1)).flatten(0, 1)
+
+
+def _masked_pixels(mask: Tensor) -> Tuple[Tensor, Tensor]:
+    """int32 rows and columns, each packed, as the C operators take them."""
+    rows, columns = (mask > 0).nonzero().to(torch.int32).t().contiguous().unbind(0)
+    return rows, columns
+
+
+def _scaled(pixels: Tuple[Tensor, Tensor], stride: List[int]) -> Tuple[Tensor, Tensor]:
+    if stride == [1, 1]:
+        return pixels
+    return pixels[0] * stride[0], pixels[1] * stride[1]
+
+
+def convolve(
+    calls: Calls,
+    image: Tensor,
+    mask: Tensor,
+    weight: Tensor,
+    bias: Optional[Tensor],
+    geometry: Geometry,
+    groups: int,
+) -> Tensor:
+    """Convolves one image [1, C, H, W] at the pixels of its mask [h, w]."""
+    pixels = _masked_pixels(mask)
+    windows = _columns(calls, image, _scaled(pixels, geometry.stride), weight, geometry)
+    products = _product(weight, windows, groups)
+    if bias is not None:
+        products = products + bias.unsqueeze(1)
+    result = calls.col2im(products, *pixels, *mask.shape)
+    if follows_channels_last(image):
+        return result.contiguous(memory_format=torch.channels_last)
+    return result
+
+
+def gradients(
+    calls: Calls,
+    grad: Tensor,
+    image: Tensor,
+    mask: Tensor,
+    weight: Tensor,
+    geometry: Geometry,
+    groups: int,
+) -> Tuple[Tensor, Tensor, Tensor]:
+    """Returns the gradients of image, weight and bias."""
+    pixels = _masked_pixels(mask)
+    at = _scaled(pixels, geometry.stride)
+    products = calls.col2im_backward(grad, *pixels)  # [O, M]
+    windows = _columns(calls, image, at, weight, geometry)
+    kernels = weight.reshape(groups, weight.size(0) // groups, -1)
+    grouped = products.view(groups, kernels.size(1), -1)
+    grad_weight = _matmul(grouped, windows.view(groups, kernels.size(2), -1).transpose(1, 2))
+    grad_windows = _matmul(kernels.transpose(1, 2), grouped).flatten(0, 1)
+    grad_image = _add_columns(calls, grad_windows, at, image, weight, geometry)
+    if follows_channels_last(image):
+        grad_image = grad_image.contiguous(memory_format=torch.channels_last)
+    return grad_image, grad_weight.view(weight.shape), products.sum(1)
