@@ -5,11 +5,11 @@
 
 #include <cstdint>
 #include <cstdlib>
+#include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <string>
-#include <vector>
 
 #include "bang/instruction.h"
 
@@ -68,7 +68,8 @@ class Writers {
 
   std::mutex mutex_;
   std::map<const void*, Shadow> shadows_;
-  std::vector<Epoch> epochs_ = {{}};  // number 0: not accessed
+  // Number 0: not accessed. A deque, because callers keep pointers to epochs while others begin.
+  std::deque<Epoch> epochs_ = {{}};
 };
 
 }  // namespace bang
