@@ -24,6 +24,7 @@ dump() {
   cmake --build "$build" --target mluops >"$build/log" || { tail -n 20 "$build/log"; fail "the build failed"; }
   abidw --exported-interfaces-only --headers-dir "$1/include" --drop-private-types --no-corpus-path --no-show-locs \
     --no-comp-dir-path --no-elf-needed --out-file "$2" "$build/libmluops.so"
+  sed -i "s|path='$(realpath "$1")/|path='|" "$2"
 }
 # write_page <previous version>: rewrites abi/README.md with abidiff's report of the changes since that version.
 write_page() {

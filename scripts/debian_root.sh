@@ -43,5 +43,5 @@ in_root() {
     mount --rbind /dev "$root/dev"
     [ ! -d "${PIP_FIND_LINKS-}" ] || mount --bind -o ro "$PIP_FIND_LINKS" "$root$PIP_FIND_LINKS"
     exec env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME="$HOME" TERM=dumb "$@" \
-      chroot "$root" bash -c "cd /mluops && $command"' in_root "$root" "$1" "${settings[@]}"
+      chroot "$root" bash -o pipefail -ec "cd /mluops && $command"' in_root "$root" "$1" "${settings[@]}"
 }

@@ -150,6 +150,20 @@ def pairs_table(file):
     return "\n".join(lines)
 
 
+def times_table(file):
+    """Returns the table of device times.
+
+    >>> row = {"name": "a", "ours_s": 2e-6, "peer": "torchvision", "peer_s": 3e-6}
+    >>> times_table({"cases": [row, {"name": "b", "ours_s": 1e-5}]}).splitlines()[2:]
+    ['| a | 2.0 | 3.0 (torchvision) |', '| b | 10.0 |  |']
+    """
+    lines = ["| operator, shape | mluops, µs | peer, µs |", "|---|---|---|"]
+    for row in file["cases"]:
+        peer = f"{row['peer_s'] * 1e6:.1f} ({row['peer']})" if "peer_s" in row else ""
+        lines.append(f"| {row['name']} | {row['ours_s'] * 1e6:.1f} | {peer} |")
+    return "\n".join(lines)
+
+
 def source(file):
     """Returns the machine, the versions and the command of a file of results."""
     return (
@@ -249,9 +263,10 @@ def main():
     files = load()
     readme, page = ROOT / "README.md", ROOT / "docs/python.md"
     pairs = pairs_table(files["cpu"]) + "\n\n" + "\n".join(wrapped(source(files["cpu"])))
+    times = times_table(files["cuda"]) + "\n\n" + "\n".join(wrapped(source(files["cuda"])))
     wanted = {
         readme: filled(readme.read_text(), {"peers": table(files)}),
-        page: filled(page.read_text(), {"pairs": pairs}),
+        page: filled(page.read_text(), {"pairs": pairs, "times": times}),
         CHART: chart(files),
     }
     measured = speed_tables.load()

@@ -21,6 +21,7 @@ import argparse
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 import time
@@ -227,7 +228,7 @@ def run(name: str, log: Path, terminal: Terminal) -> tuple[int, float]:
     with open(log, "w", encoding="utf-8") as output:
         process = subprocess.Popen(
             ["bash", "-c", STEPS[name].command], cwd=ROOT, stdout=output, stderr=subprocess.STDOUT,
-            stdin=subprocess.DEVNULL,
+            stdin=subprocess.DEVNULL, start_new_session=True,
         )  # fmt: skip
         try:
             while process.poll() is None:
@@ -235,7 +236,7 @@ def run(name: str, log: Path, terminal: Terminal) -> tuple[int, float]:
                 terminal.show(f"{name} {seconds}: {last_line(log) if terminal.rich else ''}")
                 time.sleep(1)
         except BaseException:
-            process.terminate()  # make ends its children
+            os.killpg(process.pid, signal.SIGTERM)  # bash and what it started
             raise
     return process.returncode, time.monotonic() - start
 

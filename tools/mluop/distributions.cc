@@ -50,6 +50,7 @@ void CompareDistributions(Figures* figures) {
       row["ratio_to_uniform"] = Number(row, "min_s") / uniform;
       std::printf("%5.2f x the time of uniform data: %s %s\n", Number(row, "ratio_to_uniform"),
                   SettingText(row).c_str(), Text(row, "case").c_str());
+      break;
     }
   }
 }

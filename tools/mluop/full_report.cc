@@ -170,7 +170,7 @@ int Report(const Selection& selection, const ReportOptions& options, Row* result
   std::filesystem::create_directories(options.out, error);
   if (error) throw std::invalid_argument("--out must be a folder, got " + options.out);
   const std::vector<Case> cases = SelectCases(selection);
-  Device* const device = UseDevice(selection);
+  Device* const device = UseTimedDevice(selection);
   InstallFaultHandler("check");
   Row operators = Row::array();
   std::set<std::string> failed;

@@ -12,10 +12,10 @@ namespace mluop::tool {
 
 int CheckAndMeasure(const Selection& selection, const PerfOptions& options, Row* document) {
   const int64_t started = std::time(nullptr);
+  Device* const device = UseTimedDevice(selection);
   const Score checks = CheckCases(selection, /*quick=*/true);
   const int count = checks.passed + checks.failed;
   std::printf("%d of %d cases agree with the reference\n", checks.passed, count);
-  Device* const device = UseDevice(selection);
   InstallFaultHandler("perf");
   const Figures figures = MeasureOn(device, selection, options);
   std::printf("\nVerdict: %d of %d checks passed on %s.\n", checks.passed, count,

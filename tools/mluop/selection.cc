@@ -216,6 +216,13 @@ Device* UseDevice(const Selection& selection) {
                               selection.device);
 }
 
+Device* UseTimedDevice(const Selection& selection) {
+  Device* const device = UseDevice(selection);
+  if (!device->counts_only()) return device;
+  throw std::invalid_argument("--device must be one that measures time, got " + selection.device +
+                              ": use check, bitwise or perf");
+}
+
 Handle::Handle(int threads) {
   if (mluOpCreate(&handle_) != MLUOP_STATUS_SUCCESS ||
       (threads != 0 && mluOpSetNumThreads(handle_, threads) != MLUOP_STATUS_SUCCESS)) {

@@ -37,6 +37,8 @@ std::vector<std::string> SelectIsas(const Selection& selection, std::vector<std:
 
 // Makes the selected device the thread's current one and returns it. Throws std::invalid_argument.
 Device* UseDevice(const Selection& selection);
+// The same for commands that measure time, which a simulated device does not have.
+Device* UseTimedDevice(const Selection& selection);
 
 // Owns a handle on the current device with `threads` threads; 0: the default.
 class Handle {

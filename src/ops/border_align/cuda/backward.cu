@@ -142,10 +142,13 @@ __device__ bool AddChunks(const BackwardCall<T>& call, int64_t block, int chunks
   const Work work = FindWork(call, block);
   const HeavyLines& heavy = call.heavy;
   const int list = work.owner.list(), index = work.owner.index;
+  const int first_extra = work.chunk > 0
+                              ? work.first_extra
+                              : heavy.first_extra[int64_t{list} * heavy.lines + work.owner.line];
   const int lane = threadIdx.x % kWarpLanes, warp = threadIdx.x / kWarpLanes;
   const int begin = warp * call.sums() + lane;  // of the warp in an owner's sums
   const auto partial = [&](int chunk) {
-    return heavy.Partial(list, work.first_extra, chunk, index) + begin;
+    return heavy.Partial(list, first_extra, chunk, index) + begin;
   };
   float* sums = shared.sums + lane;
   const int end = (work.owner.pixels + 2) * kWarpLanes;
@@ -155,7 +158,7 @@ __device__ bool AddChunks(const BackwardCall<T>& call, int64_t block, int chunks
   __syncthreads();
   bool last = false;
   if (threadIdx.x == 0) {
-    int32_t* counter = heavy.arrivals + heavy.Counter(list, work.first_extra, index);
+    int32_t* counter = heavy.arrivals + heavy.Counter(list, first_extra, index);
     last = atomicAdd(counter, 1) == chunks - 1;
   }
   if (!__syncthreads_or(last)) return false;
@@ -188,7 +191,7 @@ __global__ void __launch_bounds__(kWarps* kWarpLanes, kResidentWarps / kWarps)
     const Candidates candidates = FindCandidates(
         call.lists.offsets + int64_t{owner.list()} * (kBuckets + 2), owner.lines, owner.line);
     const int total = candidates.total();
-    const Chunks chunks = DivideLine(total, call.p.k, owner.lines);
+    const Chunks chunks = DivideLine(total, call.p.k, owner.lines, call.heavy.divides());
     const int begin = min(work.chunk * chunks.edges, total);
     AddEdges<T, kWarps>(call, owner,
                         Reader<T>(call, owner, candidates, begin, min(begin + chunks.edges, total)),
@@ -209,6 +212,10 @@ void Launch(const BackwardCall<T>& call, CudaContext& context) {
   }
 }
 
+// Lines are divided only if the sums of their chunks need at most this many times the memory of a
+// float map: on a map of 1x100000 pixels they would need 47 times as much.
+constexpr size_t kMaxPartialMaps = 4;
+
 // The pointers to scratch are not set.
 Division Divide(const CudaCall<Problem>& c) {
   const Problem& p = c.p;
@@ -228,6 +235,9 @@ Division Divide(const CudaCall<Problem>& c) {
   heavy.extras = std::max(MaxExtras(p.k, p.h), MaxExtras(p.k, p.w));
   heavy.owners = division.parts() * division.groups();
   heavy.owner_sums = int64_t{division.warps} * division.sums();
+  if (heavy.Bytes() > kMaxPartialMaps * static_cast<size_t>(p.elements()) * sizeof(float)) {
+    heavy.extras = 0;
+  }
   return division;
 }
 

@@ -18,7 +18,7 @@ inline constexpr int kBatch = 32;      // edges that a warp adds at a time
 
 // The most edges of a chunk: twice the average of a line, and enough to bound the extra chunks. An
 // edge touches two lines; it is visited twice in a line that is the last of the map.
-MLUOP_HOST_DEVICE inline int64_t MaxChunk(int k, int lines) {
+MLUOP_HOST_DEVICE inline int64_t MaxChunk(int64_t k, int lines) {
   const int64_t per_bucket = (lines + kBuckets - 1) / kBuckets;
   const int64_t twice_average = 4 * k * per_bucket / lines;
   const int64_t bound = 3 * k * per_bucket / kMaxExtras;
@@ -27,7 +27,7 @@ MLUOP_HOST_DEVICE inline int64_t MaxChunk(int k, int lines) {
 }
 
 // The most extra chunks of a list: each has more than MaxChunk edges before it in its line.
-inline int MaxExtras(int k, int lines) {
+inline int MaxExtras(int64_t k, int lines) {
   const int64_t per_bucket = (lines + kBuckets - 1) / kBuckets;
   return static_cast<int>(3 * k * per_bucket / MaxChunk(k, lines));
 }
@@ -65,9 +65,10 @@ struct Chunks {
   int count, edges;
 };
 
-MLUOP_HOST_DEVICE inline Chunks DivideLine(int total, int k, int lines) {
+// `divides`: false if every line is one chunk.
+MLUOP_HOST_DEVICE inline Chunks DivideLine(int total, int k, int lines, bool divides) {
   const int64_t most = MaxChunk(k, lines);
-  const int count = static_cast<int>(total <= most ? 1 : (total + most - 1) / most);
+  const int count = static_cast<int>(!divides || total <= most ? 1 : (total + most - 1) / most);
   return {count, ((total + count - 1) / count + kBatch - 1) / kBatch * kBatch};
 }
 
@@ -100,6 +101,8 @@ struct HeavyLines {
     first_extra = reinterpret_cast<int32_t*>(chunks + extra);
     arrivals = first_extra + int64_t{lists} * lines;
   }
+
+  MLUOP_HOST_DEVICE bool divides() const { return extras > 0; }
 
   // The sums of a chunk of the line whose first extra chunk is `first`.
   MLUOP_HOST_DEVICE float* Partial(int list, int first, int chunk, int owner) const {
@@ -138,7 +141,7 @@ __device__ inline void ListExtraChunks(const HeavyLines& heavy, int list, int li
   for (int begin = 0; begin < lines; begin += kWarpLanes) {
     const int line = begin + lane;
     const int total = line < lines ? FindCandidates(offsets, lines, line).total() : 0;
-    const int extra = DivideLine(total, k, lines).count - 1;
+    const int extra = DivideLine(total, k, lines, heavy.divides()).count - 1;
     int sum = extra;
     for (int distance = 1; distance < kWarpLanes; distance *= 2) {
       const int before = __shfl_up_sync(kWholeWarp, sum, distance);

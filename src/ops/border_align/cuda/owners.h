@@ -64,7 +64,7 @@ struct Owner {
 struct Work {
   Owner owner;
   int chunk;
-  int first_extra;  // of the line, if it has several chunks
+  int first_extra;  // of the line, if the chunk is an extra one
 };
 
 // Puts extra chunks first, because their lines take longest. Then orders the map's first and last
@@ -91,7 +91,6 @@ __device__ inline Work FindWork(const Division& call, int64_t block) {
   } else if (rank - heavy.extras < lines) {
     const int end = (rank - heavy.extras) / 2;
     work.owner.line = (rank - heavy.extras) % 2 == 0 ? end : lines - 1 - end;
-    work.first_extra = heavy.first_extra[int64_t{list} * heavy.lines + work.owner.line];
   }
   if (work.owner.line >= 0) work.owner.pixels = max(0, min(length, size - first));
   return work;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // psroipool forward on CUDA devices: the implementation tables, and the implementation "strided" for
-// NCHW maps, small maps and few RoIs, which reads elements in place.
+// NCHW maps, small maps and few RoIs, which reads elements in place. Large NCHW maps are staged
+// (staged_planes.h).
 #include <algorithm>
 
 #include "cuda/transpose.h"

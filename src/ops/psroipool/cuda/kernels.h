@@ -66,7 +66,7 @@ inline __device__ Bin LoadBin(const Problem& p, const float* __restrict__ rois, 
           place.Columns(p, static_cast<int>(bin % group))};
 }
 
-// Order of the sum of a bin, the same in both implementations of forward. Four pixels, row by row,
+// Order of the sum of a bin, the same in all implementations of forward. Four pixels, row by row,
 // make a quad: (v0 + v1) + (v2 + v3). Quads of 64 pixels make a part, the parts the sum: no chain of
 // additions is long. Missing pixels are zeros.
 constexpr int kPixelGroup = 4;

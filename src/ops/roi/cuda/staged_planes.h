@@ -39,7 +39,7 @@ struct StagedMap {
     const int64_t elements = images * channels * height * width;
     if (elements < kMinStaged || rois * channels * kMapPerOutput < elements) return 0;
     const auto most = static_cast<int64_t>(std::max(size_t{48} << 10, shared_bytes / 3)) - 64;
-    const int64_t bytes = static_cast<int64_t>(sizeof(float)) * (pixels() + 32);
+    const int64_t bytes = static_cast<int64_t>(sizeof(float)) * (int64_t{pixels()} + 32);
     return static_cast<int>(std::min({most / bytes, channels, int64_t{kMaxPlanes}}));
   }
 };
