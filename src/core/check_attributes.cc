@@ -15,8 +15,7 @@ mluOpStatus_t CheckReal(const OpSpec& spec, const AttributeSpec& row, double val
 }
 
 mluOpStatus_t CheckInteger(const OpSpec& spec, const AttributeSpec& row, double value) {
-  const bool legal =
-      value >= static_cast<double>(row.min) && value <= static_cast<double>(row.max);
+  const bool legal = value >= static_cast<double>(row.min) && value <= static_cast<double>(row.max);
   if (legal && value <= static_cast<double>(row.supported)) return MLUOP_STATUS_SUCCESS;
   BrokenRule rule(spec.name, row.name);
   if (legal) {

@@ -11,7 +11,15 @@
 
 namespace mluop::fuzz {
 
-enum class Outcome { kRan, kNothingToDo, kBadParam, kNotSupported, kTooMuchWork, kRejected, kOutcomes };
+enum class Outcome {
+  kRan,
+  kNothingToDo,
+  kBadParam,
+  kNotSupported,
+  kTooMuchWork,
+  kRejected,
+  kOutcomes
+};
 
 // Printed at the end of the process if FUZZ_TALLY is set. The last line counts the judged calls: their status was compared
 // with the contract and, if they ran, their results with the reference.
@@ -27,8 +35,8 @@ class Tally {
       int64_t all = 0;
       for (const int64_t count : counts) all += count;
       std::fprintf(stderr, "tally: %-48s %9lld", name.c_str(), static_cast<long long>(all));
-      const char* const titles[] = {"ran", "nothing to do", "bad param", "not supported",
-                                    "too much work", "rejected"};
+      const char* const titles[] = {"ran",           "nothing to do", "bad param",
+                                    "not supported", "too much work", "rejected"};
       for (size_t i = 0; i < counts.size(); ++i) {
         std::fprintf(stderr, "  %s %.1f %%", titles[i],
                      100.0 * static_cast<double>(counts[i]) / static_cast<double>(all));
