@@ -49,7 +49,7 @@ class Conversion {
     FormatCase(call, line, sizeof(line));
     std::filesystem::path file = folder / std::filesystem::path(path_).filename();
     const string npz = file.replace_extension(".npz").string();
-    const string txt = file.replace_extension(".txt").string();
+    string txt = file.replace_extension(".txt").string();
     if (std::filesystem::exists(txt)) throw std::invalid_argument(txt + ": must not exist yet");
     const bool has_data = HasData();
     if (has_data) WriteNpz(npz);
