@@ -16,7 +16,8 @@ TEST(BorderAlignBoxes, ClippedSurroundsEveryPixelAndEndsOnTheBorders) {
   const float* boxes = call.arguments().In<float>("boxes");
   int at_border = 0;
   for (int box = 0; box < 2 * 4800; ++box, boxes += 4) {
-    const auto x = static_cast<float>(box % 4800 % 80), y = static_cast<float>(box % 4800 / 80);
+    const int pixel = box % 4800, row = pixel / 80;
+    const auto x = static_cast<float>(pixel % 80), y = static_cast<float>(row);
     // [first, last] on an axis of `size` pixels with the centre `at`.
     const auto check = [&](float first, float last, float at, float size) {
       EXPECT_GE(first, 0);
