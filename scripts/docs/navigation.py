@@ -41,7 +41,7 @@ def navigation(pages, families):
         stem = lambda page: page.rsplit("/", 1)[1].removesuffix(".md")
         return [page if stem(page) == "index" else [stem(page), [page]] for page in pages]
 
-    # Taken in this order: a folder holds what no list has named.
+    # Applied in this order: a folder stands for the files in it that no list names.
     home = take(["index.md"])
     start = take([f"start/{name}.md" for name in START]) + folder("start")
     operators = take(["operators/index.md"])
