@@ -18,7 +18,8 @@ version_of() {
 }
 # dump <source folder> <file>
 dump() {
-  local build=build-abi/$(version_of "$1")
+  local build
+  build=build-abi/$(version_of "$1")
   cmake -S "$1" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=None -DMLUOPS_TESTS=OFF -DMLUOPS_TOOLS=OFF -DMLUOPS_CUDA=OFF \
     -DMLUOPS_MLU=OFF -DCMAKE_CXX_FLAGS='-g -O0 -DHWY_COMPILE_ONLY_STATIC' >/dev/null
   cmake --build "$build" --target mluops >"$build/log" || { tail -n 20 "$build/log"; fail "the build failed"; }

@@ -6,7 +6,7 @@
 # counted: CUDA, and the families' test.cc.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-build=build-coverage
+build="build-coverage"
 
 find "$build" -name '*.gcda' -delete
 # One process per program, not per test: each process writes the counters of all files when it exits. The tests with

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
 # Defines make_root and in_root for scripts that need a new Debian 12 root; source this file. Uses the package sources of this machine.
 # Must be run as root. The root is deleted at exit unless FRESH_ROOT_KEEP=1.
 
