@@ -6,6 +6,7 @@
 #                                         judged calls of this commit are done; runs that were interrupted do not count
 #   scripts/fuzz.sh minimise [target]...  regenerates tests/fuzz/corpus/<target> from all known inputs: the ones with the
 #                                         most coverage, at most FUZZ_FILES (default 64)
+# An input that takes longer than FUZZ_TIMEOUT (default 20) seconds fails.
 # A run starts from tests/fuzz/corpus/<target> and stores new inputs in build-fuzz/corpus. A failing input is written to
 # build-fuzz/crashes. To reproduce it:
 #   build-fuzz/tests/fuzz/<target> build-fuzz/crashes/<input>
@@ -35,7 +36,7 @@ fuzz() {
   local target=$1
   shift
   # Disables the entropic schedule: its feature counts would take a quarter of the time.
-  local options=(-entropic=0 -timeout=20 -rss_limit_mb=4096 -artifact_prefix="build-fuzz/crashes/$target-")
+  local options=(-entropic=0 -timeout="${FUZZ_TIMEOUT:-20}" -rss_limit_mb=4096 -artifact_prefix="build-fuzz/crashes/$target-")
   case $target in
     fuzz_calls) options+=(-max_len=128 -len_control=0) ;;  # in a short input most decisions are 0
     fuzz_cases) options+=(-max_len=256 -len_control=0) ;;
