@@ -39,6 +39,7 @@ copy_libraries() {
   local name path
   mkdir -p "$1/lib/runtime"
   while read -r name path; do
+    case $(realpath "$path") in "$(realpath "$1")"/*) continue ;; esac  # copied before
     case $name in
       libmluops.so*) ;;
       libstdc++.so* | libgcc_s.so*) cp -L "$path" "$1/lib/runtime/$name" ;;
