@@ -57,8 +57,8 @@ set_paths() {
       patchelf --force-rpath --set-rpath '$ORIGIN/../lib:$ORIGIN/../lib/runtime' "$file"
     fi
   done
-  for file in "$1"/lib/*.so.*; do
-    [ -L "$file" ] || patchelf --force-rpath --set-rpath '$ORIGIN' "$file"
+  for file in "$1"/lib/*.so*; do
+    if [ ! -L "$file" ] && is_elf "$file"; then patchelf --force-rpath --set-rpath '$ORIGIN' "$file"; fi
   done
 }
 
