@@ -23,7 +23,11 @@ libraries_of() {
 
 debian_packages() {
   local settings=()
-  [ ! -f build/libmluops_cuda.so ] || settings=(-DMLUOPS_CUDA_LIBRARY="$PWD/build/libmluops_cuda.so")
+  mkdir -p build-package
+  if [ -f build/libmluops_cuda.so ]; then  # cpack strips only what it built
+    strip --strip-unneeded -o build-package/libmluops_cuda.so build/libmluops_cuda.so
+    settings=(-DMLUOPS_CUDA_LIBRARY="$PWD/build-package/libmluops_cuda.so")
+  fi
   cmake --preset release -B build-package -DCMAKE_INSTALL_PREFIX=/usr -DMLUOPS_TESTS=OFF -DMLUOPS_CUDA=OFF \
     -DMLUOPS_PACKAGES=ON "${settings[@]}" >/dev/null
   cmake --build build-package
