@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Installs the Debian packages that the named groups (build, lint, fuzz, valgrind, coverage, aarch64, fresh-root, abi, package, venv, python)
-# need and that are missing.
-# Checks for the tools and headers, not for packages, so tools from other sources are found too.
+# install_deps.sh [GROUP...]: installs the missing Debian packages of the groups (default: build). `wanted` below lists the
+# groups. Checks for the tools and headers, not for packages, so tools from other sources are found too.
 set -euo pipefail
 
 have_tool() { command -v "$1" >/dev/null; }
