@@ -49,7 +49,7 @@ fuzz() {
   trap 'kill "$process" 2>/dev/null; exit 130' INT TERM
   if [ -t 2 ] && [ -z "${NO_COLOR:-}" ]; then
     while kill -0 "$process" 2>/dev/null; do
-      printf '\r\033[K%s: %.100s' "$target" "$(tail -n 1 "$log")" >&2
+      printf '\r\033[K%.*s' "$(($(tput cols 2>/dev/null || echo 80) - 1))" "$target: $(tail -n 1 "$log")" >&2
       sleep 1
     done
     printf '\r\033[K' >&2

@@ -240,7 +240,8 @@ def test_family(
             break
         if sys.stderr.isatty() and not os.environ.get("NO_COLOR"):
             progress = f"{family} {outcomes.total()}/{wanted} {mutant.file}:{mutant.line}"
-            print(f"\r\033[K{progress}", end="", file=sys.stderr, flush=True)
+            width = shutil.get_terminal_size().columns - 1
+            print(f"\r\033[K{progress[:width]}", end="", file=sys.stderr, flush=True)
         outcome = known.get(mutant, "")
         if not outcome:
             if not build_tree.limits:

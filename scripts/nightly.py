@@ -21,6 +21,7 @@ import argparse
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -224,7 +225,8 @@ class Terminal:
     def show(self, text: str) -> None:
         """Replaces the progress line."""
         if self.rich:
-            print(f"\r\033[K{text[:110]}", end="", flush=True)
+            width = shutil.get_terminal_size().columns - 1
+            print(f"\r\033[K{text[:width]}", end="", flush=True)
 
     def end(self, text: str) -> None:
         self.show("")
