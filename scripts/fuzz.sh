@@ -14,6 +14,7 @@
 # build-fuzz/runs.txt has a line per complete run: commit, target, executions, judged calls.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+source scripts/progress.sh
 
 all=(fuzz_calls fuzz_cases fuzz_descriptors fuzz_runtime)
 action=run
@@ -43,20 +44,7 @@ fuzz() {
     *) options+=(-max_len=64) ;;  # a sequence of calls: longer inputs are slower
   esac
   [ ! -f "tests/fuzz/$target.dict" ] || options+=(-dict="tests/fuzz/$target.dict")
-  local log=build-fuzz/$target.log status=0
-  "build-fuzz/tests/fuzz/$target" "${options[@]}" "$@" >"$log" 2>&1 &
-  local process=$!
-  trap 'kill "$process" 2>/dev/null; exit 130' INT TERM
-  if [ -t 2 ] && [ -z "${NO_COLOR:-}" ]; then
-    while kill -0 "$process" 2>/dev/null; do
-      printf '\r\033[K%.*s' "$(($(tput cols 2>/dev/null || echo 80) - 1))" "$target: $(tail -n 1 "$log")" >&2
-      sleep 1
-    done
-    printf '\r\033[K' >&2
-  fi
-  wait "$process" || status=$?
-  trap - INT TERM
-  return "$status"
+  with_progress "$target" "build-fuzz/$target.log" "build-fuzz/tests/fuzz/$target" "${options[@]}" "$@"
 }
 
 run() {

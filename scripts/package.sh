@@ -8,6 +8,7 @@
 # `make package` builds build/ and the wheel first.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+source scripts/progress.sh
 unset LD_LIBRARY_PATH
 
 fail() {
@@ -32,7 +33,7 @@ debian_packages() {
     -DMLUOPS_PACKAGES=ON "${settings[@]}" >/dev/null
   cmake --build build-package
   rm -f dist/*.deb
-  (cd build-package && cpack -G DEB >cpack.log 2>&1) || { tail -n 20 build-package/cpack.log; fail "cpack failed"; }
+  with_progress cpack build-package/cpack.log env -C build-package cpack -G DEB || { tail -n 20 build-package/cpack.log; fail "cpack failed"; }
   mv build-package/*.deb dist/
 }
 
