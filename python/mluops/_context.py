@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import functools
 from typing import Any, Callable, Iterator, Mapping, Optional, Sequence, Tuple
 
 from ._library import (
@@ -15,6 +16,7 @@ from ._library import (
     function,
     has_function,
     last_message,
+    untyped_function,
 )
 from ._table import Table
 
@@ -45,7 +47,9 @@ _get_ordinal = function("mluOpGetDeviceOrdinal", _P, _P)
 _create_descriptor = function("mluOpCreateTensorDescriptor", _P)
 _destroy_descriptor = function("mluOpDestroyTensorDescriptor", _P)
 _set_descriptor = function("mluOpSetTensorDescriptor_v2", _P, _I, _I, _I, _P)
-run_operator = function("mluOpRunOperator", _P, _P, _P, _P, _P, _P, _Z)
+_run_operator = function("mluOpRunOperator", _P, _P, _P, _P, _P, _P, _Z)
+# Takes arguments that are converted already. Converting seven integers takes 0.2 µs of 0.75.
+_run_prepared = untyped_function("mluOpRunOperator")
 _check_operator = function("mluOpCheckOperator", _P, _P, _P, _P)
 _workspace_size = function("mluOpGetOperatorWorkspaceSize", _P, _P, _P, _P, _P)
 
@@ -104,6 +108,11 @@ class Plan:
         # After the handle and before the workspace.
         at = ctypes.addressof(self.descriptors), ctypes.addressof(self.pointers)
         self.arguments = (table.op, self.attributes_at, *at)
+
+    def prepare(self, handle: int) -> Callable[[], int]:
+        """Returns the call without a workspace. The data pointers are read when it runs."""
+        converted = [_P.from_param(argument) for argument in (handle, *self.arguments, None)]
+        return functools.partial(_run_prepared, *converted, _Z(0))
 
 
 class Context:
@@ -222,7 +231,7 @@ class Context:
         )
         for i, tensor in enumerate(tensors):
             plan.pointers[i] = None if tensor is None else self.pointer(tensor)
-        status = run_operator(self.handle, *plan.arguments, *workspace)
+        status = _run_operator(self.handle, *plan.arguments, *workspace)
         if status:
             table.fail(status)
 
