@@ -12,13 +12,12 @@ from ._library import (
     BadParamError,
     NotSupportedError,
     check,
-    fail,
     function,
     has_function,
     last_message,
     untyped_function,
 )
-from ._table import Table
+from ._table import Row, Table
 
 # The types of mlu_op.h.
 HALF, FLOAT, INT8, INT16, INT32, UINT8, BOOL, INT64 = 1, 2, 3, 4, 6, 7, 8, 9
@@ -185,24 +184,29 @@ class Context:
         plan = Plan(table, numbers)
         for i, (row, tensor) in enumerate(zip(table.tensors, tensors)):
             if tensor is not None:
-                plan.descriptors[i] = self._describe(row.layout, *tensor)
+                plan.descriptors[i] = self._describe(table, row, *tensor)
         return plan
 
-    def _describe(self, layout: int, dtype: Any, shape: Sequence[int]) -> int:
+    def _describe(self, table: Table, row: Row, dtype: Any, shape: Sequence[int]) -> int:
+        place = table.place(row.name)
         if dtype not in self.types:
-            raise BadParamError(
-                f"mluops: an array's type must be a type of the C library, got {dtype}"
-            )
+            raise BadParamError(f"{place} must have a type of the C library, got {dtype}")
         descriptor = ctypes.c_void_p()
         check(_create_descriptor(ctypes.addressof(descriptor)))
         # Wrong attributes may give sizes that are no int64. The library reports the attributes.
         dims = (ctypes.c_int64 * len(shape))(*(min(max(size, 0), _MAX_SIZE) for size in shape))
         status = _set_descriptor(
-            descriptor, layout, self.types[dtype], len(shape), ctypes.addressof(dims)
+            descriptor, row.layout, self.types[dtype], len(shape), ctypes.addressof(dims)
         )
         if status:
             _destroy_descriptor(descriptor)
-            fail(status)
+            if len(shape) != len(row.dims):
+                raise BadParamError(
+                    f"{place} must be a tensor of {len(row.dims)} dims, got {len(shape)}"
+                )
+            order = (0, 3, 1, 2) if table.called and row.is_permuted else range(len(shape))
+            given = [shape[i] for i in order]
+            raise NotSupportedError(f"{place} must have fewer than 2^63 elements, got {given}")
         self._descriptors.append(descriptor.value or 0)
         return self._descriptors[-1]
 
