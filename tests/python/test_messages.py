@@ -31,9 +31,47 @@ PUBLIC = {
 }
 # Words of the rules. A name that is not listed here must be one that the user has seen.
 WORDS = set(
-    "must be have has a an the of or and at most below elements fewer than to in int32 int64 "
-    "tensor dims floating point got integer that fits list numbers finite product real is not "
-    "empty type torch above".split()
+    [
+        "must",
+        "be",
+        "have",
+        "has",
+        "a",
+        "an",
+        "the",
+        "of",
+        "or",
+        "and",
+        "at",
+        "most",
+        "below",
+        "elements",
+        "fewer",
+        "than",
+        "to",
+        "in",
+        "int32",
+        "int64",
+        "tensor",
+        "dims",
+        "floating",
+        "point",
+        "got",
+        "integer",
+        "that",
+        "fits",
+        "list",
+        "numbers",
+        "finite",
+        "product",
+        "real",
+        "is",
+        "not",
+        "empty",
+        "type",
+        "torch",
+        "above",
+    ]
 )
 
 
