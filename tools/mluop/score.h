@@ -39,7 +39,7 @@ class Score {
   const Selection& selection_;
 };
 
-// Returns the command that runs a case again: "mluop check --device cuda:0 'transpose N=1 A=2 B=3'".
+// Returns the command that runs a case again, such as "mluop check --device cuda:0 'CASE'".
 std::string RepeatCommand(const char* command, const Selection& selection, const testing::Case& c);
 
 // On a memory fault, prints the command that reproduces it and exits.
