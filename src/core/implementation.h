@@ -22,6 +22,7 @@
 #include "core/arguments.h"
 #include "core/error.h"
 #include "core/spec.h"
+#include "core/text.h"
 
 namespace mluop {
 
