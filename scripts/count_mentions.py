@@ -18,7 +18,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-LIMIT = 29
+LIMIT = 25
 SKIPPED = re.compile(
     r"\.(md|svg|abi|1)$|^bench/results/|^tests/fuzz/corpus/|^python/|^tests/python/"
 )

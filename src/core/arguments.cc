@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/arguments.h"
 
-#include <cstdio>
-
 #include "core/dtype.h"
-#include "core/error.h"
+#include "core/text.h"
 
 namespace mluop {
 
@@ -14,24 +12,23 @@ size_t TensorArgument::ByteCount() const {
 
 int FormatCase(const Arguments& arguments, char* text, size_t size) {
   const OpSpec& spec = *arguments.spec;
-  int used = snprintf(text, size, "%.*s", MLUOP_SV(spec.name));
-  const auto rest = [&] { return static_cast<size_t>(used) < size ? size - used : 0; };
+  TextWriter line(text, size);
+  line.Add("%.*s", MLUOP_SV(spec.name));
   for (int i = 0; i < spec.symbol_count; ++i) {
-    used += snprintf(text + used, rest(), " %.*s=%lld", MLUOP_SV(spec.symbols[i]),
-                     static_cast<long long>(arguments.symbols[i]));
+    line.Add(" %.*s=%lld", MLUOP_SV(spec.symbols[i]), static_cast<long long>(arguments.symbols[i]));
   }
   for (int i = 0; i < spec.attribute_count; ++i) {
     const bool real = spec.attributes[i].kind == AttributeSpec::kPositiveReal;
-    used += snprintf(text + used, rest(), real ? " %.*s=%.9g" : " %.*s=%.0f",
-                     MLUOP_SV(spec.attributes[i].name), arguments.attributes[i].number);
+    line.Add(real ? " %.*s=%.9g" : " %.*s=%.0f", MLUOP_SV(spec.attributes[i].name),
+             arguments.attributes[i].number);
   }
   if (spec.types != kFloat || arguments.Type() == MLUOP_DTYPE_DOUBLE)
-    used += snprintf(text + used, rest(), " dtype=%s", NameOf(arguments.Type()));
+    line.Add(" dtype=%s", NameOf(arguments.Type()));
   for (int i = 0; i < spec.tensor_count; ++i) {
     if (arguments.tensors[i].desc != nullptr) continue;
-    used += snprintf(text + used, rest(), " %.*s=absent", MLUOP_SV(spec.tensors[i].name));
+    line.Add(" %.*s=absent", MLUOP_SV(spec.tensors[i].name));
   }
-  return used;
+  return static_cast<int>(line.length());
 }
 
 }  // namespace mluop

@@ -37,7 +37,7 @@ mluOpStatus_t CheckInteger(const OpSpec& spec, const AttributeSpec& row, double 
 
 }  // namespace
 
-mluOpStatus_t CheckAttributes(const Arguments& call) {
+mluOpStatus_t CheckAttributes(Arguments& call) {
   const OpSpec& spec = *call.spec;
   for (int i = 0; i < spec.attribute_count; ++i) {
     const AttributeSpec& row = spec.attributes[i];

@@ -48,14 +48,14 @@ mluOpStatus_t CheckEmptyTensors(const Arguments& call, bool* skip) {
   return MLUOP_STATUS_SUCCESS;
 }
 
-mluOpStatus_t CheckWorkspace(const Arguments& call) {
+mluOpStatus_t CheckWorkspace(Arguments& call) {
   if (call.workspace.size == 0 || call.workspace.data != nullptr) return MLUOP_STATUS_SUCCESS;
   return BrokenRule(call.spec->name, "workspace")
       .Must("be a pointer when workspace_size is %zu", call.workspace.size)
       .Got("NULL");
 }
 
-mluOpStatus_t CheckPointers(const Arguments& call) {
+mluOpStatus_t CheckPointers(Arguments& call) {
   for (int i = 0; i < call.spec->tensor_count; ++i) {
     const TensorArgument& tensor = call.tensors[i];
     const std::string_view name = call.spec->tensors[i].name;
@@ -72,7 +72,7 @@ mluOpStatus_t CheckPointers(const Arguments& call) {
   return MLUOP_STATUS_SUCCESS;
 }
 
-mluOpStatus_t CheckOverlap(const Arguments& call) {
+mluOpStatus_t CheckOverlap(Arguments& call) {
   const OpSpec& spec = *call.spec;
   for (int i = 0; i < spec.tensor_count; ++i) {
     if (spec.tensors[i].direction != kOut) continue;
@@ -90,7 +90,7 @@ mluOpStatus_t CheckOverlap(const Arguments& call) {
   return MLUOP_STATUS_SUCCESS;
 }
 
-mluOpStatus_t CheckAlignment(const Arguments& call) {
+mluOpStatus_t CheckAlignment(Arguments& call) {
   for (int i = 0; i < call.spec->tensor_count; ++i) {
     const TensorArgument& tensor = call.tensors[i];
     if (tensor.ByteCount() == 0) continue;

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Computes the values of a table's symbols from the tensors of a call, then checks every dim.
-#include <cstdio>
-
 #include "core/checks.h"
 #include "core/error.h"
 #include "core/shape.h"
@@ -40,29 +38,24 @@ bool EvaluateDim(const Arguments& call, const DimSpec& dim, int64_t* product) {
 }
 
 // Writes "H*W = 24", or "5" for a literal.
-void FormatDim(const OpSpec& spec, const DimSpec& dim, const int64_t* value, char* text,
-               size_t size) {
-  size_t used = 0;
-  for (int f = 0; f < dim.factor_count && used < size; ++f) {
+void FormatDim(const OpSpec& spec, const DimSpec& dim, const int64_t* value, TextWriter rule) {
+  for (int f = 0; f < dim.factor_count; ++f) {
     const Factor& factor = dim.factors[f];
-    const char* times = f == 0 ? "" : "*";
-    int written = 0;
-    if (factor.kind == Factor::kLiteral) {
-      written = snprintf(text + used, size - used, "%s%d", times, factor.value);
-    } else {
-      const std::string_view name = factor.kind == Factor::kAttribute
-                                        ? spec.attributes[factor.value].name
-                                        : spec.symbols[factor.value];
-      written = snprintf(text + used, size - used, "%s%.*s", times, MLUOP_SV(name));
+    if (f > 0) rule.Add("*");
+    switch (factor.kind) {
+      case Factor::kLiteral: rule.Add("%d", factor.value); break;
+      case Factor::kAttribute:
+        rule.Add("%.*s", MLUOP_SV(spec.attributes[factor.value].name));
+        break;
+      case Factor::kSymbol: rule.Add("%.*s", MLUOP_SV(spec.symbols[factor.value])); break;
     }
-    used += static_cast<size_t>(written);
   }
   const bool literal = dim.factor_count == 1 && dim.factors[0].kind == Factor::kLiteral;
-  if (literal || used >= size) return;
+  if (literal) return;
   if (value == nullptr) {
-    snprintf(text + used, size - used, ", which overflows int64");
+    rule.Add(", which overflows int64");
   } else {
-    snprintf(text + used, size - used, " = %lld", static_cast<long long>(*value));
+    rule.Add(" = %lld", static_cast<long long>(*value));
   }
 }
 
@@ -84,7 +77,7 @@ class Solver {
       const bool fits = EvaluateDim(call_, row.dims[index], &wanted);
       if (fits && wanted == dim) return MLUOP_STATUS_SUCCESS;
       char rule[96];
-      FormatDim(spec_, row.dims[index], fits ? &wanted : nullptr, rule, sizeof(rule));
+      FormatDim(spec_, row.dims[index], fits ? &wanted : nullptr, TextWriter(rule));
       return BrokenRule(spec_.name, row.name)
           .Of("shape", index)
           .Must("be %s", rule)

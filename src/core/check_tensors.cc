@@ -18,7 +18,7 @@ constexpr int64_t kLimitedElements = int64_t{1} << 31;
 bool MayBeAbsent(const Arguments& call, const TensorSpec& row) {
   if (row.optional_attribute == TensorSpec::kAlwaysOptional) return true;
   return row.optional_attribute >= 0 &&
-         call.attributes[row.optional_attribute].number == static_cast<double>(row.optional_value);
+         call.attributes[row.optional_attribute].number == static_cast<double>(row.optional.value);
 }
 
 // Calls the check on every tensor that is not absent, until one fails.
@@ -50,7 +50,7 @@ mluOpStatus_t CheckHandle(mluOpHandle_t handle, const Arguments& call) {
   return BrokenRule(call.spec->name, "handle").Must("be a handle").Got("NULL");
 }
 
-mluOpStatus_t CheckDescriptors(const Arguments& call) {
+mluOpStatus_t CheckDescriptors(Arguments& call) {
   for (int i = 0; i < call.spec->tensor_count; ++i) {
     const TensorSpec& row = call.spec->tensors[i];
     if (call.tensors[i].desc != nullptr || MayBeAbsent(call, row)) continue;
@@ -65,12 +65,12 @@ void DropPartlyAbsentTensors(Arguments& call) {
   for (int i = 0; i < call.spec->tensor_count; ++i) {
     TensorArgument& tensor = call.tensors[i];
     const TensorSpec& row = call.spec->tensors[i];
-    if (!row.one_null_suffices || !MayBeAbsent(call, row)) continue;
+    if (!row.optional.one_null_suffices || !MayBeAbsent(call, row)) continue;
     if (tensor.desc == nullptr || tensor.data == nullptr) tensor = {};
   }
 }
 
-mluOpStatus_t CheckRanks(const Arguments& call) {
+mluOpStatus_t CheckRanks(Arguments& call) {
   return ForEachTensor(call, [&](const TensorSpec& row, const mluOpTensorStruct& desc) {
     if (desc.rank == row.rank) return MLUOP_STATUS_SUCCESS;
     return BrokenRule(call.spec->name, row.name)
@@ -79,7 +79,7 @@ mluOpStatus_t CheckRanks(const Arguments& call) {
   });
 }
 
-mluOpStatus_t CheckTypes(const Arguments& call) {
+mluOpStatus_t CheckTypes(Arguments& call) {
   const TensorSpec* first = nullptr;  // the first tensor of type T; it determines T
   mluOpDataType_t type = MLUOP_DTYPE_INVALID;
   return ForEachTensor(call, [&](const TensorSpec& row, const mluOpTensorStruct& desc) {
@@ -102,7 +102,7 @@ mluOpStatus_t CheckTypes(const Arguments& call) {
   });
 }
 
-mluOpStatus_t CheckLayouts(const Arguments& call) {
+mluOpStatus_t CheckLayouts(Arguments& call) {
   return ForEachTensor(call, [&](const TensorSpec& row, const mluOpTensorStruct& desc) {
     if (row.layout == kAnyLayout) return MLUOP_STATUS_SUCCESS;
     const auto wanted = row.layout == kNHWC ? MLUOP_LAYOUT_NHWC : MLUOP_LAYOUT_NCHW;
@@ -114,7 +114,7 @@ mluOpStatus_t CheckLayouts(const Arguments& call) {
   });
 }
 
-mluOpStatus_t CheckStrides(const Arguments& call) {
+mluOpStatus_t CheckStrides(Arguments& call) {
   return ForEachTensor(call, [&](const TensorSpec& row, const mluOpTensorStruct& desc) {
     if (desc.IsPacked()) return MLUOP_STATUS_SUCCESS;
     int index = row.rank - 1;
@@ -130,7 +130,7 @@ mluOpStatus_t CheckStrides(const Arguments& call) {
   });
 }
 
-mluOpStatus_t CheckSizes(const Arguments& call) {
+mluOpStatus_t CheckSizes(Arguments& call) {
   return ForEachTensor(call, [&](const TensorSpec& row, const mluOpTensorStruct& desc) {
     const int64_t count = desc.ElementCount();
     const bool limited = call.spec->limited;

@@ -10,25 +10,25 @@
 namespace mluop {
 
 mluOpStatus_t CheckHandle(mluOpHandle_t handle, const Arguments& call);
-mluOpStatus_t CheckDescriptors(const Arguments& call);  // not NULL, unless optional
+mluOpStatus_t CheckDescriptors(Arguments& call);  // not NULL, unless optional
 // Sets descriptor and pointer of a tensor to NULL if one of them is NULL and the table says that
 // this suffices to omit it.
 void DropPartlyAbsentTensors(Arguments& call);
-mluOpStatus_t CheckRanks(const Arguments& call);
-mluOpStatus_t CheckTypes(const Arguments& call);
-mluOpStatus_t CheckLayouts(const Arguments& call);
-mluOpStatus_t CheckAttributes(const Arguments& call);
+mluOpStatus_t CheckRanks(Arguments& call);
+mluOpStatus_t CheckTypes(Arguments& call);
+mluOpStatus_t CheckLayouts(Arguments& call);
+mluOpStatus_t CheckAttributes(Arguments& call);
 // Assigns values to call.symbols: from dims that are a symbol alone, in the order of the rows, then
 // by solving products ("4*C"). Then checks every dim.
 mluOpStatus_t CheckShapes(Arguments& call);
-mluOpStatus_t CheckStrides(const Arguments& call);
-mluOpStatus_t CheckSizes(const Arguments& call);
+mluOpStatus_t CheckStrides(Arguments& call);
+mluOpStatus_t CheckSizes(Arguments& call);
 // Sets *skip if an empty tensor makes the call a no-op.
 mluOpStatus_t CheckEmptyTensors(const Arguments& call, bool* skip);
-mluOpStatus_t CheckWorkspace(const Arguments& call);
-mluOpStatus_t CheckPointers(const Arguments& call);
-mluOpStatus_t CheckOverlap(const Arguments& call);
-mluOpStatus_t CheckAlignment(const Arguments& call);
+mluOpStatus_t CheckWorkspace(Arguments& call);
+mluOpStatus_t CheckPointers(Arguments& call);
+mluOpStatus_t CheckOverlap(Arguments& call);
+mluOpStatus_t CheckAlignment(Arguments& call);
 
 // Returns whether the workspace overlaps an input. Such a workspace is ignored, because scratch
 // would overwrite the input.

@@ -1,69 +1,58 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/dtype.h"
 
+#include <iterator>
+
 namespace mluop {
+namespace {
 
-size_t SizeOf(mluOpDataType_t dtype) {
-  switch (dtype) {
-    case MLUOP_DTYPE_INVALID: return 0;
-    case MLUOP_DTYPE_INT8:
-    case MLUOP_DTYPE_UINT8:
-    case MLUOP_DTYPE_BOOL: return 1;
-    case MLUOP_DTYPE_HALF:
-    case MLUOP_DTYPE_BFLOAT16:
-    case MLUOP_DTYPE_INT16:
-    case MLUOP_DTYPE_UINT16: return 2;
-    case MLUOP_DTYPE_FLOAT:
-    case MLUOP_DTYPE_INT31:
-    case MLUOP_DTYPE_INT32:
-    case MLUOP_DTYPE_UINT32:
-    case MLUOP_DTYPE_COMPLEX_HALF: return 4;
-    case MLUOP_DTYPE_DOUBLE:
-    case MLUOP_DTYPE_INT64:
-    case MLUOP_DTYPE_UINT64:
-    case MLUOP_DTYPE_COMPLEX_FLOAT: return 8;
-  }
-  return 0;
+struct TypeFacts {
+  const char* name;
+  size_t bytes;
+};
+
+constexpr TypeFacts kInvalid = {"invalid", 0};
+
+// Indexed by mluOpDataType_t; 10 is not an enumerator.
+constexpr TypeFacts kTypes[] = {kInvalid,
+                                {"half", 2},
+                                {"float", 4},
+                                {"int8", 1},
+                                {"int16", 2},
+                                {"int31", 4},
+                                {"int32", 4},
+                                {"uint8", 1},
+                                {"bool", 1},
+                                {"int64", 8},
+                                kInvalid,
+                                {"uint32", 4},
+                                {"uint64", 8},
+                                {"uint16", 2},
+                                {"double", 8},
+                                {"complex_half", 4},
+                                {"complex_float", 8},
+                                {"bfloat16", 2}};
+static_assert(std::size(kTypes) == MLUOP_DTYPE_BFLOAT16 + 1);
+
+// Indexed by mluOpTensorLayout_t.
+constexpr const char* kLayouts[] = {"NCHW", "NHWC", "HWCN", "NDHWC", "ARRAY", "NCDHW",
+                                    "TNC",  "NTC",  "NC",   "NLC",   "NCL"};
+static_assert(std::size(kLayouts) == MLUOP_LAYOUT_NCL + 1);
+
+const TypeFacts& FactsOf(mluOpDataType_t dtype) {
+  const auto index = static_cast<size_t>(dtype);  // a negative value becomes a large one
+  return index < std::size(kTypes) ? kTypes[index] : kInvalid;
 }
 
-const char* NameOf(mluOpDataType_t dtype) {
-  switch (dtype) {
-    case MLUOP_DTYPE_INVALID: return "invalid";
-    case MLUOP_DTYPE_HALF: return "half";
-    case MLUOP_DTYPE_FLOAT: return "float";
-    case MLUOP_DTYPE_INT8: return "int8";
-    case MLUOP_DTYPE_INT16: return "int16";
-    case MLUOP_DTYPE_INT31: return "int31";
-    case MLUOP_DTYPE_INT32: return "int32";
-    case MLUOP_DTYPE_UINT8: return "uint8";
-    case MLUOP_DTYPE_BOOL: return "bool";
-    case MLUOP_DTYPE_INT64: return "int64";
-    case MLUOP_DTYPE_UINT32: return "uint32";
-    case MLUOP_DTYPE_UINT64: return "uint64";
-    case MLUOP_DTYPE_UINT16: return "uint16";
-    case MLUOP_DTYPE_DOUBLE: return "double";
-    case MLUOP_DTYPE_COMPLEX_HALF: return "complex_half";
-    case MLUOP_DTYPE_COMPLEX_FLOAT: return "complex_float";
-    case MLUOP_DTYPE_BFLOAT16: return "bfloat16";
-  }
-  return "invalid";
-}
+}  // namespace
+
+size_t SizeOf(mluOpDataType_t dtype) { return FactsOf(dtype).bytes; }
+
+const char* NameOf(mluOpDataType_t dtype) { return FactsOf(dtype).name; }
 
 const char* NameOf(mluOpTensorLayout_t layout) {
-  switch (layout) {
-    case MLUOP_LAYOUT_NCHW: return "NCHW";
-    case MLUOP_LAYOUT_NHWC: return "NHWC";
-    case MLUOP_LAYOUT_HWCN: return "HWCN";
-    case MLUOP_LAYOUT_NDHWC: return "NDHWC";
-    case MLUOP_LAYOUT_ARRAY: return "ARRAY";
-    case MLUOP_LAYOUT_NCDHW: return "NCDHW";
-    case MLUOP_LAYOUT_TNC: return "TNC";
-    case MLUOP_LAYOUT_NTC: return "NTC";
-    case MLUOP_LAYOUT_NC: return "NC";
-    case MLUOP_LAYOUT_NLC: return "NLC";
-    case MLUOP_LAYOUT_NCL: return "NCL";
-  }
-  return "unknown";
+  const auto index = static_cast<size_t>(layout);
+  return index < std::size(kLayouts) ? kLayouts[index] : "unknown";
 }
 
 }  // namespace mluop

@@ -11,14 +11,16 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "core/text.h"
+
 namespace mluop {
 namespace {
 
 constexpr int kMaxCpus = 1 << 20;
 
-// Prints a comment in the log of MLUOP_VERBOSE.
-void ReportIgnored(const char* name, const char* rule, const char* value) {
-  fprintf(stderr, "# %s must be %s, got %.80s; it is ignored\n", name, rule, value);
+void PrintIgnored(const char* name, const char* rule, std::string_view value) {
+  fprintf(stderr, "# %s must be %s, got %.*s; it is ignored\n", name, rule,
+          MLUOP_SV(value.substr(0, 80)));
 }
 
 // Returns the leading positive number of a variable ("4", or "4,2" as in OpenMP); 0 if none.
@@ -30,7 +32,7 @@ int PositiveVariable(const char* name) {
   const long value = std::strtol(text, &end, 10);
   const bool whole = end != text && (*end == '\0' || *end == ',');
   if (!whole || errno != 0 || value < 1) {
-    if (Verbosity() >= 1) ReportIgnored(name, "a positive number", text);
+    ReportIgnored(name, "a positive number", text);
     return 0;
   }
   return static_cast<int>(std::min<long>(value, kMaxThreads));
@@ -126,14 +128,23 @@ int ThreadsFromEnvironment() {
 
 }  // namespace
 
+void ReportIgnored(const char* name, const char* rule, std::string_view value) {
+  if (Verbosity() >= 1) PrintIgnored(name, rule, value);
+}
+
+int ParseLevel(const char* text) {
+  char* end = nullptr;
+  const long level = std::strtol(text, &end, 10);
+  return end != text && *end == '\0' && level >= 0 ? static_cast<int>(std::min(level, 1L << 20))
+                                                   : -1;
+}
+
 int Verbosity() {
   static const int verbosity = [] {
     const char* const text = std::getenv("MLUOP_VERBOSE");
     if (text == nullptr || text[0] == '\0') return 0;
-    char* end = nullptr;
-    const long level = std::strtol(text, &end, 10);
-    if (end != text && *end == '\0' && level >= 0) return static_cast<int>(std::min(level, 2L));
-    ReportIgnored("MLUOP_VERBOSE", "0, 1 or 2", text);
+    if (const int level = ParseLevel(text); level >= 0) return std::min(level, 2);
+    PrintIgnored("MLUOP_VERBOSE", "0, 1 or 2", text);
     return 0;
   }();
   return verbosity;

@@ -4,13 +4,11 @@
 
 #include <string_view>
 
+#include "core/text.h"
 #include "mlu_op.h"
 #include "mluops/runtime.h"
 
 namespace mluop {
-
-// Passes a std::string_view to printf: "%.*s", MLUOP_SV(name).
-#define MLUOP_SV(view) static_cast<int>((view).size()), (view).data()
 
 // Sets the thread's error message and returns `status`. A check reads:
 //   if (bad) return Fail(MLUOP_STATUS_BAD_PARAM, "my_operator: x must be ..., got ...");

@@ -20,6 +20,48 @@ HandleGuard::HandleGuard(mluOpContext& handle, std::string_view function)
                          MLUOP_SV(function)));
 }
 
+namespace {
+
+// Calls action() with the handle reserved for it.
+template <class Action>
+mluOpStatus_t WithHandle(const char* function, mluOpHandle_t handle, Action action) {
+  if (handle == nullptr) return FailNull(function, "handle");
+  const HandleGuard guard(*handle, function);
+  return guard.ok() ? action() : MLUOP_STATUS_BAD_PARAM;
+}
+
+// Copies a field of the handle to *out. `name` is the name of the argument.
+template <class Field, class Out>
+mluOpStatus_t Get(const char* function, mluOpHandle_t handle, Field mluOpContext::*field,
+                  const char* name, Out* out) {
+  return WithHandle(function, handle, [&] {
+    if (out == nullptr) return FailNull(function, name);
+    *out = handle->*field;
+    return MLUOP_STATUS_SUCCESS;
+  });
+}
+
+// The legal values of a setting, and the rule in the error message.
+struct Range {
+  int first, last;
+  const char* rule;
+};
+
+template <class Field, class Value>
+mluOpStatus_t Set(const char* function, mluOpHandle_t handle, Field mluOpContext::*field,
+                  const char* name, Value value, const Range& range) {
+  return WithHandle(function, handle, [&] {
+    const int number = static_cast<int>(value);
+    if (number < range.first || number > range.last) {
+      return Fail(MLUOP_STATUS_BAD_PARAM, "%s: %s must be %s, got %d", function, name, range.rule,
+                  number);
+    }
+    handle->*field = static_cast<Field>(value);
+    return MLUOP_STATUS_SUCCESS;
+  });
+}
+
+}  // namespace
 }  // namespace mluop
 
 using namespace mluop;
@@ -52,124 +94,69 @@ mluOpStatus_t mluOpDestroy(mluOpHandle_t handle) {
 }
 
 mluOpStatus_t mluOpUpdateContextInformation(mluOpHandle_t handle) {
-  if (handle == nullptr) return FailNull(__func__, "handle");
-  const HandleGuard guard(*handle, __func__);
-  if (!guard.ok()) return MLUOP_STATUS_BAD_PARAM;
-  handle->num_threads = DefaultNumThreads();
-  return MLUOP_STATUS_SUCCESS;
+  return WithHandle(__func__, handle, [&] {
+    handle->num_threads = DefaultNumThreads();
+    return MLUOP_STATUS_SUCCESS;
+  });
 }
 
 mluOpStatus_t mluOpSetQueue(mluOpHandle_t handle, cnrtQueue_t queue) {
-  if (handle == nullptr) return FailNull(__func__, "handle");
-  const HandleGuard guard(*handle, __func__);
-  if (!guard.ok()) return MLUOP_STATUS_BAD_PARAM;
-  if (queue != nullptr && queue->device != handle->device) {
-    return Fail(MLUOP_STATUS_BAD_PARAM,
-                "%s: queue must be on the handle's device %s, got a queue of %s", __func__,
-                handle->device->name(), queue->device->name());
-  }
-  if (handle->state != nullptr && queue != handle->queue) {
-    const cnrtRet_t result = handle->state->ChangeQueue(handle->queue, queue);
-    if (result != cnrtSuccess) {
-      return Fail(StatusOf(result), "%s: queue: %s", __func__, cnrtGetErrorStr(result));
+  return WithHandle(__func__, handle, [&, function = __func__] {
+    if (queue != nullptr && queue->device != handle->device) {
+      return Fail(MLUOP_STATUS_BAD_PARAM,
+                  "%s: queue must be on the handle's device %s, got a queue of %s", function,
+                  handle->device->name(), queue->device->name());
     }
-  }
-  handle->queue = queue;
-  return MLUOP_STATUS_SUCCESS;
+    if (handle->state != nullptr && queue != handle->queue) {
+      const cnrtRet_t result = handle->state->ChangeQueue(handle->queue, queue);
+      if (result != cnrtSuccess) {
+        return Fail(StatusOf(result), "%s: queue: %s", function, cnrtGetErrorStr(result));
+      }
+    }
+    handle->queue = queue;
+    return MLUOP_STATUS_SUCCESS;
+  });
 }
 
 mluOpStatus_t mluOpGetQueue(mluOpHandle_t handle, cnrtQueue_t* queue) {
-  if (handle == nullptr) return FailNull(__func__, "handle");
-  const HandleGuard guard(*handle, __func__);
-  if (!guard.ok()) return MLUOP_STATUS_BAD_PARAM;
-  if (queue == nullptr) return FailNull(__func__, "queue");
-  *queue = handle->queue;
-  return MLUOP_STATUS_SUCCESS;
+  return Get(__func__, handle, &mluOpContext::queue, "queue", queue);
 }
 
 mluOpStatus_t mluOpSetAtomicsMode(mluOpHandle_t handle, mluOpAtomicsMode_t atomics_mode) {
-  if (handle == nullptr) return FailNull(__func__, "handle");
-  const HandleGuard guard(*handle, __func__);
-  if (!guard.ok()) return MLUOP_STATUS_BAD_PARAM;
-  if (atomics_mode != MLUOP_ATOMICS_NOT_ALLOWED && atomics_mode != MLUOP_ATOMICS_ALLOWED) {
-    return Fail(MLUOP_STATUS_BAD_PARAM,
-                "%s: atomics_mode must be NOT_ALLOWED (1) or ALLOWED (2), got %d", __func__,
-                static_cast<int>(atomics_mode));
-  }
-  handle->atomics_mode = atomics_mode;
-  return MLUOP_STATUS_SUCCESS;
+  return Set(__func__, handle, &mluOpContext::atomics_mode, "atomics_mode", atomics_mode,
+             {MLUOP_ATOMICS_NOT_ALLOWED, MLUOP_ATOMICS_ALLOWED, "NOT_ALLOWED (1) or ALLOWED (2)"});
 }
 
 mluOpStatus_t mluOpGetAtomicsMode(mluOpHandle_t handle, mluOpAtomicsMode_t* atomics_mode) {
-  if (handle == nullptr) return FailNull(__func__, "handle");
-  const HandleGuard guard(*handle, __func__);
-  if (!guard.ok()) return MLUOP_STATUS_BAD_PARAM;
-  if (atomics_mode == nullptr) return FailNull(__func__, "atomics_mode");
-  *atomics_mode = handle->atomics_mode;
-  return MLUOP_STATUS_SUCCESS;
+  return Get(__func__, handle, &mluOpContext::atomics_mode, "atomics_mode", atomics_mode);
 }
 
 mluOpStatus_t mluOpSetQuantizeRoundMode(mluOpHandle_t handle, mluOpQuantizeRoundMode_t round_mode) {
-  if (handle == nullptr) return FailNull(__func__, "handle");
-  const HandleGuard guard(*handle, __func__);
-  if (!guard.ok()) return MLUOP_STATUS_BAD_PARAM;
-  if (round_mode < MLUOP_ROUND_HALF_TO_EVEN || round_mode > MLUOP_ROUND_HALF_OFF_ZERO) {
-    return Fail(MLUOP_STATUS_BAD_PARAM, "%s: round_mode must be 0, 1 or 2, got %d", __func__,
-                static_cast<int>(round_mode));
-  }
-  handle->round_mode = round_mode;
-  return MLUOP_STATUS_SUCCESS;
+  return Set(__func__, handle, &mluOpContext::round_mode, "round_mode", round_mode,
+             {MLUOP_ROUND_HALF_TO_EVEN, MLUOP_ROUND_HALF_OFF_ZERO, "0, 1 or 2"});
 }
 
 mluOpStatus_t mluOpGetQuantizeRoundMode(mluOpHandle_t handle,
                                         mluOpQuantizeRoundMode_t* round_mode) {
-  if (handle == nullptr) return FailNull(__func__, "handle");
-  const HandleGuard guard(*handle, __func__);
-  if (!guard.ok()) return MLUOP_STATUS_BAD_PARAM;
-  if (round_mode == nullptr) return FailNull(__func__, "round_mode");
-  *round_mode = handle->round_mode;
-  return MLUOP_STATUS_SUCCESS;
+  return Get(__func__, handle, &mluOpContext::round_mode, "round_mode", round_mode);
 }
 
 mluOpStatus_t mluOpSetNumThreads(mluOpHandle_t handle, int num_threads) {
-  if (handle == nullptr) return FailNull(__func__, "handle");
-  const HandleGuard guard(*handle, __func__);
-  if (!guard.ok()) return MLUOP_STATUS_BAD_PARAM;
-  if (num_threads < 1 || num_threads > kMaxThreads) {
-    return Fail(MLUOP_STATUS_BAD_PARAM, "%s: num_threads must be in [1, %d], got %d", __func__,
-                kMaxThreads, num_threads);
-  }
-  handle->num_threads = num_threads;
-  return MLUOP_STATUS_SUCCESS;
+  static_assert(kMaxThreads == 1024);
+  return Set(__func__, handle, &mluOpContext::num_threads, "num_threads", num_threads,
+             {1, kMaxThreads, "in [1, 1024]"});
 }
 
 mluOpStatus_t mluOpGetNumThreads(mluOpHandle_t handle, int* num_threads) {
-  if (handle == nullptr) return FailNull(__func__, "handle");
-  const HandleGuard guard(*handle, __func__);
-  if (!guard.ok()) return MLUOP_STATUS_BAD_PARAM;
-  if (num_threads == nullptr) return FailNull(__func__, "num_threads");
-  *num_threads = handle->num_threads;
-  return MLUOP_STATUS_SUCCESS;
+  return Get(__func__, handle, &mluOpContext::num_threads, "num_threads", num_threads);
 }
 
 mluOpStatus_t mluOpSetDoubleAllowed(mluOpHandle_t handle, int allowed) {
-  if (handle == nullptr) return FailNull(__func__, "handle");
-  const HandleGuard guard(*handle, __func__);
-  if (!guard.ok()) return MLUOP_STATUS_BAD_PARAM;
-  if (allowed != 0 && allowed != 1) {
-    return Fail(MLUOP_STATUS_BAD_PARAM, "%s: allowed must be 0 or 1, got %d", __func__, allowed);
-  }
-  handle->double_allowed = allowed != 0;
-  return MLUOP_STATUS_SUCCESS;
+  return Set(__func__, handle, &mluOpContext::double_allowed, "allowed", allowed, {0, 1, "0 or 1"});
 }
 
 mluOpStatus_t mluOpGetDoubleAllowed(mluOpHandle_t handle, int* allowed) {
-  if (handle == nullptr) return FailNull(__func__, "handle");
-  const HandleGuard guard(*handle, __func__);
-  if (!guard.ok()) return MLUOP_STATUS_BAD_PARAM;
-  if (allowed == nullptr) return FailNull(__func__, "allowed");
-  *allowed = handle->double_allowed ? 1 : 0;
-  return MLUOP_STATUS_SUCCESS;
+  return Get(__func__, handle, &mluOpContext::double_allowed, "allowed", allowed);
 }
 
 mluOpStatus_t mluOpCreateQueueFromCudaStream(cnrtQueue_t* queue, int cuda_device, void* stream) {

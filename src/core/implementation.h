@@ -8,7 +8,7 @@
 //       {"strided", "the RoIs read less than 1/6 of the map",  ReadsLittle, NoScratch,   RunStrided},
 //       {"bands",   "always",                                  Always,      BandScratch, RunBands},
 //   };
-//   constexpr CpuOperator kForwardCpu = Bind<MakeProblem, kForward>("psroipool_forward");
+//   constexpr CpuOperator kForwardCpu = Bind<MakeProblem, kForward>("my_operator_forward");
 //
 // The last entry is the fallback: it always applies. Calls with tensors of type double have one
 // implementation, "double": CpuImplementation<Problem>::ForDouble(RunDouble).
@@ -22,6 +22,7 @@
 #include "core/arguments.h"
 #include "core/error.h"
 #include "core/spec.h"
+#include "core/text.h"
 
 namespace mluop {
 

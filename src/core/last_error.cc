@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The thread's last error message, and the names of the statuses.
 #include <cstdio>
+#include <iterator>
 
 #include "core/broken_rule.h"
 #include "core/environment.h"
@@ -42,16 +43,13 @@ mluOpStatus_t mluOpGetLastErrorInfo(mluOpErrorInfo_t* info) {
 }
 
 const char* mluOpGetErrorString(mluOpStatus_t status) {
-  switch (status) {
-    case MLUOP_STATUS_SUCCESS: return "MLUOP_STATUS_SUCCESS";
-    case MLUOP_STATUS_NOT_INITIALIZED: return "MLUOP_STATUS_NOT_INITIALIZED";
-    case MLUOP_STATUS_ALLOC_FAILED: return "MLUOP_STATUS_ALLOC_FAILED";
-    case MLUOP_STATUS_BAD_PARAM: return "MLUOP_STATUS_BAD_PARAM";
-    case MLUOP_STATUS_INTERNAL_ERROR: return "MLUOP_STATUS_INTERNAL_ERROR";
-    case MLUOP_STATUS_ARCH_MISMATCH: return "MLUOP_STATUS_ARCH_MISMATCH";
-    case MLUOP_STATUS_EXECUTION_FAILED: return "MLUOP_STATUS_EXECUTION_FAILED";
-    case MLUOP_STATUS_NOT_SUPPORTED: return "MLUOP_STATUS_NOT_SUPPORTED";
-    case MLUOP_STATUS_NUMERICAL_OVERFLOW: return "MLUOP_STATUS_NUMERICAL_OVERFLOW";
-  }
-  return "MLUOP_STATUS_UNKNOWN";
+  constexpr const char* kNames[] = {
+      "MLUOP_STATUS_SUCCESS",           "MLUOP_STATUS_NOT_INITIALIZED",
+      "MLUOP_STATUS_ALLOC_FAILED",      "MLUOP_STATUS_BAD_PARAM",
+      "MLUOP_STATUS_INTERNAL_ERROR",    "MLUOP_STATUS_ARCH_MISMATCH",
+      "MLUOP_STATUS_EXECUTION_FAILED",  "MLUOP_STATUS_NOT_SUPPORTED",
+      "MLUOP_STATUS_NUMERICAL_OVERFLOW"};
+  static_assert(std::size(kNames) == MLUOP_STATUS_NUMERICAL_OVERFLOW + 1);
+  const auto index = static_cast<size_t>(status);  // a negative value becomes a large one
+  return index < std::size(kNames) ? kNames[index] : "MLUOP_STATUS_UNKNOWN";
 }

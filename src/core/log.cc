@@ -2,7 +2,6 @@
 #include "core/log.h"
 
 #include <chrono>
-#include <cstdarg>
 #include <cstdio>
 
 #include "core/dtype.h"
@@ -16,30 +15,23 @@ namespace {
 class LogLine {
  public:
   // Starts with the case line and the device.
-  LogLine(const Arguments& arguments, const Device& device) {
-    const int length = FormatCase(arguments, text_, kSize);
-    used_ = length < kSize ? length : kSize - 1;
-    Add("  # %s, %s", device.name(), device.architecture());
+  LogLine(const Arguments& arguments, const Device& device) : writer_(text_, sizeof(text_) - 1) {
+    char line[sizeof(text_)];
+    FormatCase(arguments, line, sizeof(line));
+    writer_.Add("%s  # %s, %s", line, device.name(), device.architecture());
   }
 
-  [[gnu::format(printf, 2, 3)]] void Add(const char* format, ...) {
-    va_list arguments;
-    va_start(arguments, format);
-    const int length = vsnprintf(text_ + used_, kSize - used_, format, arguments);
-    va_end(arguments);
-    used_ = length < kSize - used_ ? used_ + length : kSize - 1;
-  }
+  TextWriter& writer() { return writer_; }
 
   void Print() {
-    text_[used_] = '\n';
-    fwrite(text_, 1, static_cast<size_t>(used_) + 1, stderr);
+    text_[writer_.length()] = '\n';
+    fwrite(text_, 1, writer_.length() + 1, stderr);
     fflush(stderr);  // a program may have made stderr buffered
   }
 
  private:
-  static constexpr int kSize = 2048;
-  char text_[kSize];
-  int used_ = 0;
+  char text_[2048];
+  TextWriter writer_;
 };
 
 }  // namespace
@@ -51,14 +43,14 @@ mluOpStatus_t RunLogged(const Arguments& arguments, mluOpContext& handle, size_t
   Plan plan;
   static_cast<void>(handle.device->MakePlan(arguments, handle, &plan));
   LogLine line(arguments, *handle.device);
-  if (synchronous) line.Add(", %d threads", handle.num_threads);
-  line.Add(", %.*s:%.*s, workspace %zu bytes", MLUOP_SV(spec.name), MLUOP_SV(plan.implementation),
-           workspace_size);
+  if (synchronous) line.writer().Add(", %d threads", handle.num_threads);
+  line.writer().Add(", %.*s:%.*s, workspace %zu bytes", MLUOP_SV(spec.name),
+                    MLUOP_SV(plan.implementation), workspace_size);
   for (int i = 0; i < spec.tensor_count; ++i) {
     const mluOpTensorStruct* const desc = arguments.tensors[i].desc;
     if (desc == nullptr) continue;
-    line.Add(", %.*s %s %s", MLUOP_SV(spec.tensors[i].name), NameOf(desc->dtype),
-             NameOf(desc->layout));
+    line.writer().Add(", %.*s %s %s", MLUOP_SV(spec.tensors[i].name), NameOf(desc->dtype),
+                      NameOf(desc->layout));
   }
   line.Print();
   const auto start = Clock::now();
@@ -75,7 +67,8 @@ void LogEmptyCall(const Arguments& arguments, const mluOpContext& handle) {
   for (int i = 0; i < arguments.spec->tensor_count; ++i) {
     const mluOpTensorStruct* const desc = arguments.tensors[i].desc;
     if (desc == nullptr || desc->ElementCount() != 0) continue;
-    line.Add(", nothing to compute: %.*s is empty", MLUOP_SV(arguments.spec->tensors[i].name));
+    line.writer().Add(", nothing to compute: %.*s is empty",
+                      MLUOP_SV(arguments.spec->tensors[i].name));
     break;
   }
   line.Print();

@@ -6,10 +6,10 @@
 #include <array>
 #include <bit>
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
 
 #include "core/dtype.h"
+#include "core/text.h"
 
 namespace mluop {
 namespace {
@@ -59,15 +59,12 @@ bool WriteAt(int file, const void* data, size_t bytes, uint64_t offset) {
 
 // Writes the header of a .npy file, version 1.0, to `text`. Returns its size, a multiple of 64.
 size_t FormatNpyHeader(const mluOpTensorStruct& desc, char (&text)[320]) {
-  int used = snprintf(text, sizeof(text),
-                      "\x93NUMPY\x01%c..{'descr': '%s', 'fortran_order': False, 'shape': (", 0,
-                      NpyType(desc.dtype));
-  for (int i = 0; i < desc.rank; ++i) {
-    used += snprintf(text + used, sizeof(text) - static_cast<size_t>(used), "%lld, ",
-                     static_cast<long long>(desc.dims[i]));
-  }
-  used += snprintf(text + used, sizeof(text) - static_cast<size_t>(used), "), }");
-  const auto length = static_cast<size_t>(used);
+  TextWriter header(text);
+  header.Add("\x93NUMPY\x01%c..{'descr': '%s', 'fortran_order': False, 'shape': (", 0,
+             NpyType(desc.dtype));
+  for (int i = 0; i < desc.rank; ++i) header.Add("%lld, ", static_cast<long long>(desc.dims[i]));
+  header.Add("), }");
+  const size_t length = header.length();
   const size_t size = (length + kNpyAlignment) / kNpyAlignment * kNpyAlignment;
   std::memset(text + length, ' ', size - length - 1);
   text[size - 1] = '\n';
@@ -82,13 +79,12 @@ uint32_t Crc32(uint32_t crc, const void* data, size_t bytes) {
   const auto* from = static_cast<const unsigned char*>(data);
   crc = ~crc;
   for (; bytes >= kCrcSlices; bytes -= kCrcSlices, from += kCrcSlices) {
-    uint32_t low = 0, high = 0;
-    std::memcpy(&low, from, sizeof(low));
-    std::memcpy(&high, from + sizeof(low), sizeof(high));
-    low ^= crc;
-    crc = kCrc[7][low & 0xff] ^ kCrc[6][(low >> 8) & 0xff] ^ kCrc[5][(low >> 16) & 0xff] ^
-          kCrc[4][low >> 24] ^ kCrc[3][high & 0xff] ^ kCrc[2][(high >> 8) & 0xff] ^
-          kCrc[1][(high >> 16) & 0xff] ^ kCrc[0][high >> 24];
+    uint64_t word = 0;
+    std::memcpy(&word, from, sizeof(word));
+    word ^= crc;
+    crc = 0;
+    for (size_t i = 0; i < kCrcSlices; ++i, word >>= 8)
+      crc ^= kCrc[kCrcSlices - 1 - i][word & 0xff];
   }
   for (; bytes > 0; --bytes, ++from) crc = (crc >> 8) ^ kCrc[0][(crc ^ *from) & 0xff];
   return ~crc;

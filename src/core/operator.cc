@@ -14,10 +14,13 @@ namespace {
 // Runs a call on a handle that is reserved for it.
 mluOpStatus_t ExecuteOn(mluOpContext& handle, Arguments& arguments) {
   arguments.double_allowed = handle.double_allowed;
-  const Validation validation = Validate(arguments);
   const bool logs = Verbosity() >= 1;
-  if (logs && validation.verdict == Verdict::kNothingToDo) LogEmptyCall(arguments, handle);
-  if (validation.verdict != Verdict::kRun) return validation.status;
+  bool skip = false;
+  if (mluOpStatus_t status = Validate(arguments, &skip)) return status;
+  if (skip) {
+    if (logs) LogEmptyCall(arguments, handle);
+    return MLUOP_STATUS_SUCCESS;
+  }
   if (handle.device->Implementations(*arguments.spec).empty()) {
     return Fail(MLUOP_STATUS_NOT_SUPPORTED, "%.*s: not implemented on device %s",
                 MLUOP_SV(arguments.spec->name), handle.device->name());
@@ -52,10 +55,9 @@ mluOpStatus_t GetWorkspaceSizeOfCall(mluOpHandle_t handle, Arguments& arguments,
   const HandleGuard guard(*handle, arguments.spec->name);
   if (!guard.ok()) return MLUOP_STATUS_BAD_PARAM;
   arguments.double_allowed = handle->double_allowed;
-  const Validation validation = ValidateGetter(arguments, workspace_size);
-  if (validation.verdict == Verdict::kFailed) return validation.status;
-  const bool nothing = validation.verdict == Verdict::kNothingToDo;
-  *workspace_size = nothing ? 0 : handle->device->WorkspaceBytes(*arguments.spec, arguments);
+  bool skip = false;
+  if (mluOpStatus_t status = ValidateGetter(arguments, workspace_size, &skip)) return status;
+  *workspace_size = skip ? 0 : handle->device->WorkspaceBytes(*arguments.spec, arguments);
   return MLUOP_STATUS_SUCCESS;
 }
 

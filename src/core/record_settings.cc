@@ -21,21 +21,13 @@ constexpr std::string_view kDefaultDirectory = "gen_case";
 
 std::atomic<int> set_mode{kNotSet};
 
-void ReportIgnored(const char* name, const char* rule, std::string_view value) {
-  if (Verbosity() < 1) return;
-  fprintf(stderr, "# %s must be %s, got %.*s; it is ignored\n", name, rule,
-          MLUOP_SV(value.substr(0, 80)));
-}
-
 // Values other than 0 to 3 mean off, as in MLU-OPS.
-bool IsKnownMode(long mode) { return mode >= 0 && mode <= static_cast<long>(RecordMode::kScreen); }
+bool IsKnownMode(int mode) { return mode >= 0 && mode <= static_cast<int>(RecordMode::kScreen); }
 
 int ModeOfEnvironment() {
   const char* const text = secure_getenv("MLUOP_GEN_CASE");
   if (text == nullptr || text[0] == '\0') return 0;
-  char* end = nullptr;
-  const long mode = std::strtol(text, &end, 10);
-  if (*end == '\0' && IsKnownMode(mode)) return static_cast<int>(mode);
+  if (const int mode = ParseLevel(text); IsKnownMode(mode)) return mode;
   ReportIgnored("MLUOP_GEN_CASE", "0, 1, 2 or 3", text);
   return 0;
 }

@@ -19,6 +19,13 @@ cnrtRet_t Report(const char* function, cnrtRet_t result) {
   return Fail(result, "%s: %s", function, cnrtGetErrorStr(result));
 }
 
+// Calls action(device) on the current device and reports its result.
+template <class Action>
+cnrtRet_t OnCurrentDevice(const char* function, Action action) {
+  Device* const device = CurrentDevice(function);
+  return device == nullptr ? cnrtErrorNoDevice : Report(function, action(*device));
+}
+
 // Reports the result of waiting for a device's work.
 cnrtRet_t ReportWait(const char* function, const Device& device, cnrtRet_t result) {
   return device.sets_queue_messages() ? result : Report(function, result);
@@ -45,7 +52,10 @@ cnrtRet_t FillOn(const char* function, Device* device, void* pointer, int value,
   return Report(function, device->Fill(pointer, value, bytes, queue));
 }
 
-cnrtRet_t Microseconds(const char* function, cnrtNotifier_t start, cnrtNotifier_t end, double* us) {
+// Writes the time between two notifiers in units of `unit` microseconds. `name`: of the argument.
+cnrtRet_t Elapsed(const char* function, cnrtNotifier_t start, cnrtNotifier_t end, double unit,
+                  const char* name, float* elapsed) {
+  if (elapsed == nullptr) return FailNullRuntime(function, name);
   if (start == nullptr) return FailNullRuntime(function, "start");
   if (end == nullptr) return FailNullRuntime(function, "end");
   if (!start->placed || !end->placed) {
@@ -56,7 +66,10 @@ cnrtRet_t Microseconds(const char* function, cnrtNotifier_t start, cnrtNotifier_
     return Fail(cnrtErrorArgsInvalid, "%s: end must be a notifier of start's device %s, got %s",
                 function, start->device->name(), end->device->name());
   }
-  return Report(function, start->device->Duration(start, end, us));
+  double us = 0;
+  const cnrtRet_t result = start->device->Duration(start, end, &us);
+  if (result == cnrtSuccess) *elapsed = static_cast<float>(us / unit);
+  return Report(function, result);
 }
 
 }  // namespace
@@ -95,24 +108,20 @@ cnrtRet_t cnrtSyncDevice() {
 
 cnrtRet_t cnrtMalloc(void** ptr, size_t bytes) {
   if (ptr == nullptr) return FailNullRuntime(__func__, "ptr");
-  Device* const device = CurrentDevice(__func__);
-  return device == nullptr ? cnrtErrorNoDevice : Report(__func__, device->Allocate(ptr, bytes));
+  return OnCurrentDevice(__func__, [&](Device& device) { return device.Allocate(ptr, bytes); });
 }
 
 cnrtRet_t cnrtFree(void* ptr) {
-  Device* const device = CurrentDevice(__func__);
-  return device == nullptr ? cnrtErrorNoDevice : Report(__func__, device->Free(ptr));
+  return OnCurrentDevice(__func__, [&](Device& device) { return device.Free(ptr); });
 }
 
 cnrtRet_t cnrtHostMalloc(void** ptr, size_t bytes) {
   if (ptr == nullptr) return FailNullRuntime(__func__, "ptr");
-  Device* const device = CurrentDevice(__func__);
-  return device == nullptr ? cnrtErrorNoDevice : Report(__func__, device->AllocateHost(ptr, bytes));
+  return OnCurrentDevice(__func__, [&](Device& device) { return device.AllocateHost(ptr, bytes); });
 }
 
 cnrtRet_t cnrtFreeHost(void* ptr) {
-  Device* const device = CurrentDevice(__func__);
-  return device == nullptr ? cnrtErrorNoDevice : Report(__func__, device->FreeHost(ptr));
+  return OnCurrentDevice(__func__, [&](Device& device) { return device.FreeHost(ptr); });
 }
 
 cnrtRet_t cnrtHostFree(void* ptr) { return cnrtFreeHost(ptr); }
@@ -142,8 +151,7 @@ cnrtRet_t cnrtMemsetAsync(void* ptr, int value, size_t bytes, cnrtQueue_t queue)
 
 cnrtRet_t cnrtQueueCreate(cnrtQueue_t* queue) {
   if (queue == nullptr) return FailNullRuntime(__func__, "queue");
-  Device* const device = CurrentDevice(__func__);
-  return device == nullptr ? cnrtErrorNoDevice : Report(__func__, device->CreateQueue(queue));
+  return OnCurrentDevice(__func__, [&](Device& device) { return device.CreateQueue(queue); });
 }
 
 cnrtRet_t cnrtQueueDestroy(cnrtQueue_t queue) {
@@ -159,8 +167,7 @@ cnrtRet_t cnrtQueueSync(cnrtQueue_t queue) {
 
 cnrtRet_t cnrtNotifierCreate(cnrtNotifier_t* notifier) {
   if (notifier == nullptr) return FailNullRuntime(__func__, "notifier");
-  Device* const device = CurrentDevice(__func__);
-  return device == nullptr ? cnrtErrorNoDevice : Report(__func__, device->CreateNotifier(notifier));
+  return OnCurrentDevice(__func__, [&](Device& device) { return device.CreateNotifier(notifier); });
 }
 
 cnrtRet_t cnrtNotifierDestroy(cnrtNotifier_t notifier) {
@@ -185,17 +192,9 @@ cnrtRet_t cnrtWaitNotifier(cnrtNotifier_t notifier) {
 }
 
 cnrtRet_t cnrtNotifierDuration(cnrtNotifier_t start, cnrtNotifier_t end, float* us) {
-  if (us == nullptr) return FailNullRuntime(__func__, "us");
-  double microseconds = 0;
-  const cnrtRet_t result = Microseconds(__func__, start, end, &microseconds);
-  if (result == cnrtSuccess) *us = static_cast<float>(microseconds);
-  return result;
+  return Elapsed(__func__, start, end, /*unit=*/1, "us", us);
 }
 
 cnrtRet_t cnrtNotifierElapsedTime(cnrtNotifier_t start, cnrtNotifier_t end, float* ms) {
-  if (ms == nullptr) return FailNullRuntime(__func__, "ms");
-  double microseconds = 0;
-  const cnrtRet_t result = Microseconds(__func__, start, end, &microseconds);
-  if (result == cnrtSuccess) *ms = static_cast<float>(microseconds / 1000);
-  return result;
+  return Elapsed(__func__, start, end, /*unit=*/1000, "ms", ms);
 }

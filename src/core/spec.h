@@ -87,11 +87,11 @@ inline constexpr AbsentIf kMayBeNull = {"*", 0};
 
 struct TensorRow {
   std::string_view name;
-  Direction direction;
-  ElementType type;
-  LayoutRule layout;
+  Direction direction = kIn;
+  ElementType type = kT;
+  LayoutRule layout = kAnyLayout;
   std::string_view shape;
-  WhenEmpty when_empty;
+  WhenEmpty when_empty = kReject;
   AbsentIf optional = {};
 };
 
@@ -109,18 +109,11 @@ struct DimSpec {
   }
 };
 
-struct TensorSpec {
-  std::string_view name;
-  Direction direction = kIn;
-  ElementType type = kT;
-  LayoutRule layout = kAnyLayout;
-  WhenEmpty when_empty = kReject;
+// A row with its texts parsed.
+struct TensorSpec : TensorRow {
   static constexpr int kNeverAbsent = -1;
   static constexpr int kAlwaysOptional = -2;
   int optional_attribute = kNeverAbsent;  // index, or one of the constants above
-  int64_t optional_value = 0;
-  bool one_null_suffices = false;
-  std::string_view shape;  // the text of dims
   int rank = 0;
   DimSpec dims[kMaxRank] = {};
 };
@@ -185,19 +178,12 @@ struct OpSpec {
 
   constexpr void AddTensor(const TensorRow& row) {
     TensorSpec& tensor = tensors[tensor_count++];
-    tensor.name = row.name;
-    tensor.direction = row.direction;
-    tensor.type = row.type;
-    tensor.layout = row.layout;
-    tensor.when_empty = row.when_empty;
-    tensor.shape = row.shape;
-    tensor.one_null_suffices = row.optional.one_null_suffices;
+    static_cast<TensorRow&>(tensor) = row;
     if (row.optional.attribute == kMayBeNull.attribute) {
       tensor.optional_attribute = TensorSpec::kAlwaysOptional;
     } else if (!row.optional.attribute.empty()) {
       tensor.optional_attribute = AttributeIndex(row.optional.attribute);
       Require(tensor.optional_attribute >= 0);
-      tensor.optional_value = row.optional.value;
     }
     for (std::string_view rest = row.shape; !rest.empty();) {
       tensor.dims[tensor.rank++] = ParseDim(TakeUntil(rest, ' '));

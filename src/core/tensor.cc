@@ -133,17 +133,16 @@ mluOpStatus_t GetEx(const char* function, const mluOpTensorStruct* desc,
 
 }  // namespace
 
+template <class Int>
 mluOpStatus_t SetPackedTensor(const char* function, mluOpTensorStruct* desc,
                               mluOpTensorLayout_t layout, mluOpDataType_t dtype, int rank,
-                              const int* dims) {
-  return SetAll<int>(function, desc, layout, dtype, rank, dims, nullptr);
+                              const Int* dims) {
+  return SetAll<Int>(function, desc, layout, dtype, rank, dims, nullptr);
 }
-
-mluOpStatus_t SetPackedTensor(const char* function, mluOpTensorStruct* desc,
-                              mluOpTensorLayout_t layout, mluOpDataType_t dtype, int rank,
-                              const int64_t* dims) {
-  return SetAll<int64_t>(function, desc, layout, dtype, rank, dims, nullptr);
-}
+template mluOpStatus_t SetPackedTensor(const char*, mluOpTensorStruct*, mluOpTensorLayout_t,
+                                       mluOpDataType_t, int, const int*);
+template mluOpStatus_t SetPackedTensor(const char*, mluOpTensorStruct*, mluOpTensorLayout_t,
+                                       mluOpDataType_t, int, const int64_t*);
 
 }  // namespace mluop
 

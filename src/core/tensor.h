@@ -46,11 +46,10 @@ struct mluOpTensorStruct {
 namespace mluop {
 
 // Implements mluOpSetTensorDescriptor and its _v2. `function` is the name in the error message.
+// Int: int or int64_t.
+template <class Int>
 mluOpStatus_t SetPackedTensor(const char* function, mluOpTensorStruct* desc,
                               mluOpTensorLayout_t layout, mluOpDataType_t dtype, int rank,
-                              const int* dims);
-mluOpStatus_t SetPackedTensor(const char* function, mluOpTensorStruct* desc,
-                              mluOpTensorLayout_t layout, mluOpDataType_t dtype, int rank,
-                              const int64_t* dims);
+                              const Int* dims);
 
 }  // namespace mluop

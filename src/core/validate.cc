@@ -1,27 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/validate.h"
 
+#include <initializer_list>
+
 #include "core/checks.h"
 
 namespace mluop {
 namespace {
 
-constexpr Validation kRun = {Verdict::kRun, MLUOP_STATUS_SUCCESS};
-constexpr Validation kNothingToDo = {Verdict::kNothingToDo, MLUOP_STATUS_SUCCESS};
+using Check = mluOpStatus_t (*)(Arguments& call);
+
+// Runs the checks in turn until one fails.
+mluOpStatus_t RunChecks(Arguments& call, std::initializer_list<Check> checks) {
+  for (const Check check : checks) {
+    if (mluOpStatus_t status = check(call)) return status;
+  }
+  return MLUOP_STATUS_SUCCESS;
+}
 
 // Runs the checks that need only descriptors and attributes.
-Validation ValidateShapes(Arguments& call) {
-  mluOpStatus_t status = MLUOP_STATUS_SUCCESS;
-  const auto passes = [&](mluOpStatus_t result) {
-    return (status = result) == MLUOP_STATUS_SUCCESS;
-  };
-  bool skip = false;
-  const bool passed = passes(CheckRanks(call)) && passes(CheckTypes(call)) &&
-                      passes(CheckLayouts(call)) && passes(CheckAttributes(call)) &&
-                      passes(CheckShapes(call)) && passes(CheckStrides(call)) &&
-                      passes(CheckSizes(call)) && passes(CheckEmptyTensors(call, &skip));
-  if (!passed) return {Verdict::kFailed, status};
-  return skip ? kNothingToDo : kRun;
+mluOpStatus_t ValidateShapes(Arguments& call, bool* skip) {
+  const mluOpStatus_t status =
+      RunChecks(call, {CheckRanks, CheckTypes, CheckLayouts, CheckAttributes, CheckShapes,
+                       CheckStrides, CheckSizes});
+  return status == MLUOP_STATUS_SUCCESS ? CheckEmptyTensors(call, skip) : status;
 }
 
 // Returns whether the attribute is a size of an empty input.
@@ -41,7 +43,7 @@ bool IsSizeOfEmptyInput(const Arguments& call, int attribute) {
 }
 
 // CheckAttributes, with 1 in place of a 0 that is the size of an empty input.
-mluOpStatus_t CheckAttributesOfBinding(const Arguments& call) {
+mluOpStatus_t CheckAttributesOfBinding(Arguments& call) {
   Arguments copy = call;
   for (int i = 0; i < call.spec->attribute_count; ++i) {
     if (call.attributes[i].number == 0 && IsSizeOfEmptyInput(call, i))
@@ -52,36 +54,25 @@ mluOpStatus_t CheckAttributesOfBinding(const Arguments& call) {
 
 }  // namespace
 
-Validation Validate(Arguments& call) {
+mluOpStatus_t Validate(Arguments& call, bool* skip) {
   DropPartlyAbsentTensors(call);
-  if (mluOpStatus_t status = CheckDescriptors(call)) return {Verdict::kFailed, status};
-  const Validation shapes = ValidateShapes(call);
-  if (shapes.verdict != Verdict::kRun) return shapes;
-  if (mluOpStatus_t status = CheckWorkspace(call)) return {Verdict::kFailed, status};
-  if (mluOpStatus_t status = CheckPointers(call)) return {Verdict::kFailed, status};
-  if (mluOpStatus_t status = CheckOverlap(call)) return {Verdict::kFailed, status};
-  if (mluOpStatus_t status = CheckAlignment(call)) return {Verdict::kFailed, status};
-  return kRun;
+  if (mluOpStatus_t status = CheckDescriptors(call)) return status;
+  const mluOpStatus_t status = ValidateShapes(call, skip);
+  if (status != MLUOP_STATUS_SUCCESS || *skip) return status;
+  return RunChecks(call, {CheckWorkspace, CheckPointers, CheckOverlap, CheckAlignment});
 }
 
 mluOpStatus_t ValidateBinding(Arguments& call) {
-  if (mluOpStatus_t status = CheckDescriptors(call)) return status;
-  if (mluOpStatus_t status = CheckRanks(call)) return status;
-  if (mluOpStatus_t status = CheckTypes(call)) return status;
-  if (mluOpStatus_t status = CheckLayouts(call)) return status;
-  if (mluOpStatus_t status = CheckAttributesOfBinding(call)) return status;
-  if (mluOpStatus_t status = CheckShapes(call)) return status;
-  if (mluOpStatus_t status = CheckStrides(call)) return status;
-  return CheckSizes(call);
+  return RunChecks(call, {CheckDescriptors, CheckRanks, CheckTypes, CheckLayouts,
+                          CheckAttributesOfBinding, CheckShapes, CheckStrides, CheckSizes});
 }
 
-Validation ValidateGetter(Arguments& call, const size_t* out) {
-  if (mluOpStatus_t status = CheckDescriptors(call)) return {Verdict::kFailed, status};
+mluOpStatus_t ValidateGetter(Arguments& call, const size_t* out, bool* skip) {
+  if (mluOpStatus_t status = CheckDescriptors(call)) return status;
   if (out == nullptr) {
-    return {Verdict::kFailed,
-            BrokenRule(call.spec->name, "workspace_size").Must("be a pointer").Got("NULL")};
+    return BrokenRule(call.spec->name, "workspace_size").Must("be a pointer").Got("NULL");
   }
-  return ValidateShapes(call);
+  return ValidateShapes(call, skip);
 }
 
 }  // namespace mluop

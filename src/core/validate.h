@@ -7,18 +7,11 @@
 
 namespace mluop {
 
-enum class Verdict { kRun, kNothingToDo, kFailed };
-
-struct Validation {
-  Verdict verdict;
-  mluOpStatus_t status;
-};
-
-// Runs all checks. Fills arguments.symbols.
-Validation Validate(Arguments& arguments);
+// Runs all checks. Fills arguments.symbols. Sets *skip if an empty tensor makes the call a no-op.
+mluOpStatus_t Validate(Arguments& arguments, bool* skip);
 
 // For workspace getters: runs the checks up to the empty tensors. `out` is the output pointer.
-Validation ValidateGetter(Arguments& arguments, const size_t* out);
+mluOpStatus_t ValidateGetter(Arguments& arguments, const size_t* out, bool* skip);
 
 // For mluOpCheckOperator: runs the checks up to CheckSizes. An attribute may be 0 if it is the size
 // of an empty input.

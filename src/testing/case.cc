@@ -96,11 +96,11 @@ void CheckAbsences(const Case& c) {
   for (const TensorSpec* row : OptionalTensors(c.op->spec)) {
     const string_view attribute = c.op->spec.attributes[row->optional_attribute].name;
     if (!IsAbsent(c, *row) ||
-        c.values.find(attribute)->second == static_cast<double>(row->optional_value)) {
+        c.values.find(attribute)->second == static_cast<double>(row->optional.value)) {
       continue;
     }
     Reject(c, string(row->name) + " must be given unless " + string(attribute) + " is " +
-                  std::to_string(row->optional_value) + ", got absent");
+                  std::to_string(row->optional.value) + ", got absent");
   }
 }
 

@@ -36,7 +36,8 @@ std::string DeviceCall::Run(mluOpHandle_t handle, size_t workspace) {
 std::vector<std::string_view> ApplicableImplementations(const Arguments& arguments,
                                                         mluOpHandle_t handle) {
   Arguments copy = arguments;
-  if (Validate(copy).verdict != Verdict::kRun) return {""};
+  bool skip = false;
+  if (Validate(copy, &skip) != MLUOP_STATUS_SUCCESS || skip) return {""};
   std::vector<std::string_view> names;
   for (const std::string_view name : handle->device->Implementations(*arguments.spec)) {
     const ForcedImplementation forced(handle, name);

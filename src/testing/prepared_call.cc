@@ -46,7 +46,8 @@ OutputRule RuleOf(const OutputRule& rule, const TensorArgument& tensor) {
 // Returns whether empty tensors make the call a no-op, which writes no output.
 bool NothingToDo(const Arguments& arguments) {
   Arguments copy = arguments;
-  return Validate(copy).verdict == Verdict::kNothingToDo;
+  bool skip = false;
+  return Validate(copy, &skip) == MLUOP_STATUS_SUCCESS && skip;
 }
 
 }  // namespace

@@ -12,9 +12,12 @@
 #include "mluops/extensions.h"
 #include "testing/case.h"
 #include "tests/support/child.h"
+#include "tests/support/examples.h"
 
 namespace mluop::testing {
 namespace {
+
+const std::string kExample = kExampleOperator;
 
 std::vector<std::string> Lines(const std::string& text) {
   std::vector<std::string> lines;
@@ -209,11 +212,11 @@ TEST(Verbose, Level1PrintsCaseBeforeAndStatusAfterEachOperator) {
   const std::vector<std::string> lines = Lines(child.errors);
   ASSERT_EQ(lines.size(), 3u) << child.errors;  // the third is that of the empty call
   const Case parsed = ParseCase(lines[0]);
-  EXPECT_EQ(parsed.op->spec.name, "psamask_forward");
+  EXPECT_EQ(parsed.op->spec.name, kExampleOperator);
   const std::map<std::string, double, std::less<>> values = {
       {"N", 2}, {"H", 3}, {"W", 4}, {"psa_type", 1}, {"h_mask", 3}, {"w_mask", 5}};
   EXPECT_EQ(parsed.values, values);
-  EXPECT_EQ(lines[1].find("# psamask_forward: MLUOP_STATUS_SUCCESS in "), 0u) << lines[1];
+  EXPECT_TRUE(lines[1].starts_with("# " + kExample + ": MLUOP_STATUS_SUCCESS in ")) << lines[1];
   EXPECT_EQ(lines[1].substr(lines[1].size() - 3), " us") << lines[1];
 }
 
@@ -224,10 +227,10 @@ TEST(Verbose, LineHasDeviceThreadsImplementationWorkspaceTypesAndLayouts) {
   const std::string end =
       ", workspace 48 bytes, feature half NCHW, mask_h_idx int32 ARRAY, mask_w_idx int32 ARRAY, "
       "data_col half ARRAY";
-  const OpSpec& spec = FindOperator("masked_im2col_forward")->spec;
+  const OpSpec& spec = FindOperator(kPadsOperator)->spec;
   const auto names = CpuDevice()->Implementations(spec);
   const bool named = std::any_of(names.begin(), names.end(), [&](std::string_view name) {
-    const std::string rest = start + ", masked_im2col_forward:" + std::string(name) + end;
+    const std::string rest = start + ", " + kPadsOperator + ":" + std::string(name) + end;
     return line.size() > rest.size() && line.substr(line.size() - rest.size()) == rest;
   });
   EXPECT_TRUE(named) << line;
@@ -247,19 +250,19 @@ TEST(Verbose, CrashLeavesTheLineThatRepeatsTheCall) {
   EXPECT_NE(child.status, 0);
   EXPECT_EQ(child.output, "");
   const std::string line = LineOf(child);
-  ASSERT_TRUE(line.starts_with("psamask_forward ")) << line;
+  ASSERT_TRUE(line.starts_with(kExample + " ")) << line;
   const Case parsed = ParseCase(line);
   const std::map<std::string, double, std::less<>> values = {
       {"N", 1}, {"H", 8}, {"W", 16}, {"psa_type", 0}, {"h_mask", 3}, {"w_mask", 3}};
   EXPECT_EQ(parsed.values, values);
-  EXPECT_EQ(child.errors.find("# psamask_forward: "), std::string::npos) << child.errors;
+  EXPECT_EQ(child.errors.find("# " + kExample + ": "), std::string::npos) << child.errors;
 }
 
 TEST(Verbose, Level2AddsFailures) {
   const ChildResult child = RunChild("operator", {"MLUOP_VERBOSE=2"});
   const std::vector<std::string> lines = Lines(child.errors);
   ASSERT_EQ(lines.size(), 4u) << child.errors;
-  EXPECT_EQ(lines[2], "# MLUOP_STATUS_BAD_PARAM: psamask_forward: psa_type must be 0 or 1, got 2");
+  EXPECT_EQ(lines[2], "# MLUOP_STATUS_BAD_PARAM: " + kExample + ": psa_type must be 0 or 1, got 2");
 }
 
 TEST(Verbose, FailedKernelHasItsStatusInTheSecondLine) {

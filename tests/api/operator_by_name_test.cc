@@ -2,6 +2,7 @@
 // Operators by name: their descriptions, calls, checks, and the parts of error messages.
 #include <string>
 
+#include "tests/support/examples.h"
 #include "tests/support/tensors.h"
 
 namespace mluop::testing {
@@ -23,8 +24,8 @@ class OperatorByName : public OperatorFixture {
 
 TEST_F(OperatorByName, UnknownNameIsBadParam) {
   mluOpOperator_t op = nullptr;
-  EXPECT_EQ(mluOpFindOperator("psamask", &op), MLUOP_STATUS_BAD_PARAM);
-  EXPECT_TRUE(LastMessageHas("got psamask"));
+  EXPECT_EQ(mluOpFindOperator(kExampleFamily, &op), MLUOP_STATUS_BAD_PARAM);
+  EXPECT_TRUE(LastMessageHas(std::string("got ") + kExampleFamily));
   EXPECT_EQ(op, nullptr);
 }
 
@@ -71,10 +72,9 @@ TEST_F(OperatorByName, RunGivesTheResultOfTheFunction) {
   const double attributes[] = {1, 3, 3};
   const mluOpTensorDescriptor_t descs[] = {x, y};
   void* const data[] = {x.data(), y.data()};
-  EXPECT_EQ(mluOpRunOperator(handle_, Find("psamask_forward"), attributes, descs, data, nullptr, 0),
+  EXPECT_EQ(mluOpRunOperator(handle_, Find(kExampleOperator), attributes, descs, data, nullptr, 0),
             MLUOP_STATUS_SUCCESS);
-  EXPECT_EQ(mluOpPsamaskForward(handle_, 1, x, x.data(), 3, 3, expected, expected.data()),
-            MLUOP_STATUS_SUCCESS);
+  EXPECT_EQ(RunExample(handle_, 1, x, x.data(), 3, 3, expected, expected.data()), MLUOP_STATUS_SUCCESS);
   for (int i = 0; i < 16; ++i) EXPECT_EQ(y.as<float>()[i], expected.as<float>()[i]);
 }
 
@@ -83,7 +83,7 @@ TEST_F(OperatorByName, NonIntegerAttributeIsBadParam) {
   const mluOpTensorDescriptor_t descs[] = {x, y};
   for (const double h_mask : {2.5, 4294967299.0, -3e9}) {
     const double attributes[] = {0, h_mask, 3};
-    EXPECT_EQ(mluOpCheckOperator(handle_, Find("psamask_forward"), attributes, descs),
+    EXPECT_EQ(mluOpCheckOperator(handle_, Find(kExampleOperator), attributes, descs),
               MLUOP_STATUS_BAD_PARAM);
     EXPECT_TRUE(LastMessageHas("h_mask must be an integer that fits in int32"));
   }
@@ -106,17 +106,17 @@ TEST_F(OperatorByName, ErrorInfoHasThePartsOfTheMessage) {
   const Tensor x = Nhwc({1, 2, 2, 8}), y = Nhwc({1, 2, 2, 4});
   const double attributes[] = {0, 3, 3};
   const mluOpTensorDescriptor_t descs[] = {x, y};
-  EXPECT_EQ(mluOpCheckOperator(handle_, Find("psamask_forward"), attributes, descs),
+  EXPECT_EQ(mluOpCheckOperator(handle_, Find(kExampleOperator), attributes, descs),
             MLUOP_STATUS_BAD_PARAM);
   const mluOpErrorInfo_t shape = LastError();
-  EXPECT_STREQ(shape.op, "psamask_forward");
+  EXPECT_STREQ(shape.op, kExampleOperator);
   EXPECT_STREQ(shape.argument, "x");
   EXPECT_STREQ(shape.property, "shape");
   EXPECT_EQ(shape.index, 3);
   EXPECT_STREQ(shape.rule, "be h_mask*w_mask = 9");
   EXPECT_STREQ(shape.value, "8");
   const double wrong_type[] = {2, 3, 3};
-  EXPECT_EQ(mluOpCheckOperator(handle_, Find("psamask_forward"), wrong_type, descs),
+  EXPECT_EQ(mluOpCheckOperator(handle_, Find(kExampleOperator), wrong_type, descs),
             MLUOP_STATUS_BAD_PARAM);
   const mluOpErrorInfo_t attribute = LastError();
   EXPECT_STREQ(attribute.argument, "psa_type");
@@ -130,7 +130,7 @@ TEST_F(OperatorByName, ErrorInfoIsEmptyAfterAnotherFailure) {
   const Tensor x = Nhwc({1, 2, 2, 8}), y = Nhwc({1, 2, 2, 4});
   const double attributes[] = {0, 3, 3};
   const mluOpTensorDescriptor_t descs[] = {x, y};
-  EXPECT_EQ(mluOpCheckOperator(handle_, Find("psamask_forward"), attributes, descs),
+  EXPECT_EQ(mluOpCheckOperator(handle_, Find(kExampleOperator), attributes, descs),
             MLUOP_STATUS_BAD_PARAM);
   EXPECT_EQ(mluOpSetNumThreads(handle_, 0), MLUOP_STATUS_BAD_PARAM);
   EXPECT_STREQ(LastError().op, "");

@@ -24,15 +24,15 @@ rejects 'got nosuch' describe nosuch
 rejects '--threads' check --threads 0
 rejects '--set must be one of basic, documents, large, mlu, networks, got nosuch' check --set nosuch
 rejects '--op must be an operator or a family, got nosuch; available:' check --op nosuch
-rejects "psamask: psamask_forward psamask_backward" check --op nosuch
-rejects 'none of --op psamask in --set large' check --op psamask --set large
+rejects 'transpose: transpose' check --op nosuch
+rejects 'none of --op transpose in --set large' check --op transpose --set large
 rejects '--file must be a readable file, got /nosuch' check --file /nosuch
 rejects '--isa must be all or one of' check --isa nosuch
 rejects ', got nosuch' perf --isa AVX2,nosuch
 # 2^62 elements: the bytes of a float tensor overflow to 0.
 rejects 'input must have fewer than 2^60 elements' check 'transpose N=1 A=2147483648 B=2147483648'
 rejects 'transpose: input: mluOpSetTensorDescriptor_v2: ' check 'transpose N=4294967296 A=4294967296 B=4294967296'
-rejects 'N must be given once' check 'psamask_forward N=1 N=2 H=4 W=4 psa_type=0 h_mask=3 w_mask=3'
+rejects 'N must be given once' check 'transpose N=1 N=2 A=4 B=4'
 
 "$mluop" check --help | grep -qF 'basic, documents, large, mlu, networks' || { echo "--help must name the sets" >&2; failed=1; }
 "$mluop" describe roiaware_pool3d_forward | grep -qF 'argmax=given|absent' ||
@@ -75,13 +75,13 @@ require() {
 }
 
 # Tables fit 120 columns and have a heading per operator, also if the cases of two operators alternate.
-long='psroipool_forward N=1 H=7 W=7 R=3 pooled_height=2 pooled_width=2 spatial_scale=0.0625 group_size=2 output_dim=3'
+long='torchvision_ps_roi_pool_forward N=1 O=3 H=7 W=7 R=3 pooled_height=2 pooled_width=2 spatial_scale=0.0625'
 "$mluop" perf --seconds 0.001 "$long" "$case_line" "$long seed=2" \
   'roiaware_pool3d_backward P=16 pool_method=0 boxes_num=128 out_x=2 out_y=2 out_z=12 channels=16 max_pts_each_voxel=8' \
   >"$folder/out"
 require "perf must print at most 120 columns, got $(awk 'length > 120' "$folder/out")" \
   test -z "$(awk 'length > 120' "$folder/out")"
-require "perf must print a heading per operator" test "$(grep -c '^psroipool_forward$' "$folder/out")" = 1
+require "perf must print a heading per operator" test "$(grep -c '^torchvision_ps_roi_pool_forward$' "$folder/out")" = 1
 
 # Peers are shown beside ours, from a file of bench/peers.py.
 cat >"$folder/peers.json" <<PEERS
@@ -124,7 +124,7 @@ json() {
     { echo "mluop $* --json -: must hold: $expression, got: $(head -c 400 "$folder/a.json")" >&2; failed=1; }
   require "mluop $* --json - must print its text to stderr" test -s "$folder/text"
 }
-json "any(o['name'] == 'psamask_forward' and o['implementations'] for f in d['families'] for o in f['operators'])" list
+json "any(o['name'] == 'transpose' and o['implementations'] for f in d['families'] for o in f['operators'])" list
 json "d['operator'] == 'roiaware_pool3d_forward' and d['attributes'][0]['rule'] and d['tensors'][0]['shape'] and \
   {'name': 'argmax', 'choices': ['given', 'absent']} in d['options']" describe roiaware_pool3d_forward
 json "d['plans'][0]['implementation'] and d['plans'][0]['scratch_bytes'] >= 0" describe --plan "$case_line"

@@ -75,5 +75,17 @@ if [ -e "$stubs/libhost_cuda.so" ]; then
   holds "the failed case must be in the summary" "any('masked_col2im_forward' in item for item in d['summary'][0]['items'])"
   holds "a case that failed must not be measured" "d['cases'] == []"
   shows "repeat: <code>mluop check --device cuda:0 &#39;$masks&#39;"
+  # A memory fault prints the command that repeats it, with the device. Bit 10 of SigCgt: SIGSEGV has a handler.
+  "$mluop" bitwise --device cuda:0 >"$folder/stdout" 2>&1 &
+  pid=$!
+  until [ ! -e /proc/$pid ] || (((0x$(awk '/SigCgt/ { print $2 }' /proc/$pid/status) & 0x400) != 0)); do sleep 0.1; done
+  sleep 0.3
+  kill -SEGV $pid
+  wait $pid
+  status=$?
+  if [ $status != 139 ] || ! grep -qF "repeat: mluop bitwise --device cuda:0 '" "$folder/stdout"; then
+    echo "report: a memory fault must exit with 139 and print the device, got $status: $(cat "$folder/stdout")" >&2
+    failed=1
+  fi
 fi
 exit $failed

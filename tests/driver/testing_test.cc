@@ -11,19 +11,16 @@
 #include "testing/isa.h"
 #include "testing/prepared_call.h"
 #include "testing/random.h"
+#include "tests/support/examples.h"
 #include "tests/support/tensors.h"
 
 namespace mluop::testing {
 namespace {
 
-constexpr const char* kPsamask = "psamask_forward N=2 H=3 W=4 psa_type=0 h_mask=3 w_mask=5";
-constexpr const char* kIm2col =
-    "masked_im2col_forward C=2 H=3 W=4 M=5 kernel_h=2 kernel_w=3 pad_h=-1 pad_w=0";
-
 TEST(ParseCase, ReturnsEveryValue) {
-  const Case parsed = ParseCase(kPsamask);
-  EXPECT_EQ(parsed.op->spec.name, "psamask_forward");
-  EXPECT_EQ(parsed.test->name, "psamask_forward");
+  const Case parsed = ParseCase(kExampleLine);
+  EXPECT_EQ(parsed.op->spec.name, kExampleOperator);
+  EXPECT_EQ(parsed.test->name, kExampleOperator);
   EXPECT_EQ(parsed.values.at("N"), 2);
   EXPECT_EQ(parsed.values.at("w_mask"), 5);
   EXPECT_EQ(parsed.dtype, MLUOP_DTYPE_FLOAT);
@@ -43,14 +40,14 @@ TEST(ParseCase, KeysMayComeInAnyOrder) {
 
 TEST(ParseCase, RealAttributeMayHaveAFraction) {
   const Case parsed = ParseCase(
-      "psroipool_forward N=1 H=2 W=2 R=1 pooled_height=1 pooled_width=1 spatial_scale=0.0625 "
-      "group_size=1 output_dim=1");
+      "torchvision_ps_roi_pool_forward N=1 O=1 H=2 W=2 R=1 pooled_height=1 pooled_width=1 "
+      "spatial_scale=0.0625");
   EXPECT_EQ(parsed.values.at("spatial_scale"), 0.0625);
 }
 
 TEST(ParseCase, BlanksAndCommentAreIgnored) {
-  const Case parsed = ParseCase("  " + std::string(kPsamask) + "\t # d003, H=99");
-  EXPECT_EQ(parsed.line, kPsamask);
+  const Case parsed = ParseCase("  " + std::string(kExampleLine) + "\t # d003, H=99");
+  EXPECT_EQ(parsed.line, kExampleLine);
   EXPECT_EQ(parsed.values.at("H"), 3);
 }
 
@@ -60,39 +57,40 @@ struct BadLine {
 };
 
 TEST(ParseCase, BadLineThrowsAMessageWithTheExpectedKeys) {
-  const std::string psamask = kPsamask;
-  const std::string im2col = kIm2col;
+  const std::string family = kExampleFamily, name = kExampleOperator, example = kExampleLine;
+  const std::string pads = kPadsLine;
   const std::string average =
       "roiaware_pool3d_backward P=2 boxes_num=1 out_x=1 out_y=1 out_z=1 channels=3 "
       "max_pts_each_voxel=4";
   const BadLine lines[] = {
       {"", {"operator"}},
       {"   # nothing but a comment", {"operator"}},
-      {"psamask N=1", {"operator", "got psamask", "psamask_forward", "masked_col2im_forward"}},
-      {psamask + " fast", {"psamask_forward: ", "key=value", "got fast", "h_mask="}},
-      {psamask + " K=3", {"psamask_forward: ", "unknown key K", "psa_type=", "seed="}},
-      {psamask + " n=3", {"unknown key n"}},
-      {"psamask_forward N=2 H=3 W=4 psa_type=0 h_mask=3", {"w_mask must have a value", "none"}},
-      {"psamask_forward N=2 W=4 psa_type=0 h_mask=3 w_mask=5", {"H must have a value"}},
-      {psamask + " N=two", {"N must be an integer, got two"}},
-      {psamask + " N=", {"N must be an integer, got"}},
-      {psamask + " N=2x", {"N must be an integer, got 2x"}},
-      {psamask + " N=1.5", {"N must be an integer, got 1.5"}},
-      {psamask + " N=nan", {"N must be an integer, got nan"}},
-      {psamask + " N=-1", {"N must be at least 0, got -1"}},
-      {psamask + " N=1e300", {"N must be an integer"}},
-      {psamask + " h_mask=inf", {"h_mask must be an integer, got inf"}},
-      {psamask + " dtype=half", {"dtype must be float|double, got half"}},
-      {im2col + " dtype=int32", {"dtype must be float|half|double, got int32"}},
-      {psamask + " data=ones", {"data must be uniform|special|bits|file, got ones"}},
-      {psamask + " seed=x", {"seed must be an integer, got x"}},
-      {psamask + " N=2", {"psamask_forward: ", "N must be given once, got two values"}},
-      {psamask + " seed=3 seed=3", {"seed must be given once"}},
-      {psamask + " data=bits dtype=float data=bits", {"data must be given once"}},
-      {psamask + " y=absent", {"unknown key y"}},
+      {family + " N=1", {"operator", "got " + family, name, "masked_col2im_forward"}},
+      {example + " fast", {name + ": ", "key=value", "got fast", "h_mask="}},
+      {example + " K=3", {name + ": ", "unknown key K", "psa_type=", "seed="}},
+      {example + " n=3", {"unknown key n"}},
+      {name + " N=2 H=3 W=4 psa_type=0 h_mask=3", {"w_mask must have a value", "none"}},
+      {name + " N=2 W=4 psa_type=0 h_mask=3 w_mask=5", {"H must have a value"}},
+      {example + " N=two", {"N must be an integer, got two"}},
+      {example + " N=", {"N must be an integer, got"}},
+      {example + " N=2x", {"N must be an integer, got 2x"}},
+      {example + " N=1.5", {"N must be an integer, got 1.5"}},
+      {example + " N=nan", {"N must be an integer, got nan"}},
+      {example + " N=-1", {"N must be at least 0, got -1"}},
+      {example + " N=1e300", {"N must be an integer"}},
+      {example + " h_mask=inf", {"h_mask must be an integer, got inf"}},
+      {example + " dtype=half", {"dtype must be float|double, got half"}},
+      {pads + " dtype=int32", {"dtype must be float|half|double, got int32"}},
+      {example + " data=ones", {"data must be uniform|special|bits|file, got ones"}},
+      {example + " seed=x", {"seed must be an integer, got x"}},
+      {example + " N=2", {name + ": ", "N must be given once, got two values"}},
+      {example + " seed=3 seed=3", {"seed must be given once"}},
+      {example + " data=bits dtype=float data=bits", {"data must be given once"}},
+      {example + " y=absent", {"unknown key y"}},
       {average + " argmax=none", {"argmax must be given|absent, got none"}},
       {average + " argmax=absent pool_method=0", {"argmax must be given unless pool_method is 1"}},
-      {"psroipool_forward spatial_scale=wide", {"spatial_scale must be a number, got wide"}},
+      {"torchvision_ps_roi_pool_forward spatial_scale=wide",
+       {"spatial_scale must be a number, got wide"}},
   };
   for (const BadLine& bad : lines) {
     SCOPED_TRACE(bad.line);
@@ -118,8 +116,8 @@ TEST(ParseCase, NumberOutOfRangeOfItsTypeThrows) {
 }
 
 TEST(CaseCall, TooLargeTensorThrows) {
-  const Case parsed =
-      ParseCase("psamask_forward N=4000000000 H=4000000000 W=4 psa_type=0 h_mask=3 w_mask=5");
+  const Case parsed = ParseCase(std::string(kExampleOperator) +
+                                " N=4000000000 H=4000000000 W=4 psa_type=0 h_mask=3 w_mask=5");
   EXPECT_THROW(CaseCall{parsed}, std::invalid_argument);
 }
 
@@ -146,8 +144,8 @@ TEST(ParseCases, CasesOfEveryFamilyParse) {
 }
 
 TEST(PreparedCall, InputsDependOnTheSeedOnly) {
-  const Case first = ParseCase(kPsamask);
-  const Case second = ParseCase(std::string(kPsamask) + " seed=2");
+  const Case first = ParseCase(kExampleLine);
+  const Case second = ParseCase(std::string(kExampleLine) + " seed=2");
   const PreparedCall a(first, Placement::kFront), b(first, Placement::kBack),
       c(second, Placement::kBack);
   const auto bytes = [](const PreparedCall& call) {
@@ -240,7 +238,7 @@ TEST(SupportedIsas, LastIsTheScalarFallback) {
 #endif
 
 TEST(BaselineCompare, ReportsASingleWrongBit) {
-  const Case parsed = ParseCase(kPsamask);
+  const Case parsed = ParseCase(kExampleLine);
   PreparedCall call(parsed, Placement::kBack);
   call.PoisonOutputs();
   const Handle handle;

@@ -16,6 +16,7 @@
 #include "cpu/thread_pool.h"
 #include "mluops/extensions.h"
 #include "mluops/runtime.h"
+#include "tests/support/examples.h"
 #include "tests/support/small_cases.h"
 #include "tests/support/tensors.h"
 
@@ -174,9 +175,7 @@ TEST(FailedAllocation, CnrtQueueCreateAndCnrtNotifierCreateReturnNoMem) {
 TEST(FailedAllocation, BadParamDoesNotAllocate) {
   const Handle handle;
   mluOpStatus_t status = MLUOP_STATUS_SUCCESS;
-  const auto rejected = [&] {
-    return mluOpPsamaskForward(handle, 0, nullptr, nullptr, 1, 1, nullptr, nullptr);
-  };
+  const auto rejected = [&] { return RunExample(handle, 0, nullptr, nullptr, 1, 1, nullptr, nullptr); };
   EXPECT_FALSE(FailsAt(0, rejected, &status));
   EXPECT_EQ(status, MLUOP_STATUS_BAD_PARAM);
 }
@@ -259,7 +258,7 @@ TEST_P(FailedAllocationInOperator, ReturnsAllocFailedAndTheHandleStaysUsable) {
 }
 
 TEST(FailedAllocation, FirstParallelLoopOfTheProcessRunsWithFewerWorkers) {
-  const Case parsed = ParseCase("psamask_forward N=2 H=20 W=21 psa_type=0 h_mask=23 w_mask=19");
+  const Case parsed = ParseCase(kParallelLine);
   PreparedCall call(parsed, Placement::kBack);
   const Handle handle;
   mluOpSetNumThreads(handle, 1);

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "mluops/extensions.h"
+#include "tests/support/examples.h"
 #include "tests/support/forked.h"
 #include "tests/support/small_cases.h"
 #include "tests/support/tensors.h"
@@ -105,7 +106,7 @@ std::vector<char> RunSingleThreaded(PreparedCall* call) {
 }
 
 TEST(FailedSystemAllocation, FirstParallelLoopRecovers) {
-  const Case parsed = ParseCase("psamask_forward N=2 H=20 W=21 psa_type=0 h_mask=23 w_mask=19");
+  const Case parsed = ParseCase(kParallelLine);
   PreparedCall call(parsed, Placement::kBack);
   const std::vector<char> expected = RunSingleThreaded(&call);
   int allocation = 0, answer = kCorrect;

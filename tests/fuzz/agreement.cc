@@ -20,7 +20,7 @@ using testing::OutputRule;
 // A sum of n terms has at most n roundings; a mean or a weighted sum has a few more.
 constexpr double kMaxRoundings = 64;
 
-// border_align's argmax may name any of the samples that are equal up to rounding.
+// The argmax of a maximum of samples may name any of the samples that are equal up to rounding.
 constexpr std::string_view kNearTies = "argmax_idx";
 
 // A sum of numbers above this limit may overflow float and be finite in double, so it is not compared.

@@ -19,7 +19,7 @@ constexpr Expected kRuns = {MLUOP_STATUS_SUCCESS, true};
 bool MayBeAbsent(const Arguments& a, const TensorSpec& row) {
   if (row.optional_attribute == TensorSpec::kAlwaysOptional) return true;
   return row.optional_attribute >= 0 &&
-         a.attributes[row.optional_attribute].number == static_cast<double>(row.optional_value);
+         a.attributes[row.optional_attribute].number == static_cast<double>(row.optional.value);
 }
 
 bool HasValidLayout(const TensorSpec& row, const mluOpTensorStruct& desc) {
@@ -211,7 +211,7 @@ Expected ExpectedFromCall(const EntryPoint& entry, mluOpHandle_t handle, Argumen
     TensorArgument& tensor = arguments.tensors[i];
     const TensorSpec& row = arguments.spec->tensors[i];
     const bool one_is_null = tensor.desc == nullptr || tensor.data == nullptr;
-    if (one_is_null && row.one_null_suffices && MayBeAbsent(arguments, row)) tensor = {};
+    if (one_is_null && row.optional.one_null_suffices && MayBeAbsent(arguments, row)) tensor = {};
   }
   const Expected expected = ExpectedFromShapes(handle, arguments);
   if (!expected.runs || IsMemoryValid(arguments)) return expected;

@@ -51,7 +51,7 @@ void GeneratedCall::MakeValid() {
     const bool may_be_absent =
         row.optional_attribute == TensorSpec::kAlwaysOptional ||
         (row.optional_attribute >= 0 && arguments.attributes[row.optional_attribute].number ==
-                                            static_cast<double>(row.optional_value));
+                                            static_cast<double>(row.optional.value));
     if (may_be_absent && bytes_.OneIn(2)) arguments.tensors[i].desc = nullptr;
   }
 }

@@ -26,8 +26,10 @@ for pair in "${compilers[@]}"; do
   read -r cc cxx <<<"$pair"
   build_and_run "$cc -std=c99" client.c
   build_and_run "$cxx -std=c++11" client.cc
-  build_and_run "$cc -std=c99" every_function.c
-  build_and_run "$cxx -std=c++11 -x c++" every_function.c
+  for source in every_function.c every_operator.c; do
+    build_and_run "$cc -std=c99" $source
+    build_and_run "$cxx -std=c++11 -x c++" $source
+  done
   for header in cnrt.h cn_api.h; do
     printf '#include <%s>\nint main(void) { return cnrtSetDevice(0); }\n' $header >"$folder/runtime.c"
     build "$cc -std=c99" "$folder/runtime.c" && "$folder/client" || fail "a client of <$header> fails"
@@ -37,8 +39,8 @@ for pair in "${compilers[@]}"; do
   ! build "$cc -std=c99" "$folder/wrong.c" 2>/dev/null || fail "$cc compiles a call with 15 arguments"
 done
 
-# every_function.c calls each function that mlu_op.h declares.
+# Together the two call each function that mlu_op.h declares.
 for name in $(printf '#include "mlu_op.h"\n' | gcc -std=c99 -E -P -I"$include" -x c - |
   grep -oE '\b(mluOp|cnrt)[A-Za-z0-9_]+ *\(' | tr -d ' (' | sort -u); do
-  grep -qE "\b$name\(" "$here/clients/every_function.c" || fail "every_function.c does not call $name"
+  grep -qE "\b$name\(" "$here"/clients/every_*.c || fail "every_function.c and every_operator.c do not call $name"
 done

@@ -22,7 +22,7 @@ mkdir -p "$root/mluops/debs" "$root/mluops/archives"
 cp dist/*.tar.gz "$root/mluops/archives/"
 echo "== the archives, without a compiler"
 in_root 'cd archives && for file in *.tar.gz; do tar xzf $file; done && mluops-*/bin/mluop list >/dev/null &&
-  mluops-*/bin/mluop check --op border_align --set basic | tail -n 1 && mluops-*/tests/mluops_thread_tests | tail -n 1'
+  mluops-*/bin/mluop check --op psamask --set basic | tail -n 1 && mluops-*/tests/mluops_thread_tests | tail -n 1'
 
 echo "== the Debian packages"
 cp "${packages[@]}" "$root/mluops/debs/"
@@ -36,8 +36,8 @@ in_root 'cc -std=c99 $(pkg-config --cflags mluops) consumer/consumer.c $(pkg-con
   cmake -S consumer -B by_cmake -G Ninja >/dev/null && cmake --build by_cmake >/dev/null && by_cmake/consumer
   c++ examples/mlu_style.cc -lmluops -lcnrt -lcndrv -o mlu_style && ./mlu_style >/dev/null
   cmake -S examples/bang -B bang -G Ninja >/dev/null && cmake --build bang >/dev/null && bang/vector_add_example >/dev/null
-  mluop check --op border_align --set basic | tail -n 1
-  MLUOP_VISIBLE_DEVICES=mlu:0 mluop check --device mlu:0 --op border_align --set mlu | tail -n 1' || fail "a consumer failed"
+  mluop check --op psamask --set basic | tail -n 1
+  MLUOP_VISIBLE_DEVICES=mlu:0 mluop check --device mlu:0 --op psamask --set mlu | tail -n 1' || fail "a consumer failed"
 
 echo "== removing them"
 in_root 'apt-get purge -y -qq "libmluops*" mluops-tools >/dev/null 2>&1

@@ -26,7 +26,7 @@ if [ -e "$folder/first/bin/bang_translate" ]; then
   cmake --build "$folder/bang" >/dev/null
   "$folder/bang/vector_add_example" || fail "the BANG C example ended with $?"
   MLUOP_VISIBLE_DEVICES=cpu,mlu:0 "$folder/first/bin/mluop" check --device mlu:0 \
-    'border_align_forward N=1 H=7 W=10 C=16 K=3 pool_size=4' || fail "the installed driver does not find mlu:0"
+    'psamask_forward N=1 H=7 W=10 psa_type=0 h_mask=3 w_mask=5' || fail "the installed driver does not find mlu:0"
 fi
 
 mv "$folder/first" "$folder/second"

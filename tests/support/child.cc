@@ -19,6 +19,7 @@
 #include "mluops/extensions.h"
 #include "mluops/runtime.h"
 #include "tests/faults/failing_device.h"
+#include "tests/support/examples.h"
 #include "tests/support/tensors.h"
 
 namespace mluop::testing {
@@ -112,15 +113,15 @@ int PrintThreads() {
 }
 
 // Makes a valid call, a call that returns BAD_PARAM, and a call with an empty tensor.
-int RunPsamask() {
+int RunThreeCalls() {
   const Handle handle;
   const Tensor x(MLUOP_LAYOUT_NHWC, MLUOP_DTYPE_FLOAT, {2, 3, 4, 15});
   const Tensor y(MLUOP_LAYOUT_NHWC, MLUOP_DTYPE_FLOAT, {2, 3, 4, 12});
   const Tensor none(MLUOP_LAYOUT_NHWC, MLUOP_DTYPE_FLOAT, {0, 3, 4, 15});
   const Tensor no_pixels(MLUOP_LAYOUT_NHWC, MLUOP_DTYPE_FLOAT, {0, 3, 4, 12});
-  const int runs = mluOpPsamaskForward(handle, 1, x, x.data(), 3, 5, y, y.data());
-  const int rejected = mluOpPsamaskForward(handle, 2, x, x.data(), 3, 5, y, y.data());
-  const int skipped = mluOpPsamaskForward(handle, 1, none, nullptr, 3, 5, no_pixels, nullptr);
+  const int runs = RunExample(handle, 1, x, x.data(), 3, 5, y, y.data());
+  const int rejected = RunExample(handle, 2, x, x.data(), 3, 5, y, y.data());
+  const int skipped = RunExample(handle, 1, none, nullptr, 3, 5, no_pixels, nullptr);
   std::printf("%d %d %d", runs, rejected, skipped);
   return 0;
 }
@@ -138,13 +139,13 @@ int RunLargePads() {
                                   sizeof(workspace), col, col.data());
 }
 
-// Calls psamask with an unreadable input, so that the kernel crashes.
+// Calls an operator with an unreadable input, so that the kernel crashes.
 int Crash() {
   const Handle handle;
   const Tensor x(MLUOP_LAYOUT_NHWC, MLUOP_DTYPE_FLOAT, {1, 8, 16, 9});
   const Tensor y(MLUOP_LAYOUT_NHWC, MLUOP_DTYPE_FLOAT, {1, 8, 16, 128});
   void* const unreadable = mmap(nullptr, 1 << 16, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  const int status = mluOpPsamaskForward(handle, 0, x, unreadable, 3, 3, y, y.data());
+  const int status = RunExample(handle, 0, x, unreadable, 3, 3, y, y.data());
   std::printf("%d", status);
   return 0;
 }
@@ -214,7 +215,7 @@ int ForkAndExit() {
   const Handle handle;
   const auto x = Nhwc({2, 20, 20, 81});
   const auto y = Nhwc({2, 20, 20, 400});
-  const auto run = [&] { return mluOpPsamaskForward(handle, 0, x, x.data(), 9, 9, y, y.data()); };
+  const auto run = [&] { return RunExample(handle, 0, x, x.data(), 9, 9, y, y.data()); };
   if (run() != MLUOP_STATUS_SUCCESS) return 1;
   const pid_t child = fork();
   if (child == 0) {
@@ -238,7 +239,7 @@ constexpr Action kActions[] = {{"create", Create},
                                {"ordinals", PrintOrdinals},
                                {"threads", PrintThreads},
                                {"affinity", ChangeAffinity},
-                               {"operator", RunPsamask},
+                               {"operator", RunThreeCalls},
                                {"large_pads", RunLargePads},
                                {"crash", Crash},
                                {"failing_kernel", RunFailingKernel},

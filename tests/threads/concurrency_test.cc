@@ -12,22 +12,13 @@
 #include "mluops/extensions.h"
 #include "testing/prepared_call.h"
 #include "tests/support/child.h"
+#include "tests/support/examples.h"
 #include "tests/support/forked.h"
 #include "tests/support/tensors.h"
 #include "tests/support/threads.h"
 
 namespace mluop::testing {
 namespace {
-
-// Each case is large enough for several threads.
-constexpr const char* kLines[] = {
-    "psamask_forward N=2 H=20 W=21 psa_type=0 h_mask=23 w_mask=19",
-    "psamask_forward N=2 H=20 W=21 psa_type=1 h_mask=23 w_mask=19",
-    "psamask_backward N=2 H=20 W=21 psa_type=1 h_mask=23 w_mask=19",
-    "masked_im2col_forward C=60 H=21 W=20 M=203 kernel_h=3 kernel_w=3 pad_h=1 pad_w=1",
-    "masked_im2col_backward C=60 H=21 W=20 M=203 kernel_h=3 kernel_w=3 pad_h=1 pad_w=1 dtype=half",
-    "masked_col2im_forward C=200 H=21 W=20 M=203 dtype=half",
-};
 
 // Returns the output; each of these operators has one.
 const TensorArgument& OutputOf(const PreparedCall& call) {
@@ -55,7 +46,7 @@ struct Expected {
 class Concurrency : public ::testing::Test {
  protected:
   Concurrency() {
-    for (const char* line : kLines) expected_.push_back(std::make_unique<Expected>(line));
+    for (const char* line : kParallelLines) expected_.push_back(std::make_unique<Expected>(line));
   }
 
   // Returns the number of cases with a wrong result. Runs on any thread, so it asserts nothing.

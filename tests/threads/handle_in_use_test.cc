@@ -10,15 +10,13 @@
 
 #include "mluops/extensions.h"
 #include "testing/prepared_call.h"
+#include "tests/support/examples.h"
 #include "tests/support/small_cases.h"
 #include "tests/support/tensors.h"
 
 namespace mluop::testing {
 namespace {
 
-// Runs for about 0.1 s on one thread: 5 million samples of 4 channels.
-constexpr const char* kLong = "border_align_forward N=1 H=40 W=40 K=64 C=4 pool_size=20000";
-constexpr const char* kShort = "psamask_forward N=1 H=3 W=4 psa_type=0 h_mask=3 w_mask=5";
 constexpr int kMaxRounds = 100;
 
 std::string HandleInUseMessage(const std::string& function) {
@@ -44,9 +42,9 @@ struct Counts {
 class HandleInUse : public OperatorFixture {
  protected:
   HandleInUse()
-      : long_case_(ParseCase(kLong)),
+      : long_case_(ParseCase(kLongLine)),
         long_call_(long_case_, Placement::kBack),
-        short_case_(ParseCase(kShort)),
+        short_case_(ParseCase(kExampleLine)),
         short_call_(short_case_, Placement::kFront) {
     for (PreparedCall* call : {&long_call_, &short_call_}) {
       call->PoisonOutputs();
@@ -66,7 +64,7 @@ class HandleInUse : public OperatorFixture {
     std::thread worker([&] {
       while (long_calls.succeeded + long_calls.wrong == 0) {
         started = true;
-        long_calls.Add(long_call_.Run(handle_), "border_align_forward");
+        long_calls.Add(long_call_.Run(handle_), kLongOperator);
       }
       ended = true;
     });
@@ -104,7 +102,7 @@ TEST_F(HandleInUse, OperatorReturnsBadParamAndRunningCallSucceeds) {
   ExpectRejected([&](Counts* counts) {
     short_call_.PoisonOutputs();
     const mluOpStatus_t status = short_call_.Run(handle_);
-    counts->Add(status, "psamask_forward");
+    counts->Add(status, kExampleOperator);
     mistakes +=
         OutputsOf(short_call_) != (status == MLUOP_STATUS_SUCCESS ? short_outputs_ : poison);
   });
@@ -127,7 +125,7 @@ TEST_F(HandleInUse, HandleFunctionReturnsBadParamAndKeepsItsResult) {
 TEST_F(HandleInUse, OtherHandleSucceeds) {
   const Handle other;
   const Counts counts = PollDuringLongCall(
-      [&](Counts* polls) { polls->Add(short_call_.Run(other), "psamask_forward"); });
+      [&](Counts* polls) { polls->Add(short_call_.Run(other), kExampleOperator); });
   EXPECT_EQ(counts.rejected, 0);
   EXPECT_EQ(counts.wrong, 0);
 }

@@ -20,6 +20,7 @@
 #include "mluops/extensions.h"
 #include "mluops/runtime.h"
 #include "testing/random.h"
+#include "tests/support/examples.h"
 #include "tests/support/forked.h"
 #include "tests/support/small_cases.h"
 #include "tests/support/tensors.h"
@@ -234,8 +235,7 @@ bool CreateDescriptorAndFail() {
   return mluOpCreateTensorDescriptor(&desc) == MLUOP_STATUS_SUCCESS &&
          mluOpSetTensorDescriptor_v2(desc, MLUOP_LAYOUT_NHWC, MLUOP_DTYPE_FLOAT, 4, dims) ==
              MLUOP_STATUS_SUCCESS &&
-         mluOpPsamaskForward(nullptr, 7, desc, dims, 1, 1, desc, nullptr) ==
-             MLUOP_STATUS_BAD_PARAM &&
+         RunExample(nullptr, 7, desc, dims, 1, 1, desc, nullptr) == MLUOP_STATUS_BAD_PARAM &&
          mluOpDestroyTensorDescriptor(desc) == MLUOP_STATUS_SUCCESS;
 }
 

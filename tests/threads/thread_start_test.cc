@@ -19,6 +19,7 @@
 #include "cpu/thread_pool.h"
 #include "mluops/extensions.h"
 #include "testing/prepared_call.h"
+#include "tests/support/examples.h"
 #include "tests/support/forked.h"
 #include "tests/support/tensors.h"
 #include "tests/support/threads.h"
@@ -70,11 +71,6 @@ namespace {
 
 constexpr int kThreads = 5;
 constexpr std::chrono::milliseconds kShortTime(300);  // for threads that should not start
-constexpr const char* kLines[] = {
-    "psamask_forward N=2 H=20 W=21 psa_type=0 h_mask=23 w_mask=19",
-    "masked_im2col_forward C=60 H=21 W=20 M=203 kernel_h=3 kernel_w=3 pad_h=1 pad_w=1",
-    "masked_im2col_backward C=60 H=21 W=20 M=203 kernel_h=3 kernel_w=3 pad_h=1 pad_w=1 dtype=half",
-};
 
 // Cases with the bits that one thread computes.
 class Cases {
@@ -82,7 +78,7 @@ class Cases {
   Cases() {
     const Handle handle;
     mluOpSetNumThreads(handle, 1);
-    for (const char* line : kLines) {
+    for (const char* line : kParallelLines) {
       cases_.push_back(std::make_unique<Case>(ParseCase(line)));
       calls_.push_back(std::make_unique<PreparedCall>(*cases_.back(), Placement::kBack));
       EXPECT_EQ(calls_.back()->Run(handle), MLUOP_STATUS_SUCCESS) << LastMessage();

@@ -176,7 +176,7 @@ class GeneratedOptionalTensors : public EntryTest {
   // Sets the attribute to the value that makes the tensor optional.
   void Allow(TableCall* call) {
     const TensorSpec& row = spec().tensors[OptionalTensor(spec())];
-    call->attribute(row.optional_attribute) = static_cast<double>(row.optional_value);
+    call->attribute(row.optional_attribute) = static_cast<double>(row.optional.value);
   }
   int t() const { return OptionalTensor(spec()); }
   // The call succeeds and does not write the tensor. Nothing checks the descriptor.
@@ -215,7 +215,7 @@ TEST_P(GeneratedOptionalTensors, PointerWithoutDescriptorFollowsTheTable) {
   TableCall call(entry());
   Allow(&call);
   call.tensor(t()).desc = nullptr;
-  if (call.row(t()).one_null_suffices) return ExpectOmitted(&call);
+  if (call.row(t()).optional.one_null_suffices) return ExpectOmitted(&call);
   ExpectRejected(call, MLUOP_STATUS_BAD_PARAM, {std::string(call.row(t()).name)});
 }
 
@@ -223,7 +223,7 @@ TEST_P(GeneratedOptionalTensors, DescriptorWithoutPointerFollowsTheTable) {
   TableCall call(entry());
   Allow(&call);
   call.tensor(t()).data = nullptr;
-  if (call.row(t()).one_null_suffices) return ExpectOmitted(&call);
+  if (call.row(t()).optional.one_null_suffices) return ExpectOmitted(&call);
   ExpectRejected(call, MLUOP_STATUS_BAD_PARAM, {std::string(call.row(t()).name)});
 }
 

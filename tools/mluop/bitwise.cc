@@ -133,7 +133,7 @@ int Bitwise(const Selection& selection, Row* document) {
   const std::vector<Case> cases = SelectCases(selection);
   const std::vector<std::string> isas = SelectIsas(selection, testing::SupportedIsas());
   UseDevice(selection);
-  InstallFaultHandler("bitwise");
+  InstallFaultHandler("bitwise", selection);
   Score score("bitwise", selection);
   for (size_t i = 0; i < cases.size(); ++i) {
     ShowProgress(i, cases.size(), cases[i]);

@@ -155,7 +155,7 @@ Score CheckCases(const Selection& selection, bool quick) {
   const std::vector<Case> cases = SelectCases(selection);
   const std::vector<std::string> isas = SelectIsas(selection, testing::SupportedIsas());
   UseDevice(selection);
-  InstallFaultHandler("check");
+  InstallFaultHandler("check", selection);
   Score score("check", selection);
   for (size_t i = 0; i < cases.size(); ++i) {
     ShowProgress(i, cases.size(), cases[i]);

@@ -59,7 +59,8 @@ int Bitwise(const Selection& selection, Row* document);
 std::string BitwiseError(const testing::Case& c, const std::vector<std::string>& isas);
 
 // Prints the counters of each selected case on a device that counts instead of measuring time.
-int PrintCounters(const Selection& selection, Device* device, Row* document);
+// Returns an array of {"case", "op", "bytes", "operations", "counters"}.
+Row CountCases(const Selection& selection, const Device& device);
 
 struct PerfOptions {
   std::string report;              // file; empty: none

@@ -157,7 +157,8 @@ class Conversion {
       call.attributes[i].number = is_set_[i] ? attributes_[i] : AttributeFromShapes(call, i);
     }
     const size_t unused = 0;
-    if (ValidateGetter(call, &unused).verdict == Verdict::kFailed) {
+    bool skip = false;
+    if (ValidateGetter(call, &unused, &skip) != MLUOP_STATUS_SUCCESS) {
       FailAt(path_, 1, mluOpGetLastErrorMessage());
     }
     return call;

@@ -12,16 +12,18 @@ constexpr double kNoise = 0.05;
 // Larger copies run at the rate of the largest one: their size explains nothing.
 constexpr double kSmallCopy = 32 << 20;  // bytes
 
-// Explains a row below 50 % of the rate of the largest copy, if a copy of the row's own size is
-// below it too. Returns "" if that does not explain the row.
-std::string SizeReason(const Rates& rates, const Row& row) {
-  const double floor = Number(row, "bytes") / Number(row, "floor_s") / rates.copy;
-  if (Number(row, "bytes") > kSmallCopy || floor >= kAccepted ||
-      Number(row, "ratio_to_floor") > 1 / kAccepted)
-    return "";
-  return "the size: a copy of as many bytes takes " + TimeOf(Number(row, "floor_s")) +
-         " and reaches " + PercentOf(floor) + ", this call takes " +
-         Format("%.2f", Number(row, "ratio_to_floor")) + " times as long";
+// Explains a row below 50 % of the rate of the largest copy, if the floor is below it too. Returns ""
+// if that does not explain the row.
+std::string FloorReason(const Rates& rates, const Row& row) {
+  const double bytes = Number(row, "bytes"), ratio = Number(row, "ratio_to_floor");
+  const double floor = bytes / Number(row, "floor_s") / rates.copy;
+  if (floor >= kAccepted || ratio > 1 / kAccepted) return "";
+  const std::string time = " takes " + TimeOf(Number(row, "floor_s")) + " and reaches " +
+                           PercentOf(floor) + ", this call takes " + Format("%.2f", ratio) +
+                           " times as long";
+  if (bytes <= kSmallCopy) return "the size: a copy of as many bytes" + time;
+  return "memory: the fastest stream of the same bytes, " +
+         PercentOf(Number(row, "written_bytes") / bytes) + " of them written," + time;
 }
 
 Row AboveCopyRate(const Rates& rates, const Row& row) {
@@ -73,7 +75,7 @@ void AddEfficiency(const Rates& rates, Row* row) {
   r["met"] = met;
   std::string reason;
   if (!met) reason = testing::NoteOf(Text(r, "case"), Text(r, "device"));
-  if (!met && reason.empty()) reason = SizeReason(rates, r);
+  if (!met && reason.empty()) reason = FloorReason(rates, r);
   r["reason"] = reason;
   r["remarks"] = RemarksOf(rates, r);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // mluop report: tests every operator, breaks every rule of its parameters, measures the shapes of
-// networks and documents, and writes a page and a JSON file.
+// networks and documents (or counts, on a simulated device), and writes a page and a JSON file.
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -61,6 +61,7 @@ Row OperatorReport(const testing::OperatorTest& test, const std::vector<Case>& c
   op["parameter_checks"] = ParameterChecksOf(name);
   op["cases"] = count;
   op["passed"] = passed;
+  op["refused"] = tests.refused();
   std::printf("%-34s %4d of %4d cases passed, %3zu parameter rules\n", name.c_str(), passed, count,
               op["parameter_checks"].size());
   std::fflush(stdout);
@@ -124,10 +125,13 @@ std::string VerdictOf(const Row& document) {
     checks += static_cast<int>(op["parameter_checks"].size());
   }
   for (const Row& row : document["cases"]) met += row.value("met", false);
-  return Format("%d of %d cases passed, %d of %d broken rules were refused as the table says, ",
-                passed, cases, right, checks) +
-         Format("%d of %zu measurements reach 50 %% of the memory's or the arithmetic's rate.", met,
-                document["cases"].size());
+  const std::string text =
+      Format("%d of %d cases passed, %d of %d broken rules were refused as the table says", passed,
+             cases, right, checks);
+  if (document.contains("counters")) return text + "; the device measures no times.";
+  return text +
+         Format(", %d of %zu measurements reach 50 %% of the memory's or the arithmetic's rate.",
+                met, document["cases"].size());
 }
 
 bool HasFailure(const Row& summary) {
@@ -143,10 +147,12 @@ Figures MeasureCases(Device* device, const Selection& measured, const ReportOpti
   PerfOptions perf = options.perf;
   if (options.quick) perf.seconds = std::min(perf.seconds, kQuickSeconds);
   perf.plain = !options.quick;
-  InstallFaultHandler("perf");
-  if (!measured.lines.empty()) return MeasureOn(device, measured, perf);
+  InstallFaultHandler("perf", measured);
+  if (!measured.lines.empty() && !device->counts_only()) return MeasureOn(device, measured, perf);
   Figures none;
-  none.machine = {{"name", device->name()}, {"device", device->name()}};
+  none.machine = {{"name", device->counts_only() ? "Simulated MLU" : device->name()},
+                  {"device", device->name()},
+                  {"architecture", device->architecture()}};
   return none;
 }
 
@@ -170,16 +176,19 @@ int Report(const Selection& selection, const ReportOptions& options, Row* result
   std::filesystem::create_directories(options.out, error);
   if (error) throw std::invalid_argument("--out must be a folder, got " + options.out);
   const std::vector<Case> cases = SelectCases(selection);
-  Device* const device = UseTimedDevice(selection);
-  InstallFaultHandler("check");
+  Device* const device = UseDevice(selection);
+  InstallFaultHandler("check", selection);
   Row operators = Row::array();
   std::set<std::string> failed;
   for (const testing::OperatorTest* test : TestsOf(cases)) {
     operators.push_back(OperatorReport(*test, cases, selection, *device, options.quick, &failed));
   }
   testing::ResetIsa();
-  const Figures figures = MeasureCases(device, MeasuredSelection(selection, failed), options);
+  const Selection measured = MeasuredSelection(selection, failed);
+  const Figures figures = MeasureCases(device, measured, options);
   Row document = DocumentOf(figures, options.perf.command, started);
+  if (device->counts_only())
+    document["counters"] = measured.lines.empty() ? Row::array() : CountCases(measured, *device);
   document["operators"] = operators;
   document["links"] = links;
   document["summary"] = SummaryOf(document, peers);

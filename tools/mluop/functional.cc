@@ -4,7 +4,9 @@
 
 #include "core/dtype.h"
 #include "html.h"
+#include "mluops/extensions.h"
 #include "operator_report.h"
+#include "testing/device_call.h"
 #include "testing/isa.h"
 
 namespace mluop::tool {
@@ -100,10 +102,16 @@ void FunctionalTests::Add(const std::string& kind, bool passed, int runs) {
 }
 
 void FunctionalTests::AddFailure(const Case& c, const char* command, const std::string& error) {
-  const std::string device = selection_.device == "cpu" ? "" : " --device " + selection_.device;
-  failures_.push_back({{"case", c.line},
-                       {"error", error},
-                       {"repeat", std::string("mluop ") + command + device + " '" + c.line + "'"}});
+  failures_.push_back(
+      {{"case", c.line}, {"error", error}, {"repeat", RepeatCommand(command, selection_, c)}});
+}
+
+// Returns whether the chosen implementation adds by atomics, in any order.
+bool FunctionalTests::HasFreeOrder(const Case& c) const {
+  testing::PreparedCall call(c, testing::Placement::kFront);
+  const testing::DeviceCall placed(call, testing::Placement::kFront);
+  const Handle handle(0);
+  return PlanOf(placed.arguments(), handle.get()).free_order;
 }
 
 void FunctionalTests::NoteWorst(const Case& c, const std::vector<Comparison>& comparisons) {
@@ -126,6 +134,11 @@ bool FunctionalTests::Run(const Case& c) {
   if (is_short) testing::ResetIsa();
   const CaseResult result = CheckCase(c, selection_, isas_, is_short);
   const bool passed = result.error.empty();
+  if (passed && result.runs == 0) {
+    Add("refused by the device", true, 0);
+    refused_.push_back({{"case", c.line}, {"error", mluOpGetLastErrorMessage()}});
+    return true;
+  }
   Add(std::string("type ") + NameOf(c.dtype), passed, result.runs);
   Add("layout " + LayoutOf(c.op->spec), passed, result.runs);
   if (sizes.empty) {
@@ -145,7 +158,7 @@ bool FunctionalTests::Run(const Case& c) {
   if (!passed) AddFailure(c, "check", result.error);
   NoteWorst(c, result.comparisons);
   if (!passed) return false;
-  if (is_short || (quick_ && cases_++ % kQuickBitwise != 0)) return true;
+  if (is_short || (quick_ && cases_++ % kQuickBitwise != 0) || HasFreeOrder(c)) return true;
   const std::string error = BitwiseError(c, isas_);
   Add("equal bits in repeated runs, with 1 to 16 threads, alone and together", error.empty(), 1);
   if (!error.empty()) AddFailure(c, "bitwise", error);

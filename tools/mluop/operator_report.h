@@ -28,8 +28,11 @@ class FunctionalTests {
   // default settings, and the bits are compared across threads for one small case in eight.
   FunctionalTests(const Selection& selection, const Device& device, bool quick);
 
-  // Runs the case and counts it under every kind it belongs to. Returns whether it passed.
+  // Runs the case and counts it under every kind it belongs to. Returns whether it passed. A case
+  // that the device refuses passes; its kind is "refused by the device".
   bool Run(const testing::Case& c);
+  // [{"case", "error"}]: the cases that the device refuses.
+  const Row& refused() const { return refused_; }
 
   // Adds "tests", "worst" and "failures" to the operator's object.
   void AddTo(Row* op) const;
@@ -39,6 +42,7 @@ class FunctionalTests {
     int cases = 0, passed = 0, runs = 0;
   };
   void Add(const std::string& kind, bool passed, int runs);
+  bool HasFreeOrder(const testing::Case& c) const;
   void AddFailure(const testing::Case& c, const char* command, const std::string& error);
   void NoteWorst(const testing::Case& c, const std::vector<testing::Comparison>& comparisons);
 
@@ -49,6 +53,7 @@ class FunctionalTests {
   std::vector<std::pair<std::string, Count>> kinds_;  // in the order of the page
   Row worst_ = Row::array();
   Row failures_ = Row::array();
+  Row refused_ = Row::array();
 };
 
 }  // namespace mluop::tool

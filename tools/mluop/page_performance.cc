@@ -124,6 +124,20 @@ Cases CasesOf(const std::vector<const Row*>& rows) {
 
 }  // namespace
 
+std::string CountersSection(const std::vector<const Row*>& rows) {
+  std::vector<std::vector<std::string>> table;
+  for (const Row* row : rows) {
+    std::string counters;
+    for (const Row& line : row->at("counters")) {
+      counters += (counters.empty() ? "" : "<br>") + Escaped(line.get<std::string>());
+    }
+    table.push_back({"<code>" + Escaped(CaseArguments(*row)) + "</code>",
+                     BytesOf(Number(*row, "bytes")), OperationsOf(Number(*row, "operations")),
+                     counters});
+  }
+  return TableOf({"case", "bytes needed", "operations needed", "counted in one call"}, table);
+}
+
 std::string PerformanceSection(const std::vector<const Row*>& rows, const Row& peers) {
   const bool shows_setting = std::any_of(rows.begin(), rows.end(), [&](const Row* row) {
     return !row->contains("mode") && SettingText(*row) != SettingText(*rows[0]);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <cstring>
 #include <ctime>
 #include <list>
 #include <stdexcept>
@@ -38,7 +39,17 @@ struct Setting {
   Rates rates;
 };
 
-// Returns the memory traffic of a call: all output bytes, and the same fraction of each input, so
+// Returns the share of 64-byte lines that hold only zeros.
+double ZeroLines(const char* data, size_t bytes) {
+  constexpr char kZeros[64] = {};
+  const size_t lines = bytes / sizeof(kZeros);
+  size_t zeros = 0;
+  for (size_t i = 0; i < lines; ++i)
+    zeros += std::memcmp(data + i * sizeof(kZeros), kZeros, sizeof(kZeros)) == 0;
+  return lines == 0 ? 0 : static_cast<double>(zeros) / static_cast<double>(lines);
+}
+
+// Returns the memory traffic of a call that has run: all output bytes, and the same fraction of each input, so
 // that the total is `bytes`.
 Traffic TrafficOf(const PreparedCall& call, double bytes) {
   const Arguments& arguments = call.arguments();
@@ -48,7 +59,7 @@ Traffic TrafficOf(const PreparedCall& call, double bytes) {
     if (tensor.desc == nullptr) continue;
     auto* data = static_cast<char*>(tensor.data);
     if (arguments.spec->tensors[i].direction == kOut) {
-      all.writes.push_back({data, tensor.ByteCount()});
+      all.writes.push_back({data, tensor.ByteCount(), ZeroLines(data, tensor.ByteCount())});
     } else {
       all.reads.push_back({data, tensor.ByteCount()});
     }
@@ -63,6 +74,11 @@ Traffic TrafficOf(const PreparedCall& call, double bytes) {
   return all;
 }
 
+void RunCall(PreparedCall& call, mluOpHandle_t handle) {
+  if (call.Run(handle) == MLUOP_STATUS_SUCCESS) return;
+  throw std::runtime_error(mluOpGetLastErrorMessage());
+}
+
 // Returns the operator, the floor in each access mode, then the plain loops if options.plain is
 // set.
 std::vector<Contender> ContendersOf(PreparedCall& call, const Traffic& needed,
@@ -70,11 +86,7 @@ std::vector<Contender> ContendersOf(PreparedCall& call, const Traffic& needed,
   mluOpContext* const handle = setting.handle->get();
   const double budget = options.seconds;
   std::vector<Contender> contenders;
-  contenders.push_back({[&call, handle] {
-                          if (call.Run(handle) == MLUOP_STATUS_SUCCESS) return;
-                          throw std::runtime_error(mluOpGetLastErrorMessage());
-                        },
-                        budget});
+  contenders.push_back({[&call, handle] { RunCall(call, handle); }, budget});
   for (const AccessMode mode : kAccessModes) {
     contenders.push_back(
         {[&needed, mode, &threads = *setting.threads] { Move(needed, mode, threads); },
@@ -95,6 +107,7 @@ Row Measure(const Case& c, PreparedCall& call, const Setting& setting, const Per
   const size_t workspace = call.WantedWorkspace(setting.handle->get());
   call.SetWorkspace(workspace);
   call.PoisonOutputs();
+  RunCall(call, setting.handle->get());
   const testing::Work work = c.test->work(call.arguments());
   const Traffic needed = TrafficOf(call, work.bytes), everything = TrafficOf(call, HUGE_VAL);
   std::vector<Contender> contenders = ContendersOf(call, needed, setting, options);
@@ -217,8 +230,13 @@ Figures MeasureOn(Device* device, const Selection& selection, const PerfOptions&
 int Perf(const Selection& selection, const PerfOptions& options, Row* document) {
   const int64_t started = std::time(nullptr);
   Device* const device = UseDevice(selection);
-  InstallFaultHandler("perf");
-  if (device->counts_only()) return PrintCounters(selection, device, document);
+  InstallFaultHandler("perf", selection);
+  if (device->counts_only()) {
+    *document = {{"device", device->name()},
+                 {"architecture", device->architecture()},
+                 {"cases", CountCases(selection, *device)}};
+    return 0;
+  }
   Figures figures = MeasureOn(device, selection, options);
   CompareDistributions(&figures);
   PrintVerdict(figures);

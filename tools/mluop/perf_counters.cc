@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// mluop perf on a device that counts instead of measuring time: the simulated MLU. Prints the
-// counters of each call, and the bytes and operations that the operator needs at least.
+// mluop perf and report on a device that counts instead of measuring time: the simulated MLU. Prints
+// the counters of each call, and the bytes and operations that the operator needs at least.
 #include <cstdio>
 #include <sstream>
 #include <stdexcept>
@@ -12,10 +12,10 @@
 
 namespace mluop::tool {
 
-int PrintCounters(const Selection& selection, Device* device, Row* document) {
+Row CountCases(const Selection& selection, const Device& device) {
   const std::vector<testing::Case> cases = GroupByOperator(SelectCases(selection));
-  std::printf("%s (%s): counters of one call; the device measures no times\n", device->name(),
-              device->architecture());
+  std::printf("%s (%s): counters of one call; the device measures no times\n", device.name(),
+              device.architecture());
   Row rows = Row::array();
   for (size_t i = 0; i < cases.size(); ++i) {
     const testing::Case& c = cases[i];
@@ -29,20 +29,19 @@ int PrintCounters(const Selection& selection, Device* device, Row* document) {
     EndProgress();
     std::printf("%s\n  needed at least: bytes %.0f, operations %.0f\n", c.line.c_str(), work.bytes,
                 work.operations);
-    std::istringstream counters(device->CallCounters());
+    std::istringstream counters(device.CallCounters());
     Row lines = Row::array();
     for (std::string line; std::getline(counters, line);) {
       std::printf("  %s\n", line.c_str());
       lines.push_back(line);
     }
     rows.push_back({{"case", c.line},
+                    {"op", c.test->name},
                     {"bytes", work.bytes},
                     {"operations", work.operations},
                     {"counters", lines}});
   }
-  *document = {
-      {"device", device->name()}, {"architecture", device->architecture()}, {"cases", rows}};
-  return 0;
+  return rows;
 }
 
 }  // namespace mluop::tool

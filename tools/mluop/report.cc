@@ -185,10 +185,16 @@ std::string OperatorText(const Row& document, const std::string& name, const Row
   for (const Row& op : document.value("operators", Row::array())) {
     if (Text(op, "name") == name) text += OperatorSections(op);
   }
-  std::vector<const Row*> rows;
+  std::vector<const Row*> rows, counters;
   for (const Row& row : document.at("cases")) {
     if (row["op"] == name) rows.push_back(&row);
   }
+  if (document.contains("counters")) {
+    for (const Row& row : document["counters"]) {
+      if (row["op"] == name) counters.push_back(&row);
+    }
+  }
+  if (!counters.empty()) text += "<h3>Counters</h3>\n" + CountersSection(counters);
   if (rows.empty()) return text;
   if (document.contains("operators")) text += "<h3>Performance</h3>\n";
   return text + PerformanceSection(rows, peers);
@@ -206,7 +212,8 @@ std::string DocumentPage(const Row& document, const Row& peers) {
     text += "<a href='#" + op + "'>" + op + "</a>\n";
   }
   if (full) text += "<a href='#summary'>summary</a>\n";
-  text += "</nav>\n" + PlotsText(document, peers) + KeyText(document, peers);
+  text += "</nav>\n" + PlotsText(document, peers);
+  if (!document.contains("counters")) text += KeyText(document, peers);
   for (const std::string& op : OperatorsOf(document)) text += OperatorText(document, op, peers);
   if (full) {
     text += "<h2 id=summary>Summary</h2>\n" + SummaryText(document.at("summary")) +

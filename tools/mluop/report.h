@@ -18,6 +18,8 @@ std::string DocumentPage(const Row& document, const Row& peers);
 
 // The sections of an operator: its description, checklist, tests and parameter checks.
 std::string OperatorSections(const Row& op);
+// The table of the counters of its cases, on a device that counts.
+std::string CountersSection(const std::vector<const Row*>& rows);
 // The cards of its measurements; all rows are of one operator.
 std::string PerformanceSection(const std::vector<const Row*>& rows, const Row& peers);
 

@@ -16,7 +16,7 @@ int CheckAndMeasure(const Selection& selection, const PerfOptions& options, Row*
   const Score checks = CheckCases(selection, /*quick=*/true);
   const int count = checks.passed + checks.failed;
   std::printf("%d of %d cases agree with the reference\n", checks.passed, count);
-  InstallFaultHandler("perf");
+  InstallFaultHandler("perf", selection);
   const Figures figures = MeasureOn(device, selection, options);
   std::printf("\nVerdict: %d of %d checks passed on %s.\n", checks.passed, count,
               Text(figures.machine, "name").c_str());

@@ -14,8 +14,14 @@ namespace {
 
 using testing::Case;
 
+char current_command[64];
 char current_arguments[2048];
-const char* current_command = "";
+
+// Returns the command and the device, for a shell.
+std::string CommandText(const char* command, const Selection& selection) {
+  return std::string("mluop ") + command +
+         (selection.device == "cpu" ? "" : " --device " + selection.device);
+}
 
 // Returns the arguments that select the case again, for a shell.
 std::string ArgumentsOf(const Case& c) {
@@ -27,7 +33,7 @@ void OnFault(int signal) {
   const auto print = [](const char* text) {
     static_cast<void>(!write(STDERR_FILENO, text, std::strlen(text)));
   };
-  print("\nFAIL access out of bounds, or write to an input\n  repeat: mluop ");
+  print("\nFAIL access out of bounds, or write to an input\n  repeat: ");
   print(current_command);
   print(" ");
   print(current_arguments);
@@ -39,14 +45,18 @@ void OnFault(int signal) {
 
 void ShowProgress(size_t index, size_t count, const Case& c) {
   std::snprintf(current_arguments, sizeof(current_arguments), "%s", ArgumentsOf(c).c_str());
-  SetProgressLine("[" + std::to_string(index + 1) + "/" + std::to_string(count) + "] " +
-                  c.line.substr(0, 100));
+  SetProgressLine("[" + std::to_string(index + 1) + "/" + std::to_string(count) + "] " + c.line);
 }
 
 void EndProgress() { SetProgressLine(""); }
 
-void InstallFaultHandler(const char* command) {
-  current_command = command;
+std::string RepeatCommand(const char* command, const Selection& selection, const Case& c) {
+  return CommandText(command, selection) + " " + ArgumentsOf(c);
+}
+
+void InstallFaultHandler(const char* command, const Selection& selection) {
+  std::snprintf(current_command, sizeof(current_command), "%s",
+                CommandText(command, selection).c_str());
   std::signal(SIGSEGV, OnFault);
   std::signal(SIGBUS, OnFault);
 }
@@ -59,8 +69,7 @@ void Score::Add(const Case& c, const std::string& error) {
   }
   ++failed;
   EndProgress();
-  const std::string device = selection_.device == "cpu" ? "" : " --device " + selection_.device;
-  const std::string repeat = "mluop " + std::string(command_) + device + " " + ArgumentsOf(c);
+  const std::string repeat = RepeatCommand(command_, selection_, c);
   std::printf("%s %s: %s\n  repeat: %s\n", Coloured(Colour::kRed, "FAIL").c_str(),
               std::string(c.test->name).c_str(), error.c_str(), repeat.c_str());
   std::fflush(stdout);

@@ -39,7 +39,10 @@ class Score {
   const Selection& selection_;
 };
 
+// Returns the command that runs a case again, such as "mluop check --device cuda:0 'CASE'".
+std::string RepeatCommand(const char* command, const Selection& selection, const testing::Case& c);
+
 // On a memory fault, prints the command that reproduces it and exits.
-void InstallFaultHandler(const char* command);
+void InstallFaultHandler(const char* command, const Selection& selection);
 
 }  // namespace mluop::tool

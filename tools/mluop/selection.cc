@@ -220,7 +220,7 @@ Device* UseTimedDevice(const Selection& selection) {
   Device* const device = UseDevice(selection);
   if (!device->counts_only()) return device;
   throw std::invalid_argument("--device must be one that measures time, got " + selection.device +
-                              ": use check, bitwise or perf");
+                              ": use check, bitwise, perf or report");
 }
 
 Handle::Handle(int threads) {

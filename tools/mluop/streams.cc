@@ -36,22 +36,27 @@ uint64_t Read(const char* from, size_t bytes, bool prefetch) {
   return rest ^ hn::GetLane(hn::Xor(sum0, sum1));
 }
 
-void Fill(char* to, size_t bytes, bool non_temporal) {
+// Writes every byte. `zeros` of 2^32 lines are 0; they are spread evenly.
+void Fill(char* to, size_t bytes, uint64_t zeros, bool non_temporal) {
   const hn::ScalableTag<uint64_t> d;
   const size_t step = hn::Lanes(d) * sizeof(uint64_t);
-  const auto value = hn::Set(d, 0x3f8000003f800000u);
+  const auto zero = hn::Zero(d), one = hn::Set(d, 0x3f8000003f800000u);
+  uint64_t phase = 0;  // of 2^32; a carry makes a line of zeros
   size_t i = 0;
-  if (non_temporal) {
-    for (; i < bytes && reinterpret_cast<uintptr_t>(to + i) % kLine != 0; ++i) to[i] = 0;
-    for (; i + step <= bytes; i += step) {
-      hn::Stream(value, d, reinterpret_cast<uint64_t*>(to + i));
+  for (; i < bytes && reinterpret_cast<uintptr_t>(to + i) % kLine != 0; ++i) to[i] = 0;
+  for (; i + kLine <= bytes; i += kLine) {
+    phase = (phase & 0xffffffff) + zeros;
+    const auto value = (phase >> 32) != 0 ? zero : one;
+    for (size_t j = 0; j < kLine; j += step) {
+      auto* const place = reinterpret_cast<uint64_t*>(to + i + j);
+      if (non_temporal) {
+        hn::Stream(value, d, place);
+      } else {
+        hn::Store(value, d, place);
+      }
     }
   }
-  for (; i + step <= bytes; i += step) {
-    hn::StoreU(value, d, reinterpret_cast<uint64_t*>(to + i));
-  }
   for (; i < bytes; ++i) to[i] = 0;
-  if (non_temporal) hwy::FlushStream();
 }
 
 }  // namespace HWY_NAMESPACE
@@ -92,8 +97,7 @@ void FlushLines(const char* data, size_t bytes) {
   if (bytes != 0) hwy::FlushCacheline(data + bytes - 1);
 }
 
-// Chunk size in bytes. Each step processes one chunk of every tensor, as an operator's loop does.
-constexpr size_t kChunkBytes = 16 << 10;
+constexpr size_t kGrainBytes = 48 << 10;  // per thread; less is not worth a wake-up
 
 // The bytes of a tensor in chunk `index` of `chunks`: whole cache lines, except in the last chunk.
 struct ByteRange {
@@ -124,8 +128,9 @@ size_t Traffic::Bytes() const {
 void Move(const Traffic& traffic, AccessMode mode, ThreadPool& threads) {
   const auto read = HWY_DYNAMIC_DISPATCH(Read);
   const auto fill = HWY_DYNAMIC_DISPATCH(Fill);
-  const auto chunks = static_cast<int64_t>(traffic.Bytes() / kChunkBytes) + 1;
-  threads.For(chunks, 4, [&](int64_t begin, int64_t end, int) {
+  const auto grain = static_cast<int64_t>(kGrainBytes / mode.chunk_bytes) + 1;
+  const auto chunks = static_cast<int64_t>(traffic.Bytes() / mode.chunk_bytes) + 1;
+  threads.For(chunks, grain, [&](int64_t begin, int64_t end, int) {
     uint64_t seen = 0;
     for (int64_t chunk = begin; chunk < end; ++chunk) {
       for (const Traffic::Read& block : traffic.reads) {
@@ -134,9 +139,11 @@ void Move(const Traffic& traffic, AccessMode mode, ThreadPool& threads) {
       }
       for (const Traffic::Write& block : traffic.writes) {
         const ByteRange range = ChunkOf(block.bytes, chunk, chunks);
-        fill(block.data + range.begin, range.bytes, mode.non_temporal);
+        fill(block.data + range.begin, range.bytes, static_cast<uint64_t>(block.zeros * 0x1p32),
+             mode.non_temporal);
       }
     }
+    if (mode.non_temporal) hwy::FlushStream();
     sink.fetch_xor(seen, std::memory_order_relaxed);
   });
 }

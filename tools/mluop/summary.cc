@@ -22,6 +22,17 @@ Row FailuresOf(const Row& document, bool refused) {
   return items;
 }
 
+// The cases that the device refuses by design.
+Row BeyondDevice(const Row& document) {
+  Row items = Row::array();
+  for (const Row& op : document.value("operators", Row::array())) {
+    for (const Row& refused : op.value("refused", Row::array())) {
+      items.push_back(Text(refused, "case") + ": " + Text(refused, "error"));
+    }
+  }
+  return items;
+}
+
 Row WrongParameterChecks(const Row& document) {
   Row items = Row::array();
   for (const Row& op : document.value("operators", Row::array())) {
@@ -63,12 +74,16 @@ Row BelowAccepted(const Row& cases) {
 
 Row SummaryOf(const Row& document, const Row& peers) {
   const Row& cases = document.at("cases");
-  return {{{"title", "Not accurate enough"}, {"items", FailuresOf(document, false)}},
-          {{"title", "Refused"}, {"items", FailuresOf(document, true)}},
-          {{"title", "Parameter checks with another outcome"},
-           {"items", WrongParameterChecks(document)}},
-          {{"title", "Slower than a peer"}, {"items", SlowerThanPeers(cases, peers)}},
-          {{"title", "Below 50 %"}, {"items", BelowAccepted(cases)}}};
+  Row summary = {{{"title", "Not accurate enough"}, {"items", FailuresOf(document, false)}},
+                 {{"title", "Refused"}, {"items", FailuresOf(document, true)}},
+                 {{"title", "Parameter checks with another outcome"},
+                  {"items", WrongParameterChecks(document)}},
+                 {{"title", "Slower than a peer"}, {"items", SlowerThanPeers(cases, peers)}},
+                 {{"title", "Below 50 %"}, {"items", BelowAccepted(cases)}}};
+  const Row beyond = BeyondDevice(document);
+  if (!beyond.empty())
+    summary.push_back({{"title", "Beyond the device's limits"}, {"items", beyond}});
+  return summary;
 }
 
 }  // namespace mluop::tool

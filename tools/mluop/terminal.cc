@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "terminal.h"
 
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -29,7 +30,11 @@ std::string Coloured(Colour colour, const std::string& text) {
 }
 
 void SetProgressLine(const std::string& text) {
-  if (ShowsEscapes(STDERR_FILENO)) std::fprintf(stderr, "\r\033[K%s", text.c_str());
+  if (!ShowsEscapes(STDERR_FILENO)) return;
+  winsize size = {};
+  const bool known = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1;
+  const int width = known ? size.ws_col - 1 : 79;  // a full line would wrap on some terminals
+  std::fprintf(stderr, "\r\033[K%.*s", width, text.c_str());
 }
 
 void ReserveStdout() {

@@ -12,7 +12,8 @@ enum class Colour { kRed = 31, kGreen = 32 };
 // disable colours and the progress line.
 std::string Coloured(Colour colour, const std::string& text);
 
-// Replaces the progress line on stderr; "" removes it. Prints nothing if stderr is not a terminal.
+// Replaces the progress line on stderr, truncated to the terminal's width; "" removes it. Prints
+// nothing if stderr is not a terminal.
 void SetProgressLine(const std::string& text);
 
 // Sends all text that is printed from now on to stderr. Stdout is left for WriteToStdout.
