@@ -8,7 +8,7 @@
 
 #include <algorithm>
 
-#include "cpu/double.h"
+#include "cpu/plain_loops.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "cpu/transpose.cc"
@@ -117,13 +117,11 @@ void ForEachBlock(ThreadPool& threads, const Matrices& m, const void* input, voi
   const int64_t bands = (rows + kRows - 1) / kRows;
   const int64_t blocks = (columns + kColumns<T> - 1) / kColumns<T>;
   const int64_t grain = kGrain * bands * blocks / (rows * columns) + 1;
-  threads.For(m.count * bands * blocks, grain, [&](int64_t begin, int64_t end, int) {
-    for (int64_t item = begin; item < end; ++item) {
-      const int64_t b = item % blocks * kColumns<T>, a = item / blocks % bands * kRows;
-      const int64_t matrix = item / blocks / bands * rows * columns;
-      kernel({from + matrix + a * columns + b, columns, to + matrix + b * rows + a, rows,
-              std::min(kRows, rows - a), std::min(kColumns<T>, columns - b), stream});
-    }
+  threads.ForEach(m.count * bands * blocks, grain, [&](int64_t item, int) {
+    const int64_t b = item % blocks * kColumns<T>, a = item / blocks % bands * kRows;
+    const int64_t matrix = item / blocks / bands * rows * columns;
+    kernel({from + matrix + a * columns + b, columns, to + matrix + b * rows + a, rows,
+            std::min(kRows, rows - a), std::min(kColumns<T>, columns - b), stream});
   });
 }
 
@@ -138,13 +136,10 @@ void TransposeDoubles(ThreadPool& threads, const Matrices& m, const uint64_t* fr
       }
     }
   };
-  threads.For(
-      m.count * down * across, GrainFor(kSide * kSide), [&](int64_t begin, int64_t end, int) {
-        for (int64_t square = begin; square < end; ++square) {
-          const int64_t row = square / across;
-          transpose(row / down * rows * columns, row % down * kSide, square % across * kSide);
-        }
-      });
+  threads.ForEach(m.count * down * across, GrainFor(kSide * kSide), [&](int64_t square, int) {
+    const int64_t row = square / across;
+    transpose(row / down * rows * columns, row % down * kSide, square % across * kSide);
+  });
 }
 
 void Run(ThreadPool& threads, const Matrices& m, const void* from, void* to) {

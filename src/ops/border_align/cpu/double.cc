@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // border_align on the CPU, implementation "double".
-#include "cpu/double.h"
+#include "cpu/plain_loops.h"
 #include "ops/border_align/cpu/operators.h"
 
 namespace mluop::border_align {
@@ -127,16 +127,14 @@ mluOpStatus_t RunDoubleForward(const CpuCall<Problem>& call, void*) {
   const auto* boxes = call.arguments.In<double>("boxes");
   auto* output = call.arguments.Out<double>("output");
   auto* argmax = call.arguments.Out<int32_t>("argmax_idx");
-  call.context.threads().For(int64_t{p.n} * p.k * kBorders, GrainFor(p.samples() * p.c * kBorders),
-                             [&](int64_t begin, int64_t end, int) {
-                               for (int64_t item = begin; item < end; ++item) {
-                                 const int64_t box = item / kBorders, border = item % kBorders;
-                                 const double* map =
-                                     input + box / p.k * p.pixels() * p.channels() + border * p.c;
-                                 PoolBorder(p, Walk(p, boxes + box * 4, static_cast<int>(border)),
-                                            map, output + item * p.c, argmax + item * p.c);
-                               }
-                             });
+  call.context.threads().ForEach(int64_t{p.n} * p.k * kBorders,
+                                 GrainFor(p.samples() * p.c * kBorders), [&](int64_t item, int) {
+                                   const int64_t box = item / kBorders, border = item % kBorders;
+                                   const double* map =
+                                       input + box / p.k * p.pixels() * p.channels() + border * p.c;
+                                   PoolBorder(p, Walk(p, boxes + box * 4, static_cast<int>(border)),
+                                              map, output + item * p.c, argmax + item * p.c);
+                                 });
   return MLUOP_STATUS_SUCCESS;
 }
 
@@ -159,14 +157,12 @@ mluOpStatus_t RunDoubleBackward(const CpuCall<Problem>& call, void*) {
       ScatterBorder(p, Walk(p, boxes + box * 4, border), gradient + at, argmax + at, channels, own);
     }
   };
-  threads.For(p.n * kBorders * slices, GrainFor(p.k * p.samples() * kSliceChannels),
-              [&](int64_t begin, int64_t end, int) {
-                for (int64_t item = begin; item < end; ++item) {
-                  const int64_t borders = item / slices;
-                  scatter(borders / kBorders, static_cast<int>(borders % kBorders),
-                          item % slices * kSliceChannels);
-                }
-              });
+  threads.ForEach(p.n * kBorders * slices, GrainFor(p.k * p.samples() * kSliceChannels),
+                  [&](int64_t item, int) {
+                    const int64_t borders = item / slices;
+                    scatter(borders / kBorders, static_cast<int>(borders % kBorders),
+                            item % slices * kSliceChannels);
+                  });
   threads.For(p.elements(), kGrain,
               [&](int64_t begin, int64_t end, int) { CanonicalizeNans(map + begin, end - begin); });
   return MLUOP_STATUS_SUCCESS;

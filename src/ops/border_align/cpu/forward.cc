@@ -69,8 +69,8 @@ template <typename T>
 HWY_INLINE void Pack(const ForwardCall& call, const Slice& slice, const T* HWY_RESTRICT from,
                      float* HWY_RESTRICT to) {
   ForEachRow(call.p, call.slices, slice, [&](int64_t packed, int64_t tensor, int64_t channels) {
-    ForEach<float>(channels, [&](auto d, int64_t i) {
-      hn::StoreU(LoadFloats(d, from + tensor + i), d, to + packed + i);
+    simd::ForEach<float>(channels, [&](auto d, int64_t i) {
+      hn::StoreU(simd::LoadFloats(d, from + tensor + i), d, to + packed + i);
     });
   });
 }

@@ -20,15 +20,13 @@ HWY_BEFORE_NAMESPACE();
 namespace mluop::border_align {
 namespace HWY_NAMESPACE {
 
-using mluop::HWY_NAMESPACE::StreamFloats;
-
 // Returns the sample's value for the channels starting at `map`. One order of rounded products and
 // sums on every instruction set, without FMA.
 template <class D, typename In>
 HWY_INLINE hn::Vec<D> Interpolate(D d, const Sample& s, const In* map) {
   if (!s.inside) return hn::Zero(d);
   const auto term = [&](int j) HWY_ATTR {
-    return hn::Mul(hn::Set(d, s.weight[j]), LoadFloats(d, map + s.offset[j]));
+    return hn::Mul(hn::Set(d, s.weight[j]), simd::LoadFloats(d, map + s.offset[j]));
   };
   return hn::Add(hn::Add(term(0), term(1)), hn::Add(term(2), term(3)));
 }
@@ -71,10 +69,10 @@ HWY_INLINE void StoreMaxima(D d, const SampleTable& table, hn::Vec<D> best, VI i
     hn::StoreU(best, d, row.best);
     hn::StoreU(index, di, row.argmax);
   } else if (row.stream) {
-    StreamFloats(CanonicalNan(d, best), d, row.output);
+    simd::StreamFloats(simd::CanonicalNan(d, best), d, row.output);
     hn::Stream(index, di, row.argmax);
   } else {
-    StoreFloats(CanonicalNan(d, best), d, row.output);
+    simd::StoreFloats(simd::CanonicalNan(d, best), d, row.output);
     hn::StoreU(index, di, row.argmax);
   }
 }
@@ -88,21 +86,21 @@ HWY_INLINE void PoolVecs(D d, const SampleTable& table, int edge, const PoolRow<
   const EdgeSamples samples = table.Edge(edge);
   const bool start = table.begin() == 0;
   const Sample first = samples.Get(0);
-  auto best = MakeVecs<D, kCount>([&](auto k) HWY_ATTR {
+  auto best = simd::MakeVecs<D, kCount>([&](auto k) HWY_ATTR {
     return start ? Interpolate(d, first, row.map + k * lanes) : hn::LoadU(d, row.best + k * lanes);
   });
-  auto index = MakeVecs<hn::RebindToSigned<D>, kCount>([&](auto k) HWY_ATTR {
+  auto index = simd::MakeVecs<hn::RebindToSigned<D>, kCount>([&](auto k) HWY_ATTR {
     return start ? hn::Zero(di) : hn::LoadU(di, row.argmax + k * lanes);
   });
   for (int i = start ? 1 : 0; i < table.count(); ++i) {
     const Sample s = samples.Get(i);
     const auto sample = hn::Set(di, static_cast<int32_t>(table.begin() + i));
-    Unroll<kCount>([&](auto k) HWY_ATTR {
+    simd::Unroll<kCount>([&](auto k) HWY_ATTR {
       UpdateArgmax(Interpolate(d, s, row.map + k * lanes), sample, best.v[k], index.v[k]);
     });
   }
-  Unroll<kCount>([&](auto k)
-                     HWY_ATTR { StoreMaxima(d, table, best.v[k], index.v[k], row.At(k * lanes)); });
+  simd::Unroll<kCount>(
+      [&](auto k) HWY_ATTR { StoreMaxima(d, table, best.v[k], index.v[k], row.At(k * lanes)); });
 }
 
 // Pools the remaining channels [c, channels). The last vector is a full vector that overlaps the

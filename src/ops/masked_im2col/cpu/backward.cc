@@ -24,9 +24,6 @@ namespace mluop::masked_im2col {
 namespace HWY_NAMESPACE {
 namespace {
 
-using mluop::HWY_NAMESPACE::LoadFloats;
-using mluop::HWY_NAMESPACE::Unroll;
-
 using SumTag = hn::CappedTag<float, kInterleaved>;
 constexpr int kSide = static_cast<int>(hn::MaxLanes(SumTag()));
 
@@ -48,10 +45,10 @@ HWY_INLINE void AddSquares(const Tap<T>& tap, int64_t m, const Pixel& pixel) {
   const SumTag d;
   for (int64_t lane = 0; lane < kInterleaved; lane += kSide) {
     const T* const from = tap.row + lane * tap.stride + m;
-    auto v = mluop::HWY_NAMESPACE::MakeVecs<SumTag, kSide>(
-        [&](auto k) HWY_ATTR { return LoadFloats(d, from + k * tap.stride); });
-    mluop::HWY_NAMESPACE::TransposeSquare(d, v.v);
-    Unroll<kSide>([&](auto k) HWY_ATTR {
+    auto v = simd::MakeVecs<SumTag, kSide>(
+        [&](auto k) HWY_ATTR { return simd::LoadFloats(d, from + k * tap.stride); });
+    simd::TransposeSquare(d, v.v);
+    simd::Unroll<kSide>([&](auto k) HWY_ATTR {
       const int64_t at = pixel(m + k);
       if (at < 0) return;
       float* const sum = tap.sums + at * kInterleaved + lane;
@@ -103,7 +100,7 @@ void SumMasks(const BackwardCall& call, const Band& band) {
   const Problem p = call.p;
   const MaskTable masks = call.masks;
   const int64_t stride = p.taps() * p.masks;
-  mluop::HWY_NAMESPACE::ZeroRow(band.sums, band.pixels() * kInterleaved);
+  simd::ZeroRow(band.sums, band.pixels() * kInterleaved);
   for (int64_t begin = 0; begin < p.masks; begin += kSumMasks) {
     const int64_t end = std::min<int64_t>(begin + kSumMasks, p.masks);
     const T* row = static_cast<const T*>(call.grad_col) + band.channel * stride;
@@ -129,9 +126,9 @@ template <typename T>
 HWY_INLINE void StoreSums(const float* sums, int64_t n, T* to, bool stream) {
   alignas(kAlignment) T stage[kChunk];
   T* const rounded = stream ? stage : to;
-  mluop::HWY_NAMESPACE::ForEach<float>(n, [&](auto d, int64_t i) HWY_ATTR {
-    const auto sum = mluop::HWY_NAMESPACE::CanonicalNan(d, hn::LoadU(d, sums + i));
-    mluop::HWY_NAMESPACE::StoreFloats(sum, d, rounded + i);
+  simd::ForEach<float>(n, [&](auto d, int64_t i) HWY_ATTR {
+    const auto sum = simd::CanonicalNan(d, hn::LoadU(d, sums + i));
+    simd::StoreFloats(sum, d, rounded + i);
   });
   if (stream) StreamRow(LanesOf(stage), n, LanesOf(to));
 }
@@ -144,8 +141,8 @@ void SumBand(const BackwardCall& call, const Band& band) {
   T* const out = static_cast<T*>(call.grad_feature) + band.channel * plane + band.begin;
   for (int64_t first = 0; first < band.pixels(); first += kChunk) {
     const int64_t count = std::min(kChunk, band.pixels() - first);
-    mluop::HWY_NAMESPACE::Transpose({band.sums + first * kInterleaved, kInterleaved}, count,
-                                    kInterleaved, {stage, kChunk});
+    simd::Transpose({band.sums + first * kInterleaved, kInterleaved}, count, kInterleaved,
+                    {stage, kChunk});
     for (int64_t k = band.skip; k < band.channels; ++k) {
       StoreSums(stage + k * kChunk, count, out + k * plane + first, call.stream);
     }

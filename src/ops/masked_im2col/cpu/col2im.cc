@@ -29,7 +29,7 @@ void FillTile(const Col2imCall& call, int64_t tile, int64_t first, int64_t last)
   const int64_t size = std::min(kTileElements, plane - begin);
   T* const out = static_cast<T*>(call.im) + first * plane + begin;
   T* const data = call.stream ? stage : out;
-  mluop::HWY_NAMESPACE::ZeroRow(data, (last - first) * size);
+  simd::ZeroRow(data, (last - first) * size);
   const int32_t* const source = call.source;
   const int32_t* const offset = call.offset;
   const int64_t mask_end = call.first[tile + 1];

@@ -22,8 +22,6 @@ namespace mluop::masked_im2col {
 namespace HWY_NAMESPACE {
 namespace {
 
-using mluop::HWY_NAMESPACE::Unroll;
-
 // A tile of the kernel: up to four columns, one load, of up to four rows.
 constexpr int64_t kTileColumns = 4;
 constexpr int64_t kTileRows = 4;
@@ -89,12 +87,13 @@ HWY_INLINE void StoreColumns(D d, const TileBits& bits, const KernelTile<T>& til
   constexpr bool kWindow = hn::MaxLanes(D()) * sizeof(T) == 64;
   [[maybe_unused]] hn::Mask<D> columns[kCount];
   if constexpr (kOutside != Outside::kNone) {
-    Unroll<kCount>([&](auto k) HWY_ATTR { columns[k] = LanesOf(d, bits.columns + k, bits.lane); });
+    simd::Unroll<kCount>([&](auto k)
+                             HWY_ATTR { columns[k] = LanesOf(d, bits.columns + k, bits.lane); });
   }
   for (int64_t r = 0; r < tile.rows; ++r, to += tile.row_step * tile.stride) {
     const auto v = load(r);
     [[maybe_unused]] const auto row = LanesOf(d, bits.rows + r, bits.lane);
-    Unroll<kCount>([&](auto k) HWY_ATTR {
+    simd::Unroll<kCount>([&](auto k) HWY_ATTR {
       auto column = v.v[k];
       if constexpr (kOutside == Outside::kColumns) {
         column = hn::IfThenElseZero(columns[k], column);

@@ -22,6 +22,7 @@ namespace mluop::masked_im2col {
 namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
+namespace simd = mluop::HWY_NAMESPACE;
 
 // Copies a row with non-temporal stores; FlushStream() before another thread may read it. The ends
 // of the row share their cache lines with its neighbours and go through the caches: a line written
@@ -34,9 +35,9 @@ HWY_INLINE void StreamRow(const T* HWY_RESTRICT from, int64_t n, T* HWY_RESTRICT
   const auto past = static_cast<int64_t>(reinterpret_cast<uintptr_t>(to) % kAlignment / sizeof(T));
   const int64_t head = std::min(n, past == 0 ? 0 : kLine - past);
   const int64_t tail = head + (n - head) / kLine * kLine;
-  mluop::HWY_NAMESPACE::CopyRow(from, head, to);
+  simd::CopyRow(from, head, to);
   for (int64_t i = head; i < tail; i += step) hn::Stream(hn::LoadU(d, from + i), d, to + i);
-  mluop::HWY_NAMESPACE::CopyRow(from + tail, n - tail, to + tail);
+  simd::CopyRow(from + tail, n - tail, to + tail);
 }
 
 }  // namespace HWY_NAMESPACE

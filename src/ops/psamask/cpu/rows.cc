@@ -17,7 +17,7 @@ namespace mluop::psamask {
 namespace HWY_NAMESPACE {
 namespace {
 
-using mluop::HWY_NAMESPACE::LineWriter;
+namespace simd = mluop::HWY_NAMESPACE;
 
 // The part of a pixel's output grid that lies inside of its input grid.
 struct PixelWindow {
@@ -43,7 +43,7 @@ HWY_INLINE void PrefetchRow(const Problem& p, const PixelWindow& window, int64_t
 
 // Writes the pixels [begin, end) of [N*H*W].
 void CopyPixels(const Problem& p, const Tensors& tensors, int64_t begin, int64_t end) {
-  LineWriter writer(tensors.out + begin * p.out.size(), tensors.stream);
+  simd::LineWriter writer(tensors.out + begin * p.out.size(), tensors.stream);
   PixelWindow next = WindowOf(p, tensors.in, begin);
   for (int64_t pixel = begin; pixel < end; ++pixel) {
     const PixelWindow window = next;

@@ -37,6 +37,7 @@ namespace HWY_NAMESPACE {
 namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
+namespace simd = mluop::HWY_NAMESPACE;
 
 // to[o][k] = from[o - k + shift][k] for the lanes k of d, 0 where there is no such row. Lane k is
 // shifted by k in log2 steps: step `distance` shifts the lanes whose bit `distance` is set. Four
@@ -121,7 +122,7 @@ void SkewBand(const Problem& p, const Tensors& tensors, const Band& band, float*
         const Range lines = LinesOf(to, band.pixels, p.pixels());
         const int64_t begin = std::clamp(live.begin, lines.begin, lines.end);
         const int64_t stop = std::clamp(live.end, begin, lines.end);
-        mluop::HWY_NAMESPACE::LineWriter writer(to + lines.begin, tensors.stream);
+        simd::LineWriter writer(to + lines.begin, tensors.stream);
         writer.AppendZeros(begin - lines.begin);
         writer.Append(tile + (c - col) * kTileStride + begin, stop - begin);
         writer.AppendZeros(lines.end - stop);

@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <span>
 
+#include "cpu/thread_pool.h"
+#include "cpu/tuning.h"
 #include "ops/psroipool/cpu/band.h"
 
 namespace mluop::psroipool {
@@ -38,7 +40,26 @@ class BinTable {
     return {first_rows_[roi], {spans, group}, {spans + group_, group}, widths_[roi]};
   }
 
-  void Fill(const Problem& p, const float* rois, int64_t roi);
+  template <typename Real>
+  void Fill(const Problem& p, const Real* rois, int64_t roi) {
+    const PlaceOf<Real> place = PlaceRoi(p, rois + roi * 5);
+    Span* const rows = spans_ + roi * 2 * p.group;
+    Span* const columns = rows + p.group;
+    int32_t most = 0, least = p.w;
+    for (int i = 0; i < p.group; ++i) {
+      rows[i] = place.Rows(p, i);
+      columns[i] = place.Columns(p, i);
+      most = std::max(most, columns[i].size());
+      least = std::min(least, columns[i].size());
+    }
+    first_rows_[roi] = std::max<int64_t>(place.image, 0) * p.h;
+    widths_[roi] = least > 0 ? most : 0;
+  }
+  template <typename Real>
+  void FillAll(const Problem& p, const Real* rois, ThreadPool& threads) {
+    threads.ForEach(p.rois, kGrain / (16 * p.group) + 1,
+                    [&](int64_t r, int) { Fill(p, rois, r); });
+  }
 
  private:
   int64_t group_;

@@ -13,8 +13,4 @@ extern const CpuOperator kForwardCpu, kBackwardCpu;
 // getter.
 size_t ForwardScratch(const Problem& p);
 
-// For tensors of type double; double.cc defines them.
-mluOpStatus_t RunDoubleForward(const CpuCall<Problem>& call, void* scratch);
-mluOpStatus_t RunDoubleBackward(const CpuCall<Problem>& call, void* scratch);
-
 }  // namespace mluop::psroipool

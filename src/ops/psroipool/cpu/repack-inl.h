@@ -22,8 +22,9 @@ HWY_BEFORE_NAMESPACE();
 namespace mluop::psroipool {
 namespace HWY_NAMESPACE {
 
-using mluop::HWY_NAMESPACE::CanonicalNan;
-using mluop::HWY_NAMESPACE::Transpose;
+namespace hn = hwy::HWY_NAMESPACE;
+namespace simd = mluop::HWY_NAMESPACE;
+namespace blocks = roi::HWY_NAMESPACE;
 
 // Calls body(pixel of the map, pixel of the band) for every pixel. Prefetches the next pixel of the
 // map: the hardware prefetcher does not. Repacking 38x63x3969 takes 3.5 ms instead of 5.3 ms (1
@@ -48,15 +49,17 @@ HWY_INLINE void ForEachPixel(const Problem& p, const Band& band, Map* map, Data*
 // Reads the band's rows of the map.
 HWY_INLINE void RepackRows(const Problem& p, const float* map, const Band& band, float* data) {
   ForEachPixel(p, band, map, data, [&](const float* pixel, float* packed) HWY_ATTR {
-    Transpose({pixel, p.bins()}, band.slice.channels, band.slice.bins(), {packed, band.bin_stride});
+    simd::Transpose({pixel, p.bins()}, band.slice.channels, band.slice.bins(),
+                    {packed, band.bin_stride});
   });
 }
 
 // Writes the band's rows of the map; every NaN becomes the default one.
 HWY_INLINE void UnpackRows(const Problem& p, const float* data, const Band& band, float* map) {
   ForEachPixel(p, band, map, data, [&](float* pixel, const float* packed) HWY_ATTR {
-    Transpose({packed, band.bin_stride}, band.slice.bins(), band.slice.channels, {pixel, p.bins()},
-              [](auto d, auto v) HWY_ATTR { return CanonicalNan(d, v); });
+    simd::Transpose({packed, band.bin_stride}, band.slice.bins(), band.slice.channels,
+                    {pixel, p.bins()},
+                    [](auto d, auto v) HWY_ATTR { return simd::CanonicalNan(d, v); });
   });
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// psroipool on the CPU without repacking: the fallbacks of both directions. Elements are read or added
-// in place.
+// psroipool on the CPU without repacking: the fallbacks of both directions and the implementations
+// "double". Elements are read or added in place. Real is float or double.
 #pragma once
 
 #include "cpu/context.h"
@@ -9,13 +9,13 @@
 namespace mluop::psroipool {
 
 // Forward.
+template <typename Real>
 mluOpStatus_t RunStrided(const CpuCall<Problem>& call, void* scratch);
 
 // Backward, with any mapping. Every row of the map is summed by one worker.
+template <typename Real>
 size_t ScatterBytes(const CpuCall<Problem>& call);
+template <typename Real>
 mluOpStatus_t RunScatter(const CpuCall<Problem>& call, void* scratch);
-
-// Fills the table with the bins of all RoIs.
-void FillTable(const Problem& p, const float* rois, BinTable& table, ThreadPool& threads);
 
 }  // namespace mluop::psroipool

@@ -25,16 +25,10 @@ namespace mluop::roiaware_pool3d {
 namespace HWY_NAMESPACE {
 namespace {
 
-namespace hn = hwy::HWY_NAMESPACE;
-using mluop::HWY_NAMESPACE::CanonicalNan;
-using mluop::HWY_NAMESPACE::ForEach;
-using mluop::HWY_NAMESPACE::StoreFloats;
-using mluop::HWY_NAMESPACE::ZeroRow;
-
 template <typename T>
 HWY_INLINE void ScatterOf(const Problem& p, const BackwardTensors& tensors,
                           const ScatterTask& task) {
-  ZeroRow(task.sums, task.points * p.channels);
+  simd::ZeroRow(task.sums, task.points * p.channels);
   if (p.method == kMaximum) {
     AddMaximum<T>(p, tensors, task);
   } else {
@@ -49,13 +43,13 @@ void Scatter(const Problem& p, const BackwardTensors& tensors, const ScatterTask
 // to[begin, end) = the elements' sums over the slices.
 template <typename T>
 HWY_INLINE void AddSlicesTo(const SliceSums& from, int64_t begin, int64_t end, T* to) {
-  ForEach<float>(end - begin, [&](auto d, int64_t k) {
+  simd::ForEach<float>(end - begin, [&](auto d, int64_t k) {
     const float* first = from.sums + begin + k;
     auto sum = hn::LoadU(d, first);
     for (int64_t slice = 1; slice < from.slices; ++slice) {
       sum = hn::Add(sum, hn::LoadU(d, first + slice * from.stride));
     }
-    StoreFloats(CanonicalNan(d, sum), d, to + begin + k);
+    simd::StoreFloats(simd::CanonicalNan(d, sum), d, to + begin + k);
   });
 }
 
@@ -130,15 +124,13 @@ class Backward {
     const int64_t work = (p_.voxels() + points) * p_.channels;
     const int64_t splits =
         work < 2 * kGrain ? 1 : std::min((threads_.num_threads() + slices_ - 1) / slices_, points);
-    threads_.For(slices_ * splits, 1, [&](int64_t begin, int64_t end, int) {
-      for (int64_t item = begin; item < end; ++item) {
-        const int64_t slice = item / splits;
-        const int64_t from = item % splits * points / splits;
-        const int64_t to = (item % splits + 1) * points / splits;
-        scatter(p_, tensors_,
-                {p_.voxels() * slice / slices_, p_.voxels() * (slice + 1) / slices_, first + from,
-                 to - from, sums + (slice * round_ + from) * p_.channels});
-      }
+    threads_.ForEach(slices_ * splits, 1, [&](int64_t item, int) {
+      const int64_t slice = item / splits;
+      const int64_t from = item % splits * points / splits;
+      const int64_t to = (item % splits + 1) * points / splits;
+      scatter(p_, tensors_,
+              {p_.voxels() * slice / slices_, p_.voxels() * (slice + 1) / slices_, first + from,
+               to - from, sums + (slice * round_ + from) * p_.channels});
     });
   }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // roiaware_pool3d on the CPU, implementation "double".
-#include "cpu/double.h"
+#include "cpu/plain_loops.h"
 #include "ops/roiaware_pool3d/cpu/operators.h"
 
 namespace mluop::roiaware_pool3d {
@@ -107,13 +107,10 @@ mluOpStatus_t RunDoubleForward(const CpuCall<Problem>& call, void*) {
   const Problem& p = call.p;
   const Tensors t(call.arguments);
   const ThreadPool& threads = call.context.threads();
-  threads.For(p.boxes, GrainFor(p.points), [&](int64_t begin, int64_t end, int) {
-    for (int64_t box = begin; box < end; ++box) ListPoints(p, t, box);
-  });
+  threads.ForEach(p.boxes, GrainFor(p.points), [&](int64_t box, int) { ListPoints(p, t, box); });
   const auto pool = p.method == kMaximum ? PoolMaximum : PoolAverage;
-  threads.For(p.voxels(), GrainFor(p.channels), [&](int64_t begin, int64_t end, int) {
-    for (int64_t v = begin; v < end; ++v) pool(p, t, t.indices + v * p.slots, v * p.channels);
-  });
+  threads.ForEach(p.voxels(), GrainFor(p.channels),
+                  [&](int64_t v, int) { pool(p, t, t.indices + v * p.slots, v * p.channels); });
   return MLUOP_STATUS_SUCCESS;
 }
 

@@ -23,8 +23,6 @@ namespace mluop::roiaware_pool3d {
 namespace HWY_NAMESPACE {
 namespace {
 
-namespace hn = hwy::HWY_NAMESPACE;
-
 // The cell of t in [0, n), as problem.h defines it. Two clamps: a float cannot hold every n-1.
 HWY_INLINE hn::Vec<CellTag> Cell(hn::Vec<PointTag> t, int n) {
   constexpr PointTag d;
@@ -153,31 +151,25 @@ class Forward {
   void FindPoints(int64_t first, int64_t boxes) {
     const auto find = HWY_DYNAMIC_DISPATCH(FindInside);
     const int64_t cost = std::min<int64_t>(kChunkPoints, p_.points) + kBoxCost;
-    threads_.For(boxes * scratch_.chunks(), kTestGrain / cost + 1,
-                 [&](int64_t begin, int64_t end, int) {
-                   for (int64_t item = begin; item < end; ++item) {
-                     const int64_t box = item / scratch_.chunks();
-                     const int64_t chunk = item % scratch_.chunks();
-                     find(p_, BoxAt(first + box), scratch_.coordinates(), chunk * kChunkPoints,
-                          std::min<int64_t>((chunk + 1) * kChunkPoints, p_.points),
-                          scratch_.List(box, chunk));
-                   }
-                 });
+    threads_.ForEach(boxes * scratch_.chunks(), kTestGrain / cost + 1, [&](int64_t item, int) {
+      const int64_t box = item / scratch_.chunks();
+      const int64_t chunk = item % scratch_.chunks();
+      find(p_, BoxAt(first + box), scratch_.coordinates(), chunk * kChunkPoints,
+           std::min<int64_t>((chunk + 1) * kChunkPoints, p_.points), scratch_.List(box, chunk));
+    });
   }
 
   void Pool(int64_t first, int64_t boxes) {
     const auto pool = HWY_DYNAMIC_DISPATCH(PoolRange);
     const int64_t size = RangeSize(boxes);
     const int64_t ranges = (p_.box_voxels() + size - 1) / size;
-    threads_.For(boxes * ranges, kOutputGrain / (size * VoxelElements()) + 1,
-                 [&](int64_t begin, int64_t end, int) {
-                   for (int64_t item = begin; item < end; ++item) {
-                     const int64_t box = item / ranges;
-                     const int64_t voxel = item % ranges * size;
-                     pool(p_, tensors_, scratch_,
-                          {first + box, box, voxel, std::min(voxel + size, p_.box_voxels())});
-                   }
-                 });
+    threads_.ForEach(boxes * ranges, kOutputGrain / (size * VoxelElements()) + 1,
+                     [&](int64_t item, int) {
+                       const int64_t box = item / ranges;
+                       const int64_t voxel = item % ranges * size;
+                       pool(p_, tensors_, scratch_,
+                            {first + box, box, voxel, std::min(voxel + size, p_.box_voxels())});
+                     });
   }
 
   int64_t VoxelElements() const { return int64_t{p_.slots} + 2 * int64_t{p_.channels}; }

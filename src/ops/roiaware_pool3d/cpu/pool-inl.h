@@ -26,10 +26,7 @@ namespace mluop::roiaware_pool3d {
 namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
-using mluop::HWY_NAMESPACE::CanonicalNan;
-using mluop::HWY_NAMESPACE::ForEach;
-using mluop::HWY_NAMESPACE::LoadFloats;
-using mluop::HWY_NAMESPACE::StoreFloats;
+namespace simd = mluop::HWY_NAMESPACE;
 
 using PointTag = hn::CappedTag<float, kMaxLanes>;
 using CellTag = hn::Rebind<int32_t, PointTag>;
@@ -50,7 +47,8 @@ HWY_INLINE void Fill(T* to, int64_t n, T value, bool stream) {
       hn::Stream(hn::Set(d, value), d, to + i);
     }
   }
-  ForEach<T>(n - i, [&](auto tag, int64_t k) { hn::StoreU(hn::Set(tag, value), tag, to + i + k); });
+  simd::ForEach<T>(n - i,
+                   [&](auto tag, int64_t k) { hn::StoreU(hn::Set(tag, value), tag, to + i + k); });
 }
 
 // Writes the points of the range's voxels into their slots, and their numbers into `counts`.
@@ -98,18 +96,18 @@ HWY_INLINE void WriteCounts(const Problem& p, int64_t voxels, const int32_t* cou
 template <typename T>
 HWY_INLINE void PoolMaximum(int64_t channels, const T* features, const int32_t* points,
                             int32_t count, T* pooled, int32_t* argmax) {
-  ForEach<float>(channels, [&](auto d, int64_t c) {
+  simd::ForEach<float>(channels, [&](auto d, int64_t c) {
     const hn::RebindToSigned<decltype(d)> di;
     const auto lowest = hn::Set(d, -std::numeric_limits<float>::infinity());
     auto best = lowest;
     auto at = hn::Set(di, -1);
     for (int32_t k = 0; k < count; ++k) {
-      const auto value = LoadFloats(d, features + points[k] * channels + c);
+      const auto value = simd::LoadFloats(d, features + points[k] * channels + c);
       const auto greater = hn::Gt(value, best);
       best = hn::IfThenElse(greater, value, best);
       at = hn::IfThenElse(hn::RebindMask(di, greater), hn::Set(di, points[k]), at);
     }
-    StoreFloats(hn::IfThenElseZero(hn::Gt(best, lowest), best), d, pooled + c);
+    simd::StoreFloats(hn::IfThenElseZero(hn::Gt(best, lowest), best), d, pooled + c);
     hn::StoreU(at, di, argmax + c);
   });
 }
@@ -118,13 +116,13 @@ HWY_INLINE void PoolMaximum(int64_t channels, const T* features, const int32_t* 
 template <typename T>
 HWY_INLINE void PoolAverage(int64_t channels, const T* features, const int32_t* points,
                             int32_t count, T* pooled) {
-  ForEach<float>(channels, [&](auto d, int64_t c) {
+  simd::ForEach<float>(channels, [&](auto d, int64_t c) {
     auto sum = hn::Zero(d);
     for (int32_t k = 0; k < count; ++k) {
-      sum = hn::Add(sum, LoadFloats(d, features + points[k] * channels + c));
+      sum = hn::Add(sum, simd::LoadFloats(d, features + points[k] * channels + c));
     }
     const auto mean = hn::Div(sum, hn::Set(d, static_cast<float>(count)));
-    StoreFloats(CanonicalNan(d, mean), d, pooled + c);
+    simd::StoreFloats(simd::CanonicalNan(d, mean), d, pooled + c);
   });
 }
 

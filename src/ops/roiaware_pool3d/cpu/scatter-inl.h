@@ -25,8 +25,7 @@ namespace mluop::roiaware_pool3d {
 namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
-using mluop::HWY_NAMESPACE::ForEach;
-using mluop::HWY_NAMESPACE::LoadFloats;
+namespace simd = mluop::HWY_NAMESPACE;
 
 // Returns the row of the point's sums. The row is >= task.points if the point is outside the task;
 // negative indices wrap.
@@ -76,7 +75,7 @@ HWY_INLINE void AddMaximumRow(const ScatterTask& task, int64_t channels, const i
   const int64_t step = static_cast<int64_t>(hn::Lanes(d));
   int64_t c = 0;
   for (; c + step <= channels; c += step) {
-    const auto value = LoadFloats(d, grad + c);
+    const auto value = simd::LoadFloats(d, grad + c);
     if (hn::AllTrue(di, hn::Eq(hn::LoadU(di, argmax + c), hn::Set(di, argmax[c])))) {
       const uint32_t row = RowOf(task, argmax[c]);
       if (!HasRow(task, row)) continue;
@@ -129,9 +128,9 @@ HWY_NOINLINE int64_t ListFilled(const Problem& p, const int32_t* indices, int64_
 template <typename T>
 HWY_INLINE void AddAverageRow(const ScatterTask& task, int64_t channels, const int32_t* points,
                               int count, const T* grad) {
-  ForEach<float>(channels, [&](auto d, int64_t c) {
+  simd::ForEach<float>(channels, [&](auto d, int64_t c) {
     const auto scaled_grad =
-        hn::Div(LoadFloats(d, grad + c), hn::Set(d, static_cast<float>(count)));
+        hn::Div(simd::LoadFloats(d, grad + c), hn::Set(d, static_cast<float>(count)));
     for (int k = 0; k < count; ++k) {
       const uint32_t row = RowOf(task, points[k]);
       if (!HasRow(task, row)) continue;

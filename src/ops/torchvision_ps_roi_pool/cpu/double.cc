@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // torchvision_ps_roi_pool on the CPU, implementation "double".
-#include "cpu/double.h"
+#include "cpu/plain_loops.h"
 #include "ops/torchvision_ps_roi_pool/cpu/operators.h"
 
 namespace mluop::torchvision_ps_roi_pool {

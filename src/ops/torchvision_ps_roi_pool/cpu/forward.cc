@@ -21,8 +21,6 @@ HWY_BEFORE_NAMESPACE();
 namespace mluop::torchvision_ps_roi_pool {
 namespace HWY_NAMESPACE {
 
-using roi::HWY_NAMESPACE::Mean;
-
 // Writes the slice's staged outputs. `band` is the worker's scratch. The sum of a bin is carried in
 // the stage from band to band; the last band divides it by the area.
 void PoolSlice(const Bands& bands, const Slice& slice, const float* input, float* band) {
@@ -41,7 +39,7 @@ void PoolSlice(const Bands& bands, const Slice& slice, const float* input, float
           using Block = decltype(block);
           auto sum =
               SumPixels<Block>(tile, tile.begins_bin ? Block::Set(0.0f) : Block::Load(tile.stage));
-          if (tile.ends_bin) sum = Mean(sum, static_cast<float>(tile.area));
+          if (tile.ends_bin) sum = blocks::Mean(sum, static_cast<float>(tile.area));
           Block::Store(sum, tile.stage);
         });
     row = end;
@@ -52,7 +50,7 @@ void PoolSlice(const Bands& bands, const Slice& slice, const float* input, float
 void WriteRoi(const Bands& bands, const float* stage, float* output) {
   const Problem& p = bands.p;
   PixelsToPlanes({stage, bands.BinStride()}, p.bins(), p.output_dim, {output, p.bins()},
-                 Identity());
+                 simd::Identity());
 }
 
 }  // namespace HWY_NAMESPACE
@@ -140,20 +138,17 @@ mluOpStatus_t RunDirect(const ForwardCall& call, void*) {
   const Tensors t(call.arguments);
   const int64_t blocks = (p.output_dim + kDirectPlanes - 1) / kDirectPlanes;
   const int64_t work = (p.bins() + p.pixels() / 4) * std::min(p.output_dim, kDirectPlanes);
-  call.context.threads().For(
-      p.rois * blocks, kGrain / work + 1, [&](int64_t begin, int64_t end, int) {
-        for (int64_t i = begin; i < end; ++i) {
-          const int64_t r = i / blocks, first = i % blocks * kDirectPlanes;
-          float* const to = t.output + r * p.channels();
-          const Place place = p.pixels() == 0 ? Place{-1, {}, {}} : PlaceRoi(p, t.rois + r * 5);
-          if (place.image < 0) {
-            const int64_t channels = std::min(kDirectPlanes, p.output_dim - first);
-            std::fill_n(to + first * p.bins(), channels * p.bins(), 0.0f);
-          } else {
-            PoolRoi(p, t.input, place, first, to);
-          }
-        }
-      });
+  call.context.threads().ForEach(p.rois * blocks, kGrain / work + 1, [&](int64_t i, int) {
+    const int64_t r = i / blocks, first = i % blocks * kDirectPlanes;
+    float* const to = t.output + r * p.channels();
+    const Place place = p.pixels() == 0 ? Place{-1, {}, {}} : PlaceRoi(p, t.rois + r * 5);
+    if (place.image < 0) {
+      const int64_t channels = std::min(kDirectPlanes, p.output_dim - first);
+      std::fill_n(to + first * p.bins(), channels * p.bins(), 0.0f);
+    } else {
+      PoolRoi(p, t.input, place, first, to);
+    }
+  });
   return MLUOP_STATUS_SUCCESS;
 }
 

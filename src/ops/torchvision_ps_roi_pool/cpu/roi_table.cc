@@ -55,17 +55,13 @@ Span RoiTable::FindUsedRows(int64_t image, int64_t ph) const {
 void RoiTable::Fill(const Problem& p, const float* rois, ThreadPool& threads) {
   Sort(p, rois);
   const int64_t grain = kGrain / (8 * (int64_t{p.pooled_h} + p.pooled_w)) + 1;
-  threads.For(size(), grain, [&](int64_t begin, int64_t end, int) {
-    for (int64_t i = begin; i < end; ++i) {
-      const Place place = PlaceRoi(p, rois + Roi(i) * 5);
-      for (int ph = 0; ph < p.pooled_h; ++ph) rows_[ph * rois_ + i] = place.Rows(p, ph);
-      for (int pw = 0; pw < p.pooled_w; ++pw) columns_[pw * rois_ + i] = place.Columns(p, pw);
-    }
+  threads.ForEach(size(), grain, [&](int64_t i, int) {
+    const Place place = PlaceRoi(p, rois + Roi(i) * 5);
+    for (int ph = 0; ph < p.pooled_h; ++ph) rows_[ph * rois_ + i] = place.Rows(p, ph);
+    for (int pw = 0; pw < p.pooled_w; ++pw) columns_[pw * rois_ + i] = place.Columns(p, pw);
   });
-  threads.For(n_ * pooled_h_, kGrain / (rois_ / n_ + 1) + 1, [&](int64_t begin, int64_t end, int) {
-    for (int64_t i = begin; i < end; ++i) {
-      used_rows_[i] = FindUsedRows(i / pooled_h_, i % pooled_h_);
-    }
+  threads.ForEach(n_ * pooled_h_, kGrain / (rois_ / n_ + 1) + 1, [&](int64_t i, int) {
+    used_rows_[i] = FindUsedRows(i / pooled_h_, i % pooled_h_);
   });
 }
 

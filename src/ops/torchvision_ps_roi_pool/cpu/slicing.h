@@ -98,10 +98,8 @@ class Bands {
   // Calls body(RoI, stage) for all RoIs of the table; `stage` is the RoI's first bin.
   template <class Body>
   void ForEachRoi(const Body& body) const {
-    threads_.For(table.size(), kGrain / p.channels() + 1, [&](int64_t begin, int64_t end, int) {
-      for (int64_t i = begin; i < end; ++i) {
-        body(table.Roi(i), stage_ + i * slicing.stage_stride);
-      }
+    threads_.ForEach(table.size(), kGrain / p.channels() + 1, [&](int64_t i, int) {
+      body(table.Roi(i), stage_ + i * slicing.stage_stride);
     });
   }
 
