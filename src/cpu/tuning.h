@@ -11,9 +11,9 @@ namespace mluop {
 // work.
 inline constexpr int64_t kGrain = 16384;
 
-// Outputs of at least this size are written with non-temporal stores: they would be evicted from the
-// caches before anything reads them.
-inline constexpr size_t kStreamBytes = size_t{8} << 20;
+// Returns true if an output of this size is written with non-temporal stores: it would be evicted
+// from the caches before anything reads it. Defined in caches.cc.
+bool ShouldStream(size_t bytes);
 
 // Rounds up to whole cache lines, which avoids false sharing.
 constexpr int64_t WholeLines(int64_t floats) { return (floats + 15) / 16 * 16; }

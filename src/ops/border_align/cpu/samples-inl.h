@@ -17,7 +17,6 @@
 
 #include "core/dtype.h"
 #include "cpu/simd-inl.h"
-#include "cpu/vec_array-inl.h"
 #include "ops/border_align/cpu/slices.h"
 
 HWY_BEFORE_NAMESPACE();

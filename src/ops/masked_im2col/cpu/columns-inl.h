@@ -13,8 +13,8 @@
 
 #include <cstdint>
 
-#include "cpu/square-inl.h"
-#include "cpu/vec_array-inl.h"
+#include "cpu/simd-inl.h"
+#include "cpu/transpose-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mluop::masked_im2col {

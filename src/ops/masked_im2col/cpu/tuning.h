@@ -20,7 +20,7 @@ inline constexpr int64_t kMinBand = 1024;
 // additions, hence the results.
 inline constexpr int64_t kSumMasks = 1024;
 
-// col2im: elements of a tile, 32 KiB at most, which fits L1.
+// col2im: elements of a tile: 32 KiB of floats, which fit L1.
 inline constexpr int64_t kTileElements = 8192;
 
 }  // namespace mluop::masked_im2col

@@ -87,17 +87,14 @@ mluOpStatus_t FindAll(const BoxesCall& call, void* scratch) {
 }
 
 using Entry = CpuImplementation<Problem>;
-constexpr Entry kFirst[] = {
-    {"blocks", "always", Always, BoxBytes<float>, FindFirst<float>},
-    Entry::ForDouble(FindFirst<double>, BoxBytes<double>),
-};
-constexpr Entry kAll[] = {
-    {"blocks", "always", Always, BoxBytes<float>, FindAll<float>},
-    Entry::ForDouble(FindAll<double>, BoxBytes<double>),
-};
+template <auto kFloat, auto kDouble>
+constexpr Entry kList[] = {{"blocks", "always", Always, BoxBytes<float>, kFloat},
+                           Entry::ForDouble(kDouble, BoxBytes<double>)};
 
-constexpr CpuOperator kFirstCpu = Bind<MakeProblem, kFirst>("points_in_boxes");
-constexpr CpuOperator kAllCpu = Bind<MakeProblem, kAll>("points_in_boxes_all");
+constexpr CpuOperator kFirstCpu =
+    Bind<MakeProblem, kList<FindFirst<float>, FindFirst<double>>>("points_in_boxes");
+constexpr CpuOperator kAllCpu =
+    Bind<MakeProblem, kList<FindAll<float>, FindAll<double>>>("points_in_boxes_all");
 constexpr const CpuOperator* kOperators[] = {&kFirstCpu, &kAllCpu};
 
 }  // namespace

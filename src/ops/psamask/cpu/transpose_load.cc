@@ -4,7 +4,7 @@
 // Each row is transposed into a tile, and each pixel's columns are copied from it. This touches few
 // pages: long runs of the input's rows, and one page of the output per pixel. A partially written
 // output line is saved until the pixel's next row.
-#include "ops/psamask/cpu/bands.h"
+#include "ops/psamask/cpu/kernels.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "ops/psamask/cpu/transpose_load.cc"
@@ -13,7 +13,7 @@
 #include <hwy/highway.h>
 
 #include "cpu/lines-inl.h"
-#include "cpu/square-inl.h"
+#include "cpu/transpose-inl.h"
 
 #ifndef MLUOP_PSAMASK_TRANSPOSE_LOAD_
 #define MLUOP_PSAMASK_TRANSPOSE_LOAD_

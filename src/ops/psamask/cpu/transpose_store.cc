@@ -3,7 +3,7 @@
 // cell-major. Squares are transposed in registers. The loop over grid rows is inside the loop over
 // bands of pixels. This touches few pages: one page of the input per pixel, and long runs of the
 // output's rows. A TLB miss costs more than copying a line.
-#include "ops/psamask/cpu/bands.h"
+#include "ops/psamask/cpu/kernels.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "ops/psamask/cpu/transpose_store.cc"
@@ -12,7 +12,7 @@
 #include <hwy/highway.h>
 
 #include "cpu/lines-inl.h"
-#include "cpu/square-inl.h"
+#include "cpu/transpose-inl.h"
 
 #ifndef MLUOP_PSAMASK_TRANSPOSE_STORE_
 #define MLUOP_PSAMASK_TRANSPOSE_STORE_

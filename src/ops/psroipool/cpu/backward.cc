@@ -2,7 +2,7 @@
 // psroipool backward on the CPU. A worker owns a band of the map (band.h) and adds the RoIs to it
 // in ascending order, with vectors over the channels. No two threads write the same element. The
 // sums do not depend on the bands. Bands need forward's mapping; any other one is scattered
-// (strided.h).
+// (strided.cc).
 #include <algorithm>
 #include <atomic>
 #include <cstring>
@@ -10,7 +10,6 @@
 #include "cpu/tuning.h"
 #include "ops/psroipool/cpu/bin_table.h"
 #include "ops/psroipool/cpu/operators.h"
-#include "ops/psroipool/cpu/strided.h"
 #include "ops/psroipool/cpu/tuning.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -212,16 +211,12 @@ mluOpStatus_t RunBands(const BackwardCall& call, void* scratch) {
   table.FillAll(p, t.rois, threads);
   auto* const memory = reinterpret_cast<float*>(static_cast<char*>(scratch) + BinTable::Bytes(p));
   const auto sum_band = HWY_DYNAMIC_DISPATCH(SumBand);
-  threads.For(banding.row_bands * banding.slices, 1, [&](int64_t begin, int64_t end, int worker) {
-    float* const own = memory + worker * banding.Floats(p);
-    for (int64_t i = begin; i < end; ++i) {
-      const int64_t row = i / banding.slices * banding.rows;
-      const int64_t channel = i % banding.slices * banding.channels;
-      const Slice slice = {0, p.bins(), channel,
-                           std::min(banding.channels, p.output_dim - channel)};
-      const Band band = MakeBand(p, slice, row, std::min(row + banding.rows, p.rows()));
-      sum_band({p, table, t.top_grad}, band, own, t.bottom_grad);
-    }
+  threads.ForEach(banding.row_bands * banding.slices, 1, [&](int64_t i, int worker) {
+    const int64_t row = i / banding.slices * banding.rows;
+    const int64_t channel = i % banding.slices * banding.channels;
+    const Slice slice = {0, p.bins(), channel, std::min(banding.channels, p.output_dim - channel)};
+    const Band band = MakeBand(p, slice, row, std::min(row + banding.rows, p.rows()));
+    sum_band({p, table, t.top_grad}, band, memory + worker * banding.Floats(p), t.bottom_grad);
   });
   return MLUOP_STATUS_SUCCESS;
 }

@@ -5,9 +5,11 @@
 #include <cstddef>
 #include <span>
 
+#include "cpu/scratch.h"
 #include "cpu/thread_pool.h"
 #include "cpu/tuning.h"
 #include "ops/psroipool/cpu/band.h"
+#include "ops/psroipool/cpu/tuning.h"
 
 namespace mluop::psroipool {
 
@@ -30,9 +32,19 @@ struct RoiBins {
 // An empty RoI has empty bins in image 0.
 class BinTable {
  public:
-  static size_t Bytes(const Problem& p);  // a multiple of kAlignment
+  // A multiple of kAlignment.
+  static size_t Bytes(const Problem& p) {
+    const size_t bytes =
+        static_cast<size_t>(p.rois) *
+        (sizeof(int64_t) + sizeof(int32_t) + 2 * sizeof(Span) * static_cast<size_t>(p.group));
+    return (bytes + kAlignment - 1) / kAlignment * kAlignment;
+  }
 
-  BinTable(const Problem& p, void* memory);
+  BinTable(const Problem& p, void* memory)
+      : group_(p.group),
+        first_rows_(static_cast<int64_t*>(memory)),
+        spans_(reinterpret_cast<Span*>(first_rows_ + p.rois)),
+        widths_(reinterpret_cast<int32_t*>(spans_ + p.rois * 2 * p.group)) {}
 
   RoiBins operator[](int64_t roi) const {
     const Span* spans = spans_ + roi * 2 * group_;
@@ -57,8 +69,7 @@ class BinTable {
   }
   template <typename Real>
   void FillAll(const Problem& p, const Real* rois, ThreadPool& threads) {
-    threads.ForEach(p.rois, kGrain / (16 * p.group) + 1,
-                    [&](int64_t r, int) { Fill(p, rois, r); });
+    threads.ForEach(p.rois, kGrain / (16 * p.group) + 1, [&](int64_t r, int) { Fill(p, rois, r); });
   }
 
  private:
@@ -86,6 +97,9 @@ struct GradientSum {
 
 // Returns true if the bins have enough pixels to be worth repacking the whole map. Usually decided
 // after the first RoIs.
-bool ShouldRepack(const Problem& p, const float* rois);
+inline bool ShouldRepack(const Problem& p, const float* rois) {
+  return roi::BinsHavePixels(p, p.group, p.group, p.rows() * p.w * p.bins() / kStridedCost,
+                             [&](int64_t r) { return PlaceRoi(p, rois + r * 5); });
+}
 
 }  // namespace mluop::psroipool

@@ -9,7 +9,6 @@
 #include "cpu/tuning.h"
 #include "ops/psroipool/cpu/bin_table.h"
 #include "ops/psroipool/cpu/operators.h"
-#include "ops/psroipool/cpu/strided.h"
 #include "ops/psroipool/cpu/tuning.h"
 
 #undef HWY_TARGET_INCLUDE

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // psroipool on the CPU without repacking: forward "strided", backward "scatter", and "double" of
 // both. Real is float or double.
-#include "ops/psroipool/cpu/strided.h"
-
 #include <algorithm>
 #include <functional>
 
 #include "cpu/plain_loops.h"
+#include "ops/psroipool/cpu/bin_table.h"
+#include "ops/psroipool/cpu/operators.h"
 #include "ops/psroipool/cpu/tuning.h"
 
 namespace mluop::psroipool {

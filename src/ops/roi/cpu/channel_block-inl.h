@@ -13,7 +13,6 @@
 #include <cstdint>
 
 #include "cpu/simd-inl.h"
-#include "cpu/vec_array-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mluop::roi {

@@ -65,11 +65,8 @@ void FindInside(const Problem& p, const Box& box, const Coordinates& at, int64_t
 
 void PoolRange(const Problem& p, const ForwardTensors& tensors, const ForwardScratch& scratch,
                const VoxelRange& range) {
-  if (p.half) {
-    PoolVoxels<Half>(p, tensors, scratch, range);
-  } else {
-    PoolVoxels<float>(p, tensors, scratch, range);
-  }
+  p.half ? PoolVoxels<Half>(p, tensors, scratch, range)
+         : PoolVoxels<float>(p, tensors, scratch, range);
 }
 
 }  // namespace
@@ -102,15 +99,7 @@ class Forward {
   explicit Forward(const ForwardCall& call)
       : p_(call.p),
         threads_(call.context.threads()),
-        tensors_({.rois = call.arguments.In<void>("rois"),
-                  .pts = call.arguments.In<void>("pts"),
-                  .features = call.arguments.In<void>("pts_feature"),
-                  .argmax = call.arguments.Out<int32_t>("argmax"),
-                  .indices = call.arguments.Out<int32_t>("pts_idx_of_voxels"),
-                  .pooled = call.arguments.Out<void>("pooled_features"),
-                  .stream = call.arguments.Tensor("pts_idx_of_voxels").ByteCount() +
-                                2 * call.arguments.Tensor("pooled_features").ByteCount() >=
-                            kStreamBytes}),
+        tensors_(call.arguments),
         scratch_(p_.boxes, p_.points) {}
 
   void Run(void* scratch) {
