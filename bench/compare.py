@@ -3,8 +3,8 @@
 
     python3 bench/compare.py BASE/build/mluop build/mluop --runs 3 --threads 2 --isa AVX2
 
-Options that it does not know go to `mluop perf` of both builds. Measures the cases that the base knows:
-its set `networks`, or --set. Prints the ratio new / base of every run, and their geometric mean.
+Options that it does not know go to `mluop perf` of both builds. Measures the cases that the base
+knows: its set `networks`, or --set. Prints the ratio new / base of every run, and their geometric mean.
 """
 
 import argparse
@@ -58,7 +58,8 @@ def main():
     for (case, isa), runs in sorted(ratios.items()):
         slow = "*" if min(ratio for ratio, _ in runs) > args.limit else " "
         values = " ".join(f"{ratio:5.2f}" for ratio, _ in runs)
-        print(f"{slow} {values}  {min(seconds for _, seconds in runs) * 1e6:9.1f} us  {isa}  {case}")
+        fastest = min(seconds for _, seconds in runs)
+        print(f"{slow} {values}  {fastest * 1e6:9.1f} us  {isa}  {case}")
     means = [geometric_mean([ratio for ratio, _ in runs]) for runs in ratios.values()]
     print(f"geometric mean {geometric_mean(means):.3f} of {len(means)} cases")
 

@@ -122,7 +122,7 @@ mluOpStatus_t RunTiles(const CpuCall<Problem>& call, void* scratch) {
   c.col = a.In<void>("col");
   c.im = a.Out<void>("im");
   c.element_bytes = SizeOf(a.Type());
-  c.stream = ShouldStream(a.Tensor("im").ByteCount());
+  c.stream = a.Tensor("im").ByteCount() >= kCol2imStreamBytes;
   c.source = static_cast<int32_t*>(scratch);
   c.offset = c.source + c.p.masks;
   c.first = c.offset + c.p.masks;

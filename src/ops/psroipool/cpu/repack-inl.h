@@ -12,6 +12,7 @@
 #include <hwy/cache_control.h>
 #include <hwy/highway.h>
 
+#include <algorithm>
 #include <cstdint>
 
 #include "cpu/transpose-inl.h"
@@ -42,21 +43,31 @@ HWY_INLINE void ForEachPixel(const Problem& p, const Band& band, Map* map, Data*
   }
 }
 
-// Reads the band's rows of the map. Prefetches the next pixel of the map, tile by tile: the hardware
-// prefetcher does not.
+// Prefetches the slice's part of the next pixel of the map: the hardware prefetcher does not.
+// Repacking 38x63x3969 takes 3.5 ms instead of 5.3 ms (1 thread).
+HWY_INLINE void PrefetchPixel(const Problem& p, const Slice& slice, const float* pixel,
+                              int64_t next) {
+  for (int64_t i = 0; next > 0 && i < slice.channels * p.bins(); i += 16) {
+    hwy::Prefetch(pixel + next + i);
+  }
+}
+
+// Reads the band's rows of the map. Prefetches tile by tile where a row of a tile is a cache line:
+// 0.9x the time on 38x63x3969, but 1.2x on 14x14x189, whose tiles have 8 floats (Zen 5, 2 threads).
 HWY_INLINE void RepackRows(const Problem& p, const float* map, const Band& band, float* data) {
+  const Slice& slice = band.slice;
+  const bool by_tile = std::min(slice.channels, slice.bins()) >= 16;
   ForEachPixel(p, band, map, data, [&](const float* pixel, float* packed, int64_t next) HWY_ATTR {
-    simd::Transpose({pixel, p.bins(), next}, band.slice.channels, band.slice.bins(),
+    if (!by_tile) PrefetchPixel(p, slice, pixel, next);
+    simd::Transpose({pixel, p.bins(), by_tile ? next : 0}, slice.channels, slice.bins(),
                     {packed, band.bin_stride});
   });
 }
 
-// Writes the band's rows of the map; every NaN becomes the default one. Prefetches the next pixel.
+// Writes the band's rows of the map; every NaN becomes the default one.
 HWY_INLINE void UnpackRows(const Problem& p, const float* data, const Band& band, float* map) {
   ForEachPixel(p, band, map, data, [&](float* pixel, const float* packed, int64_t next) HWY_ATTR {
-    for (int64_t i = 0; next > 0 && i < band.slice.channels * p.bins(); i += 16) {
-      hwy::Prefetch(pixel + next + i);
-    }
+    PrefetchPixel(p, band.slice, pixel, next);
     simd::Transpose({packed, band.bin_stride}, band.slice.bins(), band.slice.channels,
                     {pixel, p.bins()},
                     [](auto d, auto v) HWY_ATTR { return simd::CanonicalNan(d, v); });
