@@ -191,6 +191,9 @@ HWY_INLINE void StoreFirst(hn::Vec<D> v, D d, int64_t end, float* to) {
 // vector in a register. v[k] holds the elements from k*Lanes(d) on.
 template <class D, int kCount>
 struct VecArray {
+#if HWY_ARCH_ARM  // g++ compiles the implicit constructor for the baseline, which cannot inline NEON's.
+  HWY_INLINE VecArray() {}
+#endif
   hn::Vec<D> v[kCount];
 };
 
