@@ -15,7 +15,6 @@ class ThreadPool {
   explicit ThreadPool(int num_threads) : num_threads_(num_threads) {}
 
   int num_threads() const { return num_threads_; }
-  void SetNumThreads(int num_threads) { num_threads_ = num_threads; }
 
   // Calls body(begin, end, worker) on disjoint ranges that cover [0, n). `worker` is in
   // [0, num_threads()) and unique among the concurrent calls of a loop: it indexes scratch. The
@@ -30,6 +29,14 @@ class ThreadPool {
           (*static_cast<Plain*>(context))(begin, end, worker);
         },
         const_cast<void*>(static_cast<const void*>(&body)));
+  }
+
+  // Calls body(i, worker) for every i in [0, n).
+  template <typename Body>
+  void ForEach(int64_t n, int64_t grain, const Body& body) const {
+    For(n, grain, [&](int64_t begin, int64_t end, int worker) {
+      for (int64_t i = begin; i < end; ++i) body(i, worker);
+    });
   }
 
  private:

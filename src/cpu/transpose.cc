@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Half and float: a band of 256 rows is transposed from left to right, one cache line of every row at
+// A band of 256 rows is transposed from left to right, one cache line of every row at
 // a time. Tiles go through registers into a buffer in the L1, which is written row by row. The band's
 // pages stay in the TLB, and each page of the output is looked up once per 256 elements. Without the
 // buffer, the rows of an output whose stride is a power of two would map to one cache set (conflict
-// misses). Double: squares of 8 x 8 elements, whose rows are cache lines.
+// misses).
 #include "cpu/transpose.h"
 
 #include <algorithm>
 
-#include "cpu/double.h"
+#include "cpu/tuning.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "cpu/transpose.cc"
@@ -18,7 +18,7 @@
 
 #include "cpu/lines-inl.h"
 #include "cpu/simd-inl.h"
-#include "cpu/square-inl.h"
+#include "cpu/transpose-inl.h"
 
 #ifndef MLUOP_TRANSPOSE_BLOCK_
 #define MLUOP_TRANSPOSE_BLOCK_
@@ -54,14 +54,15 @@ HWY_INLINE void WriteRow(const float* from, int64_t n, bool stream, float* to) {
   writer.Append(from, n);
   writer.Finish();
 }
-HWY_INLINE void WriteRow(const uint16_t* from, int64_t n, bool, uint16_t* to) {
+template <typename T>
+HWY_INLINE void WriteRow(const T* from, int64_t n, bool, T* to) {
   mluop::HWY_NAMESPACE::CopyRow(from, n, to);
 }
 
-// Whole tiles by vectors, the rest element by element. Halves take tiles of 8 x 8.
+// Whole tiles by vectors, the rest element by element. Halves take tiles of 8 x 8, doubles of 2 x 2.
 template <typename T>
 HWY_INLINE void TransposeBlock(const Block<T>& block) {
-  const hn::CappedTag<T, sizeof(T) == 2 ? 8 : 16> d;
+  const hn::CappedTag<T, sizeof(T) == 4 ? 16 : 16 / sizeof(T)> d;
   constexpr auto kTile = static_cast<int64_t>(hn::MaxLanes(d));
   HWY_ALIGN T lines[kColumns<T> * kRows];
   const int64_t stride = block.from_stride;
@@ -73,8 +74,7 @@ HWY_INLINE void TransposeBlock(const Block<T>& block) {
     for (int64_t row = 0; row < kTile; ++row) hwy::Prefetch(from + row * stride + kColumns<T>);
     for (int64_t b = 0; b < tiled_columns; b += kTile) {
       hn::Vec<decltype(d)> v[kTile];
-      for (int64_t k = 0; k < kTile; ++k) v[k] = hn::LoadU(d, from + b + k * stride);
-      mluop::HWY_NAMESPACE::TransposeSquare(d, v);
+      mluop::HWY_NAMESPACE::LoadTransposed(d, from + b, stride, v);
       T* to = lines + b * kRows + a;
       for (int64_t k = 0; k < kTile; ++k) hn::Store(v[k], d, to + k * kRows);
     }
@@ -93,6 +93,7 @@ HWY_INLINE void TransposeBlock(const Block<T>& block) {
 
 void TransposeFloat(const Block<float>& block) { TransposeBlock(block); }
 void TransposeHalf(const Block<uint16_t>& block) { TransposeBlock(block); }
+void TransposeDouble(const Block<uint64_t>& block) { TransposeBlock(block); }
 
 }  // namespace
 }  // namespace HWY_NAMESPACE
@@ -106,6 +107,7 @@ namespace {
 
 HWY_EXPORT(TransposeFloat);
 HWY_EXPORT(TransposeHalf);
+HWY_EXPORT(TransposeDouble);
 
 template <typename T, class Kernel>
 void ForEachBlock(ThreadPool& threads, const Matrices& m, const void* input, void* output,
@@ -113,38 +115,16 @@ void ForEachBlock(ThreadPool& threads, const Matrices& m, const void* input, voi
   const T* const from = static_cast<const T*>(input);
   T* const to = static_cast<T*>(output);
   const int64_t rows = m.rows, columns = m.columns;
-  const bool stream = m.bytes() >= kStreamBytes;
+  const bool stream = ShouldStream(m.bytes());
   const int64_t bands = (rows + kRows - 1) / kRows;
   const int64_t blocks = (columns + kColumns<T> - 1) / kColumns<T>;
   const int64_t grain = kGrain * bands * blocks / (rows * columns) + 1;
-  threads.For(m.count * bands * blocks, grain, [&](int64_t begin, int64_t end, int) {
-    for (int64_t item = begin; item < end; ++item) {
-      const int64_t b = item % blocks * kColumns<T>, a = item / blocks % bands * kRows;
-      const int64_t matrix = item / blocks / bands * rows * columns;
-      kernel({from + matrix + a * columns + b, columns, to + matrix + b * rows + a, rows,
-              std::min(kRows, rows - a), std::min(kColumns<T>, columns - b), stream});
-    }
+  threads.ForEach(m.count * bands * blocks, grain, [&](int64_t item, int) {
+    const int64_t b = item % blocks * kColumns<T>, a = item / blocks % bands * kRows;
+    const int64_t matrix = item / blocks / bands * rows * columns;
+    kernel({from + matrix + a * columns + b, columns, to + matrix + b * rows + a, rows,
+            std::min(kRows, rows - a), std::min(kColumns<T>, columns - b), stream});
   });
-}
-
-void TransposeDoubles(ThreadPool& threads, const Matrices& m, const uint64_t* from, uint64_t* to) {
-  constexpr int64_t kSide = 8;
-  const int64_t rows = m.rows, columns = m.columns;
-  const int64_t down = (rows + kSide - 1) / kSide, across = (columns + kSide - 1) / kSide;
-  const auto transpose = [&](int64_t matrix, int64_t first_a, int64_t first_b) {
-    for (int64_t b = first_b; b < std::min(first_b + kSide, columns); ++b) {
-      for (int64_t a = first_a; a < std::min(first_a + kSide, rows); ++a) {
-        to[matrix + b * rows + a] = from[matrix + a * columns + b];
-      }
-    }
-  };
-  threads.For(
-      m.count * down * across, GrainFor(kSide * kSide), [&](int64_t begin, int64_t end, int) {
-        for (int64_t square = begin; square < end; ++square) {
-          const int64_t row = square / across;
-          transpose(row / down * rows * columns, row % down * kSide, square % across * kSide);
-        }
-      });
 }
 
 void Run(ThreadPool& threads, const Matrices& m, const void* from, void* to) {
@@ -153,7 +133,7 @@ void Run(ThreadPool& threads, const Matrices& m, const void* from, void* to) {
   } else if (m.element_bytes == sizeof(float)) {
     ForEachBlock<float>(threads, m, from, to, HWY_DYNAMIC_DISPATCH(TransposeFloat));
   } else {
-    TransposeDoubles(threads, m, static_cast<const uint64_t*>(from), static_cast<uint64_t*>(to));
+    ForEachBlock<uint64_t>(threads, m, from, to, HWY_DYNAMIC_DISPATCH(TransposeDouble));
   }
 }
 

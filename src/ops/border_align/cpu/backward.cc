@@ -43,8 +43,6 @@ namespace mluop::border_align {
 namespace HWY_NAMESPACE {
 namespace {
 
-using mluop::HWY_NAMESPACE::ZeroRow;
-
 template <typename T>
 HWY_INLINE void PrefetchRow(const T* from, int64_t count) {
   for (int64_t i = 0; i < count; i += static_cast<int64_t>(64 / sizeof(T))) {
@@ -86,8 +84,8 @@ template <typename T>
 HWY_INLINE void Unpack(const BackwardCall& call, const Slice& slice, const float* HWY_RESTRICT sums,
                        T* HWY_RESTRICT to) {
   ForEachRow(call.p, call.slices, slice, [&](int64_t packed, int64_t tensor, int64_t channels) {
-    ForEach<float>(channels, [&](auto d, int64_t i) {
-      StoreFloats(CanonicalNan(d, hn::LoadU(d, sums + packed + i)), d, to + tensor + i);
+    simd::ForEach<float>(channels, [&](auto d, int64_t i) {
+      simd::StoreFloats(simd::CanonicalNan(d, hn::LoadU(d, sums + packed + i)), d, to + tensor + i);
     });
   });
 }
@@ -97,7 +95,7 @@ HWY_INLINE void ScatterPackedTyped(const BackwardCall& call, float* sums, int64_
                                    int64_t end) {
   for (int64_t i = begin; i < end; ++i) {
     const Slice slice = MakeSlice(call.p, call.slices, i);
-    ZeroRow(sums, call.p.pixels() * call.slices.size);
+    simd::ZeroRow(sums, call.p.pixels() * call.slices.size);
     ScatterSlice<T, false>(call, slice, PackedMap(call.p, call.slices, sums));
     Unpack(call, slice, sums,
            TensorMap(call.p, call.slices, slice, static_cast<T*>(call.grad_input)).data);
@@ -121,8 +119,8 @@ void ScatterWhole(const BackwardCall& call, float* sums, int64_t begin, int64_t 
 }
 
 void ConvertToHalf(const float* from, Half* to, int64_t begin, int64_t end) {
-  ForEach<float>(end - begin, [&](auto d, int64_t i) {
-    StoreFloats(hn::LoadU(d, from + begin + i), d, to + begin + i);
+  simd::ForEach<float>(end - begin, [&](auto d, int64_t i) {
+    simd::StoreFloats(hn::LoadU(d, from + begin + i), d, to + begin + i);
   });
 }
 

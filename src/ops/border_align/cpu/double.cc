@@ -1,63 +1,47 @@
 // SPDX-License-Identifier: Apache-2.0
 // border_align on the CPU, implementation "double".
-#include "cpu/double.h"
+#include "cpu/plain_loops.h"
 #include "ops/border_align/cpu/operators.h"
 
 namespace mluop::border_align {
 namespace {
 
-// The samples of one border of a box, one after the other.
-class Walk {
- public:
-  Walk(const Problem& p, const double* box, int border)
-      : p_(p),
-        horizontal_(border == kTop || border == kBottom),
-        edge_(MakeEdge(BoxOf<double>{box[0], box[1], box[2], box[3]}, border, p.pool_size)),
-        position_(edge_.start) {}
-
-  NeighboursOf<double> X() const {
-    return FindNeighbours(horizontal_ ? position_ : edge_.fixed, p_.w);
-  }
-  NeighboursOf<double> Y() const {
-    return FindNeighbours(horizontal_ ? edge_.fixed : position_, p_.h);
-  }
-  void Step() { position_ += edge_.step; }
-
- private:
-  const Problem& p_;
-  bool horizontal_;
-  EdgeOf<double> edge_;
-  double position_;
-};
-
-// Calls visit(offset of the pixel in the map, weight) for the four neighbours of a sample.
-template <class Visit>
-void ForEachNeighbour(const Problem& p, const NeighboursOf<double>& x,
-                      const NeighboursOf<double>& y, Visit visit) {
-  const auto pixel = [&](int row, int column) {
-    return (int64_t{row} * p.w + column) * p.channels();
-  };
-  visit(pixel(y.low, x.low), y.low_weight * x.low_weight);
-  visit(pixel(y.low, x.high), y.low_weight * x.high_weight);
-  visit(pixel(y.high, x.low), y.high_weight * x.low_weight);
-  visit(pixel(y.high, x.high), y.high_weight * x.high_weight);
-}
-
-// A sample's four neighbours and their weights.
+// A sample's four neighbours, as offsets into the map, and their weights.
 struct Sample {
-  const double* pixels[4];
+  bool inside;
+  int64_t offsets[4];
   double weights[4];
 
   // Without a branch, so that the compiler vectorizes the loops over channels.
-  double Value(int64_t c) const {
+  double Value(const double* map, int64_t c) const {
     double value = 0;
-    value += weights[0] * pixels[0][c];
-    value += weights[1] * pixels[1][c];
-    value += weights[2] * pixels[2][c];
-    value += weights[3] * pixels[3][c];
+    value += weights[0] * map[offsets[0] + c];
+    value += weights[1] * map[offsets[1] + c];
+    value += weights[2] * map[offsets[2] + c];
+    value += weights[3] * map[offsets[3] + c];
     return value;
   }
 };
+
+// Calls visit(index, Sample) for the samples of one border of a box, one after the other.
+template <class Visit>
+void ForEachSample(const Problem& p, const double* box, int border, const Visit& visit) {
+  const bool horizontal = border == kTop || border == kBottom;
+  const auto edge = MakeEdge(BoxOf<double>{box[0], box[1], box[2], box[3]}, border, p.pool_size);
+  const auto pixel = [&](int row, int column) {
+    return (int64_t{row} * p.w + column) * p.channels();
+  };
+  double position = edge.start;
+  for (int32_t i = 0; i <= p.pool_size; ++i, position += edge.step) {
+    const auto x = FindNeighbours(horizontal ? position : edge.fixed, p.w);
+    const auto y = FindNeighbours(horizontal ? edge.fixed : position, p.h);
+    visit(i, Sample{x.inside && y.inside,
+                    {pixel(y.low, x.low), pixel(y.low, x.high), pixel(y.high, x.low),
+                     pixel(y.high, x.high)},
+                    {y.low_weight * x.low_weight, y.low_weight * x.high_weight,
+                     y.high_weight * x.low_weight, y.high_weight * x.high_weight}});
+  }
+}
 
 // Updates the maxima with the value(c) of a sample. The first sample always replaces them. Values go
 // through a block on the stack: it aliases nothing, so that the compiler vectorizes their loop.
@@ -82,23 +66,17 @@ void UpdateMaxima(int32_t sample, int64_t channels, Value value, double* output,
 }
 
 // Pools one border of a box: `map` is its block of channels in the box's image.
-void PoolBorder(const Problem& p, Walk walk, const double* map, double* output, int32_t* argmax) {
-  for (int32_t sample = 0; sample <= p.pool_size; ++sample, walk.Step()) {
-    const auto x = walk.X(), y = walk.Y();
-    if (!x.inside || !y.inside) {
+void PoolBorder(const Problem& p, const double* box, int border, const double* map, double* output,
+                int32_t* argmax) {
+  ForEachSample(p, box, border, [&](int32_t i, const Sample& sample) {
+    if (sample.inside) {
+      const auto value = [=](int64_t c) { return sample.Value(map, c); };
+      UpdateMaxima(i, p.c, value, output, argmax);
+    } else {
       UpdateMaxima(
-          sample, p.c, [](int64_t) { return 0.0; }, output, argmax);
-      continue;
+          i, p.c, [](int64_t) { return 0.0; }, output, argmax);
     }
-    Sample at;
-    int n = 0;
-    ForEachNeighbour(p, x, y, [&](int64_t offset, double weight) {
-      at.pixels[n] = map + offset;
-      at.weights[n++] = weight;
-    });
-    UpdateMaxima(
-        sample, p.c, [at](int64_t c) { return at.Value(c); }, output, argmax);
-  }
+  });
   CanonicalizeNans(output, p.c);
 }
 
@@ -106,17 +84,14 @@ void PoolBorder(const Problem& p, Walk walk, const double* map, double* output, 
 constexpr int kSliceChannels = 64;
 
 // Adds the gradients of `channels` channels of one border of a box to `map`, sample by sample.
-void ScatterBorder(const Problem& p, Walk walk, const double* gradient, const int32_t* argmax,
-                   int64_t channels, double* map) {
-  for (int32_t sample = 0; sample <= p.pool_size; ++sample, walk.Step()) {
-    const auto x = walk.X(), y = walk.Y();
-    if (!x.inside || !y.inside) continue;
-    for (int64_t c = 0; c < channels; ++c) {
-      if (argmax[c] != sample) continue;
-      ForEachNeighbour(
-          p, x, y, [&](int64_t offset, double weight) { map[offset + c] += weight * gradient[c]; });
+void ScatterBorder(const Problem& p, const double* box, int border, const double* gradient,
+                   const int32_t* argmax, int64_t channels, double* map) {
+  ForEachSample(p, box, border, [&](int32_t i, const Sample& sample) {
+    for (int64_t c = 0; sample.inside && c < channels; ++c) {
+      if (argmax[c] != i) continue;
+      for (int k = 0; k < 4; ++k) map[sample.offsets[k] + c] += sample.weights[k] * gradient[c];
     }
-  }
+  });
 }
 
 }  // namespace
@@ -127,16 +102,14 @@ mluOpStatus_t RunDoubleForward(const CpuCall<Problem>& call, void*) {
   const auto* boxes = call.arguments.In<double>("boxes");
   auto* output = call.arguments.Out<double>("output");
   auto* argmax = call.arguments.Out<int32_t>("argmax_idx");
-  call.context.threads().For(int64_t{p.n} * p.k * kBorders, GrainFor(p.samples() * p.c * kBorders),
-                             [&](int64_t begin, int64_t end, int) {
-                               for (int64_t item = begin; item < end; ++item) {
-                                 const int64_t box = item / kBorders, border = item % kBorders;
-                                 const double* map =
-                                     input + box / p.k * p.pixels() * p.channels() + border * p.c;
-                                 PoolBorder(p, Walk(p, boxes + box * 4, static_cast<int>(border)),
-                                            map, output + item * p.c, argmax + item * p.c);
-                               }
-                             });
+  call.context.threads().ForEach(int64_t{p.n} * p.k * kBorders,
+                                 GrainFor(p.samples() * p.c * kBorders), [&](int64_t item, int) {
+                                   const int64_t box = item / kBorders, border = item % kBorders;
+                                   const double* map =
+                                       input + box / p.k * p.pixels() * p.channels() + border * p.c;
+                                   PoolBorder(p, boxes + box * 4, static_cast<int>(border), map,
+                                              output + item * p.c, argmax + item * p.c);
+                                 });
   return MLUOP_STATUS_SUCCESS;
 }
 
@@ -156,17 +129,15 @@ mluOpStatus_t RunDoubleBackward(const CpuCall<Problem>& call, void*) {
     double* own = map + image * p.pixels() * p.channels() + border * p.c + first;
     for (int64_t box = image * p.k; box < (image + 1) * p.k; ++box) {
       const int64_t at = (box * kBorders + border) * p.c + first;
-      ScatterBorder(p, Walk(p, boxes + box * 4, border), gradient + at, argmax + at, channels, own);
+      ScatterBorder(p, boxes + box * 4, border, gradient + at, argmax + at, channels, own);
     }
   };
-  threads.For(p.n * kBorders * slices, GrainFor(p.k * p.samples() * kSliceChannels),
-              [&](int64_t begin, int64_t end, int) {
-                for (int64_t item = begin; item < end; ++item) {
-                  const int64_t borders = item / slices;
-                  scatter(borders / kBorders, static_cast<int>(borders % kBorders),
-                          item % slices * kSliceChannels);
-                }
-              });
+  threads.ForEach(p.n * kBorders * slices, GrainFor(p.k * p.samples() * kSliceChannels),
+                  [&](int64_t item, int) {
+                    const int64_t borders = item / slices;
+                    scatter(borders / kBorders, static_cast<int>(borders % kBorders),
+                            item % slices * kSliceChannels);
+                  });
   threads.For(p.elements(), kGrain,
               [&](int64_t begin, int64_t end, int) { CanonicalizeNans(map + begin, end - begin); });
   return MLUOP_STATUS_SUCCESS;

@@ -51,13 +51,9 @@ template <typename T>
 void SortAllTyped(const CpuCall<Problem>& call, int32_t* order) {
   const Problem& p = call.p;
   const T* boxes = call.arguments.In<T>("boxes");
-  call.context.threads().For(int64_t{p.n} * kBorders, kGrain / p.k + 1,
-                             [&](int64_t begin, int64_t end, int) {
-                               for (int64_t i = begin; i < end; ++i) {
-                                 SortBoxes(p, boxes + i / kBorders * p.k * 4,
-                                           static_cast<int>(i % kBorders), order + i * p.k);
-                               }
-                             });
+  call.context.threads().ForEach(int64_t{p.n} * kBorders, kGrain / p.k + 1, [&](int64_t i, int) {
+    SortBoxes(p, boxes + i / kBorders * p.k * 4, static_cast<int>(i % kBorders), order + i * p.k);
+  });
 }
 
 // Sorts into `scratch` of OrderSize elements. Returns NULL if the boxes are visited in ascending

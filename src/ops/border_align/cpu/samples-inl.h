@@ -17,7 +17,6 @@
 
 #include "core/dtype.h"
 #include "cpu/simd-inl.h"
-#include "cpu/vec_array-inl.h"
 #include "ops/border_align/cpu/slices.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -25,14 +24,7 @@ namespace mluop::border_align {
 namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
-using mluop::HWY_NAMESPACE::CanonicalNan;
-using mluop::HWY_NAMESPACE::ForEach;
-using mluop::HWY_NAMESPACE::LoadFloats;
-using mluop::HWY_NAMESPACE::LoadVecs;
-using mluop::HWY_NAMESPACE::MakeVecs;
-using mluop::HWY_NAMESPACE::StoreFloats;
-using mluop::HWY_NAMESPACE::Unroll;
-using mluop::HWY_NAMESPACE::VecArray;
+namespace simd = mluop::HWY_NAMESPACE;
 
 struct Sample {
   bool inside;
@@ -99,8 +91,8 @@ class SampleTable {
     edges_ = batch.count;
     for (int e = 0; e < edges_; ++e) {
       const T* box = boxes + int64_t{batch.box[e]} * 4;
-      ForEach<float>(4, [&](auto d4, int64_t i) {
-        hn::StoreU(LoadFloats(d4, box + i), d4, boxes_ + e * 4 + i);
+      simd::ForEach<float>(4, [&](auto d4, int64_t i) {
+        hn::StoreU(simd::LoadFloats(d4, box + i), d4, boxes_ + e * 4 + i);
       });
     }
     for (int e = 0; e < edges_; e += static_cast<int>(hn::Lanes(d))) StartEdges(d, e);

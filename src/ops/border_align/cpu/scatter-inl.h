@@ -33,7 +33,7 @@ struct ScatterRow {
   template <class D>
   HWY_INLINE void Add(D d, hn::Vec<D> weights, hn::Vec<D> gradients, int64_t offset) const {
     const auto sum = hn::Add(hn::LoadU(d, sums + offset), hn::Mul(weights, gradients));
-    hn::StoreU(kFinal ? CanonicalNan(d, sum) : sum, d, sums + offset);
+    hn::StoreU(kFinal ? simd::CanonicalNan(d, sum) : sum, d, sums + offset);
   }
 };
 
@@ -107,8 +107,8 @@ HWY_INLINE void ScatterElements(const SampleTable& table, int edge, int64_t chan
     const Sample s = samples.Get(i);
     if (!s.inside) continue;
     const auto gradient = hn::Set(d, ToFloat(row.gradient[c]));
-    Unroll<4>([&](auto j)
-                  HWY_ATTR { row.Add(d, hn::Set(d, s.weight[j]), gradient, s.offset[j] + c); });
+    simd::Unroll<4>(
+        [&](auto j) HWY_ATTR { row.Add(d, hn::Set(d, s.weight[j]), gradient, s.offset[j] + c); });
   }
 }
 
@@ -127,14 +127,14 @@ HWY_INLINE void ScatterVecs(D d, const SampleTable& table, const EdgePixels& pix
   const DI di;
   const auto lanes = static_cast<int64_t>(hn::Lanes(d));
   const auto mask = hn::Set(di, EdgePixels::kSamples - 1);
-  auto gradient = LoadVecs<kCount>(d, row.gradient);
+  auto gradient = simd::LoadVecs<kCount>(d, row.gradient);
   auto finite = hn::Zero(d);
-  Unroll<kCount>([&](auto k)
-                     HWY_ATTR { finite = hn::Or(finite, hn::Sub(gradient.v[k], gradient.v[k])); });
+  simd::Unroll<kCount>(
+      [&](auto k) HWY_ATTR { finite = hn::Or(finite, hn::Sub(gradient.v[k], gradient.v[k])); });
   if (!hn::AllTrue(d, hn::Eq(finite, hn::Zero(d)))) {  // 0 times infinity is NaN
     return ScatterElements(table, edge, kCount * lanes, row);
   }
-  const auto index = MakeVecs<DI, kCount>([&](auto k) HWY_ATTR {
+  const auto index = simd::MakeVecs<DI, kCount>([&](auto k) HWY_ATTR {
     const auto argmax = hn::LoadU(di, row.argmax + k * lanes);
     const auto valid = hn::Eq(hn::AndNot(mask, argmax), hn::Zero(di));
     gradient.v[k] = hn::IfThenElseZero(hn::RebindMask(d, valid), gradient.v[k]);
@@ -143,7 +143,7 @@ HWY_INLINE void ScatterVecs(D d, const SampleTable& table, const EdgePixels& pix
   pixels.ForEachPair(edge, [&](const EdgePixels::Pair& pair, int64_t low, int64_t high) HWY_ATTR {
     const auto low_weights = hn::Load(d, pair.weight[0]);
     const auto high_weights = hn::Load(d, pair.weight[1]);
-    Unroll<kCount>([&](auto k) HWY_ATTR {
+    simd::Unroll<kCount>([&](auto k) HWY_ATTR {
       const auto sample = hn::IndicesFromVec(d, index.v[k]);
       row.Add(d, hn::TableLookupLanes(low_weights, sample), gradient.v[k], low + k * lanes);
       row.Add(d, hn::TableLookupLanes(high_weights, sample), gradient.v[k], high + k * lanes);
@@ -162,18 +162,18 @@ HWY_INLINE void ScatterVecs(D d, const SampleTable& table, const EdgePixels&, in
   using DI = hn::RebindToSigned<D>;
   const DI di;
   const auto lanes = static_cast<int64_t>(hn::Lanes(d));
-  const auto gradient = LoadVecs<kCount>(d, row.gradient);
-  const auto argmax =
-      MakeVecs<DI, kCount>([&](auto k) HWY_ATTR { return hn::LoadU(di, row.argmax + k * lanes); });
+  const auto gradient = simd::LoadVecs<kCount>(d, row.gradient);
+  const auto argmax = simd::MakeVecs<DI, kCount>(
+      [&](auto k) HWY_ATTR { return hn::LoadU(di, row.argmax + k * lanes); });
   const EdgeSamples samples = table.Edge(edge);
   for (int i = 0; i < table.count(); ++i) {
     const Sample s = samples.Get(i);
     if (!s.inside) continue;
     const auto index = hn::Set(di, static_cast<int32_t>(table.begin() + i));
-    Unroll<kCount>([&](auto k) HWY_ATTR {
+    simd::Unroll<kCount>([&](auto k) HWY_ATTR {
       const auto chosen = hn::RebindMask(d, hn::Eq(argmax.v[k], index));
       const auto part = hn::IfThenElseZero(chosen, gradient.v[k]);
-      Unroll<4>([&](auto j) HWY_ATTR {
+      simd::Unroll<4>([&](auto j) HWY_ATTR {
         row.Add(d, hn::Set(d, s.weight[j]), part, s.offset[j] + k * lanes);
       });
     });

@@ -6,26 +6,26 @@
 // elements, then masks. Every NaN is stored as the default quiet NaN.
 #include <algorithm>
 
-#include "cpu/tuning.h"
-#include "ops/masked_im2col/cpu/calls.h"
+#include "cpu/plain_loops.h"
+#include "ops/masked_im2col/cpu/mask_table.h"
 #include "ops/masked_im2col/cpu/operators.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "ops/masked_im2col/cpu/backward.cc"
+#include <hwy/cache_control.h>
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include "cpu/simd-inl.h"
 #include "cpu/transpose-inl.h"
-#include "cpu/vec_array-inl.h"
-#include "ops/masked_im2col/cpu/rows-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mluop::masked_im2col {
 namespace HWY_NAMESPACE {
 namespace {
 
-using mluop::HWY_NAMESPACE::LoadFloats;
-using mluop::HWY_NAMESPACE::Unroll;
+namespace hn = hwy::HWY_NAMESPACE;
+namespace simd = mluop::HWY_NAMESPACE;
 
 using SumTag = hn::CappedTag<float, kInterleaved>;
 constexpr int kSide = static_cast<int>(hn::MaxLanes(SumTag()));
@@ -48,10 +48,10 @@ HWY_INLINE void AddSquares(const Tap<T>& tap, int64_t m, const Pixel& pixel) {
   const SumTag d;
   for (int64_t lane = 0; lane < kInterleaved; lane += kSide) {
     const T* const from = tap.row + lane * tap.stride + m;
-    auto v = mluop::HWY_NAMESPACE::MakeVecs<SumTag, kSide>(
-        [&](auto k) HWY_ATTR { return LoadFloats(d, from + k * tap.stride); });
-    mluop::HWY_NAMESPACE::TransposeSquare(d, v.v);
-    Unroll<kSide>([&](auto k) HWY_ATTR {
+    auto v = simd::MakeVecs<SumTag, kSide>(
+        [&](auto k) HWY_ATTR { return simd::LoadFloats(d, from + k * tap.stride); });
+    simd::TransposeSquare(d, v.v);
+    simd::Unroll<kSide>([&](auto k) HWY_ATTR {
       const int64_t at = pixel(m + k);
       if (at < 0) return;
       float* const sum = tap.sums + at * kInterleaved + lane;
@@ -103,7 +103,7 @@ void SumMasks(const BackwardCall& call, const Band& band) {
   const Problem p = call.p;
   const MaskTable masks = call.masks;
   const int64_t stride = p.taps() * p.masks;
-  mluop::HWY_NAMESPACE::ZeroRow(band.sums, band.pixels() * kInterleaved);
+  simd::ZeroRow(band.sums, band.pixels() * kInterleaved);
   for (int64_t begin = 0; begin < p.masks; begin += kSumMasks) {
     const int64_t end = std::min<int64_t>(begin + kSumMasks, p.masks);
     const T* row = static_cast<const T*>(call.grad_col) + band.channel * stride;
@@ -129,11 +129,11 @@ template <typename T>
 HWY_INLINE void StoreSums(const float* sums, int64_t n, T* to, bool stream) {
   alignas(kAlignment) T stage[kChunk];
   T* const rounded = stream ? stage : to;
-  mluop::HWY_NAMESPACE::ForEach<float>(n, [&](auto d, int64_t i) HWY_ATTR {
-    const auto sum = mluop::HWY_NAMESPACE::CanonicalNan(d, hn::LoadU(d, sums + i));
-    mluop::HWY_NAMESPACE::StoreFloats(sum, d, rounded + i);
+  simd::ForEach<float>(n, [&](auto d, int64_t i) HWY_ATTR {
+    const auto sum = simd::CanonicalNan(d, hn::LoadU(d, sums + i));
+    simd::StoreFloats(sum, d, rounded + i);
   });
-  if (stream) StreamRow(LanesOf(stage), n, LanesOf(to));
+  if (stream) simd::CopyRow(LanesOf(stage), n, LanesOf(to), true);
 }
 
 template <typename T>
@@ -144,8 +144,8 @@ void SumBand(const BackwardCall& call, const Band& band) {
   T* const out = static_cast<T*>(call.grad_feature) + band.channel * plane + band.begin;
   for (int64_t first = 0; first < band.pixels(); first += kChunk) {
     const int64_t count = std::min(kChunk, band.pixels() - first);
-    mluop::HWY_NAMESPACE::Transpose({band.sums + first * kInterleaved, kInterleaved}, count,
-                                    kInterleaved, {stage, kChunk});
+    simd::Transpose({band.sums + first * kInterleaved, kInterleaved}, count, kInterleaved,
+                    {stage, kChunk});
     for (int64_t k = band.skip; k < band.channels; ++k) {
       StoreSums(stage + k * kChunk, count, out + k * plane + first, call.stream);
     }
@@ -206,22 +206,19 @@ mluOpStatus_t RunBands(const CpuCall<Problem>& call, void* scratch) {
                           .masks = MakeMaskTable(p, MasksOf(a), kStepMasks, table, threads),
                           .grad_col = a.In<void>("grad_col"),
                           .grad_feature = a.Out<void>("grad_feature"),
-                          .half = IsHalf(a),
-                          .stream = a.Tensor("grad_feature").ByteCount() >= kStreamBytes};
+                          .half = a.Type() == MLUOP_DTYPE_HALF,
+                          .stream = ShouldStream(a.Tensor("grad_feature").ByteCount())};
   const auto kernel = HWY_DYNAMIC_DISPATCH(BackwardBand);
   const int64_t channels = std::min(p.channels, kInterleaved);
   const int64_t work = channels * (plan.pixels + p.taps() * p.masks / plan.bands);
-  threads.For(
-      plan.blocks * plan.bands, kGrain / work + 1, [&](int64_t begin, int64_t end, int worker) {
-        float* const sums = static_cast<float*>(scratch) + worker * plan.pixels * kInterleaved;
-        for (int64_t item = begin; item < end; ++item) {
-          const int64_t wanted = item / plan.bands * kInterleaved;
-          const int64_t channel = std::min(wanted, p.channels - channels);
-          const int64_t first = item % plan.bands * plan.pixels;
-          kernel(b, {channel, channels, wanted - channel, first,
-                     std::min(first + plan.pixels, p.plane()), sums});
-        }
-      });
+  threads.ForEach(plan.blocks * plan.bands, kGrain / work + 1, [&](int64_t item, int worker) {
+    float* const sums = static_cast<float*>(scratch) + worker * plan.pixels * kInterleaved;
+    const int64_t wanted = item / plan.bands * kInterleaved;
+    const int64_t channel = std::min(wanted, p.channels - channels);
+    const int64_t first = item % plan.bands * plan.pixels;
+    kernel(b, {channel, channels, wanted - channel, first, std::min(first + plan.pixels, p.plane()),
+               sums});
+  });
   return MLUOP_STATUS_SUCCESS;
 }
 
@@ -231,9 +228,33 @@ void DescribeBands(const CpuCall<Problem>& call, Plan& plan) {
            static_cast<long long>(bands.pixels));
 }
 
+// A worker owns channels. Without masks the loop over the kernel elements is skipped.
+mluOpStatus_t RunDouble(const CpuCall<Problem>& call, void*) {
+  const Problem& p = call.p;
+  const MaskIndices masks = MasksOf(call.arguments);
+  const auto* grad_col = call.arguments.In<double>("grad_col");
+  auto* grad_feature = call.arguments.Out<double>("grad_feature");
+  const int64_t taps = p.masks == 0 ? 0 : p.taps();
+  call.context.threads().ForEach(
+      p.channels, GrainFor(taps * p.masks + p.plane()), [&](int64_t channel, int) {
+        double* const plane = grad_feature + channel * p.plane();
+        std::fill_n(plane, p.plane(), 0.0);
+        for (int64_t tap = 0; tap < taps; ++tap) {
+          const double* const row = grad_col + (channel * taps + tap) * p.masks;
+          for (int64_t m = 0; m < p.masks; ++m) {
+            const int64_t pixel = p.Offset(p.Top(masks.h[m]) + tap / p.kernel_w,
+                                           p.Left(masks.w[m]) + tap % p.kernel_w);
+            if (pixel >= 0) plane[pixel] += row[m];
+          }
+        }
+        CanonicalizeNans(plane, p.plane());
+      });
+  return MLUOP_STATUS_SUCCESS;
+}
+
 constexpr CpuImplementation<Problem> kBackward[] = {
     {"interleaved", "always", Always, BandScratch, RunBands, DescribeBands},
-    CpuImplementation<Problem>::ForDouble(RunDoubleBackward),
+    CpuImplementation<Problem>::ForDouble(RunDouble),
 };
 
 }  // namespace

@@ -13,8 +13,8 @@
 
 #include <cstdint>
 
-#include "cpu/square-inl.h"
-#include "cpu/vec_array-inl.h"
+#include "cpu/simd-inl.h"
+#include "cpu/transpose-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mluop::masked_im2col {
@@ -22,8 +22,7 @@ namespace HWY_NAMESPACE {
 namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
-using mluop::HWY_NAMESPACE::MakeVecs;
-using mluop::HWY_NAMESPACE::VecArray;
+namespace simd = mluop::HWY_NAMESPACE;
 
 #if HWY_TARGET != HWY_SCALAR
 
@@ -44,22 +43,22 @@ HWY_INLINE hn::Vec<D> LoadBlocks(D d, const From& from) {
 
 // Four columns of any masks: loads 16 bytes at from + corner[k] for each and transposes them.
 template <typename T, class D = ColumnTag<T>>
-HWY_INLINE VecArray<D, 4> LoadColumns(const T* from, const int64_t* corner) {
+HWY_INLINE simd::VecArray<D, 4> LoadColumns(const T* from, const int64_t* corner) {
   const D d;
   const hn::Repartition<uint32_t, D> words;
   constexpr int kBlock = 16 / sizeof(T);  // lanes
   const auto row = [&](int r) HWY_ATTR {
     return LoadBlocks(d, [&](int b) HWY_ATTR { return from + corner[r + kBlock * b]; });
   };
-  auto v = MakeVecs<decltype(words), 4>([&](auto r) HWY_ATTR {
+  auto v = simd::MakeVecs<decltype(words), 4>([&](auto r) HWY_ATTR {
     if constexpr (sizeof(T) == sizeof(uint32_t)) {
       return row(r);
     } else {
       return hn::BitCast(words, hn::InterleaveLower(d, row(2 * r), row(2 * r + 1)));
     }
   });
-  mluop::HWY_NAMESPACE::TransposeWithinBlocks(words, v.v);
-  return MakeVecs<D, 4>([&](auto k) HWY_ATTR { return hn::BitCast(d, v.v[k]); });
+  simd::TransposeWithinBlocks(words, v.v);
+  return simd::MakeVecs<D, 4>([&](auto k) HWY_ATTR { return hn::BitCast(d, v.v[k]); });
 }
 
 #endif  // HWY_TARGET != HWY_SCALAR
@@ -73,13 +72,13 @@ using WindowTag = hn::FixedTag<T, 64 / sizeof(T)>;
 // places[k] + j of a window of two or four vectors at `from`. Lookups need 0.33 instructions per
 // element; loads and transposes need 1.5.
 template <int kVectors, typename T, class D = WindowTag<T>>
-HWY_INLINE VecArray<D, 4> LoadWindow(const T* from, hn::Vec<D> places) {
-  using mluop::HWY_NAMESPACE::LookupTwo;
+HWY_INLINE simd::VecArray<D, 4> LoadWindow(const T* from, hn::Vec<D> places) {
+  using simd::LookupTwo;
   constexpr int64_t kLanes = 64 / sizeof(T);
   const D d;
   const auto v =
-      MakeVecs<D, kVectors>([&](auto k) HWY_ATTR { return hn::LoadU(d, from + k * kLanes); });
-  return MakeVecs<D, 4>([&](auto j) HWY_ATTR {
+      simd::MakeVecs<D, kVectors>([&](auto k) HWY_ATTR { return hn::LoadU(d, from + k * kLanes); });
+  return simd::MakeVecs<D, 4>([&](auto j) HWY_ATTR {
     const auto at = hn::Add(places, hn::Set(d, static_cast<T>(j)));
     const auto lower = LookupTwo(v.v[0], v.v[1], at);
     if constexpr (kVectors == 2) {

@@ -6,23 +6,22 @@
 #include <algorithm>
 
 #include "cpu/tuning.h"
-#include "ops/masked_im2col/cpu/calls.h"
+#include "ops/masked_im2col/cpu/mask_table.h"
 #include "ops/masked_im2col/cpu/operators.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "ops/masked_im2col/cpu/forward.cc"
+#include <hwy/cache_control.h>
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include "cpu/simd-inl.h"
 #include "ops/masked_im2col/cpu/columns-inl.h"
-#include "ops/masked_im2col/cpu/rows-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mluop::masked_im2col {
 namespace HWY_NAMESPACE {
 namespace {
-
-using mluop::HWY_NAMESPACE::Unroll;
 
 // A tile of the kernel: up to four columns, one load, of up to four rows.
 constexpr int64_t kTileColumns = 4;
@@ -89,12 +88,13 @@ HWY_INLINE void StoreColumns(D d, const TileBits& bits, const KernelTile<T>& til
   constexpr bool kWindow = hn::MaxLanes(D()) * sizeof(T) == 64;
   [[maybe_unused]] hn::Mask<D> columns[kCount];
   if constexpr (kOutside != Outside::kNone) {
-    Unroll<kCount>([&](auto k) HWY_ATTR { columns[k] = LanesOf(d, bits.columns + k, bits.lane); });
+    simd::Unroll<kCount>([&](auto k)
+                             HWY_ATTR { columns[k] = LanesOf(d, bits.columns + k, bits.lane); });
   }
   for (int64_t r = 0; r < tile.rows; ++r, to += tile.row_step * tile.stride) {
     const auto v = load(r);
     [[maybe_unused]] const auto row = LanesOf(d, bits.rows + r, bits.lane);
-    Unroll<kCount>([&](auto k) HWY_ATTR {
+    simd::Unroll<kCount>([&](auto k) HWY_ATTR {
       auto column = v.v[k];
       if constexpr (kOutside == Outside::kColumns) {
         column = hn::IfThenElseZero(columns[k], column);
@@ -178,18 +178,22 @@ void CopySteps(const ForwardCall& call, const KernelTile<T>& tile_in) {
 
 #endif  // HWY_TARGET != HWY_SCALAR
 
+// Doubles are copied element by element.
 template <typename T>
 void CopyTile(const ForwardCall& call, const KernelTile<T>& tile) {
   const int64_t step = call.masks.step;
-  if (HWY_TARGET == HWY_SCALAR || call.p.masks < step) {
+  constexpr bool kHasColumns = HWY_TARGET != HWY_SCALAR && sizeof(T) <= 4;
+  if (!kHasColumns || call.p.masks < step) {
     for (int64_t s = tile.begin / step; s * step < tile.end; ++s) CopyElements(call, tile, s);
     return;
   }
 #if HWY_TARGET != HWY_SCALAR
-  tile.columns == 1   ? CopySteps<1>(call, tile)
-  : tile.columns == 2 ? CopySteps<2>(call, tile)
-  : tile.columns == 3 ? CopySteps<3>(call, tile)
-                      : CopySteps<4>(call, tile);
+  if constexpr (kHasColumns) {
+    tile.columns == 1   ? CopySteps<1>(call, tile)
+    : tile.columns == 2 ? CopySteps<2>(call, tile)
+    : tile.columns == 3 ? CopySteps<3>(call, tile)
+                        : CopySteps<4>(call, tile);
+  }
 #endif
 }
 
@@ -215,7 +219,7 @@ void CopyBlock(const ForwardCall& call, int64_t channel, int64_t begin, int64_t 
       CopyTile<T>(call, {begin, end, i, j, rows, columns, from, stage, columns, kStride});
       for (int64_t k = 0; k < rows * columns; ++k) {
         const int64_t row = k / columns * p.kernel_w + k % columns;
-        StreamRow(stage + k * kStride, end - begin, out + row * p.masks);
+        simd::CopyRow(stage + k * kStride, end - begin, out + row * p.masks, true);
       }
     }
   }
@@ -236,7 +240,11 @@ void CopyBlocks(const ForwardCall& call, int64_t begin, int64_t end) {
 }  // namespace
 
 void ForwardBlocks(const ForwardCall& call, int64_t begin, int64_t end) {
-  call.half ? CopyBlocks<uint16_t>(call, begin, end) : CopyBlocks<uint32_t>(call, begin, end);
+  switch (call.element_bytes) {
+    case 2: return CopyBlocks<uint16_t>(call, begin, end);
+    case 4: return CopyBlocks<uint32_t>(call, begin, end);
+    default: return CopyBlocks<uint64_t>(call, begin, end);
+  }
 }
 
 }  // namespace HWY_NAMESPACE
@@ -249,7 +257,7 @@ namespace {
 
 HWY_EXPORT(ForwardBlocks);
 
-int64_t StepOf(const Arguments& a) { return IsHalf(a) ? StepMasks(2) : StepMasks(4); }
+int64_t StepOf(const Arguments& a) { return StepMasks(SizeOf(a.Type())); }
 
 size_t TransposeScratch(const CpuCall<Problem>& call) {
   return MaskTableBytes(call.p, StepOf(call.arguments));
@@ -263,9 +271,9 @@ mluOpStatus_t RunTranspose(const CpuCall<Problem>& call, void* scratch) {
   f.masks = MakeMaskTable(f.p, MasksOf(a), StepOf(a), scratch, threads);
   f.feature = a.In<void>("feature");
   f.data_col = a.Out<void>("data_col");
-  f.half = IsHalf(a);
-  f.block = f.half ? kBlockBytes / 2 : kBlockBytes / 4;
-  f.stream = a.Tensor("data_col").ByteCount() >= kStreamBytes;
+  f.element_bytes = SizeOf(a.Type());
+  f.block = kBlockBytes / static_cast<int64_t>(f.element_bytes);
+  f.stream = ShouldStream(a.Tensor("data_col").ByteCount());
   const int64_t items = f.p.channels * f.blocks();
   const int64_t elements = f.p.channels * f.p.taps() * f.p.masks;
   const auto kernel = HWY_DYNAMIC_DISPATCH(ForwardBlocks);
@@ -276,7 +284,7 @@ mluOpStatus_t RunTranspose(const CpuCall<Problem>& call, void* scratch) {
 
 constexpr CpuImplementation<Problem> kForward[] = {
     {"transpose", "always", Always, TransposeScratch, RunTranspose},
-    CpuImplementation<Problem>::ForDouble(RunDoubleForward),
+    CpuImplementation<Problem>::ForDouble(RunTranspose, TransposeScratch),
 };
 
 }  // namespace

@@ -67,9 +67,7 @@ MaskTable MakeMaskTable(const Problem& p, const MaskIndices& masks, int64_t step
   const MaskTable table = {corner,  mask_steps, rows,       columns,   places,
                            p.masks, step,       p.kernel_h, p.kernel_w};
   const int64_t work = step * (int64_t{p.kernel_h} + p.kernel_w);
-  threads.For(steps, kGrain / work + 1, [&](int64_t begin, int64_t end, int) {
-    for (int64_t s = begin; s < end; ++s) FillStep(p, masks, table, s);
-  });
+  threads.ForEach(steps, kGrain / work + 1, [&](int64_t s, int) { FillStep(p, masks, table, s); });
   return table;
 }
 

@@ -16,9 +16,4 @@ extern const CpuOperator kCol2imBackwardCpu;
 size_t ForwardWorkspaceSize(const Arguments& arguments);
 size_t Col2imWorkspaceSize(const Arguments& arguments);
 
-// For tensors of type double; double.cc defines them.
-mluOpStatus_t RunDoubleForward(const CpuCall<Problem>& call, void* scratch);
-mluOpStatus_t RunDoubleBackward(const CpuCall<Problem>& call, void* scratch);
-mluOpStatus_t RunDoubleCol2im(const CpuCall<Problem>& call, void* scratch);
-
 }  // namespace mluop::masked_im2col

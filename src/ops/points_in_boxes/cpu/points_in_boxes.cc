@@ -49,20 +49,15 @@ mluOpStatus_t ForEachBlock(const BoxesCall& call, void* scratch, const Test& tes
   auto* const boxes = static_cast<roi::TurnedBox<T>*>(scratch);
   const ThreadPool& threads = call.context.threads();
   constexpr int64_t kBoxGrain = kGrain / 64;  // a sine and a cosine cost about 64 elements
-  threads.For(p.all_boxes(), kBoxGrain, [&](int64_t begin, int64_t end, int) {
-    for (int64_t b = begin; b < end; ++b) boxes[b] = LoadBox(values + b * roi::kBoxValues);
-  });
+  threads.ForEach(p.all_boxes(), kBoxGrain,
+                  [&](int64_t b, int) { boxes[b] = LoadBox(values + b * roi::kBoxValues); });
   const int64_t blocks = (p.points + kBlock - 1) / kBlock;
-  threads.For(p.scenes * blocks, kGrain / (kBlock * p.boxes) + 1,
-              [&](int64_t begin, int64_t end, int) {
-                for (int64_t item = begin; item < end; ++item) {
-                  const int64_t scene = item / blocks, in_scene = item % blocks * kBlock;
-                  const int64_t first = scene * p.points + in_scene;
-                  const auto count = std::min<int64_t>(kBlock, p.points - in_scene);
-                  test(Block<T>(points + first * 3, static_cast<int>(count)),
-                       boxes + scene * p.boxes, first);
-                }
-              });
+  threads.ForEach(p.scenes * blocks, kGrain / (kBlock * p.boxes) + 1, [&](int64_t item, int) {
+    const int64_t scene = item / blocks, in_scene = item % blocks * kBlock;
+    const int64_t first = scene * p.points + in_scene;
+    const auto count = std::min<int64_t>(kBlock, p.points - in_scene);
+    test(Block<T>(points + first * 3, static_cast<int>(count)), boxes + scene * p.boxes, first);
+  });
   return MLUOP_STATUS_SUCCESS;
 }
 
@@ -92,17 +87,14 @@ mluOpStatus_t FindAll(const BoxesCall& call, void* scratch) {
 }
 
 using Entry = CpuImplementation<Problem>;
-constexpr Entry kFirst[] = {
-    {"blocks", "always", Always, BoxBytes<float>, FindFirst<float>},
-    Entry::ForDouble(FindFirst<double>, BoxBytes<double>),
-};
-constexpr Entry kAll[] = {
-    {"blocks", "always", Always, BoxBytes<float>, FindAll<float>},
-    Entry::ForDouble(FindAll<double>, BoxBytes<double>),
-};
+template <auto kFloat, auto kDouble>
+constexpr Entry kList[] = {{"blocks", "always", Always, BoxBytes<float>, kFloat},
+                           Entry::ForDouble(kDouble, BoxBytes<double>)};
 
-constexpr CpuOperator kFirstCpu = Bind<MakeProblem, kFirst>("points_in_boxes");
-constexpr CpuOperator kAllCpu = Bind<MakeProblem, kAll>("points_in_boxes_all");
+constexpr CpuOperator kFirstCpu =
+    Bind<MakeProblem, kList<FindFirst<float>, FindFirst<double>>>("points_in_boxes");
+constexpr CpuOperator kAllCpu =
+    Bind<MakeProblem, kList<FindAll<float>, FindAll<double>>>("points_in_boxes_all");
 constexpr const CpuOperator* kOperators[] = {&kFirstCpu, &kAllCpu};
 
 }  // namespace

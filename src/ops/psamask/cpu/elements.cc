@@ -41,10 +41,8 @@ mluOpStatus_t CopyElementsOf(const PsamaskCall& call) {
     std::memset(all_out + begin, 0, static_cast<size_t>(end - begin) * sizeof(T));
   });
   const int64_t work = p.w * std::min(p.in.size(), p.out.size());
-  threads.For(p.n * p.h, kGrain / work + 1, [&](int64_t begin, int64_t end, int) {
-    for (int64_t row = begin; row < end; ++row) {
-      for (int64_t w = 0; w < p.w; ++w) copy_pixel(row / p.h, row % p.h, w);
-    }
+  threads.ForEach(p.n * p.h, kGrain / work + 1, [&](int64_t row, int) {
+    for (int64_t w = 0; w < p.w; ++w) copy_pixel(row / p.h, row % p.h, w);
   });
   return MLUOP_STATUS_SUCCESS;
 }

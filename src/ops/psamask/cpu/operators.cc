@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // psamask on the CPU: the implementations of its operators.
-#include "ops/psamask/cpu/bands.h"
 #include "ops/psamask/cpu/kernels.h"
 #include "ops/psamask/cpu/tuning.h"
 

@@ -4,7 +4,7 @@
 // Each row is transposed into a tile, and each pixel's columns are copied from it. This touches few
 // pages: long runs of the input's rows, and one page of the output per pixel. A partially written
 // output line is saved until the pixel's next row.
-#include "ops/psamask/cpu/bands.h"
+#include "ops/psamask/cpu/kernels.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "ops/psamask/cpu/transpose_load.cc"
@@ -13,7 +13,7 @@
 #include <hwy/highway.h>
 
 #include "cpu/lines-inl.h"
-#include "cpu/square-inl.h"
+#include "cpu/transpose-inl.h"
 
 #ifndef MLUOP_PSAMASK_TRANSPOSE_LOAD_
 #define MLUOP_PSAMASK_TRANSPOSE_LOAD_
@@ -47,10 +47,9 @@ namespace HWY_NAMESPACE {
 namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
-using mluop::HWY_NAMESPACE::kSquare;
-using mluop::HWY_NAMESPACE::LineWriter;
-using mluop::HWY_NAMESPACE::SquareTag;
-using mluop::HWY_NAMESPACE::TransposeSquare;
+namespace simd = mluop::HWY_NAMESPACE;
+using simd::kSquare;
+using simd::SquareTag;
 
 // tile.At(pixel, c) = from[c][pixel]. The last square of pixels or columns starts earlier: it
 // overlaps the previous square.
@@ -68,7 +67,7 @@ void TransposeRow(const Problem& p, const float* from, Range pixels, const LoadT
         v[k] = k < count ? hn::LoadU(d, at + k * p.pixels()) : hn::Zero(d);
         hwy::Prefetch(at + (k + kSquare) * p.pixels());
       }
-      TransposeSquare(d, v);
+      simd::TransposeSquare(d, v);
       float* to = tile.At(pixel, c);
       for (int k = 0; k < kSquare; ++k) hn::StoreU(v[k], d, to + k * stride);
     }
@@ -90,8 +89,8 @@ void WriteRow(const Problem& p, const Tensors& image, int64_t in_row, Range pixe
     const Range cols = p.OutCols(w);
     float* const grid = image.out + pixel * p.out.size();
     float* const line = tile.Line(pixel);
-    LineWriter writer(grid + row * p.out.cols - before, grid, image.stream,
-                      row == rows.begin ? nullptr : line);
+    simd::LineWriter writer(grid + row * p.out.cols - before, grid, image.stream,
+                            row == rows.begin ? nullptr : line);
     writer.AppendZeros(before + cols.begin);
     writer.Append(tile.At(pixel, cols.begin + p.ColShift(w)), cols.count());
     writer.AppendZeros(p.out.cols - cols.end + after);

@@ -3,7 +3,7 @@
 // cell-major. Squares are transposed in registers. The loop over grid rows is inside the loop over
 // bands of pixels. This touches few pages: one page of the input per pixel, and long runs of the
 // output's rows. A TLB miss costs more than copying a line.
-#include "ops/psamask/cpu/bands.h"
+#include "ops/psamask/cpu/kernels.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "ops/psamask/cpu/transpose_store.cc"
@@ -12,7 +12,7 @@
 #include <hwy/highway.h>
 
 #include "cpu/lines-inl.h"
-#include "cpu/square-inl.h"
+#include "cpu/transpose-inl.h"
 
 #ifndef MLUOP_PSAMASK_TRANSPOSE_STORE_
 #define MLUOP_PSAMASK_TRANSPOSE_STORE_
@@ -41,10 +41,9 @@ namespace HWY_NAMESPACE {
 namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
-using mluop::HWY_NAMESPACE::kSquare;
-using mluop::HWY_NAMESPACE::LoadLanes;
-using mluop::HWY_NAMESPACE::SquareTag;
-using mluop::HWY_NAMESPACE::TransposeSquare;
+namespace simd = mluop::HWY_NAMESPACE;
+using simd::kSquare;
+using simd::SquareTag;
 using V = hn::Vec<SquareTag>;
 
 // Cell (row, col) of a pixel's output grid is from[row * in.cols + col] inside of the window.
@@ -91,13 +90,13 @@ HWY_INLINE void TransposeGroup(const PixelGroup& group, int64_t row, int64_t col
       const bool inside = window.rows.begin <= row && row < window.rows.end;
       const int64_t begin = std::clamp<int64_t>(window.cols.begin - col, 0, kSquare);
       const int64_t end = std::clamp<int64_t>(window.cols.end - col, begin, kSquare);
-      v[k] = LoadLanes(d, from + offset, begin, inside ? end : begin);
+      v[k] = simd::LoadLanes(d, from + offset, begin, inside ? end : begin);
     }
   } else {
     for (int k = 0; k < kSquare; ++k) v[k] = hn::Zero(d);
     return;
   }
-  TransposeSquare(d, v);
+  simd::TransposeSquare(d, v);
 }
 
 // Columns `cols` of an output row, for the pixels of a band.
@@ -156,7 +155,7 @@ HWY_INLINE void StoreSquare(const Problem& p, const BandColumns& band, int64_t c
     if (k < begin || k >= end) continue;
     const auto shift =
         static_cast<int32_t>(reinterpret_cast<uintptr_t>(to) / sizeof(float) % kLine);
-    const V line = mluop::HWY_NAMESPACE::JoinLanes(hn::Load(d, carry), v[k], shift);
+    const V line = simd::JoinLanes(hn::Load(d, carry), v[k], shift);
     hn::Store(v[k], d, carry);
     if (!kInside) {
       StoreOwned(p, line, band, first + k, pixel - shift);
@@ -209,7 +208,7 @@ HWY_INLINE void WriteColumns(const Problem& p, const BandColumns& band, const Pi
   for (int64_t c = band.cols.begin; c < band.cols.end; ++c) {
     float* to = band.to + c * p.pixels();
     const Range lines = LinesOf(to, band.pixels, p.pixels());
-    mluop::HWY_NAMESPACE::LineWriter writer(to + lines.begin, band.stream);
+    simd::LineWriter writer(to + lines.begin, band.stream);
     writer.Append(band.scratch + (c - base) * kTileStride + lines.begin - band.pixels.begin,
                   lines.count());
     writer.Finish();

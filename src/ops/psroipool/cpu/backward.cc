@@ -2,7 +2,7 @@
 // psroipool backward on the CPU. A worker owns a band of the map (band.h) and adds the RoIs to it
 // in ascending order, with vectors over the channels. No two threads write the same element. The
 // sums do not depend on the bands. Bands need forward's mapping; any other one is scattered
-// (strided.h).
+// (strided.cc).
 #include <algorithm>
 #include <atomic>
 #include <cstring>
@@ -10,7 +10,6 @@
 #include "cpu/tuning.h"
 #include "ops/psroipool/cpu/bin_table.h"
 #include "ops/psroipool/cpu/operators.h"
-#include "ops/psroipool/cpu/strided.h"
 #include "ops/psroipool/cpu/tuning.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -23,12 +22,6 @@
 HWY_BEFORE_NAMESPACE();
 namespace mluop::psroipool {
 namespace HWY_NAMESPACE {
-
-namespace hn = hwy::HWY_NAMESPACE;
-using mluop::HWY_NAMESPACE::ForEach;
-using mluop::HWY_NAMESPACE::ZeroRow;
-using roi::HWY_NAMESPACE::Divide;
-using roi::HWY_NAMESPACE::ForEachChannelBlock;
 
 // The rows of a bin row that lie in the band.
 struct GradientRows {
@@ -47,7 +40,7 @@ HWY_INLINE void AddBins(const Block& block, const Problem& p, const Band& band, 
   const float* top_grad = rows.top_grad;
   for (const Span& span : roi.columns) {
     const auto area = static_cast<float>(rows.bin_height * span.size());
-    const auto scaled_grad = Divide(block.LoadPartial(top_grad), area);
+    const auto scaled_grad = blocks::Divide(block.LoadPartial(top_grad), area);
     float* row = data;
     if constexpr (kColumns > 0) {
       const PaddedColumns<kColumns> columns(band, span);
@@ -113,7 +106,7 @@ void ZeroRows(const Problem& p, const Band& band, float* bottom_grad) {
   float* pixel =
       bottom_grad + band.first_row * p.w * p.channels() + p.Channel(0, slice.first_channel);
   for (int64_t i = (band.last_row - band.first_row) * p.w; i > 0; --i, pixel += p.channels()) {
-    ZeroRow(pixel, slice.channels * p.bins());
+    simd::ZeroRow(pixel, slice.channels * p.bins());
   }
 }
 
@@ -123,16 +116,16 @@ void SumBand(const GradientSum& sum, const Band& band, float* total, float* bott
   const Problem& p = sum.p;
   float* const part = p.rois <= kPartRois ? total : total + band.floats();
   bool any = false;
-  ZeroRow(total, band.floats());
+  simd::ZeroRow(total, band.floats());
   for (int64_t r = 0; r < p.rois; r += kPartRois) {
-    if (part != total) ZeroRow(part, band.floats());
+    if (part != total) simd::ZeroRow(part, band.floats());
     bool added = false;
-    ForEachChannelBlock<4>(band.slice.channels, [&](const auto& block, int64_t c) HWY_ATTR {
+    blocks::ForEachChannelBlock<4>(band.slice.channels, [&](const auto& block, int64_t c) HWY_ATTR {
       added |= AddRois(block, c, sum, band, {r, std::min(r + kPartRois, p.rois)}, part);
     });
     any |= added;
     if (part == total || !added) continue;
-    ForEach<float>(band.floats(), [&](auto d, int64_t i) HWY_ATTR {
+    simd::ForEach<float>(band.floats(), [&](auto d, int64_t i) HWY_ATTR {
       hn::StoreU(hn::Add(hn::LoadU(d, total + i), hn::LoadU(d, part + i)), d, total + i);
     });
   }
@@ -215,19 +208,15 @@ mluOpStatus_t RunBands(const BackwardCall& call, void* scratch) {
   const BandPlan banding = MakeBandPlan(call);
   BinTable table(p, scratch);
   ThreadPool& threads = call.context.threads();
-  FillTable(p, t.rois, table, threads);
+  table.FillAll(p, t.rois, threads);
   auto* const memory = reinterpret_cast<float*>(static_cast<char*>(scratch) + BinTable::Bytes(p));
   const auto sum_band = HWY_DYNAMIC_DISPATCH(SumBand);
-  threads.For(banding.row_bands * banding.slices, 1, [&](int64_t begin, int64_t end, int worker) {
-    float* const own = memory + worker * banding.Floats(p);
-    for (int64_t i = begin; i < end; ++i) {
-      const int64_t row = i / banding.slices * banding.rows;
-      const int64_t channel = i % banding.slices * banding.channels;
-      const Slice slice = {0, p.bins(), channel,
-                           std::min(banding.channels, p.output_dim - channel)};
-      const Band band = MakeBand(p, slice, row, std::min(row + banding.rows, p.rows()));
-      sum_band({p, table, t.top_grad}, band, own, t.bottom_grad);
-    }
+  threads.ForEach(banding.row_bands * banding.slices, 1, [&](int64_t i, int worker) {
+    const int64_t row = i / banding.slices * banding.rows;
+    const int64_t channel = i % banding.slices * banding.channels;
+    const Slice slice = {0, p.bins(), channel, std::min(banding.channels, p.output_dim - channel)};
+    const Band band = MakeBand(p, slice, row, std::min(row + banding.rows, p.rows()));
+    sum_band({p, table, t.top_grad}, band, memory + worker * banding.Floats(p), t.bottom_grad);
   });
   return MLUOP_STATUS_SUCCESS;
 }
@@ -242,8 +231,8 @@ void DescribeBands(const BackwardCall& call, Plan& plan) {
 constexpr CpuImplementation<Problem> kBackward[] = {
     {"bands", "forward's mapping, and the bins have at least 1/6 of the elements of the map",
      BandsApply, BandBytes, RunBands, DescribeBands},
-    {"scatter", "always", Always, ScatterBytes, RunScatter},
-    CpuImplementation<Problem>::ForDouble(RunDoubleBackward),
+    {"scatter", "always", Always, ScatterBytes<float>, RunScatter<float>},
+    CpuImplementation<Problem>::ForDouble(RunScatter<double>, ScatterBytes<double>),
 };
 
 }  // namespace

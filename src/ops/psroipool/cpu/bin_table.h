@@ -5,7 +5,11 @@
 #include <cstddef>
 #include <span>
 
+#include "cpu/scratch.h"
+#include "cpu/thread_pool.h"
+#include "cpu/tuning.h"
 #include "ops/psroipool/cpu/band.h"
+#include "ops/psroipool/cpu/tuning.h"
 
 namespace mluop::psroipool {
 
@@ -28,9 +32,19 @@ struct RoiBins {
 // An empty RoI has empty bins in image 0.
 class BinTable {
  public:
-  static size_t Bytes(const Problem& p);  // a multiple of kAlignment
+  // A multiple of kAlignment.
+  static size_t Bytes(const Problem& p) {
+    const size_t bytes =
+        static_cast<size_t>(p.rois) *
+        (sizeof(int64_t) + sizeof(int32_t) + 2 * sizeof(Span) * static_cast<size_t>(p.group));
+    return (bytes + kAlignment - 1) / kAlignment * kAlignment;
+  }
 
-  BinTable(const Problem& p, void* memory);
+  BinTable(const Problem& p, void* memory)
+      : group_(p.group),
+        first_rows_(static_cast<int64_t*>(memory)),
+        spans_(reinterpret_cast<Span*>(first_rows_ + p.rois)),
+        widths_(reinterpret_cast<int32_t*>(spans_ + p.rois * 2 * p.group)) {}
 
   RoiBins operator[](int64_t roi) const {
     const Span* spans = spans_ + roi * 2 * group_;
@@ -38,7 +52,25 @@ class BinTable {
     return {first_rows_[roi], {spans, group}, {spans + group_, group}, widths_[roi]};
   }
 
-  void Fill(const Problem& p, const float* rois, int64_t roi);
+  template <typename Real>
+  void Fill(const Problem& p, const Real* rois, int64_t roi) {
+    const PlaceOf<Real> place = PlaceRoi(p, rois + roi * 5);
+    Span* const rows = spans_ + roi * 2 * p.group;
+    Span* const columns = rows + p.group;
+    int32_t most = 0, least = p.w;
+    for (int i = 0; i < p.group; ++i) {
+      rows[i] = place.Rows(p, i);
+      columns[i] = place.Columns(p, i);
+      most = std::max(most, columns[i].size());
+      least = std::min(least, columns[i].size());
+    }
+    first_rows_[roi] = std::max<int64_t>(place.image, 0) * p.h;
+    widths_[roi] = least > 0 ? most : 0;
+  }
+  template <typename Real>
+  void FillAll(const Problem& p, const Real* rois, ThreadPool& threads) {
+    threads.ForEach(p.rois, kGrain / (16 * p.group) + 1, [&](int64_t r, int) { Fill(p, rois, r); });
+  }
 
  private:
   int64_t group_;
@@ -65,6 +97,9 @@ struct GradientSum {
 
 // Returns true if the bins have enough pixels to be worth repacking the whole map. Usually decided
 // after the first RoIs.
-bool ShouldRepack(const Problem& p, const float* rois);
+inline bool ShouldRepack(const Problem& p, const float* rois) {
+  return roi::BinsHavePixels(p, p.group, p.group, p.rows() * p.w * p.bins() / kStridedCost,
+                             [&](int64_t r) { return PlaceRoi(p, rois + r * 5); });
+}
 
 }  // namespace mluop::psroipool

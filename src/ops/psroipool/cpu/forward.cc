@@ -9,7 +9,6 @@
 #include "cpu/tuning.h"
 #include "ops/psroipool/cpu/bin_table.h"
 #include "ops/psroipool/cpu/operators.h"
-#include "ops/psroipool/cpu/strided.h"
 #include "ops/psroipool/cpu/tuning.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -36,7 +35,7 @@ void PoolSlice(const Pooling& pooling, const Slice& slice, int64_t rows, float* 
   for (int64_t row = 0; row < p.rows(); row += rows) {
     const Band band = MakeBand(p, slice, row, std::min(row + rows, p.rows()));
     RepackRows(p, pooling.input, band, memory);
-    ForEachChannelBlock<4>(slice.channels, [&](const auto& block, int64_t c) HWY_ATTR {
+    blocks::ForEachChannelBlock<4>(slice.channels, [&](const auto& block, int64_t c) HWY_ATTR {
       PoolRois(block, c, pooling, band, memory, pooled);
     });
   }
@@ -163,13 +162,11 @@ mluOpStatus_t RunReplicated(const ForwardCall& call, void* scratch) {
   const int64_t work = p.rois * p.channels() + p.map_elements();
   const int64_t workers = std::clamp<int64_t>(work / kGrain, 1, most);
   const int64_t floats = MakeSlicing(p, 1).Floats(p);
-  threads.For(workers, 1, [&](int64_t begin, int64_t end, int) {
-    for (int64_t i = begin; i < end; ++i) {
-      const int64_t first = i * p.rois / workers, last = (i + 1) * p.rois / workers;
-      WriteBins(p, t, table, first, last);
-      pool({p, table, t.input, t.output, first, last}, {0, p.bins(), 0, p.output_dim}, p.rows(),
-           AfterTable(p, scratch) + i * floats);
-    }
+  threads.ForEach(workers, 1, [&](int64_t i, int) {
+    const int64_t first = i * p.rois / workers, last = (i + 1) * p.rois / workers;
+    WriteBins(p, t, table, first, last);
+    pool({p, table, t.input, t.output, first, last}, {0, p.bins(), 0, p.output_dim}, p.rows(),
+         AfterTable(p, scratch) + i * floats);
   });
   return MLUOP_STATUS_SUCCESS;
 }
@@ -196,12 +193,10 @@ mluOpStatus_t RunBands(const ForwardCall& call, void* scratch) {
               [&](int64_t begin, int64_t end, int) { WriteBins(p, t, table, begin, end); });
   const auto pool = HWY_DYNAMIC_DISPATCH(PoolSlice);
   const Slicing slicing = SlicingOf(call);
-  threads.For(slicing.bin_slices * slicing.channel_slices, 1, [&](int64_t begin, int64_t end, int) {
-    for (int64_t i = begin; i < end; ++i) {
-      const Slice slice = slicing.At(p, i);
-      pool({p, table, t.input, t.output, 0, p.rois}, slice, slicing.rows,
-           AfterTable(p, scratch) + slicing.MemoryOf(p, slice));
-    }
+  threads.ForEach(slicing.bin_slices * slicing.channel_slices, 1, [&](int64_t i, int) {
+    const Slice slice = slicing.At(p, i);
+    pool({p, table, t.input, t.output, 0, p.rois}, slice, slicing.rows,
+         AfterTable(p, scratch) + slicing.MemoryOf(p, slice));
   });
   return MLUOP_STATUS_SUCCESS;
 }
@@ -223,8 +218,8 @@ constexpr CpuImplementation<Problem> kForward[] = {
        return CanBand(call.p) && ShouldRepack(call.p, call.arguments.In<float>("rois"));
      },
      [](const ForwardCall& call) { return BandBytes(call.p); }, RunBands, DescribeBands},
-    {"strided", "always", Always, nullptr, RunStrided},
-    CpuImplementation<Problem>::ForDouble(RunDoubleForward),
+    {"strided", "always", Always, nullptr, RunStrided<float>},
+    CpuImplementation<Problem>::ForDouble(RunStrided<double>),
 };
 
 }  // namespace

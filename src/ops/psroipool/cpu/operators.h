@@ -13,8 +13,17 @@ extern const CpuOperator kForwardCpu, kBackwardCpu;
 // getter.
 size_t ForwardScratch(const Problem& p);
 
-// For tensors of type double; double.cc defines them.
-mluOpStatus_t RunDoubleForward(const CpuCall<Problem>& call, void* scratch);
-mluOpStatus_t RunDoubleBackward(const CpuCall<Problem>& call, void* scratch);
+// Without repacking (strided.cc): the fallbacks of both directions and the implementations "double".
+// Elements are read or added in place. Real is float or double.
+
+// Forward.
+template <typename Real>
+mluOpStatus_t RunStrided(const CpuCall<Problem>& call, void* scratch);
+
+// Backward, with any mapping. Every row of the map is summed by one worker.
+template <typename Real>
+size_t ScatterBytes(const CpuCall<Problem>& call);
+template <typename Real>
+mluOpStatus_t RunScatter(const CpuCall<Problem>& call, void* scratch);
 
 }  // namespace mluop::psroipool

@@ -23,10 +23,6 @@ HWY_BEFORE_NAMESPACE();
 namespace mluop::psroipool {
 namespace HWY_NAMESPACE {
 
-using roi::HWY_NAMESPACE::AddVecs;
-using roi::HWY_NAMESPACE::ForEachChannelBlock;
-using roi::HWY_NAMESPACE::Mean;
-
 // Outputs of a band: means of the bins that end in it; partial and total sums of bins that continue
 // in the next band. They start at the first channel of the slice or block.
 struct PooledBins {
@@ -52,9 +48,10 @@ template <class Block>
 HWY_INLINE void FinishBin(const Block& block, const typename Block::Vecs& part, const BinRows& bin,
                           int64_t columns) {
   if (!bin.ends_partial) return Block::Store(part, bin.part);
-  const auto sum = AddVecs(bin.first_partial ? Block::Set(0.0f) : Block::Load(bin.total), part);
+  const auto sum =
+      simd::AddVecs(bin.first_partial ? Block::Set(0.0f) : Block::Load(bin.total), part);
   if (!bin.ends_bin) return Block::Store(sum, bin.total);
-  block.StorePartial(Mean(sum, static_cast<float>(bin.bin_height * columns)), bin.mean);
+  block.StorePartial(blocks::Mean(sum, static_cast<float>(bin.bin_height * columns)), bin.mean);
 }
 
 // Pools the first bin. sum_row(row) returns the sum of its columns in the row that begins at `row`.
@@ -63,10 +60,10 @@ HWY_INLINE void PoolBin(const Block& block, const BinRows& bin, int64_t row_stri
                         const SumRow& sum_row) {
   const float* row = bin.data;
   auto part = sum_row(row);
-  if (!bin.starts_partial) part = AddVecs(Block::Load(bin.part), part);
+  if (!bin.starts_partial) part = simd::AddVecs(Block::Load(bin.part), part);
   for (int64_t h = 1; h < bin.rows; ++h) {
     row += row_stride;
-    part = AddVecs(part, sum_row(row));
+    part = simd::AddVecs(part, sum_row(row));
   }
   FinishBin(block, part, bin, columns);
 }
@@ -79,9 +76,9 @@ HWY_INLINE auto SumChunks(const float* row, int64_t columns, int64_t pixel_strid
     auto chunk = Block::Load(row + first * pixel_stride);
     const int64_t end = std::min(first + kChunkColumns, columns);
     for (int64_t w = first + 1; w < end; ++w) {
-      chunk = AddVecs(chunk, Block::Load(row + w * pixel_stride));
+      chunk = simd::AddVecs(chunk, Block::Load(row + w * pixel_stride));
     }
-    sum = AddVecs(sum, chunk);
+    sum = simd::AddVecs(sum, chunk);
   }
   return sum;
 }
@@ -95,7 +92,7 @@ HWY_INLINE void PoolBins(const Block& block, const Problem& p, const Band& band,
       PoolBin(block, bins, band.row_stride, span.size(), [&](const float* row) HWY_ATTR {
         auto sum = Block::Load(row + columns.offsets[0]);
         for (int w = 1; w < kColumns; ++w) {
-          sum = AddVecs(sum, Block::Load(row + columns.offsets[w]));
+          sum = simd::AddVecs(sum, Block::Load(row + columns.offsets[w]));
         }
         return sum;
       });

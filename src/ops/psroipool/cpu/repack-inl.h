@@ -12,6 +12,7 @@
 #include <hwy/cache_control.h>
 #include <hwy/highway.h>
 
+#include <algorithm>
 #include <cstdint>
 
 #include "cpu/transpose-inl.h"
@@ -22,12 +23,12 @@ HWY_BEFORE_NAMESPACE();
 namespace mluop::psroipool {
 namespace HWY_NAMESPACE {
 
-using mluop::HWY_NAMESPACE::CanonicalNan;
-using mluop::HWY_NAMESPACE::Transpose;
+namespace hn = hwy::HWY_NAMESPACE;
+namespace simd = mluop::HWY_NAMESPACE;
+namespace blocks = roi::HWY_NAMESPACE;
 
-// Calls body(pixel of the map, pixel of the band) for every pixel. Prefetches the next pixel of the
-// map: the hardware prefetcher does not. Repacking 38x63x3969 takes 3.5 ms instead of 5.3 ms (1
-// thread).
+// Calls body(pixel of the map, pixel of the band, next) for every pixel; `next` is the distance to the
+// map's next pixel, 0 at the end of a row.
 template <class Map, class Data, class Body>
 HWY_INLINE void ForEachPixel(const Problem& p, const Band& band, Map* map, Data* data,
                              const Body& body) {
@@ -37,26 +38,39 @@ HWY_INLINE void ForEachPixel(const Problem& p, const Band& band, Map* map, Data*
     Map* pixel = first + row * p.w * p.channels();
     Data* packed = data + (row - band.first_row) * band.row_stride;
     for (int64_t w = 0; w < p.w; ++w, pixel += p.channels(), packed += band.pixel_stride) {
-      for (int64_t i = 0; w + 1 < p.w && i < slice.channels * p.bins(); i += 16) {
-        hwy::Prefetch(pixel + p.channels() + i);
-      }
-      body(pixel, packed);
+      body(pixel, packed, w + 1 < p.w ? p.channels() : 0);
     }
   }
 }
 
-// Reads the band's rows of the map.
+// Prefetches the slice's part of the next pixel of the map: the hardware prefetcher does not.
+// Repacking 38x63x3969 takes 3.5 ms instead of 5.3 ms (1 thread).
+HWY_INLINE void PrefetchPixel(const Problem& p, const Slice& slice, const float* pixel,
+                              int64_t next) {
+  for (int64_t i = 0; next > 0 && i < slice.channels * p.bins(); i += 16) {
+    hwy::Prefetch(pixel + next + i);
+  }
+}
+
+// Reads the band's rows of the map. Prefetches tile by tile where a row of a tile is a cache line:
+// 0.9x the time on 38x63x3969, but 1.2x on 14x14x189, whose tiles have 8 floats (Zen 5, 2 threads).
 HWY_INLINE void RepackRows(const Problem& p, const float* map, const Band& band, float* data) {
-  ForEachPixel(p, band, map, data, [&](const float* pixel, float* packed) HWY_ATTR {
-    Transpose({pixel, p.bins()}, band.slice.channels, band.slice.bins(), {packed, band.bin_stride});
+  const Slice& slice = band.slice;
+  const bool by_tile = std::min(slice.channels, slice.bins()) >= 16;
+  ForEachPixel(p, band, map, data, [&](const float* pixel, float* packed, int64_t next) HWY_ATTR {
+    if (!by_tile) PrefetchPixel(p, slice, pixel, next);
+    simd::Transpose({pixel, p.bins(), by_tile ? next : 0}, slice.channels, slice.bins(),
+                    {packed, band.bin_stride});
   });
 }
 
 // Writes the band's rows of the map; every NaN becomes the default one.
 HWY_INLINE void UnpackRows(const Problem& p, const float* data, const Band& band, float* map) {
-  ForEachPixel(p, band, map, data, [&](float* pixel, const float* packed) HWY_ATTR {
-    Transpose({packed, band.bin_stride}, band.slice.bins(), band.slice.channels, {pixel, p.bins()},
-              [](auto d, auto v) HWY_ATTR { return CanonicalNan(d, v); });
+  ForEachPixel(p, band, map, data, [&](float* pixel, const float* packed, int64_t next) HWY_ATTR {
+    PrefetchPixel(p, band.slice, pixel, next);
+    simd::Transpose({packed, band.bin_stride}, band.slice.bins(), band.slice.channels,
+                    {pixel, p.bins()},
+                    [](auto d, auto v) HWY_ATTR { return simd::CanonicalNan(d, v); });
   });
 }
 

@@ -1,43 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
-// psroipool on the CPU without repacking: forward "strided" and backward "scatter".
-#include "ops/psroipool/cpu/strided.h"
-
+// psroipool on the CPU without repacking: forward "strided", backward "scatter", and "double" of
+// both. Real is float or double.
 #include <algorithm>
-#include <cmath>
 #include <functional>
-#include <limits>
 
-#include "cpu/tuning.h"
+#include "cpu/plain_loops.h"
+#include "ops/psroipool/cpu/bin_table.h"
+#include "ops/psroipool/cpu/operators.h"
 #include "ops/psroipool/cpu/tuning.h"
 
 namespace mluop::psroipool {
 namespace {
 
-// Returns the value; returns the default quiet NaN for every NaN.
-float WithDefaultNan(float value) {
-  return std::isnan(value) ? std::numeric_limits<float>::quiet_NaN() : value;
-}
-
 // Channels read together: eight independent sums hide the latency of the additions.
 constexpr int64_t kStridedChannels = 8;
 
-template <size_t kCount>
+template <typename Real, size_t kCount>
 struct Sums {
-  float values[kCount];
+  Real values[kCount];
 
-  explicit Sums(float value) { std::fill_n(values, kCount, value); }
-  void Add(const float* addends, int64_t stride) {
+  explicit Sums(Real value) { std::fill_n(values, kCount, value); }
+  void Add(const Real* addends, int64_t stride) {
     for (size_t k = 0; k < kCount; ++k) values[k] += addends[static_cast<int64_t>(k) * stride];
   }
   void Add(const Sums& sums) { Add(sums.values, 1); }
 };
 
 // Returns the sum of one row of a bin. `row` is the row's column 0 in the first channel.
-template <size_t kCount>
-Sums<kCount> SumStridedRow(const Problem& p, const float* row, Span columns) {
-  Sums<kCount> sum(-0.0f);
+template <size_t kCount, typename Real>
+Sums<Real, kCount> SumStridedRow(const Problem& p, const Real* row, Span columns) {
+  Sums<Real, kCount> sum(-0.0f);
   for (int64_t first = columns.begin; first < columns.end; first += kChunkColumns) {
-    Sums<kCount> chunk(-0.0f);
+    Sums<Real, kCount> chunk(-0.0f);
     const int64_t end = std::min<int64_t>(first + kChunkColumns, columns.end);
     for (int64_t w = first; w < end; ++w) chunk.Add(row + w * p.channels(), p.bins());
     sum.Add(chunk);
@@ -46,33 +40,33 @@ Sums<kCount> SumStridedRow(const Problem& p, const float* row, Span columns) {
 }
 
 // Writes the means of kCount channels of one bin, in the order of tuning.h.
-template <size_t kCount>
-void PoolStridedBin(const Problem& p, const float* channel, Span rows, Span columns,
-                    float* output) {
-  Sums<kCount> total(0.0f);
+template <size_t kCount, typename Real>
+void PoolStridedBin(const Problem& p, const Real* channel, Span rows, Span columns, Real* output) {
+  Sums<Real, kCount> total(0.0f);
   for (int64_t first = rows.begin; first < rows.end; first += kPartRows) {
-    Sums<kCount> part(-0.0f);
+    Sums<Real, kCount> part(-0.0f);
     const int64_t end = std::min<int64_t>(first + kPartRows, rows.end);
     for (int64_t h = first; h < end; ++h) {
       part.Add(SumStridedRow<kCount>(p, channel + h * p.w * p.channels(), columns));
     }
     total.Add(part);
   }
-  const auto area = static_cast<float>(int64_t{rows.size()} * columns.size());
-  for (size_t k = 0; k < kCount; ++k) output[k] = WithDefaultNan(total.values[k] / area);
+  const auto area = static_cast<Real>(int64_t{rows.size()} * columns.size());
+  for (size_t k = 0; k < kCount; ++k) output[k] = CanonicalNan(total.values[k] / area);
 }
 
-void PoolStridedRoi(const Problem& p, const Tensors& t, int64_t r) {
-  const Place place = PlaceRoi(p, t.rois + r * 5);
-  const float* image = t.input + std::max<int64_t>(place.image, 0) * p.h * p.w * p.channels();
-  float* output = t.output + r * p.channels();
+template <typename Real>
+void PoolStridedRoi(const Problem& p, const TensorsOf<Real>& t, int64_t r) {
+  const PlaceOf<Real> place = PlaceRoi(p, t.rois + r * 5);
+  const Real* image = t.input + std::max<int64_t>(place.image, 0) * p.h * p.w * p.channels();
+  Real* output = t.output + r * p.channels();
   int32_t* mapping = t.mapping + r * p.channels();
   for (int64_t bin = 0; bin < p.bins(); ++bin, output += p.output_dim) {
     const Span rows = place.Rows(p, static_cast<int>(bin / p.group));
     const Span columns = place.Columns(p, static_cast<int>(bin % p.group));
     for (int64_t c = 0; c < p.output_dim; ++c) *mapping++ = static_cast<int32_t>(p.Channel(bin, c));
     if (rows.size() == 0 || columns.size() == 0) {
-      std::fill_n(output, p.output_dim, 0.0f);
+      std::fill_n(output, p.output_dim, Real{0});
       continue;
     }
     int64_t c = 0;
@@ -86,13 +80,14 @@ void PoolStridedRoi(const Problem& p, const Tensors& t, int64_t r) {
 }
 
 // Adds one bin to one row of the map, `sums`: [W, C].
-void ScatterBin(const Problem& p, const Gradients& t, int64_t first_element, int64_t rows,
-                Span columns, float* sums) {
-  const auto area = static_cast<float>(rows * columns.size());
+template <typename Real>
+void ScatterBin(const Problem& p, const GradientsOf<Real>& t, int64_t first_element, int64_t rows,
+                Span columns, Real* sums) {
+  const auto area = static_cast<Real>(rows * columns.size());
   for (int64_t i = first_element; i < first_element + p.output_dim; ++i) {
     const int64_t channel = t.mapping[i];
     if (channel < 0 || channel >= p.channels()) continue;
-    const float scaled_grad = t.top_grad[i] / area;
+    const Real scaled_grad = t.top_grad[i] / area;
     for (int64_t w = columns.begin; w < columns.end; ++w)
       sums[w * p.channels() + channel] += scaled_grad;
   }
@@ -100,8 +95,9 @@ void ScatterBin(const Problem& p, const Gradients& t, int64_t first_element, int
 
 // Adds the RoIs [begin, end) to one row of the map. Elements of a RoI that go to one channel are added
 // in the order of memory.
-void ScatterRow(const Problem& p, const Gradients& t, const BinTable& table, int64_t row,
-                int64_t begin, int64_t end, float* sums) {
+template <typename Real>
+void ScatterRow(const Problem& p, const GradientsOf<Real>& t, const BinTable& table, int64_t row,
+                int64_t begin, int64_t end, Real* sums) {
   for (int64_t r = begin; r < end; ++r) {
     const RoiBins roi = table[r];
     const int64_t h = row - roi.first_row;
@@ -118,51 +114,53 @@ void ScatterRow(const Problem& p, const Gradients& t, const BinTable& table, int
 
 }  // namespace
 
+template <typename Real>
 mluOpStatus_t RunStrided(const CpuCall<Problem>& call, void*) {
   const Problem& p = call.p;
-  const Tensors t(call.arguments);
+  const TensorsOf<Real> t(call.arguments);
   // Estimates that a RoI covers a quarter of the map.
   const int64_t work = p.channels() + int64_t{p.h} * p.w * p.output_dim / 4;
-  call.context.threads().For(p.rois, kGrain / work + 1, [&](int64_t begin, int64_t end, int) {
-    for (int64_t r = begin; r < end; ++r) PoolStridedRoi(p, t, r);
-  });
+  call.context.threads().ForEach(p.rois, GrainFor(work),
+                                 [&](int64_t r, int) { PoolStridedRoi(p, t, r); });
   return MLUOP_STATUS_SUCCESS;
 }
 
-void FillTable(const Problem& p, const float* rois, BinTable& table, ThreadPool& threads) {
-  threads.For(p.rois, kGrain / (16 * p.group) + 1, [&](int64_t begin, int64_t end, int) {
-    for (int64_t r = begin; r < end; ++r) table.Fill(p, rois, r);
-  });
-}
-
+template <typename Real>
 size_t ScatterBytes(const CpuCall<Problem>& call) {
-  const int64_t floats = call.context.threads().num_threads() * call.p.w * call.p.channels();
-  return BinTable::Bytes(call.p) + sizeof(float) * static_cast<size_t>(floats);
+  const int64_t elements = call.context.threads().num_threads() * call.p.w * call.p.channels();
+  return BinTable::Bytes(call.p) + sizeof(Real) * static_cast<size_t>(elements);
 }
 
+template <typename Real>
 mluOpStatus_t RunScatter(const CpuCall<Problem>& call, void* scratch) {
   const Problem& p = call.p;
-  const Gradients t(call.arguments);
+  const GradientsOf<Real> t(call.arguments);
+  ThreadPool& threads = call.context.threads();
   BinTable table(p, scratch);
-  FillTable(p, t.rois, table, call.context.threads());
-  auto* const parts = reinterpret_cast<float*>(static_cast<char*>(scratch) + BinTable::Bytes(p));
-  const int64_t floats = p.w * p.channels(), work = floats + p.rois * p.channels() / p.rows();
-  const auto scatter = [&](int64_t begin, int64_t end, int worker) {
-    float* const part = parts + worker * floats;
-    for (int64_t row = begin; row < end; ++row) {
-      float* const total = t.bottom_grad + row * floats;
-      std::fill_n(total, floats, 0.0f);
-      if (p.rois <= kPartRois) ScatterRow(p, t, table, row, 0, p.rois, total);
-      for (int64_t r = 0; r < p.rois && p.rois > kPartRois; r += kPartRois) {
-        std::fill_n(part, floats, 0.0f);
-        ScatterRow(p, t, table, row, r, std::min(r + kPartRois, p.rois), part);
-        std::transform(part, part + floats, total, total, std::plus<float>());
-      }
-      std::transform(total, total + floats, total, WithDefaultNan);
+  table.FillAll(p, t.rois, threads);
+  auto* const parts = reinterpret_cast<Real*>(static_cast<char*>(scratch) + BinTable::Bytes(p));
+  const int64_t elements = p.w * p.channels();
+  const int64_t work = elements + p.rois * p.channels() / p.rows();
+  threads.ForEach(p.rows(), GrainFor(work), [&](int64_t row, int worker) {
+    Real* const part = parts + worker * elements;
+    Real* const total = t.bottom_grad + row * elements;
+    std::fill_n(total, elements, Real{0});
+    if (p.rois <= kPartRois) ScatterRow(p, t, table, row, 0, p.rois, total);
+    for (int64_t r = 0; r < p.rois && p.rois > kPartRois; r += kPartRois) {
+      std::fill_n(part, elements, Real{0});
+      ScatterRow(p, t, table, row, r, std::min(r + kPartRois, p.rois), part);
+      std::transform(part, part + elements, total, total, std::plus<Real>());
     }
-  };
-  call.context.threads().For(p.rows(), kGrain / work + 1, scatter);
+    CanonicalizeNans(total, elements);
+  });
   return MLUOP_STATUS_SUCCESS;
 }
+
+template mluOpStatus_t RunStrided<float>(const CpuCall<Problem>&, void*);
+template mluOpStatus_t RunStrided<double>(const CpuCall<Problem>&, void*);
+template size_t ScatterBytes<float>(const CpuCall<Problem>&);
+template size_t ScatterBytes<double>(const CpuCall<Problem>&);
+template mluOpStatus_t RunScatter<float>(const CpuCall<Problem>&, void*);
+template mluOpStatus_t RunScatter<double>(const CpuCall<Problem>&, void*);
 
 }  // namespace mluop::psroipool

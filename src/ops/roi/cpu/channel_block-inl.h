@@ -13,68 +13,63 @@
 #include <cstdint>
 
 #include "cpu/simd-inl.h"
-#include "cpu/vec_array-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mluop::roi {
 namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
-using mluop::HWY_NAMESPACE::AddVecs;
-using mluop::HWY_NAMESPACE::CanonicalNan;
-using mluop::HWY_NAMESPACE::LoadVecs;
-using mluop::HWY_NAMESPACE::MakeVecs;
-using mluop::HWY_NAMESPACE::SetVecs;
-using mluop::HWY_NAMESPACE::StoreVecs;
-using mluop::HWY_NAMESPACE::Unroll;
-using mluop::HWY_NAMESPACE::VecArray;
+namespace simd = mluop::HWY_NAMESPACE;
 
 // kVectors vectors of channels, of which `channels` exist: the last vector may be partial.
 template <class DType, int kVectors>
 struct ChannelBlock {
   using D = DType;
-  using Vecs = VecArray<D, kVectors>;
+  using Vecs = simd::VecArray<D, kVectors>;
   static constexpr int kCount = kVectors;
 
   int64_t channels;
 
   // A function, not a data member, so that it stays a compile-time constant.
   static int64_t lanes() { return static_cast<int64_t>(hn::Lanes(D())); }
-  static HWY_INLINE Vecs Set(float value) { return SetVecs<kCount>(D(), value); }
-  static HWY_INLINE Vecs Load(const float* from) { return LoadVecs<kCount>(D(), from); }
-  static HWY_INLINE void Store(const Vecs& vecs, float* to) { StoreVecs(vecs, D(), to); }
-  static HWY_INLINE void AddTo(const Vecs& vecs, float* to) { Store(AddVecs(Load(to), vecs), to); }
+  static HWY_INLINE Vecs Set(float value) { return simd::SetVecs<kCount>(D(), value); }
+  static HWY_INLINE Vecs Load(const float* from) { return simd::LoadVecs<kCount>(D(), from); }
+  static HWY_INLINE void Store(const Vecs& vecs, float* to) { simd::StoreVecs(vecs, D(), to); }
+  static HWY_INLINE void AddTo(const Vecs& vecs, float* to) {
+    Store(simd::AddVecs(Load(to), vecs), to);
+  }
 
   // Reads nothing beyond the existing channels; the other lanes are 0.
   HWY_INLINE Vecs LoadPartial(const float* from) const {
-    return MakeVecs<D, kCount>([&](auto k) HWY_ATTR {
+    return simd::MakeVecs<D, kCount>([&](auto k) HWY_ATTR {
       const int64_t rest = channels - k * lanes();
       if (k + 1 < kCount || rest >= lanes()) return hn::LoadU(D(), from + k * lanes());
-      return mluop::HWY_NAMESPACE::LoadLanes(D(), from + k * lanes(), 0, rest);
+      return simd::LoadLanes(D(), from + k * lanes(), 0, rest);
     });
   }
   HWY_INLINE void StorePartial(const Vecs& vecs, float* to) const {
-    Unroll<kCount>([&](auto k) HWY_ATTR {
+    simd::Unroll<kCount>([&](auto k) HWY_ATTR {
       const int64_t rest = channels - k * lanes();
       if (k + 1 < kCount || rest >= lanes()) {
         return hn::StoreU(vecs.v[k], D(), to + k * lanes());
       }
-      mluop::HWY_NAMESPACE::StoreFirst(vecs.v[k], D(), rest, to + k * lanes());
+      simd::StoreFirst(vecs.v[k], D(), rest, to + k * lanes());
     });
   }
 };
 
 template <class D, int kCount>
-HWY_INLINE VecArray<D, kCount> Divide(const VecArray<D, kCount>& a, float divisor) {
+HWY_INLINE simd::VecArray<D, kCount> Divide(const simd::VecArray<D, kCount>& a, float divisor) {
   const auto b = hn::Set(D(), divisor);
-  return MakeVecs<D, kCount>([&](auto k) HWY_ATTR { return hn::Div(a.v[k], b); });
+  return simd::MakeVecs<D, kCount>([&](auto k) HWY_ATTR { return hn::Div(a.v[k], b); });
 }
 
 // The mean of `count` values with this sum. Every NaN is the default one.
 template <class D, int kCount>
-HWY_INLINE VecArray<D, kCount> Mean(const VecArray<D, kCount>& sum, float count) {
+HWY_INLINE simd::VecArray<D, kCount> Mean(const simd::VecArray<D, kCount>& sum, float count) {
   const auto mean = Divide(sum, count);
-  return MakeVecs<D, kCount>([&](auto k) HWY_ATTR { return CanonicalNan(D(), mean.v[k]); });
+  return simd::MakeVecs<D, kCount>([&](auto k)
+                                       HWY_ATTR { return simd::CanonicalNan(D(), mean.v[k]); });
 }
 
 // Calls body(block, c) on consecutive blocks of at most kMaxVectors vectors that cover all
@@ -92,7 +87,7 @@ HWY_INLINE void ForEachChannelBlock(int64_t channels, const Body& body) {
     body(ChannelBlock<Tag, kMaxVectors>{channels - c}, c);
   }
   const int64_t rest = (channels - c + lanes - 1) / lanes;
-  Unroll<kMaxVectors - 1>([&](auto k) HWY_ATTR {
+  simd::Unroll<kMaxVectors - 1>([&](auto k) HWY_ATTR {
     if (rest == k + 1) body(ChannelBlock<Tag, k + 1>{channels - c}, c);
   });
 }

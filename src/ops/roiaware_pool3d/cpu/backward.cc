@@ -25,43 +25,42 @@ namespace mluop::roiaware_pool3d {
 namespace HWY_NAMESPACE {
 namespace {
 
-namespace hn = hwy::HWY_NAMESPACE;
-using mluop::HWY_NAMESPACE::CanonicalNan;
-using mluop::HWY_NAMESPACE::ForEach;
-using mluop::HWY_NAMESPACE::StoreFloats;
-using mluop::HWY_NAMESPACE::ZeroRow;
-
-template <typename T>
+template <typename T, typename Real>
 HWY_INLINE void ScatterOf(const Problem& p, const BackwardTensors& tensors,
-                          const ScatterTask& task) {
-  ZeroRow(task.sums, task.points * p.channels);
-  if (p.method == kMaximum) {
-    AddMaximum<T>(p, tensors, task);
-  } else {
-    AddAverage<T>(p, tensors, task);
+                          const ScatterTask<void>& task) {
+  const ScatterTask<Real> typed = {task.begin, task.end, task.first_point, task.points,
+                                   static_cast<Real*>(task.sums)};
+  simd::ZeroRow(typed.sums, task.points * p.channels);
+  p.method == kMaximum ? AddMaximum<T>(p, tensors, typed) : AddAverage<T>(p, tensors, typed);
+}
+
+void Scatter(const Problem& p, const BackwardTensors& tensors, const ScatterTask<void>& task) {
+  switch (tensors.element_bytes) {
+    case 2: return ScatterOf<Half, float>(p, tensors, task);
+    case 4: return ScatterOf<float, float>(p, tensors, task);
+    default: return ScatterOf<double, double>(p, tensors, task);
   }
 }
 
-void Scatter(const Problem& p, const BackwardTensors& tensors, const ScatterTask& task) {
-  p.half ? ScatterOf<Half>(p, tensors, task) : ScatterOf<float>(p, tensors, task);
-}
-
-// to[begin, end) = the elements' sums over the slices.
-template <typename T>
-HWY_INLINE void AddSlicesTo(const SliceSums& from, int64_t begin, int64_t end, T* to) {
-  ForEach<float>(end - begin, [&](auto d, int64_t k) {
-    const float* first = from.sums + begin + k;
+// Writes the elements [begin, end): their sums over the slices.
+template <typename T, typename Real>
+HWY_INLINE void AddSlicesOf(const SliceSums& from, int64_t begin, int64_t end) {
+  simd::ForEach<Real>(end - begin, [&](auto d, int64_t k) {
+    const Real* first = static_cast<const Real*>(from.sums) + begin + k;
     auto sum = hn::LoadU(d, first);
     for (int64_t slice = 1; slice < from.slices; ++slice) {
       sum = hn::Add(sum, hn::LoadU(d, first + slice * from.stride));
     }
-    StoreFloats(CanonicalNan(d, sum), d, to + begin + k);
+    simd::StoreFloats(simd::CanonicalNan(d, sum), d, static_cast<T*>(from.grad_in) + begin + k);
   });
 }
 
-void AddSlices(const SliceSums& from, int64_t begin, int64_t end, const OutputRow& to) {
-  to.half ? AddSlicesTo(from, begin, end, static_cast<Half*>(to.data) + to.first)
-          : AddSlicesTo(from, begin, end, static_cast<float*>(to.data) + to.first);
+void AddSlices(const SliceSums& from, size_t element_bytes, int64_t begin, int64_t end) {
+  switch (element_bytes) {
+    case 2: return AddSlicesOf<Half, float>(from, begin, end);
+    case 4: return AddSlicesOf<float, float>(from, begin, end);
+    default: return AddSlicesOf<double, double>(from, begin, end);
+  }
 }
 
 }  // namespace
@@ -96,25 +95,27 @@ class Backward {
         threads_(call.context.threads()),
         tensors_({.indices = call.arguments.In<int32_t>("pts_idx_of_voxels"),
                   .argmax = call.arguments.In<int32_t>("argmax"),
-                  .grad_out = call.arguments.In<void>("grad_out")}),
-        grad_in_(call.arguments.Out<void>("grad_in")),
+                  .grad_out = call.arguments.In<void>("grad_out"),
+                  .element_bytes = SizeOf(call.arguments.Type())}),
+        grad_in_(call.arguments.Out<char>("grad_in")),
+        sum_bytes_(tensors_.element_bytes == 8 ? 8 : sizeof(float)),
         slices_(CountSlices(p_)),
         round_(std::clamp<int64_t>(kMaxSums / p_.channels, 1, p_.points)) {}
 
   size_t ScratchBytes() const {
-    return static_cast<size_t>(slices_ * round_ * p_.channels) * sizeof(float);
+    return static_cast<size_t>(slices_ * round_ * p_.channels * sum_bytes_);
   }
 
   void Run(void* scratch) {
-    auto* sums = static_cast<float*>(scratch);
-    const SliceSums from = {sums, slices_, round_ * p_.channels};
     const auto add = HWY_DYNAMIC_DISPATCH(AddSlices);
     for (int64_t first = 0; first < p_.points; first += round_) {
       const int64_t points = std::min(round_, p_.points - first);
-      ScatterSlices(first, points, sums);
-      const OutputRow to = {grad_in_, first * p_.channels, p_.half};
-      threads_.For(points * p_.channels, kGrain,
-                   [&](int64_t begin, int64_t end, int) { add(from, begin, end, to); });
+      ScatterSlices(first, points, static_cast<char*>(scratch));
+      const size_t offset = static_cast<size_t>(first * p_.channels) * tensors_.element_bytes;
+      const SliceSums from = {scratch, slices_, round_ * p_.channels, grad_in_ + offset};
+      threads_.For(points * p_.channels, kGrain, [&](int64_t begin, int64_t end, int) {
+        add(from, tensors_.element_bytes, begin, end);
+      });
     }
   }
 
@@ -125,27 +126,26 @@ class Backward {
 
  private:
   // Sums the voxels of each slice for the points [first, first + points).
-  void ScatterSlices(int64_t first, int64_t points, float* sums) {
+  void ScatterSlices(int64_t first, int64_t points, char* sums) {
     const auto scatter = HWY_DYNAMIC_DISPATCH(Scatter);
     const int64_t work = (p_.voxels() + points) * p_.channels;
     const int64_t splits =
         work < 2 * kGrain ? 1 : std::min((threads_.num_threads() + slices_ - 1) / slices_, points);
-    threads_.For(slices_ * splits, 1, [&](int64_t begin, int64_t end, int) {
-      for (int64_t item = begin; item < end; ++item) {
-        const int64_t slice = item / splits;
-        const int64_t from = item % splits * points / splits;
-        const int64_t to = (item % splits + 1) * points / splits;
-        scatter(p_, tensors_,
-                {p_.voxels() * slice / slices_, p_.voxels() * (slice + 1) / slices_, first + from,
-                 to - from, sums + (slice * round_ + from) * p_.channels});
-      }
+    threads_.ForEach(slices_ * splits, 1, [&](int64_t item, int) {
+      const int64_t slice = item / splits;
+      const int64_t from = item % splits * points / splits;
+      const int64_t to = (item % splits + 1) * points / splits;
+      scatter(p_, tensors_,
+              {p_.voxels() * slice / slices_, p_.voxels() * (slice + 1) / slices_, first + from,
+               to - from, sums + (slice * round_ + from) * p_.channels * sum_bytes_});
     });
   }
 
   const Problem& p_;
   ThreadPool& threads_;
   BackwardTensors tensors_;
-  void* grad_in_;
+  char* grad_in_;
+  int64_t sum_bytes_;  // of one sum
   int64_t slices_;
   int64_t round_;  // points whose sums exist at the same time
 };
@@ -159,7 +159,7 @@ mluOpStatus_t RunBackward(const BackwardCall& call, void* scratch) {
 
 constexpr CpuImplementation<Problem> kBackward[] = {
     {"slices", "always", Always, BackwardScratch, RunBackward, DescribeBackward},
-    CpuImplementation<Problem>::ForDouble(RunDoubleBackward),
+    CpuImplementation<Problem>::ForDouble(RunBackward, BackwardScratch),
 };
 
 }  // namespace

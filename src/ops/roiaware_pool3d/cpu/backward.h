@@ -8,6 +8,7 @@
 // order of any sum: every sum adds its voxels in ascending order, slice by slice.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "ops/roiaware_pool3d/problem.h"
@@ -18,29 +19,25 @@ struct BackwardTensors {
   const int32_t* indices;
   const int32_t* argmax;  // NULL: the average needs none
   const void* grad_out;
+  size_t element_bytes;  // of grad_out and grad_in
 };
 
 // One worker's task: adds the voxels [begin, end) of all boxes to `points` points from `first_point`
-// on. sums: [points, channels]
+// on. sums: [points, channels], double in calls of that type, else float
+template <typename Sum>
 struct ScatterTask {
   int64_t begin;
   int64_t end;
   int64_t first_point;
   int64_t points;
-  float* sums;
+  Sum* sums;
 };
 
-// The elements of grad_in from `first` on.
-struct OutputRow {
-  void* data;
-  int64_t first;
-  bool half;
-};
-
-// The sums of all slices, `stride` elements apart.
+// The sums of all slices, `stride` elements apart, and the elements that they are added to.
 struct SliceSums {
-  const float* sums;
+  const void* sums;
   int64_t slices, stride;
+  void* grad_in;
 };
 
 }  // namespace mluop::roiaware_pool3d

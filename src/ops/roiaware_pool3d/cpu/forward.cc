@@ -23,8 +23,6 @@ namespace mluop::roiaware_pool3d {
 namespace HWY_NAMESPACE {
 namespace {
 
-namespace hn = hwy::HWY_NAMESPACE;
-
 // The cell of t in [0, n), as problem.h defines it. Two clamps: a float cannot hold every n-1.
 HWY_INLINE hn::Vec<CellTag> Cell(hn::Vec<PointTag> t, int n) {
   constexpr PointTag d;
@@ -67,11 +65,8 @@ void FindInside(const Problem& p, const Box& box, const Coordinates& at, int64_t
 
 void PoolRange(const Problem& p, const ForwardTensors& tensors, const ForwardScratch& scratch,
                const VoxelRange& range) {
-  if (p.half) {
-    PoolVoxels<Half>(p, tensors, scratch, range);
-  } else {
-    PoolVoxels<float>(p, tensors, scratch, range);
-  }
+  p.half ? PoolVoxels<Half>(p, tensors, scratch, range)
+         : PoolVoxels<float>(p, tensors, scratch, range);
 }
 
 }  // namespace
@@ -104,15 +99,7 @@ class Forward {
   explicit Forward(const ForwardCall& call)
       : p_(call.p),
         threads_(call.context.threads()),
-        tensors_({.rois = call.arguments.In<void>("rois"),
-                  .pts = call.arguments.In<void>("pts"),
-                  .features = call.arguments.In<void>("pts_feature"),
-                  .argmax = call.arguments.Out<int32_t>("argmax"),
-                  .indices = call.arguments.Out<int32_t>("pts_idx_of_voxels"),
-                  .pooled = call.arguments.Out<void>("pooled_features"),
-                  .stream = call.arguments.Tensor("pts_idx_of_voxels").ByteCount() +
-                                2 * call.arguments.Tensor("pooled_features").ByteCount() >=
-                            kStreamBytes}),
+        tensors_(call.arguments),
         scratch_(p_.boxes, p_.points) {}
 
   void Run(void* scratch) {
@@ -153,31 +140,25 @@ class Forward {
   void FindPoints(int64_t first, int64_t boxes) {
     const auto find = HWY_DYNAMIC_DISPATCH(FindInside);
     const int64_t cost = std::min<int64_t>(kChunkPoints, p_.points) + kBoxCost;
-    threads_.For(boxes * scratch_.chunks(), kTestGrain / cost + 1,
-                 [&](int64_t begin, int64_t end, int) {
-                   for (int64_t item = begin; item < end; ++item) {
-                     const int64_t box = item / scratch_.chunks();
-                     const int64_t chunk = item % scratch_.chunks();
-                     find(p_, BoxAt(first + box), scratch_.coordinates(), chunk * kChunkPoints,
-                          std::min<int64_t>((chunk + 1) * kChunkPoints, p_.points),
-                          scratch_.List(box, chunk));
-                   }
-                 });
+    threads_.ForEach(boxes * scratch_.chunks(), kTestGrain / cost + 1, [&](int64_t item, int) {
+      const int64_t box = item / scratch_.chunks();
+      const int64_t chunk = item % scratch_.chunks();
+      find(p_, BoxAt(first + box), scratch_.coordinates(), chunk * kChunkPoints,
+           std::min<int64_t>((chunk + 1) * kChunkPoints, p_.points), scratch_.List(box, chunk));
+    });
   }
 
   void Pool(int64_t first, int64_t boxes) {
     const auto pool = HWY_DYNAMIC_DISPATCH(PoolRange);
     const int64_t size = RangeSize(boxes);
     const int64_t ranges = (p_.box_voxels() + size - 1) / size;
-    threads_.For(boxes * ranges, kOutputGrain / (size * VoxelElements()) + 1,
-                 [&](int64_t begin, int64_t end, int) {
-                   for (int64_t item = begin; item < end; ++item) {
-                     const int64_t box = item / ranges;
-                     const int64_t voxel = item % ranges * size;
-                     pool(p_, tensors_, scratch_,
-                          {first + box, box, voxel, std::min(voxel + size, p_.box_voxels())});
-                   }
-                 });
+    threads_.ForEach(boxes * ranges, kOutputGrain / (size * VoxelElements()) + 1,
+                     [&](int64_t item, int) {
+                       const int64_t box = item / ranges;
+                       const int64_t voxel = item % ranges * size;
+                       pool(p_, tensors_, scratch_,
+                            {first + box, box, voxel, std::min(voxel + size, p_.box_voxels())});
+                     });
   }
 
   int64_t VoxelElements() const { return int64_t{p_.slots} + 2 * int64_t{p_.channels}; }

@@ -12,7 +12,9 @@
 #include <cstdint>
 #include <limits>
 
+#include "core/arguments.h"
 #include "cpu/scratch.h"
+#include "cpu/tuning.h"
 #include "ops/roiaware_pool3d/cpu/tuning.h"
 
 namespace mluop::roiaware_pool3d {
@@ -83,6 +85,16 @@ struct ForwardTensors {
   int32_t* indices;
   void* pooled;
   bool stream;  // non-temporal stores
+
+  explicit ForwardTensors(const Arguments& a)
+      : rois(a.In<void>("rois")),
+        pts(a.In<void>("pts")),
+        features(a.In<void>("pts_feature")),
+        argmax(a.Out<int32_t>("argmax")),
+        indices(a.Out<int32_t>("pts_idx_of_voxels")),
+        pooled(a.Out<void>("pooled_features")),
+        stream(ShouldStream(a.Tensor("pts_idx_of_voxels").ByteCount() +
+                            2 * a.Tensor("pooled_features").ByteCount())) {}
 };
 
 // The voxels [begin, end) of a box.

@@ -25,27 +25,25 @@ namespace mluop::roiaware_pool3d {
 namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
-using mluop::HWY_NAMESPACE::ForEach;
-using mluop::HWY_NAMESPACE::LoadFloats;
+namespace simd = mluop::HWY_NAMESPACE;
 
 // Returns the row of the point's sums. The row is >= task.points if the point is outside the task;
 // negative indices wrap.
-HWY_INLINE uint32_t RowOf(const ScatterTask& task, int32_t point) {
+template <typename Real>
+HWY_INLINE uint32_t RowOf(const ScatterTask<Real>& task, int32_t point) {
   return static_cast<uint32_t>(point) - static_cast<uint32_t>(task.first_point);
 }
 
-HWY_INLINE bool HasRow(const ScatterTask& task, uint32_t row) {
+template <typename Real>
+HWY_INLINE bool HasRow(const ScatterTask<Real>& task, uint32_t row) {
   return row < static_cast<uint32_t>(task.points);
 }
-
-using RowTag = hn::ScalableTag<float>;
-using IndexTag = hn::RebindToSigned<RowTag>;
 
 // Returns whether a voxel's row of argmax names any of `points` points from `first` on.
 HWY_INLINE bool ContainsAny(uint32_t first, uint32_t points, int64_t channels,
                             const int32_t* argmax) {
-  const IndexTag di;
-  const hn::RebindToUnsigned<IndexTag> du;
+  const hn::ScalableTag<int32_t> di;
+  const hn::RebindToUnsigned<decltype(di)> du;
   const int64_t step = static_cast<int64_t>(hn::Lanes(di));
   bool any = false;
   int64_t c = 0;
@@ -58,32 +56,34 @@ HWY_INLINE bool ContainsAny(uint32_t first, uint32_t points, int64_t channels,
 }
 
 // Adds the channels [begin, end) of a voxel one at a time. grad: of channel `begin`
-template <typename T>
-HWY_INLINE void AddElements(const ScatterTask& task, int64_t channels, const int32_t* argmax,
+template <typename T, typename Real>
+HWY_INLINE void AddElements(const ScatterTask<Real>& task, int64_t channels, const int32_t* argmax,
                             const T* grad, int64_t begin, int64_t end) {
   for (int64_t c = begin; c < end; ++c) {
     const uint32_t row = RowOf(task, argmax[c]);
-    if (HasRow(task, row)) task.sums[row * channels + c] += ToFloat(grad[c - begin]);
+    if (!HasRow(task, row)) continue;
+    const hn::CappedTag<Real, 1> d;
+    task.sums[row * channels + c] += hn::GetLane(simd::LoadFloats(d, grad + c - begin));
   }
 }
 
 // Adds one voxel of the maximum. In most voxels all channels have the same point: a vector of sums.
-template <typename T>
-HWY_INLINE void AddMaximumRow(const ScatterTask& task, int64_t channels, const int32_t* argmax,
-                              const T* grad) {
-  const RowTag d;
-  const IndexTag di;
+template <typename T, typename Real>
+HWY_INLINE void AddMaximumRow(const ScatterTask<Real>& task, int64_t channels,
+                              const int32_t* argmax, const T* grad) {
+  const hn::ScalableTag<Real> d;
+  const hn::Rebind<int32_t, decltype(d)> di;
   const int64_t step = static_cast<int64_t>(hn::Lanes(d));
   int64_t c = 0;
   for (; c + step <= channels; c += step) {
-    const auto value = LoadFloats(d, grad + c);
+    const auto value = simd::LoadFloats(d, grad + c);
     if (hn::AllTrue(di, hn::Eq(hn::LoadU(di, argmax + c), hn::Set(di, argmax[c])))) {
       const uint32_t row = RowOf(task, argmax[c]);
       if (!HasRow(task, row)) continue;
-      float* sums = task.sums + row * channels + c;
+      Real* sums = task.sums + row * channels + c;
       hn::StoreU(hn::Add(hn::LoadU(d, sums), value), d, sums);
     } else {
-      HWY_ALIGN float lanes[hn::MaxLanes(d)];
+      HWY_ALIGN Real lanes[hn::MaxLanes(d)];
       hn::Store(value, d, lanes);
       AddElements(task, channels, argmax, lanes, c, c + step);
     }
@@ -93,7 +93,8 @@ HWY_INLINE void AddMaximumRow(const ScatterTask& task, int64_t channels, const i
 
 // Lists the first elements of the voxels in [begin, end) whose argmax names a point of the task, in
 // ascending order. Not inlined: the caller has too few registers left.
-HWY_NOINLINE int64_t ListVoxelsWithArgmax(const ScatterTask& task, int64_t channels,
+template <typename Real>
+HWY_NOINLINE int64_t ListVoxelsWithArgmax(const ScatterTask<Real>& task, int64_t channels,
                                           const int32_t* argmax, int64_t begin, int64_t end,
                                           int64_t* rows) {
   const auto first = static_cast<uint32_t>(task.first_point);
@@ -126,24 +127,25 @@ HWY_NOINLINE int64_t ListFilled(const Problem& p, const int32_t* indices, int64_
 }
 
 // Adds one voxel of the average, with count > 0 points.
-template <typename T>
-HWY_INLINE void AddAverageRow(const ScatterTask& task, int64_t channels, const int32_t* points,
-                              int count, const T* grad) {
-  ForEach<float>(channels, [&](auto d, int64_t c) {
+template <typename T, typename Real>
+HWY_INLINE void AddAverageRow(const ScatterTask<Real>& task, int64_t channels,
+                              const int32_t* points, int count, const T* grad) {
+  simd::ForEach<Real>(channels, [&](auto d, int64_t c) {
     const auto scaled_grad =
-        hn::Div(LoadFloats(d, grad + c), hn::Set(d, static_cast<float>(count)));
+        hn::Div(simd::LoadFloats(d, grad + c), hn::Set(d, static_cast<Real>(count)));
     for (int k = 0; k < count; ++k) {
       const uint32_t row = RowOf(task, points[k]);
       if (!HasRow(task, row)) continue;
-      float* sums = task.sums + row * channels + c;
+      Real* sums = task.sums + row * channels + c;
       hn::StoreU(hn::Add(hn::LoadU(d, sums), scaled_grad), d, sums);
     }
   });
 }
 
 // Adds the voxels of the task in ascending order, tile by tile.
-template <typename T>
-HWY_INLINE void AddMaximum(const Problem& p, const BackwardTensors& tensors, ScatterTask task) {
+template <typename T, typename Real>
+HWY_INLINE void AddMaximum(const Problem& p, const BackwardTensors& tensors,
+                           ScatterTask<Real> task) {
   const int64_t channels = p.channels;
   const int32_t* argmax = tensors.argmax;
   const auto* grad_out = static_cast<const T*>(tensors.grad_out);
@@ -163,8 +165,9 @@ HWY_INLINE void AddMaximum(const Problem& p, const BackwardTensors& tensors, Sca
   }
 }
 
-template <typename T>
-HWY_INLINE void AddAverage(const Problem& p, const BackwardTensors& tensors, ScatterTask task) {
+template <typename T, typename Real>
+HWY_INLINE void AddAverage(const Problem& p, const BackwardTensors& tensors,
+                           ScatterTask<Real> task) {
   const int64_t channels = p.channels;
   const auto* grad_out = static_cast<const T*>(tensors.grad_out);
   for (int64_t tile = task.begin; tile < task.end; tile += kTileVoxels) {

@@ -19,9 +19,6 @@ HWY_BEFORE_NAMESPACE();
 namespace mluop::torchvision_ps_roi_pool {
 namespace HWY_NAMESPACE {
 
-using mluop::HWY_NAMESPACE::ZeroRow;
-using roi::HWY_NAMESPACE::Divide;
-
 // Writes the slice's planes of grad_input. `band` is the worker's scratch.
 void SumSlice(const Bands& bands, const Slice& slice, float* grad_input, float* band) {
   const Problem& p = bands.p;
@@ -30,20 +27,21 @@ void SumSlice(const Bands& bands, const Slice& slice, float* grad_input, float* 
   const Span used = bands.table.UsedRows(slice.image, slice.ph);
   for (int64_t c = 0; c < slice.channels; ++c) {
     float* plane = planes + c * plane_stride;
-    ZeroRow(plane, used.begin * p.w);
-    ZeroRow(plane + used.end * p.w, (p.h - used.end) * p.w);
+    simd::ZeroRow(plane, used.begin * p.w);
+    simd::ZeroRow(plane + used.end * p.w, (p.h - used.end) * p.w);
   }
   for (int32_t row = used.begin, end; row < used.end; row = end) {
     end = static_cast<int32_t>(std::min<int64_t>(row + bands.slicing.rows, used.end));
     const int64_t pixels = (end - row) * p.w;
-    ZeroRow(band, pixels * pixel_stride);
-    ForEachTile(
-        bands, slice, band, {row, end}, [&](auto block, const BinTile<float>& tile) HWY_ATTR {
-          using Block = decltype(block);
-          AddToPixels<Block>(tile, Divide(Block::Load(tile.stage), static_cast<float>(tile.area)));
-        });
+    simd::ZeroRow(band, pixels * pixel_stride);
+    ForEachTile(bands, slice, band, {row, end},
+                [&](auto block, const BinTile<float>& tile) HWY_ATTR {
+                  using Block = decltype(block);
+                  AddToPixels<Block>(
+                      tile, blocks::Divide(Block::Load(tile.stage), static_cast<float>(tile.area)));
+                });
     PixelsToPlanes({band, pixel_stride}, pixels, slice.channels, {planes + row * p.w, plane_stride},
-                   [](auto d, auto v) HWY_ATTR { return CanonicalNan(d, v); });
+                   [](auto d, auto v) HWY_ATTR { return simd::CanonicalNan(d, v); });
   }
 }
 

@@ -3,8 +3,6 @@
 // vectors run over the channels. Their planes lie pooled_h*pooled_w apart: slices of the map
 // (slicing.h) are repacked to [pixel][channel] and pooled from there.
 #include <algorithm>
-#include <cmath>
-#include <limits>
 
 #include "cpu/tuning.h"
 #include "ops/torchvision_ps_roi_pool/cpu/operators.h"
@@ -20,8 +18,6 @@
 HWY_BEFORE_NAMESPACE();
 namespace mluop::torchvision_ps_roi_pool {
 namespace HWY_NAMESPACE {
-
-using roi::HWY_NAMESPACE::Mean;
 
 // Writes the slice's staged outputs. `band` is the worker's scratch. The sum of a bin is carried in
 // the stage from band to band; the last band divides it by the area.
@@ -41,7 +37,7 @@ void PoolSlice(const Bands& bands, const Slice& slice, const float* input, float
           using Block = decltype(block);
           auto sum =
               SumPixels<Block>(tile, tile.begins_bin ? Block::Set(0.0f) : Block::Load(tile.stage));
-          if (tile.ends_bin) sum = Mean(sum, static_cast<float>(tile.area));
+          if (tile.ends_bin) sum = blocks::Mean(sum, static_cast<float>(tile.area));
           Block::Store(sum, tile.stage);
         });
     row = end;
@@ -52,7 +48,7 @@ void PoolSlice(const Bands& bands, const Slice& slice, const float* input, float
 void WriteRoi(const Bands& bands, const float* stage, float* output) {
   const Problem& p = bands.p;
   PixelsToPlanes({stage, bands.BinStride()}, p.bins(), p.output_dim, {output, p.bins()},
-                 Identity());
+                 simd::Identity());
 }
 
 }  // namespace HWY_NAMESPACE
@@ -94,74 +90,11 @@ mluOpStatus_t RunBands(const ForwardCall& call, void* scratch) {
   return MLUOP_STATUS_SUCCESS;
 }
 
-// Planes of one bin that are read together: one chain of additions alone would wait for every
-// addition.
-constexpr int64_t kDirectPlanes = 8;
-
-// Writes the means of one bin in kCount planes to every bins-th output.
-template <int64_t kCount>
-void PoolPlanes(const Problem& p, const float* planes, const BinBox& box, float* output) {
-  const int64_t plane_stride = p.bins() * p.pixels();
-  float sums[kCount] = {};
-  for (int64_t h = box.rows.begin; h < box.rows.end; ++h) {
-    for (int64_t w = box.columns.begin; w < box.columns.end; ++w) {
-      const float* pixel = planes + h * p.w + w;
-      for (int64_t k = 0; k < kCount; ++k) sums[k] += pixel[k * plane_stride];
-    }
-  }
-  const auto area = static_cast<float>(box.area());
-  for (int64_t k = 0; k < kCount; ++k) {
-    const float mean = area == 0 ? 0.0f : sums[k] / area;
-    output[k * p.bins()] = std::isnan(mean) ? std::numeric_limits<float>::quiet_NaN() : mean;
-  }
-}
-
-// Pools the channels [first, first + kDirectPlanes), as far as they exist, of a RoI that is not empty.
-void PoolRoi(const Problem& p, const float* input, const Place& place, int64_t first,
-             float* output) {
-  const int64_t planes = std::min(kDirectPlanes, p.output_dim - first);
-  for (int64_t bin = 0; bin < p.bins(); ++bin) {
-    const BinBox box = {place.Rows(p, static_cast<int>(bin / p.pooled_w)),
-                        place.Columns(p, static_cast<int>(bin % p.pooled_w))};
-    const float* from = input + p.Plane(place.image, first, bin);
-    float* to = output + first * p.bins() + bin;
-    if (planes == kDirectPlanes) {
-      PoolPlanes<kDirectPlanes>(p, from, box, to);
-      continue;
-    }
-    for (int64_t c = 0; c < planes; ++c) {
-      PoolPlanes<1>(p, from + c * p.bins() * p.pixels(), box, to + c * p.bins());
-    }
-  }
-}
-
-mluOpStatus_t RunDirect(const ForwardCall& call, void*) {
-  const Problem& p = call.p;
-  const Tensors t(call.arguments);
-  const int64_t blocks = (p.output_dim + kDirectPlanes - 1) / kDirectPlanes;
-  const int64_t work = (p.bins() + p.pixels() / 4) * std::min(p.output_dim, kDirectPlanes);
-  call.context.threads().For(
-      p.rois * blocks, kGrain / work + 1, [&](int64_t begin, int64_t end, int) {
-        for (int64_t i = begin; i < end; ++i) {
-          const int64_t r = i / blocks, first = i % blocks * kDirectPlanes;
-          float* const to = t.output + r * p.channels();
-          const Place place = p.pixels() == 0 ? Place{-1, {}, {}} : PlaceRoi(p, t.rois + r * 5);
-          if (place.image < 0) {
-            const int64_t channels = std::min(kDirectPlanes, p.output_dim - first);
-            std::fill_n(to + first * p.bins(), channels * p.bins(), 0.0f);
-          } else {
-            PoolRoi(p, t.input, place, first, to);
-          }
-        }
-      });
-  return MLUOP_STATUS_SUCCESS;
-}
-
 constexpr CpuImplementation<Problem> kForward[] = {
     {"bands", "a row fits the L2, and the bins have at least 1/4 of the elements of the map",
      CanUseBands, BandBytes<kForwardBand>, RunBands, DescribeBands<kForwardBand>},
-    {"direct", "always", Always, nullptr, RunDirect},
-    CpuImplementation<Problem>::ForDouble(RunDoubleForward),
+    {"direct", "always", Always, nullptr, RunDirect<float>},
+    CpuImplementation<Problem>::ForDouble(RunDirect<double>),
 };
 
 }  // namespace

@@ -9,8 +9,9 @@ namespace mluop::torchvision_ps_roi_pool {
 
 extern const CpuOperator kForwardCpu, kBackwardCpu;
 
-// For tensors of type double; double.cc defines them.
-mluOpStatus_t RunDoubleForward(const CpuCall<Problem>& call, void* scratch);
+// direct.cc defines them: forward for Real = float and double, and backward for double.
+template <typename Real>
+mluOpStatus_t RunDirect(const CpuCall<Problem>& call, void* scratch);
 mluOpStatus_t RunDoubleBackward(const CpuCall<Problem>& call, void* scratch);
 
 }  // namespace mluop::torchvision_ps_roi_pool

@@ -3,9 +3,12 @@
 // They are computed once per call: every bin visits every RoI of its image.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 
+#include "cpu/scratch.h"
 #include "cpu/thread_pool.h"
+#include "cpu/tuning.h"
 #include "ops/torchvision_ps_roi_pool/problem.h"
 
 namespace mluop::torchvision_ps_roi_pool {
@@ -29,11 +32,38 @@ struct BinBoxes {
 // A position is the index of a RoI in the table's order. Empty RoIs have none.
 class RoiTable {
  public:
-  static size_t Bytes(const Problem& p);  // a multiple of kAlignment
+  // A multiple of kAlignment.
+  static size_t Bytes(const Problem& p) {
+    const int64_t spans = (int64_t{p.pooled_h} + p.pooled_w) * p.rois + p.n * p.pooled_h;
+    const auto bytes = sizeof(int64_t) * static_cast<size_t>(p.n + 1) +
+                       sizeof(Span) * static_cast<size_t>(spans) +
+                       2 * sizeof(int32_t) * static_cast<size_t>(p.rois);
+    return (bytes + kAlignment - 1) / kAlignment * kAlignment;
+  }
 
-  RoiTable(const Problem& p, void* memory);
+  RoiTable(const Problem& p, void* memory)
+      : n_(p.n),
+        rois_(p.rois),
+        pooled_h_(p.pooled_h),
+        first_(static_cast<int64_t*>(memory)),
+        rows_(reinterpret_cast<Span*>(first_ + p.n + 1)),
+        columns_(rows_ + p.pooled_h * p.rois),
+        used_rows_(columns_ + p.pooled_w * p.rois),
+        order_(reinterpret_cast<int32_t*>(used_rows_ + p.n * p.pooled_h)),
+        images_(order_ + p.rois) {}
 
-  void Fill(const Problem& p, const float* rois, ThreadPool& threads);
+  void Fill(const Problem& p, const float* rois, ThreadPool& threads) {
+    Sort(p, rois);
+    const int64_t grain = kGrain / (8 * (int64_t{p.pooled_h} + p.pooled_w)) + 1;
+    threads.ForEach(size(), grain, [&](int64_t i, int) {
+      const Place place = PlaceRoi(p, rois + Roi(i) * 5);
+      for (int ph = 0; ph < p.pooled_h; ++ph) rows_[ph * rois_ + i] = place.Rows(p, ph);
+      for (int pw = 0; pw < p.pooled_w; ++pw) columns_[pw * rois_ + i] = place.Columns(p, pw);
+    });
+    threads.ForEach(n_ * pooled_h_, kGrain / (rois_ / n_ + 1) + 1, [&](int64_t i, int) {
+      used_rows_[i] = FindUsedRows(i / pooled_h_, i % pooled_h_);
+    });
+  }
 
   int64_t Begin(int64_t image) const { return first_[image]; }
   int64_t End(int64_t image) const { return first_[image + 1]; }
@@ -48,8 +78,31 @@ class RoiTable {
   Span UsedRows(int64_t image, int64_t ph) const { return used_rows_[image * pooled_h_ + ph]; }
 
  private:
-  void Sort(const Problem& p, const float* rois);
-  Span FindUsedRows(int64_t image, int64_t ph) const;
+  // A counting sort: RoIs of one image keep their order, in which gradients are added.
+  void Sort(const Problem& p, const float* rois) {
+    std::fill_n(first_, n_ + 1, 0);
+    for (int64_t r = 0; r < rois_; ++r) {
+      const int64_t image = ImageOfRoi(p, rois + r * 5);
+      images_[r] = static_cast<int32_t>(image);
+      if (image >= 0) ++first_[image + 1];
+    }
+    for (int64_t image = 0; image < n_; ++image) first_[image + 1] += first_[image];
+    for (int64_t r = 0; r < rois_; ++r) {
+      if (images_[r] >= 0) order_[first_[images_[r]]++] = static_cast<int32_t>(r);
+    }
+    for (int64_t image = n_; image > 0; --image) first_[image] = first_[image - 1];
+    first_[0] = 0;
+  }
+
+  Span FindUsedRows(int64_t image, int64_t ph) const {
+    if (Begin(image) == End(image)) return {0, 0};
+    Span used = rows_[ph * rois_ + Begin(image)];
+    for (int64_t i = Begin(image); i < End(image); ++i) {
+      const Span rows = rows_[ph * rois_ + i];
+      used = {std::min(used.begin, rows.begin), std::max(used.end, rows.end)};
+    }
+    return used;
+  }
 
   int64_t n_;
   int64_t rois_;

@@ -85,23 +85,17 @@ class Bands {
   void ForEachSlice(const Body& body) const {
     const int64_t slices = (p.output_dim + slicing.slice - 1) / slicing.slice;
     const int64_t work = (p.pixels() + p.rois / p.n) * slicing.slice;
-    threads_.For(p.n * p.bins() * slices, kGrain / work + 1,
-                 [&](int64_t begin, int64_t end, int worker) {
-                   float* const bands = stage_ + slicing.StageFloats(p);
-                   for (int64_t i = begin; i < end; ++i) {
-                     body(SliceAt(i / slices, i % slices * slicing.slice),
-                          bands + worker * slicing.BandFloats(p));
-                   }
-                 });
+    float* const bands = stage_ + slicing.StageFloats(p);
+    threads_.ForEach(p.n * p.bins() * slices, kGrain / work + 1, [&](int64_t i, int worker) {
+      body(SliceAt(i / slices, i % slices * slicing.slice), bands + worker * slicing.BandFloats(p));
+    });
   }
 
   // Calls body(RoI, stage) for all RoIs of the table; `stage` is the RoI's first bin.
   template <class Body>
   void ForEachRoi(const Body& body) const {
-    threads_.For(table.size(), kGrain / p.channels() + 1, [&](int64_t begin, int64_t end, int) {
-      for (int64_t i = begin; i < end; ++i) {
-        body(table.Roi(i), stage_ + i * slicing.stage_stride);
-      }
+    threads_.ForEach(table.size(), kGrain / p.channels() + 1, [&](int64_t i, int) {
+      body(table.Roi(i), stage_ + i * slicing.stage_stride);
     });
   }
 

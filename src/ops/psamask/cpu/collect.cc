@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// psamask on the CPU, implementation "skew": input and output are cell-major. For a row of pixels,
-// every pixel's column of cells is shifted by its own distance, which SkewColumns does for a vector
-// of pixels at a time. The loop over the rows of the output's grids is inside the loop over bands
-// of pixels. Each row is assembled in a tile and written line by line.
-#include "ops/psamask/cpu/bands.h"
+// psamask on the CPU, COLLECT: input and output have the same order.
+//
+// Implementation "rows": both are pixel-major. Writes the output front to back: each row of a
+// pixel's grid is part of a row of the input's grid between zeros.
+//
+// Implementation "skew": both are cell-major. For a row of pixels, every pixel's column of cells is
+// shifted by its own distance, which SkewColumns does for a vector of pixels at a time. The loop
+// over the rows of the output's grids is inside the loop over bands of pixels. Each row is assembled
+// in a tile and written line by line.
+#include "ops/psamask/cpu/kernels.h"
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "ops/psamask/cpu/skew.cc"
+#define HWY_TARGET_INCLUDE "ops/psamask/cpu/collect.cc"
 #include <hwy/cache_control.h>
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
@@ -37,6 +42,56 @@ namespace HWY_NAMESPACE {
 namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
+namespace simd = mluop::HWY_NAMESPACE;
+
+// ---- rows ----
+
+// The part of a pixel's output grid that lies inside of its input grid.
+struct PixelWindow {
+  Range rows, cols;
+  const float* from;  // the input of (rows.begin, cols.begin)
+};
+
+HWY_INLINE PixelWindow WindowOf(const Problem& p, const float* in, int64_t pixel) {
+  const int64_t w = pixel % p.w, h = pixel / p.w % p.h;
+  const Range rows = p.OutRows(h), cols = p.OutCols(w);
+  return {rows, cols,
+          in + pixel * p.in.size() + (rows.begin + p.RowShift(h)) * p.in.cols + cols.begin +
+              p.ColShift(w)};
+}
+
+HWY_INLINE void PrefetchRow(const Problem& p, const PixelWindow& window, int64_t row) {
+  if (row >= window.rows.count()) return;
+  const float* from = window.from + row * p.in.cols;
+  const int64_t count = window.cols.count();
+  for (int64_t i = 0; i < count; i += kLine) hwy::Prefetch(from + i);
+  hwy::Prefetch(from + count - 1);
+}
+
+// Writes the pixels [begin, end) of [N*H*W].
+void CopyPixels(const Problem& p, const Tensors& tensors, int64_t begin, int64_t end) {
+  simd::LineWriter writer(tensors.out + begin * p.out.size(), tensors.stream);
+  PixelWindow next = WindowOf(p, tensors.in, begin);
+  for (int64_t pixel = begin; pixel < end; ++pixel) {
+    const PixelWindow window = next;
+    next = WindowOf(p, tensors.in, std::min(pixel + 1, end - 1));
+    const int64_t rows = window.rows.count(), cols = window.cols.count();
+    int64_t written = 0;  // of the pixel's grid
+    for (int64_t row = 0; row < rows; ++row) {
+      const int64_t ahead = row + kPrefetchRows;
+      PrefetchRow(p, ahead < rows ? window : next, ahead < rows ? ahead : ahead - rows);
+      const int64_t cell = (window.rows.begin + row) * p.out.cols + window.cols.begin;
+      writer.AppendZeros(cell - written);
+      writer.Append(window.from + row * p.in.cols, cols);
+      written = cell + cols;
+    }
+    writer.AppendZeros(p.out.size() - written);
+  }
+  writer.Finish();
+  if (tensors.stream) hwy::FlushStream();
+}
+
+// ---- skew ----
 
 // to[o][k] = from[o - k + shift][k] for the lanes k of d, 0 where there is no such row. Lane k is
 // shifted by k in log2 steps: step `distance` shifts the lanes whose bit `distance` is set. Four
@@ -121,7 +176,7 @@ void SkewBand(const Problem& p, const Tensors& tensors, const Band& band, float*
         const Range lines = LinesOf(to, band.pixels, p.pixels());
         const int64_t begin = std::clamp(live.begin, lines.begin, lines.end);
         const int64_t stop = std::clamp(live.end, begin, lines.end);
-        mluop::HWY_NAMESPACE::LineWriter writer(to + lines.begin, tensors.stream);
+        simd::LineWriter writer(to + lines.begin, tensors.stream);
         writer.AppendZeros(begin - lines.begin);
         writer.Append(tile + (c - col) * kTileStride + begin, stop - begin);
         writer.AppendZeros(lines.end - stop);
@@ -140,7 +195,18 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace mluop::psamask {
 
+HWY_EXPORT(CopyPixels);
 HWY_EXPORT(SkewBand);
+
+mluOpStatus_t CopyRows(const PsamaskCall& call, void*) {
+  const auto kernel = HWY_DYNAMIC_DISPATCH(CopyPixels);
+  const Problem& p = call.p;
+  const Tensors tensors = TensorsOf(call);
+  call.context.threads().For(
+      p.n * p.pixels(), kGrain / p.out.size() + 1,
+      [&](int64_t begin, int64_t end, int) { kernel(p, tensors, begin, end); });
+  return MLUOP_STATUS_SUCCESS;
+}
 
 mluOpStatus_t Skew(const PsamaskCall& call, void* scratch) {
   return RunOnTiles(call, HWY_DYNAMIC_DISPATCH(SkewBand), scratch);
