@@ -3,16 +3,10 @@
 
 #include <cstring>
 
-#include "mlu/gdram.h"
 #include "mlu/job.h"
 #include "mlu/settings.h"
 
 namespace bang {
-namespace {
-
-constexpr const char* kQueueNames[] = {"IO", "Move", "Compute"};
-
-}  // namespace
 
 Check::Check(const char* instruction, Where where)
     : core_(CoreOf(instruction, where)), issuer_{instruction, where} {
@@ -35,32 +29,23 @@ void RequireArchitecture(const char* instruction, const Gate& gate, Where where)
   if (CurrentCore() != nullptr) Check(instruction, where).Exists(gate);
 }
 
-void Check::Inside(const char* role, const void* data, size_t bytes, OnChipMemory* memory) const {
-  const Space space = memory == nullptr ? Space::kGdram : memory->space();
-  const Allocation* const allocation = memory == nullptr ? GetGdram().Find(data) : nullptr;
-  if (memory == nullptr ? allocation == nullptr : !memory->Contains(data)) {
-    const Space actual = core_.SpaceOf(data);
-    Fail("%s must be in %s, got %p, an address in %s", role, SpaceName(space), data,
-         actual == Space::kHost ? "no allocation" : SpaceName(actual));
-  }
-  if (memory == nullptr) {
-    const size_t left = allocation->BytesFrom(data);
-    if (bytes > left)
-      Fail("%s of %zu bytes runs %zu bytes past the end of its allocation of %zu bytes", role,
-           bytes, bytes - left, allocation->bytes);
-    return;
-  }
-  const OnChipVariable* const variable = memory->Find(data);
-  if (variable == nullptr) Fail("%s must be in a variable, got %p between two", role, data);
-  const size_t left = variable->BytesFrom(data);
-  if (bytes > left)
+void Check::Inside(const char* role, const Range& range, Memory& memory) const {
+  const char* const space = SpaceName(memory.space());
+  const Block* const block = memory.Find(range.begin);
+  if (block == nullptr)
+    Fail("%s must be in a variable or allocation in %s, got %p in %s", role, space,
+         static_cast<const void*>(range.begin), SpaceName(core_.SpaceOf(range.begin)));
+  const size_t left = block->BytesFrom(range.begin);
+  if (range.size() > left)
     Fail("%s of %zu bytes runs %zu bytes past the end of %s, which has %zu bytes of %s", role,
-         bytes, bytes - left, variable->name, variable->bytes, SpaceName(space));
-  const size_t used = memory->Touch(*variable, static_cast<const char*>(data) + bytes);
-  if (used > memory->limit())
-    Violate(variable->name, variable->where,
-            "the variables in %s that the kernel uses have %zu bytes, and %zu are usable",
-            SpaceName(space), used, memory->limit());
+         range.size(), range.size() - left, block->name, block->bytes, space);
+  if (memory.space() == kGdram) return;
+  auto& on_chip = static_cast<OnChipMemory&>(memory);
+  const size_t used = on_chip.Touch(*block, range.end);
+  if (used > on_chip.limit())
+    Violate(block->name, block->where,
+            "the variables in %s that the kernel uses have %zu bytes, and %zu are usable", space,
+            used, on_chip.limit());
 }
 
 void Check::Alignment(const char* role, const void* data, size_t bytes, Rule rule) const {
@@ -84,63 +69,85 @@ void Check::Disjoint(const char* role, const Range& result, const Range& source)
 }
 
 void Check::Ordered(const char* role, const Range& range, Queue queue, bool written) const {
-  for (const Queue other : {Queue::kIo, Queue::kMove, Queue::kCompute}) {
+  constexpr const char* kQueueNames[] = {"IO", "Move", "Compute"};
+  for (const Queue other : kQueues) {
     if (other == queue) continue;
-    bool is_write = false;
-    const Issuer* const issuer = core_.FindPending(other, queue, range, written, &is_write);
-    if (issuer == nullptr) continue;
+    const Core::Pending& pending = core_.pending(other, queue);
+    const Issuer* const writer = pending.writes.Find(range);
+    const Issuer* const reader = written ? pending.reads.Find(range) : nullptr;
+    if (writer == nullptr && reader == nullptr) continue;
+    const Issuer& issuer = writer != nullptr ? *writer : *reader;
     Fail("%s %s memory, which %s of line %d (%s queue) still %s: a synchronisation is missing",
-         role, written ? "overwrites" : "reads", issuer->name, issuer->where.line,
-         kQueueNames[static_cast<int>(other)], is_write ? "writes" : "reads");
+         role, written ? "overwrites" : "reads", issuer.name, issuer.where.line, kQueueNames[other],
+         writer != nullptr ? "writes" : "reads");
   }
 }
 
-void Check::Exclusive(const char* role, const Range& range, OnChipMemory* memory,
+void Check::Exclusive(const char* role, const Range& range, const Memory& memory,
                       Access access) const {
-  Writers::Target target = {memory, 0, true};
-  size_t offset = 0;
-  if (memory == nullptr) {
-    const Allocation& allocation = *GetGdram().Find(range.begin);
-    target = {&allocation, allocation.bytes, false};
-    offset = static_cast<size_t>(range.begin - allocation.begin);
-  } else if (memory->space() == Space::kSram) {
-    target.size = memory->size();
-    offset = memory->OffsetOf(range.begin);
-  } else {
-    return;
-  }
-  const Epoch* const other =
-      core_.launch().writers().Touch(target, offset, range.size(), core_.epoch(), access);
+  const bool is_sram = memory.space() == kSram;
+  if (!is_sram && memory.space() != kGdram) return;
+  const Epoch* const other = core_.launch().writers().Touch(*memory.Find(range.begin), is_sram,
+                                                            range, core_.epoch(), access);
   if (other != nullptr)
     Fail("%s of %zu bytes in %s is also accessed by %s, without a barrier in between", role,
-         range.size(), memory == nullptr ? "GDRAM" : "SRAM", other->Name().c_str());
+         range.size(), SpaceName(memory.space()), other->Name().c_str());
 }
 
-bool Check::IsWritten(OnChipMemory& memory, const void* data, size_t bytes) {
-  uint8_t* const state = memory.StateOf(data);
-  const auto* const content = static_cast<const unsigned char*>(data);
-  const auto* at = static_cast<const uint8_t*>(std::memchr(state, 0, bytes));
-  for (; at != nullptr; at = static_cast<const uint8_t*>(
-                            std::memchr(at, 0, bytes - static_cast<size_t>(at - state)))) {
-    const auto i = static_cast<size_t>(at - state);
-    const size_t phase = reinterpret_cast<uintptr_t>(content + i) % 4;
-    const size_t begin = i < phase ? 0 : i - phase;
-    const size_t end = std::min(bytes, i - phase + 4);
-    bool is_poison = true;
-    for (size_t k = begin; k < end; ++k) is_poison &= state[k] != 0 || content[k] == kPoison;
-    if (is_poison) return false;
-    std::memset(state + begin, 1, end - begin);
-  }
-  return true;
-}
-
-void Check::Written(const char* role, OnChipMemory& memory, const void* data, size_t bytes) const {
-  if (IsWritten(memory, data, bytes)) return;
-  const Issuer* const origin = core_.FindOrigin(RangeOf(data, bytes));
-  if (origin == nullptr) Fail("%s of %zu bytes has bytes that nothing has written", role, bytes);
-  Violate(origin->name, origin->where,
+void Check::Written(const char* role, const OnChipMemory& memory, const Range& range) const {
+  const uint8_t* const state = memory.FindUnwritten(range);
+  if (state == nullptr) return;
+  if (*state == kUnwritten)
+    Fail("%s of %zu bytes has bytes that nothing has written", role, range.size());
+  const Issuer origin = core_.launch().origin(*state);
+  Violate(origin.name, origin.where,
           "read bytes that nothing has written; their result is used by %s of line %d",
           issuer_.name, issuer_.where.line);
+}
+
+uint8_t Check::Depend(uint8_t state) const {
+  return state == kUnwritten ? core_.launch().AddOrigin(issuer_) : state;
+}
+
+Issued Issue(const Instruction& instruction, size_t count, std::initializer_list<Operand> operands,
+             Where where) {
+  const Check check(instruction.name, where);
+  Core& core = check.core();
+  OnChipMemory& nram = core.nram();
+  if (core.is_memory_core()) return {};
+  if (count == 0) check.Fail("the count must be positive, got %d", 0);
+  const auto range_of = [](const Operand& operand) {
+    return RangeOf(operand.data, operand.count * operand.width);
+  };
+  const Operand& result = *operands.begin();
+  for (const Operand& operand : operands) {
+    if (operand.role == nullptr) continue;
+    const Range range = range_of(operand);
+    if (operand.count == 0) check.Fail("%s must not be empty", operand.role);
+    if (operand.repeats && count % operand.count != 0)
+      check.Fail("the count must be a multiple of that of %s, got %zu and %zu", operand.role, count,
+                 operand.count);
+    check.Exists(instruction.gate, operand.is_integer);
+    check.Inside(operand.role, range, nram);
+    check.Alignment(operand.role, operand.data, range.size(), instruction.rule);
+    check.Ordered(operand.role, range, kCompute, operand.is_result);
+    const bool may_overlap = &operand == &result || !result.is_result ||
+                             (operand.may_alias && operand.data == result.data);
+    if (!may_overlap) check.Disjoint(operand.role, range_of(result), range);
+  }
+  core.CountVector(instruction.kind, count);
+  uint8_t state = kWritten;
+  for (const Operand& operand : operands) {
+    if (operand.role == nullptr) continue;
+    const Range range = range_of(operand);
+    core.AddPending(kCompute, range, check.issuer(), operand.is_result);
+    const uint8_t* const unwritten = operand.is_result ? nullptr : nram.FindUnwritten(range);
+    if (unwritten == nullptr) continue;
+    const bool is_all = std::memchr(nram.StateOf(range.begin), kWritten, range.size()) == nullptr;
+    if (is_all || operand.decides) check.Written(operand.role, nram, range);
+    state = check.Depend(*unwritten);
+  }
+  return {true, Is2xx(), state, nram.states()};
 }
 
 }  // namespace bang

@@ -4,8 +4,6 @@
 
 #include "bang/copy.h"
 #include "mlu/core.h"
-#include "mlu/interval_map.h"
-#include "mlu/writers.h"
 
 namespace bang {
 
@@ -19,22 +17,20 @@ class Check {
 
   // The instruction exists on this architecture.
   void Exists(const Gate& gate, bool is_integer = false) const;
-  // [data, data + bytes) lies in one variable of the memory, or in one allocation if it is NULL.
-  void Inside(const char* role, const void* data, size_t bytes, OnChipMemory* memory) const;
+  // The range lies in one variable or allocation of the memory.
+  void Inside(const char* role, const Range& range, Memory& memory) const;
   // The addresses and the size of a vector operand obey the rule of this architecture.
   void Alignment(const char* role, const void* data, size_t bytes, Rule rule) const;
   // The ranges are disjoint.
   void Disjoint(const char* role, const Range& result, const Range& source) const;
-
   // No instruction of another queue that is still running touches the range.
   void Ordered(const char* role, const Range& range, Queue queue, bool written) const;
   // No other core of the launch accesses the range without a barrier in between.
-  void Exclusive(const char* role, const Range& range, OnChipMemory* memory, Access access) const;
-
-  // Whether all bytes were written. Scalar code writes without a trace: a word without the poison
-  // pattern counts as written.
-  static bool IsWritten(OnChipMemory& memory, const void* data, size_t bytes);
-  void Written(const char* role, OnChipMemory& memory, const void* data, size_t bytes) const;
+  void Exclusive(const char* role, const Range& range, const Memory& memory, Access access) const;
+  // Each byte was written.
+  void Written(const char* role, const OnChipMemory& memory, const Range& range) const;
+  // Returns the state of a result that depends on a byte of this state.
+  uint8_t Depend(uint8_t state) const;
 
   template <class... Ts>
   [[noreturn]] void Fail(const char* format, Ts... values) const {

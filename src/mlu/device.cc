@@ -12,8 +12,8 @@
 #include "core/handle.h"
 #include "core/synchronous_device.h"
 #include "mlu/context.h"
-#include "mlu/gdram.h"
 #include "mlu/job.h"
+#include "mlu/memory.h"
 #include "mlu/settings.h"
 
 namespace mluop {
@@ -66,31 +66,20 @@ class MluDevice final : public SynchronousDevice<MluQueue> {
   }
 
   mluOpStatus_t Run(const Arguments& arguments, mluOpContext& handle) override {
-    const std::string_view name = arguments.spec->name;
-    try {
-      MluQueue queue;
-      queue.device = this;
-      MluContext context(&queue, arguments.workspace);
-      const MluOperator& op = *index_.FindOperator(*arguments.spec);
+    MluQueue queue;
+    queue.device = this;
+    return WithOperator(arguments, &queue, [&](const MluOperator& op, MluContext& context) {
       const mluOpStatus_t status = op.run(arguments, context, handle.implementation);
       KeepCounters("mlu:0", queue);
       if (queue.status == MLUOP_STATUS_SUCCESS) return status;
-      return Fail(queue.status, "%.*s: %s", MLUOP_SV(name), queue.message.c_str());
-    } catch (...) {
-      return FailFromException(name.data());
-    }
+      return Fail(queue.status, "%.*s: %s", MLUOP_SV(arguments.spec->name), queue.message.c_str());
+    });
   }
-
   mluOpStatus_t MakePlan(const Arguments& arguments, mluOpContext& handle, Plan* plan) override {
-    try {
-      MluContext context(nullptr, arguments.workspace);
-      const MluOperator& op = *index_.FindOperator(*arguments.spec);
+    return WithOperator(arguments, nullptr, [&](const MluOperator& op, MluContext& context) {
       return op.plan(arguments, context, handle.implementation, plan);
-    } catch (...) {
-      return FailFromException(arguments.spec->name.data());
-    }
+    });
   }
-
   size_t WorkspaceBytes(const OpSpec& getter, const Arguments& arguments) const override {
     const DeviceGetter* const found = index_.FindGetter(getter);
     return found == nullptr ? 0 : found->bytes(arguments);
@@ -135,6 +124,16 @@ class MluDevice final : public SynchronousDevice<MluQueue> {
   }
 
  private:
+  template <class Body>
+  mluOpStatus_t WithOperator(const Arguments& arguments, cnrtQueue_t queue, const Body& body) {
+    try {
+      MluContext context(queue, arguments.workspace);
+      return body(*index_.FindOperator(*arguments.spec), context);
+    } catch (...) {
+      return FailFromException(arguments.spec->name.data());
+    }
+  }
+
   DeviceIndex<MluContext> index_;
 };
 
@@ -156,13 +155,9 @@ DeviceLibrary MakeLibrary(std::span<const OpSpec* const> tables) {
 const MluProperties& GetMluProperties() {
   static const MluProperties properties = [] {
     const bang::Card& card = *bang::GetSettings().card;
-    return MluProperties{card.name,
-                         card.number,
-                         bang::GetSettings().clusters,
-                         bang::kCoresPerCluster,
-                         card.nram_bytes,
-                         card.sram_bytes,
-                         card.wram_bytes};
+    const int clusters = bang::GetSettings().clusters;
+    return MluProperties{card.name,       card.number,     clusters,       bang::kCoresPerCluster,
+                         card.nram_bytes, card.sram_bytes, card.wram_bytes};
   }();
   return properties;
 }

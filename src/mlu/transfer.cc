@@ -2,58 +2,52 @@
 #include "mlu/transfer.h"
 
 #include <algorithm>
-#include <cstring>
+
+#include "mlu/settings.h"
 
 namespace bang {
 namespace {
 
-std::vector<int64_t> OffsetsOf(const Segments& segments) {
-  std::vector<int64_t> offsets(segments.count());
-  for (size_t k = 0; k < offsets.size(); ++k) offsets[k] = segments.Offset(k);
-  return offsets;
+// A side lies in one variable or allocation, is ordered behind the other queues, and belongs to
+// this core. Keeps its ranges in on-chip memory until the queue is synchronized.
+void Use(const Check& check, const Side& side, Queue queue) {
+  const bool written = side.access != Access::kRead;
+  check.Inside(side.role, side.bounds(), *side.memory);
+  side.ForEachRange([&](const Range& range) {
+    check.Ordered(side.role, range, queue, written);
+    check.Exclusive(side.role, range, *side.memory, side.access);
+  });
+  // Only the IO queue reaches GDRAM, and keeps its order.
+  if (side.on_chip() == nullptr) return;
+  side.ForEachRange(
+      [&](const Range& range) { check.core().AddPending(queue, range, check.issuer(), written); });
 }
 
 }  // namespace
 
-Side::Side(const char* role, const End& end, OnChipMemory* memory)
-    : Side(role, end, memory, OffsetsOf(end.segments)) {}
-
-Side::Side(const char* role, const End& end, OnChipMemory* memory, std::vector<int64_t> offsets)
-    : role_(role),
-      data_(static_cast<const char*>(end.data)),
-      memory_(memory),
-      size_(end.size),
-      offsets_(std::move(offsets)) {}
+Side MakeSide(const char* role, Access access, Memory* memory, const End& end) {
+  std::vector<int64_t> offsets(end.segments.count());
+  for (size_t k = 0; k < offsets.size(); ++k) offsets[k] = end.segments.Offset(k);
+  char* const data = const_cast<char*>(static_cast<const char*>(end.data));
+  return {role, access, memory, data, end.size, std::move(offsets)};
+}
 
 Range Side::bounds() const {
-  const auto [low, high] = std::minmax_element(offsets_.begin(), offsets_.end());
-  return {data_ + *low, data_ + *high + size_};
+  const auto [low, high] = std::minmax_element(offsets.begin(), offsets.end());
+  return {data + *low, data + *high + size};
 }
 
 void Side::ForEachRange(const std::function<void(const Range&)>& body) const {
-  Range range = RangeOf(segment(0), size_);
+  Range range = RangeOf(segment(0), size);
   for (size_t k = 1; k < count(); ++k) {
     if (segment(k) == range.end) {
-      range.end += size_;
+      range.end += size;
       continue;
     }
     body(range);
-    range = RangeOf(segment(k), size_);
+    range = RangeOf(segment(k), size);
   }
   body(range);
-}
-
-void Side::Use(const Check& check, Queue queue, Access access) const {
-  check.Inside(role_, bounds().begin, bounds().size(), memory_);
-  const bool written = access != Access::kRead;
-  ForEachRange([&](const Range& range) {
-    // Only the IO queue reaches GDRAM, and keeps its order.
-    if (memory_ != nullptr) check.Ordered(role_, range, queue, written);
-    check.Exclusive(role_, range, memory_, access);
-  });
-  if (memory_ == nullptr) return;
-  ForEachRange(
-      [&](const Range& range) { check.core().AddPending(queue, range, check.issuer(), written); });
 }
 
 uint64_t Side::Fingerprint() const {
@@ -65,33 +59,28 @@ uint64_t Side::Fingerprint() const {
   return hash;
 }
 
-void CopySegment(const Check& check, const Side& to, const Side& from, size_t k) {
-  char* const target = to.segment(k);
-  const char* const source = from.segment(k);
-  const size_t bytes = to.segment_bytes();
-  OnChipMemory* const memory = from.memory();
-  const bool written = memory == nullptr || Check::IsWritten(*memory, source, bytes);
-  if (!written && to.memory() == nullptr) check.Written("src", *memory, source, bytes);
-  std::memmove(target, source, bytes);
-  if (to.memory() == nullptr) return;
-  if (written) {
-    std::memset(to.memory()->StateOf(target), 1, bytes);
-  } else {
-    std::memmove(to.memory()->StateOf(target), memory->StateOf(source), bytes);
-    const Issuer* const first = check.core().FindOrigin(RangeOf(source, bytes));
-    check.core().AddOrigin(RangeOf(target, bytes), first == nullptr ? check.issuer() : *first);
+void Transfer(const Check& check, Queue queue, Timing timing, const std::vector<Side>& sides,
+              const std::function<void(size_t k)>& work) {
+  Core& core = check.core();
+  if (timing == Timing::kSync) core.Drain();
+  // Strict mode: scalar code must not change a source before the copy has happened.
+  const bool watches = GetSettings().strict && timing == Timing::kAsync && core.is_idle(queue);
+  std::vector<std::pair<Side, uint64_t>> watched;
+  for (const Side& side : sides) {
+    Use(check, side, queue);
+    if (watches && side.access == Access::kRead && side.on_chip() != nullptr)
+      watched.emplace_back(side, side.Fingerprint());
   }
-}
-
-void Dispatch(Core& core, Queue queue, bool async, std::function<void()> work) {
-  if (queue == Queue::kCompute) {
-    work();
-  } else if (async) {
-    core.Defer(queue, std::move(work));
-  } else {
-    work();
-    core.Drain();  // forgets the accesses of this instruction, which is complete
-  }
+  const auto run = [check, watched, count = sides[0].count(), work] {
+    for (const auto& [side, fingerprint] : watched) {
+      if (side.Fingerprint() != fingerprint)
+        check.Fail("%s was changed before the copy was synchronized", side.role);
+    }
+    for (size_t k = 0; k < count; ++k) work(k);
+  };
+  if (timing == Timing::kAsync) return core.Defer(queue, run);
+  run();
+  if (timing == Timing::kSync) core.Drain();  // forgets its accesses: it is complete
 }
 
 }  // namespace bang

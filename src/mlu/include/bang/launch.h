@@ -50,25 +50,19 @@ template <auto kKernel>
 struct Site {
   static KernelKey Key() { return {__BASE_FILE__, typeid(Site).name()}; }
 #if defined(__BANG_ARCH__)
-  template <class... Ts, size_t... kIs>
-  static void Call(void (*)(Ts...), void* const* arguments, std::index_sequence<kIs...>) {
-    kKernel(*static_cast<Ts*>(arguments[kIs])...);
-  }
+  // Returns a function that calls the kernel with the values at `arguments`.
   template <class... Ts>
-  static constexpr size_t CountOf(void (*)(Ts...)) {
-    return sizeof...(Ts);
+  static Entry EntryOf(void (*)(Ts...)) {
+    return [](void* const* arguments) {
+      [arguments]<size_t... kIs>(std::index_sequence<kIs...>) {
+        kKernel(*static_cast<Ts*>(arguments[kIs])...);
+      }
+      (std::index_sequence_for<Ts...>());
+    };
   }
-  static void Run(void* const* arguments) {
-    Call(kKernel, arguments, std::make_index_sequence<CountOf(kKernel)>());
-  }
-  static const bool kRegistered;
+  static inline const bool kRegistered = RegisterKernel(Key(), __BANG_ARCH__, EntryOf(kKernel));
 #endif
 };
-#if defined(__BANG_ARCH__)
-template <auto kKernel>
-const bool Site<kKernel>::kRegistered = RegisterKernel(Site<kKernel>::Key(), __BANG_ARCH__,
-                                                       Site<kKernel>::Run);
-#endif
 
 template <auto kKernel>
 class Launch {
