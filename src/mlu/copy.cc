@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copies, gathers and fills.
-#include "bang/copy.h"
-
+// Copies, gathers, fills and atomics.
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <cstring>
+#include <mutex>
 
+#include "bang/atomic.h"
+#include "mlu/check.h"
 #include "mlu/job.h"
-#include "mlu/transfer.h"
 
 namespace bang {
 namespace {
@@ -21,7 +22,6 @@ struct Spaces {
 
 #define BANG_SPACES(direction, from, to) {k##from, k##to},
 constexpr Spaces kSpaces[] = {BANG_DIRECTIONS(BANG_SPACES)};
-#undef BANG_SPACES
 static_assert(std::size(kSpaces) == kDirections);
 
 bool IsOffChip(Space space) { return space == kGdram || space == kLdram; }
@@ -46,6 +46,14 @@ Spaces SpacesOf(const Check& check, mluMemcpyDirection_t direction) {
   if (spaces.Uses(kSram) && check.core().is_block())
     check.Fail("%s must not be used in a Block task, which has no SRAM", DirectionName(direction));
   return spaces;
+}
+
+mluMemcpyDirection_t DirectionOf(const Check& check, const void* src, const void* dst) {
+  const Space from = check.core().SpaceOf(src), to = check.core().SpaceOf(dst);
+  for (int i = 0; i < kDirections; ++i) {
+    if (kSpaces[i].from == from && kSpaces[i].to == to) return static_cast<mluMemcpyDirection_t>(i);
+  }
+  check.Fail("there is no direction from %s to %s", SpaceName(from), SpaceName(to));
 }
 
 void CheckStride(const Check& check, const char* name, int64_t stride, uint32_t segments,
@@ -86,16 +94,11 @@ void CheckWram(const Check& check, const char* role, const End& end) {
     check.Fail("size to or from WRAM must be a multiple of %zu bytes, got %zu", step, end.size);
 }
 
-// The rules of copies inside NRAM: of 1D copies on 2xx, and of the strided forms of __bang_move.
-void CheckNram(const Check& check, const CopyCall& call, const End& to, const End& from) {
-  if (to.segments.form == Form::k1D) {
-    check.Alignment("dst", to.data, to.size, k2xx);
-    check.Alignment("src", from.data, from.size, k2xx);
-  } else if (call.is_move) {
-    if (to.segments.form == Form::k3D) check.Exists(kFrom322Not372);
-    if (Architecture() <= 372 && to.size % 128 != 0)
-      check.Fail("size must be a multiple of 128 bytes on 2xx and 372, got %zu", to.size);
-  }
+// The strided forms of __bang_move.
+void CheckMove(const Check& check, const End& to) {
+  if (to.segments.form == Form::k3D) check.Exists(kFrom322Not372);
+  if (Architecture() <= 372 && to.size % 128 != 0)
+    check.Fail("size must be a multiple of 128 bytes on 2xx and 372, got %zu", to.size);
 }
 
 void CheckOverlap(const Check& check, const Side& to, const Side& from) {
@@ -107,7 +110,7 @@ void CheckOverlap(const Check& check, const Side& to, const Side& from) {
   });
 }
 
-// Returns the segments in the SRAM of another cluster that correspond to those in the own one.
+// Returns the segments in the SRAM of another cluster that correspond to segments in the own SRAM.
 Side InCluster(const Check& check, const CopyCall& call, const End& end) {
   check.Exists({0, {520, 592}});
   if (call.direction != SRAM2SRAM)
@@ -137,7 +140,7 @@ void CopySegment(const Check& check, const Side& to, const Side& from, size_t k)
     std::memset(states, kWritten, source.size());
   } else {
     std::memmove(states, memory->StateOf(source.begin), source.size());
-    std::replace(states, states + source.size(), kUnwritten, check.Depend(kUnwritten));
+    std::replace(states, states + source.size(), kUnwritten, check.DependentState(kUnwritten));
   }
 }
 
@@ -157,17 +160,18 @@ void Copy(const CopyCall& call, const End& to_end, const End& from_end, Where wh
   const Check check(call.name, where);
   Core& core = check.core();
   const Spaces spaces = SpacesOf(check, call.direction);
+  const bool is_1d = to_end.segments.form == Form::k1D;
   if (IsMemoryCoreCopy(spaces) != core.is_memory_core()) return;
   CheckShape(check, to_end, from_end);
   if (spaces.to == kWram) CheckWram(check, "dst", to_end);
   if (spaces.from == kWram) CheckWram(check, "src", from_end);
-  if (call.direction == NRAM2NRAM) CheckNram(check, call, to_end, from_end);
-  const Side to = call.cluster != kOwnCluster
-                      ? InCluster(check, call, to_end)
-                      : MakeSide("dst", Access::kWrite, core.memory(spaces.to), to_end);
-  const Side from = MakeSide("src", Access::kRead, core.memory(spaces.from), from_end);
-  const bool may_overlap = call.is_move && to_end.segments.form == Form::k1D;
-  if (!may_overlap) CheckOverlap(check, to, from);
+  if (call.is_move && !is_1d) CheckMove(check, to_end);
+  Side to = call.cluster != kOwnCluster
+                ? InCluster(check, call, to_end)
+                : MakeSide("dst", Access::kWrite, core.memory(spaces.to), to_end);
+  Side from = MakeSide("src", Access::kRead, core.memory(spaces.from), from_end);
+  if (call.direction == NRAM2NRAM && is_1d) to.rule = from.rule = k2xx;
+  if (!call.is_move || !is_1d) CheckOverlap(check, to, from);
   if (call.is_move) {
     core.CountVector(kLayout, to.total_bytes());
   } else {
@@ -185,46 +189,38 @@ void ConvertSegments(const Instruction& instruction, const End& to_end, const En
   if (core.is_memory_core()) return;
   check.Exists(instruction.gate);
   CheckShape(check, to_end, from_end);
-  check.Alignment("dst", to_end.data, to_end.size, instruction.rule);
-  check.Alignment("src", from_end.data, from_end.size, instruction.rule);
   OnChipMemory& nram = core.nram();
-  const Side to = MakeSide("dst", Access::kWrite, &nram, to_end);
-  const Side from = MakeSide("src", Access::kRead, &nram, from_end);
+  Side to = MakeSide("dst", Access::kWrite, &nram, to_end);
+  Side from = MakeSide("src", Access::kRead, &nram, from_end);
+  to.rule = from.rule = instruction.rule;
+  from.decides = true;
   CheckOverlap(check, to, from);
   core.CountVector(instruction.kind, size_t{n} * to.count());
   Transfer(check, kMove, Timing::kVector, {from, to}, [&](size_t k) {
-    check.Written("src", nram, RangeOf(from.segment(k), from.size));
     for (size_t i = 0; i < n; ++i)
       one(to.segment(k) + i * (to.size / n), from.segment(k) + i * (from.size / n));
     std::memset(nram.StateOf(to.segment(k)), kWritten, to.size);
   });
 }
 
-mluMemcpyDirection_t DirectionOf(const char* name, const void* dst, const void* src, Where where) {
-  for (int i = 0; i < kDirections; ++i) {
-    if (kSpaces[i].from == SpaceOf(src) && kSpaces[i].to == SpaceOf(dst))
-      return static_cast<mluMemcpyDirection_t>(i);
-  }
-  Violate(name, where, "there is no direction from %s to %s", SpaceName(SpaceOf(src)),
-          SpaceName(SpaceOf(dst)));
-}
-
-void Gather(const GatherCall& call, mluMemcpyDirection_t direction, Where where) {
+void Gather(const GatherCall& call, const mluMemcpyDirection_t* given, Where where) {
   const Check check(call.name, where);
   Core& core = check.core();
   check.Exists(kFrom592);
+  const auto direction = given != nullptr ? *given : DirectionOf(check, call.src, call.dst);
   const Spaces spaces = SpacesOf(check, direction);
   if (core.is_memory_core()) return;
   if (call.size == 0 || call.count == 0 || call.count > 65535)
-    check.Fail("transfer_size must be positive and transfer_num in [1, 65535], got %zu and %u",
-               call.size, call.count);
+    check.Fail(
+        "transfer_size must be positive and transfer_num in [1, 65535], "
+        "got %zu and %u",
+        call.size, call.count);
   const Queue queue = QueueOf(spaces, Form::k2D);
   if (!call.async) core.Drain();
   const auto read = [&](const char* role, const void* data, size_t bytes) {
-    const Range range = RangeOf(data, bytes);
-    check.Inside(role, range, core.nram());
-    check.Ordered(role, range, queue, false);
-    check.Written(role, core.nram(), range);
+    Side side = MakeSide(role, Access::kRead, &core.nram(), {data, bytes});
+    side.decides = true;
+    check.Use(side, queue);
   };
   read("offset", call.offsets, size_t{call.count} * call.offset_width);
   if (call.mask != nullptr) read("mask", call.mask, (call.count + 7) / 8);
@@ -260,14 +256,49 @@ void Fill(const FillCall& call, void* dst, size_t count, const void* value, unsi
   CheckStride(check, "stride0", segments.stride0, segments.inner, end.size);
   CheckStride(check, "stride1", segments.stride1, segments.outer,
               static_cast<uint64_t>(segments.stride0) * segments.inner);
-  check.Alignment("dst", dst, end.size, call.rule);
-  const Side to = MakeSide("dst", Access::kWrite, core.memory(call.space), end);
+  Side to = MakeSide("dst", Access::kWrite, core.memory(call.space), end);
+  to.rule = call.rule;
   if (call.space == kGdram) core.counters.gdram_filled += to.total_bytes();
   core.CountVector(kFill, count * to.count());
   std::vector<char> pattern(end.size);
   for (size_t i = 0; i < count; ++i) std::memcpy(pattern.data() + i * width, value, width);
   Transfer(check, call.queue, TimingOf(call.queue, call.async), {to},
            [to, pattern](size_t k) { to.memory->Write(to.segment(k), pattern.data(), to.size); });
+}
+
+void Atomic(const AtomicCall& call, const End& gdram_end, const End& operands, void* old_data,
+            Where where) {
+  const Check check(call.name, where);
+  Core& core = check.core();
+  if (core.is_memory_core()) return;
+  check.Exists(call.gate);
+  if (gdram_end.size == 0) check.Fail("the count must be positive, got %d", 0);
+  if (reinterpret_cast<uintptr_t>(gdram_end.data) % call.width != 0)
+    check.Fail("the GDRAM address must be a multiple of %u, got %p", call.width, gdram_end.data);
+  OnChipMemory& nram = core.nram();
+  const bool is_value = operands.size == 0;
+  const Side gdram = MakeSide("gdram", Access::kAtomic, &GetGdram(), gdram_end);
+  const Side source = MakeSide("src", Access::kRead, &nram, operands);
+  const Side old = MakeSide("old", Access::kWrite, &nram, {old_data, gdram_end.size});
+  std::vector<Side> sides = {gdram};
+  if (!is_value) sides.push_back(source);
+  if (old_data != nullptr) sides.push_back(old);
+  core.CountVector(kAtomic, gdram.total_bytes() / call.width);
+  std::array<char, 8> value = {};  // an element, or the two of compare and swap
+  if (is_value) std::memcpy(value.data(), operands.data, call.values * call.width);
+  const Timing timing = call.async ? Timing::kAsync : Timing::kSync;
+  Transfer(check, kIo, timing, sides, [=, &nram](size_t k) {
+    static std::mutex mutex;
+    const std::lock_guard<std::mutex> lock(mutex);
+    if (!is_value) check.Written("src", nram, RangeOf(source.segment(k), source.size));
+    for (size_t at = 0; at < gdram.size; at += call.width) {
+      std::array<char, 8> operand = value;
+      if (!is_value) std::memcpy(operand.data(), source.segment(k) + at, call.width);
+      if (old_data != nullptr)  // nram_old may be the operands
+        nram.Write(old.segment(k) + at, gdram.segment(k) + at, call.width);
+      call.combine(gdram.segment(k) + at, operand.data());
+    }
+  });
 }
 
 }  // namespace bang

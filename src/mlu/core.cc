@@ -10,14 +10,8 @@
 #include "mlu/settings.h"
 
 namespace bang {
-namespace {
 
 thread_local Core* current_core = nullptr;
-
-}  // namespace
-
-Core* CurrentCore() { return current_core; }
-void SetCurrentCore(Core* core) { current_core = core; }
 
 Core& CoreOf(const char* instruction, Where where) {
   if (current_core == nullptr) Violate(instruction, where, "runs in a kernel only");
@@ -47,10 +41,6 @@ Space Core::SpaceOf(const void* pointer) const {
     if (memory->Contains(pointer)) return memory->space();
   }
   return GetGdram().Find(pointer) != nullptr ? kGdram : kHost;
-}
-
-void Core::CheckAborted() const {
-  if (launch_.failed()) throw Aborted();
 }
 
 void Core::Defer(Queue queue, std::function<void()> work) {
@@ -119,7 +109,7 @@ void Violate(const char* instruction, Where where, const char* format, ...) {
   va_start(arguments, format);
   vsnprintf(text, sizeof(text), format, arguments);
   va_end(arguments);
-  const Core* const core = CurrentCore();
+  const Core* const core = current_core;
   throw Violation{
       (core != nullptr ? core->Locate({instruction, where}) : where.Text() + instruction + " ") +
       text};
@@ -141,12 +131,12 @@ const BuiltIns& ReadBuiltIns(const char* name, Where where) {
   return core.built_ins();
 }
 
-int Architecture() { return GetSettings().card->number; }
+int Architecture() { return GetSettings().card.bang_arch; }
 
-bool IsMemoryCore() { return CurrentCore() != nullptr && CurrentCore()->is_memory_core(); }
+bool IsMemoryCore() { return current_core != nullptr && current_core->is_memory_core(); }
 
 Space SpaceOf(const void* pointer) {
-  return CurrentCore() == nullptr ? kHost : CurrentCore()->SpaceOf(pointer);
+  return current_core == nullptr ? kHost : current_core->SpaceOf(pointer);
 }
 
 void Synchronize(const char* name, const QueueSet& producers, const QueueSet& consumers,

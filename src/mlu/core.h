@@ -72,7 +72,7 @@ class Core {
   void CountVector(Kind kind, size_t elements);
   bool is_idle(Queue queue) const { return queues_[queue].empty(); }
 
-  // The accesses of instructions of `producer` that are not ordered before those of `consumer`.
+  // The accesses of instructions of `producer` that no synchronisation orders before `consumer`.
   struct Pending {
     IntervalMap reads, writes;
   };
@@ -88,8 +88,6 @@ class Core {
 
   // "file:line: instruction in kernel k, task t (core c of cluster n): "
   std::string Locate(const Issuer& issuer) const;
-  // Throws Aborted if another core failed.
-  void CheckAborted() const;
 
  private:
   struct Deferred {
@@ -113,8 +111,7 @@ class Core {
 };
 
 // The core that the calling thread simulates; NULL outside a kernel.
-Core* CurrentCore();
-void SetCurrentCore(Core* core);
+extern thread_local Core* current_core;
 // The same for an instruction: fails with a message on a thread that runs no kernel.
 Core& CoreOf(const char* instruction, Where where);
 

@@ -2,6 +2,7 @@
 // The device mlu:0, and the entry point of libmluops_mlu.so.
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <mutex>
 #include <new>
 #include <string>
@@ -23,6 +24,7 @@ StoreMessage store_message = nullptr;  // set by the entry point, before any cal
 namespace {
 
 using bang::GetGdram;
+using bang::RangeOf;
 
 // A queue runs each launch at once. It keeps the first failure until it is synchronized.
 struct MluQueue : cnrtQueue {
@@ -55,7 +57,7 @@ class MluDevice final : public SynchronousDevice<MluQueue> {
   explicit MluDevice(std::span<const OpSpec* const> tables) : index_(tables, MluFamilies()) {}
 
   const char* name() const override { return "mlu:0"; }
-  const char* architecture() const override { return GetMluProperties().architecture; }
+  const char* architecture() const override { return bang::GetSettings().card.architecture; }
   bool sets_queue_messages() const override { return true; }
   bool counts_only() const override { return true; }
   std::string CallCounters() const override { return call_counters; }
@@ -105,10 +107,12 @@ class MluDevice final : public SynchronousDevice<MluQueue> {
     return cnrtSuccess;
   }
   cnrtRet_t Copy(void* to, const void* from, size_t bytes, cnrtQueue_t) override {
-    return StatusOf(GetGdram().Copy(to, from, bytes));
+    return StatusOf(GetGdram().Access({RangeOf(to, bytes), RangeOf(from, bytes)},
+                                      [&] { std::memcpy(to, from, bytes); }));
   }
   cnrtRet_t Fill(void* pointer, int value, size_t bytes, cnrtQueue_t) override {
-    return StatusOf(GetGdram().Fill(pointer, value, bytes));
+    return StatusOf(
+        GetGdram().Access({RangeOf(pointer, bytes)}, [&] { std::memset(pointer, value, bytes); }));
   }
 
   cnrtRet_t Synchronize() override { return SynchronizeQueue(nullptr); }
@@ -138,29 +142,14 @@ class MluDevice final : public SynchronousDevice<MluQueue> {
 };
 
 DeviceLibrary MakeLibrary(std::span<const OpSpec* const> tables) {
-  DeviceLibrary library = {};
-  const std::string& error = bang::GetSettings().error;
-  if (!error.empty()) {
-    snprintf(library.error, sizeof(library.error), "%s", error.c_str());
-    return library;
-  }
   static Device* devices[] = {new MluDevice(tables)};
-  library.count = 1;
-  library.devices = devices;
+  const std::string& error = bang::GetSettings().error;
+  DeviceLibrary library = {error.empty() ? 1 : 0, devices, ""};
+  snprintf(library.error, sizeof(library.error), "%s", error.c_str());
   return library;
 }
 
 }  // namespace
-
-const MluProperties& GetMluProperties() {
-  static const MluProperties properties = [] {
-    const bang::Card& card = *bang::GetSettings().card;
-    const int clusters = bang::GetSettings().clusters;
-    return MluProperties{card.name,       card.number,     clusters,       bang::kCoresPerCluster,
-                         card.nram_bytes, card.sram_bytes, card.wram_bytes};
-  }();
-  return properties;
-}
 
 MluContext::~MluContext() {
   if (scratch_ != nullptr) GetGdram().Free(scratch_);

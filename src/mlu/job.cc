@@ -31,8 +31,8 @@ void LaunchState::Fail(const Violation& violation) {
   failed_.store(true, std::memory_order_release);
 }
 
-void LaunchState::FailLaunch(const std::string& reason) {
-  Fail({site.where.Text() + "launch of " + site.name + ": " + reason});
+Violation LaunchState::MakeViolation(const std::string& reason) const {
+  return {site.where.Text() + "launch of " + site.name + ": " + reason};
 }
 
 void LaunchState::AddCounters(Core& core) {
@@ -124,7 +124,7 @@ void Job::FailIfStuck() {
 }
 
 void Job::Wait(Core& core, Barrier barrier, Where where) {
-  core.CheckAborted();
+  if (launch_.failed()) throw Aborted();
   std::unique_lock<std::mutex> lock(mutex_);
   if (core.is_block()) return;
   Arrival& own = core.arrival;
@@ -142,7 +142,8 @@ void Job::Finish(Core& core) {
   FailIfStuck();
 }
 
-void Job::WakeAll() {
+void Job::Fail(const Violation& violation) {
+  launch_.Fail(violation);
   const std::lock_guard<std::mutex> lock(mutex_);
   condition_.notify_all();
 }

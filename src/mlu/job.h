@@ -26,7 +26,8 @@ class LaunchState {
 
   int tasks_per_job() const { return std::max(clusters_per_job * kCoresPerCluster, 1); }
   void Fail(const Violation& violation);  // the first one stays
-  void FailLaunch(const std::string& reason);
+  // A failure of the launch itself.
+  Violation MakeViolation(const std::string& reason) const;
   bool failed() const { return failed_.load(std::memory_order_acquire); }
   const Violation& violation() const { return violation_; }
   void AddCounters(Core& core);
@@ -60,8 +61,8 @@ class Job {
   void Wait(Core& core, Barrier barrier, Where where);
   // The core runs no more instructions.
   void Finish(Core& core);
-  // Wakes the cores that wait, after a failure.
-  void WakeAll();
+  // Fails the launch and wakes the cores that wait.
+  void Fail(const Violation& violation);
   // The SRAM of a cluster of the job; NULL if there is no such cluster.
   OnChipMemory* sram(unsigned cluster) const;
 

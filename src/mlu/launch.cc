@@ -32,7 +32,7 @@ constexpr size_t kLdramBytes = 4 << 20;  // per core; the size of a card's LDRAM
 class JobMemories {
  public:
   explicit JobMemories(int clusters) {
-    const Card& card = *GetSettings().card;
+    const Card& card = GetSettings().card;
     for (int cluster = 0; cluster < clusters; ++cluster) {
       OnChipMemory& sram = all_.emplace_back(kSram, card.sram_bytes);
       for (int lane = 0; lane <= kCoresPerCluster; ++lane) {
@@ -54,20 +54,18 @@ class JobMemories {
 
 // Runs one task on the calling thread.
 void RunTask(LaunchState& launch, Job& job, Core& core) {
-  SetCurrentCore(&core);
+  current_core = &core;
   try {
     if (!launch.failed()) launch.entry(launch.arguments);
     core.Drain();
     job.Finish(core);
   } catch (const Violation& violation) {
-    launch.Fail(violation);
-    job.WakeAll();
+    job.Fail(violation);
   } catch (const Aborted&) {
   } catch (const std::exception& error) {
-    launch.Fail({core.Locate({"the kernel", launch.site.where}) + "threw " + error.what()});
-    job.WakeAll();
+    job.Fail({core.Locate({"the kernel", launch.site.where}) + "threw " + error.what()});
   }
-  SetCurrentCore(nullptr);
+  current_core = nullptr;
   launch.AddCounters(core);
 }
 
@@ -94,7 +92,7 @@ void RunJob(LaunchState& launch, int number, JobMemories& memories) {
   const int lanes = is_block ? 1 : kCoresPerCluster + 1;
   // Jobs take the cores of the card in turn.
   const int tasks = launch.tasks_per_job();
-  const int used_cores = GetSettings().clusters * kCoresPerCluster / tasks * tasks;
+  const int used_cores = GetSettings().card.cluster_limit * kCoresPerCluster / tasks * tasks;
   std::deque<Core> cores;
   for (int i = 0; i < std::max(launch.clusters_per_job, 1) * lanes; ++i) {
     const BuiltIns built_ins = MakeBuiltIns(launch, number, i / lanes, i % lanes);
@@ -107,8 +105,7 @@ void RunJob(LaunchState& launch, int number, JobMemories& memories) {
   try {
     for (Core& core : cores) threads.emplace_back([&] { RunTask(launch, job, core); });
   } catch (const std::exception& error) {  // no thread
-    launch.FailLaunch(error.what());
-    job.WakeAll();
+    job.Fail(launch.MakeViolation(error.what()));
   }
   for (std::thread& thread : threads) thread.join();
 }
@@ -123,8 +120,8 @@ std::string CheckLaunch(const cnrtDim3_t& dim, cnrtFunctionType_t type) {
   const int clusters = static_cast<int>(type) / 4;
   const bool known = type >= 4 && type <= 64 && (type & (type - 1)) == 0;
   if (!known) return "type must be Block or Union1 to Union16, got " + std::to_string(type);
-  if (clusters > settings.clusters)
-    return "type must be at most Union" + std::to_string(settings.clusters) +
+  if (clusters > settings.card.cluster_limit)
+    return "type must be at most Union" + std::to_string(settings.card.cluster_limit) +
            ", the clusters of the card, got Union" + std::to_string(clusters);
   if (dim.x % static_cast<unsigned>(type) != 0)
     return "dim.x must be a multiple of " + std::to_string(type) + " for Union" +
@@ -147,7 +144,7 @@ void RunJobs(LaunchState& launch) {
       for (size_t i = next++; i < order.size() && !launch.failed(); i = next++)
         RunJob(launch, order[i], memories);
     } catch (const std::exception& error) {  // no memory
-      launch.FailLaunch(error.what());
+      launch.Fail(launch.MakeViolation(error.what()));
     }
   };
   GetGdram().Open();
@@ -156,7 +153,7 @@ void RunJobs(LaunchState& launch) {
     const int cpus = static_cast<int>(std::thread::hardware_concurrency());
     for (int i = 0; i < std::clamp(cpus / tasks, 1, jobs); ++i) threads.emplace_back(run);
   } catch (const std::exception& error) {  // no thread
-    launch.FailLaunch(error.what());
+    launch.Fail(launch.MakeViolation(error.what()));
   }
   for (std::thread& thread : threads) thread.join();
   GetGdram().Close();
@@ -172,16 +169,16 @@ void RunKernel(const LaunchSite& site, const cnrtDim3_t& dim, cnrtFunctionType_t
                cnrtQueue_t queue, void* const* arguments) {
   LaunchState launch(site, dim, type);
   launch.arguments = arguments;
-  const Card& card = *GetSettings().card;
-  const auto kernel = AllKernels().find({site.key.source, site.key.symbol, card.number});
+  const Card& card = GetSettings().card;
+  const auto kernel = AllKernels().find({site.key.source, site.key.symbol, card.bang_arch});
   std::string error = CheckLaunch(dim, type);
   if (error.empty() && kernel == AllKernels().end())
-    error = std::string("not compiled for ") + card.name;
+    error = std::string("not compiled for ") + card.architecture;
   if (error.empty()) {
     launch.entry = kernel->second;
     RunJobs(launch);
   } else {
-    launch.FailLaunch(error);
+    launch.Fail(launch.MakeViolation(error));
   }
   FinishLaunch(queue, launch.failed() ? &launch.violation() : nullptr, launch.counters());
 }

@@ -30,12 +30,6 @@ char* Reserve(size_t bytes) {
   return map == MAP_FAILED ? nullptr : static_cast<char*>(map);
 }
 
-// Sets the protection of the pages of an allocation, which ends at a page.
-void ProtectPages(const Block& block, int protection) {
-  const size_t head = reinterpret_cast<uintptr_t>(block.begin) % kPage;
-  mprotect(block.begin - head, RoundUp(head + std::max<size_t>(block.bytes, 1), kPage), protection);
-}
-
 }  // namespace
 
 const Block* Memory::Find(const void* pointer) const {
@@ -57,12 +51,14 @@ Gdram& GetGdram() {
 void* Gdram::Allocate(size_t bytes) {
   if (bytes > (size_t{1} << 46)) return nullptr;
   const size_t padded = RoundUp(std::max<size_t>(bytes, 1), kGdramAlignment);
-  char* const map = Reserve(RoundUp(padded, kPage) + 2 * kPage);
+  const size_t page_bytes = RoundUp(padded, kPage);
+  char* const map = Reserve(page_bytes + 2 * kPage);
   if (map == nullptr) return nullptr;
-  char* const begin = map + kPage + RoundUp(padded, kPage) - padded;
+  char* const pages = map + kPage;
+  char* const begin = pages + page_bytes - padded;  // ends at an inaccessible page
   const WriteLock lock(mutex_);
-  const Block& block = blocks_[begin] = {"its allocation", begin, bytes};
-  if (open_ > 0) ProtectPages(block, PROT_READ | PROT_WRITE);
+  blocks_[begin] = {"its allocation", begin, bytes, nullptr, Where(), 0, pages, page_bytes};
+  if (open_ > 0) mprotect(pages, page_bytes, PROT_READ | PROT_WRITE);
   return begin;
 }
 
@@ -70,30 +66,18 @@ bool Gdram::Free(void* pointer) {
   const WriteLock lock(mutex_);
   const auto found = blocks_.find(static_cast<char*>(pointer));
   if (found == blocks_.end()) return false;
-  const size_t padded = RoundUp(std::max<size_t>(found->second.bytes, 1), kGdramAlignment);
-  const size_t pages = RoundUp(padded, kPage);
-  munmap(found->second.begin + padded - pages - kPage, pages + 2 * kPage);
+  munmap(found->second.pages - kPage, found->second.page_bytes + 2 * kPage);
   blocks_.erase(found);
   return true;
 }
 
-bool Gdram::IsAccessible(const void* pointer, size_t bytes) const {
-  const Block* const block = Find(pointer);
-  return block == nullptr || bytes <= block->BytesFrom(pointer);
-}
-
-bool Gdram::Copy(void* to, const void* from, size_t bytes) {
-  if (!IsAccessible(to, bytes) || !IsAccessible(from, bytes)) return false;
+bool Gdram::Access(std::initializer_list<Range> ranges, const std::function<void()>& body) {
+  for (const Range& range : ranges) {
+    const Block* const block = Find(range.begin);
+    if (block != nullptr && range.size() > block->BytesFrom(range.begin)) return false;
+  }
   Open();
-  std::memcpy(to, from, bytes);
-  Close();
-  return true;
-}
-
-bool Gdram::Fill(void* pointer, int value, size_t bytes) {
-  if (!IsAccessible(pointer, bytes)) return false;
-  Open();
-  std::memset(pointer, value, bytes);
+  body();
   Close();
   return true;
 }
@@ -101,13 +85,14 @@ bool Gdram::Fill(void* pointer, int value, size_t bytes) {
 void Gdram::Open() {
   const WriteLock lock(mutex_);
   if (open_++ > 0) return;
-  for (const auto& [begin, block] : blocks_) ProtectPages(block, PROT_READ | PROT_WRITE);
+  for (const auto& [begin, block] : blocks_)
+    mprotect(block.pages, block.page_bytes, PROT_READ | PROT_WRITE);
 }
 
 void Gdram::Close() {
   const WriteLock lock(mutex_);
   if (--open_ > 0) return;
-  for (const auto& [begin, block] : blocks_) ProtectPages(block, PROT_NONE);
+  for (const auto& [begin, block] : blocks_) mprotect(block.pages, block.page_bytes, PROT_NONE);
 }
 
 OnChipMemory::OnChipMemory(Space space, size_t limit)

@@ -3,12 +3,63 @@
 // allocation and each variable lies between inaccessible pages.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <shared_mutex>
 
-#include "mlu/interval_map.h"
+#include "bang/instruction.h"
 
 namespace bang {
+
+struct Range {
+  const char* begin;
+  const char* end;
+
+  size_t size() const { return static_cast<size_t>(end - begin); }
+  bool Overlaps(const Range& other) const { return begin < other.end && other.begin < end; }
+};
+inline Range RangeOf(const void* begin, size_t bytes) {
+  const char* const first = static_cast<const char*>(begin);
+  return {first, first + bytes};
+}
+
+struct Issuer {
+  const char* name;
+  Where where;
+};
+
+// Address ranges of instructions that have been issued and not yet synchronized: disjoint, each
+// with the instruction that was issued last.
+class IntervalMap {
+ public:
+  void Insert(Range range, const Issuer& issuer) {
+    auto node = ranges_.upper_bound(range.begin);
+    if (node != ranges_.begin() && std::prev(node)->second.end >= range.begin) --node;
+    while (node != ranges_.end() && node->first <= range.end) {  // merge
+      if (node->first < range.begin) range.begin = node->first;
+      if (node->second.end > range.end) range.end = node->second.end;
+      node = ranges_.erase(node);
+    }
+    ranges_.emplace_hint(node, range.begin, Node{range.end, issuer});
+  }
+
+  // Returns the instruction of a range that overlaps, or NULL.
+  const Issuer* Find(const Range& range) const {
+    auto node = ranges_.lower_bound(range.end);
+    if (node == ranges_.begin()) return nullptr;
+    --node;
+    return node->second.end > range.begin ? &node->second.issuer : nullptr;
+  }
+
+  void Clear() { ranges_.clear(); }
+
+ private:
+  struct Node {
+    const char* end;
+    Issuer issuer;
+  };
+  std::map<const char*, Node> ranges_;
+};
 
 // A variable in on-chip memory, or an allocation in GDRAM.
 struct Block {
@@ -18,6 +69,8 @@ struct Block {
   const void* key = nullptr;  // identifies the declaration of a variable
   Where where = Where();      // its line
   size_t peak = 0;            // the bytes that instructions have touched, from the start
+  char* pages = nullptr;      // the pages of an allocation
+  size_t page_bytes = 0;
 
   size_t BytesFrom(const void* pointer) const {
     return static_cast<size_t>(begin + bytes - static_cast<const char*>(pointer));
@@ -45,7 +98,7 @@ class Memory {
   Space space_;
 };
 
-// The host reaches GDRAM by Copy and Fill only; its addresses are accessible while a kernel runs.
+// The host reaches GDRAM by Access only; its addresses are accessible while a kernel runs.
 class Gdram final : public Memory {
  public:
   Gdram() : Memory(kGdram) {}
@@ -54,17 +107,14 @@ class Gdram final : public Memory {
   void* Allocate(size_t bytes);
   // Returns false if `pointer` is not the start of an allocation.
   bool Free(void* pointer);
-  // Copies between host and GDRAM, in any direction. Returns false outside an allocation.
-  bool Copy(void* to, const void* from, size_t bytes);
-  bool Fill(void* pointer, int value, size_t bytes);
+  // Runs `body`, which accesses ranges of host memory and GDRAM. Returns false if one runs past the
+  // end of its allocation.
+  bool Access(std::initializer_list<Range> ranges, const std::function<void()>& body);
   // Makes all allocations accessible. Calls nest.
   void Open();
   void Close();
 
  private:
-  // Whether a range lies in host memory or in one allocation.
-  bool IsAccessible(const void* pointer, size_t bytes) const;
-
   int open_ = 0;
 };
 Gdram& GetGdram();

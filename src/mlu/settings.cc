@@ -11,13 +11,13 @@ namespace {
 constexpr size_t Usable(size_t kilobytes) { return (kilobytes - 128) * 1024; }
 
 constexpr Card kCards[] = {
-    {"mlu290", 290, Usable(512), 512 * 1024, Usable(2048)},
-    {"mlu370", 372, Usable(768), 1024 * 1024, Usable(4096)},
-    {"mlu590", 592, Usable(512), 512 * 1024, Usable(2048)},
+    {"mlu290", 290, Usable(512), Usable(2048), 512 * 1024},
+    {"mlu370", 372, Usable(768), Usable(4096), 1024 * 1024},
+    {"mlu590", 592, Usable(512), Usable(2048), 512 * 1024},
 };
 
 Settings Read() {
-  Settings settings = {&kCards[1]};
+  Settings settings = {kCards[1]};
   // Calls set(value) if the variable is set; false: the value breaks the rule.
   const auto read = [&](const char* name, const char* rule, const auto& set) {
     const char* const value = std::getenv(name);
@@ -26,15 +26,15 @@ Settings Read() {
         std::string(name) + " must be " + rule + ", got " + std::string(value).substr(0, 40);
   };
   read("MLUOP_MLU_ARCH", "mlu290, mlu370 or mlu590", [&](const std::string& value) {
-    const auto found = std::ranges::find(kCards, value, &Card::name);
-    if (found != std::end(kCards)) settings.card = found;
+    const auto* const found = std::ranges::find(kCards, value, &Card::architecture);
+    if (found != std::end(kCards)) settings.card = *found;
     return found != std::end(kCards);
   });
   read("MLUOP_MLU_CLUSTERS", "a number from 1 to 16", [&](const std::string& value) {
     char* end = nullptr;
     const long number = std::strtol(value.c_str(), &end, 10);
-    settings.clusters = static_cast<int>(std::clamp(number, 1L, long{kMaxClusters}));
-    return *end == '\0' && number == settings.clusters;
+    settings.card.cluster_limit = static_cast<int>(std::clamp(number, 1L, long{kMaxClusters}));
+    return *end == '\0' && number == settings.card.cluster_limit;
   });
   read("MLUOP_MLU_CHECK", "normal or strict", [&](const std::string& value) {
     settings.strict = value == "strict";

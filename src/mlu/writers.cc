@@ -35,7 +35,7 @@ const Epoch* Writers::Scan(uint16_t* first, uint16_t* last, uint16_t me, bool is
     if (*p != known && *p != 0) {
       const bool both_atomic = atomic && (*p & kAtomicBit) != 0;
       const Epoch& other = epochs_[*p & ~kAtomicBit];
-      // Jobs have no order, but those that use the same SRAM run one after the other.
+      // Jobs have no order, but jobs that use the same SRAM run one after the other.
       const bool is_same_job = other.job == epochs_[me].job;
       const bool in_order = is_same_job ? other.IsBefore(epochs_[me]) : is_sram;
       if (!both_atomic && !in_order) return &other;

@@ -40,11 +40,6 @@ T AddTowardZero(T a, T b) {
   if (error != 0 && (error > 0) != (sum > 0)) sum = std::nextafter(sum, 0.0);
   return RoundedTo<T>(sum, Round::kTz);
 }
-// `f` is a function of the host's library for double.
-inline float Rounded(double (*f)(double), float x) {
-  return static_cast<float>(f(static_cast<double>(x)));
-}
-
 // The middle result is rounded.
 template <class T>
 T Fuse(mluFusionOpCode op, T a, T b, T c) {
@@ -108,22 +103,23 @@ BANG_CYCLE(__bang_cycle_add_tz, Float, AddTowardZero(x, y), kArithmetic)
               kFrom322Not372)                                                                 \
   BANG_SCALAR(name, Types, Wide(x) op Divisor(y, #name, where), kArithmetic, kNoRule,         \
               kFrom322Not372)
-BANG_DIVISION(__bang_div, Divisible, /)
+BANG_DIVISION(__bang_div, FloatOrWide, /)
 BANG_DIVISION(__bang_rem, WideInteger, %)
 
 BANG_UNARY(__bang_neg, Int, kAlias, -Wide(x), kArithmetic, kNoRule, kFrom322Not372)
 BANG_UNARY(__bang_square, Float, kAlias, x* x, kArithmetic)
+// Computed by the functions of the host for double, then rounded.
 #define BANG_FROM322(op, Types, alias, value) \
   BANG_UNARY(__bang_##op, Types, alias, value, kArithmetic, kNoRule, kFrom322)
 BANG_FROM322(abs, Number, kAlias, x < T(0) ? T(-Wide(x)) : (x == T(0) ? T(0) : x))
 BANG_FROM322(sqrt, Single, kAlias, std::sqrt(x))
 BANG_FROM322(rsqrt, Single, kAlias, 1 / std::sqrt(double(x)))
 BANG_FROM322(recip, Single, kAlias, 1 / x)
-BANG_FROM322(pow2, Single, kAlias, Rounded(std::exp2, x))
-BANG_FROM322(log, Single, kAlias, Rounded(std::log2, x))
-BANG_FROM322(log2, Single, kAlias, Rounded(std::log2, x))
-BANG_FROM322(sin, Single, kAlias, Rounded(std::sin, x))
-BANG_FROM322(cos, Single, kAlias, Rounded(std::cos, x))
+BANG_FROM322(pow2, Single, kAlias, std::exp2(double(x)))
+BANG_FROM322(log, Single, kAlias, std::log2(double(x)))
+BANG_FROM322(log2, Single, kAlias, std::log2(double(x)))
+BANG_FROM322(sin, Single, kAlias, std::sin(double(x)))
+BANG_FROM322(cos, Single, kAlias, std::cos(double(x)))
 BANG_FROM322(floor, Single, kNoAlias, std::floor(x))
 BANG_FROM322(round, Single, kNoAlias, std::round(x))
 BANG_FROM322(nearbyint, Single, kNoAlias, RoundTo(double(x), Round::kRn))

@@ -34,11 +34,6 @@ AtomicCall MakeAtomic(const char* name, bool async, const Gate& gate, Op) {
   return {name, async, gate, sizeof(T), combine};
 }
 
-template <class T>
-concept Atomic16Or32 = kIsOneOf<T, half, float, short, int, unsigned short, unsigned>;
-template <class T>
-concept AtomicInteger = kIsOneOf<T, short, int, unsigned short, unsigned>;
-
 inline constexpr Gate kAtomicReduce = {372, {520, 0}};
 inline constexpr Gate kAtomicReduce3D = {500, {520, 0}};
 inline constexpr Gate kAtomicOld = {200, {322, 520}};
@@ -69,19 +64,19 @@ namespace intrinsics {
 #define BANG_ATOMIC(op, Types, value)          \
   BANG_ATOMIC_ASYNC(op, , false, Types, value) \
   BANG_ATOMIC_ASYNC(op, _async, true, Types, value)
-BANG_ATOMIC(add, Atomic16Or32, Wide(m) + Wide(o))
-BANG_ATOMIC(max, Atomic16Or32, o > m ? o : m)
-BANG_ATOMIC(min, Atomic16Or32, o < m ? o : m)
-BANG_ATOMIC(exch, Atomic16Or32, (static_cast<void>(m), o))
-BANG_ATOMIC(and, AtomicInteger, m& o)
-BANG_ATOMIC(or, AtomicInteger, m | o)
-BANG_ATOMIC(xor, AtomicInteger, m ^ o)
-BANG_ATOMIC(inc, AtomicInteger, m >= o ? 0 : m + 1)
-BANG_ATOMIC(dec, AtomicInteger, m == 0 || m > o ? o : m - 1)
+BANG_ATOMIC(add, FloatOrWide, Wide(m) + Wide(o))
+BANG_ATOMIC(max, FloatOrWide, o > m ? o : m)
+BANG_ATOMIC(min, FloatOrWide, o < m ? o : m)
+BANG_ATOMIC(exch, FloatOrWide, (static_cast<void>(m), o))
+BANG_ATOMIC(and, WideInteger, m& o)
+BANG_ATOMIC(or, WideInteger, m | o)
+BANG_ATOMIC(xor, WideInteger, m ^ o)
+BANG_ATOMIC(inc, WideInteger, m >= o ? 0 : m + 1)
+BANG_ATOMIC(dec, WideInteger, m == 0 || m > o ? o : m - 1)
 
 // reduce_cas: `value` takes the place of `expected`. The 3D form of reduce_add: strides in bytes.
 #define BANG_ATOMIC_MORE(suffix, is_async)                                                       \
-  template <Atomic16Or32 T>                                                                      \
+  template <FloatOrWide T>                                                                       \
   void __bang_atomic_reduce_cas##suffix(T* gdram, Same<T> expected, Same<T> value, BANG_WHERE) { \
     const T values[] = {expected, value};                                                        \
     const auto swap = [](void* memory, const void* operands) {                                   \
@@ -92,7 +87,7 @@ BANG_ATOMIC(dec, AtomicInteger, m == 0 || m > o ? o : m - 1)
     Atomic({name, is_async, kAtomicReduce, sizeof(T), swap, 2}, {gdram, sizeof(T)}, {values, 0}, \
            nullptr, where);                                                                      \
   }                                                                                              \
-  template <Atomic16Or32 T>                                                                      \
+  template <FloatOrWide T>                                                                       \
   void __bang_atomic_reduce_add##suffix(T* d, const T* s, unsigned n, unsigned segnum1,          \
                                         unsigned segnum2, int dst_stride0, int dst_stride1,      \
                                         int src_stride0, int src_stride1, BANG_WHERE) {          \

@@ -15,20 +15,6 @@ bool IsNan(T x) {
   if constexpr (Float<T>) return std::isnan(static_cast<float>(x));
   return false;
 }
-// Comparisons with NaN are false, `ne` included.
-template <class T>
-bool Unequal(T x, T y) {
-  return !IsNan(x) && !IsNan(y) && x != y;
-}
-// x, if either is NaN.
-template <class T>
-T MaxEqual(T x, T y) {
-  return y > x ? y : x;
-}
-template <class T>
-T MinEqual(T x, T y) {
-  return y < x ? y : x;
-}
 template <class T>
 bool IsTrue(T x) {
   return x != T(0);
@@ -98,25 +84,27 @@ namespace intrinsics {
   BANG_SCALAR(__bang_##op##_scalar, Element, test, kComparison, k2xx, scalar_gate) \
   BANG_CYCLE(__bang_cycle_##op, Number, test, kComparison)                         \
   BANG_BITINDEX(__bang_##op##_bitindex, test)
+// Comparisons with NaN are false, `ne` included.
 BANG_COMPARISON(eq, Number, x == y, kFrom322)
-BANG_COMPARISON(ne, Number, Unequal(x, y), kFrom322)
+BANG_COMPARISON(ne, Number, x<y || x> y, kFrom322)
 BANG_COMPARISON(lt, Element, x < y, kFrom322)
 BANG_COMPARISON(le, Element, x <= y, kFrom322)
 BANG_COMPARISON(gt, Element, x > y, kFrom322)
 BANG_COMPARISON(ge, Element, x >= y, kIntegersFrom322)
 
+// The first operand, if either is NaN.
 #define BANG_EXTREME(op, scalar_name, value)                               \
   BANG_BINARY(__bang_##op, Element, kNoAlias, value, kComparison)          \
   BANG_SCALAR(scalar_name, Element, value, kComparison, kNoRule, kFrom322) \
   BANG_CYCLE(__bang_cycle_##op, Element, value, kComparison)
-BANG_EXTREME(maxequal, __bang_maxeq_scalar, MaxEqual(x, y))
-BANG_EXTREME(minequal, __bang_mineq_scalar, MinEqual(x, y))
+BANG_EXTREME(maxequal, __bang_maxeq_scalar, y > x ? y : x)
+BANG_EXTREME(minequal, __bang_mineq_scalar, y < x ? y : x)
 #define BANG_FROM520(op, value) \
   BANG_BINARY(__bang_##op, Float, kAlias, value, kComparison, kNoRule, kFrom520)
-BANG_FROM520(maximum, IsNan(x) ? y : MaxEqual(x, y))
-BANG_FROM520(minimum, IsNan(x) ? y : MinEqual(x, y))
-BANG_FROM520(nan_maximum, IsNan(y) ? y : MaxEqual(x, y))
-BANG_FROM520(nan_minimum, IsNan(y) ? y : MinEqual(x, y))
+BANG_FROM520(maximum, IsNan(x) || y > x ? y : x)
+BANG_FROM520(minimum, IsNan(x) || y < x ? y : x)
+BANG_FROM520(nan_maximum, IsNan(y) || y > x ? y : x)
+BANG_FROM520(nan_minimum, IsNan(y) || y < x ? y : x)
 
 // Logic on elements (`op`), and on bits (`b##op`), whose n counts bytes except with a scalar.
 #define BANG_LOGIC(op, test, bits)                                               \

@@ -79,10 +79,8 @@ struct GatherCall {
   int64_t stride;
   unsigned count;
 };
-BANG_API void Gather(const GatherCall& call, mluMemcpyDirection_t direction, Where where);
-// The direction between the memories of two addresses.
-BANG_API mluMemcpyDirection_t DirectionOf(const char* name, const void* dst, const void* src,
-                                          Where where);
+// `direction` NULL: it follows from the addresses.
+BANG_API void Gather(const GatherCall& call, const mluMemcpyDirection_t* direction, Where where);
 
 struct FillCall {
   const char* name;
@@ -140,7 +138,7 @@ BANG_COPY(__bang_move, BANG_CALL("__bang_move", false, NRAM2NRAM, kOwnCluster, t
             mluMemcpyDirection_t dir, int stride, unsigned transfer_num, BANG_WHERE) {             \
     Gather({#name, is_async, is_scatter, dst, src, offset, sizeof(O), mask, transfer_size, stride, \
             transfer_num},                                                                         \
-           dir, where);                                                                            \
+           &dir, where);                                                                           \
   }                                                                                                \
   template <Unsigned O>                                                                            \
   void name(void* dst, const void* src, const O* offset, unsigned transfer_size,                   \
@@ -155,8 +153,9 @@ BANG_GATHER(__scatter_async, true, true)
 template <Unsigned O>
 void __bang_gather_async(void* dst, const void* src, const O* offset, const void* mask,
                          unsigned transfer_size, int stride, unsigned transfer_num, BANG_WHERE) {
-  __gather_async(dst, src, offset, mask, transfer_size,
-                 DirectionOf("__bang_gather_async", dst, src, where), stride, transfer_num, where);
+  Gather({"__bang_gather_async", true, false, dst, src, offset, sizeof(O), mask, transfer_size,
+          stride, transfer_num},
+         nullptr, where);
 }
 
 // The width of a fill is that of the value: pass (half)0, not 0, to a half buffer.

@@ -170,31 +170,25 @@ inline void Require(bool holds, const char* instruction, Where where, const char
   if (!holds) Violate(instruction, where, "%s", rule);
 }
 
-// Element types of the tables: F, I and U of the BANG C reference.
+// Element types of the tables: F, I and U of the BANG C reference, and the sets that they form.
 template <class T, class... Ts>
 inline constexpr bool kIsOneOf = (std::is_same_v<T, Ts> || ...);
-template <class T>
-concept Float = kIsOneOf<T, half, float>;
-template <class T>
-concept Single = std::is_same_v<T, float>;
-template <class T>
-concept Int = kIsOneOf<T, char, signed char, short, int>;
-template <class T>
-concept Unsigned = kIsOneOf<T, unsigned char, unsigned short, unsigned>;
-template <class T>
-concept Number = Float<T> || Int<T>;
-template <class T>
-concept NumberOrByte = Number<T> || std::is_same_v<T, unsigned char>;
-template <class T>
-concept Element = Number<T> || Unsigned<T>;
+#define BANG_TYPES(name, ...) \
+  template <class T>          \
+  concept name = kIsOneOf<T, __VA_ARGS__>;
+BANG_TYPES(Float, half, float)
+BANG_TYPES(Single, float)
+BANG_TYPES(Int, char, signed char, short, int)
+BANG_TYPES(Unsigned, unsigned char, unsigned short, unsigned)
+BANG_TYPES(Byte, char, signed char, unsigned char)
+BANG_TYPES(Number, half, float, char, signed char, short, int)
+BANG_TYPES(NumberOrByte, half, float, char, signed char, short, int, unsigned char)
+BANG_TYPES(WideInteger, short, int, unsigned short, unsigned)
+BANG_TYPES(FloatOrWide, half, float, short, int, unsigned short, unsigned)
 template <class T>
 concept Integer = Int<T> || Unsigned<T>;
 template <class T>
-concept WideInteger = Integer<T> && sizeof(T) >= 2;
-template <class T>
-concept Divisible = Float<T> || WideInteger<T>;
-template <class T>
-concept Byte = kIsOneOf<T, char, signed char, unsigned char>;
+concept Element = Float<T> || Integer<T>;
 
 template <class T>
 using Same = std::type_identity_t<T>;  // a parameter that takes no part in deduction

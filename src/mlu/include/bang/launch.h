@@ -64,33 +64,23 @@ struct Site {
 #endif
 };
 
+// Returns a function that launches a kernel with these parameters.
+template <class... Ts>
+auto Bind(void (*)(Ts...), const LaunchSite& site, const cnrtDim3_t& dim, cnrtFunctionType_t type,
+          cnrtQueue_t queue) {
+  return [=](Ts... values) {
+    void* const arguments[] = {static_cast<void*>(&values)..., nullptr};
+    RunKernel(site, dim, type, queue, arguments);
+  };
+}
+
 template <auto kKernel>
-class Launch {
- public:
-  Launch(const char* name, const cnrtDim3_t& dim, cnrtFunctionType_t type, cnrtQueue_t queue,
-         Where where = Where())
-      : site_{Site<kKernel>::Key(), name, where}, dim_(dim), type_(type), queue_(queue) {
+auto Launch(const char* name, const cnrtDim3_t& dim, cnrtFunctionType_t type, cnrtQueue_t queue,
+            Where where = Where()) {
 #if defined(__BANG_ARCH__)
-    static_cast<void>(Site<kKernel>::kRegistered);
+  static_cast<void>(Site<kKernel>::kRegistered);
 #endif
-  }
-
-  template <class... Values>
-  void operator()(Values... values) const {
-    Run(kKernel, values...);
-  }
-
- private:
-  template <class... Ts>
-  void Run(void (*)(Ts...), Same<Ts>... values) const {
-    void* const arguments[] = {const_cast<void*>(static_cast<const void*>(&values))..., nullptr};
-    RunKernel(site_, dim_, type_, queue_, arguments);
-  }
-
-  LaunchSite site_;
-  cnrtDim3_t dim_;
-  cnrtFunctionType_t type_;
-  cnrtQueue_t queue_;
-};
+  return Bind(kKernel, {Site<kKernel>::Key(), name, where}, dim, type, queue);
+}
 
 }  // namespace bang

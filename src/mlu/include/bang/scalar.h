@@ -11,18 +11,16 @@
 namespace bang {
 namespace intrinsics {
 
-#define BANG_SCALAR_ACCESS(name, space)                                \
-  template <class T>                                                   \
-  T __load_##name(const T* address, BANG_WHERE) {                      \
-    Require(SpaceOf(address) == Space::space, "__load_" #name, where,  \
-            "address must be in " #space);                             \
-    return *address;                                                   \
-  }                                                                    \
-  template <class T>                                                   \
-  void __store_##name(T* address, Same<T> value, BANG_WHERE) {         \
-    Require(SpaceOf(address) == Space::space, "__store_" #name, where, \
-            "address must be in " #space);                             \
-    *address = value;                                                  \
+#define BANG_SCALAR_ACCESS(name, space)                                                       \
+  template <class T>                                                                          \
+  T __load_##name(const T* address, BANG_WHERE) {                                             \
+    Require(SpaceOf(address) == space, "__load_" #name, where, "address must be in " #name);  \
+    return *address;                                                                          \
+  }                                                                                           \
+  template <class T>                                                                          \
+  void __store_##name(T* address, Same<T> value, BANG_WHERE) {                                \
+    Require(SpaceOf(address) == space, "__store_" #name, where, "address must be in " #name); \
+    *address = value;                                                                         \
   }
 BANG_SCALAR_ACCESS(gdram, kGdram)
 BANG_SCALAR_ACCESS(nram, kNram)
