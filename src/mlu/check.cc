@@ -1,22 +1,84 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "mlu/check.h"
 
+#include <algorithm>
 #include <cstring>
+#include <string_view>
 
-#include "mlu/gdram.h"
 #include "mlu/job.h"
 #include "mlu/settings.h"
 
 namespace bang {
 namespace {
 
-constexpr const char* kQueueNames[] = {"IO", "Move", "Compute"};
+// The side lies in one variable or allocation of its memory.
+void CheckInside(const Check& check, const Side& side) {
+  const Range range = side.bounds();
+  const char* const space = SpaceName(side.memory->space());
+  const Block* const block = side.memory->Find(range.begin);
+  if (block == nullptr)
+    check.Fail("%s must be in a variable or allocation in %s, got %p in %s", side.role, space,
+               static_cast<const void*>(range.begin), SpaceName(check.core().SpaceOf(range.begin)));
+  const size_t left = block->BytesFrom(range.begin);
+  if (range.size() > left)
+    check.Fail("%s of %zu bytes runs %zu bytes past the end of %s, which has %zu bytes of %s",
+               side.role, range.size(), range.size() - left, block->name, block->bytes, space);
+  OnChipMemory* const memory = side.on_chip();
+  if (memory == nullptr) return;
+  const size_t used = memory->Touch(*block, range.end);
+  if (used > memory->limit())
+    Violate(block->name, block->where,
+            "the variables in %s that the kernel uses have %zu bytes, and %zu are usable", space,
+            used, memory->limit());
+}
+
+// The address and the size of an operand obey the rule of this architecture.
+void CheckAlignment(const Check& check, const Side& side) {
+  const bool everywhere = side.rule == kSize128 || side.rule == kAll128;
+  if (side.rule == kNoRule || (!Is2xx() && !everywhere)) return;
+  const size_t behind = reinterpret_cast<uintptr_t>(side.data) % 64;
+  if (behind != 0 && (Is2xx() || side.rule == kAll128))
+    check.Fail("%s must have a 64-byte address%s, got one %zu bytes behind", side.role,
+               side.rule == kAll128 ? "" : " on 2xx", behind);
+  const size_t step = side.rule == k2xx64 ? 64 : 128;
+  if (side.size % step != 0)
+    check.Fail("%s must have a multiple of %zu bytes%s, got %zu", side.role, step,
+               everywhere ? "" : " on 2xx", side.size);
+}
+
+// No instruction of another queue that is still running touches the range.
+void CheckOrder(const Check& check, const Side& side, const Range& range, Queue queue) {
+  constexpr const char* kQueueNames[] = {"IO", "Move", "Compute"};
+  for (const Queue other : kQueues) {
+    if (other == queue) continue;
+    const Core::Pending& pending = check.core().pending(other, queue);
+    const Issuer* const writer = pending.writes.Find(range);
+    const Issuer* const reader = side.is_written() ? pending.reads.Find(range) : nullptr;
+    if (writer == nullptr && reader == nullptr) continue;
+    const Issuer& issuer = writer != nullptr ? *writer : *reader;
+    check.Fail(
+        "%s %s memory, which %s of line %d (%s queue) still %s: a synchronisation is missing",
+        side.role, side.is_written() ? "overwrites" : "reads", issuer.name, issuer.where.line,
+        kQueueNames[other], writer != nullptr ? "writes" : "reads");
+  }
+}
+
+// No other core of the launch accesses the range without a barrier in between.
+void CheckExclusive(const Check& check, const Side& side, const Range& range) {
+  const Space space = side.memory->space();
+  if (space != kSram && space != kGdram) return;
+  const Epoch* const other = check.core().launch().writers().Touch(
+      *side.memory->Find(range.begin), space == kSram, range, check.core().epoch(), side.access);
+  if (other != nullptr)
+    check.Fail("%s of %zu bytes in %s is also accessed by %s, without a barrier in between",
+               side.role, range.size(), SpaceName(space), other->Name().c_str());
+}
 
 }  // namespace
 
 Check::Check(const char* instruction, Where where)
     : core_(CoreOf(instruction, where)), issuer_{instruction, where} {
-  core_.CheckAborted();
+  if (core_.launch().failed()) throw Aborted();
 }
 
 void Check::Exists(const Gate& gate, bool is_integer) const {
@@ -25,55 +87,14 @@ void Check::Exists(const Gate& gate, bool is_integer) const {
                       number != gate.except[1] &&
                       (!is_integer || number >= gate.lowest_for_integers);
   if (exists) return;
-  throw Violation{core_.Locate(issuer_) + "does not exist on " + GetSettings().card->name +
+  throw Violation{core_.Locate(issuer_) + "does not exist on " + GetSettings().card.architecture +
                       " (__BANG_ARCH__ " + std::to_string(number) + ")" +
                       (number >= gate.lowest && is_integer ? " for integers" : ""),
                   true};
 }
 
 void RequireArchitecture(const char* instruction, const Gate& gate, Where where) {
-  if (CurrentCore() != nullptr) Check(instruction, where).Exists(gate);
-}
-
-void Check::Inside(const char* role, const void* data, size_t bytes, OnChipMemory* memory) const {
-  const Space space = memory == nullptr ? Space::kGdram : memory->space();
-  const Allocation* const allocation = memory == nullptr ? GetGdram().Find(data) : nullptr;
-  if (memory == nullptr ? allocation == nullptr : !memory->Contains(data)) {
-    const Space actual = core_.SpaceOf(data);
-    Fail("%s must be in %s, got %p, an address in %s", role, SpaceName(space), data,
-         actual == Space::kHost ? "no allocation" : SpaceName(actual));
-  }
-  if (memory == nullptr) {
-    const size_t left = allocation->BytesFrom(data);
-    if (bytes > left)
-      Fail("%s of %zu bytes runs %zu bytes past the end of its allocation of %zu bytes", role,
-           bytes, bytes - left, allocation->bytes);
-    return;
-  }
-  const OnChipVariable* const variable = memory->Find(data);
-  if (variable == nullptr) Fail("%s must be in a variable, got %p between two", role, data);
-  const size_t left = variable->BytesFrom(data);
-  if (bytes > left)
-    Fail("%s of %zu bytes runs %zu bytes past the end of %s, which has %zu bytes of %s", role,
-         bytes, bytes - left, variable->name, variable->bytes, SpaceName(space));
-  const size_t used = memory->Touch(*variable, static_cast<const char*>(data) + bytes);
-  if (used > memory->limit())
-    Violate(variable->name, variable->where,
-            "the variables in %s that the kernel uses have %zu bytes, and %zu are usable",
-            SpaceName(space), used, memory->limit());
-}
-
-void Check::Alignment(const char* role, const void* data, size_t bytes, Rule rule) const {
-  const bool everywhere = rule == kSize128 || rule == kAll128;
-  if (rule == kNoRule || (!Is2xx() && !everywhere)) return;
-  const size_t behind = reinterpret_cast<uintptr_t>(data) % 64;
-  if (behind != 0 && (Is2xx() || rule == kAll128))
-    Fail("%s must have a 64-byte address%s, got one %zu bytes behind", role,
-         rule == kAll128 ? "" : " on 2xx", behind);
-  const size_t step = rule == k2xx64 ? 64 : 128;
-  if (bytes % step != 0)
-    Fail("%s must have a multiple of %zu bytes%s, got %zu", role, step, everywhere ? "" : " on 2xx",
-         bytes);
+  if (current_core != nullptr) Check(instruction, where).Exists(gate);
 }
 
 void Check::Disjoint(const char* role, const Range& result, const Range& source) const {
@@ -83,64 +104,129 @@ void Check::Disjoint(const char* role, const Range& result, const Range& source)
          static_cast<const void*>(source.begin), static_cast<const void*>(source.end));
 }
 
-void Check::Ordered(const char* role, const Range& range, Queue queue, bool written) const {
-  for (const Queue other : {Queue::kIo, Queue::kMove, Queue::kCompute}) {
-    if (other == queue) continue;
-    bool is_write = false;
-    const Issuer* const issuer = core_.FindPending(other, queue, range, written, &is_write);
-    if (issuer == nullptr) continue;
-    Fail("%s %s memory, which %s of line %d (%s queue) still %s: a synchronisation is missing",
-         role, written ? "overwrites" : "reads", issuer->name, issuer->where.line,
-         kQueueNames[static_cast<int>(other)], is_write ? "writes" : "reads");
-  }
-}
-
-void Check::Exclusive(const char* role, const Range& range, OnChipMemory* memory,
-                      Access access) const {
-  Writers::Target target = {memory, 0, true};
-  size_t offset = 0;
-  if (memory == nullptr) {
-    const Allocation& allocation = *GetGdram().Find(range.begin);
-    target = {&allocation, allocation.bytes, false};
-    offset = static_cast<size_t>(range.begin - allocation.begin);
-  } else if (memory->space() == Space::kSram) {
-    target.size = memory->size();
-    offset = memory->OffsetOf(range.begin);
-  } else {
-    return;
-  }
-  const Epoch* const other =
-      core_.launch().writers().Touch(target, offset, range.size(), core_.epoch(), access);
-  if (other != nullptr)
-    Fail("%s of %zu bytes in %s is also accessed by %s, without a barrier in between", role,
-         range.size(), memory == nullptr ? "GDRAM" : "SRAM", other->Name().c_str());
-}
-
-bool Check::IsWritten(OnChipMemory& memory, const void* data, size_t bytes) {
-  uint8_t* const state = memory.StateOf(data);
-  const auto* const content = static_cast<const unsigned char*>(data);
-  const auto* at = static_cast<const uint8_t*>(std::memchr(state, 0, bytes));
-  for (; at != nullptr; at = static_cast<const uint8_t*>(
-                            std::memchr(at, 0, bytes - static_cast<size_t>(at - state)))) {
-    const auto i = static_cast<size_t>(at - state);
-    const size_t phase = reinterpret_cast<uintptr_t>(content + i) % 4;
-    const size_t begin = i < phase ? 0 : i - phase;
-    const size_t end = std::min(bytes, i - phase + 4);
-    bool is_poison = true;
-    for (size_t k = begin; k < end; ++k) is_poison &= state[k] != 0 || content[k] == kPoison;
-    if (is_poison) return false;
-    std::memset(state + begin, 1, end - begin);
-  }
-  return true;
-}
-
-void Check::Written(const char* role, OnChipMemory& memory, const void* data, size_t bytes) const {
-  if (IsWritten(memory, data, bytes)) return;
-  const Issuer* const origin = core_.FindOrigin(RangeOf(data, bytes));
-  if (origin == nullptr) Fail("%s of %zu bytes has bytes that nothing has written", role, bytes);
-  Violate(origin->name, origin->where,
-          "read bytes that nothing has written; their result is used by %s of line %d",
+void Check::Written(const char* role, const OnChipMemory& memory, const Range& range) const {
+  const uint8_t* const state = memory.FindUnwritten(range);
+  if (state == nullptr) return;
+  if (*state == kUnwritten)
+    Fail("%s of %zu bytes has bytes that nothing has written", role, range.size());
+  const Issuer origin = core_.launch().origin(*state);
+  Violate(origin.name, origin.where,
+          "read bytes that nothing has written; their result is used by %s of "
+          "line %d",
           issuer_.name, issuer_.where.line);
+}
+
+uint8_t Check::DependentState(uint8_t state) const {
+  return state == kUnwritten ? core_.launch().AddOrigin(issuer_) : state;
+}
+
+void Check::Use(const Side& side, Queue queue) const {
+  CheckInside(*this, side);
+  CheckAlignment(*this, side);
+  side.ForEachRange([&](const Range& range) {
+    CheckOrder(*this, side, range, queue);
+    CheckExclusive(*this, side, range);
+    if (side.decides) Written(side.role, *side.on_chip(), range);
+    // Only the IO queue reaches GDRAM, and keeps its order.
+    if (side.on_chip() != nullptr) core_.AddPending(queue, range, issuer_, side.is_written());
+  });
+}
+
+Side MakeSide(const char* role, Access access, Memory* memory, const End& end) {
+  std::vector<int64_t> offsets(end.segments.count());
+  for (size_t k = 0; k < offsets.size(); ++k) offsets[k] = end.segments.Offset(k);
+  char* const data = const_cast<char*>(static_cast<const char*>(end.data));
+  return {role, access, memory, data, end.size, std::move(offsets)};
+}
+
+Range Side::bounds() const {
+  const auto [low, high] = std::minmax_element(offsets.begin(), offsets.end());
+  return {data + *low, data + *high + size};
+}
+
+void Side::ForEachRange(const std::function<void(const Range&)>& body) const {
+  Range range = RangeOf(segment(0), size);
+  for (size_t k = 1; k < count(); ++k) {
+    if (segment(k) == range.end) {
+      range.end += size;
+      continue;
+    }
+    body(range);
+    range = RangeOf(segment(k), size);
+  }
+  body(range);
+}
+
+size_t Side::Fingerprint() const {
+  size_t hash = 0;
+  ForEachRange([&](const Range& range) {
+    hash = 31 * hash + std::hash<std::string_view>()({range.begin, range.size()});
+  });
+  return hash;
+}
+
+void Transfer(const Check& check, Queue queue, Timing timing, const std::vector<Side>& sides,
+              const std::function<void(size_t k)>& work) {
+  Core& core = check.core();
+  if (timing == Timing::kSync) core.Drain();
+  // Strict mode: scalar code must not change a source before the copy has happened.
+  const bool watches = GetSettings().strict && timing == Timing::kAsync && core.is_idle(queue);
+  std::vector<std::pair<Side, size_t>> watched;
+  for (const Side& side : sides) {
+    check.Use(side, queue);
+    if (watches && side.access == Access::kRead && side.on_chip() != nullptr)
+      watched.emplace_back(side, side.Fingerprint());
+  }
+  const auto run = [check, watched, count = sides[0].count(), work] {
+    for (const auto& [side, fingerprint] : watched) {
+      if (side.Fingerprint() != fingerprint)
+        check.Fail("%s was changed before the copy was synchronized", side.role);
+    }
+    for (size_t k = 0; k < count; ++k) work(k);
+  };
+  if (timing == Timing::kAsync) return core.Defer(queue, run);
+  run();
+  if (timing == Timing::kSync) core.Drain();  // forgets its accesses: it is complete
+}
+
+Issued Issue(const Instruction& instruction, size_t count, std::initializer_list<Operand> operands,
+             Where where) {
+  const Check check(instruction.name, where);
+  OnChipMemory& nram = check.core().nram();
+  if (check.core().is_memory_core()) return {};
+  if (count == 0) check.Fail("the count must be positive, got %d", 0);
+  const auto range_of = [](const Operand& operand) {
+    return RangeOf(operand.data, operand.count * operand.width);
+  };
+  const Operand& result = *operands.begin();
+  uint8_t state = kWritten;
+  for (const Operand& operand : operands) {
+    if (operand.role == nullptr) continue;
+    const Range range = range_of(operand);
+    if (operand.count == 0) check.Fail("%s must not be empty", operand.role);
+    if (operand.repeats && count % operand.count != 0)
+      check.Fail("the count must be a multiple of that of %s, got %zu and %zu", operand.role, count,
+                 operand.count);
+    check.Exists(instruction.gate, operand.is_integer);
+    const bool may_overlap = &operand == &result || !result.is_result ||
+                             (operand.may_alias && operand.data == result.data);
+    if (!may_overlap) check.Disjoint(operand.role, range_of(result), range);
+    Side side = MakeSide(operand.role, operand.is_result ? Access::kWrite : Access::kRead, &nram,
+                         {operand.data, range.size()});
+    side.rule = instruction.rule;
+    side.decides = operand.decides;
+    check.Use(side, kCompute);
+    const uint8_t* const unwritten = operand.is_result ? nullptr : nram.FindUnwritten(range);
+    if (unwritten == nullptr) continue;
+    uint8_t* const states = nram.StateOf(range.begin);
+    if (std::memchr(states, kWritten, range.size()) == nullptr)
+      check.Written(operand.role, nram, range);  // no byte was written
+    state = check.DependentState(*unwritten);
+    // Instructions that rearrange elements move their states, so the bytes name this instruction.
+    std::replace(states, states + range.size(), kUnwritten, state);
+  }
+  check.core().CountVector(instruction.kind, count);
+  return {true, Is2xx(), state, nram.states()};
 }
 
 }  // namespace bang

@@ -1,13 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
-// An instruction that the calling core issues, and the checks of its operands.
+// An instruction that the calling core issues: the checks of its operands, and its order.
 #pragma once
+
+#include <functional>
+#include <vector>
 
 #include "bang/copy.h"
 #include "mlu/core.h"
-#include "mlu/interval_map.h"
-#include "mlu/writers.h"
 
 namespace bang {
+
+// The segments of one memory that an instruction accesses.
+struct Side {
+  const char* role;
+  Access access;
+  Memory* memory;
+  char* data;
+  size_t size;                   // bytes of a segment
+  std::vector<int64_t> offsets;  // of the segments, from `data`
+  Rule rule = kNoRule;           // on its address and size
+  bool decides = false;          // each of its bytes must have been written
+
+  bool is_written() const { return access != Access::kRead; }
+  size_t count() const { return offsets.size(); }
+  size_t total_bytes() const { return size * count(); }
+  char* segment(size_t k) const { return data + offsets[k]; }
+  OnChipMemory* on_chip() const {  // NULL: GDRAM
+    return memory->space() == kGdram ? nullptr : static_cast<OnChipMemory*>(memory);
+  }
+  Range bounds() const;
+  // Calls body(range) for every range; ranges are segments that touch each other.
+  void ForEachRange(const std::function<void(const Range&)>& body) const;
+  // Changes if the content changes.
+  size_t Fingerprint() const;
+};
 
 class Check {
  public:
@@ -19,22 +45,15 @@ class Check {
 
   // The instruction exists on this architecture.
   void Exists(const Gate& gate, bool is_integer = false) const;
-  // [data, data + bytes) lies in one variable of the memory, or in one allocation if it is NULL.
-  void Inside(const char* role, const void* data, size_t bytes, OnChipMemory* memory) const;
-  // The addresses and the size of a vector operand obey the rule of this architecture.
-  void Alignment(const char* role, const void* data, size_t bytes, Rule rule) const;
   // The ranges are disjoint.
   void Disjoint(const char* role, const Range& result, const Range& source) const;
-
-  // No instruction of another queue that is still running touches the range.
-  void Ordered(const char* role, const Range& range, Queue queue, bool written) const;
-  // No other core of the launch accesses the range without a barrier in between.
-  void Exclusive(const char* role, const Range& range, OnChipMemory* memory, Access access) const;
-
-  // Whether all bytes were written. Scalar code writes without a trace: a word without the poison
-  // pattern counts as written.
-  static bool IsWritten(OnChipMemory& memory, const void* data, size_t bytes);
-  void Written(const char* role, OnChipMemory& memory, const void* data, size_t bytes) const;
+  // A side lies in one variable or allocation, obeys its rule, is ordered behind the other queues
+  // and belongs to this core. Keeps its ranges until the queue is synchronized.
+  void Use(const Side& side, Queue queue) const;
+  // Each byte was written.
+  void Written(const char* role, const OnChipMemory& memory, const Range& range) const;
+  // Returns the state of a result that depends on a byte of this state.
+  uint8_t DependentState(uint8_t state) const;
 
   template <class... Ts>
   [[noreturn]] void Fail(const char* format, Ts... values) const {
@@ -45,5 +64,16 @@ class Check {
   Core& core_;
   Issuer issuer_;
 };
+
+Side MakeSide(const char* role, Access access, Memory* memory, const End& end);
+
+enum class Timing : uint8_t {
+  kSync,    // starts after everything before it, and is complete before the next instruction
+  kAsync,   // runs until its queue is synchronized
+  kVector,  // in order with its own queue; other queues need a synchronisation
+};
+// Checks and orders the sides, then runs work(k) for every segment of the first one.
+void Transfer(const Check& check, Queue queue, Timing timing, const std::vector<Side>& sides,
+              const std::function<void(size_t k)>& work);
 
 }  // namespace bang

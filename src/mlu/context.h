@@ -5,21 +5,12 @@
 #include <span>
 
 #include "core/implementation.h"
+#include "mlu/settings.h"
 #include "mluops/runtime.h"
 
 namespace mluop {
 
-// The properties of the card that a launch policy reads, under the names of MLU-OPS's getters.
-struct MluProperties {
-  const char* architecture;  // "mlu370"
-  int bang_arch;             // __BANG_ARCH__: 372
-  int cluster_limit;         // getClusterLimitCapability
-  int cores_per_cluster;     // getCoreNumOfEachUnionCapability
-  size_t nram_bytes;         // getNramSizeInBytes: without the compiler's part
-  size_t sram_bytes;         // getSramSizeInBytes: without the compiler's part
-  size_t wram_bytes;         // getWramSizeInBytes
-};
-const MluProperties& GetMluProperties();
+using MluProperties = bang::Card;
 
 class MluContext {
  public:
@@ -32,7 +23,7 @@ class MluContext {
   // The queue of the call: kernel<<<dim, type, call.context.queue()>>>(...). A failed launch ends
   // the call with its message.
   cnrtQueue_t queue() const { return queue_; }
-  const MluProperties& properties() const { return GetMluProperties(); }
+  const MluProperties& properties() const { return bang::GetSettings().card; }
 
   // Returns `bytes` of GDRAM: the workspace if it is large enough, else an allocation for the time
   // of the call. Use it once per call. Throws std::bad_alloc.

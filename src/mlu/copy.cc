@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copies, gathers and fills.
-#include "bang/copy.h"
-
+// Copies, gathers, fills and atomics.
+#include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <cstring>
+#include <mutex>
 
-#include "mlu/settings.h"
-#include "mlu/transfer.h"
+#include "bang/atomic.h"
+#include "mlu/check.h"
+#include "mlu/job.h"
 
 namespace bang {
 namespace {
@@ -18,23 +20,22 @@ struct Spaces {
   bool Uses(Space space) const { return from == space || to == space; }
 };
 
-#define BANG_SPACES(direction, from, to) {Space::k##from, Space::k##to},
+#define BANG_SPACES(direction, from, to) {k##from, k##to},
 constexpr Spaces kSpaces[] = {BANG_DIRECTIONS(BANG_SPACES)};
-#undef BANG_SPACES
 static_assert(std::size(kSpaces) == kDirections);
 
-bool IsOffChip(Space space) { return space == Space::kGdram || space == Space::kLdram; }
+bool IsOffChip(Space space) { return space == kGdram || space == kLdram; }
 
 // The memory core executes copies between SRAM and off-chip memory or SRAM.
 bool IsMemoryCoreCopy(const Spaces& spaces) {
-  return (spaces.from == Space::kSram && (IsOffChip(spaces.to) || spaces.to == Space::kSram)) ||
-         (spaces.to == Space::kSram && IsOffChip(spaces.from));
+  return (spaces.from == kSram && (IsOffChip(spaces.to) || spaces.to == kSram)) ||
+         (spaces.to == kSram && IsOffChip(spaces.from));
 }
 
 Queue QueueOf(const Spaces& spaces, Form form) {
-  if (IsOffChip(spaces.from) || IsOffChip(spaces.to)) return Queue::kIo;
-  const bool is_nram = spaces.from == Space::kNram && spaces.to == Space::kNram;
-  return is_nram && form == Form::k1D ? Queue::kCompute : Queue::kMove;
+  if (IsOffChip(spaces.from) || IsOffChip(spaces.to)) return kIo;
+  const bool is_nram = spaces.from == kNram && spaces.to == kNram;
+  return is_nram && form == Form::k1D ? kCompute : kMove;
 }
 
 // Returns the spaces of a direction; fails where it does not exist.
@@ -42,9 +43,17 @@ Spaces SpacesOf(const Check& check, mluMemcpyDirection_t direction) {
   if (direction < 0 || direction >= kDirections)
     check.Fail("dir must be a direction, got %d", static_cast<int>(direction));
   const Spaces spaces = kSpaces[direction];
-  if (spaces.Uses(Space::kSram) && check.core().is_block())
+  if (spaces.Uses(kSram) && check.core().is_block())
     check.Fail("%s must not be used in a Block task, which has no SRAM", DirectionName(direction));
   return spaces;
+}
+
+mluMemcpyDirection_t DirectionOf(const Check& check, const void* src, const void* dst) {
+  const Space from = check.core().SpaceOf(src), to = check.core().SpaceOf(dst);
+  for (int i = 0; i < kDirections; ++i) {
+    if (kSpaces[i].from == from && kSpaces[i].to == to) return static_cast<mluMemcpyDirection_t>(i);
+  }
+  check.Fail("there is no direction from %s to %s", SpaceName(from), SpaceName(to));
 }
 
 void CheckStride(const Check& check, const char* name, int64_t stride, uint32_t segments,
@@ -85,16 +94,11 @@ void CheckWram(const Check& check, const char* role, const End& end) {
     check.Fail("size to or from WRAM must be a multiple of %zu bytes, got %zu", step, end.size);
 }
 
-// The rules of copies inside NRAM: of 1D copies on 2xx, and of the strided forms of __bang_move.
-void CheckNram(const Check& check, const CopyCall& call, const End& to, const End& from) {
-  if (call.is_move) {
-    if (to.segments.form == Form::k3D) check.Exists(kFrom322Not372);
-    if (Architecture() <= 372 && to.size % 128 != 0)
-      check.Fail("size must be a multiple of 128 bytes on 2xx and 372, got %zu", to.size);
-  } else if (to.segments.form == Form::k1D) {
-    check.Alignment("dst", to.data, to.size, k2xx);
-    check.Alignment("src", from.data, from.size, k2xx);
-  }
+// The strided forms of __bang_move.
+void CheckMove(const Check& check, const End& to) {
+  if (to.segments.form == Form::k3D) check.Exists(kFrom322Not372);
+  if (Architecture() <= 372 && to.size % 128 != 0)
+    check.Fail("size must be a multiple of 128 bytes on 2xx and 372, got %zu", to.size);
 }
 
 void CheckOverlap(const Check& check, const Side& to, const Side& from) {
@@ -106,37 +110,48 @@ void CheckOverlap(const Check& check, const Side& to, const Side& from) {
   });
 }
 
-// Returns the address in the SRAM of another cluster that corresponds to `data` in the own one.
-End InCluster(const Check& check, const CopyCall& call, const End& end) {
+// Returns the segments in the SRAM of another cluster that correspond to segments in the own SRAM.
+Side InCluster(const Check& check, const CopyCall& call, const End& end) {
   check.Exists({0, {520, 592}});
-  if (call.direction != SRAM2SRAM || call.async)
-    check.Fail("id_dst_cluster is for a synchronous copy with SRAM2SRAM, got %s",
-               DirectionName(call.direction));
-  if (call.cluster >= check.core().clusters())
-    check.Fail("id_dst_cluster must be less than clusterDim = %u, got %u", check.core().clusters(),
-               call.cluster);
-  const auto* const own = check.core().memory(Space::kSram)->Find(end.data);
+  if (call.direction != SRAM2SRAM)
+    check.Fail("id_dst_cluster is for SRAM2SRAM, got %s", DirectionName(call.direction));
+  OnChipMemory* const sram = check.core().job().sram(call.cluster);
+  if (sram == nullptr)
+    check.Fail("id_dst_cluster must be less than clusterDim = %d, got %u",
+               check.core().built_ins().cluster_dim, call.cluster);
+  const Block* const own = check.core().sram().Find(end.data);
   if (own == nullptr) check.Fail("dst must be in a variable in SRAM, got %p", end.data);
-  OnChipMemory& sram = check.core().sram(call.cluster);
-  char* const other = sram.Declare(own->key, own->name, own->bytes, own->where);
-  return {other + (static_cast<const char*>(end.data) - own->begin), end.size, end.segments};
+  char* const other = sram->Declare(own->key, own->name, own->bytes, own->where);
+  return MakeSide(
+      "dst", Access::kWrite, sram,
+      {other + (static_cast<const char*>(end.data) - own->begin), end.size, end.segments});
 }
 
-// The last steps of a copy or gather, whose segments are in `to` and `from`.
-void Transfer(const Check& check, Queue queue, bool async, const Side& to, const Side& from) {
-  Core& core = check.core();
-  if (!async && queue != Queue::kCompute) core.Drain();
-  from.Use(check, queue, Access::kRead);
-  to.Use(check, queue, Access::kWrite);
-  // Strict mode: scalar code must not change the source before the copy has happened.
-  const bool watch =
-      GetSettings().strict && async && core.is_idle(queue) && from.memory() != nullptr;
-  const uint64_t fingerprint = watch ? from.Fingerprint() : 0;
-  Dispatch(core, queue, async, [check, to, from, watch, fingerprint] {
-    if (watch && from.Fingerprint() != fingerprint)
-      check.Fail("%s was changed before the copy was synchronized", "src");
-    for (size_t k = 0; k < to.count(); ++k) CopySegment(check, to, from, k);
-  });
+// Copies segment k, and the state of on-chip bytes. A copy to GDRAM needs bytes that were written.
+void CopySegment(const Check& check, const Side& to, const Side& from, size_t k) {
+  const Range source = RangeOf(from.segment(k), from.size);
+  const auto* const memory = from.on_chip();
+  const uint8_t* const unwritten = memory == nullptr ? nullptr : memory->FindUnwritten(source);
+  if (to.on_chip() == nullptr && unwritten != nullptr) check.Written("src", *memory, source);
+  std::memmove(to.segment(k), source.begin, source.size());
+  if (to.on_chip() == nullptr) return;
+  uint8_t* const states = to.on_chip()->StateOf(to.segment(k));
+  if (unwritten == nullptr) {
+    std::memset(states, kWritten, source.size());
+  } else {
+    std::memmove(states, memory->StateOf(source.begin), source.size());
+    std::replace(states, states + source.size(), kUnwritten, check.DependentState(kUnwritten));
+  }
+}
+
+void CountCopy(Core& core, mluMemcpyDirection_t direction, const Side& to) {
+  ++core.counters.copies;
+  core.counters.bytes[direction] += to.total_bytes();
+}
+
+Timing TimingOf(Queue queue, bool async) {
+  if (queue == kCompute) return Timing::kVector;
+  return async ? Timing::kAsync : Timing::kSync;
 }
 
 }  // namespace
@@ -145,23 +160,26 @@ void Copy(const CopyCall& call, const End& to_end, const End& from_end, Where wh
   const Check check(call.name, where);
   Core& core = check.core();
   const Spaces spaces = SpacesOf(check, call.direction);
+  const bool is_1d = to_end.segments.form == Form::k1D;
   if (IsMemoryCoreCopy(spaces) != core.is_memory_core()) return;
   CheckShape(check, to_end, from_end);
-  if (spaces.to == Space::kWram) CheckWram(check, "dst", to_end);
-  if (spaces.from == Space::kWram) CheckWram(check, "src", from_end);
-  if (call.direction == NRAM2NRAM) CheckNram(check, call, to_end, from_end);
-  const bool is_remote = call.cluster != kOwnCluster;
-  const End target = is_remote ? InCluster(check, call, to_end) : to_end;  // checks the cluster
-  const Side to("dst", target, is_remote ? &core.sram(call.cluster) : core.memory(spaces.to));
-  const Side from("src", from_end, core.memory(spaces.from));
-  CheckOverlap(check, to, from);
+  if (spaces.to == kWram) CheckWram(check, "dst", to_end);
+  if (spaces.from == kWram) CheckWram(check, "src", from_end);
+  if (call.is_move && !is_1d) CheckMove(check, to_end);
+  Side to = call.cluster != kOwnCluster
+                ? InCluster(check, call, to_end)
+                : MakeSide("dst", Access::kWrite, core.memory(spaces.to), to_end);
+  Side from = MakeSide("src", Access::kRead, core.memory(spaces.from), from_end);
+  if (call.direction == NRAM2NRAM && is_1d) to.rule = from.rule = k2xx;
+  if (!call.is_move || !is_1d) CheckOverlap(check, to, from);
   if (call.is_move) {
     core.CountVector(kLayout, to.total_bytes());
   } else {
-    core.CountCopy(call.direction, to.total_bytes());
+    CountCopy(core, call.direction, to);
   }
-  const Queue queue = call.is_move ? Queue::kCompute : QueueOf(spaces, to_end.segments.form);
-  Transfer(check, queue, call.async, to, from);
+  const Queue queue = call.is_move ? kCompute : QueueOf(spaces, to_end.segments.form);
+  Transfer(check, queue, TimingOf(queue, call.async), {from, to},
+           [=](size_t k) { CopySegment(check, to, from, k); });
 }
 
 void ConvertSegments(const Instruction& instruction, const End& to_end, const End& from_end,
@@ -171,94 +189,114 @@ void ConvertSegments(const Instruction& instruction, const End& to_end, const En
   if (core.is_memory_core()) return;
   check.Exists(instruction.gate);
   CheckShape(check, to_end, from_end);
-  OnChipMemory* const nram = core.memory(Space::kNram);
-  const Side to("dst", to_end, nram), from("src", from_end, nram);
-  check.Alignment("dst", to_end.data, to_end.size, instruction.rule);
-  check.Alignment("src", from_end.data, from_end.size, instruction.rule);
+  OnChipMemory& nram = core.nram();
+  Side to = MakeSide("dst", Access::kWrite, &nram, to_end);
+  Side from = MakeSide("src", Access::kRead, &nram, from_end);
+  to.rule = from.rule = instruction.rule;
+  from.decides = true;
   CheckOverlap(check, to, from);
-  from.Use(check, Queue::kMove, Access::kRead);
-  to.Use(check, Queue::kMove, Access::kWrite);
   core.CountVector(instruction.kind, size_t{n} * to.count());
-  for (size_t k = 0; k < to.count(); ++k) {
-    check.Written("src", *nram, from.segment(k), from_end.size);
+  Transfer(check, kMove, Timing::kVector, {from, to}, [&](size_t k) {
     for (size_t i = 0; i < n; ++i)
-      one(to.segment(k) + i * (to_end.size / n), from.segment(k) + i * (from_end.size / n));
-    std::memset(nram->StateOf(to.segment(k)), 1, to_end.size);
-  }
+      one(to.segment(k) + i * (to.size / n), from.segment(k) + i * (from.size / n));
+    std::memset(nram.StateOf(to.segment(k)), kWritten, to.size);
+  });
 }
 
-mluMemcpyDirection_t DirectionOf(const char* name, const void* dst, const void* src, Where where) {
-  const Check check(name, where);
-  for (int i = 0; i < kDirections; ++i) {
-    if (kSpaces[i].from == SpaceOf(src) && kSpaces[i].to == SpaceOf(dst))
-      return static_cast<mluMemcpyDirection_t>(i);
-  }
-  check.Fail("there is no direction from %s to %s", SpaceName(SpaceOf(src)),
-             SpaceName(SpaceOf(dst)));
-}
-
-void Gather(const GatherCall& call, mluMemcpyDirection_t direction, Where where) {
+void Gather(const GatherCall& call, const mluMemcpyDirection_t* given, Where where) {
   const Check check(call.name, where);
   Core& core = check.core();
   check.Exists(kFrom592);
+  const auto direction = given != nullptr ? *given : DirectionOf(check, call.src, call.dst);
   const Spaces spaces = SpacesOf(check, direction);
   if (core.is_memory_core()) return;
   if (call.size == 0 || call.count == 0 || call.count > 65535)
-    check.Fail("transfer_size must be positive and transfer_num in [1, 65535], got %zu and %u",
-               call.size, call.count);
+    check.Fail(
+        "transfer_size must be positive and transfer_num in [1, 65535], "
+        "got %zu and %u",
+        call.size, call.count);
   const Queue queue = QueueOf(spaces, Form::k2D);
   if (!call.async) core.Drain();
-  OnChipMemory* const nram = core.memory(Space::kNram);
   const auto read = [&](const char* role, const void* data, size_t bytes) {
-    check.Inside(role, data, bytes, nram);
-    check.Ordered(role, RangeOf(data, bytes), queue, false);
-    check.Written(role, *nram, data, bytes);
+    Side side = MakeSide(role, Access::kRead, &core.nram(), {data, bytes});
+    side.decides = true;
+    check.Use(side, queue);
   };
   read("offset", call.offsets, size_t{call.count} * call.offset_width);
   if (call.mask != nullptr) read("mask", call.mask, (call.count + 7) / 8);
-  std::vector<int64_t> gathered, regular;
+  Side to = MakeSide("dst", Access::kWrite, core.memory(spaces.to), {call.dst, call.size});
+  Side from = MakeSide("src", Access::kRead, core.memory(spaces.from), {call.src, call.size});
+  to.offsets.clear();
+  from.offsets.clear();
+  Side& scattered = call.scatter ? to : from;
+  Side& regular = call.scatter ? from : to;
   for (unsigned k = 0; k < call.count; ++k) {
     const auto* const bits = static_cast<const uint8_t*>(call.mask);
     if (bits != nullptr && (bits[k / 8] >> k % 8 & 1) == 0) continue;
     uint32_t offset = 0;
     std::memcpy(&offset, static_cast<const char*>(call.offsets) + k * call.offset_width,
                 call.offset_width);
-    gathered.push_back(offset);
-    regular.push_back(int64_t{k} * call.stride);
+    scattered.offsets.push_back(offset);
+    regular.offsets.push_back(int64_t{k} * call.stride);
   }
-  if (gathered.empty()) return;
-  if (call.scatter) std::swap(gathered, regular);
-  const Side to("dst", {call.dst, call.size}, core.memory(spaces.to), regular);
-  const Side from("src", {call.src, call.size}, core.memory(spaces.from), gathered);
-  core.CountCopy(direction, to.total_bytes());
-  Transfer(check, queue, call.async, to, from);
+  if (to.count() == 0) return;
+  CountCopy(core, direction, to);
+  Transfer(check, queue, TimingOf(queue, call.async), {from, to},
+           [=](size_t k) { CopySegment(check, to, from, k); });
 }
 
 void Fill(const FillCall& call, void* dst, size_t count, const void* value, unsigned width,
           const Segments& segments, Where where) {
   const Check check(call.name, where);
   Core& core = check.core();
-  if (core.is_memory_core() != (call.space == Space::kSram)) return;
+  if (core.is_memory_core() != (call.space == kSram)) return;
   const End end = {dst, count * width, segments};
-  if (count == 0) check.Fail("the count must be positive, got %d", 0);
   if (segments.form != Form::k1D) check.Exists(kFrom322);
   CheckSegments(check, end);
   CheckStride(check, "stride0", segments.stride0, segments.inner, end.size);
   CheckStride(check, "stride1", segments.stride1, segments.outer,
               static_cast<uint64_t>(segments.stride0) * segments.inner);
-  check.Alignment("dst", dst, end.size, call.rule);
-  const Side to("dst", end, core.memory(call.space));
-  if (!call.async && call.queue != Queue::kCompute) core.Drain();
-  to.Use(check, call.queue, Access::kWrite);
-  if (call.space == Space::kGdram) core.counters().gdram_filled += to.total_bytes();
+  Side to = MakeSide("dst", Access::kWrite, core.memory(call.space), end);
+  to.rule = call.rule;
+  if (call.space == kGdram) core.counters.gdram_filled += to.total_bytes();
   core.CountVector(kFill, count * to.count());
   std::vector<char> pattern(end.size);
   for (size_t i = 0; i < count; ++i) std::memcpy(pattern.data() + i * width, value, width);
-  Dispatch(core, call.queue, call.async, [to, pattern] {
-    for (size_t k = 0; k < to.count(); ++k) {
-      std::memcpy(to.segment(k), pattern.data(), pattern.size());
-      if (to.memory() != nullptr)
-        std::memset(to.memory()->StateOf(to.segment(k)), 1, pattern.size());
+  Transfer(check, call.queue, TimingOf(call.queue, call.async), {to},
+           [to, pattern](size_t k) { to.memory->Write(to.segment(k), pattern.data(), to.size); });
+}
+
+void Atomic(const AtomicCall& call, const End& gdram_end, const End& operands, void* old_data,
+            Where where) {
+  const Check check(call.name, where);
+  Core& core = check.core();
+  if (core.is_memory_core()) return;
+  check.Exists(call.gate);
+  if (gdram_end.size == 0) check.Fail("the count must be positive, got %d", 0);
+  if (reinterpret_cast<uintptr_t>(gdram_end.data) % call.width != 0)
+    check.Fail("the GDRAM address must be a multiple of %u, got %p", call.width, gdram_end.data);
+  OnChipMemory& nram = core.nram();
+  const bool is_value = operands.size == 0;
+  const Side gdram = MakeSide("gdram", Access::kAtomic, &GetGdram(), gdram_end);
+  const Side source = MakeSide("src", Access::kRead, &nram, operands);
+  const Side old = MakeSide("old", Access::kWrite, &nram, {old_data, gdram_end.size});
+  std::vector<Side> sides = {gdram};
+  if (!is_value) sides.push_back(source);
+  if (old_data != nullptr) sides.push_back(old);
+  core.CountVector(kAtomic, gdram.total_bytes() / call.width);
+  std::array<char, 8> value = {};  // an element, or the two of compare and swap
+  if (is_value) std::memcpy(value.data(), operands.data, call.values * call.width);
+  const Timing timing = call.async ? Timing::kAsync : Timing::kSync;
+  Transfer(check, kIo, timing, sides, [=, &nram](size_t k) {
+    static std::mutex mutex;
+    const std::lock_guard<std::mutex> lock(mutex);
+    if (!is_value) check.Written("src", nram, RangeOf(source.segment(k), source.size));
+    for (size_t at = 0; at < gdram.size; at += call.width) {
+      std::array<char, 8> operand = value;
+      if (!is_value) std::memcpy(operand.data(), source.segment(k) + at, call.width);
+      if (old_data != nullptr)  // nram_old may be the operands
+        nram.Write(old.segment(k) + at, gdram.segment(k) + at, call.width);
+      call.combine(gdram.segment(k) + at, operand.data());
     }
   });
 }

@@ -3,23 +3,15 @@
 
 #include <cstdarg>
 #include <cstdio>
-#include <cstring>
+#include <string_view>
 
-#include "mlu/gdram.h"
+#include "mlu/check.h"
 #include "mlu/job.h"
 #include "mlu/settings.h"
 
 namespace bang {
-namespace {
 
 thread_local Core* current_core = nullptr;
-
-constexpr size_t kLdramBytes = 4 << 20;  // per core; the size of a card's LDRAM is not known
-
-}  // namespace
-
-Core* CurrentCore() { return current_core; }
-void SetCurrentCore(Core* core) { current_core = core; }
 
 Core& CoreOf(const char* instruction, Where where) {
   if (current_core == nullptr) Violate(instruction, where, "runs in a kernel only");
@@ -27,87 +19,65 @@ Core& CoreOf(const char* instruction, Where where) {
 }
 
 const char* SpaceName(Space space) {
-  constexpr const char* kNames[] = {"NRAM", "WRAM", "SRAM", "LDRAM", "GDRAM", "host memory"};
-  return kNames[static_cast<int>(space)];
+  constexpr const char* kNames[] = {"NRAM",  "WRAM",  "SRAM",
+                                    "LDRAM", "GDRAM", "no memory of the card"};
+  return kNames[space];
 }
 
-CoreMemories::CoreMemories()
-    : nram(Space::kNram, GetSettings().card->nram_bytes),
-      wram(Space::kWram, GetSettings().card->wram_bytes),
-      ldram(Space::kLdram, kLdramBytes) {}
-
 Core::Core(LaunchState& launch, Job& job, int job_number, int slot, const BuiltIns& built_ins,
-           CoreMemories& memories, const Srams& srams)
+           const Memories& memories)
     : launch_(launch),
       job_(job),
       slot_(slot),
       built_ins_(built_ins),
       memories_(memories),
-      srams_(srams),
       epoch_{job_number, built_ins.cluster_id, built_ins.cluster_id * 256 + built_ins.core_id,
-             is_memory_core() ? -1 : built_ins.id},
+             is_memory_core() ? -1 : built_ins.task_id()},
       epoch_number_(launch.writers().Begin(epoch_)),
-      random_(static_cast<unsigned>(GetSettings().seed + static_cast<uint64_t>(built_ins.id))) {}
+      random_(GetSettings().seed + static_cast<unsigned>(built_ins.task_id())) {}
 
-OnChipMemory* Core::memory(Space space) {
-  switch (space) {
-    case Space::kNram: return &memories_.nram;
-    case Space::kWram: return &memories_.wram;
-    case Space::kLdram: return &memories_.ldram;
-    case Space::kSram: return srams_[static_cast<size_t>(built_ins_.cluster_id)].get();
-    default: return nullptr;
+Space Core::SpaceOf(const void* pointer) const {
+  for (const OnChipMemory* const memory : memories_) {
+    if (memory->Contains(pointer)) return memory->space();
   }
-}
-
-Space Core::SpaceOf(const void* pointer) {
-  for (const Space space : {Space::kNram, Space::kWram, Space::kLdram, Space::kSram}) {
-    if (memory(space)->Contains(pointer)) return space;
-  }
-  return GetGdram().Find(pointer) != nullptr ? Space::kGdram : Space::kHost;
-}
-
-void Core::CheckAborted() const {
-  if (launch_.failed()) throw Aborted();
+  return GetGdram().Find(pointer) != nullptr ? kGdram : kHost;
 }
 
 void Core::Defer(Queue queue, std::function<void()> work) {
-  ++counters_.async_copies;
-  queues_[static_cast<int>(queue)].push_back({std::move(work), computing_});
+  ++counters.async_copies;
+  queues_[queue].push_back({std::move(work), computing_});
   RunSomeEarly();
 }
 
 void Core::RunFront(Queue queue) {
-  auto& waiting = queues_[static_cast<int>(queue)];
-  const Deferred next = std::move(waiting.front());
-  waiting.pop_front();
-  counters_.overlapped_copies += next.overlapped;
+  const Deferred next = std::move(queues_[queue].front());
+  queues_[queue].pop_front();
+  counters.overlapped_copies += next.overlapped;
   next.run();
 }
 
 // Strict mode: copies happen at any time between their issue and their synchronisation.
 void Core::RunSomeEarly() {
   if (!GetSettings().strict) return;
-  for (const Queue queue : {Queue::kIo, Queue::kMove}) {
+  for (const Queue queue : {kIo, kMove}) {
     if (!is_idle(queue) && random_() % 4 == 0) RunFront(queue);
   }
 }
 
-void Core::Synchronize(const SyncSet& producers, const SyncSet& consumers) {
-  while (producers.io && !is_idle(Queue::kIo)) RunFront(Queue::kIo);
-  while (producers.move && !is_idle(Queue::kMove)) RunFront(Queue::kMove);
-  if (producers.compute) computing_ = false;
-  const bool waits[] = {producers.io, producers.move, producers.compute};
-  const bool blocks[] = {consumers.io, consumers.move, consumers.compute};
-  for (int p = 0; p < 3; ++p) {
-    for (int c = 0; c < 3; ++c) {
-      if (waits[p] && blocks[c]) pending_[p][c] = {};
+void Core::Synchronize(const QueueSet& producers, const QueueSet& consumers) {
+  for (const Queue producer : kQueues) {
+    if (!producers[producer]) continue;
+    while (!is_idle(producer)) RunFront(producer);
+    for (const Queue consumer : kQueues) {
+      if (consumers[consumer]) pending_[producer][consumer] = {};
     }
   }
+  if (producers[kCompute]) computing_ = false;
 }
 
 void Core::CountVector(Kind kind, size_t elements) {
-  ++counters_.instructions[kind];
-  counters_.elements[kind] += elements;
+  ++counters.instructions[kind];
+  counters.elements[kind] += elements;
   computing_ = true;
   for (auto& queue : queues_) {
     for (Deferred& deferred : queue) deferred.overlapped = true;
@@ -115,41 +85,9 @@ void Core::CountVector(Kind kind, size_t elements) {
   RunSomeEarly();
 }
 
-void Core::CountCopy(mluMemcpyDirection_t direction, size_t bytes) {
-  ++counters_.copies;
-  counters_.bytes[direction] += bytes;
-}
-
 void Core::AddPending(Queue queue, const Range& range, const Issuer& issuer, bool written) {
-  for (Pending& pending : pending_[static_cast<int>(queue)])
+  for (Pending& pending : pending_[queue])
     (written ? pending.writes : pending.reads).Insert(range, issuer);
-}
-
-const Issuer* Core::FindPending(Queue producer, Queue consumer, const Range& range, bool written,
-                                bool* is_write) const {
-  const Pending& pending = pending_[static_cast<int>(producer)][static_cast<int>(consumer)];
-  const Issuer* const writer = pending.writes.Find(range);
-  *is_write = writer != nullptr;
-  return writer != nullptr || !written ? writer : pending.reads.Find(range);
-}
-
-void Core::AddOrigin(const Range& result, Issuer issuer) {
-  constexpr size_t kMost = 4096;
-  if (origins_.size() < kMost) origins_.emplace_back(result, issuer);
-}
-
-const Issuer* Core::FindOrigin(const Range& range) const {
-  for (auto it = origins_.rbegin(); it != origins_.rend(); ++it) {
-    if (it->first.Overlaps(range)) return &it->second;
-  }
-  return nullptr;
-}
-
-void Core::Repoison() {
-  const uint8_t* const state = memories_.nram.StateOf(tainted_.begin);
-  for (char* p = const_cast<char*>(tainted_.begin); p < tainted_.end; ++p) {
-    if (state[p - tainted_.begin] == 0) *p = static_cast<char>(kPoison);
-  }
 }
 
 void Core::PassBarrier(bool of_job) {
@@ -158,12 +96,11 @@ void Core::PassBarrier(bool of_job) {
 }
 
 std::string Core::Locate(const Issuer& issuer) const {
-  const std::string place = is_memory_core() ? "memory core"
-                                             : "task " + std::to_string(built_ins_.id) + ", core " +
-                                                   std::to_string(built_ins_.core_id);
-  return std::string(issuer.where.file) + ":" + std::to_string(issuer.where.line) + ": " +
-         issuer.name + " in kernel " + launch_.site.name + ", " + place + " of cluster " +
-         std::to_string(built_ins_.cluster_id) + ": ";
+  const std::string task = is_memory_core() ? "memory core"
+                                            : "task " + std::to_string(built_ins_.task_id()) +
+                                                  ", core " + std::to_string(built_ins_.core_id);
+  return issuer.where.Text() + issuer.name + " in kernel " + launch_.site.name + ", " + task +
+         " of cluster " + std::to_string(built_ins_.cluster_id) + ": ";
 }
 
 void Violate(const char* instruction, Where where, const char* format, ...) {
@@ -172,16 +109,15 @@ void Violate(const char* instruction, Where where, const char* format, ...) {
   va_start(arguments, format);
   vsnprintf(text, sizeof(text), format, arguments);
   va_end(arguments);
-  Core* const core = CurrentCore();
-  const std::string place =
-      core != nullptr
-          ? core->Locate({instruction, where})
-          : std::string(where.file) + ":" + std::to_string(where.line) + ": " + instruction + " ";
-  throw Violation{place + text};
+  const Core* const core = current_core;
+  throw Violation{
+      (core != nullptr ? core->Locate({instruction, where}) : where.Text() + instruction + " ") +
+      text};
 }
 
 void* DeclareOnChip(Space space, const char* name, const void* key, size_t bytes, Where where) {
-  char* const address = CoreOf(name, where).memory(space)->Declare(key, name, bytes, where);
+  char* const address = static_cast<OnChipMemory*>(CoreOf(name, where).memory(space))
+                            ->Declare(key, name, bytes, where);
   if (address == nullptr)
     Violate(name, where, "the variables of this source exceed %s sixteen times", SpaceName(space));
   return address;
@@ -189,27 +125,27 @@ void* DeclareOnChip(Space space, const char* name, const void* key, size_t bytes
 
 const BuiltIns& ReadBuiltIns(const char* name, Where where) {
   const Core& core = CoreOf(name, where);
-  const bool is_id = std::strcmp(name, "taskId") == 0 || std::strcmp(name, "taskIdX") == 0;
-  if (is_id && core.is_memory_core())
+  const std::string_view variable = name;
+  if (core.is_memory_core() && (variable == "taskId" || variable == "taskIdX"))
     Violate(name, where, "its value on the memory core is not known");
   return core.built_ins();
 }
 
-int Architecture() { return GetSettings().card->number; }
+int Architecture() { return GetSettings().card.bang_arch; }
 
-bool IsMemoryCore() { return CurrentCore() != nullptr && CurrentCore()->is_memory_core(); }
+bool IsMemoryCore() { return current_core != nullptr && current_core->is_memory_core(); }
 
 Space SpaceOf(const void* pointer) {
-  return CurrentCore() == nullptr ? Space::kHost : CurrentCore()->SpaceOf(pointer);
+  return current_core == nullptr ? kHost : current_core->SpaceOf(pointer);
 }
 
-void Synchronize(const char* name, SyncSet producers, SyncSet consumers, Where where) {
-  Core& core = CoreOf(name, where);
-  core.CheckAborted();
-  const auto any = [](const SyncSet& set) { return set.io || set.move || set.compute; };
-  Require(any(producers) && any(consumers), name, where,
-          "at least one producer and one consumer must be true");
-  core.Synchronize(producers, consumers);
+void Synchronize(const char* name, const QueueSet& producers, const QueueSet& consumers,
+                 Where where) {
+  const Check check(name, where);
+  const QueueSet none = {};
+  if (producers == none || consumers == none)
+    check.Fail("%s", "at least one producer and one consumer must be true");
+  check.core().Synchronize(producers, consumers);
 }
 
 }  // namespace bang

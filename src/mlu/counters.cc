@@ -1,47 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "mlu/counters.h"
 
-#include <cstdarg>
-#include <cstdio>
+#include <algorithm>
+#include <iomanip>
 #include <numeric>
+#include <sstream>
 
 namespace bang {
 namespace {
 
 #define BANG_NAME(direction, from, to) #direction,
 constexpr const char* kDirectionNames[] = {BANG_DIRECTIONS(BANG_NAME)};
-#undef BANG_NAME
 constexpr const char* kKindNames[kKinds] = {"arithmetic", "comparison", "logic", "selection",
                                             "layout",     "conversion", "fill",  "atomic"};
 
-[[gnu::format(printf, 2, 3)]] void Append(std::string* text, const char* format, ...) {
-  char line[160];
-  va_list arguments;
-  va_start(arguments, format);
-  vsnprintf(line, sizeof(line), format, arguments);
-  va_end(arguments);
-  text->append(line);
+template <class Numbers>
+void AddEach(Numbers* sums, const Numbers& numbers) {
+  std::transform(numbers.begin(), numbers.end(), sums->begin(), sums->begin(), std::plus<>());
 }
-
-using Count = unsigned long long;
 
 }  // namespace
 
-const char* DirectionName(int direction) {
-  return direction >= 0 && direction < kDirections ? kDirectionNames[direction] : "unknown";
-}
+const char* DirectionName(int direction) { return kDirectionNames[direction]; }
 
 uint64_t Counters::Work() const {
-  return std::accumulate(std::begin(bytes), std::end(bytes), gdram_filled) +
-         std::accumulate(std::begin(elements), std::end(elements), uint64_t{0});
+  return std::accumulate(bytes.begin(), bytes.end(), gdram_filled) +
+         std::accumulate(elements.begin(), elements.end(), uint64_t{0});
 }
 
 void Counters::Add(const Counters& other) {
-  for (int i = 0; i < kDirections; ++i) bytes[i] += other.bytes[i];
-  for (int i = 0; i < kKinds; ++i) {
-    instructions[i] += other.instructions[i];
-    elements[i] += other.elements[i];
-  }
+  AddEach(&bytes, other.bytes);
+  AddEach(&instructions, other.instructions);
+  AddEach(&elements, other.elements);
   copies += other.copies;
   async_copies += other.async_copies;
   overlapped_copies += other.overlapped_copies;
@@ -54,36 +44,32 @@ void LaunchCounters::Add(const LaunchCounters& other) {
   launches += other.launches;
   total.Add(other.total);
   work.resize(std::max(work.size(), other.work.size()));
-  for (size_t i = 0; i < other.work.size(); ++i) work[i] += other.work[i];
+  AddEach(&work, other.work);
 }
 
 std::string LaunchCounters::Format() const {
-  std::string text;
-  Append(&text, "launches %d\n", launches);
-  for (int i = 0; i < kDirections; ++i) {
-    if (total.bytes[i] > 0)
-      Append(&text, "bytes %s %llu\n", kDirectionNames[i], Count{total.bytes[i]});
+  std::ostringstream text;
+  text << "launches " << launches << '\n';
+  for (size_t i = 0; i < kDirections; ++i) {
+    if (total.bytes[i] > 0) text << "bytes " << kDirectionNames[i] << ' ' << total.bytes[i] << '\n';
   }
-  if (total.gdram_filled > 0) Append(&text, "bytes gdramset %llu\n", Count{total.gdram_filled});
-  for (int i = 0; i < kKinds; ++i) {
+  if (total.gdram_filled > 0) text << "bytes gdramset " << total.gdram_filled << '\n';
+  for (size_t i = 0; i < kKinds; ++i) {
     if (total.instructions[i] > 0)
-      Append(&text, "%s instructions %llu, elements %llu\n", kKindNames[i],
-             Count{total.instructions[i]}, Count{total.elements[i]});
+      text << kKindNames[i] << " instructions " << total.instructions[i] << ", elements "
+           << total.elements[i] << '\n';
   }
-  if (total.nram_peak > 0) Append(&text, "NRAM peak %zu bytes\n", total.nram_peak);
-  if (total.sram_peak > 0) Append(&text, "SRAM peak %zu bytes\n", total.sram_peak);
-  Append(&text, "copies %llu, asynchronous %llu, overlapped with computation %llu\n",
-         Count{total.copies}, Count{total.async_copies}, Count{total.overlapped_copies});
-  uint64_t most = 0, all = 0;
-  for (const uint64_t core : work) {
-    most = std::max(most, core);
-    all += core;
-  }
+  if (total.nram_peak > 0) text << "NRAM peak " << total.nram_peak << " bytes\n";
+  if (total.sram_peak > 0) text << "SRAM peak " << total.sram_peak << " bytes\n";
+  text << "copies " << total.copies << ", asynchronous " << total.async_copies
+       << ", overlapped with computation " << total.overlapped_copies << '\n';
+  const uint64_t most = work.empty() ? 0 : *std::max_element(work.begin(), work.end());
+  const double all = std::accumulate(work.begin(), work.end(), 0.0);
   if (most > 0)
-    Append(&text, "balance %.3f (mean work of %zu cores / largest)\n",
-           static_cast<double>(all) / static_cast<double>(work.size()) / static_cast<double>(most),
-           work.size());
-  return text;
+    text << "balance " << std::fixed << std::setprecision(3)
+         << all / static_cast<double>(work.size() * most) << " (mean work of " << work.size()
+         << " cores / largest)\n";
+  return text.str();
 }
 
 }  // namespace bang

@@ -2,7 +2,7 @@
 // Counts the work of a launch: bytes by direction, vector instructions by kind, memory, overlap, balance.
 #pragma once
 
-#include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -18,13 +18,12 @@ inline constexpr int kKinds = kAtomic + 1;
 const char* DirectionName(int direction);
 
 struct Counters {
-  uint64_t bytes[kDirections] = {};
+  std::array<uint64_t, kDirections> bytes = {};
+  std::array<uint64_t, kKinds> instructions = {}, elements = {};
   uint64_t copies = 0;
   uint64_t async_copies = 0;
   uint64_t overlapped_copies = 0;  // async copies with a vector instruction that no sync separates
   uint64_t gdram_filled = 0;       // bytes
-  uint64_t instructions[kKinds] = {};
-  uint64_t elements[kKinds] = {};
   size_t nram_peak = 0;
   size_t sram_peak = 0;
 

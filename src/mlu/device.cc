@@ -2,6 +2,7 @@
 // The device mlu:0, and the entry point of libmluops_mlu.so.
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <mutex>
 #include <new>
 #include <string>
@@ -12,8 +13,8 @@
 #include "core/handle.h"
 #include "core/synchronous_device.h"
 #include "mlu/context.h"
-#include "mlu/gdram.h"
 #include "mlu/job.h"
+#include "mlu/memory.h"
 #include "mlu/settings.h"
 
 namespace mluop {
@@ -23,6 +24,7 @@ StoreMessage store_message = nullptr;  // set by the entry point, before any cal
 namespace {
 
 using bang::GetGdram;
+using bang::RangeOf;
 
 // A queue runs each launch at once. It keeps the first failure until it is synchronized.
 struct MluQueue : cnrtQueue {
@@ -55,7 +57,7 @@ class MluDevice final : public SynchronousDevice<MluQueue> {
   explicit MluDevice(std::span<const OpSpec* const> tables) : index_(tables, MluFamilies()) {}
 
   const char* name() const override { return "mlu:0"; }
-  const char* architecture() const override { return GetMluProperties().architecture; }
+  const char* architecture() const override { return bang::GetSettings().card.architecture; }
   bool sets_queue_messages() const override { return true; }
   bool counts_only() const override { return true; }
   std::string CallCounters() const override { return call_counters; }
@@ -66,31 +68,20 @@ class MluDevice final : public SynchronousDevice<MluQueue> {
   }
 
   mluOpStatus_t Run(const Arguments& arguments, mluOpContext& handle) override {
-    const std::string_view name = arguments.spec->name;
-    try {
-      MluQueue queue;
-      queue.device = this;
-      MluContext context(&queue, arguments.workspace);
-      const MluOperator& op = *index_.FindOperator(*arguments.spec);
+    MluQueue queue;
+    queue.device = this;
+    return WithOperator(arguments, &queue, [&](const MluOperator& op, MluContext& context) {
       const mluOpStatus_t status = op.run(arguments, context, handle.implementation);
       KeepCounters("mlu:0", queue);
       if (queue.status == MLUOP_STATUS_SUCCESS) return status;
-      return Fail(queue.status, "%.*s: %s", MLUOP_SV(name), queue.message.c_str());
-    } catch (...) {
-      return FailFromException(name.data());
-    }
+      return Fail(queue.status, "%.*s: %s", MLUOP_SV(arguments.spec->name), queue.message.c_str());
+    });
   }
-
   mluOpStatus_t MakePlan(const Arguments& arguments, mluOpContext& handle, Plan* plan) override {
-    try {
-      MluContext context(nullptr, arguments.workspace);
-      const MluOperator& op = *index_.FindOperator(*arguments.spec);
+    return WithOperator(arguments, nullptr, [&](const MluOperator& op, MluContext& context) {
       return op.plan(arguments, context, handle.implementation, plan);
-    } catch (...) {
-      return FailFromException(arguments.spec->name.data());
-    }
+    });
   }
-
   size_t WorkspaceBytes(const OpSpec& getter, const Arguments& arguments) const override {
     const DeviceGetter* const found = index_.FindGetter(getter);
     return found == nullptr ? 0 : found->bytes(arguments);
@@ -116,10 +107,12 @@ class MluDevice final : public SynchronousDevice<MluQueue> {
     return cnrtSuccess;
   }
   cnrtRet_t Copy(void* to, const void* from, size_t bytes, cnrtQueue_t) override {
-    return StatusOf(GetGdram().Copy(to, from, bytes));
+    return StatusOf(GetGdram().Access({RangeOf(to, bytes), RangeOf(from, bytes)},
+                                      [&] { std::memcpy(to, from, bytes); }));
   }
   cnrtRet_t Fill(void* pointer, int value, size_t bytes, cnrtQueue_t) override {
-    return StatusOf(GetGdram().Fill(pointer, value, bytes));
+    return StatusOf(
+        GetGdram().Access({RangeOf(pointer, bytes)}, [&] { std::memset(pointer, value, bytes); }));
   }
 
   cnrtRet_t Synchronize() override { return SynchronizeQueue(nullptr); }
@@ -135,37 +128,28 @@ class MluDevice final : public SynchronousDevice<MluQueue> {
   }
 
  private:
+  template <class Body>
+  mluOpStatus_t WithOperator(const Arguments& arguments, cnrtQueue_t queue, const Body& body) {
+    try {
+      MluContext context(queue, arguments.workspace);
+      return body(*index_.FindOperator(*arguments.spec), context);
+    } catch (...) {
+      return FailFromException(arguments.spec->name.data());
+    }
+  }
+
   DeviceIndex<MluContext> index_;
 };
 
 DeviceLibrary MakeLibrary(std::span<const OpSpec* const> tables) {
-  DeviceLibrary library = {};
-  const std::string& error = bang::GetSettings().error;
-  if (!error.empty()) {
-    snprintf(library.error, sizeof(library.error), "%s", error.c_str());
-    return library;
-  }
   static Device* devices[] = {new MluDevice(tables)};
-  library.count = 1;
-  library.devices = devices;
+  const std::string& error = bang::GetSettings().error;
+  DeviceLibrary library = {error.empty() ? 1 : 0, devices, ""};
+  snprintf(library.error, sizeof(library.error), "%s", error.c_str());
   return library;
 }
 
 }  // namespace
-
-const MluProperties& GetMluProperties() {
-  static const MluProperties properties = [] {
-    const bang::Card& card = *bang::GetSettings().card;
-    return MluProperties{card.name,
-                         card.number,
-                         bang::GetSettings().clusters,
-                         bang::kCoresPerCluster,
-                         card.nram_bytes,
-                         card.sram_bytes,
-                         card.wram_bytes};
-  }();
-  return properties;
-}
 
 MluContext::~MluContext() {
   if (scratch_ != nullptr) GetGdram().Free(scratch_);

@@ -9,10 +9,18 @@
 namespace bang {
 namespace {
 
-constexpr const char* kBarrierNames[] = {"__sync_cluster", "__sync_all_ipu_within_cluster",
-                                         "__sync_all", "__sync_all_ipu", "__sync_all_mpu"};
+struct BarrierRule {
+  const char* name;
+  bool of_cluster, has_mlu_cores, has_memory_cores;
+};
+constexpr BarrierRule kBarriers[] = {  // in the order of Barrier
+    {"__sync_cluster", true, true, true},
+    {"__sync_all_ipu_within_cluster", true, true, false},
+    {"__sync_all", false, true, true},
+    {"__sync_all_ipu", false, true, false},
+    {"__sync_all_mpu", false, false, true}};
 
-const char* NameOf(Barrier barrier) { return kBarrierNames[static_cast<int>(barrier)]; }
+const BarrierRule& RuleOf(Barrier barrier) { return kBarriers[static_cast<int>(barrier)]; }
 
 }  // namespace
 
@@ -23,53 +31,59 @@ void LaunchState::Fail(const Violation& violation) {
   failed_.store(true, std::memory_order_release);
 }
 
+Violation LaunchState::MakeViolation(const std::string& reason) const {
+  return {site.where.Text() + "launch of " + site.name + ": " + reason};
+}
+
 void LaunchState::AddCounters(Core& core) {
-  core.counters().nram_peak = core.memory(Space::kNram)->peak();
-  core.counters().sram_peak = core.memory(Space::kSram)->peak();
+  core.counters.nram_peak = core.nram().peak();
+  core.counters.sram_peak = core.sram().peak();
   const std::lock_guard<std::mutex> lock(mutex_);
-  counters_.total.Add(core.counters());
+  counters_.total.Add(core.counters);
   if (core.is_memory_core()) return;
   const auto slot = static_cast<size_t>(core.slot());
   if (counters_.work.size() <= slot) counters_.work.resize(slot + 1);
-  counters_.work[slot] += core.counters().Work();
+  counters_.work[slot] += core.counters.Work();
 }
 
-Job::Member* Job::Find(const Core& core) {
-  const auto found = std::find_if(members_.begin(), members_.end(),
-                                  [&](const Member& member) { return member.core == &core; });
-  return found == members_.end() ? nullptr : &*found;
+uint8_t LaunchState::AddOrigin(const Issuer& issuer) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  auto found = std::find_if(origins_.begin() + 2, origins_.end(), [&](const Issuer& other) {
+    return other.name == issuer.name && other.where.line == issuer.where.line;
+  });
+  // Further instructions share the last number.
+  if (found == origins_.end() && origins_.size() <= UINT8_MAX)
+    found = origins_.insert(found, issuer);
+  return static_cast<uint8_t>(std::min<ptrdiff_t>(found - origins_.begin(), UINT8_MAX));
 }
 
-// Returns the members of the barrier at which `waiting` waits.
-std::vector<Job::Member*> Job::Participants(const Member& waiting) {
-  std::vector<Member*> members;
-  for (Member& member : members_) {
-    const bool is_memory_core = member.core->is_memory_core();
-    const bool is_same_cluster =
-        member.core->built_ins().cluster_id == waiting.core->built_ins().cluster_id;
-    bool takes_part = true;
-    switch (waiting.barrier) {
-      case Barrier::kCluster: takes_part = is_same_cluster; break;
-      case Barrier::kClusterIpu: takes_part = is_same_cluster && !is_memory_core; break;
-      case Barrier::kAll: break;
-      case Barrier::kAllIpu: takes_part = !is_memory_core; break;
-      case Barrier::kAllMpu: takes_part = is_memory_core; break;
-    }
-    if (takes_part) members.push_back(&member);
+Issuer LaunchState::origin(uint8_t number) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return origins_[number];
+}
+
+// Returns the cores of the barrier at which `waiting` waits.
+std::vector<Core*> Job::Participants(const Core& waiting) const {
+  const BarrierRule& rule = RuleOf(waiting.arrival.barrier);
+  std::vector<Core*> cores;
+  for (Core* const core : cores_) {
+    const bool is_same_cluster = core->built_ins().cluster_id == waiting.built_ins().cluster_id;
+    const bool takes_part = core->is_memory_core() ? rule.has_memory_cores : rule.has_mlu_cores;
+    if (takes_part && (is_same_cluster || !rule.of_cluster)) cores.push_back(core);
   }
-  return members;
+  return cores;
 }
 
 // Releases the barrier at which `waiting` waits if all have arrived.
-bool Job::Complete(const Member& waiting) {
-  const std::vector<Member*> members = Participants(waiting);
-  for (const Member* member : members) {
-    if (!member->WaitsAt(waiting.barrier)) return false;
+bool Job::ReleaseIfComplete(const Core& waiting) {
+  const std::vector<Core*> cores = Participants(waiting);
+  for (const Core* const core : cores) {
+    if (!core->arrival.WaitsAt(waiting.arrival.barrier)) return false;
   }
-  NoteOddLine(members);
-  for (Member* member : members) {
-    member->state = Member::kRunning;
-    ++member->passed;
+  NoteOddLine(cores);
+  for (Core* const core : cores) {
+    core->arrival.state = Arrival::kRunning;
+    ++core->arrival.passed;
   }
   condition_.notify_all();
   return true;
@@ -77,71 +91,72 @@ bool Job::Complete(const Member& waiting) {
 
 // Cores may meet at different lines. If the job gets stuck later, the first such meeting is the
 // likely reason, and the line that the fewest cores came from is the likely place.
-void Job::NoteOddLine(const std::vector<Member*>& members) {
-  if (odd_.core != nullptr) return;
-  std::map<int, std::vector<const Member*>> by_line;
-  for (const Member* member : members) by_line[member->where.line].push_back(member);
-  if (by_line.size() < 2) return;
-  odd_ = *std::min_element(by_line.begin(), by_line.end(), [](const auto& a, const auto& b) {
-            return a.second.size() < b.second.size();
-          })->second[0];
+void Job::NoteOddLine(const std::vector<Core*>& cores) {
+  std::map<int, std::vector<const Core*>> by_line;
+  for (const Core* const core : cores) by_line[core->arrival.where.line].push_back(core);
+  if (odd_ != nullptr || by_line.size() < 2) return;
+  odd_ = std::min_element(by_line.begin(), by_line.end(), [](const auto& a, const auto& b) {
+           return a.second.size() < b.second.size();
+         })->second[0];
+  odd_arrival_ = odd_->arrival;
 }
 
-// Returns whether the barrier at which `member` waits can no longer complete.
-bool Job::IsStuck(const Member& member) {
-  if (member.state != Member::kWaiting) return false;
-  for (const Member* other : Participants(member)) {
-    if (other->state == Member::kFinished) return true;
-  }
-  return std::none_of(members_.begin(), members_.end(),
-                      [](const Member& other) { return other.state == Member::kRunning; });
-}
-
+// Fails the launch if a barrier can no longer complete.
 void Job::FailIfStuck() {
-  for (const Member& member : members_) {
-    if (!IsStuck(member)) continue;
-    const std::vector<Member*> all = Participants(member);
-    const auto arrived = std::count_if(all.begin(), all.end(), [&](const Member* other) {
-      return other->WaitsAt(member.barrier);
-    });
-    const Member& likely = odd_.core != nullptr ? odd_ : member;
-    launch_.Fail({likely.core->Locate({NameOf(likely.barrier), likely.where}) +
-                  "not all cores reach this barrier: " + std::to_string(arrived) + " of " +
-                  std::to_string(all.size()) +
-                  " wait, the others have returned or wait elsewhere"});
-    condition_.notify_all();
-    return;
+  const auto is_running = [](const Core* core) { return core->arrival.state == Arrival::kRunning; };
+  const bool none_runs = std::none_of(cores_.begin(), cores_.end(), is_running);
+  for (const Core* const core : cores_) {
+    if (core->arrival.state != Arrival::kWaiting) continue;
+    size_t waiting = 0, finished = 0;
+    const std::vector<Core*> all = Participants(*core);
+    for (const Core* const other : all) {
+      waiting += other->arrival.WaitsAt(core->arrival.barrier);
+      finished += other->arrival.state == Arrival::kFinished;
+    }
+    if (finished == 0 && !none_runs) continue;
+    const Arrival& place = odd_ != nullptr ? odd_arrival_ : core->arrival;
+    launch_.Fail(
+        {(odd_ != nullptr ? odd_ : core)->Locate({RuleOf(place.barrier).name, place.where}) +
+         "not all cores reach this barrier: " + std::to_string(waiting) + " of " +
+         std::to_string(all.size()) + " wait, the others have returned or wait elsewhere"});
+    return condition_.notify_all();
   }
 }
 
 void Job::Wait(Core& core, Barrier barrier, Where where) {
-  core.CheckAborted();
+  if (launch_.failed()) throw Aborted();
   std::unique_lock<std::mutex> lock(mutex_);
-  Member* const self = Find(core);
-  if (self == nullptr) return;  // a Block task
-  const unsigned passed = self->passed;
-  self->barrier = barrier;
-  self->where = where;
-  self->state = Member::kWaiting;
-  if (!Complete(*self)) FailIfStuck();
-  condition_.wait(lock, [&] { return self->passed != passed || launch_.failed(); });
-  if (self->passed == passed) throw Aborted();
-  core.PassBarrier(barrier != Barrier::kCluster && barrier != Barrier::kClusterIpu);
+  if (core.is_block()) return;
+  Arrival& own = core.arrival;
+  const unsigned passed = own.passed;
+  own = {Arrival::kWaiting, barrier, where, passed};
+  if (!ReleaseIfComplete(core)) FailIfStuck();
+  condition_.wait(lock, [&] { return own.passed != passed || launch_.failed(); });
+  if (own.passed == passed) throw Aborted();
+  core.PassBarrier(!RuleOf(barrier).of_cluster);
 }
 
 void Job::Finish(Core& core) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  if (Member* const self = Find(core)) self->state = Member::kFinished;
+  core.arrival.state = Arrival::kFinished;
   FailIfStuck();
 }
 
-void Job::WakeAll() {
+void Job::Fail(const Violation& violation) {
+  launch_.Fail(violation);
   const std::lock_guard<std::mutex> lock(mutex_);
   condition_.notify_all();
 }
 
+OnChipMemory* Job::sram(unsigned cluster) const {
+  for (Core* const core : cores_) {
+    if (core->built_ins().cluster_id == static_cast<int>(cluster)) return &core->sram();
+  }
+  return nullptr;
+}
+
 void Wait(Barrier barrier, Where where) {
-  Core& core = CoreOf(NameOf(barrier), where);
+  Core& core = CoreOf(RuleOf(barrier).name, where);
   // Whether a barrier waits for the core's own copies is not known: in strict mode it does not.
   if (!GetSettings().strict) core.Drain();
   core.job().Wait(core, barrier, where);

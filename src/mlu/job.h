@@ -15,24 +15,28 @@ namespace bang {
 // The state that all cores of a launch share.
 class LaunchState {
  public:
-  LaunchState(const LaunchSite& launch_site, const cnrtDim3_t& size, cnrtFunctionType_t launch_type)
-      : site(launch_site), dim(size), type(launch_type) {}
+  LaunchState(const LaunchSite& launch_site, const cnrtDim3_t& size, cnrtFunctionType_t type)
+      : site(launch_site), dim(size), clusters_per_job(type == cnrtFuncTypeBlock ? 0 : type / 4) {}
 
   const LaunchSite& site;
   const cnrtDim3_t dim;
-  const cnrtFunctionType_t type;
+  const int clusters_per_job;  // 0: Block
   Entry entry = nullptr;
   void* const* arguments = nullptr;
 
-  int clusters_per_job() const {
-    return type == cnrtFuncTypeBlock ? 0 : static_cast<int>(type) / 4;
-  }
+  int tasks_per_job() const { return std::max(clusters_per_job * kCoresPerCluster, 1); }
   void Fail(const Violation& violation);  // the first one stays
+  // A failure of the launch itself.
+  Violation MakeViolation(const std::string& reason) const;
   bool failed() const { return failed_.load(std::memory_order_acquire); }
   const Violation& violation() const { return violation_; }
   void AddCounters(Core& core);
   const LaunchCounters& counters() const { return counters_; }
   Writers& writers() { return writers_; }
+
+  // Instructions that read bytes which nothing had written. Their numbers are states of bytes.
+  uint8_t AddOrigin(const Issuer& issuer);
+  Issuer origin(uint8_t number);
 
  private:
   std::mutex mutex_;
@@ -40,6 +44,7 @@ class LaunchState {
   Violation violation_ = {};
   LaunchCounters counters_;
   Writers writers_;
+  std::vector<Issuer> origins_ = {{"", Where()}, {"", Where()}};  // after kUnwritten and kWritten
 };
 
 // Records the end of a launch in its queue: a failure, or NULL, and the counters. Defined in
@@ -50,39 +55,30 @@ class Job {
  public:
   explicit Job(LaunchState& launch) : launch_(launch) {}
 
-  // Registers the cores of the job, before any of them runs. A Block task has none.
-  void Add(const Core& core) { members_.push_back({&core}); }
+  // Registers the cores of the job, before any of them runs. A Block task has no barriers.
+  void Add(Core& core) { cores_.push_back(&core); }
   // Blocks until all cores of the barrier have arrived.
   void Wait(Core& core, Barrier barrier, Where where);
   // The core runs no more instructions.
   void Finish(Core& core);
-  // Wakes the cores that wait, after a failure.
-  void WakeAll();
+  // Fails the launch and wakes the cores that wait.
+  void Fail(const Violation& violation);
+  // The SRAM of a cluster of the job; NULL if there is no such cluster.
+  OnChipMemory* sram(unsigned cluster) const;
 
  private:
-  struct Member {
-    const Core* core;
-    enum { kRunning, kWaiting, kFinished } state = kRunning;
-    Barrier barrier = {};
-    Where where = Where();
-    unsigned passed = 0;  // barriers
-
-    bool WaitsAt(Barrier other) const { return state == kWaiting && barrier == other; }
-  };
-
-  Member* Find(const Core& core);
-  std::vector<Member*> Participants(const Member& waiting);
-  bool Complete(const Member& waiting);
-  void NoteOddLine(const std::vector<Member*>& members);
-  bool IsStuck(const Member& member);
+  std::vector<Core*> Participants(const Core& waiting) const;
+  bool ReleaseIfComplete(const Core& waiting);
+  void NoteOddLine(const std::vector<Core*>& cores);
   void FailIfStuck();
 
   LaunchState& launch_;
   std::mutex mutex_;
   std::condition_variable condition_;
-  std::vector<Member> members_;
+  std::vector<Core*> cores_;
   // The first barrier that cores reached at different lines: the core that is alone with its line.
-  Member odd_ = {nullptr};
+  const Core* odd_ = nullptr;
+  Arrival odd_arrival_;
 };
 
 }  // namespace bang

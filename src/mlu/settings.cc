@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "mlu/settings.h"
 
+#include <algorithm>
 #include <cstdlib>
-#include <string_view>
 
 namespace bang {
 namespace {
@@ -11,45 +11,39 @@ namespace {
 constexpr size_t Usable(size_t kilobytes) { return (kilobytes - 128) * 1024; }
 
 constexpr Card kCards[] = {
-    {"mlu290", 290, Usable(512), 512 * 1024, Usable(2048)},
-    {"mlu370", 372, Usable(768), 1024 * 1024, Usable(4096)},
-    {"mlu590", 592, Usable(512), 512 * 1024, Usable(2048)},
+    {"mlu290", 290, Usable(512), Usable(2048), 512 * 1024},
+    {"mlu370", 372, Usable(768), Usable(4096), 1024 * 1024},
+    {"mlu590", 592, Usable(512), Usable(2048), 512 * 1024},
 };
 
-std::string_view Variable(const char* name) {
-  const char* const text = std::getenv(name);
-  return text == nullptr ? "" : text;
-}
-
 Settings Read() {
-  Settings settings = {&kCards[1]};
-  const auto expect = [&](bool holds, const char* name, const char* rule) {
-    if (holds) return;
-    settings.error = std::string(name) + " must be " + rule + ", got " +
-                     std::string(Variable(name).substr(0, 40));
+  Settings settings = {kCards[1]};
+  // Calls set(value) if the variable is set; false: the value breaks the rule.
+  const auto read = [&](const char* name, const char* rule, const auto& set) {
+    const char* const value = std::getenv(name);
+    if (value == nullptr || *value == '\0' || set(std::string(value))) return;
+    settings.error =
+        std::string(name) + " must be " + rule + ", got " + std::string(value).substr(0, 40);
   };
-  if (const std::string_view name = Variable("MLUOP_MLU_ARCH"); !name.empty()) {
-    bool known = false;
-    for (const Card& card : kCards) {
-      if (name != card.name) continue;
-      settings.card = &card;
-      known = true;
-    }
-    expect(known, "MLUOP_MLU_ARCH", "mlu290, mlu370 or mlu590");
-  }
-  if (const std::string_view text = Variable("MLUOP_MLU_CLUSTERS"); !text.empty()) {
+  read("MLUOP_MLU_ARCH", "mlu290, mlu370 or mlu590", [&](const std::string& value) {
+    const auto* const found = std::ranges::find(kCards, value, &Card::architecture);
+    if (found != std::end(kCards)) settings.card = *found;
+    return found != std::end(kCards);
+  });
+  read("MLUOP_MLU_CLUSTERS", "a number from 1 to 16", [&](const std::string& value) {
     char* end = nullptr;
-    const long value = std::strtol(text.data(), &end, 10);
-    const bool valid = *end == '\0' && value >= 1 && value <= kMaxClusters;
-    if (valid) settings.clusters = static_cast<int>(value);
-    expect(valid, "MLUOP_MLU_CLUSTERS", "a number from 1 to 16");
-  }
-  if (const std::string_view mode = Variable("MLUOP_MLU_CHECK"); !mode.empty()) {
-    settings.strict = mode == "strict";
-    expect(settings.strict || mode == "normal", "MLUOP_MLU_CHECK", "normal or strict");
-  }
-  if (const std::string_view text = Variable("MLUOP_MLU_SEED"); !text.empty())
-    settings.seed = std::strtoull(text.data(), nullptr, 10);
+    const long number = std::strtol(value.c_str(), &end, 10);
+    settings.card.cluster_limit = static_cast<int>(std::clamp(number, 1L, long{kMaxClusters}));
+    return *end == '\0' && number == settings.card.cluster_limit;
+  });
+  read("MLUOP_MLU_CHECK", "normal or strict", [&](const std::string& value) {
+    settings.strict = value == "strict";
+    return settings.strict || value == "normal";
+  });
+  read("MLUOP_MLU_SEED", "a number", [&](const std::string& value) {
+    settings.seed = std::strtoull(value.c_str(), nullptr, 10);
+    return true;
+  });
   return settings;
 }
 

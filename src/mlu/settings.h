@@ -11,15 +11,19 @@ namespace bang {
 inline constexpr int kCoresPerCluster = 4;
 inline constexpr int kMaxClusters = 16;
 
+// The properties that a launch policy reads, under the names of MLU-OPS's getters.
 struct Card {
-  const char* name;                           // "mlu370"
-  int number;                                 // __BANG_ARCH__
-  size_t nram_bytes, wram_bytes, sram_bytes;  // usable
+  const char* architecture;                  // "mlu370"
+  int bang_arch;                             // __BANG_ARCH__: 372
+  size_t nram_bytes;                         // getNramSizeInBytes: without the compiler's part
+  size_t sram_bytes;                         // getSramSizeInBytes: without the compiler's part
+  size_t wram_bytes;                         // getWramSizeInBytes
+  int cluster_limit = 8;                     // getClusterLimitCapability: 1 to 16
+  int cores_per_cluster = kCoresPerCluster;  // getCoreNumOfEachUnionCapability
 };
 
 struct Settings {
-  const Card* card;        // MLUOP_MLU_ARCH: mlu290, mlu370 (default), mlu590
-  int clusters = 8;        // MLUOP_MLU_CLUSTERS: 1 to 16
+  Card card;               // MLUOP_MLU_ARCH: mlu290, mlu370 (default), mlu590; MLUOP_MLU_CLUSTERS
   bool strict = false;     // MLUOP_MLU_CHECK=strict
   uint64_t seed = 1;       // MLUOP_MLU_SEED: the order of tasks and copies
   std::string error = {};  // why a variable is wrong; "" if all are right

@@ -1,9 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "mlu/writers.h"
 
+#include <algorithm>
+#include <cstdlib>
 #include <new>
 
 namespace bang {
+namespace {
+
+constexpr uint16_t kMostEpochs = 0x7fff;
+constexpr uint16_t kAtomicBit = 0x8000;
+
+// Zeroed; the pages that are never touched cost nothing.
+std::shared_ptr<uint16_t> AllocateShadow(size_t count) {
+  auto* const tags = static_cast<uint16_t*>(std::calloc(count, sizeof(uint16_t)));
+  if (tags == nullptr) throw std::bad_alloc();
+  return {tags, std::free};
+}
+
+}  // namespace
 
 uint16_t Writers::Begin(const Epoch& epoch) {
   const std::lock_guard<std::mutex> lock(mutex_);
@@ -12,14 +27,18 @@ uint16_t Writers::Begin(const Epoch& epoch) {
   return static_cast<uint16_t>(epochs_.size() - 1);
 }
 
-const Epoch* Writers::Scan(uint16_t* first, uint16_t* last, uint16_t me, bool mark, bool atomic) {
+const Epoch* Writers::Scan(uint16_t* first, uint16_t* last, uint16_t me, bool is_sram, bool mark,
+                           bool atomic) {
   const auto tag = static_cast<uint16_t>(atomic ? me | kAtomicBit : me);
   uint16_t known = tag;  // the last tag that was found to be in order
   for (uint16_t* p = first; p < last; ++p) {
     if (*p != known && *p != 0) {
       const bool both_atomic = atomic && (*p & kAtomicBit) != 0;
       const Epoch& other = epochs_[*p & ~kAtomicBit];
-      if (!both_atomic && !other.IsBefore(epochs_[me])) return &other;
+      // Jobs have no order, but jobs that use the same SRAM run one after the other.
+      const bool is_same_job = other.job == epochs_[me].job;
+      const bool in_order = is_same_job ? other.IsBefore(epochs_[me]) : is_sram;
+      if (!both_atomic && !in_order) return &other;
       known = *p;
     }
     if (mark) *p = tag;
@@ -27,36 +46,24 @@ const Epoch* Writers::Scan(uint16_t* first, uint16_t* last, uint16_t me, bool ma
   return nullptr;
 }
 
-const Epoch* Writers::Touch(const Target& target, size_t offset, size_t bytes, uint16_t epoch,
+const Epoch* Writers::Touch(const Block& block, bool is_sram, const Range& range, uint16_t epoch,
                             Access access) {
   if (epoch == 0) return nullptr;
   const std::lock_guard<std::mutex> lock(mutex_);
-  auto found = shadows_.find(target.key);
-  if (found == shadows_.end()) {
-    if (access == Access::kRead && !target.keep_readers) return nullptr;  // unwritten
-    Shadow shadow;
-    const auto allocate = [&] {  // zeroed, and the pages that are never touched cost nothing
-      auto* const tags = static_cast<uint16_t*>(std::calloc(target.size, sizeof(uint16_t)));
-      if (tags == nullptr) throw std::bad_alloc();
-      return tags;
-    };
-    shadow.writers.reset(allocate());
-    if (target.keep_readers) shadow.readers.reset(allocate());
-    found = shadows_.emplace(target.key, std::move(shadow)).first;
-  }
-  uint16_t* const writers = found->second.writers.get() + offset;
   const bool is_read = access == Access::kRead;
-  const Epoch* other = Scan(writers, writers + bytes, epoch, !is_read, access == Access::kAtomic);
-  if (other != nullptr || !target.keep_readers) return other;
-  uint16_t* const readers = found->second.readers.get() + offset;
-  if (!is_read) return Scan(readers, readers + bytes, epoch, false, false);
-  for (size_t i = 0; i < bytes; ++i) readers[i] = epoch;
+  Shadow& shadow = shadows_[block.begin];
+  if (is_read && !is_sram && shadow.writers == nullptr) return nullptr;  // unwritten
+  if (shadow.writers == nullptr) shadow.writers = AllocateShadow(block.bytes);
+  const auto offset = range.begin - block.begin;
+  uint16_t* const writers = shadow.writers.get() + offset;
+  const Epoch* const other =
+      Scan(writers, writers + range.size(), epoch, is_sram, !is_read, access == Access::kAtomic);
+  if (other != nullptr || !is_sram) return other;
+  if (shadow.readers == nullptr) shadow.readers = AllocateShadow(block.bytes);
+  uint16_t* const readers = shadow.readers.get() + offset;
+  if (!is_read) return Scan(readers, readers + range.size(), epoch, is_sram, false, false);
+  std::fill_n(readers, range.size(), epoch);
   return nullptr;
-}
-
-void Writers::Forget(const void* key) {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  shadows_.erase(key);
 }
 
 }  // namespace bang

@@ -165,6 +165,14 @@ TEST_F(Forms, OverflowSaturatesOn2xx) {
   EXPECT_EQ(Run("Overflow", Values(64, inf), 1)[0], inf);
 }
 
+TEST_F(FormsFrom3xx, DivisionOfIntegersByZeroIsReported) {
+  const Values out = Run("DivideByZero", {3, 2, 1, 0}, 4);
+  if (Card() < 500) return ExpectMessage("does not exist on mlu370");
+  ExpectMessage("__bang_rem in kernel DivideByZero");
+  ExpectMessage("b must not be 0");
+  EXPECT_EQ(out, Values(4, -32768.0f));
+}
+
 TEST_F(Forms, IntegersNeed3xx) {
   Run("IntegersOn2xx", Iota(64), 1);
   if (Card() >= 300) return ExpectNoMessage();

@@ -15,3 +15,5 @@
 #include "bang/pool.h"
 #include "bang/scalar.h"
 #include "bang/unknown.h"
+
+using namespace bang::intrinsics;

@@ -2,8 +2,9 @@
 // Comparison, minimum, maximum and logic. A comparison gives 1 or 0 in the element type.
 #pragma once
 
+#include <bit>
 #include <cmath>
-#include <cstring>
+#include <functional>
 
 #include "bang/arithmetic.h"
 
@@ -14,33 +15,16 @@ bool IsNan(T x) {
   if constexpr (Float<T>) return std::isnan(static_cast<float>(x));
   return false;
 }
-// Comparisons with NaN are false, `ne` included.
-template <class T>
-bool Unequal(T x, T y) {
-  return !IsNan(x) && !IsNan(y) && x != y;
-}
-// x, if either is NaN.
-template <class T>
-T MaxEqual(T x, T y) {
-  return y > x ? y : x;
-}
-template <class T>
-T MinEqual(T x, T y) {
-  return y < x ? y : x;
-}
 template <class T>
 bool IsTrue(T x) {
   return x != T(0);
 }
-// Applies `op` to the bytes of two elements.
+// Applies `op` to the bits of two elements.
 template <class T, class Op>
 T Bitwise(T x, T y, const Op& op) {
-  unsigned char a[sizeof(T)], b[sizeof(T)];
-  std::memcpy(a, &x, sizeof(T));
-  std::memcpy(b, &y, sizeof(T));
-  for (size_t i = 0; i < sizeof(T); ++i) a[i] = static_cast<unsigned char>(op(a[i], b[i]));
-  std::memcpy(&x, a, sizeof(T));
-  return x;
+  using Bits = std::conditional_t<sizeof(T) == 4, uint32_t,
+                                  std::conditional_t<sizeof(T) == 2, uint16_t, uint8_t>>;
+  return std::bit_cast<T>(static_cast<Bits>(op(std::bit_cast<Bits>(x), std::bit_cast<Bits>(y))));
 }
 
 inline bool BitAt(const void* mask, size_t i) {
@@ -52,111 +36,112 @@ inline void RequireBits(const char* name, unsigned n, unsigned step_2xx, Where w
   if (n % step != 0) Violate(name, where, "n must be a multiple of %u, got %u", step, n);
 }
 
-}  // namespace bang
+// Result i goes to bit i of d.
+template <class T, class Test>
+void BitIndex(const char* name, T* d, const T* a, const T* b, unsigned n, Where where,
+              const Test& test) {
+  RequireBits(name, n, 512, where);
+  auto* const bytes = reinterpret_cast<unsigned char*>(d);
+  const Issued issued = Issue({name, kComparison, k2xx64, kEverywhere}, n,
+                              {Out("dst", bytes, n / 8), In("a", a, n), In("b", b, n)}, where);
+  for (unsigned i = 0; issued && i < n; i += 8) {
+    int byte = 0;
+    bool is_written = true;
+    for (unsigned k = 0; k < 8; ++k) {
+      byte |= test(a[i + k], b[i + k]) << k;
+      is_written &= issued.IsWritten(a + i + k) && issued.IsWritten(b + i + k);
+    }
+    issued.Put(bytes + i / 8, static_cast<unsigned char>(byte), is_written);
+  }
+}
 
-// name(d, a, b, n): result i goes to bit i of d.
-#define BANG_BITINDEX(name, test)                                                          \
-  template <::bang::Float T>                                                               \
-  void name(T* d, const T* a, const T* b, unsigned n, BANG_WHERE) {                        \
-    using namespace bang;                                                                  \
-    RequireBits(#name, n, 512, where);                                                     \
-    auto* const bytes = reinterpret_cast<unsigned char*>(d);                               \
-    const Issued issued = Issue({#name, kComparison, k2xx64, kEverywhere}, Flow::kAll, n,  \
-                                {Out(bytes, n / 8), In{"a", a, n}, In{"b", b, n}}, where); \
-    if (!issued) return;                                                                   \
-    for (unsigned i = 0; i < n; i += 8) {                                                  \
-      unsigned char byte = 0;                                                              \
-      for (unsigned k = 0; k < 8; ++k) {                                                   \
-        const T x = a[i + k], y = b[i + k];                                                \
-        byte = static_cast<unsigned char>(byte | (test) << k);                             \
-      }                                                                                    \
-      bytes[i / 8] = byte;                                                                 \
-    }                                                                                      \
+// The value at byte 0 of d, a 32-bit index directly behind it. The first extreme wins.
+template <class T, class Better>
+void ArgExtreme(const Instruction& instruction, T* d, const T* a, unsigned n, bool nan_wins,
+                Where where, const Better& better) {
+  auto* const bytes = reinterpret_cast<unsigned char*>(d);
+  const Issued issued =
+      Issue(instruction, n, {Out("dst", bytes, sizeof(T) + 4), In("a", a, n)}, where);
+  if (!issued) return;
+  uint32_t best = 0;
+  for (uint32_t i = 1; i < n; ++i) {
+    const float x = a[i], y = a[best];
+    if (IsNan(x) == IsNan(y) ? better(x, y) : IsNan(nan_wins ? x : y)) best = i;
+  }
+  issued.Put(bytes, T(a[best]), issued.all_written());
+  issued.Put(bytes + sizeof(T), best, issued.all_written());
+}
+
+namespace intrinsics {
+
+#define BANG_BITINDEX(name, test)                                      \
+  template <Float T>                                                   \
+  void name(T* d, const T* a, const T* b, unsigned n, BANG_WHERE) {    \
+    BitIndex(#name, d, a, b, n, where, [](T x, T y) { return test; }); \
   }
 #define BANG_COMPARISON(op, Types, test, scalar_gate)                              \
   BANG_BINARY(__bang_##op, Types, kAlias, test, kComparison)                       \
   BANG_SCALAR(__bang_##op##_scalar, Element, test, kComparison, k2xx, scalar_gate) \
   BANG_CYCLE(__bang_cycle_##op, Number, test, kComparison)                         \
   BANG_BITINDEX(__bang_##op##_bitindex, test)
+// Comparisons with NaN are false, `ne` included.
 BANG_COMPARISON(eq, Number, x == y, kFrom322)
-BANG_COMPARISON(ne, Number, Unequal(x, y), kFrom322)
+BANG_COMPARISON(ne, Number, x<y || x> y, kFrom322)
 BANG_COMPARISON(lt, Element, x < y, kFrom322)
 BANG_COMPARISON(le, Element, x <= y, kFrom322)
 BANG_COMPARISON(gt, Element, x > y, kFrom322)
 BANG_COMPARISON(ge, Element, x >= y, kIntegersFrom322)
-#undef BANG_COMPARISON
-#undef BANG_BITINDEX
 
+// The first operand, if either is NaN.
 #define BANG_EXTREME(op, scalar_name, value)                               \
   BANG_BINARY(__bang_##op, Element, kNoAlias, value, kComparison)          \
   BANG_SCALAR(scalar_name, Element, value, kComparison, kNoRule, kFrom322) \
   BANG_CYCLE(__bang_cycle_##op, Element, value, kComparison)
-BANG_EXTREME(maxequal, __bang_maxeq_scalar, MaxEqual(x, y))
-BANG_EXTREME(minequal, __bang_mineq_scalar, MinEqual(x, y))
-#undef BANG_EXTREME
+BANG_EXTREME(maxequal, __bang_maxeq_scalar, y > x ? y : x)
+BANG_EXTREME(minequal, __bang_mineq_scalar, y < x ? y : x)
 #define BANG_FROM520(op, value) \
   BANG_BINARY(__bang_##op, Float, kAlias, value, kComparison, kNoRule, kFrom520)
-BANG_FROM520(maximum, IsNan(x) ? y : MaxEqual(x, y))
-BANG_FROM520(minimum, IsNan(x) ? y : MinEqual(x, y))
-BANG_FROM520(nan_maximum, IsNan(y) ? y : MaxEqual(x, y))
-BANG_FROM520(nan_minimum, IsNan(y) ? y : MinEqual(x, y))
-#undef BANG_FROM520
+BANG_FROM520(maximum, IsNan(x) || y > x ? y : x)
+BANG_FROM520(minimum, IsNan(x) || y < x ? y : x)
+BANG_FROM520(nan_maximum, IsNan(y) || y > x ? y : x)
+BANG_FROM520(nan_minimum, IsNan(y) || y < x ? y : x)
 
 // Logic on elements (`op`), and on bits (`b##op`), whose n counts bytes except with a scalar.
-#define BANG_LOGIC(op, test, bits)                                                                 \
-  BANG_BINARY(__bang_##op, Number, kNoAlias, test, kLogic)                                         \
-  BANG_SCALAR(__bang_##op##_scalar, Number, test, kLogic, kNoRule, kFrom322)                       \
-  BANG_CYCLE(__bang_cycle_##op, Number, test, kLogic)                                              \
-  BANG_BINARY(__bang_b##op, Byte, kNoAlias, x bits y, kLogic, k2xx, kEverywhere)                   \
-  BANG_CYCLE(__bang_cycle_b##op, Byte, x bits y, kLogic, k2xx, kEverywhere)                        \
-  BANG_SCALAR(__bang_b##op##_scalar, Number, Bitwise(x, y, [](int p, int q) { return p bits q; }), \
-              kLogic, kNoRule, kFrom322)
+#define BANG_LOGIC(op, test, bits)                                               \
+  BANG_BINARY(__bang_##op, Number, kNoAlias, test, kLogic)                       \
+  BANG_SCALAR(__bang_##op##_scalar, Number, test, kLogic, kNoRule, kFrom322)     \
+  BANG_CYCLE(__bang_cycle_##op, Number, test, kLogic)                            \
+  BANG_BINARY(__bang_b##op, Byte, kNoAlias, x bits y, kLogic, k2xx, kEverywhere) \
+  BANG_CYCLE(__bang_cycle_b##op, Byte, x bits y, kLogic, k2xx, kEverywhere)      \
+  BANG_SCALAR(__bang_b##op##_scalar, Number,                                     \
+              Bitwise(x, y, [](auto p, auto q) { return p bits q; }), kLogic, kNoRule, kFrom322)
 BANG_LOGIC(and, IsTrue(x) && IsTrue(y), &)
 BANG_LOGIC(or, IsTrue(x) || IsTrue(y), |)
 BANG_LOGIC(xor, IsTrue(x) != IsTrue(y), ^)
-#undef BANG_LOGIC
 BANG_UNARY(__bang_not, Number, kAlias, !IsTrue(x), kLogic)
 BANG_UNARY(__bang_bnot, Byte, kAlias, ~x, kLogic, k2xx, kEverywhere)
 
-#define BANG_SHIFT(name, Types, value)                                  \
-  template <::bang::Types T>                                            \
-  void name(T* d, const T* a, unsigned shift, unsigned n, BANG_WHERE) { \
-    using namespace bang;                                               \
-    Require(shift < 8 * sizeof(T), #name, where,                        \
-            "shift must be less than the bits of an element");          \
-    Map(                                                                \
-        {#name, kLogic, kNoRule, kFrom322}, where, d, n,                \
-        [shift](T x) { return static_cast<T>(value); }, In{"a", a, n}); \
+#define BANG_SHIFT(name, Types, value)                                      \
+  template <Types T>                                                        \
+  void name(T* d, const T* a, unsigned shift, unsigned n, BANG_WHERE) {     \
+    Require(shift < 8 * sizeof(T), #name, where,                            \
+            "shift must be less than the bits of an element");              \
+    const auto f = [shift](T x) { return static_cast<T>(value); };          \
+    Map({#name, kLogic, kNoRule, kFrom322}, where, d, n, f, In("a", a, n)); \
   }
 BANG_SHIFT(__bang_sll, Integer, static_cast<std::make_unsigned_t<T>>(x) << shift)
 BANG_SHIFT(__bang_srl, Unsigned, x >> shift)
 BANG_SHIFT(__bang_sra, Int, x >> shift)
-#undef BANG_SHIFT
 
-// The value at byte 0 of d, a 32-bit index directly behind it. The first extreme wins.
-#define BANG_ARGUMENT(name, better, nan_wins, gate)                                         \
-  template <::bang::Float T>                                                                \
-  void name(T* d, const T* a, unsigned n, BANG_WHERE) {                                     \
-    using namespace bang;                                                                   \
-    auto* const bytes = reinterpret_cast<unsigned char*>(d);                                \
-    const Issued issued = Issue({#name, kComparison, kNoRule, gate}, Flow::kAll, n,         \
-                                {Out(bytes, sizeof(T) + 4), In{"a", a, n}}, where);         \
-    if (!issued) return;                                                                    \
-    T best = a[0];                                                                          \
-    uint32_t index = 0;                                                                     \
-    for (uint32_t i = 1; i < n; ++i) {                                                      \
-      const float x = a[i], y = best;                                                       \
-      const bool wins =                                                                     \
-          nan_wins ? !IsNan(y) && (IsNan(x) || better) : !IsNan(x) && (IsNan(y) || better); \
-      if (!wins) continue;                                                                  \
-      best = a[i];                                                                          \
-      index = i;                                                                            \
-    }                                                                                       \
-    std::memcpy(bytes, &best, sizeof(T));                                                   \
-    std::memcpy(bytes + sizeof(T), &index, sizeof(index));                                  \
+#define BANG_ARGUMENT(name, better, nan_wins, gate)                                      \
+  template <Float T>                                                                     \
+  void name(T* d, const T* a, unsigned n, BANG_WHERE) {                                  \
+    ArgExtreme({#name, kComparison, kNoRule, gate}, d, a, n, nan_wins, where, better()); \
   }
-BANG_ARGUMENT(__bang_argmax, x > y, false, kFrom322)
-BANG_ARGUMENT(__bang_argmin, x < y, false, kFrom322)
-BANG_ARGUMENT(__bang_nan_argmax, x > y, true, kFrom520)
-BANG_ARGUMENT(__bang_nan_argmin, x < y, true, kFrom520)
-#undef BANG_ARGUMENT
+BANG_ARGUMENT(__bang_argmax, std::greater<float>, false, kFrom322)
+BANG_ARGUMENT(__bang_argmin, std::less<float>, false, kFrom322)
+BANG_ARGUMENT(__bang_nan_argmax, std::greater<float>, true, kFrom520)
+BANG_ARGUMENT(__bang_nan_argmin, std::less<float>, true, kFrom520)
+
+}  // namespace intrinsics
+}  // namespace bang

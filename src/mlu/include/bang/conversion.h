@@ -10,16 +10,14 @@ namespace bang {
 
 template <class To, class From>
 void Convert(const Instruction& instruction, To* d, const From* s, unsigned n, int scale,
-             Round mode, Alias alias, Where where) {
+             Round mode, bool may_alias, Where where) {
   if (scale < -127 || scale > 127)
     Violate(instruction.name, where, "fix_position must be in [-127, 127], got %d", scale);
-  Map(
-      instruction, where, d, n,
-      [=](From x) { return RoundedTo<To>(std::ldexp(Exact(x), scale), mode); },
-      In{"src", s, n, alias});
+  const auto f = [=](From x) { return RoundedTo<To>(std::ldexp(Exact(x), scale), mode); };
+  Map(instruction, where, d, n, f, In("src", s, n, may_alias));
 }
 
-}  // namespace bang
+namespace intrinsics {
 
 // Calls X(suffix, rounding, gate, ...) for every rounding mode; `gate` is that of the family.
 #define BANG_EACH_MODE(X, gate, ...) \
@@ -34,7 +32,6 @@ void Convert(const Instruction& instruction, To* d, const From* s, unsigned n, i
 // sign: -, to integers: s * 2^-fix_position; +, from integers: s * 2^fix_position.
 #define BANG_CONVERT(suffix, mode, gate, name, From, To, sign, alias, rule)                    \
   inline void name##suffix(To* d, const From* s, unsigned n, int fix_position, BANG_WHERE) {   \
-    using namespace bang;                                                                      \
     Convert({#name #suffix, kConversion, rule, gate}, d, s, n, sign fix_position, Round::mode, \
             alias, where);                                                                     \
   }
@@ -52,19 +49,15 @@ BANG_CONVERT_MODES(__bang_half2int8, kEverywhere, half, signed char, -, kAlias, 
 BANG_CONVERT(, kRn, kEverywhere, __bang_int162float, short, float, +, kNoAlias, k2xx)
 BANG_CONVERT(, kRn, kEverywhere, __bang_int82float, signed char, float, +, kNoAlias, k2xx)
 BANG_CONVERT(, kRn, kEverywhere, __bang_uint322float, unsigned, float, +, kNoAlias, k2xx)
-#undef BANG_CONVERT_MODES
-#undef BANG_CONVERT
 
 // Between float and half: no fix_position. The strided form converts segnum + 1 segments of n
 // elements, with strides in bytes, and runs on Move.
 #define BANG_CONVERT_HALF(suffix, mode, gate, name, From, To, alias)                              \
   inline void name##suffix(To* d, const From* s, unsigned n, BANG_WHERE) {                        \
-    using namespace bang;                                                                         \
     Convert({#name #suffix, kConversion, k2xx, gate}, d, s, n, 0, Round::mode, alias, where);     \
   }                                                                                               \
   inline void name##suffix(To* d, const From* s, unsigned n, unsigned dst_stride, int src_stride, \
                            unsigned segnum, BANG_WHERE) {                                         \
-    using namespace bang;                                                                         \
     const auto one = [](void* to, const void* from) {                                             \
       From x;                                                                                     \
       std::memcpy(&x, from, sizeof(x));                                                           \
@@ -78,29 +71,28 @@ BANG_CONVERT(, kRn, kEverywhere, __bang_uint322float, unsigned, float, +, kNoAli
   }
 BANG_EACH_MODE(BANG_CONVERT_HALF, kEverywhere, __bang_float2half, float, half, kAlias)
 BANG_CONVERT_HALF(, kRn, kEverywhere, __bang_half2float, half, float, kNoAlias)
-#undef BANG_CONVERT_HALF
 BANG_UNKNOWN(__bang_float2half_rm, BANG_RM)
 BANG_UNKNOWN(__bang_float2half_sr, BANG_SR)
 
 inline void __bang_int322int16(short* d, const int* s, unsigned n, int dst_pos, int src_pos,
                                BANG_WHERE) {
-  using namespace bang;
   Convert({"__bang_int322int16", kConversion, kNoRule, kFrom322}, d, s, n, src_pos - dst_pos,
           Round::kTz, kAlias, where);
 }
 
-#define BANG_CONVERT_SCALAR(suffix, mode, gate, name, From, To)          \
-  inline To name##suffix(From x, BANG_WHERE) {                           \
-    ::bang::RequireArchitecture(#name #suffix, ::bang::gate, where);     \
-    return ::bang::RoundedTo<To>(::bang::Exact(x), ::bang::Round::mode); \
+#define BANG_CONVERT_SCALAR(suffix, mode, gate, name, From, To) \
+  inline To name##suffix(From x, BANG_WHERE) {                  \
+    RequireArchitecture(#name #suffix, gate, where);            \
+    return RoundedTo<To>(Exact(x), Round::mode);                \
   }
 BANG_EACH_MODE(BANG_CONVERT_SCALAR, kEverywhere, __float2half, float, half)
 BANG_EACH_MODE(BANG_CONVERT_SCALAR, kEverywhere, __float2int, float, int)
 BANG_EACH_MODE(BANG_CONVERT_SCALAR, kEverywhere, __float2int32, float, int)
 BANG_EACH_MODE(BANG_CONVERT_SCALAR, kEverywhere, __half2int, half, int)
 BANG_EACH_MODE(BANG_CONVERT_SCALAR, kEverywhere, __half2int32, half, int)
-#undef BANG_CONVERT_SCALAR
-#undef BANG_EACH_MODE
 inline float __half2float(half x) { return x; }
 inline float __int2float(int x) { return static_cast<float>(x); }
 inline half __int2half(int x) { return half(x); }
+
+}  // namespace intrinsics
+}  // namespace bang

@@ -3,6 +3,8 @@
 // elements, and every segment number is the number of segments minus one.
 #pragma once
 
+#include <array>
+
 #include "bang/instruction.h"
 
 // Calls X(direction, from, to) for every direction, in the order of their values.
@@ -18,7 +20,6 @@
   X(LDRAM2GDRAM, Ldram, Gdram) X(LDRAM2LDRAM, Ldram, Ldram) X(SRAM2SRAM, Sram, Sram)
 #define BANG_ENUMERATOR(direction, from, to) direction,
 typedef enum { BANG_DIRECTIONS(BANG_ENUMERATOR) } mluMemcpyDirection_t;
-#undef BANG_ENUMERATOR
 // clang-format on
 
 namespace bang {
@@ -78,10 +79,8 @@ struct GatherCall {
   int64_t stride;
   unsigned count;
 };
-BANG_API void Gather(const GatherCall& call, mluMemcpyDirection_t direction, Where where);
-// The direction between the memories of two addresses.
-BANG_API mluMemcpyDirection_t DirectionOf(const char* name, const void* dst, const void* src,
-                                          Where where);
+// `direction` NULL: it follows from the addresses.
+BANG_API void Gather(const GatherCall& call, const mluMemcpyDirection_t* direction, Where where);
 
 struct FillCall {
   const char* name;
@@ -94,10 +93,9 @@ struct FillCall {
 BANG_API void Fill(const FillCall& call, void* dst, size_t count, const void* value, unsigned width,
                    const Segments& segments, Where where);
 
-struct SyncSet {
-  bool io, move, compute;
-};
-BANG_API void Synchronize(const char* name, SyncSet producers, SyncSet consumers, Where where);
+using QueueSet = std::array<bool, 3>;  // by Queue
+BANG_API void Synchronize(const char* name, const QueueSet& producers, const QueueSet& consumers,
+                          Where where);
 
 enum class Barrier : uint8_t { kCluster, kClusterIpu, kAll, kAllIpu, kAllMpu };
 BANG_API void Wait(Barrier barrier, Where where);
@@ -105,64 +103,44 @@ BANG_API void Wait(Barrier barrier, Where where);
 BANG_API bool IsMemoryCore();
 BANG_API Space SpaceOf(const void* pointer);
 
-}  // namespace bang
+namespace intrinsics {
 
-// id_dst_cluster: for __memcpy with SRAM2SRAM, not on 5xx.
-#define BANG_COPY(name, is_async)                                                                  \
-  inline void name(void* dst, const void* src, unsigned size, mluMemcpyDirection_t dir,            \
-                   unsigned id_dst_cluster = ::bang::kOwnCluster, BANG_WHERE) {                    \
-    ::bang::Copy({#name, is_async, dir, id_dst_cluster}, {dst, size}, {src, size}, where);         \
-  }                                                                                                \
-  inline void name(void* dst, const void* src, unsigned size, mluMemcpyDirection_t dir,            \
-                   unsigned dst_stride, int src_stride, unsigned segnum,                           \
-                   unsigned id_dst_cluster = ::bang::kOwnCluster, BANG_WHERE) {                    \
-    using ::bang::Segments;                                                                        \
-    ::bang::Copy({#name, is_async, dir, id_dst_cluster},                                           \
-                 {dst, size, Segments::Rows(dst_stride, segnum)},                                  \
-                 {src, size, Segments::Rows(src_stride, segnum)}, where);                          \
-  }                                                                                                \
-  inline void name(void* dst, const void* src, unsigned size, mluMemcpyDirection_t dir,            \
-                   int dst_stride0, unsigned dst_segnum1, int dst_stride1, unsigned dst_segnum2,   \
-                   int src_stride0, unsigned src_segnum1, int src_stride1, unsigned src_segnum2,   \
-                   unsigned id_dst_cluster = ::bang::kOwnCluster, BANG_WHERE) {                    \
-    using ::bang::Segments;                                                                        \
-    ::bang::Copy(                                                                                  \
-        {#name, is_async, dir, id_dst_cluster},                                                    \
-        {dst, size, Segments::Blocks(dst_stride0, dst_segnum1, dst_stride1, dst_segnum2)},         \
-        {src, size, Segments::Blocks(src_stride0, src_segnum1, src_stride1, src_segnum2)}, where); \
+// The 1D, 2D and 3D form. `direction` and `cluster` are further parameters.
+#define BANG_COPY(name, call, direction, cluster)                                                 \
+  inline void name(void* dst, const void* src, unsigned size direction cluster, BANG_WHERE) {     \
+    Copy(call, {dst, size}, {src, size}, where);                                                  \
+  }                                                                                               \
+  inline void name(void* dst, const void* src, unsigned size direction, unsigned dst_stride,      \
+                   int src_stride, unsigned segnum cluster, BANG_WHERE) {                         \
+    Copy(call, {dst, size, Segments::Rows(dst_stride, segnum)},                                   \
+         {src, size, Segments::Rows(src_stride, segnum)}, where);                                 \
+  }                                                                                               \
+  inline void name(void* dst, const void* src, unsigned size direction, int dst_stride0,          \
+                   unsigned dst_segnum1, int dst_stride1, unsigned dst_segnum2, int src_stride0,  \
+                   unsigned src_segnum1, int src_stride1, unsigned src_segnum2 cluster,           \
+                   BANG_WHERE) {                                                                  \
+    Copy(call, {dst, size, Segments::Blocks(dst_stride0, dst_segnum1, dst_stride1, dst_segnum2)}, \
+         {src, size, Segments::Blocks(src_stride0, src_segnum1, src_stride1, src_segnum2)},       \
+         where);                                                                                  \
   }
-BANG_COPY(__memcpy, false)
-BANG_COPY(__memcpy_async, true)
-#undef BANG_COPY
-
-// The strided forms of __bang_move.
-inline void __bang_move(void* dst, const void* src, unsigned size, int dst_stride, int src_stride,
-                        unsigned segnum, BANG_WHERE) {
-  using namespace bang;
-  Copy({"__bang_move", false, NRAM2NRAM, kOwnCluster, true},
-       {dst, size, Segments::Rows(dst_stride, segnum)},
-       {src, size, Segments::Rows(src_stride, segnum)}, where);
-}
-inline void __bang_move(void* dst, const void* src, unsigned size, int dst_stride0,
-                        unsigned dst_segnum1, int dst_stride1, unsigned dst_segnum2,
-                        int src_stride0, unsigned src_segnum1, int src_stride1,
-                        unsigned src_segnum2, BANG_WHERE) {
-  using namespace bang;
-  Copy({"__bang_move", false, NRAM2NRAM, kOwnCluster, true},
-       {dst, size, Segments::Blocks(dst_stride0, dst_segnum1, dst_stride1, dst_segnum2)},
-       {src, size, Segments::Blocks(src_stride0, src_segnum1, src_stride1, src_segnum2)}, where);
-}
+#define BANG_DIRECTION , mluMemcpyDirection_t dir
+#define BANG_CLUSTER , unsigned id_dst_cluster = kOwnCluster  // with SRAM2SRAM, not on 5xx
+#define BANG_CALL(...) \
+  { __VA_ARGS__ }
+BANG_COPY(__memcpy, BANG_CALL("__memcpy", false, dir, id_dst_cluster), BANG_DIRECTION, BANG_CLUSTER)
+BANG_COPY(__memcpy_async, BANG_CALL("__memcpy_async", true, dir), BANG_DIRECTION, )
+BANG_COPY(__bang_move, BANG_CALL("__bang_move", false, NRAM2NRAM, kOwnCluster, true), , )
 
 // offset: bytes, in NRAM; bit k of mask skips segment k when it is 0.
 #define BANG_GATHER(name, is_async, is_scatter)                                                    \
-  template <::bang::Unsigned O>                                                                    \
+  template <Unsigned O>                                                                            \
   void name(void* dst, const void* src, const O* offset, const void* mask, unsigned transfer_size, \
             mluMemcpyDirection_t dir, int stride, unsigned transfer_num, BANG_WHERE) {             \
-    ::bang::Gather({#name, is_async, is_scatter, dst, src, offset, sizeof(O), mask, transfer_size, \
-                    stride, transfer_num},                                                         \
-                   dir, where);                                                                    \
+    Gather({#name, is_async, is_scatter, dst, src, offset, sizeof(O), mask, transfer_size, stride, \
+            transfer_num},                                                                         \
+           &dir, where);                                                                           \
   }                                                                                                \
-  template <::bang::Unsigned O>                                                                    \
+  template <Unsigned O>                                                                            \
   void name(void* dst, const void* src, const O* offset, unsigned transfer_size,                   \
             mluMemcpyDirection_t dir, int stride, unsigned transfer_num, BANG_WHERE) {             \
     name(dst, src, offset, nullptr, transfer_size, dir, stride, transfer_num, where);              \
@@ -171,50 +149,37 @@ BANG_GATHER(__gather, false, false)
 BANG_GATHER(__gather_async, true, false)
 BANG_GATHER(__scatter, false, true)
 BANG_GATHER(__scatter_async, true, true)
-#undef BANG_GATHER
 // The newer gather takes the direction from its addresses.
-template <::bang::Unsigned O>
+template <Unsigned O>
 void __bang_gather_async(void* dst, const void* src, const O* offset, const void* mask,
                          unsigned transfer_size, int stride, unsigned transfer_num, BANG_WHERE) {
-  __gather_async(dst, src, offset, mask, transfer_size,
-                 ::bang::DirectionOf("__bang_gather_async", dst, src, where), stride, transfer_num,
-                 where);
+  Gather({"__bang_gather_async", true, false, dst, src, offset, sizeof(O), mask, transfer_size,
+          stride, transfer_num},
+         nullptr, where);
 }
 
 // The width of a fill is that of the value: pass (half)0, not 0, to a half buffer.
-#define BANG_FILL(name, is_async, queue, space, rule)                                        \
-  template <::bang::Element T>                                                               \
-  void name(void* dst, unsigned n, T value, BANG_WHERE) {                                    \
-    using namespace bang;                                                                    \
-    Fill({#name, is_async, Queue::queue, Space::space, rule}, dst, n, &value, sizeof(T), {}, \
-         where);                                                                             \
+#define BANG_FILL(name, segments, rule, is_async, queue, space, ...)                               \
+  template <Element T>                                                                             \
+  void name(void* dst, unsigned n, T value __VA_OPT__(, ) __VA_ARGS__, BANG_WHERE) {               \
+    Fill({#name, is_async, Queue::queue, Space::space, rule}, dst, n, &value, sizeof(T), segments, \
+         where);                                                                                   \
   }
-#define BANG_FILL_2D(name, is_async, queue, space)                                          \
-  template <::bang::Element T>                                                              \
-  void name(void* dst, unsigned n, T value, unsigned stride, unsigned segnum, BANG_WHERE) { \
-    using namespace bang;                                                                   \
-    Fill({#name, is_async, Queue::queue, Space::space, kNoRule}, dst, n, &value, sizeof(T), \
-         Segments::Rows(stride, segnum), where);                                            \
-  }
-#define BANG_FILL_3D(name, is_async, queue, space)                                                \
-  template <::bang::Element T>                                                                    \
-  void name(void* dst, unsigned n, T value, unsigned stride0, unsigned segnum1, unsigned stride1, \
-            unsigned segnum2, BANG_WHERE) {                                                       \
-    using namespace bang;                                                                         \
-    Fill({#name, is_async, Queue::queue, Space::space, kNoRule}, dst, n, &value, sizeof(T),       \
-         Segments::Blocks(stride0, segnum1, stride1, segnum2), where);                            \
-  }
-#define BANG_FILL_STRIDED(name, is_async, queue, space) \
-  BANG_FILL_2D(name, is_async, queue, space)            \
-  BANG_FILL_3D(name, is_async, queue, space)
-#define BANG_FILL_ALL(name, is_async, queue, space) \
-  BANG_FILL(name, is_async, queue, space, kNoRule)  \
-  BANG_FILL_STRIDED(name, is_async, queue, space)
-BANG_FILL(__bang_write_value, false, kCompute, kNram, k2xx64)
+#define BANG_FILL_1D(name, rule, ...) BANG_FILL(name, Segments(), rule, __VA_ARGS__)
+#define BANG_FILL_2D(name, ...)                                                          \
+  BANG_FILL(name, Segments::Rows(stride, segnum), kNoRule, __VA_ARGS__, unsigned stride, \
+            unsigned segnum)
+#define BANG_FILL_3D(name, ...)                                                               \
+  BANG_FILL(name, Segments::Blocks(stride0, segnum1, stride1, segnum2), kNoRule, __VA_ARGS__, \
+            unsigned stride0, unsigned segnum1, unsigned stride1, unsigned segnum2)
+#define BANG_FILL_STRIDED(name, ...) BANG_FILL_2D(name, __VA_ARGS__) BANG_FILL_3D(name, __VA_ARGS__)
+#define BANG_FILL_ALL(name, ...) \
+  BANG_FILL_1D(name, kNoRule, __VA_ARGS__) BANG_FILL_STRIDED(name, __VA_ARGS__)
+BANG_FILL_1D(__bang_write_value, k2xx64, false, kCompute, kNram)
 BANG_FILL_3D(__bang_write_value, false, kCompute, kNram)
-BANG_FILL(__memset_nram, false, kMove, kNram, kNoRule)
-BANG_FILL(__memset_nram_async, true, kMove, kNram, kNoRule)
-BANG_FILL(__nramset, false, kCompute, kNram, kNoRule)
+BANG_FILL_1D(__memset_nram, kNoRule, false, kMove, kNram)
+BANG_FILL_1D(__memset_nram_async, kNoRule, true, kMove, kNram)
+BANG_FILL_1D(__nramset, kNoRule, false, kCompute, kNram)
 BANG_FILL_STRIDED(__nramset, false, kMove, kNram)
 BANG_FILL_STRIDED(__nramset_async, true, kMove, kNram)
 BANG_FILL_ALL(__gdramset, false, kIo, kGdram)
@@ -223,48 +188,44 @@ BANG_FILL_ALL(__ldramset, false, kIo, kLdram)
 BANG_FILL_ALL(__ldramset_async, true, kIo, kLdram)
 BANG_FILL_ALL(__sramset, false, kMove, kSram)
 BANG_FILL_ALL(__sramset_async, true, kMove, kSram)
-#undef BANG_FILL_ALL
-#undef BANG_FILL_STRIDED
-#undef BANG_FILL_3D
-#undef BANG_FILL_2D
-#undef BANG_FILL
-template <::bang::Element T>
+template <Element T>
 void __bang_write_zero(T* dst, unsigned n, BANG_WHERE) {
-  using namespace bang;
   const T zero = T(0);
   Fill({"__bang_write_zero", false, Queue::kCompute, Space::kNram, k2xx}, dst, n, &zero, sizeof(T),
        {}, where);
 }
 
-#define BANG_SYNC(name, io, move, compute)                                      \
-  inline void name(BANG_WHERE) {                                                \
-    ::bang::Synchronize(#name, {io, move, compute}, {true, true, true}, where); \
+#define BANG_SYNC(name, io, move, compute)                              \
+  inline void name(BANG_WHERE) {                                        \
+    Synchronize(#name, {io, move, compute}, {true, true, true}, where); \
   }
 BANG_SYNC(__sync, true, true, true)
 BANG_SYNC(__sync_io, true, false, false)
 BANG_SYNC(__sync_move, false, true, false)
 BANG_SYNC(__sync_compute, false, false, true)
-#undef BANG_SYNC
 inline void __sync_io_move_compute(bool io_p = true, bool move_p = true, bool compute_p = true,
                                    bool io_c = true, bool move_c = true, bool compute_c = true,
                                    BANG_WHERE) {
-  ::bang::Synchronize("__sync_io_move_compute", {io_p, move_p, compute_p},
-                      {io_c, move_c, compute_c}, where);
+  Synchronize("__sync_io_move_compute", {io_p, move_p, compute_p}, {io_c, move_c, compute_c},
+              where);
 }
 
-inline void __sync_cluster(BANG_WHERE) { ::bang::Wait(::bang::Barrier::kCluster, where); }
-inline void __sync_all(BANG_WHERE) { ::bang::Wait(::bang::Barrier::kAll, where); }
-inline void __sync_all_ipu(BANG_WHERE) { ::bang::Wait(::bang::Barrier::kAllIpu, where); }
-inline void __sync_all_mpu(BANG_WHERE) { ::bang::Wait(::bang::Barrier::kAllMpu, where); }
-inline void __sync_all_ipu_within_cluster(BANG_WHERE) {
-  ::bang::Wait(::bang::Barrier::kClusterIpu, where);
-}
+#define BANG_BARRIER(name, barrier) \
+  inline void name(BANG_WHERE) { Wait(Barrier::barrier, where); }
+BANG_BARRIER(__sync_cluster, kCluster)
+BANG_BARRIER(__sync_all, kAll)
+BANG_BARRIER(__sync_all_ipu, kAllIpu)
+BANG_BARRIER(__sync_all_mpu, kAllMpu)
+BANG_BARRIER(__sync_all_ipu_within_cluster, kClusterIpu)
 
-inline bool __is_mpu() { return ::bang::IsMemoryCore(); }
-inline bool __is_ipu() { return !::bang::IsMemoryCore(); }
-inline bool __is_nram(const void* p) { return ::bang::SpaceOf(p) == ::bang::Space::kNram; }
-inline bool __is_wram(const void* p) { return ::bang::SpaceOf(p) == ::bang::Space::kWram; }
-inline bool __is_sram(const void* p) { return ::bang::SpaceOf(p) == ::bang::Space::kSram; }
+inline bool __is_mpu() { return IsMemoryCore(); }
+inline bool __is_ipu() { return !__is_mpu(); }
+inline bool __is_nram(const void* p) { return SpaceOf(p) == Space::kNram; }
+inline bool __is_wram(const void* p) { return SpaceOf(p) == Space::kWram; }
+inline bool __is_sram(const void* p) { return SpaceOf(p) == Space::kSram; }
 inline bool __is_dram(const void* p) {
-  return ::bang::SpaceOf(p) == ::bang::Space::kGdram || ::bang::SpaceOf(p) == ::bang::Space::kLdram;
+  return SpaceOf(p) == Space::kGdram || SpaceOf(p) == Space::kLdram;
 }
+
+}  // namespace intrinsics
+}  // namespace bang

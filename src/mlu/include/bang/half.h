@@ -29,39 +29,34 @@ inline double RoundTo(double x, Round mode) {
   return std::fabs(x - std::trunc(x)) == 0.5 ? even : std::round(x);
 }
 
-// Converts to binary16. Overflow gives infinity where the mode rounds away from zero.
-inline uint16_t HalfBits(double x, Round mode) {
-  const auto sign = static_cast<uint16_t>(std::signbit(x) ? 0x8000 : 0);
-  if (std::isnan(x)) return static_cast<uint16_t>(sign | 0x7e00);
-  if (std::isinf(x)) return static_cast<uint16_t>(sign | 0x7c00);
-  if (x == 0) return sign;
-  const int exponent = std::max(std::ilogb(x), -14);
-  const double rounded = std::fabs(RoundTo(std::ldexp(x, 10 - exponent), mode));
-  double value = std::ldexp(rounded, exponent - 10);
-  if (value > 65504) {
-    const bool to_infinity = mode == Round::kOz || mode == Round::kRn || mode == Round::kRd ||
-                             (mode == Round::kUp) == (sign == 0);
-    if (mode == Round::kTz || !to_infinity) return static_cast<uint16_t>(sign | 0x7bff);
-    return static_cast<uint16_t>(sign | 0x7c00);
-  }
-  if (value < 0x1p-14) return static_cast<uint16_t>(sign | static_cast<int>(value * 0x1p24));
-  const int e = std::ilogb(value);
-  const int mantissa = static_cast<int>(std::ldexp(value, 10 - e)) - 1024;
-  return static_cast<uint16_t>(sign | ((e + 15) << 10) | mantissa);
+// Rounds to a floating-point format of `digits` bits. Beyond `largest` the result is infinite where
+// the mode rounds away from zero.
+inline double RoundToFormat(double x, int digits, int min_exponent, double largest, Round mode) {
+  if (x == 0 || !std::isfinite(x)) return x;
+  const int unit = std::max(std::ilogb(x), min_exponent) - digits + 1;
+  const double rounded = std::ldexp(RoundTo(std::ldexp(x, -unit), mode), unit);
+  if (std::fabs(rounded) <= largest) return rounded;
+  const bool to_largest =
+      mode == Round::kTz || (mode == Round::kUp && x < 0) || (mode == Round::kDn && x > 0);
+  return std::copysign(to_largest ? largest : std::numeric_limits<double>::infinity(), x);
 }
 
+// The bits of a value that binary16 can represent, and the value of bits. The factor 2^112 is the
+// difference of the exponent biases, 127 - 15; the product also normalises subnormal numbers.
+inline uint16_t HalfBits(float x) {
+  uint32_t bits = std::bit_cast<uint32_t>(std::fabs(x) * 0x1p-112f) >> 13;
+  if (!std::isfinite(x)) bits = std::isnan(x) ? 0x7e00 : 0x7c00;
+  return static_cast<uint16_t>(bits | (std::signbit(x) ? 0x8000 : 0));
+}
 inline float FloatOfBits(uint16_t bits) {
-  const int exponent = (bits >> 10) & 31;
-  const int mantissa = bits & 1023;
-  const float sign = (bits & 0x8000) != 0 ? -1.0f : 1.0f;
-  if (exponent == 31)
-    return mantissa != 0 ? std::numeric_limits<float>::quiet_NaN()
-                         : sign * std::numeric_limits<float>::infinity();
-  if (exponent == 0) return sign * static_cast<float>(mantissa) * 0x1p-24f;
-  const uint32_t single = static_cast<uint32_t>(bits & 0x8000) << 16 |
-                          static_cast<uint32_t>(exponent + 112) << 23 |
-                          static_cast<uint32_t>(mantissa) << 13;
-  return std::bit_cast<float>(single);
+  float magnitude = std::bit_cast<float>((bits & 0x7fffu) << 13) * 0x1p112f;
+  if ((bits & 0x7c00) == 0x7c00)
+    magnitude = (bits & 0x3ff) != 0 ? std::numeric_limits<float>::quiet_NaN()
+                                    : std::numeric_limits<float>::infinity();
+  return (bits & 0x8000) != 0 ? -magnitude : magnitude;
+}
+inline uint16_t RoundToHalf(double x, Round mode) {
+  return HalfBits(static_cast<float>(RoundToFormat(x, 11, -14, 65504, mode)));
 }
 
 }  // namespace bang
@@ -72,64 +67,52 @@ struct half {
   half() = default;
   // Converts implicitly, as the arithmetic type of the device does.
   // NOLINTBEGIN(google-explicit-constructor)
-  half(float value) : bits(::bang::HalfBits(static_cast<double>(value), ::bang::Round::kRn)) {}
+  half(float x) : bits(::bang::RoundToHalf(static_cast<double>(x), ::bang::Round::kRn)) {}
   template <std::integral T>
   half(T value) : half(static_cast<float>(value)) {}
   operator float() const { return ::bang::FloatOfBits(bits); }
   // NOLINTEND(google-explicit-constructor)
 
   half operator-() const { return half(-static_cast<float>(*this)); }
-  half& operator+=(half b) { return *this = *this + b; }
-  half& operator-=(half b) { return *this = *this - b; }
-  half& operator*=(half b) { return *this = *this * b; }
-  half& operator/=(half b) { return *this = *this / b; }
-
-#define BANG_HALF_OPERATOR(op)                                   \
-  friend half operator op(half a, half b) {                      \
-    return half(static_cast<float>(a) op static_cast<float>(b)); \
-  }                                                              \
-  template <std::integral T>                                     \
-  friend half operator op(half a, T b) {                         \
-    return a op half(b);                                         \
-  }                                                              \
-  template <std::integral T>                                     \
-  friend half operator op(T a, half b) {                         \
-    return half(a) op b;                                         \
-  }
-  BANG_HALF_OPERATOR(+)
-  BANG_HALF_OPERATOR(-)
-  BANG_HALF_OPERATOR(*)
-  BANG_HALF_OPERATOR(/)
-#undef BANG_HALF_OPERATOR
 };
 static_assert(sizeof(half) == 2 && std::is_trivial_v<half>);
 
 namespace bang {
 
+// The operands of half's operators: two half, or a half and an integer.
+template <class A, class B>
+concept HalfOperands = (std::same_as<A, half> && (std::same_as<B, half> || std::integral<B>)) ||
+                       (std::integral<A> && std::same_as<B, half>);
+
+}  // namespace bang
+
+#define BANG_HALF_OPERATOR(op)                                               \
+  template <class A, class B>                                                \
+  requires ::bang::HalfOperands<A, B> half operator op(A a, B b) {           \
+    return half(static_cast<float>(half(a)) op static_cast<float>(half(b))); \
+  }                                                                          \
+  inline half& operator op##=(half& a, half b) { return a = a op b; }
+BANG_HALF_OPERATOR(+)
+BANG_HALF_OPERATOR(-)
+BANG_HALF_OPERATOR(*)
+BANG_HALF_OPERATOR(/)
+
+namespace bang {
+
 template <class T>
 double Exact(T x) {
-  if constexpr (std::is_same_v<T, half>)
-    return static_cast<double>(static_cast<float>(x));
-  else
-    return static_cast<double>(x);
+  if constexpr (std::is_same_v<T, half>) return static_cast<double>(static_cast<float>(x));
+  return static_cast<double>(x);
 }
 
 // Rounds a double to the target type. Integers saturate, and so does NaN.
 template <class To>
 To RoundedTo(double x, Round mode) {
   if constexpr (std::is_same_v<To, half>) {
-    half result;
-    result.bits = HalfBits(x, mode);
-    return result;
+    return std::bit_cast<half>(RoundToHalf(x, mode));
   } else if constexpr (std::is_same_v<To, float>) {
-    const float nearest = static_cast<float>(x);
-    const double error = static_cast<double>(nearest) - x;
-    if (error == 0 || std::isnan(x) || mode == Round::kRn || mode == Round::kRd) return nearest;
-    const bool want_above =
-        mode == Round::kUp || (mode == Round::kTz && x < 0) || (mode == Round::kOz && x > 0);
-    if ((error > 0) == want_above) return nearest;
-    const float limit = std::numeric_limits<float>::infinity();
-    return std::nextafter(nearest, want_above ? limit : -limit);
+    constexpr double kLargest = std::numeric_limits<float>::max();
+    return static_cast<float>(RoundToFormat(x, 24, -126, kLargest, mode));
   } else {
     using Limits = std::numeric_limits<To>;
     const double rounded = RoundTo(x, mode);

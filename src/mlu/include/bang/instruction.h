@@ -3,10 +3,14 @@
 // every instruction (libmluops_mlu.so).
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <initializer_list>
+#include <string>
 #include <type_traits>
+#include <vector>
 
 #include "bang/half.h"
 
@@ -22,12 +26,15 @@ struct Where {
   int line;
   explicit constexpr Where(const char* source = __builtin_FILE(), int number = __builtin_LINE())
       : file(source), line(number) {}
+
+  std::string Text() const { return std::string(file) + ":" + std::to_string(line) + ": "; }
 };
 
-enum class Space : uint8_t { kNram, kWram, kSram, kLdram, kGdram, kHost };
+enum Space : uint8_t { kNram, kWram, kSram, kLdram, kGdram, kHost };
 
 // The instruction queues of a core. Scalar code runs in program order beside them.
-enum class Queue : uint8_t { kIo, kMove, kCompute };
+enum Queue : uint8_t { kIo, kMove, kCompute };
+inline constexpr Queue kQueues[] = {kIo, kMove, kCompute};
 
 // Groups of instructions for the counters.
 enum Kind { kArithmetic, kComparison, kLogic, kSelection, kLayout, kConversion, kFill, kAtomic };
@@ -61,87 +68,93 @@ struct Instruction {
   Gate gate = kIntegersFrom322;
 };
 
-// How the result depends on the operands, for the propagation of bytes that were never written.
-enum class Flow : uint8_t {
-  kElements,  // element i of the result depends on element i (or i % count) of each source
-  kAll,       // each result depends on all sources
-  kScalar,    // a scalar result: no source may contain a byte that was never written
-  kCustom,    // the intrinsic moves the state of each byte itself, through StateOf
-};
-
-// Where the result may lie, seen from a source.
-enum class Alias : uint8_t { kNone, kSameAddress, kAnywhere };
+// Whether the result may lie at the address of a source.
+inline constexpr bool kAlias = true, kNoAlias = false;
 
 struct Operand {
-  const char* role;
+  const char* role;  // NULL: a scalar, which needs no check
   const void* data;
-  size_t count;  // elements; a shorter source repeats (the cycle_ instructions)
+  size_t count;  // elements
   uint32_t width;
   bool is_integer;
-  bool written;
-  Alias alias;
-
-  bool is_scalar() const { return role == nullptr; }  // needs no check
+  bool may_alias = kNoAlias;
+  bool is_result = false;
+  bool repeats = false;  // a shorter source (the cycle_ instructions)
+  bool decides = false;  // an index or a mask: each of its bytes must have been written
 };
 
+// A source; source[i] is element i of a vector, or the scalar.
 template <class T>
-Operand Out(const T* data, size_t count) {
-  return {"dst", data, count, sizeof(T), std::is_integral_v<T>, true, Alias::kNone};
+struct Source {
+  Operand operand = {};
+  T scalar = {};
+
+  const T* At(size_t i) const {
+    return static_cast<const T*>(operand.data) + (i < operand.count ? i : i % operand.count);
+  }
+  T operator[](size_t i) const { return operand.role == nullptr ? scalar : *At(i); }
+  operator Operand() const { return operand; }  // NOLINT(google-explicit-constructor)
+};
+template <class T>
+Source<T> In(const char* role, const T* data, size_t count, bool may_alias = kAlias) {
+  return {{role, data, count, sizeof(T), std::is_integral_v<T>, may_alias}};
+}
+template <class T>
+Source<T> Repeated(const char* role, const T* data, size_t count) {
+  return {{role, data, count, sizeof(T), std::is_integral_v<T>, kNoAlias, false, true}};
+}
+template <class T>
+Operand Deciding(const char* role, const T* data, size_t count) {
+  return {role, data, count, sizeof(T), std::is_integral_v<T>, kNoAlias, false, false, true};
+}
+template <class T>
+Source<T> Scalar(T value) {
+  return {{}, value};
+}
+template <class T>
+Source<T> Out(const char* role, T* data, size_t count) {
+  return {{role, data, count, sizeof(T), std::is_integral_v<T>, kNoAlias, true}};
 }
 
-// The sources of an instruction; source[i] is element i.
-template <class T>
-struct In {
-  const char* role;
-  const T* data;
-  size_t count;
-  Alias alias = Alias::kSameAddress;
+inline constexpr int kPoison = 0xCB;  // a float of -2.7e7, a half of -15.6
 
-  T operator[](size_t i) const { return data[i]; }
-  operator Operand() const {  // NOLINT(google-explicit-constructor)
-    return {role, data, count, sizeof(T), std::is_integral_v<T>, false, alias};
-  }
-};
-template <class T>
-struct Repeated : In<T> {
-  T operator[](size_t i) const { return this->data[i % this->count]; }
-};
-template <class T>
-struct Scalar {
-  T value;
-
-  T operator[](size_t) const { return value; }
-  operator Operand() const { return {}; }  // NOLINT(google-explicit-constructor)
-};
-template <class T>
-In(const char*, const T*, size_t) -> In<T>;
-template <class T>
-In(const char*, const T*, size_t, Alias) -> In<T>;
-template <class T>
-Repeated(In<T>) -> Repeated<T>;
-template <class T>
-Scalar(T) -> Scalar<T>;
+// The state of a byte of on-chip memory. Other values: it depends on bytes that nothing has
+// written, and the value is the number of the first instruction that read them.
+inline constexpr uint8_t kUnwritten = 0, kWritten = 1;
 
 // A vector instruction that is being executed.
 struct Issued {
-  bool runs;     // false on the memory core, where vector instructions do nothing
-  bool tainted;  // a source has bytes that nothing has written
+  bool runs = false;  // false on the memory core, where vector instructions do nothing
+  bool is_2xx = false;
+  uint8_t dependent = kWritten;  // the state of results that depend on bytes nothing has written
+  ptrdiff_t states = 0;          // the distance from a byte of NRAM to its state
 
-  Issued(bool is_run, bool is_tainted) : runs(is_run), tainted(is_tainted) {}
-  Issued(const Issued&) = delete;
-  Issued& operator=(const Issued&) = delete;
-  ~Issued() {
-    if (tainted) Repoison();
-  }
   explicit operator bool() const { return runs; }
-
- private:
-  // Fills the elements of the result that depend on bytes which nothing has written with poison.
-  BANG_API static void Repoison();
+  bool all_written() const { return dependent == kWritten; }
+  uint8_t* StateOf(const void* data) const {
+    return const_cast<uint8_t*>(static_cast<const uint8_t*>(data)) + states;
+  }
+  template <class T>
+  bool IsWritten(const T* element) const {
+    return all_written() || std::ranges::all_of(StateOf(element), StateOf(element + 1),
+                                                [](uint8_t state) { return state == kWritten; });
+  }
+  template <class T>
+  bool IsWritten(const Source<T>& source, size_t i) const {
+    return source.operand.role == nullptr || source.operand.is_result || IsWritten(source.At(i));
+  }
+  // Stores a value. One that depends on bytes which nothing has written becomes poison.
+  template <class T>
+  void Put(void* d, const T& value, bool is_written) const {
+    std::memcpy(d, &value, sizeof(T));
+    if (!is_written) std::memset(d, kPoison, sizeof(T));
+    std::memset(StateOf(d), is_written ? kWritten : dependent, sizeof(T));
+  }
 };
 
 // Checks a vector instruction of `count` elements, orders it in the Compute queue and counts it.
-BANG_API Issued Issue(const Instruction& instruction, Flow flow, size_t count,
+// The first operand is the result, if there is one.
+BANG_API Issued Issue(const Instruction& instruction, size_t count,
                       std::initializer_list<Operand> operands, Where where);
 
 // __BANG_ARCH__ of the card. The functions of these headers must not depend on the macro: the
@@ -157,46 +170,25 @@ inline void Require(bool holds, const char* instruction, Where where, const char
   if (!holds) Violate(instruction, where, "%s", rule);
 }
 
-inline constexpr int kPoison = 0xCB;  // a float of -2.7e7, a half of -15.6
-
-// The state of each byte of NRAM: 1 if it was written. Intrinsics that permute their elements
-// permute the state in the same way.
-BANG_API uint8_t* StateOf(const void* data);
-BANG_API void RequireWritten(const char* name, const Operand& operand, Where where);
-
-// Calls move(dst, src) for the elements and for their state.
-template <class T, class Move>
-void Permute(T* dst, const T* src, const Move& move) {
-  move(dst, src);
-  move(reinterpret_cast<T*>(StateOf(dst)),
-       reinterpret_cast<const T*>(static_cast<const uint8_t*>(StateOf(src))));
-}
-
-// Element types of the tables: F, I and U of the BANG C reference.
+// Element types of the tables: F, I and U of the BANG C reference, and the sets that they form.
 template <class T, class... Ts>
 inline constexpr bool kIsOneOf = (std::is_same_v<T, Ts> || ...);
-template <class T>
-concept Float = kIsOneOf<T, half, float>;
-template <class T>
-concept Single = std::is_same_v<T, float>;
-template <class T>
-concept Int = kIsOneOf<T, char, signed char, short, int>;
-template <class T>
-concept Unsigned = kIsOneOf<T, unsigned char, unsigned short, unsigned>;
-template <class T>
-concept Number = Float<T> || Int<T>;
-template <class T>
-concept NumberOrByte = Number<T> || std::is_same_v<T, unsigned char>;
-template <class T>
-concept Element = Number<T> || Unsigned<T>;
+#define BANG_TYPES(name, ...) \
+  template <class T>          \
+  concept name = kIsOneOf<T, __VA_ARGS__>;
+BANG_TYPES(Float, half, float)
+BANG_TYPES(Single, float)
+BANG_TYPES(Int, char, signed char, short, int)
+BANG_TYPES(Unsigned, unsigned char, unsigned short, unsigned)
+BANG_TYPES(Byte, char, signed char, unsigned char)
+BANG_TYPES(Number, half, float, char, signed char, short, int)
+BANG_TYPES(NumberOrByte, half, float, char, signed char, short, int, unsigned char)
+BANG_TYPES(WideInteger, short, int, unsigned short, unsigned)
+BANG_TYPES(FloatOrWide, half, float, short, int, unsigned short, unsigned)
 template <class T>
 concept Integer = Int<T> || Unsigned<T>;
 template <class T>
-concept WideInteger = Integer<T> && sizeof(T) >= 2;
-template <class T>
-concept Divisible = Float<T> || WideInteger<T>;
-template <class T>
-concept Byte = kIsOneOf<T, char, signed char, unsigned char>;
+concept Element = Float<T> || Integer<T>;
 
 template <class T>
 using Same = std::type_identity_t<T>;  // a parameter that takes no part in deduction
@@ -220,20 +212,37 @@ D Saturated(D result, Ts... operands) {
 template <class D, class F, class... Sources>
 void Map(const Instruction& instruction, Where where, D* d, size_t n, const F& f,
          const Sources&... sources) {
-  const Issued issued = Issue(instruction, Flow::kElements, n, {Out(d, n), sources...}, where);
-  if (!issued) return;
+  const Issued issued = Issue(instruction, n, {Out("dst", d, n), sources...}, where);
   constexpr bool kFromEnd = (... || (sizeof(D) > sizeof(sources[0])));
-  const auto store = [&](const auto& value) {
-    for (size_t k = 0; k < n; ++k) {
-      const size_t i = kFromEnd ? n - 1 - k : k;
-      d[i] = value(sources[i]...);
-    }
-  };
-  if (Float<D> && Is2xx()) {
-    store([&](auto... operands) { return Saturated<D>(f(operands...), operands...); });
-  } else {
-    store(f);
+  for (size_t k = 0; issued && k < n; ++k) {
+    const size_t i = kFromEnd ? n - 1 - k : k;
+    const D value = f(sources[i]...);
+    const bool is_written = (... && issued.IsWritten(sources, i));
+    issued.Put(d + i, issued.is_2xx ? Saturated(value, sources[i]...) : value, is_written);
   }
+}
+
+// Indices of Rearrange: d[i] keeps its value, becomes zero, or is lost: it counts as unwritten.
+inline constexpr size_t kKeep = ~size_t{0}, kZero = kKeep - 1, kLost = kKeep - 2;
+
+// d[i] = src[index(i)] for n elements, with the state of their bytes. d may be src.
+template <class T, class Index>
+void Rearrange(const Issued& issued, T* d, size_t n, const T* src, const Index& index) {
+  std::vector<T> values(d, d + n);
+  std::vector<uint8_t> states(issued.StateOf(d), issued.StateOf(d + n));
+  for (size_t i = 0; i < n; ++i) {
+    const size_t from = index(i);
+    uint8_t* const state = &states[i * sizeof(T)];
+    if (from < kLost) {
+      values[i] = src[from];
+      std::memcpy(state, issued.StateOf(src + from), sizeof(T));
+    } else if (from != kKeep) {
+      std::memset(&values[i], from == kZero ? 0 : kPoison, sizeof(T));
+      std::memset(state, from == kZero ? kWritten : kUnwritten, sizeof(T));
+    }
+  }
+  std::memcpy(d, values.data(), n * sizeof(T));
+  std::memcpy(issued.StateOf(d), states.data(), states.size());
 }
 
 }  // namespace bang

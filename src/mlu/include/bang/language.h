@@ -61,23 +61,28 @@ Reference OnChip(Space space, const char* name, const void* key, Where where = W
 
 // The built-in variables of a task.
 struct BuiltIns {
-  int dim, dim_x, dim_y, dim_z;
-  int id, id_x, id_y, id_z;
+  struct Grid {
+    int x, y, z;
+  };
+  Grid dim, id;
   int core_dim, core_id, cluster_dim, cluster_id;
+
+  int task_dim() const { return dim.x * dim.y * dim.z; }
+  int task_id() const { return (id.z * dim.y + id.y) * dim.x + id.x; }
 };
 // `name`: the variable that is read, for messages.
 BANG_API const BuiltIns& ReadBuiltIns(const char* name, BANG_WHERE);
 
 }  // namespace bang
 
-#define taskDim ::bang::ReadBuiltIns("taskDim").dim
-#define taskDimX ::bang::ReadBuiltIns("taskDimX").dim_x
-#define taskDimY ::bang::ReadBuiltIns("taskDimY").dim_y
-#define taskDimZ ::bang::ReadBuiltIns("taskDimZ").dim_z
-#define taskId ::bang::ReadBuiltIns("taskId").id
-#define taskIdX ::bang::ReadBuiltIns("taskIdX").id_x
-#define taskIdY ::bang::ReadBuiltIns("taskIdY").id_y
-#define taskIdZ ::bang::ReadBuiltIns("taskIdZ").id_z
+#define taskDim ::bang::ReadBuiltIns("taskDim").task_dim()
+#define taskDimX ::bang::ReadBuiltIns("taskDimX").dim.x
+#define taskDimY ::bang::ReadBuiltIns("taskDimY").dim.y
+#define taskDimZ ::bang::ReadBuiltIns("taskDimZ").dim.z
+#define taskId ::bang::ReadBuiltIns("taskId").task_id()
+#define taskIdX ::bang::ReadBuiltIns("taskIdX").id.x
+#define taskIdY ::bang::ReadBuiltIns("taskIdY").id.y
+#define taskIdZ ::bang::ReadBuiltIns("taskIdZ").id.z
 #define coreDim ::bang::ReadBuiltIns("coreDim").core_dim
 #define coreId ::bang::ReadBuiltIns("coreId").core_id
 #define clusterDim ::bang::ReadBuiltIns("clusterDim").cluster_dim

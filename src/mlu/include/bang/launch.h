@@ -50,53 +50,37 @@ template <auto kKernel>
 struct Site {
   static KernelKey Key() { return {__BASE_FILE__, typeid(Site).name()}; }
 #if defined(__BANG_ARCH__)
-  template <class... Ts, size_t... kIs>
-  static void Call(void (*)(Ts...), void* const* arguments, std::index_sequence<kIs...>) {
-    kKernel(*static_cast<Ts*>(arguments[kIs])...);
-  }
+  // Returns a function that calls the kernel with the values at `arguments`.
   template <class... Ts>
-  static constexpr size_t CountOf(void (*)(Ts...)) {
-    return sizeof...(Ts);
+  static Entry EntryOf(void (*)(Ts...)) {
+    return [](void* const* arguments) {
+      [arguments]<size_t... kIs>(std::index_sequence<kIs...>) {
+        kKernel(*static_cast<Ts*>(arguments[kIs])...);
+      }
+      (std::index_sequence_for<Ts...>());
+    };
   }
-  static void Run(void* const* arguments) {
-    Call(kKernel, arguments, std::make_index_sequence<CountOf(kKernel)>());
-  }
-  static const bool kRegistered;
+  static inline const bool kRegistered = RegisterKernel(Key(), __BANG_ARCH__, EntryOf(kKernel));
 #endif
 };
-#if defined(__BANG_ARCH__)
-template <auto kKernel>
-const bool Site<kKernel>::kRegistered = RegisterKernel(Site<kKernel>::Key(), __BANG_ARCH__,
-                                                       Site<kKernel>::Run);
-#endif
+
+// Returns a function that launches a kernel with these parameters.
+template <class... Ts>
+auto Bind(void (*)(Ts...), const LaunchSite& site, const cnrtDim3_t& dim, cnrtFunctionType_t type,
+          cnrtQueue_t queue) {
+  return [=](Ts... values) {
+    void* const arguments[] = {static_cast<void*>(&values)..., nullptr};
+    RunKernel(site, dim, type, queue, arguments);
+  };
+}
 
 template <auto kKernel>
-class Launch {
- public:
-  Launch(const char* name, const cnrtDim3_t& dim, cnrtFunctionType_t type, cnrtQueue_t queue,
-         Where where = Where())
-      : site_{Site<kKernel>::Key(), name, where}, dim_(dim), type_(type), queue_(queue) {
+auto Launch(const char* name, const cnrtDim3_t& dim, cnrtFunctionType_t type, cnrtQueue_t queue,
+            Where where = Where()) {
 #if defined(__BANG_ARCH__)
-    static_cast<void>(Site<kKernel>::kRegistered);
+  static_cast<void>(Site<kKernel>::kRegistered);
 #endif
-  }
-
-  template <class... Values>
-  void operator()(Values... values) const {
-    Run(kKernel, values...);
-  }
-
- private:
-  template <class... Ts>
-  void Run(void (*)(Ts...), Same<Ts>... values) const {
-    void* const arguments[] = {const_cast<void*>(static_cast<const void*>(&values))..., nullptr};
-    RunKernel(site_, dim_, type_, queue_, arguments);
-  }
-
-  LaunchSite site_;
-  cnrtDim3_t dim_;
-  cnrtFunctionType_t type_;
-  cnrtQueue_t queue_;
-};
+  return Bind(kKernel, {Site<kKernel>::Key(), name, where}, dim, type, queue);
+}
 
 }  // namespace bang

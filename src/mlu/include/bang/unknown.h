@@ -5,6 +5,9 @@
 
 #include <cstddef>
 
+namespace bang {
+namespace intrinsics {
+
 #define BANG_UNKNOWN(name, reason)                                                \
   template <class... Ts>                                                          \
   void name(Ts...) {                                                              \
@@ -19,14 +22,15 @@ BANG_UNKNOWN(__bang_active_sign, BANG_TABLE)
 BANG_UNKNOWN(__bang_active_exphp, BANG_TABLE)
 BANG_UNKNOWN(__bang_active_reciphp, BANG_TABLE)
 BANG_UNKNOWN(__bang_active_sqrthp, BANG_TABLE)
-#undef BANG_TABLE
 #define BANG_SPLIT "which cores `count` counts, and when an id may be used again, is not described"
 BANG_UNKNOWN(__sync_cluster_arrive, BANG_SPLIT)
 BANG_UNKNOWN(__sync_cluster_wait, BANG_SPLIT)
 BANG_UNKNOWN(__sync_all_arrive, BANG_SPLIT)
 BANG_UNKNOWN(__sync_all_wait, BANG_SPLIT)
-#undef BANG_SPLIT
 BANG_UNKNOWN(__bang_max, "deprecated, and its treatment of NaN is not described: __bang_argmax")
 BANG_UNKNOWN(__bang_min, "deprecated, and its treatment of NaN is not described: __bang_argmin")
 BANG_UNKNOWN(__bang_incseq, "the architectures that have it are not known")
 BANG_UNKNOWN(__cn_vector_sin_f32, "its argument list is not known")
+
+}  // namespace intrinsics
+}  // namespace bang

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "mlu/memory.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstring>
+#include <mutex>
+#include <new>
+
+namespace bang {
+namespace {
+
+using ReadLock = std::shared_lock<std::shared_mutex>;
+using WriteLock = std::unique_lock<std::shared_mutex>;
+
+constexpr size_t kPage = 4096;
+constexpr size_t kGdramAlignment = 256;
+constexpr size_t kOnChipAlignment = 64;
+// A source may declare a buffer of the whole memory for each of its kernels.
+constexpr size_t kMostBuffers = 16;
+constexpr size_t kGuards = 1024 * kPage;
+
+constexpr size_t RoundUp(size_t value, size_t step) { return (value + step - 1) / step * step; }
+
+// Returns inaccessible pages, or NULL.
+char* Reserve(size_t bytes) {
+  void* const map =
+      mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  return map == MAP_FAILED ? nullptr : static_cast<char*>(map);
+}
+
+}  // namespace
+
+const Block* Memory::Find(const void* pointer) const {
+  const ReadLock lock(mutex_);
+  const char* const p = static_cast<const char*>(pointer);
+  const auto next = blocks_.upper_bound(p);
+  if (next == blocks_.begin()) return nullptr;
+  const Block& block = std::prev(next)->second;
+  return p <= block.begin + block.bytes ? &block : nullptr;
+}
+
+void Memory::Write(char* to, const char* from, size_t bytes) { std::memcpy(to, from, bytes); }
+
+Gdram& GetGdram() {
+  static Gdram* const gdram = new Gdram;  // never destroyed: programs free memory at exit
+  return *gdram;
+}
+
+void* Gdram::Allocate(size_t bytes) {
+  if (bytes > (size_t{1} << 46)) return nullptr;
+  const size_t padded = RoundUp(std::max<size_t>(bytes, 1), kGdramAlignment);
+  const size_t page_bytes = RoundUp(padded, kPage);
+  char* const map = Reserve(page_bytes + 2 * kPage);
+  if (map == nullptr) return nullptr;
+  char* const pages = map + kPage;
+  char* const begin = pages + page_bytes - padded;  // ends at an inaccessible page
+  const WriteLock lock(mutex_);
+  blocks_[begin] = {"its allocation", begin, bytes, nullptr, Where(), 0, pages, page_bytes};
+  if (open_ > 0) mprotect(pages, page_bytes, PROT_READ | PROT_WRITE);
+  return begin;
+}
+
+bool Gdram::Free(void* pointer) {
+  const WriteLock lock(mutex_);
+  const auto found = blocks_.find(static_cast<char*>(pointer));
+  if (found == blocks_.end()) return false;
+  munmap(found->second.pages - kPage, found->second.page_bytes + 2 * kPage);
+  blocks_.erase(found);
+  return true;
+}
+
+bool Gdram::Access(std::initializer_list<Range> ranges, const std::function<void()>& body) {
+  for (const Range& range : ranges) {
+    const Block* const block = Find(range.begin);
+    if (block != nullptr && range.size() > block->BytesFrom(range.begin)) return false;
+  }
+  Open();
+  body();
+  Close();
+  return true;
+}
+
+void Gdram::Open() {
+  const WriteLock lock(mutex_);
+  if (open_++ > 0) return;
+  for (const auto& [begin, block] : blocks_)
+    mprotect(block.pages, block.page_bytes, PROT_READ | PROT_WRITE);
+}
+
+void Gdram::Close() {
+  const WriteLock lock(mutex_);
+  if (--open_ > 0) return;
+  for (const auto& [begin, block] : blocks_) mprotect(block.pages, block.page_bytes, PROT_NONE);
+}
+
+OnChipMemory::OnChipMemory(Space space, size_t limit)
+    : Memory(space),
+      limit_(limit),
+      size_(RoundUp(limit * kMostBuffers + kGuards, kPage)),
+      map_(Reserve(2 * size_)) {
+  if (map_ == nullptr) throw std::bad_alloc();
+}
+
+OnChipMemory::~OnChipMemory() { munmap(map_, 2 * size_); }
+
+void OnChipMemory::Write(char* to, const char* from, size_t bytes) {
+  std::memcpy(to, from, bytes);
+  std::memset(StateOf(to), kWritten, bytes);
+}
+
+const uint8_t* OnChipMemory::FindUnwritten(const Range& range) const {
+  uint8_t* const states = StateOf(range.begin);
+  const size_t bytes = range.size();
+  // The common case: all states are equal to the first one.
+  if (states[0] == kWritten && std::memcmp(states, states + 1, bytes - 1) == 0) return nullptr;
+  for (size_t i = 0; i < bytes; ++i) {
+    if (states[i] == kWritten) continue;
+    const size_t phase = reinterpret_cast<uintptr_t>(range.begin + i) % 4;
+    const size_t begin = i - std::min(i, phase), end = std::min(bytes, i - phase + 4);
+    bool is_poison = true;
+    for (size_t k = begin; k < end; ++k)
+      is_poison &= states[k] == kWritten || range.begin[k] == static_cast<char>(kPoison);
+    if (is_poison) return states + i;
+    std::memset(states + begin, kWritten, end - begin);
+  }
+  return nullptr;
+}
+
+char* OnChipMemory::Declare(const void* key, const char* name, size_t bytes, Where where) {
+  const WriteLock lock(mutex_);
+  for (const auto& [begin, known] : blocks_) {
+    if (known.key == key) return known.begin;
+  }
+  const size_t pages = RoundUp(bytes, kPage);
+  if (next_ + 2 * kPage + pages > size_) return nullptr;
+  char* const first = map_ + next_ + kPage;
+  for (char* const map : {first, first + size_}) {
+    if (mprotect(map, pages, PROT_READ | PROT_WRITE) != 0) throw std::bad_alloc();
+  }
+  next_ += kPage + pages;
+  // The variable ends at an inaccessible page.
+  char* const begin = first + pages - RoundUp(bytes, kOnChipAlignment);
+  blocks_[begin] = {name, begin, bytes, key, where};
+  std::memset(begin, kPoison, bytes);
+  return begin;
+}
+
+void OnChipMemory::Poison() {
+  for (const auto& [begin, variable] : blocks_) {
+    std::memset(variable.begin, kPoison, variable.bytes);
+    std::memset(StateOf(begin), kUnwritten, variable.bytes);
+  }
+}
+
+size_t OnChipMemory::Touch(const Block& variable, const char* end) {
+  const WriteLock lock(mutex_);
+  size_t& peak = blocks_[variable.begin].peak;
+  if (peak == 0) used_ += variable.bytes;
+  peak = std::max(peak, static_cast<size_t>(end - variable.begin));
+  return used_;
+}
+
+size_t OnChipMemory::peak() const {
+  const ReadLock lock(mutex_);
+  size_t sum = 0;
+  for (const auto& [begin, variable] : blocks_) sum += variable.peak;
+  return sum;
+}
+
+}  // namespace bang

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+// The memories of the card: GDRAM, SRAM of a cluster, and NRAM, WRAM and LDRAM of a core. Each
+// allocation and each variable lies between inaccessible pages.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <shared_mutex>
+
+#include "bang/instruction.h"
+
+namespace bang {
+
+struct Range {
+  const char* begin;
+  const char* end;
+
+  size_t size() const { return static_cast<size_t>(end - begin); }
+  bool Overlaps(const Range& other) const { return begin < other.end && other.begin < end; }
+};
+inline Range RangeOf(const void* begin, size_t bytes) {
+  const char* const first = static_cast<const char*>(begin);
+  return {first, first + bytes};
+}
+
+struct Issuer {
+  const char* name;
+  Where where;
+};
+
+// Address ranges of instructions that have been issued and not yet synchronized: disjoint, each
+// with the instruction that was issued last.
+class IntervalMap {
+ public:
+  void Insert(Range range, const Issuer& issuer) {
+    auto node = ranges_.upper_bound(range.begin);
+    if (node != ranges_.begin() && std::prev(node)->second.end >= range.begin) --node;
+    while (node != ranges_.end() && node->first <= range.end) {  // merge
+      if (node->first < range.begin) range.begin = node->first;
+      if (node->second.end > range.end) range.end = node->second.end;
+      node = ranges_.erase(node);
+    }
+    ranges_.emplace_hint(node, range.begin, Node{range.end, issuer});
+  }
+
+  // Returns the instruction of a range that overlaps, or NULL.
+  const Issuer* Find(const Range& range) const {
+    auto node = ranges_.lower_bound(range.end);
+    if (node == ranges_.begin()) return nullptr;
+    --node;
+    return node->second.end > range.begin ? &node->second.issuer : nullptr;
+  }
+
+  void Clear() { ranges_.clear(); }
+
+ private:
+  struct Node {
+    const char* end;
+    Issuer issuer;
+  };
+  std::map<const char*, Node> ranges_;
+};
+
+// A variable in on-chip memory, or an allocation in GDRAM.
+struct Block {
+  const char* name;
+  char* begin;
+  size_t bytes;
+  const void* key = nullptr;  // identifies the declaration of a variable
+  Where where = Where();      // its line
+  size_t peak = 0;            // the bytes that instructions have touched, from the start
+  char* pages = nullptr;      // the pages of an allocation
+  size_t page_bytes = 0;
+
+  size_t BytesFrom(const void* pointer) const {
+    return static_cast<size_t>(begin + bytes - static_cast<const char*>(pointer));
+  }
+};
+
+class Memory {
+ public:
+  explicit Memory(Space space) : space_(space) {}
+  virtual ~Memory() = default;
+  Memory(const Memory&) = delete;
+  Memory& operator=(const Memory&) = delete;
+
+  Space space() const { return space_; }
+  // Returns the block that contains `pointer`, or NULL. The end of a block belongs to it.
+  const Block* Find(const void* pointer) const;
+  // An instruction writes bytes.
+  virtual void Write(char* to, const char* from, size_t bytes);
+
+ protected:
+  mutable std::shared_mutex mutex_;
+  std::map<const char*, Block> blocks_;  // by begin
+
+ private:
+  Space space_;
+};
+
+// The host reaches GDRAM by Access only; its addresses are accessible while a kernel runs.
+class Gdram final : public Memory {
+ public:
+  Gdram() : Memory(kGdram) {}
+
+  // Returns NULL if there is no memory.
+  void* Allocate(size_t bytes);
+  // Returns false if `pointer` is not the start of an allocation.
+  bool Free(void* pointer);
+  // Runs `body`, which accesses ranges of host memory and GDRAM. Returns false if one runs past the
+  // end of its allocation.
+  bool Access(std::initializer_list<Range> ranges, const std::function<void()>& body);
+  // Makes all allocations accessible. Calls nest.
+  void Open();
+  void Close();
+
+ private:
+  int open_ = 0;
+};
+Gdram& GetGdram();
+
+// Every byte of on-chip memory has a state: kWritten, kUnwritten or the number of an origin.
+class OnChipMemory final : public Memory {
+ public:
+  OnChipMemory(Space space, size_t limit);  // throws std::bad_alloc
+  ~OnChipMemory() override;
+
+  size_t limit() const { return limit_; }
+  bool Contains(const void* pointer) const { return pointer >= map_ && pointer < map_ + size_; }
+  // The distance from a byte to its state.
+  ptrdiff_t states() const { return static_cast<ptrdiff_t>(size_); }
+  uint8_t* StateOf(const void* pointer) const {
+    return const_cast<uint8_t*>(static_cast<const uint8_t*>(pointer)) + size_;
+  }
+  void Write(char* to, const char* from, size_t bytes) override;
+  // Returns the state of the first byte that nothing has written, or NULL. Scalar code writes
+  // without a trace: a word without the poison pattern counts as written.
+  const uint8_t* FindUnwritten(const Range& range) const;
+
+  // Returns the variable of `key`, which is placed at first use. Returns NULL if the addresses are
+  // used up. A source declares the variables of all its kernels: only variables that the
+  // instructions of a kernel use count against the limit.
+  char* Declare(const void* key, const char* name, size_t bytes, Where where);
+  // Fills all variables with the poison pattern; no byte counts as written.
+  void Poison();
+  // An instruction uses the bytes of a variable before `end`. Returns the bytes of all variables in
+  // use.
+  size_t Touch(const Block& variable, const char* end);
+  // The bytes that instructions have touched.
+  size_t peak() const;
+
+ private:
+  size_t limit_;
+  size_t size_;
+  char* map_;  // the memory, and behind it the states of its bytes
+  size_t used_ = 0;
+  size_t next_ = 0;
+};
+
+}  // namespace bang
