@@ -186,12 +186,13 @@ MLUOP_WIN_API mluOpStatus_t mluOpPsRoiPoolNchwBackward(
  * mluOpBorderAlignBackward; the results are bitwise the same. Channel b*C + c of the map belongs to
  * border b:
  *   output[n,c,k,b] = max of the samples of input[n, b*C + c] along border b of boxes[n,k]
- *   argmax_idx[n,c,k,b] = the index of that sample, 0..pool_size
+ *   argmax_idx[n,k,b,c] = the index of that sample, 0..pool_size
+ * argmax_idx is NHWC: only backward reads it, so it is not transposed.
  *
  *   input, grad_input    [N, 4*C, H, W]   half or float, NCHW
  *   boxes                [N, K, 4]        as input, any layout
  *   output, grad_output  [N, C, K, 4]     as input, NCHW
- *   argmax_idx           as output        int32, NCHW
+ *   argmax_idx           [N, K, 4, C]     int32, NHWC
  * Checks and statuses are the same as for mluOpBorderAlignForward and mluOpBorderAlignBackward. */
 MLUOP_WIN_API mluOpStatus_t mluOpBorderAlignNchwForward(
     mluOpHandle_t handle, const mluOpTensorDescriptor_t input_desc, const void* input,

@@ -15,50 +15,51 @@ constexpr size_t kDefaultSharedBytes = 48 << 10;  // dynamic shared memory witho
 
 constexpr int kFirstPdl = 90;  // the first architecture with programmatic dependent launch
 
-// Allows a kernel `bytes` of dynamic shared memory. Never lowers the limit, because other handles
-// launch the kernel too. Calls the driver once per kernel, device and size.
-cudaError_t AllowShared(const void* kernel, int device, size_t bytes) {
-  struct Allowed {
-    const void* kernel;
-    int device;
-    size_t bytes;
-  };
+// Settings of a kernel on a device, so that the driver is called once for each.
+struct KernelSettings {
+  const void* kernel;
+  int device;
+  size_t shared_bytes = 0;  // allowed
+  int ptx_version = 0;      // of the loaded code; 0: not queried
+};
+
+// Calls body(KernelSettings&) while no other thread does.
+template <class Body>
+cudaError_t WithSettings(const void* kernel, int device, const Body& body) {
   static std::mutex mutex;
-  static std::vector<Allowed> all;
+  static std::vector<KernelSettings> all;
   const std::lock_guard<std::mutex> lock(mutex);
-  auto known = std::find_if(all.begin(), all.end(), [&](const Allowed& allowed) {
-    return allowed.kernel == kernel && allowed.device == device;
+  auto known = std::find_if(all.begin(), all.end(), [&](const KernelSettings& settings) {
+    return settings.kernel == kernel && settings.device == device;
   });
-  if (known == all.end()) known = all.insert(known, {kernel, device, 0});
-  if (known->bytes >= bytes) return cudaSuccess;
-  const cudaError_t error = cudaFuncSetAttribute(
-      kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes));
-  if (error == cudaSuccess) known->bytes = bytes;
-  return error;
+  if (known == all.end()) known = all.insert(known, {kernel, device});
+  return body(*known);
+}
+
+// Allows a kernel `bytes` of dynamic shared memory. Never lowers the limit, because other handles
+// launch the kernel too.
+cudaError_t AllowShared(const void* kernel, int device, size_t bytes) {
+  return WithSettings(kernel, device, [&](KernelSettings& settings) {
+    if (settings.shared_bytes >= bytes) return cudaSuccess;
+    const cudaError_t error = cudaFuncSetAttribute(
+        kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes));
+    if (error == cudaSuccess) settings.shared_bytes = bytes;
+    return error;
+  });
 }
 
 // Sets *supported if the loaded code was compiled for sm_90 or later. WaitForPredecessor() is empty
-// in older code. Queries the driver once per kernel and device.
+// in older code.
 cudaError_t SupportsPdl(const void* kernel, int device, bool* supported) {
-  struct Known {
-    const void* kernel;
-    int device;
-    bool supported;
-  };
-  static std::mutex mutex;
-  static std::vector<Known> all;
-  const std::lock_guard<std::mutex> lock(mutex);
-  auto known = std::find_if(all.begin(), all.end(), [&](const Known& entry) {
-    return entry.kernel == kernel && entry.device == device;
-  });
-  if (known == all.end()) {
+  return WithSettings(kernel, device, [&](KernelSettings& settings) {
     cudaFuncAttributes attributes;
-    const cudaError_t error = cudaFuncGetAttributes(&attributes, kernel);
+    cudaError_t error = cudaSuccess;
+    if (settings.ptx_version == 0) error = cudaFuncGetAttributes(&attributes, kernel);
     if (error != cudaSuccess) return error;
-    known = all.insert(known, {kernel, device, attributes.ptxVersion >= kFirstPdl});
-  }
-  *supported = known->supported;
-  return cudaSuccess;
+    if (settings.ptx_version == 0) settings.ptx_version = attributes.ptxVersion;
+    *supported = settings.ptx_version >= kFirstPdl;
+    return error;
+  });
 }
 
 }  // namespace

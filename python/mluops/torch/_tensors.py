@@ -71,17 +71,19 @@ def run_in_layout(
     sizes: Tuple[Tuple[str, int], ...] = (),
 ) -> List[Tensor]:
     """Calls the C operator of the layout of the features, [N, C, H, W]: NHWC if they are
-    channels_last, else NCHW. The first result has their type; all have their memory format."""
+    channels_last, else NCHW. The first result has their type. Results have their memory format, or
+    the layout of the table if that is NHWC for indices of NCHW features."""
     rows = nchw.inputs[1:]
     dtype = compute_type(nchw, features, *(x for row, x in zip(rows, others) if not row.is_index))
     last = features.dim() == 4 and follows_channels_last(features)
     inputs = [as_type(features, dtype).permute(0, 2, 3, 1) if last else packed(features, dtype)]
-    for row, x in zip(rows, others):
-        if row.is_index:  # in the layout of the features
-            inputs += indices(nchw, x.permute(0, 2, 3, 1) if last and x.dim() == 4 else x)
+    table = nhwc if last else nchw
+    for row, x in zip(table.inputs[1:], others):
+        if row.is_index:  # in the layout of the table
+            inputs += indices(nchw, x.permute(0, 2, 3, 1) if row.is_permuted and x.dim() == 4 else x)
         else:
             inputs.append(packed(x, dtype))
-    results = context_of(features).run(nhwc if last else nchw, attributes, inputs, sizes, last)
+    results = context_of(features).run(table, attributes, inputs, sizes, channels_last=True)
     results[0] = as_type(results[0], features.dtype)
     return results
 

@@ -28,7 +28,8 @@ def _kernel(input: Tensor, boxes: Tensor, pool_size: int) -> Tuple[Tensor, Tenso
 
 def _meta(input: Tensor, boxes: Tensor, pool_size: int) -> Tuple[Tensor, Tensor]:
     output, argmax = meta_outputs(_FORWARD, (pool_size,), (input, boxes))
-    return output, argmax
+    n, c, k, borders = argmax.shape  # NHWC in memory, whatever the layout of the input
+    return output, argmax.new_empty((n, k, borders, c)).permute(0, 3, 1, 2)
 
 
 def _backward_kernel(

@@ -9,7 +9,11 @@ namespace {
 constexpr AttributeSpec kPoolSize = AtLeast("pool_size", 1).SupportedUpTo(65536);
 constexpr TensorRow kBoxes = {"boxes", kIn, kT, kAnyLayout, "N K 4", kReject};
 
-// The shapes of a map and of the results in a layout.
+// The shapes of a map and of the results in a layout. argmax_idx is NHWC in both: only backward
+// reads it, and transposing it would cost as much as transposing the output.
+constexpr TensorRow Argmax(Direction direction) {
+  return {"argmax_idx", direction, kI32, kNHWC, "N K 4 C", kReject};
+}
 struct Shapes {
   LayoutRule layout;
   std::string_view map, result;
@@ -22,7 +26,7 @@ constexpr Operator MakeForward(std::string_view name, const Shapes& s) {
                  {{"input", kIn, kT, s.layout, s.map, kReject},
                   kBoxes,
                   {"output", kOut, kT, s.layout, s.result, kReject},
-                  {"argmax_idx", kOut, kI32, s.layout, s.result, kReject}}),
+                  Argmax(kOut)}),
           "K"};
 }
 
@@ -30,7 +34,7 @@ constexpr Operator MakeBackward(std::string_view name, const Shapes& s) {
   return {OpSpec(name, kHalfOrFloat, {kPoolSize},
                  {{"grad_output", kIn, kT, s.layout, s.result, kReject},
                   kBoxes,
-                  {"argmax_idx", kIn, kI32, s.layout, s.result, kReject},
+                  Argmax(kIn),
                   {"grad_input", kOut, kT, s.layout, s.map, kReject}})};
 }
 

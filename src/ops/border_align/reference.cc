@@ -15,7 +15,7 @@ namespace {
 
 using namespace mluop::testing;
 
-// Sizes, and indices of elements: NHWC, or NCHW in the operators with that name.
+// Sizes, and indices of elements: NHWC, or NCHW in the operators with that name. argmax_idx is NHWC.
 struct Sizes {
   int64_t N, H, W, C, K, P;
   bool nchw;
@@ -34,7 +34,10 @@ struct Sizes {
     return nchw ? ((n * 4 * C + channel) * H + y) * W + x : ((n * H + y) * W + x) * 4 * C + channel;
   }
   int64_t Output(int64_t n, int64_t k, int64_t b, int64_t c) const {
-    return nchw ? ((n * C + c) * K + k) * 4 + b : ((n * K + k) * 4 + b) * C + c;
+    return nchw ? ((n * C + c) * K + k) * 4 + b : Argmax(n, k, b, c);
+  }
+  int64_t Argmax(int64_t n, int64_t k, int64_t b, int64_t c) const {
+    return ((n * K + k) * 4 + b) * C + c;
   }
 };
 
@@ -121,7 +124,7 @@ void ForwardLoops(const Arguments& a, Read read, Write write) {
       index = i;
     }
     write(s.Output(n, k, b, c), best);
-    argmax[s.Output(n, k, b, c)] = static_cast<int32_t>(index);
+    argmax[s.Argmax(n, k, b, c)] = static_cast<int32_t>(index);
   });
 }
 
@@ -130,12 +133,12 @@ void BackwardLoops(const Arguments& a, Read read, Add add) {
   const Sizes s(a);
   const int32_t* argmax = a.In<int32_t>("argmax_idx");
   ForEachOutput(s, [&](int64_t n, int64_t k, int64_t b, int64_t c) {
-    const int64_t output = s.Output(n, k, b, c);
-    if (argmax[output] < 0 || argmax[output] > s.P) return;
+    const int64_t index = argmax[s.Argmax(n, k, b, c)];
+    if (index < 0 || index > s.P) return;
     Walk<At> walk = StartOf<At>(a, s, n, k, b);
-    for (int64_t i = 0; i < argmax[output]; ++i) walk.Step();
+    for (int64_t i = 0; i < index; ++i) walk.Step();
     ForEachNeighbour<Real>(s, walk.y, walk.x, [&](int64_t y, int64_t x, Real weight) {
-      add(s.Pixel(n, y, x, b, c), weight * read(output));
+      add(s.Pixel(n, y, x, b, c), weight * read(s.Output(n, k, b, c)));
     });
   });
 }
@@ -210,7 +213,7 @@ std::string AcceptArgmaxOf(const Arguments& a, const void* baseline) {
   const auto* expected = static_cast<const int32_t*>(baseline);
   std::string error;
   ForEachOutput(s, [&](int64_t n, int64_t k, int64_t b, int64_t c) {
-    const int64_t i = s.Output(n, k, b, c);
+    const int64_t i = s.Argmax(n, k, b, c);
     if (argmax[i] == expected[i] || !error.empty()) return;
     error = "[" + std::to_string(i) + "] must be " + std::to_string(expected[i]) + ", got " +
             std::to_string(argmax[i]);

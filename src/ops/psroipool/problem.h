@@ -24,6 +24,8 @@ struct Problem {
 
   // Of all images, one after the other.
   MLUOP_HOST_DEVICE int64_t rows() const { return int64_t{n} * h; }
+  MLUOP_HOST_DEVICE int bins_h() const { return group; }
+  MLUOP_HOST_DEVICE int bins_w() const { return group; }
   MLUOP_HOST_DEVICE int64_t bins() const { return int64_t{group} * group; }
   MLUOP_HOST_DEVICE int64_t channels() const { return bins() * output_dim; }
   MLUOP_HOST_DEVICE int64_t map_elements() const { return rows() * w * channels(); }

@@ -25,6 +25,8 @@ struct Problem {
 
   // Of a plane, one channel of one image.
   MLUOP_HOST_DEVICE int64_t pixels() const { return h * w; }
+  MLUOP_HOST_DEVICE int bins_h() const { return pooled_h; }
+  MLUOP_HOST_DEVICE int bins_w() const { return pooled_w; }
   MLUOP_HOST_DEVICE int64_t bins() const { return int64_t{pooled_h} * pooled_w; }
   MLUOP_HOST_DEVICE int64_t channels() const { return bins() * output_dim; }
   MLUOP_HOST_DEVICE int64_t map_elements() const { return n * channels() * pixels(); }

@@ -7,6 +7,7 @@
 // index twice, the second time from L2, and by shared memory accesses.
 #include <algorithm>
 
+#include "cuda/pdl.h"
 #include "ops/border_align/cuda/batches.h"
 #include "ops/border_align/cuda/tuning.h"
 
@@ -62,7 +63,7 @@ struct Lane {
 #pragma unroll
     for (int u = 0; u < kHalf; ++u) {
       auto* low = reinterpret_cast<float*>(sums + place[u].low());
-      const float part = AsFloat(visits.gradient[u]) * weight[u];
+      const float part = AsReal(visits.gradient[u]) * weight[u];
       const float low_sum = fmaf(1.0f - place[u].above(), part, low[0]);
       const float high_sum = fmaf(place[u].above(), part, low[kWarpLanes]);
       low[0] = low_sum;
@@ -177,6 +178,7 @@ __device__ bool AddChunks(const BackwardCall<T>& call, int64_t block, int chunks
 template <typename T, int kWarps>
 __global__ void __launch_bounds__(kWarps* kWarpLanes, kResidentWarps / kWarps)
     SumOwners(const __grid_constant__ BackwardCall<T> call) {
+  WaitForPredecessor();
   const Shared shared = MakeShared(call);
   const int thread = threadIdx.x % kWarpLanes;
   for (int64_t i = blockIdx.x; i < call.blocks(); i += gridDim.x) {
@@ -204,7 +206,7 @@ __global__ void __launch_bounds__(kWarps* kWarpLanes, kResidentWarps / kWarps)
 
 template <typename T>
 void Launch(const BackwardCall<T>& call, CudaContext& context) {
-  const Grid grid = {call.blocks(), call.warps * kWarpLanes, SharedBytes(call)};
+  const Grid grid = {call.blocks(), call.warps * kWarpLanes, SharedBytes(call), /*pdl=*/true};
   switch (call.warps) {
     case 1: return context.Launch(SumOwners<T, 1>, grid, call);
     case 2: return context.Launch(SumOwners<T, 2>, grid, call);

@@ -1,21 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// border_align on CUDA devices, implementation "double". Forward: a thread owns a result. Backward: a
-// thread owns one channel in a band of rows of the map, and adds boxes in ascending order.
+// border_align backward on CUDA devices, implementation "double": a thread owns one channel in a band
+// of rows of the map, and adds boxes in ascending order.
 #include "ops/border_align/cuda/kernels.h"
 
 namespace mluop::border_align {
 namespace {
 
 constexpr int kDoubleThreads = 128;
-// Bands of backward: enough threads to occupy the device with few channels. Every band reads all
+// Bands: enough threads to occupy the device with few channels. Every band reads all
 // argmax.
 constexpr int kBands = 16;
 
 __device__ bool IsHorizontal(int border) { return border == kTop || border == kBottom; }
-
-__device__ EdgeOf<double> EdgeAt(const Problem& p, const double* box, int border) {
-  return MakeEdge(BoxOf<double>{box[0], box[1], box[2], box[3]}, border, p.pool_size);
-}
 
 // The neighbours of a sample on both axes.
 struct Sample {
@@ -27,43 +23,6 @@ struct Sample {
 
   __device__ bool inside() const { return x.inside && y.inside; }
 };
-
-// map: the sample's channel of its image.
-__device__ double ValueOf(const Problem& p, const Sample& at, const double* map) {
-  if (!at.inside()) return 0;
-  const auto pixel = [&](int row, int column) {
-    return map[(int64_t{row} * p.w + column) * p.channels()];
-  };
-  return at.y.low_weight * at.x.low_weight * pixel(at.y.low, at.x.low) +
-         at.y.low_weight * at.x.high_weight * pixel(at.y.low, at.x.high) +
-         at.y.high_weight * at.x.low_weight * pixel(at.y.high, at.x.low) +
-         at.y.high_weight * at.x.high_weight * pixel(at.y.high, at.x.high);
-}
-
-struct DoubleTensors {
-  const double *input, *boxes;
-  double* output;
-  int32_t* argmax;
-};
-
-__global__ void __launch_bounds__(kDoubleThreads) PoolDouble(Problem p, DoubleTensors t) {
-  const int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
-  if (i >= int64_t{p.n} * p.k * p.channels()) return;
-  const int64_t box = i / p.channels(), channel = i % p.channels();
-  const int border = static_cast<int>(channel / p.c);
-  const EdgeOf<double> edge = EdgeAt(p, t.boxes + box * 4, border);
-  const double* map = t.input + box / p.k * p.pixels() * p.channels() + channel;
-  double position = edge.start, best = 0;
-  int32_t index = 0;
-  for (int32_t sample = 0; sample <= p.pool_size; ++sample, position += edge.step) {
-    const double value = ValueOf(p, Sample(p, edge, border, position), map);
-    if (sample > 0 && !(value > best)) continue;
-    best = value;
-    index = sample;
-  }
-  t.output[i] = best;
-  t.argmax[i] = index;
-}
 
 struct DoubleGradients {
   const double *gradient, *boxes;
@@ -98,7 +57,7 @@ __global__ void __launch_bounds__(kDoubleThreads) ScatterDouble(Problem p, Doubl
   for (int64_t box = image * p.k; box < (image + 1) * p.k; ++box) {
     const int32_t chosen = t.argmax[box * p.channels() + channel];
     if (chosen < 0 || chosen > p.pool_size) continue;
-    const EdgeOf<double> edge = EdgeAt(p, t.boxes + box * 4, border);
+    const EdgeOf<double> edge = MakeEdge(LoadBox(t.boxes, box), border, p.pool_size);
     double position = edge.start;
     for (int32_t sample = 0; sample < chosen; ++sample) position += edge.step;
     const Sample at(p, edge, border, position);
@@ -107,15 +66,6 @@ __global__ void __launch_bounds__(kDoubleThreads) ScatterDouble(Problem p, Doubl
 }
 
 }  // namespace
-
-mluOpStatus_t RunDoubleForward(const CudaCall<Problem>& call, void*) {
-  const Arguments& a = call.arguments;
-  const DoubleTensors t = {a.In<double>("input"), a.In<double>("boxes"), a.Out<double>("output"),
-                           a.Out<int32_t>("argmax_idx")};
-  const int64_t results = int64_t{call.p.n} * call.p.k * call.p.channels();
-  call.context.Launch(PoolDouble, {CeilDiv(results, kDoubleThreads), kDoubleThreads}, call.p, t);
-  return call.context.status();
-}
 
 mluOpStatus_t RunDoubleBackward(const CudaCall<Problem>& call, void*) {
   const Arguments& a = call.arguments;

@@ -156,46 +156,6 @@ bool ShouldSort(const CudaCall<Problem>& call) {
          p.k >= int64_t{kEdgesPerLine} * std::min(p.h, p.w) && EdgeCount(p) * p.c >= kSortedResults;
 }
 
-// The maximum of one channel of an edge. `result` counts [N, K, 4, C].
-template <typename T>
-__device__ void PoolResult(const ForwardTensors<T>& t, int result) {
-  const Problem& p = t.p;
-  const int pixel = kBorders * p.c, box = result / pixel, border = result % pixel / p.c;
-  const Edge edge = MakeEdge(LoadBox(t.boxes, box), border, p.pool_size);
-  const Axes axes = MakeAxes(p, border);
-  const Neighbours line = FindNeighbours(edge.fixed, axes.fixed_size);
-  const T* input = t.input + box / p.k * (p.h * p.w * pixel) + result % pixel;
-  const T *low = input + line.low * axes.fixed_stride,
-          *high = input + line.high * axes.fixed_stride;
-  float position = edge.start, best = 0;
-  int32_t index = 0;
-  for (int i = 0; i < p.samples(); ++i, position += edge.step) {
-    const Neighbours at = FindNeighbours(position, axes.moving_size);
-    const Sample s = MakeSample(at, axes.moving_stride);
-    float value = 0;
-    if (line.inside && at.inside) {
-      value = s.even_weight() * line.low_weight * AsFloat(low[s.even()]);
-      value = fmaf(s.even_weight() * line.high_weight, AsFloat(high[s.even()]), value);
-      value = fmaf(s.odd_weight() * line.low_weight, AsFloat(low[s.odd()]), value);
-      value = fmaf(s.odd_weight() * line.high_weight, AsFloat(high[s.odd()]), value);
-    }
-    if (i == 0 || value > best) {
-      best = value;
-      index = i;
-    }
-  }
-  AssignMaximum(best, t.output[result]);
-  t.argmax[result] = index;
-}
-
-template <typename T>
-__global__ void PoolResults(const __grid_constant__ ForwardTensors<T> t, int64_t results) {
-  const int64_t stride = int64_t{gridDim.x} * blockDim.x;
-  for (int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < results; i += stride) {
-    PoolResult(t, static_cast<int>(i));
-  }
-}
-
 mluOpStatus_t RunSorted(const CudaCall<Problem>& call, void* scratch) {
   const int32_t* order = SortEdges(call, scratch).order;
   return WithType(call, [&](auto element) { LaunchEdges<decltype(element)>(call, order); });
@@ -203,69 +163,14 @@ mluOpStatus_t RunSorted(const CudaCall<Problem>& call, void* scratch) {
 mluOpStatus_t RunEdges(const CudaCall<Problem>& call, void*) {
   return WithType(call, [&](auto element) { LaunchEdges<decltype(element)>(call, nullptr); });
 }
-mluOpStatus_t RunElements(const CudaCall<Problem>& call, void*) {
-  constexpr int kElementThreads = 256;
-  const int64_t results = EdgeCount(call.p) * call.p.c;
-  return WithType(call, [&](auto element) {
-    using T = decltype(element);
-    call.context.Launch(PoolResults<T>, {CeilDiv(results, kElementThreads), kElementThreads},
-                        ForwardTensors<T>(call), results);
-  });
-}
-
-// The images that one launch computes: they have fewer than 2^31 elements.
-Problem BatchOf(Problem p) {
-  const int64_t most = (kSmallLimit - 1) / std::max(MapElements(p), ResultElements(p));
-  p.n = static_cast<int>(std::min<int64_t>(p.n, most));
-  return p;
-}
-
-using Applies = bool (*)(const CudaCall<Problem>& call);
-using Run = mluOpStatus_t (*)(const CudaCall<Problem>& call, void* scratch);
-
-// The call's first batch decides: all batches must run the same implementation.
-template <Applies kApplies>
-bool AppliesToBatch(const CudaCall<Problem>& call) {
-  if (!HasSmallImages(call)) return false;
-  const Problem p = BatchOf(call.p);
-  return kApplies({p, call.arguments, call.context});
-}
-
-size_t BatchListsBytes(const CudaCall<Problem>& call) {
-  const Problem p = BatchOf(call.p);
-  return ListsBytes({p, call.arguments, call.context});
-}
-
-template <Run kRun>
-mluOpStatus_t RunBatches(const CudaCall<Problem>& call, void* scratch) {
-  Problem p = BatchOf(call.p);
-  const int64_t images = p.n;
-  const size_t element = IsHalf(call) ? 2 : 4;
-  const size_t map = static_cast<size_t>(images * MapElements(p)) * element;
-  const size_t results = static_cast<size_t>(images * ResultElements(p));
-  const size_t boxes = static_cast<size_t>(images * p.k) * 4 * element;
-  // input, boxes, output, argmax_idx
-  const size_t bytes[] = {map, boxes, results * element, results * sizeof(int32_t)};
-  Arguments arguments = call.arguments;
-  for (int64_t first = 0; first < call.p.n; first += images) {
-    p.n = static_cast<int>(std::min(images, call.p.n - first));
-    if (const mluOpStatus_t status = kRun({p, arguments, call.context}, scratch)) return status;
-    for (int i = 0; i < 4; ++i) {
-      arguments.tensors[i].data = static_cast<char*>(arguments.tensors[i].data) + bytes[i];
-    }
-  }
-  return MLUOP_STATUS_SUCCESS;
-}
-
 constexpr CudaImplementation<Problem> kForward[] = {
     {"small_map", "all pixels with 128 bytes of channels fit in shared memory and are mostly read",
-     AppliesToBatch<FitsShared>, nullptr, RunBatches<RunSmallMap>, DescribeSmallMap},
-    {"sorted", "at least 4 Mi results, 4 edges per line, and a map larger than L1",
-     AppliesToBatch<ShouldSort>, BatchListsBytes, RunBatches<RunSorted>},
-    {"edges", "at most 12 samples, and channels in aligned vectors of 16 bytes",
-     AppliesToBatch<CanPoolEdges>, nullptr, RunBatches<RunEdges>},
-    {"elements", "an image has fewer than 2^31 elements", HasSmallImages, nullptr,
-     RunBatches<RunElements>},
+     FitsShared, nullptr, RunSmallMap, DescribeSmallMap},
+    {"sorted", "at least 4 Mi results, 4 edges per line, and a map larger than L1", ShouldSort,
+     ListsBytes, RunSorted},
+    {"edges", "at most 12 samples, and channels in aligned vectors of 16 bytes", CanPoolEdges,
+     nullptr, RunEdges},
+    {"elements", "tensors have fewer than 2^31 elements", IsSmall, nullptr, RunElements},
     {"large", "always", Always, nullptr, RunLarge},
     CudaImplementation<Problem>::ForDouble(RunDoubleForward),
 };

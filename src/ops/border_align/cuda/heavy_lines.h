@@ -142,11 +142,7 @@ __device__ inline void ListExtraChunks(const HeavyLines& heavy, int list, int li
     const int line = begin + lane;
     const int total = line < lines ? FindCandidates(offsets, lines, line).total() : 0;
     const int extra = DivideLine(total, k, lines, heavy.divides()).count - 1;
-    int sum = extra;
-    for (int distance = 1; distance < kWarpLanes; distance *= 2) {
-      const int before = __shfl_up_sync(kWholeWarp, sum, distance);
-      if (lane >= distance) sum += before;
-    }
+    const int sum = WarpPrefixSum(extra);
     const int first = used + sum - extra;
     if (extra > 0) heavy.first_extra[int64_t{list} * heavy.lines + line] = first;
     for (int i = 0; i < extra; ++i) chunks[first + i] = {line, first};

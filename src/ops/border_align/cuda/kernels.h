@@ -16,7 +16,6 @@ extern const CudaOperator kForwardCuda;   // forward.cu
 extern const CudaOperator kBackwardCuda;  // backward.cu
 
 // For tensors of type double (double.cu).
-mluOpStatus_t RunDoubleForward(const CudaCall<Problem>& call, void* scratch);
 mluOpStatus_t RunDoubleBackward(const CudaCall<Problem>& call, void* scratch);
 
 // Forward where a slice of the map fits shared memory (small_map.cu).
@@ -24,8 +23,10 @@ bool FitsShared(const CudaCall<Problem>& call);
 mluOpStatus_t RunSmallMap(const CudaCall<Problem>& call, void* scratch);
 void DescribeSmallMap(const CudaCall<Problem>& call, Plan& plan);
 
-// Forward of images with 2^31 elements and more (large.cu).
+// Forward, a thread per result (elements.cu).
+mluOpStatus_t RunElements(const CudaCall<Problem>& call, void* scratch);
 mluOpStatus_t RunLarge(const CudaCall<Problem>& call, void* scratch);
+mluOpStatus_t RunDoubleForward(const CudaCall<Problem>& call, void* scratch);
 
 // Buckets of lines that the edges of a border are sorted into, by the lower of the two lines that
 // an edge lies between. A line is a row of the map for top and bottom, a column for left and right.
@@ -67,12 +68,8 @@ inline bool IsHalf(const CudaCall<Problem>& call) {
   return call.arguments.Type() == MLUOP_DTYPE_HALF;
 }
 
-// Elements of an image in the map, and in the results.
-inline int64_t MapElements(const Problem& p) { return p.pixels() * p.channels(); }
+// Elements of an image in the results.
 inline int64_t ResultElements(const Problem& p) { return p.k * p.channels(); }
-inline bool HasSmallImages(const CudaCall<Problem>& call) {
-  return std::max(MapElements(call.p), ResultElements(call.p)) < kSmallLimit;
-}
 
 // Calls body with a value of the tensors' type.
 template <class Body>
@@ -86,13 +83,23 @@ mluOpStatus_t WithType(const CudaCall<Problem>& call, const Body& body) {
 inline constexpr unsigned kWholeWarp = 0xffffffffu;
 inline constexpr int kWarpLanes = 32;
 
-__device__ inline float AsFloat(float value) { return value; }
-__device__ inline float AsFloat(__half value) { return __half2float(value); }
+__device__ inline double AsReal(double value) { return value; }
+__device__ inline float AsReal(float value) { return value; }
+__device__ inline float AsReal(__half value) { return __half2float(value); }
 
 template <typename T>
-__device__ Box LoadBox(const T* boxes, int64_t index) {
+__device__ BoxOf<decltype(AsReal(T()))> LoadBox(const T* boxes, int64_t index) {
   const T* box = boxes + index * 4;
-  return {AsFloat(box[0]), AsFloat(box[1]), AsFloat(box[2]), AsFloat(box[3])};
+  return {AsReal(box[0]), AsReal(box[1]), AsReal(box[2]), AsReal(box[3])};
+}
+
+// Returns the sum of the values of this lane and of all lanes before it.
+__device__ inline int WarpPrefixSum(int value) {
+  for (int distance = 1; distance < kWarpLanes; distance *= 2) {
+    const int before = __shfl_up_sync(kWholeWarp, value, distance);
+    if (static_cast<int>(threadIdx.x) % kWarpLanes >= distance) value += before;
+  }
+  return value;
 }
 
 // Every kStride-th sample of an edge, from sample `first` < kStride on. Positions accumulate step

@@ -3,6 +3,7 @@
 // counting sort in one launch, several blocks per border of an image.
 #include <algorithm>
 
+#include "cuda/pdl.h"
 #include "ops/border_align/cuda/heavy_lines.h"
 
 namespace mluop::border_align {
@@ -46,7 +47,7 @@ struct List {
     fixed = call.boxes + int64_t{list / kBorders} * k * 4 + (border ^ 1);
   }
 
-  __device__ float Fixed(int box) const { return AsFloat(__ldg(fixed + int64_t{box} * 4)); }
+  __device__ float Fixed(int box) const { return AsReal(__ldg(fixed + int64_t{box} * 4)); }
   __device__ int Bucket(float position) const {
     const Neighbours at = FindNeighbours(position, lines);
     return at.inside ? BucketOf(at.low, lines) : kBuckets;
@@ -71,11 +72,7 @@ __device__ void SumTotals(Counters& counters) {
   const int begin = lane * kEach, end = min(begin + kEach, kCounters);
   int own = 0;
   for (int i = begin; i < end; ++i) own += counters.total[i];
-  int sum = own;
-  for (int distance = 1; distance < kWarpLanes; distance *= 2) {
-    const int before = __shfl_up_sync(kWholeWarp, sum, distance);
-    if (lane >= distance) sum += before;
-  }
+  int sum = WarpPrefixSum(own);
   if (lane == kWarpLanes - 1) counters.first[kCounters] = sum;
   sum -= own;
   for (int i = begin; i < end; ++i) {
@@ -125,6 +122,7 @@ __device__ void PrepareHeavyLines(const SortCall<T>& call, int index, int lines,
 
 template <typename T>
 __global__ void __launch_bounds__(kThreads) SortLists(SortCall<T> call) {
+  TriggerDependents();
   __shared__ Counters counters;
   const int thread = threadIdx.x, parts = call.parts;
   const int rounds = (call.p.k + parts * kThreads - 1) / (parts * kThreads);

@@ -28,11 +28,13 @@ struct ForwardTensors {
 template <typename T>
 inline constexpr int kVector = 16 / sizeof(T);
 
-// Returns whether the channels of every lane are aligned to 16 bytes in all tensors.
+// Returns whether the channels of every lane are aligned to 16 bytes in all tensors, and 32-bit
+// offsets are enough.
 inline bool CanVectorize(const CudaCall<Problem>& call) {
   const Arguments& a = call.arguments;
-  return call.p.c % (IsHalf(call) ? 8 : 4) == 0 && IsAligned(a.In<void>("input")) &&
-         IsAligned(a.Out<void>("output")) && IsAligned(a.Out<void>("argmax_idx"));
+  return IsSmall(call) && call.p.c % (IsHalf(call) ? 8 : 4) == 0 &&
+         IsAligned(a.In<void>("input")) && IsAligned(a.Out<void>("output")) &&
+         IsAligned(a.Out<void>("argmax_idx"));
 }
 
 // 16 bytes of channels as they lie in memory.
@@ -51,7 +53,10 @@ __device__ void StreamChannels(const Channels<T>& channels, T* to) {
 }
 
 // Stores -0 as +0: which zero is the maximum depends on how the samples are compared.
-__device__ inline void AssignMaximum(float value, float& element) { element = value + 0.0f; }
+template <typename T>
+__device__ void AssignMaximum(T value, T& element) {
+  element = value + T{0};
+}
 __device__ inline void AssignMaximum(float value, __half& element) {
   element = __float2half_rn(value + 0.0f);
 }
@@ -224,10 +229,10 @@ class Pool {
     const float odd_low = s.odd_weight() * low_weight_, odd_high = s.odd_weight() * high_weight_;
 #pragma unroll
     for (int v = 0; v < kChannels; ++v) {
-      value[v] = even_low * AsFloat(even_low_.element[v]);
-      value[v] = fmaf(even_high, AsFloat(even_high_.element[v]), value[v]);
-      value[v] = fmaf(odd_low, AsFloat(odd_low_.element[v]), value[v]);
-      value[v] = fmaf(odd_high, AsFloat(odd_high_.element[v]), value[v]);
+      value[v] = even_low * AsReal(even_low_.element[v]);
+      value[v] = fmaf(even_high, AsReal(even_high_.element[v]), value[v]);
+      value[v] = fmaf(odd_low, AsReal(odd_low_.element[v]), value[v]);
+      value[v] = fmaf(odd_high, AsReal(odd_high_.element[v]), value[v]);
       if (!kInside && s.even() < 0) value[v] = 0;
     }
   }

@@ -21,6 +21,28 @@ constexpr int kBlocks = 4;
 constexpr int kBlocks = 5;
 #endif
 
+// The rows and columns of a bin, in one load. Rows are counted through all images, so that a row
+// implies its image. Both spans are [0, 0) where the RoI is empty.
+struct alignas(16) Bin {
+  Span rows, columns;
+
+  __device__ int32_t area() const { return rows.size() * columns.size(); }
+};
+
+// Bin `item` of [R, G, G]; fewer than 2^31.
+__device__ Bin LoadBin(const Problem& p, const float* __restrict__ rois, unsigned item) {
+  const auto bins = static_cast<unsigned>(p.bins()), group = static_cast<unsigned>(p.group);
+  const Place place = PlaceRoi(p, rois + int64_t{item / bins} * 5);
+  const unsigned bin = item % bins;
+  return {place.MapRows(p, static_cast<int>(bin / group)),
+          place.Columns(p, static_cast<int>(bin % group))};
+}
+
+// Returns how many floats an address is beyond a multiple of 16 bytes.
+__device__ int ShiftOf(const float* address) {
+  return static_cast<int>(reinterpret_cast<uintptr_t>(address) / sizeof(float) % 4);
+}
+
 // A quad is four output channels, one load. A bin has kLanes lanes, a slice at most as many quads.
 constexpr int kChannelQuad = 4;
 constexpr int kLanes = 8;

@@ -96,8 +96,7 @@ struct RoiMasks {
 // them together.
 class RoiHits {
  public:
-  __device__ RoiHits(const uint32_t* __restrict__ row, const uint32_t* __restrict__ column,
-                     int first, int words)
+  __device__ RoiHits(const uint32_t* row, const uint32_t* column, int first, int words)
       : first_(first) {
     const auto lane = static_cast<int>(threadIdx.x % 32);
     mask_ = lane < words ? row[first + lane] & column[first + lane] : 0;
@@ -122,18 +121,29 @@ class RoiHits {
   unsigned words_, bits_ = 0;
 };
 
+// RoIs of a warp whose loads are in flight.
+inline constexpr int kHitsInFlight = 3;
+
 // Calls add(loaded) for every hit in ascending order. start(r, &loaded) issues the loads of a RoI.
-// The loads of the next hit are in flight meanwhile.
+// The loads of the next hits are in flight meanwhile.
 template <typename Loaded, typename Start, typename Add>
 __device__ void ForEachHit(RoiHits hits, Start start, Add add) {
-  Loaded next;
-  int r = hits.Next();
-  if (r >= 0) start(r, &next);
-  while (r >= 0) {
-    const Loaded now = next;
-    r = hits.Next();
-    if (r >= 0) start(r, &next);
-    add(now);
+  Loaded ring[kHitsInFlight];
+  bool valid[kHitsInFlight];
+  const auto start_next = [&](int i) {
+    const int r = hits.Next();
+    valid[i] = r >= 0;
+    if (valid[i]) start(r, &ring[i]);
+  };
+#pragma unroll
+  for (int i = 0; i < kHitsInFlight; ++i) start_next(i);
+  while (true) {
+#pragma unroll
+    for (int i = 0; i < kHitsInFlight; ++i) {
+      if (!valid[i]) return;
+      add(ring[i]);
+      start_next(i);
+    }
   }
 }
 

@@ -8,7 +8,8 @@
 
 #include "core/host_device.h"
 #include "cuda/context.h"
-#include "ops/roi/span.h"
+#include "cuda/pdl.h"
+#include "ops/roi/cuda/layout.h"
 
 namespace mluop::roi {
 
@@ -151,6 +152,92 @@ class SmallMapSums {
   Span* columns_;         // [rois]
   uint32_t* rows_;        // [height, words]
 };
+
+// flags: [blocks]; set where a block has seen a mapping that is not forward's
+template <class Family, bool kNchw, class Problem>
+__global__ void __launch_bounds__(SmallMap::kThreads, 2)
+    SumSmallMap(Problem p, PooledGradients<float> t, SmallMap map, int* flags) {
+  using At = ElementLayout<kNchw>;
+  TriggerDependents();
+  const SmallMap::BlockTile tile = map.TileOf(blockIdx.x);
+  const int64_t step = kNchw ? map.bins : 1;  // to the next output channel, in pooled values
+  SmallMapSums sums(map);
+  bool custom = false;
+  sums.ReadRois([&](int r) {
+    RoiGradient scaled_grad = {};
+    const int64_t first = At::Pooled(p, r, tile.bin, tile.channel);
+#pragma unroll
+    for (int k = 0; k < SmallMap::kChannels; ++k) {
+      if (k >= tile.channels) continue;
+      scaled_grad.values[k] = __ldg(t.pooled + first + k * step);
+      if (!Family::kHasMapping) continue;
+      custom |= __ldg(t.mapping + first + k * step) != (tile.channel + k) * map.bins + tile.bin;
+    }
+    const auto place = PlaceRoi(p, t.rois + int64_t{r} * 5);
+    if (place.image != tile.image) return scaled_grad;
+    scaled_grad.rows = place.Rows(p, tile.bin / p.bins_w());
+    scaled_grad.columns = place.Columns(p, tile.bin % p.bins_w());
+    const auto area = static_cast<float>(scaled_grad.rows.size() * scaled_grad.columns.size());
+#pragma unroll
+    for (float& value : scaled_grad.values) value = Family::Scale(value, area);
+    return scaled_grad;
+  });
+  if (Family::kHasMapping) {
+    const int any = __syncthreads_or(custom);
+    if (threadIdx.x == 0) flags[blockIdx.x] = any;
+  }
+  sums.Sum([&](int y, int x, int first, float2 sum) {
+    if (first >= tile.channels) return;
+    const int64_t pixel = int64_t{y} * map.width + x, channel = tile.channel + first;
+    float* to = t.map + At::Map(p, tile.image, pixel, channel * map.bins + tile.bin);
+    *to = sum.x;
+    if (first + 1 < tile.channels) to[map.bins * (kNchw ? map.height * map.width : 1)] = sum.y;
+  });
+}
+
+inline constexpr int kCustomThreads = 256;
+
+// Overwrites the sums if the mapping is not forward's. A block owns a pixel.
+template <class Family, bool kNchw, class Problem>
+__global__ void __launch_bounds__(kCustomThreads)
+    SumCustomMapping(Problem p, PooledGradients<float> t, const int* flags, int count) {
+  WaitForPredecessor();
+  if (__syncthreads_or(ReadsFlag(flags, count)) == 0) return;
+  const auto width = static_cast<int>(p.w), row = static_cast<int>(blockIdx.x) / width;
+  const int column = static_cast<int>(blockIdx.x) % width;
+  const int64_t image = row / p.h, pixel = row % p.h * p.w + column;
+  for (int64_t channel = threadIdx.x; channel < p.channels(); channel += kCustomThreads) {
+    t.map[ElementLayout<kNchw>::Map(p, image, pixel, channel)] =
+        SumElement<Family, kNchw>(p, t, row, column, channel);
+  }
+}
+
+template <class Family, class Problem>
+bool SmallMapApplies(const CudaCall<Problem>& call) {
+  return IsSmallMap(SmallMap(call.p), Family::kSmallMapRois, call.context);
+}
+
+template <class Problem>
+size_t SmallMapBytes(const CudaCall<Problem>& call) {
+  return static_cast<size_t>(SmallMap(call.p).Blocks()) * sizeof(int);
+}
+
+// scratch: SmallMapBytes; not read without a mapping.
+template <class Family, bool kNchw, class Problem>
+mluOpStatus_t RunSmallMap(const CudaCall<Problem>& call, const PooledGradients<float>& t,
+                          void* scratch) {
+  const SmallMap map(call.p);
+  auto* flags = static_cast<int*>(scratch);
+  call.context.Launch(SumSmallMap<Family, kNchw, Problem>,
+                      Grid{map.Blocks(), SmallMap::kThreads, map.SharedBytes()}, call.p, t, map,
+                      flags);
+  if constexpr (Family::kHasMapping) {
+    call.context.Launch(SumCustomMapping<Family, kNchw, Problem>,
+                        Grid{map.images * map.height * map.width, kCustomThreads, 0, /*pdl=*/true},
+                        call.p, t, flags, static_cast<int>(map.Blocks()));
+  }
+  return call.context.status();
+}
 
 #endif  // __CUDACC__
 

@@ -6,8 +6,10 @@
 #include <cuda_pipeline.h>
 
 #include <algorithm>
+#include <string_view>
 
 #include "cuda/context.h"
+#include "cuda/pdl.h"
 #include "ops/roi/span.h"
 
 namespace mluop::roi {
@@ -20,18 +22,30 @@ inline constexpr int64_t kMapPerOutput = 32;
 // Planes of a block at a time. Small blocks reduce the tail effect.
 inline constexpr int kMaxPlanes = 3;
 
+inline constexpr std::string_view kStagedWhen =
+    "4 MiB of map or more, at most 32 elements per output, a plane fits shared memory";
+
 struct StagedMap {
   int64_t images, channels;
   int height, width;
   int bins_h, bins_w;
   int64_t rois;
 
+  template <class Problem>
+  explicit StagedMap(const Problem& p)
+      : images(p.n),
+        channels(p.channels()),
+        height(static_cast<int>(p.h)),
+        width(static_cast<int>(p.w)),
+        bins_h(p.bins_h()),
+        bins_w(p.bins_w()),
+        rois(p.rois) {}
+
   MLUOP_HOST_DEVICE int pixels() const { return height * width; }
-  MLUOP_HOST_DEVICE int bins() const { return bins_h * bins_w; }
   // Planes begin one bank apart: neighbouring threads read neighbouring planes at similar pixels.
   // 32 banks are 128 bytes.
   MLUOP_HOST_DEVICE int stride() const { return pixels() + (33 - pixels() % 32) % 32; }
-  int64_t spans() const { return rois * (int64_t{bins_h} + bins_w); }
+  MLUOP_HOST_DEVICE int64_t spans() const { return rois * (int64_t{bins_h} + bins_w); }
 
   // Returns the planes that a block stages; 0 if reading in place is faster, or none fits. Three
   // blocks fit an SM. Every device has 48 KiB. All tensors have fewer than 2^31 elements.
@@ -44,14 +58,20 @@ struct StagedMap {
   }
 };
 
+template <class Problem>
+bool ShouldStage(const CudaCall<Problem>& call) {
+  return IsSmall(call) && StagedMap(call.p).PlanesToStage(call.context.shared_bytes()) > 0;
+}
+
 // The spans of all bins in scratch. They are computed once per call: every block visits every RoI.
 struct SpanTable {
   int64_t rois;
   Span* rows;     // [bins_h, R]
   Span* columns;  // [bins_w, R]
 
-  static size_t Bytes(const StagedMap& map) {
-    return AlignedBytes(static_cast<size_t>(map.spans()) * sizeof(Span));
+  template <class Problem>
+  static size_t Bytes(const CudaCall<Problem>& call) {
+    return AlignedBytes(static_cast<size_t>(StagedMap(call.p).spans()) * sizeof(Span));
   }
   SpanTable(const StagedMap& map, void* scratch)
       : rois(map.rois), rows(static_cast<Span*>(scratch)), columns(rows + map.bins_h * map.rois) {}
@@ -72,8 +92,9 @@ inline constexpr int kStagedBlocks = 6;
 template <class Problem>
 __global__ void __launch_bounds__(kStagedThreads)
     WriteSpans(Problem p, StagedMap map, const float* __restrict__ rois, SpanTable table) {
+  TriggerDependents();
   const int64_t i = int64_t{blockIdx.x} * kStagedThreads + threadIdx.x;
-  if (i >= map.rois * (int64_t{map.bins_h} + map.bins_w)) return;
+  if (i >= map.spans()) return;
   const auto item = static_cast<unsigned>(i), count = static_cast<unsigned>(map.rois);
   const auto bin = static_cast<int>(item / count);  // of the rows, then of the columns
   const auto place = PlaceRoi(p, rois + int64_t{item % count} * 5);
@@ -81,8 +102,8 @@ __global__ void __launch_bounds__(kStagedThreads)
 }
 
 // A block owns `planes` neighbouring planes of one image; a thread owns one of them and pools one
-// RoI after the other. Family: Sum(plane, rows, columns, width) adds a bin's pixels in the family's
-// order; Write(i, channel, mean) writes element i of [R, C].
+// RoI after the other. Family: SumStaged(plane, rows, columns, width) adds a bin's pixels in the
+// family's order; WriteChannel and WriteMean write element i of [R, C].
 template <class Family>
 __global__ void __launch_bounds__(kStagedThreads, kStagedBlocks)
     PoolStaged(StagedMap map, Family family, SpanTable table, int most_planes) {
@@ -93,7 +114,7 @@ __global__ void __launch_bounds__(kStagedThreads, kStagedBlocks)
   const auto image = static_cast<int>(blockIdx.x / chunks);
   const int first = static_cast<int>(blockIdx.x % chunks) * most_planes;
   const int planes = min(most_planes, channels - first);
-  const float* source = family.input + (int64_t{image} * channels + first) * pixels;
+  const float* source = family.t.input + (int64_t{image} * channels + first) * pixels;
   for (int plane = 0; plane < planes; ++plane, source += pixels) {
     for (int i = threadIdx.x; i < pixels; i += kStagedThreads) {
       __pipeline_memcpy_async(staged + plane * map.stride() + i, source + i, sizeof(float));
@@ -102,10 +123,11 @@ __global__ void __launch_bounds__(kStagedThreads, kStagedBlocks)
   __pipeline_commit();
   const int rois_of_step = kStagedThreads / planes, used = rois_of_step * planes;
   const int plane = threadIdx.x % planes, channel = first + plane;
-  const int bin = channel % map.bins(), ph = bin / map.bins_w, pw = bin % map.bins_w;
+  const int bin = channel % (map.bins_h * map.bins_w), ph = bin / map.bins_w, pw = bin % map.bins_w;
   const int first_row = image * map.height;
   __pipeline_wait_prior(0);
   __syncthreads();
+  WaitForPredecessor();  // for the table; the planes are inputs
   if (threadIdx.x >= used) return;
   for (int64_t r = threadIdx.x / planes; r < map.rois; r += rois_of_step) {
     Span rows = table.rows[ph * table.rois + r];
@@ -116,26 +138,28 @@ __global__ void __launch_bounds__(kStagedThreads, kStagedBlocks)
       continue;
     }
     rows = {rows.begin - first_row, rows.end - first_row};
-    const float sum = Family::Sum(staged + plane * map.stride(), rows, columns, map.width);
-    family.Write(r * channels + channel, channel,
-                 area == 0 ? 0.0f : sum / static_cast<float>(area));
+    const float sum = Family::SumStaged(staged + plane * map.stride(), rows, columns, map.width);
+    family.WriteChannel(r * channels + channel, channel);
+    family.WriteMean(r * channels + channel, area == 0 ? 0.0f : sum / static_cast<float>(area));
   }
 }
 
 // Pools all RoIs. scratch: SpanTable::Bytes
-template <class Problem, class Family>
-mluOpStatus_t RunStaged(CudaContext& context, const Problem& p, const StagedMap& map,
-                        const float* rois, const Family& family, void* scratch) {
+template <class Family>
+mluOpStatus_t RunStaged(CudaContext& context, const Family& family, void* scratch) {
+  const StagedMap map(family.p);
   const SpanTable table(map, scratch);
-  context.Launch(WriteSpans<Problem>, Grid{CeilDiv(map.spans(), kStagedThreads), kStagedThreads}, p,
-                 map, rois, table);
+  context.Launch(WriteSpans<decltype(family.p)>,
+                 Grid{CeilDiv(map.spans(), kStagedThreads), kStagedThreads}, family.p, map,
+                 family.t.rois, table);
   const int planes = map.PlanesToStage(context.shared_bytes());
   // No more blocks than planes: below 2^31.
   const size_t bytes =
       sizeof(float) * static_cast<size_t>(planes) * static_cast<size_t>(map.stride());
-  context.Launch(PoolStaged<Family>,
-                 Grid{map.images * CeilDiv(map.channels, planes), kStagedThreads, bytes}, map,
-                 family, table, planes);
+  context.Launch(
+      PoolStaged<Family>,
+      Grid{map.images * CeilDiv(map.channels, planes), kStagedThreads, bytes, /*pdl=*/true}, map,
+      family, table, planes);
   return context.status();
 }
 
