@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // masked_im2col backward on CUDA devices. A block sums a band of a plane in shared memory, in float.
 // Kernel elements are added one after the other. For one kernel element, masks at different
-// positions write different pixels and are added at once, without atomics; masks at the same
-// position take turns. The order of additions is fixed, outermost first: blocks of 8 x 8 kernel
-// elements, blocks of 8 masks per thread, kernel elements, masks. None of it depends on the bands
-// or on alignment.
+// positions write different pixels and are added at once, without atomics. The first of the masks
+// at the same position adds all of them. The order of additions is fixed, outermost first: blocks of
+// 8 x 8 kernel elements, blocks of 8 masks per thread, kernel elements, masks. None of it depends on
+// the bands or on alignment.
 #include <cuda_fp16.h>
 
 #include <algorithm>
 
-#include "ops/masked_im2col/cuda/operators.h"
 #include "ops/masked_im2col/cuda/thread_masks.h"
 
 namespace mluop::masked_im2col {
@@ -36,7 +35,7 @@ struct Values {
 
   // row: the kernel element's row of grad_col from the thread's first mask on. Skips groups without
   // a mask in the band, which avoids rereading rows for every band.
-  __device__ void Load(const ThreadMasks& kept, const T* row) {
+  __device__ void Load(const ThreadMasks<V>& kept, const T* row) {
 #pragma unroll
     for (int k = 0; k < kKeptMasks; k += V) {
       int any = 0;
@@ -47,24 +46,48 @@ struct Values {
   }
 };
 
-// Adds the masks of one turn, each at a different position: kAddsInFlight reads of sums, then as many
-// writes. sums: the band's, from the kernel element on.
-template <typename T, int V>
-__device__ void AddTurn(float* sums, const ThreadMasks& kept, const Values<T, V>& values,
-                        int turn) {
+// Adds one kernel element of the masks: kAddsInFlight reads of sums, then as many writes. kLinked: there
+// are lists; as many are stepped through at the same time. sums: the band's, from the kernel element
+// on.
+template <bool kLinked, typename T, int V>
+__device__ void AddValues(float* sums, const Tables& tables, const ThreadMasks<V>& kept,
+                          const Values<T, V>& values) {
 #pragma unroll
   for (int first = 0; first < kKeptMasks; first += kAddsInFlight) {
     float sum[kAddsInFlight];
+    int next[kAddsInFlight], any = 0;
 #pragma unroll
-    for (int k = first; k < first + kAddsInFlight; ++k) {
-      const int place = kept.Place(k, turn);
-      if (IsPlace(place)) sum[k - first] = sums[place] + values.At(k);
+    for (int a = 0; a < kAddsInFlight; ++a) {
+      const int k = first + a;
+      if (kept.at[k] > 0) sum[a] = sums[kept.template Place<kLinked>(k)] + values.At(k);
+      next[a] = kLinked && kept.at[k] > kept.kFirst ? tables.next[kept.Number(k) - 1] : 0;
+      any |= next[a];
+    }
+    while (kLinked && any != 0) {
+      any = 0;
+#pragma unroll
+      for (int a = 0; a < kAddsInFlight; ++a) {
+        if (next[a] == 0) continue;
+        sum[a] += tables.values[next[a] - 1];
+        next[a] = tables.next[next[a] - 1];
+        any |= next[a];
+      }
     }
 #pragma unroll
-    for (int k = first; k < first + kAddsInFlight; ++k) {
-      const int place = kept.Place(k, turn);
-      if (IsPlace(place)) sums[place] = sum[k - first];
+    for (int a = 0; a < kAddsInFlight; ++a) {
+      const int k = first + a;
+      if (kept.at[k] > 0) sums[kept.template Place<kLinked>(k)] = sum[a];
     }
+  }
+}
+
+// Stores the values that the first masks of the lists add.
+template <typename T, int V>
+__device__ void StoreListed(Tables* tables, const ThreadMasks<V>& kept,
+                            const Values<T, V>& values) {
+#pragma unroll
+  for (int k = 0; k < kKeptMasks; ++k) {
+    if (kept.at[k] == kept.kListed) tables->values[kept.Number(k) - 1] = values.At(k);
   }
 }
 
@@ -72,17 +95,18 @@ __device__ void AddTurn(float* sums, const ThreadMasks& kept, const Values<T, V>
 template <typename T, int V>
 __device__ void AddMasks(const BackwardParameters<T>& call, const Band& band, int64_t first) {
   const Problem& p = call.p;
-  ThreadMasks kept = LoadThreadMasks<V>(p, call.masks, band, first);
+  ThreadMasks<V> kept = LoadThreadMasks<V>(p, call.masks, band, first);
   int any = 0;
 #pragma unroll
   for (int k = 0; k < kKeptMasks; ++k) any |= kept.at[k];
-  ClearTables(band.tables);
+  ClearSearch(&band.tables->search);
   if (!__syncthreads_or(any != 0)) return;
   const T* row = call.grad_col + first + threadIdx.x * V +
                  (band.channel * p.taps() + int64_t{band.i} * p.kernel_w + band.j) * p.masks;
   Values<T, V> next = {};
   next.Load(kept, row);
-  const int turns = TakeTurns<V>(band.tables, FindRepeated(band.tables, kept), &kept);
+  const uint32_t repeated = FindRepeated(&band.tables->search, kept);
+  const bool linked = LinkMasks(band.tables, repeated, &kept);
   const int taps_h = min(band.kernel_h, p.kernel_h - band.i);
   const int taps_w = min(band.kernel_w, p.kernel_w - band.j);
   int i = 0, j = 0;
@@ -96,11 +120,14 @@ __device__ void AddMasks(const BackwardParameters<T>& call, const Band& band, in
       row += int64_t{p.kernel_w - taps_w} * p.masks;
     }
     if (i < taps_h) next.Load(kept, row);
-#pragma unroll 1
-    for (int turn = 0; turn < turns; ++turn) {
-      AddTurn<T, V>(sums, kept, values, turn);
+    if (linked) {
+      StoreListed(band.tables, kept, values);
       __syncthreads();
+      AddValues<true>(sums, *band.tables, kept, values);
+    } else {
+      AddValues<false>(sums, *band.tables, kept, values);
     }
+    __syncthreads();
   }
 }
 
@@ -231,6 +258,41 @@ void SumMasks(const CudaCall<Problem>& call) {
 
 mluOpStatus_t RunBands(const CudaCall<Problem>& call, void* /*scratch*/) {
   IsHalf(call.arguments) ? SumMasks<__half>(call) : SumMasks<float>(call);
+  return call.context.status();
+}
+
+// Implementation "double": a thread owns a pixel in some channels, and adds masks in ascending order.
+constexpr int kDoubleThreads = 256;
+constexpr int kOwnedChannels = 8;  // of a thread of backward: one test of a mask serves all of them
+
+// Neighbouring threads have neighbouring pixels.
+__global__ void __launch_bounds__(kDoubleThreads)
+    AddDouble(Problem p, Masks masks, const double* grad_col, double* grad_feature) {
+  const int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  const int64_t pixel = i % p.plane(), first = i / p.plane() * kOwnedChannels;
+  if (first >= p.channels) return;
+  const int64_t row = pixel / p.width, column = pixel % p.width;
+  double sums[kOwnedChannels] = {};
+  for (int64_t m = 0; m < p.masks; ++m) {
+    const int64_t down = row - p.Top(masks.h[m]), across = column - p.Left(masks.w[m]);
+    if (down < 0 || down >= p.kernel_h || across < 0 || across >= p.kernel_w) continue;
+    const int64_t tap = down * p.kernel_w + across;
+#pragma unroll
+    for (int k = 0; k < kOwnedChannels; ++k) {
+      if (first + k >= p.channels) break;
+      sums[k] += grad_col[((first + k) * p.taps() + tap) * p.masks + m];
+    }
+  }
+  for (int k = 0; k < kOwnedChannels && first + k < p.channels; ++k) {
+    grad_feature[(first + k) * p.plane() + pixel] = sums[k];
+  }
+}
+
+mluOpStatus_t RunDoubleBackward(const CudaCall<Problem>& call, void*) {
+  const Arguments& a = call.arguments;
+  const int64_t owners = CeilDiv(call.p.channels, kOwnedChannels) * call.p.plane();
+  call.context.Launch(AddDouble, {CeilDiv(owners, kDoubleThreads), kDoubleThreads}, call.p,
+                      MasksOf(a), a.In<double>("grad_col"), a.Out<double>("grad_feature"));
   return call.context.status();
 }
 

@@ -7,7 +7,6 @@
 
 #include <algorithm>
 
-#include "ops/masked_im2col/cuda/operators.h"
 #include "ops/masked_im2col/cuda/winners.h"
 
 namespace mluop::masked_im2col {
@@ -169,7 +168,7 @@ mluOpStatus_t RunStaged(const CudaCall<Problem>& call, void* /*scratch*/) {
 mluOpStatus_t RunTable(const CudaCall<Problem>& call, void* scratch) {
   const Arguments& a = call.arguments;
   auto* const winners = static_cast<int32_t*>(scratch);
-  return WithBits(call, [&](auto zero) {
+  return WithAnyBits(call, [&](auto zero) {
     using T = decltype(zero);
     CopyByTable<T>(call, winners, MaskOfPixel{winners},
                    {a.In<T>("col"), a.Out<T>("im"), call.p.masks, call.p.plane(), call.p.channels});
@@ -179,7 +178,7 @@ mluOpStatus_t RunTable(const CudaCall<Problem>& call, void* scratch) {
 constexpr CudaImplementation<Problem> kCol2im[] = {
     {"staged", "1 to 8192 masks, at most 2^20 pixels", FitsShared, nullptr, RunStaged},
     {"table", "always", Always, WinnersScratch, RunTable},
-    CudaImplementation<Problem>::ForDouble(RunDoubleCol2im, WinnersScratch),
+    CudaImplementation<Problem>::ForDouble(RunTable, WinnersScratch),
 };
 
 }  // namespace

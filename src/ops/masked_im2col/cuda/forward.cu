@@ -8,7 +8,6 @@
 #include <algorithm>
 
 #include "ops/masked_im2col/cuda/kernels.h"
-#include "ops/masked_im2col/cuda/operators.h"
 
 namespace mluop::masked_im2col {
 namespace {
@@ -120,16 +119,16 @@ __global__ void __launch_bounds__(kStagedThreads, 2) GatherStaged(ForwardParamet
 
 // Straight from the caches: for large planes, and where the masks need little of one. Lanes have
 // neighbouring masks, whose elements lie in few sectors where masks are sorted.
-template <typename T, int V>
+template <typename T>
 __global__ void __launch_bounds__(kDirectThreads) GatherDirect(ForwardParameters<T> f) {
-  const int64_t groups = f.p.masks / V, width = f.p.width;
-  const int64_t group = int64_t{blockIdx.x % f.parts} * blockDim.x + threadIdx.x;
-  if (group >= groups) return;
-  const Corners<V> corners = LoadCorners<V>(f.p, f.masks, group);
+  const int64_t width = f.p.width;
+  const int64_t mask = int64_t{blockIdx.x % f.parts} * blockDim.x + threadIdx.x;
+  if (mask >= f.p.masks) return;
+  const Corners<1> corners = LoadCorners<1>(f.p, f.masks, mask);
   for (int64_t channel = blockIdx.x / f.parts; channel < f.p.channels; channel += f.slices) {
     const T* const plane = f.feature + channel * f.p.plane();
     const auto read = [=](uint32_t h, uint32_t w) { return __ldg(plane + int64_t{h} * width + w); };
-    CopyKernels<T, V>(f.p, corners, read, ColumnOf(f, channel, group * V));
+    CopyKernels<T, 1>(f.p, corners, read, ColumnOf(f, channel, mask));
   }
 }
 
@@ -163,12 +162,12 @@ void LaunchStaged(ForwardParameters<T> f, CudaContext& context) {
   context.Launch(GatherStaged<T, V>, {int64_t{p.channels} * f.parts, threads, bytes}, f);
 }
 
-template <typename T, int V>
+template <typename T>
 void LaunchDirect(ForwardParameters<T> f, CudaContext& context) {
   const int64_t wanted = int64_t{context.sm_count()} * kDirectBlocksPerSm;
-  f.parts = static_cast<int>(CeilDiv(f.p.masks / V, kDirectThreads));
+  f.parts = static_cast<int>(CeilDiv(f.p.masks, kDirectThreads));
   f.slices = static_cast<int>(std::min<int64_t>(f.p.channels, CeilDiv(wanted, f.parts)));
-  context.Launch(GatherDirect<T, V>, {int64_t{f.parts} * f.slices, kDirectThreads}, f);
+  context.Launch(GatherDirect<T>, {int64_t{f.parts} * f.slices, kDirectThreads}, f);
 }
 
 // A plane fits shared memory, and the masks read at least as many bytes, in whole sectors.
@@ -192,19 +191,15 @@ mluOpStatus_t RunStaged(const CudaCall<Problem>& call, void* /*scratch*/) {
 }
 
 mluOpStatus_t RunDirect(const CudaCall<Problem>& call, void* /*scratch*/) {
-  return WithBits(call, [&](auto zero) {
-    constexpr int kPair = 4 / sizeof(zero);
-    const auto f = ParametersOf<decltype(zero)>(call);
-    CanVectorize(f, kPair) ? LaunchDirect<decltype(zero), kPair>(f, call.context)
-                           : LaunchDirect<decltype(zero), 1>(f, call.context);
-  });
+  return WithAnyBits(
+      call, [&](auto zero) { LaunchDirect(ParametersOf<decltype(zero)>(call), call.context); });
 }
 
 constexpr CudaImplementation<Problem> kForward[] = {
     {"staged", "a plane fits in 64 KiB, and the masks read as many bytes", FitsShared, nullptr,
      RunStaged},
     {"direct", "always", Always, nullptr, RunDirect},
-    CudaImplementation<Problem>::ForDouble(RunDoubleForward),
+    CudaImplementation<Problem>::ForDouble(RunDirect),
 };
 
 }  // namespace

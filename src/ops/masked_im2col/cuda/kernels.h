@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shared by the family's CUDA kernels: vector loads and stores of elements, and the mask pointers.
+// masked_im2col and masked_col2im on CUDA devices: the operators, each defined in its own file; vector loads and stores of elements, and the mask pointers.
 #pragma once
 
 #include <bit>
@@ -11,6 +11,11 @@
 
 namespace mluop::masked_im2col {
 
+extern const CudaOperator kForwardCuda, kBackwardCuda, kCol2imCuda, kCol2imBackwardCuda;
+
+// The workspace that masked_col2im_forward asks for.
+size_t Col2imCudaBytes(const Arguments& arguments);
+
 inline bool IsHalf(const Arguments& a) { return a.Type() == MLUOP_DTYPE_HALF; }
 inline size_t ElementBytes(const Arguments& a) { return IsHalf(a) ? 2 : 4; }
 
@@ -19,6 +24,13 @@ inline size_t ElementBytes(const Arguments& a) { return IsHalf(a) ? 2 : 4; }
 template <class Launch>
 mluOpStatus_t WithBits(const CudaCall<Problem>& call, const Launch& launch) {
   IsHalf(call.arguments) ? launch(uint16_t{0}) : launch(uint32_t{0});
+  return call.context.status();
+}
+// The same for fallbacks, which serve double too.
+template <class Launch>
+mluOpStatus_t WithAnyBits(const CudaCall<Problem>& call, const Launch& launch) {
+  if (call.arguments.Type() != MLUOP_DTYPE_DOUBLE) return WithBits(call, launch);
+  launch(uint64_t{0});
   return call.context.status();
 }
 

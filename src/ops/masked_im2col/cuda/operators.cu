@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // masked_im2col and masked_col2im on CUDA devices: the family's list of operators.
-#include "ops/masked_im2col/cuda/operators.h"
+#include "ops/masked_im2col/cuda/kernels.h"
 
 namespace mluop::masked_im2col {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The masks that a thread of masked_im2col backward holds in registers: their positions in the band
-// of pixels, and their turns. Masks at the same position take turns.
+// The masks that a thread of masked_im2col backward holds in registers, and the lists of masks at the
+// same position of the band.
 #pragma once
 
 #include <algorithm>
@@ -10,19 +10,31 @@
 namespace mluop::masked_im2col {
 namespace {
 
+// Masks that a block processes at a time.
+constexpr int kBlockMasks = kKeptMasks * kBackwardThreads;
 // Two bits for each position, to find masks at the same one.
 constexpr uint32_t kSeenBits = 16384;
 constexpr int kSeenWords = kSeenBits / 32;
-// Buckets of positions, used to assign turns to masks at the same position.
+// Lists of masks by position and segment of the block's masks, in buckets. Segments keep the lists
+// short: with one segment, 4000 masks in one row take 2.8x the time of random masks.
 constexpr uint32_t kBuckets = 2048;
-// Upper bound of the places in a band. A multiple of kSeenBits and kBuckets, so that adding turn *
-// kMaxPlaces keeps both hashes.
-constexpr int kMaxPlaces = 1 << 16;
+constexpr int kSegments = 8;
+constexpr int kMaxPlaces = 1 << 16;  // of a band
 
+// Masks are numbered from 1; 0 ends a list.
 struct Tables {
-  uint32_t seen[kSeenWords];       // at least one mask at this position
-  uint32_t duplicate[kSeenWords];  // at least two masks at this position
-  int32_t first[kBuckets];         // the first of the masks that have no turn yet
+  struct Search {
+    uint32_t seen[kSeenWords];       // at least one mask at this position
+    uint32_t duplicate[kSeenWords];  // at least two masks at this position
+    int32_t head[kBuckets];          // lists of repeated masks, in arbitrary order
+    uint16_t link[kBlockMasks];
+    uint16_t place[kBlockMasks];
+  };
+  union {
+    Search search;              // until the masks are linked
+    float values[kBlockMasks];  // afterwards: one kernel element of the masks that are not first
+  };
+  uint16_t next[kBlockMasks];  // the next mask at the same position, in ascending order
 };
 
 // A rectangle of pixels of a plane, and kernel_h x kernel_w kernel elements from (i, j) on. The
@@ -43,17 +55,23 @@ struct Band {
 };
 
 // The masks of a thread: kKeptMasks/V groups of V masks, a stride of blockDim.x groups apart.
+template <int V>
 struct ThreadMasks {
-  // Bits 0-15: the place of the kernel's upper left corner, 0 where the kernel misses the band. Bits
-  // 16-31: the turn.
+  static constexpr int kNone = 0, kListed = -1;
+  static constexpr int kFirst = kMaxPlaces;  // a flag
+  // The place of the kernel's upper left corner, plus kFirst if a list of further masks starts here.
+  // kNone: the kernel misses the band. kListed: the first mask at the same position adds this one.
   int at[kKeptMasks];
 
-  // The place of mask k if it adds in this turn, else 0 or less, or kMaxPlaces or more.
-  __device__ int Place(int k, int turn) const { return at[k] - turn * kMaxPlaces; }
+  // The number of mask k in the block, from 1 on.
+  static __device__ int Number(int k) {
+    return (k / V * static_cast<int>(blockDim.x) + static_cast<int>(threadIdx.x)) * V + k % V + 1;
+  }
+  template <bool kLinked>
+  __device__ int Place(int k) const {
+    return kLinked ? at[k] % kMaxPlaces : at[k];
+  }
 };
-__device__ bool IsPlace(int place) {
-  return static_cast<uint32_t>(place - 1) < static_cast<uint32_t>(kMaxPlaces - 1);
-}
 
 // Clamps a corner to the band. Returns 0 if the kernel ends before the band, size + kernel if it
 // begins after it.
@@ -72,12 +90,12 @@ __device__ int PlaceOf(const Problem& p, const Band& band, int32_t h, int32_t w)
 }
 
 template <int V>
-__device__ ThreadMasks LoadThreadMasks(const Problem& p, const Masks& masks, const Band& band,
-                                       int64_t first) {
-  ThreadMasks kept;
+__device__ ThreadMasks<V> LoadThreadMasks(const Problem& p, const Masks& masks, const Band& band,
+                                          int64_t first) {
+  ThreadMasks<V> kept;
 #pragma unroll
   for (int k = 0; k < kKeptMasks; k += V) {
-    const int64_t m = first + int64_t{k} * blockDim.x + int64_t{threadIdx.x} * V;
+    const int64_t m = first + kept.Number(k) - 1;
     int32_t h[V] = {}, w[V] = {};
     if (m < p.masks) {
       LoadIntegers<V>(masks.h + m, h);
@@ -89,20 +107,23 @@ __device__ ThreadMasks LoadThreadMasks(const Problem& p, const Masks& masks, con
   return kept;
 }
 
-__device__ void ClearTables(Tables* tables) {
-  auto* const words = reinterpret_cast<uint32_t*>(tables);
-  for (int k = threadIdx.x; k < static_cast<int>(sizeof(Tables) / 4); k += blockDim.x) words[k] = 0;
+__device__ void ClearSearch(Tables::Search* search) {
+  auto* const words = reinterpret_cast<uint32_t*>(search);
+  constexpr int kWords = offsetof(Tables::Search, link) / sizeof(uint32_t);
+  for (int k = threadIdx.x; k < kWords; k += blockDim.x) words[k] = 0;
 }
 
-// Returns the masks that share their position with another mask, as bits. The tables must be clear.
-__device__ uint32_t FindRepeated(Tables* tables, const ThreadMasks& kept) {
+// Returns the masks that share their position with another mask, as bits; sometimes others too. The
+// tables must be clear.
+template <int V>
+__device__ uint32_t FindRepeated(Tables::Search* search, const ThreadMasks<V>& kept) {
   bool twice = false;
 #pragma unroll
   for (int k = 0; k < kKeptMasks; ++k) {
     if (kept.at[k] == 0) continue;
     const uint32_t bit = kept.at[k] % kSeenBits, one = 1u << bit % 32;
-    if ((atomicOr(&tables->seen[bit / 32], one) & one) == 0) continue;
-    atomicOr(&tables->duplicate[bit / 32], one);
+    if ((atomicOr(&search->seen[bit / 32], one) & one) == 0) continue;
+    atomicOr(&search->duplicate[bit / 32], one);
     twice = true;
   }
   if (!__syncthreads_or(twice)) return 0;
@@ -110,45 +131,60 @@ __device__ uint32_t FindRepeated(Tables* tables, const ThreadMasks& kept) {
 #pragma unroll
   for (int k = 0; k < kKeptMasks; ++k) {
     const uint32_t bit = kept.at[k] % kSeenBits;
-    const bool duplicate = kept.at[k] != 0 && (tables->duplicate[bit / 32] >> bit % 32 & 1) != 0;
+    const bool duplicate = kept.at[k] != 0 && (search->duplicate[bit / 32] >> bit % 32 & 1) != 0;
     repeated |= static_cast<uint32_t>(duplicate) << k;
   }
   return repeated;
 }
 
-// Gives the masks of each bucket their turns in ascending order, and returns the number of turns.
-// Masks at different positions may share a bucket; they then get separate turns unnecessarily. V:
-// masks of a group.
-template <int V>
-__device__ int TakeTurns(Tables* tables, uint32_t repeated, ThreadMasks* kept) {
-  // The first mask of a bucket has the greatest key.
-  const auto key = [&](int k) {
-    const int before = (k / V * static_cast<int>(blockDim.x) + threadIdx.x) * V + k % V;
-    return kKeptMasks * static_cast<int>(blockDim.x) - before;
-  };
-  int turn = 0;
-  for (; __syncthreads_or(repeated != 0); ++turn) {
-#pragma unroll
-    for (int k = 0; k < kKeptMasks; ++k) {
-      if ((repeated >> k & 1) != 0) atomicMax(tables->first + kept->at[k] % kBuckets, key(k));
-    }
-    __syncthreads();
-    uint32_t assigned = 0;
-#pragma unroll
-    for (int k = 0; k < kKeptMasks; ++k) {
-      const bool is_first =
-          (repeated >> k & 1) != 0 && tables->first[kept->at[k] % kBuckets] == key(k);
-      assigned |= static_cast<uint32_t>(is_first) << k;
-      if (is_first) kept->at[k] += turn * kMaxPlaces;
-    }
-    repeated &= ~assigned;
-    __syncthreads();
-#pragma unroll
-    for (int k = 0; k < kKeptMasks; ++k) {
-      if ((assigned >> k & 1) != 0) tables->first[kept->at[k] % kBuckets] = 0;
+// Returns the list of the masks at a place in a segment. It may have masks at other places too.
+__device__ int32_t* ListOf(Tables::Search* search, int place, int segment) {
+  return search->head + static_cast<uint32_t>(place * kSegments + segment) % kBuckets;
+}
+
+// Returns the greatest mask below `number` at the same place; 0: none.
+__device__ int FindPrevious(Tables::Search* search, int place, int number) {
+  int found = 0;
+  for (int segment = number * kSegments / (kBlockMasks + 1); segment >= 0 && found == 0;
+       --segment) {
+    int other = *ListOf(search, place, segment);
+    for (; other != 0; other = search->link[other - 1]) {
+      if (other < number && search->place[other - 1] == place) found = max(found, other);
     }
   }
-  return max(turn, 1);
+  return found;
+}
+
+// Links the repeated masks of each position in ascending order. Returns whether the block has any.
+template <int V>
+__device__ bool LinkMasks(Tables* tables, uint32_t repeated, ThreadMasks<V>* kept) {
+  if (!__syncthreads_or(repeated != 0)) return false;
+  Tables::Search* const search = &tables->search;
+#pragma unroll
+  for (int k = 0; k < kKeptMasks; ++k) {
+    if ((repeated >> k & 1) == 0) continue;
+    const int number = kept->Number(k), segment = number * kSegments / (kBlockMasks + 1);
+    search->place[number - 1] = static_cast<uint16_t>(kept->at[k]);
+    search->link[number - 1] =
+        static_cast<uint16_t>(atomicExch(ListOf(search, kept->at[k], segment), number));
+    tables->next[number - 1] = 0;
+  }
+  __syncthreads();
+#pragma unroll
+  for (int k = 0; k < kKeptMasks; ++k) {
+    if ((repeated >> k & 1) == 0) continue;
+    const int number = kept->Number(k), previous = FindPrevious(search, kept->at[k], number);
+    if (previous == 0) continue;
+    tables->next[previous - 1] = static_cast<uint16_t>(number);
+    kept->at[k] = kept->kListed;
+  }
+  __syncthreads();
+#pragma unroll
+  for (int k = 0; k < kKeptMasks; ++k) {
+    const bool first = (repeated >> k & 1) != 0 && kept->at[k] != kept->kListed;
+    if (first && tables->next[kept->Number(k) - 1] != 0) kept->at[k] += kept->kFirst;
+  }
+  return true;
 }
 
 }  // namespace

@@ -50,39 +50,26 @@ size_t BoxBytes(const BoxesCall& call) {
 
 Grid GridFor(int64_t threads) { return {CeilDiv(threads, kThreads), kThreads}; }
 
-template <typename T>
-void PrepareBoxes(const BoxesCall& call, roi::TurnedBox<T>* boxes) {
-  call.context.Launch(MakeBoxes<T>, GridFor(call.p.all_boxes()), call.p,
-                      call.arguments.In<T>("boxes"), boxes);
-}
-
-template <typename T>
-mluOpStatus_t RunFirst(const BoxesCall& call, void* scratch) {
+// kAll: tests every pair; otherwise finds the first box of each point.
+template <typename T, bool kAll>
+mluOpStatus_t Run(const BoxesCall& call, void* scratch) {
+  const Arguments& a = call.arguments;
   auto* const boxes = static_cast<roi::TurnedBox<T>*>(scratch);
-  PrepareBoxes(call, boxes);
-  call.context.Launch(FindFirst<T>, GridFor(call.p.all_points()), call.p,
-                      call.arguments.In<T>("points"), boxes,
-                      call.arguments.Out<int32_t>("points_indices"));
-  return call.context.status();
-}
-
-template <typename T>
-mluOpStatus_t RunAll(const BoxesCall& call, void* scratch) {
-  auto* const boxes = static_cast<roi::TurnedBox<T>*>(scratch);
-  PrepareBoxes(call, boxes);
-  call.context.Launch(FindAll<T>, GridFor(call.p.all_points() * call.p.boxes), call.p,
-                      call.arguments.In<T>("points"), boxes, call.arguments.Out<int32_t>("inside"));
+  call.context.Launch(MakeBoxes<T>, GridFor(call.p.all_boxes()), call.p, a.In<T>("boxes"), boxes);
+  const int64_t results = call.p.all_points() * (kAll ? call.p.boxes : 1);
+  call.context.Launch(kAll ? FindAll<T> : FindFirst<T>, GridFor(results), call.p, a.In<T>("points"),
+                      boxes, a.Out<int32_t>(kAll ? "inside" : "points_indices"));
   return call.context.status();
 }
 
 using Entry = CudaImplementation<Problem>;
 constexpr Entry kFirst[] = {
-    {"points", "always", Always, BoxBytes<float>, RunFirst<float>},
-    Entry::ForDouble(RunFirst<double>, BoxBytes<double>),
+    {"points", "always", Always, BoxBytes<float>, Run<float, false>},
+    Entry::ForDouble(Run<double, false>, BoxBytes<double>),
 };
 constexpr Entry kAll[] = {
-    {"pairs", "always", Always, BoxBytes<float>, RunAll<float>},
-    Entry::ForDouble(RunAll<double>, BoxBytes<double>),
+    {"pairs", "always", Always, BoxBytes<float>, Run<float, true>},
+    Entry::ForDouble(Run<double, true>, BoxBytes<double>),
 };
 
 constexpr CudaOperator kFirstCuda = Bind<MakeProblem, kFirst>("points_in_boxes");

@@ -116,12 +116,6 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerSm)
 
 }  // namespace
 
-bool CanCopyCompactTiles(const PsamaskCall& call) {
-  const Problem& p = call.p;
-  return !p.in_pixel_major && p.out_pixel_major && p.in.cols <= p.out.cols &&
-         p.in.cols <= kTileCells;
-}
-
 mluOpStatus_t CopyCompactTiles(const PsamaskCall& call, void*) {
   const Problem& p = call.p;
   const CudaTensors tensors = TensorsOf(call);

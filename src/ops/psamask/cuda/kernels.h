@@ -95,16 +95,15 @@ inline CudaTensors TensorsOf(const PsamaskCall& call) {
 mluOpStatus_t CopyRows(const PsamaskCall& call, void* scratch);
 
 // Cell-major to pixel-major, where the input's rows are at most as long as the output's.
-bool CanCopyCompactTiles(const PsamaskCall& call);
 mluOpStatus_t CopyCompactTiles(const PsamaskCall& call, void* scratch);
 
-// Any order.
+// Any order but pixel-major to pixel-major.
 mluOpStatus_t CopyTiles(const PsamaskCall& call, void* scratch);
 
 // Any order and size.
 mluOpStatus_t CopyLarge(const PsamaskCall& call, void* scratch);
 
-// For tensors of type double.
+// Any order and size of tensors of type double.
 mluOpStatus_t CopyDoubles(const PsamaskCall& call, void* scratch);
 
 }  // namespace mluop::psamask

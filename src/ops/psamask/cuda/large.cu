@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// psamask on CUDA devices, implementation "large": copies one element after the other with 64-bit
-// offsets. The others have 32-bit offsets within an image.
+// psamask on CUDA devices, implementations "large" and "double": one element per thread, with 64-bit
+// offsets. The other implementations have 32-bit offsets within an image.
 #include <algorithm>
 
 #include "ops/psamask/cuda/kernels.h"
@@ -14,8 +14,10 @@ __device__ int64_t IndexOf(bool pixel_major, int64_t pixels, int64_t cells, int6
   return pixel_major ? pixel * cells + cell : cell * pixels + pixel;
 }
 
+// Word: an unsigned integer of the element's size.
+template <typename Word>
 __global__ void __launch_bounds__(kThreads)
-    CopyElement(Problem p, int64_t count, const uint32_t* __restrict__ in, uint32_t* out) {
+    CopyElement(Problem p, int64_t count, const Word* __restrict__ in, Word* out) {
   const int64_t pixels = p.h * p.w, in_size = p.in.rows * p.in.cols;
   const int64_t out_size = p.out.rows * p.out.cols, stride = int64_t{gridDim.x} * blockDim.x;
   for (int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < count; i += stride) {
@@ -27,19 +29,25 @@ __global__ void __launch_bounds__(kThreads)
     const bool inside = row >= 0 && row < p.in.rows && col >= 0 && col < p.in.cols;
     const int64_t from = image * pixels * in_size +
                          IndexOf(p.in_pixel_major, pixels, in_size, pixel, row * p.in.cols + col);
-    out[i] = inside ? __ldg(in + from) : 0;
+    out[i] = inside ? in[from] : 0;
   }
+}
+
+template <typename Word>
+mluOpStatus_t CopyWords(const PsamaskCall& call) {
+  constexpr int64_t kMostBlocks = int64_t{1} << 20;
+  const auto& tensors = call.arguments.tensors;
+  const int64_t count = call.p.out_count();
+  const Grid grid = {std::min(CeilDiv(count, kThreads), kMostBlocks), kThreads};
+  call.context.Launch(CopyElement<Word>, grid, call.p, count,
+                      static_cast<const Word*>(tensors[0].data),
+                      static_cast<Word*>(tensors[1].data));
+  return call.context.status();
 }
 
 }  // namespace
 
-mluOpStatus_t CopyLarge(const PsamaskCall& call, void*) {
-  constexpr int64_t kMostBlocks = int64_t{1} << 20;
-  const CudaTensors tensors = TensorsOf(call);
-  const int64_t count = call.p.out_count();
-  const Grid grid = {std::min(CeilDiv(count, kThreads), kMostBlocks), kThreads};
-  call.context.Launch(CopyElement, grid, call.p, count, tensors.in, tensors.out);
-  return call.context.status();
-}
+mluOpStatus_t CopyLarge(const PsamaskCall& call, void*) { return CopyWords<uint32_t>(call); }
+mluOpStatus_t CopyDoubles(const PsamaskCall& call, void*) { return CopyWords<uint64_t>(call); }
 
 }  // namespace mluop::psamask

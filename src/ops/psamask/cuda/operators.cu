@@ -14,8 +14,13 @@ bool HasSmallImages(const PsamaskCall& call) { return ImageElements(call.p) < kS
 bool CanCopyRows(const PsamaskCall& call) {
   return call.p.in_pixel_major && call.p.out_pixel_major && HasSmallImages(call);
 }
-bool CanCopySmallCompactTiles(const PsamaskCall& call) {
-  return HasSmallImages(call) && CanCopyCompactTiles(call);
+bool CanCopyCompactTiles(const PsamaskCall& call) {
+  const Problem& p = call.p;
+  return !p.in_pixel_major && p.out_pixel_major && p.in.cols <= p.out.cols &&
+         p.in.cols <= kTileCells && HasSmallImages(call);
+}
+bool CanCopyTiles(const PsamaskCall& call) {
+  return !(call.p.in_pixel_major && call.p.out_pixel_major) && HasSmallImages(call);
 }
 
 // Runs the implementation on batches of images. A batch has fewer than 2^31 elements.
@@ -36,20 +41,17 @@ mluOpStatus_t RunBatches(const PsamaskCall& call, void* scratch) {
 
 using Entry = CudaImplementation<Problem>;
 constexpr Entry kRows = {"rows", "COLLECT", CanCopyRows, nullptr, RunBatches<CopyRows>};
-constexpr Entry kBackwardCompactTiles = {"compact_tiles", "DISTRIBUTE, w_mask >= W, W <= 180",
-                                         CanCopySmallCompactTiles, nullptr,
-                                         RunBatches<CopyCompactTiles>};
-constexpr Entry kForwardCompactTiles = {"compact_tiles", "DISTRIBUTE, w_mask <= W, w_mask <= 180",
-                                        CanCopySmallCompactTiles, nullptr,
-                                        RunBatches<CopyCompactTiles>};
-constexpr Entry kTiles = {"tiles", "an image has fewer than 2^31 elements", HasSmallImages, nullptr,
+constexpr Entry kCompactTiles = {
+    "compact_tiles", "DISTRIBUTE, input rows of at most 180 cells, not above the output's",
+    CanCopyCompactTiles, nullptr, RunBatches<CopyCompactTiles>};
+constexpr Entry kTiles = {"tiles", "an image has fewer than 2^31 elements", CanCopyTiles, nullptr,
                           RunBatches<CopyTiles>};
 constexpr Entry kLarge = {"large", "always", Always, nullptr, CopyLarge};
 constexpr Entry kDouble = Entry::ForDouble(CopyDoubles);
 
 constexpr Entry kForward[] = {kRows, kTiles, kLarge, kDouble};
-constexpr Entry kBackward[] = {kRows, kBackwardCompactTiles, kTiles, kLarge, kDouble};
-constexpr Entry kNchwForward[] = {kForwardCompactTiles, kTiles, kLarge, kDouble};
+constexpr Entry kBackward[] = {kRows, kCompactTiles, kTiles, kLarge, kDouble};
+constexpr Entry kNchwForward[] = {kCompactTiles, kTiles, kLarge, kDouble};
 constexpr Entry kNchwBackward[] = {kTiles, kLarge, kDouble};
 
 constexpr CudaOperator kForwardCuda =

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// psamask on CUDA devices, implementation "tiles": any order of input and output. A block copies some
-// columns of one output row for some pixels through a tile of shared memory, [column][pixel], so
-// that loads and stores are coalesced. Memory-bound: every element passes through shared memory
-// once.
+// psamask on CUDA devices, implementation "tiles": input, output or both are cell-major. A block
+// copies some columns of one output row for some pixels through a tile of shared memory,
+// [column][pixel], so that loads and stores are coalesced. Memory-bound: every element passes
+// through shared memory once.
 #include <algorithm>
 
 #include "ops/psamask/cuda/kernels.h"
@@ -285,11 +285,11 @@ void Launch(const PsamaskCall& call) {
 }  // namespace
 
 mluOpStatus_t CopyTiles(const PsamaskCall& call, void*) {
-  const bool out_major = call.p.out_pixel_major;
   if (call.p.in_pixel_major) {
-    out_major ? Launch<TilePolicy<true, true>>(call) : Launch<TilePolicy<true, false>>(call);
+    Launch<TilePolicy<true, false>>(call);
   } else {
-    out_major ? Launch<TilePolicy<false, true>>(call) : Launch<TilePolicy<false, false>>(call);
+    call.p.out_pixel_major ? Launch<TilePolicy<false, true>>(call)
+                           : Launch<TilePolicy<false, false>>(call);
   }
   return call.context.status();
 }

@@ -4,6 +4,7 @@
 // argmax or the sectors of the counts, dense scenes by the additions.
 #include <algorithm>
 #include <bit>
+#include <cinttypes>
 
 #include "ops/roiaware_pool3d/cuda/average.h"
 #include "ops/roiaware_pool3d/cuda/scatter.h"
@@ -15,6 +16,17 @@ using BackwardCall = CudaCall<Problem>;
 
 size_t SumBytes(const Problem& p, size_t element) {
   return static_cast<size_t>(int64_t{p.points} * p.channels) * element;
+}
+
+// Tiles of AddAverage, and the flags of those that are sorted.
+int64_t AverageTiles(const Problem& p) { return CeilDiv(p.voxels(), kThreads); }
+size_t DenseBytes(const Problem& p) {
+  return p.method == kAverage ? AlignedBytes(static_cast<size_t>(AverageTiles(p))) : 0;
+}
+// The pairs of a tile of AddAverage from which on it is sorted: with as many, `tile` has half as many
+// pairs as there are points.
+int64_t DensePairs(const Problem& p, const Tile& tile) {
+  return std::max<int64_t>(int64_t{p.points} / 2 * kThreads / tile.voxels, 1);
 }
 
 // Scratch of IntegerSums: sums and marks, which are zeroed; then maxima and found_shift.
@@ -43,28 +55,29 @@ class Backward {
   // Half sums in grad_in, without scratch.
   void RunPacked() {
     Zero(grad_in_, SumBytes(s_.p, sizeof(T)));
-    AddMaxima(PackedSums{reinterpret_cast<__half*>(grad_in_)});
+    AddMaxima(PackedSums(reinterpret_cast<__half*>(grad_in_)));
   }
 
   // Float gradients are the sums; half gradients are summed in float and rounded once.
-  void RunAtomics(void* scratch, bool sort) {
-    auto* sums = static_cast<float*>(scratch);
+  void RunAtomics(char* scratch, bool sort) {
+    auto* sums = reinterpret_cast<float*>(scratch + DenseBytes(s_.p));
     if constexpr (std::is_same_v<T, float>) sums = grad_in_;
     const size_t bytes = SumBytes(s_.p, sizeof(float));
     if (s_.p.method == kMaximum) {
       context_.Zero(sums, bytes);  // AddMaximum does not overlap it: FloatSums::kPdlMaximum
-      AddMaxima(FloatSums{sums});
+      AddMaxima(FloatSums(sums));
     } else {
       Zero(sums, bytes);
       const bool wide = s_.p.channels % 4 == 0 && IsAligned(s_.grad) && IsAligned(sums);
-      wide ? AddAverages<4>(FloatSums{sums}, sort) : AddAverages<1>(FloatSums{sums}, sort);
+      auto* dense = sort ? reinterpret_cast<bool*>(scratch) : nullptr;
+      wide ? AddAverages<4>(FloatSums(sums), dense) : AddAverages<1>(FloatSums(sums), dense);
     }
     if constexpr (!std::is_same_v<T, float>) Round(RoundFloats, sums);
   }
 
-  void RunIntegers(void* scratch, bool sort) {
+  void RunIntegers(char* scratch, bool sort) {
     const IntegerLayout layout(s_.p);
-    char* memory = static_cast<char*>(scratch);
+    char* memory = scratch + DenseBytes(s_.p);
     auto* maxima = reinterpret_cast<uint32_t*>(memory + layout.maxima);
     const int bits = std::bit_width(static_cast<uint64_t>(s_.p.voxels() - 1));
     IntegerSums sums = {.sums = reinterpret_cast<unsigned long long*>(memory),
@@ -79,7 +92,9 @@ class Backward {
     } else {
       Zero(memory, layout.maxima);
     }
-    s_.p.method == kMaximum ? AddMaxima(sums) : AddAverages<1>(sums, sort);
+    s_.p.method == kMaximum
+        ? AddMaxima(sums)
+        : AddAverages<1>(sums, sort ? reinterpret_cast<bool*>(scratch) : nullptr);
     Round(RoundIntegers<T>, sums);
   }
 
@@ -100,24 +115,24 @@ class Backward {
   template <class Sums>
   void AddMaxima(const Sums& sums) {
     const int64_t elements = s_.p.voxels() * s_.p.channels;
-    const Grid grid = {CeilDiv(elements, kThreads * kElementsInFlight), kThreads, 0,
+    const Grid grid = {CeilDiv(elements, kMaximumThreads * kElementsInFlight), kMaximumThreads, 0,
                        Sums::kPdlMaximum};
     context_.Launch(AddMaximum<T, Sums>, grid, s_, sums, elements);
   }
 
-  // V: channels per thread
+  // V: channels per thread. dense: receives the tiles that are sorted; NULL: none is.
   template <int V, class Sums>
-  void AddAverages(const Sums& sums, bool sort) {
+  void AddAverages(const Sums& sums, bool* dense) {
     s_.groups = static_cast<uint32_t>(s_.p.channels / V);
     const auto row_bytes = s_.p.channels * static_cast<int64_t>(sizeof(typename Sums::ScaledGrad));
-    Tile tile = {};
-    if (sort) tile = SortingTile(context_, s_.p, row_bytes);
-    if (tile.pairs == 0) tile = SmallTile(context_, s_.p);
+    Tile tile = SortingTile(context_, s_.p, row_bytes);
     tile.wide_slots = s_.p.slots % 4 == 0 && IsAligned(s_.indices);
-    const Grid grid = {CeilDiv(s_.p.voxels(), int64_t{tile.tiles} * tile.voxels),
-                       tile.pairs > 0 ? kTileThreads : kThreads,
+    context_.Launch(AddAverage<T, V, Sums>, {AverageTiles(s_.p), kThreads, 0, true}, s_, sums,
+                    dense == nullptr ? 0 : DensePairs(s_.p, tile), dense);
+    if (dense == nullptr) return;
+    const Grid grid = {CeilDiv(s_.p.voxels(), int64_t{tile.tiles} * tile.voxels), kTileThreads,
                        static_cast<size_t>(TileBytes(tile, s_.p.points, row_bytes)), true};
-    context_.Launch(AddAverage<T, V, Sums>, grid, s_, sums, tile);
+    context_.Launch(SortTiles<T, V, Sums>, grid, s_, sums, tile, dense);
   }
 
   // Zeroes the sums and finds the greatest gradient. Returns the number of blocks.
@@ -158,9 +173,11 @@ bool CanSortIntegers(const BackwardCall& call) {
 }
 
 size_t FloatScratch(const BackwardCall& call) {
-  return call.p.half ? SumBytes(call.p, sizeof(float)) : 0;
+  return DenseBytes(call.p) + (call.p.half ? SumBytes(call.p, sizeof(float)) : 0);
 }
-size_t IntegerScratch(const BackwardCall& call) { return IntegerLayout(call.p).bytes; }
+size_t IntegerScratch(const BackwardCall& call) {
+  return DenseBytes(call.p) + IntegerLayout(call.p).bytes;
+}
 
 mluOpStatus_t RunPacked(const BackwardCall& call, void*) {
   Backward<__half>(call).RunPacked();
@@ -168,14 +185,16 @@ mluOpStatus_t RunPacked(const BackwardCall& call, void*) {
 }
 template <bool kSort>
 mluOpStatus_t RunAtomics(const BackwardCall& call, void* scratch) {
-  call.p.half ? Backward<__half>(call).RunAtomics(scratch, kSort)
-              : Backward<float>(call).RunAtomics(scratch, kSort);
+  auto* const bytes = static_cast<char*>(scratch);
+  call.p.half ? Backward<__half>(call).RunAtomics(bytes, kSort)
+              : Backward<float>(call).RunAtomics(bytes, kSort);
   return call.context.status();
 }
 template <bool kSort>
 mluOpStatus_t RunIntegers(const BackwardCall& call, void* scratch) {
-  call.p.half ? Backward<__half>(call).RunIntegers(scratch, kSort)
-              : Backward<float>(call).RunIntegers(scratch, kSort);
+  auto* const bytes = static_cast<char*>(scratch);
+  call.p.half ? Backward<__half>(call).RunIntegers(bytes, kSort)
+              : Backward<float>(call).RunIntegers(bytes, kSort);
   return call.context.status();
 }
 
@@ -183,7 +202,9 @@ template <class Sums>
 void DescribeTile(const BackwardCall& call, Plan& plan) {
   const Tile tile = PlanTile(call, sizeof(typename Sums::ScaledGrad));
   plan.Add("tiles %d of %d voxels per block", tile.tiles, tile.voxels);
-  plan.Add("pairs %d sorted at a time, if a tile has at least %d", tile.pairs, tile.min_pairs);
+  plan.Add("pairs %d sorted at a time", tile.pairs);
+  plan.Add("%d voxels are sorted if they have at least %" PRId64 " pairs", kThreads,
+           DensePairs(call.p, tile));
 }
 
 constexpr CudaImplementation<Problem> kBackward[] = {

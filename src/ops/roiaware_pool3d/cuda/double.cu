@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// roiaware_pool3d on CUDA devices, implementation "double". Forward: a warp lists the points of a box
-// in ascending order; then a thread owns an element of the output. Backward: a thread owns one channel
-// of a band of points, and adds voxels in ascending order.
+// roiaware_pool3d backward on CUDA devices, implementation "double": a thread owns one channel of a
+// band of points, and adds voxels in ascending order.
 #include "ops/roiaware_pool3d/cuda/kernels.h"
 
 namespace mluop::roiaware_pool3d {
@@ -11,58 +10,6 @@ constexpr int kDoubleThreads = 128;
 // Bands of backward: enough threads to occupy the device with few channels. Every band reads all
 // indices.
 constexpr int kBands = 64;
-
-struct DoubleTensors {
-  const double *rois, *pts, *features;
-  int32_t* argmax;   // NULL if absent
-  int32_t* indices;  // pts_idx_of_voxels
-  double* pooled;
-};
-
-// The indices must be zero-initialised. The first lane writes, so that the points of a voxel are in
-// ascending order.
-__global__ void __launch_bounds__(kLanes) ListPoints(Problem p, DoubleTensors t) {
-  const int64_t box = blockIdx.x;
-  double values[kRoiValues];
-  for (int i = 0; i < kRoiValues; ++i) values[i] = t.rois[box * kRoiValues + i];
-  const BoxOf<double> geometry = MakeBox(p, values);
-  int32_t* const slots = t.indices + box * p.box_voxels() * p.slots;
-  for (int64_t first = 0; first < p.points; first += kLanes) {
-    const int64_t i = first + threadIdx.x;
-    const double* at = t.pts + i * 3;
-    const int voxel = i < p.points ? geometry.VoxelOf(p, at[0], at[1], at[2]) : -1;
-    unsigned inside = __ballot_sync(kAllLanes, voxel >= 0);
-    for (; inside != 0; inside &= inside - 1) {
-      const int lane = __ffs(static_cast<int>(inside)) - 1;
-      const int found = __shfl_sync(kAllLanes, voxel, lane);
-      int32_t* const row = slots + int64_t{found} * p.slots;
-      if (threadIdx.x == 0 && row[0] < p.capacity()) {
-        row[++row[0]] = static_cast<int32_t>(first + lane);
-      }
-    }
-  }
-}
-
-__global__ void __launch_bounds__(kDoubleThreads) PoolDouble(Problem p, DoubleTensors t) {
-  const int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
-  if (i >= p.voxels() * p.channels) return;
-  const int32_t* const row = t.indices + i / p.channels * p.slots;
-  const int64_t c = i % p.channels;
-  double best = -INFINITY, sum = 0;
-  int32_t argmax = -1;
-  for (int32_t k = 1; k <= row[0]; ++k) {
-    const double value = t.features[int64_t{row[k]} * p.channels + c];
-    sum += value;
-    if (value > best) best = value, argmax = row[k];
-  }
-  if (p.method == kMaximum) {
-    t.pooled[i] = argmax < 0 ? 0 : best;
-    t.argmax[i] = argmax;
-  } else {
-    t.pooled[i] = sum / max(row[0], 1);
-    if (t.argmax != nullptr) t.argmax[i] = 0;
-  }
-}
 
 struct DoubleGradients {
   const int32_t *indices, *argmax;
@@ -109,21 +56,6 @@ __global__ void __launch_bounds__(kDoubleThreads) ScatterDouble(Problem p, Doubl
 }
 
 }  // namespace
-
-mluOpStatus_t RunDoubleForward(const CudaCall<Problem>& call, void*) {
-  const Arguments& a = call.arguments;
-  const DoubleTensors t = {a.In<double>("rois"),
-                           a.In<double>("pts"),
-                           a.In<double>("pts_feature"),
-                           a.Out<int32_t>("argmax"),
-                           a.Out<int32_t>("pts_idx_of_voxels"),
-                           a.Out<double>("pooled_features")};
-  const int64_t elements = call.p.voxels() * call.p.channels;
-  call.context.Zero(t.indices, a.Tensor("pts_idx_of_voxels").ByteCount());
-  call.context.Launch(ListPoints, {call.p.boxes, kLanes}, call.p, t);
-  call.context.Launch(PoolDouble, {CeilDiv(elements, kDoubleThreads), kDoubleThreads}, call.p, t);
-  return call.context.status();
-}
 
 mluOpStatus_t RunDoubleBackward(const CudaCall<Problem>& call, void*) {
   const Arguments& a = call.arguments;

@@ -96,21 +96,22 @@ __device__ void PlacePoints(const Problem& p, const Lists& lists, const Range& r
 // Pools V channels of a voxel that has points, in ascending order of the points.
 template <typename T, int V, PoolMethod kMethod>
 __device__ void PoolRow(const Pooling<T>& c, const Range& range, uint32_t row, int64_t channel) {
+  using Real = RealOf<T>;
   constexpr bool kIsMaximum = kMethod == kMaximum;
   const int64_t channels = c.p.channels, to = (range.first + row) * channels + channel;
   const int32_t* points = c.indices + (range.first + row) * c.p.slots + 1;
   const int count = range.totals[row];
-  float pooled[V];
+  Real pooled[V];
   int32_t argmax[V];
 #pragma unroll
   for (int i = 0; i < V; ++i) {
-    pooled[i] = kIsMaximum ? -std::numeric_limits<float>::infinity() : 0;
+    pooled[i] = kIsMaximum ? -std::numeric_limits<Real>::infinity() : 0;
     argmax[i] = kIsMaximum ? -1 : 0;
   }
 #pragma unroll(V == 8 ? 1 : 4)
   for (int k = 0; k < count; ++k) {
     const int32_t point = points[k];
-    float value[V];
+    Real value[V];
     Load(c.features + channel + point * channels, value);
 #pragma unroll
     for (int i = 0; i < V; ++i) {
@@ -126,7 +127,7 @@ __device__ void PoolRow(const Pooling<T>& c, const Range& range, uint32_t row, i
     if constexpr (kIsMaximum) {
       pooled[i] = argmax[i] < 0 ? 0 : pooled[i];
     } else {
-      pooled[i] /= static_cast<float>(count);
+      pooled[i] /= static_cast<Real>(count);
     }
   }
   Store(c.pooled + to, pooled);
@@ -137,7 +138,7 @@ __device__ void PoolRow(const Pooling<T>& c, const Range& range, uint32_t row, i
 template <typename T, int V, PoolMethod kMethod>
 __device__ void ClearRows(const Pooling<T>& c, const Range& range) {
   const uint32_t groups = c.p.channels / V;
-  const float zeros[V] = {};
+  const RealOf<T> zeros[V] = {};
   int32_t none[V];
 #pragma unroll
   for (int i = 0; i < V; ++i) none[i] = kMethod == kMaximum ? -1 : 0;
@@ -216,7 +217,8 @@ void Forward(const ForwardCall& call, void* memory) {
              .chunks = Chunks(c.p.points),
              .entries = reinterpret_cast<int2*>(scratch),
              .counts = reinterpret_cast<int32_t*>(scratch + batch * c.p.points * sizeof(int2))};
-  const bool wide = c.p.channels % kWide<T> == 0 && IsAligned(c.features) && IsAligned(c.pooled) &&
+  constexpr int kWidth = std::is_same_v<T, double> ? 1 : kWide<T>;
+  const bool wide = c.p.channels % kWidth == 0 && IsAligned(c.features) && IsAligned(c.pooled) &&
                     IsAligned(c.argmax);
   for (int64_t first = 0; first < c.p.boxes; first += batch) {
     c.batch = {static_cast<int>(first), static_cast<int>(std::min(batch, c.p.boxes - first))};
@@ -229,7 +231,7 @@ void Forward(const ForwardCall& call, void* memory) {
     const int64_t blocks = fill.finders + std::max<int64_t>(fill.finders, fill.blocks());
     call.context.Launch(FindInside<T>, {blocks, kThreads}, c.p, c.lists, c.batch, fill, rois, pts);
     if (wide) {
-      LaunchPool<T, kWide<T>>(c, call.context);
+      LaunchPool<T, kWidth>(c, call.context);
     } else {
       LaunchPool<T, 1>(c, call.context);
     }
@@ -244,6 +246,10 @@ mluOpStatus_t RunForward(const ForwardCall& call, void* scratch) {
   call.p.half ? Forward<__half>(call, scratch) : Forward<float>(call, scratch);
   return call.context.status();
 }
+mluOpStatus_t RunDoubleForward(const ForwardCall& call, void* scratch) {
+  Forward<double>(call, scratch);
+  return call.context.status();
+}
 
 void DescribeForward(const ForwardCall& call, Plan& plan) {
   plan.Add("batches of %" PRId64 " boxes", BatchSize(call.p.boxes, call.p.points));
@@ -251,7 +257,7 @@ void DescribeForward(const ForwardCall& call, Plan& plan) {
 
 constexpr CudaImplementation<Problem> kForward[] = {
     {"lists", "always", Always, ScratchBytes, RunForward, DescribeForward},
-    CudaImplementation<Problem>::ForDouble(RunDoubleForward),
+    CudaImplementation<Problem>::ForDouble(RunDoubleForward, ScratchBytes),
 };
 
 }  // namespace

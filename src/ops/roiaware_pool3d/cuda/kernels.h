@@ -5,6 +5,7 @@
 #include <cuda_fp16.h>
 
 #include <cstdint>
+#include <type_traits>
 
 #include "cuda/context.h"
 #include "cuda/words.h"
@@ -16,7 +17,6 @@ namespace mluop::roiaware_pool3d {
 extern const CudaOperator kForwardCuda, kBackwardCuda;
 
 // For tensors of type double (double.cu).
-mluOpStatus_t RunDoubleForward(const CudaCall<Problem>& call, void* scratch);
 mluOpStatus_t RunDoubleBackward(const CudaCall<Problem>& call, void* scratch);
 
 // Scratch of forward in bytes; also returned by the workspace getter.
@@ -43,18 +43,22 @@ __device__ void ForEachInRows(uint32_t size, uint32_t length, Visit visit) {
   }
 }
 
+// The type that tensors of T are computed in.
+template <typename T>
+using RealOf = std::conditional_t<std::is_same_v<T, double>, double, float>;
+
 // Loads V elements, at an address that is a multiple of their size. Half becomes float, exactly.
 template <typename T, int V>
-__device__ void Load(const T* from, float (&to)[V]) {
+__device__ void Load(const T* from, RealOf<T> (&to)[V]) {
   using W = typename Word<sizeof(T) * V>::Type;
   const auto pack = std::bit_cast<Pack<T, V>>(*reinterpret_cast<const W*>(from));
 #pragma unroll
-  for (int i = 0; i < V; ++i) to[i] = static_cast<float>(pack.at[i]);
+  for (int i = 0; i < V; ++i) to[i] = static_cast<RealOf<T>>(pack.at[i]);
 }
 
 // Rounds to nearest even.
 template <typename T, int V>
-__device__ void Store(T* to, const float (&from)[V]) {
+__device__ void Store(T* to, const RealOf<T> (&from)[V]) {
   Pack<T, V> pack;
 #pragma unroll
   for (int i = 0; i < V; ++i) pack.at[i] = static_cast<T>(from[i]);

@@ -63,25 +63,26 @@ __device__ void ZeroSlots(const ZeroFill& fill, int64_t block) {
 template <typename T>
 __device__ void FindInChunk(const Problem& p, const Lists& lists, const BoxBatch& batch,
                             int64_t task, const T* __restrict__ rois, const T* __restrict__ pts) {
+  using Real = RealOf<T>;
   const int lane = threadIdx.x % kLanes;
   const int chunk = static_cast<int>(task / batch.count);
   const int in_batch = static_cast<int>(task % batch.count);
-  float roi[kRoiValues];
+  Real roi[kRoiValues];
 #pragma unroll
   for (int i = 0; i < kRoiValues; ++i) {
-    roi[i] = static_cast<float>(rois[int64_t{batch.first + in_batch} * kRoiValues + i]);
+    roi[i] = static_cast<Real>(rois[int64_t{batch.first + in_batch} * kRoiValues + i]);
   }
-  const Box box = MakeBox(p, roi);
+  const BoxOf<Real> box = MakeBox(p, roi);
   int2* to = lists.Entries(in_batch, chunk);
   int count = 0;
   const int end = min((chunk + 1) * kChunkPoints, p.points);
   for (int i = chunk * kChunkPoints + lane; i < end + lane; i += kListsInFlight * kLanes) {
-    float at[kListsInFlight][3];  // NaN is outside
+    Real at[kListsInFlight][3];  // NaN is outside
 #pragma unroll
     for (int a = 0; a < kListsInFlight * 3; ++a) {
       const int point = i + a / 3 * kLanes;
-      at[a / 3][a % 3] = point < end ? static_cast<float>(pts[int64_t{point} * 3 + a % 3])
-                                     : std::numeric_limits<float>::quiet_NaN();
+      at[a / 3][a % 3] = point < end ? static_cast<Real>(pts[int64_t{point} * 3 + a % 3])
+                                     : std::numeric_limits<Real>::quiet_NaN();
     }
 #pragma unroll
     for (int a = 0; a < kListsInFlight; ++a) {
@@ -112,6 +113,24 @@ __global__ void __launch_bounds__(kThreads)
   FindInChunk(p, lists, batch, task, rois, pts);
 }
 
+// Calls visit(entry) for the entries of a list from the kLanes-th on; kListsInFlight loads are in flight.
+template <class Visit>
+__device__ void VisitTail(const int2* entries, int count, Visit visit) {
+  const int lane = threadIdx.x % kLanes;
+  for (int first = kLanes; first < count; first += kListsInFlight * kLanes) {
+    int2 entry[kListsInFlight];
+#pragma unroll
+    for (int a = 0; a < kListsInFlight; ++a) {
+      const int i = first + a * kLanes + lane;
+      entry[a] = i < count ? entries[i] : make_int2(-1, -1);
+    }
+#pragma unroll
+    for (int a = 0; a < kListsInFlight; ++a) {
+      if (first + a * kLanes < count) visit(entry[a]);
+    }
+  }
+}
+
 // Calls visit(entry) for this warp's slice of the box's points, in order and with all lanes. Lanes
 // without a point have the voxel -1. The slices of the warps are in order too.
 template <class Visit>
@@ -137,9 +156,7 @@ __device__ void ForEachEntry(const Lists& lists, int box, Visit visit) {
 #pragma unroll
       for (int a = 0; a < kListsInFlight; ++a) {
         if (count[a] > 0) visit(entry[a]);
-        for (int i = kLanes + lane; i < count[a] + lane; i += kLanes) {
-          visit(i < count[a] ? lists.Entries(box, chunk[a])[i] : none);
-        }
+        VisitTail(lists.Entries(box, chunk[a]), count[a], visit);
       }
     }
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// roiaware_pool3d backward of the average on CUDA devices: the tile of voxels that a block processes,
-// and the counting sort of its (voxel, point) pairs by point in shared memory. The order within a point
-// is arbitrary.
+// roiaware_pool3d backward of the average on CUDA devices: the tile of voxels whose (voxel, point) pairs
+// a block sorts, and the counting sort by point in shared memory. The order within a point is
+// arbitrary.
 #pragma once
 
 #include <algorithm>
@@ -19,26 +19,15 @@ constexpr size_t kStaticBytes = 1024;
 struct Tile {
   int voxels;
   int tiles;                // per block
-  int pairs = 0;            // that can be sorted at a time; 0: the block does not sort
-  int min_pairs = 0;        // a tile with fewer pairs is not sorted
+  int pairs = 0;            // that can be sorted at a time
   bool wide_slots = false;  // rows of indices are multiples of 16 bytes
 };
 
-// Bytes of shared memory. Always per voxel: the count, and the place in the list of voxels with
-// points. While a tile is sorted also 16 bits per point, and per voxel the scaled gradients and the
-// number of pairs before it.
+// Bytes of shared memory: 16 bits per point and pair; per voxel the scaled gradients, the number of
+// pairs and the number of pairs before it.
 inline int64_t TileBytes(const Tile& tile, int64_t points, int64_t row_bytes) {
-  int64_t bytes = int64_t{tile.tiles} * tile.voxels * (sizeof(int32_t) + sizeof(uint16_t));
-  if (tile.pairs == 0) return bytes;
-  bytes += CeilDiv(points, 8) * 16 + tile.voxels * (row_bytes + sizeof(int32_t));
-  return bytes + tile.pairs * sizeof(uint16_t);
-}
-
-// Small blocks that do not sort.
-inline Tile SmallTile(const CudaContext& context, const Problem& p) {
-  const int64_t per_sm = CeilDiv(p.voxels(), context.sm_count());
-  const int64_t tiles = std::clamp<int64_t>(per_sm / kThreads / kSmallBlocksPerSm, 1, kMaxTiles);
-  return {.voxels = kThreads, .tiles = static_cast<int>(tiles)};
+  return CeilDiv(points, 8) * 16 + tile.voxels * (row_bytes + 2 * sizeof(int32_t)) +
+         tile.pairs * sizeof(uint16_t);
 }
 
 // One block per SM, with the fewest tiles such that five eighths of the slots of a tile can be
@@ -50,14 +39,13 @@ inline Tile SortingTile(const CudaContext& context, const Problem& p, int64_t ro
   for (int tiles = 1; tiles <= kMaxTiles; ++tiles) {
     const int64_t voxels = std::max(CeilDiv(per_sm, tiles), kMinTileVoxels);
     if (voxels > kTileThreads) continue;
-    Tile tile = {.voxels = static_cast<int>(voxels), .tiles = tiles, .pairs = 1};
+    Tile tile = {.voxels = static_cast<int>(voxels), .tiles = tiles};
     const int64_t slots = voxels * p.capacity();
     const int64_t pairs =
         std::min<int64_t>((shared - TileBytes(tile, p.points, row_bytes)) / 2, kMaxPairs);
     if (pairs < p.capacity() || pairs < std::min<int64_t>(slots / 8 * 5, kMaxPairs)) continue;
     if (std::min(pairs, slots) < p.points) break;
     tile.pairs = static_cast<int>(pairs);
-    tile.min_pairs = p.points / 2;
     return tile;
   }
   return {};
@@ -68,19 +56,16 @@ struct TileMemory {
   uint32_t* bins;  // 16 bits per point: the number of its pairs, then their start, then their end
   void* scaled_grads;  // [voxels, channels]
   int32_t* starts;     // [voxels]: the number of pairs of earlier voxels
-  int32_t* counts;     // [tiles, voxels]
-  uint16_t* filled;    // voxels with points of the tiles that are not sorted, in arbitrary order
+  int32_t* counts;     // [voxels]
   uint16_t* order;     // [pairs]: voxels of the tile, sorted by point
 
   __device__ TileMemory(void* memory, const Tile& tile, uint32_t points, int row_bytes) {
-    const bool sorts = tile.pairs > 0;
     bins = static_cast<uint32_t*>(memory);
-    char* rows = reinterpret_cast<char*>(bins + (sorts ? (points + 7) / 8 * 4 : 0));
+    char* rows = reinterpret_cast<char*>(bins + (points + 7) / 8 * 4);
     scaled_grads = rows;
-    starts = reinterpret_cast<int32_t*>(rows + (sorts ? tile.voxels * row_bytes : 0));
-    counts = starts + (sorts ? tile.voxels : 0);
-    filled = reinterpret_cast<uint16_t*>(counts + tile.tiles * tile.voxels);
-    order = filled + tile.tiles * tile.voxels;
+    starts = reinterpret_cast<int32_t*>(rows + tile.voxels * row_bytes);
+    counts = starts + tile.voxels;
+    order = reinterpret_cast<uint16_t*>(counts + tile.voxels);
   }
 };
 
@@ -102,11 +87,11 @@ class PairSort {
   __device__ PairSort(const Gradients<T>& s, const Tile& tile, const TileMemory& m)
       : s_(s), m_(m), max_pairs_(tile.pairs), wide_(tile.wide_slots) {}
 
-  // Takes the counts and slots of a tile's voxels. Returns the number of its pairs.
-  __device__ int Begin(const int32_t* counts, const int32_t* slots, int size) {
-    counts_ = counts, slots_ = slots, size_ = size;
+  // Takes the slots of a tile's voxels. Returns the number of its pairs.
+  __device__ int Begin(const int32_t* slots, int size) {
+    slots_ = slots, size_ = size;
     const bool own = static_cast<int>(threadIdx.x) < size;
-    count_ = own ? counts[threadIdx.x] : 0;
+    count_ = own ? m_.counts[threadIdx.x] : 0;
     int all;
     Scan(Temporary()).ExclusiveSum(count_, start_, all);
     if (own) m_.starts[threadIdx.x] = start_;
@@ -203,7 +188,7 @@ class PairSort {
   template <int W>
   __device__ uint32_t Used(int voxel, int first) const {
     if (voxel >= size_) return 0;
-    const int start = m_.starts[voxel], count = counts_[voxel];
+    const int start = m_.starts[voxel], count = m_.counts[voxel];
     if (start < begin_ || start + count > end_) return 0;
     uint32_t used = 0;
 #pragma unroll
@@ -217,7 +202,6 @@ class PairSort {
   const TileMemory& m_;
   int max_pairs_;
   bool wide_;
-  const int32_t* counts_ = nullptr;
   const int32_t* slots_ = nullptr;
   int size_ = 0;
   int count_ = 0, start_ = 0;  // of this thread's voxel

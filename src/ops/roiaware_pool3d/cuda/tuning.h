@@ -41,18 +41,16 @@ inline constexpr int64_t kMaxMaxima = 1024;
 // voxels took 1.2x the time.
 inline constexpr int kElementsInFlight = 4;
 
-// Backward, average: threads of a block that sorts, and its voxels at most. Sorting takes 0.55x the time
-// of atomics alone on dense voxels (187 of 340 us), 0.63x of integers alone (409 of 647 us); 1.28x and
-// 1.13x on sparse voxels (14.8 and 25.1 us).
+// Backward, maximum: threads of a block. More threads find more repeated elements (RepeatedSums).
+inline constexpr int kMaximumThreads = 512;
+
+// Backward, average: threads of a block that sorts, and its voxels at most. Sorting takes 0.54x the time
+// of atomics alone on dense voxels (183 of 340 us), 0.67x of integers alone (408 of 608 us).
 inline constexpr int kTileThreads = 1024;
 inline constexpr int64_t kMinTileVoxels = 32;
-// Backward, average: tiles of a block. One tile takes 1.14x (atomics) and 1.21x (integers) the time on
-// sparse voxels.
+// Backward, average: tiles of a block that sorts, at most.
 inline constexpr int kMaxTiles = 4;
-// Backward, average: blocks per SM that do not sort.
-inline constexpr int kSmallBlocksPerSm = 4;
-// Backward, average: points of a voxel whose loads are in flight at the same time. With one voxel per
-// thread in flight instead of two or three, sparse voxels take 1.05x the time.
+// Backward, average: points of a voxel whose loads are in flight at the same time.
 inline constexpr int kPointsInFlight = 4;
 
 }  // namespace mluop::roiaware_pool3d
