@@ -48,14 +48,18 @@ def nhwc(tensor):
     return array(tensor.permute(0, 2, 3, 1))
 
 
-def both_directions(name, function, peer, x, same=(True, True), tolerance=0.0, cases=("", "")):
-    """Yields the drop-in pairs, forward and backward (through autograd)."""
+def both_directions(
+    name, function, peer, x, same=(True, True), tolerance=0.0, cases=("", ""), parameters=()
+):
+    """Yields the drop-in pairs, forward and backward (through autograd). Backward computes the
+    gradients of x and of the parameters."""
     leaf = x.clone().requires_grad_()
 
     def backward_of(function):
         y = function(leaf)
         grad = torch.rand(y.shape, generator=torch.Generator().manual_seed(1)).to(y.dtype)
-        return lambda: torch.autograd.grad(y, leaf, grad, retain_graph=True)[0]
+        leaves = (leaf, *parameters)
+        return lambda: torch.autograd.grad(y, leaves, grad, retain_graph=True)[0]
 
     forward = (lambda: function(x)), (peer and (lambda: peer(x)))
     yield Pair(f"{name}, forward", "drop-in", *forward, same[0], tolerance, cases[0])
@@ -254,7 +258,8 @@ def masked_convolution(height, width, masks, sort=True):
         mask[0, rows.long(), columns.long()] = 1
         name = f"masked_conv2d [1,256,{height},{width}] M{masks} k3"
         function = lambda x: ours.masked_conv2d(x, mask, conv.weight, conv.bias, 1)
-        yield from both_directions(name, function, lambda x: conv(x) * mask, x, tolerance=1e-3)
+        peer, weights = lambda x: conv(x) * mask, tuple(conv.parameters())
+        yield from both_directions(name, function, peer, x, tolerance=1e-3, parameters=weights)
 
 
 def roiaware_pool3d(dense):

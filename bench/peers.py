@@ -5,7 +5,7 @@
 The peers are torchvision's ps_roi_pool where torchvision is installed, otherwise compositions of
 torch operators (`pairs.py`). Where a peer computes the same function, the results are compared
 first. Prints a Markdown table of ratios: the peer's minimum time divided by ours.
---overhead measures the overhead per call on tiny inputs instead.
+--overhead measures the overhead per call on tiny inputs instead, on one thread.
 --json writes the times too, with machine, commit and command; rows of an earlier run of the same
 machine and commit stay in the file unless they are measured again (`--only` measures some).
 """
@@ -72,14 +72,17 @@ def row_of(pair, own, peer):
     return row
 
 
-def table(options):
-    versions = {
+def versions():
+    return {
         "torch": torch.__version__,
         "torchvision": torchvision.__version__ if torchvision else "absent",
     }
+
+
+def table(options):
     print(
-        f"torch {versions['torch']}, {torch.get_num_threads()} threads, "
-        f"torchvision {versions['torchvision']}; "
+        f"torch {versions()['torch']}, {torch.get_num_threads()} threads, "
+        f"torchvision {versions()['torchvision']}; "
         "(*): the peer is another function of about the same work\n"
     )
     print("| operator, shape | level | ours, ms | peer / ours |\n|---|---|---|---|")
@@ -91,7 +94,7 @@ def table(options):
         print(f"| {name} | {pair.level} | {own * 1e3:.3f} | {ratio} |", flush=True)
     if options.json:
         threads = torch.get_num_threads()
-        facts = {"device": "cpu", "threads": threads, **versions}
+        facts = {"device": "cpu", "threads": threads, **versions()}
         command = f"python bench/peers.py --threads {threads} --seconds {options.seconds:g}"
         save(options.json, command, facts, rows)
 
@@ -143,10 +146,16 @@ def overhead(options):
     unit = least(lambda: Plain.apply(leaf))
     print(f"torch {torch.__version__}; a plain autograd.Function: {unit * 1e6:.1f} µs\n")
     print("| call | µs, least | / plain Function | target |\n|---|---|---|---|")
+    rows = [{"name": "a plain autograd.Function", "level": "call", "ours_s": unit, "units": 1}]
     for name, (run, target) in tiny_calls().items():
         with torch.inference_mode("inference" in name):
             seconds = least(run)
         print(f"| {name} | {seconds * 1e6:.1f} | {seconds / unit:.1f} | {target or ''} |")
+        row = {"name": name, "level": "call", "ours_s": seconds, "units": seconds / unit}
+        rows.append(row | ({"target": target} if target else {}))
+    if options.json:
+        facts = {"device": "cpu", "threads": 1, **versions()}
+        save(options.json, "python bench/peers.py --overhead", facts, rows)
 
 
 def main():

@@ -166,6 +166,20 @@ def times_table(file):
     return "\n".join(lines)
 
 
+def overhead_table(file):
+    """Returns the table of the time of calls on tiny inputs.
+
+    >>> row = {"name": "a", "ours_s": 2.5e-6, "units": 1.25, "target": 1.6}
+    >>> overhead_table({"cases": [row, {"name": "b", "ours_s": 3e-6, "units": 1}]}).splitlines()[2:]
+    ['| a | 2.5 | 1.2 | 1.6 |', '| b | 3.0 | 1.0 |  |']
+    """
+    lines = ["| call | least time, µs | / plain Function | target |", "|---|---|---|---|"]
+    for row in file["cases"]:
+        figures = f"{row['ours_s'] * 1e6:.1f} | {row['units']:.1f} | {row.get('target', '')}"
+        lines.append(f"| {row['name']} | {figures} |")
+    return "\n".join(lines)
+
+
 def source(file):
     """Returns the machine, the versions and the command of a file of results."""
     return (
@@ -269,9 +283,11 @@ def main():
     readme, page = ROOT / "README.md", ROOT / "docs/python.md"
     pairs = pairs_table(files["cpu"]) + "\n\n" + "\n".join(wrapped(source(files["cpu"])))
     times = times_table(files["cuda"]) + "\n\n" + "\n".join(wrapped(source(files["cuda"])))
+    calls = json.loads((RESULTS / "overhead.json").read_text())
+    overhead = overhead_table(calls) + "\n\n" + "\n".join(wrapped(source(calls)))
     wanted = {
         readme: filled(readme.read_text(), {"peers": table(files)}),
-        page: filled(page.read_text(), {"pairs": pairs, "times": times}),
+        page: filled(page.read_text(), {"pairs": pairs, "times": times, "overhead": overhead}),
         CHART: chart(files),
     }
     measured = speed_tables.load()

@@ -89,7 +89,7 @@ class _Windows:
     def __init__(self, image: Tensor, mask: Tensor, weight: Tensor, geometry: Geometry):
         height, width = image.shape[2:]
         pixels = (mask > 0).nonzero()
-        self.count = pixels.size(0)  # without those outside
+        self.count = pixels.size(0)  # without the pixels outside
         extra = (0, 0, 0, -self.count % _ROW_MULTIPLE)
         pixels = torch.nn.functional.pad(pixels, extra, value=_OUTSIDE)
         self.rows, self.columns = pixels.t().contiguous().unbind(0)
@@ -163,7 +163,7 @@ def conv2d_gradients(
 
 
 def _grad_rows(grad: Tensor, source: _Windows) -> Tensor:
-    """Returns the gradients of the masked pixels, [M, O], zeros for those outside."""
+    """Returns the gradients of the masked pixels, [M, O], zeros for the pixels outside."""
     if follows_channels_last(grad):
         pixels = grad[0].permute(1, 2, 0).flatten(0, 1)
         rows = grad.new_zeros((source.padded_count, grad.size(1)))
