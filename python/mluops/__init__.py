@@ -13,5 +13,8 @@ from ._library import version as _version
 from .arrays import *  # noqa: F403
 from .arrays import __all__ as _functions
 
+for _class in (AllocFailedError, BadParamError, Error, NotSupportedError):
+    _class.__module__ = __name__  # the name that help() and tracebacks show
+
 __version__ = _version()
 __all__ = ["AllocFailedError", "BadParamError", "Error", "NotSupportedError", *_functions]

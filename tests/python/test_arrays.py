@@ -2,6 +2,7 @@
 """The NumPy level: inputs, outputs and errors. test_pages.py checks the values."""
 
 import doctest
+import pickle
 import pkgutil
 import subprocess
 import sys
@@ -285,3 +286,9 @@ def test_failing_calls_do_not_leak_descriptors():
             mluops.psamask_forward(np.zeros((1, 1, 1, size), np.float32), 7, 1, 1)
     assert len(current()._plans) <= _context._MAX_PLANS
     assert len(current()._descriptors) <= 6 * _context._MAX_PLANS
+
+
+def test_exceptions_are_shown_and_pickled_under_their_public_names():
+    for kind in (mluops.Error, mluops.BadParamError, mluops.NotSupportedError):
+        assert f"{kind.__module__}.{kind.__name__}" == f"mluops.{kind.__name__}"
+        assert type(pickle.loads(pickle.dumps(kind("message")))) is kind
