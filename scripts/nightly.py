@@ -333,6 +333,7 @@ def main() -> int:
     parser.add_argument("--page", action="store_true", help="only rewrite docs/quality.md")
     parser.add_argument("step", nargs="*", help=", ".join(STEPS))
     options = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # run() then ends the step too
     unknown = [name for name in options.step if name not in STEPS]
     if unknown:
         parser.error(f"the steps are {', '.join(STEPS)}, got {', '.join(unknown)}")
