@@ -43,7 +43,7 @@ INTRODUCTION = """\
 `.ci/run` runs the tests and the analysers on every change. `make nightly` runs the checks below,
 which take longer. `make nightly STEPS="fuzz aarch64"` runs two of them, and `scripts/nightly.py
 --help` explains how an interrupted run goes on. This page is generated: each row is the last
-recorded run of its step.
+recorded run of its step. Steps run at low priority beside other work, so their times vary.
 
 """
 
