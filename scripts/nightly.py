@@ -43,7 +43,7 @@ INTRODUCTION = """\
 `.ci/run` runs the tests and the analysers on every change. `make nightly` runs the checks below,
 which take longer. `make nightly STEPS="fuzz aarch64"` runs two of them, and `scripts/nightly.py
 --help` explains how an interrupted run goes on. This page is generated: each row is the last
-recorded run of its step.
+recorded run of its step. Steps run at low priority beside other work, so their times vary.
 
 """
 
@@ -333,6 +333,7 @@ def main() -> int:
     parser.add_argument("--page", action="store_true", help="only rewrite docs/quality.md")
     parser.add_argument("step", nargs="*", help=", ".join(STEPS))
     options = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # run() then ends the step too
     unknown = [name for name in options.step if name not in STEPS]
     if unknown:
         parser.error(f"the steps are {', '.join(STEPS)}, got {', '.join(unknown)}")
