@@ -5,41 +5,6 @@
 #include "core/error.h"
 #include "core/tensor.h"
 
-namespace mluop {
-namespace {
-
-// Writes a value of a descriptor to an output argument.
-template <class Value>
-struct Output {
-  const char* name;
-  Value* to;
-  Value mluOpTensorStruct::*from;
-};
-
-// Fails if the descriptor or an output is NULL, before it writes any output.
-template <class... Value>
-mluOpStatus_t Get(const char* function, const mluOpTensorStruct* desc, Output<Value>... outputs) {
-  if (desc == nullptr) return FailNull(function, "desc");
-  const char* missing = nullptr;
-  ((missing = missing == nullptr && outputs.to == nullptr ? outputs.name : missing), ...);
-  if (missing != nullptr) return FailNull(function, missing);
-  ((*outputs.to = desc->*outputs.from), ...);
-  return MLUOP_STATUS_SUCCESS;
-}
-
-// A NULL scale or offset keeps the descriptor's.
-mluOpStatus_t SetQuantization(const char* function, mluOpTensorStruct* desc, int position,
-                              const float* scale = nullptr, const int* offset = nullptr) {
-  if (desc == nullptr) return FailNull(function, "desc");
-  desc->position = position;
-  if (scale != nullptr) desc->scale = *scale;
-  if (offset != nullptr) desc->offset = *offset;
-  return MLUOP_STATUS_SUCCESS;
-}
-
-}  // namespace
-}  // namespace mluop
-
 using namespace mluop;
 
 mluOpStatus_t mluOpSetTensorDescriptorOnchipDataType(mluOpTensorDescriptor_t desc,
@@ -55,8 +20,10 @@ mluOpStatus_t mluOpSetTensorDescriptorOnchipDataType(mluOpTensorDescriptor_t des
 
 mluOpStatus_t mluOpGetTensorDescriptorOnchipDataType(const mluOpTensorDescriptor_t desc,
                                                      mluOpDataType_t* onchip_dtype) {
-  return Get(__func__, desc,
-             Output{"onchip_dtype", onchip_dtype, &mluOpTensorStruct::onchip_dtype});
+  if (desc == nullptr) return FailNull(__func__, "desc");
+  if (onchip_dtype == nullptr) return FailNull(__func__, "onchip_dtype");
+  *onchip_dtype = desc->onchip_dtype;
+  return MLUOP_STATUS_SUCCESS;
 }
 
 mluOpStatus_t mluOpSetTensorDescriptorPointerMode(mluOpTensorDescriptor_t desc,
@@ -76,39 +43,62 @@ mluOpStatus_t mluOpSetTensorDescriptorPointerMode(mluOpTensorDescriptor_t desc,
 
 mluOpStatus_t mluOpGetTensorDescriptorPointerMode(const mluOpTensorDescriptor_t desc,
                                                   mluOpPointerMode_t* pointer_mode) {
-  return Get(__func__, desc,
-             Output{"pointer_mode", pointer_mode, &mluOpTensorStruct::pointer_mode});
+  if (desc == nullptr) return FailNull(__func__, "desc");
+  if (pointer_mode == nullptr) return FailNull(__func__, "pointer_mode");
+  *pointer_mode = desc->pointer_mode;
+  return MLUOP_STATUS_SUCCESS;
 }
 
 mluOpStatus_t mluOpSetTensorDescriptorPosition(mluOpTensorDescriptor_t desc, int position) {
-  return SetQuantization(__func__, desc, position);
+  if (desc == nullptr) return FailNull(__func__, "desc");
+  desc->position = position;
+  return MLUOP_STATUS_SUCCESS;
 }
 
 mluOpStatus_t mluOpSetTensorDescriptorPositionAndScale(mluOpTensorDescriptor_t desc, int position,
                                                        float scale) {
-  return SetQuantization(__func__, desc, position, &scale);
+  if (desc == nullptr) return FailNull(__func__, "desc");
+  desc->position = position;
+  desc->scale = scale;
+  return MLUOP_STATUS_SUCCESS;
 }
 
 mluOpStatus_t mluOpSetTensorDescriptorPositionScaleAndOffset(mluOpTensorDescriptor_t desc,
                                                              int position, float scale,
                                                              int offset) {
-  return SetQuantization(__func__, desc, position, &scale, &offset);
+  if (desc == nullptr) return FailNull(__func__, "desc");
+  desc->position = position;
+  desc->scale = scale;
+  desc->offset = offset;
+  return MLUOP_STATUS_SUCCESS;
 }
 
 mluOpStatus_t mluOpGetTensorDescriptorPosition(const mluOpTensorDescriptor_t desc, int* position) {
-  return Get(__func__, desc, Output{"position", position, &mluOpTensorStruct::position});
+  if (desc == nullptr) return FailNull(__func__, "desc");
+  if (position == nullptr) return FailNull(__func__, "position");
+  *position = desc->position;
+  return MLUOP_STATUS_SUCCESS;
 }
 
 mluOpStatus_t mluOpGetTensorDescriptorPositionAndScale(const mluOpTensorDescriptor_t desc,
                                                        int* position, float* scale) {
-  return Get(__func__, desc, Output{"position", position, &mluOpTensorStruct::position},
-             Output{"scale", scale, &mluOpTensorStruct::scale});
+  if (desc == nullptr) return FailNull(__func__, "desc");
+  if (position == nullptr) return FailNull(__func__, "position");
+  if (scale == nullptr) return FailNull(__func__, "scale");
+  *position = desc->position;
+  *scale = desc->scale;
+  return MLUOP_STATUS_SUCCESS;
 }
 
 mluOpStatus_t mluOpGetTensorDescriptorPositionScaleAndOffset(const mluOpTensorDescriptor_t desc,
                                                              int* position, float* scale,
                                                              int* offset) {
-  return Get(__func__, desc, Output{"position", position, &mluOpTensorStruct::position},
-             Output{"scale", scale, &mluOpTensorStruct::scale},
-             Output{"offset", offset, &mluOpTensorStruct::offset});
+  if (desc == nullptr) return FailNull(__func__, "desc");
+  if (position == nullptr) return FailNull(__func__, "position");
+  if (scale == nullptr) return FailNull(__func__, "scale");
+  if (offset == nullptr) return FailNull(__func__, "offset");
+  *position = desc->position;
+  *scale = desc->scale;
+  *offset = desc->offset;
+  return MLUOP_STATUS_SUCCESS;
 }

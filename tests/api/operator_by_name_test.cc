@@ -74,7 +74,8 @@ TEST_F(OperatorByName, RunGivesTheResultOfTheFunction) {
   void* const data[] = {x.data(), y.data()};
   EXPECT_EQ(mluOpRunOperator(handle_, Find(kExampleOperator), attributes, descs, data, nullptr, 0),
             MLUOP_STATUS_SUCCESS);
-  EXPECT_EQ(RunExample(handle_, 1, x, x.data(), 3, 3, expected, expected.data()), MLUOP_STATUS_SUCCESS);
+  EXPECT_EQ(RunExample(handle_, 1, x, x.data(), 3, 3, expected, expected.data()),
+            MLUOP_STATUS_SUCCESS);
   for (int i = 0; i < 16; ++i) EXPECT_EQ(y.as<float>()[i], expected.as<float>()[i]);
 }
 

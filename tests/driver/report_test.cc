@@ -150,9 +150,26 @@ TEST(Efficiency, ASmallCaseNearItsFloorIsExplainedByItsSize) {
   AddEfficiency(kRates, &row);
   EXPECT_EQ(
       CountOf("the size: a copy of as many bytes takes 5.0 µs and reaches 10 %", row["reason"]), 1);
+  row["ratio_to_floor"] = 2.2;
+  AddEfficiency(kRates, &row);
+  EXPECT_EQ(row["reason"], "");
+}
+
+TEST(Efficiency, ALargeCaseNearASlowFloorIsExplainedByMemory) {
+  Row row = CudaRow("default", "sorted", 60e-6);
+  row["case"] = "transpose N=1 A=2 B=2";  // has no note
   row["bytes"] = 40e6;
-  row["min_s"] = 60e-6;
+  row["written_bytes"] = 30e6;
   row["floor_s"] = 50e-6;
+  row["ratio_to_floor"] = 1.2;
+  AddEfficiency(kRates, &row);
+  EXPECT_EQ(CountOf("memory: the fastest stream of the same bytes, 75 % of them written, takes "
+                    "50.0 µs and reaches 20 %, this call takes 1.20 times as long",
+                    row["reason"]),
+            1)
+      << row["reason"];
+  row["floor_s"] = 10e-6;  // at the rate of the largest copy
+  row["ratio_to_floor"] = 6;
   AddEfficiency(kRates, &row);
   EXPECT_EQ(row["reason"], "");
 }

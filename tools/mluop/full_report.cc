@@ -150,6 +150,7 @@ Figures MeasureCases(Device* device, const Selection& measured, const ReportOpti
   InstallFaultHandler("perf", measured);
   if (!measured.lines.empty() && !device->counts_only()) return MeasureOn(device, measured, perf);
   Figures none;
+  if (device->counts_only()) none.caches = "counters instead of times";
   none.machine = {{"name", device->counts_only() ? "Simulated MLU" : device->name()},
                   {"device", device->name()},
                   {"architecture", device->architecture()}};

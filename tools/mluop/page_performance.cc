@@ -131,9 +131,10 @@ std::string CountersSection(const std::vector<const Row*>& rows) {
     for (const Row& line : row->at("counters")) {
       counters += (counters.empty() ? "" : "<br>") + Escaped(line.get<std::string>());
     }
+    const double operations = Number(*row, "operations");
     table.push_back({"<code>" + Escaped(CaseArguments(*row)) + "</code>",
-                     BytesOf(Number(*row, "bytes")), OperationsOf(Number(*row, "operations")),
-                     counters});
+                     BytesOf(Number(*row, "bytes")),
+                     operations == 0 ? "none" : OperationsOf(operations), counters});
   }
   return TableOf({"case", "bytes needed", "operations needed", "counted in one call"}, table);
 }
