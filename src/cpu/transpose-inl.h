@@ -110,12 +110,12 @@ HWY_INLINE void TransposeSquare([[maybe_unused]] D d, [[maybe_unused]] hn::Vec<D
 #endif
 }
 
-// Loads a square and transposes it: v[k] = column k of `from`. With vectors of two blocks the loads
-// exchange the blocks, which saves a third of the shuffles.
+// Loads a square and transposes it: v[k] = column k of `from`. With AVX2 the loads exchange the
+// blocks, which saves a third of the shuffles.
 template <class D>
 HWY_INLINE void LoadTransposed(D d, const hn::TFromD<D>* from, int64_t stride, hn::Vec<D>* v) {
   constexpr int kSide = static_cast<int>(hn::MaxLanes(D()));
-#if HWY_TARGET != HWY_SCALAR
+#if HWY_TARGET == HWY_AVX2
   constexpr int kBlock = 16 / sizeof(hn::TFromD<D>);
   if constexpr (kSide == 2 * kBlock) {
     const hn::Half<D> half;

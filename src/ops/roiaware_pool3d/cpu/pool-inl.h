@@ -31,6 +31,27 @@ namespace simd = mluop::HWY_NAMESPACE;
 using PointTag = hn::CappedTag<float, kMaxLanes>;
 using CellTag = hn::Rebind<int32_t, PointTag>;
 
+// Fills to[0, n). If `stream` is set, whole cache lines are written with non-temporal stores. With
+// simd::StoreRow forward takes 1.35x the time on PartA2 (Zen 5, 2 threads).
+template <typename T>
+HWY_INLINE void Fill(T* to, int64_t n, T value, bool stream) {
+  constexpr int64_t kLine = kAlignment / sizeof(T);
+  const hn::CappedTag<T, kLine> d;
+  int64_t i = 0;
+  const auto address = reinterpret_cast<uintptr_t>(to);
+  if (stream && n >= 2 * kLine && address % sizeof(T) == 0) {
+    const auto past = address / sizeof(T) % kLine;
+    const int64_t head = (kLine - static_cast<int64_t>(past)) % kLine;
+    const int64_t lines_end = head + (n - head) / kLine * kLine;
+    std::fill_n(to, head, value);
+    for (i = head; i < lines_end; i += static_cast<int64_t>(hn::Lanes(d))) {
+      hn::Stream(hn::Set(d, value), d, to + i);
+    }
+  }
+  simd::ForEach<T>(n - i,
+                   [&](auto tag, int64_t k) { hn::StoreU(hn::Set(tag, value), tag, to + i + k); });
+}
+
 // Writes the points of the range's voxels into their slots, and their numbers into `counts`.
 HWY_INLINE void PlacePoints(const Problem& p, const ForwardScratch& scratch,
                             const VoxelRange& range, int32_t* rows, int32_t* counts) {
@@ -65,11 +86,11 @@ HWY_INLINE void WriteCounts(const Problem& p, int64_t voxels, const int32_t* cou
   for (int64_t voxel = 0; voxel < voxels; ++voxel) {
     if (counts[voxel] == 0) continue;
     const int64_t row = voxel * p.slots;
-    simd::FillRow(rows + done, row - done, 0, stream);
+    Fill(rows + done, row - done, 0, stream);
     rows[row] = counts[voxel];
     done = row + 1 + counts[voxel];
   }
-  simd::FillRow(rows + done, voxels * p.slots - done, 0, stream);
+  Fill(rows + done, voxels * p.slots - done, 0, stream);
 }
 
 // Pools the features of a voxel's points. The maximum keeps the bits of the winner: NaN never wins.
@@ -106,9 +127,9 @@ HWY_INLINE void PoolAverage(int64_t channels, const T* features, const int32_t* 
   });
 }
 
-HWY_INLINE void FillZero(float* to, int64_t n, bool stream) { simd::FillRow(to, n, 0.0f, stream); }
+HWY_INLINE void FillZero(float* to, int64_t n, bool stream) { Fill(to, n, 0.0f, stream); }
 HWY_INLINE void FillZero(Half* to, int64_t n, bool stream) {
-  simd::FillRow(&to->bits, n, uint16_t{0}, stream);
+  Fill(&to->bits, n, uint16_t{0}, stream);
 }
 
 template <typename T>
@@ -128,8 +149,7 @@ HWY_INLINE void PoolVoxels(const Problem& p, const ForwardTensors& tensors,
   const auto fill_empty = [&](int64_t begin, int64_t end) {
     FillZero(pooled + begin * channels, (end - begin) * channels, tensors.stream);
     if (argmax == nullptr) return;
-    simd::FillRow(argmax + begin * channels, (end - begin) * channels, maximum ? -1 : 0,
-                  tensors.stream);
+    Fill(argmax + begin * channels, (end - begin) * channels, maximum ? -1 : 0, tensors.stream);
   };
   int64_t done = 0;
   for (int64_t voxel = 0; voxel < voxels; ++voxel) {
@@ -141,7 +161,7 @@ HWY_INLINE void PoolVoxels(const Problem& p, const ForwardTensors& tensors,
       PoolMaximum(channels, features, points, counts[voxel], pooled + row, argmax + row);
     } else {
       PoolAverage(channels, features, points, counts[voxel], pooled + row);
-      if (argmax != nullptr) simd::FillRow(argmax + row, channels, 0, false);
+      if (argmax != nullptr) Fill(argmax + row, channels, 0, false);
     }
     done = voxel + 1;
   }
