@@ -46,7 +46,7 @@ __global__ void __launch_bounds__(kThreads)
   __shared__ int counts[kThreads], voxels[kThreads];  // of the voxels with points
   const int64_t first = int64_t{blockIdx.x} * kThreads, voxel = first + threadIdx.x;
   int count = voxel < s.p.voxels() ? s.indices[voxel * s.p.slots] : 0;
-  RepeatedSums<Sums, V> repeated(sums);
+  RepeatedSums<Sums, V, true> repeated(sums);
   WaitForPredecessor();
   TriggerDependents();
   sums.Begin();

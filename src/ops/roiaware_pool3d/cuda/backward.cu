@@ -18,7 +18,7 @@ size_t SumBytes(const Problem& p, size_t element) {
   return static_cast<size_t>(int64_t{p.points} * p.channels) * element;
 }
 
-// Tiles of AddAverage, and the flags of those that are sorted.
+// Tiles of AddAverage, and a flag for each: whether it is sorted.
 int64_t AverageTiles(const Problem& p) { return CeilDiv(p.voxels(), kThreads); }
 size_t DenseBytes(const Problem& p) {
   return p.method == kAverage ? AlignedBytes(static_cast<size_t>(AverageTiles(p))) : 0;
@@ -115,7 +115,7 @@ class Backward {
   template <class Sums>
   void AddMaxima(const Sums& sums) {
     const int64_t elements = s_.p.voxels() * s_.p.channels;
-    const Grid grid = {CeilDiv(elements, kMaximumThreads * kElementsInFlight), kMaximumThreads, 0,
+    const Grid grid = {CeilDiv(elements, kThreads * kElementsInFlight), kThreads, 0,
                        Sums::kPdlMaximum};
     context_.Launch(AddMaximum<T, Sums>, grid, s_, sums, elements);
   }
