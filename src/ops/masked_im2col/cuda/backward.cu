@@ -91,6 +91,33 @@ __device__ void StoreListed(Tables* tables, const ThreadMasks<V>& kept,
   }
 }
 
+// Adds all kernel elements of the masks. row: of grad_col, of the first kernel element. next: its
+// values. Ends with a barrier.
+template <bool kLinked, typename T, int V>
+__device__ void AddTaps(const Problem& p, const Band& band, const ThreadMasks<V>& kept,
+                        const T* row, Values<T, V> next) {
+  const int taps_h = min(band.kernel_h, p.kernel_h - band.i);
+  const int taps_w = min(band.kernel_w, p.kernel_w - band.j);
+  int i = 0, j = 0;
+#pragma unroll 1
+  while (i < taps_h) {
+    const Values<T, V> values = next;
+    float* const sums = band.sums + i * band.pitch() + j;
+    row += p.masks;
+    if (++j == taps_w) {
+      ++i, j = 0;
+      row += int64_t{p.kernel_w - taps_w} * p.masks;
+    }
+    if (i < taps_h) next.Load(kept, row);
+    if constexpr (kLinked) {
+      StoreListed(band.tables, kept, values);
+      __syncthreads();
+    }
+    AddValues<kLinked>(sums, *band.tables, kept, values);
+    __syncthreads();
+  }
+}
+
 // Masks [first, first + kKeptMasks*threads). Synchronises the block at entry and exit.
 template <typename T, int V>
 __device__ void AddMasks(const BackwardParameters<T>& call, const Band& band, int64_t first) {
@@ -106,28 +133,10 @@ __device__ void AddMasks(const BackwardParameters<T>& call, const Band& band, in
   Values<T, V> next = {};
   next.Load(kept, row);
   const uint32_t repeated = FindRepeated(&band.tables->search, kept);
-  const bool linked = LinkMasks(band.tables, repeated, &kept);
-  const int taps_h = min(band.kernel_h, p.kernel_h - band.i);
-  const int taps_w = min(band.kernel_w, p.kernel_w - band.j);
-  int i = 0, j = 0;
-#pragma unroll 1
-  while (i < taps_h) {
-    const Values<T, V> values = next;
-    float* const sums = band.sums + i * band.pitch() + j;
-    row += p.masks;
-    if (++j == taps_w) {
-      ++i, j = 0;
-      row += int64_t{p.kernel_w - taps_w} * p.masks;
-    }
-    if (i < taps_h) next.Load(kept, row);
-    if (linked) {
-      StoreListed(band.tables, kept, values);
-      __syncthreads();
-      AddValues<true>(sums, *band.tables, kept, values);
-    } else {
-      AddValues<false>(sums, *band.tables, kept, values);
-    }
-    __syncthreads();
+  if (LinkMasks(band.tables, repeated, &kept)) {
+    AddTaps<true>(p, band, kept, row, next);
+  } else {
+    AddTaps<false>(p, band, kept, row, next);
   }
 }
 

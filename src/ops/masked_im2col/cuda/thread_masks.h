@@ -15,26 +15,27 @@ constexpr int kBlockMasks = kKeptMasks * kBackwardThreads;
 // Two bits for each position, to find masks at the same one.
 constexpr uint32_t kSeenBits = 16384;
 constexpr int kSeenWords = kSeenBits / 32;
-// Lists of masks by position and segment of the block's masks, in buckets. Segments keep the lists
-// short: with one segment, 4000 masks in one row take 2.8x the time of random masks.
-constexpr uint32_t kBuckets = 2048;
-constexpr int kSegments = 8;
+// Lists of masks by position and half of the block's masks, in buckets. The halves keep lists short.
+constexpr uint32_t kBuckets = 1024;
+constexpr int kHalves = 2;
 constexpr int kMaxPlaces = 1 << 16;  // of a band
 
-// Masks are numbered from 1; 0 ends a list.
+// Masks are numbered from 1; 0 ends a list. Small: what the blocks of an SM leave of its memory caches
+// their loads.
 struct Tables {
   struct Search {
     uint32_t seen[kSeenWords];       // at least one mask at this position
     uint32_t duplicate[kSeenWords];  // at least two masks at this position
     int32_t head[kBuckets];          // lists of repeated masks, in arbitrary order
-    uint16_t link[kBlockMasks];
-    uint16_t place[kBlockMasks];
+    uint16_t place[kBlockMasks];     // of repeated masks
   };
   union {
     Search search;              // until the masks are linked
     float values[kBlockMasks];  // afterwards: one kernel element of the masks that are not first
   };
-  uint16_t next[kBlockMasks];  // the next mask at the same position, in ascending order
+  // The next mask of the list, in arbitrary order; when the masks are linked, the next mask at the
+  // same position, in ascending order.
+  uint16_t next[kBlockMasks];
 };
 
 // A rectangle of pixels of a plane, and kernel_h x kernel_w kernel elements from (i, j) on. The
@@ -109,8 +110,14 @@ __device__ ThreadMasks<V> LoadThreadMasks(const Problem& p, const Masks& masks, 
 
 __device__ void ClearSearch(Tables::Search* search) {
   auto* const words = reinterpret_cast<uint32_t*>(search);
-  constexpr int kWords = offsetof(Tables::Search, link) / sizeof(uint32_t);
+  constexpr int kWords = offsetof(Tables::Search, place) / sizeof(uint32_t);
   for (int k = threadIdx.x; k < kWords; k += blockDim.x) words[k] = 0;
+}
+
+// Sets a bit and returns whether it was set before. Atomics to one word are serialised, so a bit that
+// is set is only read.
+__device__ bool SetBit(uint32_t* word, uint32_t one) {
+  return (*static_cast<volatile uint32_t*>(word) & one) != 0 || (atomicOr(word, one) & one) != 0;
 }
 
 // Returns the masks that share their position with another mask, as bits; sometimes others too. The
@@ -122,8 +129,8 @@ __device__ uint32_t FindRepeated(Tables::Search* search, const ThreadMasks<V>& k
   for (int k = 0; k < kKeptMasks; ++k) {
     if (kept.at[k] == 0) continue;
     const uint32_t bit = kept.at[k] % kSeenBits, one = 1u << bit % 32;
-    if ((atomicOr(&search->seen[bit / 32], one) & one) == 0) continue;
-    atomicOr(&search->duplicate[bit / 32], one);
+    if (!SetBit(&search->seen[bit / 32], one)) continue;
+    SetBit(&search->duplicate[bit / 32], one);
     twice = true;
   }
   if (!__syncthreads_or(twice)) return 0;
@@ -137,19 +144,21 @@ __device__ uint32_t FindRepeated(Tables::Search* search, const ThreadMasks<V>& k
   return repeated;
 }
 
-// Returns the list of the masks at a place in a segment. It may have masks at other places too.
-__device__ int32_t* ListOf(Tables::Search* search, int place, int segment) {
-  return search->head + static_cast<uint32_t>(place * kSegments + segment) % kBuckets;
+// Returns the list of the masks at a place in a half. It may have masks at other places too.
+__device__ int32_t* ListOf(Tables::Search* search, int place, int half) {
+  return search->head + static_cast<uint32_t>(place * kHalves + half) % kBuckets;
+}
+__device__ int HalfOf(int number) {
+  return (number - 1) / (kKeptMasks / kHalves * static_cast<int>(blockDim.x));
 }
 
 // Returns the greatest mask below `number` at the same place; 0: none.
-__device__ int FindPrevious(Tables::Search* search, int place, int number) {
+__device__ int FindPrevious(Tables* tables, int place, int number) {
   int found = 0;
-  for (int segment = number * kSegments / (kBlockMasks + 1); segment >= 0 && found == 0;
-       --segment) {
-    int other = *ListOf(search, place, segment);
-    for (; other != 0; other = search->link[other - 1]) {
-      if (other < number && search->place[other - 1] == place) found = max(found, other);
+  for (int half = HalfOf(number); half >= 0 && found == 0; --half) {
+    int other = *ListOf(&tables->search, place, half);
+    for (; other != 0; other = tables->next[other - 1]) {
+      if (other < number && tables->search.place[other - 1] == place) found = max(found, other);
     }
   }
   return found;
@@ -159,29 +168,36 @@ __device__ int FindPrevious(Tables::Search* search, int place, int number) {
 template <int V>
 __device__ bool LinkMasks(Tables* tables, uint32_t repeated, ThreadMasks<V>* kept) {
   if (!__syncthreads_or(repeated != 0)) return false;
-  Tables::Search* const search = &tables->search;
+  const auto is_repeated = [=](int k) { return (repeated >> k & 1) != 0; };
 #pragma unroll
   for (int k = 0; k < kKeptMasks; ++k) {
-    if ((repeated >> k & 1) == 0) continue;
-    const int number = kept->Number(k), segment = number * kSegments / (kBlockMasks + 1);
-    search->place[number - 1] = static_cast<uint16_t>(kept->at[k]);
-    search->link[number - 1] =
-        static_cast<uint16_t>(atomicExch(ListOf(search, kept->at[k], segment), number));
-    tables->next[number - 1] = 0;
+    if (!is_repeated(k)) continue;
+    const int number = kept->Number(k), place = kept->at[k];
+    tables->search.place[number - 1] = static_cast<uint16_t>(place);
+    int32_t* const list = ListOf(&tables->search, place, HalfOf(number));
+    tables->next[number - 1] = static_cast<uint16_t>(atomicExch(list, number));
+  }
+  __syncthreads();
+  int previous[kKeptMasks];
+#pragma unroll
+  for (int k = 0; k < kKeptMasks; ++k)
+    previous[k] = is_repeated(k) ? FindPrevious(tables, kept->at[k], kept->Number(k)) : 0;
+  __syncthreads();
+#pragma unroll
+  for (int k = 0; k < kKeptMasks; ++k) {
+    if (is_repeated(k)) tables->next[kept->Number(k) - 1] = 0;
   }
   __syncthreads();
 #pragma unroll
   for (int k = 0; k < kKeptMasks; ++k) {
-    if ((repeated >> k & 1) == 0) continue;
-    const int number = kept->Number(k), previous = FindPrevious(search, kept->at[k], number);
-    if (previous == 0) continue;
-    tables->next[previous - 1] = static_cast<uint16_t>(number);
+    if (previous[k] == 0) continue;
+    tables->next[previous[k] - 1] = static_cast<uint16_t>(kept->Number(k));
     kept->at[k] = kept->kListed;
   }
   __syncthreads();
 #pragma unroll
   for (int k = 0; k < kKeptMasks; ++k) {
-    const bool first = (repeated >> k & 1) != 0 && kept->at[k] != kept->kListed;
+    const bool first = is_repeated(k) && previous[k] == 0;
     if (first && tables->next[kept->Number(k) - 1] != 0) kept->at[k] += kept->kFirst;
   }
   return true;

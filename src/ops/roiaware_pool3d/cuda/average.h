@@ -37,7 +37,7 @@ __device__ void ForEachPoint(const Gradients<T>& s, int64_t voxel, int count, co
 }
 
 // A block adds the voxels of a tile, one per thread. A tile with at least `dense_pairs` pairs is
-// skipped, and dense[tile] is true. Without dense_pairs, no tile is skipped.
+// skipped, and dense[tile] is true. dense_pairs = 0: no tile is skipped.
 template <typename T, int V, class Sums>
 __global__ void __launch_bounds__(kThreads)
     AddAverage(Gradients<T> s, Sums sums, uint32_t dense_pairs, bool* dense) {
@@ -46,7 +46,7 @@ __global__ void __launch_bounds__(kThreads)
   __shared__ int counts[kThreads], voxels[kThreads];  // of the voxels with points
   const int64_t first = int64_t{blockIdx.x} * kThreads, voxel = first + threadIdx.x;
   int count = voxel < s.p.voxels() ? s.indices[voxel * s.p.slots] : 0;
-  RepeatedSums<Sums, V> repeated(sums);
+  RepeatedSums<Sums, V, true> repeated(sums);
   WaitForPredecessor();
   TriggerDependents();
   sums.Begin();

@@ -18,14 +18,15 @@ size_t SumBytes(const Problem& p, size_t element) {
   return static_cast<size_t>(int64_t{p.points} * p.channels) * element;
 }
 
-// Tiles of AddAverage, and the flags of those that are sorted.
+// Tiles of AddAverage, and a flag for each: whether it is sorted.
 int64_t AverageTiles(const Problem& p) { return CeilDiv(p.voxels(), kThreads); }
 size_t DenseBytes(const Problem& p) {
   return p.method == kAverage ? AlignedBytes(static_cast<size_t>(AverageTiles(p))) : 0;
 }
 // The pairs of a tile of AddAverage from which on it is sorted: with as many, `tile` has half as many
-// pairs as there are points.
+// pairs as there are points. 0: none is sorted.
 int64_t DensePairs(const Problem& p, const Tile& tile) {
+  if (tile.pairs == 0) return 0;
   return std::max<int64_t>(int64_t{p.points} / 2 * kThreads / tile.voxels, 1);
 }
 
@@ -59,7 +60,7 @@ class Backward {
   }
 
   // Float gradients are the sums; half gradients are summed in float and rounded once.
-  void RunAtomics(char* scratch, bool sort) {
+  void RunAtomics(char* scratch) {
     auto* sums = reinterpret_cast<float*>(scratch + DenseBytes(s_.p));
     if constexpr (std::is_same_v<T, float>) sums = grad_in_;
     const size_t bytes = SumBytes(s_.p, sizeof(float));
@@ -69,13 +70,13 @@ class Backward {
     } else {
       Zero(sums, bytes);
       const bool wide = s_.p.channels % 4 == 0 && IsAligned(s_.grad) && IsAligned(sums);
-      auto* dense = sort ? reinterpret_cast<bool*>(scratch) : nullptr;
+      auto* dense = reinterpret_cast<bool*>(scratch);
       wide ? AddAverages<4>(FloatSums(sums), dense) : AddAverages<1>(FloatSums(sums), dense);
     }
     if constexpr (!std::is_same_v<T, float>) Round(RoundFloats, sums);
   }
 
-  void RunIntegers(char* scratch, bool sort) {
+  void RunIntegers(char* scratch) {
     const IntegerLayout layout(s_.p);
     char* memory = scratch + DenseBytes(s_.p);
     auto* maxima = reinterpret_cast<uint32_t*>(memory + layout.maxima);
@@ -92,9 +93,8 @@ class Backward {
     } else {
       Zero(memory, layout.maxima);
     }
-    s_.p.method == kMaximum
-        ? AddMaxima(sums)
-        : AddAverages<1>(sums, sort ? reinterpret_cast<bool*>(scratch) : nullptr);
+    s_.p.method == kMaximum ? AddMaxima(sums)
+                            : AddAverages<1>(sums, reinterpret_cast<bool*>(scratch));
     Round(RoundIntegers<T>, sums);
   }
 
@@ -115,12 +115,12 @@ class Backward {
   template <class Sums>
   void AddMaxima(const Sums& sums) {
     const int64_t elements = s_.p.voxels() * s_.p.channels;
-    const Grid grid = {CeilDiv(elements, kMaximumThreads * kElementsInFlight), kMaximumThreads, 0,
+    const Grid grid = {CeilDiv(elements, kThreads * kElementsInFlight), kThreads, 0,
                        Sums::kPdlMaximum};
     context_.Launch(AddMaximum<T, Sums>, grid, s_, sums, elements);
   }
 
-  // V: channels per thread. dense: receives the tiles that are sorted; NULL: none is.
+  // V: channels per thread. dense: receives the tiles that are sorted
   template <int V, class Sums>
   void AddAverages(const Sums& sums, bool* dense) {
     s_.groups = static_cast<uint32_t>(s_.p.channels / V);
@@ -128,8 +128,8 @@ class Backward {
     Tile tile = SortingTile(context_, s_.p, row_bytes);
     tile.wide_slots = s_.p.slots % 4 == 0 && IsAligned(s_.indices);
     context_.Launch(AddAverage<T, V, Sums>, {AverageTiles(s_.p), kThreads, 0, true}, s_, sums,
-                    dense == nullptr ? 0 : DensePairs(s_.p, tile), dense);
-    if (dense == nullptr) return;
+                    DensePairs(s_.p, tile), dense);
+    if (tile.pairs == 0) return;
     const Grid grid = {CeilDiv(s_.p.voxels(), int64_t{tile.tiles} * tile.voxels), kTileThreads,
                        static_cast<size_t>(TileBytes(tile, s_.p.points, row_bytes)), true};
     context_.Launch(SortTiles<T, V, Sums>, grid, s_, sums, tile, dense);
@@ -152,12 +152,6 @@ class Backward {
   T* grad_in_;
 };
 
-Tile PlanTile(const BackwardCall& call, size_t scaled_grad_bytes) {
-  if (call.p.method == kMaximum) return {};
-  return SortingTile(call.context, call.p,
-                     call.p.channels * static_cast<int64_t>(scaled_grad_bytes));
-}
-
 bool CanPack(const BackwardCall& call) {
   const Problem& p = call.p;
   return call.context.atomics_allowed() && p.half && p.method == kMaximum &&
@@ -165,12 +159,6 @@ bool CanPack(const BackwardCall& call) {
          IsAligned(call.arguments.Out<void>("grad_in"), 4);
 }
 bool CanUseAtomics(const BackwardCall& call) { return call.context.atomics_allowed(); }
-bool CanSortFloats(const BackwardCall& call) {
-  return CanUseAtomics(call) && PlanTile(call, sizeof(float)).pairs > 0;
-}
-bool CanSortIntegers(const BackwardCall& call) {
-  return PlanTile(call, sizeof(IntegerSums::ScaledGrad)).pairs > 0;
-}
 
 size_t FloatScratch(const BackwardCall& call) {
   return DenseBytes(call.p) + (call.p.half ? SumBytes(call.p, sizeof(float)) : 0);
@@ -183,39 +171,35 @@ mluOpStatus_t RunPacked(const BackwardCall& call, void*) {
   Backward<__half>(call).RunPacked();
   return call.context.status();
 }
-template <bool kSort>
 mluOpStatus_t RunAtomics(const BackwardCall& call, void* scratch) {
   auto* const bytes = static_cast<char*>(scratch);
-  call.p.half ? Backward<__half>(call).RunAtomics(bytes, kSort)
-              : Backward<float>(call).RunAtomics(bytes, kSort);
+  call.p.half ? Backward<__half>(call).RunAtomics(bytes) : Backward<float>(call).RunAtomics(bytes);
   return call.context.status();
 }
-template <bool kSort>
 mluOpStatus_t RunIntegers(const BackwardCall& call, void* scratch) {
   auto* const bytes = static_cast<char*>(scratch);
-  call.p.half ? Backward<__half>(call).RunIntegers(bytes, kSort)
-              : Backward<float>(call).RunIntegers(bytes, kSort);
+  call.p.half ? Backward<__half>(call).RunIntegers(bytes)
+              : Backward<float>(call).RunIntegers(bytes);
   return call.context.status();
 }
 
 template <class Sums>
 void DescribeTile(const BackwardCall& call, Plan& plan) {
-  const Tile tile = PlanTile(call, sizeof(typename Sums::ScaledGrad));
-  plan.Add("tiles %d of %d voxels per block", tile.tiles, tile.voxels);
-  plan.Add("pairs %d sorted at a time", tile.pairs);
-  plan.Add("%d voxels are sorted if they have at least %" PRId64 " pairs", kThreads,
+  if (call.p.method == kMaximum) return;
+  const auto row_bytes = call.p.channels * static_cast<int64_t>(sizeof(typename Sums::ScaledGrad));
+  const Tile tile = SortingTile(call.context, call.p, row_bytes);
+  if (tile.pairs == 0) return plan.Add("no tile is sorted");
+  plan.Add("tiles %d of %d voxels per block that sorts", tile.tiles, tile.voxels);
+  plan.Add("pairs %d sorted at a time, if %d voxels have at least %" PRId64, tile.pairs, kThreads,
            DensePairs(call.p, tile));
 }
 
 constexpr CudaImplementation<Problem> kBackward[] = {
     {"packed", "atomics allowed, MAX, half, at most 32 voxels per point", CanPack, nullptr,
      RunPacked},
-    {"sort_atomics", "atomics allowed, AVG, a tile of voxels can have more pairs than points",
-     CanSortFloats, FloatScratch, RunAtomics<true>, DescribeTile<FloatSums>},
-    {"atomics", "atomics allowed", CanUseAtomics, FloatScratch, RunAtomics<false>},
-    {"sort", "AVG, a tile of voxels can have more pairs than points", CanSortIntegers,
-     IntegerScratch, RunIntegers<true>, DescribeTile<IntegerSums>},
-    {"integers", "always", Always, IntegerScratch, RunIntegers<false>},
+    {"atomics", "atomics allowed", CanUseAtomics, FloatScratch, RunAtomics,
+     DescribeTile<FloatSums>},
+    {"integers", "always", Always, IntegerScratch, RunIntegers, DescribeTile<IntegerSums>},
     CudaImplementation<Problem>::ForDouble(RunDoubleBackward),
 };
 
