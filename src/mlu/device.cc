@@ -130,11 +130,15 @@ class MluDevice final : public SynchronousDevice<MluQueue> {
  private:
   template <class Body>
   mluOpStatus_t WithOperator(const Arguments& arguments, cnrtQueue_t queue, const Body& body) {
+    const std::string_view name = arguments.spec->name;
+    if (arguments.Type() == MLUOP_DTYPE_DOUBLE)
+      return Fail(MLUOP_STATUS_NOT_SUPPORTED,
+                  "%.*s: dtype must be half or float on mlu:0, got double", MLUOP_SV(name));
     try {
       MluContext context(queue, arguments.workspace);
       return body(*index_.FindOperator(*arguments.spec), context);
     } catch (...) {
-      return FailFromException(arguments.spec->name.data());
+      return FailFromException(name.data());
     }
   }
 
