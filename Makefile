@@ -7,7 +7,7 @@
 help:
 	@echo 'make deps        install the missing packages (Debian, root)'
 	@echo 'make build       build library, driver, examples and tests, optimised, into build/'
-	@echo 'make run         build library and driver, check and time every operator: four minutes on two cores'
+	@echo 'make run         build library and driver, check and time every operator: two minutes on two cores'
 	@echo 'make test        run all tests: C++ (build/), C++ with ASan and UBSan (build-asan/), Python'
 	@echo 'make test-torch  run the tests of the Python package under the newest torch'
 	@echo 'make lint        clang-format, clang-tidy and cppcheck (changed sources only), ruff, our include and prose checks, make odr'

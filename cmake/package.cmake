@@ -60,7 +60,7 @@ endif()
 if(TARGET mluops_mlu)
   mluops_debian_package(mlu libmluops-mlu libdevel "libmluops-dev (= ${PROJECT_VERSION}-1)"
     "region operators: simulated MLU and BANG C for the host"
-    "Contains the simulated device mlu:0, the headers and the CMake function\nthat compile BANG C kernels with g++ or clang, and kernels of MLU-OPS's designs.")
+    "Contains the simulated device mlu:0, the headers and the CMake function\nthat compile BANG C kernels with g++ or clang, and the kernels of\nMLU-OPS's design documents.")
 endif()
 install(FILES ${PROJECT_BINARY_DIR}/mluop.1.gz DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT tools)
 include(CPack)

@@ -24,6 +24,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 import time
@@ -158,6 +159,13 @@ def jobs_for(folder: Path, sources: list[str]) -> list[Job]:
     ]
 
 
+def show_progress(text: str) -> None:
+    """Replaces the progress line, on a terminal only."""
+    if sys.stderr.isatty() and not os.environ.get("NO_COLOR"):
+        width = shutil.get_terminal_size().columns - 1
+        print(f"\r\033[K{text[:width]}", end="", file=sys.stderr, flush=True)
+
+
 def main() -> None:
     folder = ROOT / sys.argv[1]
     sources = [os.path.relpath(path, ROOT) for path in sys.argv[2:]]
@@ -167,11 +175,16 @@ def main() -> None:
     changed.sort(key=lambda job: -(ROOT / job.source).stat().st_size)
     failed, seconds = [], 0.0
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        for job, (passed, output, taken) in zip(changed, pool.map(Job.run, changed)):
+        for i, (job, (passed, output, taken)) in enumerate(
+            zip(changed, pool.map(Job.run, changed))
+        ):
             seconds += taken
+            show_progress(f"{i + 1}/{len(changed)} {job.tool.command[0]} {job.source}")
             if not passed:
                 failed.append(job)
+                show_progress("")
                 print(output or f"{job.source}: {job.tool.command[0]} failed", flush=True)
+    show_progress("")
     print(
         f"analyse.py: {len(jobs)} analyses, {len(changed)} of changed sources "
         f"({seconds:.0f} s of tools), {len(failed)} failed"

@@ -6,7 +6,8 @@
 # counted: CUDA, and the families' test.cc.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-build=build-coverage
+source scripts/progress.sh
+build="build-coverage"
 
 find "$build" -name '*.gcda' -delete
 # One process per program, not per test: each process writes the counters of all files when it exits. The tests with
@@ -14,7 +15,7 @@ find "$build" -name '*.gcda' -delete
 for program in "$build"/tests/mluops_*tests; do
   log=$build/${program##*/}.log
   case $program in *_large_tests) continue ;; esac
-  "$program" >"$log" 2>&1 || { tail -n 40 "$log"; echo "coverage: ${program##*/} failed" >&2; exit 1; }
+  with_progress "${program##*/}" "$log" "$program" || { tail -n 40 "$log"; echo "coverage: ${program##*/} failed" >&2; exit 1; }
 done
 ctest --test-dir "$build" -R '^(fuzz|mlu)\.' --output-on-failure
 for set in ${COVERAGE_SETS:-basic}; do "$build/mluop" check --set "$set"; done

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
 # Defines make_root and in_root for scripts that need a new Debian 12 root; source this file. Uses the package sources of this machine.
 # Must be run as root. The root is deleted at exit unless FRESH_ROOT_KEEP=1.
+source scripts/progress.sh
 
 # make_root <packages, separated by commas> <log>: sets `root`.
 make_root() {
@@ -13,8 +15,8 @@ make_root() {
   [ -n "$mirror" ] || { echo "apt must know a source of Debian 12 (bookworm): run apt-get update" >&2; exit 2; }
   eval "$(apt-config shell proxy Acquire::http::Proxy)"
   echo "== a root in $root"
-  http_proxy=${proxy:-${http_proxy-}} unshare --mount debootstrap --variant=minbase --include="$1" bookworm "$root" "$mirror" \
-    >"$2" 2>&1 || { tail -n 20 "$2" >&2; echo "debootstrap failed" >&2; exit 2; }
+  with_progress debootstrap "$2" env http_proxy="${proxy:-${http_proxy-}}" unshare --mount debootstrap \
+    --variant=minbase --include="$1" bookworm "$root" "$mirror" || { tail -n 20 "$2" >&2; echo "debootstrap failed" >&2; exit 2; }
   # This machine's package settings: sources, keys, certificates, pip's settings.
   rm -rf "$root/etc/apt"
   local path

@@ -4,11 +4,13 @@
 # installs docs/requirements.txt into .venv-docs; later runs need no network.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+source scripts/progress.sh
 
 venv=.venv-docs
 [ -x "$venv/bin/python" ] || python3 -m venv "$venv"
 if ! cmp -s docs/requirements.txt "$venv/requirements.txt"; then
-  "$venv/bin/pip" install --quiet -r docs/requirements.txt
+  mkdir -p build-site
+  with_progress pip build-site/pip.log "$venv/bin/pip" install -r docs/requirements.txt || { tail -n 20 build-site/pip.log; exit 1; }
   cp docs/requirements.txt "$venv/requirements.txt"
 fi
 # The doctests show that each step can fail.
@@ -17,7 +19,8 @@ python3 scripts/docs/stage.py build-site
 # Not --quiet, with which --strict misses warnings. NO_MKDOCS_2_WARNING: mkdocs-material prints a notice about
 # another program's plans.
 log=build-site/mkdocs.log
-if ! NO_MKDOCS_2_WARNING=1 "$venv/bin/mkdocs" build --strict --config-file build-site/mkdocs.yml >"$log" 2>&1; then
+if ! with_progress mkdocs "$log" env NO_MKDOCS_2_WARNING=1 "$venv/bin/mkdocs" build --strict \
+  --config-file build-site/mkdocs.yml; then
   grep -v '^INFO' "$log" >&2
   exit 1
 fi

@@ -114,6 +114,8 @@ def table(files):
         "|---|---|---|---|---|---|",
     ]
     for family in FAMILIES:
+        if not (family.forward or family.backward):
+            continue
         link = f"[{family.name}](src/ops/{family.name}/README.md)"
         cells = [cell(family, device, files.get(device)) for device in ("cpu", "cuda")]
         lines.append(
@@ -186,12 +188,13 @@ def wrapped(text, width=100):
     return lines
 
 
-STYLE = """text { font: 13px system-ui, sans-serif; fill: #1f2328; }
+STYLE = """text { font: 12px system-ui, sans-serif; fill: #1f2328; }
 .faint { fill: #59636e; } .cpu { fill: #0072b2; } .cuda { fill: #00805c; }
 .axis { stroke: #d1d9e0; }
 @media (prefers-color-scheme: dark) { text { fill: #e6edf3; } .faint { fill: #9198a1; }
 .cpu { fill: #4da3e0; } .cuda { fill: #2fbf93; } .axis { stroke: #30363d; } }"""
-LEFT, RIGHT, WIDTH = 250, 60, 760  # pixels: label column, value column, total width
+PEER_NAMES = {"torch composition": "a composition of torch operators"}
+LEFT, RIGHT, WIDTH, BAR = 230, 40, 640, 12  # pixels: label column, value column, total, a bar
 
 
 def chart(files):
@@ -205,33 +208,35 @@ def chart(files):
                 ratio = dict(ratios(family, device, files[device])).get(direction)
                 if ratio:
                     bars.append((y, label, device, ratio))
-                    label, y = "", y + 17
+                    label, y = "", y + BAR + 2
         y += 9 if family.forward or family.backward else 0
     longest = max((bar[3] for bar in bars), default=1)
     scale = (WIDTH - LEFT - RIGHT) / longest
     body = []
     for top, label, device, ratio in bars:
-        body.append(f'<text x="{LEFT - 8}" y="{top + 11}" text-anchor="end">{label}</text>')
+        body.append(f'<text x="{LEFT - 8}" y="{top + BAR - 2}" text-anchor="end">{label}</text>')
         length = ratio * scale
         body.append(
-            f'<rect class="{device}" x="{LEFT}" y="{top}" width="{length:.1f}" height="14" rx="2"/>'
+            f'<rect class="{device}" x="{LEFT}" y="{top}" width="{length:.1f}" '
+            f'height="{BAR}" rx="2"/>'
         )
-        body.append(f'<text x="{LEFT + length + 6:.1f}" y="{top + 11}">{ratio:.1f}</text>')
+        body.append(f'<text x="{LEFT + length + 6:.1f}" y="{top + BAR - 2}">{ratio:.1f}</text>')
     one = LEFT + scale
     body.append(f'<line class="axis" x1="{one:.1f}" y1="50" x2="{one:.1f}" y2="{y}"/>')
-    body.append(f'<text class="faint" x="{one:.1f}" y="{y + 14}">1 = the peer</text>')
+    body.append(f'<text class="faint" x="{one:.1f}" y="{y + 14}">1 = equal</text>')
     rows = [row for file in files.values() for row in file["cases"]]
-    peers = sorted({row["peer"] for row in rows if "peer" in row})
-    head = "Speedup over the peer (" + ", ".join(peers) + ")"
+    peers = sorted({row["peer"] for row in rows if "peer" in row}, reverse=True)
+    head = "Times faster than " + " or ".join(PEER_NAMES.get(name, name) for name in peers)
     names = {"cpu": "CPU", "cuda": "GPU"}
     keys = [f"{names[device]}: {file['machine']['name']}" for device, file in files.items()]
     keyed = "".join(
-        f'<rect class="{device}" x="{10 + 370 * i}" y="28" width="12" height="12" rx="2"/>'
-        f'<text class="faint" x="{28 + 370 * i}" y="39">{key}</text>\n'
+        f'<rect class="{device}" x="{10 + 260 * i}" y="28" width="12" height="12" rx="2"/>'
+        f'<text class="faint" x="{28 + 260 * i}" y="39">{key}</text>\n'
         for i, (device, key) in enumerate(zip(files, keys))
     )
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {y + 22}" role="img">\n'
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" '
+        f'viewBox="0 0 {WIDTH} {y + 22}" role="img">\n'
         f"<title>{head}</title>\n<style>{STYLE}</style>\n"
         f'<text x="10" y="18" style="font-weight:600">{head}</text>\n{keyed}'
         + "\n".join(body)

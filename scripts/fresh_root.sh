@@ -32,7 +32,7 @@ failed=0
 for i in "${!commands[@]}"; do
   command=${commands[$i]} log=build-fresh/$i.log start=$SECONDS status=0
   echo "== $command"
-  in_root "$command" >"$log" 2>&1 </dev/null || status=$?
+  with_progress "${command%%  *}" "$log" in_root "$command" || status=$?
   if [ "$status" != 0 ]; then
     tail -n 40 "$log"
     failed=1

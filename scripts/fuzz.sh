@@ -6,6 +6,7 @@
 #                                         judged calls of this commit are done; runs that were interrupted do not count
 #   scripts/fuzz.sh minimise [target]...  regenerates tests/fuzz/corpus/<target> from all known inputs: the ones with the
 #                                         most coverage, at most FUZZ_FILES (default 64)
+# An input that takes longer than FUZZ_TIMEOUT (default 20) seconds fails.
 # A run starts from tests/fuzz/corpus/<target> and stores new inputs in build-fuzz/corpus. A failing input is written to
 # build-fuzz/crashes. To reproduce it:
 #   build-fuzz/tests/fuzz/<target> build-fuzz/crashes/<input>
@@ -13,6 +14,7 @@
 # build-fuzz/runs.txt has a line per complete run: commit, target, executions, judged calls.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+source scripts/progress.sh
 
 all=(fuzz_calls fuzz_cases fuzz_descriptors fuzz_runtime)
 action=run
@@ -35,27 +37,14 @@ fuzz() {
   local target=$1
   shift
   # Disables the entropic schedule: its feature counts would take a quarter of the time.
-  local options=(-entropic=0 -timeout=20 -rss_limit_mb=4096 -artifact_prefix="build-fuzz/crashes/$target-")
+  local options=(-entropic=0 -timeout="${FUZZ_TIMEOUT:-20}" -rss_limit_mb=4096 -artifact_prefix="build-fuzz/crashes/$target-")
   case $target in
     fuzz_calls) options+=(-max_len=128 -len_control=0) ;;  # in a short input most decisions are 0
     fuzz_cases) options+=(-max_len=256 -len_control=0) ;;
     *) options+=(-max_len=64) ;;  # a sequence of calls: longer inputs are slower
   esac
   [ ! -f "tests/fuzz/$target.dict" ] || options+=(-dict="tests/fuzz/$target.dict")
-  local log=build-fuzz/$target.log status=0
-  "build-fuzz/tests/fuzz/$target" "${options[@]}" "$@" >"$log" 2>&1 &
-  local process=$!
-  trap 'kill "$process" 2>/dev/null; exit 130' INT TERM
-  if [ -t 2 ] && [ -z "${NO_COLOR:-}" ]; then
-    while kill -0 "$process" 2>/dev/null; do
-      printf '\r\033[K%s: %.100s' "$target" "$(tail -n 1 "$log")" >&2
-      sleep 1
-    done
-    printf '\r\033[K' >&2
-  fi
-  wait "$process" || status=$?
-  trap - INT TERM
-  return "$status"
+  with_progress "$target" "build-fuzz/$target.log" "build-fuzz/tests/fuzz/$target" "${options[@]}" "$@"
 }
 
 run() {

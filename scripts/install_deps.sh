@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Installs the Debian packages that the named groups (build, lint, fuzz, valgrind, coverage, aarch64, fresh-root, abi, package, venv, python)
-# need and that are missing.
-# Checks for the tools and headers, not for packages, so tools from other sources are found too.
+# install_deps.sh [GROUP...]: installs the missing Debian packages of the groups (default: build). `wanted` below lists the
+# groups. Checks for the tools and headers, not for packages, so tools from other sources are found too.
 set -euo pipefail
+source "$(dirname "$0")/progress.sh"
 
 have_tool() { command -v "$1" >/dev/null; }
 
@@ -110,10 +110,12 @@ if [ "$(id -u)" != 0 ] || ! have_tool apt-get; then
 fi
 echo "Installing $packages"
 export DEBIAN_FRONTEND=noninteractive
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
 # A failed update is not fatal: another package source may be unreachable. The installation decides.
 apt-get update -qq || echo "apt-get update failed; using the existing package lists" >&2
 # shellcheck disable=SC2086  # a list
-apt-get install -y -qq --no-install-recommends $packages >/dev/null
+with_progress apt-get "$log" apt-get install -y -q --no-install-recommends $packages || { tail -n 20 "$log" >&2; exit 1; }
 
 packages=$(missing "${groups[@]}" | tr '\n' ' ')
 if [ -n "$packages" ]; then

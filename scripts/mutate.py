@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Mutation testing: changes one operator sign, bound, constant or table entry of a family's CPU
-code at a time, and tests whether `mluop check` and the C++ tests detect it.
+code, or of the shared code (`core`), at a time. Tests whether `mluop check` and the C++ tests
+detect it.
 
     scripts/mutate.py [--mutants 20] [--seed 1] [--minutes M] [--since COMMIT] [--again] [family...]
 
@@ -10,7 +11,8 @@ one. Code that is not compiled for AVX-512 is tested in a second build, for AVX2
 printed with their line; docs/mutation.md explains how to classify them. Fails if less than 90 % of
 a family's mutants are detected. --again tests only the mutants that have survived so far; --since
 mutates only lines that have changed since a commit; --minutes ends the run after as much time,
-shared by the families.
+shared by the families. An interrupted run goes on where it stopped: with unchanged sources, a
+result in build-mutants/mutants.jsonl is not computed again.
 """
 
 from __future__ import annotations
@@ -26,29 +28,13 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
+
+from mutants import Mutant, added_lines, changes_of
 
 ROOT = Path(__file__).resolve().parent.parent
 MIN_DETECTED = 0.9  # the fraction of a family's mutants that must be detected
-
-# The replacements. clang-format puts spaces around binary operators, none around template brackets.
-SWAPS = {
-    " < ": " <= ", " <= ": " < ", " > ": " >= ", " >= ": " > ", " == ": " != ", " != ": " == ",
-    " + ": " - ", " - ": " + ", " * ": " + ", " / ": " * ", " % ": " / ", " += ": " -= ",
-    " && ": " || ", " || ": " && ", " & ": " | ", " | ": " & ", " << ": " >> ", " >> ": " << ",
-    "std::min": "std::max", "std::max": "std::min", "hn::Min": "hn::Max", "hn::Max": "hn::Min",
-    "hn::Add": "hn::Sub", "hn::Sub": "hn::Add", "hn::Mul(": "hn::Add(", "hn::Lt": "hn::Le",
-    "hn::Le": "hn::Lt", "hn::Gt": "hn::Ge", "hn::Ge": "hn::Gt", "hn::And(": "hn::Or(",
-    "std::floor": "std::ceil", "std::ceil": "std::floor", "true": "false", "false": "true",
-    "kSkip": "kReject", "kReject": "kSkip", "kPositive": "kAny", "++": "--",
-}  # fmt: skip
-NUMBER = re.compile(r"(?<![\w.])\d+(?![\w.])")
-# Lines that are not mutated: a change affects only speed or an error message. kGrain determines the
-# ranges of the threads.
-SKIPPED_LINES = re.compile(
-    r"^\s*(//|#|static_assert|template|namespace|using |HWY_EXPORT)|Fail\(|assert\(|kGrain|Prefetch"
-)
 
 CONFIGURATIONS = {
     "avx512": "-march=skylake-avx512 -DHWY_COMPILE_ONLY_STATIC",
@@ -57,39 +43,21 @@ CONFIGURATIONS = {
 VALIDATION = "*Generated*:CheckAttributes*:Document*"
 
 
+SHARED = "core"  # stands for src/core and src/cpu, which all families share
+
+
 def families() -> list[str]:
     text = (ROOT / "src/ops/op_list.inc").read_text(encoding="utf-8")
-    return re.findall(r"^MLUOP_FAMILY\((\w+)\)", text, re.MULTILINE)
+    return [*re.findall(r"^MLUOP_FAMILY\((\w+)\)", text, re.MULTILINE), SHARED]
 
 
 def suites(family: str) -> str:
     """Returns the suites of the family's test.cc as a GoogleTest filter."""
+    if family == SHARED:
+        return "*"
     text = (ROOT / f"src/ops/{family}/test.cc").read_text(encoding="utf-8")
     names = re.findall(r"^(?:TYPED_)?TEST(?:_F|_P)?\((\w+)", text, re.MULTILINE)
     return ":".join(f"{prefix}{name}.*" for name in sorted(set(names)) for prefix in ("", "*/"))
-
-
-@dataclass
-class Mutant:
-    file: str
-    line: int  # from 1
-    column: int
-    before: str
-    after: str
-
-
-def changes_of(text: str) -> list[tuple[int, str, str]]:
-    """Returns the possible changes of a line as (column, before, after)."""
-    if SKIPPED_LINES.search(text):
-        return []
-    code = re.sub(r'"[^"]*"', lambda found: "\0" * len(found[0]), text.split("//")[0])
-    changes = [
-        (at.start(), before, after)
-        for before, after in SWAPS.items()
-        for at in re.finditer(re.escape(before), code)
-    ]
-    changes += [(at.start(), at[0], str(int(at[0]) + 1)) for at in NUMBER.finditer(code)]
-    return changes
 
 
 class MutationBuild:
@@ -104,6 +72,7 @@ class MutationBuild:
         files = set(listed.split("\0")[:-1])
         for file in files:
             self._copy(file)
+        self.state = self._hash(sorted(files))
         for path in self.tree.rglob("*"):  # removes files that no longer exist
             if path.is_file() and str(path.relative_to(self.tree)) not in files:
                 path.unlink()
@@ -129,6 +98,15 @@ class MutationBuild:
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(source, target)
 
+    def _hash(self, files: list[str]) -> str:
+        """Returns a hash of all files that a test depends on."""
+        total = hashlib.sha256()
+        for file in files:
+            if file.startswith(("include/", "src/", "tools/", "tests/", "CMake", "cmake/")):
+                path = ROOT / file
+                total.update(file.encode() + (path.read_bytes() if path.is_file() else b""))
+        return total.hexdigest()[:16]
+
     def _run(self, command: list, seconds: float = 600, check: bool = False) -> bool:
         try:
             done = subprocess.run(
@@ -152,19 +130,22 @@ class MutationBuild:
             ["ninja", "-C", str(self.folder / self.names[0]), "-t", "deps"],
             capture_output=True, check=True, text=True,
         ).stdout  # fmt: skip
-        own = f"src/ops/{family}/"
+        own = rf"src/ops/{family}/\S+"
+        if family == SHARED:  # not headers: each would compile everything again
+            own = r"src/(?:core|cpu)/\S+\.cc\b"
         found = set()
         for block in deps.split("\n\n"):
-            if f"mluops_core.dir/{own}" in block.split("\n")[0]:
-                found.update(re.findall(rf"({re.escape(own)}\S+)", block.split("\n", 1)[1]))
+            if re.search(f"mluops_core.dir/{own}", block.split("\n")[0]):
+                found.update(re.findall(own, block.split("\n", 1)[1]))
         return sorted(found)
 
     def steps(self, name: str, family: str) -> dict[str, list]:
         driver, tests = self.folder / name / "mluop", self.folder / name / "tests/mluops_tests"
+        chosen = [] if family == SHARED else ["--op", family]
         return {
-            "check basic": [driver, "check", "--op", family, "--set", "basic"],
+            "check basic": [driver, "check", *chosen, "--set", "basic"],
             "tests": [tests, f"--gtest_filter={suites(family)}:{VALIDATION}"],
-            "check": [driver, "check", "--op", family],
+            "check": [driver, "check", *chosen],
         }
 
     def measure_time_limits(self, family: str) -> None:
@@ -206,19 +187,8 @@ class MutationBuild:
             path.write_text(text)
 
 
-def added_lines(diff: str) -> set[int]:
-    """Returns the lines that `git diff -U0` of one file adds or changes.
-
-    >>> sorted(added_lines("@@ -3,0 +4,2 @@ f\\n+a\\n+b\\n@@ -9 +12 @@\\n-c\\n+d\\n@@ -2 +1,0 @@"))
-    [4, 5, 12]
-    """
-    lines: set[int] = set()
-    for start, count in re.findall(r"^@@ \S+ \+(\d+)(?:,(\d+))? @@", diff, re.MULTILINE):
-        lines.update(range(int(start), int(start) + int(count or 1)))
-    return lines
-
-
-def candidates(build_tree: MutationBuild, family: str, since: str) -> list[Mutant]:
+def candidates(build_tree: MutationBuild, family: str, since: str, seed: int) -> list[Mutant]:
+    """Returns the possible mutants in a random order."""
     mutants = []
     for file in build_tree.sources(family):
         lines = (build_tree.tree / file).read_text().split("\n")
@@ -229,63 +199,68 @@ def candidates(build_tree: MutationBuild, family: str, since: str) -> list[Mutan
         for number, line in enumerate(lines, 1):
             if number in wanted:
                 mutants += [Mutant(file, number, *change) for change in changes_of(line)]
-    return mutants
-
-
-def shuffled_candidates(
-    build_tree: MutationBuild, family: str, seed: int, since: str
-) -> list[Mutant]:
-    mutants = candidates(build_tree, family, since)
     random.Random(f"{seed} {family}").shuffle(mutants)
     return mutants
 
 
-def survivors_of(log: Path, family: str) -> list[Mutant]:
-    """Returns the survivors in the log. The last result of a mutant counts."""
-    last = {}
-    for line in log.read_text().splitlines() if log.exists() else []:
-        entry = json.loads(line)
-        outcome, of = entry.pop("outcome"), entry.pop("family")
-        if of == family:
-            last[tuple(entry.values())] = outcome
-    return [Mutant(*key) for key, outcome in last.items() if outcome == "survived"]
+class Results:
+    """The results of all mutants so far, one per line of build-mutants/mutants.jsonl."""
+
+    def __init__(self, path: Path, state: str):
+        self.path, self.state = path, state
+
+    def of(self, family: str, state: str = "") -> dict[Mutant, str]:
+        """Returns the last result of each mutant: with the sources of one state, or with all."""
+        last = {}
+        for line in self.path.read_text().splitlines() if self.path.exists() else []:
+            entry = json.loads(line)
+            outcome, of = entry.pop("outcome"), (entry.pop("family"), entry.pop("state", ""))
+            if of == (family, state or of[1]):
+                last[Mutant(**entry)] = outcome
+        return last
+
+    def survivors(self, family: str) -> list[Mutant]:
+        return [mutant for mutant, last in self.of(family).items() if last == "survived"]
+
+    def add(self, family: str, mutant: Mutant, outcome: str) -> None:
+        entry = {"family": family, "state": self.state, "outcome": outcome, **asdict(mutant)}
+        with open(self.path, "a", encoding="ascii") as log:
+            print(json.dumps(entry), file=log)
 
 
 def test_family(
-    build_tree: MutationBuild, family: str, pool: list[Mutant], wanted: int, deadline: float, log
-) -> bool:
+    build_tree: MutationBuild, family: str, pool: list[Mutant], wanted: int, deadline: float,
+    results: Results, known: dict[Mutant, str],
+) -> bool:  # fmt: skip
     outcomes: Counter = Counter()
     survivors = []
-    build_tree.measure_time_limits(family)
+    build_tree.limits = {}
     for mutant in pool:
         if outcomes.total() >= wanted or (outcomes.total() > 0 and time.monotonic() > deadline):
             break
         if sys.stderr.isatty() and not os.environ.get("NO_COLOR"):
             progress = f"{family} {outcomes.total()}/{wanted} {mutant.file}:{mutant.line}"
-            print(f"\r\033[K{progress}", end="", file=sys.stderr, flush=True)
-        outcome = build_tree.test_mutant(mutant, family)
-        print(
-            json.dumps({"family": family, "outcome": outcome, **asdict(mutant)}),
-            file=log,
-            flush=True,
-        )
+            width = shutil.get_terminal_size().columns - 1
+            print(f"\r\033[K{progress[:width]}", end="", file=sys.stderr, flush=True)
+        outcome = known.get(mutant, "")
+        if not outcome:
+            if not build_tree.limits:
+                build_tree.measure_time_limits(family)
+            outcome = build_tree.test_mutant(mutant, family)
+            results.add(family, mutant, outcome)
         if outcome in ("no build", "same code", "gone"):
             continue
         outcomes[outcome] += 1
         if outcome == "survived":
             survivors.append(mutant)
     detected = outcomes.total() - outcomes["survived"]
-    print(
-        f"{family}: {detected} of {outcomes.total()} detected {dict(outcomes)}, "
-        f"{len(pool)} possible"
-    )
+    counts = f"{detected} of {outcomes.total()} detected {dict(outcomes)}"
+    print(f"{family}: {counts}, {len(pool)} possible")
     for mutant in survivors:
         print(f"  survived: {mutant.file}:{mutant.line}: '{mutant.before}' -> '{mutant.after}'")
     sys.stdout.flush()
-    return (
-        outcomes.total() >= min(wanted, 1, len(pool))
-        and detected >= MIN_DETECTED * outcomes.total()
-    )
+    enough = outcomes.total() >= min(wanted, 1, len(pool))
+    return enough and detected >= MIN_DETECTED * outcomes.total()
 
 
 def main() -> None:
@@ -304,20 +279,18 @@ def main() -> None:
     if unknown:
         parser.error(f"the families are {', '.join(families())}, got {', '.join(sorted(unknown))}")
     build_tree = MutationBuild(options.folder)
-    good, record = True, options.folder / "mutants.jsonl"
+    good, results = True, Results(options.folder / "mutants.jsonl", build_tree.state)
     end = time.monotonic() + 60 * options.minutes if options.minutes > 0 else float("inf")
     chosen = options.family or families()
-    with open(record, "a", encoding="ascii") as log:
-        for i, family in enumerate(chosen):
-            again = options.again
-            deadline = time.monotonic() + (end - time.monotonic()) / (len(chosen) - i)
-            pool = (
-                survivors_of(record, family)
-                if again
-                else shuffled_candidates(build_tree, family, options.seed, options.since)
-            )
-            wanted = len(pool) if again else options.mutants
-            good &= test_family(build_tree, family, pool, wanted, deadline, log)
+    for i, family in enumerate(chosen):
+        deadline = time.monotonic() + (end - time.monotonic()) / (len(chosen) - i)
+        if options.again:
+            pool, known = results.survivors(family), {}
+        else:
+            pool = candidates(build_tree, family, options.since, options.seed)
+            known = results.of(family, build_tree.state)
+        wanted = len(pool) if options.again else options.mutants
+        good &= test_family(build_tree, family, pool, wanted, deadline, results, known)
     sys.exit(0 if good else 1)
 
 

@@ -21,6 +21,7 @@ import argparse
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -34,6 +35,7 @@ STATE = ROOT / "build-nightly"
 RECORD = ROOT / "docs/quality.json"
 PAGE = ROOT / "docs/quality.md"
 GENERATED = [":!docs/quality.json", ":!docs/quality.md"]
+MUTATED_SINCE = "fbd6b1d"  # version 0.1.0
 
 INTRODUCTION = """\
 # Quality
@@ -142,6 +144,16 @@ def fresh_root(log: str) -> str:
     return ", ".join(f"`{command}` {seconds} s" for command, seconds in runs)
 
 
+def packages(log: str) -> str:
+    """Returns the counts of the packages' test.
+
+    >>> packages("packages: 5 installed, used and removed; both archives used\\n")
+    '5 packages installed, used and removed; both archives used'
+    """
+    counts = last(r"packages: (\d+) (installed, .*)", log)
+    return f"{counts[0]} packages {counts[1]}" if counts else ""
+
+
 def report(log: str) -> str:
     """Returns the counts of the verdict.
 
@@ -152,24 +164,27 @@ def report(log: str) -> str:
     return verdict[0] if verdict else ""
 
 
+# The cheapest first, because a run may be cut.
 STEPS = {
+    "valgrind": Step("memcheck", "make valgrind", cases),
     "aarch64": Step("64-bit Arm under qemu", "make aarch64", cases),
     "tsan": Step("ThreadSanitizer, the simulated MLU included", "make tsan", ctest),
-    "valgrind": Step("memcheck", "make valgrind", cases),
-    "fuzz": Step(
-        "fuzzing with ASan and UBSan", "FUZZ_CALLS=${FUZZ_CALLS:-1000000} make fuzz", fuzz
-    ),
-    "coverage": Step("line coverage", "make coverage", coverage),
-    "mutation": Step(
-        "mutation testing",
-        "scripts/mutate.py --seed ${MUTATE_SEED:-$(date +%j)} --minutes ${MUTATE_MINUTES:-60}",
-        mutation,
-    ),
-    "fresh-root": Step("README's commands in a new Debian root", "make fresh-root", fresh_root),
     "report": Step(
         "test report",
         "make build && build/mluop report --out build-nightly/report",
         report,
+    ),
+    "package": Step("packages in a new Debian root", "make package && make package-test", packages),
+    "coverage": Step("line coverage", "make coverage", coverage),
+    "fresh-root": Step("README's commands in a new Debian root", "make fresh-root", fresh_root),
+    "mutation": Step(
+        f"mutation testing of the lines changed since {MUTATED_SINCE}",
+        f"scripts/mutate.py --since ${{MUTATE_SINCE:-{MUTATED_SINCE}}} "
+        "--seed ${MUTATE_SEED:-$(date +%j)} --minutes ${MUTATE_MINUTES:-60}",
+        mutation,
+    ),
+    "fuzz": Step(
+        "fuzzing with ASan and UBSan", "FUZZ_CALLS=${FUZZ_CALLS:-1000000} make fuzz", fuzz
     ),
 }
 
@@ -210,7 +225,8 @@ class Terminal:
     def show(self, text: str) -> None:
         """Replaces the progress line."""
         if self.rich:
-            print(f"\r\033[K{text[:110]}", end="", flush=True)
+            width = shutil.get_terminal_size().columns - 1
+            print(f"\r\033[K{text[:width]}", end="", flush=True)
 
     def end(self, text: str) -> None:
         self.show("")

@@ -8,6 +8,7 @@
 # `make package` builds build/ and the wheel first.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+source scripts/progress.sh
 unset LD_LIBRARY_PATH
 
 fail() {
@@ -23,12 +24,16 @@ libraries_of() {
 
 debian_packages() {
   local settings=()
-  [ ! -f build/libmluops_cuda.so ] || settings=(-DMLUOPS_CUDA_LIBRARY="$PWD/build/libmluops_cuda.so")
+  mkdir -p build-package
+  if [ -f build/libmluops_cuda.so ]; then  # cpack strips only what it built
+    strip --strip-unneeded -o build-package/libmluops_cuda.so build/libmluops_cuda.so
+    settings=(-DMLUOPS_CUDA_LIBRARY="$PWD/build-package/libmluops_cuda.so")
+  fi
   cmake --preset release -B build-package -DCMAKE_INSTALL_PREFIX=/usr -DMLUOPS_TESTS=OFF -DMLUOPS_CUDA=OFF \
     -DMLUOPS_PACKAGES=ON "${settings[@]}" >/dev/null
   cmake --build build-package
   rm -f dist/*.deb
-  (cd build-package && cpack -G DEB >cpack.log 2>&1) || { tail -n 20 build-package/cpack.log; fail "cpack failed"; }
+  with_progress cpack build-package/cpack.log env -C build-package cpack -G DEB || { tail -n 20 build-package/cpack.log; fail "cpack failed"; }
   mv build-package/*.deb dist/
 }
 
@@ -39,6 +44,7 @@ copy_libraries() {
   local name path
   mkdir -p "$1/lib/runtime"
   while read -r name path; do
+    case $(realpath "$path") in "$(realpath "$1")"/*) continue ;; esac  # copied before
     case $name in
       libmluops.so*) ;;
       libstdc++.so* | libgcc_s.so*) cp -L "$path" "$1/lib/runtime/$name" ;;
@@ -56,8 +62,8 @@ set_paths() {
       patchelf --force-rpath --set-rpath '$ORIGIN/../lib:$ORIGIN/../lib/runtime' "$file"
     fi
   done
-  for file in "$1"/lib/*.so.*; do
-    [ -L "$file" ] || patchelf --force-rpath --set-rpath '$ORIGIN' "$file"
+  for file in "$1"/lib/*.so*; do
+    if [ ! -L "$file" ] && is_elf "$file"; then patchelf --force-rpath --set-rpath '$ORIGIN' "$file"; fi
   done
 }
 

@@ -5,18 +5,19 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import functools
 from typing import Any, Callable, Iterator, Mapping, Optional, Sequence, Tuple
 
 from ._library import (
     BadParamError,
     NotSupportedError,
     check,
-    fail,
     function,
     has_function,
     last_message,
+    untyped_function,
 )
-from ._table import Table
+from ._table import Row, Table
 
 # The types of mlu_op.h.
 HALF, FLOAT, INT8, INT16, INT32, UINT8, BOOL, INT64 = 1, 2, 3, 4, 6, 7, 8, 9
@@ -45,7 +46,9 @@ _get_ordinal = function("mluOpGetDeviceOrdinal", _P, _P)
 _create_descriptor = function("mluOpCreateTensorDescriptor", _P)
 _destroy_descriptor = function("mluOpDestroyTensorDescriptor", _P)
 _set_descriptor = function("mluOpSetTensorDescriptor_v2", _P, _I, _I, _I, _P)
-run_operator = function("mluOpRunOperator", _P, _P, _P, _P, _P, _P, _Z)
+_run_operator = function("mluOpRunOperator", _P, _P, _P, _P, _P, _P, _Z)
+# Takes arguments that are converted already. Converting seven integers takes 0.2 µs of 0.75.
+_run_prepared = untyped_function("mluOpRunOperator")
 _check_operator = function("mluOpCheckOperator", _P, _P, _P, _P)
 _workspace_size = function("mluOpGetOperatorWorkspaceSize", _P, _P, _P, _P, _P)
 
@@ -104,6 +107,11 @@ class Plan:
         # After the handle and before the workspace.
         at = ctypes.addressof(self.descriptors), ctypes.addressof(self.pointers)
         self.arguments = (table.op, self.attributes_at, *at)
+
+    def prepare(self, handle: int) -> Callable[[], int]:
+        """Returns the call without a workspace. The data pointers are read when it runs."""
+        converted = [_P.from_param(argument) for argument in (handle, *self.arguments, None)]
+        return functools.partial(_run_prepared, *converted, _Z(0))
 
 
 class Context:
@@ -176,24 +184,29 @@ class Context:
         plan = Plan(table, numbers)
         for i, (row, tensor) in enumerate(zip(table.tensors, tensors)):
             if tensor is not None:
-                plan.descriptors[i] = self._describe(row.layout, *tensor)
+                plan.descriptors[i] = self._describe(table, row, *tensor)
         return plan
 
-    def _describe(self, layout: int, dtype: Any, shape: Sequence[int]) -> int:
+    def _describe(self, table: Table, row: Row, dtype: Any, shape: Sequence[int]) -> int:
+        place = table.place(row.name)
         if dtype not in self.types:
-            raise BadParamError(
-                f"mluops: an array's type must be a type of the C library, got {dtype}"
-            )
+            raise BadParamError(f"{place} must have a type of the C library, got {dtype}")
         descriptor = ctypes.c_void_p()
         check(_create_descriptor(ctypes.addressof(descriptor)))
         # Wrong attributes may give sizes that are no int64. The library reports the attributes.
         dims = (ctypes.c_int64 * len(shape))(*(min(max(size, 0), _MAX_SIZE) for size in shape))
         status = _set_descriptor(
-            descriptor, layout, self.types[dtype], len(shape), ctypes.addressof(dims)
+            descriptor, row.layout, self.types[dtype], len(shape), ctypes.addressof(dims)
         )
         if status:
             _destroy_descriptor(descriptor)
-            fail(status)
+            if len(shape) != len(row.dims):
+                raise BadParamError(
+                    f"{place} must be a tensor of {len(row.dims)} dims, got {len(shape)}"
+                )
+            order = (0, 3, 1, 2) if table.called and row.is_permuted else range(len(shape))
+            given = [shape[i] for i in order]
+            raise NotSupportedError(f"{place} must have fewer than 2^63 elements, got {given}")
         self._descriptors.append(descriptor.value or 0)
         return self._descriptors[-1]
 
@@ -222,7 +235,7 @@ class Context:
         )
         for i, tensor in enumerate(tensors):
             plan.pointers[i] = None if tensor is None else self.pointer(tensor)
-        status = run_operator(self.handle, *plan.arguments, *workspace)
+        status = _run_operator(self.handle, *plan.arguments, *workspace)
         if status:
             table.fail(status)
 

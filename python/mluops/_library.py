@@ -48,6 +48,11 @@ def function(name: str, *arguments: Any) -> Callable[..., int]:
     return result
 
 
+def untyped_function(name: str) -> Callable[..., int]:
+    """Returns the C function with this name. Its arguments must be ctypes objects."""
+    return _library[name]  # a new object each time, without argument types
+
+
 def has_function(name: str) -> bool:
     return hasattr(_library, name)
 

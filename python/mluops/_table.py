@@ -5,6 +5,7 @@ their arguments. The shapes of results are computed from them, with SymInts too.
 from __future__ import annotations
 
 import ctypes
+import re
 from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
 
 from ._library import BadParamError, check, fail, function
@@ -12,6 +13,7 @@ from ._library import BadParamError, check, fail, function
 _MAX_ATTRIBUTES, _MAX_TENSORS = 10, 6  # MLUOP_ATTRIBUTE_MAX, MLUOP_TENSOR_MAX
 NCHW, NHWC, ANY_LAYOUT = 0, 1, 4  # mluOpTensorLayout_t
 _INT32 = 6  # mluOpDataType_t
+_NAME = re.compile(r"[A-Za-z_]\w*")
 
 Shape = Sequence[Any]  # of int or SymInt
 
@@ -84,9 +86,9 @@ def _product(factors: Sequence[Any]) -> Any:
 class Table:
     """The table of one C operator.
 
-    `called` and `names` are for error messages: the name of the Python operator, and the Python
-    names of arguments whose C names differ. `features` is the C name of the features, by default
-    the first input of type T.
+    `called` and `names` are for error messages: the name of the Python operator, and what Python's
+    users call the arguments and symbols whose C names differ. A single output is the "result".
+    `features` is the C name of the features, by default the first input of type T.
     """
 
     def __init__(
@@ -106,8 +108,9 @@ class Table:
         self.tensors = tuple(_row(t) for t in info.tensors[: info.tensor_count])
         self.inputs = tuple(row for row in self.tensors if not row.is_output)
         self.outputs = tuple(row for row in self.tensors if row.is_output)
-        features = features or next(row.name for row in self.inputs if not row.is_index)
-        self.features = self.names.get(features, features)
+        if len(self.outputs) == 1:
+            self.names.setdefault(self.outputs[0].name, "result")
+        self.features = features or next(row.name for row in self.inputs if not row.is_index)
 
     def shapes(
         self, attributes: Sequence[Any], inputs: Sequence[Optional[Shape]], sizes: Dict[str, Any]
@@ -116,6 +119,9 @@ class Table:
 
         `sizes` has the symbols that no input determines. Inputs that break the rules give arbitrary
         shapes; the library's checks then report the rule."""
+        for symbol, size in sizes.items():
+            if type(size) is int and size < 0:
+                raise BadParamError(f"{self.place(symbol)} must be >= 0, got {size}")
         values: Dict[Any, Any] = {**dict(zip(self.attributes, attributes)), **sizes}
         pairs = [
             (dim, size)
@@ -135,18 +141,26 @@ class Table:
             tuple(_product([values[f] for f in dim]) for dim in row.dims) for row in self.outputs
         ]
 
+    def translate(self, text: str) -> str:
+        """Replaces the C names in a text by Python's."""
+        return _NAME.sub(lambda match: self.names.get(match[0], match[0]), text)
+
+    def place(self, name: str) -> str:
+        """Returns the beginning of an error message about the argument of this C name."""
+        return f"{self.called or self.name}: {self.translate(name)}"
+
     def word(self, error: Any) -> Optional[str]:
         """Returns the error message with Python's names and PyTorch's order of dims, or None."""
         if not self.called or error.op != self.name:
             return None
         rows = {row.name: row for row in self.tensors}
-        name, index = self.names.get(error.argument, error.argument), error.index
+        place, index = self.place(error.argument), error.index
         if error.property:
-            name += f".{error.property}"
+            place += f".{error.property}"
         if index >= 0:
             row = rows.get(error.argument)
-            name += f"[{(0, 2, 3, 1)[index] if row is not None and row.is_permuted else index}]"
-        return f"{self.called}: {name} must {error.rule}, got {error.value}"
+            place += f"[{(0, 2, 3, 1)[index] if row is not None and row.is_permuted else index}]"
+        return f"{place} must {self.translate(error.rule)}, got {error.value}"
 
     def fail(self, status: int) -> None:
         fail(status, self.word)

@@ -121,12 +121,13 @@ class Stage:
                 title, first = re.match(r"# ([^\n]+)\n\n(.+?\.)\s", self.pages[page], re.S).groups()
                 cards.append(f"- [**{title}**]({page})\n\n    {' '.join(first.split())}\n")
         grid = '<div class="grid cards" markdown>\n\n' + "\n".join(cards) + "\n</div>"
-        title, introduction, picture, rest = self.pages["index.md"].split("\n\n", 3)
-        if not picture.startswith("!["):
-            raise SystemExit("README.md: the chart must follow the first paragraph")
+        found = re.fullmatch(r"(.+?)\n\n!\[[^\n]+\n\n(.+)", self.pages["index.md"], re.S)
+        if not found:
+            raise SystemExit("README.md: a chart must follow the introduction")
+        introduction, rest = found.groups()
         chart = performance.inline(figures.CHART.read_text())
         self.pages["index.md"] = "\n\n".join(
-            ["---\nhide: [navigation]\n---", title, introduction, grid, chart, rest]
+            ["---\nhide: [navigation]\n---", introduction, grid, chart, rest]
         )
 
     def add_indexes(self):

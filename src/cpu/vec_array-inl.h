@@ -26,6 +26,9 @@ namespace hn = hwy::HWY_NAMESPACE;
 // kCount vectors of the tag D. v[k] holds the elements from k*Lanes(d) on.
 template <class D, int kCount>
 struct VecArray {
+#if HWY_ARCH_ARM  // g++ compiles the implicit constructor for the baseline, which cannot inline NEON's.
+  HWY_INLINE VecArray() {}
+#endif
   hn::Vec<D> v[kCount];
 };
 

@@ -169,7 +169,7 @@ def test_masked_conv2d_in_half():
 @pytest.mark.parametrize("block_bytes", [1, 1 << 20])
 def test_rows_equal_columns_in_both_directions(arguments, last, block_bytes, monkeypatch):
     """A large image with many channels is convolved by products of rows, in several blocks."""
-    monkeypatch.setattr(_masked_rows, "HAS_MKL", True)  # slow in other builds, but correct
+    monkeypatch.setattr(_masked_rows, "_TYPES", (torch.float64,))  # slow, but precise
     monkeypatch.setattr(_masked_rows, "_BLOCK_BYTES", block_bytes)
     conv = ours.MaskedConv2d(20, 6, 3, **arguments).double()
     x = randn(2, 20, 43, 41).double()
@@ -189,6 +189,27 @@ def test_rows_equal_columns_in_both_directions(arguments, last, block_bytes, mon
         torch.autograd.grad(actual, inputs, grad), torch.autograd.grad(expected, inputs, grad)
     ):
         torch.testing.assert_close(a, b)
+
+
+@pytest.mark.parametrize("last", [False, True])
+def test_results_do_not_share_the_scratch_of_later_calls(last):
+    conv, large, small = ours.MaskedConv2d(20, 6, 3, padding=1), (1, 20, 70, 60), (1, 20, 60, 60)
+
+    def run(shape, seed):
+        x = randn(*shape, seed=seed)
+        x = x.contiguous(memory_format=torch.channels_last) if last else x
+        assert not _masked_rows._TYPES or _masked_rows.applies(x, conv.weight, 1)
+        y = conv(x.requires_grad_(), masks(1, *shape[2:]))
+        y.backward(torch.ones_like(y))
+        return y.detach(), x.grad
+
+    with torch.inference_mode():  # scratch of this call must be usable outside of the mode
+        conv(randn(*large), masks(1, *large[2:]))
+    results = [run(large, 1), run(small, 2)]
+    copies = [[each.clone() for each in pair] for pair in results]
+    run(large, 3)
+    for pair, copy in zip(results, copies):
+        assert all(map(torch.equal, pair, copy))
 
 
 def test_second_derivatives_equal_those_of_conv2d():

@@ -9,9 +9,12 @@ from typing import List, Optional, Sequence, Tuple
 import torch
 from torch import Tensor
 
-from ._masked_rows import HAS_MKL, Geometry
+from ._masked_rows import Geometry, conv2d_gradients
 from ._tensors import follows_channels_last
 from .masked_im2col import Calls
+
+# Debian's torch, without MKL, has a slow matrix product. Its conv2d is six times as fast.
+_HAS_MKL = torch.backends.mkl.is_available()
 
 
 def _taps(kernel: Sequence[int], geometry: Geometry) -> List[List[int]]:
@@ -54,10 +57,13 @@ def _add_columns(
     return result
 
 
+def _as_image(columns: Tensor) -> Tensor:
+    return columns.view(1, columns.size(0), 1, columns.size(1))
+
+
 def _multiply_by_conv2d(weight: Tensor, windows: Tensor, groups: int) -> Tensor:
-    image = windows.view(1, windows.size(0), 1, windows.size(1))
     kernel = weight.reshape(weight.size(0), -1, 1, 1)
-    return torch.nn.functional.conv2d(image, kernel, groups=groups)[0, :, 0]
+    return torch.nn.functional.conv2d(_as_image(windows), kernel, groups=groups)[0, :, 0]
 
 
 def _matmul(a: Tensor, b: Tensor) -> Tensor:
@@ -69,8 +75,7 @@ def _matmul(a: Tensor, b: Tensor) -> Tensor:
 
 def _product(weight: Tensor, windows: Tensor, groups: int) -> Tensor:
     """weight: [O, C/groups, kernel]; windows: [C*kernel, M]. Returns [O, M]."""
-    if not HAS_MKL and windows.is_cpu and windows.size(1) > 0:
-        # In Debian's torch, without MKL, conv2d is six times as fast as a matrix product.
+    if not _HAS_MKL and windows.is_cpu and windows.size(1) > 0:
         if windows.dtype == torch.float16:
             product = _multiply_by_conv2d(weight.float(), windows.float(), groups)
             return product.to(torch.float16)
@@ -79,6 +84,24 @@ def _product(weight: Tensor, windows: Tensor, groups: int) -> Tensor:
         return torch.mm(weight.reshape(weight.size(0), -1), windows)
     a = weight.reshape(groups, weight.size(0) // groups, -1)
     return _matmul(a, windows.view(groups, a.size(2), -1)).flatten(0, 1)
+
+
+def _product_gradients(
+    grad: Tensor, weight: Tensor, windows: Tensor, groups: int
+) -> Tuple[Tensor, Tensor]:
+    """Returns the gradients of windows and weight; grad: [O, M]."""
+    if not _HAS_MKL and windows.is_cpu and windows.size(1) > 0:
+        if windows.dtype == torch.float16:
+            found = _product_gradients(grad.float(), weight.float(), windows.float(), groups)
+            return found[0].to(torch.float16), found[1].to(torch.float16)
+        kernel = weight.reshape(weight.size(0), -1, 1, 1)
+        found = conv2d_gradients(_as_image(grad), _as_image(windows), kernel, groups, True, True)
+        return found[0].view(windows.shape), found[1].view(weight.shape)
+    kernels = weight.reshape(groups, weight.size(0) // groups, -1)
+    grouped = grad.view(groups, kernels.size(1), -1)
+    grad_weight = _matmul(grouped, windows.view(groups, kernels.size(2), -1).transpose(1, 2))
+    grad_windows = _matmul(kernels.transpose(1, 2), grouped).flatten(0, 1)
+    return grad_windows, grad_weight.view(weight.shape)
 
 
 def _masked_pixels(mask: Tensor) -> Tuple[Tensor, Tensor]:
@@ -128,11 +151,8 @@ def gradients(
     at = _scaled(pixels, geometry.stride)
     products = calls.col2im_backward(grad, *pixels)  # [O, M]
     windows = _columns(calls, image, at, weight, geometry)
-    kernels = weight.reshape(groups, weight.size(0) // groups, -1)
-    grouped = products.view(groups, kernels.size(1), -1)
-    grad_weight = _matmul(grouped, windows.view(groups, kernels.size(2), -1).transpose(1, 2))
-    grad_windows = _matmul(kernels.transpose(1, 2), grouped).flatten(0, 1)
+    grad_windows, grad_weight = _product_gradients(products, weight, windows, groups)
     grad_image = _add_columns(calls, grad_windows, at, image, weight, geometry)
     if follows_channels_last(image):
         grad_image = grad_image.contiguous(memory_format=torch.channels_last)
-    return grad_image, grad_weight.view(weight.shape), products.sum(1)
+    return grad_image, grad_weight, products.sum(1)

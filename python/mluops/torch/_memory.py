@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Memory of results: huge pages where possible."""
+"""Memory of results and of scratch: huge pages where possible."""
 
 from __future__ import annotations
 
 import ctypes
+import math
+import threading
+from typing import Dict, Sequence
 
+import torch
 from torch import Tensor
 
 _HUGE_PAGE = 2 << 20
@@ -24,3 +28,24 @@ def ask_for_huge_pages(tensor: Tensor) -> None:
     last = (begin + size) // _HUGE_PAGE * _HUGE_PAGE
     if first < last:
         _madvise(first, last - first, _MADV_HUGEPAGE)
+
+
+class Scratch(threading.local):
+    """Uninitialised CPU tensors of the calling thread, by name. A tensor of at most 64 MB keeps its
+    memory for the next one with this name, because each page of new memory costs a fault."""
+
+    MAX_BYTES = 64 << 20
+
+    def __init__(self) -> None:
+        self._kept: Dict[str, Tensor] = {}
+
+    def empty(self, name: str, shape: Sequence[int], dtype: torch.dtype) -> Tensor:
+        count = math.prod(shape)
+        memory = self._kept.get(name)
+        if memory is None or memory.dtype is not dtype or memory.numel() < count:
+            with torch.inference_mode(False):  # other calls may be outside of the mode
+                memory = torch.empty(count, dtype=dtype, device="cpu")
+            ask_for_huge_pages(memory)
+            if count * memory.element_size() <= self.MAX_BYTES:
+                self._kept[name] = memory
+        return memory[:count].view(shape)

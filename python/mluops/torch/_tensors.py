@@ -9,7 +9,7 @@ contiguous.
 
 from __future__ import annotations
 
-from typing import Any, List, Sequence, Tuple
+from typing import Any, List, NoReturn, Sequence, Tuple
 
 import torch
 from torch import Tensor
@@ -23,20 +23,29 @@ _FLOATING = (torch.float32, torch.float16, torch.bfloat16, torch.float64)
 
 
 def compute_type(table: Table, features: Tensor, *others: Tensor) -> torch.dtype:
-    """Returns the type in which to compute."""
+    """Returns the type in which to compute. `others` are the other inputs of type T."""
     dtype = features.dtype
     if dtype not in _FLOATING:
         raise BadParamError(
-            f"{table.called}: {table.features} must be a floating-point tensor, got {dtype}"
+            f"{table.place(table.features)} must be a floating-point tensor, got {dtype}"
         )
     half = table.takes_half and dtype is torch.float16
     for other in others:
-        if other.dtype is torch.float64:
+        given = other.dtype
+        if given is torch.float64:
             dtype = torch.float64
-        half = half and other.dtype is torch.float16
+        elif given not in _FLOATING and given.is_complex:
+            _fail_complex(table, others)
+        half = half and given is torch.float16
     if _context.HAS_DOUBLE and dtype is torch.float64:
         return torch.float64
     return torch.float16 if half else torch.float32
+
+
+def _fail_complex(table: Table, others: Sequence[Tensor]) -> NoReturn:
+    rows = [row for row in table.inputs if not row.is_index and row.name != table.features]
+    row, other = next((row, x) for row, x in zip(rows, others) if x.is_complex())
+    raise BadParamError(f"{table.place(row.name)} must be real, got {other.dtype}")
 
 
 def packed(x: Tensor, dtype: torch.dtype) -> Tensor:
@@ -64,14 +73,15 @@ def run_in_layout(
     """Calls the C operator of the layout of the features, [N, C, H, W]: NHWC if they are
     channels_last, else NCHW. The first result has their type. Results have their memory format, or
     the layout of the table if that is NHWC for indices of NCHW features."""
-    dtype = compute_type(nchw, features, *(x for x in others if x.dtype is not torch.int32))
+    rows = nchw.inputs[1:]
+    dtype = compute_type(nchw, features, *(x for row, x in zip(rows, others) if not row.is_index))
     last = features.dim() == 4 and follows_channels_last(features)
     inputs = [as_type(features, dtype).permute(0, 2, 3, 1) if last else packed(features, dtype)]
     table = nhwc if last else nchw
     for row, x in zip(table.inputs[1:], others):
-        if x.dtype is torch.int32:  # indices in the layout of the table
+        if row.is_index:  # in the layout of the table
             permuted = row.is_permuted and x.dim() == 4
-            inputs.append((x.permute(0, 2, 3, 1) if permuted else x).contiguous())
+            inputs += indices(nchw, x.permute(0, 2, 3, 1) if permuted else x)
         else:
             inputs.append(packed(x, dtype))
     results = context_of(features).run(table, attributes, inputs, sizes, channels_last=True)
@@ -80,23 +90,29 @@ def run_in_layout(
 
 
 def indices(table: Table, *tensors: Tensor) -> List[Tensor]:
-    """Converts indices to int32 for the C library. Clamping keeps outside indices outside."""
+    """Converts the tensors of indices, in the order of the table, to int32 for the C library.
+    Clamping keeps outside indices outside."""
     for tensor in tensors:
         if tensor.dtype is not torch.int32 or not tensor.is_contiguous():
             break
     else:
         return list(tensors)
-    for tensor in tensors:
-        if tensor.dtype not in (torch.int32, torch.int64):
-            raise BadParamError(
-                f"{table.called}: indices must be int32 or int64, got {tensor.dtype}"
-            )
+    _require_indices(table, tensors)
     return [
         packed(tensor.clamp(-(1 << 31), (1 << 31) - 1), torch.int32)
         if tensor.dtype is torch.int64
         else tensor.contiguous()
         for tensor in tensors
     ]
+
+
+def _require_indices(table: Table, tensors: Sequence[Tensor]) -> None:
+    rows = [row for row in table.inputs if row.is_index]
+    for row, tensor in zip(rows, tensors):
+        if tensor.dtype not in (torch.int32, torch.int64):
+            raise BadParamError(
+                f"{table.place(row.name)} must be int32 or int64, got {tensor.dtype}"
+            )
 
 
 def meta_outputs(
@@ -109,13 +125,16 @@ def meta_outputs(
     """Returns meta tensors for the outputs of a C operator, with the type and memory format of
     `like`, the first input by default. Runs the checks of the call."""
     like = inputs[0] if like is None else like
-    compute_type(table, like)
+    rows = list(zip(table.inputs, inputs))
+    others = [x for row, x in rows if not row.is_index and row.name != table.features]
+    compute_type(table, like, *others)
+    _require_indices(table, [x for row, x in rows if row.is_index])
     given = [
         _permute(x.shape, (0, 2, 3, 1)) if row.is_permuted else tuple(x.shape)
         for row, x in zip(table.inputs, inputs)
     ]
     shapes = table.shapes(attributes, given, dict(sizes))
-    _check(table, attributes, given, shapes, inputs)
+    _check(table, attributes, given, shapes)
     return [
         _like(like, shape, row.is_permuted, torch.int32 if row.is_index else like.dtype)
         for row, shape in zip(table.outputs, shapes)
@@ -139,23 +158,15 @@ def _check(
     attributes: Tuple[Any, ...],
     given: Sequence[Tuple[Any, ...]],
     shapes: Sequence[Tuple[Any, ...]],
-    inputs: Sequence[Tensor],
 ) -> None:
     """Runs the library's checks if all sizes are numbers, else our checks of symbolic shapes."""
     if any(type(size) is not int for shape in (*given, *shapes) for size in shape):
         _check_symbolic(table, attributes, given)
         return
     context = cpu_context()
-    types = [
-        x.dtype if row.is_index and x.dtype != torch.int64 else _type_of(row)
-        for row, x in zip(table.inputs, inputs)
-    ] + [_type_of(row) for row in table.outputs]
+    types = [torch.int32 if row.is_index else torch.float32 for row in table.tensors]
     plan = context.plan(table, attributes, tuple(zip(types, (*given, *shapes))))
     context.check(plan)
-
-
-def _type_of(row: Any) -> torch.dtype:
-    return torch.int32 if row.is_index else torch.float32
 
 
 def _check_symbolic(
@@ -164,10 +175,10 @@ def _check_symbolic(
     """Checks ranks and sizes. torch.compile turns a size it does not know into a runtime check."""
     values = dict(zip(table.attributes, attributes))
     for row, shape in zip(table.inputs, given):
-        name = table.names.get(row.name, row.name)
+        place = table.place(row.name)
         if len(shape) != len(row.dims):
             raise BadParamError(
-                f"{table.called}: {name} must be a tensor of {len(row.dims)} dims, got {len(shape)}"
+                f"{place} must be a tensor of {len(row.dims)} dims, got {len(shape)}"
             )
         for i, (dim, size) in enumerate(zip(row.dims, shape)):
             if len(dim) > 1 or isinstance(dim[0], int):
@@ -175,9 +186,5 @@ def _check_symbolic(
             known = values.setdefault(dim[0], size)
             if known is not size:
                 at = (0, 2, 3, 1)[i] if row.is_permuted else i
-                torch._check(
-                    known == size,
-                    lambda name=name, at=at, rule=dim[0]: (
-                        f"{table.called}: {name}.shape[{at}] must be {rule}"
-                    ),
-                )
+                message = f"{place}.shape[{at}] must be {table.translate(dim[0])}"
+                torch._check(known == size, lambda message=message: message)

@@ -14,10 +14,11 @@ from ._operator import register
 from ._tensors import follows_channels_last, meta_outputs, run_in_layout
 
 _NAMES = {"grad_output": "grad", "argmax_idx": "argmax"}
+_BACKWARD_NAMES = {**_NAMES, "H": "height", "W": "width"}
 _FORWARD = Table("border_align_forward", "border_align", _NAMES)
-_BACKWARD = Table("border_align_backward", "border_align_backward", _NAMES)
+_BACKWARD = Table("border_align_backward", "border_align_backward", _BACKWARD_NAMES)
 _NCHW_FORWARD = Table("border_align_nchw_forward", "border_align", _NAMES)
-_NCHW_BACKWARD = Table("border_align_nchw_backward", "border_align_backward", _NAMES)
+_NCHW_BACKWARD = Table("border_align_nchw_backward", "border_align_backward", _BACKWARD_NAMES)
 
 
 def _kernel(input: Tensor, boxes: Tensor, pool_size: int) -> Tuple[Tensor, Tensor]:

@@ -13,7 +13,7 @@ from .._library import BadParamError
 from . import _masked_columns as columns
 from . import _masked_rows as rows
 from ._arguments import pair, require_tensors
-from ._masked_rows import HAS_MKL, Geometry
+from ._masked_rows import Geometry
 from ._operator import below_autograd, register_composition
 from ._tensors import follows_channels_last
 from .masked_im2col import KERNELS, OPERATORS, Calls
@@ -206,8 +206,7 @@ _forward = register_composition(
     _kernel,
     _meta,
     _compose,
-    # Without MKL the gradient of conv2d is faster than our matrix products.
-    _Recorded if HAS_MKL else None,
+    _Recorded,
     casts=(0, 2, 3),
 )
 _backward = register_composition(

@@ -13,10 +13,19 @@ from ._context import context_of
 from ._operator import register
 from ._tensors import as_type, compute_type, indices, meta_outputs, packed
 
-_NAMES = {"feature": "input", "grad_col": "grad", "grad_im": "grad"}
+_NAMES = {
+    "feature": "input",
+    "grad_col": "grad",
+    "grad_im": "grad",
+    "kernel_h": "kernel[0]",
+    "kernel_w": "kernel[1]",
+    "pad_h": "padding[0]",
+    "pad_w": "padding[1]",
+}
+_SIZES = {"H": "height", "W": "width"}
 _IM2COL = Table("masked_im2col_forward", "masked_im2col", _NAMES)
-_IM2COL_BACKWARD = Table("masked_im2col_backward", "masked_im2col_backward", _NAMES)
-_COL2IM = Table("masked_col2im_forward", "masked_col2im", _NAMES)
+_IM2COL_BACKWARD = Table("masked_im2col_backward", "masked_im2col_backward", {**_NAMES, **_SIZES})
+_COL2IM = Table("masked_col2im_forward", "masked_col2im", {**_NAMES, **_SIZES})
 _COL2IM_BACKWARD = Table("masked_col2im_backward", "masked_col2im_backward", _NAMES)
 
 

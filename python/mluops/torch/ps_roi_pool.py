@@ -10,26 +10,19 @@ import torch.fx
 from torch import Tensor, nn
 from torch.jit.annotations import BroadcastingList2
 
-from .._library import BadParamError
 from .._table import Table
 from ._arguments import pair, require_tensor_list, require_tensors
 from ._context import context_of
 from ._operator import register
-from ._tensors import as_type, compute_type, meta_outputs, packed, run_in_layout
+from ._tensors import as_type, compute_type, meta_outputs, packed
+from .rfcn_ps_roi_pool import INPUT_SHAPE, input_sizes
 
-_FORWARD = Table("torchvision_ps_roi_pool_forward", "ps_roi_pool")
+_FORWARD = Table("torchvision_ps_roi_pool_forward", "ps_roi_pool", {"O": "C"})
 _BACKWARD = Table(
     "torchvision_ps_roi_pool_backward",
     "ps_roi_pool_backward",
-    {"grad_output": "grad", "grad_input": "input"},
+    {"grad_output": "grad", **INPUT_SHAPE},
 )
-_RFCN_NAMES = {"top_grad": "grad", "mapping_channel": "mapping", "bottom_grad": "input"}
-_RFCN = ("rfcn_ps_roi_pool", {"pooled_height": "group_size"})
-_RFCN_GRADIENT = ("rfcn_ps_roi_pool_backward", _RFCN_NAMES)
-_RFCN_FORWARD = Table("psroipool_forward", *_RFCN)
-_RFCN_BACKWARD = Table("psroipool_backward", *_RFCN_GRADIENT)
-_RFCN_NCHW_FORWARD = Table("psroipool_nchw_forward", *_RFCN)
-_RFCN_NCHW_BACKWARD = Table("psroipool_nchw_backward", *_RFCN_GRADIENT)
 
 
 def _kernel(
@@ -49,13 +42,6 @@ def _meta(
     return meta_outputs(_FORWARD, attributes, (input, rois))[0]
 
 
-def _sizes(table: Table, shape: Sequence[Any]) -> Tuple[Tuple[str, Any], ...]:
-    """Returns N, H and W of an input shape [N, C, H, W]."""
-    if len(shape) != 4:
-        raise BadParamError(f"{table.called}: input_shape must be a list of 4, got {list(shape)}")
-    return (("N", shape[0]), ("H", shape[2]), ("W", shape[3]))
-
-
 def _backward_kernel(
     grad: Tensor,
     rois: Tensor,
@@ -64,7 +50,7 @@ def _backward_kernel(
     pooled_width: int,
     input_shape: List[int],
 ) -> Tensor:
-    sizes = _sizes(_BACKWARD, input_shape)
+    sizes = input_sizes(_BACKWARD, input_shape, grad)
     dtype = compute_type(_BACKWARD, grad, rois)
     g = packed(grad, dtype)
     attributes = (pooled_height, pooled_width, spatial_scale)
@@ -81,7 +67,9 @@ def _backward_meta(
     input_shape: List[int],
 ) -> Tensor:
     attributes = (pooled_height, pooled_width, spatial_scale)
-    return meta_outputs(_BACKWARD, attributes, (grad, rois), _sizes(_BACKWARD, input_shape))[0]
+    return meta_outputs(
+        _BACKWARD, attributes, (grad, rois), input_sizes(_BACKWARD, input_shape, grad)
+    )[0]
 
 
 def _save(ctx: Any, inputs: Any, output: Any) -> Tuple[Tensor, ...]:
@@ -120,94 +108,6 @@ _backward = register(
     _backward_save,
     backward=_pool,
     tangent=_spread,
-)
-
-
-def _rfcn_attributes(
-    channels: Any, spatial_scale: float, group_size: int
-) -> Tuple[int, int, float, int, Any]:
-    output_dim = channels // max(group_size * group_size, 1)
-    return (group_size, group_size, spatial_scale, group_size, output_dim)
-
-
-def _rfcn_kernel(
-    input: Tensor, rois: Tensor, spatial_scale: float, group_size: int
-) -> Tuple[Tensor, Tensor]:
-    channels = input.shape[1] if input.dim() == 4 else 0
-    attributes = _rfcn_attributes(channels, spatial_scale, group_size)
-    tables = _RFCN_NCHW_FORWARD, _RFCN_FORWARD
-    output, mapping = run_in_layout(*tables, attributes, input, (rois,))
-    return output, mapping
-
-
-def _rfcn_meta(
-    input: Tensor, rois: Tensor, spatial_scale: float, group_size: int
-) -> Tuple[Tensor, Tensor]:
-    channels = input.shape[1] if input.dim() == 4 else 0
-    attributes = _rfcn_attributes(channels, spatial_scale, group_size)
-    output, mapping = meta_outputs(_RFCN_FORWARD, attributes, (input, rois))
-    return output, mapping
-
-
-def _rfcn_backward_attributes(grad: Tensor, spatial_scale: float) -> Tuple[Any, ...]:
-    channels, height, width = grad.shape[1:] if grad.dim() == 4 else (1, 1, 1)
-    return (height, width, spatial_scale, channels)
-
-
-def _rfcn_backward_kernel(
-    grad: Tensor, rois: Tensor, mapping: Tensor, spatial_scale: float, input_shape: List[int]
-) -> Tensor:
-    sizes = _sizes(_RFCN_BACKWARD, input_shape)
-    attributes = _rfcn_backward_attributes(grad, spatial_scale)
-    tables = _RFCN_NCHW_BACKWARD, _RFCN_BACKWARD
-    return run_in_layout(*tables, attributes, grad, (rois, mapping), sizes)[0]
-
-
-def _rfcn_backward_meta(
-    grad: Tensor, rois: Tensor, mapping: Tensor, spatial_scale: float, input_shape: List[int]
-) -> Tensor:
-    sizes = _sizes(_RFCN_BACKWARD, input_shape)
-    attributes = _rfcn_backward_attributes(grad, spatial_scale)
-    return meta_outputs(_RFCN_BACKWARD, attributes, (grad, rois, mapping), sizes)[0]
-
-
-def _rfcn_save(ctx: Any, inputs: Any, output: Any) -> Tuple[Tensor, ...]:
-    input, rois, ctx.spatial_scale, ctx.group_size = inputs
-    ctx.shape = input.shape
-    return rois, output[1]
-
-
-def _rfcn_backward_save(ctx: Any, inputs: Any, output: Any) -> Tuple[Tensor, ...]:
-    grad, rois, mapping, ctx.spatial_scale, ctx.shape = inputs
-    ctx.group_size = grad.shape[2]
-    return rois, mapping
-
-
-def _rfcn_pool(ctx: Any, features: Tensor) -> Tensor:
-    return _rfcn_forward(features, ctx.saved_tensors[0], ctx.spatial_scale, ctx.group_size)[0]
-
-
-def _rfcn_spread(ctx: Any, grad: Tensor) -> Tensor:
-    return _rfcn_backward(grad, *ctx.saved_tensors, ctx.spatial_scale, ctx.shape)
-
-
-_rfcn_forward = register(
-    "rfcn_ps_roi_pool(Tensor input, Tensor rois, float spatial_scale, int group_size) "
-    "-> (Tensor, Tensor)",
-    _rfcn_kernel,
-    _rfcn_meta,
-    _rfcn_save,
-    backward=_rfcn_spread,
-    tangent=_rfcn_pool,
-)
-_rfcn_backward = register(
-    "rfcn_ps_roi_pool_backward(Tensor grad, Tensor rois, Tensor mapping, float spatial_scale, "
-    "SymInt[] input_shape) -> Tensor",
-    _rfcn_backward_kernel,
-    _rfcn_backward_meta,
-    _rfcn_backward_save,
-    backward=_rfcn_pool,
-    tangent=_rfcn_spread,
 )
 
 
@@ -263,12 +163,13 @@ def ps_roi_pool(
 ) -> Tensor:
     """Position-sensitive average pooling: each bin of a box reads its own channels.
 
-    input: [N, C*height*width, H, W]; boxes: [R, 5] = batch, x1, y1, x2, y2, or a [L, 4] per image;
-    output_size: (height, width) or one number. Returns [R, C, height, width].
+    input: [N, C*pooled_height*pooled_width, H, W]; boxes: [R, 5] = batch, x1, y1, x2, y2, or a
+    [L, 4] per image; output_size: (pooled_height, pooled_width) or one number. Returns
+    [R, C, pooled_height, pooled_width].
     semantics "torchvision": drop-in for `torchvision.ops.ps_roi_pool`. Forward is bitwise equal to
     torchvision's on the CPU; the gradient matches forward. "rfcn": the operator of R-FCN and
     MLU-OPS. It rounds coordinates before scaling, includes the last pixel, clips at the edge of the
-    map, and requires a square output_size.
+    map, and requires a square output_size, the group_size of R-FCN.
     A box whose batch index names no image gives zeros; validate=True raises a ValueError instead.
 
     >>> input = torch.arange(16.0).view(1, 4, 2, 2)

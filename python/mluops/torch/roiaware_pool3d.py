@@ -15,18 +15,38 @@ from ._arguments import require_tensors, sizes
 from ._context import context_of
 from ._operator import register
 from ._tensors import as_type, compute_type, meta_outputs, packed
+from ._tensors import indices as index_tensors
 
 _MAX, _AVERAGE = 0, 1
 _FORWARD = Table(
     "roiaware_pool3d_forward",
     "roiaware_pool3d",
-    {"pts_idx_of_voxels": "indices"},
+    {
+        "pts_idx_of_voxels": "indices",
+        "boxes_num": "rois.shape[0]",
+        "pts_num": "pts_feature.shape[0]",
+        "channels": "pts_feature.shape[1]",
+        "max_pts_each_voxel": "max_pts_per_voxel",
+        "out_x": "out_size[0]",
+        "out_y": "out_size[1]",
+        "out_z": "out_size[2]",
+    },
     features="pts_feature",
 )
 _BACKWARD = Table(
     "roiaware_pool3d_backward",
     "roiaware_pool3d_backward",
-    {"grad_out": "grad", "pts_idx_of_voxels": "indices"},
+    {
+        "grad_out": "grad",
+        "pts_idx_of_voxels": "indices",
+        "boxes_num": "grad.shape[0]",
+        "out_x": "grad.shape[1]",
+        "out_y": "grad.shape[2]",
+        "out_z": "grad.shape[3]",
+        "channels": "grad.shape[4]",
+        "max_pts_each_voxel": "indices.shape[4]",
+        "P": "pts_num",
+    },
 )
 
 
@@ -83,7 +103,7 @@ def _backward_kernel(
 ) -> Tensor:
     g = packed(grad, compute_type(_BACKWARD, grad))
     attributes = _backward_attributes(grad, indices, pool_method)
-    inputs = (indices.contiguous(), argmax.contiguous(), g)
+    inputs = (*index_tensors(_BACKWARD, indices, argmax), g)
     (result,) = context_of(g).run(_BACKWARD, attributes, inputs, (("P", pts_num),))
     return as_type(result, grad.dtype)
 
