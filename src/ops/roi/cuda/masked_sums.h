@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The gradient of a map of pooled RoIs on CUDA devices, without atomics. A first kernel writes
-// bit masks of RoIs and scaled gradients (scaled_grads.h). Then a block owns a tile of one row of the map and writes its sums once, zeros included. A warp
-// owns a bin and four pixels, its lanes the output channels. It adds the RoIs in ascending order
-// and loads each scaled gradient once for all pixels. The sums go through shared memory, so that
-// stores are coalesced in both layouts.
+// The gradient of a map of pooled RoIs on CUDA devices, without atomics. A first kernel writes bit
+// masks of RoIs and scaled gradients (scaled_grads.h). Then a block owns a tile of one row of the
+// map and writes its sums once, zeros included. A warp owns a bin and four pixels, its lanes the
+// output channels. It adds the RoIs in ascending order and loads each scaled gradient once for all
+// pixels. The sums go through shared memory, so that stores are coalesced in both layouts.
 //
 // A Family has kPartWords, the words of a mask that make a part of a sum (at most 32); kAddsParts:
 // the sum is the sum of the parts, otherwise one chain of additions; kHasMapping: the call has a
