@@ -80,9 +80,8 @@ def run_in_layout(
     table = nhwc if last else nchw
     for row, x in zip(table.inputs[1:], others):
         if row.is_index:  # in the layout of the table
-            inputs += indices(
-                nchw, x.permute(0, 2, 3, 1) if row.is_permuted and x.dim() == 4 else x
-            )
+            permuted = row.is_permuted and x.dim() == 4
+            inputs += indices(nchw, x.permute(0, 2, 3, 1) if permuted else x)
         else:
             inputs.append(packed(x, dtype))
     results = context_of(features).run(table, attributes, inputs, sizes, channels_last=True)

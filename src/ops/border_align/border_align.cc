@@ -9,11 +9,13 @@ namespace {
 constexpr AttributeSpec kPoolSize = AtLeast("pool_size", 1).SupportedUpTo(65536);
 constexpr TensorRow kBoxes = {"boxes", kIn, kT, kAnyLayout, "N K 4", kReject};
 
-// The shapes of a map and of the results in a layout. argmax_idx is NHWC in both: only backward
-// reads it, and transposing it would cost as much as transposing the output.
+// argmax_idx is NHWC in both layouts: only backward reads it, and transposing it would cost as much
+// as transposing the output.
 constexpr TensorRow Argmax(Direction direction) {
   return {"argmax_idx", direction, kI32, kNHWC, "N K 4 C", kReject};
 }
+
+// The shapes of a map and of the results in a layout.
 struct Shapes {
   LayoutRule layout;
   std::string_view map, result;

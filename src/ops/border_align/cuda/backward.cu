@@ -7,7 +7,6 @@
 // index twice, the second time from L2, and by shared memory accesses.
 #include <algorithm>
 
-#include "cuda/pdl.h"
 #include "ops/border_align/cuda/batches.h"
 #include "ops/border_align/cuda/tuning.h"
 
@@ -178,7 +177,6 @@ __device__ bool AddChunks(const BackwardCall<T>& call, int64_t block, int chunks
 template <typename T, int kWarps>
 __global__ void __launch_bounds__(kWarps* kWarpLanes, kResidentWarps / kWarps)
     SumOwners(const __grid_constant__ BackwardCall<T> call) {
-  WaitForPredecessor();
   const Shared shared = MakeShared(call);
   const int thread = threadIdx.x % kWarpLanes;
   for (int64_t i = blockIdx.x; i < call.blocks(); i += gridDim.x) {
@@ -206,7 +204,7 @@ __global__ void __launch_bounds__(kWarps* kWarpLanes, kResidentWarps / kWarps)
 
 template <typename T>
 void Launch(const BackwardCall<T>& call, CudaContext& context) {
-  const Grid grid = {call.blocks(), call.warps * kWarpLanes, SharedBytes(call), /*pdl=*/true};
+  const Grid grid = {call.blocks(), call.warps * kWarpLanes, SharedBytes(call)};
   switch (call.warps) {
     case 1: return context.Launch(SumOwners<T, 1>, grid, call);
     case 2: return context.Launch(SumOwners<T, 2>, grid, call);

@@ -3,7 +3,6 @@
 // counting sort in one launch, several blocks per border of an image.
 #include <algorithm>
 
-#include "cuda/pdl.h"
 #include "ops/border_align/cuda/heavy_lines.h"
 
 namespace mluop::border_align {
@@ -122,7 +121,6 @@ __device__ void PrepareHeavyLines(const SortCall<T>& call, int index, int lines,
 
 template <typename T>
 __global__ void __launch_bounds__(kThreads) SortLists(SortCall<T> call) {
-  TriggerDependents();
   __shared__ Counters counters;
   const int thread = threadIdx.x, parts = call.parts;
   const int rounds = (call.p.k + parts * kThreads - 1) / (parts * kThreads);

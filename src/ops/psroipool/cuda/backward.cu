@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// psroipool backward on CUDA devices: the implementation tables. The kernels are those of
+// psroipool backward on CUDA devices: the implementation tables. The kernels are in
 // ops/roi/cuda. The scaled gradient is top_grad * (1/area), rounded before the addition.
 #include "cuda/transpose.h"
 #include "ops/psroipool/cuda/kernels.h"

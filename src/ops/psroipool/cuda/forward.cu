@@ -11,6 +11,8 @@ namespace {
 
 template <typename T>
 struct Pooling {
+  static constexpr int kFewLoads = 4;
+
   Problem p;
   TensorsOf<T> t;
 

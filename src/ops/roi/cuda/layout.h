@@ -39,36 +39,6 @@ struct ElementLayout {
   }
 };
 
-// Reads the flags, strided over the block. Returns whether this thread read a set one.
-inline __device__ bool ReadsFlag(const int* flags, int count) {
-  bool any = false;
-  for (int i = threadIdx.x; i < count; i += blockDim.x) any |= flags[i] != 0;
-  return any;
-}
-
-// Returns the gradient of one element of the map for any mapping: a slow fallback. Adds RoIs, bins
-// and output channels in ascending order. Family::Scale(gradient, area) divides a gradient among
-// the pixels of its bin.
-template <class Family, bool kNchw, class Problem, typename T>
-__device__ __noinline__ T SumElement(const Problem& p, const PooledGradients<T>& t, int32_t row,
-                                     int32_t column, int64_t channel) {
-  T sum = 0;
-  for (int64_t r = 0; r < p.rois; ++r) {
-    const auto place = PlaceRoi(p, t.rois + r * 5);
-    for (int bin = 0; bin < p.bins(); ++bin) {
-      const Span rows = place.MapRows(p, bin / p.bins_w());
-      const Span columns = place.Columns(p, bin % p.bins_w());
-      if (!rows.Has(row) || !columns.Has(column)) continue;
-      const auto area = static_cast<T>(rows.size() * columns.size());
-      for (int64_t c = 0; c < p.output_dim; ++c) {
-        const int64_t i = ElementLayout<kNchw>::Pooled(p, r, bin, c);
-        if (t.mapping[i] == channel) sum += Family::Scale(t.pooled[i], area);
-      }
-    }
-  }
-  return sum;
-}
-
 #endif  // __CUDACC__
 
 }  // namespace mluop::roi

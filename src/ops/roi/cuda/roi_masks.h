@@ -121,25 +121,22 @@ class RoiHits {
   unsigned words_, bits_ = 0;
 };
 
-// RoIs of a warp whose loads are in flight.
-inline constexpr int kHitsInFlight = 3;
-
 // Calls add(loaded) for every hit in ascending order. start(r, &loaded) issues the loads of a RoI.
-// The loads of the next hits are in flight meanwhile.
-template <typename Loaded, typename Start, typename Add>
+// The loads of kInFlight hits are in flight at a time.
+template <int kInFlight, typename Loaded, typename Start, typename Add>
 __device__ void ForEachHit(RoiHits hits, Start start, Add add) {
-  Loaded ring[kHitsInFlight];
-  bool valid[kHitsInFlight];
+  Loaded ring[kInFlight];
+  bool valid[kInFlight];
   const auto start_next = [&](int i) {
     const int r = hits.Next();
     valid[i] = r >= 0;
     if (valid[i]) start(r, &ring[i]);
   };
 #pragma unroll
-  for (int i = 0; i < kHitsInFlight; ++i) start_next(i);
+  for (int i = 0; i < kInFlight; ++i) start_next(i);
   while (true) {
 #pragma unroll
-    for (int i = 0; i < kHitsInFlight; ++i) {
+    for (int i = 0; i < kInFlight; ++i) {
       if (!valid[i]) return;
       add(ring[i]);
       start_next(i);

@@ -9,7 +9,7 @@
 #include "core/host_device.h"
 #include "cuda/context.h"
 #include "cuda/pdl.h"
-#include "ops/roi/cuda/layout.h"
+#include "ops/roi/cuda/custom_mapping.h"
 
 namespace mluop::roi {
 
@@ -195,23 +195,6 @@ __global__ void __launch_bounds__(SmallMap::kThreads, 2)
   });
 }
 
-inline constexpr int kCustomThreads = 256;
-
-// Overwrites the sums if the mapping is not forward's. A block owns a pixel.
-template <class Family, bool kNchw, class Problem>
-__global__ void __launch_bounds__(kCustomThreads)
-    SumCustomMapping(Problem p, PooledGradients<float> t, const int* flags, int count) {
-  WaitForPredecessor();
-  if (__syncthreads_or(ReadsFlag(flags, count)) == 0) return;
-  const auto width = static_cast<int>(p.w), row = static_cast<int>(blockIdx.x) / width;
-  const int column = static_cast<int>(blockIdx.x) % width;
-  const int64_t image = row / p.h, pixel = row % p.h * p.w + column;
-  for (int64_t channel = threadIdx.x; channel < p.channels(); channel += kCustomThreads) {
-    t.map[ElementLayout<kNchw>::Map(p, image, pixel, channel)] =
-        SumElement<Family, kNchw>(p, t, row, column, channel);
-  }
-}
-
 template <class Family, class Problem>
 bool SmallMapApplies(const CudaCall<Problem>& call) {
   return IsSmallMap(SmallMap(call.p), Family::kSmallMapRois, call.context);
@@ -231,11 +214,7 @@ mluOpStatus_t RunSmallMap(const CudaCall<Problem>& call, const PooledGradients<f
   call.context.Launch(SumSmallMap<Family, kNchw, Problem>,
                       Grid{map.Blocks(), SmallMap::kThreads, map.SharedBytes()}, call.p, t, map,
                       flags);
-  if constexpr (Family::kHasMapping) {
-    call.context.Launch(SumCustomMapping<Family, kNchw, Problem>,
-                        Grid{map.images * map.height * map.width, kCustomThreads, 0, /*pdl=*/true},
-                        call.p, t, flags, static_cast<int>(map.Blocks()));
-  }
+  RunCustomMapping<Family, kNchw>(call, t, flags, map.Blocks());
   return call.context.status();
 }
 

@@ -59,7 +59,7 @@ __device__ void PrefetchMap(const T* input, int64_t elements) {
   asm volatile("prefetch.global.L2 [%0];" ::"l"(input + first));
 }
 
-inline constexpr int kStridedThreads = 512;
+inline constexpr int kStridedThreads = 256;
 
 // A block owns some elements of one RoI, a thread one element. Family has p, and t with input and
 // rois; Sum<kLoads>(pixels, from) adds a bin's pixels in the family's order with kLoads loads in
@@ -104,9 +104,10 @@ mluOpStatus_t RunStrided(CudaContext& context, const Family& family) {
       static_cast<int>(std::min<int64_t>(CeilDiv(channels, 32) * 32, kStridedThreads));
   const int64_t slices = CeilDiv(channels, threads);
   // The grid has at most one block per 32 output elements or per RoI.
-  // A bin is at most about H/bins+1 rows high: three rows have few pixels.
-  const auto kernel = family.p.h / family.p.bins_h() < 3 ? PoolStrided<Family, kNchw, 4, Offset>
-                                                         : PoolStrided<Family, kNchw, 8, Offset>;
+  // A bin is at most about H/bins+1 rows high: three rows have few pixels, for Family::kFewLoads.
+  const auto kernel = family.p.h / family.p.bins_h() < 3
+                          ? PoolStrided<Family, kNchw, Family::kFewLoads, Offset>
+                          : PoolStrided<Family, kNchw, 8, Offset>;
   context.Launch(kernel, Grid{family.p.rois * slices, threads}, family, static_cast<int>(slices));
   return context.status();
 }

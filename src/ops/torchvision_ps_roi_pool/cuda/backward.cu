@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// torchvision_ps_roi_pool backward on CUDA devices: the implementation table. The kernels are those
-// of ops/roi/cuda, for NCHW maps. RoIs are added in ascending order.
+// torchvision_ps_roi_pool backward on CUDA devices: the implementation table. The kernels are in
+// ops/roi/cuda, for NCHW maps. RoIs are added in ascending order.
 #include "ops/roi/cuda/masked_sums.h"
 #include "ops/roi/cuda/small_map.h"
 #include "ops/torchvision_ps_roi_pool/cuda/kernels.h"
