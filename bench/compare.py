@@ -4,7 +4,8 @@
     python3 bench/compare.py BASE/build/mluop build/mluop --runs 3 --threads 2 --isa AVX2
 
 Options that it does not know go to `mluop perf` of both builds. Measures the cases that the base
-knows: its set `networks`, or --set. Prints the ratio new / base of every run, and their geometric mean.
+knows: its set `networks`, or --set. Prints the ratio new / base of every run, and their geometric
+mean.
 """
 
 import argparse
