@@ -23,7 +23,7 @@ help:
 	@echo '  make test-torch   run the Python tests under the newest torch'
 	@echo '  make tsan         run the tests of threads under ThreadSanitizer'
 	@echo '  make valgrind     run cases of every operator under memcheck'
-	@echo '  make load         run 10^5 calls from eight threads, then 10^6 calls in constant memory'
+	@echo '  make load         run 10^5 calls from eight threads, then 10^6 in constant memory (LOAD_CALLS, MEMORY_CALLS, LOAD_SEED)'
 	@echo '  make fuzz         run libFuzzer for half a minute per target (docs/fuzzing.md)'
 	@echo '  make coverage     measure the lines of src/ that the tests run: at least 95 %'
 	@echo '  make mutate       break the code on purpose, and count the mutants that the tests detect'
