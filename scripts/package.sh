@@ -44,7 +44,7 @@ copy_libraries() {
   local name path
   mkdir -p "$1/lib/runtime" "$1/$2"
   while read -r name path; do
-    case $(realpath "$path") in "$(realpath "$1")"/*) continue ;; esac  # copied before
+    if [ -e "$1/lib/$name" ] || [ -e "$1/lib/runtime/$name" ]; then continue; fi
     case $name in
       libmluops.so*) ;;
       libstdc++.so* | libgcc_s.so*) cp -L "$path" "$1/lib/runtime/$name" ;;
