@@ -21,7 +21,7 @@ else
     run python3 -m doctest "scripts/$script.py"
     run "scripts/$script.py"
   done
-  run python3 -m doctest scripts/figures.py scripts/speed_tables.py scripts/mutants.py scripts/nightly.py bench/results.py
+  run python3 -m doctest scripts/figures.py scripts/speed_tables.py scripts/mutants.py scripts/nightly.py scripts/nightly_amounts.py bench/results.py
   run scripts/figures.py --check
   if command -v shellcheck >/dev/null; then
     run shellcheck --severity=warning .ci/run scripts/*.sh examples/*.sh
