@@ -137,11 +137,9 @@ TEST(ThreadPoolTest, SleepingWorkersWake) {
   }
 }
 
-TEST(ThreadPoolTest, SetNumThreadsAppliesToTheNextLoop) {
-  ThreadPool pool(2);
+TEST(ThreadPoolTest, LoopsWithOtherNumbersOfThreadsUseAtMostThese) {
   for (const int threads : {2, 5, 1, 16, 3, 3}) {
-    pool.SetNumThreads(threads);
-    EXPECT_EQ(pool.num_threads(), threads);
+    const ThreadPool pool(threads);
     const Loop loop = RunLoop(pool, 1000, 1);
     EXPECT_TRUE(Covers(loop, 1000) && loop.workers_in_range && loop.workers_unique);
     EXPECT_LE(loop.max_concurrent, threads);
