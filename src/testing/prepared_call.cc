@@ -43,11 +43,12 @@ OutputRule RuleOf(const OutputRule& rule, const TensorArgument& tensor) {
   return {rule.tensor, Criterion::kFixed, kDoubleThreshold};
 }
 
-// Returns whether empty tensors make the call a no-op, which writes no output.
+// Returns whether the call writes no output: the library refuses it, or it has an empty tensor.
 bool NothingToDo(const Arguments& arguments) {
   Arguments copy = arguments;
+  copy.double_allowed = true;
   bool skip = false;
-  return Validate(copy, &skip) == MLUOP_STATUS_SUCCESS && skip;
+  return Validate(copy, &skip) != MLUOP_STATUS_SUCCESS || skip;
 }
 
 }  // namespace

@@ -74,6 +74,16 @@ require() {
   "$@" || { echo "$message" >&2; failed=1; }
 }
 
+# A case that the library refuses is a failed check with its message; the next case runs.
+refused='masked_col2im_forward C=3 H=8 W=0 M=5'
+for command in check bitwise; do
+  status=0
+  "$mluop" $command "$refused" "$case_line" >"$folder/out" 2>&1 || status=$?
+  require "$command '$refused' must exit with 1, got $status" [ "$status" = 1 ]
+  require "$command must print the library's message" grep -qF 'im must not be empty, got 0 elements' "$folder/out"
+  require "$command must run the other case" grep -qxF '1 passed, 1 failed' "$folder/out"
+done
+
 # Tables fit 120 columns and have a heading per operator, also if the cases of two operators alternate.
 long='torchvision_ps_roi_pool_forward N=1 O=3 H=7 W=7 R=3 pooled_height=2 pooled_width=2 spatial_scale=0.0625'
 "$mluop" perf --seconds 0.001 "$long" "$case_line" "$long seed=2" \
