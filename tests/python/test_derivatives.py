@@ -48,6 +48,26 @@ def test_forward_mode_raises_in_torch_1(name):
         run(forward_ad.make_dual(x, like(x)))
 
 
+def region_of(name):
+    """Returns the index of the operator's RoIs, boxes or points, or None."""
+    _, arguments = samples.make()[name]
+    at = samples.features_of(arguments)
+    others = [i for i, a in enumerate(arguments) if i != at and torch.is_tensor(a)]
+    return next((i for i in others if arguments[i].is_floating_point()), None)
+
+
+REGIONS = [n for n in FORWARD_MODE if "conv" not in n and region_of(n) is not None]
+
+
+@pytest.mark.parametrize("name", REGIONS)
+def test_forward_mode_of_regions_raises(name):
+    operator, arguments = samples.make()[name]
+    i = region_of(name)
+    with forward_ad.dual_level(), pytest.raises(NotImplementedError, match="only the features"):
+        regions = forward_ad.make_dual(arguments[i], like(arguments[i]))
+        operator(*arguments[:i], regions, *arguments[i + 1 :])
+
+
 @pytest.mark.parametrize("name", FORWARD_MODE)
 def test_tangent_is_the_adjoint_of_the_gradient(name):
     """<J t, g> = <t, J' g>."""

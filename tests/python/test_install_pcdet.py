@@ -118,6 +118,14 @@ def test_wrong_arguments_raise(call, kind, message):
         call()
 
 
+def test_boxes_in_double_keep_their_precision():
+    points = torch.tensor([[500000.3, 0, 0]])
+    x = points[0, 0].double() + 0.012  # in float: the point itself
+    box = torch.tensor([[x, 0, 0, 0.02, 1, 1, 0]], dtype=torch.float64)
+    assert pcdet.points_in_boxes_cpu(points, box).tolist() == [[0]]
+    assert pcdet.points_in_boxes_gpu(points[None], box[None]).tolist() == [[-1]]
+
+
 def test_docstring_examples_run():
     result = doctest.testmod(pcdet)
     assert result.failed == 0 and result.attempted > 3

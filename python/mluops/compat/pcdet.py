@@ -94,7 +94,7 @@ def points_in_boxes_cpu(
     name = "points_in_boxes_cpu"
     points, _ = _as_tensor(name, "points", points, 2, 3)
     boxes, is_numpy = _as_tensor(name, "boxes", boxes, 2, 7)
-    result = points_in_boxes_all(points[None], _with_bottom(boxes.to(points.dtype))[None])
+    result = points_in_boxes_all(points[None], _with_bottom(boxes)[None])
     result = result[0].t().contiguous()
     return result.numpy() if is_numpy else result
 
@@ -115,7 +115,7 @@ def points_in_boxes_gpu(points: Tensor, boxes: Tensor) -> Tensor:
             f"{name}: boxes.shape[0] must be points.shape[0] = {points.shape[0]}, got "
             f"{boxes.shape[0]}"
         )
-    return points_in_boxes_part(points, _with_bottom(boxes.to(points.dtype)))
+    return points_in_boxes_part(points, _with_bottom(boxes))
 
 
 def install() -> Report:

@@ -103,10 +103,9 @@ def _make_function(
                 ctx.save_for_backward(*saved)
                 if forward_ad._current_level >= 0:
                     ctx.save_for_forward(*saved)
+            # Index outputs, 100 MB in PartA2, have no gradient. jvp sees which tangents are given.
+            ctx.set_materialize_grads(False)
             if isinstance(output, tuple):
-                ctx.set_materialize_grads(
-                    False
-                )  # index outputs, 100 MB in PartA2, have no gradient
                 ctx.mark_non_differentiable(*output[1:])
                 ctx.output_count = len(output)
             return output
@@ -132,7 +131,9 @@ def _make_function(
             if count > 1 and not _IS_TORCH_2:  # torch 1 fails on outputs of indices
                 raise NotImplementedError(f"{name}: forward-mode differentiation needs torch 2")
             given = tangents[1 + features]
-            result = None if given is None else tangent(ctx, given)
+            if given is None:
+                raise NotImplementedError(f"{name}: only the features have a derivative")
+            result = tangent(ctx, given)
             return result if count == 1 else (result, *[None] * (count - 1))
 
     return Function
