@@ -61,7 +61,7 @@ class Core {
   OnChipMemory& on_chip(Space space) { return *memories_[space]; }
   Memory* memory(Space space) {
     if (space == kGdram) return &GetGdram();
-    return memories_[space];
+    return &on_chip(space);
   }
   Space SpaceOf(const void* pointer) const;
 

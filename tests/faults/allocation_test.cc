@@ -175,7 +175,9 @@ TEST(FailedAllocation, CnrtQueueCreateAndCnrtNotifierCreateReturnNoMem) {
 TEST(FailedAllocation, BadParamDoesNotAllocate) {
   const Handle handle;
   mluOpStatus_t status = MLUOP_STATUS_SUCCESS;
-  const auto rejected = [&] { return RunExample(handle, 0, nullptr, nullptr, 1, 1, nullptr, nullptr); };
+  const auto rejected = [&] {
+    return RunExample(handle, 0, nullptr, nullptr, 1, 1, nullptr, nullptr);
+  };
   EXPECT_FALSE(FailsAt(0, rejected, &status));
   EXPECT_EQ(status, MLUOP_STATUS_BAD_PARAM);
 }
