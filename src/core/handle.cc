@@ -101,7 +101,8 @@ mluOpStatus_t mluOpUpdateContextInformation(mluOpHandle_t handle) {
 }
 
 mluOpStatus_t mluOpSetQueue(mluOpHandle_t handle, cnrtQueue_t queue) {
-  return WithHandle(__func__, handle, [&, function = __func__] {
+  const char* const function = __func__;  // inside the lambda it names the lambda
+  return WithHandle(function, handle, [&] {
     if (queue != nullptr && queue->device != handle->device) {
       return Fail(MLUOP_STATUS_BAD_PARAM,
                   "%s: queue must be on the handle's device %s, got a queue of %s", function,
