@@ -7,6 +7,7 @@
 #include <functional>
 
 #include "bang/arithmetic.h"
+#include "bang/unknown.h"
 
 namespace bang {
 
@@ -103,23 +104,32 @@ BANG_EXTREME(minequal, __bang_mineq_scalar, y < x ? y : x)
   BANG_BINARY(__bang_##op, Float, kAlias, value, kComparison, kNoRule, kFrom520)
 BANG_FROM520(maximum, IsNan(x) || y > x ? y : x)
 BANG_FROM520(minimum, IsNan(x) || y < x ? y : x)
+#define BANG_DISTANCE "deprecated with a distance, whose meaning is not described"
+BANG_UNKNOWN_FORM(__bang_maximum, Float, BANG_DISTANCE, T*, const T*, int, unsigned)
+BANG_UNKNOWN_FORM(__bang_minimum, Float, BANG_DISTANCE, T*, const T*, int, unsigned)
 BANG_FROM520(nan_maximum, IsNan(y) || y > x ? y : x)
 BANG_FROM520(nan_minimum, IsNan(y) || y < x ? y : x)
 
+#define BANG_BYTES "deprecated for this type, and the unit of n is not described: cast to char*"
 // Logic on elements (`op`), and on bits (`b##op`), whose n counts bytes except with a scalar.
-#define BANG_LOGIC(op, test, bits)                                               \
-  BANG_BINARY(__bang_##op, Number, kNoAlias, test, kLogic)                       \
-  BANG_SCALAR(__bang_##op##_scalar, Number, test, kLogic, kNoRule, kFrom322)     \
-  BANG_CYCLE(__bang_cycle_##op, Number, test, kLogic)                            \
-  BANG_BINARY(__bang_b##op, Byte, kNoAlias, x bits y, kLogic, k2xx, kEverywhere) \
-  BANG_CYCLE(__bang_cycle_b##op, Byte, x bits y, kLogic, k2xx, kEverywhere)      \
-  BANG_SCALAR(__bang_b##op##_scalar, Number,                                     \
+#define BANG_LOGIC(op, test, bits)                                                             \
+  BANG_BINARY(__bang_##op, Number, kNoAlias, test, kLogic)                                     \
+  BANG_SCALAR(__bang_##op##_scalar, Number, test, kLogic, kNoRule, kFrom322)                   \
+  BANG_CYCLE(__bang_cycle_##op, Number, test, kLogic)                                          \
+  BANG_BINARY(__bang_b##op, Byte, kNoAlias, x bits y, kLogic, k2xx, kEverywhere)               \
+  BANG_CYCLE(__bang_cycle_b##op, Byte, x bits y, kLogic, k2xx, kEverywhere)                    \
+  BANG_UNKNOWN_FORM(__bang_b##op, WiderThanByte, BANG_BYTES, T*, const T*, const T*, unsigned) \
+  BANG_UNKNOWN_FORM(__bang_cycle_b##op, WiderThanByte, BANG_BYTES, T*, const T*, const T*,     \
+                    unsigned, unsigned)                                                        \
+  BANG_SCALAR(__bang_b##op##_scalar, Number,                                                   \
               Bitwise(x, y, [](auto p, auto q) { return p bits q; }), kLogic, kNoRule, kFrom322)
 BANG_LOGIC(and, IsTrue(x) && IsTrue(y), &)
 BANG_LOGIC(or, IsTrue(x) || IsTrue(y), |)
 BANG_LOGIC(xor, IsTrue(x) != IsTrue(y), ^)
 BANG_UNARY(__bang_not, Number, kAlias, !IsTrue(x), kLogic)
 BANG_UNARY(__bang_bnot, Byte, kAlias, ~x, kLogic, k2xx, kEverywhere)
+
+BANG_UNKNOWN_FORM(__bang_bnot, WiderThanByte, BANG_BYTES, T*, const T*, unsigned)
 
 #define BANG_SHIFT(name, Types, value)                                      \
   template <Types T>                                                        \

@@ -85,11 +85,15 @@ inline void __bang_int322int16(short* d, const int* s, unsigned n, int dst_pos, 
     RequireArchitecture(#name #suffix, gate, where);            \
     return RoundedTo<To>(Exact(x), Round::mode);                \
   }
-BANG_EACH_MODE(BANG_CONVERT_SCALAR, kEverywhere, __float2half, float, half)
-BANG_EACH_MODE(BANG_CONVERT_SCALAR, kEverywhere, __float2int, float, int)
-BANG_EACH_MODE(BANG_CONVERT_SCALAR, kEverywhere, __float2int32, float, int)
-BANG_EACH_MODE(BANG_CONVERT_SCALAR, kEverywhere, __half2int, half, int)
-BANG_EACH_MODE(BANG_CONVERT_SCALAR, kEverywhere, __half2int32, half, int)
+#define BANG_CONVERT_SCALAR_MODES(name, From, To)                  \
+  BANG_EACH_MODE(BANG_CONVERT_SCALAR, kEverywhere, name, From, To) \
+  BANG_UNKNOWN(name##_rm, BANG_RM)                                 \
+  BANG_UNKNOWN(name##_sr, BANG_SR)
+BANG_CONVERT_SCALAR_MODES(__float2half, float, half)
+BANG_CONVERT_SCALAR_MODES(__float2int, float, int)
+BANG_CONVERT_SCALAR_MODES(__float2int32, float, int)
+BANG_CONVERT_SCALAR_MODES(__half2int, half, int)
+BANG_CONVERT_SCALAR_MODES(__half2int32, half, int)
 inline float __half2float(half x) { return x; }
 inline float __int2float(int x) { return static_cast<float>(x); }
 inline half __int2half(int x) { return half(x); }

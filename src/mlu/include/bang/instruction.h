@@ -189,6 +189,8 @@ template <class T>
 concept Integer = Int<T> || Unsigned<T>;
 template <class T>
 concept Element = Float<T> || Integer<T>;
+template <class T>
+concept WiderThanByte = Element<T> && !Byte<T>;
 
 template <class T>
 using Same = std::type_identity_t<T>;  // a parameter that takes no part in deduction

@@ -13,6 +13,12 @@ namespace intrinsics {
   void name(Ts...) {                                                              \
     static_assert(sizeof...(Ts) == ~size_t{0}, #name ": not simulated: " reason); \
   }
+// One form of an intrinsic whose other forms are simulated.
+#define BANG_UNKNOWN_FORM(name, Types, reason, ...)                  \
+  template <Types T>                                                 \
+  void name(__VA_ARGS__) {                                           \
+    static_assert(sizeof(T) == 0, #name ": not simulated: " reason); \
+  }
 #define BANG_RM "two descriptions of the rounding disagree"
 #define BANG_SR "stochastic rounding is not reproducible"
 
