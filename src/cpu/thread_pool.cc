@@ -6,6 +6,7 @@
 // store-load ordering (Dekker's pattern).
 #include "cpu/thread_pool.h"
 
+#include <hwy/cache_control.h>
 #include <linux/futex.h>
 #include <pthread.h>
 #include <sched.h>
@@ -37,8 +38,8 @@ constexpr int kNumSlots = 64;  // concurrent loops, one per bit; further callers
 
 // One loop, on its caller's stack.
 struct Loop {
-  void (*function)(void* context, int64_t begin, int64_t end, int worker);
-  void* context;
+  void (*function)(const void* context, int64_t begin, int64_t end, int worker);
+  const void* context;
   int64_t n, num_ranges;
   int num_threads;             // including the caller
   int caller_core;             // -1: unknown
@@ -82,14 +83,6 @@ void ResetAfterFork() {
 const int num_cores = static_cast<int>(std::thread::hardware_concurrency());
 [[maybe_unused]] const int registered = pthread_atfork(nullptr, nullptr, ResetAfterFork);
 
-void Pause() {
-#if defined(__x86_64__) || defined(__i386__)
-  __builtin_ia32_pause();
-#elif defined(__aarch64__)
-  asm volatile("yield");
-#endif
-}
-
 // Moves the calling thread to another core, if its affinity allows one. The kernel of a virtual
 // machine often wakes a worker on its caller's core although another core is idle. The two threads
 // then alternate in time slices of 2 to 4 ms.
@@ -106,14 +99,12 @@ void MigrateOffCore(int core) {
 // so its cache may still hold their data. Then steals from the other slices.
 void Work(Loop& loop, Slice* loop_slices, int worker) {
   const int64_t size = loop.n / loop.num_ranges;
-  // The first `remainder` ranges have one more element.
-  const int64_t remainder = loop.n % loop.num_ranges;
+  const int64_t remainder = loop.n % loop.num_ranges;  // ranges with one more element
   try {
     for (int i = 0; i < loop.num_threads; ++i) {
       Slice& slice = loop_slices[(worker + i) % loop.num_threads];
-      while (true) {
-        const int64_t range = slice.next_range.fetch_add(1, std::memory_order_relaxed);
-        if (range >= slice.end_range) break;
+      const auto next = [&] { return slice.next_range.fetch_add(1, std::memory_order_relaxed); };
+      for (int64_t range = next(); range < slice.end_range; range = next()) {
         const int64_t begin = range * size + std::min(range, remainder);
         loop.function(loop.context, begin, begin + size + (range < remainder ? 1 : 0), worker);
       }
@@ -149,7 +140,7 @@ void Sleep() {
   if (open_slots != 0) WakeWorkers(1);
   int permits = wake_permits;
   while (permits == 0 || !wake_permits.compare_exchange_weak(permits, permits - 1)) {
-    if (permits == 0) Futex(FUTEX_WAIT_PRIVATE, 0);
+    Futex(FUTEX_WAIT_PRIVATE, 0);  // returns at once if a permit is left
     permits = wake_permits;
   }
 }
@@ -183,8 +174,8 @@ void JoinLoop(int index, int id, bool* woken) {
 void RunWorker(int id) {
   const DefaultFloatingPoint floating_point;
   int last = 0;  // the slot joined last
-  bool woken = true;
   while (true) {
+    bool woken = true;
     for (auto end = Clock::now() + kSpinTime; Clock::now() < end;) {
       if (const uint64_t open = open_slots; open != 0) {
         // Starts after the last slot, so that all callers get workers in turn.
@@ -192,11 +183,10 @@ void RunWorker(int id) {
         JoinLoop(last, id, &woken);
         end = Clock::now() + kSpinTime;
       } else {
-        for (int i = 0; i < 8; ++i) Pause();
+        for (int i = 0; i < 8; ++i) hwy::Pause();
       }
     }
     Sleep();
-    woken = true;
   }
 }
 
@@ -223,17 +213,16 @@ void WakeOrStartWorkers(int wanted) {
 
 // Returns the index of a free slot, which then belongs to the caller, or -1.
 int TakeSlot() {
-  uint64_t used = used_slots;
-  while (true) {
+  for (uint64_t used = used_slots; ~used != 0;) {
     const int index = std::countr_one(used);
-    if (index == kNumSlots) return -1;
     if (used_slots.compare_exchange_weak(used, used | uint64_t{1} << index)) return index;
   }
+  return -1;
 }
 
 }  // namespace
 
-void ThreadPool::Run(int64_t n, int64_t grain, Function function, void* context) const {
+void ThreadPool::Run(int64_t n, int64_t grain, Function function, const void* context) const {
   if (n <= 0) return;
   const int64_t wanted = std::max<int64_t>(n / std::max<int64_t>(grain, 1), 1);
   const auto threads = static_cast<int>(std::min<int64_t>({wanted, num_threads_, kMaxThreads}));
@@ -253,7 +242,8 @@ void ThreadPool::Run(int64_t n, int64_t grain, Function function, void* context)
   WakeOrStartWorkers(threads - 1);
   Work(loop, slices[index], 0);
   open_slots &= ~bit;
-  for (int i = 0; slots[index].inside != 0; ++i) i < 1000 ? Pause() : std::this_thread::yield();
+  for (int i = 0; slots[index].inside != 0; ++i)
+    i < 1000 ? hwy::Pause() : std::this_thread::yield();
   used_slots &= ~bit;
   if (loop.failed) std::rethrow_exception(loop.error);
 }

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstdint>
-#include <type_traits>
 
 namespace mluop {
 
@@ -21,14 +20,13 @@ class ThreadPool {
   // ranges depend on the number of threads; results must not. Uses at most one thread per `grain`
   // elements; choose `grain` above the wake-up cost. Rethrows the first exception of `body`.
   template <typename Body>
-  void For(int64_t n, int64_t grain, Body&& body) const {
-    using Plain = std::remove_reference_t<Body>;
+  void For(int64_t n, int64_t grain, const Body& body) const {
     Run(
         n, grain,
-        [](void* context, int64_t begin, int64_t end, int worker) {
-          (*static_cast<Plain*>(context))(begin, end, worker);
+        [](const void* context, int64_t begin, int64_t end, int worker) {
+          (*static_cast<const Body*>(context))(begin, end, worker);
         },
-        const_cast<void*>(static_cast<const void*>(&body)));
+        &body);
   }
 
   // Calls body(i, worker) for every i in [0, n).
@@ -40,9 +38,9 @@ class ThreadPool {
   }
 
  private:
-  using Function = void (*)(void* context, int64_t begin, int64_t end, int worker);
+  using Function = void (*)(const void* context, int64_t begin, int64_t end, int worker);
 
-  void Run(int64_t n, int64_t grain, Function function, void* context) const;
+  void Run(int64_t n, int64_t grain, Function function, const void* context) const;
 
   int num_threads_;
 };
