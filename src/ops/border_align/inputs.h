@@ -46,12 +46,13 @@ inline std::pair<double, double> MakeInterval(std::string_view kind, int64_t at,
 }
 
 inline void GenerateBoxes(const testing::Case& c, const Arguments& a, testing::Random& random) {
-  // In double the steps of a walk from 2^100 are exact. From 1e30, rounding would move its last
-  // samples.
+  // In double the reference's coordinates are long double: 64 bits on x86, 113 on Arm. A walk from
+  // pool_size * 2^1000 to a pixel has exact steps in all of them, and its last sample is at 0.
   static constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
   static constexpr double kBadFloats[] = {kNan, HUGE_VAL, -HUGE_VAL, 1e30, -1e30, 6e4};
-  static constexpr double kBadDoubles[] = {kNan, HUGE_VAL, -HUGE_VAL, 0x1p100, -0x1p100, 64};
-  const double* const all_bad = a.Type() == MLUOP_DTYPE_DOUBLE ? kBadDoubles : kBadFloats;
+  const double huge = a.Int("pool_size") * 0x1p1000;
+  const double bad_doubles[] = {kNan, HUGE_VAL, -HUGE_VAL, huge, -huge, 64};
+  const double* const all_bad = a.Type() == MLUOP_DTYPE_DOUBLE ? bad_doubles : kBadFloats;
   const std::string& kind = c.Option("boxes");
   const int64_t height = a.Symbol("H"), width = a.Symbol("W"), count = a.Symbol("K");
   for (int64_t box = 0; box < a.Symbol("N") * count; ++box) {

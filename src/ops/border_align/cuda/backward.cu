@@ -279,6 +279,10 @@ bool FitsOwners(const CudaCall<Problem>& call) {
 constexpr CudaImplementation<Problem> kBackward[] = {
     {"sorted", "rows of the map and the results of an image have fewer than 2^31 elements",
      FitsOwners, SortedBytes, RunSorted, DescribeSorted},
+    // Adds in another order than "sorted": each call has one of the two, so its bits are unique.
+    {"large", "sorted does not apply",
+     [](const CudaCall<Problem>& call) { return !FitsOwners(call); }, LargeBackwardBytes,
+     RunLargeBackward},
     CudaImplementation<Problem>::ForDouble(RunDoubleBackward),
 };
 

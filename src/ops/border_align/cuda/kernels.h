@@ -15,7 +15,9 @@ namespace mluop::border_align {
 extern const CudaOperator kForwardCuda;   // forward.cu
 extern const CudaOperator kBackwardCuda;  // backward.cu
 
-// For tensors of type double (double.cu).
+// Backward for any size, and for tensors of type double (large.cu).
+size_t LargeBackwardBytes(const CudaCall<Problem>& call);
+mluOpStatus_t RunLargeBackward(const CudaCall<Problem>& call, void* scratch);
 mluOpStatus_t RunDoubleBackward(const CudaCall<Problem>& call, void* scratch);
 
 // Forward where a slice of the map fits shared memory (small_map.cu).

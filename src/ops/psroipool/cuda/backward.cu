@@ -4,6 +4,7 @@
 #include "cuda/transpose.h"
 #include "ops/psroipool/cuda/kernels.h"
 #include "ops/psroipool/cuda/tuning.h"
+#include "ops/roi/cuda/large_map.h"
 #include "ops/roi/cuda/masked_sums.h"
 #include "ops/roi/cuda/small_map.h"
 
@@ -37,20 +38,37 @@ mluOpStatus_t RunMasks(const CudaCall<Problem>& call, void* scratch) {
   return roi::RunMasks<BackwardFamily, kNchw>(call, GradientsOfCall<T>(call), scratch);
 }
 
+template <bool kNchw, typename T = float>
+mluOpStatus_t RunLarge(const CudaCall<Problem>& call, void* scratch) {
+  return roi::RunLargeMap<BackwardFamily, kNchw>(call, GradientsOfCall<T>(call), scratch);
+}
+
+size_t DoubleBytes(const CudaCall<Problem>& call) {
+  return roi::FitsMasks<false, double>(call) ? roi::MaskBytes<double>(call)
+                                             : roi::LargeMapBytes(call);
+}
+mluOpStatus_t RunDouble(const CudaCall<Problem>& call, void* scratch) {
+  return roi::FitsMasks<false, double>(call) ? RunMasks<false, double>(call, scratch)
+                                             : RunLarge<false, double>(call, scratch);
+}
+
 template <bool kNchw>
 constexpr CudaImplementation<Problem> kSmallMap = {
     "small_map", "at most 1024 pixels and 512 RoIs, and few blocks",
     roi::SmallMapApplies<BackwardFamily, Problem>, roi::SmallMapBytes<Problem>, RunSmallMap<kNchw>};
 template <bool kNchw>
-constexpr CudaImplementation<Problem> kMasks = {"masks", "fewer than 2^31 blocks",
-                                                roi::FitsMasks<kNchw, float, Problem>,
-                                                roi::MaskBytes<float, Problem>, RunMasks<kNchw>};
+constexpr CudaImplementation<Problem> kMasks = {
+    "masks", "fewer than 2^31 blocks, and pixels of an image",
+    roi::FitsMasks<kNchw, float, Problem>, roi::MaskBytes<float, Problem>, RunMasks<kNchw>};
+template <bool kNchw>
+constexpr CudaImplementation<Problem> kLarge = {"large", "always", Always,
+                                                roi::LargeMapBytes<Problem>, RunLarge<kNchw>};
 
 constexpr CudaImplementation<Problem> kBackward[] = {
-    kSmallMap<false>, kMasks<false>,
-    CudaImplementation<Problem>::ForDouble(RunMasks<false, double>, roi::MaskBytes<double>)};
+    kSmallMap<false>, kMasks<false>, kLarge<false>,
+    CudaImplementation<Problem>::ForDouble(RunDouble, DoubleBytes)};
 constexpr CudaImplementation<Problem> kNchwBackward[] = {
-    kSmallMap<true>, kMasks<true>,
+    kSmallMap<true>, kMasks<true>, kLarge<true>,
     CudaImplementation<Problem>::ForDouble(RunOnNhwcCopies<kBackwardCuda>, NhwcCopyBytes)};
 
 }  // namespace

@@ -14,19 +14,32 @@ namespace mluop::roi {
 
 #if defined(__CUDACC__)
 
+// Pixel i of [N, H, W].
+struct MapPixel {
+  int64_t image;
+  int32_t y, x;
+
+  template <class Problem>
+  __device__ MapPixel(const Problem& p, int64_t i)
+      : image(i / p.w / p.h),
+        y(static_cast<int32_t>(i / p.w % p.h)),
+        x(static_cast<int32_t>(i % p.w)) {}
+};
+
 // Returns the gradient of one element of the map. Adds RoIs, bins and output channels in ascending
 // order. Family::Scale(gradient, area) divides a gradient among the pixels of its bin.
 template <class Family, bool kNchw, class Problem, typename T>
-__device__ T SumElement(const Problem& p, const PooledGradients<T>& t, int32_t row, int32_t column,
+__device__ T SumElement(const Problem& p, const PooledGradients<T>& t, const MapPixel& pixel,
                         int64_t channel) {
   T sum = 0;
   for (int64_t r = 0; r < p.rois; ++r) {
     const auto place = PlaceRoi(p, t.rois + r * 5);
+    if (place.image != pixel.image) continue;
     for (int bin = 0; bin < p.bins(); ++bin) {
-      const Span rows = place.MapRows(p, bin / p.bins_w());
+      const Span rows = place.Rows(p, bin / p.bins_w());
       const Span columns = place.Columns(p, bin % p.bins_w());
-      if (!rows.Has(row) || !columns.Has(column)) continue;
-      const auto area = static_cast<T>(rows.size() * columns.size());
+      if (!rows.Has(pixel.y) || !columns.Has(pixel.x)) continue;
+      const auto area = static_cast<T>(int64_t{rows.size()} * columns.size());
       for (int64_t c = 0; c < p.output_dim; ++c) {
         const int64_t i = ElementLayout<kNchw>::Pooled(p, r, bin, c);
         if (t.mapping[i] == channel) sum += Family::Scale(t.pooled[i], area);
@@ -47,11 +60,11 @@ __global__ void __launch_bounds__(kCustomThreads)
   for (int i = threadIdx.x; i < count; i += kCustomThreads) custom |= flags[i] != 0;
   if (__syncthreads_or(custom) == 0) return;
   for (int64_t i = blockIdx.x; i < int64_t{p.n} * p.h * p.w; i += gridDim.x) {
-    const auto row = static_cast<int32_t>(i / p.w), column = static_cast<int32_t>(i % p.w);
-    const int64_t image = row / p.h, pixel = row % p.h * int64_t{p.w} + column;
+    const MapPixel pixel(p, i);
+    const int64_t place = int64_t{pixel.y} * p.w + pixel.x;
     for (int64_t channel = threadIdx.x; channel < p.channels(); channel += kCustomThreads) {
-      t.map[ElementLayout<kNchw>::Map(p, image, pixel, channel)] =
-          SumElement<Family, kNchw>(p, t, row, column, channel);
+      t.map[ElementLayout<kNchw>::Map(p, pixel.image, place, channel)] =
+          SumElement<Family, kNchw>(p, t, pixel, channel);
     }
   }
 }

@@ -237,11 +237,12 @@ Problem PassOf(Problem p) {
   return p;
 }
 
-// Blocks fit a grid, and rows fit 32 bits.
+// Blocks fit a grid; rows and the pixels of a bin fit 32 bits.
 template <bool kNchw, typename T, class Problem>
 bool FitsMasks(const CudaCall<Problem>& call) {
   const SumTiles tiles(call.p, kNchw, sizeof(T), call.context.shared_bytes());
-  return int64_t{call.p.n} * call.p.h < kSmallLimit / tiles.OfRow();
+  return int64_t{call.p.h} * call.p.w < kSmallLimit &&
+         int64_t{call.p.n} * call.p.h < kSmallLimit / tiles.OfRow();
 }
 
 template <typename T, class Problem>
