@@ -5,7 +5,8 @@
 The peers are torchvision's ps_roi_pool where torchvision is installed, otherwise compositions of
 torch operators (`pairs.py`). Where a peer computes the same function, the results are compared
 first. Prints a Markdown table of ratios: the peer's minimum time divided by ours.
---overhead measures the overhead per call on tiny inputs instead, on one thread.
+--overhead measures the overhead per call on tiny inputs instead, on one thread. With --device cuda
+it measures the host's time, in multiples of an empty kernel launch.
 --json writes the times too, with machine, commit and command; rows of an earlier run of the same
 machine and commit stay in the file unless they are measured again (`--only` measures some).
 """
@@ -111,12 +112,14 @@ class Plain(torch.autograd.Function):
         return grad
 
 
-def tiny_calls():
+def tiny_calls(device="cpu"):
     """Calls on tiny inputs, by name, with the target in multiples of Plain's call."""
+    torch.set_default_device(device)
     x, features, boxes = torch.rand(1, 9, 2, 2), torch.rand(1, 8, 4, 4), torch.rand(1, 3, 4) * 3
     leaf, grad = x.clone().requires_grad_(), torch.rand(1, 4, 2, 2)
     rois, points = torch.tensor([[0.0, 0, 0, 2, 2, 2, 0]]), torch.rand(5, 3)
     weight, mask = torch.rand(3, 8, 3, 3), torch.eye(4)[None]
+    torch.set_default_device("cpu")
     array, result = np.zeros((1, 2, 9), np.float32), np.zeros((1, 9, 2), np.float32)
     return {
         "transpose, NumPy": (lambda: mluops.transpose(array, output=result), None),
@@ -133,29 +136,60 @@ def tiny_calls():
     }
 
 
+def cuda_calls():
+    """The calls of operators with one or two launches; the target is 7 empty launches. An operator
+    with more launches, or that waits for the device, has no target."""
+    calls = tiny_calls("cuda")
+    leaf = torch.rand(1, 12, 4, 4, device="cuda")
+    rois = torch.tensor([[0.0, 0, 0, 3, 3]], device="cuda")
+    boxes, points = torch.rand(1, 2, 7, device="cuda"), torch.rand(1, 5, 3, device="cuda")
+    calls["ps_roi_pool"] = (lambda: ours.ps_roi_pool(leaf, rois, 2), 7)
+    calls["ps_roi_pool, rfcn"] = (lambda: ours.ps_roi_pool(leaf, rois, 2, semantics="rfcn"), 7)
+    calls["points_in_boxes"] = (lambda: ours.points_in_boxes(points, boxes), 7)
+    several = ("forward and backward", "masked_conv2d")
+    return {
+        name: (run, None if name.endswith(several) else 7)
+        for name, (run, _) in calls.items()
+        if "NumPy" not in name
+    }
+
+
+def least_time(run, device):
+    """The minimum time of a call on the host, of 300 times 10 calls."""
+    many = lambda: [run() for _ in range(10)]
+    times = []
+    for _ in range(300):
+        if device == "cuda":  # an empty queue never makes the host wait
+            torch.cuda.synchronize()
+        times.append(seconds_of(many) / 10)
+    return min(times)
+
+
 def overhead(options):
     """Prints the minimum times of calls on tiny inputs, on one thread."""
     torch.set_num_threads(1)
     mluops.set_num_threads(1)
-
-    def least(run):
-        many = lambda: [run() for _ in range(10)]
-        return min(seconds_of(many) / 10 for _ in range(300))
-
-    leaf = torch.rand(1, 9, 2, 2, requires_grad=True)
-    unit = least(lambda: Plain.apply(leaf))
-    print(f"torch {torch.__version__}; a plain autograd.Function: {unit * 1e6:.1f} µs\n")
-    print("| call | µs, least | / plain Function | target |\n|---|---|---|---|")
-    rows = [{"name": "a plain autograd.Function", "level": "call", "ours_s": unit, "units": 1}]
-    for name, (run, target) in tiny_calls().items():
+    device = options.device
+    if device == "cuda":
+        label, calls = "an empty launch", cuda_calls()
+        unit = least_time(lambda: torch.cuda._sleep(0), device)
+    else:
+        label, calls = "a plain autograd.Function", tiny_calls()
+        leaf = torch.rand(1, 9, 2, 2, requires_grad=True)
+        unit = least_time(lambda: Plain.apply(leaf), device)
+    print(f"torch {torch.__version__}, {device}; {label}: {unit * 1e6:.1f} µs\n")
+    print(f"| call | µs, least | / {label} | target |\n|---|---|---|---|")
+    rows = [{"name": label, "level": "call", "ours_s": unit, "units": 1}]
+    for name, (run, target) in calls.items():
         with torch.inference_mode("inference" in name):
-            seconds = least(run)
+            seconds = least_time(run, device)
         print(f"| {name} | {seconds * 1e6:.1f} | {seconds / unit:.1f} | {target or ''} |")
         row = {"name": name, "level": "call", "ours_s": seconds, "units": seconds / unit}
         rows.append(row | ({"target": target} if target else {}))
     if options.json:
-        facts = {"device": "cpu", "threads": 1, **versions()}
-        save(options.json, "python bench/peers.py --overhead", facts, rows)
+        facts = {"device": device, "threads": 1, **versions()}
+        command = "python bench/peers.py --overhead" + (" --device cuda" * (device == "cuda"))
+        save(options.json, command, facts, rows)
 
 
 def main():
@@ -169,7 +203,10 @@ def main():
     parser.add_argument("--only", default="", help="only rows whose name contains this text")
     parser.add_argument("--json", help="write the times to this file")
     parser.add_argument("--overhead", action="store_true")
+    parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu", help="of --overhead")
     options = parser.parse_args()
+    if options.device == "cuda" and not (options.overhead and torch.cuda.is_available()):
+        parser.error("--device cuda needs --overhead and a CUDA device")
     if options.threads:
         torch.set_num_threads(options.threads)
     mluops.set_num_threads(torch.get_num_threads())

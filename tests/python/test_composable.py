@@ -9,6 +9,7 @@ torch = pytest.importorskip("torch")
 if not hasattr(torch.library, "opcheck"):
     pytest.skip("torch.library.opcheck needs torch 2.4", allow_module_level=True)
 
+import mluops
 import samples
 from mluops.torch import MaskedConv2d, border_align, psa_mask
 from network import Network, batch
@@ -114,6 +115,26 @@ def test_meta_functions_check_symbolic_shapes():
     assert function(torch.rand(2, 8, 6, 7), boxes, 3).shape == (2, 2, 5, 4)
     with pytest.raises(Exception, match=r"boxes.shape\[0\]|torch.Size|size"):
         function(torch.rand(3, 8, 6, 7), boxes, 3)
+
+
+@pytest.mark.parametrize(
+    "call, message",
+    [
+        (lambda x: psa_mask(x, 2, (3, 5)), "psa_type must be 0 or 1, got 2"),
+        (lambda x: psa_mask(x, 0, (-3, 5)), "h_mask must be >= 1, got -3"),
+        (lambda x: psa_mask(x, 0, (3, 4)), "h_mask.w_mask = 12, got 15"),
+    ],
+)
+def test_meta_functions_check_attributes_of_symbolic_shapes(call, message):
+    from torch._subclasses.fake_tensor import FakeTensorMode
+    from torch.fx.experimental.symbolic_shapes import ShapeEnv
+
+    fake = FakeTensorMode(shape_env=ShapeEnv()).from_tensor(torch.rand(2, 15, 4, 3))
+    with pytest.raises(mluops.BadParamError, match=message):
+        call(fake)
+    compiled = torch.compile(call, fullgraph=True, backend="aot_eager", dynamic=True)
+    with pytest.raises(Exception, match=message):
+        compiled(torch.rand(2, 15, 4, 3))
 
 
 def test_dynamic_compilation_accepts_other_shapes():

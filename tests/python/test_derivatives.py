@@ -162,3 +162,20 @@ def test_vmap_equals_a_loop(name):
     batch = torch.stack([x, 2 * x, like(x)], dim=1)
     expected = torch.stack([run(each) for each in batch.unbind(1)])
     assert torch.equal(torch.func.vmap(run, in_dims=1)(batch), expected)
+
+
+@needs_func
+def test_vmap_of_grad_over_masks_equals_a_loop():
+    x, weight = torch.randn(1, 2, 4, 4), torch.randn(3, 2, 3, 3)
+    masks = torch.rand(3, 1, 4, 4, generator=torch.Generator().manual_seed(1)) - 0.5
+
+    def loss(x, weight, mask):
+        return ours.masked_conv2d(x, mask, weight, padding=1).square().sum()
+
+    run = torch.func.grad(loss, argnums=(0, 1))
+    results = torch.func.vmap(run, in_dims=(None, None, 0))(x, weight, masks)
+    for i, mask in enumerate(masks):
+        for result, expected in zip(results, run(x, weight, mask)):
+            assert torch.allclose(result[i], expected, atol=1e-5)
+    with pytest.raises(NotImplementedError, match=r"masked_conv2d.*vmap over masks"):
+        torch.func.vmap(torch.func.hessian(loss), in_dims=(None, None, 0))(x, weight, masks)

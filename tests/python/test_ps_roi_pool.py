@@ -127,4 +127,4 @@ def test_half_boxes_keep_batch_indices_of_many_images():
 
     _boxes_as_rois = importlib.import_module("mluops.torch.ps_roi_pool")._boxes_as_rois
 
-    assert len(set(_boxes_as_rois(boxes)[:, 0].tolist())) == 2100
+    assert len(set(_boxes_as_rois(boxes, 2100)[:, 0].tolist())) == 2100

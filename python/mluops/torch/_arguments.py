@@ -26,6 +26,22 @@ def require_tensor_list(function: str, name: str, values: Any) -> None:
         require_tensors(function, **{f"{name}[{i}]": value})
 
 
+def integer(function: str, name: str, value: Any) -> int:
+    """Converts an integer of any type, or raises a TypeError."""
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise TypeError(f"{function}: {name} must be an integer, got {value!r}") from None
+
+
+def number(function: str, name: str, value: Any) -> float:
+    """Converts a number of any type, or raises a TypeError."""
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise TypeError(f"{function}: {name} must be a number, got {value!r}") from None
+
+
 def sizes(function: str, name: str, value: Any, count: int) -> Tuple[int, ...]:
     """Converts a number or a sequence of `count` numbers to a tuple."""
     if type(value) is int:

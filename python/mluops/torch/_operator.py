@@ -249,6 +249,40 @@ def _cast_function(operator: Callable[..., Any], device: str, casts: Tuple[int, 
     return cast
 
 
+class _Once(torch.autograd.Function):
+    """Runs an operator inside torch.func's transforms; its derivatives raise."""
+
+    @staticmethod
+    def forward(ctx: Any, name: str, function: Callable[..., Any], *arguments: Any) -> Any:
+        ctx.name = name
+        with torch.enable_grad():  # for the transforms around this one
+            return below_autograd(function, arguments)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Any) -> Any:
+        raise _second_derivative_error(ctx.name)
+
+    @staticmethod
+    def jvp(ctx: Any, *tangents: Any) -> Any:
+        raise _second_derivative_error(ctx.name)
+
+
+def _second_derivative_error(name: str) -> NotImplementedError:
+    return NotImplementedError(
+        f"{name}: vmap over masks supports first derivatives in reverse mode only"
+    )
+
+
+def _is_batched(x: Any) -> bool:
+    """Whether vmap iterates over the tensor, at any level of torch.func's transforms."""
+    functions = torch._C._functorch
+    while functions.is_functorch_wrapped_tensor(x):
+        if functions.is_batchedtensor(x):
+            return True
+        x = functions.get_unwrapped(x)
+    return False
+
+
 def register_composition(
     schema: str,
     kernel: Callable[..., Any],
@@ -256,16 +290,27 @@ def register_composition(
     compose: Callable[..., Any],
     recorded: Any = None,
     casts: Tuple[int, ...] = (),
+    mask: int = 1,
 ) -> Callable[..., Any]:
     """Defines torch.ops.mluops.<name> and returns it. Its derivatives come from `compose`, which
-    computes the same from other operators. In plain reverse mode `recorded` replaces it, an
+    computes the same from other operators. vmap cannot compose over the argument `mask`, because
+    the number of masked pixels depends on the data; `recorded` then serves reverse mode. In plain
+    reverse mode `recorded` replaces it, an
     autograd.Function of the kernel and its arguments. Autocast casts the arguments `casts`."""
     name = schema.partition("(")[0]
     operator = _define(schema, kernel, meta)
     apply = None if recorded is None else super(torch.autograd.Function, recorded).apply
 
     def run(function: Callable[..., Any], arguments: Tuple[Any, ...]) -> Any:
-        if forward_ad._current_level >= 0 or _in_torch_func():
+        in_torch_func = _in_torch_func()
+        if in_torch_func and _is_batched(arguments[mask]):
+            if forward_ad._current_level >= 0:
+                raise _second_derivative_error(name)
+            if apply is None:
+                once = super(torch.autograd.Function, _Once).apply
+                return _apply_in_torch_func(once, (name, operator, *arguments))
+            return _apply_in_torch_func(apply, (operator, *arguments))
+        if in_torch_func or forward_ad._current_level >= 0:
             return compose(*arguments)
         if _is_grad_enabled():
             for each in arguments:

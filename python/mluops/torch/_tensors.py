@@ -134,7 +134,7 @@ def meta_outputs(
         for row, x in zip(table.inputs, inputs)
     ]
     shapes = table.shapes(attributes, given, dict(sizes))
-    _check(table, attributes, given, shapes)
+    _check(table, attributes, given, shapes, sizes)
     return [
         _like(like, shape, row.is_permuted, torch.int32 if row.is_index else like.dtype)
         for row, shape in zip(table.outputs, shapes)
@@ -158,15 +158,37 @@ def _check(
     attributes: Tuple[Any, ...],
     given: Sequence[Tuple[Any, ...]],
     shapes: Sequence[Tuple[Any, ...]],
+    sizes: Tuple[Tuple[str, Any], ...],
 ) -> None:
-    """Runs the library's checks if all sizes are numbers, else our checks of symbolic shapes."""
+    """Runs the library's checks. Symbolic shapes are checked with the sizes that torch traces."""
     if any(type(size) is not int for shape in (*given, *shapes) for size in shape):
         _check_symbolic(table, attributes, given)
-        return
+        given = [
+            tuple(_traced(size, dim, table) for size, dim in zip(shape, row.dims))
+            for row, shape in zip(table.inputs, given)
+        ]
+        attributes = tuple(_traced(value, (), table) for value in attributes)
+        sizes = tuple((name, _traced(size, (name,), table)) for name, size in sizes)
+        numbers = (*attributes, *(size for shape in given for size in shape), *dict(sizes).values())
+        if None in numbers:
+            return  # the operator checks when it runs
+        shapes = table.shapes(attributes, given, dict(sizes))
     context = cpu_context()
     types = [torch.int32 if row.is_index else torch.float32 for row in table.tensors]
     plan = context.plan(table, attributes, tuple(zip(types, (*given, *shapes))))
     context.check(plan)
+
+
+def _traced(size: Any, dim: Tuple[Any, ...], table: Table) -> Any:
+    """Returns the size of a SymInt in the traced call. A size that depends on data is unknown: any
+    size serves for a free symbol of the table, and None is returned otherwise."""
+    node = getattr(size, "node", None)
+    if node is None:
+        return size
+    if node.has_hint():
+        return type(node.hint)(node.hint)
+    is_free = len(dim) == 1 and isinstance(dim[0], str) and dim[0] not in table.attributes
+    return 1 if is_free else None
 
 
 def _check_symbolic(

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from .._table import Table
-from ._arguments import require_tensors
+from ._arguments import integer, require_tensors
 from ._operator import register
 from ._tensors import follows_channels_last, meta_outputs, run_in_layout
 
@@ -151,6 +151,8 @@ def border_align(input: Tensor, boxes: Tensor, pool_size: int) -> Tensor:
     """
     if not torch.jit.is_scripting():
         require_tensors("border_align", input=input, boxes=boxes)
+        if type(pool_size) is not int:
+            pool_size = integer("border_align", "pool_size", pool_size)
     return torch.ops.mluops.border_align(input, boxes, pool_size)[0]
 
 

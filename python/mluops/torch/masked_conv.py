@@ -12,7 +12,7 @@ from torch.jit.annotations import BroadcastingList2
 from .._library import BadParamError
 from . import _masked_columns as columns
 from . import _masked_rows as rows
-from ._arguments import pair, require_tensors
+from ._arguments import integer, pair, require_tensors
 from ._masked_rows import Geometry
 from ._operator import below_autograd, register_composition
 from ._tensors import follows_channels_last
@@ -32,6 +32,8 @@ def _check_shapes(
             f"masked_conv2d: mask must have shape [N, h, w] or [N, 1, h, w] with N = "
             f"{features.size(0)}, got {list(mask.shape)}"
         )
+    if groups < 1:
+        raise ValueError(f"masked_conv2d: groups must be >= 1, got {groups}")
     if features.size(1) != weight.size(1) * groups or weight.size(0) % groups != 0:
         raise ValueError(
             f"masked_conv2d: weight must be [O, C/groups, kernel_h, kernel_w] with C = "
@@ -41,6 +43,12 @@ def _check_shapes(
         raise ValueError(
             f"masked_conv2d: bias must have shape [{weight.size(0)}], got {list(bias.shape)}"
         )
+    if not features.is_floating_point():
+        raise BadParamError(
+            f"masked_conv2d: features must be a floating-point tensor, got {features.dtype}"
+        )
+    if mask.is_complex():
+        raise BadParamError(f"masked_conv2d: mask must be real, got {mask.dtype}")
     for name, other in (("weight", weight), ("bias", bias)):
         if other is not None and other.dtype != features.dtype:
             raise BadParamError(  # a RuntimeError, as in conv2d, and a ValueError
@@ -189,7 +197,8 @@ class _Recorded(torch.autograd.Function):
     def forward(ctx: Any, function: Any, *arguments: Any) -> Tensor:
         features, mask, weight, _, *ctx.attributes = arguments
         ctx.save_for_backward(features, mask, weight)
-        return below_autograd(function, arguments)
+        with torch.enable_grad():  # for torch.func's transforms around this one
+            return below_autograd(function, arguments)
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> Any:
@@ -215,6 +224,7 @@ _backward = register_composition(
     _backward_kernel,
     _backward_meta,
     _backward_compose,
+    mask=2,
 )
 
 
@@ -257,6 +267,10 @@ def masked_conv2d(
             isinstance(features, Tensor) and isinstance(mask, Tensor) and isinstance(weight, Tensor)
         ):
             require_tensors("masked_conv2d", features=features, mask=mask, weight=weight)
+        if bias is not None and not isinstance(bias, Tensor):
+            require_tensors("masked_conv2d", bias=bias)
+        if type(groups) is not int:
+            groups = integer("masked_conv2d", "groups", groups)
         arguments = (
             features,
             mask,

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from torch.jit.annotations import BroadcastingList2
 
 from .._table import Table
-from ._arguments import pair, require_tensor_list, require_tensors
+from ._arguments import number, pair, require_tensor_list, require_tensors
 from ._context import context_of
 from ._operator import register
 from ._tensors import as_type, compute_type, meta_outputs, packed
@@ -111,13 +111,15 @@ _backward = register(
 )
 
 
-def _boxes_as_rois(boxes: Union[Tensor, List[Tensor]]) -> Tensor:
+def _boxes_as_rois(boxes: Union[Tensor, List[Tensor]], images: int) -> Tensor:
     if isinstance(boxes, Tensor):
         if boxes.dim() != 2 or boxes.size(1) != 5:
             raise ValueError(
                 f"ps_roi_pool: boxes must have shape [K, 5] or be a list of [L, 4] per image, "
                 f"got shape {list(boxes.shape)}"
             )
+        if boxes.is_complex():
+            raise ValueError(f"ps_roi_pool: boxes must be real, got {boxes.dtype}")
         return boxes
     if not torch.jit.is_scripting():
         if not isinstance(boxes, (list, tuple)):
@@ -133,6 +135,11 @@ def _boxes_as_rois(boxes: Union[Tensor, List[Tensor]]) -> Tensor:
             )
     if len(boxes) == 0:
         raise ValueError("ps_roi_pool: boxes must be a tensor or a list of tensors, got []")
+    if len(boxes) > images:
+        raise ValueError(
+            f"ps_roi_pool: boxes must be a list of at most input.shape[0] = {images} tensors, "
+            f"got {len(boxes)}"
+        )
     # At least float32: half cannot represent all batch indices above 2048.
     dtype = torch.float64 if boxes[0].dtype == torch.float64 else torch.float32
     corners = torch.cat([image.to(dtype) for image in boxes])
@@ -178,12 +185,17 @@ def ps_roi_pool(
     tensor([[[[ 0.,  5.],
               [10., 15.]]]])
     """
-    rois = _boxes_as_rois(boxes)
     if torch.jit.is_scripting():
         height, width = output_size[0], output_size[1]
     else:
         require_tensors("ps_roi_pool", input=input)
         height, width = pair("ps_roi_pool", "output_size", output_size)
+        spatial_scale = number("ps_roi_pool", "spatial_scale", spatial_scale)
+    if input.dim() != 4:
+        raise ValueError(
+            f"ps_roi_pool: input must have shape [N, C, H, W], got {list(input.shape)}"
+        )
+    rois = _boxes_as_rois(boxes, input.size(0))
     if validate:
         _require_images(rois, input.size(0))
     if semantics == "torchvision":

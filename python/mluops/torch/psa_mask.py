@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from torch.jit.annotations import BroadcastingList2
 
 from .._table import Table
-from ._arguments import pair, require_tensors
+from ._arguments import integer, pair, require_tensors
 from ._context import context_of
 from ._operator import register
 from ._tensors import as_type, compute_type, follows_channels_last, meta_outputs, packed
@@ -87,6 +87,8 @@ def psa_mask(input: Tensor, psa_type: int, mask_size: BroadcastingList2[int]) ->
     else:  # torch.jit.script compiles what follows a return
         if not isinstance(input, Tensor):
             require_tensors("psa_mask", input=input)
+        if type(psa_type) is not int:
+            psa_type = integer("psa_mask", "psa_type", psa_type)
         h_mask, w_mask = pair("psa_mask", "mask_size", mask_size)
         return _forward(input, psa_type, h_mask, w_mask)
 

@@ -11,7 +11,7 @@ from torch.jit.annotations import BroadcastingList3
 
 from .._library import BadParamError
 from .._table import Table
-from ._arguments import require_tensors, sizes
+from ._arguments import integer, require_tensors, sizes
 from ._context import context_of
 from ._operator import register
 from ._tensors import as_type, compute_type, meta_outputs, packed
@@ -238,6 +238,8 @@ def roiaware_pool3d(
     require_tensors("roiaware_pool3d", rois=rois, pts=pts, pts_feature=pts_feature)
     grid = list(sizes("roiaware_pool3d", "out_size", out_size, 3))
     method = _method_of(mode)
+    if type(max_pts_per_voxel) is not int:
+        max_pts_per_voxel = integer("roiaware_pool3d", "max_pts_per_voxel", max_pts_per_voxel)
     return _pool(rois, pts, pts_feature, grid, max_pts_per_voxel, method, box_origin)
 
 
@@ -279,6 +281,7 @@ class RoIAwarePool3d(nn.Module):
         else:
             require_tensors("RoIAwarePool3d", rois=rois, pts=pts, pts_feature=pts_feature)
             grid = list(sizes("RoIAwarePool3d", "out_size", self.out_size, 3))
+            integer("RoIAwarePool3d", "max_pts_per_voxel", self.max_pts_per_voxel)
         return _pool(
             rois, pts, pts_feature, grid, self.max_pts_per_voxel, self.mode, self.box_origin
         )
