@@ -71,6 +71,7 @@ struct PerfOptions {
   std::string command;             // the command line, for the report
   std::string implementation;      // a name; "all": each that applies; empty: the default
   std::vector<std::string> peers;  // JSON files of bench/peers.py, for the report
+  std::string checked;             // run: the date of the checks to rely on; empty: check now
 };
 int Perf(const Selection& selection, const PerfOptions& options, Row* document);
 // Returns the implementations of a call that `options` selects; "" is the default.
@@ -90,7 +91,7 @@ struct ReportOptions {
 // Writes the test report of the operators: a page and a JSON file.
 int Report(const Selection& selection, const ReportOptions& options, Row* document);
 
-// Checks the selected cases, then measures them. Prints a verdict.
+// Checks the selected cases unless options.checked is set, then measures them. Prints a verdict.
 int CheckAndMeasure(const Selection& selection, const PerfOptions& options, Row* document);
 
 }  // namespace mluop::tool
