@@ -91,6 +91,29 @@ def ratios(family, device, file):
     return [(direction, ratio_of(file, case)) for direction, case in family.cases(device)]
 
 
+# Shapes at which mmcv's kernels were timed, by family and direction.
+LARGE_BOXES = "N=2 H=100 W=152 C=256 K=15200 pool_size=10"
+POINTS = "pts_num=16000 channels=16 max_pts_each_voxel=128 out_x=12 out_y=12 out_z=12"
+MMCV_CASES = {
+    ("psamask", "forward"): f"psamask_forward N=8 {MASKS}",
+    ("psamask", "backward"): f"psamask_backward N=8 {MASKS}",
+    ("masked_im2col", "forward"): f"masked_im2col_forward {IM2COL}",
+    ("border_align", "forward"): f"border_align_forward {LARGE_BOXES}",
+    ("border_align", "backward"): f"border_align_backward {LARGE_BOXES}",
+    ("roiaware_pool3d", "forward"): f"roiaware_pool3d_forward pool_method=0 boxes_num=128 {POINTS}",
+    ("roiaware_pool3d", "backward"): f"roiaware_pool3d_backward P=16000 pool_method=0 {VOXELS}",
+}
+
+
+def mmcv_ratios(folder=RESULTS):
+    """Returns {(family, direction): mmcv's time over ours}, both on the H200, default mode."""
+    peers = json.loads((folder / "elsewhere_h200.json").read_text())["cases"]
+    ours = json.loads((folder / "h200.json").read_text())["cases"]
+    peer_s = {row["case"]: row["peer_s"] for row in peers if row["peer"] == "mmcv"}
+    ours_s = {row["case"]: row["min_s"] for row in ours if row["mode"] == "default"}
+    return {key: peer_s[case] / ours_s[case] for key, case in MMCV_CASES.items()}
+
+
 def cell(family, device, file):
     """Returns a cell of the table.
 
@@ -203,23 +226,25 @@ def wrapped(text, width=100):
 
 
 STYLE = """text { font: 12px system-ui, sans-serif; fill: #1f2328; }
-.faint { fill: #59636e; } .cpu { fill: #0072b2; } .cuda { fill: #00805c; }
+.faint { fill: #59636e; } .cpu { fill: #0072b2; } .cuda { fill: #00805c; } .mmcv { fill: #b35900; }
 .axis { stroke: #d1d9e0; }
 @media (prefers-color-scheme: dark) { text { fill: #e6edf3; } .faint { fill: #9198a1; }
-.cpu { fill: #4da3e0; } .cuda { fill: #2fbf93; } .axis { stroke: #30363d; } }"""
-PEER_NAMES = {"torch composition": "a composition of torch operators"}
+.cpu { fill: #4da3e0; } .cuda { fill: #2fbf93; } .mmcv { fill: #e8973a; }
+.axis { stroke: #30363d; } }"""
+PEER_NAMES = {"torch composition": "torch compositions"}
 LEFT, RIGHT, WIDTH, BAR = 230, 40, 640, 12  # pixels: label column, value column, total, a bar
 
 
-def chart(files):
-    """Returns an SVG with horizontal bars, forward and backward of every family, one per device."""
-    bars = []  # (y, label or "", device, ratio)
-    y = 56
+def chart(files, mmcv):
+    """Returns an SVG with horizontal bars, forward and backward of every family: one per device,
+    and one for mmcv's kernels. `mmcv`: as mmcv_ratios returns it."""
+    bars = []  # (y, label or "", class, ratio)
+    y = 76
     for family in FAMILIES:
         for direction in ("forward", "backward"):
             label = f"{family.name}, {direction}"
-            for device in files:
-                ratio = dict(ratios(family, device, files[device])).get(direction)
+            found = {d: dict(ratios(family, d, files[d])).get(direction) for d in files}
+            for device, ratio in {**found, "mmcv": mmcv.get((family.name, direction))}.items():
                 if ratio:
                     bars.append((y, label, device, ratio))
                     label, y = "", y + BAR + 2
@@ -236,17 +261,18 @@ def chart(files):
         )
         body.append(f'<text x="{LEFT + length + 6:.1f}" y="{top + BAR - 2}">{ratio:.1f}</text>')
     one = LEFT + scale
-    body.append(f'<line class="axis" x1="{one:.1f}" y1="50" x2="{one:.1f}" y2="{y}"/>')
+    body.append(f'<line class="axis" x1="{one:.1f}" y1="70" x2="{one:.1f}" y2="{y}"/>')
     body.append(f'<text class="faint" x="{one:.1f}" y="{y + 14}">1 = equal</text>')
     rows = [row for file in files.values() for row in file["cases"]]
     peers = sorted({row["peer"] for row in rows if "peer" in row}, reverse=True)
-    head = "Times faster than " + " or ".join(PEER_NAMES.get(name, name) for name in peers)
-    names = {"cpu": "CPU", "cuda": "GPU"}
-    keys = [f"{names[device]}: {file['machine']['name']}" for device, file in files.items()]
+    head = "Times faster than other implementations"
+    others = " or ".join(PEER_NAMES.get(name, name) for name in peers)
+    keys = {device: f"than {others}, {file['machine']['name']}" for device, file in files.items()}
+    keys["mmcv"] = "than mmcv's CUDA kernels, NVIDIA H200"
     keyed = "".join(
-        f'<rect class="{device}" x="{10 + 260 * i}" y="28" width="12" height="12" rx="2"/>'
-        f'<text class="faint" x="{28 + 260 * i}" y="39">{key}</text>\n'
-        for i, (device, key) in enumerate(zip(files, keys))
+        f'<rect class="{kind}" x="10" y="{26 + 15 * i}" width="12" height="12" rx="2"/>'
+        f'<text class="faint" x="28" y="{36 + 15 * i}">{key}</text>\n'
+        for i, (kind, key) in enumerate(keys.items())
     )
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" '
@@ -288,7 +314,7 @@ def main():
     wanted = {
         readme: filled(readme.read_text(), {"peers": table(files)}),
         page: filled(page.read_text(), {"pairs": pairs, "times": times, "overhead": overhead}),
-        CHART: chart(files),
+        CHART: chart(files, mmcv_ratios()),
     }
     measured = speed_tables.load()
     for family in dict.fromkeys(speed_tables.families().values()):

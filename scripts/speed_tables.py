@@ -3,7 +3,8 @@
 
 A table has a row per case line. Its columns are the types and atomics modes that were measured, and
 on the CPU the plain loops, cold caches, fewer threads and other instruction sets, if the file has
-them. docs/report.md describes the files.
+them. Only the shapes of `make run` are shown; the files have all. docs/report.md describes the
+files.
 """
 
 import json
@@ -16,7 +17,10 @@ INSTRUCTION_SETS = ("AVX3", "AVX2", "SSE4", "SSSE3", "SSE2")  # the widest first
 
 def load(folder=RESULTS):
     """Returns the files that the driver wrote, the CPU's first. Other benchmarks have no min_s."""
-    files = [json.loads(path.read_text()) for path in sorted(folder.glob("*.json"))]
+    files = [
+        {"file": path.name, **json.loads(path.read_text())}
+        for path in sorted(folder.glob("*.json"))
+    ]
     driver = [file for file in files if file["cases"] and "min_s" in file["cases"][0]]
     return sorted(driver, key=lambda file: file["cases"][0]["device"] != "cpu")
 
@@ -127,6 +131,23 @@ def cells_of(variants):
     return {**cells, **extra_columns(mains[first], variants[first])}
 
 
+def main_cases(root=ROOT):
+    """Returns the cases of `make run`, without types."""
+    lines = (root / "bench" / "run_cases.txt").read_text().splitlines()
+    return {short(line) for line in lines if line and line[0].isalpha()}
+
+
+def shown(rows, cases):
+    """Returns the rows of the main cases, or all rows if there are none.
+
+    >>> shown([{"case": "a N=1"}, {"case": "a N=1 dtype=half"}, {"case": "b"}], {"a N=1"})
+    [{'case': 'a N=1'}, {'case': 'a N=1 dtype=half'}]
+    >>> shown([{"case": "b"}], {"a"})
+    [{'case': 'b'}]
+    """
+    return [row for row in rows if short(row["case"]) in cases] or rows
+
+
 def table(rows):
     """Returns the table of a family's rows.
 
@@ -174,15 +195,18 @@ COMPARISONS = (
 
 def section(family, files, wrap):
     """Returns the generated part of a family's section "Speed". `wrap` returns lines of a text."""
-    operators = families()
+    operators, cases = families(), main_cases()
     parts = []
     for file in files:
-        rows = [row for row in file["cases"] if operators.get(row["op"]) == family]
+        measured = [row for row in file["cases"] if operators.get(row["op"]) == family]
+        rows = shown(measured, cases)
         if rows:
             floor = FLOORS[rows[0]["device"].split(":")[0]]
             text = f"{setting(file, rows)}. Cells: µs, least time (× floor). Floor: {floor}."
             columns = table(rows)
             if "× plain loops" in columns or "× time" in columns:
                 text += f" {COMPARISONS}"
+            if len(rows) < len(measured):
+                text += f" More shapes: `bench/results/{file['file']}`."
             parts += ["\n".join(wrap(text)), columns]
     return "\n\n".join(parts) if parts else "Not measured yet."
