@@ -5,14 +5,16 @@ contiguous results, conversions included.
 
 The peer is torchvision's ps_roi_pool or mmcv's operator where these are installed, else a
 composition of torch operators (`pairs.py`). Calls are captured into a CUDA graph over more inputs
-than the caches hold, and replayed. The table shows device time per call, the minimum of ten
-replays. The last column is the host's time for one call. `--deterministic` sets
-`torch.use_deterministic_algorithms(True)`. `--json` writes the times with machine, commit and
-command. `--device cpu` times with the clock, to try the script without a GPU.
+than the caches hold, and replayed. masked_conv2d waits for the device, so the clock times it. The
+table shows device time per call, the minimum of ten replays. The last column is the host's time for
+one call. `--deterministic` sets `torch.use_deterministic_algorithms(True)`. `--json` writes the
+times with machine, commit and command. `--device cpu` times with the clock, to try the script
+without a GPU.
 """
 
 import argparse
 import dataclasses
+import functools
 import sys
 import time
 from typing import Callable, Optional
@@ -239,6 +241,44 @@ def masked(dtype):
     both(name, cases, function, Peer("torch composition", scatter), col, rows, columns)
 
 
+def waiting_seconds(run):
+    """The time of a call that waits for the device, which a graph cannot capture."""
+    if DEVICE == "cpu":
+        return clock_seconds(run, [()])
+    times = []
+    for _ in range(10):
+        torch.cuda.synchronize()
+        start = time.perf_counter()
+        for _ in range(5):
+            run()
+        torch.cuda.synchronize()
+        times.append((time.perf_counter() - start) / 5)
+    return min(times)
+
+
+def masked_conv2d(percent, dtype):
+    """The peer is the dense convolution of torch, without TF32."""
+    torch.backends.cudnn.allow_tf32 = torch.backends.cuda.matmul.allow_tf32 = False
+    make = lambda *shape: torch.randn(*shape, device=DEVICE, dtype=dtype)
+    x, weight, bias = make(1, 256, 100, 152), make(256, 256, 3, 3) * 0.02, make(256)
+    mask = (torch.rand(1, 100, 152, device=DEVICE) * 100 < percent).to(dtype)
+    dense = lambda x, m: torch.nn.functional.conv2d(x, weight, bias, padding=1)
+    sparse = lambda x, m: ours.masked_conv2d(x, m, weight, bias, padding=1)
+    name = f"masked_conv2d [1,256,100,152] to 256, {percent} % {str(dtype)[6:]}"
+    with torch.no_grad():
+        forward = [waiting_seconds(functools.partial(f, x, mask)) for f in (sparse, dense)]
+    record(f"{name}, forward", "", *forward, "conv2d")
+    leaves = [t.requires_grad_() for t in (x, weight, bias)]
+
+    def backward_seconds(function):
+        y = function(x, mask)
+        grad = torch.randn_like(y)
+        return waiting_seconds(lambda: torch.autograd.grad(y, leaves, grad, retain_graph=True))
+
+    backward = [backward_seconds(f) for f in (sparse, dense)]
+    record(f"{name}, backward", "", *backward, "conv2d")
+
+
 def roiaware_pool3d(dense):
     """Measures backward of max pooling. A graph cannot capture the peer of avg: it synchronises."""
     argmax, indices, points = compositions.roiaware_scene(dense)
@@ -262,6 +302,7 @@ def measure_all(only):
         (ps_roi_pool, (1, 7, 38, 63, 300, 81, 0.0625)),
         *((border_align, (*size, dtype)) for dtype in (float32, float16) for size in SIZES),
         *((masked, (dtype,)) for dtype in (float32, float16)),
+        *((masked_conv2d, (p, dtype)) for dtype in (float32, float16) for p in (10, 26, 50)),
         *((psa_mask, (*size, kind)) for size in MASKS for kind in (0, 1)),
         *((roiaware_pool3d, (dense,)) for dense in (False, True)),
     ]
