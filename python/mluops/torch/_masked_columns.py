@@ -9,12 +9,14 @@ from typing import List, Optional, Sequence, Tuple
 import torch
 from torch import Tensor
 
-from ._masked_rows import Geometry, conv2d_gradients
+from ._masked_rows import OUTSIDE, Geometry, conv2d_gradients
 from ._tensors import follows_channels_last
 from .masked_im2col import Calls
 
 # Debian's torch, without MKL, has a slow matrix product. Its conv2d is six times as fast.
 _HAS_MKL = torch.backends.mkl.is_available()
+# cuBLAS multiplies half matrices on tensor cores only if their rows are aligned to 16 bytes.
+_COLUMN_MULTIPLE = 64
 
 
 def _taps(kernel: Sequence[int], geometry: Geometry) -> List[List[int]]:
@@ -104,16 +106,26 @@ def _product_gradients(
     return grad_windows, grad_weight.view(weight.shape)
 
 
-def _masked_pixels(mask: Tensor) -> Tuple[Tensor, Tensor]:
-    """int32 rows and columns, each packed, as the C operators take them."""
-    rows, columns = (mask > 0).nonzero().to(torch.int32).t().contiguous().unbind(0)
+def _padded(pixels: Tensor) -> Tuple[Tensor, Tensor]:
+    """Returns packed int32 rows and columns, as the C operators take them. On CUDA, pixels outside
+    of the image follow, up to a multiple of _COLUMN_MULTIPLE. Their windows are zeros."""
+    count = pixels.size(1)
+    extra = -count % _COLUMN_MULTIPLE if pixels.is_cuda else 0
+    result = pixels.new_full((2, count + extra), OUTSIDE, dtype=torch.int32)
+    result[:, :count] = pixels
+    rows, columns = result.unbind(0)
     return rows, columns
 
 
-def _scaled(pixels: Tuple[Tensor, Tensor], stride: List[int]) -> Tuple[Tensor, Tensor]:
+def _masked_pixels(
+    mask: Tensor, stride: List[int]
+) -> Tuple[Tuple[Tensor, Tensor], Tuple[Tensor, Tensor]]:
+    """Returns the pixels of the mask, and where their windows start in the padded features."""
+    pixels = (mask > 0).nonzero().t()
+    padded = _padded(pixels)
     if stride == [1, 1]:
-        return pixels
-    return pixels[0] * stride[0], pixels[1] * stride[1]
+        return padded, padded
+    return padded, _padded(torch.stack([pixels[0] * stride[0], pixels[1] * stride[1]]))
 
 
 def convolve(
@@ -126,8 +138,8 @@ def convolve(
     groups: int,
 ) -> Tensor:
     """Convolves one image [1, C, H, W] at the pixels of its mask [h, w]."""
-    pixels = _masked_pixels(mask)
-    windows = _columns(calls, image, _scaled(pixels, geometry.stride), weight, geometry)
+    pixels, at = _masked_pixels(mask, geometry.stride)
+    windows = _columns(calls, image, at, weight, geometry)
     products = _product(weight, windows, groups)
     if bias is not None:
         products = products + bias.unsqueeze(1)
@@ -147,8 +159,7 @@ def gradients(
     groups: int,
 ) -> Tuple[Tensor, Tensor, Tensor]:
     """Returns the gradients of image, weight and bias."""
-    pixels = _masked_pixels(mask)
-    at = _scaled(pixels, geometry.stride)
+    pixels, at = _masked_pixels(mask, geometry.stride)
     products = calls.col2im_backward(grad, *pixels)  # [O, M]
     windows = _columns(calls, image, at, weight, geometry)
     grad_windows, grad_weight = _product_gradients(products, weight, windows, groups)
