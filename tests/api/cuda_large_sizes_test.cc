@@ -106,8 +106,8 @@ TEST_F(CudaLargeMaskedIm2col, CopiesEveryPixel) {
     h[m] = static_cast<int32_t>(m / kW);
     w[m] = static_cast<int32_t>(m % kW);
   }
-  rows.Write(0, reinterpret_cast<const float*>(h.data()), kMasks);
-  columns.Write(0, reinterpret_cast<const float*>(w.data()), kMasks);
+  rows.Write(0, h.data(), kMasks);
+  columns.Write(0, w.data(), kMasks);
   feature.FillByFormula();
   col.Set(0xff);
   const Handle handle;

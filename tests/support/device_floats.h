@@ -33,7 +33,8 @@ class DeviceFloats {
   int64_t count() const { return count_; }
   size_t bytes() const { return static_cast<size_t>(count_) * sizeof(float); }
   void Set(int byte) { EXPECT_EQ(cnrtMemset(data_, byte, bytes()), cnrtSuccess); }
-  void Write(int64_t at, const float* from, int64_t count) {
+  // Copies `count` elements of four bytes: floats, or indices.
+  void Write(int64_t at, const void* from, int64_t count) {
     EXPECT_EQ(cudaMemcpy(data() + at, from, static_cast<size_t>(count) * 4, cudaMemcpyDefault),
               cudaSuccess);
   }
@@ -45,8 +46,8 @@ class DeviceFloats {
   }
 
   // Element i becomes Formula(i): a block from the host, then copies of it.
-  static constexpr int64_t kBlock =
-      16777259;  // a prime above 2^24: a wrong offset gives a wrong value
+  // kBlock is a prime above 2^24: a wrong offset gives a wrong value.
+  static constexpr int64_t kBlock = 16777259;
   static float Formula(int64_t i) { return static_cast<float>(1 + i % kBlock % 8388593); }
   void FillByFormula() {
     std::vector<float> block(static_cast<size_t>(std::min(kBlock, count_)));
