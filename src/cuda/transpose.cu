@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "cuda/for_each.h"
 #include "cuda/transpose_tiles.h"
 
 namespace mluop {
@@ -31,21 +32,15 @@ __global__ void __launch_bounds__(kThreads, Tile::kBlocksPerSm)
   }
 }
 
-// One thread copies an element; stores are coalesced.
 template <typename T>
-__global__ void __launch_bounds__(kThreads)
-    CopyElements(int64_t count, int64_t rows, int64_t columns, const T* input, T* output) {
-  const int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
-  if (i >= count * rows * columns) return;
-  const int64_t a = i % rows, b = i / rows % columns, matrix = i / rows / columns;
-  output[i] = input[(matrix * rows + a) * columns + b];
-}
-
-template <typename T>
-void LaunchCopy(CudaContext& context, const CudaTranspose& job) {
-  const Matrices& m = job.matrices;
-  context.Launch(CopyElements<T>, {CeilDiv(m.elements(), kThreads), kThreads}, m.count, m.rows,
-                 m.columns, static_cast<const T*>(job.from), static_cast<T*>(job.to));
+void CopyElements(CudaContext& context, const CudaTranspose& job) {
+  const int64_t rows = job.matrices.rows, columns = job.matrices.columns;
+  const auto* input = static_cast<const T*>(job.from);
+  auto* output = static_cast<T*>(job.to);
+  ForEach(context, job.matrices.elements(), [=] __device__(int64_t i) {
+    const int64_t a = i % rows, b = i / rows % columns, matrix = i / rows / columns;
+    output[i] = input[(matrix * rows + a) * columns + b];
+  });
 }
 
 template <class Tile>
@@ -114,9 +109,9 @@ void TransposeElements(CudaContext& context, const CudaTranspose& all) {
 }
 
 void TransposeAny(CudaContext& context, const CudaTranspose& job) {
-  if (IsHalf(job)) return LaunchCopy<uint16_t>(context, job);
-  job.matrices.element_bytes == sizeof(double) ? LaunchCopy<uint64_t>(context, job)
-                                               : LaunchCopy<uint32_t>(context, job);
+  if (IsHalf(job)) return CopyElements<uint16_t>(context, job);
+  job.matrices.element_bytes == sizeof(double) ? CopyElements<uint64_t>(context, job)
+                                               : CopyElements<uint32_t>(context, job);
 }
 
 mluOpStatus_t Transpose(CudaContext& context, const Matrices& matrices, const void* from,

@@ -2,15 +2,12 @@
 // border_align backward on CUDA devices, implementations "large" and "double": a thread owns one
 // channel in a band of rows of the map, and adds boxes in ascending order. Offsets are 64-bit. Half
 // gradients are summed in a float map in scratch.
-#include <algorithm>
-#include <type_traits>
-
+#include "cuda/for_each.h"
 #include "ops/border_align/cuda/kernels.h"
 
 namespace mluop::border_align {
 namespace {
 
-constexpr int kThreads = 128;
 // Bands: enough threads to occupy the device with few channels. Every band reads all
 // argmax.
 constexpr int kBands = 16;
@@ -77,45 +74,16 @@ __device__ void ScatterOwner(const Problem& p, const Gradients<T>& t, int64_t i)
   }
 }
 
-// The map must be zero-initialised.
+// map: of the sums
 template <typename T>
-__global__ void __launch_bounds__(kThreads) ScatterOwners(Problem p, Gradients<T> t) {
-  const int64_t owners = int64_t{p.n} * kBands * p.channels();
-  const int64_t stride = int64_t{gridDim.x} * blockDim.x;
-  for (int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < owners; i += stride) {
-    ScatterOwner(p, t, i);
-  }
-}
-
-__global__ void RoundToHalf(const float* from, int64_t count, __half* to) {
-  const int64_t stride = int64_t{gridDim.x} * blockDim.x;
-  for (int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < count; i += stride) {
-    to[i] = __float2half_rn(from[i]);
-  }
-}
-
-Grid GridFor(int64_t threads) {
-  constexpr int64_t kMostBlocks = int64_t{1} << 20;
-  return {std::min(CeilDiv(threads, kThreads), kMostBlocks), kThreads};
-}
-
-template <typename T>
-mluOpStatus_t Run(const CudaCall<Problem>& call, void* scratch) {
-  using Real = RealOf<T>;
+mluOpStatus_t Run(const CudaCall<Problem>& call, RealOf<T>* map) {
   const Arguments& a = call.arguments;
-  const Problem& p = call.p;
-  T* const out = a.Out<T>("grad_input");
-  Gradients<T> t = {a.In<T>("grad_output"), a.In<T>("boxes"), a.In<int32_t>("argmax_idx"), nullptr};
-  if constexpr (std::is_same_v<T, Real>) {
-    t.map = out;
-  } else {
-    t.map = static_cast<Real*>(scratch);
-  }
-  call.context.Zero(t.map, static_cast<size_t>(p.elements()) * sizeof(Real));
-  call.context.Launch(ScatterOwners<T>, GridFor(int64_t{p.n} * kBands * p.channels()), p, t);
-  if constexpr (!std::is_same_v<T, Real>) {
-    call.context.Launch(RoundToHalf, GridFor(p.elements()), t.map, p.elements(), out);
-  }
+  const Problem p = call.p;
+  const Gradients<T> t = {a.In<T>("grad_output"), a.In<T>("boxes"), a.In<int32_t>("argmax_idx"),
+                          map};
+  call.context.Zero(map, static_cast<size_t>(p.elements()) * sizeof(*map));
+  ForEach(call.context, int64_t{p.n} * kBands * p.channels(),
+          [=] __device__(int64_t i) { ScatterOwner(p, t, i); });
   return call.context.status();
 }
 
@@ -125,10 +93,16 @@ size_t LargeBackwardBytes(const CudaCall<Problem>& call) {
   return IsHalf(call) ? static_cast<size_t>(call.p.elements()) * sizeof(float) : 0;
 }
 mluOpStatus_t RunLargeBackward(const CudaCall<Problem>& call, void* scratch) {
-  return IsHalf(call) ? Run<__half>(call, scratch) : Run<float>(call, scratch);
+  if (!IsHalf(call)) return Run<float>(call, call.arguments.Out<float>("grad_input"));
+  auto* sums = static_cast<float*>(scratch);
+  auto* out = call.arguments.Out<__half>("grad_input");
+  Run<__half>(call, sums);
+  ForEach(call.context, call.p.elements(),
+          [=] __device__(int64_t i) { out[i] = __float2half_rn(sums[i]); });
+  return call.context.status();
 }
-mluOpStatus_t RunDoubleBackward(const CudaCall<Problem>& call, void* scratch) {
-  return Run<double>(call, scratch);
+mluOpStatus_t RunDoubleBackward(const CudaCall<Problem>& call, void*) {
+  return Run<double>(call, call.arguments.Out<double>("grad_input"));
 }
 
 }  // namespace mluop::border_align

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 
+#include "cuda/for_each.h"
 #include "ops/masked_im2col/cuda/thread_masks.h"
 
 namespace mluop::masked_im2col {
@@ -271,15 +272,12 @@ mluOpStatus_t RunBands(const CudaCall<Problem>& call, void* /*scratch*/) {
 }
 
 // Implementation "double": a thread owns a pixel in some channels, and adds masks in ascending order.
-constexpr int kDoubleThreads = 256;
 constexpr int kOwnedChannels = 8;  // of a thread of backward: one test of a mask serves all of them
 
-// Neighbouring threads have neighbouring pixels.
-__global__ void __launch_bounds__(kDoubleThreads)
-    AddDouble(Problem p, Masks masks, const double* grad_col, double* grad_feature) {
-  const int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+// Owner i of [C / kOwnedChannels, H, W].
+__device__ void AddDouble(const Problem& p, const Masks& masks, int64_t i, const double* grad_col,
+                          double* grad_feature) {
   const int64_t pixel = i % p.plane(), first = i / p.plane() * kOwnedChannels;
-  if (first >= p.channels) return;
   const int64_t row = pixel / p.width, column = pixel % p.width;
   double sums[kOwnedChannels] = {};
   for (int64_t m = 0; m < p.masks; ++m) {
@@ -298,10 +296,12 @@ __global__ void __launch_bounds__(kDoubleThreads)
 }
 
 mluOpStatus_t RunDoubleBackward(const CudaCall<Problem>& call, void*) {
-  const Arguments& a = call.arguments;
-  const int64_t owners = CeilDiv(call.p.channels, kOwnedChannels) * call.p.plane();
-  call.context.Launch(AddDouble, {CeilDiv(owners, kDoubleThreads), kDoubleThreads}, call.p,
-                      MasksOf(a), a.In<double>("grad_col"), a.Out<double>("grad_feature"));
+  const Problem p = call.p;
+  const Masks masks = MasksOf(call.arguments);
+  const auto* grad_col = call.arguments.In<double>("grad_col");
+  auto* grad_feature = call.arguments.Out<double>("grad_feature");
+  ForEach(call.context, CeilDiv(p.channels, kOwnedChannels) * p.plane(),
+          [=] __device__(int64_t i) { AddDouble(p, masks, i, grad_col, grad_feature); });
   return call.context.status();
 }
 

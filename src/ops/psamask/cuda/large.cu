@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // psamask on CUDA devices, implementations "large" and "double": one element per thread, with 64-bit
 // offsets. The other implementations have 32-bit offsets within an image.
-#include <algorithm>
-
+#include "cuda/for_each.h"
 #include "ops/psamask/cuda/kernels.h"
 
 namespace mluop::psamask {
@@ -16,11 +15,12 @@ __device__ int64_t IndexOf(bool pixel_major, int64_t pixels, int64_t cells, int6
 
 // Word: an unsigned integer of the element's size.
 template <typename Word>
-__global__ void __launch_bounds__(kThreads)
-    CopyElement(Problem p, int64_t count, const Word* __restrict__ in, Word* out) {
-  const int64_t pixels = p.h * p.w, in_size = p.in.rows * p.in.cols;
-  const int64_t out_size = p.out.rows * p.out.cols, stride = int64_t{gridDim.x} * blockDim.x;
-  for (int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < count; i += stride) {
+mluOpStatus_t CopyWords(const PsamaskCall& call) {
+  const Problem p = call.p;
+  const auto* in = static_cast<const Word*>(call.arguments.tensors[0].data);
+  auto* out = static_cast<Word*>(call.arguments.tensors[1].data);
+  const int64_t pixels = p.pixels(), in_size = p.in.size(), out_size = p.out.size();
+  ForEach(call.context, p.out_count(), [=] __device__(int64_t i) {
     const int64_t image = i / (pixels * out_size), rest = i % (pixels * out_size);
     const int64_t pixel = p.out_pixel_major ? rest / out_size : rest % pixels;
     const int64_t cell = p.out_pixel_major ? rest % out_size : rest / pixels;
@@ -30,18 +30,7 @@ __global__ void __launch_bounds__(kThreads)
     const int64_t from = image * pixels * in_size +
                          IndexOf(p.in_pixel_major, pixels, in_size, pixel, row * p.in.cols + col);
     out[i] = inside ? in[from] : 0;
-  }
-}
-
-template <typename Word>
-mluOpStatus_t CopyWords(const PsamaskCall& call) {
-  constexpr int64_t kMostBlocks = int64_t{1} << 20;
-  const auto& tensors = call.arguments.tensors;
-  const int64_t count = call.p.out_count();
-  const Grid grid = {std::min(CeilDiv(count, kThreads), kMostBlocks), kThreads};
-  call.context.Launch(CopyElement<Word>, grid, call.p, count,
-                      static_cast<const Word*>(tensors[0].data),
-                      static_cast<Word*>(tensors[1].data));
+  });
   return call.context.status();
 }
 

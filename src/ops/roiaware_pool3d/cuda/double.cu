@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // roiaware_pool3d backward on CUDA devices, implementation "double": a thread owns one channel of a
 // band of points, and adds voxels in ascending order.
+#include "cuda/for_each.h"
 #include "ops/roiaware_pool3d/cuda/kernels.h"
 
 namespace mluop::roiaware_pool3d {
 namespace {
 
-constexpr int kDoubleThreads = 128;
 // Bands of backward: enough threads to occupy the device with few channels. Every band reads all
 // indices.
 constexpr int kBands = 64;
@@ -45,25 +45,20 @@ __device__ void AddAverage(const Problem& p, const DoubleGradients& t, const Own
   }
 }
 
-// The sums must be zero-initialised. Neighbouring threads have neighbouring channels.
-__global__ void __launch_bounds__(kDoubleThreads) ScatterDouble(Problem p, DoubleGradients t) {
-  const int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
-  if (i >= int64_t{kBands} * p.channels) return;
-  const int64_t band = i / p.channels;
-  const Owned own = {i % p.channels, static_cast<int32_t>(band * p.points / kBands),
-                     static_cast<int32_t>((band + 1) * p.points / kBands)};
-  p.method == kMaximum ? AddMaximum(p, t, own) : AddAverage(p, t, own);
-}
-
 }  // namespace
 
 mluOpStatus_t RunDoubleBackward(const CudaCall<Problem>& call, void*) {
   const Arguments& a = call.arguments;
   const DoubleGradients t = {a.In<int32_t>("pts_idx_of_voxels"), a.In<int32_t>("argmax"),
                              a.In<double>("grad_out"), a.Out<double>("grad_in")};
-  const int64_t owners = int64_t{kBands} * call.p.channels;
+  const Problem p = call.p;
   call.context.Zero(t.sums, a.Tensor("grad_in").ByteCount());
-  call.context.Launch(ScatterDouble, {CeilDiv(owners, kDoubleThreads), kDoubleThreads}, call.p, t);
+  ForEach(call.context, int64_t{kBands} * p.channels, [=] __device__(int64_t i) {
+    const int64_t band = i / p.channels;
+    const Owned own = {i % p.channels, static_cast<int32_t>(band * p.points / kBands),
+                       static_cast<int32_t>((band + 1) * p.points / kBands)};
+    p.method == kMaximum ? AddMaximum(p, t, own) : AddAverage(p, t, own);
+  });
   return call.context.status();
 }
 
