@@ -44,8 +44,7 @@ __device__ void MakeTable(const Problem& p, const Masks& masks, const Range& ran
       w[k] = m < p.masks ? __ldg(masks.w + m) : -1;
     }
     if (first == 0) {
-      for (int k = at * 4; k < range.size; k += step * 4)  // there is room for whole vectors
-        *reinterpret_cast<int4*>(table + k) = int4{0, 0, 0, 0};
+      ZeroTable(table, range.size);
       __syncthreads();
     }
 #pragma unroll
@@ -166,13 +165,9 @@ mluOpStatus_t RunStaged(const CudaCall<Problem>& call, void* /*scratch*/) {
 }
 
 mluOpStatus_t RunTable(const CudaCall<Problem>& call, void* scratch) {
-  const Arguments& a = call.arguments;
   auto* const winners = static_cast<int32_t*>(scratch);
-  return WithAnyBits(call, [&](auto zero) {
-    using T = decltype(zero);
-    CopyByTable<T>(call, winners, MaskOfPixel{winners},
-                   {a.In<T>("col"), a.Out<T>("im"), call.p.masks, call.p.plane(), call.p.channels});
-  });
+  const auto mask_of_pixel = [=] __device__(int64_t i) { return int64_t{winners[i]} - 1; };
+  return CopyByTable(call, winners, mask_of_pixel, {"col", call.p.masks}, {"im", call.p.plane()});
 }
 
 constexpr CudaImplementation<Problem> kCol2im[] = {

@@ -21,64 +21,48 @@ struct GatherParameters {
   int slices;  // of the channels, for different blocks
 };
 
-// Zeroes the table, 16 bytes at a time.
-__device__ void ZeroShared(int32_t* table, int64_t count) {
-  const auto whole = static_cast<int>(count / 4), all = static_cast<int>(count);
-  for (int k = threadIdx.x; k < whole; k += blockDim.x)
-    reinterpret_cast<int4*>(table)[k] = int4{0, 0, 0, 0};
-  for (int k = whole * 4 + static_cast<int>(threadIdx.x); k < all; k += blockDim.x) table[k] = 0;
-}
-
 // The masks of a thread: kMasksPerThread/V groups of V masks, a stride of blockDim.x groups apart.
 // `pixel` is kOutside for masks without a gradient.
 template <int V>
 struct ThreadPixels {
-  static constexpr int kPacks = kMasksPerThread / V;
-  uint32_t pixel[kPacks][V];
+  uint32_t pixel[kMasksPerThread];
 
   static __device__ int Mask(int k) {
-    return (k * static_cast<int>(blockDim.x) + static_cast<int>(threadIdx.x)) * V;
+    return (k / V * static_cast<int>(blockDim.x) + static_cast<int>(threadIdx.x)) * V + k % V;
   }
 
   // Issues all loads before the first value is used.
   __device__ ThreadPixels(const Problem& p, const Masks& masks) {
-    Pack<int32_t, V> h[kPacks], w[kPacks];
+    int32_t h[kMasksPerThread], w[kMasksPerThread];
 #pragma unroll
-    for (int k = 0; k < kPacks; ++k) {
-      for (int32_t& row : h[k].at) row = -1;
-      for (int32_t& column : w[k].at) column = -1;
+    for (int k = 0; k < kMasksPerThread; k += V) {
+      Pack<int32_t, V> rows, columns;
+      for (int32_t& row : rows.at) row = -1;
+      for (int32_t& column : columns.at) column = -1;
       if (Mask(k) < p.masks) {
-        h[k] = LoadPack<Pack<int32_t, V>>(masks.h + Mask(k));
-        w[k] = LoadPack<Pack<int32_t, V>>(masks.w + Mask(k));
+        rows = LoadPack<Pack<int32_t, V>>(masks.h + Mask(k));
+        columns = LoadPack<Pack<int32_t, V>>(masks.w + Mask(k));
       }
+#pragma unroll
+      for (int v = 0; v < V; ++v) h[k + v] = rows.at[v], w[k + v] = columns.at[v];
     }
 #pragma unroll
-    for (int k = 0; k < kPacks; ++k) {
-#pragma unroll
-      for (int v = 0; v < V; ++v) pixel[k][v] = PixelOf(p, h[k].at[v], w[k].at[v]);
-    }
+    for (int k = 0; k < kMasksPerThread; ++k) pixel[k] = PixelOf(p, h[k], w[k]);
   }
 
   // `table` must be zero. Ends with __syncthreads.
   __device__ void UpdateTable(int32_t* table) const {
 #pragma unroll
-    for (int k = 0; k < kPacks; ++k) {
-#pragma unroll
-      for (int v = 0; v < V; ++v) {
-        if (pixel[k][v] != kOutside) atomicMax(table + pixel[k][v], Mask(k) + v + 1);
-      }
+    for (int k = 0; k < kMasksPerThread; ++k) {
+      if (pixel[k] != kOutside) atomicMax(table + pixel[k], Mask(k) + 1);
     }
     __syncthreads();
   }
 
   __device__ void MaskOutOverwritten(const int32_t* table) {
 #pragma unroll
-    for (int k = 0; k < kPacks; ++k) {
-#pragma unroll
-      for (int v = 0; v < V; ++v) {
-        if (pixel[k][v] != kOutside && table[pixel[k][v]] != Mask(k) + v + 1)
-          pixel[k][v] = kOutside;
-      }
+    for (int k = 0; k < kMasksPerThread; ++k) {
+      if (pixel[k] != kOutside && table[pixel[k]] != Mask(k) + 1) pixel[k] = kOutside;
     }
   }
 };
@@ -86,30 +70,28 @@ struct ThreadPixels {
 // The groups of a thread that belong to its block's part of the masks.
 template <typename T, int V>
 struct Values {
-  Pack<T, V> packs[kMasksPerThread / V];
+  T values[kMasksPerThread];
 
   __device__ Values(const ThreadPixels<V>& kept, const T* plane, int part, int parts) {
 #pragma unroll
-    for (int k = 0; k < kMasksPerThread / V; ++k) {
-#pragma unroll
-      for (int v = 0; v < V; ++v) {
-        const bool live = (k & (parts - 1)) == part && kept.pixel[k][v] != kOutside;
-        packs[k].at[v] = live ? __ldg(plane + kept.pixel[k][v]) : T{0};
-      }
+    for (int k = 0; k < kMasksPerThread; ++k) {
+      const bool live = (k / V & (parts - 1)) == part && kept.pixel[k] != kOutside;
+      values[k] = live ? __ldg(plane + kept.pixel[k]) : T{0};
     }
   }
 
   __device__ void Store(const ThreadPixels<V>& kept, int part, const GatherParameters<T>& call,
-                        int64_t channel) {
+                        int64_t channel) const {
     T* const row = call.to + channel * call.p.masks;
 #pragma unroll
-    for (int k = 0; k < kMasksPerThread / V; ++k) {
+    for (int k = 0; k < kMasksPerThread; k += V) {
+      Pack<T, V> pack;
 #pragma unroll
       for (int v = 0; v < V; ++v) {
-        if (kept.pixel[k][v] == kOutside) packs[k].at[v] = T{0};
+        pack.at[v] = kept.pixel[k + v] == kOutside ? T{0} : values[k + v];
       }
-      if ((k & (call.parts - 1)) == part && kept.Mask(k) < call.p.masks)
-        StorePack(packs[k], row + kept.Mask(k));
+      if ((k / V & (call.parts - 1)) == part && kept.Mask(k) < call.p.masks)
+        StorePack(pack, row + kept.Mask(k));
     }
   }
 };
@@ -123,7 +105,7 @@ __global__ void __launch_bounds__(kGatherThreads, kGatherBlocksPerSm)
   int32_t* const table = SharedMemory<int32_t>();
   const int part = static_cast<int>(blockIdx.x % call.parts);
   ThreadPixels<V> kept(p, call.masks);
-  ZeroShared(table, p.plane());
+  ZeroTable(table, p.plane());
   int64_t channel = blockIdx.x / call.parts;
   Values<T, V> values(kept, call.from + channel * p.plane(), part, call.parts);
   __syncthreads();
@@ -146,7 +128,8 @@ void LaunchStaged(GatherParameters<T> c, CudaContext& context) {
   c.parts = static_cast<int>(std::bit_floor(std::max<uint64_t>(most, 1)));
   // With many channels a block makes one table for several of them.
   c.slices = static_cast<int>(std::min<int64_t>(c.p.channels, wanted));
-  const Grid grid = {int64_t{c.parts} * c.slices, threads, WinnersBytes(c.p)};
+  const auto table_bytes = static_cast<size_t>(CeilDiv(c.p.plane(), 4)) * sizeof(int4);
+  const Grid grid = {int64_t{c.parts} * c.slices, threads, table_bytes};
   context.Launch(GatherThreadPixels<T, V>, grid, c);
 }
 
@@ -168,14 +151,14 @@ mluOpStatus_t RunStaged(const CudaCall<Problem>& call, void* /*scratch*/) {
 }
 
 mluOpStatus_t RunTable(const CudaCall<Problem>& call, void* scratch) {
-  const Arguments& a = call.arguments;
+  const Problem p = call.p;
+  const Masks masks = MasksOf(call.arguments);
   auto* const winners = static_cast<int32_t*>(scratch);
-  return WithAnyBits(call, [&](auto zero) {
-    using T = decltype(zero);
-    CopyByTable<T>(
-        call, winners, PixelOfMask{call.p, MasksOf(a), winners},
-        {a.In<T>("grad_im"), a.Out<T>("grad_col"), call.p.plane(), call.p.masks, call.p.channels});
-  });
+  const auto pixel_of_mask = [=] __device__(int64_t m) -> int64_t {
+    const int64_t pixel = p.Offset(__ldg(masks.h + m), __ldg(masks.w + m));
+    return pixel >= 0 && winners[pixel] == m + 1 ? pixel : -1;
+  };
+  return CopyByTable(call, winners, pixel_of_mask, {"grad_im", p.plane()}, {"grad_col", p.masks});
 }
 
 constexpr CudaImplementation<Problem> kCol2imBackward[] = {

@@ -4,7 +4,9 @@
 #pragma once
 
 #include <algorithm>
+#include <string_view>
 
+#include "cuda/for_each.h"
 #include "ops/masked_im2col/cuda/kernels.h"
 
 namespace mluop::masked_im2col {
@@ -27,31 +29,11 @@ __device__ uint32_t PixelOf(const Problem& p, int32_t h, int32_t w) {
   return inside ? row * width + column : kOutside;
 }
 
-// `winners` must be zero on entry.
-__global__ void __launch_bounds__(kTableThreads)
-    FindWinners(Problem p, Masks masks, int32_t* __restrict__ winners) {
-  const int64_t m = int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
-  if (m >= p.masks) return;
-  const int64_t pixel = p.Offset(__ldg(masks.h + m), __ldg(masks.w + m));
-  if (pixel >= 0) atomicMax(winners + pixel, static_cast<int32_t>(m + 1));
+// Zeroes a table in shared memory. There is room for whole vectors of 16 bytes.
+__device__ void ZeroTable(int32_t* table, int64_t size) {
+  for (int k = threadIdx.x * 4; k < size; k += blockDim.x * 4)
+    *reinterpret_cast<int4*>(table + k) = int4{0, 0, 0, 0};
 }
-
-// The mask that a pixel gets its element from; -1: none.
-struct MaskOfPixel {
-  const int32_t* winners;
-  __device__ int64_t operator()(int64_t pixel) const { return int64_t{winners[pixel]} - 1; }
-};
-
-// The pixel that a mask gets its gradient from; -1: none.
-struct PixelOfMask {
-  Problem p;
-  Masks masks;
-  const int32_t* winners;
-  __device__ int64_t operator()(int64_t m) const {
-    const int64_t pixel = p.Offset(__ldg(masks.h + m), __ldg(masks.w + m));
-    return pixel >= 0 && winners[pixel] == m + 1 ? pixel : -1;
-  }
-};
 
 // Rows of `from_count` elements, one per channel, to rows of `to_count`.
 template <typename T>
@@ -59,11 +41,11 @@ struct RowCopy {
   const T* from;
   T* to;
   int64_t from_count, to_count, channels;
-  int64_t parts = 1;   // blocks per row
-  int64_t slices = 1;  // of the channels, for different blocks
+  int64_t parts;   // blocks per row
+  int64_t slices;  // of the channels, for different blocks
 };
 
-// to[k] = from[source(k)], or 0 if source(k) is negative, for every row.
+// to[k] = from[source(k)], or 0 if source(k) is negative, for every row. Source: a __device__ lambda.
 template <typename T, class Source>
 __global__ void __launch_bounds__(kTableThreads) CopyRows(Source source, RowCopy<T> c) {
   const int64_t k = blockIdx.x % c.parts * blockDim.x + threadIdx.x;
@@ -76,20 +58,38 @@ __global__ void __launch_bounds__(kTableThreads) CopyRows(Source source, RowCopy
   }
 }
 
+// A tensor with one row of `size` elements per channel.
+struct Rows {
+  std::string_view tensor;
+  int64_t size;
+};
+
 // Fills the table at `winners`, then copies.
-template <typename T, class Source>
-void CopyByTable(const CudaCall<Problem>& call, int32_t* winners, const Source& source,
-                 RowCopy<T> c) {
+template <class Source>
+mluOpStatus_t CopyByTable(const CudaCall<Problem>& call, int32_t* winners, const Source& source,
+                          const Rows& from, const Rows& to) {
+  const Problem p = call.p;
+  const Masks masks = MasksOf(call.arguments);
   CudaContext& context = call.context;
-  context.Zero(winners, WinnersBytes(call.p));
-  if (call.p.masks > 0) {
-    context.Launch(FindWinners, {CeilDiv(call.p.masks, kTableThreads), kTableThreads}, call.p,
-                   MasksOf(call.arguments), winners);
-  }
+  context.Zero(winners, WinnersBytes(p));
+  ForEach(context, p.masks, [=] __device__(int64_t m) {
+    const int64_t pixel = p.Offset(masks.h[m], masks.w[m]);
+    if (pixel >= 0) atomicMax(winners + pixel, static_cast<int32_t>(m + 1));
+  });
   const int64_t wanted = int64_t{context.sm_count()} * kTableBlocksPerSm;
-  c.parts = CeilDiv(c.to_count, kTableThreads);
-  c.slices = std::min(c.channels, CeilDiv(wanted, c.parts));
-  context.Launch(CopyRows<T, Source>, {c.parts * c.slices, kTableThreads}, source, c);
+  const int64_t parts = CeilDiv(to.size, kTableThreads);
+  const int64_t slices = std::min<int64_t>(p.channels, CeilDiv(wanted, parts));
+  return WithAnyBits(call, [&](auto zero) {
+    using T = decltype(zero);
+    const RowCopy<T> copy = {call.arguments.In<T>(from.tensor),
+                             call.arguments.Out<T>(to.tensor),
+                             from.size,
+                             to.size,
+                             p.channels,
+                             parts,
+                             slices};
+    context.Launch(CopyRows<T, Source>, {parts * slices, kTableThreads}, source, copy);
+  });
 }
 
 }  // namespace
