@@ -20,49 +20,36 @@ struct BackwardFamily {
   static __device__ T Scale(T gradient, T area) {
     return gradient * (1 / area);
   }
+
+  template <typename T>
+  static roi::PooledGradients<T> Gradients(const CudaCall<Problem>& call) {
+    const GradientsOf<T> t(call.arguments);
+    return {t.top_grad, t.rois, t.mapping, t.bottom_grad};
+  }
 };
-
-template <typename T>
-roi::PooledGradients<T> GradientsOfCall(const CudaCall<Problem>& call) {
-  const GradientsOf<T> t(call.arguments);
-  return {t.top_grad, t.rois, t.mapping, t.bottom_grad};
-}
-
-template <bool kNchw>
-mluOpStatus_t RunSmallMap(const CudaCall<Problem>& call, void* scratch) {
-  return roi::RunSmallMap<BackwardFamily, kNchw>(call, GradientsOfCall<float>(call), scratch);
-}
-
-template <bool kNchw, typename T = float>
-mluOpStatus_t RunMasks(const CudaCall<Problem>& call, void* scratch) {
-  return roi::RunMasks<BackwardFamily, kNchw>(call, GradientsOfCall<T>(call), scratch);
-}
-
-template <bool kNchw, typename T = float>
-mluOpStatus_t RunLarge(const CudaCall<Problem>& call, void* scratch) {
-  return roi::RunLargeMap<BackwardFamily, kNchw>(call, GradientsOfCall<T>(call), scratch);
-}
 
 size_t DoubleBytes(const CudaCall<Problem>& call) {
   return roi::FitsMasks<false, double>(call) ? roi::MaskBytes<double>(call)
                                              : roi::LargeMapBytes(call);
 }
 mluOpStatus_t RunDouble(const CudaCall<Problem>& call, void* scratch) {
-  return roi::FitsMasks<false, double>(call) ? RunMasks<false, double>(call, scratch)
-                                             : RunLarge<false, double>(call, scratch);
+  return roi::FitsMasks<false, double>(call)
+             ? roi::RunMasks<BackwardFamily, false, double>(call, scratch)
+             : roi::RunLargeMap<BackwardFamily, false, double>(call, scratch);
 }
 
 template <bool kNchw>
 constexpr CudaImplementation<Problem> kSmallMap = {
     "small_map", "at most 1024 pixels and 512 RoIs, and few blocks",
-    roi::SmallMapApplies<BackwardFamily, Problem>, roi::SmallMapBytes<Problem>, RunSmallMap<kNchw>};
+    roi::SmallMapApplies<BackwardFamily>, roi::SmallMapBytes,
+    roi::RunSmallMap<BackwardFamily, kNchw>};
 template <bool kNchw>
 constexpr CudaImplementation<Problem> kMasks = {
-    "masks", "fewer than 2^31 blocks, and pixels of an image",
-    roi::FitsMasks<kNchw, float, Problem>, roi::MaskBytes<float, Problem>, RunMasks<kNchw>};
+    "masks", "fewer than 2^31 blocks, and pixels of an image", roi::FitsMasks<kNchw, float>,
+    roi::MaskBytes<float>, roi::RunMasks<BackwardFamily, kNchw, float>};
 template <bool kNchw>
-constexpr CudaImplementation<Problem> kLarge = {"large", "always", Always,
-                                                roi::LargeMapBytes<Problem>, RunLarge<kNchw>};
+constexpr CudaImplementation<Problem> kLarge = {"large", "always", Always, roi::LargeMapBytes,
+                                                roi::RunLargeMap<BackwardFamily, kNchw, float>};
 
 constexpr CudaImplementation<Problem> kBackward[] = {
     kSmallMap<false>, kMasks<false>, kLarge<false>,

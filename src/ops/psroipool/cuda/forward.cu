@@ -44,13 +44,7 @@ struct Pooling {
   __device__ void WriteChannel(int64_t i, int64_t channel) const {
     t.mapping[i] = static_cast<int32_t>(channel);
   }
-  __device__ void WriteMean(int64_t i, T mean) const { t.output[i] = mean; }
 };
-
-template <bool kNchw, typename Offset, typename T = float>
-mluOpStatus_t RunStrided(const CudaCall<Problem>& call, void*) {
-  return roi::RunStrided<kNchw, Offset>(call.context, Pooling<T>(call));
-}
 
 bool HasSmallImages(const CudaCall<Problem>& call) {
   return int64_t{call.p.h} * call.p.w * call.p.channels() < kSmallLimit;
@@ -61,23 +55,22 @@ constexpr CudaImplementation<Problem> kForward[] = {
      [](const CudaCall<Problem>& call) { return CanRepack(call.p); },
      [](const CudaCall<Problem>& call) { return RepackedBytes(call.p); }, RunRepacked},
     {"strided", "an image has fewer than 2^31 elements", HasSmallImages, nullptr,
-     RunStrided<false, unsigned>},
-    {"large", "always", Always, nullptr, RunStrided<false, unsigned long long>},
-    CudaImplementation<Problem>::ForDouble(RunStrided<false, unsigned long long, double>),
+     roi::RunStrided<Pooling<float>, false, unsigned>},
+    {"large", "always", Always, nullptr,
+     roi::RunStrided<Pooling<float>, false, unsigned long long>},
+    CudaImplementation<Problem>::ForDouble(
+        roi::RunStrided<Pooling<double>, false, unsigned long long>),
 };
-
-mluOpStatus_t RunStaged(const CudaCall<Problem>& call, void* scratch) {
-  return roi::RunStaged(call.context, Pooling<float>(call), scratch);
-}
 
 // The pixels of a bin are neighbours, so they need no repacking.
 constexpr CudaImplementation<Problem> kNchwForward[] = {
     {"staged", roi::kStagedWhen, roi::ShouldStage<Problem>, roi::SpanTable::Bytes<Problem>,
-     RunStaged},
+     roi::RunStaged<Pooling<float>>},
     {"strided", "an image has fewer than 2^31 elements", HasSmallImages, nullptr,
-     RunStrided<true, unsigned>},
-    {"large", "always", Always, nullptr, RunStrided<true, unsigned long long>},
-    CudaImplementation<Problem>::ForDouble(RunStrided<true, unsigned long long, double>),
+     roi::RunStrided<Pooling<float>, true, unsigned>},
+    {"large", "always", Always, nullptr, roi::RunStrided<Pooling<float>, true, unsigned long long>},
+    CudaImplementation<Problem>::ForDouble(
+        roi::RunStrided<Pooling<double>, true, unsigned long long>),
 };
 
 }  // namespace

@@ -7,7 +7,8 @@
 //
 // A Family has kPartWords, the words of a mask that make a part of a sum (at most 32); kAddsParts:
 // the sum is the sum of the parts, otherwise one chain of additions; kHasMapping: the call has a
-// mapping, which may differ from forward's; Scale(gradient, area).
+// mapping, which may differ from forward's; Scale(gradient, area); Gradients<T>(call), which returns
+// PooledGradients<T>.
 #pragma once
 
 #include <algorithm>
@@ -252,9 +253,9 @@ size_t MaskBytes(const CudaCall<Problem>& call) {
 }
 
 // Adds the RoIs pass by pass. Without RoIs one pass writes zeros. scratch: MaskBytes
-template <class Family, bool kNchw, class Problem, typename T>
-mluOpStatus_t RunMasks(const CudaCall<Problem>& call, const PooledGradients<T>& all,
-                       void* scratch) {
+template <class Family, bool kNchw, typename T, class Problem>
+mluOpStatus_t RunMasks(const CudaCall<Problem>& call, void* scratch) {
+  const auto all = Family::template Gradients<T>(call);
   Problem p = PassOf(call.p);
   const int64_t rois = p.rois;
   const SumTiles tiles(p, kNchw, sizeof(T), call.context.shared_bytes());

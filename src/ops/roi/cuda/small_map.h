@@ -207,8 +207,8 @@ size_t SmallMapBytes(const CudaCall<Problem>& call) {
 
 // scratch: SmallMapBytes; not read without a mapping.
 template <class Family, bool kNchw, class Problem>
-mluOpStatus_t RunSmallMap(const CudaCall<Problem>& call, const PooledGradients<float>& t,
-                          void* scratch) {
+mluOpStatus_t RunSmallMap(const CudaCall<Problem>& call, void* scratch) {
+  const auto t = Family::template Gradients<float>(call);
   const SmallMap map(call.p);
   auto* flags = static_cast<int*>(scratch);
   call.context.Launch(SumSmallMap<Family, kNchw, Problem>,

@@ -103,7 +103,7 @@ __global__ void __launch_bounds__(kStagedThreads)
 
 // A block owns `planes` neighbouring planes of one image; a thread owns one of them and pools one
 // RoI after the other. Family: SumStaged(plane, rows, columns, width) adds a bin's pixels in the
-// family's order; WriteChannel and WriteMean write element i of [R, C].
+// family's order; WriteChannel writes the mapping of element i of [R, C].
 template <class Family>
 __global__ void __launch_bounds__(kStagedThreads, kStagedBlocks)
     PoolStaged(StagedMap map, Family family, SpanTable table, int most_planes) {
@@ -140,13 +140,15 @@ __global__ void __launch_bounds__(kStagedThreads, kStagedBlocks)
     rows = {rows.begin - first_row, rows.end - first_row};
     const float sum = Family::SumStaged(staged + plane * map.stride(), rows, columns, map.width);
     family.WriteChannel(r * channels + channel, channel);
-    family.WriteMean(r * channels + channel, area == 0 ? 0.0f : sum / static_cast<float>(area));
+    family.t.output[r * channels + channel] = area == 0 ? 0.0f : sum / static_cast<float>(area);
   }
 }
 
 // Pools all RoIs. scratch: SpanTable::Bytes
-template <class Family>
-mluOpStatus_t RunStaged(CudaContext& context, const Family& family, void* scratch) {
+template <class Family, class Problem>
+mluOpStatus_t RunStaged(const CudaCall<Problem>& call, void* scratch) {
+  CudaContext& context = call.context;
+  const Family family(call);
   const StagedMap map(family.p);
   const SpanTable table(map, scratch);
   context.Launch(WriteSpans<decltype(family.p)>,

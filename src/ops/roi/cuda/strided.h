@@ -61,9 +61,9 @@ __device__ void PrefetchMap(const T* input, int64_t elements) {
 
 inline constexpr int kStridedThreads = 256;
 
-// A block owns some elements of one RoI, a thread one element. Family has p, and t with input and
-// rois; Sum<kLoads>(pixels, from) adds a bin's pixels in the family's order with kLoads loads in
-// flight; WriteChannel and WriteMean write element i of the pooled values. Offset: see Pixels.
+// A block owns some elements of one RoI, a thread one element. Family has p, and t with input, rois
+// and output; Sum<kLoads>(pixels, from) adds a bin's pixels in the family's order with kLoads loads
+// in flight; WriteChannel writes the mapping of element i of the pooled values. Offset: see Pixels.
 template <class Family, bool kNchw, int kLoads, typename Offset>
 __global__ void __launch_bounds__(kStridedThreads) PoolStrided(Family family, int slices) {
   using Place = decltype(PlaceRoi(family.p, family.t.rois));
@@ -93,12 +93,13 @@ __global__ void __launch_bounds__(kStridedThreads) PoolStrided(Family family, in
   // The sum of an empty bin is 0.
   const auto sum = Family::template Sum<kLoads>(
       pixels, family.t.input + ElementLayout<kNchw>::Map(p, image, 0, channel));
-  family.WriteMean(r * p.channels() + i, sum / static_cast<decltype(sum)>(area));
+  family.t.output[r * p.channels() + i] = sum / static_cast<decltype(sum)>(area);
 }
 
 // Pools all RoIs.
-template <bool kNchw, typename Offset, class Family>
-mluOpStatus_t RunStrided(CudaContext& context, const Family& family) {
+template <class Family, bool kNchw, typename Offset, class Problem>
+mluOpStatus_t RunStrided(const CudaCall<Problem>& call, void*) {
+  const Family family(call);
   const int64_t channels = family.p.channels();
   const auto threads =
       static_cast<int>(std::min<int64_t>(CeilDiv(channels, 32) * 32, kStridedThreads));
@@ -108,8 +109,9 @@ mluOpStatus_t RunStrided(CudaContext& context, const Family& family) {
   const auto kernel = family.p.h / family.p.bins_h() < 3
                           ? PoolStrided<Family, kNchw, Family::kFewLoads, Offset>
                           : PoolStrided<Family, kNchw, 8, Offset>;
-  context.Launch(kernel, Grid{family.p.rois * slices, threads}, family, static_cast<int>(slices));
-  return context.status();
+  call.context.Launch(kernel, Grid{family.p.rois * slices, threads}, family,
+                      static_cast<int>(slices));
+  return call.context.status();
 }
 
 #endif  // __CUDACC__

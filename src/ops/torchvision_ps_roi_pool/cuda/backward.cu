@@ -18,29 +18,21 @@ struct BackwardFamily {
   static __device__ T Scale(T gradient, T area) {
     return gradient / area;
   }
+
+  template <typename T>
+  static roi::PooledGradients<T> Gradients(const CudaCall<Problem>& call) {
+    const GradientsOf<T> t(call.arguments);
+    return {t.grad_output, t.rois, nullptr, t.grad_input};
+  }
 };
-
-template <typename T>
-roi::PooledGradients<T> GradientsOfCall(const CudaCall<Problem>& call) {
-  const GradientsOf<T> t(call.arguments);
-  return {t.grad_output, t.rois, nullptr, t.grad_input};
-}
-
-mluOpStatus_t RunSmallMap(const CudaCall<Problem>& call, void*) {
-  return roi::RunSmallMap<BackwardFamily, true>(call, GradientsOfCall<float>(call), nullptr);
-}
-
-template <typename T>
-mluOpStatus_t RunMasks(const CudaCall<Problem>& call, void* scratch) {
-  return roi::RunMasks<BackwardFamily, true>(call, GradientsOfCall<T>(call), scratch);
-}
 
 constexpr CudaImplementation<Problem> kBackward[] = {
     {"small_map", "at most 1024 pixels and 1024 RoIs, and few blocks",
-     roi::SmallMapApplies<BackwardFamily, Problem>, nullptr, RunSmallMap},
-    {"masks", "tensors have fewer than 2^31 elements", IsSmall, roi::MaskBytes<float, Problem>,
-     RunMasks<float>},
-    CudaImplementation<Problem>::ForDouble(RunMasks<double>, roi::MaskBytes<double>),
+     roi::SmallMapApplies<BackwardFamily>, nullptr, roi::RunSmallMap<BackwardFamily, true>},
+    {"masks", "tensors have fewer than 2^31 elements", IsSmall, roi::MaskBytes<float>,
+     roi::RunMasks<BackwardFamily, true, float>},
+    CudaImplementation<Problem>::ForDouble(roi::RunMasks<BackwardFamily, true, double>,
+                                           roi::MaskBytes<double>),
 };
 
 }  // namespace

@@ -40,24 +40,19 @@ struct Pooling {
     return sum;
   }
   __device__ void WriteChannel(int64_t, int64_t) const {}
-  __device__ void WriteMean(int64_t i, T mean) const { t.output[i] = mean; }
 };
 
 template <typename Offset, typename T = float>
 mluOpStatus_t RunDirect(const CudaCall<Problem>& call, void*) {
-  const Pooling<T> pooling(call);
-  if (call.p.map_elements() > 0) return roi::RunStrided<true, Offset>(call.context, pooling);
-  call.context.Zero(pooling.t.output, call.arguments.Tensor("output").ByteCount());
+  if (call.p.map_elements() > 0) return roi::RunStrided<Pooling<T>, true, Offset>(call, nullptr);
+  const TensorArgument& output = call.arguments.Tensor("output");
+  call.context.Zero(output.data, output.ByteCount());
   return call.context.status();
-}
-
-mluOpStatus_t RunStaged(const CudaCall<Problem>& call, void* scratch) {
-  return roi::RunStaged(call.context, Pooling<float>(call), scratch);
 }
 
 constexpr CudaImplementation<Problem> kForward[] = {
     {"staged", roi::kStagedWhen, roi::ShouldStage<Problem>, roi::SpanTable::Bytes<Problem>,
-     RunStaged},
+     roi::RunStaged<Pooling<float>>},
     {"direct", "tensors have fewer than 2^31 elements", IsSmall, nullptr, RunDirect<unsigned>},
     CudaImplementation<Problem>::ForDouble(RunDirect<unsigned long long, double>),
 };
