@@ -24,13 +24,10 @@ struct SmallMap {
   int rois;
 
   template <class Problem>
-  explicit SmallMap(const Problem& p)
-      : images(p.n),
-        height(static_cast<int>(p.h)),
-        width(static_cast<int>(p.w)),
-        bins(static_cast<int>(p.bins())),
-        output_dim(static_cast<int>(p.output_dim)),
-        rois(static_cast<int>(p.rois)) {}
+  static SmallMap Of(const Problem& p) {
+    const auto number = [](int64_t n) { return static_cast<int>(n); };
+    return {p.n, number(p.h), number(p.w), number(p.bins()), number(p.output_dim), number(p.rois)};
+  }
 
   MLUOP_HOST_DEVICE int words() const { return (rois + 31) / 32; }
   MLUOP_HOST_DEVICE int slices() const { return (output_dim + kChannels - 1) / kChannels; }
@@ -197,19 +194,19 @@ __global__ void __launch_bounds__(SmallMap::kThreads, 2)
 
 template <class Family, class Problem>
 bool SmallMapApplies(const CudaCall<Problem>& call) {
-  return IsSmallMap(SmallMap(call.p), Family::kSmallMapRois, call.context);
+  return IsSmallMap(SmallMap::Of(call.p), Family::kSmallMapRois, call.context);
 }
 
 template <class Problem>
 size_t SmallMapBytes(const CudaCall<Problem>& call) {
-  return static_cast<size_t>(SmallMap(call.p).Blocks()) * sizeof(int);
+  return static_cast<size_t>(SmallMap::Of(call.p).Blocks()) * sizeof(int);
 }
 
 // scratch: SmallMapBytes; not read without a mapping.
 template <class Family, bool kNchw, class Problem>
 mluOpStatus_t RunSmallMap(const CudaCall<Problem>& call, void* scratch) {
   const auto t = Family::template Gradients<float>(call);
-  const SmallMap map(call.p);
+  const SmallMap map = SmallMap::Of(call.p);
   auto* flags = static_cast<int*>(scratch);
   call.context.Launch(SumSmallMap<Family, kNchw, Problem>,
                       Grid{map.Blocks(), SmallMap::kThreads, map.SharedBytes()}, call.p, t, map,

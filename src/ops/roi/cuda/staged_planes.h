@@ -25,56 +25,43 @@ inline constexpr int kMaxPlanes = 3;
 inline constexpr std::string_view kStagedWhen =
     "4 MiB of map or more, at most 32 elements per output, a plane fits shared memory";
 
-struct StagedMap {
-  int64_t images, channels;
-  int height, width;
-  int bins_h, bins_w;
-  int64_t rois;
+// Planes begin one bank apart: neighbouring threads read neighbouring planes at similar pixels. 32
+// banks are 128 bytes.
+MLUOP_HOST_DEVICE constexpr int PlaneStride(int pixels) { return pixels + (33 - pixels % 32) % 32; }
 
-  template <class Problem>
-  explicit StagedMap(const Problem& p)
-      : images(p.n),
-        channels(p.channels()),
-        height(static_cast<int>(p.h)),
-        width(static_cast<int>(p.w)),
-        bins_h(p.bins_h()),
-        bins_w(p.bins_w()),
-        rois(p.rois) {}
-
-  MLUOP_HOST_DEVICE int pixels() const { return height * width; }
-  // Planes begin one bank apart: neighbouring threads read neighbouring planes at similar pixels.
-  // 32 banks are 128 bytes.
-  MLUOP_HOST_DEVICE int stride() const { return pixels() + (33 - pixels() % 32) % 32; }
-  MLUOP_HOST_DEVICE int64_t spans() const { return rois * (int64_t{bins_h} + bins_w); }
-
-  // Returns the planes that a block stages; 0 if reading in place is faster, or none fits. Three
-  // blocks fit an SM. Every device has 48 KiB. All tensors have fewer than 2^31 elements.
-  int PlanesToStage(size_t shared_bytes) const {
-    const int64_t elements = images * channels * height * width;
-    if (elements < kMinStaged || rois * channels * kMapPerOutput < elements) return 0;
-    const auto most = static_cast<int64_t>(std::max(size_t{48} << 10, shared_bytes / 3)) - 64;
-    const int64_t bytes = static_cast<int64_t>(sizeof(float)) * (int64_t{pixels()} + 32);
-    return static_cast<int>(std::min({most / bytes, channels, int64_t{kMaxPlanes}}));
-  }
-};
+// Returns the planes that a block stages; 0 if reading in place is faster, or none fits. Three
+// blocks fit an SM. Every device has 48 KiB. All tensors have fewer than 2^31 elements.
+template <class Problem>
+int PlanesToStage(const Problem& p, size_t shared_bytes) {
+  const int64_t elements = p.map_elements();
+  if (elements < kMinStaged || p.rois * p.channels() * kMapPerOutput < elements) return 0;
+  const auto most = static_cast<int64_t>(std::max(size_t{48} << 10, shared_bytes / 3)) - 64;
+  const int64_t bytes = static_cast<int64_t>(sizeof(float)) * (int64_t{p.h} * p.w + 32);
+  return static_cast<int>(std::min({most / bytes, p.channels(), int64_t{kMaxPlanes}}));
+}
 
 template <class Problem>
 bool ShouldStage(const CudaCall<Problem>& call) {
-  return IsSmall(call) && StagedMap(call.p).PlanesToStage(call.context.shared_bytes()) > 0;
+  return IsSmall(call) && PlanesToStage(call.p, call.context.shared_bytes()) > 0;
 }
 
 // The spans of all bins in scratch. They are computed once per call: every block visits every RoI.
 struct SpanTable {
-  int64_t rois;
+  int64_t rois, spans;
   Span* rows;     // [bins_h, R]
   Span* columns;  // [bins_w, R]
 
   template <class Problem>
+  SpanTable(const Problem& p, void* scratch)
+      : rois(p.rois),
+        spans(p.rois * (int64_t{p.bins_h()} + p.bins_w())),
+        rows(static_cast<Span*>(scratch)),
+        columns(rows + p.bins_h() * p.rois) {}
+
+  template <class Problem>
   static size_t Bytes(const CudaCall<Problem>& call) {
-    return AlignedBytes(static_cast<size_t>(StagedMap(call.p).spans()) * sizeof(Span));
+    return AlignedBytes(static_cast<size_t>(SpanTable(call.p, nullptr).spans) * sizeof(Span));
   }
-  SpanTable(const StagedMap& map, void* scratch)
-      : rois(map.rois), rows(static_cast<Span*>(scratch)), columns(rows + map.bins_h * map.rois) {}
 };
 
 #if defined(__CUDACC__)
@@ -91,14 +78,14 @@ inline constexpr int kStagedBlocks = 6;
 // A thread writes a span, of fewer than 2^32: R*bins is below 2^31. rois: [R, 5]
 template <class Problem>
 __global__ void __launch_bounds__(kStagedThreads)
-    WriteSpans(Problem p, StagedMap map, const float* __restrict__ rois, SpanTable table) {
+    WriteSpans(Problem p, const float* __restrict__ rois, SpanTable table) {
   TriggerDependents();
   const int64_t i = int64_t{blockIdx.x} * kStagedThreads + threadIdx.x;
-  if (i >= map.spans()) return;
-  const auto item = static_cast<unsigned>(i), count = static_cast<unsigned>(map.rois);
+  if (i >= table.spans) return;
+  const auto item = static_cast<unsigned>(i), count = static_cast<unsigned>(table.rois);
   const auto bin = static_cast<int>(item / count);  // of the rows, then of the columns
   const auto place = PlaceRoi(p, rois + int64_t{item % count} * 5);
-  table.rows[i] = bin < map.bins_h ? place.MapRows(p, bin) : place.Columns(p, bin - map.bins_h);
+  table.rows[i] = bin < p.bins_h() ? place.MapRows(p, bin) : place.Columns(p, bin - p.bins_h());
 }
 
 // A block owns `planes` neighbouring planes of one image; a thread owns one of them and pools one
@@ -106,10 +93,12 @@ __global__ void __launch_bounds__(kStagedThreads)
 // family's order; WriteChannel writes the mapping of element i of [R, C].
 template <class Family>
 __global__ void __launch_bounds__(kStagedThreads, kStagedBlocks)
-    PoolStaged(StagedMap map, Family family, SpanTable table, int most_planes) {
+    PoolStaged(Family family, SpanTable table, int most_planes) {
   extern __shared__ float staged[];  // [planes, stride]
-  const auto channels = static_cast<int>(map.channels);
-  const int pixels = map.pixels();
+  const auto height = static_cast<int>(family.p.h), width = static_cast<int>(family.p.w);
+  const auto channels = static_cast<int>(family.p.channels());
+  const int bins_h = family.p.bins_h(), bins_w = family.p.bins_w();
+  const int pixels = height * width, stride = PlaneStride(pixels);
   const auto chunks = static_cast<unsigned>((channels - 1) / most_planes + 1);
   const auto image = static_cast<int>(blockIdx.x / chunks);
   const int first = static_cast<int>(blockIdx.x % chunks) * most_planes;
@@ -117,28 +106,28 @@ __global__ void __launch_bounds__(kStagedThreads, kStagedBlocks)
   const float* source = family.t.input + (int64_t{image} * channels + first) * pixels;
   for (int plane = 0; plane < planes; ++plane, source += pixels) {
     for (int i = threadIdx.x; i < pixels; i += kStagedThreads) {
-      __pipeline_memcpy_async(staged + plane * map.stride() + i, source + i, sizeof(float));
+      __pipeline_memcpy_async(staged + plane * stride + i, source + i, sizeof(float));
     }
   }
   __pipeline_commit();
   const int rois_of_step = kStagedThreads / planes, used = rois_of_step * planes;
   const int plane = threadIdx.x % planes, channel = first + plane;
-  const int bin = channel % (map.bins_h * map.bins_w), ph = bin / map.bins_w, pw = bin % map.bins_w;
-  const int first_row = image * map.height;
+  const int bin = channel % (bins_h * bins_w), ph = bin / bins_w, pw = bin % bins_w;
+  const int first_row = image * height;
   __pipeline_wait_prior(0);
   __syncthreads();
   WaitForPredecessor();  // for the table; the planes are inputs
   if (threadIdx.x >= used) return;
-  for (int64_t r = threadIdx.x / planes; r < map.rois; r += rois_of_step) {
+  for (int64_t r = threadIdx.x / planes; r < table.rois; r += rois_of_step) {
     Span rows = table.rows[ph * table.rois + r];
     const Span columns = table.columns[pw * table.rois + r];
     const int area = rows.size() * columns.size();
     // Empty bins may belong to no image, so the blocks of image 0 write them.
-    if (area == 0 ? image > 0 : rows.begin < first_row || rows.begin >= first_row + map.height) {
+    if (area == 0 ? image > 0 : rows.begin < first_row || rows.begin >= first_row + height) {
       continue;
     }
     rows = {rows.begin - first_row, rows.end - first_row};
-    const float sum = Family::SumStaged(staged + plane * map.stride(), rows, columns, map.width);
+    const float sum = Family::SumStaged(staged + plane * stride, rows, columns, width);
     family.WriteChannel(r * channels + channel, channel);
     family.t.output[r * channels + channel] = area == 0 ? 0.0f : sum / static_cast<float>(area);
   }
@@ -149,19 +138,16 @@ template <class Family, class Problem>
 mluOpStatus_t RunStaged(const CudaCall<Problem>& call, void* scratch) {
   CudaContext& context = call.context;
   const Family family(call);
-  const StagedMap map(family.p);
-  const SpanTable table(map, scratch);
-  context.Launch(WriteSpans<decltype(family.p)>,
-                 Grid{CeilDiv(map.spans(), kStagedThreads), kStagedThreads}, family.p, map,
-                 family.t.rois, table);
-  const int planes = map.PlanesToStage(context.shared_bytes());
+  const SpanTable table(call.p, scratch);
+  context.Launch(WriteSpans<Problem>, Grid{CeilDiv(table.spans, kStagedThreads), kStagedThreads},
+                 call.p, family.t.rois, table);
+  const int planes = PlanesToStage(call.p, context.shared_bytes());
   // No more blocks than planes: below 2^31.
-  const size_t bytes =
-      sizeof(float) * static_cast<size_t>(planes) * static_cast<size_t>(map.stride());
-  context.Launch(
-      PoolStaged<Family>,
-      Grid{map.images * CeilDiv(map.channels, planes), kStagedThreads, bytes, /*pdl=*/true}, map,
-      family, table, planes);
+  const int stride = PlaneStride(static_cast<int>(call.p.h * call.p.w));
+  const size_t bytes = sizeof(float) * static_cast<size_t>(planes) * static_cast<size_t>(stride);
+  const Grid grid = {call.p.n * CeilDiv(call.p.channels(), planes), kStagedThreads, bytes,
+                     /*pdl=*/true};
+  context.Launch(PoolStaged<Family>, grid, family, table, planes);
   return context.status();
 }
 
