@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Vectorized stores on CUDA devices: several elements as one word of 2 to 16 bytes. Words are
+// Vectorized loads and stores on CUDA devices: several elements as one word of 2 to 16 bytes. Words are
 // aligned to their size.
 #pragma once
 
@@ -8,6 +8,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 namespace mluop {
 
@@ -43,11 +44,45 @@ struct alignas(sizeof(T) * V) Pack {
 
 #if defined(__CUDACC__)
 
+// The type that tensors of T are computed in.
+template <typename T>
+using RealOf = std::conditional_t<std::is_same_v<T, double>, double, float>;
+
+// The elements of T that one access of at most 16 bytes moves, of V.
+template <typename T, int V>
+inline constexpr int kPackSize = V * sizeof(T) > 16 ? 16 / sizeof(T) : V;
+
 // Stores with the evict-first policy (__stcs): kernels do not read outputs again.
 template <typename P, typename T>
 __device__ void StorePack(const P& pack, T* to) {
   using W = typename Word<sizeof(P)>::Type;
   __stcs(reinterpret_cast<W*>(to), std::bit_cast<W>(pack));
+}
+
+// Loads and converts V elements. Half becomes float, exactly.
+template <typename T, typename U, int V>
+__device__ void LoadElements(const T* from, U (&to)[V]) {
+  constexpr int kStep = kPackSize<T, V>;
+  using W = typename Word<kStep * sizeof(T)>::Type;
+#pragma unroll
+  for (int i = 0; i < V; i += kStep) {
+    const auto pack = std::bit_cast<Pack<T, kStep>>(*reinterpret_cast<const W*>(from + i));
+#pragma unroll
+    for (int k = 0; k < kStep; ++k) to[i + k] = static_cast<U>(pack.at[k]);
+  }
+}
+
+// Converts and stores V elements as StorePack. Rounds to nearest even.
+template <typename T, typename U, int V>
+__device__ void StoreElements(T* to, const U (&from)[V]) {
+  constexpr int kStep = kPackSize<T, V>;
+#pragma unroll
+  for (int i = 0; i < V; i += kStep) {
+    Pack<T, kStep> pack;
+#pragma unroll
+    for (int k = 0; k < kStep; ++k) pack.at[k] = static_cast<T>(from[i + k]);
+    StorePack(pack, to + i);
+  }
 }
 
 #endif

@@ -86,9 +86,6 @@ struct Lane {
   static __device__ float Bits(int word, float) { return __int_as_float(word); }
 };
 
-__device__ void Assign(float value, float* to) { __stcs(to, value); }
-__device__ void Assign(float value, __half* to) { __stcs(to, __float2half_rn(value)); }
-
 template <typename T>
 __device__ void WriteSums(const BackwardCall<T>& call, const Owner& owner, const float* all) {
   if (owner.channel >= call.p.c) return;
@@ -100,11 +97,11 @@ __device__ void WriteSums(const BackwardCall<T>& call, const Owner& owner, const
   const int last = owner.pixels - 1;
 #pragma unroll 4
   for (int i = 0; i < last; ++i) {
-    Assign(sums[i * kWarpLanes], to + int64_t{i} * axes.moving_stride);
+    __stcs(to + int64_t{i} * axes.moving_stride, static_cast<T>(sums[i * kWarpLanes]));
   }
   const bool end = owner.first + owner.pixels == owner.size;
   const float beyond = end ? sums[(last + 1) * kWarpLanes] : 0.0f;
-  Assign(sums[last * kWarpLanes] + beyond, to + int64_t{last} * axes.moving_stride);
+  __stcs(to + int64_t{last} * axes.moving_stride, static_cast<T>(sums[last * kWarpLanes] + beyond));
 }
 
 // Adds the edges of a reader batch by batch. Meanwhile the places of the next batch are computed,

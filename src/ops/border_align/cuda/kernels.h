@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "cuda/context.h"
+#include "cuda/words.h"
 #include "ops/border_align/problem.h"
 
 namespace mluop::border_align {
@@ -85,12 +86,13 @@ mluOpStatus_t WithType(const CudaCall<Problem>& call, const Body& body) {
 inline constexpr unsigned kWholeWarp = 0xffffffffu;
 inline constexpr int kWarpLanes = 32;
 
-__device__ inline double AsReal(double value) { return value; }
-__device__ inline float AsReal(float value) { return value; }
-__device__ inline float AsReal(__half value) { return __half2float(value); }
+template <typename T>
+__device__ RealOf<T> AsReal(T value) {
+  return static_cast<RealOf<T>>(value);
+}
 
 template <typename T>
-__device__ BoxOf<decltype(AsReal(T()))> LoadBox(const T* boxes, int64_t index) {
+__device__ BoxOf<RealOf<T>> LoadBox(const T* boxes, int64_t index) {
   const T* box = boxes + index * 4;
   return {AsReal(box[0]), AsReal(box[1]), AsReal(box[2]), AsReal(box[3])};
 }

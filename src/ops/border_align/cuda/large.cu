@@ -12,9 +12,6 @@ namespace {
 // argmax.
 constexpr int kBands = 16;
 
-template <typename T>
-using RealOf = decltype(AsReal(T()));
-
 __device__ bool IsHorizontal(int border) { return border == kTop || border == kBottom; }
 
 // The neighbours of a sample on both axes.

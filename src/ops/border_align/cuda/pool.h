@@ -3,7 +3,6 @@
 // edge.
 #pragma once
 
-#include "cuda/words.h"
 #include "ops/border_align/cuda/kernels.h"
 
 namespace mluop::border_align {
@@ -46,19 +45,10 @@ union Channels {
   T element[kVector<T>];
 };
 
-// Streaming stores: the call does not read results again, so they should not evict its inputs.
-template <typename T>
-__device__ void StreamChannels(const Channels<T>& channels, T* to) {
-  __stcs(reinterpret_cast<uint4*>(to), channels.packed);
-}
-
-// Stores -0 as +0: which zero is the maximum depends on how the samples are compared.
-template <typename T>
-__device__ void AssignMaximum(T value, T& element) {
-  element = value + T{0};
-}
-__device__ inline void AssignMaximum(float value, __half& element) {
-  element = __float2half_rn(value + 0.0f);
+// Turns -0 into +0: which zero is the maximum depends on how the samples are compared.
+template <typename Real>
+__device__ Real PositiveZero(Real value) {
+  return value + Real{0};
 }
 
 // A sample along its edge. Pixels with even and odd coordinates have separate registers in a lane.
@@ -175,18 +165,15 @@ class Pool {
   }
 
   __device__ void Store(T* output, int32_t* argmax) const {
-    constexpr int kIndices = kVector<int32_t>;
-    Channels<T> maxima;
+    float maxima[kChannels];
+    int32_t indices[kChannels];
 #pragma unroll
-    for (int v = 0; v < kChannels; ++v) AssignMaximum(best_[v], maxima.element[v]);
-    StreamChannels(maxima, output);
-#pragma unroll
-    for (int begin = 0; begin < kChannels; begin += kIndices) {
-      Channels<int32_t> indices;
-#pragma unroll
-      for (int v = 0; v < kIndices; ++v) indices.element[v] = Index(begin + v);
-      StreamChannels(indices, argmax + begin);
+    for (int v = 0; v < kChannels; ++v) {
+      maxima[v] = PositiveZero(best_[v]);
+      indices[v] = Index(v);
     }
+    StoreElements(output, maxima);
+    StoreElements(argmax, indices);
   }
 
  private:

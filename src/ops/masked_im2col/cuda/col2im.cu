@@ -100,7 +100,7 @@ __global__ void __launch_bounds__(kCol2imThreads) FillStaged(StagedParameters<T>
 #pragma unroll 2
     for (int pixel = threadIdx.x * V; pixel < range.size; pixel += blockDim.x * V) {
       int32_t winner[V];
-      LoadIntegers<V>(table + pixel, winner);
+      LoadElements(table + pixel, winner);
 #pragma unroll
       for (int k = 0; k < kStagedPlanes; ++k) {
         if (k >= planes) break;

@@ -31,8 +31,8 @@ struct Corners {
 template <int V>
 __device__ Corners<V> LoadCorners(const Problem& p, const Masks& masks, int64_t group) {
   Corners<V> corners;
-  LoadIntegers<V>(masks.h + group * V, corners.top);
-  LoadIntegers<V>(masks.w + group * V, corners.left);
+  LoadElements(masks.h + group * V, corners.top);
+  LoadElements(masks.w + group * V, corners.left);
 #pragma unroll
   for (int v = 0; v < V; ++v) {
     corners.top[v] = p.Top(corners.top[v]);

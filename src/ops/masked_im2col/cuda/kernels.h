@@ -63,18 +63,6 @@ __device__ P LoadPack(const T* from) {
   return std::bit_cast<P>(__ldg(reinterpret_cast<const typename Word<sizeof(P)>::Type*>(from)));
 }
 
-// V integers of global or shared memory, aligned as checked by CanVectorize.
-template <int V>
-__device__ void LoadIntegers(const int32_t* from, int32_t (&to)[V]) {
-  constexpr int kStep = V < 4 ? V : 4;
-#pragma unroll
-  for (int k = 0; k < V; k += kStep) {
-    const auto pack = *reinterpret_cast<const Pack<int32_t, kStep>*>(from + k);
-#pragma unroll
-    for (int v = 0; v < kStep; ++v) to[k + v] = pack.at[v];
-  }
-}
-
 template <typename T>
 __device__ T* SharedMemory() {
   extern __shared__ uint4 shared_memory[];

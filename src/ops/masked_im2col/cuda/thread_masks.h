@@ -99,8 +99,8 @@ __device__ ThreadMasks<V> LoadThreadMasks(const Problem& p, const Masks& masks, 
     const int64_t m = first + kept.Number(k) - 1;
     int32_t h[V] = {}, w[V] = {};
     if (m < p.masks) {
-      LoadIntegers<V>(masks.h + m, h);
-      LoadIntegers<V>(masks.w + m, w);
+      LoadElements(masks.h + m, h);
+      LoadElements(masks.w + m, w);
     }
 #pragma unroll
     for (int v = 0; v < V; ++v) kept.at[k + v] = m < p.masks ? PlaceOf(p, band, h[v], w[v]) : 0;

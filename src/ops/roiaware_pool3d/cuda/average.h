@@ -15,7 +15,7 @@ namespace {
 template <typename T, int V>
 __device__ void LoadScaled(const Gradients<T>& s, int64_t voxel, uint32_t channel, int count,
                            float (&scaled)[V]) {
-  Load(s.grad + voxel * s.p.channels + channel, scaled);
+  LoadElements(s.grad + voxel * s.p.channels + channel, scaled);
 #pragma unroll
   for (int i = 0; i < V; ++i) scaled[i] /= static_cast<float>(count);
 }

@@ -112,7 +112,7 @@ __device__ void PoolRow(const Pooling<T>& c, const Range& range, uint32_t row, i
   for (int k = 0; k < count; ++k) {
     const int32_t point = points[k];
     Real value[V];
-    Load(c.features + channel + point * channels, value);
+    LoadElements(c.features + channel + point * channels, value);
 #pragma unroll
     for (int i = 0; i < V; ++i) {
       if constexpr (!kIsMaximum) {
@@ -130,8 +130,8 @@ __device__ void PoolRow(const Pooling<T>& c, const Range& range, uint32_t row, i
       pooled[i] /= static_cast<Real>(count);
     }
   }
-  Store(c.pooled + to, pooled);
-  if (c.argmax != nullptr) StoreIndices(c.argmax + to, argmax);
+  StoreElements(c.pooled + to, pooled);
+  if (c.argmax != nullptr) StoreElements(c.argmax + to, argmax);
 }
 
 // Stores the rows without points. These stores are in flight while other rows wait for their loads.
@@ -147,8 +147,8 @@ __device__ void ClearRows(const Pooling<T>& c, const Range& range) {
 #pragma unroll 4
   for (uint32_t i = threadIdx.x; i < range.size * groups; i += kThreads) {
     if (range.totals[i / groups] > 0) continue;
-    Store(pooled + int64_t{i} * V, zeros);
-    if (argmax != nullptr) StoreIndices(argmax + int64_t{i} * V, none);
+    StoreElements(pooled + int64_t{i} * V, zeros);
+    if (argmax != nullptr) StoreElements(argmax + int64_t{i} * V, none);
   }
 }
 

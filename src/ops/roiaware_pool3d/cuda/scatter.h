@@ -39,7 +39,7 @@ __global__ void __launch_bounds__(kThreads)
 #pragma unroll
   for (int u = 0; u < kElementsInFlight; ++u) {
     if (row[u] >= s.points()) continue;
-    Load(s.grad + first + u * kThreads, grad[u]);
+    LoadElements(s.grad + first + u * kThreads, grad[u]);
 #pragma unroll
     for (int v = 0; v < u; ++v) repeats |= row[u] == row[v];
   }
@@ -88,7 +88,7 @@ __global__ void __launch_bounds__(kThreads)
 #pragma unroll 4
   for (int64_t i = first; i < loads; i += step) {
     float four[4];
-    Load(grad + i * 4, four);
+    LoadElements(grad + i * 4, four);
 #pragma unroll
     for (int k = 0; k < 4; ++k) greatest = max(greatest, FiniteBits(four[k]));
   }

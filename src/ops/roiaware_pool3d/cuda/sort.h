@@ -69,17 +69,6 @@ struct TileMemory {
   }
 };
 
-// Slots are loaded twice, so they stay in the caches.
-template <int W>
-__device__ void LoadSlots(const int32_t* from, int32_t (&to)[W]) {
-  if constexpr (W == 1) {
-    to[0] = *from;
-  } else {
-    const int4 v = *reinterpret_cast<const int4*>(from);
-    to[0] = v.x, to[1] = v.y, to[2] = v.z, to[3] = v.w;
-  }
-}
-
 // All kTileThreads threads call every member.
 template <typename T>
 class PairSort {
@@ -170,7 +159,7 @@ class PairSort {
       for (int a = 0; a < kLoads; ++a) {
         where[a] = voxel;
         const uint32_t own = Used<W>(voxel, at * W);
-        if (own != 0) LoadSlots(slots_ + int64_t{voxel} * s_.p.slots + at * W, point[a]);
+        if (own != 0) LoadElements(slots_ + int64_t{voxel} * s_.p.slots + at * W, point[a]);
         used |= own << a * W;
         voxel += rows, at += rest;
         if (at >= length) at -= length, ++voxel;
