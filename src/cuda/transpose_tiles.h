@@ -4,6 +4,8 @@
 
 #include <cstdint>
 
+#include "cuda/words.h"
+
 namespace mluop::transpose_tiles {
 
 constexpr int kThreads = 256;
@@ -151,7 +153,6 @@ struct ElementTile {
   // in elements, mod 2^32.
   static __device__ void Store(const SmallMatrices& m, const T* tile, const Corner& corner,
                                uint32_t lead, T* output) {
-    constexpr int kRuns = kLoaded / kWarp;
     const int lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
     const int rows = min(kAcross, static_cast<int>(m.b) - corner.b);
     for (int row = warp; row < rows; row += kWarps) {
@@ -159,19 +160,8 @@ struct ElementTile {
       const int skip = kSector - static_cast<int>((lead + at) % kSector);
       const int first = corner.a + skip, begin = max(-first, 0);
       const uint32_t count = max(min(kDown, static_cast<int>(m.a) - first) - begin, 0);
-      T value[kRuns];
-      bool is_owned[kRuns];
-#pragma unroll
-      for (int run = 0; run < kRuns; ++run) {
-        const int i = lane + run * kWarp;
-        is_owned[run] = static_cast<uint32_t>(i - begin) < count;
-        value[run] = is_owned[run] ? tile[row * kPitch + skip + i] : T{0};
-      }
-      T* to = output + (static_cast<int64_t>(at) + first + lane);
-#pragma unroll
-      for (int run = 0; run < kRuns; ++run) {
-        if (is_owned[run]) to[run * kWarp] = value[run];
-      }
+      StoreRuns<kLoaded / kWarp>(lane, begin, count, output + (static_cast<int64_t>(at) + first),
+                                 [=](int i) { return tile[row * kPitch + skip + i]; });
     }
   }
 };

@@ -59,6 +59,24 @@ __device__ void StorePack(const P& pack, T* to) {
   __stcs(reinterpret_cast<W*>(to), std::bit_cast<W>(pack));
 }
 
+// A warp stores value(i) to to[i] for the i in [begin, begin + count) among `first` + 32 * run of its
+// lanes. All values are computed before the first store.
+template <int kRuns, typename T, class Value>
+__device__ void StoreRuns(int first, int begin, uint32_t count, T* to, const Value& value) {
+  T values[kRuns];
+  bool is_owned[kRuns];
+#pragma unroll
+  for (int run = 0; run < kRuns; ++run) {
+    const int i = first + run * 32;
+    is_owned[run] = static_cast<uint32_t>(i - begin) < count;
+    values[run] = is_owned[run] ? value(i) : T{0};
+  }
+#pragma unroll
+  for (int run = 0; run < kRuns; ++run) {
+    if (is_owned[run]) to[first + run * 32] = values[run];
+  }
+}
+
 // Loads and converts V elements. Half becomes float, exactly.
 template <typename T, typename U, int V>
 __device__ void LoadElements(const T* from, U (&to)[V]) {

@@ -3,6 +3,7 @@
 // the input's rows are at most as long as the output's (backward with masks at least as large as the
 // feature map). A block copies one or two output rows of some pixels through a tile of shared memory,
 // [input cell][pixel]. The tile holds only cells of the input; the store adds the zeros around them.
+#include "cuda/words.h"
 #include "ops/psamask/cuda/kernels.h"
 
 namespace mluop::psamask {
@@ -81,22 +82,13 @@ __device__ void StoreTile(const Shape& s, const Tiling& t, const Tile& tile, con
     const uint32_t* const column = from + pixel;
     for (int first = lane - static_cast<int>((t.lead + row) % kSector); first < cols;
          first += kRuns * kWarp) {
-      uint32_t value[kRuns];
-#pragma unroll
-      for (int run = 0; run < kRuns; ++run) {
-        const int col = first + run * kWarp;
+      StoreRuns<kRuns>(first, 0, cols, to, [=, &s](int col) {
         // The second row follows the first one in the output and in the tile.
         const int begin = kRows > 1 && col >= s.out_cols ? s.out_cols : 0;
         const int in_col = col - begin + shift;
         const int cell = in_col + (begin > 0 ? s.in_cols : 0);
-        const bool live = static_cast<uint32_t>(in_col) < static_cast<uint32_t>(s.in_cols);
-        value[run] = live && tile.live && col >= 0 && col < cols ? column[cell * kPitch] : 0;
-      }
-#pragma unroll
-      for (int run = 0; run < kRuns; ++run) {
-        const int col = first + run * kWarp;
-        if (col >= 0 && col < cols) to[col] = value[run];
-      }
+        return s.HasInCol(in_col) && tile.live ? column[cell * kPitch] : 0;
+      });
     }
   }
 }

@@ -5,6 +5,7 @@
 // through shared memory once.
 #include <algorithm>
 
+#include "cuda/words.h"
 #include "ops/psamask/cuda/kernels.h"
 
 namespace mluop::psamask {
@@ -174,19 +175,8 @@ __device__ void StorePixelMajor(const Shape& s, const Tiling& t, const Tile& til
     const uint32_t row = owner * s.out_size() + static_cast<uint32_t>(tile.row) * s.out_cols +
                          static_cast<uint32_t>(tile.first_col);
     const int first = lane - static_cast<int>((t.lead + row) % kSector);
-    uint32_t value[kRuns];
-    bool mine[kRuns];
-#pragma unroll
-    for (int run = 0; run < kRuns; ++run) {
-      const int col = first + run * kWarp;
-      mine[run] = static_cast<uint32_t>(col) < static_cast<uint32_t>(tile.cols);
-      value[run] = mine[run] && tile.live ? from[col * T::kPitch + pixel] : 0;
-    }
-    uint32_t* to = out + (static_cast<int64_t>(row) + first);
-#pragma unroll
-    for (int run = 0; run < kRuns; ++run) {
-      if (mine[run]) to[run * kWarp] = value[run];
-    }
+    StoreRuns<kRuns>(first, 0, tile.cols, out + row,
+                     [=](int col) { return tile.live ? from[col * T::kPitch + pixel] : 0; });
   }
 }
 
@@ -206,19 +196,8 @@ __device__ void StoreCellMajor(const Shape& s, const Tiling& t, const Tile& tile
     const int first = tile.first_pixel + skip;
     const int begin = max(-first, 0);
     const uint32_t count = max(min(t.pixels, s.pixels - first) - begin, 0);
-    uint32_t value[kRuns];
-    bool mine[kRuns];
-#pragma unroll
-    for (int run = 0; run < kRuns; ++run) {
-      const int i = lane + run * kWarp;
-      mine[run] = static_cast<uint32_t>(i - begin) < count;
-      value[run] = mine[run] && tile.live ? from[col * T::kPitch + skip + i] : 0;
-    }
-    uint32_t* to = out + (static_cast<int64_t>(row) + first + lane);
-#pragma unroll
-    for (int run = 0; run < kRuns; ++run) {
-      if (mine[run]) to[run * kWarp] = value[run];
-    }
+    StoreRuns<kRuns>(lane, begin, count, out + (static_cast<int64_t>(row) + first),
+                     [=](int i) { return tile.live ? from[col * T::kPitch + skip + i] : 0; });
   }
 }
 
