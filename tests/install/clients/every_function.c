@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Calls every function of mlu_op.h that is not an operator, and the CNRT part that it includes. C99 and C++11. */
+/* Calls every function of mlu_op.h and mluops/extensions.h that is not an operator, and the CNRT
+ * part. C99 and C++11. */
 #include <string.h>
 
 #include "check.h"
+#include "mluops/extensions.h"
 
 typedef mluOpTensorDescriptor_t Desc;
 
@@ -134,6 +136,40 @@ static void Recording(void) {
   EXPECT(status == MLUOP_STATUS_SUCCESS && strcmp(directory, "recorded") == 0);
 }
 
+static void Extensions(mluOpHandle_t handle) {
+  float values[] = {1, 2, 3, 4}, output[4];
+  const int dims[] = {1, 2, 2};
+  int ordinal = -1, threads = 0, allowed = -1;
+  cnrtQueue_t queue = NULL;
+  mluOpOperator_t op = NULL;
+  mluOpOperatorInfo_t info;
+  mluOpErrorInfo_t error;
+  Desc desc = NULL, descs[2];
+  void* data[] = {values, output};
+  MLUOP_CHECK(mluOpSetNumThreads(handle, 2));
+  MLUOP_CHECK(mluOpGetNumThreads(handle, &threads));
+  MLUOP_CHECK(mluOpSetDoubleAllowed(handle, 1));
+  MLUOP_CHECK(mluOpGetDoubleAllowed(handle, &allowed));
+  MLUOP_CHECK(mluOpGetDeviceOrdinal("cpu", &ordinal));
+  EXPECT(threads == 2 && allowed == 1 && ordinal == 0);
+  EXPECT(mluOpCreateQueueFromCudaStream(&queue, 99, NULL) == MLUOP_STATUS_NOT_SUPPORTED);
+  MLUOP_CHECK(mluOpCreateTensorDescriptor(&desc));
+  MLUOP_CHECK(mluOpSetTensorDescriptor(desc, MLUOP_LAYOUT_ARRAY, MLUOP_DTYPE_FLOAT, 3, dims));
+  descs[0] = descs[1] = desc;
+  MLUOP_CHECK(mluOpFindOperator("transpose", &op));
+  MLUOP_CHECK(mluOpDescribeOperator(op, &info));
+  EXPECT(info.attribute_count == 0 && info.tensor_count == 2 && info.takes_half == 1);
+  MLUOP_CHECK(mluOpCheckOperator(handle, op, NULL, descs));
+  MLUOP_CHECK(mluOpRunOperator(handle, op, NULL, descs, data, NULL, 0));
+  EXPECT(output[1] == 3 && output[2] == 2);
+  MLUOP_CHECK(mluOpSetTensorDescriptorDim(desc, 1, dims));
+  EXPECT(mluOpCheckOperator(handle, op, NULL, descs) == MLUOP_STATUS_BAD_PARAM);
+  MLUOP_CHECK(mluOpGetLastErrorInfo(&error));
+  EXPECT(strcmp(error.argument, "input") == 0 && strcmp(error.value, "1") == 0);
+  EXPECT(strstr(mluOpGetLastErrorMessage(), "input must be a tensor of 3 dims, got 1") != NULL);
+  MLUOP_CHECK(mluOpDestroyTensorDescriptor(desc));
+}
+
 int main(void) {
   int major, minor, patch;
   mluOpHandle_t handle = NULL;
@@ -156,6 +192,7 @@ int main(void) {
   Descriptors();
   GroupsAndSets();
   Recording();
+  Extensions(handle);
   MLUOP_CHECK(mluOpDestroy(handle));
   return 0;
 }
