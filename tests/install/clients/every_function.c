@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Calls every function of mlu_op.h and mluops/extensions.h that is not an operator, and the CNRT
- * part. C99 and C++11. */
+/* Calls every function of mlu_op.h, CNRT and extensions.h that is not an operator. C99, C++11. */
 #include <string.h>
 
 #include "check.h"
@@ -137,15 +136,16 @@ static void Recording(void) {
 }
 
 static void Extensions(mluOpHandle_t handle) {
-  float values[] = {1, 2, 3, 4}, output[4];
-  const int dims[] = {1, 2, 2};
+  float x[] = {3, 4}, y[4];
+  const int x_dims[] = {1, 1, 2, 1}, y_dims[] = {1, 1, 2, 2};
+  const double attributes[] = {0, 1, 1};
   int ordinal = -1, threads = 0, allowed = -1;
   cnrtQueue_t queue = NULL;
   mluOpOperator_t op = NULL;
   mluOpOperatorInfo_t info;
   mluOpErrorInfo_t error;
-  Desc desc = NULL, descs[2];
-  void* data[] = {values, output};
+  Desc descs[2];
+  void* data[] = {x, y};
   MLUOP_CHECK(mluOpSetNumThreads(handle, 2));
   MLUOP_CHECK(mluOpGetNumThreads(handle, &threads));
   MLUOP_CHECK(mluOpSetDoubleAllowed(handle, 1));
@@ -153,21 +153,23 @@ static void Extensions(mluOpHandle_t handle) {
   MLUOP_CHECK(mluOpGetDeviceOrdinal("cpu", &ordinal));
   EXPECT(threads == 2 && allowed == 1 && ordinal == 0);
   EXPECT(mluOpCreateQueueFromCudaStream(&queue, 99, NULL) == MLUOP_STATUS_NOT_SUPPORTED);
-  MLUOP_CHECK(mluOpCreateTensorDescriptor(&desc));
-  MLUOP_CHECK(mluOpSetTensorDescriptor(desc, MLUOP_LAYOUT_ARRAY, MLUOP_DTYPE_FLOAT, 3, dims));
-  descs[0] = descs[1] = desc;
-  MLUOP_CHECK(mluOpFindOperator("transpose", &op));
+  for (int i = 0; i < 2; ++i) {
+    MLUOP_CHECK(mluOpCreateTensorDescriptor(&descs[i]));
+    MLUOP_CHECK(mluOpSetTensorDescriptor(descs[i], MLUOP_LAYOUT_NHWC, MLUOP_DTYPE_FLOAT, 4,
+                                         i == 0 ? x_dims : y_dims));
+  }
+  MLUOP_CHECK(mluOpFindOperator("psamask_forward", &op));
   MLUOP_CHECK(mluOpDescribeOperator(op, &info));
-  EXPECT(info.attribute_count == 0 && info.tensor_count == 2 && info.takes_half == 1);
-  MLUOP_CHECK(mluOpCheckOperator(handle, op, NULL, descs));
-  MLUOP_CHECK(mluOpRunOperator(handle, op, NULL, descs, data, NULL, 0));
-  EXPECT(output[1] == 3 && output[2] == 2);
-  MLUOP_CHECK(mluOpSetTensorDescriptorDim(desc, 1, dims));
-  EXPECT(mluOpCheckOperator(handle, op, NULL, descs) == MLUOP_STATUS_BAD_PARAM);
+  EXPECT(info.attribute_count == 3 && info.tensor_count == 2 && info.takes_half == 0);
+  MLUOP_CHECK(mluOpCheckOperator(handle, op, attributes, descs));
+  MLUOP_CHECK(mluOpRunOperator(handle, op, attributes, descs, data, NULL, 0));
+  EXPECT(y[0] == 3 && y[1] == 0 && y[2] == 0 && y[3] == 4);
+  MLUOP_CHECK(mluOpSetTensorDescriptorDim(descs[0], 1, x_dims));
+  EXPECT(mluOpCheckOperator(handle, op, attributes, descs) == MLUOP_STATUS_BAD_PARAM);
   MLUOP_CHECK(mluOpGetLastErrorInfo(&error));
-  EXPECT(strcmp(error.argument, "input") == 0 && strcmp(error.value, "1") == 0);
-  EXPECT(strstr(mluOpGetLastErrorMessage(), "input must be a tensor of 3 dims, got 1") != NULL);
-  MLUOP_CHECK(mluOpDestroyTensorDescriptor(desc));
+  EXPECT(strcmp(error.argument, "x") == 0 && strcmp(error.value, "1") == 0);
+  EXPECT(strstr(mluOpGetLastErrorMessage(), "x must be a tensor of 4 dims, got 1") != NULL);
+  for (int i = 0; i < 2; ++i) MLUOP_CHECK(mluOpDestroyTensorDescriptor(descs[i]));
 }
 
 int main(void) {
