@@ -45,6 +45,9 @@ have_header nlohmann/json.hpp|nlohmann-json3-dev
 have_header CLI/CLI.hpp|libcli11-dev
 have_header zlib.h|zlib1g-dev
 LIST
+    clients) cat <<'LIST' ;;
+have_tool clang++-14|clang-14
+LIST
     lint) cat <<'LIST' ;;
 have_tool clang-format-14|clang-format-14
 have_tool clang-tidy-14|clang-tidy-14
@@ -86,7 +89,7 @@ have_module numpy|python3-numpy
 have_module pytest|python3-pytest
 have_module ensurepip|python3-venv
 LIST
-    *) echo "install_deps.sh: group must be build, lint, fuzz, valgrind, coverage, aarch64, fresh-root, abi, package, venv or python, got $1" >&2; exit 2 ;;
+    *) echo "install_deps.sh: group must be build, clients, lint, fuzz, valgrind, coverage, aarch64, fresh-root, abi, package, venv or python, got $1" >&2; exit 2 ;;
   esac
 }
 

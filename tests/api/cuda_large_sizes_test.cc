@@ -92,10 +92,30 @@ class CudaLargeBorderAlignBackward : public CudaDeviceTest {
 TEST_F(CudaLargeBorderAlignBackward, LargeRow) { Check(2, 2048, 1 << 18, 1, 2046, 1); }
 TEST_F(CudaLargeBorderAlignBackward, LargeResults) { Check(2, 4, 1 << 25, 16, 2, 1); }
 
-class CudaLargeMaskedIm2col : public CudaDeviceTest {};
+class CudaLargeMaskedIm2col : public CudaDeviceTest {
+ protected:
+  static Descriptor Indices(int64_t masks) {
+    return {MLUOP_LAYOUT_ARRAY, MLUOP_DTYPE_INT32, {masks}};
+  }
+  // Compares kSamples elements with wanted(i), and requires that none is zero.
+  template <class Wanted>
+  static void Expect(const DeviceFloats& tensor, const Wanted& wanted) {
+    const int64_t step = tensor.count() / kSamples;
+    int64_t wrong = 0, zeros = 0;
+    tensor.ForEachSlice([&](int64_t first, const std::vector<float>& values) {
+      const auto size = static_cast<int64_t>(values.size());
+      for (int64_t i = (first + step - 1) / step * step; i < first + size; i += step) {
+        wrong += values[static_cast<size_t>(i - first)] != wanted(i);
+      }
+      zeros += std::count(values.begin(), values.end(), 0.0f);
+    });
+    EXPECT_EQ(wrong, 0);
+    EXPECT_EQ(zeros, 0);
+  }
+};
 
-// Forward: the kernel of mask m is pixel m, so data_col equals feature.
-TEST_F(CudaLargeMaskedIm2col, CopiesEveryPixel) {
+// Mask m is pixel m and the kernel is 1x1: feature, data_col and both gradients are equal.
+TEST_F(CudaLargeMaskedIm2col, CopiesEveryPixelThereAndBack) {
   constexpr int64_t kC = 2050, kH = 1024, kW = 1024, kMasks = kH * kW;
   DeviceFloats feature(kC * kMasks), col(kC * kMasks), rows(kMasks), columns(kMasks);
   static_assert(kC * kMasks > kLimit);
@@ -112,22 +132,56 @@ TEST_F(CudaLargeMaskedIm2col, CopiesEveryPixel) {
   col.Set(0xff);
   const Handle handle;
   const Descriptor map(MLUOP_LAYOUT_NCHW, MLUOP_DTYPE_FLOAT, {1, kC, kH, kW});
-  const Descriptor index(MLUOP_LAYOUT_ARRAY, MLUOP_DTYPE_INT32, {kMasks});
+  const Descriptor index = Indices(kMasks);
   const Descriptor matrix(MLUOP_LAYOUT_ARRAY, MLUOP_DTYPE_FLOAT, {kC, kMasks});
   ASSERT_EQ(mluOpMaskedIm2colForward(handle, map, feature.data(), index, rows.data(), index,
                                      columns.data(), 1, 1, 0, 0, nullptr, 0, matrix, col.data()),
             MLUOP_STATUS_SUCCESS)
       << LastMessage();
-  constexpr int64_t kStep = kC * kMasks / kSamples;
-  int64_t wrong = 0;
-  col.ForEachSlice([&](int64_t first, const std::vector<float>& values) {
-    const auto size = static_cast<int64_t>(values.size());
-    for (int64_t i = (first + kStep - 1) / kStep * kStep; i < first + size; i += kStep) {
-      wrong += values[static_cast<size_t>(i - first)] != DeviceFloats::Formula(i);
-    }
+  Expect(col, DeviceFloats::Formula);
+  feature.Set(0xff);
+  ASSERT_EQ(mluOpMaskedIm2colBackward(handle, matrix, col.data(), index, rows.data(), index,
+                                      columns.data(), 1, 1, 0, 0, nullptr, 0, map, feature.data()),
+            MLUOP_STATUS_SUCCESS)
+      << LastMessage();
+  Expect(feature, DeviceFloats::Formula);
+  feature.Set(0xff);
+  ASSERT_EQ(mluOpMaskedCol2imForward(handle, matrix, col.data(), index, rows.data(), index,
+                                     columns.data(), 0, nullptr, map, feature.data()),
+            MLUOP_STATUS_SUCCESS)
+      << LastMessage();
+  Expect(feature, DeviceFloats::Formula);
+}
+
+// Small planes and many masks: data_col alone has 2^31 elements.
+TEST_F(CudaLargeMaskedIm2col, ManyMasksOfSmallPlanes) {
+  constexpr int64_t kC = 229, kH = 40, kW = 50, kMasks = int64_t{1} << 20, kRows = kC * 9;
+  DeviceFloats feature(kC * kH * kW), col(kRows * kMasks), rows(kMasks), columns(kMasks);
+  static_assert(kRows * kMasks > kLimit);
+  SKIP_WITHOUT(col);
+  std::vector<int32_t> h(kMasks), w(kMasks);
+  for (int64_t m = 0; m < kMasks; ++m) {
+    h[m] = static_cast<int32_t>(1 + m % (kH - 2));
+    w[m] = static_cast<int32_t>(1 + m % (kW - 2));
+  }
+  rows.Write(0, h.data(), kMasks);
+  columns.Write(0, w.data(), kMasks);
+  feature.FillByFormula();
+  col.Set(0xff);
+  const Handle handle;
+  const Descriptor map(MLUOP_LAYOUT_NCHW, MLUOP_DTYPE_FLOAT, {1, kC, kH, kW});
+  const Descriptor matrix(MLUOP_LAYOUT_ARRAY, MLUOP_DTYPE_FLOAT, {kRows, kMasks});
+  const Descriptor index = Indices(kMasks);
+  ASSERT_EQ(mluOpMaskedIm2colForward(handle, map, feature.data(), index, rows.data(), index,
+                                     columns.data(), 3, 3, 1, 1, nullptr, 0, matrix, col.data()),
+            MLUOP_STATUS_SUCCESS)
+      << LastMessage();
+  Expect(col, [&](int64_t i) {
+    const int64_t row = i / kMasks, m = i % kMasks;
+    const int64_t y = h[static_cast<size_t>(m)] - 1 + row % 9 / 3;
+    const int64_t x = w[static_cast<size_t>(m)] - 1 + row % 3;
+    return DeviceFloats::Formula((row / 9 * kH + y) * kW + x);
   });
-  EXPECT_EQ(wrong, 0);
-  EXPECT_EQ(CountZeros(col), 0);
 }
 
 }  // namespace

@@ -36,6 +36,31 @@ OPERATORS = {
     "torchvision_ps_roi_pool_backward",
     "torchvision_ps_roi_pool_forward",
 }
+# The five documents' functions, in the C layouts.
+ARRAYS = """
+import mluops, numpy
+random = numpy.random.default_rng(0)
+rand = lambda *shape: random.random(shape, dtype=numpy.float32)
+pts, features = rand(50, 3), rand(50, 4)
+masks = mluops.psamask_forward(rand(2, 5, 6, 3 * 5), 0, 3, 5)
+mluops.psamask_backward(masks, 1, 3, 5)
+rois = numpy.array([[0, 0, 0, 9, 7], [1, 2, 1, 5, 6]], numpy.float32)
+mluops.psroipool_forward(rand(2, 8, 8, 12), rois, 2, 2, 0.5, 2, 3)
+mluops.border_align_forward(rand(2, 8, 8, 12), 7 * rand(2, 5, 4), 4)
+at = random.integers(-1, 8, 7, dtype=numpy.int32)
+mluops.masked_im2col_forward(rand(1, 3, 8, 8), at, at, 3, 3, 1, 1)
+box = numpy.array([[0.5, 0.5, 0, 1, 1, 1, 0.3]], numpy.float32)
+pooled, argmax, indices = mluops.roiaware_pool3d_forward(box, pts, features, 0, 8, 2, 2, 2)
+mluops.roiaware_pool3d_backward(indices, argmax, pooled, 0, 50)
+"""
+# The operators of mlu:0 in the training step and in ARRAYS.
+ON_MLU = {"masked_im2col_forward", "roiaware_pool3d_backward"}
+ARRAYS_ON_MLU = ON_MLU | {
+    "border_align_forward",
+    "psamask_backward",
+    "psamask_forward",
+    "psroipool_forward",
+}
 DEVICES = ["cpu"] + (["cuda:0"] if torch.cuda.is_available() else [])
 
 pytestmark = pytest.mark.skipif(not DRIVER.exists(), reason="make build builds the driver")
@@ -43,8 +68,13 @@ pytestmark = pytest.mark.skipif(not DRIVER.exists(), reason="make build builds t
 
 def train(device, **variables):
     """Trains the toy network for one step in a separate process. Returns the loss."""
+    return run(STEP, device, **variables)
+
+
+def run(program, *arguments, **variables):
+    """Runs a Python program in a separate process. Returns what it prints."""
     done = subprocess.run(
-        [sys.executable, "-c", STEP, device],
+        [sys.executable, "-c", program, *arguments],
         cwd=HERE,
         env={**os.environ, **variables},
         check=True,
@@ -96,6 +126,39 @@ def test_numpy_reads_the_inputs(recorded):
 def test_replay_agrees(recorded, command, device):
     output = mluop(command, "--device", device, "--file", *recorded)
     assert output.endswith(f"{len(recorded)} passed, 0 failed\n"), output
+
+
+def test_replay_on_the_simulated_mlu(recorded):
+    assert replay_each_on_mlu(recorded) == ON_MLU
+
+
+def replay_each_on_mlu(files):
+    """Replays every file on mlu:0. Returns the operators that it has; the others are refused."""
+    supported = set()
+    for path in files:
+        done = subprocess.run(
+            [DRIVER, "check", "--device", "mlu:0", "--file", path],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if "not implemented on device mlu:0" in done.stderr:
+            assert done.returncode == 2
+            continue
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert done.stdout.endswith("1 passed, 0 failed\n"), done.stdout
+        supported.add(path.parent.name)
+    return supported
+
+
+def test_calls_of_numpy_are_replayed_on_every_device(tmp_path):
+    run(ARRAYS, MLUOP_GEN_CASE="2", MLUOP_GEN_CASE_DIR=str(tmp_path))
+    files = sorted(tmp_path.glob("*/*.txt"))
+    assert {path.parent.name for path in files} == ARRAYS_ON_MLU | {"roiaware_pool3d_forward"}
+    for device in DEVICES:
+        output = mluop("check", "--device", device, "--file", *files)
+        assert output.endswith(f"{len(files)} passed, 0 failed\n"), output
+    assert replay_each_on_mlu(files) == ARRAYS_ON_MLU
 
 
 @pytest.mark.parametrize("device", DEVICES)

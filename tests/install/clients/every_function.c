@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Calls every function of mlu_op.h that is not an operator, and the CNRT part that it includes. C99 and C++11. */
+/* Calls every function of mlu_op.h, CNRT and extensions.h that is not an operator. C99, C++11. */
 #include <string.h>
 
 #include "check.h"
+#include "mluops/extensions.h"
 
 typedef mluOpTensorDescriptor_t Desc;
 
@@ -134,6 +135,43 @@ static void Recording(void) {
   EXPECT(status == MLUOP_STATUS_SUCCESS && strcmp(directory, "recorded") == 0);
 }
 
+static void Extensions(mluOpHandle_t handle) {
+  float x[] = {3, 4}, y[4];
+  const int x_dims[] = {1, 1, 2, 1}, y_dims[] = {1, 1, 2, 2};
+  const double attributes[] = {0, 1, 1};
+  int ordinal = -1, threads = 0, allowed = -1;
+  cnrtQueue_t queue = NULL;
+  mluOpOperator_t op = NULL;
+  mluOpOperatorInfo_t info;
+  mluOpErrorInfo_t error;
+  Desc descs[2];
+  void* data[] = {x, y};
+  MLUOP_CHECK(mluOpSetNumThreads(handle, 2));
+  MLUOP_CHECK(mluOpGetNumThreads(handle, &threads));
+  MLUOP_CHECK(mluOpSetDoubleAllowed(handle, 1));
+  MLUOP_CHECK(mluOpGetDoubleAllowed(handle, &allowed));
+  MLUOP_CHECK(mluOpGetDeviceOrdinal("cpu", &ordinal));
+  EXPECT(threads == 2 && allowed == 1 && ordinal == 0);
+  EXPECT(mluOpCreateQueueFromCudaStream(&queue, 99, NULL) == MLUOP_STATUS_NOT_SUPPORTED);
+  for (int i = 0; i < 2; ++i) {
+    MLUOP_CHECK(mluOpCreateTensorDescriptor(&descs[i]));
+    MLUOP_CHECK(mluOpSetTensorDescriptor(descs[i], MLUOP_LAYOUT_NHWC, MLUOP_DTYPE_FLOAT, 4,
+                                         i == 0 ? x_dims : y_dims));
+  }
+  MLUOP_CHECK(mluOpFindOperator("psamask_forward", &op));
+  MLUOP_CHECK(mluOpDescribeOperator(op, &info));
+  EXPECT(info.attribute_count == 3 && info.tensor_count == 2 && info.takes_half == 0);
+  MLUOP_CHECK(mluOpCheckOperator(handle, op, attributes, descs));
+  MLUOP_CHECK(mluOpRunOperator(handle, op, attributes, descs, data, NULL, 0));
+  EXPECT(y[0] == 3 && y[1] == 0 && y[2] == 0 && y[3] == 4);
+  MLUOP_CHECK(mluOpSetTensorDescriptorDim(descs[0], 1, x_dims));
+  EXPECT(mluOpCheckOperator(handle, op, attributes, descs) == MLUOP_STATUS_BAD_PARAM);
+  MLUOP_CHECK(mluOpGetLastErrorInfo(&error));
+  EXPECT(strcmp(error.argument, "x") == 0 && strcmp(error.value, "1") == 0);
+  EXPECT(strstr(mluOpGetLastErrorMessage(), "x must be a tensor of 4 dims, got 1") != NULL);
+  for (int i = 0; i < 2; ++i) MLUOP_CHECK(mluOpDestroyTensorDescriptor(descs[i]));
+}
+
 int main(void) {
   int major, minor, patch;
   mluOpHandle_t handle = NULL;
@@ -156,6 +194,7 @@ int main(void) {
   Descriptors();
   GroupsAndSets();
   Recording();
+  Extensions(handle);
   MLUOP_CHECK(mluOpDestroy(handle));
   return 0;
 }
