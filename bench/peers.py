@@ -6,7 +6,8 @@ The peers are torchvision's ps_roi_pool where torchvision is installed, otherwis
 torch operators (`pairs.py`). Where a peer computes the same function, the results are compared
 first. Prints a Markdown table of ratios: the peer's minimum time divided by ours.
 --overhead measures the overhead per call on tiny inputs instead, on one thread. With --device cuda
-it measures the host's time, in multiples of an empty kernel launch.
+it measures the host's time without waiting for the device, in multiples of an empty kernel launch,
+and counts the launches of each call.
 --json writes the times too, with machine, commit and command; rows of an earlier run of the same
 machine and commit stay in the file unless they are measured again (`--only` measures some).
 """
@@ -137,20 +138,17 @@ def tiny_calls(device="cpu"):
 
 
 def cuda_calls():
-    """The calls of operators with one or two launches; the target is 7 empty launches. An operator
-    with more launches, or that waits for the device, has no target."""
-    calls = tiny_calls("cuda")
-    leaf = torch.rand(1, 12, 4, 4, device="cuda")
+    """The calls on CUDA tensors. An operator of one or two launches has the target 7."""
+    calls = {name: run for name, (run, _) in tiny_calls("cuda").items() if "NumPy" not in name}
+    leaf, one = torch.rand(1, 12, 4, 4, device="cuda"), torch.zeros(1, device="cuda")
     rois = torch.tensor([[0.0, 0, 0, 3, 3]], device="cuda")
     boxes, points = torch.rand(1, 2, 7, device="cuda"), torch.rand(1, 5, 3, device="cuda")
-    calls["ps_roi_pool"] = (lambda: ours.ps_roi_pool(leaf, rois, 2), 7)
-    calls["ps_roi_pool, rfcn"] = (lambda: ours.ps_roi_pool(leaf, rois, 2, semantics="rfcn"), 7)
-    calls["points_in_boxes"] = (lambda: ours.points_in_boxes(points, boxes), 7)
-    several = ("forward and backward", "masked_conv2d")
     return {
-        name: (run, None if name.endswith(several) else 7)
-        for name, (run, _) in calls.items()
-        if "NumPy" not in name
+        "torch: x.add_(1) of one element": lambda: one.add_(1),
+        **calls,
+        "ps_roi_pool": lambda: ours.ps_roi_pool(leaf, rois, 2),
+        "ps_roi_pool, rfcn": lambda: ours.ps_roi_pool(leaf, rois, 2, semantics="rfcn"),
+        "points_in_boxes": lambda: ours.points_in_boxes(points, boxes),
     }
 
 
@@ -165,31 +163,63 @@ def least_time(run, device):
     return min(times)
 
 
-def overhead(options):
-    """Prints the minimum times of calls on tiny inputs, on one thread."""
-    torch.set_num_threads(1)
-    mluops.set_num_threads(1)
-    device = options.device
-    if device == "cuda":
-        label, calls = "an empty launch", cuda_calls()
-        unit = least_time(lambda: torch.cuda._sleep(0), device)
-    else:
-        label, calls = "a plain autograd.Function", tiny_calls()
-        leaf = torch.rand(1, 9, 2, 2, requires_grad=True)
-        unit = least_time(lambda: Plain.apply(leaf), device)
-    print(f"torch {torch.__version__}, {device}; {label}: {unit * 1e6:.1f} µs\n")
-    print(f"| call | µs, least | / {label} | target |\n|---|---|---|---|")
+def launches_of(run):
+    """Counts the kernels, copies and fills of a call. The profiler slows later launches down."""
+    torch.cuda.synchronize()
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]) as profile:
+        run()
+        torch.cuda.synchronize()
+    on_device = torch.autograd.DeviceType.CUDA
+    return sum(event.device_type == on_device for event in profile.events())
+
+
+def timed_rows(label, unit, calls, device):
     rows = [{"name": label, "level": "call", "ours_s": unit, "units": 1}]
     for name, (run, target) in calls.items():
         with torch.inference_mode("inference" in name):
             seconds = least_time(run, device)
-        print(f"| {name} | {seconds * 1e6:.1f} | {seconds / unit:.1f} | {target or ''} |")
         row = {"name": name, "level": "call", "ours_s": seconds, "units": seconds / unit}
         rows.append(row | ({"target": target} if target else {}))
+    return rows
+
+
+def cpu_overhead():
+    leaf, label = torch.rand(1, 9, 2, 2, requires_grad=True), "a plain autograd.Function"
+    unit = least_time(lambda: Plain.apply(leaf), "cpu")
+    rows = timed_rows(label, unit, tiny_calls(), "cpu")
+    print(f"torch {torch.__version__}, cpu\n")
+    print(f"| call | least time, µs | / {label} | target |\n|---|---|---|---|")
+    for row in rows:
+        cells = row["name"], f"{row['ours_s'] * 1e6:.1f}", f"{row['units']:.1f}"
+        print(f"| {' | '.join(cells)} | {row.get('target', '')} |")
+    return rows
+
+
+def cuda_overhead():
+    calls, label = cuda_calls(), "an empty launch"
+    unit = least_time(lambda: torch.cuda._sleep(0), "cuda")  # a kernel that returns at once
+    rows = timed_rows(label, unit, {name: (run, None) for name, run in calls.items()}, "cuda")
+    print(f"torch {torch.__version__}, {torch.cuda.get_device_name()}\n")
+    print(f"| call | launches | host, µs | / {label} | target |\n|---|---|---|---|---|")
+    for row in rows:
+        run = calls.get(row["name"])
+        row["launches"] = 1 if run is None else launches_of(run)
+        if run is not None and row["launches"] <= 2 and not row["name"].startswith("torch"):
+            row["target"] = 7
+        cells = row["name"], str(row["launches"]), f"{row['ours_s'] * 1e6:.1f}"
+        print(f"| {' | '.join(cells)} | {row['units']:.1f} | {row.get('target', '')} |")
+    return rows
+
+
+def overhead(options):
+    """Prints the minimum times of calls on tiny inputs, on one thread."""
+    torch.set_num_threads(1)
+    mluops.set_num_threads(1)
+    rows = cuda_overhead() if options.device == "cuda" else cpu_overhead()
     if options.json:
-        facts = {"device": device, "threads": 1, **versions()}
-        command = "python bench/peers.py --overhead" + (" --device cuda" * (device == "cuda"))
-        save(options.json, command, facts, rows)
+        facts = {"device": options.device, "threads": 1, **versions()}
+        flag = " --device cuda" if options.device == "cuda" else ""
+        save(options.json, f"python bench/peers.py --overhead{flag}", facts, rows)
 
 
 def main():

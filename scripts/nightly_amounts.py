@@ -76,7 +76,7 @@ def coverage(log: str) -> str:
 def mutation(log: str) -> str:
     """Adds the families.
 
-    >>> mutation("psamask: 3 of 4 detected {}\\ntranspose: 2 of 2 detected {}, 5 possible")
+    >>> mutation("my_family: 3 of 4 detected {}\\ntranspose: 2 of 2 detected {}, 5 possible")
     '5 of 6 mutants detected'
     """
     counts = re.findall(r"^\w+: (\d+) of (\d+) detected", log, re.MULTILINE)

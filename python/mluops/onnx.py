@@ -7,7 +7,8 @@
 
 A node has the operator's tensors as inputs and its other arguments as attributes of the same names.
 Its only output is the operator's first. `names="mmcv"` gives nodes of mmcv's names where mmcv has
-one. The dynamo exporter needs onnx and onnxscript. `python -m mluops.onnx` lists the nodes.
+one, with mmcv's attributes; it raises for a call that such a node cannot express. The dynamo
+exporter needs onnx and onnxscript. `python -m mluops.onnx` lists the nodes.
 """
 
 from __future__ import annotations
@@ -33,7 +34,19 @@ class Node(NamedTuple):
         if self.name == "MMCVPSAMask":  # mmcv has one attribute for the size
             size = [arguments["h_mask"], arguments["w_mask"]]
             return {"psa_type": arguments["psa_type"], "mask_size": size}
+        if self.name == "MMCVMaskedConv2d":
+            _require_mmcv_convolution(arguments)
         return {name: arguments[name] for name, _ in self.attributes}
+
+
+def _require_mmcv_convolution(arguments: Dict[str, Any]) -> None:
+    """Raises for a call that mmcv's node cannot express: it has no dilation and no groups."""
+    dilation, groups = list(arguments["dilation"]), arguments["groups"]
+    if dilation != [1, 1] or groups != 1:
+        raise ValueError(
+            "mluops.onnx: mmcv::MMCVMaskedConv2d must have dilation 1 and groups 1, got dilation "
+            f"{dilation} and groups {groups}"
+        )
 
 
 _NAMES = {
@@ -46,7 +59,16 @@ _NAMES = {
     "rfcn_ps_roi_pool": "RfcnPsRoiPool",
     "roiaware_pool3d": "RoiawarePool3d",
 }
-_MMCV_NAMES = {"border_align": "MMCVBorderAlign", "psa_mask": "MMCVPSAMask"}
+_MMCV_NAMES = {
+    "border_align": "MMCVBorderAlign",
+    "masked_conv2d": "MMCVMaskedConv2d",
+    "psa_mask": "MMCVPSAMask",
+}
+# The attributes of mmcv's nodes that differ from ours.
+_MMCV_ATTRIBUTES = {
+    "MMCVMaskedConv2d": (("padding", "is"), ("stride", "is")),
+    "MMCVPSAMask": (("psa_type", "i"), ("mask_size", "is")),
+}
 _TYPES = {"int": "i", "SymInt": "i", "List[int]": "is", "float": "f"}
 
 
@@ -58,9 +80,7 @@ def _node(operator: str, domain: str, name: str) -> Node:
     arguments = _schema(operator).arguments
     inputs = tuple(a.name for a in arguments if str(a.type) in ("Tensor", "Optional[Tensor]"))
     attributes = tuple((a.name, _TYPES[str(a.type)]) for a in arguments if a.name not in inputs)
-    if name == "MMCVPSAMask":
-        attributes = (("psa_type", "i"), ("mask_size", "is"))
-    return Node(operator, domain, name, inputs, attributes)
+    return Node(operator, domain, name, inputs, _MMCV_ATTRIBUTES.get(name, attributes))
 
 
 def nodes(names: str = "mluops") -> List[Node]:

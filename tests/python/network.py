@@ -7,6 +7,15 @@ import torch
 from mluops.torch import PSAMask, PSRoIPool, RoIAwarePool3d, border_align
 from torch import Tensor, nn
 
+OPERATORS = [  # that the network calls, under torch.ops.mluops
+    "border_align",
+    "masked_im2col",
+    "ps_roi_pool",
+    "psa_mask",
+    "rfcn_ps_roi_pool",
+    "roiaware_pool3d",
+]
+
 
 class Network(nn.Module):
     """Features of an 8x8 image go through each family; the result is one number."""

@@ -82,6 +82,21 @@ def make(dtype: torch.dtype = torch.float32) -> Dict[str, Sample]:
 NAMES = sorted(make())
 
 
+def make_without_derivatives() -> Dict[str, Sample]:
+    """Returns the operators whose results are indices."""
+    both = [torch.rand(2, 4, 3), torch.rand(2, 3, 7) + 0.1]
+    names = ("points_in_boxes", "points_in_boxes_all")
+    return {name: (getattr(ops, name), both) for name in names}
+
+
+# Operators that choose a maximum; the others are linear in their features.
+PIECEWISE = ["border_align", "roiaware_pool3d_max"]
+LINEAR = [name for name in NAMES if name not in PIECEWISE]
+# Operators that return channels_last results for channels_last features.
+CHANNELS_LAST = ["border_align", "psa_mask", "rfcn_ps_roi_pool"]
+IMAGES = [name for name in NAMES if make()[name][1][0].dim() == 4 and "masked" not in name]
+
+
 def features_of(arguments: List[Any]) -> int:
     """Returns the index of the features in the arguments."""
     return 2 if arguments[0].shape == (2, 7) else 0

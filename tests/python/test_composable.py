@@ -9,10 +9,9 @@ torch = pytest.importorskip("torch")
 if not hasattr(torch.library, "opcheck"):
     pytest.skip("torch.library.opcheck needs torch 2.4", allow_module_level=True)
 
-import mluops
 import samples
-from mluops.torch import MaskedConv2d, border_align, psa_mask
-from network import Network, batch
+from mluops.torch import MaskedConv2d
+from network import OPERATORS, Network, batch
 
 
 @pytest.mark.parametrize("name", samples.NAMES)
@@ -24,7 +23,7 @@ def test_opcheck(name):
     torch.library.opcheck(operator, tuple(arguments))
 
 
-@pytest.mark.parametrize("name", ["psa_mask", "border_align", "rfcn_ps_roi_pool"])
+@pytest.mark.parametrize("name", samples.CHANNELS_LAST)
 def test_opcheck_with_channels_last(name):
     operator, arguments = samples.make()[name]
     arguments[0] = arguments[0].contiguous(memory_format=torch.channels_last).requires_grad_()
@@ -51,7 +50,7 @@ def test_exported_network_equals_eager():
     network, inputs = Network().eval(), batch(2)
     program = torch.export.export(network, (), inputs)
     called = {node.target for node in program.graph.nodes if node.op == "call_function"}
-    for name in ("psa_mask", "border_align", "ps_roi_pool", "roiaware_pool3d", "masked_im2col"):
+    for name in OPERATORS:
         assert getattr(torch.ops.mluops, name).default in called
     assert torch.allclose(program.module()(**inputs), network(**inputs))
 
@@ -107,38 +106,3 @@ def test_opcheck_of_masked_conv2d(last):
     for wanted in ([True, True, True], [False, True, False]):
         arguments = (*tensors, *geometry, wanted)
         torch.library.opcheck(torch.ops.mluops.masked_conv2d_backward, arguments)
-
-
-def test_meta_functions_check_symbolic_shapes():
-    function = torch.compile(border_align, fullgraph=True, backend="aot_eager", dynamic=True)
-    boxes = torch.rand(2, 5, 4)
-    assert function(torch.rand(2, 8, 6, 7), boxes, 3).shape == (2, 2, 5, 4)
-    with pytest.raises(Exception, match=r"boxes.shape\[0\]|torch.Size|size"):
-        function(torch.rand(3, 8, 6, 7), boxes, 3)
-
-
-@pytest.mark.parametrize(
-    "call, message",
-    [
-        (lambda x: psa_mask(x, 2, (3, 5)), "psa_type must be 0 or 1, got 2"),
-        (lambda x: psa_mask(x, 0, (-3, 5)), "h_mask must be >= 1, got -3"),
-        (lambda x: psa_mask(x, 0, (3, 4)), "h_mask.w_mask = 12, got 15"),
-    ],
-)
-def test_meta_functions_check_attributes_of_symbolic_shapes(call, message):
-    from torch._subclasses.fake_tensor import FakeTensorMode
-    from torch.fx.experimental.symbolic_shapes import ShapeEnv
-
-    fake = FakeTensorMode(shape_env=ShapeEnv()).from_tensor(torch.rand(2, 15, 4, 3))
-    with pytest.raises(mluops.BadParamError, match=message):
-        call(fake)
-    compiled = torch.compile(call, fullgraph=True, backend="aot_eager", dynamic=True)
-    with pytest.raises(Exception, match=message):
-        compiled(torch.rand(2, 15, 4, 3))
-
-
-def test_dynamic_compilation_accepts_other_shapes():
-    function = torch.compile(psa_mask, fullgraph=True, backend="aot_eager", dynamic=True)
-    for height, width in ((4, 3), (6, 5), (1, 7)):
-        x = torch.randn(2, 15, height, width)
-        assert torch.equal(function(x, 1, (3, 5)), psa_mask(x, 1, (3, 5)))

@@ -10,10 +10,11 @@ torch = pytest.importorskip("torch")
 if not torch.cuda.is_available():
     pytest.skip("no CUDA device", allow_module_level=True)
 
+import drop_ins
 import mluops
 import numpy as np
 import samples
-from mluops.torch import BorderAlign, MaskedConv2d, PSAMask, PSRoIPool, border_align, psa_mask
+from mluops.torch import MaskedConv2d, border_align, psa_mask
 from network import Network, batch
 
 CUDA = torch.device("cuda", torch.cuda.current_device())
@@ -165,28 +166,14 @@ def test_threads_use_separate_streams_and_handles():
     assert not failures
 
 
-def drop_in_calls():
-    boxes = torch.tensor([[[0.0, 0, 5, 5], [1, 2, 8, 7]]])
-    rois = torch.tensor([[0.0, 1, 1, 7, 6], [0, 0, 0, 3, 8]])
-    return {
-        "BorderAlign": (BorderAlign(3), [torch.randn(1, 8, 9, 9), boxes]),
-        "PSAMask": (PSAMask("distribute", (3, 5)), [torch.randn(2, 15, 4, 3)]),
-        "PSRoIPool": (PSRoIPool((2, 3), 0.5), [torch.randn(1, 12, 9, 8), rois]),
-        "MaskedConv2d": (
-            MaskedConv2d(3, 4, 3, padding=1),
-            [torch.randn(1, 3, 6, 5), torch.rand(1, 6, 5) > 0.5],
-        ),
-    }
-
-
-@pytest.mark.parametrize("name", ["BorderAlign", "PSAMask", "PSRoIPool", "MaskedConv2d"])
+@pytest.mark.parametrize("name", sorted(drop_ins.module_calls()))
 def test_drop_ins_and_gradients_equal_cpu(name):
-    module, arguments = drop_in_calls()[name]
+    module, arguments, at = drop_ins.module_calls()[name]
     gradients = []
     for device in ("cpu", CUDA):
-        x, *rest = (to(value, device) for value in arguments)
-        x = x.detach().requires_grad_()
-        y = module.to(device)(x, *rest)
+        inputs = [to(value, device) for value in arguments]
+        x = inputs[at] = inputs[at].detach().requires_grad_()
+        y = module.to(device)(*inputs)
         y.backward(torch.ones_like(y))
         gradients.append((y.detach().cpu(), x.grad.cpu()))
     for a, b in zip(*gradients):

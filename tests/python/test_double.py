@@ -63,16 +63,6 @@ def test_gradcheck_of_masked_conv2d_for_weight_and_bias():
     assert torch.autograd.gradcheck(run, (weight, bias))
 
 
-@pytest.mark.parametrize("features", [torch.float32, torch.float64])
-def test_points_at_utm_coordinates_are_kept(features):
-    """In float32 the neighbours of 500000.3 are 1/32 apart, and this point is outside."""
-    x = 500000.3
-    rois = torch.tensor([[x, 4e6, 0, 0.02, 0.02, 2, 0]], dtype=torch.float64)
-    pts = torch.tensor([[x + 0.009, 4e6 - 0.009, 1]], dtype=torch.float64)
-    pooled = ours.roiaware_pool3d(rois, pts, torch.ones(1, 1, dtype=features), 1)
-    assert pooled.item() == 1 and pooled.dtype == features
-
-
 @pytest.mark.parametrize("name", samples.NAMES)
 def test_values_have_the_precision_of_double(name):
     """One third is not a float32: a float32 result would differ in the eighth digit."""

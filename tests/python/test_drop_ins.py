@@ -11,7 +11,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 import mluops.torch as ours
-from drop_ins import cars, randn
+from drop_ins import randn
 
 
 def modules():
@@ -215,84 +215,3 @@ def test_results_of_contiguous_features_are_contiguous():
     ]
     for result in results:
         assert result.is_contiguous()
-
-
-# psa_mask.
-
-
-def psa_mask_by_definition(x, psa_type, h_mask, w_mask):
-    """Reference: a mask is centred on its pixel; each element belongs to the pixel it covers."""
-    n, _, height, width = x.shape
-    planes = {}
-    for pixel in range(height * width):
-        for element in range(h_mask * w_mask):
-            row = pixel // width + element // w_mask - (h_mask - 1) // 2
-            column = pixel % width + element % w_mask - (w_mask - 1) // 2
-            if 0 <= row < height and 0 <= column < width:
-                planes[row * width + column, pixel] = x[:, element].flatten(1)[:, pixel]
-    size, zero = range(height * width), x.new_zeros(n)
-    y = torch.stack(
-        [
-            torch.stack([planes.get((covered, pixel), zero) for pixel in size], dim=1)
-            for covered in size
-        ],
-        dim=1,
-    )
-    return (y if psa_type == 0 else y.transpose(1, 2)).reshape(n, -1, height, width)
-
-
-@pytest.mark.parametrize("psa_type", [0, 1])
-@pytest.mark.parametrize("mask_size", [(3, 5), (4, 2), (7, 7), (1, 1)])
-def test_psa_mask_equals_its_definition(psa_type, mask_size):
-    x = randn(2, mask_size[0] * mask_size[1], 4, 3)
-    y = ours.psa_mask(x, psa_type, mask_size)
-    assert torch.equal(y, psa_mask_by_definition(x, psa_type, *mask_size))
-
-
-@pytest.mark.parametrize("psa_type", [0, 1])
-@pytest.mark.parametrize("shape", [(), (12, 1, 1), (2, 1, 4, 3)], ids=str)
-def test_psa_mask_accepts_expanded_gradients(psa_type, shape):
-    """The first shape is the shape of the gradient of sum()."""
-    x = randn(2, 15, 4, 3).requires_grad_()
-    expected = psa_mask_by_definition(x, psa_type, 3, 5)
-    actual = ours.psa_mask(x, psa_type, (3, 5))
-    grad = randn(*shape, seed=1).expand(expected.shape)
-    assert 0 in grad.stride()
-    grads = [torch.autograd.grad(y, x, grad)[0] for y in (actual, expected)]
-    assert torch.equal(*grads)
-
-
-def test_sum_of_psa_mask_has_a_gradient():
-    x = torch.zeros(1, 9, 3, 3, requires_grad=True)
-    ours.psa_mask(x, 0, (3, 3)).sum().backward()
-    assert torch.equal(x.grad[0, 4], torch.ones(3, 3))
-    assert x.grad[0, 0].tolist() == [[0, 0, 0], [0, 1, 1], [0, 1, 1]]
-
-
-# RoIAwarePool3d.
-
-
-@pytest.mark.parametrize("mode", ["max", "avg"])
-def test_center_origin_equals_shifted_bottom_origin(mode):
-    boxes, points = cars()
-    centred = boxes.clone()
-    centred[:, 2] += boxes[:, 5] / 2
-    features = randn(60, 4)
-    bottom = ours.RoIAwarePool3d((2, 3, 2), 8, mode)(boxes, points, features)
-    center = ours.RoIAwarePool3d((2, 3, 2), 8, mode, box_origin="center")(centred, points, features)
-    assert bottom.abs().sum() > 0
-    assert torch.equal(bottom, center)
-
-
-def test_default_box_origin_is_the_bottom():
-    box, point = torch.tensor([[0.0, 0, 0, 2, 2, 2, 0]]), torch.tensor([[0.0, 0, 1.5]])
-
-    def pooled(**origin):
-        return ours.RoIAwarePool3d(1, **origin)(box, point, torch.ones(1, 1)).item()
-
-    assert (pooled(), pooled(box_origin="bottom"), pooled(box_origin="center")) == (1, 1, 0)
-
-
-def test_unknown_box_origin_raises():
-    with pytest.raises(ValueError, match="box_origin"):
-        ours.RoIAwarePool3d(1, box_origin="top")

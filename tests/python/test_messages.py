@@ -20,15 +20,6 @@ import samples
 SYMBOLS = {"N", "C", "H", "W", "K", "M", "B", "R", "P", "T", "result", "shape"}
 # The results of operators with several, as their tests and pages call them.
 RESULTS = {"output", "argmax", "indices", "mapping"}
-PUBLIC = {
-    "psa_mask": ours.psa_mask,
-    "border_align": ours.border_align,
-    "ps_roi_pool": ours.ps_roi_pool,
-    "rfcn_ps_roi_pool": ours.ps_roi_pool,
-    "roiaware_pool3d": ours.roiaware_pool3d,
-    "points_in_boxes": ours.points_in_boxes,
-    "points_in_boxes_all": ours.points_in_boxes_all,
-}
 # Words of the rules. A name that is not listed here must be one that the user has seen.
 WORDS = set(
     [
@@ -76,13 +67,7 @@ WORDS = set(
 
 
 def calls():
-    boxes, points = torch.rand(2, 3, 7) + 0.1, torch.rand(2, 4, 3)
-    both = [points, boxes]
-    return {
-        **samples.make(),
-        "points_in_boxes": (torch.ops.mluops.points_in_boxes, both),
-        "points_in_boxes_all": (torch.ops.mluops.points_in_boxes_all, both),
-    }
+    return {**samples.make(), **samples.make_without_derivatives()}
 
 
 def broken_tensors(x):
@@ -125,9 +110,11 @@ def error_of(operator, arguments):
 def names_of(operator):
     name = operator.default._schema.name.partition("::")[2]
     names = {argument.name for argument in operator.default._schema.arguments}
-    if name in PUBLIC:
-        names |= set(inspect.signature(PUBLIC[name]).parameters)
-        names |= set(re.findall(r"\w+", PUBLIC[name].__doc__))
+    called = name[5:] if name.startswith("rfcn_") else name
+    if called in ours.__all__:
+        public = getattr(ours, called)
+        names |= set(inspect.signature(public).parameters)
+        names |= set(re.findall(r"\w+", public.__doc__))
     return name, names | SYMBOLS | RESULTS
 
 

@@ -11,29 +11,12 @@ torch = pytest.importorskip("torch")
 onnx = pytest.importorskip("onnx")
 reference = pytest.importorskip("onnx.reference")
 
+import drop_ins
 import mluops.onnx
 import mluops.torch as ours
-from drop_ins import cars, randn
 from onnx.reference.op_run import OpRun
 
-BOXES = torch.tensor([[[0.0, 1, 4, 5], [2, 0, 3, 4]]])
-ROIS = torch.tensor([[0.0, 0, 1, 4, 5], [0, 2, 2, 6, 4]])
-CARS, POINTS = cars()
-MODELS = {
-    "BorderAlign": (ours.BorderAlign(3), (randn(1, 8, 6, 7), BOXES)),
-    "PsaMask": (ours.PSAMask("distribute", (3, 5)), (randn(2, 15, 4, 6),)),
-    "PsRoiPool": (ours.PSRoIPool((2, 3), 0.5), (randn(1, 12, 6, 7), ROIS)),
-    "RfcnPsRoiPool": (ours.PSRoIPool(2, 0.5, semantics="rfcn"), (randn(1, 8, 6, 7), ROIS)),
-    "RoiawarePool3d": (ours.RoIAwarePool3d((2, 3, 1), 8, "avg"), (CARS, POINTS, randn(60, 3))),
-    "MaskedConv2d": (
-        ours.MaskedConv2d(3, 4, 3, padding=1),
-        (randn(1, 3, 6, 5), (randn(1, 6, 5) > 0).float()),
-    ),
-    "MaskedConv2d without bias": (
-        ours.MaskedConv2d(3, 4, 3, padding=1, bias=False),
-        (randn(1, 3, 6, 5), (randn(1, 6, 5) > 0).float()),
-    ),
-}
+MODELS = drop_ins.module_calls()
 
 
 def evaluator_of(node):
@@ -45,6 +28,7 @@ def evaluator_of(node):
         if "mask_size" in attributes:
             attributes["h_mask"], attributes["w_mask"] = attributes.pop("mask_size")
         given = {name: None for name in node.inputs}
+        given.update(dilation=[1, 1], groups=1)  # mmcv's nodes have none
         for name, tensor in zip(node.inputs, tensors):
             given[name] = None if tensor is None else torch.from_numpy(tensor.copy())
         for name, value in attributes.items():
@@ -57,13 +41,11 @@ def evaluator_of(node):
 
 
 def check(proto, name, names="mluops"):
-    model, inputs = MODELS[name]
+    model, inputs, _ = MODELS[name]
     nodes = mluops.onnx.nodes(names)
-    found = [node.op_type for node in proto.graph.node if node.domain in ("mluops", "mmcv")]
-    wanted = {node.operator: node.name for node in nodes}
-    node_name = name.partition(" ")[0]
-    operator = next(node.operator for node in mluops.onnx.nodes() if node.name == node_name)
-    assert found == [wanted[operator]]
+    found = [(n.domain, n.op_type) for n in proto.graph.node if n.domain in ("mluops", "mmcv")]
+    wanted = {node.operator: (node.domain, node.name) for node in nodes}
+    assert found == [wanted[name.partition(" ")[0]]]
     session = reference.ReferenceEvaluator(proto, new_ops=[evaluator_of(node) for node in nodes])
     feeds = {i.name: x.numpy() for i, x in zip(proto.graph.input, inputs)}
     (result,) = session.run(None, feeds)
@@ -75,35 +57,65 @@ def check(proto, name, names="mluops"):
 @pytest.mark.parametrize("name", sorted(MODELS))
 def test_dynamo_export(name):
     pytest.importorskip("onnxscript")
-    model, inputs = MODELS[name]
+    model, inputs, _ = MODELS[name]
     program = mluops.onnx.export(model.eval(), inputs, verbose=False)
     check(program.model_proto, name)
 
 
-@pytest.mark.parametrize("name", ["BorderAlign", "PsaMask"])
-def test_export_with_the_names_of_mmcv(name):
+def mmcv_models():
+    """The calls of operators for which mmcv has a node."""
+    theirs = {node.operator for node in mluops.onnx.nodes("mmcv") if node.domain == "mmcv"}
+    return [name for name in sorted(MODELS) if name.partition(" ")[0] in theirs]
+
+
+@pytest.mark.parametrize("name", mmcv_models())
+def test_dynamo_export_with_the_names_of_mmcv(name):
     pytest.importorskip("onnxscript")
-    model, inputs = MODELS[name]
+    model, inputs, _ = MODELS[name]
     check(mluops.onnx.export(model, inputs, names="mmcv", verbose=False).model_proto, name, "mmcv")
+
+
+def export_old(model, inputs, names):
+    """Exports with torch's older exporter."""
+    mluops.onnx.register(names)
+    file, options = io.BytesIO(), {"opset_version": 13, "custom_opsets": {"mluops": 1, "mmcv": 1}}
+    if "dynamo" in torch.onnx.export.__code__.co_varnames:
+        options["dynamo"] = False
+    torch.onnx.export(model, inputs, file, **options)
+    return onnx.load_model_from_string(file.getvalue())
 
 
 @pytest.mark.parametrize("name", sorted(MODELS))
 def test_export_of_the_older_exporter(name):
-    mluops.onnx.register()
-    model, inputs = MODELS[name]
-    file, options = io.BytesIO(), {"opset_version": 13, "custom_opsets": {"mluops": 1}}
-    if "dynamo" in torch.onnx.export.__code__.co_varnames:
-        options["dynamo"] = False
-    torch.onnx.export(model, inputs, file, **options)
-    check(onnx.load_model_from_string(file.getvalue()), name)
+    check(export_old(*MODELS[name][:2], "mluops"), name)
+
+
+@pytest.mark.parametrize("name", mmcv_models())
+def test_export_of_the_older_exporter_with_the_names_of_mmcv(name):
+    check(export_old(*MODELS[name][:2], "mmcv"), name, "mmcv")
+
+
+@pytest.mark.parametrize("options", [{"dilation": 2}, {"groups": 3}], ids=str)
+def test_convolutions_that_the_node_of_mmcv_cannot_express_raise(options):
+    module, features = torch.nn.Conv2d(3, 3, 3, padding=1, **options), torch.zeros(1, 3, 8, 8)
+    convolution = ours.MaskedConv2d(3, 3, 3, padding=1, **options)
+    mask = torch.ones(1, *module(features).shape[2:])
+    with pytest.raises(Exception, match="MMCVMaskedConv2d must have dilation 1 and groups 1"):
+        export_old(convolution, (features, mask), "mmcv")
 
 
 def test_command_lists_the_nodes():
     result = subprocess.run(
         [sys.executable, "-m", "mluops.onnx"], capture_output=True, text=True, check=True
     )
-    assert "mluops::BorderAlign(input, boxes) <pool_size: i>  border_align" in result.stdout
-    assert "mmcv::MMCVPSAMask(input) <psa_type: i, mask_size: is>  psa_mask" in result.stdout
+    listed = result.stdout.splitlines()
+    for line in (
+        "mluops::PsaMask(input) <psa_type: i, h_mask: i, w_mask: i>  psa_mask",
+        "mmcv::MMCVPSAMask(input) <psa_type: i, mask_size: is>  psa_mask",
+        "mmcv::MMCVMaskedConv2d(features, mask, weight, bias) <padding: is, stride: is>  "
+        "masked_conv2d",
+    ):
+        assert line in listed
 
 
 def test_unknown_names_raise():

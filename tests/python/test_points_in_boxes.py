@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""points_in_boxes and points_in_boxes_all at the NumPy and the PyTorch level."""
+"""points_in_boxes and points_in_boxes_all: their page, picture, and the PyTorch level."""
 
 import doctest
 import importlib
@@ -11,7 +11,10 @@ torch = pytest.importorskip("torch")
 
 import mluops
 import mluops.torch as ours
+from drawings import line, needs_matplotlib
 from drop_ins import cars
+from mluops import viz
+from pages import INF, NAN, assert_same_bits, functions
 
 
 def scene(dtype=torch.float32):
@@ -77,3 +80,31 @@ def test_meta_tensors_and_scripting():
 def test_docstring_examples_run():
     result = doctest.testmod(importlib.import_module("mluops.torch.points_in_boxes"))
     assert result.failed == 0 and result.attempted == 4
+
+
+def test_points_in_boxes(random):
+    page = functions("points_in_boxes")
+    points = random.uniform(-2, 2, (2, 150, 3)).astype(np.float32)
+    points[:, :4] = [[NAN, 0, 0], [0, INF, 0], [1, 0, 0.5], [0, 0, 0]]
+    boxes = random.uniform(-1, 2, (2, 7, 7)).astype(np.float32)
+    boxes[:, :4] = [
+        [0, 0, 0, 2, 2, 1, 0],
+        [0, 0, 0, 4, 4, 0, 0],
+        [0, 0, NAN, 2, 2, 2, 0],
+        [0, 0, 0, -2, 2, 2, 0],
+    ]
+    for name in ("points_in_boxes", "points_in_boxes_all"):
+        expected = page[name](points, boxes)
+        assert len(np.unique(expected)) > 1
+        assert_same_bits(getattr(mluops, name)(points, boxes), expected)
+
+
+@needs_matplotlib
+def test_points_have_the_colour_of_their_first_box():
+    points = np.array([[0, 0, 0.5], [1.5, 0, 0.5], [-1.5, 0, 0.5], [9, 9, 9]], np.float32)
+    boxes = [(-0.5, 0, 0, 3, 1, 1, 0), (0.5, 0, 0, 3, 1, 1, 0)]
+    ax = viz.points_in_boxes_scene(points, boxes)
+    np.testing.assert_array_equal(line(ax, "box 0"), points[[2], :2])
+    np.testing.assert_array_equal(line(ax, "box 0 and others"), points[[0], :2])
+    np.testing.assert_array_equal(line(ax, "box 1"), points[[1], :2])
+    np.testing.assert_array_equal(line(ax, "outside"), points[[3], :2])

@@ -128,3 +128,9 @@ def test_half_boxes_keep_batch_indices_of_many_images():
     _boxes_as_rois = importlib.import_module("mluops.torch.ps_roi_pool")._boxes_as_rois
 
     assert len(set(_boxes_as_rois(boxes, 2100)[:, 0].tolist())) == 2100
+
+
+@pytest.mark.parametrize("semantics", ["torchvision", "rfcn"])
+def test_no_rois_give_an_empty_result(semantics):
+    y = ours.ps_roi_pool(torch.zeros(1, 4, 3, 3), torch.zeros(0, 5), 2, semantics=semantics)
+    assert y.shape == (0, 1, 2, 2)

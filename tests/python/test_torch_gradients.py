@@ -8,10 +8,8 @@ torch = pytest.importorskip("torch")
 import mluops.torch  # noqa: F401
 import samples
 
-LINEAR = [name for name in samples.NAMES if name not in ("border_align", "roiaware_pool3d_max")]
 
-
-@pytest.mark.parametrize("name", LINEAR)
+@pytest.mark.parametrize("name", samples.LINEAR)
 def test_gradient_is_the_adjoint(name):
     """<F x, g> = <x, F' g> up to rounding, with sums in double."""
     operator, arguments = samples.make()[name]
@@ -26,7 +24,7 @@ def test_gradient_is_the_adjoint(name):
     assert abs(forward - backward) < 1e-6 * scale
 
 
-@pytest.mark.parametrize("name", LINEAR)
+@pytest.mark.parametrize("name", samples.LINEAR)
 def test_gradient_of_the_gradient_is_the_operator(name):
     operator, arguments = samples.make()[name]
     at = samples.features_of(arguments)
@@ -40,7 +38,7 @@ def test_gradient_of_the_gradient_is_the_operator(name):
     assert torch.allclose(second, samples.outputs_of(operator(*arguments))[0], atol=1e-6)
 
 
-@pytest.mark.parametrize("name", ["border_align", "roiaware_pool3d_max"])
+@pytest.mark.parametrize("name", samples.PIECEWISE)
 def test_gradient_agrees_with_finite_differences_away_from_ties(name):
     operator, arguments = samples.make()[name]
     at = samples.features_of(arguments)
@@ -87,16 +85,7 @@ def test_no_rois_give_zero_gradients():
         assert (x.grad == 0).all()
 
 
-def test_col2im_gradient_of_duplicate_masks_is_zero_except_for_the_last():
-    col = torch.tensor([[1.0, 2.0, 3.0]], requires_grad=True)
-    at = torch.tensor([0, 1, 0])
-    im = torch.ops.mluops.masked_col2im(col, at, at, 2, 2)
-    assert im[0, 0].tolist() == [[3, 0], [0, 2]]
-    im.sum().backward()
-    assert col.grad.tolist() == [[0, 1, 1]]
-
-
-@pytest.mark.parametrize("name", LINEAR)
+@pytest.mark.parametrize("name", samples.LINEAR)
 def test_gradcheck_of_linear_operators(name):
     """With a step of 1 the differences of a linear operator are exact up to rounding in float32."""
     operator, arguments = samples.make(torch.float64)[name]
@@ -107,10 +96,3 @@ def test_gradcheck_of_linear_operators(name):
         return samples.outputs_of(operator(*arguments[:at], x, *arguments[at + 1 :]))[0]
 
     assert torch.autograd.gradcheck(forward, (x,), eps=1.0, atol=1e-5, rtol=1e-4)
-
-
-def test_infinite_gradients_do_not_reach_overwritten_columns():
-    col, at = torch.zeros(1, 3, requires_grad=True), torch.tensor([0, 1, 0])
-    im = torch.ops.mluops.masked_col2im(col, at, at, 2, 2)
-    im.backward(torch.full_like(im, float("inf")))
-    assert col.grad.tolist() == [[0, float("inf"), float("inf")]]

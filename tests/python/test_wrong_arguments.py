@@ -3,6 +3,9 @@
 error is a TypeError or ValueError whose message names the function and the argument."""
 
 import inspect
+import pathlib
+import subprocess
+import sys
 
 import numpy
 import pytest
@@ -25,6 +28,8 @@ def wrong_values(name, value):
         yield "array", numpy.zeros(tuple(value.shape), numpy.float32)
         yield "list", value.tolist()
         yield "rank", value[(None,) * 3]
+        yield "1-d", value.flatten()[:, None].expand(-1, 2).flatten()
+        yield "0-d", value.flatten()[0]
         yield "number", 3.5
         yield "complex", value.to(torch.complex64)
         yield "device", value.to("meta")
@@ -61,15 +66,52 @@ def test_every_public_function_is_called_with_every_argument():
         getattr(ours, function)(**CALLS[function])
 
 
-@pytest.mark.parametrize("function, name, wrong", wrong_calls())
-def test_wrong_argument_is_named(function, name, wrong):
-    with pytest.raises((TypeError, ValueError)) as caught:
+def complaint(function, name, wrong):
+    """Returns what is wrong with the error of the call, or ""."""
+    try:
         getattr(ours, function)(**{**CALLS[function], name: wrong})
-    message = str(caught.value)
-    assert function in message.partition(": ")[0], message
+    except (TypeError, ValueError) as error:
+        message = str(error)
+    except Exception as error:
+        return f"{function}, {name}: {error!r}"
+    else:
+        return f"{function}, {name}: accepted"
     on_devices = torch.is_tensor(wrong) and wrong.is_meta
     names = ("one device",) if on_devices else (name, PARTS.get(name, name))
-    assert any(each in message for each in names), message
+    is_named = function in message.partition(": ")[0] and any(each in message for each in names)
+    return "" if is_named else f"{function}, {name}: {message}"
+
+
+@pytest.mark.parametrize("function, name, wrong", list(wrong_calls()))
+def test_wrong_argument_is_named(function, name, wrong):
+    assert complaint(function, name, wrong) == ""
+
+
+def test_wrong_arguments_are_named_under_python_o():
+    code = (
+        "import test_wrong_arguments as tests\n"
+        "found = [tests.complaint(*each.values) for each in tests.wrong_calls()]\n"
+        "raise SystemExit('\\n'.join(filter(None, found)) or 0 if len(found) > 100 else 'too few')"
+    )
+    folder = pathlib.Path(__file__).parent
+    run = subprocess.run([sys.executable, "-O", "-c", code], cwd=folder, capture_output=True)
+    assert run.returncode == 0, run.stderr.decode()
+
+
+@pytest.mark.parametrize(
+    "boxes, message",
+    [
+        ([torch.zeros(1, 4, dtype=torch.complex64)], "boxes[0] must be real, got torch.complex64"),
+        ([torch.zeros(1, 4), torch.zeros(1, 4, device="meta")], "boxes must be on one device, got"),
+        ([torch.zeros(1, 4), torch.zeros(4)], "boxes[1] must have shape [L, 4], got shape [4]"),
+        ([torch.zeros(1, 4), None], "boxes[1] must be a torch.Tensor, got NoneType"),
+    ],
+    ids=["complex", "devices", "rank", "none"],
+)
+def test_wrong_lists_of_boxes_raise(boxes, message):
+    with pytest.raises((TypeError, ValueError)) as caught:
+        ours.ps_roi_pool(torch.zeros(2, 4, 3, 3), boxes, 2)
+    assert str(caught.value).startswith(f"ps_roi_pool: {message}")
 
 
 def test_more_lists_of_boxes_than_images_raise():

@@ -14,11 +14,13 @@ from .. import _context
 from .._table import Table
 from ._memory import LARGE_ELEMENTS, ask_for_huge_pages
 
-# Allocates a CPU tensor without a dispatch, for torch's compiled code. It takes 0.4 µs,
+# Allocate tensors without a dispatch, for torch's compiled code. On the CPU this takes 0.4 µs,
 # new_empty_strided 0.7. None: torch is too old.
 _empty_cpu: Any = None
+_empty_cuda: Any = None  # on the current device
 if hasattr(torch._C, "_dynamo"):
     _empty_cpu = getattr(torch._C._dynamo.guards, "_empty_strided_cpu", None)
+    _empty_cuda = getattr(torch._C._dynamo.guards, "_empty_strided_cuda", None)
 
 
 class _Call:
@@ -67,7 +69,7 @@ class TorchContext(_context.Context):
     def __init__(self, device: str = "cpu"):
         super().__init__(device)
         self._calls: Dict[tuple, _Call] = {}
-        self._empty = _empty_cpu if device == "cpu" else None
+        self.empty = _empty_cpu if device == "cpu" else None
 
     def run(
         self,
@@ -85,7 +87,7 @@ class TorchContext(_context.Context):
         call = self._calls.get(key)
         if call is None:
             call = self._prepare(key, inputs)
-        empty = self._empty
+        empty = self.empty
         if empty is not None:
             outputs = [empty(shape, strides, dtype) for shape, strides, dtype in call.outputs]
         else:  # takes 0.7 of the time of new_empty
@@ -152,6 +154,7 @@ def _current_stream(device: int) -> int:
 
 # torch's compiled code uses this function; it takes a tenth of the time.
 _current_stream = getattr(torch._C, "_cuda_getCurrentRawStream", _current_stream)
+_current_device: Any = getattr(torch._C, "_cuda_getDevice", lambda: -1)
 _get_num_threads = torch.get_num_threads
 _is_deterministic = torch.are_deterministic_algorithms_enabled
 
@@ -182,6 +185,7 @@ def context_of(tensor: Tensor) -> TorchContext:
         device = tensor.get_device()
         context = _cuda_context(device)
         context.use_stream(device, _current_stream(device))
+        context.empty = _empty_cuda if _current_device() == device else None
     context.use_atomics(
         _context.ATOMICS_NOT_ALLOWED if _is_deterministic() else _context.ATOMICS_ALLOWED
     )

@@ -48,6 +48,7 @@ def applies(features: Tensor, weight: Tensor, groups: int) -> bool:
         groups == 1
         and features.is_cpu
         and features.dtype in _TYPES
+        and features.dim() == 4
         and features.size(1) >= _MIN_CHANNELS
         and features.numel() >= _MIN_ELEMENTS
         and weight.numel() > 0

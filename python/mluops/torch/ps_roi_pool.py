@@ -133,6 +133,13 @@ def _boxes_as_rois(boxes: Union[Tensor, List[Tensor]], images: int) -> Tensor:
             raise ValueError(
                 f"ps_roi_pool: boxes[{i}] must have shape [L, 4], got shape {list(image.shape)}"
             )
+        if image.is_complex():
+            raise ValueError(f"ps_roi_pool: boxes[{i}] must be real, got {image.dtype}")
+        if image.device != boxes[0].device:
+            raise ValueError(
+                f"ps_roi_pool: boxes must be on one device, got {boxes[0].device} and "
+                f"{image.device}"
+            )
     if len(boxes) == 0:
         raise ValueError("ps_roi_pool: boxes must be a tensor or a list of tensors, got []")
     if len(boxes) > images:
