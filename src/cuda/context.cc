@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cuda/context.h"
 
-#include <algorithm>
+#include <map>
 #include <mutex>
-#include <vector>
+#include <utility>
 
 #include "core/error.h"
 
@@ -15,51 +15,33 @@ constexpr size_t kDefaultSharedBytes = 48 << 10;  // dynamic shared memory witho
 
 constexpr int kFirstPdl = 90;  // the first architecture with programmatic dependent launch
 
-// Settings of a kernel on a device, so that the driver is called once for each.
+// What is known of a kernel on a device, so that the driver is called once for each.
 struct KernelSettings {
-  const void* kernel;
-  int device;
-  size_t shared_bytes = 0;  // allowed
-  int ptx_version = 0;      // of the loaded code; 0: not queried
+  size_t shared_bytes = kDefaultSharedBytes;  // allowed
+  int ptx_version = 0;                        // of the loaded code; 0: not queried
 };
 
-// Calls body(KernelSettings&) while no other thread does.
-template <class Body>
-cudaError_t WithSettings(const void* kernel, int device, const Body& body) {
+// Allows a kernel `shared_bytes` of dynamic shared memory. Never lowers the limit, because other
+// handles launch the kernel too. Clears *pdl if the loaded code was compiled for architectures
+// before sm_90, in which WaitForPredecessor() is empty.
+cudaError_t Configure(const void* kernel, int device, size_t shared_bytes, bool* pdl) {
   static std::mutex mutex;
-  static std::vector<KernelSettings> all;
+  static std::map<std::pair<const void*, int>, KernelSettings> all;
   const std::lock_guard<std::mutex> lock(mutex);
-  auto known = std::find_if(all.begin(), all.end(), [&](const KernelSettings& settings) {
-    return settings.kernel == kernel && settings.device == device;
-  });
-  if (known == all.end()) known = all.insert(known, {kernel, device});
-  return body(*known);
-}
-
-// Allows a kernel `bytes` of dynamic shared memory. Never lowers the limit, because other handles
-// launch the kernel too.
-cudaError_t AllowShared(const void* kernel, int device, size_t bytes) {
-  return WithSettings(kernel, device, [&](KernelSettings& settings) {
-    if (settings.shared_bytes >= bytes) return cudaSuccess;
-    const cudaError_t error = cudaFuncSetAttribute(
-        kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes));
-    if (error == cudaSuccess) settings.shared_bytes = bytes;
-    return error;
-  });
-}
-
-// Sets *supported if the loaded code was compiled for sm_90 or later. WaitForPredecessor() is empty
-// in older code.
-cudaError_t SupportsPdl(const void* kernel, int device, bool* supported) {
-  return WithSettings(kernel, device, [&](KernelSettings& settings) {
-    cudaFuncAttributes attributes;
-    cudaError_t error = cudaSuccess;
-    if (settings.ptx_version == 0) error = cudaFuncGetAttributes(&attributes, kernel);
-    if (error != cudaSuccess) return error;
-    if (settings.ptx_version == 0) settings.ptx_version = attributes.ptxVersion;
-    *supported = settings.ptx_version >= kFirstPdl;
-    return error;
-  });
+  KernelSettings& settings = all[{kernel, device}];
+  cudaError_t error = cudaSuccess;
+  if (settings.shared_bytes < shared_bytes) {
+    error = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                 static_cast<int>(shared_bytes));
+    if (error == cudaSuccess) settings.shared_bytes = shared_bytes;
+  }
+  cudaFuncAttributes attributes = {};
+  if (error == cudaSuccess && *pdl && settings.ptx_version == 0) {
+    error = cudaFuncGetAttributes(&attributes, kernel);
+    settings.ptx_version = attributes.ptxVersion;
+  }
+  *pdl = *pdl && settings.ptx_version >= kFirstPdl;
+  return error;
 }
 
 }  // namespace
@@ -110,15 +92,12 @@ void CudaContext::Zero(void* data, size_t bytes) {
 
 void CudaContext::LaunchPacked(const void* kernel, const Grid& grid, void** parameters) {
   if (error_ != cudaSuccess || grid.blocks == 0) return;
-  if (grid.shared_bytes > kDefaultSharedBytes) {
-    RecordError(AllowShared(kernel, call_.properties->device, grid.shared_bytes), "shared memory");
+  if (grid.blocks > kMaxBlocks) return RecordError(cudaErrorInvalidConfiguration, "launch");
+  bool pdl = grid.pdl && after_kernel_;
+  if (pdl || grid.shared_bytes > kDefaultSharedBytes) {
+    RecordError(Configure(kernel, call_.properties->device, grid.shared_bytes, &pdl), "attributes");
     if (error_ != cudaSuccess) return;
   }
-  if (grid.blocks > kMaxBlocks) return RecordError(cudaErrorInvalidConfiguration, "launch");
-  bool pdl = false;
-  if (grid.pdl && after_kernel_)
-    RecordError(SupportsPdl(kernel, call_.properties->device, &pdl), "attributes");
-  if (error_ != cudaSuccess) return;
   cudaLaunchAttribute attribute = {};
   attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
   attribute.val.programmaticStreamSerializationAllowed = 1;

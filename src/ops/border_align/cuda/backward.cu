@@ -37,7 +37,7 @@ struct Lane {
   __device__ void Read(const Batch& batch, LoadedGradients<T>& visits) const {
     if (batch.count <= kSecond * kHalf) return;
     int offset[kHalf];
-    Copy(batch.edges->offset + kSecond * kHalf, offset);
+    LoadElements(batch.edges->offset + kSecond * kHalf, offset);
 #pragma unroll
     for (int u = 0; u < kHalf; ++u) {
       visits.gradient[u] = __ldg(gradient + offset[u]);
@@ -51,7 +51,7 @@ struct Lane {
     if (batch.count <= kSecond * kHalf) return;
     Place place[kHalf];
     float weight[kHalf];
-    Copy(batch.edges->weight + kSecond * kHalf, weight);
+    LoadElements(batch.edges->weight + kSecond * kHalf, weight);
     const Place* row = batch.places + kSecond * kHalf * shared.row;
 #pragma unroll
     for (int u = 0; u < kHalf; ++u, row += shared.row) {
@@ -69,21 +69,6 @@ struct Lane {
       low[kWarpLanes] = high_sum;
     }
   }
-
- private:
-  // Four at a time.
-  template <typename Element>
-  static __device__ void Copy(const Element* from, Element (&to)[kHalf]) {
-#pragma unroll
-    for (int u = 0; u < kHalf; u += 4) {
-      const int4 four = *reinterpret_cast<const int4*>(from + u);
-      const int word[] = {four.x, four.y, four.z, four.w};
-#pragma unroll
-      for (int v = 0; v < 4; ++v) to[u + v] = Bits(word[v], Element());
-    }
-  }
-  static __device__ int Bits(int word, int) { return word; }
-  static __device__ float Bits(int word, float) { return __int_as_float(word); }
 };
 
 template <typename T>

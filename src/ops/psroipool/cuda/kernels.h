@@ -7,8 +7,6 @@
 
 namespace mluop::psroipool {
 
-extern const CudaOperator kForwardCuda, kNchwForwardCuda, kBackwardCuda, kNchwBackwardCuda;
-
 // Forward, large maps: the map is repacked in scratch.
 bool CanRepack(const Problem& p);
 size_t RepackedBytes(const Problem& p);

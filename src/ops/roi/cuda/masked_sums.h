@@ -232,9 +232,8 @@ __global__ void __launch_bounds__(SumLaunch<kNchw>::kThreads, SumLaunch<kNchw>::
 // Limits the RoIs to one pass: its gradients have fewer than 2^31 elements.
 template <class Problem>
 Problem PassOf(Problem p) {
-  const RoiMasks masks(p.rois, int64_t{p.n} * p.h, p.w, p.bins_h(), p.bins_w());
   const int64_t most = std::max<int64_t>((kSmallLimit - 1) / p.channels(), 1);
-  p.rois = std::min({int64_t{p.rois}, masks.RoisOfPass(), most});
+  p.rois = std::min({int64_t{p.rois}, RoiMasks::Of(p).RoisOfPass(), most});
   return p;
 }
 

@@ -23,14 +23,12 @@ struct RoiMasks {
   int words;                  // of a mask
   uint32_t* data;             // [rows, row_bins, words], [columns, column_bins, words]
 
-  RoiMasks(int64_t rois, int64_t rows, int64_t width, int row_bins, int column_bins)
-      : rois(rois),
-        rows(rows),
-        columns(CeilDiv(width, kColumns)),
-        row_bins(row_bins),
-        column_bins(column_bins),
-        words(static_cast<int>(CeilDiv(rois, kRoisOfWord))),
-        data(nullptr) {}
+  template <class Problem>
+  static RoiMasks Of(const Problem& p) {
+    const auto words = static_cast<int>(CeilDiv(p.rois, kRoisOfWord));
+    return {p.rois, int64_t{p.n} * p.h, CeilDiv(p.w, kColumns), p.bins_h(), p.bins_w(), words,
+            nullptr};
+  }
 
   int64_t Lines() const { return rows * row_bins + columns * column_bins; }
   size_t Bytes() const {

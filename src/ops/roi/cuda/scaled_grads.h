@@ -31,8 +31,7 @@ struct Prepared {
   unsigned slices, chunks;  // of a RoI: slices of its channels, and chunks
 
   template <class Problem>
-  Prepared(const Problem& p, bool is_nchw, char* scratch)
-      : masks(p.rois, int64_t{p.n} * p.h, p.w, p.bins_h(), p.bins_w()) {
+  Prepared(const Problem& p, bool is_nchw, char* scratch) : masks(RoiMasks::Of(p)) {
     const int64_t bins = p.bins(), channels = p.output_dim, most = kChunk;
     chunk_bins = static_cast<int>(is_nchw ? std::min(bins, most)
                                           : std::clamp<int64_t>(most / channels, 1, bins));
