@@ -165,3 +165,21 @@ def test_meta_kernels_raise_the_same_messages(name):
     for operator, arguments, _ in broken_calls(name):
         on_meta = [a.to("meta") if isinstance(a, torch.Tensor) else a for a in arguments]
         assert str(error_of(operator, arguments)) == str(error_of(operator, on_meta))
+
+
+@pytest.mark.skipif(not hasattr(torch.library, "opcheck"), reason="needs torch 2.4")
+@pytest.mark.filterwarnings("ignore:Casting complex")
+@pytest.mark.parametrize("name", sorted(calls()))
+def test_meta_kernels_raise_the_same_messages_for_symbolic_shapes(name):
+    from torch._subclasses.fake_tensor import FakeTensorMode, UnsupportedOperatorException
+    from torch.fx.experimental.symbolic_shapes import ShapeEnv
+
+    for operator, arguments, _ in broken_calls(name):
+        error = error_of(operator, arguments)
+        with FakeTensorMode(shape_env=ShapeEnv()) as mode:
+            fake = [mode.from_tensor(a) if torch.is_tensor(a) else a for a in arguments]
+            found = error_of(operator, fake)
+        if isinstance(error, NotImplementedError):  # torch replaces the exception
+            assert isinstance(found, UnsupportedOperatorException)
+        else:
+            assert str(error) == str(found)

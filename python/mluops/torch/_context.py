@@ -34,7 +34,7 @@ class _Call:
         # Shape, strides and type of each output.
         self.outputs = [
             (
-                *_strided(shape, channels_last and row.is_permuted),
+                *strided(shape, channels_last and row.is_permuted),
                 torch.int32 if row.is_index else dtype,
             )
             for shape, row in zip(shapes, table.outputs)
@@ -43,9 +43,10 @@ class _Call:
         self.pointers: Any = None
 
 
-def _strided(shape: Tuple[int, ...], channels_last: bool) -> Tuple[Tuple[int, ...], ...]:
+def strided(shape: Tuple[Any, ...], channels_last: bool) -> Tuple[Tuple[Any, ...], ...]:
     """Returns shape and strides of packed memory; NHWC memory as a channels_last tensor."""
-    strides = tuple(math.prod(max(size, 1) for size in shape[i + 1 :]) for i in range(len(shape)))
+    steps = [max(size, 1) if type(size) is int else size for size in shape]  # SymInts are above 1
+    strides = tuple(math.prod(steps[i + 1 :]) for i in range(len(shape)))
     if not channels_last:
         return shape, strides
     return tuple(shape[i] for i in (0, 3, 1, 2)), tuple(strides[i] for i in (0, 3, 1, 2))

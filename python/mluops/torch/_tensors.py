@@ -9,7 +9,7 @@ contiguous.
 
 from __future__ import annotations
 
-from typing import Any, List, NoReturn, Sequence, Tuple
+from typing import Any, Callable, List, NoReturn, Sequence, Tuple
 
 import torch
 from torch import Tensor
@@ -17,7 +17,7 @@ from torch import Tensor
 from .. import _context
 from .._library import BadParamError
 from .._table import Table
-from ._context import context_of, cpu_context
+from ._context import context_of, cpu_context, strided
 
 _FLOATING = (torch.float32, torch.float16, torch.bfloat16, torch.float64)
 
@@ -149,8 +149,14 @@ def _like(like: Tensor, shape: Tuple[Any, ...], permuted: bool, dtype: torch.dty
     if not permuted:
         return like.new_empty(shape, dtype=dtype)
     if follows_channels_last(like):
-        return like.new_empty(shape, dtype=dtype).permute(0, 3, 1, 2)
+        return empty_channels_last(like, shape, dtype)
     return like.new_empty(_permute(shape, (0, 3, 1, 2)), dtype=dtype)
+
+
+def empty_channels_last(like: Tensor, shape: Tuple[Any, ...], dtype: torch.dtype) -> Tensor:
+    """Returns an uninitialised channels_last tensor; shape: [N, H, W, C]. In one call: torch fails
+    on functions of new meta tensors with symbolic sizes."""
+    return like.new_empty_strided(*strided(shape, True), dtype=dtype)
 
 
 def _check(
@@ -160,35 +166,63 @@ def _check(
     shapes: Sequence[Tuple[Any, ...]],
     sizes: Tuple[Tuple[str, Any], ...],
 ) -> None:
-    """Runs the library's checks. Symbolic shapes are checked with the sizes that torch traces."""
+    """Runs the library's checks. Symbolic shapes are checked twice: with the sizes that torch
+    traces, and symbolically, so that compiled code checks the sizes of later calls."""
     if any(type(size) is not int for shape in (*given, *shapes) for size in shape):
+        _check_traced(table, attributes, given, sizes)
         _check_symbolic(table, attributes, given)
-        given = [
-            tuple(_traced(size, dim, table) for size, dim in zip(shape, row.dims))
-            for row, shape in zip(table.inputs, given)
-        ]
-        attributes = tuple(_traced(value, (), table) for value in attributes)
-        sizes = tuple((name, _traced(size, (name,), table)) for name, size in sizes)
-        numbers = (*attributes, *(size for shape in given for size in shape), *dict(sizes).values())
-        if None in numbers:
-            return  # the operator checks when it runs
-        shapes = table.shapes(attributes, given, dict(sizes))
+        return
     context = cpu_context()
     types = [torch.int32 if row.is_index else torch.float32 for row in table.tensors]
     plan = context.plan(table, attributes, tuple(zip(types, (*given, *shapes))))
     context.check(plan)
 
 
-def _traced(size: Any, dim: Tuple[Any, ...], table: Table) -> Any:
-    """Returns the size of a SymInt in the traced call. A size that depends on data is unknown: any
-    size serves for a free symbol of the table, and None is returned otherwise."""
+def _check_traced(
+    table: Table,
+    attributes: Tuple[Any, ...],
+    given: Sequence[Tuple[Any, ...]],
+    sizes: Tuple[Tuple[str, Any], ...],
+) -> None:
+    """Runs the library's checks with the sizes of the traced call, if all of them are known."""
+    attributes = tuple(_traced(value, (), table) for value in attributes)
+    sizes = tuple((name, _traced(size, (name,), table)) for name, size in sizes)
+    dims = [
+        row.dims if len(shape) == len(row.dims) else ((),) * len(shape)
+        for row, shape in zip(table.inputs, given)
+    ]
+    given = [
+        tuple(_traced(size, dim, table) for size, dim in zip(*pair)) for pair in zip(given, dims)
+    ]
+    numbers = (*attributes, *(size for shape in given for size in shape), *dict(sizes).values())
+    if None not in numbers:  # else the operator checks when it runs
+        _check(table, attributes, given, table.shapes(attributes, given, dict(sizes)), sizes)
+
+
+def require_equal(size: Any, wanted: Any, message: Callable[[Any, Any], str]) -> None:
+    """Raises unless two sizes are equal. They may be symbolic; compiled code checks them again."""
+    if type(size) is int and size == wanted:
+        return
+    known = _traced_number(size), _traced_number(wanted)
+    if None not in known and known[0] != known[1]:
+        raise BadParamError(message(*known))
+    torch._check(size == wanted, lambda: message(size, wanted))
+
+
+def _traced_number(size: Any) -> Any:
+    """Returns the value of a SymInt in the traced call, None if it depends on data."""
     node = getattr(size, "node", None)
     if node is None:
         return size
-    if node.has_hint():
-        return type(node.hint)(node.hint)
+    return type(node.hint)(node.hint) if node.has_hint() else None
+
+
+def _traced(size: Any, dim: Tuple[Any, ...], table: Table) -> Any:
+    """Returns the size in the traced call. If that depends on data, any size serves for a free
+    symbol of the table, and None is returned otherwise."""
+    number = _traced_number(size)
     is_free = len(dim) == 1 and isinstance(dim[0], str) and dim[0] not in table.attributes
-    return 1 if is_free else None
+    return 1 if number is None and is_free else number
 
 
 def _check_symbolic(

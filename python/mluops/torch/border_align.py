@@ -11,7 +11,12 @@ from torch import Tensor, nn
 from .._table import Table
 from ._arguments import integer, require_tensors
 from ._operator import register
-from ._tensors import follows_channels_last, meta_outputs, run_in_layout
+from ._tensors import (
+    empty_channels_last,
+    follows_channels_last,
+    meta_outputs,
+    run_in_layout,
+)
 
 _NAMES = {"grad_output": "grad", "argmax_idx": "argmax"}
 _BACKWARD_NAMES = {**_NAMES, "H": "height", "W": "width"}
@@ -27,9 +32,9 @@ def _kernel(input: Tensor, boxes: Tensor, pool_size: int) -> Tuple[Tensor, Tenso
 
 
 def _meta(input: Tensor, boxes: Tensor, pool_size: int) -> Tuple[Tensor, Tensor]:
-    output, argmax = meta_outputs(_FORWARD, (pool_size,), (input, boxes))
-    n, c, k, borders = argmax.shape  # NHWC in memory, whatever the layout of the input
-    return output, argmax.new_empty((n, k, borders, c)).permute(0, 3, 1, 2)
+    output, _ = meta_outputs(_FORWARD, (pool_size,), (input, boxes))
+    n, c, k, borders = output.shape  # argmax: NHWC in memory, whatever the layout of the input
+    return output, empty_channels_last(input, (n, k, borders, c), torch.int32)
 
 
 def _backward_kernel(

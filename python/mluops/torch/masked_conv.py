@@ -15,7 +15,7 @@ from . import _masked_rows as rows
 from ._arguments import integer, pair, require_tensors
 from ._masked_rows import Geometry
 from ._operator import below_autograd, register_composition
-from ._tensors import follows_channels_last
+from ._tensors import empty_channels_last, follows_channels_last
 from .masked_im2col import KERNELS, OPERATORS, Calls
 
 
@@ -109,7 +109,7 @@ def _like(features: Tensor, shape: Sequence[Any]) -> Tensor:
     """An uninitialised tensor of the memory format of the features."""
     if follows_channels_last(features):
         n, channels, height, width = shape
-        return features.new_empty((n, height, width, channels)).permute(0, 3, 1, 2)
+        return empty_channels_last(features, (n, height, width, channels), features.dtype)
     return features.new_empty(list(shape))
 
 

@@ -12,7 +12,7 @@ from torch import Tensor
 from .._library import BadParamError
 from .._table import Table
 from ._operator import register
-from ._tensors import meta_outputs, run_in_layout
+from ._tensors import meta_outputs, require_equal, run_in_layout
 
 INPUT_SHAPE = {"N": "input_shape[0]", "H": "input_shape[2]", "W": "input_shape[3]"}
 _NAMES = {"pooled_height": "group_size", "pooled_width": "group_size", "output_dim": "C"}
@@ -34,11 +34,14 @@ def input_sizes(table: Table, shape: Sequence[Any], grad: Tensor) -> Tuple[Tuple
     """Returns N, H and W of an input shape [N, C*height*width, H, W]."""
     if len(shape) != 4:
         raise BadParamError(f"{table.called}: input_shape must be a list of 4, got {list(shape)}")
-    channels = math.prod(grad.shape[1:])
-    if grad.dim() == 4 and type(channels) is type(shape[1]) is int and channels != shape[1]:
-        raise BadParamError(
-            f"{table.called}: input_shape[1] must be the product of grad.shape[1:] = {channels}, "
-            f"got {shape[1]}"
+    if grad.dim() == 4:
+        require_equal(
+            shape[1],
+            math.prod(grad.shape[1:]),
+            lambda got, channels: (
+                f"{table.called}: input_shape[1] must be the product of grad.shape[1:] = "
+                f"{channels}, got {got}"
+            ),
         )
     return (("N", shape[0]), ("H", shape[2]), ("W", shape[3]))
 
