@@ -36,6 +36,8 @@ holds "the machine must have a name, cores and a clock or caches" "d['machine'][
 holds "the operators must be the operators of the cases" \
   "[o['name'] for o in d['operators']] == ['psroipool_forward', 'masked_col2im_forward']"
 holds "every operator must say what it does" "all(o['description'] and o['criterion'] for o in d['operators'])"
+holds "every size limit must have its reason" \
+  "all(o['checklist']['size limits'] and all('because' in x for x in o['checklist']['size limits']) for o in d['operators'])"
 holds "tests must count types, layouts, sizes and implementations" \
   "{'type float', 'layout NHWC', 'sizes off the tile boundaries'} <= {t['kind'] for t in d['operators'][0]['tests']}"
 holds "the worst case must have its differences and its threshold" \
@@ -54,8 +56,8 @@ done
 
 # --op restricts it; --link shows the file and its date.
 touch -d 2026-01-02T03:04:05Z "$folder/coverage.txt"
-expect 0 "report --op" report --op transpose --set basic --link "coverage=$folder/coverage.txt"
-holds "--op must restrict it to one operator" "[o['name'] for o in d['operators']] == ['transpose']"
+expect 0 "report --op" report --op masked_col2im_forward --set basic --link "coverage=$folder/coverage.txt"
+holds "--op must restrict it to one operator" "[o['name'] for o in d['operators']] == ['masked_col2im_forward']"
 shows '2026-01-02T03:04:05Z'
 expect 2 "report --link of no file" report --link coverage=/nosuch "$masks"
 expect 2 "report --device" report --device nosuch "$masks"
