@@ -78,7 +78,7 @@ Row ChecklistOf(const OpSpec& spec) {
     empty.push_back(name + ": " + EmptyText(row.when_empty));
   }
   return {{"devices and implementations", DevicesOf(spec)},
-          {"types", {types}},
+          {"types", {types, "double if the handle allows it"}},
           {"tensors: shape, type, layout", tensors},
           {"attributes", AttributesOf(spec)},
           {"zero elements", empty},
