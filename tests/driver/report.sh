@@ -48,8 +48,12 @@ holds "the workspace getter's rules must be checked too" \
   "'psroipool_forward_workspace' in {c['entry'] for c in d['operators'][0]['parameter_checks']}"
 holds "every measurement must have both efficiencies" \
   "all(r['io_efficiency'] > 0 and 'compute_efficiency' in r and 'met' in r and 'reason' in r for r in d['cases'])"
+# report writes its time; no test limits it (docs/report.md).
+grep -qE "^Report after [0-9]+ s: $folder/out/report.html\$" "$folder/stdout" ||
+  { echo "report: must end with its time and the page, got: $(tail -n 1 "$folder/stdout")" >&2; failed=1; }
 holds "nothing may be wrong" "not any(part['items'] for part in d['summary'][:3])"
-for text in '<h1>mluops: test report</h1>' 'id=summary' 'id=' '<h3>Checklist</h3>' '<h3>Performance</h3>' '<svg' \
+for text in '<h1>mluops: test report</h1>' 'id=summary' 'id=' '<h3>Checklist</h3>' '<h3>Functional tests</h3>' \
+  '<h3>Parameter checks</h3>' 'because indices into a dim are int32' '<h3>Performance</h3>' '<svg' \
   'prefers-color-scheme: dark' "<code>${masks#* }</code>"; do
   shows "$text"
 done
