@@ -105,10 +105,12 @@ def packages(log: str) -> str:
 
 
 def report(log: str) -> str:
-    """Returns the counts of the verdict.
+    """Returns the counts of the last verdict, and the time of `report --quick`.
 
-    >>> report("9 of 9 cases passed, 5 of 5 broken rules were refused as the table says, 3 of 4 x")
-    '9 of 9 cases passed, 5 of 5 broken rules were refused'
+    >>> report("Report after 72 s: build-nightly/quick/report.html\\n9 of 9 cases passed, 5 of 5 "
+    ...        "broken rules were refused as the table says, 3 of 4 x")
+    '9 of 9 cases passed, 5 of 5 broken rules were refused; --quick takes 72 s'
     """
     verdict = last(r"(\d+ of \d+ cases passed, \d+ of \d+ broken rules were refused)", log)
-    return verdict[0] if verdict else ""
+    quick = last(r"Report after (\d+ s): \S*/quick/", log)
+    return (verdict[0] if verdict else "") + (f"; --quick takes {quick[0]}" if quick else "")

@@ -41,11 +41,16 @@ mluOpStatus_t RunLogged(const Arguments& arguments, mluOpContext& handle, size_t
   const OpSpec& spec = *arguments.spec;
   const bool synchronous = handle.device->is_synchronous();
   Plan plan;
-  static_cast<void>(handle.device->MakePlan(arguments, handle, &plan));
+  // If no implementation applies, Run fails with the message.
+  const bool applies = handle.device->MakePlan(arguments, handle, &plan) == MLUOP_STATUS_SUCCESS;
   LogLine line(arguments, *handle.device);
   if (synchronous) line.writer().Add(", %d threads", handle.num_threads);
-  line.writer().Add(", %.*s:%.*s, workspace %zu bytes", MLUOP_SV(spec.name),
-                    MLUOP_SV(plan.implementation), workspace_size);
+  if (applies) {
+    line.writer().Add(", %.*s:%.*s", MLUOP_SV(spec.name), MLUOP_SV(plan.implementation));
+  } else {
+    line.writer().Add(", no implementation applies");
+  }
+  line.writer().Add(", workspace %zu bytes", workspace_size);
   for (int i = 0; i < spec.tensor_count; ++i) {
     const mluOpTensorStruct* const desc = arguments.tensors[i].desc;
     if (desc == nullptr) continue;

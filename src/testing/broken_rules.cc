@@ -151,27 +151,37 @@ void AddShapes(const OpSpec& spec, Rules* rules) {
   }
 }
 
-// Makes the tensors that have the first symbol too large.
-void AddSizes(const OpSpec& spec, Rules* rules) {
-  for (int s = 0; s < spec.symbol_count; ++s) {
-    const Variable symbol = {Factor::kSymbol, s};
-    std::vector<string> names;
+// Returns the first symbol or, without one, the first attribute that is a size.
+Variable FirstSize(const OpSpec& spec) {
+  if (spec.symbol_count > 0) return {Factor::kSymbol, 0};
+  for (const Variable& variable : VariablesOf(spec)) {
     for (int t = 0; t < spec.tensor_count; ++t) {
-      const TensorSpec& row = spec.tensors[t];
-      if (!DependsOn(row, symbol)) continue;
-      if (spec.limited) names.push_back(Name(row));
-      for (int d = 0; d < row.rank && !spec.limited; ++d) {
-        names.push_back(Name(row) + ".shape[" + std::to_string(d) + "]");
-      }
+      if (DependsOn(spec.tensors[t], variable)) return variable;
     }
-    const char* const rule =
-        spec.limited ? "tensors must have fewer than 2^31 elements" : "dims must be below 2^31";
-    rules->push_back({"size", rule, kNotSupported, names, [symbol](TableCall& call) {
-                        for (const Variable& other : VariablesOf(call.spec())) call.Set(other, 1);
-                        call.Set(symbol, kLimit);
-                      }});
-    return;
   }
+  return {};
+}
+
+// Makes the tensors that have the first size too large. An attribute is at most INT32_MAX, so that
+// it makes a tensor too large and never a dim.
+void AddSizes(const OpSpec& spec, Rules* rules) {
+  const Variable size = FirstSize(spec);
+  const bool is_symbol = size.kind == Factor::kSymbol;
+  if (!is_symbol && !spec.limited) return;
+  std::vector<string> names;
+  for (int t = 0; t < spec.tensor_count; ++t) {
+    const TensorSpec& row = spec.tensors[t];
+    if (!DependsOn(row, size)) continue;
+    if (spec.limited) names.push_back(Name(row));
+    for (int d = 0; d < row.rank && !spec.limited; ++d) names.push_back(Shape(row, d));
+  }
+  const char* const rule =
+      spec.limited ? "tensors must have fewer than 2^31 elements" : "dims must be below 2^31";
+  const int64_t value = is_symbol ? kLimit : kLimit - 1;
+  rules->push_back({"size", rule, kNotSupported, names, [size, value](TableCall& call) {
+                      for (const Variable& other : VariablesOf(call.spec())) call.Set(other, 1);
+                      call.Set(size, value);
+                    }});
 }
 
 // Sets a symbol to 0, so that a tensor with rule kReject is empty. Skips symbols that also empty a

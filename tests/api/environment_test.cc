@@ -271,6 +271,9 @@ TEST(Verbose, FailedKernelHasItsStatusInTheSecondLine) {
   const std::vector<std::string> lines = Lines(child.errors);
   ASSERT_EQ(lines.size(), 2u) << child.errors;
   EXPECT_EQ(lines[0].find("failing N=3  # failing, none, "), 0u) << lines[0];
+  EXPECT_NE(lines[0].find(" threads, no implementation applies, workspace 0 bytes"),
+            std::string::npos)
+      << lines[0];
   EXPECT_EQ(lines[1].find("# failing: MLUOP_STATUS_EXECUTION_FAILED "), 0u) << lines[1];
 }
 

@@ -82,6 +82,8 @@ for command in check bitwise; do
   require "$command '$refused' must exit with 1, got $status" [ "$status" = 1 ]
   require "$command must print the library's message" grep -qF 'im must not be empty, got 0 elements' "$folder/out"
   require "$command must run the other case" grep -qxF '1 passed, 1 failed' "$folder/out"
+  require "$command must name no implementation of a refused call, got $(grep ' (' "$folder/out")" \
+    test -z "$(grep -F -e '(,' -e ', ,' "$folder/out")"
 done
 
 # Tables fit 120 columns and have a heading per operator, also if the cases of two operators alternate.

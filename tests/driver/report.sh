@@ -36,6 +36,8 @@ holds "the machine must have a name, cores and a clock or caches" "d['machine'][
 holds "the operators must be the operators of the cases" \
   "[o['name'] for o in d['operators']] == ['psroipool_forward', 'masked_col2im_forward']"
 holds "every operator must say what it does" "all(o['description'] and o['criterion'] for o in d['operators'])"
+holds "every size limit must have its reason" \
+  "all(o['checklist']['size limits'] and all('because' in x for x in o['checklist']['size limits']) for o in d['operators'])"
 holds "tests must count types, layouts, sizes and implementations" \
   "{'type float', 'layout NHWC', 'sizes off the tile boundaries'} <= {t['kind'] for t in d['operators'][0]['tests']}"
 holds "the worst case must have its differences and its threshold" \
@@ -46,16 +48,20 @@ holds "the workspace getter's rules must be checked too" \
   "'psroipool_forward_workspace' in {c['entry'] for c in d['operators'][0]['parameter_checks']}"
 holds "every measurement must have both efficiencies" \
   "all(r['io_efficiency'] > 0 and 'compute_efficiency' in r and 'met' in r and 'reason' in r for r in d['cases'])"
+# report writes its time; no test limits it (docs/report.md).
+grep -qE "^Report after [0-9]+ s: $folder/out/report.html\$" "$folder/stdout" ||
+  { echo "report: must end with its time and the page, got: $(tail -n 1 "$folder/stdout")" >&2; failed=1; }
 holds "nothing may be wrong" "not any(part['items'] for part in d['summary'][:3])"
-for text in '<h1>mluops: test report</h1>' 'id=summary' 'id=' '<h3>Checklist</h3>' '<h3>Performance</h3>' '<svg' \
+for text in '<h1>mluops: test report</h1>' 'id=summary' 'id=' '<h3>Checklist</h3>' '<h3>Functional tests</h3>' \
+  '<h3>Parameter checks</h3>' 'because indices into a dim are int32' '<h3>Performance</h3>' '<svg' \
   'prefers-color-scheme: dark' "<code>${masks#* }</code>"; do
   shows "$text"
 done
 
 # --op restricts it; --link shows the file and its date.
 touch -d 2026-01-02T03:04:05Z "$folder/coverage.txt"
-expect 0 "report --op" report --op transpose --set basic --link "coverage=$folder/coverage.txt"
-holds "--op must restrict it to one operator" "[o['name'] for o in d['operators']] == ['transpose']"
+expect 0 "report --op" report --op masked_col2im_forward --set basic --link "coverage=$folder/coverage.txt"
+holds "--op must restrict it to one operator" "[o['name'] for o in d['operators']] == ['masked_col2im_forward']"
 shows '2026-01-02T03:04:05Z'
 expect 2 "report --link of no file" report --link coverage=/nosuch "$masks"
 expect 2 "report --device" report --device nosuch "$masks"

@@ -229,6 +229,13 @@ TEST(Plot, DrawsADotPerValueAndKeepsItOnTheAxis) {
   EXPECT_EQ(CountOf("<title>&lt;</title>", plot), 1);
 }
 
+TEST(Time, HasTheUnitOfItsSize) {
+  EXPECT_EQ(TimeOf(43e-9), "43 ns");
+  EXPECT_EQ(TimeOf(82.42e-6), "82.4 µs");
+  EXPECT_EQ(TimeOf(3.942e-3), "3.94 ms");
+  EXPECT_EQ(TimeOf(99), "99.00 s");
+}
+
 TEST(Machine, CacheBytesCountsEveryCopyFromTheSecondLevelOn) {
   const Row machine = {{"cores", 4},
                        {"caches",

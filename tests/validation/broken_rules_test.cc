@@ -2,6 +2,7 @@
 // The rules that `mluop report` breaks, one at a time.
 #include "testing/broken_rules.h"
 
+#include <algorithm>
 #include <set>
 
 #include "tests/validation/table_call.h"
@@ -27,6 +28,13 @@ TEST_P(BrokenRules, EachIsListedOnce) {
     EXPECT_TRUE(seen.insert(rule.rule).second) << rule.rule;
   }
   EXPECT_GT(seen.size(), 4u * static_cast<size_t>(spec().tensor_count));
+}
+
+TEST_P(BrokenRules, OneIsASize) {
+  const std::vector<BrokenRule> rules = BrokenRulesOf(entry());
+  EXPECT_EQ(std::count_if(rules.begin(), rules.end(),
+                          [](const BrokenRule& rule) { return rule.group == "size"; }),
+            1);
 }
 
 TEST(BrokenRule, ErrorNamesAnUnexpectedStatusOrArgument) {

@@ -110,8 +110,12 @@ class BitwiseCase {
   }
 
   std::string SettingText(std::string_view name, int threads, size_t workspace) const {
-    return " (" + std::string(name) + (isa_name_.empty() ? "" : ", " + isa_name_) + ", " +
-           std::to_string(threads) + " threads, " + std::to_string(workspace) +
+    std::string text = " (";
+    // A refused call, or one with nothing to compute, has no implementation.
+    for (const std::string& part : {std::string(name), isa_name_}) {
+      if (!part.empty()) text += part + ", ";
+    }
+    return text + std::to_string(threads) + " threads, " + std::to_string(workspace) +
            " bytes of workspace)";
   }
 

@@ -30,10 +30,11 @@ struct Setting {
   Placement placement;
   mluOpAtomicsMode_t atomics;
   size_t workspace;
-  std::string_view implementation;
+  std::string_view implementation;  // empty: the call is refused, or has nothing to compute
 
   std::string Text() const {
-    std::string text = std::string(implementation) + ", " + isa;
+    std::string text = implementation.empty() ? "" : std::string(implementation) + ", ";
+    text += isa;
     if (isa.empty()) text += atomics == MLUOP_ATOMICS_ALLOWED ? "atomics allowed" : "default mode";
     text += placement == Placement::kBack ? ", buffers at the end of their pages, "
                                           : ", buffers at the start of their pages, ";

@@ -3,6 +3,7 @@
 #include "html.h"
 #include "operator_report.h"
 #include "testing/broken_rules.h"
+#include "testing/notes.h"
 
 namespace mluop::tool {
 namespace {
@@ -35,20 +36,27 @@ Row AttributesOf(const OpSpec& spec) {
   return items;
 }
 
-// Returns the result of a call with a tensor of 2^31 elements.
-Row SizeLimitsOf(std::string_view op) {
+// Returns the limits with their reasons and the result of a call beyond them: a dim or, in limited
+// operators, a tensor of 2^31 elements. Limits of one device are notes of cases.txt.
+Row SizeLimitsOf(const OpSpec& spec) {
+  const char* const reason = spec.limited
+                                 ? "because document 002 limits its tensors (section 3.7)"
+                                 : "because indices into a dim are int32; offsets are 64-bit";
   Row items = Row::array();
   for (const testing::Entry& entry : testing::AllEntries()) {
-    if (entry.name() != op) continue;
+    if (entry.name() != spec.name) continue;
     for (const testing::BrokenRule& rule : testing::BrokenRulesOf(entry)) {
       if (rule.group != "size") continue;
       testing::TableCall call(entry);
       rule.apply(call);
       const testing::Outcome outcome = call.Run();
-      items.push_back(rule.rule + ": " + mluOpGetErrorString(outcome.status));
+      items.push_back(rule.rule + ", " + reason + ": " + mluOpGetErrorString(outcome.status));
     }
   }
-  if (items.empty()) items.push_back("none: offsets are 64-bit");
+  if (!spec.limited)
+    items.push_back("tensors must have fewer than 2^60 elements, because byte counts are 64-bit");
+  const std::string note = testing::NoteOf(spec.name, "limits");
+  if (!note.empty()) items.push_back(note);
   return items;
 }
 
@@ -70,12 +78,12 @@ Row ChecklistOf(const OpSpec& spec) {
     empty.push_back(name + ": " + EmptyText(row.when_empty));
   }
   return {{"devices and implementations", DevicesOf(spec)},
-          {"types", {types}},
+          {"types", {types, "double if the handle allows it"}},
           {"tensors: shape, type, layout", tensors},
           {"attributes", AttributesOf(spec)},
           {"zero elements", empty},
           {"strides", {"packed; a dim of size 1 ignores its stride"}},
-          {"size limits", SizeLimitsOf(spec.name)}};
+          {"size limits", SizeLimitsOf(spec)}};
 }
 
 std::string CriterionOf(const testing::OperatorTest& test) {

@@ -162,7 +162,8 @@ int WriteReport(const std::string& folder, const Row& document, const Row& peers
   const std::string page = folder + "/report.html", json = folder + "/report.json";
   int status = WriteFile(json, "--out", document.dump(1) + "\n");
   if (status == 0) status = WriteFile(page, "--out", DocumentPage(document, peers));
-  if (status == 0) std::printf("Report: %s\n", page.c_str());
+  if (status == 0)
+    std::printf("Report after %.0f s: %s\n", Number(document, "duration_s"), page.c_str());
   return status;
 }
 

@@ -79,6 +79,7 @@ double Number(const Row& row, const char* key) { return row.at(key).get<double>(
 std::string Text(const Row& row, const char* key) { return row.at(key).get<std::string>(); }
 
 std::string TimeOf(double seconds) {
+  if (seconds < 1e-6) return Format("%.0f ns", seconds * 1e9);
   if (seconds < 1e-3) return Format("%.1f µs", seconds * 1e6);
   if (seconds < 1) return Format("%.2f ms", seconds * 1e3);
   return Format("%.2f s", seconds);

@@ -78,7 +78,7 @@ void AddReport(CLI::App* command, PerfOptions* perf, mluop::tool::ReportOptions*
   command->add_option("--out", report->out, "folder for report.html and report.json")
       ->capture_default_str();
   command->add_flag("--quick", report->quick,
-                    "fewer instruction sets and repetitions: two minutes");
+                    "fewer instruction sets and repetitions: less than two minutes on two cores");
   command
       ->add_option("--peers", perf->peers, "JSON files of bench/peers.py to include in the report")
       ->delimiter(',')

@@ -45,7 +45,7 @@ std::string Median(const Row& row) {
 Bar OursBar(const Row& row) {
   const std::string figure =
       TimeOf(Number(row, "min_s")) +
-      Format(", %.2f × floor, %.0f GB/s", Number(row, "ratio_to_floor"), Number(row, "gb_per_s")) +
+      Format(", %.2f × floor, %.3g GB/s", Number(row, "ratio_to_floor"), Number(row, "gb_per_s")) +
       Median(row);
   std::string label = "mluops, " + Text(row, "implementation");
   if (row.contains("mode") && Text(row, "mode") == "allowed") label += " (atomics allowed)";

@@ -72,7 +72,7 @@ std::string EfficiencyPlot(const Row& cases) {
              CaseArguments(row) + ": IO " + PercentOf(io) + ", compute " + PercentOf(compute),
              row.value("met", false) ? "dot" : "open"});
   }
-  const Axis axis = {1, 1000, true, {1, 5, 10, 50, 100, 1000}, "%g %%", 100 * kAccepted};
+  const Axis axis = {1, 1000, true, {1, 5, 10, 100, 1000}, "%g %%", 100 * kAccepted};
   return PlotOf(strips, axis);
 }
 

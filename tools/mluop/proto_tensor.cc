@@ -118,18 +118,22 @@ class Reader {
   void StoreField(const ProtoField& field, int64_t index) {
     const mluOpDataType_t dtype = tensor_.desc.dtype;
     if (field.name == "value_h") {  // the bits, in hexadecimal
-      char* end = nullptr;
-      const uint64_t bits = std::strtoull(field.value.c_str(), &end, 16);
-      if (*end != '\0' || field.value.size() != 2 * SizeOf(dtype)) {
+      const bool has_digits =
+          field.value.find_first_not_of("0123456789abcdefABCDEF") == field.value.npos;
+      if (field.is_block || !has_digits || field.value.size() != 2 * SizeOf(dtype)) {
         FailAt(path_, field.line,
                "value_h must have " + std::to_string(2 * SizeOf(dtype)) +
                    " hexadecimal digits, got " + field.value);
       }
+      const uint64_t bits = std::strtoull(field.value.c_str(), nullptr, 16);
       std::memcpy(tensor_.data.data() + static_cast<size_t>(index) * SizeOf(dtype), &bits,
                   SizeOf(dtype));
     } else if (field.name == "value_f" || field.name == "value_i") {
-      StoreNumber(ProtoNumber(path_, field, dtype == MLUOP_DTYPE_INT32), dtype, index,
-                  &tensor_.data);
+      const double number = ProtoNumber(path_, field, dtype == MLUOP_DTYPE_INT32);
+      if (dtype == MLUOP_DTYPE_INT32 && (number < INT32_MIN || number > INT32_MAX)) {
+        FailAt(path_, field.line, field.name + " must fit in int32, got " + field.value);
+      }
+      StoreNumber(number, dtype, index, &tensor_.data);
     } else {
       FailAt(path_, field.line, "unknown field " + field.name + " of a tensor");
     }
