@@ -13,7 +13,7 @@ from ._library import version as _version
 from .arrays import *  # noqa: F403
 from .arrays import __all__ as _functions
 
-for _class in (AllocFailedError, BadParamError, Error, NotSupportedError):
+for _class in (AllocFailedError, BadParamError, DeviceArray, Error, NotSupportedError):  # noqa: F405
     _class.__module__ = __name__  # the name that help() and tracebacks show
 
 __version__ = _version()

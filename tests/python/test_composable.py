@@ -106,3 +106,21 @@ def test_opcheck_of_masked_conv2d(last):
     for wanted in ([True, True, True], [False, True, False]):
         arguments = (*tensors, *geometry, wanted)
         torch.library.opcheck(torch.ops.mluops.masked_conv2d_backward, arguments)
+
+
+@pytest.mark.parametrize("last", [False, True])
+@pytest.mark.parametrize("mask", [(2, 4, 3), (2, 6, 5), (2, 1, 6, 5)], ids=str)
+def test_meta_function_of_masked_conv2d_takes_symbolic_masks(mask, last):
+    """The mask has the size of the result or of the features, and may have a channel dim."""
+    from torch._subclasses.fake_tensor import FakeTensorMode
+    from torch.fx.experimental.symbolic_shapes import ShapeEnv
+
+    features = torch.randn(2, 3, 6, 5)
+    if last:
+        features = features.contiguous(memory_format=torch.channels_last)
+    inputs = features, torch.ones(mask), torch.randn(4, 3, 3, 3)
+    geometry = None, [0, 0], [1, 1], [1, 1], 1
+    real = torch.ops.mluops.masked_conv2d(*inputs, *geometry)
+    with FakeTensorMode(shape_env=ShapeEnv()) as mode:
+        fake = torch.ops.mluops.masked_conv2d(*map(mode.from_tensor, inputs), *geometry)
+    assert (fake.shape, fake.stride()) == (real.shape, real.stride())

@@ -164,6 +164,8 @@ def border_align(input: Tensor, boxes: Tensor, pool_size: int) -> Tensor:
 class BorderAlign(nn.Module):
     """Drop-in for `mmcv.ops.BorderAlign`; see `border_align`.
 
+    forward: input [N, 4*C, H, W], boxes [N, K, 4]; returns [N, C, K, 4].
+
     >>> import torch
     >>> BorderAlign(2)(torch.ones(1, 4, 3, 3), torch.tensor([[[0.0, 0.0, 2.0, 2.0]]]))
     tensor([[[[1., 1., 1., 1.]]]])

@@ -19,6 +19,13 @@ from ._tensors import empty_channels_last, follows_channels_last
 from .masked_im2col import KERNELS, OPERATORS, Calls
 
 
+def _mask_shape(mask: Tensor) -> List[int]:
+    """Returns the shape without a channel dim of size 1."""
+    if mask.dim() == 4 and mask.size(1) == 1:
+        return [mask.size(0), mask.size(2), mask.size(3)]
+    return list(mask.shape)
+
+
 def _check_shapes(
     features: Tensor, mask: Tensor, weight: Tensor, bias: Optional[Tensor], groups: int
 ) -> None:
@@ -27,10 +34,10 @@ def _check_shapes(
             f"masked_conv2d: features and weight must have 4 dims, got {features.dim()} and "
             f"{weight.dim()}"
         )
-    if mask.dim() != 3 or mask.size(0) != features.size(0):
+    if len(_mask_shape(mask)) != 3 or mask.size(0) != features.size(0):
         raise ValueError(
             f"masked_conv2d: mask must have shape [N, h, w] or [N, 1, h, w] with N = "
-            f"{features.size(0)}, got {list(mask.shape)}"
+            f"{features.size(0)}, got {_mask_shape(mask)}"
         )
     if groups < 1:
         raise ValueError(f"masked_conv2d: groups must be >= 1, got {groups}")
@@ -89,20 +96,24 @@ def _check(
     bias: Optional[Tensor],
     geometry: Geometry,
     groups: int,
-) -> Tensor:
-    """Checks the arguments and returns the mask in the size of the result, [N, h, w]."""
-    if mask.dim() == 4 and mask.size(1) == 1:
-        mask = mask[:, 0]
+) -> List[int]:
+    """Checks the arguments and returns the size of the result, [h, w]."""
     _check_shapes(features, mask, weight, bias, groups)
-    height, width = _output_size(features, weight, geometry)
-    if mask.size(1) == height and mask.size(2) == width:
-        return mask
-    if mask.size(1) != features.size(2) or mask.size(2) != features.size(3):
+    size = _output_size(features, weight, geometry)
+    given = _mask_shape(mask)[1:]
+    if given != size and given != list(features.shape[2:]):
         raise ValueError(
-            f"masked_conv2d: mask must have the size of the result, {height} x {width}, or of "
-            f"the features, got {mask.size(1)} x {mask.size(2)}"
+            f"masked_conv2d: mask must have the size of the result, {size[0]} x {size[1]}, or of "
+            f"the features, got {given[0]} x {given[1]}"
         )
-    return mask[:, :height, :width]
+    return size
+
+
+def _cropped(mask: Tensor, size: List[int]) -> Tensor:
+    """Returns the upper left part of a mask, [N, h, w]."""
+    if mask.dim() == 4:
+        mask = mask[:, 0]
+    return mask if list(mask.shape[1:]) == size else mask[:, : size[0], : size[1]]
 
 
 def _like(features: Tensor, shape: Sequence[Any]) -> Tensor:
@@ -120,7 +131,7 @@ def _cat(images: List[Tensor]) -> Tensor:
 def _run(calls: Calls, arguments: Tuple[Any, ...], by_rows: bool) -> Tensor:
     features, mask, weight, bias, padding, stride, dilation, groups = arguments
     geometry = _geometry(padding, stride, dilation)
-    mask = _check(features, mask, weight, bias, geometry, groups)
+    mask = _cropped(mask, _check(features, mask, weight, bias, geometry, groups))
     images = []
     for i in range(features.size(0)):
         image = features[i : i + 1] if features.size(0) > 1 else features
@@ -145,14 +156,14 @@ def _compose(*arguments: Any) -> Tensor:
 
 def _meta(*arguments: Any) -> Tensor:
     features, mask, weight, bias, padding, stride, dilation, groups = arguments
-    mask = _check(features, mask, weight, bias, _geometry(padding, stride, dilation), groups)
-    return _like(features, (features.size(0), weight.size(0), *mask.shape[1:]))
+    size = _check(features, mask, weight, bias, _geometry(padding, stride, dilation), groups)
+    return _like(features, (features.size(0), weight.size(0), *size))
 
 
 def _run_backward(calls: Calls, arguments: Tuple[Any, ...], by_rows: bool) -> Tuple[Tensor, ...]:
     grad, features, mask, weight, padding, stride, dilation, groups, wanted = arguments
     geometry = _geometry(padding, stride, dilation)
-    mask = _check(features, mask, weight, None, geometry, groups)
+    mask = _cropped(mask, _check(features, mask, weight, None, geometry, groups))
     images: List[Tensor] = []
     others: List[Optional[Tensor]] = [None, None]
     for i in range(features.size(0)):
@@ -286,6 +297,9 @@ def masked_conv2d(
 
 class MaskedConv2d(nn.Conv2d):
     """Drop-in for `mmcv.ops.MaskedConv2d`: a convolution that takes a mask; see `masked_conv2d`.
+
+    forward: input [N, C, H, W], mask [N, h, w] or [N, 1, h, w]; returns [N, O, h, w]. Without a
+    mask it is Conv2d.
 
     >>> import torch
     >>> conv = MaskedConv2d(3, 8, 3, padding=1, bias=False)

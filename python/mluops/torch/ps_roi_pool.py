@@ -221,6 +221,9 @@ def ps_roi_pool(
 class PSRoIPool(nn.Module):
     """Drop-in for `torchvision.ops.PSRoIPool`; see `ps_roi_pool`.
 
+    forward: input [N, C*pooled_height*pooled_width, H, W], rois [R, 5] or a [L, 4] per image;
+    returns [R, C, pooled_height, pooled_width].
+
     >>> import torch
     >>> PSRoIPool(1, 1.0)(torch.ones(1, 2, 3, 3), torch.tensor([[0.0, 0, 0, 2, 2]])).flatten()
     tensor([1., 1.])

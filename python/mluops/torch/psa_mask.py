@@ -96,6 +96,9 @@ def psa_mask(input: Tensor, psa_type: int, mask_size: BroadcastingList2[int]) ->
 class PSAMask(nn.Module):
     """Drop-in for `mmcv.ops.PSAMask`; see `psa_mask`.
 
+    psa_type: "collect" or "distribute"; mask_size: (h_mask, w_mask) or one number.
+    forward: input [N, h_mask*w_mask, H, W]; returns [N, H*W, H, W].
+
     >>> import torch
     >>> PSAMask("collect", (1, 1))(torch.ones(1, 1, 1, 2))[0, :, 0]
     tensor([[1., 0.],

@@ -246,6 +246,8 @@ def roiaware_pool3d(
 class RoIAwarePool3d(nn.Module):
     """Drop-in for `mmcv.ops.RoIAwarePool3d`; see `roiaware_pool3d`.
 
+    forward: rois [B, 7], pts [P, 3], pts_feature [P, C]; returns [B, out_x, out_y, out_z, C].
+
     >>> import torch
     >>> pool = RoIAwarePool3d((1, 1, 1), mode="avg", box_origin="center")
     >>> pts = torch.tensor([[0.0, 0, 0], [0, 0, 0.25]])
