@@ -4,7 +4,8 @@
 code, or of the shared code (`core`), at a time. Tests whether `mluop check` and the C++ tests
 detect it.
 
-    scripts/mutate.py [--mutants 20] [--seed 1] [--minutes M] [--since COMMIT] [--again] [family...]
+    scripts/mutate.py [--mutants 20] [--seed 1] [--minutes M] [--since COMMIT] [--isa avx512]
+        [--again] [family...]
 
 A mutant that does not compile, or that compiles to the same machine code, is replaced by another
 one. Code that is not compiled for AVX-512 is tested in a second build, for AVX2. Survivors are
@@ -70,9 +71,9 @@ def suites(family: str) -> str:
 
 
 class MutationBuild:
-    """A copy of the sources, built in two configurations, to which mutants are applied."""
+    """A copy of the sources, built in one or two configurations, to which mutants are applied."""
 
-    def __init__(self, folder: Path):
+    def __init__(self, folder: Path, names: list[str]):
         self.folder, self.tree = folder, folder / "tree"
         self.tree.mkdir(parents=True, exist_ok=True)
         listed = subprocess.run(
@@ -86,7 +87,7 @@ class MutationBuild:
             if path.is_file() and str(path.relative_to(self.tree)) not in files:
                 path.unlink()
         has_avx512 = " avx512dq" in Path("/proc/cpuinfo").read_text(encoding="ascii")
-        self.names = [name for name in CONFIGURATIONS if name != "avx512" or has_avx512]
+        self.names = [name for name in names if name != "avx512" or has_avx512]
         for name in self.names:
             flags = CONFIGURATIONS[name]
             self._run(
@@ -285,13 +286,16 @@ def main() -> None:
     parser.add_argument("--folder", type=Path, default=ROOT / "build-mutants")
     parser.add_argument("--minutes", type=float, default=0, help="for the mutants; 0: no limit")
     parser.add_argument("--since", default="", help="only lines that have changed since a commit")
+    parser.add_argument("--isa", default="avx512,avx2", help="the builds; avx512 alone saves time")
     parser.add_argument("--again", action="store_true", help="only mutants that survived before")
     parser.add_argument("family", nargs="*", help=", ".join(families()))
     options = parser.parse_args()
     unknown = set(options.family) - set(families())
     if unknown:
         parser.error(f"the families are {', '.join(families())}, got {', '.join(sorted(unknown))}")
-    build_tree = MutationBuild(options.folder)
+    if set(options.isa.split(",")) - set(CONFIGURATIONS):
+        parser.error(f"the builds are {', '.join(CONFIGURATIONS)}, got {options.isa}")
+    build_tree = MutationBuild(options.folder, options.isa.split(","))
     good, results = True, Results(options.folder / "mutants.jsonl", build_tree.state)
     end = time.monotonic() + 60 * options.minutes if options.minutes > 0 else float("inf")
     chosen = options.family or families()
