@@ -5,7 +5,7 @@
 
 Options that it does not know go to `mluop perf` of both builds. Measures the cases that the base
 knows: its set `networks`, or --set. Prints the ratio new / base of every run, and their geometric
-mean.
+mean; --json writes them to a file. A star marks cases above --limit in every run.
 """
 
 import argparse
@@ -47,6 +47,7 @@ def main():
     parser.add_argument("--op", nargs="*", default=[], help="operators or families; default: all")
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--limit", type=float, default=1.05)
+    parser.add_argument("--json", type=pathlib.Path, help="write the ratios to this file")
     args, options = parser.parse_known_args()
     ratios = {}
     for op in args.op or [None]:
@@ -62,7 +63,14 @@ def main():
         fastest = min(seconds for _, seconds in runs)
         print(f"{slow} {values}  {fastest * 1e6:9.1f} us  {isa}  {case}")
     means = [geometric_mean([ratio for ratio, _ in runs]) for runs in ratios.values()]
-    print(f"geometric mean {geometric_mean(means):.3f} of {len(means)} cases")
+    mean = geometric_mean(means)
+    print(f"geometric mean {mean:.3f} of {len(means)} cases")
+    if args.json:
+        rows = [
+            {"case": case, "isa": isa, "ratios": [ratio for ratio, _ in runs]}
+            for (case, isa), runs in sorted(ratios.items())
+        ]
+        args.json.write_text(json.dumps({"geometric_mean": mean, "cases": rows}, indent=1) + "\n")
 
 
 if __name__ == "__main__":

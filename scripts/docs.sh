@@ -10,7 +10,7 @@ venv=.venv-docs
 [ -x "$venv/bin/python" ] || python3 -m venv "$venv"
 if ! cmp -s docs/requirements.txt "$venv/requirements.txt"; then
   mkdir -p build-site
-  with_progress pip build-site/pip.log "$venv/bin/pip" install -r docs/requirements.txt || { tail -n 20 build-site/pip.log; exit 1; }
+  or_tail pip build-site/pip.log "$venv/bin/pip" install -r docs/requirements.txt
   cp docs/requirements.txt "$venv/requirements.txt"
 fi
 # The doctests show that each step can fail.

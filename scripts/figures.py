@@ -232,7 +232,7 @@ STYLE = """text { font: 12px system-ui, sans-serif; fill: #1f2328; }
 .cpu { fill: #4da3e0; } .cuda { fill: #2fbf93; } .mmcv { fill: #e8973a; }
 .axis { stroke: #30363d; } }"""
 PEER_NAMES = {"torch composition": "torch compositions"}
-LEFT, RIGHT, WIDTH, BAR = 230, 40, 640, 12  # pixels: label column, value column, total, a bar
+LEFT, RIGHT, WIDTH, BAR = 205, 40, 500, 12  # pixels: label column, value column, total, a bar
 
 
 def chart(files, mmcv):

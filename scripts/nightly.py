@@ -44,7 +44,8 @@ INTRODUCTION = """\
 `.ci/run` runs the tests and the analysers on every change. `make nightly` runs the checks below,
 which take longer. `make nightly STEPS="fuzz aarch64"` runs two of them, and `scripts/nightly.py
 --help` explains how an interrupted run goes on. This page is generated: each row is the last
-recorded run of its step. Steps run at low priority beside other work, so their times vary.
+recorded run of its step, so the commits differ. Steps run at low priority beside other work, so
+their times vary.
 
 """
 

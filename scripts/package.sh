@@ -33,7 +33,7 @@ debian_packages() {
     -DMLUOPS_PACKAGES=ON "${settings[@]}" >/dev/null
   cmake --build build-package
   rm -f dist/*.deb
-  with_progress cpack build-package/cpack.log env -C build-package cpack -G DEB || { tail -n 20 build-package/cpack.log; fail "cpack failed"; }
+  or_tail cpack build-package/cpack.log env -C build-package cpack -G DEB || fail "cpack failed"
   mv build-package/*.deb dist/
 }
 

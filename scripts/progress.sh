@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
-# Defines with_progress for scripts whose commands take long; source this file.
+# Defines with_progress and or_tail for scripts whose commands take long; source this file.
 
 # with_progress <label> <log> <command>...: runs the command with its output in the log and returns its status. On a
 # terminal a line shows the time and the end of the log; NO_COLOR disables it.
@@ -20,5 +20,13 @@ with_progress() {
   fi
   wait "$process" || status=$?
   trap - INT TERM
+  return "$status"
+}
+
+# or_tail <label> <log> <command>...: as with_progress. If the command fails, prints the end of the log.
+or_tail() {
+  local status=0
+  with_progress "$@" || status=$?
+  [ "$status" = 0 ] || tail -n 20 "$2" >&2
   return "$status"
 }

@@ -5,6 +5,7 @@
 # `pinned` uses the torch of tests/python/requirements.txt. Installed packages are not fetched again.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+source scripts/progress.sh
 
 case ${1-} in
   system)
@@ -34,16 +35,16 @@ if [ ! -x "$venv/bin/python" ]; then
 fi
 if [ "$1" = pinned ]; then
   if ! cmp -s tests/python/requirements.txt "$venv/requirements.txt"; then
-    "$venv/bin/pip" install --quiet -r tests/python/requirements.txt
+    or_tail "torch" $venv/pip.log "$venv/bin/pip" install -r tests/python/requirements.txt
     cp tests/python/requirements.txt "$venv/requirements.txt"
   fi
 else
   "$venv/bin/python" -c 'import numpy, pytest' 2>/dev/null ||
-    "$venv/bin/pip" install --quiet numpy pytest
+    or_tail "numpy, pytest" $venv/pip.log "$venv/bin/pip" install numpy pytest
 fi
 wheel=$(ls dist/mluops-*.whl)
 if [ "$(sha256sum <"$wheel")" != "$(cat "$venv/wheel.sha256" 2>/dev/null)" ]; then
-  "$venv/bin/pip" install --quiet --no-deps --force-reinstall "$wheel"
+  or_tail "the wheel" $venv/pip.log "$venv/bin/pip" install --no-deps --force-reinstall "$wheel"
   sha256sum <"$wheel" >"$venv/wheel.sha256"
 fi
 "$venv/bin/python" -c 'import torch; print("torch", torch.__version__)'

@@ -12,6 +12,11 @@ fail() {
   echo "packages.sh: $*" >&2
   exit 1
 }
+# step <label> <command in the root>: shows progress on a terminal, then the output.
+step() {
+  local log=build-package/test.log
+  or_tail "$1" $log in_root "$2" && cat $log
+}
 mapfile -t packages < <(find dist -name '*.deb' | sort)
 [ ${#packages[@]} -ge 4 ] || fail "dist/ has ${#packages[@]} packages: run make package"
 lintian --allow-root --fail-on error --tag-display-limit 0 "${packages[@]}" || fail "lintian found errors"
@@ -21,18 +26,18 @@ make_root ca-certificates build-package/debootstrap.log
 mkdir -p "$root/mluops/debs" "$root/mluops/archives"
 cp dist/*.tar.gz "$root/mluops/archives/"
 echo "== the archives, without a compiler"
-in_root 'cd archives && for file in *.tar.gz; do tar xzf $file; done && mluops-*/bin/mluop list >/dev/null &&
+step 'the archives' 'cd archives && for file in *.tar.gz; do tar xzf $file; done && mluops-*/bin/mluop list >/dev/null &&
   mluops-*/bin/mluop check --op psamask --set basic | tail -n 1 && mluops-*/tests/mluops_thread_tests | tail -n 1'
 
 echo "== the Debian packages"
 cp "${packages[@]}" "$root/mluops/debs/"
 cp -r tests/install/consumer examples "$root/mluops/"
-in_root 'export DEBIAN_FRONTEND=noninteractive
+step installing 'export DEBIAN_FRONTEND=noninteractive
   apt-get update -qq && apt-get install -y -qq --no-install-recommends cmake ninja-build g++ pkg-config >/dev/null
   dpkg -l | sed -nE "s/^ii +([^ ]+).*/\1/p" | sort >before
   apt-get install -y -qq --no-install-recommends ./debs/*.deb >/dev/null
   dpkg -L $(dpkg -f debs/libmluops0.*.deb Package) libmluops-dev libmluops-mlu mluops-tools | sort -u >files'
-in_root 'cc -std=c99 $(pkg-config --cflags mluops) consumer/consumer.c $(pkg-config --libs mluops) -o by_pkg_config && ./by_pkg_config
+step 'the consumers' 'cc -std=c99 $(pkg-config --cflags mluops) consumer/consumer.c $(pkg-config --libs mluops) -o by_pkg_config && ./by_pkg_config
   cmake -S consumer -B by_cmake -G Ninja >/dev/null && cmake --build by_cmake >/dev/null && by_cmake/consumer
   c++ examples/mlu_style.cc -lmluops -lcnrt -lcndrv -o mlu_style && ./mlu_style >/dev/null
   cmake -S examples/bang -B bang -G Ninja >/dev/null && cmake --build bang >/dev/null && bang/vector_add_example >/dev/null
@@ -40,7 +45,7 @@ in_root 'cc -std=c99 $(pkg-config --cflags mluops) consumer/consumer.c $(pkg-con
   MLUOP_VISIBLE_DEVICES=mlu:0 mluop check --device mlu:0 --op psamask --set mlu | tail -n 1' || fail "a consumer failed"
 
 echo "== removing them"
-in_root 'apt-get purge -y -qq "libmluops*" mluops-tools >/dev/null 2>&1
+step removing 'apt-get purge -y -qq "libmluops*" mluops-tools >/dev/null 2>&1
   while read -r path; do if [ -f "$path" ]; then echo "$path" >>left; fi; done <files
   [ ! -e left ] || { cat left; exit 1; }
   ! ./by_pkg_config 2>/dev/null' || fail "files of the packages stayed"
