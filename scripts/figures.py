@@ -12,6 +12,7 @@ import argparse
 import dataclasses
 import json
 import pathlib
+import re
 import sys
 
 import speed_tables
@@ -212,14 +213,15 @@ def source(file):
 
 
 def wrapped(text, width=100):
-    """Returns lines of at most `width` characters.
+    """Returns lines of at most `width` characters. A link is counted without its target.
 
-    >>> wrapped("aa bb cc", 5)
-    ['aa bb', 'cc']
+    >>> wrapped("aa bb cc", 5), wrapped("aa [b](c) dd", 6)
+    (['aa bb', 'cc'], ['aa [b](c)', 'dd'])
     """
     lines = [""]
     for word in text.split():
-        if lines[-1] and len(lines[-1]) + 1 + len(word) > width:
+        line = re.sub(r"(?<=\])\([^)]*\)", "", f"{lines[-1]} {word}")
+        if lines[-1] and len(line) > width:
             lines.append("")
         lines[-1] += (" " if lines[-1] else "") + word
     return lines

@@ -96,8 +96,8 @@ AGAINST_FLOOR = """## Against the floor
 
 Bars show time / floor: shorter is better, and the line is 1. The floor is the time to move the
 bytes that the operator must move: over its own buffers on the CPU, as a copy of as many bytes on
-CUDA. Labels have the words in which the cases of an operator differ; the operators' pages have the
-whole case lines.
+CUDA. Labels have the words in which the cases of an operator differ. `bench/results` has the whole case
+lines.
 """
 
 
@@ -110,7 +110,8 @@ def page():
     operators = speed_tables.families()
     for file in speed_tables.load():
         parts.append(f"### {file['machine']['name']}")
-        parts.append(speed_tables.setting(file, file["cases"]) + ".")
+        setting = speed_tables.setting(file, file["cases"])
+        parts.append(f"{setting}, `{speed_tables.command(file)}`.")
         for family in dict.fromkeys(operators.values()):
             rows = [row for row in file["cases"] if operators.get(row["op"]) == family]
             if rows:
