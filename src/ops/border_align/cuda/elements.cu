@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// border_align forward on CUDA devices, a thread per result: any number of channels and samples
-// ("elements"), tensors with 2^31 elements and more ("large"), and tensors of type double.
+// border_align forward on CUDA devices, a thread per result. It serves any number of channels and
+// samples ("elements"), tensors with 2^31 elements and more ("large"), and tensors of type double.
 #include <algorithm>
 #include <type_traits>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// border_align backward on CUDA devices, implementations "large" and "double": a thread owns one
+// border_align backward on CUDA devices, implementations "large" and "double". A thread owns one
 // channel in a band of rows of the map, and adds boxes in ascending order. Offsets are 64-bit. Half
 // gradients are summed in a float map in scratch.
 #include <algorithm>
@@ -11,8 +11,7 @@ namespace mluop::border_align {
 namespace {
 
 constexpr int kThreads = 128;
-// Bands: enough threads to occupy the device with few channels. Every band reads all
-// argmax.
+// Bands: enough threads to occupy the device with few channels. Every band reads all of argmax.
 constexpr int kBands = 16;
 
 template <typename T>

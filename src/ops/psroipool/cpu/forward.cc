@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // psroipool forward on the CPU. The channels of a bin lie G*G apart in the map: a strided read costs a
-// cache line per element. So each worker repacks a slice of the map band by band (band.h), in a size
-// that stays in its L2, and sums the bins from there with vectors over the channels. If the map is
-// small, every worker repacks a copy of it and pools a slice of the RoIs.
+// cache line per element. So each worker repacks a slice of the map band by band (band.h), in a
+// size that stays in its L2. It sums the bins from there with vectors over the channels. If the map
+// is small, every worker repacks a copy of it and pools a slice of the RoIs.
 #include <algorithm>
 #include <cstring>
 
