@@ -5,8 +5,9 @@ family is added or renamed. Fails if a family is named in more than LIMIT files.
 
     scripts/count_mentions.py [--list] [family ...]
 
-Not counted: documents, pictures, ABI dumps, benchmark results, fuzz corpora, files whose own path
-names the family, and the Python package with its tests, which have a file per operator and level.
+Not counted: documents, pictures, ABI dumps, benchmark results, fuzz corpora, and files whose own
+path names the family. Nor is the Python package with its tests, which have a file per operator and
+level.
 """
 
 from __future__ import annotations

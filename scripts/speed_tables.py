@@ -3,8 +3,8 @@
 
 A table has a row per case line. Its columns are the types and atomics modes that were measured. On
 the CPU they are also the plain loops, cold caches, fewer threads and other instruction sets, if the
-file has them. Of the shapes of `make run`, only the large ones of each operator are shown. The files
-have all. docs/report.md describes the files.
+file has them. Only the large shapes of `make run` are shown. The files have all; docs/report.md
+describes them.
 """
 
 import json
@@ -140,8 +140,9 @@ def main_cases(root=ROOT):
 
 
 def shown(rows, cases):
-    """Returns the rows of the main cases, or of all cases if no case is a main one. Leaves out cases
-    with less than half of the bytes of their operator's largest row.
+    """Returns the rows of the main cases, or of all cases if no case is a main one.
+
+    Leaves out cases with less than half of the bytes of their operator's largest row.
 
     >>> row = lambda case, bytes: {"case": case, "op": case[0], "bytes": bytes}
     >>> rows = [row("a N=2", 20), row("a N=2 dtype=half", 10), row("a N=1", 9), row("b N=1", 9)]

@@ -95,9 +95,9 @@ The peer's time divided by ours, from a contiguous input to a contiguous output:
 AGAINST_FLOOR = """## Against the floor
 
 Bars show time / floor: shorter is better, and the line is 1. The floor is the time to move the
-bytes that the operator must move: over its own buffers on the CPU, as a copy of as many bytes on
-CUDA. Labels have the words in which the cases of an operator differ. `bench/results` has the whole case
-lines.
+bytes that the operator must move. It is measured over its own buffers on the CPU, as a copy of as
+many bytes on CUDA. Labels have the words in which the cases of an operator differ. `bench/results`
+has the whole case lines.
 """
 
 

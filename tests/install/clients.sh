@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# clients.sh <build folder>: programs for MLU-OPS build without a warning against an installed mluops, in C99 and C++11,
-# with gcc and clang and one include path, and pass.
+# clients.sh <build folder>: programs for MLU-OPS build without a warning against an installed mluops, and pass. They
+# are C99 and C++11, built with gcc and clang and one include path.
 source "$(dirname "$0")/consumers.sh"
 cmake --install "$1" --prefix "$folder/prefix" >/dev/null
 include=$folder/prefix/include

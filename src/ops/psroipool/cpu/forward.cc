@@ -22,8 +22,8 @@ HWY_BEFORE_NAMESPACE();
 namespace mluop::psroipool {
 namespace HWY_NAMESPACE {
 
-// Pools the slice of some RoIs. `memory` holds a band of `rows` rows of the map and, where sums are
-// carried from band to band, the partial and total sums of all RoIs.
+// Pools the slice of some RoIs. `memory` holds a band of `rows` rows of the map. Where sums are
+// carried from band to band, it also holds the partial and total sums of all RoIs.
 void PoolSlice(const Pooling& pooling, const Slice& slice, int64_t rows, float* memory) {
   const Problem& p = pooling.p;
   const Band all = MakeBand(p, slice, 0, rows);

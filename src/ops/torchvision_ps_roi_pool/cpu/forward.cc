@@ -64,8 +64,8 @@ HWY_EXPORT(WriteRoi);
 
 using ForwardCall = CpuCall<Problem>;
 
-// Returns true if the bins have enough pixels to be worth repacking the map, a row fits into a
-// band, and a pixel fills a vector.
+// Returns true if the bins have enough pixels to justify repacking the map, a row fits into a band,
+// and a pixel fills a vector.
 bool CanUseBands(const ForwardCall& call) {
   const Problem& p = call.p;
   if (p.map_elements() == 0 || p.output_dim < kMinVector) return false;
