@@ -227,10 +227,11 @@ def wrapped(text, width=100):
     return lines
 
 
-STYLE = """text { font: 12px system-ui, sans-serif; fill: #1f2328; }
+STYLE = """.ground { fill: #ffffff; } text { font: 12px system-ui, sans-serif; fill: #1f2328; }
 .faint { fill: #59636e; } .cpu { fill: #0072b2; } .cuda { fill: #00805c; } .mmcv { fill: #b35900; }
 .axis { stroke: #d1d9e0; }
-@media (prefers-color-scheme: dark) { text { fill: #e6edf3; } .faint { fill: #9198a1; }
+@media (prefers-color-scheme: dark) {
+.ground { fill: #0d1117; } text { fill: #e6edf3; } .faint { fill: #9198a1; }
 .cpu { fill: #4da3e0; } .cuda { fill: #2fbf93; } .mmcv { fill: #e8973a; }
 .axis { stroke: #30363d; } }"""
 PEER_NAMES = {"torch composition": "torch compositions"}
@@ -250,7 +251,8 @@ def chart(files, mmcv):
                 if ratio:
                     bars.append((y, label, device, ratio))
                     label, y = "", y + BAR + 2
-        y += 9 if family.forward or family.backward else 0
+            y += 4 if not label else 0
+        y += 8 if family.forward or family.backward else 0
     longest = max((bar[3] for bar in bars), default=1)
     scale = (WIDTH - LEFT - RIGHT) / longest
     body = []
@@ -280,6 +282,7 @@ def chart(files, mmcv):
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" '
         f'viewBox="0 0 {WIDTH} {y + 22}" role="img">\n'
         f"<title>{head}</title>\n<style>{STYLE}</style>\n"
+        f'<rect class="ground" width="100%" height="100%"/>\n'
         f'<text x="10" y="18" style="font-weight:600">{head}</text>\n{keyed}'
         + "\n".join(body)
         + "\n</svg>\n"

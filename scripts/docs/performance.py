@@ -21,7 +21,7 @@ LINE, BAR, GAP = 16, 13, 12  # heights of a label, a bar, the space between case
 
 def inline(svg):
     """Returns an SVG file as HTML for a page, which brings its own colours."""
-    svg = re.sub(r"<style>.*?</style>\n?", "", svg, flags=re.S)
+    svg = re.sub(r'<style>.*?</style>\n?|<rect class="ground"[^>]*/>\n?', "", svg, flags=re.S)
     return f'<div class="chart">{svg.strip()}</div>'
 
 
