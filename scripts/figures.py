@@ -141,9 +141,12 @@ def table(files):
         if not (family.forward or family.backward):
             continue
         link = f"[{family.name}](src/ops/{family.name}/README.md)"
+        simulated = (ROOT / "src" / "ops" / family.name / "mlu").exists()
+        devices = "CPU, CUDA" + (", simulated MLU" if simulated else "")
         cells = [cell(family, device, files.get(device)) for device in ("cpu", "cuda")]
         lines.append(
-            f"| {link} | {family.network} | CPU, CUDA | {family.types} | {cells[0]} | {cells[1]} |"
+            f"| {link} | {family.network} | {devices} | {family.types}, double "
+            f"| {cells[0]} | {cells[1]} |"
         )
     for device, file in sorted(files.items()):
         lines.append("")

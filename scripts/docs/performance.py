@@ -104,7 +104,7 @@ has the whole case lines.
 def page():
     """Returns the performance page. Links are links of the site."""
     peers = figures.load()
-    parts = [INTRODUCTION, inline(figures.chart(peers))]
+    parts = [INTRODUCTION, inline(figures.chart(peers, figures.mmcv_ratios()))]
     parts += [figures.source(file) for file in peers.values()]
     parts.append(AGAINST_FLOOR)
     operators = speed_tables.families()
