@@ -8,8 +8,8 @@ first. Prints a Markdown table of ratios: the peer's minimum time divided by our
 --overhead measures the overhead per call on tiny inputs instead, on one thread. With --device cuda
 it measures the host's time without waiting for the device, in multiples of an empty kernel launch,
 and counts the launches of each call.
---json writes the times too, with machine, commit and command; rows of an earlier run of the same
-machine and commit stay in the file unless they are measured again (`--only` measures some).
+--json writes the times too, with machine, commit and command. Rows of an earlier run of the same
+machine and commit stay in the file unless --only measures them again.
 """
 
 import argparse

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Run by the build with -DOUTPUT=file.cc -DSOURCES=folder: writes the commit of the sources, with a mark if they differ
+# Run by the build with -DOUTPUT=file.cc -DSOURCES=folder. Writes the commit of the sources, with a mark if they differ
 # from it, and "unknown" outside a checkout. An unchanged file keeps its time, so nothing is rebuilt.
 cmake_minimum_required(VERSION 3.25)
 execute_process(COMMAND git -C ${SOURCES} rev-parse --show-prefix --short=12 HEAD

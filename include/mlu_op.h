@@ -16,9 +16,9 @@
  *   1. handle and descriptors not NULL, ranks, data types, layouts, attributes;
  *   2. shapes, strides, sizes, empty tensors;
  *   3. workspace, data pointers, overlap, alignment of data pointers to the size of an element.
- * - A valid tensor that the library does not implement is NOT_SUPPORTED: strides that are not
- *   packed, a dim of 2^31 or more, 2^60 elements or more, and in roiaware_pool3d 2^31 elements or
- *   more. The stride of a dim of size 1 is ignored, and so are all strides of an empty tensor.
+ * - A valid tensor that the library does not implement is NOT_SUPPORTED. This holds for strides
+ *   that are not packed, a dim of 2^31 or more, and 2^60 elements or more (roiaware_pool3d: 2^31).
+ *   The stride of a dim of size 1 is ignored, and so are all strides of an empty tensor.
  * - BAD_PARAM and NOT_SUPPORTED leave the outputs unchanged.
  * - Any operator returns ALLOC_FAILED if it cannot allocate scratch. Its outputs are then
  *   undefined. The handle stays usable.
@@ -221,9 +221,9 @@ MLUOP_WIN_API mluOpStatus_t mluOpResetTensorDescriptor(mluOpTensorDescriptor_t d
 
 /* Sets layout, type and dims of a packed tensor. dimSize[0] is the outermost dim. dimNb = 0 (a
  * scalar) requires host pointer mode; dimSize may then be NULL.
- * BAD_PARAM: desc or dimSize is NULL, layout or dtype is not an enumerator, dimNb is outside
- * [0, MLUOP_DIM_MAX], a dim is negative, the number of elements does not fit in 63 bits. The
- * descriptor is then unchanged. */
+ * BAD_PARAM: desc or dimSize is NULL; layout or dtype is not an enumerator; dimNb is outside [0,
+ * MLUOP_DIM_MAX]; a dim is negative; the number of elements does not fit in 63 bits. The descriptor
+ * is then unchanged. */
 MLUOP_WIN_API mluOpStatus_t mluOpSetTensorDescriptor(mluOpTensorDescriptor_t desc,
                                                      mluOpTensorLayout_t layout,
                                                      mluOpDataType_t dtype, int dimNb,

@@ -33,7 +33,7 @@ remove_root() {
   if [ "${FRESH_ROOT_KEEP-0}" = 1 ]; then echo "the root is $root"; else rm -rf --one-file-system "$root"; fi
 }
 
-# in_root <command>: runs it in the folder /mluops of the root, in separate mount and process namespaces, so that its
+# in_root <command>: runs it in the folder /mluops of the root. It has its own mount and process namespaces, so its
 # mounts and processes end with it.
 in_root() {
   local settings=()

@@ -12,6 +12,7 @@ import argparse
 import dataclasses
 import json
 import pathlib
+import re
 import sys
 
 import speed_tables
@@ -140,9 +141,12 @@ def table(files):
         if not (family.forward or family.backward):
             continue
         link = f"[{family.name}](src/ops/{family.name}/README.md)"
+        simulated = (ROOT / "src" / "ops" / family.name / "mlu").exists()
+        devices = "CPU, CUDA" + (", simulated MLU" if simulated else "")
         cells = [cell(family, device, files.get(device)) for device in ("cpu", "cuda")]
         lines.append(
-            f"| {link} | {family.network} | CPU, CUDA | {family.types} | {cells[0]} | {cells[1]} |"
+            f"| {link} | {family.network} | {devices} | {family.types}, double "
+            f"| {cells[0]} | {cells[1]} |"
         )
     for device, file in sorted(files.items()):
         lines.append("")
@@ -212,23 +216,25 @@ def source(file):
 
 
 def wrapped(text, width=100):
-    """Returns lines of at most `width` characters.
+    """Returns lines of at most `width` characters. A link is counted without its target.
 
-    >>> wrapped("aa bb cc", 5)
-    ['aa bb', 'cc']
+    >>> wrapped("aa bb cc", 5), wrapped("aa [b](c) dd", 6)
+    (['aa bb', 'cc'], ['aa [b](c)', 'dd'])
     """
     lines = [""]
     for word in text.split():
-        if lines[-1] and len(lines[-1]) + 1 + len(word) > width:
+        line = re.sub(r"(?<=\])\([^)]*\)", "", f"{lines[-1]} {word}")
+        if lines[-1] and len(line) > width:
             lines.append("")
         lines[-1] += (" " if lines[-1] else "") + word
     return lines
 
 
-STYLE = """text { font: 12px system-ui, sans-serif; fill: #1f2328; }
+STYLE = """.ground { fill: #ffffff; } text { font: 12px system-ui, sans-serif; fill: #1f2328; }
 .faint { fill: #59636e; } .cpu { fill: #0072b2; } .cuda { fill: #00805c; } .mmcv { fill: #b35900; }
 .axis { stroke: #d1d9e0; }
-@media (prefers-color-scheme: dark) { text { fill: #e6edf3; } .faint { fill: #9198a1; }
+@media (prefers-color-scheme: dark) {
+.ground { fill: #0d1117; } text { fill: #e6edf3; } .faint { fill: #9198a1; }
 .cpu { fill: #4da3e0; } .cuda { fill: #2fbf93; } .mmcv { fill: #e8973a; }
 .axis { stroke: #30363d; } }"""
 PEER_NAMES = {"torch composition": "torch compositions"}
@@ -248,7 +254,8 @@ def chart(files, mmcv):
                 if ratio:
                     bars.append((y, label, device, ratio))
                     label, y = "", y + BAR + 2
-        y += 9 if family.forward or family.backward else 0
+            y += 4 if not label else 0
+        y += 8 if family.forward or family.backward else 0
     longest = max((bar[3] for bar in bars), default=1)
     scale = (WIDTH - LEFT - RIGHT) / longest
     body = []
@@ -278,6 +285,7 @@ def chart(files, mmcv):
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" '
         f'viewBox="0 0 {WIDTH} {y + 22}" role="img">\n'
         f"<title>{head}</title>\n<style>{STYLE}</style>\n"
+        f'<rect class="ground" width="100%" height="100%"/>\n'
         f'<text x="10" y="18" style="font-weight:600">{head}</text>\n{keyed}'
         + "\n".join(body)
         + "\n</svg>\n"

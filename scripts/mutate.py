@@ -11,7 +11,7 @@ A mutant that does not compile, or that compiles to the same machine code, is re
 one. Code that is not compiled for AVX-512 is tested in a second build, for AVX2. Survivors are
 printed with their line; docs/mutation.md explains how to classify them. Fails if less than 90 % of
 a family's mutants are detected. --again tests only the mutants that have survived so far; --since
-mutates only lines that have changed since a commit; --minutes ends the run after as much time,
+mutates only lines that have changed since a commit. --minutes ends the run after as much time,
 shared by the families. An interrupted run goes on where it stopped: with unchanged sources, a
 result in build-mutants/mutants.jsonl is not computed again.
 """

@@ -38,8 +38,8 @@ debian_packages() {
 }
 
 # copy_libraries <folder> <lib>: copies the shared libraries that the programs of the folder load to <folder>/<lib>. The C++
-# runtime libraries are for our programs only and are in a separate folder: another program that loads libmluops.so must
-# use its own, which may be newer and required by its other libraries.
+# runtime libraries are for our programs only, in a separate folder. Another program that loads libmluops.so must use
+# its own, which may be newer and required by its other libraries.
 copy_libraries() {
   local name path
   mkdir -p "$1/lib/runtime" "$1/$2"

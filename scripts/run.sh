@@ -3,8 +3,8 @@
 # run.sh: builds the library and the driver in build/, checks every operator on shapes of its network, and measures it.
 # If the machine has an NVIDIA GPU and nvcc, does the same on the GPU, with a CUDA library for that GPU only (build-gpu/).
 # Writes an HTML report per device, build/run.html and build/run_cuda.html. Returns 1 if a check failed.
-# A later run only measures if all checks passed before with the same processor, driver, libraries and cases: a report
-# has a file *.checked beside it, with their hash and the date. Remove it to check again.
+# A later run only measures if all checks passed before with the same processor, driver, libraries and cases. The file
+# *.checked beside a report has their hash and the date. Remove it to check again.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

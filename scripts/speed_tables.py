@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tables of `mluop perf --json`: one per family and file of bench/results, for the READMEs.
 
-A table has a row per case line. Its columns are the types and atomics modes that were measured, and
-on the CPU the plain loops, cold caches, fewer threads and other instruction sets, if the file has
-them. Only the shapes of `make run` are shown; the files have all. docs/report.md describes the
-files.
+A table has a row per case line. Its columns are the types and atomics modes that were measured. On
+the CPU they are also the plain loops, cold caches, fewer threads and other instruction sets, if the
+file has them. Only the large shapes of `make run` are shown. The files have all; docs/report.md
+describes them.
 """
 
 import json
@@ -12,6 +12,8 @@ import pathlib
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "bench" / "results"
+# The path of the link is that of a family's page.
+FLOOR = "[floor](../../../docs/glossary.md#results)"
 INSTRUCTION_SETS = ("AVX3", "AVX2", "SSE4", "SSSE3", "SSE2")  # the widest first
 
 
@@ -138,14 +140,23 @@ def main_cases(root=ROOT):
 
 
 def shown(rows, cases):
-    """Returns the rows of the main cases, or all rows if there are none.
+    """Returns the rows of the main cases, or of all cases if no case is a main one.
 
-    >>> shown([{"case": "a N=1"}, {"case": "a N=1 dtype=half"}, {"case": "b"}], {"a N=1"})
-    [{'case': 'a N=1'}, {'case': 'a N=1 dtype=half'}]
-    >>> shown([{"case": "b"}], {"a"})
-    [{'case': 'b'}]
+    Leaves out cases with less than half of the bytes of their operator's largest row.
+
+    >>> row = lambda case, bytes: {"case": case, "op": case[0], "bytes": bytes}
+    >>> rows = [row("a N=2", 20), row("a N=2 dtype=half", 10), row("a N=1", 9), row("b N=1", 9)]
+    >>> [row["case"] for row in shown(rows, {"a N=1", "a N=2"})]
+    ['a N=2', 'a N=2 dtype=half']
+    >>> [row["case"] for row in shown(rows[2:], {"c"})]
+    ['a N=1', 'b N=1']
     """
-    return [row for row in rows if short(row["case"]) in cases] or rows
+    rows = [row for row in rows if short(row["case"]) in cases] or rows
+    largest, of_case = {}, {}
+    for row in rows:
+        for most, key in (largest, row["op"]), (of_case, short(row["case"])):
+            most[key] = max(most.get(key, 0), row["bytes"])
+    return [row for row in rows if of_case[short(row["case"])] >= largest[row["op"]] / 2]
 
 
 def table(rows):
@@ -169,28 +180,19 @@ def table(rows):
 
 
 def setting(file, rows):
-    """Returns the machine, the setting, the commit and the command of a file."""
+    """Returns the machine, the setting and the commit of a file."""
     main = headline(rows)
     parts = [file["machine"]["name"]]
     if "threads" in main:
         parts.append(f"{main['threads']} thread{'s' if main['threads'] > 1 else ''}")
     if "isa" in main:
         parts.append(isa_name(main["isa"]))
-    parts.append(f"commit {file['commit'][:10]}")
-    # The name of the output file says nothing about the measurement.
-    return ", ".join(parts) + f", `{file['command'].split(' --json')[0]}`"
+    return ", ".join(parts) + f", commit {file['commit'][:10]}"
 
 
-FLOORS = {
-    "cpu": "the time of streaming the same bytes over the same buffers on the same threads",
-    "cuda": "the time of a copy of as many bytes in the same run",
-}
-
-
-COMPARISONS = (
-    "The last columns are of the first type. × plain loops: their time over ours. "
-    "× time: the time with that setting over ours."
-)
+def command(file):
+    """Returns the command of a file, without the name of its output."""
+    return file["command"].split(" --json")[0]
 
 
 def section(family, files, wrap):
@@ -201,12 +203,12 @@ def section(family, files, wrap):
         measured = [row for row in file["cases"] if operators.get(row["op"]) == family]
         rows = shown(measured, cases)
         if rows:
-            floor = FLOORS[rows[0]["device"].split(":")[0]]
-            text = f"{setting(file, rows)}. Cells: µs, least time (× floor). Floor: {floor}."
+            source = f"{setting(file, rows)} (`bench/results/{file['file']}`)"
+            text = f"{source}: least µs (× {FLOOR})."
             columns = table(rows)
-            if "× plain loops" in columns or "× time" in columns:
-                text += f" {COMPARISONS}"
-            if len(rows) < len(measured):
-                text += f" More shapes: `bench/results/{file['file']}`."
+            if "× plain loops" in columns:
+                text += " × plain loops: their time over ours."
+            if "× time" in columns:
+                text += " × time: the time with that setting over ours."
             parts += ["\n".join(wrap(text)), columns]
     return "\n\n".join(parts) if parts else "Not measured yet."

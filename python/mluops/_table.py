@@ -86,9 +86,9 @@ def _product(factors: Sequence[Any]) -> Any:
 class Table:
     """The table of one C operator.
 
-    `called` and `names` are for error messages: the name of the Python operator, and what Python's
-    users call the arguments and symbols whose C names differ. A single output is the "result".
-    `features` is the C name of the features, by default the first input of type T.
+    `called` and `names` are for error messages. They are the name of the Python operator, and what
+    Python's users call the arguments and symbols whose C names differ. A single output is the
+    "result". `features` is the C name of the features, by default the first input of type T.
     """
 
     def __init__(

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Checks the built site: every link and anchor inside it has a target, and no page loads a script,
-a style sheet, a picture or a font from another machine.
+"""Checks the built site. Every link and anchor inside it has a target. No page loads a script, a
+style sheet, a picture or a font from another machine.
 
     scripts/docs/check_site.py site
 """

@@ -2,7 +2,7 @@
 """Places of the repository's files in the site, and rewriting of links between them.
 
 Pages link to each other by their paths in the repository, so that they work there. In the site
-docs/ is the root, a family's README is part of its operator's page, and a source file that a page
+docs/ is the root, and a family's README is part of its operator's page. A source file that a page
 links to becomes a page with its code.
 """
 

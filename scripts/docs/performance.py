@@ -23,7 +23,7 @@ LINE, BAR, GAP = 16, 13, 12  # heights of a label, a bar, the space between case
 
 def inline(svg):
     """Returns an SVG file as HTML for a page, which brings its own colours."""
-    svg = re.sub(r"<style>.*?</style>\n?", "", svg, flags=re.S)
+    svg = re.sub(r'<style>.*?</style>\n?|<rect class="ground"[^>]*/>\n?', "", svg, flags=re.S)
     return f'<div class="chart">{svg.strip()}</div>'
 
 
@@ -98,9 +98,9 @@ The peer's time divided by ours, from a contiguous input to a contiguous output:
 AGAINST_FLOOR = """## Against the floor
 
 Bars show time / floor: shorter is better, and the line is 1. The floor is the time to move the
-bytes that the operator must move: over its own buffers on the CPU, as a copy of as many bytes on
-CUDA. Labels have the words in which the cases of an operator differ; the operators' pages have the
-whole case lines.
+bytes that the operator must move. It is measured over its own buffers on the CPU, as a copy of as
+many bytes on CUDA. Labels have the words in which the cases of an operator differ. `bench/results`
+has the whole case lines.
 """
 
 
@@ -113,7 +113,8 @@ def page():
     operators = speed_tables.families()
     for file in speed_tables.load():
         parts.append(f"### {file['machine']['name']}")
-        parts.append(speed_tables.setting(file, file["cases"]) + ".")
+        setting = speed_tables.setting(file, file["cases"])
+        parts.append(f"{setting}, `{speed_tables.command(file)}`.")
         for family in dict.fromkeys(operators.values()):
             rows = [row for row in file["cases"] if operators.get(row["op"]) == family]
             if rows:

@@ -5,8 +5,8 @@
     scripts/docs/stage.py build-site
 
 Writes build-site/docs/ and build-site/mkdocs.yml, which inherits mkdocs.yml and has the navigation.
-Sources: docs/, README.md and the other pages of the root, the families' READMEs, the headers (C
-reference), the Python package (its reference, which MkDocs fills in) and bench/results.
+Sources: docs/, README.md and the other pages of the root, the families' READMEs and bench/results.
+The references are made from the headers and, by MkDocs, from the Python package.
 """
 
 import pathlib

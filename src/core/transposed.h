@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The implementation "transposed" of an operator on NCHW tensors: copies the inputs to NHWC in
+// The implementation "transposed" of an operator on NCHW tensors. It copies the inputs to NHWC in
 // scratch, runs the operator on NHWC tensors, and transposes the outputs back. Both tables have the
-// same attributes, symbols and tensors. A tensor [N, C, ...] with layout kNCHW is [N, ..., C] in the
-// NHWC table, so the NHWC operator runs with these arguments and other data pointers.
+// same attributes, symbols and tensors. A tensor [N, C, ...] with layout kNCHW is [N, ..., C] in
+// the NHWC table. So the NHWC operator runs with these arguments and other data pointers.
 //
 // A device provides Transpose(Context&, const Matrices&, from, to) and Context::Nested(), a context
 // with its own scratch.

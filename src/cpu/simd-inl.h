@@ -53,8 +53,9 @@ HWY_INLINE void ForEach(int64_t n, const Body& body) {
 
 // to[i] = value(d, i) for i in [0, n), where value returns the vector at i. `stream` writes whole
 // cache lines with non-temporal stores; FlushStream() before another thread may read them. The ends
-// of the row share their lines with its neighbours and go through the caches: a line written by both
-// kinds of stores is slow (im2col C256 100x152 M3997 k3 with AVX2: 8.9x floor instead of 1.7x).
+// of the row share their lines with its neighbours and go through the caches. A line written by
+// both kinds of stores is slow (im2col C256 100x152 M3997 k3 with AVX2: 8.9x floor instead of
+// 1.7x).
 template <typename T, class Value>
 HWY_INLINE void StoreRow(T* HWY_RESTRICT to, int64_t n, bool stream, const Value& value) {
   constexpr auto kLine = static_cast<int64_t>(kAlignment / sizeof(T));

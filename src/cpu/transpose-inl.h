@@ -184,8 +184,8 @@ HWY_INLINE void WithSide([[maybe_unused]] int64_t side, const Body& body) {
   body(Side<1>());
 }
 
-// Iterates along the rows of `from`: repacking [1,38,63,3969] took 0.94x the
-// time of iterating along the rows of `to` (AVX-512, 2 threads); backward showed no difference.
+// Iterates along the rows of `from`: repacking [1,38,63,3969] took 0.94x the time of iterating
+// along the rows of `to` (AVX-512, 2 threads); backward showed no difference.
 template <int kSide, class Convert>
 HWY_INLINE void TransposeInTiles(const ConstMatrix& from, int64_t rows, int64_t columns,
                                  const Matrix& to, const Convert& convert) {

@@ -31,7 +31,7 @@ struct Side {
   Range bounds() const;
   // Calls body(range) for every range; ranges are segments that touch each other.
   void ForEachRange(const std::function<void(const Range&)>& body) const;
-  // Changes if the content changes.
+  // Returns a hash of the contents.
   size_t Fingerprint() const;
 };
 
@@ -43,14 +43,14 @@ class Check {
   Core& core() const { return core_; }
   const Issuer& issuer() const { return issuer_; }
 
-  // The instruction exists on this architecture.
+  // Requires that the instruction exists on this architecture.
   void Exists(const Gate& gate, bool is_integer = false) const;
-  // The ranges are disjoint.
+  // Requires disjoint ranges.
   void Disjoint(const char* role, const Range& result, const Range& source) const;
-  // A side lies in one variable or allocation, obeys its rule, is ordered behind the other queues
-  // and belongs to this core. Keeps its ranges until the queue is synchronized.
+  // Requires that a side lies in one variable or allocation and obeys its rule, and that no other
+  // queue or core still accesses it. Keeps its ranges until the queue is synchronized.
   void Use(const Side& side, Queue queue) const;
-  // Each byte was written.
+  // Requires that each byte was written.
   void Written(const char* role, const OnChipMemory& memory, const Range& range) const;
   // Returns the state of a result that depends on a byte of this state.
   uint8_t DependentState(uint8_t state) const;

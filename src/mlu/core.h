@@ -65,7 +65,7 @@ class Core {
   }
   Space SpaceOf(const void* pointer) const;
 
-  // Runs `work` at the next synchronisation of its queue, at the latest.
+  // Runs `work` not later than at the next synchronisation of its queue.
   void Defer(Queue queue, std::function<void()> work);
   void Synchronize(const QueueSet& producers, const QueueSet& consumers);
   void Drain() { Synchronize({true, true, true}, {true, true, true}); }
@@ -79,7 +79,7 @@ class Core {
   const Pending& pending(Queue producer, Queue consumer) const {
     return pending_[producer][consumer];
   }
-  // An instruction of `queue` accesses the range until the queue is synchronized.
+  // Records that an instruction of `queue` accesses the range until the queue is synchronized.
   void AddPending(Queue queue, const Range& range, const Issuer& issuer, bool written);
 
   // The number of this core's epoch in LaunchState::writers().
@@ -112,7 +112,7 @@ class Core {
 
 // The core that the calling thread simulates; NULL outside a kernel.
 extern thread_local Core* current_core;
-// The same for an instruction: fails with a message on a thread that runs no kernel.
+// Returns current_core for an instruction. Fails with a message on a thread that runs no kernel.
 Core& CoreOf(const char* instruction, Where where);
 
 const char* SpaceName(Space space);

@@ -90,7 +90,7 @@ bool Job::ReleaseIfComplete(const Core& waiting) {
 }
 
 // Cores may meet at different lines. If the job gets stuck later, the first such meeting is the
-// likely reason, and the line that the fewest cores came from is the likely place.
+// likely reason. The line that the fewest cores came from is the likely place.
 void Job::NoteOddLine(const std::vector<Core*>& cores) {
   std::map<int, std::vector<const Core*>> by_line;
   for (const Core* const core : cores) by_line[core->arrival.where.line].push_back(core);

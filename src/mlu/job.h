@@ -59,7 +59,7 @@ class Job {
   void Add(Core& core) { cores_.push_back(&core); }
   // Blocks until all cores of the barrier have arrived.
   void Wait(Core& core, Barrier barrier, Where where);
-  // The core runs no more instructions.
+  // Records that the core has run its last instruction.
   void Finish(Core& core);
   // Fails the launch and wakes the cores that wait.
   void Fail(const Violation& violation);

@@ -87,7 +87,7 @@ class Memory {
   Space space() const { return space_; }
   // Returns the block that contains `pointer`, or NULL. The end of a block belongs to it.
   const Block* Find(const void* pointer) const;
-  // An instruction writes bytes.
+  // Writes the bytes of an instruction.
   virtual void Write(char* to, const char* from, size_t bytes);
 
  protected:
@@ -143,8 +143,8 @@ class OnChipMemory final : public Memory {
   char* Declare(const void* key, const char* name, size_t bytes, Where where);
   // Fills all variables with the poison pattern; no byte counts as written.
   void Poison();
-  // An instruction uses the bytes of a variable before `end`. Returns the bytes of all variables in
-  // use.
+  // Records that an instruction uses the bytes of a variable before `end`. Returns the bytes of all
+  // variables in use.
   size_t Touch(const Block& variable, const char* end);
   // The bytes that instructions have touched.
   size_t peak() const;

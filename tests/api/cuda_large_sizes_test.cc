@@ -14,7 +14,7 @@
 namespace mluop::testing {
 namespace {
 
-// One RoI covers the last pixels of a map of one channel; all others are zero.
+// One RoI covers the last pixels of a map with one channel. The gradient of all other pixels is 0.
 class CudaLargePsRoiPoolBackward : public CudaDeviceTest {
  protected:
   static void Check(int64_t n, int64_t h, int64_t w, const std::vector<float>& roi_values,
@@ -40,7 +40,7 @@ class CudaLargePsRoiPoolBackward : public CudaDeviceTest {
   }
 };
 
-// The rows of all images are 2^31.
+// All images together have 2^31 rows.
 TEST_F(CudaLargePsRoiPoolBackward, ManyRows) {
   Check(1 << 16, 1 << 15, 1, {65535, 0, 32764, 0, 32767}, 4);
 }

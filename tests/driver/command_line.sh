@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# command_line.sh <mluop>: tests the exit statuses and the error messages, the JSON of every command, colours and the
-# progress line on a terminal, and the files that perf and run write.
+# command_line.sh <mluop>: tests the exit statuses, the error messages and the JSON of every command. Tests colours and
+# the progress line on a terminal, and the files that perf and run write.
 set -uo pipefail
 mluop=$1
 failed=0

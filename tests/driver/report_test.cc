@@ -181,7 +181,7 @@ TEST(Efficiency, ARowThatBeatsTheFloorHasARemark) {
   EXPECT_EQ(row["remarks"][1]["mark"], "d");
 }
 
-TEST(Efficiency, TensorsThatStayInTheCachesAreRemarked) {
+TEST(Efficiency, TensorsThatStayInTheCachesHaveARemark) {
   Row row = CudaRow("default", "sorted", 0.4e-6);
   row["caches"] = "hot";
   AddEfficiency(kRates, &row);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each allocation of the library fails in turn: the call returns ALLOC_FAILED with a message,
+// Each allocation of the library fails in turn. The call returns ALLOC_FAILED with a message,
 // nothing leaks, and the next call with the same handle is right.
 #include <gtest/gtest.h>
 

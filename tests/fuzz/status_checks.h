@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Requirements of every function that returns a status: it succeeds if its arguments are legal,
+// Requirements of every function that returns a status. It succeeds if its arguments are legal,
 // else it sets an error message that starts with its name.
 #pragma once
 

@@ -138,7 +138,7 @@ TEST_F(FormsFrom3xx, GatherTakesTheDirectionFromItsAddresses) {
   EXPECT_EQ(out, (Values{24, 25, 26, 27, 0, 0, 0, 0, 8, 9, 10, 11, 0, 1, 2, 3}));
 }
 
-TEST_F(FormsFrom3xx, SelectPacksBehind128Bytes) {
+TEST_F(FormsFrom3xx, SelectPacksFromByte128On) {
   Values in(32, -1.0f);
   in[3] = 5, in[17] = 6, in[31] = 7;
   EXPECT_EQ(Run("Select", in, 4), (Values{3, 5, 6, 7}));

@@ -19,8 +19,8 @@ void OnThreads(int count, Body body) {
   for (std::thread& thread : threads) thread.join();
 }
 
-// Threads that run while a test forks. They are detached: a new thread of the child may get the id
-// of one of them, which ThreadSanitizer reports as an error if it was joinable.
+// Threads that run while a test forks. They are detached. A new thread of the child may get the id
+// of one of them; ThreadSanitizer reports this as an error if the thread was joinable.
 class DetachedThreads {
  public:
   DetachedThreads() = default;

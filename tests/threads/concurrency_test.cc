@@ -219,8 +219,8 @@ TEST_F(Fork, ChildComputesAfterForkDuringCalls) {
 TEST(ForkAndExit, ParentAndChildEndNormally) {
 #if defined(__SANITIZE_ADDRESS__)
   // A worker may hold a lock of the sanitizer's allocator at the fork. The child then blocks when
-  // it prints or exits: in 15 of 150 runs on a busy machine, in none of 300 with the system's
-  // allocator.
+  // it prints or exits. This happened in 15 of 150 runs on a busy machine, in none of 300 with the
+  // system's allocator.
   GTEST_SKIP() << "AddressSanitizer's allocator may be locked at the fork";
 #endif
   const ChildResult child = RunChild("fork", {"MLUOP_NUM_THREADS=4"});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests the size limits of every table: the largest valid element count and the smallest invalid
-// one, products beyond 32 and 64 bits, strides that alias, and huge dims of empty tensors.
+// one. Tests products beyond 32 and 64 bits, strides that alias, and huge dims of empty tensors.
 #include <algorithm>
 
 #include "tests/validation/table_call.h"
@@ -12,9 +12,9 @@ constexpr int64_t kLimit = int64_t{1} << 31;  // of a dim, and of the elements i
 
 class GeneratedSizes : public EntryTest {
  protected:
-  // The tensors and dims that are too large: in a limited table the tensors of at least kLimit
-  // elements, in others the dims of at least kLimit and the tensors of 2^60 elements. Sets `fits` to
-  // whether all counts fit in 63 bits: the setters of a descriptor refuse larger ones.
+  // The tensors and dims that are too large. In a limited table the tensors of at least kLimit
+  // elements, in others the dims of at least kLimit and the tensors of 2^60 elements. Sets `fits`
+  // to whether all counts fit in 63 bits: the setters of a descriptor refuse larger ones.
   Names TooLarge(TableCall& call, bool* fits) {
     Names names;
     *fits = true;

@@ -58,7 +58,7 @@ namespace {
 HWY_EXPORT(MultiplyAdd);
 
 constexpr double kSeconds = 0.02;  // per AccessMode
-// Moving 512 MB takes 7 to 18 ms (AMD EPYC, 2 threads, load 3 to 4): enough for ten and more.
+// Moving 512 MB takes 7 to 18 ms (AMD EPYC, 2 threads, load 3 to 4): time for ten runs.
 constexpr size_t kLargeBytes = size_t{256} << 20;
 constexpr double kLargeSeconds = 0.2;
 
@@ -79,7 +79,7 @@ double MinTimeOfAllModes(const Traffic& traffic, ThreadPool& threads) {
 }
 
 // Fills the memory with pseudo-random words. Pages that were never written all map to one page of
-// zeros, which stays in the L1; and processors may move lines of zeros faster.
+// zeros, which stays in the L1. Processors may also move lines of zeros faster.
 void FillRandom(char* to, size_t bytes) {
   uint64_t state = 0x9e3779b97f4a7c15u;
   for (size_t i = 0; i + sizeof(state) <= bytes; i += sizeof(state)) {

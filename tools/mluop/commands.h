@@ -39,8 +39,8 @@ struct CaseResult {
 CaseResult CheckCase(const testing::Case& c, const Selection& selection,
                      const std::vector<std::string>& isas, bool quick);
 
-// Compares every implementation that applies to a case with the reference: on every instruction
-// set, with each buffer at either end of its pages, with and without a workspace.
+// Compares every implementation that applies to a case with the reference, on every instruction
+// set. Each buffer is at either end of its pages, with and without a workspace.
 int Check(const Selection& selection, Row* document);
 // The same, without the summary. `quick` is as in CheckCase.
 Score CheckCases(const Selection& selection, bool quick);

@@ -33,7 +33,7 @@ class CudaTimer {
   CudaFacts Facts() const;
 
   // Returns float operations per second; a fused multiply-add counts two. They are measured on
-  // construction, in a separate context: while a module of PTX is loaded in the context of the
+  // construction, in a separate context. While a module of PTX is loaded in the context of the
   // operators, every kernel of a replay takes 0.33 us more (H200).
   double peak() const { return peak_; }
 

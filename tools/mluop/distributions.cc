@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compares cases with unevenly distributed data with the same sizes and uniform data.
+// Compares uneven data with uniform data of the same sizes.
 #include <cstdio>
 #include <map>
 #include <string>

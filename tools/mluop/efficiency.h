@@ -19,8 +19,8 @@ struct Rates {
 };
 
 // Adds io_efficiency, compute_efficiency, bound ("memory" or "compute"), met, reason and remarks to
-// a row that has case, device, min_s, floor_s, ratio_to_floor, bytes, written_bytes, tensor_bytes,
-// operations and caches.
+// a row. The row has case, device, min_s, floor_s, ratio_to_floor, bytes, written_bytes,
+// tensor_bytes, operations and caches.
 void AddEfficiency(const Rates& rates, Row* row);
 
 // The meaning of a remark's mark, for the end of a table.

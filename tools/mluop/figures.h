@@ -48,8 +48,8 @@ Figures MeasureOnDevice(const Selection& selection, const PerfOptions& options, 
 // Calls MeasureOnCpu or MeasureOnDevice.
 Figures MeasureOn(Device* device, const Selection& selection, const PerfOptions& options);
 
-// Compares every case with unevenly distributed data with the same case with uniform data, if that was
-// measured: prints the ratio and adds it to the row as ratio_to_uniform.
+// Compares each case of uneven data with the same case of uniform data, if both were measured.
+// Prints the ratio and adds it to the row as ratio_to_uniform.
 void CompareDistributions(Figures* figures);
 
 // Prints a summary: speedups, and the operators far from their floor.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// mluop report: tests every operator, breaks every rule of its parameters, measures the shapes of
-// networks and documents (or counts, on a simulated device), and writes a page and a JSON file.
+// mluop report: tests every operator, breaks every rule of its parameters, and measures the shapes
+// of networks and documents (a simulated device: counts). Writes a page and a JSON file.
 #include <sys/stat.h>
 
 #include <algorithm>

@@ -46,9 +46,10 @@ summary { cursor: pointer; color: var(--ours); }
   -webkit-mask-image: linear-gradient(90deg, #000 85%, transparent); }
 .floor { background: var(--floor); } .ours { background: var(--ours); }
 .plain { background: var(--plain); } .peer { background: var(--peer); }
-.key .bar { display: inline-block; width: 1em; margin-left: .6em; }
+.key .bar { display: inline-block; width: 1em; }
 svg { display: block; width: 100%; overflow: visible; font-size: 12.5px; }
-svg text { fill: var(--text); } svg .faint { fill: var(--faint); }
+svg text { fill: var(--text); paint-order: stroke; stroke: var(--page); stroke-width: 3px; }
+svg .faint { fill: var(--faint); }
 svg .grid { stroke: var(--line); } svg .limit { stroke: var(--bad); stroke-dasharray: 4 3; }
 svg .dot { fill: var(--ours); fill-opacity: .75; } svg .open { fill: none; stroke: var(--ours);
   stroke-width: 1.5; } svg .other { fill: var(--peer); }

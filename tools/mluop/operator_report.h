@@ -25,7 +25,7 @@ Row ParameterChecksOf(std::string_view op);
 class FunctionalTests {
  public:
   // quick: cases run only on the best and the last of the instruction sets, large ones only with
-  // default settings, and the bits are compared across threads for one small case in eight.
+  // default settings. The bits are compared across threads for one small case in eight.
   FunctionalTests(const Selection& selection, const Device& device, bool quick);
 
   // Runs the case and counts it under every kind it belongs to. Returns whether it passed. A case

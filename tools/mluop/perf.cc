@@ -49,8 +49,8 @@ double ZeroLines(const char* data, size_t bytes) {
   return lines == 0 ? 0 : static_cast<double>(zeros) / static_cast<double>(lines);
 }
 
-// Returns the memory traffic of a call that has run: all output bytes, and the same fraction of each input, so
-// that the total is `bytes`.
+// Returns the memory traffic of a call that has run. This is all output bytes, and the same
+// fraction of each input, so that the total is `bytes`.
 Traffic TrafficOf(const PreparedCall& call, double bytes) {
   const Arguments& arguments = call.arguments();
   Traffic all;

@@ -19,7 +19,7 @@ struct Traffic {
     char* data;
     size_t bytes;
     // The share of cache lines that are written as zeros, spread evenly. Processors may write zeros
-    // faster: non-temporal stores of zeros reach 26 to 97 GB/s, of ones 19 to 44 GB/s (200 MB, AMD
+    // faster. Non-temporal stores of zeros reach 26 to 97 GB/s, of ones 19 to 44 GB/s (200 MB, AMD
     // EPYC, 2 threads).
     double zeros = 0;
   };

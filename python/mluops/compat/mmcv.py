@@ -3,8 +3,8 @@
 
 With mmcv installed, `install` replaces the names in `mmcv.ops`, in the modules below it, and in
 modules that imported them before. With mmcv-lite, which has no operators, or without mmcv, it
-creates an `mmcv.ops` with these names and with the `points_in_boxes_*` that programs import
-together with RoIAwarePool3d.
+creates an `mmcv.ops` with these names and the `points_in_boxes_*` that programs import together
+with RoIAwarePool3d.
 """
 
 from __future__ import annotations

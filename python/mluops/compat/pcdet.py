@@ -3,8 +3,8 @@
 signatures and boxes: x, y, z of the centre, dx, dy, dz, yaw. `mluops.compat.pcdet.install()`
 replaces them in OpenPCDet, or creates the module if OpenPCDet is not installed.
 
-Differences: they run on the CPU and on CUDA, and the box test has no margin (OpenPCDet widens boxes
-by 1e-5 on the GPU and 1e-2 on the CPU in x and y).
+Differences: they run on the CPU and on CUDA, and the box test has no margin. OpenPCDet widens boxes
+by 1e-5 on the GPU and 1e-2 on the CPU in x and y.
 """
 
 from __future__ import annotations

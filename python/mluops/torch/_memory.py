@@ -32,7 +32,8 @@ def ask_for_huge_pages(tensor: Tensor) -> None:
 
 class Scratch(threading.local):
     """Uninitialised CPU tensors of the calling thread, by name. A tensor of at most 64 MB keeps its
-    memory for the next one with this name, because each page of new memory costs a fault."""
+    memory for the next one with this name. Each page of new memory costs a fault.
+    """
 
     MAX_BYTES = 64 << 20
 

@@ -48,7 +48,7 @@ _PASSES_KEYS = "with_keyset" in inspect.signature(library.impl).parameters  # to
 
 
 def _plain_keys(device: str) -> int:
-    """Returns the dispatch keys of a call on ordinary tensors of this device: no mode, tensor
+    """Returns the dispatch keys of a call on ordinary tensors of this device. No mode, tensor
     subclass or lazy negation applies, so the device's kernel may run directly."""
     keys, key = torch._C.DispatchKeySet, torch._C.DispatchKey
     return (keys(getattr(key, device)) | keys(getattr(key, "Autograd" + device))).raw_repr()

@@ -2,7 +2,7 @@
 """Converts tensors between the types and layouts of PyTorch and of the C library.
 
 A result has the type of the features. The C library computes in the widest type of the floating
-tensors of a call that it supports, so half features do not round boxes of higher precision. A
+tensors of a call that it supports. So half features do not round boxes of higher precision. A
 result has the memory format of the features: channels_last, which needs no copy, or else
 contiguous.
 """

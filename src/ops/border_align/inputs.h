@@ -17,10 +17,10 @@ namespace mluop::border_align {
 inline constexpr std::string_view kBoxes[] = {"inside", "outside", "edge",   "degenerate",
                                               "bad",    "located", "clipped"};
 
-// A box's interval on an axis of `size` pixels. "located": around pixel `at`, up to 8 pixels to both
-// sides, as a detector predicts it there on the pyramid level for objects of that size. "clipped":
-// centred on pixel `at`, 4 to 40 pixels long, as a detector predicts boxes of all sizes on one level;
-// many of them end on the map's borders.
+// A box's interval on an axis of `size` pixels. "located": around pixel `at`, up to 8 pixels to
+// both sides. This is how a detector predicts it there on the pyramid level for objects of that
+// size. "clipped": centred on pixel `at`, 4 to 40 pixels long, as a detector predicts boxes of all
+// sizes on one level; many of them end on the map's borders.
 inline std::pair<double, double> MakeInterval(std::string_view kind, int64_t at, int64_t size,
                                               testing::Random& random) {
   const auto length = static_cast<double>(size), middle = static_cast<double>(at);

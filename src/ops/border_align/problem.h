@@ -36,7 +36,7 @@ struct BoxOf {
 };
 using Box = BoxOf<float>;
 
-// A border as a walk: sample i is at `start` plus i times `step`, added one at a time, on one axis
+// A border as a walk. Sample i is at `start` plus i times `step`, added one at a time, on one axis
 // and at `fixed` on the other.
 template <typename Real>
 struct EdgeOf {

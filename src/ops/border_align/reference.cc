@@ -205,7 +205,8 @@ SampleRange<At> FindRange(const Arguments& a, const Sizes& s, const Walk<At>& at
 }
 
 // Accepts an argmax that differs from the baseline if the sample it names is within 4 ulp of the
-// maximum: the ulp of At of the largest of its neighbours. Infinite and NaN samples must be equal.
+// maximum. The ulp is that of At of the largest of its neighbours. Infinite and NaN samples must be
+// equal.
 template <typename At>
 std::string AcceptArgmaxOf(const Arguments& a, const void* baseline) {
   const Sizes s(a);

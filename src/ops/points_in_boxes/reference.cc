@@ -98,9 +98,9 @@ class Scene {
     for (const double value : values) StoreValue(value, a_.Type(), a_.Out<void>(tensor), first++);
   }
 
-  // "edge": on a grid, rotated by multiples of 90 degrees. In double no box is rotated: rounding
-  // errors, which the reference does not share, decide whether a point on a face of a rotated box
-  // is inside. "utm": metres from a distant origin.
+  // "edge": on a grid, rotated by multiples of 90 degrees. In double no box is rotated. Rounding
+  // errors, which the reference does not share, would decide whether a point on a face of a rotated
+  // box is inside. "utm": metres from a distant origin.
   void MakeBox(int64_t box) {
     static constexpr double kTurns[] = {0, M_PI_2, M_PI, -M_PI_2, 0.5};
     if (kind_ == "edge") {

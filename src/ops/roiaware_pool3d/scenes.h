@@ -121,8 +121,8 @@ class Scene {
   }
 
   // Points on faces, edges and voxel borders of boxes that are rotated by multiples of 90 degrees,
-  // flat or empty; non-finite coordinates and boxes. In double no box is rotated: rounding errors,
-  // which the reference does not share, decide whether a point on a face of a rotated box is
+  // flat or empty; non-finite coordinates and boxes. In double no box is rotated. Rounding errors,
+  // which the reference does not share, would decide whether a point on a face of a rotated box is
   // inside.
   void MakeEdges() {
     static constexpr double kTurns[] = {0, M_PI_2, M_PI, -M_PI_2, -M_PI, 3 * M_PI_2, 0.5};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A C99 program for MLU-OPS that knows nothing of mluops: it includes mlu_op.h alone, has the usual
+/* A C99 program for MLU-OPS that knows nothing of mluops. It includes mlu_op.h alone, has the usual
  * macros, mentions types of other operators, and calls psroipool with 14 arguments. */
 #include "mlu_op.h"
 

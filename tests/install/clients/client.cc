@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A C++11 program for MLU-OPS that knows nothing of mluops: it includes mlu_op.h inside extern "C",
+// A C++11 program for MLU-OPS that knows nothing of mluops. It includes mlu_op.h inside extern "C",
 // as some back ends do, before any other header, and wraps descriptors in classes.
 extern "C" {
 #include "mlu_op.h"

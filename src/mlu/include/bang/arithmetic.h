@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Vector arithmetic. Each line of the tables is one intrinsic or one family: name, element types,
-// aliases of the result, the value of one element, and the Instruction: kind, rule on sizes,
+// Vector arithmetic. Each line of the tables is one intrinsic or one family. It has name, element
+// types, aliases of the result, the value of one element, and the Instruction: kind, rule on sizes,
 // architectures.
 #pragma once
 

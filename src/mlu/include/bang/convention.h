@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Constants and macros that kernel libraries define by convention. bang.h does not include this
-// file, because a library that defines its own must not see these.
+// file: a library that defines its own must not see these.
 #pragma once
 
 #include "bang/language.h"

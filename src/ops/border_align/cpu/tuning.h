@@ -13,15 +13,15 @@ inline constexpr int64_t kMinReads = 2;
 
 // Maximum channels of a slice and of a block. Slices are narrowed to 16 channels until they have at
 // most kCacheFloats (4 MiB), then further until they have at most kMaxFloats. With 512 KiB or 256
-// KiB backward on 25x38x1024 takes 1.18x or 1.35x the time on Zen 4, although its L2 has 1 MiB: wide
-// slices read whole rows of gradients.
+// KiB backward on 25x38x1024 takes 1.18x or 1.35x the time on Zen 4, although its L2 has 1 MiB.
+// Wide slices read whole rows of gradients.
 inline constexpr int kMaxSlice = 256;
 inline constexpr int kBlock = 64;
 inline constexpr int64_t kCacheFloats = 1 << 20;
 inline constexpr int64_t kMaxFloats = 1 << 22;
 
-// Boxes are sorted if a block of the map is larger than this: 0.83x to 0.91x the time of forward on
-// [2, 25, 38, 1024], 0.86x to 1.0x of backward.
+// Boxes are sorted if a block of the map is larger than this. Sorting takes 0.83x to 0.91x the time
+// of forward on [2, 25, 38, 1024], 0.86x to 1.0x of backward.
 inline constexpr int64_t kL1Floats = 8192;
 
 // Work per range (a few microseconds): samples per channel, and elements to fill.
@@ -30,7 +30,8 @@ inline constexpr int64_t kFillGrain = 65536;
 
 // Prefetch distance of backward, in edges: sorting makes the addresses of gradients and indices
 // irregular. 0.6x to 0.75x the time on [2, 25, 38, 1024]. The last edges of a block of channels
-// prefetch for the next block: 0.80x to 0.88x, with 8 edges ahead 0.87x to 0.95x (Zen 4, 1 thread).
+// prefetch for the next block. This takes 0.80x to 0.88x the time, with 8 edges ahead 0.87x to
+// 0.95x (Zen 4, 1 thread).
 inline constexpr int kAhead = 4;
 
 // Channels of a slice that reads the map itself.

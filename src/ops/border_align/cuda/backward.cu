@@ -195,7 +195,7 @@ void Launch(const BackwardCall<T>& call, CudaContext& context) {
 }
 
 // Lines are divided only if the sums of their chunks need at most this many times the memory of a
-// float map: on a map of 1x100000 pixels they would need 47 times as much.
+// float map. On a map of 1x100000 pixels they would need 47 times as much.
 constexpr size_t kMaxPartialMaps = 4;
 
 // The pointers to scratch are not set.

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// border_align forward on CUDA devices, a thread per result: any number of channels and samples
-// ("elements"), tensors with 2^31 elements and more ("large"), and tensors of type double.
-#include "cuda/for_each.h"
+// border_align forward on CUDA devices, a thread per result. It serves any number of channels and
+// samples ("elements"), tensors with 2^31 elements and more ("large"), and tensors of type double.
+#include <algorithm>
+#include <type_traits>
+
 #include "ops/border_align/cuda/kernels.h"
 #include "ops/border_align/cuda/pool.h"
 
@@ -11,7 +13,7 @@ namespace {
 // The maximum of one channel of an edge. `result` counts [N, K, 4, C]; Offset: of all tensors.
 template <typename T, typename Offset>
 __device__ void PoolResult(const ForwardTensors<T>& t, Offset result) {
-  using Real = RealOf<T>;
+  using Real = decltype(AsReal(T()));
   const Problem& p = t.p;
   const auto pixel = static_cast<Offset>(p.channels()), row = p.w * pixel, box = result / pixel;
   const auto border = static_cast<int>(result % pixel / p.c);
@@ -42,28 +44,39 @@ __device__ void PoolResult(const ForwardTensors<T>& t, Offset result) {
       index = i;
     }
   }
-  t.output[result] = static_cast<T>(PositiveZero(best));
+  AssignMaximum(best, t.output[result]);
   t.argmax[result] = index;
 }
 
 template <typename T, typename Offset>
-mluOpStatus_t PoolResults(const CudaCall<Problem>& call) {
-  const ForwardTensors<T> t(call);
-  ForEach(call.context, int64_t{call.p.n} * ResultElements(call.p),
-          [=] __device__(int64_t i) { PoolResult(t, static_cast<Offset>(i)); });
+__global__ void PoolResults(const __grid_constant__ ForwardTensors<T> t, int64_t results) {
+  const int64_t stride = int64_t{gridDim.x} * blockDim.x;
+  for (int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < results; i += stride) {
+    PoolResult(t, static_cast<Offset>(i));
+  }
+}
+
+template <typename T, typename Offset>
+mluOpStatus_t Launch(const CudaCall<Problem>& call) {
+  constexpr int kThreads = 256;
+  constexpr int64_t kMostBlocks = int64_t{1} << 20;
+  const int64_t results = int64_t{call.p.n} * ResultElements(call.p);
+  call.context.Launch(PoolResults<T, Offset>,
+                      {std::min(CeilDiv(results, kThreads), kMostBlocks), kThreads},
+                      ForwardTensors<T>(call), results);
   return call.context.status();
 }
 
 }  // namespace
 
 mluOpStatus_t RunElements(const CudaCall<Problem>& call, void*) {
-  return WithType(call, [&](auto element) { PoolResults<decltype(element), int>(call); });
+  return WithType(call, [&](auto element) { Launch<decltype(element), int>(call); });
 }
 mluOpStatus_t RunLarge(const CudaCall<Problem>& call, void*) {
-  return WithType(call, [&](auto element) { PoolResults<decltype(element), int64_t>(call); });
+  return WithType(call, [&](auto element) { Launch<decltype(element), int64_t>(call); });
 }
 mluOpStatus_t RunDoubleForward(const CudaCall<Problem>& call, void*) {
-  return PoolResults<double, int64_t>(call);
+  return Launch<double, int64_t>(call);
 }
 
 }  // namespace mluop::border_align

@@ -2,7 +2,7 @@
 // border_align backward on CUDA devices: lines with many edges are divided among blocks. Boxes that
 // are clipped to the map put up to half of all edges onto its first and last lines. Each block sums
 // a chunk of a line's edges into scratch, and the last block to finish adds the chunks in their
-// order, so the bits do not depend on which block that is.
+// order. So the bits do not depend on which block that is.
 #pragma once
 
 #include "ops/border_align/cuda/kernels.h"

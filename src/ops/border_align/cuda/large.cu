@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// border_align backward on CUDA devices, implementations "large" and "double": a thread owns one
+// border_align backward on CUDA devices, implementations "large" and "double". A thread owns one
 // channel in a band of rows of the map, and adds boxes in ascending order. Offsets are 64-bit. Half
 // gradients are summed in a float map in scratch.
 #include "cuda/for_each.h"

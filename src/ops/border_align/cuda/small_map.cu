@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // border_align forward on CUDA devices, where a slice of the channels of a whole map fits shared
-// memory: a block copies it there while it computes the samples of its edges. Every pixel is read
+// memory. A block copies it there while it computes the samples of its edges. Every pixel is read
 // from L2 once per block.
 #include <cuda_pipeline.h>
 

@@ -68,7 +68,7 @@ HWY_INLINE simd::VecArray<D, 4> LoadColumns(const T* from, const int64_t* corner
 template <typename T>
 using WindowTag = hn::FixedTag<T, 64 / sizeof(T)>;
 
-// Columns of masks that are close together, as sorted masks are: lane k of column j is the element
+// Columns of masks that are close together, as sorted masks are. Lane k of column j is the element
 // places[k] + j of a window of two or four vectors at `from`. Lookups need 0.33 instructions per
 // element; loads and transposes need 1.5.
 template <int kVectors, typename T, class D = WindowTag<T>>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // masked_im2col forward on the CPU. Up to four elements of a kernel row are neighbours in the feature
-// and lie in different rows of data_col, so they are loaded at once for several masks and
-// transposed. The loads also read unneeded neighbours, but never outside the feature: steps near
+// and lie in different rows of data_col. So they are loaded at once for several masks and
+// transposed. The loads also read unneeded neighbours, but never outside the feature. Steps near
 // its ends are copied element by element, and so are calls with fewer masks than a step.
 #include <algorithm>
 
@@ -56,8 +56,9 @@ void CopyElements(const ForwardCall& call, const KernelTile<T>& tile, int64_t s)
 
 #if HWY_TARGET != HWY_SCALAR
 
-// The lanes whose bits are set, from bit `lane` on. Short vectors test a broadcast of the bits: Highway's
-// LoadMaskBits takes them through a general register, 1.02x the time of C256 20x20 M200 k3 with AVX2.
+// The lanes whose bits are set, from bit `lane` on. Short vectors test a broadcast of the bits.
+// Highway's LoadMaskBits takes them through a general register, 1.02x the time of C256 20x20 M200
+// k3 with AVX2.
 template <class D>
 HWY_INLINE hn::Mask<D> LanesOf(D d, const uint32_t* bits, [[maybe_unused]] int64_t lane) {
   using T = hn::TFromD<D>;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The masks of an im2col call as the CPU kernels read them, made once per call. Masks are processed in
-// steps of up to 32. For every step the table stores the range of its corners and, as bits, which
+// steps of up to 32. For every step the table stores the range of its corners. Bits say which
 // kernel rows and columns of which masks are inside the feature.
 #pragma once
 

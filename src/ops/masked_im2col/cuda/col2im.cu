@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // masked_col2im forward on CUDA devices, limited by the writes of im (one per element). In "staged"
-// a block makes the table of winners of its pixels in shared memory, while the elements of two
+// a block makes the table of winners of its pixels in shared memory. Meanwhile the elements of two
 // channels are copied to shared memory. "table" builds the table in scratch with two extra
 // launches.
 #include <cuda_pipeline.h>

@@ -96,8 +96,8 @@ struct Values {
   }
 };
 
-// The first channel's elements are loaded while the table is made, and the masks are read once:
-// 0.90x the time of rereading them after the table is built (half: 0.71x).
+// The first channel's elements are loaded while the table is made, and the masks are read once.
+// This takes 0.90x the time of rereading them after the table is built (half: 0.71x).
 template <typename T, int V>
 __global__ void __launch_bounds__(kGatherThreads, kGatherBlocksPerSm)
     GatherThreadPixels(GatherParameters<T> call) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // masked_im2col forward on CUDA devices. Limited by memory bandwidth: data_col is written once, and
-// the feature is read once. "staged" copies a plane to shared memory and gathers from there: a
+// the feature is read once. "staged" copies a plane to shared memory and gathers from there. A
 // scattered read of four bytes takes a few cycles in shared memory and a 32-byte sector from the
 // caches.
 #include <cuda_pipeline.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// masked_im2col and masked_col2im on CUDA devices: the operators, each defined in its own file, and
-// what their kernels share: vector loads and stores of elements, and the mask pointers.
+// masked_im2col and masked_col2im on CUDA devices: the operators, each defined in its own file.
+// Their kernels share vector loads and stores of elements, and the mask pointers.
 #pragma once
 
 #include <bit>

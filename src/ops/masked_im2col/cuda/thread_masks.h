@@ -39,7 +39,7 @@ struct Tables {
 };
 
 // A rectangle of pixels of a plane, and kernel_h x kernel_w kernel elements from (i, j) on. The
-// sums have a margin of the kernel's size, so that masks at the border need no bounds check:
+// sums have a margin of the kernel's size, so that masks at the border need no bounds check. It has
 // kernel_h rows above and below, and kernel_w columns between the rows, before the first and after
 // the last.
 struct Band {

@@ -5,9 +5,9 @@
 // pixel's grid is part of a row of the input's grid between zeros.
 //
 // Implementation "skew": both are cell-major. For a row of pixels, every pixel's column of cells is
-// shifted by its own distance, which SkewColumns does for a vector of pixels at a time. The loop
-// over the rows of the output's grids is inside the loop over bands of pixels. Each row is assembled
-// in a tile and written line by line.
+// shifted by its own distance. SkewColumns does this for a vector of pixels at a time. The loop
+// over the rows of the output's grids is inside the loop over bands of pixels. Each row is
+// assembled in a tile and written line by line.
 #include "ops/psamask/cpu/kernels.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -96,7 +96,7 @@ void CopyPixels(const Problem& p, const Tensors& tensors, int64_t begin, int64_t
 // to[o][k] = from[o - k + shift][k] for the lanes k of d, 0 where there is no such row. Lane k is
 // shifted by k in log2 steps: step `distance` shifts the lanes whose bit `distance` is set. Four
 // blends make sixteen elements. Prefetches `next` floats from each row, the pixels that need the
-// same cells for the next output row: 60x60 mask 119x119 forward takes 1.2x the time without.
+// same cells for the next output row. 60x60 mask 119x119 forward takes 1.2x the time without.
 template <class D>
 HWY_INLINE void SkewColumns(D d, const StridedRows<const float>& from, int64_t shift, int64_t next,
                             const StridedRows<float>& to) {

@@ -19,8 +19,8 @@
 #define MLUOP_PSAMASK_TRANSPOSE_LOAD_
 namespace mluop::psamask {
 
-// A worker's scratch: the columns `cols` of one row of the input's grids, [pixel][column], and for
-// each pixel the line of the output that it has begun.
+// A worker's scratch: the columns `cols` of one row of the input's grids, [pixel][column], and per
+// pixel the output's line that it has begun.
 struct LoadTile {
   Range pixels;  // of the band
   Range cols;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// psamask on CUDA devices, implementation "compact_tiles": cell-major input, pixel-major output, and
-// the input's rows are at most as long as the output's (backward with masks at least as large as the
-// feature map). A block copies one or two output rows of some pixels through a tile of shared memory,
-// [input cell][pixel]. The tile holds only cells of the input; the store adds the zeros around them.
+// psamask on CUDA devices, implementation "compact_tiles": cell-major input, pixel-major output.
+// The input's rows are at most as long as the output's (backward with masks at least as large as
+// the feature map). A block copies one or two output rows of some pixels through a tile of shared
+// memory, [input cell][pixel]. The tile holds only cells of the input; the store adds the zeros
+// around them.
 #include "cuda/words.h"
 #include "ops/psamask/cuda/kernels.h"
 

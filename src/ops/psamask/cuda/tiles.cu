@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // psamask on CUDA devices, implementation "tiles": input, output or both are cell-major. A block
 // copies some columns of one output row for some pixels through a tile of shared memory,
-// [column][pixel], so that loads and stores are coalesced. Memory-bound: every element passes
-// through shared memory once.
+// [column][pixel]. So loads and stores are coalesced. Memory-bound: every element passes through
+// shared memory once.
 #include <algorithm>
 
 #include "cuda/words.h"

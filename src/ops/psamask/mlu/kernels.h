@@ -18,9 +18,9 @@ struct Partition {
   Dimension core_dim;
 };
 
-// Document 003, 3.2.3 (findlimit): the images, rows and pixels that a core processes at a time, and
-// the elements of NRAM that their masks and their feature grids take. DISTRIBUTE has a second space
-// of feature_elements for the transpose.
+// Document 003, 3.2.3 (findlimit): the images, rows and pixels that a core processes at a time.
+// Their masks and feature grids take this many elements of NRAM. DISTRIBUTE has a second space of
+// feature_elements for the transpose.
 struct Limit {
   int n, h, w;
   int mask_elements;

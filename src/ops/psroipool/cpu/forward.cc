@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // psroipool forward on the CPU. The channels of a bin lie G*G apart in the map: a strided read costs a
-// cache line per element. So each worker repacks a slice of the map band by band (band.h), in a size
-// that stays in its L2, and sums the bins from there with vectors over the channels. If the map is
-// small, every worker repacks a copy of it and pools a slice of the RoIs.
+// cache line per element. So each worker repacks a slice of the map band by band (band.h), in a
+// size that stays in its L2. It sums the bins from there with vectors over the channels. If the map
+// is small, every worker repacks a copy of it and pools a slice of the RoIs.
 #include <algorithm>
 #include <cstring>
 
@@ -22,8 +22,8 @@ HWY_BEFORE_NAMESPACE();
 namespace mluop::psroipool {
 namespace HWY_NAMESPACE {
 
-// Pools the slice of some RoIs. `memory` holds a band of `rows` rows of the map and, where sums are
-// carried from band to band, the partial and total sums of all RoIs.
+// Pools the slice of some RoIs. `memory` holds a band of `rows` rows of the map. Where sums are
+// carried from band to band, it also holds the partial and total sums of all RoIs.
 void PoolSlice(const Pooling& pooling, const Slice& slice, int64_t rows, float* memory) {
   const Problem& p = pooling.p;
   const Band all = MakeBand(p, slice, 0, rows);

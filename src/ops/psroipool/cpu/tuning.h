@@ -23,8 +23,8 @@ inline constexpr int64_t kMinBins = 2;
 // at 25 RoIs on 38x63x3969 and at 8 RoIs on 14x14x392.
 inline constexpr int64_t kStridedCost = 6;
 
-// Workers with a copy of the map each. Copies save the second visit to every bin and a barrier: 0.75x
-// the time of bands on 14x14x392 with 320 RoIs, 0.83x on 14x14x189 with 493 RoIs.
+// Workers with a copy of the map each. Copies save the second visit to every bin and a barrier.
+// They take 0.75x the time of bands on 14x14x392 with 320 RoIs, 0.83x on 14x14x189 with 493 RoIs.
 inline constexpr int64_t kMaxReplicas = 8;
 
 // The largest scratch in floats (1 GiB), unless twice the tensors are more.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// psroipool forward on CUDA devices, large maps. The channels of a bin are G*G apart: a strided read
-// costs a sector of 32 bytes per element, and an output has tens of them. A first kernel repacks the
-// map in scratch to [slice of the output channels][bin][pixel][quad of them], at the cost of a copy; a
-// second one gathers there with loads of 16 bytes.
+// psroipool forward on CUDA devices, large maps. The channels of a bin are G*G apart. A strided
+// read costs a sector of 32 bytes per element, and an output has tens of them. A first kernel
+// repacks the map in scratch to [slice of the output channels][bin][pixel][quad of them], at the
+// cost of a copy; a second one gathers there with loads of 16 bytes.
 #include <cuda_pipeline.h>
 
 #include <algorithm>

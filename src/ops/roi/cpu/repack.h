@@ -6,7 +6,7 @@
 
 namespace mluop::roi {
 
-// Returns the floats filled up to whole vectors of at most 64 bytes: no load crosses a cache line,
+// Returns the floats filled up to whole vectors of at most 64 bytes. No load crosses a cache line,
 // and no store overlaps the next row, which would stall the following load (store forwarding).
 constexpr int64_t WholeVectors(int64_t floats) {
   return floats <= 4 ? 4 : floats <= 8 ? 8 : (floats + 15) / 16 * 16;

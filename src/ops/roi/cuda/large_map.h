@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The gradient of a map of pooled RoIs on CUDA devices for any size: a thread owns an element of the
-// map and visits all RoIs, with 64-bit offsets. Slow; it adds in the order of masked_sums.h, so the
-// bits are the same.
+// The gradient of a map of pooled RoIs on CUDA devices for any size. A thread owns an element of
+// the map and visits all RoIs, with 64-bit offsets. Slow; it adds in the order of masked_sums.h, so
+// the bits are the same.
 #pragma once
 
 #include "cuda/for_each.h"

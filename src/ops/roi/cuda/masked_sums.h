@@ -19,8 +19,8 @@
 
 namespace mluop::roi {
 
-// Sizes of a tile. Its elements are runs that are contiguous in the map: in NCHW `columns` of a
-// channel of one bin, in NHWC all channels of a column.
+// Sizes of a tile. Its elements are contiguous runs of the map: in NCHW `columns` of a channel of
+// one bin, in NHWC all channels of a column.
 struct SumTiles {
   int columns, bins, channels;
   unsigned across, bin_tiles, channel_tiles;  // tiles of a row

@@ -2,7 +2,7 @@
 // Bit masks of the RoIs whose bins cover a map row or a group of columns, on CUDA devices. Every
 // row of the map has a bit mask of RoIs for every row of bins; every group of kColumns columns has
 // one for every column of bins. The RoIs of a pixel are the bits that its row and its group share,
-// in ascending order: there are no lists, and one load of a warp covers 1024 RoIs.
+// in ascending order. There are no lists, and one load of a warp covers 1024 RoIs.
 #pragma once
 
 #include <algorithm>

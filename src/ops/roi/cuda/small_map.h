@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The gradient of a small map of pooled RoIs on CUDA devices, in one kernel. Small calls are
 // limited by latency (a chain of dependent loads). A block owns one bin and some of its output
-// channels of one image. It keeps the RoIs in shared memory: a bit per row of the map and RoI, and
-// the scaled gradient of each RoI with its columns. A warp owns a row and adds the RoIs of the
-// row's bits in ascending order.
+// channels of one image. It keeps in shared memory a bit per row of the map and RoI, and the scaled
+// gradient of each RoI with its columns. A warp owns a row and adds the RoIs of the row's bits in
+// ascending order.
 #pragma once
 
 #include "core/host_device.h"

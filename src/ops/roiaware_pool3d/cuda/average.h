@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Backward of AVG pooling on CUDA devices. AddAverage adds the scaled gradient of each voxel to its
-// points. Tiles with many pairs of voxel and point are left to SortTiles: L2 atomics would be the
+// points. Tiles with many pairs of voxel and point are left to SortTiles. L2 atomics would be the
 // bottleneck (100 G sectors of 32 bytes per second on an H200, at any access width). It sorts the
 // pairs by point in shared memory, sums the scaled gradients of each point, and adds that sum.
 #pragma once

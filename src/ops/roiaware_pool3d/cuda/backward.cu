@@ -23,8 +23,8 @@ int64_t AverageTiles(const Problem& p) { return CeilDiv(p.voxels(), kThreads); }
 size_t DenseBytes(const Problem& p) {
   return p.method == kAverage ? AlignedBytes(static_cast<size_t>(AverageTiles(p))) : 0;
 }
-// The pairs of a tile of AddAverage from which on it is sorted: with as many, `tile` has half as many
-// pairs as there are points. 0: none is sorted.
+// Tiles of AddAverage with at least this many pairs are sorted. With as many, `tile` has half as
+// many pairs as there are points. 0: none is sorted.
 int64_t DensePairs(const Problem& p, const Tile& tile) {
   if (tile.pairs == 0) return 0;
   return std::max<int64_t>(int64_t{p.points} / 2 * kThreads / tile.voxels, 1);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// roiaware_pool3d backward of the average on CUDA devices: the tile of voxels whose (voxel, point) pairs
-// a block sorts, and the counting sort by point in shared memory. The order within a point is
+// roiaware_pool3d backward of the average on CUDA devices. A block sorts the (voxel, point) pairs
+// of a tile of voxels by point: a counting sort in shared memory. The order within a point is
 // arbitrary.
 #pragma once
 

@@ -64,8 +64,8 @@ HWY_EXPORT(WriteRoi);
 
 using ForwardCall = CpuCall<Problem>;
 
-// Returns true if a row of the map fits into a band, a pixel fills a vector, and the bins have
-// enough pixels to be worth repacking the map.
+// Returns true if the bins have enough pixels to justify repacking the map, a row fits into a band,
+// and a pixel fills a vector.
 bool CanUseBands(const ForwardCall& call) {
   const Problem& p = call.p;
   if (p.map_elements() == 0 || p.output_dim < kMinVector) return false;
