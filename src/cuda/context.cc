@@ -15,7 +15,7 @@ constexpr size_t kDefaultSharedBytes = 48 << 10;  // dynamic shared memory witho
 
 constexpr int kFirstPdl = 90;  // the first architecture with programmatic dependent launch
 
-// The settings of a kernel on a device, kept so that the driver is called once for each.
+// The known attributes of a kernel on a device. They avoid repeated calls of the driver.
 struct KernelSettings {
   size_t shared_bytes = kDefaultSharedBytes;  // allowed
   int ptx_version = 0;                        // of the loaded code; 0: not queried

@@ -12,20 +12,6 @@ namespace {
 // argmax.
 constexpr int kBands = 16;
 
-__device__ bool IsHorizontal(int border) { return border == kTop || border == kBottom; }
-
-// The neighbours of a sample on both axes.
-template <typename Real>
-struct Sample {
-  NeighboursOf<Real> x, y;
-
-  __device__ Sample(const Problem& p, const EdgeOf<Real>& edge, int border, Real position)
-      : x(FindNeighbours(IsHorizontal(border) ? position : edge.fixed, p.w)),
-        y(FindNeighbours(IsHorizontal(border) ? edge.fixed : position, p.h)) {}
-
-  __device__ bool inside() const { return x.inside && y.inside; }
-};
-
 template <typename T>
 struct Gradients {
   const T *gradient, *boxes;
@@ -33,28 +19,15 @@ struct Gradients {
   RealOf<T>* map;  // grad_input, or its sums
 };
 
-// Adds a gradient to the neighbours of a sample that lie in rows [begin, end).
-template <typename Real>
-__device__ void Scatter(const Problem& p, const Sample<Real>& at, int begin, int end, Real gradient,
-                        Real* map) {
-  const auto add = [&](int row, int column, Real weight) {
-    if (row >= begin && row < end) {
-      map[(int64_t{row} * p.w + column) * p.channels()] += weight * gradient;
-    }
-  };
-  add(at.y.low, at.x.low, at.y.low_weight * at.x.low_weight);
-  add(at.y.low, at.x.high, at.y.low_weight * at.x.high_weight);
-  add(at.y.high, at.x.low, at.y.high_weight * at.x.low_weight);
-  add(at.y.high, at.x.high, at.y.high_weight * at.x.high_weight);
-}
-
-// Owner `i` of [N, kBands, 4*C]. Neighbouring owners have neighbouring channels.
+// Adds the gradients of owner `i` of [N, kBands, 4*C] to the neighbours of their samples.
+// Neighbouring owners have neighbouring channels.
 template <typename T>
 __device__ void ScatterOwner(const Problem& p, const Gradients<T>& t, int64_t i) {
   using Real = RealOf<T>;
   const int64_t channel = i % p.channels(), image = i / p.channels() / kBands;
   const int64_t band = i / p.channels() % kBands;
   const int border = static_cast<int>(channel / p.c);
+  const bool horizontal = border == kTop || border == kBottom;
   const auto begin = static_cast<int>(band * p.h / kBands);
   const auto end = static_cast<int>((band + 1) * p.h / kBands);
   if (begin == end) return;
@@ -65,9 +38,18 @@ __device__ void ScatterOwner(const Problem& p, const Gradients<T>& t, int64_t i)
     const EdgeOf<Real> edge = MakeEdge(LoadBox(t.boxes, box), border, p.pool_size);
     Real position = edge.start;
     for (int32_t sample = 0; sample < chosen; ++sample) position += edge.step;
-    const Sample<Real> at(p, edge, border, position);
-    if (!at.inside()) continue;
-    Scatter(p, at, begin, end, AsReal(t.gradient[box * p.channels() + channel]), map);
+    const NeighboursOf<Real> x = FindNeighbours(horizontal ? position : edge.fixed, p.w);
+    const NeighboursOf<Real> y = FindNeighbours(horizontal ? edge.fixed : position, p.h);
+    if (!x.inside || !y.inside) continue;
+    const Real gradient = AsReal(t.gradient[box * p.channels() + channel]);
+    const auto add = [&](int row, int column, Real weight) {
+      if (row < begin || row >= end) return;
+      map[(int64_t{row} * p.w + column) * p.channels()] += weight * gradient;
+    };
+    add(y.low, x.low, y.low_weight * x.low_weight);
+    add(y.low, x.high, y.low_weight * x.high_weight);
+    add(y.high, x.low, y.high_weight * x.low_weight);
+    add(y.high, x.high, y.high_weight * x.high_weight);
   }
 }
 
