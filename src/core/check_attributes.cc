@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Checks the attributes, and the relations between them.
 #include <cmath>
-#include <cstdio>
 
 #include "core/checks.h"
 #include "core/error.h"

@@ -58,31 +58,32 @@ int AffinityThreads() {
   return 1;
 }
 
-// Reads "quota period" from one file or, with `period_path`, from two. Returns false if unlimited.
-bool ReadQuota(const char* quota_path, const char* period_path, double* cpus) {
+// Reads "quota period" from one file or, with `period_path`, from two. Returns the number of threads that
+// the quota allows; kMaxThreads if there is none.
+int QuotaThreads(const char* quota_path, const char* period_path = nullptr) {
   long long quota = 0;
   long long period = 0;
   FILE* file = std::fopen(quota_path, "re");
-  if (file == nullptr) return false;
+  if (file == nullptr) return kMaxThreads;
   const int wanted = period_path == nullptr ? 2 : 1;
   bool found =
       std::fscanf(file, "%lld %lld", &quota, &period) >= wanted;  // v2 without limit: "max"
   std::fclose(file);
   if (found && period_path != nullptr) {
     file = std::fopen(period_path, "re");
-    if (file == nullptr) return false;
+    if (file == nullptr) return kMaxThreads;
     found = std::fscanf(file, "%lld", &period) == 1;
     std::fclose(file);
   }
-  if (!found || quota <= 0 || period <= 0) return false;
-  *cpus = static_cast<double>(quota) / static_cast<double>(period);
-  return true;
+  if (!found || quota <= 0 || period <= 0) return kMaxThreads;
+  const double cpus = static_cast<double>(quota) / static_cast<double>(period);
+  return std::max(1, static_cast<int>(std::lround(cpus)));
 }
 
 // Returns the smallest cpu.max from this process's cgroup (v2) up to the root. In a container the
 // root file holds the limit.
 int QuotaThreadsV2() {
-  char path[PATH_MAX] = "/";
+  char path[PATH_MAX] = "";  // of the cgroup; "" is the root
   if (FILE* file = std::fopen("/proc/self/cgroup", "re")) {
     char line[PATH_MAX];
     while (std::fgets(line, sizeof(line), file) != nullptr) {
@@ -92,32 +93,14 @@ int QuotaThreadsV2() {
     }
     std::fclose(file);
   }
-  int threads = kMaxThreads;
-  for (;;) {
+  for (int threads = kMaxThreads;;) {
     char name[PATH_MAX + 32];
-    double cpus = 0;
-    std::snprintf(name, sizeof(name), "/sys/fs/cgroup%s/cpu.max",
-                  std::strcmp(path, "/") ? path : "");
-    if (ReadQuota(name, nullptr, &cpus)) {
-      threads = std::min(threads, std::max(1, static_cast<int>(std::lround(cpus))));
-    }
-    char* slash = std::strrchr(path, '/');
-    if (slash == nullptr || std::strcmp(path, "/") == 0) return threads;
-    if (slash == path) {
-      path[1] = '\0';
-    } else {
-      *slash = '\0';
-    }
+    std::snprintf(name, sizeof(name), "/sys/fs/cgroup%s/cpu.max", path);
+    threads = std::min(threads, QuotaThreads(name));
+    char* const slash = std::strrchr(path, '/');
+    if (slash == nullptr) return threads;
+    *slash = '\0';
   }
-}
-
-int QuotaThreadsV1() {
-  double cpus = 0;
-  if (!ReadQuota("/sys/fs/cgroup/cpu/cpu.cfs_quota_us", "/sys/fs/cgroup/cpu/cpu.cfs_period_us",
-                 &cpus)) {
-    return kMaxThreads;
-  }
-  return std::max(1, static_cast<int>(std::lround(cpus)));
 }
 
 // Returns 0 if no variable is set.
@@ -161,7 +144,9 @@ const char* VisibleDevices() {
 int DefaultNumThreads() {
   static const int wanted = ThreadsFromEnvironment();
   if (wanted > 0) return wanted;
-  return std::min({AffinityThreads(), QuotaThreadsV2(), QuotaThreadsV1(), kMaxThreads});
+  const int quota_v1 =
+      QuotaThreads("/sys/fs/cgroup/cpu/cpu.cfs_quota_us", "/sys/fs/cgroup/cpu/cpu.cfs_period_us");
+  return std::min({AffinityThreads(), QuotaThreadsV2(), quota_v1, kMaxThreads});
 }
 
 }  // namespace mluop

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Operators by name: descriptions of their tables, and calls by these tables.
 #include <cmath>
-#include <string_view>
 
 #include "core/checks.h"
 #include "core/error.h"

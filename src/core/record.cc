@@ -110,17 +110,14 @@ class Recording {
 
   void Run(bool with_data) {
     if (!Create(with_data)) return;
-    const char* missing = "";
-    char reason[160] = "";
+    char missing[160] = "";  // the reason why there are no data
     if (with_data && handle_.device->IsCapturing(handle_.queue)) {
-      missing = "the call was captured into a graph";
-      data_.Remove();
-    } else if (with_data && !WriteData(reason, sizeof(reason))) {
-      missing = reason;
-      data_.Remove();
-      Report(data_.path, reason);
+      snprintf(missing, sizeof(missing), "the call was captured into a graph");
+    } else if (with_data && !WriteData(missing, sizeof(missing))) {
+      Report(data_.path, missing);
     }
     const bool has_data = with_data && missing[0] == '\0';
+    if (!has_data) data_.Remove();
     if (WriteText(missing, has_data) && text_.Close()) return;
     const int error = errno;
     if (has_data) unlink(data_.path);

@@ -3,7 +3,6 @@
 // the environment: it must not write files where its caller wants them.
 #include <algorithm>
 #include <atomic>
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <mutex>

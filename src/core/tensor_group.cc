@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Creates, sets and destroys groups of tensor descriptors.
 #include <cstdio>
-#include <initializer_list>
 
 #include "core/error.h"
 #include "core/tensor.h"

@@ -49,8 +49,7 @@ constexpr const Operator* kOperators[] = {&kForward, &kBackward, &kNchwForward, 
 
 }  // namespace
 
-extern const Family kFamily;
-constexpr Family kFamily = {"border_align", kOperators, {}};
+extern constexpr Family kFamily = {"border_align", kOperators, {}};
 
 }  // namespace mluop::border_align
 

@@ -3,7 +3,6 @@
 // problem.h, so that errors there are found.
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 
 #include "mluops/extensions.h"
 #include "ops/border_align/inputs.h"
@@ -325,7 +324,6 @@ constexpr OperatorTest kOperators[] = {
 
 }  // namespace
 
-extern const FamilyTest kFamilyTest;
-constexpr FamilyTest kFamilyTest = {"border_align", kOperators, {}};
+extern constexpr FamilyTest kFamilyTest = {"border_align", kOperators, {}};
 
 }  // namespace mluop::border_align

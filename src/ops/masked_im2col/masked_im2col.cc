@@ -57,8 +57,7 @@ constexpr const OpSpec* kGetters[] = {&kForwardWorkspace, &kCol2imWorkspace};
 
 }  // namespace
 
-extern const Family kFamily;
-constexpr Family kFamily = {"masked_im2col", kOperators, kGetters};
+extern constexpr Family kFamily = {"masked_im2col", kOperators, kGetters};
 
 }  // namespace mluop::masked_im2col
 

@@ -319,7 +319,6 @@ constexpr GetterTest kGetters[] = {{"masked_im2col_forward_workspace", CallForwa
 
 }  // namespace
 
-extern const FamilyTest kFamilyTest;
-constexpr FamilyTest kFamilyTest = {"masked_im2col", kOperators, kGetters};
+extern constexpr FamilyTest kFamilyTest = {"masked_im2col", kOperators, kGetters};
 
 }  // namespace mluop::masked_im2col

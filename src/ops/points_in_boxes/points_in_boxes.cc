@@ -23,8 +23,7 @@ constexpr const Operator* kOperators[] = {&kFirst, &kAll};
 
 }  // namespace
 
-extern const Family kFamily;
-constexpr Family kFamily = {"points_in_boxes", kOperators, {}};
+extern constexpr Family kFamily = {"points_in_boxes", kOperators, {}};
 
 }  // namespace mluop::points_in_boxes
 

@@ -177,7 +177,6 @@ constexpr OperatorTest kOperators[] = {
 
 }  // namespace
 
-extern const FamilyTest kFamilyTest;
-constexpr FamilyTest kFamilyTest = {"points_in_boxes", kOperators, {}};
+extern constexpr FamilyTest kFamilyTest = {"points_in_boxes", kOperators, {}};
 
 }  // namespace mluop::points_in_boxes

@@ -29,8 +29,7 @@ constexpr const Operator* kOperators[] = {&kForward, &kBackward, &kNchwForward, 
 
 }  // namespace
 
-extern const Family kFamily;
-constexpr Family kFamily = {"psamask", kOperators, {}};
+extern constexpr Family kFamily = {"psamask", kOperators, {}};
 
 }  // namespace mluop::psamask
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The reference and the plain loops of psamask, written from the contract. Uses no code of
 // problem.h, so that errors there are found.
-#include <algorithm>
 #include <cstring>
 #include <string_view>
 
@@ -151,7 +150,6 @@ constexpr OperatorTest kOperators[] = {
 
 }  // namespace
 
-extern const FamilyTest kFamilyTest;
-constexpr FamilyTest kFamilyTest = {"psamask", kOperators, {}};
+extern constexpr FamilyTest kFamilyTest = {"psamask", kOperators, {}};
 
 }  // namespace mluop::psamask

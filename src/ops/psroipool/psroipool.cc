@@ -61,8 +61,7 @@ constexpr const OpSpec* kGetters[] = {&kForwardWorkspace};
 
 }  // namespace
 
-extern const Family kFamily;
-constexpr Family kFamily = {"psroipool", kOperators, kGetters};
+extern constexpr Family kFamily = {"psroipool", kOperators, kGetters};
 
 }  // namespace mluop::psroipool
 

@@ -200,7 +200,6 @@ constexpr GetterTest kGetters[] = {{"psroipool_forward_workspace", CallForwardWo
 
 }  // namespace
 
-extern const FamilyTest kFamilyTest;
-constexpr FamilyTest kFamilyTest = {"psroipool", kOperators, kGetters};
+extern constexpr FamilyTest kFamilyTest = {"psroipool", kOperators, kGetters};
 
 }  // namespace mluop::psroipool

@@ -233,7 +233,6 @@ constexpr GetterTest kGetters[] = {{"roiaware_pool3d_forward_workspace", kCallFo
 
 }  // namespace
 
-extern const FamilyTest kFamilyTest;
-constexpr FamilyTest kFamilyTest = {"roiaware_pool3d", kOperators, kGetters};
+extern constexpr FamilyTest kFamilyTest = {"roiaware_pool3d", kOperators, kGetters};
 
 }  // namespace mluop::roiaware_pool3d

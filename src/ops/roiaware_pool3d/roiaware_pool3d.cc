@@ -54,8 +54,7 @@ constexpr const OpSpec* kGetters[] = {&kForwardWorkspace};
 
 }  // namespace
 
-extern const Family kFamily;
-constexpr Family kFamily = {"roiaware_pool3d", kOperators, kGetters};
+extern constexpr Family kFamily = {"roiaware_pool3d", kOperators, kGetters};
 
 }  // namespace mluop::roiaware_pool3d
 

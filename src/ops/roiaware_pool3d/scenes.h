@@ -10,7 +10,6 @@
 #include <string_view>
 #include <vector>
 
-#include "core/dtype.h"
 #include "testing/case.h"
 #include "testing/element.h"
 

@@ -6,7 +6,6 @@
 #include <cmath>
 #include <cstdio>
 #include <limits>
-#include <vector>
 
 #include "mluops/extensions.h"
 #include "testing/case.h"
@@ -284,7 +283,6 @@ constexpr OperatorTest kOperators[] = {
 
 }  // namespace
 
-extern const FamilyTest kFamilyTest;
-constexpr FamilyTest kFamilyTest = {"torchvision_ps_roi_pool", kOperators, {}};
+extern constexpr FamilyTest kFamilyTest = {"torchvision_ps_roi_pool", kOperators, {}};
 
 }  // namespace mluop::torchvision_ps_roi_pool

@@ -27,8 +27,7 @@ constexpr const Operator* kOperators[] = {&kForward, &kBackward};
 
 }  // namespace
 
-extern const Family kFamily;
-constexpr Family kFamily = {"torchvision_ps_roi_pool", kOperators, {}};
+extern constexpr Family kFamily = {"torchvision_ps_roi_pool", kOperators, {}};
 
 }  // namespace mluop::torchvision_ps_roi_pool
 

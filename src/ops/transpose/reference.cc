@@ -59,7 +59,6 @@ constexpr OperatorTest kOperators[] = {{.name = "transpose",
 
 }  // namespace
 
-extern const FamilyTest kFamilyTest;
-constexpr FamilyTest kFamilyTest = {"transpose", kOperators, {}};
+extern constexpr FamilyTest kFamilyTest = {"transpose", kOperators, {}};
 
 }  // namespace mluop::transpose

@@ -14,8 +14,7 @@ constexpr const Operator* kOperators[] = {&kTranspose};
 
 }  // namespace
 
-extern const Family kFamily;
-constexpr Family kFamily = {"transpose", kOperators, {}};
+extern constexpr Family kFamily = {"transpose", kOperators, {}};
 
 }  // namespace mluop::transpose
 

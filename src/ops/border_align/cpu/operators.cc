@@ -16,7 +16,6 @@ constexpr const CpuOperator* kOperators[] = {&kForwardCpu, &kBackwardCpu, &kNchw
 
 }  // namespace
 
-extern const CpuFamily kCpuFamily;
-constexpr CpuFamily kCpuFamily = {kOperators, {}};
+extern constexpr CpuFamily kCpuFamily = {kOperators, {}};
 
 }  // namespace mluop::border_align

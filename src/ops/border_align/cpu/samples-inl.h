@@ -15,7 +15,6 @@
 #include <cmath>
 #include <cstdint>
 
-#include "core/dtype.h"
 #include "cpu/simd-inl.h"
 #include "ops/border_align/cpu/slices.h"
 

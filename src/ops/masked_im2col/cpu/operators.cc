@@ -12,7 +12,6 @@ constexpr DeviceGetter kGetters[] = {{"masked_im2col_forward_workspace", Forward
 
 }  // namespace
 
-extern const CpuFamily kCpuFamily;
-constexpr CpuFamily kCpuFamily = {kOperators, kGetters};
+extern constexpr CpuFamily kCpuFamily = {kOperators, kGetters};
 
 }  // namespace mluop::masked_im2col

@@ -99,7 +99,6 @@ constexpr const CpuOperator* kOperators[] = {&kFirstCpu, &kAllCpu};
 
 }  // namespace
 
-extern const CpuFamily kCpuFamily;
-constexpr CpuFamily kCpuFamily = {kOperators, {}};
+extern constexpr CpuFamily kCpuFamily = {kOperators, {}};
 
 }  // namespace mluop::points_in_boxes

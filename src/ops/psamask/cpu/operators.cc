@@ -57,7 +57,6 @@ constexpr const CpuOperator* kOperators[] = {&kForwardCpu, &kBackwardCpu, &kNchw
 
 }  // namespace
 
-extern const CpuFamily kCpuFamily;
-constexpr CpuFamily kCpuFamily = {kOperators, {}};
+extern constexpr CpuFamily kCpuFamily = {kOperators, {}};
 
 }  // namespace mluop::psamask

@@ -19,7 +19,6 @@ constexpr DeviceGetter kGetters[] = {{"psroipool_forward_workspace", [](const Ar
 
 }  // namespace
 
-extern const CpuFamily kCpuFamily;
-constexpr CpuFamily kCpuFamily = {kOperators, kGetters};
+extern constexpr CpuFamily kCpuFamily = {kOperators, kGetters};
 
 }  // namespace mluop::psroipool

@@ -7,7 +7,6 @@
 #include <cinttypes>
 
 #include "core/dtype.h"
-#include "cpu/tuning.h"
 #include "ops/roiaware_pool3d/cpu/operators.h"
 #include "ops/roiaware_pool3d/problem.h"
 

@@ -16,7 +16,6 @@ constexpr DeviceGetter kGetters[] = {{"roiaware_pool3d_forward_workspace", [](co
 
 }  // namespace
 
-extern const CpuFamily kCpuFamily;
-constexpr CpuFamily kCpuFamily = {kOperators, kGetters};
+extern constexpr CpuFamily kCpuFamily = {kOperators, kGetters};
 
 }  // namespace mluop::roiaware_pool3d

@@ -15,7 +15,6 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "core/dtype.h"
 #include "cpu/simd-inl.h"
 #include "ops/roiaware_pool3d/cpu/backward.h"
 #include "ops/roiaware_pool3d/cpu/tuning.h"

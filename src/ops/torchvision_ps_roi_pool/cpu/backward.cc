@@ -4,7 +4,6 @@
 // [pixel][channel], with vectors over the channels.
 #include <algorithm>
 
-#include "cpu/tuning.h"
 #include "ops/torchvision_ps_roi_pool/cpu/operators.h"
 #include "ops/torchvision_ps_roi_pool/cpu/slicing.h"
 

@@ -4,7 +4,6 @@
 // (slicing.h) are repacked to [pixel][channel] and pooled from there.
 #include <algorithm>
 
-#include "cpu/tuning.h"
 #include "ops/torchvision_ps_roi_pool/cpu/operators.h"
 #include "ops/torchvision_ps_roi_pool/cpu/slicing.h"
 

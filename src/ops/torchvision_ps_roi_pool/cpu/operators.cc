@@ -9,7 +9,6 @@ constexpr const CpuOperator* kOperators[] = {&kForwardCpu, &kBackwardCpu};
 
 }  // namespace
 
-extern const CpuFamily kCpuFamily;
-constexpr CpuFamily kCpuFamily = {kOperators, {}};
+extern constexpr CpuFamily kCpuFamily = {kOperators, {}};
 
 }  // namespace mluop::torchvision_ps_roi_pool

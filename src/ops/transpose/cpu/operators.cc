@@ -18,7 +18,6 @@ constexpr const CpuOperator* kOperators[] = {&kTransposeCpu};
 
 }  // namespace
 
-extern const CpuFamily kCpuFamily;
-constexpr CpuFamily kCpuFamily = {kOperators, {}};
+extern constexpr CpuFamily kCpuFamily = {kOperators, {}};
 
 }  // namespace mluop::transpose
