@@ -115,12 +115,11 @@ class Plain(torch.autograd.Function):
 
 def tiny_calls(device="cpu"):
     """Calls on tiny inputs, by name, with the target in multiples of Plain's call."""
-    torch.set_default_device(device)
-    x, features, boxes = torch.rand(1, 9, 2, 2), torch.rand(1, 8, 4, 4), torch.rand(1, 3, 4) * 3
-    leaf, grad = x.clone().requires_grad_(), torch.rand(1, 4, 2, 2)
-    rois, points = torch.tensor([[0.0, 0, 0, 2, 2, 2, 0]]), torch.rand(5, 3)
-    weight, mask = torch.rand(3, 8, 3, 3), torch.eye(4)[None]
-    torch.set_default_device("cpu")
+    with torch.device(device):  # set_default_device would slow every later call of torch down
+        x, features, boxes = torch.rand(1, 9, 2, 2), torch.rand(1, 8, 4, 4), torch.rand(1, 3, 4) * 3
+        leaf, grad = x.clone().requires_grad_(), torch.rand(1, 4, 2, 2)
+        rois, points = torch.tensor([[0.0, 0, 0, 2, 2, 2, 0]]), torch.rand(5, 3)
+        weight, mask = torch.rand(3, 8, 3, 3), torch.eye(4)[None]
     array, result = np.zeros((1, 2, 9), np.float32), np.zeros((1, 9, 2), np.float32)
     return {
         "transpose, NumPy": (lambda: mluops.transpose(array, output=result), None),

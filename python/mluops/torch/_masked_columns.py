@@ -111,8 +111,11 @@ def _padded(pixels: Tensor) -> Tuple[Tensor, Tensor]:
     of the image follow, up to a multiple of _COLUMN_MULTIPLE. Their windows are zeros."""
     count = pixels.size(1)
     extra = -count % _COLUMN_MULTIPLE if pixels.is_cuda else 0
-    result = pixels.new_full((2, count + extra), OUTSIDE, dtype=torch.int32)
-    result[:, :count] = pixels
+    if extra:
+        result = pixels.new_full((2, count + extra), OUTSIDE, dtype=torch.int32)
+        result[:, :count] = pixels
+    else:
+        result = pixels.to(torch.int32, memory_format=torch.contiguous_format)
     rows, columns = result.unbind(0)
     return rows, columns
 
