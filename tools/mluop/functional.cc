@@ -29,6 +29,12 @@ std::string LayoutOf(const OpSpec& spec) {
   return "any";
 }
 
+// A fixed dim, such as the four coordinates of a box, is not divided into tiles.
+bool IsLiteral(const DimSpec& dim) {
+  return std::all_of(dim.factors, dim.factors + dim.factor_count,
+                     [](const Factor& factor) { return factor.kind == Factor::kLiteral; });
+}
+
 // Classifies the sizes of a case.
 struct Sizes {
   bool empty = false, on_tiles = true;
@@ -42,8 +48,8 @@ Sizes SizesOf(const Case& c) {
     if (tensor.desc == nullptr) continue;
     sizes.bytes += tensor.ByteCount();
     sizes.empty |= tensor.desc->ElementCount() == 0;
-    if (c.op->spec.tensors[t].type != kT || tensor.desc->rank == 0) continue;
-    sizes.on_tiles &= tensor.desc->dims[tensor.desc->rank - 1] % kTile == 0;
+    const DimSpec& last = c.op->spec.tensors[t].dims[tensor.desc->rank - 1];
+    if (!IsLiteral(last)) sizes.on_tiles &= tensor.desc->dims[tensor.desc->rank - 1] % kTile == 0;
   }
   return sizes;
 }
