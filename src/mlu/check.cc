@@ -46,16 +46,21 @@ void CheckAlignment(const Check& check, const Side& side) {
                everywhere ? "" : " on 2xx", side.size);
 }
 
-// No instruction of another queue that is still running touches the range.
+// No instruction of another queue that is still running touches the range. A queue keeps its own
+// order, but a store behind a load that replaces an unread result stores the wrong one.
 void CheckOrder(const Check& check, const Side& side, const Range& range, Queue queue) {
   constexpr const char* kQueueNames[] = {"IO", "Move", "Compute"};
   for (const Queue other : kQueues) {
-    if (other == queue) continue;
+    if (other == queue && side.is_written()) continue;
     const Core::Pending& pending = check.core().pending(other, queue);
     const Issuer* const writer = pending.writes.Find(range);
     const Issuer* const reader = side.is_written() ? pending.reads.Find(range) : nullptr;
     if (writer == nullptr && reader == nullptr) continue;
     const Issuer& issuer = writer != nullptr ? *writer : *reader;
+    if (other == queue)
+      check.Fail(
+          "%s reads memory, where %s of line %d (%s queue) replaces a result that nothing has read",
+          side.role, issuer.name, issuer.where.line, kQueueNames[other]);
     check.Fail(
         "%s %s memory, which %s of line %d (%s queue) still %s: a synchronisation is missing",
         side.role, side.is_written() ? "overwrites" : "reads", issuer.name, issuer.where.line,
@@ -76,9 +81,10 @@ void CheckExclusive(const Check& check, const Side& side, const Range& range) {
 
 }  // namespace
 
-Check::Check(const char* instruction, Where where)
+Check::Check(const char* instruction, Where where, const Gate& gate)
     : core_(CoreOf(instruction, where)), issuer_{instruction, where} {
   if (core_.launch().failed()) throw Aborted();
+  Exists(gate);
 }
 
 void Check::Exists(const Gate& gate, bool is_integer) const {
@@ -94,7 +100,7 @@ void Check::Exists(const Gate& gate, bool is_integer) const {
 }
 
 void RequireArchitecture(const char* instruction, const Gate& gate, Where where) {
-  if (current_core != nullptr) Check(instruction, where).Exists(gate);
+  if (current_core != nullptr) Check(instruction, where, gate);
 }
 
 void Check::Disjoint(const char* role, const Range& result, const Range& source) const {
@@ -126,17 +132,24 @@ void Check::Use(const Side& side, Queue queue) const {
   side.ForEachRange([&](const Range& range) {
     CheckOrder(*this, side, range, queue);
     CheckExclusive(*this, side, range);
-    if (side.decides) Written(side.role, *side.on_chip(), range);
-    // Only the IO queue reaches GDRAM, and keeps its order.
-    if (side.on_chip() != nullptr) core_.AddPending(queue, range, issuer_, side.is_written());
+    const OnChipMemory* const memory = side.on_chip();
+    if (memory == nullptr) return;  // only the IO queue reaches GDRAM, and keeps its order
+    const bool over_unread = side.is_written() && queue == kIo && memory->HasUnread(range);
+    core_.AddPending(queue, range, issuer_, side.is_written(), over_unread);
+    if (!side.is_written()) memory->MarkRead(range);
+    if (side.decides) Written(side.role, *memory, range);
   });
 }
 
-Side MakeSide(const char* role, Access access, Memory* memory, const End& end) {
-  std::vector<int64_t> offsets(end.segments.count());
+Side::Side(const char* name, Access kind, Memory* location, const End& end, Rule its_rule)
+    : role(name),
+      access(kind),
+      memory(location),
+      data(const_cast<char*>(static_cast<const char*>(end.data))),
+      size(end.size),
+      offsets(end.segments.count()),
+      rule(its_rule) {
   for (size_t k = 0; k < offsets.size(); ++k) offsets[k] = end.segments.Offset(k);
-  char* const data = const_cast<char*>(static_cast<const char*>(end.data));
-  return {role, access, memory, data, end.size, std::move(offsets)};
 }
 
 Range Side::bounds() const {
@@ -195,28 +208,26 @@ Issued Issue(const Instruction& instruction, size_t count, std::initializer_list
   OnChipMemory& nram = check.core().nram();
   if (check.core().is_memory_core()) return {};
   if (count == 0) check.Fail("the count must be positive, got %d", 0);
-  const auto range_of = [](const Operand& operand) {
-    return RangeOf(operand.data, operand.count * operand.width);
-  };
-  const Operand& result = *operands.begin();
+  const Operand& first = *operands.begin();
+  const Range result = RangeOf(first.data, first.count * first.width);
   uint8_t state = kWritten;
   for (const Operand& operand : operands) {
     if (operand.role == nullptr) continue;
-    const Range range = range_of(operand);
     if (operand.count == 0) check.Fail("%s must not be empty", operand.role);
-    if (operand.repeats && count % operand.count != 0)
+    if (operand.Has(kRepeats) && count % operand.count != 0)
       check.Fail("the count must be a multiple of that of %s, got %zu and %zu", operand.role, count,
                  operand.count);
     check.Exists(instruction.gate, operand.is_integer);
-    const bool may_overlap = &operand == &result || !result.is_result ||
-                             (operand.may_alias && operand.data == result.data);
-    if (!may_overlap) check.Disjoint(operand.role, range_of(result), range);
-    Side side = MakeSide(operand.role, operand.is_result ? Access::kWrite : Access::kRead, &nram,
-                         {operand.data, range.size()});
-    side.rule = instruction.rule;
-    side.decides = operand.decides;
+    const Access access = operand.Has(kResult) ? Access::kWrite : Access::kRead;
+    const End end = {operand.data, operand.count * operand.width};
+    Side side(operand.role, access, &nram, end, instruction.rule);
+    const Range range = side.bounds();
+    const bool is_alias = operand.Has(kAlias) && operand.data == first.data;
+    if (first.Has(kResult) && &operand != &first && !is_alias)
+      check.Disjoint(operand.role, result, range);
+    side.decides = operand.Has(kDecides);
     check.Use(side, kCompute);
-    const uint8_t* const unwritten = operand.is_result ? nullptr : nram.FindUnwritten(range);
+    const uint8_t* const unwritten = side.is_written() ? nullptr : nram.FindUnwritten(range);
     if (unwritten == nullptr) continue;
     uint8_t* const states = nram.StateOf(range.begin);
     if (std::memchr(states, kWritten, range.size()) == nullptr)

@@ -12,13 +12,15 @@ namespace bang {
 
 // The segments of one memory that an instruction accesses.
 struct Side {
+  Side(const char* name, Access kind, Memory* location, const End& end, Rule its_rule = kNoRule);
+
   const char* role;
   Access access;
   Memory* memory;
   char* data;
   size_t size;                   // bytes of a segment
   std::vector<int64_t> offsets;  // of the segments, from `data`
-  Rule rule = kNoRule;           // on its address and size
+  Rule rule;                     // on its address and size
   bool decides = false;          // each of its bytes must have been written
 
   bool is_written() const { return access != Access::kRead; }
@@ -37,8 +39,9 @@ struct Side {
 
 class Check {
  public:
-  // Fails outside a kernel. Throws Aborted if another core failed.
-  Check(const char* instruction, Where where);
+  // Fails outside a kernel, and where the instruction does not exist. Throws Aborted if another core
+  // failed.
+  Check(const char* instruction, Where where, const Gate& gate = {});
 
   Core& core() const { return core_; }
   const Issuer& issuer() const { return issuer_; }
@@ -64,8 +67,6 @@ class Check {
   Core& core_;
   Issuer issuer_;
 };
-
-Side MakeSide(const char* role, Access access, Memory* memory, const End& end);
 
 enum class Timing : uint8_t {
   kSync,    // starts after everything before it, and is complete before the next instruction

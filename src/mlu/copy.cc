@@ -27,9 +27,8 @@ static_assert(std::size(kSpaces) == kDirections);
 bool IsOffChip(Space space) { return space == kGdram || space == kLdram; }
 
 // The memory core executes copies between SRAM and off-chip memory or SRAM.
-bool IsMemoryCoreCopy(const Spaces& spaces) {
-  return (spaces.from == kSram && (IsOffChip(spaces.to) || spaces.to == kSram)) ||
-         (spaces.to == kSram && IsOffChip(spaces.from));
+bool IsMemoryCoreCopy(const Spaces& s) {
+  return s.Uses(kSram) && (s.from == s.to || IsOffChip(s.from) || IsOffChip(s.to));
 }
 
 Queue QueueOf(const Spaces& spaces, Form form) {
@@ -56,9 +55,12 @@ mluMemcpyDirection_t DirectionOf(const Check& check, const void* src, const void
   check.Fail("there is no direction from %s to %s", SpaceName(from), SpaceName(to));
 }
 
-void CheckStride(const Check& check, const char* name, int64_t stride, uint32_t segments,
+// A stride between segments that are written. Copies in 3D use 0 for a stride without segments;
+// kernels pass any value in 2D.
+void CheckStride(const Check& check, const char* name, Form form, int64_t stride, uint32_t segments,
                  uint64_t least) {
-  if (segments > 1 && static_cast<uint64_t>(std::llabs(stride)) < least)
+  if (segments == 1 && (form != Form::k3D || stride == 0)) return;
+  if (static_cast<uint64_t>(std::llabs(stride)) < least)
     check.Fail("%s must be at least the size of %zu bytes, got %lld", name, size_t{least},
                static_cast<long long>(stride));
 }
@@ -75,13 +77,13 @@ void CheckSegments(const Check& check, const End& end) {
 void CheckShape(const Check& check, const End& to, const End& from) {
   CheckSegments(check, to);
   CheckSegments(check, from);
-  const Segments& target = to.segments;
-  if (target.count() != from.segments.count())
-    check.Fail("dst and src must have as many segments, got %zu and %zu", target.count(),
+  const Segments& s = to.segments;
+  if (s.count() != from.segments.count())
+    check.Fail("dst and src must have as many segments, got %zu and %zu", s.count(),
                from.segments.count());
-  CheckStride(check, target.form == Form::k3D ? "dst_stride0" : "dst_stride", target.stride0,
-              target.inner, to.size);
-  CheckStride(check, "dst_stride1", target.stride1, target.outer, to.size);
+  const char* const name0 = s.form == Form::k3D ? "dst_stride0" : "dst_stride";
+  CheckStride(check, name0, s.form, s.stride0, s.inner, to.size);
+  CheckStride(check, "dst_stride1", s.form, s.stride1, s.outer, to.size);
 }
 
 // WRAM: addresses and strides in multiples of 8 bytes, 1D sizes in multiples of 16 (2xx: 64).
@@ -122,9 +124,8 @@ Side InCluster(const Check& check, const CopyCall& call, const End& end) {
   const Block* const own = check.core().sram().Find(end.data);
   if (own == nullptr) check.Fail("dst must be in a variable in SRAM, got %p", end.data);
   char* const other = sram->Declare(own->key, own->name, own->bytes, own->where);
-  return MakeSide(
-      "dst", Access::kWrite, sram,
-      {other + (static_cast<const char*>(end.data) - own->begin), end.size, end.segments});
+  const auto offset = static_cast<const char*>(end.data) - own->begin;
+  return {"dst", Access::kWrite, sram, {other + offset, end.size, end.segments}};
 }
 
 // Copies segment k, and the state of on-chip bytes. A copy to GDRAM needs bytes that were written.
@@ -166,17 +167,17 @@ void Copy(const CopyCall& call, const End& to_end, const End& from_end, Where wh
   if (spaces.to == kWram) CheckWram(check, "dst", to_end);
   if (spaces.from == kWram) CheckWram(check, "src", from_end);
   if (call.is_move && !is_1d) CheckMove(check, to_end);
-  Side to = call.cluster != kOwnCluster
-                ? InCluster(check, call, to_end)
-                : MakeSide("dst", Access::kWrite, core.memory(spaces.to), to_end);
-  Side from = MakeSide("src", Access::kRead, core.memory(spaces.from), from_end);
-  if (call.direction == NRAM2NRAM && is_1d) to.rule = from.rule = k2xx;
-  if (!call.is_move || !is_1d) CheckOverlap(check, to, from);
-  if (call.is_move) {
+  const Rule rule = call.direction == NRAM2NRAM && is_1d ? k2xx : kNoRule;
+  const Side to = call.cluster != kOwnCluster
+                      ? InCluster(check, call, to_end)
+                      : Side("dst", Access::kWrite, core.memory(spaces.to), to_end, rule);
+  const Side from("src", Access::kRead, core.memory(spaces.from), from_end, rule);
+  // The forms of __bang_move that allow it: 1D, and any from 5xx on.
+  if (!call.is_move || (!is_1d && Architecture() <= 372)) CheckOverlap(check, to, from);
+  if (call.is_move)
     core.CountVector(kLayout, to.total_bytes());
-  } else {
+  else
     CountCopy(core, call.direction, to);
-  }
   const Queue queue = call.is_move ? kCompute : QueueOf(spaces, to_end.segments.form);
   Transfer(check, queue, TimingOf(queue, call.async), {from, to},
            [=](size_t k) { CopySegment(check, to, from, k); });
@@ -184,18 +185,15 @@ void Copy(const CopyCall& call, const End& to_end, const End& from_end, Where wh
 
 void ConvertSegments(const Instruction& instruction, const End& to_end, const End& from_end,
                      unsigned n, void (*one)(void* to, const void* from), Where where) {
-  const Check check(instruction.name, where);
-  Core& core = check.core();
-  if (core.is_memory_core()) return;
-  check.Exists(instruction.gate);
+  const Check check(instruction.name, where, instruction.gate);
+  OnChipMemory& nram = check.core().nram();
+  if (check.core().is_memory_core()) return;
   CheckShape(check, to_end, from_end);
-  OnChipMemory& nram = core.nram();
-  Side to = MakeSide("dst", Access::kWrite, &nram, to_end);
-  Side from = MakeSide("src", Access::kRead, &nram, from_end);
-  to.rule = from.rule = instruction.rule;
+  const Side to("dst", Access::kWrite, &nram, to_end, instruction.rule);
+  Side from("src", Access::kRead, &nram, from_end, instruction.rule);
   from.decides = true;
   CheckOverlap(check, to, from);
-  core.CountVector(instruction.kind, size_t{n} * to.count());
+  check.core().CountVector(instruction.kind, size_t{n} * to.count());
   Transfer(check, kMove, Timing::kVector, {from, to}, [&](size_t k) {
     for (size_t i = 0; i < n; ++i)
       one(to.segment(k) + i * (to.size / n), from.segment(k) + i * (from.size / n));
@@ -204,9 +202,8 @@ void ConvertSegments(const Instruction& instruction, const End& to_end, const En
 }
 
 void Gather(const GatherCall& call, const mluMemcpyDirection_t* given, Where where) {
-  const Check check(call.name, where);
+  const Check check(call.name, where, kFrom592);
   Core& core = check.core();
-  check.Exists(kFrom592);
   const auto direction = given != nullptr ? *given : DirectionOf(check, call.src, call.dst);
   const Spaces spaces = SpacesOf(check, direction);
   if (core.is_memory_core()) return;
@@ -218,14 +215,14 @@ void Gather(const GatherCall& call, const mluMemcpyDirection_t* given, Where whe
   const Queue queue = QueueOf(spaces, Form::k2D);
   if (!call.async) core.Drain();
   const auto read = [&](const char* role, const void* data, size_t bytes) {
-    Side side = MakeSide(role, Access::kRead, &core.nram(), {data, bytes});
+    Side side(role, Access::kRead, &core.nram(), {data, bytes});
     side.decides = true;
     check.Use(side, queue);
   };
   read("offset", call.offsets, size_t{call.count} * call.offset_width);
   if (call.mask != nullptr) read("mask", call.mask, (call.count + 7) / 8);
-  Side to = MakeSide("dst", Access::kWrite, core.memory(spaces.to), {call.dst, call.size});
-  Side from = MakeSide("src", Access::kRead, core.memory(spaces.from), {call.src, call.size});
+  Side to("dst", Access::kWrite, core.memory(spaces.to), {call.dst, call.size});
+  Side from("src", Access::kRead, core.memory(spaces.from), {call.src, call.size});
   to.offsets.clear();
   from.offsets.clear();
   Side& scattered = call.scatter ? to : from;
@@ -240,6 +237,7 @@ void Gather(const GatherCall& call, const mluMemcpyDirection_t* given, Where whe
     regular.offsets.push_back(int64_t{k} * call.stride);
   }
   if (to.count() == 0) return;
+  CheckOverlap(check, to, from);
   CountCopy(core, direction, to);
   Transfer(check, queue, TimingOf(queue, call.async), {from, to},
            [=](size_t k) { CopySegment(check, to, from, k); });
@@ -253,11 +251,10 @@ void Fill(const FillCall& call, void* dst, size_t count, const void* value, unsi
   const End end = {dst, count * width, segments};
   if (segments.form != Form::k1D) check.Exists(kFrom322);
   CheckSegments(check, end);
-  CheckStride(check, "stride0", segments.stride0, segments.inner, end.size);
-  CheckStride(check, "stride1", segments.stride1, segments.outer,
+  CheckStride(check, "stride0", segments.form, segments.stride0, segments.inner, end.size);
+  CheckStride(check, "stride1", segments.form, segments.stride1, segments.outer,
               static_cast<uint64_t>(segments.stride0) * segments.inner);
-  Side to = MakeSide("dst", Access::kWrite, core.memory(call.space), end);
-  to.rule = call.rule;
+  const Side to("dst", Access::kWrite, core.memory(call.space), end, call.rule);
   if (call.space == kGdram) core.counters.gdram_filled += to.total_bytes();
   core.CountVector(kFill, count * to.count());
   std::vector<char> pattern(end.size);
@@ -268,18 +265,17 @@ void Fill(const FillCall& call, void* dst, size_t count, const void* value, unsi
 
 void Atomic(const AtomicCall& call, const End& gdram_end, const End& operands, void* old_data,
             Where where) {
-  const Check check(call.name, where);
+  const Check check(call.name, where, call.gate);
   Core& core = check.core();
   if (core.is_memory_core()) return;
-  check.Exists(call.gate);
   if (gdram_end.size == 0) check.Fail("the count must be positive, got %d", 0);
   if (reinterpret_cast<uintptr_t>(gdram_end.data) % call.width != 0)
     check.Fail("the GDRAM address must be a multiple of %u, got %p", call.width, gdram_end.data);
   OnChipMemory& nram = core.nram();
   const bool is_value = operands.size == 0;
-  const Side gdram = MakeSide("gdram", Access::kAtomic, &GetGdram(), gdram_end);
-  const Side source = MakeSide("src", Access::kRead, &nram, operands);
-  const Side old = MakeSide("old", Access::kWrite, &nram, {old_data, gdram_end.size});
+  const Side gdram("gdram", Access::kAtomic, &GetGdram(), gdram_end);
+  const Side source("src", Access::kRead, &nram, operands);
+  const Side old("old", Access::kWrite, &nram, {old_data, gdram_end.size});
   std::vector<Side> sides = {gdram};
   if (!is_value) sides.push_back(source);
   if (old_data != nullptr) sides.push_back(old);

@@ -7,12 +7,12 @@
 #include <functional>
 #include <random>
 #include <string>
+#include <vector>
 
 #include "bang/copy.h"
 #include "bang/language.h"
-#include "mlu/counters.h"
+#include "mlu/memory.h"
 #include "mlu/settings.h"
-#include "mlu/writers.h"
 
 namespace bang {
 
@@ -28,6 +28,55 @@ struct Violation {
 struct Aborted {};
 
 inline constexpr int kMemoryCore = 0x80;  // coreId
+
+inline constexpr int kDirections = SRAM2SRAM + 1;
+inline constexpr int kKinds = kAtomic + 1;
+
+const char* DirectionName(int direction);
+
+struct Counters {
+  std::array<uint64_t, kDirections> bytes = {};
+  std::array<uint64_t, kKinds> instructions = {}, elements = {};
+  uint64_t copies = 0;
+  uint64_t async_copies = 0;
+  uint64_t overlapped_copies = 0;  // async copies with a vector instruction that no sync separates
+  uint64_t gdram_filled = 0;       // bytes
+  size_t nram_peak = 0;
+  size_t sram_peak = 0;
+
+  // Bytes and elements: the work of a core, for the balance.
+  uint64_t Work() const;
+  void Add(const Counters& other);
+};
+
+struct LaunchCounters {
+  int launches = 0;
+  Counters total;
+  std::vector<uint64_t> work;  // by core of the card
+
+  void Add(const LaunchCounters& other);
+  // One "name value" pair per line.
+  std::string Format() const;
+};
+
+// A core between two barriers.
+struct Epoch {
+  int job;
+  int cluster;  // in the job
+  int core;     // in the job, memory cores included
+  int task;     // -1 on the memory core
+  unsigned job_barriers = 0;
+  unsigned cluster_barriers = 0;
+
+  // Whether this access is ordered before an access in `later` of the same job.
+  bool IsBefore(const Epoch& later) const {
+    return core == later.core || job_barriers < later.job_barriers ||
+           (cluster == later.cluster && cluster_barriers < later.cluster_barriers);
+  }
+  std::string Name() const { return task < 0 ? "the memory core" : "task " + std::to_string(task); }
+};
+
+enum class Access : uint8_t { kRead, kWrite, kAtomic };
 
 // Where a core is among the barriers of its job, whose mutex guards it.
 struct Arrival {
@@ -72,7 +121,8 @@ class Core {
   void CountVector(Kind kind, size_t elements);
   bool is_idle(Queue queue) const { return queues_[queue].empty(); }
 
-  // The accesses of instructions of `producer` that no synchronisation orders before `consumer`.
+  // The accesses of instructions of `producer` that no synchronisation orders before `consumer`. Of
+  // the same queue, which keeps its order: writes over results that nothing has read.
   struct Pending {
     IntervalMap reads, writes;
   };
@@ -80,7 +130,8 @@ class Core {
     return pending_[producer][consumer];
   }
   // Records that an instruction of `queue` accesses the range until the queue is synchronized.
-  void AddPending(Queue queue, const Range& range, const Issuer& issuer, bool written);
+  void AddPending(Queue queue, const Range& range, const Issuer& issuer, bool written,
+                  bool over_unread);
 
   // The number of this core's epoch in LaunchState::writers().
   uint16_t epoch() const { return epoch_number_; }

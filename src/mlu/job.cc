@@ -2,7 +2,8 @@
 #include "mlu/job.h"
 
 #include <algorithm>
-#include <map>
+#include <cstdlib>
+#include <new>
 
 #include "mlu/settings.h"
 
@@ -22,7 +23,63 @@ constexpr BarrierRule kBarriers[] = {  // in the order of Barrier
 
 const BarrierRule& RuleOf(Barrier barrier) { return kBarriers[static_cast<int>(barrier)]; }
 
+constexpr uint16_t kMostEpochs = 0x7fff;
+constexpr uint16_t kAtomicBit = 0x8000;
+
+// Zeroed; the pages that are never touched cost nothing.
+std::shared_ptr<uint16_t> AllocateShadow(size_t count) {
+  auto* const tags = static_cast<uint16_t*>(std::calloc(count, sizeof(uint16_t)));
+  if (tags == nullptr) throw std::bad_alloc();
+  return {tags, std::free};
+}
+
 }  // namespace
+
+uint16_t Writers::Begin(const Epoch& epoch) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (epochs_.size() >= kMostEpochs) return 0;  // the accesses of further epochs are not recorded
+  epochs_.push_back(epoch);
+  return static_cast<uint16_t>(epochs_.size() - 1);
+}
+
+const Epoch* Writers::Scan(uint16_t* first, uint16_t* last, uint16_t me, bool is_sram, bool mark,
+                           bool atomic) {
+  const auto tag = static_cast<uint16_t>(atomic ? me | kAtomicBit : me);
+  uint16_t known = tag;  // the last tag that was found to be in order
+  for (uint16_t* p = first; p < last; ++p) {
+    if (*p != known && *p != 0) {
+      const bool both_atomic = atomic && (*p & kAtomicBit) != 0;
+      const Epoch& other = epochs_[*p & ~kAtomicBit];
+      // Jobs have no order, but jobs that use the same SRAM run one after the other.
+      const bool is_same_job = other.job == epochs_[me].job;
+      const bool in_order = is_same_job ? other.IsBefore(epochs_[me]) : is_sram;
+      if (!both_atomic && !in_order) return &other;
+      known = *p;
+    }
+    if (mark) *p = tag;
+  }
+  return nullptr;
+}
+
+const Epoch* Writers::Touch(const Block& block, bool is_sram, const Range& range, uint16_t epoch,
+                            Access access) {
+  if (epoch == 0) return nullptr;
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const bool is_read = access == Access::kRead;
+  Shadow& shadow = shadows_[block.begin];
+  if (is_read && !is_sram && shadow.writers == nullptr) return nullptr;  // unwritten
+  if (shadow.writers == nullptr) shadow.writers = AllocateShadow(block.bytes);
+  const auto offset = range.begin - block.begin;
+  uint16_t* const writers = shadow.writers.get() + offset;
+  const Epoch* const other =
+      Scan(writers, writers + range.size(), epoch, is_sram, !is_read, access == Access::kAtomic);
+  if (other != nullptr || !is_sram) return other;
+  if (shadow.readers == nullptr) shadow.readers = AllocateShadow(block.bytes);
+  uint16_t* const readers = shadow.readers.get() + offset;
+  if (!is_read) return Scan(readers, readers + range.size(), epoch, is_sram, false, false);
+  std::fill_n(readers, range.size(), epoch);
+  return nullptr;
+}
 
 void LaunchState::Fail(const Violation& violation) {
   const std::lock_guard<std::mutex> lock(mutex_);
@@ -48,9 +105,10 @@ void LaunchState::AddCounters(Core& core) {
 
 uint8_t LaunchState::AddOrigin(const Issuer& issuer) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  auto found = std::find_if(origins_.begin() + 2, origins_.end(), [&](const Issuer& other) {
-    return other.name == issuer.name && other.where.line == issuer.where.line;
-  });
+  auto found =
+      std::find_if(origins_.begin() + kUnread + 1, origins_.end(), [&](const Issuer& other) {
+        return other.name == issuer.name && other.where.line == issuer.where.line;
+      });
   // Further instructions share the last number.
   if (found == origins_.end() && origins_.size() <= UINT8_MAX)
     found = origins_.insert(found, issuer);
@@ -92,13 +150,15 @@ bool Job::ReleaseIfComplete(const Core& waiting) {
 // Cores may meet at different lines. If the job gets stuck later, the first such meeting is the
 // likely reason. The line that the fewest cores came from is the likely place.
 void Job::NoteOddLine(const std::vector<Core*>& cores) {
-  std::map<int, std::vector<const Core*>> by_line;
-  for (const Core* const core : cores) by_line[core->arrival.where.line].push_back(core);
-  if (odd_ != nullptr || by_line.size() < 2) return;
-  odd_ = std::min_element(by_line.begin(), by_line.end(), [](const auto& a, const auto& b) {
-           return a.second.size() < b.second.size();
-         })->second[0];
-  odd_arrival_ = odd_->arrival;
+  const auto on_line_of = [&](const Core* core) {
+    return std::ranges::count(cores, core->arrival.where.line,
+                              [](const Core* other) { return other->arrival.where.line; });
+  };
+  const Core* const rarest = *std::ranges::min_element(cores, {}, on_line_of);
+  const bool is_odd = on_line_of(rarest) < std::ssize(cores);
+  if (odd_ != nullptr || !is_odd) return;
+  odd_ = rarest;
+  odd_arrival_ = rarest->arrival;
 }
 
 // Fails the launch if a barrier can no longer complete.

@@ -4,6 +4,9 @@
 
 #include <atomic>
 #include <condition_variable>
+#include <deque>
+#include <map>
+#include <memory>
 #include <mutex>
 #include <vector>
 
@@ -11,6 +14,32 @@
 #include "mlu/core.h"
 
 namespace bang {
+
+// Detects cores that access the same bytes of GDRAM or SRAM in one launch without a barrier between
+// the accesses. Each byte keeps the core that wrote it last and, in SRAM, the one that read it last.
+class Writers {
+ public:
+  // Returns the number of an epoch, for Touch.
+  uint16_t Begin(const Epoch& epoch);
+
+  // Records an access to a range of a block. Returns another core whose access is not ordered
+  // before this one, or NULL.
+  const Epoch* Touch(const Block& block, bool is_sram, const Range& range, uint16_t epoch,
+                     Access access);
+
+ private:
+  struct Shadow {
+    std::shared_ptr<uint16_t> writers, readers;  // of each byte
+  };
+  // Returns the first epoch in [first, last) that is not ordered before `me`; marks the range.
+  const Epoch* Scan(uint16_t* first, uint16_t* last, uint16_t me, bool is_sram, bool mark,
+                    bool atomic);
+
+  std::mutex mutex_;
+  std::map<const char*, Shadow> shadows_;  // by the begin of a block
+  // Number 0: not accessed. A deque, because callers keep pointers to epochs while others begin.
+  std::deque<Epoch> epochs_ = {{}};
+};
 
 // The state that all cores of a launch share.
 class LaunchState {
@@ -44,7 +73,7 @@ class LaunchState {
   Violation violation_ = {};
   LaunchCounters counters_;
   Writers writers_;
-  std::vector<Issuer> origins_ = {{"", Where()}, {"", Where()}};  // after kUnwritten and kWritten
+  std::vector<Issuer> origins_{kUnread + 1, {"", Where()}};  // behind the other states of a byte
 };
 
 // Records the end of a launch in its queue: a failure, or NULL, and the counters. Defined in

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <deque>
+#include <functional>
 #include <map>
 #include <numeric>
 #include <random>
@@ -51,6 +52,18 @@ class JobMemories {
   std::deque<OnChipMemory> all_;
   std::vector<Core::Memories> cores_;
 };
+
+// Runs body(i) on one thread for each i < count. Calls fail(reason) if a thread does not start.
+void RunThreads(int count, const std::function<void(int i)>& body,
+                const std::function<void(const std::string& reason)>& fail) {
+  std::vector<std::thread> threads;
+  try {
+    for (int i = 0; i < count; ++i) threads.emplace_back(body, i);
+  } catch (const std::exception& error) {
+    fail(error.what());
+  }
+  for (std::thread& thread : threads) thread.join();
+}
 
 // Runs one task on the calling thread.
 void RunTask(LaunchState& launch, Job& job, Core& core) {
@@ -100,14 +113,10 @@ void RunJob(LaunchState& launch, int number, JobMemories& memories) {
     cores.emplace_back(launch, job, number, slot, built_ins, memories.of_core(i));
     job.Add(cores.back());
   }
-  if (is_block) return RunTask(launch, job, cores[0]);
-  std::vector<std::thread> threads;
-  try {
-    for (Core& core : cores) threads.emplace_back([&] { RunTask(launch, job, core); });
-  } catch (const std::exception& error) {  // no thread
-    job.Fail(launch.MakeViolation(error.what()));
-  }
-  for (std::thread& thread : threads) thread.join();
+  const auto run = [&](int i) { RunTask(launch, job, cores[static_cast<size_t>(i)]); };
+  if (is_block) return run(0);
+  RunThreads(static_cast<int>(cores.size()), run,
+             [&](const std::string& reason) { job.Fail(launch.MakeViolation(reason)); });
 }
 
 // Returns why a launch is wrong; empty if it is right.
@@ -138,7 +147,7 @@ void RunJobs(LaunchState& launch) {
   std::shuffle(order.begin(), order.end(),
                std::minstd_rand(static_cast<unsigned>(GetSettings().seed)));
   std::atomic<size_t> next{0};
-  const auto run = [&] {
+  const auto run = [&](int) {
     try {
       JobMemories memories(std::max(launch.clusters_per_job, 1));
       for (size_t i = next++; i < order.size() && !launch.failed(); i = next++)
@@ -148,14 +157,9 @@ void RunJobs(LaunchState& launch) {
     }
   };
   GetGdram().Open();
-  std::vector<std::thread> threads;
-  try {
-    const int cpus = static_cast<int>(std::thread::hardware_concurrency());
-    for (int i = 0; i < std::clamp(cpus / tasks, 1, jobs); ++i) threads.emplace_back(run);
-  } catch (const std::exception& error) {  // no thread
-    launch.Fail(launch.MakeViolation(error.what()));
-  }
-  for (std::thread& thread : threads) thread.join();
+  const int cpus = static_cast<int>(std::thread::hardware_concurrency());
+  RunThreads(std::clamp(cpus / tasks, 1, jobs), run,
+             [&](const std::string& reason) { launch.Fail(launch.MakeViolation(reason)); });
   GetGdram().Close();
 }
 

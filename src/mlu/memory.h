@@ -3,6 +3,8 @@
 // allocation and each variable lies between inaccessible pages.
 #pragma once
 
+#include <algorithm>
+#include <cstring>
 #include <functional>
 #include <map>
 #include <shared_mutex>
@@ -50,8 +52,6 @@ class IntervalMap {
     --node;
     return node->second.end > range.begin ? &node->second.issuer : nullptr;
   }
-
-  void Clear() { ranges_.clear(); }
 
  private:
   struct Node {
@@ -136,6 +136,15 @@ class OnChipMemory final : public Memory {
   // Returns the state of the first byte that nothing has written, or NULL. Scalar code writes
   // without a trace: a word without the poison pattern counts as written.
   const uint8_t* FindUnwritten(const Range& range) const;
+
+  bool HasUnread(const Range& range) const {
+    return std::memchr(StateOf(range.begin), kUnread, range.size()) != nullptr;
+  }
+  // An instruction reads the range.
+  void MarkRead(const Range& range) const {
+    uint8_t* const states = StateOf(range.begin);
+    if (HasUnread(range)) std::replace(states, states + range.size(), kUnread, kWritten);
+  }
 
   // Returns the variable of `key`, which is placed at first use. Returns NULL if the addresses are
   // used up. A source declares the variables of all its kernels: only variables that the

@@ -44,10 +44,20 @@ Settings Read() {
     settings.seed = std::strtoull(value.c_str(), nullptr, 10);
     return true;
   });
+  read("MLUOP_MLU_IN_PLACE", "0 or 1", [&](const std::string& value) {
+    settings.choices.allows_in_place = value == "1";
+    return value == "0" || value == "1";
+  });
+  read("MLUOP_MLU_FUSION", "rounded or exact", [&](const std::string& value) {
+    settings.choices.keeps_middle_result = value == "exact";
+    return value == "rounded" || value == "exact";
+  });
   return settings;
 }
 
 }  // namespace
+
+const Choices& GetChoices() { return GetSettings().choices; }
 
 const Settings& GetSettings() {
   static const Settings settings = Read();

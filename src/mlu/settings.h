@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <string>
 
+#include "bang/instruction.h"
+
 namespace bang {
 
 inline constexpr int kCoresPerCluster = 4;
@@ -23,9 +25,10 @@ struct Card {
 };
 
 struct Settings {
-  Card card;               // MLUOP_MLU_ARCH: mlu290, mlu370 (default), mlu590; MLUOP_MLU_CLUSTERS
-  bool strict = false;     // MLUOP_MLU_CHECK=strict
-  uint64_t seed = 1;       // MLUOP_MLU_SEED: the order of tasks and copies
+  Card card;            // MLUOP_MLU_ARCH: mlu290, mlu370 (default), mlu590; MLUOP_MLU_CLUSTERS
+  bool strict = false;  // MLUOP_MLU_CHECK=strict
+  uint64_t seed = 1;    // MLUOP_MLU_SEED: the order of tasks and copies
+  Choices choices = {};
   std::string error = {};  // why a variable is wrong; "" if all are right
 };
 const Settings& GetSettings();

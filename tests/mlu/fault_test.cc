@@ -139,7 +139,7 @@ TEST_F(FaultTest, IsReportedWithItsLine) {
     }
   }
   std::printf("%d of %d faults reported\n", reported, all);
-  EXPECT_GE(reported * 100, all * 95);
+  EXPECT_EQ(reported, all);
   EXPECT_EQ(all, Is290() ? 7 : 77);
 }
 

@@ -194,4 +194,102 @@ TEST_F(Forms, FilterPadsOn2xx) {
   ExpectMessage("has bytes that nothing has written");
 }
 
+TEST_F(FormsFrom3xx, DivisionByZeroIsReportedForFloat) {
+  Run("DivideFloatByZero", {1, 2, 0, 3}, 4);
+  if (Card() < 500) return ExpectMessage("does not exist on mlu370");
+  ExpectMessage("__bang_div in kernel DivideFloatByZero");
+  ExpectMessage("b must not be 0");
+}
+
+TEST_F(Forms, SumTowardZeroKeepsInfinity) {
+  Values in(128, 1.0f);
+  in[0] = INFINITY, in[1] = -INFINITY, in[2] = 0x1p25f, in[66] = -1;
+  EXPECT_EQ(Run("AddTowardZero", in, 4), (Values{INFINITY, -INFINITY, 0x1p25f - 2, 2}));
+  ExpectNoMessage();
+}
+
+TEST_F(Forms, ActiveFunctions) {
+  EXPECT_EQ(Run("Active", {-2, 0, 4}, 2), (Values{2, 0}));
+  ExpectNoMessage();
+  const Values out = Run("Active", {-2, 0, 4}, 15);
+  EXPECT_EQ(Values(out.begin() + 2, out.begin() + 6), (Values{4, -1, 1, 1}));
+  EXPECT_EQ(out[7], 1.0f);
+  EXPECT_EQ(out[9], -0.5f);
+  EXPECT_EQ(out[14], 2.0f);
+}
+
+TEST_F(FormsFrom3xx, OldNamesOfArgmax) {
+  EXPECT_EQ(Run("OldExtremes", {1, 7, -3, 7, -3}, 4), (Values{7, 1, -3, 2}));
+  ExpectNoMessage();
+}
+
+TEST_F(FormsFrom3xx, GatherMustNotOverlap) {
+  Run("GatherOverItself", Iota(64), 4);
+  if (Card() > 500) ExpectMessage("dst and src must not overlap");
+}
+
+TEST_F(FormsFrom3xx, StrideOf3DWithOneSegment) {
+  Run("ShortStride3D", Iota(64), 1);
+  ExpectMessage("dst_stride0 must be at least the size of 16 bytes, got 4");
+}
+
+TEST_F(Forms, MirrorNeeds128BytesOn2xx) {
+  Run("NarrowMirror", Iota(512), 1);
+  if (Card() >= 300) return ExpectNoMessage();
+  ExpectMessage("height and width must be multiples of 128 bytes on 2xx");
+}
+
+TEST_F(Forms, PoolNeedsAlignedAddressesOn2xx) {
+  Run("UnalignedPool", Iota(128), 1);
+  if (Card() >= 300) return ExpectNoMessage();
+  ExpectMessage("dst must have a 64-byte address on 2xx, got one 4 bytes behind");
+}
+
+TEST_F(FormsFrom3xx, InPlacePoolAndLookUpNeedTheirSwitch) {
+  const bool allowed = std::getenv("MLUOP_MLU_IN_PLACE") != nullptr;
+  const Values sums = Run("PoolInPlace", Iota(64), 2);
+  if (!allowed) ExpectMessage("__bang_sumpool in kernel PoolInPlace");
+  if (allowed) EXPECT_EQ(sums, (Values{0 + 1 + 16 + 17, 2 + 3 + 18 + 19}));
+  const Values found = Run("LookUpInPlace", Iota(64), 2);
+  if (!allowed) return ExpectMessage("dst and index must not overlap");
+  EXPECT_EQ(found, (Values{0, 2}));
+  ExpectNoMessage();
+}
+
+// a * a = 1 + 2^-11 + 2^-24, which float rounds to 1 + 2^-11.
+TEST_F(FormsFrom3xx, FusionRoundsTheMiddleResultByDefault) {
+  const char* const fusion = std::getenv("MLUOP_MLU_FUSION");
+  const float expected = fusion != nullptr && std::string(fusion) == "exact" ? 0x1p-24f : 0.0f;
+  EXPECT_EQ(Run("MiddleResult", {1 + 0x1p-12f, -(1 + 0x1p-11f)}, 1), Values{expected});
+  ExpectNoMessage();
+}
+
+TEST_F(Forms, RelayInOneQueueNeedsNoSync) {
+  Values expected = Iota(32);
+  expected.resize(64);
+  EXPECT_EQ(Run("RelayWithoutSync", Iota(64), 64), expected);
+  ExpectNoMessage();
+}
+
+TEST_F(Forms, StridedMoveMayOverlapFrom5xxOn) {
+  const Values out = Run("ShiftRows", Iota(128), 96);
+  if (Card() < 500) return ExpectMessage("dst and src must not overlap");
+  ExpectNoMessage();
+  EXPECT_EQ(out, [] {
+    Values rows = Iota(128);
+    rows.erase(rows.begin(), rows.begin() + 32);
+    return rows;
+  }());
+}
+
+TEST_F(Forms, MessageNamesCollect) {
+  Run("CollectUnwritten", Iota(64), 1);
+  ExpectMessage("__bang_collect in kernel CollectUnwritten");
+}
+
+TEST_F(Forms, ScalarFunctionsOfC) {
+  EXPECT_EQ(Run("ClassifiesFloats", {NAN, INFINITY, 1}, 1), Values{7});
+  ExpectNoMessage();
+}
+
 }  // namespace

@@ -12,8 +12,6 @@
 #include "bang/language.h"
 #include "bang/launch.h"
 #include "bang/layout.h"
-#include "bang/pool.h"
-#include "bang/scalar.h"
 #include "bang/unknown.h"
 
 using namespace bang::intrinsics;

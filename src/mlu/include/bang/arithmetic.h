@@ -27,7 +27,7 @@ auto Wide(T x) {
 }
 template <class T>
 auto Divisor(T x, const char* name, Where where) {
-  if constexpr (std::is_integral_v<T>) Require(x != 0, name, where, "b must not be 0");
+  Require(x != T(0), name, where, "b must not be 0");
   return Wide(x);
 }
 // The exact sum of two floats does not fit a double in all cases; TwoSum gives its rounding error.
@@ -37,10 +37,10 @@ T AddTowardZero(T a, T b) {
   double sum = x + y;
   const double back = sum - x;
   const double error = (x - (sum - back)) + (y - back);
-  if (error != 0 && (error > 0) != (sum > 0)) sum = std::nextafter(sum, 0.0);
+  const bool is_finite = std::isfinite(sum);
+  if (is_finite && error != 0 && (error > 0) != (sum > 0)) sum = std::nextafter(sum, 0.0);
   return RoundedTo<T>(sum, Round::kTz);
 }
-// The middle result is rounded.
 template <class T>
 T Fuse(mluFusionOpCode op, T a, T b, T c) {
   switch (op) {
@@ -54,6 +54,12 @@ T Fuse(mluFusionOpCode op, T a, T b, T c) {
     case FUSION_FSA: break;
   }
   return a - b + c;
+}
+// Whether the middle result is rounded is not known: MLUOP_MLU_FUSION decides.
+template <class T>
+T FuseAndRound(mluFusionOpCode op, T a, T b, T c) {
+  if (!GetChoices().keeps_middle_result) return Fuse(op, a, b, c);
+  return RoundedTo<T>(Fuse(op, Exact(a), Exact(b), Exact(c)), Round::kRn);
 }
 
 namespace intrinsics {
@@ -78,7 +84,7 @@ namespace intrinsics {
   void name(T* d, const T* src, const T* seg, unsigned src_n, unsigned seg_n, BANG_WHERE) { \
     const auto f = [&](T x, T y) { return T(value); };                                      \
     Map({#name, __VA_ARGS__}, where, d, src_n, f, In("src", src, src_n),                    \
-        Repeated("seg", seg, seg_n));                                                       \
+        In("seg", seg, seg_n, kRepeats));                                                   \
   }
 // name(d, a, n).
 #define BANG_UNARY(name, Types, alias_a, value, ...)                   \
@@ -124,6 +130,14 @@ BANG_FROM322(floor, Single, kNoAlias, std::floor(x))
 BANG_FROM322(round, Single, kNoAlias, std::round(x))
 BANG_FROM322(nearbyint, Single, kNoAlias, RoundTo(double(x), Round::kRn))
 
+// Table-driven approximations of unknown accuracy on the card; exact or rounded once here.
+#define BANG_ACTIVE(name, value) BANG_UNARY(__bang_active_##name, Float, kAlias, value, kArithmetic)
+BANG_ACTIVE(abs, std::fabs(Exact(x)))
+BANG_ACTIVE(sign, x >= T(0) ? 1 : -1)
+BANG_ACTIVE(exphp, std::exp(Exact(x)))
+BANG_ACTIVE(reciphp, 1 / Exact(x))
+BANG_ACTIVE(sqrthp, std::sqrt(Exact(x)))
+
 // The square of integers has the next wider type.
 #define BANG_WIDENING_SQUARE(To, From)                                      \
   inline void __bang_square(To* d, const From* a, unsigned n, BANG_WHERE) { \
@@ -137,16 +151,19 @@ BANG_WIDENING_SQUARE(int, short)
 // The old form with a scratch vector.
 template <Float T>
 void __bang_div(T* d, const T* a, const T* b, T* tmp, unsigned n, BANG_WHERE) {
-  const auto f = [](T x, T y, T) { return x / y; };
-  Map({"__bang_div", kArithmetic, kSize128}, where, d, n, f, In("a", a, n, kNoAlias),
-      In("b", b, n, kNoAlias), Out("tmp", tmp, n));
+  const Instruction instruction = {"__bang_div", kArithmetic, kSize128};
+  Compute(instruction, where, n,
+          {Out("dst", d, n), In("a", a, n, kNoAlias), In("b", b, n, kNoAlias), Out("tmp", tmp, n)},
+          d, n, [&](size_t i, Reader& read) {
+            return T(read(a + i) / Divisor(read(b + i), instruction.name, where));
+          });
 }
 
 template <Float T>
 T __bang_sum(const T* a, unsigned n, BANG_WHERE) {
   double sum = 0;
   const Issued issued =
-      Issue({"__bang_sum", kArithmetic, kNoRule, kFrom520}, n, {Deciding("a", a, n)}, where);
+      Issue({"__bang_sum", kArithmetic, kNoRule, kFrom520}, n, {In("a", a, n, kDecides)}, where);
   for (unsigned i = 0; issued && i < n; ++i) sum += Exact(a[i]);
   return T(static_cast<float>(sum));
 }
@@ -155,31 +172,28 @@ T __bang_sum(const T* a, unsigned n, BANG_WHERE) {
 // unchanged from 3xx on.
 template <Float T>
 void __bang_reduce_sum(T* d, const T* a, unsigned n, BANG_WHERE) {
-  const Issued issued = Issue({"__bang_reduce_sum", kArithmetic, kSize128}, n,
-                              {Out("dst", d, n), In("a", a, n)}, where);
   constexpr unsigned kLanes = 128 / sizeof(T);
-  for (unsigned i = 0; issued && i < n; i += kLanes) {
+  const auto sum_of_lanes = [a](size_t i, Reader& read) {
     double sum = 0;
-    bool is_written = true;
-    for (unsigned k = i; k < i + kLanes; ++k) {
-      sum += Exact(a[k]);
-      is_written &= issued.IsWritten(a + k);
-    }
-    for (unsigned k = i + 1; issued.is_2xx && k < i + kLanes; ++k) issued.Put(d + k, T(0), true);
-    const T result = static_cast<float>(sum);
-    issued.Put(d + i, issued.is_2xx ? Saturated(result) : result, is_written);
-  }
+    for (unsigned k = 0; k < kLanes; ++k) sum += Exact(read(a + i * kLanes + k));
+    return T(static_cast<float>(sum));
+  };
+  const Issued issued =
+      Compute({"__bang_reduce_sum", kArithmetic, kSize128}, where, n,
+              {Out("dst", d, n), In("a", a, n)}, d, n / kLanes, sum_of_lanes, kLanes);
+  for (unsigned i = 0; issued.is_2xx && i < n; ++i)
+    if (i % kLanes != 0) issued.Put(d + i, T(0), true);
 }
 
 // name(op, d, a, b, c, counts): b and c are vectors of seg_n elements that repeat, or scalars.
 #define BANG_FUSION(B, b_source, C, c_source, ...)                                                \
   template <Float T>                                                                              \
   void __bang_fusion(mluFusionOpCode op, T* d, const T* a, B b, C c, __VA_ARGS__, BANG_WHERE) {   \
-    const auto f = [op](T x, T y, T z) { return Fuse(op, x, y, z); };                             \
+    const auto f = [op](T x, T y, T z) { return FuseAndRound(op, x, y, z); };                     \
     Map({"__bang_fusion", kArithmetic, kNoRule, kFrom322}, where, d, src_n, f, In("a", a, src_n), \
         b_source, c_source);                                                                      \
   }
-#define BANG_REPEATED(name) Repeated(#name, name, seg_n)
+#define BANG_REPEATED(name) In(#name, name, seg_n, kRepeats)
 BANG_FUSION(const T*, BANG_REPEATED(b), const T*, BANG_REPEATED(c), unsigned src_n, unsigned seg_n)
 BANG_FUSION(Same<T>, Scalar(b), const T*, BANG_REPEATED(c), unsigned src_n, unsigned seg_n)
 BANG_FUSION(const T*, BANG_REPEATED(b), Same<T>, Scalar(c), unsigned src_n, unsigned seg_n)

@@ -28,7 +28,7 @@ AtomicCall MakeAtomic(const char* name, bool async, const Gate& gate, Op) {
     std::memcpy(&m, memory, sizeof(T));
     std::memcpy(&o, operand, sizeof(T));
     const T result = Op()(m, o);
-    m = Is2xx() ? Saturated(result, m, o) : result;
+    m = Is2xx() && IsFinite(m) && IsFinite(o) ? Saturated(result) : result;
     std::memcpy(memory, &m, sizeof(T));
   };
   return {name, async, gate, sizeof(T), combine};

@@ -43,26 +43,26 @@ void BitIndex(const char* name, T* d, const T* a, const T* b, unsigned n, Where 
               const Test& test) {
   RequireBits(name, n, 512, where);
   auto* const bytes = reinterpret_cast<unsigned char*>(d);
-  const Issued issued = Issue({name, kComparison, k2xx64, kEverywhere}, n,
-                              {Out("dst", bytes, n / 8), In("a", a, n), In("b", b, n)}, where);
-  for (unsigned i = 0; issued && i < n; i += 8) {
-    int byte = 0;
-    bool is_written = true;
-    for (unsigned k = 0; k < 8; ++k) {
-      byte |= test(a[i + k], b[i + k]) << k;
-      is_written &= issued.IsWritten(a + i + k) && issued.IsWritten(b + i + k);
-    }
-    issued.Put(bytes + i / 8, static_cast<unsigned char>(byte), is_written);
-  }
+  Compute({name, kComparison, k2xx64, kEverywhere}, where, n,
+          {Out("dst", bytes, n / 8), In("a", a, n), In("b", b, n)}, bytes, n / 8,
+          [&](size_t byte, Reader& read) {
+            unsigned bits = 0;
+            for (size_t k = 0; k < 8; ++k)
+              bits |= unsigned{test(read(a + 8 * byte + k), read(b + 8 * byte + k))} << k;
+            return static_cast<unsigned char>(bits);
+          });
 }
 
-// The value at byte 0 of d, a 32-bit index directly behind it. The first extreme wins.
+// The value at byte 0 of d, a 32-bit index directly behind it. The first extreme wins. Two
+// descriptions of a NaN in the first element disagree: here NaNs are skipped unless `nan_wins`.
 template <class T, class Better>
 void ArgExtreme(const Instruction& instruction, T* d, const T* a, unsigned n, bool nan_wins,
-                Where where, const Better& better) {
+                unsigned alias_a, Where where, const Better& better) {
   auto* const bytes = reinterpret_cast<unsigned char*>(d);
+  // The old names have no alias, and on 2xx a result of 128 bytes.
+  const size_t size = alias_a == kNoAlias && Is2xx() ? 128 : sizeof(T) + 4;
   const Issued issued =
-      Issue(instruction, n, {Out("dst", bytes, sizeof(T) + 4), In("a", a, n)}, where);
+      Issue(instruction, n, {Out("dst", bytes, size), In("a", a, n, alias_a)}, where);
   if (!issued) return;
   uint32_t best = 0;
   for (uint32_t i = 1; i < n; ++i) {
@@ -143,15 +143,17 @@ BANG_SHIFT(__bang_sll, Integer, static_cast<std::make_unsigned_t<T>>(x) << shift
 BANG_SHIFT(__bang_srl, Unsigned, x >> shift)
 BANG_SHIFT(__bang_sra, Int, x >> shift)
 
-#define BANG_ARGUMENT(name, better, nan_wins, gate)                                      \
-  template <Float T>                                                                     \
-  void name(T* d, const T* a, unsigned n, BANG_WHERE) {                                  \
-    ArgExtreme({#name, kComparison, kNoRule, gate}, d, a, n, nan_wins, where, better()); \
+#define BANG_ARGUMENT(name, better, nan_wins, alias, ...)                                     \
+  template <Float T>                                                                          \
+  void name(T* d, const T* a, unsigned n, BANG_WHERE) {                                       \
+    ArgExtreme({#name, kComparison, __VA_ARGS__}, d, a, n, nan_wins, alias, where, better()); \
   }
-BANG_ARGUMENT(__bang_argmax, std::greater<float>, false, kFrom322)
-BANG_ARGUMENT(__bang_argmin, std::less<float>, false, kFrom322)
-BANG_ARGUMENT(__bang_nan_argmax, std::greater<float>, true, kFrom520)
-BANG_ARGUMENT(__bang_nan_argmin, std::less<float>, true, kFrom520)
+BANG_ARGUMENT(__bang_argmax, std::greater<float>, false, kAlias, kNoRule, kFrom322)
+BANG_ARGUMENT(__bang_argmin, std::less<float>, false, kAlias, kNoRule, kFrom322)
+BANG_ARGUMENT(__bang_nan_argmax, std::greater<float>, true, kAlias, kNoRule, kFrom520)
+BANG_ARGUMENT(__bang_nan_argmin, std::less<float>, true, kAlias, kNoRule, kFrom520)
+BANG_ARGUMENT(__bang_max, std::greater<float>, false, kNoAlias, kNoRule, kEverywhere)  // old names
+BANG_ARGUMENT(__bang_min, std::less<float>, false, kNoAlias, kNoRule, kEverywhere)
 
 }  // namespace intrinsics
 }  // namespace bang

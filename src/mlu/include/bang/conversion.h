@@ -62,7 +62,7 @@ BANG_CONVERT(, kRn, kEverywhere, __bang_uint322float, unsigned, float, +, kNoAli
       From x;                                                                                     \
       std::memcpy(&x, from, sizeof(x));                                                           \
       To y = RoundedTo<To>(Exact(x), Round::mode);                                                \
-      if (Is2xx()) y = Saturated(y, x);                                                           \
+      if (Is2xx() && IsFinite(x)) y = Saturated(y);                                               \
       std::memcpy(to, &y, sizeof(y));                                                             \
     };                                                                                            \
     ConvertSegments({#name #suffix, kConversion, k2xx, gate},                                     \

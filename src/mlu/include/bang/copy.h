@@ -100,9 +100,6 @@ BANG_API void Synchronize(const char* name, const QueueSet& producers, const Que
 enum class Barrier : uint8_t { kCluster, kClusterIpu, kAll, kAllIpu, kAllMpu };
 BANG_API void Wait(Barrier barrier, Where where);
 
-BANG_API bool IsMemoryCore();
-BANG_API Space SpaceOf(const void* pointer);
-
 namespace intrinsics {
 
 // The 1D, 2D and 3D form. `direction` and `cluster` are further parameters.
@@ -217,15 +214,6 @@ BANG_BARRIER(__sync_all, kAll)
 BANG_BARRIER(__sync_all_ipu, kAllIpu)
 BANG_BARRIER(__sync_all_mpu, kAllMpu)
 BANG_BARRIER(__sync_all_ipu_within_cluster, kClusterIpu)
-
-inline bool __is_mpu() { return IsMemoryCore(); }
-inline bool __is_ipu() { return !__is_mpu(); }
-inline bool __is_nram(const void* p) { return SpaceOf(p) == Space::kNram; }
-inline bool __is_wram(const void* p) { return SpaceOf(p) == Space::kWram; }
-inline bool __is_sram(const void* p) { return SpaceOf(p) == Space::kSram; }
-inline bool __is_dram(const void* p) {
-  return SpaceOf(p) == Space::kGdram || SpaceOf(p) == Space::kLdram;
-}
 
 }  // namespace intrinsics
 }  // namespace bang

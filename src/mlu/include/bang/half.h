@@ -84,6 +84,11 @@ template <class A, class B>
 concept HalfOperands = (std::same_as<A, half> && (std::same_as<B, half> || std::integral<B>)) ||
                        (std::integral<A> && std::same_as<B, half>);
 
+// The device has no double: a literal such as 1.0 needs the suffix f, or a cast.
+template <class A, class B>
+concept HalfAndDouble = (std::same_as<A, half> && std::same_as<B, double>) ||
+                        (std::same_as<A, double> && std::same_as<B, half>);
+
 }  // namespace bang
 
 #define BANG_HALF_OPERATOR(op)                                               \
@@ -91,6 +96,8 @@ concept HalfOperands = (std::same_as<A, half> && (std::same_as<B, half> || std::
   requires ::bang::HalfOperands<A, B> half operator op(A a, B b) {           \
     return half(static_cast<float>(half(a)) op static_cast<float>(half(b))); \
   }                                                                          \
+  template <class A, class B>                                                \
+  requires ::bang::HalfAndDouble<A, B> half operator op(A a, B b) = delete;  \
   inline half& operator op##=(half& a, half b) { return a = a op b; }
 BANG_HALF_OPERATOR(+)
 BANG_HALF_OPERATOR(-)

@@ -68,8 +68,12 @@ struct Instruction {
   Gate gate = kIntegersFrom322;
 };
 
-// Whether the result may lie at the address of a source.
-inline constexpr bool kAlias = true, kNoAlias = false;
+// How an instruction uses an operand: flags.
+inline constexpr unsigned kNoAlias = 0;  // the result must not overlap it
+inline constexpr unsigned kAlias = 1;    // the result may lie at its address
+inline constexpr unsigned kRepeats = 2;  // a shorter source (the cycle_ instructions)
+inline constexpr unsigned kDecides = 4;  // an index or a mask: each byte must have been written
+inline constexpr unsigned kResult = 8;
 
 struct Operand {
   const char* role;  // NULL: a scalar, which needs no check
@@ -77,13 +81,12 @@ struct Operand {
   size_t count;  // elements
   uint32_t width;
   bool is_integer;
-  bool may_alias = kNoAlias;
-  bool is_result = false;
-  bool repeats = false;  // a shorter source (the cycle_ instructions)
-  bool decides = false;  // an index or a mask: each of its bytes must have been written
+  unsigned use;
+
+  bool Has(unsigned flag) const { return (use & flag) != 0; }
 };
 
-// A source; source[i] is element i of a vector, or the scalar.
+// An operand and its type. At(i) is element i, which may repeat.
 template <class T>
 struct Source {
   Operand operand = {};
@@ -92,28 +95,19 @@ struct Source {
   const T* At(size_t i) const {
     return static_cast<const T*>(operand.data) + (i < operand.count ? i : i % operand.count);
   }
-  T operator[](size_t i) const { return operand.role == nullptr ? scalar : *At(i); }
   operator Operand() const { return operand; }  // NOLINT(google-explicit-constructor)
 };
 template <class T>
-Source<T> In(const char* role, const T* data, size_t count, bool may_alias = kAlias) {
-  return {{role, data, count, sizeof(T), std::is_integral_v<T>, may_alias}};
+Source<T> In(const char* role, const T* data, size_t count, unsigned use = kAlias) {
+  return {{role, data, count, sizeof(T), std::is_integral_v<T>, use}};
 }
 template <class T>
-Source<T> Repeated(const char* role, const T* data, size_t count) {
-  return {{role, data, count, sizeof(T), std::is_integral_v<T>, kNoAlias, false, true}};
-}
-template <class T>
-Operand Deciding(const char* role, const T* data, size_t count) {
-  return {role, data, count, sizeof(T), std::is_integral_v<T>, kNoAlias, false, false, true};
+Source<T> Out(const char* role, const T* data, size_t count) {
+  return In(role, data, count, kResult);
 }
 template <class T>
 Source<T> Scalar(T value) {
   return {{}, value};
-}
-template <class T>
-Source<T> Out(const char* role, T* data, size_t count) {
-  return {{role, data, count, sizeof(T), std::is_integral_v<T>, kNoAlias, true}};
 }
 
 inline constexpr int kPoison = 0xCB;  // a float of -2.7e7, a half of -15.6
@@ -121,6 +115,8 @@ inline constexpr int kPoison = 0xCB;  // a float of -2.7e7, a half of -15.6
 // The state of a byte of on-chip memory. Other values: it depends on bytes that nothing has
 // written, and the value is the number of the first instruction that read them.
 inline constexpr uint8_t kUnwritten = 0, kWritten = 1;
+inline constexpr uint8_t kUnread =
+    2;  // written by a vector instruction; no instruction has read it
 
 // A vector instruction that is being executed.
 struct Issued {
@@ -139,16 +135,12 @@ struct Issued {
     return all_written() || std::ranges::all_of(StateOf(element), StateOf(element + 1),
                                                 [](uint8_t state) { return state == kWritten; });
   }
-  template <class T>
-  bool IsWritten(const Source<T>& source, size_t i) const {
-    return source.operand.role == nullptr || source.operand.is_result || IsWritten(source.At(i));
-  }
   // Stores a value. One that depends on bytes which nothing has written becomes poison.
   template <class T>
   void Put(void* d, const T& value, bool is_written) const {
     std::memcpy(d, &value, sizeof(T));
     if (!is_written) std::memset(d, kPoison, sizeof(T));
-    std::memset(StateOf(d), is_written ? kWritten : dependent, sizeof(T));
+    std::memset(StateOf(d), is_written ? kUnread : dependent, sizeof(T));
   }
 };
 
@@ -160,6 +152,12 @@ BANG_API Issued Issue(const Instruction& instruction, size_t count,
 // __BANG_ARCH__ of the card. The functions of these headers must not depend on the macro: the
 // passes of a source share one copy of them.
 BANG_API int Architecture();
+// Answers to questions that the sheet of BANG C leaves open, from the environment.
+struct Choices {
+  bool allows_in_place = false;      // MLUOP_MLU_IN_PLACE: __bang_lut and __bang_sumpool
+  bool keeps_middle_result = false;  // MLUOP_MLU_FUSION: __bang_fusion rounds once
+};
+BANG_API const Choices& GetChoices();
 inline bool Is2xx() { return Architecture() < 300; }
 BANG_API void RequireArchitecture(const char* instruction, const Gate& gate, Where where);
 
@@ -197,31 +195,68 @@ using Same = std::type_identity_t<T>;  // a parameter that takes no part in dedu
 
 // 2xx saturates: finite operands give the largest finite value instead of an infinity. Its result
 // for operands that are infinite or NaN is not described; they follow IEEE.
-template <class D, class... Ts>
-D Saturated(D result, Ts... operands) {
-  if constexpr (Float<D>) {
+template <class T>
+bool IsFinite(T x) {
+  if constexpr (Float<T>) return std::isfinite(static_cast<float>(x));
+  return true;
+}
+template <class T>
+T Saturated(T result) {
+  if constexpr (Float<T>) {
     constexpr float kLargest =
-        std::is_same_v<D, half> ? 65504.0f : std::numeric_limits<float>::max();
-    const bool is_overflow = std::isinf(static_cast<float>(result)) &&
-                             (... && std::isfinite(static_cast<float>(operands)));
-    if (is_overflow) return D(std::copysign(kLargest, static_cast<float>(result)));
+        std::is_same_v<T, half> ? 65504.0f : std::numeric_limits<float>::max();
+    const float x = result;
+    if (std::isinf(x)) return T(std::copysign(kLargest, x));
   }
   return result;
 }
 
-// d[i] = f(sources[i]...) for n elements. In place the elements of both sides start at the same
-// address, so a wider result is written from the end.
+// Reads the elements that one result depends on.
+struct Reader {
+  const Issued& issued;
+  bool all_written = true;
+  bool all_finite = true;
+
+  template <class T>
+  T operator()(const T* element) {
+    all_written &= issued.IsWritten(element);
+    all_finite &= IsFinite(*element);
+    return *element;
+  }
+  template <class T>
+  T operator()(const Source<T>& source, size_t i) {
+    if (source.operand.role != nullptr) return (*this)(source.At(i));
+    all_finite &= IsFinite(source.scalar);
+    return source.scalar;
+  }
+};
+
+// Issues an instruction of `count` elements and stores n results: d[i * step] = result(i, read). In
+// place, both sides start at the same address: a wider result is written from the end.
+template <class D, class Result>
+Issued Compute(const Instruction& instruction, Where where, size_t count,
+               std::initializer_list<Operand> operands, D* d, size_t n, const Result& result,
+               size_t step = 1) {
+  const Issued issued = Issue(instruction, count, operands, where);
+  const bool from_end = std::ranges::any_of(operands, [](const Operand& operand) {
+    return operand.role != nullptr && operand.width < sizeof(D);
+  });
+  for (size_t k = 0; issued && k < n; ++k) {
+    const size_t i = from_end ? n - 1 - k : k;
+    Reader read = {issued};
+    const D value = result(i, read);
+    const bool saturates = issued.is_2xx && read.all_finite;
+    issued.Put(d + i * step, saturates ? Saturated(value) : value, read.all_written);
+  }
+  return issued;
+}
+
+// d[i] = f(sources[i]...) for n elements.
 template <class D, class F, class... Sources>
 void Map(const Instruction& instruction, Where where, D* d, size_t n, const F& f,
          const Sources&... sources) {
-  const Issued issued = Issue(instruction, n, {Out("dst", d, n), sources...}, where);
-  constexpr bool kFromEnd = (... || (sizeof(D) > sizeof(sources[0])));
-  for (size_t k = 0; issued && k < n; ++k) {
-    const size_t i = kFromEnd ? n - 1 - k : k;
-    const D value = f(sources[i]...);
-    const bool is_written = (... && issued.IsWritten(sources, i));
-    issued.Put(d + i, issued.is_2xx ? Saturated(value, sources[i]...) : value, is_written);
-  }
+  Compute(instruction, where, n, {Out("dst", d, n), sources...}, d, n,
+          [&](size_t i, Reader& read) { return static_cast<D>(f(read(sources, i)...)); });
 }
 
 // Indices of Rearrange: d[i] keeps its value, becomes zero, or is lost: it counts as unwritten.

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Qualifiers, built-in variables and memory sizes of BANG C.
+// Qualifiers, built-in variables, memory sizes and scalar functions of BANG C.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
+#include <cstdio>
 
 #include "bang/instruction.h"
 #include "mluops/runtime.h"
@@ -73,6 +75,46 @@ struct BuiltIns {
 // `name`: the variable that is read, for messages.
 BANG_API const BuiltIns& ReadBuiltIns(const char* name, BANG_WHERE);
 
+BANG_API bool IsMemoryCore();
+BANG_API Space SpaceOf(const void* pointer);
+
+namespace intrinsics {
+
+using std::isinf, std::isnan;  // the other functions of C are global
+
+inline bool __is_mpu() { return IsMemoryCore(); }
+inline bool __is_ipu() { return !__is_mpu(); }
+inline bool __is_nram(const void* p) { return SpaceOf(p) == Space::kNram; }
+inline bool __is_wram(const void* p) { return SpaceOf(p) == Space::kWram; }
+inline bool __is_sram(const void* p) { return SpaceOf(p) == Space::kSram; }
+inline bool __is_dram(const void* p) {
+  return SpaceOf(p) == Space::kGdram || SpaceOf(p) == Space::kLdram;
+}
+
+#define BANG_SCALAR_ACCESS(name, space)                                                       \
+  template <class T>                                                                          \
+  T __load_##name(const T* address, BANG_WHERE) {                                             \
+    Require(SpaceOf(address) == space, "__load_" #name, where, "address must be in " #name);  \
+    return *address;                                                                          \
+  }                                                                                           \
+  template <class T>                                                                          \
+  void __store_##name(T* address, Same<T> value, BANG_WHERE) {                                \
+    Require(SpaceOf(address) == space, "__store_" #name, where, "address must be in " #name); \
+    *address = value;                                                                         \
+  }
+BANG_SCALAR_ACCESS(gdram, kGdram)
+BANG_SCALAR_ACCESS(nram, kNram)
+BANG_SCALAR_ACCESS(sram, kSram)
+BANG_SCALAR_ACCESS(ldram, kLdram)
+
+#define __bang_printf(...) std::printf(__VA_ARGS__)
+
+inline float __cn_scalar_sin_f32(float x) { return std::sin(x); }
+inline float __cn_scalar_cos_f32(float x) { return std::cos(x); }
+inline half __cn_scalar_sin_f16(half x) { return half(std::sin(static_cast<float>(x))); }
+inline half __cn_scalar_cos_f16(half x) { return half(std::cos(static_cast<float>(x))); }
+
+}  // namespace intrinsics
 }  // namespace bang
 
 #define taskDim ::bang::ReadBuiltIns("taskDim").task_dim()

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Selection, lookup and changes of layout.
+// Selection, lookup, changes of layout and pooling.
 #pragma once
 
 #include <algorithm>
@@ -35,6 +35,8 @@ unsigned Pack(const Instruction& instruction, T* d, const T* src, const Operand&
   return static_cast<unsigned>(packed.size());
 }
 
+inline unsigned InPlace() { return GetChoices().allows_in_place ? kAlias : kNoAlias; }
+
 // Returns the index of the first or last element that is not zero; 0xffffffff if there is none.
 template <class T>
 unsigned Find1(const T* src, unsigned n, bool last) {
@@ -46,26 +48,91 @@ unsigned Find1(const T* src, unsigned n, bool last) {
 }
 
 inline Operand Bits(const char* role, const void* mask, unsigned n) {
-  return Deciding(role, static_cast<const char*>(mask), n / 8);
+  return In(role, static_cast<const char*>(mask), n / 8, kDecides);
+}
+
+// HWC pooling without padding; windows that do not fit are dropped.
+struct PoolShape {
+  unsigned channel, height, width, kernel_h, kernel_w, stride_w, stride_h;
+
+  size_t out_w() const { return (width - kernel_w) / stride_w + 1; }
+  size_t outputs() const { return ((height - kernel_h) / stride_h + 1) * out_w() * channel; }
+  size_t inputs() const { return size_t{height} * width * channel; }
+  // Returns the input index of element k of the window of output `o`.
+  size_t At(size_t o, size_t k) const {
+    const size_t w = o / channel % out_w() * stride_w + k % kernel_w;
+    const size_t h = o / channel / out_w() * stride_h + k / kernel_w;
+    return (h * width + w) * channel + o % channel;
+  }
+};
+inline void RequirePool(const char* name, const PoolShape& p, size_t element_bytes, Where where) {
+  Require(p.kernel_h > 0 && p.kernel_w > 0 && p.stride_h > 0 && p.stride_w > 0 &&
+              p.kernel_h <= p.height && p.kernel_w <= p.width &&
+              uint64_t{p.kernel_h} * p.kernel_w <= 65536,
+          name, where, "the kernel must fit the block and have at most 65536 elements");
+  Require(!Is2xx() || p.channel * element_bytes % 128 == 0, name, where,
+          "channel must be a multiple of 128 bytes on 2xx");
+}
+
+enum class Pooling { kSum, kMax, kMin };
+
+// The index inside the window.
+template <class T>
+using PoolIndex = std::conditional_t<std::is_same_v<T, half>, uint16_t, uint32_t>;
+
+// Writes the values, the indices of the first extremes, or both; NULL: not wanted.
+template <class T>
+void Pool(const char* name, Pooling pooling, const PoolShape& p, const T* src, T* values,
+          PoolIndex<T>* indices, Where where) {
+  RequirePool(name, p, sizeof(T), where);
+  const Operand value_operand = Out("dst", values, p.outputs());
+  const Operand index_operand = Out("dst", indices, p.outputs());
+  const bool is_pair = values != nullptr && indices != nullptr;
+  const unsigned alias = pooling == Pooling::kSum ? InPlace() : kNoAlias;
+  const Issued issued =
+      Issue({name, kArithmetic, k2xx, kEverywhere}, p.inputs(),
+            {values != nullptr ? value_operand : index_operand, In("src", src, p.inputs(), alias),
+             is_pair ? index_operand : Operand()},
+            where);
+  for (size_t o = 0; issued && o < p.outputs(); ++o) {
+    Reader read = {issued};
+    double value = Exact(read(src + p.At(o, 0)));
+    unsigned index = 0;
+    for (unsigned k = 1; k < p.kernel_h * p.kernel_w; ++k) {
+      const double x = Exact(read(src + p.At(o, k)));
+      if (pooling == Pooling::kSum) {
+        value += x;
+      } else if (pooling == Pooling::kMax ? x > value : x < value) {
+        value = x;
+        index = k;
+      }
+    }
+    const T result = static_cast<float>(value);
+    const bool saturates = issued.is_2xx && read.all_finite;
+    if (values != nullptr)
+      issued.Put(values + o, saturates ? Saturated(result) : result, read.all_written);
+    if (indices != nullptr)
+      issued.Put(indices + o, static_cast<PoolIndex<T>>(index), read.all_written);
+  }
 }
 
 namespace intrinsics {
 
-template <Float T>
-unsigned __bang_filter(T* d, const T* src, const T* index, unsigned n, BANG_WHERE) {
-  return Pack({"__bang_filter", kSelection}, d, src, Deciding("index", index, n), n, where,
-              [index](unsigned i) { return IsTrue(index[i]); });
-}
+// `collect` is the old name, without the number of elements.
+#define BANG_FILTER(name, Result)                                                              \
+  template <Float T>                                                                           \
+  Result name(T* d, const T* src, const T* index, unsigned n, BANG_WHERE) {                    \
+    return Result(Pack({#name, kSelection}, d, src, In("index", index, n, kDecides), n, where, \
+                       [index](unsigned i) { return IsTrue(index[i]); }));                     \
+  }
+BANG_FILTER(__bang_filter, unsigned)
+BANG_FILTER(__bang_collect, void)
 template <Float T>
 unsigned __bang_filter_bitindex(T* d, const T* src, const void* bitmask, unsigned n, BANG_WHERE) {
   RequireBits("__bang_filter_bitindex", n, 512, where);
   return Pack({"__bang_filter_bitindex", kSelection, k2xx64, kEverywhere}, d, src,
               Bits("bitmask", bitmask, n), n, where,
               [bitmask](unsigned i) { return BitAt(bitmask, i); });
-}
-template <Float T>
-void __bang_collect(T* d, const T* src, const T* mask, unsigned n, BANG_WHERE) {
-  static_cast<void>(__bang_filter(d, src, mask, n, where));
 }
 
 // Bytes 0-3: the count; bytes 4-127: zero; the packed elements from byte 128.
@@ -74,7 +141,7 @@ void __bang_select(T* d, const T* src, const T* index, unsigned n, BANG_WHERE) {
   constexpr size_t kLanes = 128 / sizeof(T);
   const Issued issued =
       Issue({"__bang_select", kSelection, kAll128}, n,
-            {Out("dst", d, n + kLanes), In("src", src, n), Deciding("index", index, n)}, where);
+            {Out("dst", d, n + kLanes), In("src", src, n), In("index", index, n, kDecides)}, where);
   if (!issued) return;
   const auto packed = IndicesWhere(n, [index](unsigned i) { return IsTrue(index[i]); });
   Rearrange(issued, d, kLanes + packed.size(), src,
@@ -83,17 +150,17 @@ void __bang_select(T* d, const T* src, const T* index, unsigned n, BANG_WHERE) {
 }
 
 // name(src, n) returns the result; the old form name(d, src, n) writes it to d[0].
-#define BANG_REDUCTION(name, result)                                                       \
-  template <Float T>                                                                       \
-  unsigned name(const T* src, unsigned n, BANG_WHERE) {                                    \
-    const Issued issued = Issue({#name, kSelection}, n, {Deciding("src", src, n)}, where); \
-    return issued ? static_cast<unsigned>(result) : 0;                                     \
-  }                                                                                        \
-  template <Float T>                                                                       \
-  void name(unsigned* d, const T* src, unsigned n, BANG_WHERE) {                           \
-    const Issued issued = Issue({#name, kSelection, kNoRule, kEverywhere}, n,              \
-                                {Out("dst", d, 1), In("src", src, n)}, where);             \
-    if (issued) issued.Put(d, static_cast<unsigned>(result), issued.all_written());        \
+#define BANG_REDUCTION(name, result)                                                           \
+  template <Float T>                                                                           \
+  unsigned name(const T* src, unsigned n, BANG_WHERE) {                                        \
+    const Issued issued = Issue({#name, kSelection}, n, {In("src", src, n, kDecides)}, where); \
+    return issued ? static_cast<unsigned>(result) : 0;                                         \
+  }                                                                                            \
+  template <Float T>                                                                           \
+  void name(unsigned* d, const T* src, unsigned n, BANG_WHERE) {                               \
+    const Issued issued = Issue({#name, kSelection, kNoRule, kEverywhere}, n,                  \
+                                {Out("dst", d, 1), In("src", src, n)}, where);                 \
+    if (issued) issued.Put(d, static_cast<unsigned>(result), issued.all_written());            \
   }
 BANG_REDUCTION(__bang_count, std::count_if(src, src + n, IsTrue<T>))
 BANG_REDUCTION(__bang_findfirst1, Find1(src, n, false))
@@ -127,7 +194,7 @@ inline void __bang_maskmove(void* d, const void* src, const void* mask, unsigned
     Require(table_length % 64 == 0 && table_length > 0, "__bang_lut", where,                      \
             "table_length must be a positive multiple of 64");                                    \
     const Issued issued = Issue({"__bang_lut", kSelection, kNoRule, kFrom322}, n,                 \
-                                {Out("dst", d, n), Deciding("index", index, n),                   \
+                                {Out("dst", d, n), In("index", index, n, kDecides | InPlace()),   \
                                  In("table", table, table_length, kNoAlias)},                     \
                                 where);                                                           \
     if (issued)                                                                                   \
@@ -137,22 +204,22 @@ inline void __bang_maskmove(void* d, const void* src, const void* mask, unsigned
 BANG_LUT(int, unsigned)
 BANG_LUT(short, unsigned short)
 
-// name(d, src, height, width): d[i] = src[from].
-#define BANG_MATRIX(name, rule, from)                                                         \
-  template <Element T>                                                                        \
-  void name(T* d, const T* src, unsigned height, unsigned width, BANG_WHERE) {                \
-    const size_t n = size_t{height} * width;                                                  \
-    const Issued issued = Issue({#name, kLayout, rule, kEverywhere}, n,                       \
-                                {Out("dst", d, n), In("src", src, n, kNoAlias)}, where);      \
-    Require(!Is2xx() || (height * sizeof(T) % 64 == 0 && width * sizeof(T) % 64 == 0), #name, \
-            where, "height and width must be multiples of 64 bytes on 2xx");                  \
-    if (issued) Rearrange(issued, d, n, src, [=](size_t i) { return from; });                 \
+// name(d, src, height, width): d[i] = src[from]. Sides are multiples of step_2xx bytes on 2xx.
+#define BANG_MATRIX(name, step_2xx, from)                                                       \
+  template <Element T>                                                                          \
+  void name(T* d, const T* src, unsigned height, unsigned width, BANG_WHERE) {                  \
+    const size_t n = size_t{height} * width;                                                    \
+    const Issued issued = Issue({#name, kLayout, k2xx, kEverywhere}, n,                         \
+                                {Out("dst", d, n), In("src", src, n, kNoAlias)}, where);        \
+    Require(!Is2xx() || (height * sizeof(T) | width * sizeof(T)) % step_2xx == 0, #name, where, \
+            "height and width must be multiples of " #step_2xx " bytes on 2xx");                \
+    if (issued) Rearrange(issued, d, n, src, [=](size_t i) { return from; });                   \
   }
-BANG_MATRIX(__bang_transpose, k2xx64, i % height * width + i / height)
-BANG_MATRIX(__bang_mirror, k2xx, i / width * width + (width - 1 - i % width))
-BANG_MATRIX(__bang_rotate90, k2xx, (height - 1 - i % height) * width + i / height)
-BANG_MATRIX(__bang_rotate180, k2xx, n - 1 - i)
-BANG_MATRIX(__bang_rotate270, k2xx, i % height * width + (width - 1 - i / height))
+BANG_MATRIX(__bang_transpose, 64, i % height * width + i / height)
+BANG_MATRIX(__bang_mirror, 128, i / width * width + (width - 1 - i % width))
+BANG_MATRIX(__bang_rotate90, 128, (height - 1 - i % height) * width + i / height)
+BANG_MATRIX(__bang_rotate180, 128, n - 1 - i)
+BANG_MATRIX(__bang_rotate270, 128, i % height * width + (width - 1 - i / height))
 
 // Zero padding of an HWC block.
 template <Element T>
@@ -169,6 +236,41 @@ void __bang_pad(T* d, const T* src, unsigned channel, unsigned height, unsigned 
     const bool is_inside = h < height && w < width;  // a negative difference is a large number
     return is_inside ? (h * width + w) * channel + i % channel : kZero;
   });
+}
+
+// stride_w comes before stride_h. The strides of the short form are kernel_w and kernel_h.
+#define BANG_POOL(name, pooling, D, values, indices)                                       \
+  template <Float T>                                                                       \
+  void name(D* d, const T* src, unsigned channel, unsigned height, unsigned width,         \
+            unsigned kernel_h, unsigned kernel_w, unsigned stride_w, unsigned stride_h,    \
+            BANG_WHERE) {                                                                  \
+    Pool<T>(#name, Pooling::pooling,                                                       \
+            {channel, height, width, kernel_h, kernel_w, stride_w, stride_h}, src, values, \
+            indices, where);                                                               \
+  }                                                                                        \
+  template <Float T>                                                                       \
+  void name(D* d, const T* src, unsigned channel, unsigned height, unsigned width,         \
+            unsigned kernel_h, unsigned kernel_w, BANG_WHERE) {                            \
+    name(d, src, channel, height, width, kernel_h, kernel_w, kernel_w, kernel_h, where);   \
+  }
+BANG_POOL(__bang_sumpool, kSum, T, d, nullptr)
+BANG_POOL(__bang_maxpool, kMax, T, d, nullptr)
+BANG_POOL(__bang_minpool, kMin, T, d, nullptr)
+BANG_POOL(__bang_maxpool_index, kMax, PoolIndex<T>, nullptr, d)
+
+// The index of an output is value_index_stride bytes behind its value.
+template <Float T>
+void __bang_maxpool_value_index(T* d, const T* src, unsigned channel, unsigned height,
+                                unsigned width, unsigned kernel_h, unsigned kernel_w,
+                                unsigned stride_w, unsigned stride_h, unsigned value_index_stride,
+                                BANG_WHERE) {
+  const char* const name = "__bang_maxpool_value_index";
+  const PoolShape p = {channel, height, width, kernel_h, kernel_w, stride_w, stride_h};
+  RequirePool(name, p, sizeof(T), where);
+  Require(value_index_stride % sizeof(T) == 0 && value_index_stride >= p.outputs() * sizeof(T),
+          name, where, "value_index_stride must be a multiple of an element, behind the values");
+  auto* const indices = reinterpret_cast<char*>(d) + value_index_stride;
+  Pool(name, Pooling::kMax, p, src, d, reinterpret_cast<PoolIndex<T>*>(indices), where);
 }
 
 }  // namespace intrinsics

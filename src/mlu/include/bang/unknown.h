@@ -22,19 +22,11 @@ namespace intrinsics {
 #define BANG_RM "two descriptions of the rounding disagree"
 #define BANG_SR "stochastic rounding is not reproducible"
 
-#define BANG_TABLE "a table-driven approximation of unknown accuracy"
-BANG_UNKNOWN(__bang_active_abs, BANG_TABLE)
-BANG_UNKNOWN(__bang_active_sign, BANG_TABLE)
-BANG_UNKNOWN(__bang_active_exphp, BANG_TABLE)
-BANG_UNKNOWN(__bang_active_reciphp, BANG_TABLE)
-BANG_UNKNOWN(__bang_active_sqrthp, BANG_TABLE)
 #define BANG_SPLIT "which cores `count` counts, and when an id may be used again, is not described"
 BANG_UNKNOWN(__sync_cluster_arrive, BANG_SPLIT)
 BANG_UNKNOWN(__sync_cluster_wait, BANG_SPLIT)
 BANG_UNKNOWN(__sync_all_arrive, BANG_SPLIT)
 BANG_UNKNOWN(__sync_all_wait, BANG_SPLIT)
-BANG_UNKNOWN(__bang_max, "deprecated, and its treatment of NaN is not described: __bang_argmax")
-BANG_UNKNOWN(__bang_min, "deprecated, and its treatment of NaN is not described: __bang_argmin")
 BANG_UNKNOWN(__bang_incseq, "the architectures that have it are not known")
 BANG_UNKNOWN(__cn_vector_sin_f32, "its argument list is not known")
 
