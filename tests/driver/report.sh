@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# report.sh <mluop> <folder of stubs>: tests the page, the JSON file and the exit status of `mluop report` on the CPU
-# and on a stub of a CUDA device.
+# report.sh <mluop> <folder of stubs>: tests the page, the JSON file and the exit status of `mluop report`. Runs on the
+# CPU and on a stub of a CUDA device.
 set -uo pipefail
 mluop=$1 stubs=$2
 failed=0

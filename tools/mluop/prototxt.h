@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A parser of protobuf's text format, as far as MLU-OPS's test cases use it: `name: value`, lists
-// `name: [1, 2]`, blocks `name { ... }` and `name: { ... }`, comments from # to the end of the line.
+// A parser of the part of protobuf's text format that MLU-OPS's test cases use: `name: value`,
+// lists `name: [1, 2]`, blocks `name { ... }` and `name: { ... }`, comments from # to the end of
+// the line.
 #pragma once
 
 #include <string>

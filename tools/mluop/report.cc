@@ -110,9 +110,10 @@ std::string KeyText(const Row& document, const Row& peers) {
   for (const Row& file : peers) {
     if (Text(file, "device") != device.substr(0, device.find(':'))) continue;
     text += "<br><i class='bar peer'></i> peers on " + Escaped(Text(file, "device")) +
-            ", measured on " + Escaped(Text(file["machine"], "name")) + ", commit " +
-            Escaped(Text(file, "commit")).substr(0, 10) + ": <code>" +
-            Escaped(Text(file, "command")) + "</code>.";
+            ", measured on " + Escaped(Text(file["machine"], "name"));
+    const std::string commit = Text(file, "commit");
+    if (commit != "none") text += ", commit " + Escaped(commit).substr(0, 10);
+    text += ": <code>" + Escaped(Text(file, "command")) + "</code>.";
   }
   return text + "</p>\n";
 }

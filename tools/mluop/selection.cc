@@ -211,7 +211,8 @@ Device* UseDevice(const Selection& selection) {
     if (selection.device == device->name() && cnrtSetDevice(i) == cnrtSuccess) return device;
   }
   const std::string reason = list.count == 0 ? list.error : list.library_error;
-  throw std::invalid_argument("--device must be one of " + names +
+  const std::string rule = names.empty() ? "an available device" : "one of " + names;
+  throw std::invalid_argument("--device must be " + rule +
                               (reason.empty() ? "" : " (" + reason + ")") + ", got " +
                               selection.device);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// psamask on the MLU, host side: splits the dimensions over clusters and cores, and finds the part
+// psamask on the MLU, host side. Splits the dimensions over clusters and cores, and finds the part
 // of a core's slice that fits in NRAM (document 003, 3.3). NHWC only, as the document has it.
 #include <algorithm>
 
