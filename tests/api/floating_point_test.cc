@@ -25,20 +25,20 @@ using mluop::testing::PreparedCall;
 // The gradients are just above the denormals, so the gradient of a pixel is denormal. The case is
 // large enough for several threads.
 constexpr char kCase[] =
-    "psroipool_backward N=4 H=40 W=40 R=200 pooled_height=3 pooled_width=3 spatial_scale=0.5 "
-    "output_dim=16";
+    "torchvision_ps_roi_pool_backward N=4 O=16 H=40 W=40 R=200 pooled_height=3 pooled_width=3 "
+    "spatial_scale=0.5";
 
 std::vector<char> RunCase(const Case& test_case, int threads) {
   PreparedCall call(test_case, Placement::kFront);
   // Tiny gradients in a copy of the arguments: the prepared inputs are read-only.
   mluop::Arguments arguments = call.arguments();
-  std::vector<float> gradients(arguments.Tensor("top_grad").ByteCount() / sizeof(float));
+  std::vector<float> gradients(arguments.Tensor("grad_output").ByteCount() / sizeof(float));
   for (size_t i = 0; i < gradients.size(); ++i) gradients[i] = i % 2 == 0 ? 1.5e-38f : 2.5e-38f;
-  arguments.tensors[arguments.spec->TensorIndex("top_grad")].data = gradients.data();
+  arguments.tensors[arguments.spec->TensorIndex("grad_output")].data = gradients.data();
   const mluop::testing::Handle handle(threads);
   call.PoisonOutputs();
   EXPECT_EQ(test_case.test->call(handle, arguments), MLUOP_STATUS_SUCCESS);
-  const mluop::TensorArgument& output = call.Output("bottom_grad");
+  const mluop::TensorArgument& output = call.Output("grad_input");
   const auto* bytes = static_cast<const char*>(output.data);
   return {bytes, bytes + output.ByteCount()};
 }
