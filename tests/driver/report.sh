@@ -58,6 +58,27 @@ for text in '<h1>mluops: test report</h1>' 'id=summary' 'id=' '<h3>Checklist</h3
   shows "$text"
 done
 
+# docs/report.md names every key, of the benchmarks' files too.
+sources=$(cd "$(dirname "$0")/../.." && pwd)
+python3 - "$sources/docs/report.md" "$folder/out/report.json" "$sources"/bench/results/*.json <<'CHECK' || failed=1
+import json, re, sys
+
+def keys(value):
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, part in items:
+        if isinstance(key, str):
+            yield key
+        if key not in ("checklist", "sets"):  # their keys are words
+            yield from keys(part)
+
+page = re.sub(r"```.*?```", "", open(sys.argv[1]).read(), flags=re.S)
+documented = set(re.findall(r"\w+", " ".join(re.findall(r"`[^`]+`", page))))
+missing = [(file, key) for file in sys.argv[2:] for key in set(keys(json.load(open(file)))) - documented]
+for file, key in missing:
+    print(f"report: docs/report.md must name the key {key} of {file}", file=sys.stderr)
+sys.exit(bool(missing))
+CHECK
+
 # --op restricts it; --link shows the file and its date.
 touch -d 2026-01-02T03:04:05Z "$folder/coverage.txt"
 expect 0 "report --op" report --op masked_col2im_forward --set basic --link "coverage=$folder/coverage.txt"

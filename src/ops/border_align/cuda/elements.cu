@@ -13,7 +13,7 @@ namespace {
 // The maximum of one channel of an edge. `result` counts [N, K, 4, C]; Offset: of all tensors.
 template <typename T, typename Offset>
 __device__ void PoolResult(const ForwardTensors<T>& t, Offset result) {
-  using Real = decltype(AsReal(T()));
+  using Real = RealOf<T>;
   const Problem& p = t.p;
   const auto pixel = static_cast<Offset>(p.channels()), row = p.w * pixel, box = result / pixel;
   const auto border = static_cast<int>(result % pixel / p.c);
@@ -44,7 +44,7 @@ __device__ void PoolResult(const ForwardTensors<T>& t, Offset result) {
       index = i;
     }
   }
-  AssignMaximum(best, t.output[result]);
+  t.output[result] = static_cast<T>(PositiveZero(best));
   t.argmax[result] = index;
 }
 
