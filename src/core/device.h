@@ -19,6 +19,11 @@ struct Arguments;
 struct OpSpec;
 struct Plan;
 
+struct ImplementationInfo {
+  std::string_view name;
+  bool beyond_32_bits = false;  // see core/implementation.h
+};
+
 }  // namespace mluop
 
 // A queue and a notifier belong to the device that created them. Devices may derive from these.
@@ -59,9 +64,8 @@ class Device {
   // Returns the counters of the thread's last call, one "name value" per line; empty: none.
   virtual std::string CallCounters() const { return {}; }
 
-  // Returns the names of the operator's implementations, in order of preference; empty: not
-  // supported.
-  virtual std::span<const std::string_view> Implementations(const OpSpec& op) const = 0;
+  // Returns the operator's implementations, in order of preference; empty: not supported.
+  virtual std::span<const ImplementationInfo> Implementations(const OpSpec& op) const = 0;
   // Runs a validated call of an operator that the device supports.
   virtual mluOpStatus_t Run(const Arguments& arguments, mluOpContext& handle) = 0;
   // Fills the plan that Run would use.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Named implementations. For every operator a device has an ordered list of implementations; the
-// first one that applies to a call runs. All of them give the same bits, so the choice affects
-// speed only. Example, the list of an operator on the CPU:
+// first one that applies to a call runs. All that apply to a call give the same bits, so the choice
+// affects speed only. Example, the list of an operator on the CPU:
 //
 //   constexpr CpuImplementation<Problem> kForward[] = {
 //       // name     when it applies                            applies      scratch      run
@@ -10,7 +10,9 @@
 //   };
 //   constexpr CpuOperator kForwardCpu = Bind<MakeProblem, kForward>("my_operator_forward");
 //
-// The last entry is the fallback: it always applies. Calls with tensors of type double have one
+// The last entry is the fallback: it always applies. Two functions mark exceptions: Limited (the
+// operator has limits on this device) and Exclusive (adds in another order than the entries before
+// it, so it applies only if none of them does). Calls with tensors of type double have one
 // implementation, "double": CpuImplementation<Problem>::ForDouble(RunDouble).
 #pragma once
 
@@ -20,6 +22,7 @@
 #include <string_view>
 
 #include "core/arguments.h"
+#include "core/device.h"
 #include "core/error.h"
 #include "core/spec.h"
 #include "core/text.h"
@@ -67,7 +70,28 @@ struct Implementation {
   void (*describe)(const Call& call, Plan& plan) = nullptr;  // adds slices and tiles to a plan
   bool is_double = false;   // serves calls of type double; the others serve half and float
   bool free_order = false;  // adds by atomics: bits may differ between two runs
+  // Offsets are 64-bit, for tensors that are larger than any built-in case.
+  bool beyond_32_bits = false;
+  bool limited = false;    // see Limited
+  bool exclusive = false;  // see Exclusive
 
+  // Marks an implementation that only calls beyond the built-in cases choose.
+  static constexpr Implementation Beyond32Bits(Implementation entry) {
+    entry.beyond_32_bits = true;
+    return entry;
+  }
+  // Marks the last entry of an operator with limits on this device (docs/c.md names them). A call
+  // beyond them is NOT_SUPPORTED.
+  static constexpr Implementation Limited(Implementation entry) {
+    entry.limited = true;
+    return entry;
+  }
+  // Marks a last entry that adds in another order than the entries before it. It applies, forced or
+  // not, only if none of them does: for each call only one order can run.
+  static constexpr Implementation Exclusive(Implementation entry) {
+    entry.exclusive = true;
+    return entry;
+  }
   static constexpr Implementation ForDouble(mluOpStatus_t (*run)(const Call&, void*),
                                             size_t (*scratch)(const Call&) = nullptr) {
     return {"double", "dtype double", Always<Problem, Context>, scratch, run, nullptr, true};
@@ -77,8 +101,8 @@ struct Implementation {
 // The list of one operator with its types erased.
 template <class Context>
 struct DeviceOperator {
-  std::string_view op;                      // the name of its table
-  std::span<const std::string_view> names;  // of its implementations, in order
+  std::string_view op;                                  // the name of its table
+  std::span<const ImplementationInfo> implementations;  // in order
   // Runs the call with the implementation `forced`, or with the first that applies if that is
   // empty. Returns NOT_SUPPORTED, with an error message, if none applies.
   mluOpStatus_t (*run)(const Arguments& arguments, Context& context, std::string_view forced);
@@ -103,10 +127,24 @@ struct DeviceFamily {
 mluOpStatus_t FailNoImplementation(const OpSpec& spec, std::string_view forced);
 
 template <const auto& kList>
-constexpr auto NamesOf() {
-  std::array<std::string_view, std::size(kList)> names = {};
-  for (size_t i = 0; i < names.size(); ++i) names[i] = kList[i].name;
-  return names;
+constexpr auto InfosOf() {
+  std::array<ImplementationInfo, std::size(kList)> infos = {};
+  for (size_t i = 0; i < infos.size(); ++i) infos[i] = {kList[i].name, kList[i].beyond_32_bits};
+  return infos;
+}
+
+// Returns whether the last implementation that is not "double" applies to every call within the
+// operator's limits.
+template <const auto& kList>
+constexpr bool EndsWithFallback() {
+  using Entry = std::remove_cvref_t<decltype(kList[0])>;
+  bool found = false;
+  for (const Entry& entry : kList) {
+    if (entry.is_double) continue;
+    found =
+        entry.limited || entry.applies == Always<typename Entry::Problem, typename Entry::Context>;
+  }
+  return found;
 }
 
 // Binds a list to the function that converts arguments to its Problem.
@@ -120,9 +158,16 @@ class Binding {
     const bool is_double = call.arguments.Type() == MLUOP_DTYPE_DOUBLE;
     for (const Entry& entry : kList) {
       if (entry.is_double != is_double || (!forced.empty() && entry.name != forced)) continue;
-      if (entry.applies(call)) return &entry;
+      if (entry.applies(call) && !(entry.exclusive && AppliesBefore(entry, call))) return &entry;
     }
     return nullptr;
+  }
+  // Returns whether an implementation before `entry` applies.
+  static bool AppliesBefore(const Entry& entry, const Call& call) {
+    for (const Entry* other = kList; other != &entry; ++other) {
+      if (other->is_double == entry.is_double && other->applies(call)) return true;
+    }
+    return false;
   }
   static size_t ScratchOf(const Entry& entry, const Call& call) {
     return entry.scratch == nullptr ? 0 : entry.scratch(call);
@@ -152,15 +197,16 @@ class Binding {
     return MLUOP_STATUS_SUCCESS;
   }
 
-  static constexpr auto kNames = NamesOf<kList>();
+  static constexpr auto kInfos = InfosOf<kList>();
 
   static constexpr DeviceOperator<Context> Operator(std::string_view op) {
-    return {op, kNames, Run, MakePlan};
+    return {op, kInfos, Run, MakePlan};
   }
 };
 
 template <auto kMakeProblem, const auto& kList>
 constexpr auto Bind(std::string_view op) {
+  static_assert(EndsWithFallback<kList>());
   return Binding<kMakeProblem, kList>::Operator(op);
 }
 

@@ -27,9 +27,9 @@ class Cpu final : public SynchronousDevice<cnrtQueue> {
     return hwy::TargetName(targets & -targets);  // the lowest bit is the best target
   }
 
-  std::span<const std::string_view> Implementations(const OpSpec& op) const override {
+  std::span<const ImplementationInfo> Implementations(const OpSpec& op) const override {
     const CpuOperator* const found = Index().FindOperator(op);
-    return found == nullptr ? std::span<const std::string_view>() : found->names;
+    return found == nullptr ? std::span<const ImplementationInfo>() : found->implementations;
   }
   mluOpStatus_t Run(const Arguments& arguments, mluOpContext& handle) override {
     return WithOperator(arguments, handle, [&](const CpuOperator& op, CpuContext& context) {

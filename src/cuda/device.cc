@@ -67,9 +67,9 @@ const DeviceIndex<CudaContext>& CudaDevice::Index() const {
   return index;
 }
 
-std::span<const std::string_view> CudaDevice::Implementations(const OpSpec& op) const {
+std::span<const ImplementationInfo> CudaDevice::Implementations(const OpSpec& op) const {
   const CudaOperator* const found = Index().FindOperator(op);
-  return found == nullptr ? std::span<const std::string_view>() : found->names;
+  return found == nullptr ? std::span<const ImplementationInfo>() : found->implementations;
 }
 
 template <class Body>

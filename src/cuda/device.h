@@ -18,7 +18,7 @@ class CudaDevice final : public Device {
   const char* architecture() const override;
   bool is_synchronous() const override { return false; }
 
-  std::span<const std::string_view> Implementations(const OpSpec& op) const override;
+  std::span<const ImplementationInfo> Implementations(const OpSpec& op) const override;
   mluOpStatus_t Run(const Arguments& arguments, mluOpContext& handle) override;
   mluOpStatus_t MakePlan(const Arguments& arguments, mluOpContext& handle, Plan* plan) override;
   size_t WorkspaceBytes(const OpSpec& getter, const Arguments& arguments) const override;

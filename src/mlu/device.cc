@@ -62,9 +62,9 @@ class MluDevice final : public SynchronousDevice<MluQueue> {
   bool counts_only() const override { return true; }
   std::string CallCounters() const override { return call_counters; }
 
-  std::span<const std::string_view> Implementations(const OpSpec& op) const override {
+  std::span<const ImplementationInfo> Implementations(const OpSpec& op) const override {
     const MluOperator* const found = index_.FindOperator(op);
-    return found == nullptr ? std::span<const std::string_view>() : found->names;
+    return found == nullptr ? std::span<const ImplementationInfo>() : found->implementations;
   }
 
   mluOpStatus_t Run(const Arguments& arguments, mluOpContext& handle) override {

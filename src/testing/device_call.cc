@@ -39,11 +39,11 @@ std::vector<std::string_view> ApplicableImplementations(const Arguments& argumen
   bool skip = false;
   if (Validate(copy, &skip) != MLUOP_STATUS_SUCCESS || skip) return {""};
   std::vector<std::string_view> names;
-  for (const std::string_view name : handle->device->Implementations(*arguments.spec)) {
-    const ForcedImplementation forced(handle, name);
+  for (const ImplementationInfo& info : handle->device->Implementations(*arguments.spec)) {
+    const ForcedImplementation forced(handle, info.name);
     Plan plan;
     if (handle->device->MakePlan(copy, *handle, &plan) == MLUOP_STATUS_SUCCESS) {
-      names.push_back(name);
+      names.push_back(info.name);
     }
   }
   return names;

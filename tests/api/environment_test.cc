@@ -228,9 +228,9 @@ TEST(Verbose, LineHasDeviceThreadsImplementationWorkspaceTypesAndLayouts) {
       ", workspace 48 bytes, feature half NCHW, mask_h_idx int32 ARRAY, mask_w_idx int32 ARRAY, "
       "data_col half ARRAY";
   const OpSpec& spec = FindOperator(kPadsOperator)->spec;
-  const auto names = CpuDevice()->Implementations(spec);
-  const bool named = std::any_of(names.begin(), names.end(), [&](std::string_view name) {
-    const std::string rest = start + ", " + kPadsOperator + ":" + std::string(name) + end;
+  const auto infos = CpuDevice()->Implementations(spec);
+  const bool named = std::any_of(infos.begin(), infos.end(), [&](const ImplementationInfo& info) {
+    const std::string rest = start + ", " + kPadsOperator + ":" + std::string(info.name) + end;
     return line.size() > rest.size() && line.substr(line.size() - rest.size()) == rest;
   });
   EXPECT_TRUE(named) << line;

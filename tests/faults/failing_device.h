@@ -15,7 +15,9 @@ class FailingDevice final : public Device {
   const char* name() const override { return name_; }
   const char* architecture() const override { return "none"; }
   bool is_synchronous() const override { return true; }
-  std::span<const std::string_view> Implementations(const OpSpec&) const override { return kNames; }
+  std::span<const ImplementationInfo> Implementations(const OpSpec&) const override {
+    return kImplementations;
+  }
   mluOpStatus_t Run(const Arguments&, mluOpContext&) override {
     return MLUOP_STATUS_EXECUTION_FAILED;
   }
@@ -42,7 +44,7 @@ class FailingDevice final : public Device {
   cnrtRet_t Duration(cnrtNotifier_t, cnrtNotifier_t, double*) override { return error_; }
 
  private:
-  static constexpr std::string_view kNames[] = {"failing"};
+  static constexpr ImplementationInfo kImplementations[] = {{"failing"}};
   cnrtRet_t error_;
   const char* name_;
 };

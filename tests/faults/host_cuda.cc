@@ -34,7 +34,8 @@ class HostDevice final : public mluop::Device {
   const char* name() const override { return "cuda:0"; }
   const char* architecture() const override { return "stub"; }
   bool is_synchronous() const override { return true; }
-  std::span<const std::string_view> Implementations(const mluop::OpSpec& op) const override {
+  std::span<const mluop::ImplementationInfo> Implementations(
+      const mluop::OpSpec& op) const override {
     return CpuDevice()->Implementations(Own(op));
   }
   mluOpStatus_t Run(const mluop::Arguments& arguments, mluOpContext& handle) override {

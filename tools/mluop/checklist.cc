@@ -13,8 +13,8 @@ Row DevicesOf(const OpSpec& spec) {
   const DeviceList& list = VisibleDeviceList();
   for (int i = 0; i < list.count; ++i) {
     std::string names;
-    for (const std::string_view name : list.devices[i]->Implementations(spec)) {
-      names += (names.empty() ? "" : ", ") + std::string(name);
+    for (const ImplementationInfo& info : list.devices[i]->Implementations(spec)) {
+      names += (names.empty() ? "" : ", ") + std::string(info.name);
     }
     items.push_back(std::string(list.devices[i]->name()) + ": " +
                     (names.empty() ? "not implemented" : names));

@@ -180,9 +180,9 @@ int List(Row* document) {
     for (const Operator* op : family->operators) {
       std::printf("  %-32s", Text(op->spec.name).c_str());
       Row names = Row::array();
-      for (const std::string_view name : CpuDevice()->Implementations(op->spec)) {
-        std::printf(" %s", Text(name).c_str());
-        names.push_back(name);
+      for (const ImplementationInfo& info : CpuDevice()->Implementations(op->spec)) {
+        std::printf(" %s", Text(info.name).c_str());
+        names.push_back(info.name);
       }
       std::printf("\n");
       operators.push_back({{"name", op->spec.name}, {"implementations", names}});

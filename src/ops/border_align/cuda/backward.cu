@@ -258,14 +258,13 @@ bool FitsOwners(const CudaCall<Problem>& call) {
          (lines + kMaxExtras) * parts < kSmallLimit / kBorders / p.n / CeilDiv(p.c, kWarpLanes);
 }
 
-constexpr CudaImplementation<Problem> kBackward[] = {
+using Entry = CudaImplementation<Problem>;
+constexpr Entry kBackward[] = {
     {"sorted", "rows of the map and the results of an image have fewer than 2^31 elements",
      FitsOwners, SortedBytes, RunSorted, DescribeSorted},
-    // Adds in another order than "sorted": each call has one of the two, so its bits are unique.
-    {"large", "sorted does not apply",
-     [](const CudaCall<Problem>& call) { return !FitsOwners(call); }, LargeBackwardBytes,
-     RunLargeBackward},
-    CudaImplementation<Problem>::ForDouble(RunDoubleBackward),
+    Entry::Beyond32Bits(Entry::Exclusive(
+        {"large", "sorted does not apply", Always, LargeBackwardBytes, RunLargeBackward})),
+    Entry::ForDouble(RunDoubleBackward),
 };
 
 }  // namespace

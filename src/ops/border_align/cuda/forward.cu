@@ -171,7 +171,7 @@ constexpr CudaImplementation<Problem> kForward[] = {
     {"edges", "at most 12 samples, and channels in aligned vectors of 16 bytes", CanPoolEdges,
      nullptr, RunEdges},
     {"elements", "tensors have fewer than 2^31 elements", IsSmall, nullptr, RunElements},
-    {"large", "always", Always, nullptr, RunLarge},
+    CudaImplementation<Problem>::Beyond32Bits({"large", "always", Always, nullptr, RunLarge}),
     CudaImplementation<Problem>::ForDouble(RunDoubleForward),
 };
 

@@ -46,7 +46,7 @@ constexpr Entry kCompactTiles = {
     CanCopyCompactTiles, nullptr, RunBatches<CopyCompactTiles>};
 constexpr Entry kTiles = {"tiles", "an image has fewer than 2^31 elements", CanCopyTiles, nullptr,
                           RunBatches<CopyTiles>};
-constexpr Entry kLarge = {"large", "always", Always, nullptr, CopyLarge};
+constexpr Entry kLarge = Entry::Beyond32Bits({"large", "always", Always, nullptr, CopyLarge});
 constexpr Entry kDouble = Entry::ForDouble(CopyDoubles);
 
 constexpr Entry kForward[] = {kRows, kTiles, kLarge, kDouble};

@@ -61,8 +61,9 @@ constexpr CudaImplementation<Problem> kForward[] = {
      [](const CudaCall<Problem>& call) { return RepackedBytes(call.p); }, RunRepacked},
     {"strided", "an image has fewer than 2^31 elements", HasSmallImages, nullptr,
      roi::RunStrided<Pooling<float>, false, unsigned>},
-    {"large", "always", Always, nullptr,
-     roi::RunStrided<Pooling<float>, false, unsigned long long>},
+    CudaImplementation<Problem>::Beyond32Bits(
+        {"large", "always", Always, nullptr,
+         roi::RunStrided<Pooling<float>, false, unsigned long long>}),
     CudaImplementation<Problem>::ForDouble(
         roi::RunStrided<Pooling<double>, false, unsigned long long>),
 };
@@ -73,7 +74,9 @@ constexpr CudaImplementation<Problem> kNchwForward[] = {
      roi::RunStaged<Pooling<float>>},
     {"strided", "an image has fewer than 2^31 elements", HasSmallImages, nullptr,
      roi::RunStrided<Pooling<float>, true, unsigned>},
-    {"large", "always", Always, nullptr, roi::RunStrided<Pooling<float>, true, unsigned long long>},
+    CudaImplementation<Problem>::Beyond32Bits(
+        {"large", "always", Always, nullptr,
+         roi::RunStrided<Pooling<float>, true, unsigned long long>}),
     CudaImplementation<Problem>::ForDouble(
         roi::RunStrided<Pooling<double>, true, unsigned long long>),
 };
@@ -114,7 +117,8 @@ constexpr CudaImplementation<Problem> kBackward[] = {
      roi::RunSmallMap<BackwardFamily, kNchw>},
     {"masks", "fewer than 2^31 blocks, and pixels of an image", roi::FitsMasks<kNchw, float>,
      roi::MaskBytes<float>, roi::RunMasks<BackwardFamily, kNchw, float>},
-    {"large", "always", Always, roi::LargeMapBytes, roi::RunLargeMap<BackwardFamily, kNchw, float>},
+    CudaImplementation<Problem>::Beyond32Bits({"large", "always", Always, roi::LargeMapBytes,
+                                               roi::RunLargeMap<BackwardFamily, kNchw, float>}),
     CudaImplementation<Problem>::ForDouble(RunDouble<kNchw>, DoubleBytes<kNchw>),
 };
 

@@ -35,7 +35,7 @@ class RefusingOperator {
 template <auto kMakeProblem, const auto& kList, auto kRefuse>
 constexpr MluOperator BindRefusing(std::string_view op) {
   using Operator = RefusingOperator<kMakeProblem, kList, kRefuse>;
-  return {op, Binding<kMakeProblem, kList>::kNames, Operator::Run, Operator::MakePlan};
+  return {op, Binding<kMakeProblem, kList>::kInfos, Operator::Run, Operator::MakePlan};
 }
 
 }  // namespace mluop::roi

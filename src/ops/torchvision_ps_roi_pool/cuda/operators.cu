@@ -53,11 +53,13 @@ mluOpStatus_t RunDirect(const CudaCall<Problem>& call, void*) {
   return call.context.status();
 }
 
-constexpr CudaImplementation<Problem> kForward[] = {
+using Entry = CudaImplementation<Problem>;
+constexpr Entry kForward[] = {
     {"staged", roi::kStagedWhen, roi::ShouldStage<Problem>, roi::SpanTable::Bytes<Problem>,
      roi::RunStaged<Pooling<float>>},
-    {"direct", "tensors have fewer than 2^31 elements", IsSmall, nullptr, RunDirect<unsigned>},
-    CudaImplementation<Problem>::ForDouble(RunDirect<unsigned long long, double>),
+    Entry::Limited(
+        {"direct", "tensors have fewer than 2^31 elements", IsSmall, nullptr, RunDirect<unsigned>}),
+    Entry::ForDouble(RunDirect<unsigned long long, double>),
 };
 
 struct BackwardFamily {
@@ -79,13 +81,12 @@ struct BackwardFamily {
   }
 };
 
-constexpr CudaImplementation<Problem> kBackward[] = {
+constexpr Entry kBackward[] = {
     {"small_map", "at most 1024 pixels and 1024 RoIs, and few blocks",
      roi::SmallMapApplies<BackwardFamily>, nullptr, roi::RunSmallMap<BackwardFamily, true>},
-    {"masks", "tensors have fewer than 2^31 elements", IsSmall, roi::MaskBytes<float>,
-     roi::RunMasks<BackwardFamily, true, float>},
-    CudaImplementation<Problem>::ForDouble(roi::RunMasks<BackwardFamily, true, double>,
-                                           roi::MaskBytes<double>),
+    Entry::Limited({"masks", "tensors have fewer than 2^31 elements", IsSmall,
+                    roi::MaskBytes<float>, roi::RunMasks<BackwardFamily, true, float>}),
+    Entry::ForDouble(roi::RunMasks<BackwardFamily, true, double>, roi::MaskBytes<double>),
 };
 
 constexpr CudaOperator kForwardCuda =

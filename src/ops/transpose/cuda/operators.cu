@@ -28,7 +28,8 @@ constexpr CudaImplementation<Matrices> kTranspose[] = {
      nullptr, Run<TransposeVectors>},
     {"elements", "a matrix has fewer than 2^31 elements", Applies<CanTransposeTiles>, nullptr,
      Run<TransposeElements>},
-    {"large", "always", Always, nullptr, Run<TransposeAny>},
+    CudaImplementation<Matrices>::Beyond32Bits(
+        {"large", "always", Always, nullptr, Run<TransposeAny>}),
     CudaImplementation<Matrices>::ForDouble(Run<TransposeAny>)};
 constexpr CudaOperator kTransposeCuda = Bind<MakeProblem, kTranspose>("transpose");
 constexpr const CudaOperator* kOperators[] = {&kTransposeCuda};
