@@ -56,21 +56,16 @@ def clock_seconds(run, sets):
     return min(times)
 
 
-class BenchStream:
-    """The CUDA stream of all measured calls."""
-
-    stream = None
-
-    @classmethod
-    def get(cls):
-        cls.stream = cls.stream or torch.cuda.Stream()
-        return cls.stream
+@functools.cache
+def bench_stream():
+    """Returns the CUDA stream of all measured calls."""
+    return torch.cuda.Stream()
 
 
 def device_seconds(run, sets):
     if DEVICE == "cpu":
         return clock_seconds(run, sets)
-    side = BenchStream.get()
+    side = bench_stream()
     with torch.cuda.stream(side):  # scratch grows before the capture
         for arguments in sets:
             run(*arguments)
@@ -118,7 +113,7 @@ def gradient_of(function, x, rest):
     """Returns (backward, grad): backward(grad) runs the backward operator through autograd."""
     leaf = x.clone().requires_grad_()
     if DEVICE == "cuda":
-        with torch.cuda.stream(BenchStream.get()):  # backward runs on forward's stream
+        with torch.cuda.stream(bench_stream()):  # backward runs on forward's stream
             y = function(leaf, *rest)
         torch.cuda.synchronize()
     else:
@@ -144,22 +139,16 @@ def both(name, cases, function, peer, x, *rest):
     library = peer and peer.library
     theirs = peer and forward_seconds(peer.forward, (x, *rest))
     host = host_seconds(function, (x, *rest))
-    record(
-        f"{name}, forward", cases[0], forward_seconds(function, (x, *rest)), theirs, library, host
-    )
+    own = forward_seconds(function, (x, *rest))
+    record(f"{name}, forward", cases[0], own, theirs, library, host)
     run, grad = gradient_of(function, x, rest)
     own = device_seconds(run, sets_of(run, (grad,), 16))
     if peer is None:
         record(f"{name}, backward", cases[1], own, None, library)
         return
-    theirs = peer.backward or gradient_of(peer.forward, x, rest)[0]
-    record(
-        f"{name}, backward",
-        cases[1],
-        own,
-        device_seconds(theirs, sets_of(run, (grad,), 16)),
-        library,
-    )
+    peer_run = peer.backward or gradient_of(peer.forward, x, rest)[0]
+    theirs = device_seconds(peer_run, sets_of(run, (grad,), 16))
+    record(f"{name}, backward", cases[1], own, theirs, library)
 
 
 def ps_roi_pool(images, size, height, width, count, channels, scale):
@@ -221,15 +210,12 @@ def masked(dtype):
         padded = torch.nn.functional.pad(x, (1, 1, 1, 1)).view(256, -1)
         return padded.index_select(1, taps).view(256 * 9, 4000)
 
-    type_name = str(dtype)[6:]
+    type_name, directions = str(dtype)[6:], ("forward", "backward")
     half = " dtype=half" if dtype == torch.float16 else ""
     sizes = "C=256 H=100 W=152 M=4000"
     kernel = "kernel_h=3 kernel_w=3 pad_h=1 pad_w=1 "
-    directions = ("forward", "backward")
     function = lambda x, h, w: torch.ops.mluops.masked_im2col(x, h, w, [3, 3], [1, 1])
-    cases = [
-        f"masked_im2col_{direction} {sizes} {kernel}masks=sorted{half}" for direction in directions
-    ]
+    cases = [f"masked_im2col_{way} {sizes} {kernel}masks=sorted{half}" for way in directions]
     name = f"masked_im2col [1,256,100,152] M4000 {type_name}"
     both(name, cases, function, Peer("torch composition", windows), x, rows, columns)
     col = torch.randn(256, 4000, device=DEVICE, dtype=dtype)

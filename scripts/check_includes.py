@@ -18,7 +18,11 @@ LIST = "ops/op_list.inc"
 # The files of a family that are not part of the library.
 TEST_FILES = ("reference.cc", "test.cc", "inputs.h", "scenes.h")
 # HWY_TARGET_INCLUDE names a file that foreach_target.h includes.
-INCLUDE = re.compile(r'\s*#\s*(?:include|define\s+HWY_TARGET_INCLUDE)\s+"([^"]+)"')
+INCLUDE = re.compile(r'\s*#\s*(?:include|define\s+HWY_TARGET_INCLUDE)\s+["<]([^">]+)[">]')
+# Headers of a device's SDK or instruction set, and the devices that may include them.
+SDK = re.compile(
+    r"(?P<cpu>hwy/.*|\w*intrin\.h|arm_neon\.h)$|(?P<cuda>cuda\w*\.h)$|(?P<mlu>bang.*\.h)$"
+)
 
 
 def broken_rule(file: str, included: str) -> str:
@@ -69,7 +73,25 @@ def broken_rule(file: str, included: str) -> str:
     ''
     >>> broken_rule("testing/work.cc", "ops/one/problem.h")
     'testing includes only core and itself'
+
+    Headers of instruction sets and SDKs belong to their device. The instruction sets of the CPU are
+    also forced by testing:
+    >>> broken_rule("core/handle.h", "hwy/highway.h"), broken_rule("core/handle.h", "immintrin.h")
+    ('only cpu includes hwy/highway.h', 'only cpu includes immintrin.h')
+    >>> broken_rule("core/handle.h", "cuda_runtime.h")
+    'only cuda includes cuda_runtime.h'
+    >>> broken_rule("ops/one/problem.h", "cuda_fp16.h")
+    'only cuda includes cuda_fp16.h'
+    >>> broken_rule("cpu/simd-inl.h", "hwy/highway.h")
+    ''
+    >>> broken_rule("testing/isa.cc", "hwy/highway.h")
+    ''
+    >>> broken_rule("ops/one/cuda/a.cu", "cuda_fp16.h"), broken_rule("ops/one/mlu/a.mlu", "bang.h")
+    ('', '')
     """
+    if sdk := SDK.match(included):
+        allowed = sdk.lastgroup in file.split("/") or file.startswith("testing/")
+        return "" if allowed else f"only {sdk.lastgroup} includes {included}"
     folder, target = file.split("/")[0], included.split("/")[0]
     if folder == "core":
         return "" if target == "core" else "core includes only core"
@@ -106,18 +128,20 @@ def broken_rule_of_family(file: list[str], included: list[str]) -> str:
 
 
 def target_of(file: Path, name: str) -> str | None:
-    """Returns the path below src/ of `#include "name"` in `file`; None for a header elsewhere."""
+    """Returns the path below src/ of `#include "name"` in `file`, or the name of a header of an
+    SDK; None for another header outside src."""
     for path in (SOURCE / name, file.parent / name):
         if path.exists():
             return path.resolve().relative_to(SOURCE).as_posix()
     # A missing file still belongs to a folder of src/; the public headers do not.
-    return name if name.split("/")[0] in ("core", "ops", "testing", *DEVICES) else None
+    folders = ("core", "ops", "testing", *DEVICES)
+    return name if name.split("/")[0] in folders or SDK.match(name) else None
 
 
 def main() -> None:
     broken = files = 0
     for path in sorted(SOURCE.rglob("*")):
-        if path.suffix not in (".h", ".cc", ".cu", ".c", ".inc"):
+        if path.suffix not in (".h", ".cc", ".cu", ".mlu", ".c", ".inc"):
             continue
         files += 1
         file = path.relative_to(SOURCE).as_posix()

@@ -21,6 +21,9 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "bench" / "results"
 CHART = ROOT / "docs" / "images" / "peers.svg"
 POOLING = "H=38 W=63 R=300 pooled_height=7 pooled_width=7 spatial_scale=0.0625"
+RFCN_FORWARD = f"N=1 {POOLING} group_size=7 output_dim=81"
+RFCN_BACKWARD = f"N=1 {POOLING} output_dim=81"
+PLANES = f"N=1 O=81 {POOLING}"
 IM2COL = "C=256 H=100 W=152 M=4000 kernel_h=3 kernel_w=3 pad_h=1 pad_w=1 masks=sorted"
 VOXELS = "boxes_num=128 out_x=12 out_y=12 out_z=12 channels=16 max_pts_each_voxel=128"
 
@@ -48,22 +51,10 @@ BOXES = "N=2 H=25 W=38 C=256 K=950 pool_size=10"
 FAMILIES = [
     Family("psamask", "PSANet", "float", MASKS, MASKS, "psamask_nchw"),
     Family("masked_im2col", "masked convolution", "half, float", IM2COL, IM2COL),
-    Family(
-        "psroipool",
-        "R-FCN",
-        "float",
-        f"N=1 {POOLING} group_size=7 output_dim=81",
-        f"N=1 {POOLING} output_dim=81",
-    ),
+    Family("psroipool", "R-FCN", "float", RFCN_FORWARD, RFCN_BACKWARD),
     Family("border_align", "BorderDet", "half, float", BOXES, BOXES),
     Family("roiaware_pool3d", "PartA2", "half, float", "", f"P=16000 pool_method=0 {VOXELS}"),
-    Family(
-        "torchvision_ps_roi_pool",
-        "R-FCN in torchvision",
-        "float",
-        f"N=1 O=81 {POOLING}",
-        f"N=1 O=81 {POOLING}",
-    ),
+    Family("torchvision_ps_roi_pool", "R-FCN in torchvision", "float", PLANES, PLANES),
     Family("points_in_boxes", "3D detectors", "float", "", ""),
 ]
 
