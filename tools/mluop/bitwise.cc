@@ -136,7 +136,7 @@ std::string BitwiseError(const Case& c, const std::vector<std::string>& isas) {
 int Bitwise(const Selection& selection, Row* document) {
   const std::vector<Case> cases = SelectCases(selection);
   const std::vector<std::string> isas = SelectIsas(selection, testing::SupportedIsas());
-  UseDevice(selection);
+  const Device* const device = UseDevice(selection);
   InstallFaultHandler("bitwise", selection);
   Score score("bitwise", selection);
   for (size_t i = 0; i < cases.size(); ++i) {
@@ -145,7 +145,7 @@ int Bitwise(const Selection& selection, Row* document) {
     const DeviceCall placed(call, Placement::kFront);
     const Handle handle(2);
     if (ApplicableImplementations(placed.arguments(), handle.get()).empty()) {
-      score.Skip(cases[i], "refused", mluOpGetLastErrorMessage());
+      score.Refuse(cases[i], *device);
     } else if (PlanOf(placed.arguments(), handle.get()).free_order) {
       score.Skip(cases[i], "without a fixed order of sums", "the implementation adds by atomics");
     } else {
