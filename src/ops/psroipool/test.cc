@@ -298,7 +298,7 @@ TEST_F(PsRoiPool, BackwardSumOf100000EqualGradientsIsAccurate) {
 
 // The document's own case (2) has 198 channels for 3*3*21 = 189.
 TEST_F(PsRoiPool, WrongChannelCountReturnsBadParam) {
-  const Descriptor map(MLUOP_DTYPE_FLOAT, MLUOP_LAYOUT_NHWC, {2, 14, 14, 198});
+  const Descriptor map(MLUOP_LAYOUT_NHWC, MLUOP_DTYPE_FLOAT, {2, 14, 14, 198});
   const Tensors t({2, 14, 14, 3, 21}, 493);
   const Floats input(2 * 14 * 14 * 198), rois(493 * 5);
   Floats output(493 * 189, 3);
