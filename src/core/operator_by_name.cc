@@ -42,13 +42,11 @@ mluOpStatus_t FillAttribute(const AttributeSpec& row, double number, Arguments& 
 }
 
 // Copies the arrays of a call. `data` is NULL for a call without data.
-mluOpStatus_t FillCall(const double* attributes, const mluOpTensorDescriptor_t* descs,
-                       void* const* data, Arguments& call) {
+mluOpStatus_t FillCall(const char* function, const double* attributes,
+                       const mluOpTensorDescriptor_t* descs, void* const* data, Arguments& call) {
   const OpSpec& spec = *call.spec;
-  if (attributes == nullptr && spec.attribute_count > 0) {
-    return FailNull("mluOpRunOperator", "attributes");
-  }
-  if (descs == nullptr) return FailNull("mluOpRunOperator", "descs");
+  if (attributes == nullptr && spec.attribute_count > 0) return FailNull(function, "attributes");
+  if (descs == nullptr) return FailNull(function, "descs");
   for (int i = 0; i < spec.attribute_count; ++i) {
     const mluOpStatus_t status = FillAttribute(spec.attributes[i], attributes[i], call, i);
     if (status != MLUOP_STATUS_SUCCESS) return status;
@@ -94,9 +92,10 @@ mluOpStatus_t mluOpRunOperator(mluOpHandle_t handle, mluOpOperator_t op, const d
                                const mluOpTensorDescriptor_t descs[], void* const data[],
                                void* workspace, size_t workspace_size) {
   if (op == nullptr) return FailNull("mluOpRunOperator", "op");
-  if (data == nullptr) return FailNull("mluOpRunOperator", "data");
   Arguments call(*SpecOf(op));
-  if (const mluOpStatus_t status = FillCall(attributes, descs, data, call)) return status;
+  if (const mluOpStatus_t status = CheckHandle(handle, call)) return status;
+  if (data == nullptr) return FailNull("mluOpRunOperator", "data");
+  if (const mluOpStatus_t status = FillCall(__func__, attributes, descs, data, call)) return status;
   call.workspace = {workspace, workspace_size};
   return ExecuteCall(handle, call);
 }
@@ -106,7 +105,11 @@ mluOpStatus_t mluOpCheckOperator(mluOpHandle_t handle, mluOpOperator_t op,
   if (op == nullptr) return FailNull("mluOpCheckOperator", "op");
   Arguments call(*SpecOf(op));
   if (const mluOpStatus_t status = CheckHandle(handle, call)) return status;
-  if (const mluOpStatus_t status = FillCall(attributes, descs, nullptr, call)) return status;
+  const HandleGuard guard(*handle, call.spec->name);
+  if (!guard.ok()) return MLUOP_STATUS_BAD_PARAM;
+  if (const mluOpStatus_t status = FillCall(__func__, attributes, descs, nullptr, call)) {
+    return status;
+  }
   call.double_allowed = handle->double_allowed;
   return ValidateBinding(call);
 }
@@ -117,6 +120,9 @@ mluOpStatus_t mluOpGetOperatorWorkspaceSize(mluOpHandle_t handle, mluOpOperator_
                                             size_t* workspace_size) {
   if (op == nullptr) return FailNull("mluOpGetOperatorWorkspaceSize", "op");
   Arguments call(*SpecOf(op));
-  if (const mluOpStatus_t status = FillCall(attributes, descs, nullptr, call)) return status;
+  if (const mluOpStatus_t status = CheckHandle(handle, call)) return status;
+  if (const mluOpStatus_t status = FillCall(__func__, attributes, descs, nullptr, call)) {
+    return status;
+  }
   return GetWorkspaceSizeOfCall(handle, call, workspace_size);
 }

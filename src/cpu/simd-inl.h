@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Vector loops, loads and stores that the families share, and VecArray: several vectors in registers.
-// Included once per instruction set. No function accesses memory outside the given elements. Highway's masked accesses touch whole
-// vectors on some instruction sets, so the ends of rows are processed element by element.
+// Vector loops, loads and stores that the families share, and VecArray: several vectors in
+// registers. Included once per instruction set. No function accesses memory outside the given
+// elements. Highway's masked accesses touch whole vectors on some instruction sets, so the ends of
+// rows are processed element by element.
 
 #if defined(MLUOP_CPU_SIMD_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef MLUOP_CPU_SIMD_INL_H_
@@ -116,8 +117,8 @@ HWY_INLINE hn::Vec<D> LoadFloats(D d, const Half* from) {
 #endif
 }
 
-// Replaces every NaN by the default quiet NaN, 0x7fc00000 in float. The sign and payload of a computed NaN
-// depend on the instruction set and on the order of the operands.
+// Replaces every NaN by the default quiet NaN, 0x7fc00000 in float. The sign and payload of a
+// computed NaN depend on the instruction set and on the order of the operands.
 template <class D>
 HWY_INLINE hn::Vec<D> CanonicalNan(D d, hn::Vec<D> v) {
   const auto quiet = hn::Set(d, std::numeric_limits<hn::TFromD<D>>::quiet_NaN());

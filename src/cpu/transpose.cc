@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A band of 256 rows is transposed from left to right, one cache line of every row at
-// a time. Tiles go through registers into a buffer in the L1, which is written row by row. The band's
-// pages stay in the TLB, and each page of the output is looked up once per 256 elements. Without the
-// buffer, the rows of an output whose stride is a power of two would map to one cache set (conflict
-// misses).
+// A band of 256 rows is transposed from left to right, one cache line of every row at a time. Tiles
+// go through registers into a buffer in the L1, which is written row by row. The band's pages stay
+// in the TLB, and each page of the output is looked up once per 256 elements. Without the buffer,
+// the rows of an output whose stride is a power of two would map to one cache set (conflict misses).
 #include "cpu/transpose.h"
 
 #include <algorithm>

@@ -47,6 +47,27 @@ TEST_F(OperatorByName, NullArgumentsAreBadParam) {
   EXPECT_EQ(mluOpGetLastErrorInfo(nullptr), MLUOP_STATUS_BAD_PARAM);
 }
 
+TEST_F(OperatorByName, NullHandleIsReportedBeforeNullArrays) {
+  size_t size = 0;
+  const mluOpOperator_t op = Find(kExampleOperator);
+  EXPECT_EQ(mluOpRunOperator(nullptr, op, nullptr, nullptr, nullptr, nullptr, 0),
+            MLUOP_STATUS_BAD_PARAM);
+  EXPECT_TRUE(LastMessageHas("handle")) << LastMessage();
+  EXPECT_EQ(mluOpGetOperatorWorkspaceSize(nullptr, op, nullptr, nullptr, &size),
+            MLUOP_STATUS_BAD_PARAM);
+  EXPECT_TRUE(LastMessageHas("handle")) << LastMessage();
+}
+
+TEST_F(OperatorByName, NullArrayMessageNamesTheFunction) {
+  size_t size = 0;
+  const mluOpOperator_t op = Find(kExampleOperator);
+  EXPECT_EQ(mluOpCheckOperator(handle_, op, nullptr, nullptr), MLUOP_STATUS_BAD_PARAM);
+  EXPECT_TRUE(LastMessageHas("mluOpCheckOperator: attributes")) << LastMessage();
+  EXPECT_EQ(mluOpGetOperatorWorkspaceSize(handle_, op, nullptr, nullptr, &size),
+            MLUOP_STATUS_BAD_PARAM);
+  EXPECT_TRUE(LastMessageHas("mluOpGetOperatorWorkspaceSize: attributes")) << LastMessage();
+}
+
 TEST_F(OperatorByName, DescriptionHasTheRowsOfTheTable) {
   mluOpOperatorInfo_t info;
   ASSERT_EQ(mluOpDescribeOperator(Find("border_align_forward"), &info), MLUOP_STATUS_SUCCESS);

@@ -4,6 +4,9 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <iterator>
 #include <thread>
 #include <vector>
 
@@ -43,6 +46,12 @@ class DetachedThreads {
  private:
   std::atomic<int> running_{0};
 };
+
+// Returns the number of threads of this process.
+inline int64_t CountThreads() {
+  const std::filesystem::directory_iterator tasks("/proc/self/task");
+  return std::distance(begin(tasks), end(tasks));
+}
 
 // Waits for `condition`, at most `time`.
 template <typename Condition>

@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Test helpers: an RAII tensor descriptor, vectors of values, random inputs.
+// Test helpers: vectors of values, random inputs.
 #pragma once
 
 #include <cstdint>
 #include <cstring>
-#include <initializer_list>
 #include <limits>
 #include <numeric>
 #include <vector>
 
-#include "mlu_op.h"
 #include "testing/random.h"
 
 namespace mluop::testing {
@@ -19,23 +17,6 @@ using Ints = std::vector<int32_t>;
 
 inline constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 inline constexpr float kInf = std::numeric_limits<float>::infinity();
-
-// `layout` applies to 4-D tensors; others get MLUOP_LAYOUT_ARRAY.
-class Descriptor {
- public:
-  Descriptor(mluOpDataType_t dtype, mluOpTensorLayout_t layout, std::initializer_list<int> dims) {
-    mluOpCreateTensorDescriptor(&desc_);
-    mluOpSetTensorDescriptor(desc_, dims.size() == 4 ? layout : MLUOP_LAYOUT_ARRAY, dtype,
-                             static_cast<int>(dims.size()), dims.begin());
-  }
-  ~Descriptor() { mluOpDestroyTensorDescriptor(desc_); }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  operator mluOpTensorDescriptor_t() const { return desc_; }  // NOLINT
-
- private:
-  mluOpTensorDescriptor_t desc_ = nullptr;
-};
 
 inline Floats RandomFloats(size_t count, uint64_t seed) {
   Random random(seed);

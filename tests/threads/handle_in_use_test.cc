@@ -8,6 +8,7 @@
 #include <thread>
 #include <vector>
 
+#include "core/handle.h"
 #include "mluops/extensions.h"
 #include "testing/prepared_call.h"
 #include "tests/support/examples.h"
@@ -120,6 +121,63 @@ TEST_F(HandleInUse, HandleFunctionReturnsBadParamAndKeepsItsResult) {
     mistakes += got != (status == MLUOP_STATUS_SUCCESS ? threads : -7);
   });
   EXPECT_EQ(mistakes, 0);
+}
+
+// Every function that takes a handle, apart from mluOpDestroy, which ends its use, and the workspace
+// getters of the families: the getter by name stands for them.
+TEST_F(HandleInUse, EveryFunctionReturnsBadParam) {
+  mluOpOperator_t op = nullptr;
+  ASSERT_EQ(mluOpFindOperator(kExampleOperator, &op), MLUOP_STATUS_SUCCESS);
+  const Arguments& arguments = short_call_.arguments();
+  const OpSpec& spec = *arguments.spec;
+  double attributes[kMaxAttributes] = {};
+  mluOpTensorDescriptor_t descs[kMaxTensors] = {};
+  void* data[kMaxTensors] = {};
+  for (int i = 0; i < spec.attribute_count; ++i) attributes[i] = arguments.attributes[i].number;
+  for (int i = 0; i < spec.tensor_count; ++i) {
+    descs[i] = const_cast<mluOpTensorStruct*>(arguments.tensors[i].desc);
+    data[i] = arguments.tensors[i].data;
+  }
+  int number = 0;
+  size_t size = 0;
+  cnrtQueue_t queue = nullptr;
+  mluOpAtomicsMode_t atomics;
+  mluOpQuantizeRoundMode_t rounding;
+  const struct {
+    std::string function;  // in the message
+    std::function<mluOpStatus_t()> call;
+  } rows[] = {
+      {"mluOpUpdateContextInformation", [&] { return mluOpUpdateContextInformation(handle_); }},
+      {"mluOpSetQueue", [&] { return mluOpSetQueue(handle_, nullptr); }},
+      {"mluOpGetQueue", [&] { return mluOpGetQueue(handle_, &queue); }},
+      {"mluOpSetAtomicsMode",
+       [&] { return mluOpSetAtomicsMode(handle_, MLUOP_ATOMICS_NOT_ALLOWED); }},
+      {"mluOpGetAtomicsMode", [&] { return mluOpGetAtomicsMode(handle_, &atomics); }},
+      {"mluOpSetQuantizeRoundMode",
+       [&] { return mluOpSetQuantizeRoundMode(handle_, MLUOP_ROUND_HALF_TO_EVEN); }},
+      {"mluOpGetQuantizeRoundMode", [&] { return mluOpGetQuantizeRoundMode(handle_, &rounding); }},
+      {"mluOpSetNumThreads", [&] { return mluOpSetNumThreads(handle_, 1); }},
+      {"mluOpGetNumThreads", [&] { return mluOpGetNumThreads(handle_, &number); }},
+      {"mluOpSetDoubleAllowed", [&] { return mluOpSetDoubleAllowed(handle_, 0); }},
+      {"mluOpGetDoubleAllowed", [&] { return mluOpGetDoubleAllowed(handle_, &number); }},
+      {kExampleOperator,
+       [&] { return mluOpRunOperator(handle_, op, attributes, descs, data, nullptr, 0); }},
+      {kExampleOperator, [&] { return mluOpCheckOperator(handle_, op, attributes, descs); }},
+      {kExampleOperator,
+       [&] { return mluOpGetOperatorWorkspaceSize(handle_, op, attributes, descs, &size); }},
+  };
+  for (const auto& row : rows) {
+    const HandleGuard running(*handle_.get(), "a running call");
+    EXPECT_EQ(row.call(), MLUOP_STATUS_BAD_PARAM) << row.function;
+    EXPECT_EQ(LastMessage(), HandleInUseMessage(row.function));
+  }
+  for (const std::string& line : SmallCases(1, 1e5)) {
+    const Case small = ParseCase(line);
+    PreparedCall call(small, Placement::kFront);
+    const HandleGuard running(*handle_.get(), "a running call");
+    EXPECT_EQ(call.Run(handle_), MLUOP_STATUS_BAD_PARAM) << line;
+    EXPECT_EQ(LastMessage(), HandleInUseMessage(std::string(small.op->spec.name)));
+  }
 }
 
 TEST_F(HandleInUse, OtherHandleSucceeds) {

@@ -239,6 +239,20 @@ bool CreateDescriptorAndFail() {
          mluOpDestroyTensorDescriptor(desc) == MLUOP_STATUS_SUCCESS;
 }
 
+// One handle per call, as in a program that keeps none.
+TEST(Load, HandlesInARow) {
+  const Case example = ParseCase(kExampleLine);
+  PreparedCall call(example, Placement::kBack);
+  int64_t failed = 0;
+  const int64_t threads = CountThreads();
+  for (int i = 0; i < 100000; ++i) {
+    const Handle handle(2 + i % 3);
+    failed += call.Run(handle) != MLUOP_STATUS_SUCCESS;
+  }
+  EXPECT_EQ(failed, 0) << LastMessage();
+  EXPECT_LE(CountThreads(), threads + 3);
+}
+
 TEST(Load, MemoryDoesNotGrow) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "a sanitizer allocates memory too, and detects leaks itself";

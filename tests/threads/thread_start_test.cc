@@ -31,6 +31,8 @@ std::atomic<int> alive{0};                // threads that it started
 std::atomic<int> max_alive{1 << 20};      // maximum of concurrent threads
 std::atomic<int> first_failing{1 << 20};  // first failing call; all fail until last_failing
 std::atomic<int> last_failing{1 << 20};
+std::atomic<int> held_call{-1};  // fails after `released`
+std::atomic<bool> held{false}, released{false};
 
 struct Start {
   void* (*function)(void*);
@@ -51,6 +53,11 @@ extern "C" int pthread_create(pthread_t* thread, const pthread_attr_t* attribute
   using Create = int (*)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
   static const auto real = reinterpret_cast<Create>(dlsym(RTLD_NEXT, "pthread_create"));
   const int call = calls++;
+  if (call == held_call) {
+    held = true;
+    while (!released) std::this_thread::yield();
+    return EAGAIN;
+  }
   if (call >= first_failing && call <= last_failing) return EAGAIN;
   if (++alive > max_alive) {
     --alive;
@@ -201,6 +208,34 @@ TEST(ThreadCreationFailure, IsNotRetriedInEveryLoop) {
               const std::chrono::duration<double> seconds =
                   std::chrono::steady_clock::now() - start;
               return calls >= 1 && calls <= 2 + seconds.count() / 0.1 ? 0 : 1;
+            }),
+            0);
+}
+
+// While the thread is being started, another caller counts it as searching and wakes no worker.
+TEST(ThreadCreationFailure, WakesAWorkerForACallerThatCountedTheThread) {
+  EXPECT_EQ(InChild([] {
+              if (MaxConcurrentThreads(ThreadPool(3), 3, kShortTime) != 3) return 1;
+              std::atomic<bool> armed{false};
+              std::thread first([&] {
+                WaitUntil([&] { return armed.load(); });
+                ThreadPool(4).For(4, 1, [](int64_t, int64_t, int) {});
+              });
+              std::this_thread::sleep_for(kShortTime);  // the two workers fall asleep
+              held_call = calls.load();
+              armed = true;
+              if (!WaitUntil([] { return held.load(); })) return 2;
+              std::this_thread::sleep_for(kShortTime);  // they run the loop and sleep again
+              std::atomic<int> inside{0};
+              std::atomic<bool> met{false};
+              ThreadPool(2).For(2, 1, [&](int64_t, int64_t, int) {
+                ++inside;
+                released = true;
+                if (WaitUntil([&] { return inside == 2 || met; })) met = true;
+                --inside;
+              });
+              first.join();
+              return met ? 0 : 3;
             }),
             0);
 }

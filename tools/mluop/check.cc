@@ -155,14 +155,14 @@ CaseResult CheckCase(const Case& c, const Selection& selection,
 Score CheckCases(const Selection& selection, bool quick) {
   const std::vector<Case> cases = SelectCases(selection);
   const std::vector<std::string> isas = SelectIsas(selection, testing::SupportedIsas());
-  UseDevice(selection);
+  const Device* const device = UseDevice(selection);
   InstallFaultHandler("check", selection);
   Score score("check", selection);
   for (size_t i = 0; i < cases.size(); ++i) {
     ShowProgress(i, cases.size(), cases[i]);
     const CaseResult result = CheckCase(cases[i], selection, isas, quick);
     if (result.runs == 0 && result.error.empty()) {
-      score.Skip(cases[i], "refused", mluOpGetLastErrorMessage());
+      score.Refuse(cases[i], *device);
       continue;
     }
     score.Add(cases[i], result.error);
@@ -192,10 +192,7 @@ int Coverage(const Selection& selection, Row* document) {
     for (const ImplementationInfo& info : device->Implementations(op->spec)) {
       const std::string full = std::string(op->spec.name) + ":" + std::string(info.name);
       const bool found = chosen.count(full) > 0;
-      // tests/api/cuda_large*_test.cc make calls that choose psamask_{forward,backward}:large,
-      // psroipool_backward:large and border_align_backward:large. `check` runs the others on every
-      // case, but no test makes a call large enough to choose them. It cannot run
-      // border_align_backward:large: no built-in case is beyond its rule.
+      // Calls beyond the built-in cases choose these; docs/decisions/0017 names their tests.
       const bool passed = found || info.beyond_32_bits;
       const char* const text = found ? "chosen      " : passed ? "beyond 2^31 " : "never chosen";
       std::printf("%s %s\n", text, full.c_str());

@@ -7,6 +7,8 @@
 #include <cstdio>
 #include <cstring>
 
+#include "core/device.h"
+#include "mluops/extensions.h"
 #include "terminal.h"
 
 namespace mluop::tool {
@@ -81,6 +83,13 @@ void Score::Skip(const Case& c, const std::string& why, const std::string& detai
   cases_.push_back({{"case", c.line}, {"result", why}, {"error", details}});
   if (!selection_.verbose) return;
   std::printf("%s: %s: %s\n", why.c_str(), c.line.c_str(), details.c_str());
+}
+
+void Score::Refuse(const Case& c, const Device& device) {
+  const std::string message = mluOpGetLastErrorMessage();
+  const bool built_in = selection_.lines.empty() && selection_.files.empty();
+  if (built_in && !device.counts_only()) return Add(c, "refused: " + message);
+  Skip(c, "refused", message);
 }
 
 int Score::Print() const {

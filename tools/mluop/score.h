@@ -25,6 +25,9 @@ class Score {
   void Add(const testing::Case& c, const std::string& error);
   // Counts a case that did not run. `why`: "refused", ...; `details` are shown with --verbose.
   void Skip(const testing::Case& c, const std::string& why, const std::string& details);
+  // Counts a case that the device refused: a failure, unless the device is simulated or the case is
+  // the user's. The error message is the thread's last one.
+  void Refuse(const testing::Case& c, const Device& device);
   // Prints "N passed, N failed", and how many did not run; returns the exit status.
   int Print() const;
   // {"device", "passed", "failed", "skipped": {reason: count}, "cases": [{"case", "result", ...}]}.

@@ -10,6 +10,7 @@
 #include "core/dtype.h"
 #include "mlu_op.h"
 #include "testing/random.h"
+#include "tests/support/tensors.h"
 
 namespace {
 
@@ -36,34 +37,17 @@ struct Pooled {
   Indices argmax;
 };
 
-class Desc {
- public:
-  Desc(mluOpDataType_t dtype, const std::vector<int>& dims) {
-    mluOpCreateTensorDescriptor(&desc_);
-    EXPECT_EQ(mluOpSetTensorDescriptor(desc_, MLUOP_LAYOUT_NHWC, dtype,
-                                       static_cast<int>(dims.size()), dims.data()),
-              MLUOP_STATUS_SUCCESS);
-  }
-  ~Desc() { mluOpDestroyTensorDescriptor(desc_); }
-  Desc(const Desc&) = delete;
-  Desc& operator=(const Desc&) = delete;
-  operator mluOpTensorDescriptor_t() const { return desc_; }  // NOLINT(google-explicit-constructor)
-
- private:
-  mluOpTensorDescriptor_t desc_ = nullptr;
-};
-
 // The descriptors of a call.
 template <typename T>
 struct Descs {
   static constexpr auto kType = sizeof(T) == 2 ? MLUOP_DTYPE_HALF : MLUOP_DTYPE_FLOAT;
-  Desc map, boxes, pooled, argmax;
+  mluop::testing::Descriptor map, boxes, pooled, argmax;
 
   explicit Descs(const Shape& s)
-      : map(kType, {s.n, s.h, s.w, 4 * s.c}),
-        boxes(kType, {s.n, s.k, 4}),
-        pooled(kType, {s.n, s.k, 4, s.c}),
-        argmax(MLUOP_DTYPE_INT32, {s.n, s.k, 4, s.c}) {}
+      : map(MLUOP_LAYOUT_NHWC, kType, {s.n, s.h, s.w, 4 * s.c}),
+        boxes(MLUOP_LAYOUT_NHWC, kType, {s.n, s.k, 4}),
+        pooled(MLUOP_LAYOUT_NHWC, kType, {s.n, s.k, 4, s.c}),
+        argmax(MLUOP_LAYOUT_NHWC, MLUOP_DTYPE_INT32, {s.n, s.k, 4, s.c}) {}
 };
 
 template <typename To, typename From>
@@ -79,11 +63,8 @@ std::vector<To> Convert(const std::vector<From>& from) {
   return to;
 }
 
-class BorderAlign : public ::testing::Test {
+class BorderAlign : public mluop::testing::OperatorFixture {
  protected:
-  void SetUp() override { ASSERT_EQ(mluOpCreate(&handle_), MLUOP_STATUS_SUCCESS); }
-  void TearDown() override { mluOpDestroy(handle_); }
-
   template <typename T = float>
   Pooled Forward(const Shape& s, const Floats& input, const Floats& boxes) {
     EXPECT_EQ(input.size(), s.map());
@@ -112,9 +93,6 @@ class BorderAlign : public ::testing::Test {
               MLUOP_STATUS_SUCCESS);
     return Convert<float>(grad_input);
   }
-
- private:
-  mluOpHandle_t handle_ = nullptr;
 };
 class BorderAlignForward : public BorderAlign {};
 class BorderAlignBackward : public BorderAlign {};

@@ -9,6 +9,7 @@
 #include "core/dtype.h"
 #include "mlu_op.h"
 #include "testing/random.h"
+#include "tests/support/tensors.h"
 
 namespace {
 
@@ -31,23 +32,6 @@ struct Masks {
   int count() const { return static_cast<int>(h.size()); }
 };
 
-class Desc {
- public:
-  Desc(mluOpTensorLayout_t layout, mluOpDataType_t dtype, std::vector<int> dims) {
-    EXPECT_EQ(mluOpCreateTensorDescriptor(&desc_), MLUOP_STATUS_SUCCESS);
-    EXPECT_EQ(
-        mluOpSetTensorDescriptor(desc_, layout, dtype, static_cast<int>(dims.size()), dims.data()),
-        MLUOP_STATUS_SUCCESS);
-  }
-  ~Desc() { mluOpDestroyTensorDescriptor(desc_); }
-  Desc(const Desc&) = delete;
-  Desc& operator=(const Desc&) = delete;
-  operator mluOpTensorDescriptor_t() const { return desc_; }  // NOLINT(google-explicit-constructor)
-
- private:
-  mluOpTensorDescriptor_t desc_ = nullptr;
-};
-
 template <typename T>
 constexpr mluOpDataType_t kType = sizeof(T) == 4 ? MLUOP_DTYPE_FLOAT : MLUOP_DTYPE_HALF;
 
@@ -57,15 +41,12 @@ struct Descs {
   Descs(const Shape& s, size_t rows, const Masks& masks)
       : feature(MLUOP_LAYOUT_NCHW, kType<T>, {1, s.c, s.h, s.w}),
         mask(MLUOP_LAYOUT_ARRAY, MLUOP_DTYPE_INT32, {masks.count()}),
-        data(MLUOP_LAYOUT_ARRAY, kType<T>, {static_cast<int>(rows), masks.count()}) {}
-  Desc feature, mask, data;
+        data(MLUOP_LAYOUT_ARRAY, kType<T>, {static_cast<int64_t>(rows), masks.count()}) {}
+  mluop::testing::Descriptor feature, mask, data;
 };
 
-class MaskedIm2col : public ::testing::Test {
+class MaskedIm2col : public mluop::testing::OperatorFixture {
  protected:
-  void SetUp() override { ASSERT_EQ(mluOpCreate(&handle_), MLUOP_STATUS_SUCCESS); }
-  void TearDown() override { mluOpDestroy(handle_); }
-
   size_t ForwardWorkspaceSize(const Shape& s, const Masks& masks) {
     const Descs<float> d(s, s.rows(), masks);
     size_t size = 0;
@@ -133,8 +114,6 @@ class MaskedIm2col : public ::testing::Test {
   static void Poison(std::vector<T>& values) {
     std::memset(static_cast<void*>(values.data()), 0xff, values.size() * sizeof(T));
   }
-
-  mluOpHandle_t handle_ = nullptr;
 };
 
 // Small integers: sums and products of them are exact, in any order.

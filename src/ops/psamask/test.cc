@@ -6,6 +6,7 @@
 
 #include "mlu_op.h"
 #include "testing/random.h"
+#include "tests/support/tensors.h"
 
 namespace {
 
@@ -13,11 +14,8 @@ struct Shape {
   int n, h, w, h_mask, w_mask;
 };
 
-class Psamask : public ::testing::Test {
+class Psamask : public mluop::testing::OperatorFixture {
  protected:
-  void SetUp() override { ASSERT_EQ(mluOpCreate(&handle_), MLUOP_STATUS_SUCCESS); }
-  void TearDown() override { mluOpDestroy(handle_); }
-
   std::vector<float> Forward(int psa_type, const Shape& s, const std::vector<float>& x) {
     std::vector<float> y(static_cast<size_t>(s.n * s.h * s.w * s.h * s.w), -7.0f);
     const Pair desc(s);
@@ -38,24 +36,11 @@ class Psamask : public ::testing::Test {
 
  private:
   struct Pair {
-    explicit Pair(const Shape& s) {
-      const int mask_dims[] = {s.n, s.h, s.w, s.h_mask * s.w_mask};
-      const int pixel_dims[] = {s.n, s.h, s.w, s.h * s.w};
-      mluOpCreateTensorDescriptor(&mask);
-      mluOpCreateTensorDescriptor(&pixels);
-      mluOpSetTensorDescriptor(mask, MLUOP_LAYOUT_NHWC, MLUOP_DTYPE_FLOAT, 4, mask_dims);
-      mluOpSetTensorDescriptor(pixels, MLUOP_LAYOUT_NHWC, MLUOP_DTYPE_FLOAT, 4, pixel_dims);
-    }
-    ~Pair() {
-      mluOpDestroyTensorDescriptor(mask);
-      mluOpDestroyTensorDescriptor(pixels);
-    }
-    Pair(const Pair&) = delete;
-    Pair& operator=(const Pair&) = delete;
-    mluOpTensorDescriptor_t mask = nullptr;
-    mluOpTensorDescriptor_t pixels = nullptr;
+    explicit Pair(const Shape& s)
+        : mask(MLUOP_LAYOUT_NHWC, MLUOP_DTYPE_FLOAT, {s.n, s.h, s.w, s.h_mask * s.w_mask}),
+          pixels(MLUOP_LAYOUT_NHWC, MLUOP_DTYPE_FLOAT, {s.n, s.h, s.w, s.h * s.w}) {}
+    mluop::testing::Descriptor mask, pixels;
   };
-  mluOpHandle_t handle_ = nullptr;
 };
 
 // x[h,w,k] = 100*h + 10*w + k on a 1x2 feature under a 1x3 mask: README.md works it out.

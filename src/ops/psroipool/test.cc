@@ -8,7 +8,8 @@
 #include "mlu_op.h"
 #include "mluops/extensions.h"
 #include "ops/psroipool/problem.h"
-#include "testing/descriptor.h"
+#include "tests/support/tensors.h"
+#include "tests/support/values.h"
 
 namespace {
 
@@ -32,24 +33,21 @@ struct Shape {
 // The descriptors of a call with r RoIs.
 struct Tensors {
   Tensors(const Shape& s, int r)
-      : map(MLUOP_DTYPE_FLOAT, MLUOP_LAYOUT_NHWC, {s.n, s.h, s.w, s.channels()}),
-        rois(MLUOP_DTYPE_FLOAT, MLUOP_LAYOUT_ARRAY, {r, 5}),
-        pooled(MLUOP_DTYPE_FLOAT, MLUOP_LAYOUT_NHWC, {r, s.group, s.group, s.output_dim}),
-        mapping(MLUOP_DTYPE_INT32, MLUOP_LAYOUT_NHWC, {r, s.group, s.group, s.output_dim}) {}
+      : map(MLUOP_LAYOUT_NHWC, MLUOP_DTYPE_FLOAT, {s.n, s.h, s.w, s.channels()}),
+        rois(MLUOP_LAYOUT_ARRAY, MLUOP_DTYPE_FLOAT, {r, 5}),
+        pooled(MLUOP_LAYOUT_NHWC, MLUOP_DTYPE_FLOAT, {r, s.group, s.group, s.output_dim}),
+        mapping(MLUOP_LAYOUT_NHWC, MLUOP_DTYPE_INT32, {r, s.group, s.group, s.output_dim}) {}
   Descriptor map, rois, pooled, mapping;
 };
 
 int CountRois(const Floats& rois) { return static_cast<int>(rois.size() / 5); }
 
-class PsRoiPool : public ::testing::Test {
+class PsRoiPool : public mluop::testing::OperatorFixture {
  protected:
   struct Pooled {
     Floats output;
     Ints mapping;
   };
-
-  void SetUp() override { ASSERT_EQ(mluOpCreate(&handle_), MLUOP_STATUS_SUCCESS); }
-  void TearDown() override { mluOpDestroy(handle_); }
 
   Pooled Forward(const Shape& s, const Floats& input, const Floats& rois,
                  std::vector<char> workspace = {}) {
@@ -84,8 +82,6 @@ class PsRoiPool : public ::testing::Test {
               MLUOP_STATUS_SUCCESS);
     return size;
   }
-
-  mluOpHandle_t handle_ = nullptr;
 };
 
 // Returns `count` RoIs over and beyond an image of that size.
@@ -302,7 +298,7 @@ TEST_F(PsRoiPool, BackwardSumOf100000EqualGradientsIsAccurate) {
 
 // The document's own case (2) has 198 channels for 3*3*21 = 189.
 TEST_F(PsRoiPool, WrongChannelCountReturnsBadParam) {
-  const Descriptor map(MLUOP_DTYPE_FLOAT, MLUOP_LAYOUT_NHWC, {2, 14, 14, 198});
+  const Descriptor map(MLUOP_LAYOUT_NHWC, MLUOP_DTYPE_FLOAT, {2, 14, 14, 198});
   const Tensors t({2, 14, 14, 3, 21}, 493);
   const Floats input(2 * 14 * 14 * 198), rois(493 * 5);
   Floats output(493 * 189, 3);

@@ -4,21 +4,20 @@
 
 #include <cmath>
 #include <cstring>
-#include <initializer_list>
-#include <limits>
-#include <numeric>
 #include <vector>
 
 #include "mlu_op.h"
 #include "mluops/extensions.h"
-#include "testing/random.h"
+#include "tests/support/tensors.h"
+#include "tests/support/values.h"
 
 namespace {
 
-constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
-constexpr float kInf = std::numeric_limits<float>::infinity();
-
-using Floats = std::vector<float>;
+using mluop::testing::Dot;
+using mluop::testing::Floats;
+using mluop::testing::kInf;
+using mluop::testing::kNan;
+using mluop::testing::RandomFloats;
 
 struct Shape {
   int n, o, h, w, ph, pw;
@@ -28,27 +27,15 @@ struct Shape {
   size_t map() const { return static_cast<size_t>(n) * channels() * h * w; }
 };
 
-class Tensor {
+class Tensor : public mluop::testing::Descriptor {
  public:
-  Tensor(std::initializer_list<int> dims) {
-    mluOpCreateTensorDescriptor(&desc_);
-    mluOpSetTensorDescriptor(desc_, dims.size() == 4 ? MLUOP_LAYOUT_NCHW : MLUOP_LAYOUT_ARRAY,
-                             MLUOP_DTYPE_FLOAT, static_cast<int>(dims.size()), dims.begin());
-  }
-  ~Tensor() { mluOpDestroyTensorDescriptor(desc_); }
-  Tensor(const Tensor&) = delete;
-  Tensor& operator=(const Tensor&) = delete;
-  operator mluOpTensorDescriptor_t() const { return desc_; }  // NOLINT
-
- private:
-  mluOpTensorDescriptor_t desc_ = nullptr;
+  Tensor(const std::vector<int64_t>& dims)  // NOLINT(google-explicit-constructor)
+      : Descriptor(dims.size() == 4 ? MLUOP_LAYOUT_NCHW : MLUOP_LAYOUT_ARRAY, MLUOP_DTYPE_FLOAT,
+                   dims) {}
 };
 
-class TorchvisionPsRoiPool : public ::testing::Test {
+class TorchvisionPsRoiPool : public mluop::testing::OperatorFixture {
  protected:
-  void SetUp() override { ASSERT_EQ(mluOpCreate(&handle_), MLUOP_STATUS_SUCCESS); }
-  void TearDown() override { mluOpDestroy(handle_); }
-
   Floats Forward(const Shape& s, const Floats& input, const Floats& rois) {
     const int r = static_cast<int>(rois.size() / 5);
     const Tensor map({s.n, s.channels(), s.h, s.w}), boxes({r, 5}), pooled({r, s.o, s.ph, s.pw});
@@ -71,16 +58,7 @@ class TorchvisionPsRoiPool : public ::testing::Test {
         << mluOpGetLastErrorMessage();
     return grad_input;
   }
-
-  mluOpHandle_t handle_ = nullptr;
 };
-
-Floats RandomFloats(size_t count, uint64_t seed) {
-  mluop::testing::Random random(seed);
-  Floats values(count);
-  for (float& value : values) value = static_cast<float>(random.Uniform(-1, 1));
-  return values;
-}
 
 // Returns `count` RoIs over and beyond an image of that size.
 Floats RandomRois(int count, const Shape& s) {
@@ -103,10 +81,6 @@ Floats Repeat(const Floats& values, int times) {
   Floats all;
   for (int i = 0; i < times; ++i) all.insert(all.end(), values.begin(), values.end());
   return all;
-}
-
-double Dot(const Floats& a, const Floats& b) {
-  return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
 }
 
 // FNV-1a over the bits.

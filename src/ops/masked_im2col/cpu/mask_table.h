@@ -30,8 +30,8 @@ struct MaskTable {
   uint16_t* places;   // [steps][step] a corner's distance from low, modulo 2^16
   int64_t masks, step, kernel_h, kernel_w;
 
-  // The last step ends with the last mask and overlaps the step before, so that every step is whole;
-  // only with fewer masks than a step there is a shorter one.
+  // The last step ends with the last mask and may overlap the step before it. So every step is
+  // full, unless there are fewer masks than a step has.
   int64_t StepBegin(int64_t s) const {
     return std::max<int64_t>(0, std::min(s * step, masks - step));
   }

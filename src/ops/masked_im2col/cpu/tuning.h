@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// CPU tuning parameters of the family, each with the measurement that set it: hot, 2 threads, AVX-512
+// CPU tuning parameters of the family, with measurements where there are some: hot, 2 threads, AVX-512
 // unless it says otherwise.
 #pragma once
 

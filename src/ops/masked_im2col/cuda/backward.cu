@@ -47,9 +47,9 @@ struct Values {
   }
 };
 
-// Adds one kernel element of the masks: kAddsInFlight reads of sums, then as many writes. kLinked: there
-// are lists; as many are stepped through at the same time. sums: the band's, from the kernel element
-// on.
+// Adds one kernel element of the masks: kAddsInFlight reads of sums, then as many writes. kLinked:
+// masks at the same position are in lists; kAddsInFlight lists are followed concurrently. `sums`
+// points to the kernel element's first sum in the band.
 template <bool kLinked, typename T, int V>
 __device__ void AddValues(float* sums, const Tables& tables, const ThreadMasks<V>& kept,
                           const Values<T, V>& values) {

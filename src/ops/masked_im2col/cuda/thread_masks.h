@@ -20,8 +20,8 @@ constexpr uint32_t kBuckets = 1024;
 constexpr int kHalves = 2;
 constexpr int kMaxPlaces = 1 << 16;  // of a band
 
-// Masks are numbered from 1; 0 ends a list. Small: what the blocks of an SM leave of its memory caches
-// their loads.
+// Masks are numbered from 1; 0 ends a list. Kept small: shared memory that the blocks do not use
+// serves as L1.
 struct Tables {
   struct Search {
     uint32_t seen[kSeenWords];       // at least one mask at this position

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// CPU tuning parameters of psamask, each with the measurement that set it (AVX-512, 2 threads).
+// CPU tuning parameters of psamask, with measurements where there are some (AVX-512, 2 threads).
 #pragma once
 
 #include <cstdint>

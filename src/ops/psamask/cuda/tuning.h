@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// CUDA tuning parameters of psamask, each with the measurement that set it (NVIDIA H200).
+// CUDA tuning parameters of psamask, with measurements where there are some (NVIDIA H200).
 #pragma once
 
 namespace mluop::psamask {

@@ -17,7 +17,7 @@ struct RoiBins {
   int64_t first_row;              // of the RoI's image in Problem::rows()
   std::span<const Span> rows;     // [G], within [0, H)
   std::span<const Span> columns;  // [G], within [0, W)
-  int32_t width;                  // of the widest bin; 0 where a bin has no columns
+  int32_t width;                  // columns of the widest bin; 0 if any bin has none
 
   bool has_empty() const {
     return width == 0 ||

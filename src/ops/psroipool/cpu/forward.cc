@@ -84,7 +84,8 @@ struct Slicing {
   }
 };
 
-// Splits the channels without splitting a vector: into a divisor of the number of vectors.
+// Returns the smallest divisor of `vectors` that is at least min(wanted, vectors): no slice of
+// channels splits a vector.
 int64_t ChannelSlices(int64_t vectors, int64_t wanted) {
   int64_t slices = std::min(wanted, vectors);
   while (vectors % slices != 0) ++slices;
@@ -210,10 +211,14 @@ void DescribeBands(const ForwardCall& call, Plan& plan) {
 }
 
 constexpr CpuImplementation<Problem> kForward[] = {
-    {"replicated", "the map fits the L2 and has fewer elements than the output",
+    {"replicated",
+     "the map is one band of at most 32 rows, with one slice of channels and at most as many "
+     "elements as the output; 4 channels, or 1 group",
      [](const ForwardCall& call) { return CanReplicate(call.p); },
      [](const ForwardCall& call) { return ReplicaBytes(call.p); }, RunReplicated},
-    {"bands", "the bins have at least 1/6 of the elements of the map",
+    {"bands",
+     "the bins have at least 1/6 of the elements of the map; scratch is at most 1 GiB or twice the "
+     "tensors; 4 channels, or 1 group",
      [](const ForwardCall& call) {
        return CanBand(call.p) && ShouldRepack(call.p, call.arguments.In<float>("rois"));
      },

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// psroipool on the CPU: tuning parameters, each with the measurement that set it. Times are ratios to
+// psroipool on the CPU: tuning parameters, with measurements where there are some. Times are ratios to
 // the other choice, with warm caches, on two threads of an AVX-512 machine.
 #pragma once
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// psroipool on CUDA devices: tuning parameters, each with the measurement that set it (NVIDIA H200).
+// psroipool on CUDA devices: tuning parameters, with measurements where there are some (NVIDIA H200).
 #pragma once
 
 #include <cstdint>

@@ -14,9 +14,10 @@
 
 namespace mluop::roi {
 
-// Staging reads the whole map; reading in place costs a sector or two per row of each bin. A map
-// below 4 MiB is in the L2 after its first use, and its planes are too small for a block each. 0.68x
-// the time of torchvision's "direct" on 3969x38x63 with 300 RoIs (H200).
+// Staging reads the whole map. Reading in place costs one or two sectors per row of each bin. A map
+// below 4 MiB is in the L2 after its first use, and its planes are too small to occupy a block.
+// Staging takes 0.68x the time of torchvision_ps_roi_pool's "direct" on 3969x38x63 with 300 RoIs
+// (NVIDIA H200).
 inline constexpr int64_t kMinStaged = int64_t{1} << 20;
 inline constexpr int64_t kMapPerOutput = 32;
 // Planes of a block at a time. Small blocks reduce the tail effect.
@@ -88,8 +89,8 @@ __global__ void __launch_bounds__(kStagedThreads)
   table.rows[i] = bin < p.bins_h() ? place.MapRows(p, bin) : place.Columns(p, bin - p.bins_h());
 }
 
-// A block owns `planes` neighbouring planes of one image; a thread owns one of them and pools one
-// RoI after the other. Family: SumStaged(plane, rows, columns, width) adds a bin's pixels in the
+// A block owns `planes` neighbouring planes of one image. Each of its threads pools RoIs from one of
+// these planes, one RoI at a time. Family: SumStaged(plane, rows, columns, width) adds a bin's pixels in the
 // family's order; WriteChannel writes the mapping of element i of [R, C].
 template <class Family>
 __global__ void __launch_bounds__(kStagedThreads, kStagedBlocks)

@@ -96,7 +96,7 @@ __global__ void __launch_bounds__(kStridedThreads) PoolStrided(Family family, in
   family.t.output[r * p.channels() + i] = sum / static_cast<decltype(sum)>(area);
 }
 
-// Pools all RoIs.
+// Pools all RoIs, one output per thread. Offsets within an image must fit in Offset.
 template <class Family, bool kNchw, typename Offset, class Problem>
 mluOpStatus_t RunStrided(const CudaCall<Problem>& call, void*) {
   const Family family(call);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// torchvision_ps_roi_pool on the CPU: tuning parameters, each with the measurement that set it.
+// torchvision_ps_roi_pool on the CPU: tuning parameters, with measurements where there are some.
 #pragma once
 
 #include <cstdint>
