@@ -136,7 +136,7 @@ int WakeWorkers(int count) {
 void Sleep() {
   ++sleeping;
   --searching;
-  // A caller that has just opened a loop may have counted this worker as searching.
+  // A caller that counted this worker as searching woke no other. Wakes one for its loop.
   if (open_slots != 0) WakeWorkers(1);
   int permits = wake_permits;
   while (permits == 0 || !wake_permits.compare_exchange_weak(permits, permits - 1)) {
@@ -159,7 +159,7 @@ void JoinLoop(int index, int id, bool* woken) {
   if (vacancies >= 1) {
     Loop& loop = *slot.loop;
     --searching;
-    // Another caller may have counted this worker as searching.
+    // A caller may have relied on this worker, which is now busy. Wakes a replacement.
     if (open_slots != 0 && searching <= 0) WakeWorkers(1);
     if (*woken && sched_getcpu() == loop.caller_core) MigrateOffCore(loop.caller_core);
     *woken = false;
@@ -190,8 +190,8 @@ void RunWorker(int id) {
   }
 }
 
-// Wakes or starts workers until `wanted` are searching, as long as idle workers exist. The pool has
-// one worker per core, less one for the caller, or more if a caller wants more.
+// Wakes sleeping workers, then starts new ones, until `wanted` workers search or the limit is
+// reached. The limit is one worker per core, less one for the caller, or `wanted` if that is more.
 void WakeOrStartWorkers(int wanted) {
   int missing = wanted - searching;
   if (missing > 0) missing -= WakeWorkers(missing);

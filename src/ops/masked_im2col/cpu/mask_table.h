@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The masks of an im2col call as the CPU kernels read them, made once per call. Masks are processed in
-// steps of up to 32. For every step the table stores the range of its corners. Bits say which
-// kernel rows and columns of which masks are inside the feature.
+// The table of the masks that the CPU kernels of im2col read, computed once per call. Masks are
+// processed in steps of up to 32. The table holds the range of corners of every step. Its bits tell
+// for every mask which kernel rows and columns are inside the feature.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace mluop::masked_im2col {
 
 struct MaskStep {
   int64_t low, high;  // the least and the greatest corner
-  // All kernel rows, all kernel columns of all masks are inside the feature.
+  // True if all kernel rows, or all kernel columns, of all its masks are inside the feature.
   bool rows_inside, columns_inside;
 
   bool inside() const { return rows_inside && columns_inside; }
@@ -30,8 +30,8 @@ struct MaskTable {
   uint16_t* places;   // [steps][step] a corner's distance from low, modulo 2^16
   int64_t masks, step, kernel_h, kernel_w;
 
-  // The last step ends with the last mask and overlaps the step before, so that every step is whole;
-  // only with fewer masks than a step there is a shorter one.
+  // The last step ends with the last mask and may overlap its predecessor, so all steps are whole.
+  // If there are fewer masks than a step has, the only step is shorter.
   int64_t StepBegin(int64_t s) const {
     return std::max<int64_t>(0, std::min(s * step, masks - step));
   }

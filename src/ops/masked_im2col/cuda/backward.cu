@@ -47,9 +47,9 @@ struct Values {
   }
 };
 
-// Adds one kernel element of the masks: kAddsInFlight reads of sums, then as many writes. kLinked: there
-// are lists; as many are stepped through at the same time. sums: the band's, from the kernel element
-// on.
+// Adds one kernel element of the thread's masks to the sums. Reads kAddsInFlight sums, then writes
+// them. kLinked: some positions have lists of masks; kAddsInFlight lists are followed at a time.
+// sums: the band's sums, offset by the kernel element.
 template <bool kLinked, typename T, int V>
 __device__ void AddValues(float* sums, const Tables& tables, const ThreadMasks<V>& kept,
                           const Values<T, V>& values) {
@@ -92,8 +92,8 @@ __device__ void StoreListed(Tables* tables, const ThreadMasks<V>& kept,
   }
 }
 
-// Adds all kernel elements of the masks. row: of grad_col, of the first kernel element. next: its
-// values. Ends with a barrier.
+// Adds all kernel elements of the masks. row: the first kernel element's row of grad_col. next: the
+// values of that row. Ends with a barrier.
 template <bool kLinked, typename T, int V>
 __device__ void AddTaps(const Problem& p, const Band& band, const ThreadMasks<V>& kept,
                         const T* row, Values<T, V> next) {

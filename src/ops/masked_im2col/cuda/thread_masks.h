@@ -12,16 +12,18 @@ namespace {
 
 // Masks that a block processes at a time.
 constexpr int kBlockMasks = kKeptMasks * kBackwardThreads;
-// Two bits for each position, to find masks at the same one.
+// Bits of each of the two tables that find masks at the same position. Positions are taken modulo
+// kSeenBits.
 constexpr uint32_t kSeenBits = 16384;
 constexpr int kSeenWords = kSeenBits / 32;
-// Lists of masks by position and half of the block's masks, in buckets. The halves keep lists short.
+// Buckets of the lists of masks. The bucket depends on the position, and on the half of the block's
+// masks: the halves keep lists short.
 constexpr uint32_t kBuckets = 1024;
 constexpr int kHalves = 2;
 constexpr int kMaxPlaces = 1 << 16;  // of a band
 
-// Masks are numbered from 1; 0 ends a list. Small: what the blocks of an SM leave of its memory caches
-// their loads.
+// Masks are numbered from 1; 0 ends a list. The tables are small, because shared memory that the
+// blocks of an SM do not use serves as its L1.
 struct Tables {
   struct Search {
     uint32_t seen[kSeenWords];       // at least one mask at this position
@@ -33,8 +35,8 @@ struct Tables {
     Search search;              // until the masks are linked
     float values[kBlockMasks];  // afterwards: one kernel element of the masks that are not first
   };
-  // The next mask of the list, in arbitrary order; when the masks are linked, the next mask at the
-  // same position, in ascending order.
+  // The next mask of the bucket's list, in arbitrary order. Once the masks are linked: the next mask
+  // at the same position, in ascending order.
   uint16_t next[kBlockMasks];
 };
 

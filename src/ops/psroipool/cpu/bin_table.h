@@ -14,10 +14,10 @@
 namespace mluop::psroipool {
 
 struct RoiBins {
-  int64_t first_row;              // of the RoI's image in Problem::rows()
+  int64_t first_row;              // the first of Problem::rows() in the RoI's image
   std::span<const Span> rows;     // [G], within [0, H)
   std::span<const Span> columns;  // [G], within [0, W)
-  int32_t width;                  // of the widest bin; 0 where a bin has no columns
+  int32_t width;                  // of the widest bin; 0 if any bin has no columns
 
   bool has_empty() const {
     return width == 0 ||

@@ -14,10 +14,12 @@
 
 namespace mluop::roi {
 
-// Staging reads the whole map; reading in place costs a sector or two per row of each bin. A map
-// below 4 MiB is in the L2 after its first use, and its planes are too small for a block each. 0.68x
-// the time of torchvision's "direct" on 3969x38x63 with 300 RoIs (H200).
+// Staging takes 0.68x the time of reading in place (torchvision_ps_roi_pool, 3969x38x63 with 300
+// RoIs, H200). Maps below kMinStaged elements (4 MiB) are not staged: they stay in the L2 after
+// their first use, and one of their planes is too little work for a block.
 inline constexpr int64_t kMinStaged = int64_t{1} << 20;
+// Maximum number of map elements per output. Staging reads the whole map; reading in place costs one
+// or two sectors per row of each bin.
 inline constexpr int64_t kMapPerOutput = 32;
 // Planes of a block at a time. Small blocks reduce the tail effect.
 inline constexpr int kMaxPlanes = 3;
@@ -29,8 +31,9 @@ inline constexpr std::string_view kStagedWhen =
 // banks are 128 bytes.
 MLUOP_HOST_DEVICE constexpr int PlaneStride(int pixels) { return pixels + (33 - pixels % 32) % 32; }
 
-// Returns the planes that a block stages; 0 if reading in place is faster, or none fits. Three
-// blocks fit an SM. Every device has 48 KiB. All tensors have fewer than 2^31 elements.
+// Returns the number of planes that a block stages, or 0 if reading in place is faster or no plane
+// fits. A block takes a third of the shared memory, so that three fit an SM, but may take the 48 KiB
+// that every device has. All tensors have fewer than 2^31 elements.
 template <class Problem>
 int PlanesToStage(const Problem& p, size_t shared_bytes) {
   const int64_t elements = p.map_elements();
@@ -75,7 +78,7 @@ inline constexpr int kStagedBlocks = 4;
 inline constexpr int kStagedBlocks = 6;
 #endif
 
-// A thread writes a span, of fewer than 2^32: R*bins is below 2^31. rois: [R, 5]
+// Writes one span per thread, fewer than 2^32: R*bins is below 2^31. rois: [R, 5]
 template <class Problem>
 __global__ void __launch_bounds__(kStagedThreads)
     WriteSpans(Problem p, const float* __restrict__ rois, SpanTable table) {
@@ -142,7 +145,7 @@ mluOpStatus_t RunStaged(const CudaCall<Problem>& call, void* scratch) {
   context.Launch(WriteSpans<Problem>, Grid{CeilDiv(table.spans, kStagedThreads), kStagedThreads},
                  call.p, family.t.rois, table);
   const int planes = PlanesToStage(call.p, context.shared_bytes());
-  // No more blocks than planes: below 2^31.
+  // The grid has at most one block per plane, so fewer than 2^31.
   const int stride = PlaneStride(static_cast<int>(call.p.h * call.p.w));
   const size_t bytes = sizeof(float) * static_cast<size_t>(planes) * static_cast<size_t>(stride);
   const Grid grid = {call.p.n * CeilDiv(call.p.channels(), planes), kStagedThreads, bytes,
