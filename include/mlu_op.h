@@ -149,24 +149,24 @@ MLUOP_WIN_API mluOpStatus_t mluOpGetSizeOfDataType(mluOpDataType_t data_type, si
 /* ------------------------------------------------------------ recording */
 
 /* Records calls for the driver, `mluop`, which repeats them from their files. mode 0: off. 1: one
-   file per call, <directory>/<operator>/<operator>_<pid>_<n>.txt, with the shapes and attributes.
-   2: also the input data, in a file .npz beside it, which NumPy reads. 3: the case line on stderr,
-   no file. Other values: off. Holds for all handles and threads, and replaces the environment
-   variable MLUOP_GEN_CASE. MLUOP_GEN_CASE_OP_NAME="a;b" records only these operators, "-a;-b" all
-   others. A call that fails a check or has nothing to compute is not recorded. A file that cannot
-   be written is reported on stderr; the call itself runs as usual. While a CUDA graph is captured
-   no data is written, and the .txt says so. Mode 2 waits for the queue. */
+ * file per call, <directory>/<operator>/<operator>_<pid>_<n>.txt, with the shapes and attributes.
+ * 2: also the input data, in a file .npz beside it, which NumPy reads. 3: the case line on stderr,
+ * no file. Other values: off. Holds for all handles and threads, and replaces the environment
+ * variable MLUOP_GEN_CASE. MLUOP_GEN_CASE_OP_NAME="a;b" records only these operators, "-a;-b" all
+ * others. A call that fails a check or has nothing to compute is not recorded. A file that cannot
+ * be written is reported on stderr; the call itself runs as usual. While a CUDA graph is captured
+ * no data is written, and the .txt says so. Mode 2 waits for the queue. */
 MLUOP_WIN_API void mluOpSetGenCaseMode(int mode);
 
 /* Sets the directory of recorded calls, which recording creates. Default: MLUOP_GEN_CASE_DIR, else
-   gen_case; a relative path starts at the current directory of each call. BAD_PARAM: path is NULL,
-   empty or longer than 3840 characters. */
+ * gen_case; a relative path starts at the current directory of each call. BAD_PARAM: path is NULL,
+ * empty or longer than 3840 characters. */
 MLUOP_WIN_API mluOpStatus_t mluOpSetGenCaseDirectory(const char* path);
 
 /* Writes the directory and a terminating NUL to buffer and returns buffer. If buffer is NULL,
-   returns memory from malloc, which the caller frees. pathLen (may be NULL) gets the length without
-   the NUL, also if buffer is too small. Returns NULL on failure; status (may be NULL) is then
-   BAD_PARAM (bufferSize is too small) or ALLOC_FAILED. */
+ * returns memory from malloc, which the caller frees. pathLen (may be NULL) gets the length without
+ * the NUL, also if buffer is too small. Returns NULL on failure; status (may be NULL) is then
+ * BAD_PARAM (bufferSize is too small) or ALLOC_FAILED. */
 MLUOP_WIN_API const char* mluOpGetGenCaseDirectory(char* buffer, size_t bufferSize, size_t* pathLen,
                                                    mluOpStatus_t* status);
 

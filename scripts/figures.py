@@ -12,10 +12,10 @@ import argparse
 import dataclasses
 import json
 import pathlib
-import re
 import sys
 
 import speed_tables
+from speed_tables import source, wrapped
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "bench" / "results"
@@ -140,13 +140,28 @@ def table(files):
             f"| {cells[0]} | {cells[1]} |"
         )
     for device, file in sorted(files.items()):
-        lines.append("")
-        lines += wrapped(
-            f"{'CPU' if device == 'cpu' else 'GPU'}: {file['machine']['name']}, "
-            f"torch {file['torch']}, torchvision {file['torchvision']}, "
-            f"commit {file['commit'][:10]}, `{file['command']}`."
-        )
+        name = "CPU" if device == "cpu" else "GPU"
+        lines += ["", *wrapped(f"{name}: {source(file)} {slower(file)}")]
     return "\n".join(lines)
+
+
+def slower(file):
+    """Returns the drop-ins that are slower than their peers, as a statement.
+
+    >>> row = {"name": "a", "level": "drop-in", "ratio": 0.5, "ours_s": 2e-6, "peer_s": 1e-6}
+    >>> slower({"cases": [row, {**row, "ratio": 1.5}, {**row, "level": "library"}]})
+    'Slower than the peer: a (2.0 against 1.0 µs).'
+    >>> slower({"cases": []})
+    'No measured shape is slower than the peer.'
+    """
+    names = [
+        f"{row['name']} ({row['ours_s'] * 1e6:.1f} against {row['peer_s'] * 1e6:.1f} µs)"
+        for row in file["cases"]
+        if row["level"] == "drop-in" and row.get("ratio", 1) < 1
+    ]
+    if not names:
+        return "No measured shape is slower than the peer."
+    return f"Slower than the peer: {'; '.join(names)}."
 
 
 def pairs_table(file):
@@ -196,29 +211,6 @@ def overhead_table(file):
         figures = f"{row['ours_s'] * 1e6:.1f} | {row['units']:.1f} | {row.get('target', '')}"
         lines.append(f"| {row['name']} | {figures} |")
     return "\n".join(lines)
-
-
-def source(file):
-    """Returns the machine, the versions and the command of a file of results."""
-    return (
-        f"{file['machine']['name']}, torch {file['torch']}, torchvision {file['torchvision']}, "
-        f"commit {file['commit'][:10]}, `{file['command']}`."
-    )
-
-
-def wrapped(text, width=100):
-    """Returns lines of at most `width` characters. A link is counted without its target.
-
-    >>> wrapped("aa bb cc", 5), wrapped("aa [b](c) dd", 6)
-    (['aa bb', 'cc'], ['aa [b](c)', 'dd'])
-    """
-    lines = [""]
-    for word in text.split():
-        line = re.sub(r"(?<=\])\([^)]*\)", "", f"{lines[-1]} {word}")
-        if lines[-1] and len(line) > width:
-            lines.append("")
-        lines[-1] += (" " if lines[-1] else "") + word
-    return lines
 
 
 STYLE = """.ground { fill: #ffffff; } text { font: 12px system-ui, sans-serif; fill: #1f2328; }
@@ -318,7 +310,7 @@ def main():
     measured = speed_tables.load()
     for family in dict.fromkeys(speed_tables.families().values()):
         path = ROOT / "src" / "ops" / family / "README.md"
-        section = speed_tables.section(family, measured, wrapped)
+        section = speed_tables.section(family, measured)
         wanted[path] = filled(path.read_text(), {"speed": section})
     failed = 0
     for path, text in wanted.items():

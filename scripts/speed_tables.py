@@ -9,6 +9,7 @@ describes them.
 
 import json
 import pathlib
+import re
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "bench" / "results"
@@ -35,6 +36,41 @@ def families(root=ROOT):
             if line and line[0].isalpha():
                 found.setdefault(line.split()[0], path.parent.name)
     return found
+
+
+def source(file):
+    """Returns the machine, the mode on CUDA, the versions and the command of a file of results.
+
+    >>> file = {"machine": {"name": "GPU"}, "device": "cuda", "torch": 2, "torchvision": 1}
+    >>> source({**file, "commit": "a", "command": "b"})
+    'GPU, atomics allowed (the default in PyTorch), torch 2, torchvision 1, commit a, `b`.'
+    >>> source({**file, "commit": "a", "command": "b --deterministic"}).split(", ")[1]
+    'reproducible (`use_deterministic_algorithms`)'
+    """
+    mode = ""
+    if file["device"] == "cuda":
+        reproducible = "--deterministic" in file["command"].split()
+        mode = "reproducible (`use_deterministic_algorithms`), " if reproducible else ""
+        mode = mode or "atomics allowed (the default in PyTorch), "
+    return (
+        f"{file['machine']['name']}, {mode}torch {file['torch']}, "
+        f"torchvision {file['torchvision']}, commit {file['commit'][:10]}, `{file['command']}`."
+    )
+
+
+def wrapped(text, width=100):
+    """Returns lines of at most `width` characters. A link is counted without its target.
+
+    >>> wrapped("aa bb cc", 5), wrapped("aa [b](c) dd", 6)
+    (['aa bb', 'cc'], ['aa [b](c)', 'dd'])
+    """
+    lines = [""]
+    for word in text.split():
+        line = re.sub(r"(?<=\])\([^)]*\)", "", f"{lines[-1]} {word}")
+        if lines[-1] and len(line) > width:
+            lines.append("")
+        lines[-1] += (" " if lines[-1] else "") + word
+    return lines
 
 
 def width(row):
@@ -195,20 +231,20 @@ def command(file):
     return file["command"].split(" --json")[0]
 
 
-def section(family, files, wrap):
-    """Returns the generated part of a family's section "Speed". `wrap` returns lines of a text."""
+def section(family, files):
+    """Returns the generated part of a family's section "Speed"."""
     operators, cases = families(), main_cases()
     parts = []
     for file in files:
         measured = [row for row in file["cases"] if operators.get(row["op"]) == family]
         rows = shown(measured, cases)
         if rows:
-            source = f"{setting(file, rows)} (`bench/results/{file['file']}`)"
-            text = f"{source}: least µs (× {FLOOR})."
+            label = f"{setting(file, rows)} (`bench/results/{file['file']}`)"
+            text = f"{label}: least µs (× {FLOOR})."
             columns = table(rows)
             if "× plain loops" in columns:
                 text += " × plain loops: their time over ours."
             if "× time" in columns:
                 text += " × time: the time with that setting over ours."
-            parts += ["\n".join(wrap(text)), columns]
+            parts += ["\n".join(wrapped(text)), columns]
     return "\n\n".join(parts) if parts else "Not measured yet."

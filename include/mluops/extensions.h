@@ -86,7 +86,7 @@ MLUOP_WIN_API mluOpStatus_t mluOpRunOperator(mluOpHandle_t handle, mluOpOperator
                                              size_t workspace_size);
 
 /* Makes only the checks of mluOpRunOperator on descriptors and attributes (1 and 2 of mlu_op.h). An
- * empty tensor passes, and so does an attribute of 0 that is the size of an empty input. Bindings
+ * empty tensor passes, and an attribute may be 0 if it is the size of an empty tensor. Bindings
  * return empty results or zeros there. */
 MLUOP_WIN_API mluOpStatus_t mluOpCheckOperator(mluOpHandle_t handle, mluOpOperator_t op,
                                                const double attributes[],

@@ -112,14 +112,14 @@ TEST_F(OperatorByName, NonIntegerAttributeIsBadParam) {
 }
 
 TEST_F(OperatorByName, WorkspaceSizeEqualsTheGetter) {
-  const Tensor input = Nhwc({1, 20, 20, 36}), rois = Array({9, 5});
-  const double attributes[] = {3, 3, 4};
-  const mluOpTensorDescriptor_t descs[] = {input, rois};
+  const Tensor col = Array({4, 9}), im = Nchw({1, 4, 20, 21});
+  const Tensor masks = Array({9}, MLUOP_DTYPE_INT32);
+  const mluOpTensorDescriptor_t descs[] = {col, masks, masks, im};
   size_t size = 1, expected = 2;
-  EXPECT_EQ(mluOpGetOperatorWorkspaceSize(handle_, Find("psroipool_forward_workspace"), attributes,
+  EXPECT_EQ(mluOpGetOperatorWorkspaceSize(handle_, Find("masked_col2im_forward_workspace"), nullptr,
                                           descs, &size),
             MLUOP_STATUS_SUCCESS);
-  EXPECT_EQ(mluOpGetPsRoiPoolForwardWorkspaceSize(handle_, 3, 3, 4, input, rois, &expected),
+  EXPECT_EQ(mluOpGetMaskedCol2imForwardWorkspaceSize(handle_, col, masks, masks, im, &expected),
             MLUOP_STATUS_SUCCESS);
   EXPECT_EQ(size, expected);
 }

@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # clients.sh <build folder> <C compiler> <C++ compiler>: programs for MLU-OPS build without a warning against an installed
-# mluops, in C99 and C++11, with one include path, and pass. Exits with 77 (skipped) if a compiler is absent.
+# mluops, in C99 and C++11, with one include path, and pass. The client that calls every function is two programs,
+# because a client has at most 200 lines: every_operator.c calls the operators, every_function.c all other functions.
+# Exits with 77 (skipped) if a compiler is absent.
 source "$(dirname "$0")/consumers.sh"
 cc=$2 cxx=$3
 for compiler in "$cc" "$cxx"; do
@@ -40,7 +42,7 @@ done
 sed -E 's/rois_dev, output_desc/rois_dev, NULL, output_desc/' "$here/clients/client.c" >"$folder/wrong.c"
 ! build "$cc -std=c99" "$folder/wrong.c" 2>/dev/null || fail "$cc compiles a call with 15 arguments"
 
-# Together every_function.c and every_operator.c call each function of the headers; each has at most 200 lines.
+# Together every_function.c and every_operator.c call each function of the headers.
 for name in $(printf '#include "mluops/extensions.h"\n' | "$cc" -std=c99 -E -P -I"$include" -x c - |
   grep -oE '\b(mluOp|cnrt)[A-Za-z0-9_]+ *\(' | tr -d ' (' | sort -u); do
   grep -qE "\b$name\(" "$here"/clients/every_*.c || fail "every_function.c and every_operator.c do not call $name"

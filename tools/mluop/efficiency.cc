@@ -81,9 +81,9 @@ void AddEfficiency(const Rates& rates, Row* row) {
 }
 
 const char* MeaningOf(const std::string& mark) {
-  if (mark == "a") return "the tensors stay in the caches; the copy that is 100 % does not";
+  if (mark == "a") return "the tensors stay in the caches; the reference copy does not";
   if (mark == "b") return "most bytes are written, and filling is faster than copying";
-  if (mark == "c") return "the copy that is 100 % is not the fastest way to move bytes";
+  if (mark == "c") return "faster than the reference copy, which is not the fastest possible";
   return "faster than the floor: streaming the buffers once is not the fastest way to move them";
 }
 

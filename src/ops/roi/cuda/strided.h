@@ -12,8 +12,9 @@ namespace mluop::roi {
 
 #if defined(__CUDACC__)
 
-// The pixels of a bin. Iterates row by row. Offsets are within an image or plane; with Offset
-// unsigned it has fewer than 2^31 elements. Offsets past the bin's end may wrap; they are not read.
+// Iterates over the pixels of a bin, row by row. Offsets are within an image or plane, which has
+// fewer than 2^31 elements if Offset is unsigned. Offsets past the bin's end may wrap; they are not
+// read.
 template <typename Offset = unsigned>
 class Pixels {
  public:
@@ -74,7 +75,7 @@ __global__ void __launch_bounds__(kStridedThreads) PoolStrided(Family family, in
   if (threadIdx.x == 0) place = PlaceRoi(p, family.t.rois + r * 5);
   PrefetchMap(family.t.input, p.map_elements());
   const int64_t i = int64_t{slice} * blockDim.x + threadIdx.x;
-  // The elements of a RoI are in the order of the output, which is that of the channels in NCHW.
+  // Threads follow the order of the output. In NCHW this is the order of the channels.
   const auto element = static_cast<unsigned>(i), bins = static_cast<unsigned>(p.bins());
   const auto depth = static_cast<unsigned>(p.output_dim);
   const unsigned bin = kNchw ? element % bins : element / depth;
@@ -104,8 +105,8 @@ mluOpStatus_t RunStrided(const CudaCall<Problem>& call, void*) {
   const auto threads =
       static_cast<int>(std::min<int64_t>(CeilDiv(channels, 32) * 32, kStridedThreads));
   const int64_t slices = CeilDiv(channels, threads);
-  // The grid has at most one block per 32 output elements or per RoI.
-  // A bin is at most about H/bins+1 rows high: three rows have few pixels, for Family::kFewLoads.
+  // The grid has at most one block per 32 output elements, or one per RoI.
+  // Bins have at most about H/bins + 1 rows. Up to three rows have few pixels: kFewLoads are enough.
   const auto kernel = family.p.h / family.p.bins_h() < 3
                           ? PoolStrided<Family, kNchw, Family::kFewLoads, Offset>
                           : PoolStrided<Family, kNchw, 8, Offset>;
