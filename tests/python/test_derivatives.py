@@ -9,6 +9,7 @@ torch = pytest.importorskip("torch")
 import mluops.torch as ours
 import samples
 from torch.autograd import forward_ad
+from torch.utils.checkpoint import checkpoint
 
 needs_func = pytest.mark.skipif(
     not hasattr(torch.library, "register_vmap"), reason="torch.func of operators needs torch 2.5"
@@ -158,3 +159,87 @@ def test_vmap_of_grad_over_masks_equals_a_loop():
             assert torch.allclose(result[i], expected, atol=1e-5)
     with pytest.raises(NotImplementedError, match=r"masked_conv2d.*vmap over masks"):
         torch.func.vmap(torch.func.hessian(loss), in_dims=(None, None, 0))(x, weight, masks)
+
+
+@pytest.mark.parametrize("name", samples.NAMES)
+def test_checkpoint_computes_the_same_gradient(name):
+    run, x = prepare(name)
+    gradients = []
+    for call in (run, lambda x: checkpoint(run, x, use_reentrant=False)):
+        leaf = x.clone().requires_grad_()
+        gradients += torch.autograd.grad(call(leaf).square().sum(), leaf)
+    assert torch.equal(*gradients)
+
+
+@pytest.mark.parametrize("name", REGIONS)
+def test_forward_mode_of_features_and_regions_raises(name):
+    operator, arguments = samples.make()[name]
+    with forward_ad.dual_level(), pytest.raises(NotImplementedError, match="only the features"):
+        for i in (samples.features_of(arguments), region_of(name)):
+            arguments[i] = forward_ad.make_dual(arguments[i], like(arguments[i]))
+        operator(*arguments)
+
+
+@needs_func
+@pytest.mark.parametrize("name", REGIONS)
+def test_jvp_of_features_and_regions_raises(name):
+    operator, arguments = samples.make()[name]
+    places = samples.features_of(arguments), region_of(name)
+
+    def run(*given):
+        for i, each in zip(places, given):
+            arguments[i] = each
+        return samples.outputs_of(operator(*arguments))[0]
+
+    inputs = tuple(arguments[i] for i in places)
+    with pytest.raises(NotImplementedError, match="only the features"):
+        torch.func.jvp(run, inputs, tuple(map(like, inputs)))
+
+
+@needs_func
+@pytest.mark.parametrize("name", samples.CHANNELS_LAST)
+def test_jacfwd_of_channels_last_features(name):
+    run, x = prepare(name)
+    last = x.contiguous(memory_format=torch.channels_last)
+    expected = torch.func.jacfwd(run)(x)
+    assert torch.equal(torch.func.jacfwd(run)(last), expected)
+    assert torch.allclose(torch.func.jacrev(run)(last), expected, atol=1e-6)
+
+
+@needs_func
+@pytest.mark.parametrize("at", [0, 1], ids=["features", "weight"])
+def test_jacfwd_of_channels_last_masked_conv2d(at):
+    inputs = [torch.randn(1, 2, 4, 5), torch.randn(3, 2, 3, 3)]
+    mask = torch.rand(1, 4, 5, generator=torch.Generator().manual_seed(1)) > 0.5
+
+    def run(x, weight):
+        return ours.masked_conv2d(x, mask, weight, padding=1)
+
+    expected = torch.func.jacfwd(run, argnums=at)(*inputs)
+    inputs = [each.contiguous(memory_format=torch.channels_last) for each in inputs]
+    assert run(*inputs).is_contiguous(memory_format=torch.channels_last)
+    assert torch.allclose(torch.func.jacfwd(run, argnums=at)(*inputs), expected, atol=1e-6)
+    assert torch.allclose(torch.func.jacrev(run, argnums=at)(*inputs), expected, atol=1e-6)
+
+
+@needs_func
+@pytest.mark.filterwarnings("ignore:Please use")
+@pytest.mark.parametrize("name", [n for n in samples.CHANNELS_LAST if n in FORWARD_MODE])
+def test_gradcheck_of_batched_tangents_of_channels_last_features(name):
+    operator, arguments = samples.make(torch.float64)[name]
+    at = samples.features_of(arguments)
+    x = arguments[at].contiguous(memory_format=torch.channels_last).requires_grad_()
+
+    def run(features):
+        given = (*arguments[:at], features, *arguments[at + 1 :])
+        return samples.outputs_of(operator(*given))[0]
+
+    options = {"check_forward_ad": True, "check_batched_forward_grad": True}
+    assert torch.autograd.gradcheck(run, (x,), **options)
+
+
+@needs_func
+@pytest.mark.parametrize("name", samples.NAMES)
+def test_vmap_over_an_empty_batch(name):
+    run, x = prepare(name)
+    assert torch.func.vmap(run)(x.new_empty((0, *x.shape))).shape == (0, *run(x).shape)

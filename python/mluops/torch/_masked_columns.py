@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from ._masked_rows import OUTSIDE, Geometry, conv2d_gradients
-from ._tensors import follows_channels_last
+from ._tensors import in_format_of
 from .masked_im2col import Calls
 
 # Debian's torch, without MKL, has a slow matrix product. Its conv2d is six times as fast.
@@ -146,10 +146,7 @@ def convolve(
     products = _product(weight, windows, groups)
     if bias is not None:
         products = products + bias.unsqueeze(1)
-    result = calls.col2im(products, *pixels, *mask.shape)
-    if follows_channels_last(image):
-        return result.contiguous(memory_format=torch.channels_last)
-    return result
+    return in_format_of(image, calls.col2im(products, *pixels, *mask.shape))
 
 
 def gradients(
@@ -167,6 +164,4 @@ def gradients(
     windows = _columns(calls, image, at, weight, geometry)
     grad_windows, grad_weight = _product_gradients(products, weight, windows, groups)
     grad_image = _add_columns(calls, grad_windows, at, image, weight, geometry)
-    if follows_channels_last(image):
-        grad_image = grad_image.contiguous(memory_format=torch.channels_last)
-    return grad_image, grad_weight, products.sum(1)
+    return in_format_of(image, grad_image), grad_weight, products.sum(1)

@@ -11,8 +11,11 @@ from torch import Tensor
 from torch.autograd import forward_ad
 
 from .._library import BadParamError
+from ._vmap import register_vmap
 
 library = torch.library.Library("mluops", "DEF")
+
+Saved = Tuple[Tensor, ...]  # the tensors that the derivatives need
 
 _BelowAutograd = torch._C._AutoDispatchBelowAutograd
 _is_grad_enabled = torch.is_grad_enabled
@@ -85,9 +88,9 @@ def _register_autograd(
 def _make_function(
     name: str,
     features: int,
-    save: Callable[..., Tuple[Tensor, ...]],
-    backward: Callable[[Any, Tensor], Optional[Tensor]],
-    tangent: Callable[[Any, Tensor], Tensor],
+    save: Callable[..., Saved],
+    backward: Callable[[Any, Saved, Tensor], Optional[Tensor]],
+    tangent: Callable[[Any, Saved, Tensor], Tensor],
 ) -> Any:
     class Function(torch.autograd.Function):
         @staticmethod
@@ -115,12 +118,14 @@ def _make_function(
             result: List[Optional[Tensor]] = [None] * ctx.input_count
             if grads[0] is None:
                 return tuple(result)
+            # Once, and with autograd: torch.utils.checkpoint computes them again here.
+            saved = ctx.saved_tensors
             if _is_differentiating():
-                result[1 + features] = backward(ctx, grads[0])
+                result[1 + features] = backward(ctx, saved, grads[0])
                 return tuple(result)
             guard = _BelowAutograd()  # skips a dispatch
             try:
-                result[1 + features] = backward(ctx, grads[0])
+                result[1 + features] = backward(ctx, saved, grads[0])
             finally:
                 del guard
             return tuple(result)
@@ -131,9 +136,9 @@ def _make_function(
             if count > 1 and not _IS_TORCH_2:  # torch 1 fails on outputs of indices
                 raise NotImplementedError(f"{name}: forward-mode differentiation needs torch 2")
             given = tangents[1 + features]
-            if given is None:
+            if given is None or sum(each is not None for each in tangents) > 1:
                 raise NotImplementedError(f"{name}: only the features have a derivative")
-            result = tangent(ctx, given)
+            result = tangent(ctx, ctx.saved_tensors, given)
             return result if count == 1 else (result, *[None] * (count - 1))
 
     return Function
@@ -147,27 +152,6 @@ def _apply_in_torch_func(function: Callable[..., Any], arguments: Tuple[Any, ...
         return function(*arguments)
 
 
-def _register_vmap(name: str, operator: Callable[..., Any]) -> None:
-    def run(info: Any, in_dims: Tuple[Any, ...], *arguments: Any) -> Any:
-        """Calls the operator for each element of the batch."""
-
-        def at(i: int) -> Any:
-            return operator(
-                *(
-                    a.select(dim, i) if isinstance(a, Tensor) and dim is not None else a
-                    for a, dim in zip(arguments, in_dims)
-                )
-            )
-
-        results = [at(i) for i in range(info.batch_size)]
-        if isinstance(results[0], tuple):
-            return tuple(torch.stack(each) for each in zip(*results)), (0,) * len(results[0])
-        return torch.stack(results), 0
-
-    if hasattr(torch.library, "register_vmap"):  # torch 2.5
-        torch.library.register_vmap(f"mluops::{name}", run, lib=library)
-
-
 def _define(
     schema: str, kernel: Callable[..., Any], meta: Callable[..., Any]
 ) -> Callable[..., Any]:
@@ -178,7 +162,7 @@ def _define(
     library.impl(name, kernel, "CPU")
     library.impl(name, _require_one_device(name, kernel), "CUDA")
     library.impl(name, _require_one_device(name, meta), "Meta")
-    _register_vmap(name, operator)
+    register_vmap(library, name, operator)
     return operator
 
 
@@ -195,17 +179,17 @@ def register(
     schema: str,
     kernel: Callable[..., Any],
     meta: Callable[..., Any],
-    save: Callable[..., Tuple[Tensor, ...]],
-    backward: Callable[[Any, Tensor], Optional[Tensor]],
-    tangent: Callable[[Any, Tensor], Tensor],
+    save: Callable[..., Saved],
+    backward: Callable[[Any, Saved, Tensor], Optional[Tensor]],
+    tangent: Callable[[Any, Saved, Tensor], Tensor],
     features: int = 0,
 ) -> Callable[..., Any]:
     """Defines torch.ops.mluops.<name> and returns it.
 
     `kernel` and `meta` take the operator's arguments. `save(ctx, inputs, output)` returns the
-    tensors that the derivatives need. `backward(ctx, grad)` returns the gradient of the features,
-    the argument of that index, and `tangent(ctx, tangent)` the tangent of the first output. The
-    other arguments have no gradient.
+    tensors that the derivatives need. `backward(ctx, saved, grad)` returns the gradient of the
+    features, the argument of that index, and `tangent(ctx, saved, tangent)` the tangent of the
+    first output. The other arguments have no gradient.
     """
     name = schema.partition("(")[0]
     operator = _define(schema, kernel, meta)

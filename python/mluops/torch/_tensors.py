@@ -62,6 +62,14 @@ def follows_channels_last(x: Tensor) -> bool:
     return not x.is_contiguous() and x.is_contiguous(memory_format=torch.channels_last)
 
 
+def in_format_of(features: Tensor, result: Tensor) -> Tensor:
+    """Converts a result [N, C, H, W] to the memory format of the features. It permutes, because
+    torch implements no memory formats under vmap."""
+    if features.is_contiguous() or not features.permute(0, 2, 3, 1).is_contiguous():
+        return result.contiguous()
+    return result.permute(0, 2, 3, 1).contiguous().permute(0, 3, 1, 2)
+
+
 def run_in_layout(
     nchw: Table,
     nhwc: Table,

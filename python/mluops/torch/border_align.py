@@ -10,10 +10,10 @@ from torch import Tensor, nn
 
 from .._table import Table
 from ._arguments import integer, require_tensors
-from ._operator import register
+from ._operator import Saved, register
 from ._tensors import (
     empty_channels_last,
-    follows_channels_last,
+    in_format_of,
     meta_outputs,
     run_in_layout,
 )
@@ -100,9 +100,7 @@ def _gather(input: Tensor, boxes: Tensor, argmax: Tensor, pool_size: int) -> Ten
     value = (at(y0, x0) * (1 - wx) + at(y0, x1) * wx) * (1 - wy)
     value = value + (at(y1, x0) * (1 - wx) + at(y1, x1) * wx) * wy
     value = torch.where(inside, value, torch.zeros_like(value))
-    last = follows_channels_last(input)
-    value = value.permute(0, 3, 1, 2).to(input.dtype)
-    return value.contiguous(memory_format=torch.channels_last if last else torch.contiguous_format)
+    return in_format_of(input, value.permute(0, 3, 1, 2).to(input.dtype))
 
 
 def _save(ctx: Any, inputs: Any, output: Any) -> Tuple[Tensor, ...]:
@@ -116,12 +114,12 @@ def _backward_save(ctx: Any, inputs: Any, output: Any) -> Tuple[Tensor, ...]:
     return boxes, argmax
 
 
-def _gradient(ctx: Any, grad: Tensor) -> Tensor:
-    return _backward(grad, *ctx.saved_tensors, ctx.pool_size, *ctx.size)
+def _gradient(ctx: Any, saved: Saved, grad: Tensor) -> Tensor:
+    return _backward(grad, *saved, ctx.pool_size, *ctx.size)
 
 
-def _tangent(ctx: Any, tangent: Tensor) -> Tensor:
-    return _gather(tangent, *ctx.saved_tensors, ctx.pool_size)
+def _tangent(ctx: Any, saved: Saved, tangent: Tensor) -> Tensor:
+    return _gather(tangent, *saved, ctx.pool_size)
 
 
 _forward = register(

@@ -10,7 +10,7 @@ from torch import Tensor
 from .._library import BadParamError
 from .._table import Table
 from ._context import context_of
-from ._operator import register
+from ._operator import Saved, register
 from ._tensors import as_type, compute_type, indices, meta_outputs, packed
 
 _NAMES = {
@@ -121,12 +121,12 @@ def _im2col_backward_save(ctx: Any, inputs: Any, output: Any) -> Tuple[Tensor, .
     return mask_h_idx, mask_w_idx
 
 
-def _im2col(ctx: Any, image: Tensor) -> Tensor:
-    return _im2col_forward(image, *ctx.saved_tensors, ctx.kernel, ctx.padding)
+def _im2col(ctx: Any, saved: Saved, image: Tensor) -> Tensor:
+    return _im2col_forward(image, *saved, ctx.kernel, ctx.padding)
 
 
-def _im2col_gradient(ctx: Any, grad: Tensor) -> Tensor:
-    return _im2col_backward(grad, *ctx.saved_tensors, ctx.kernel, ctx.padding, *ctx.size)
+def _im2col_gradient(ctx: Any, saved: Saved, grad: Tensor) -> Tensor:
+    return _im2col_backward(grad, *saved, ctx.kernel, ctx.padding, *ctx.size)
 
 
 _im2col_forward = register(
@@ -159,12 +159,12 @@ def _col2im_backward_save(ctx: Any, inputs: Any, output: Any) -> Tuple[Tensor, .
     return inputs[1], inputs[2]
 
 
-def _col2im(ctx: Any, col: Tensor) -> Tensor:
-    return _col2im_forward(col, *ctx.saved_tensors, *ctx.size)
+def _col2im(ctx: Any, saved: Saved, col: Tensor) -> Tensor:
+    return _col2im_forward(col, *saved, *ctx.size)
 
 
-def _col2im_gradient(ctx: Any, grad: Tensor) -> Tensor:
-    return _col2im_backward(grad, *ctx.saved_tensors)
+def _col2im_gradient(ctx: Any, saved: Saved, grad: Tensor) -> Tensor:
+    return _col2im_backward(grad, *saved)
 
 
 _col2im_forward = register(

@@ -13,7 +13,7 @@ from torch.jit.annotations import BroadcastingList2
 from .._table import Table
 from ._arguments import number, pair, require_tensor_list, require_tensors
 from ._context import context_of
-from ._operator import register
+from ._operator import Saved, register
 from ._tensors import as_type, compute_type, meta_outputs, packed
 from .rfcn_ps_roi_pool import INPUT_SHAPE, input_sizes
 
@@ -83,12 +83,12 @@ def _backward_save(ctx: Any, inputs: Any, output: Any) -> Tuple[Tensor, ...]:
     return (rois,)
 
 
-def _pool(ctx: Any, features: Tensor) -> Tensor:
-    return _forward(features, *ctx.saved_tensors, *ctx.attributes)
+def _pool(ctx: Any, saved: Saved, features: Tensor) -> Tensor:
+    return _forward(features, *saved, *ctx.attributes)
 
 
-def _spread(ctx: Any, grad: Tensor) -> Tensor:
-    return _backward(grad, *ctx.saved_tensors, *ctx.attributes, ctx.shape)
+def _spread(ctx: Any, saved: Saved, grad: Tensor) -> Tensor:
+    return _backward(grad, *saved, *ctx.attributes, ctx.shape)
 
 
 _forward = register(

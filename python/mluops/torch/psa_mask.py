@@ -59,16 +59,16 @@ _forward = register(
     _kernel,
     _meta,
     _save,
-    backward=lambda ctx, grad: _backward(grad, *ctx.attributes),
-    tangent=lambda ctx, tangent: _forward(tangent, *ctx.attributes),
+    backward=lambda ctx, saved, grad: _backward(grad, *ctx.attributes),
+    tangent=lambda ctx, saved, tangent: _forward(tangent, *ctx.attributes),
 )
 _backward = register(
     "psa_mask_backward(Tensor grad, int psa_type, int h_mask, int w_mask) -> Tensor",
     _backward_kernel,
     _backward_meta,
     _save,
-    backward=lambda ctx, grad: _forward(grad, *ctx.attributes),
-    tangent=lambda ctx, tangent: _backward(tangent, *ctx.attributes),
+    backward=lambda ctx, saved, grad: _forward(grad, *ctx.attributes),
+    tangent=lambda ctx, saved, tangent: _backward(tangent, *ctx.attributes),
 )
 
 

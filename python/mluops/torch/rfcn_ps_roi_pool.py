@@ -11,7 +11,7 @@ from torch import Tensor
 
 from .._library import BadParamError
 from .._table import Table
-from ._operator import register
+from ._operator import Saved, register
 from ._tensors import meta_outputs, require_equal, run_in_layout
 
 INPUT_SHAPE = {"N": "input_shape[0]", "H": "input_shape[2]", "W": "input_shape[3]"}
@@ -106,12 +106,12 @@ def _backward_save(ctx: Any, inputs: Any, output: Any) -> Tuple[Tensor, ...]:
     return rois, mapping
 
 
-def _pool(ctx: Any, features: Tensor) -> Tensor:
-    return _forward(features, ctx.saved_tensors[0], ctx.spatial_scale, ctx.group_size)[0]
+def _pool(ctx: Any, saved: Saved, features: Tensor) -> Tensor:
+    return _forward(features, saved[0], ctx.spatial_scale, ctx.group_size)[0]
 
 
-def _spread(ctx: Any, grad: Tensor) -> Tensor:
-    return _backward(grad, *ctx.saved_tensors, ctx.spatial_scale, ctx.shape)
+def _spread(ctx: Any, saved: Saved, grad: Tensor) -> Tensor:
+    return _backward(grad, *saved, ctx.spatial_scale, ctx.shape)
 
 
 _forward = register(

@@ -13,7 +13,7 @@ from .._library import BadParamError
 from .._table import Table
 from ._arguments import integer, require_tensors, sizes
 from ._context import context_of
-from ._operator import register
+from ._operator import Saved, register
 from ._tensors import as_type, compute_type, meta_outputs, packed
 from ._tensors import indices as index_tensors
 
@@ -147,12 +147,12 @@ def _backward_save(ctx: Any, inputs: Any, output: Any) -> Tuple[Tensor, ...]:
     return argmax, indices
 
 
-def _scatter(ctx: Any, grad: Tensor) -> Tensor:
-    return _backward(grad, *ctx.saved_tensors, ctx.pool_method, ctx.points)
+def _scatter(ctx: Any, saved: Saved, grad: Tensor) -> Tensor:
+    return _backward(grad, *saved, ctx.pool_method, ctx.points)
 
 
-def _tangent(ctx: Any, tangent: Tensor) -> Tensor:
-    return _gather(tangent, *ctx.saved_tensors, ctx.pool_method)
+def _tangent(ctx: Any, saved: Saved, tangent: Tensor) -> Tensor:
+    return _gather(tangent, *saved, ctx.pool_method)
 
 
 _forward = register(
