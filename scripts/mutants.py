@@ -1,10 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The changes that scripts/mutate.py makes."""
+"""The changes that scripts/mutate.py makes, and the classes of the mutants that survived."""
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import dataclass
+from pathlib import Path
+
+MIN_HARMLESS = 0.9  # the fraction of a family's mutants that must be detected or harmless
+HARMLESS = ("speed only", "equivalent")  # classes whose mutants change no result
+CLASSES = (*HARMLESS, "sanitizer only")
 
 # The replacements. clang-format puts spaces around binary operators, none around template brackets.
 SWAPS = {
@@ -33,6 +39,19 @@ class Mutant:
     before: str
     after: str
 
+    def applied_to(self, line: str) -> str:
+        """Returns the changed line; "" if the line is not the one of the mutant.
+
+        >>> Mutant("a.h", 1, 4, "2", "3").applied_to("f(2, 2)")
+        ''
+        >>> Mutant("a.h", 1, 5, "2", "3").applied_to("f(2, 2)")
+        'f(2, 3)'
+        """
+        end = self.column + len(self.before)
+        if line[self.column : end] != self.before:
+            return ""
+        return line[: self.column] + self.after + line[end:]
+
 
 def changes_of(text: str) -> list[tuple[int, str, str]]:
     """Returns the possible changes of a line as (column, before, after)."""
@@ -58,3 +77,38 @@ def added_lines(diff: str) -> set[int]:
     for start, count in re.findall(r"^@@ \S+ \+(\d+)(?:,(\d+))? @@", diff, re.MULTILINE):
         lines.update(range(int(start), int(start) + int(count or 1)))
     return lines
+
+
+def load_classes(path: Path) -> dict[tuple[str, str, str], str]:
+    """Returns {(file, line, changed line): class} of the classified survivors. The lines are
+    stripped and have no number, so that an entry outlives changes of other lines."""
+    classes = {}
+    for row in json.loads(path.read_text(encoding="utf-8")) if path.exists() else []:
+        if row["class"] not in CLASSES or not row["reason"]:
+            raise ValueError(f"{path}: class must be one of {CLASSES}, with a reason, got {row}")
+        classes[row["file"], row["line"], row["mutant"]] = row["class"]
+    return classes
+
+
+def class_of(mutant: Mutant, line: str, classes: dict[tuple[str, str, str], str]) -> str:
+    """Returns the class of a survivor on this line of the sources; "" if it has none.
+
+    >>> classes = {("a.h", "int a = 2;", "int a = 3;"): "equivalent"}
+    >>> mutant = Mutant("a.h", 1, 10, "2", "3")
+    >>> class_of(mutant, "  int a = 2;", classes), class_of(mutant, "  int b = 2;", classes)
+    ('equivalent', '')
+    """
+    return classes.get((mutant.file, line.strip(), mutant.applied_to(line).strip()), "")
+
+
+def passes(detected: int, survivors: list[str]) -> bool:
+    """Returns whether a family passes, given the classes of its survivors: each has one, and 90 %
+    of the mutants are detected or harmless.
+
+    >>> passes(1, ["speed only", "equivalent"]), passes(9, ["sanitizer only"])
+    (True, True)
+    >>> passes(99, [""]), passes(8, ["speed only", "sanitizer only", "sanitizer only"])
+    (False, False)
+    """
+    harmless = detected + sum(name in HARMLESS for name in survivors)
+    return all(survivors) and harmless >= MIN_HARMLESS * (detected + len(survivors))

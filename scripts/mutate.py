@@ -9,11 +9,12 @@ detect it.
 
 A mutant that does not compile, or that compiles to the same machine code, is replaced by another
 one. Code that is not compiled for AVX-512 is tested in a second build, for AVX2. Survivors are
-printed with their line; docs/mutation.md explains how to classify them. Fails if less than 90 % of
-a family's mutants are detected. --again tests only the mutants that have survived so far; --since
-mutates only lines that have changed since a commit. --minutes ends the run after as much time,
-shared by the families. An interrupted run goes on where it stopped: with unchanged sources, a
-result in build-mutants/mutants.jsonl is not computed again.
+printed with their line and their class in docs/notes/mutation_survivors.json; docs/mutation.md
+explains the classes. Fails if a survivor has no class, or if less than 90 % of a family's mutants
+are detected, equivalent or affect only speed. --again tests only the mutants that have survived so
+far; --since mutates only lines that have changed since a commit. --minutes ends the run after as
+much time, shared by the families. An interrupted run goes on where it stopped: with unchanged
+sources, a result in build-mutants/mutants.jsonl is not computed again.
 """
 
 from __future__ import annotations
@@ -33,10 +34,10 @@ from collections import Counter
 from dataclasses import asdict
 from pathlib import Path
 
-from mutants import Mutant, added_lines, changes_of
+from mutants import Mutant, added_lines, changes_of, class_of, load_classes, passes
 
 ROOT = Path(__file__).resolve().parent.parent
-MIN_DETECTED = 0.9  # the fraction of a family's mutants that must be detected
+SURVIVORS = ROOT / "docs/notes/mutation_survivors.json"
 
 CONFIGURATIONS = {
     "avx512": "-march=skylake-avx512 -DHWY_COMPILE_ONLY_STATIC",
@@ -184,11 +185,10 @@ class MutationBuild:
         path = self.tree / mutant.file
         text = path.read_text()
         lines = text.split("\n")
-        line = lines[mutant.line - 1]
-        end = mutant.column + len(mutant.before)
-        if line[mutant.column : end] != mutant.before:
+        changed = mutant.applied_to(lines[mutant.line - 1])
+        if not changed:
             return "gone"
-        lines[mutant.line - 1] = line[: mutant.column] + mutant.after + line[end:]
+        lines[mutant.line - 1] = changed
         path.write_text("\n".join(lines))
         try:
             for name in self.names:
@@ -270,11 +270,14 @@ def test_family(
     detected = outcomes.total() - outcomes["survived"]
     counts = f"{detected} of {outcomes.total()} detected {dict(outcomes)}"
     print(f"{family}: {counts}, {len(pool)} possible")
+    known_classes, classes = load_classes(SURVIVORS), []
     for mutant in survivors:
-        print(f"  survived: {mutant.file}:{mutant.line}: '{mutant.before}' -> '{mutant.after}'")
+        line = (build_tree.tree / mutant.file).read_text().split("\n")[mutant.line - 1]
+        classes.append(class_of(mutant, line, known_classes))
+        change = f"{mutant.file}:{mutant.line}: '{mutant.before}' -> '{mutant.after}'"
+        print(f"  survived ({classes[-1] or 'no class'}): {change}")
     sys.stdout.flush()
-    enough = outcomes.total() >= min(wanted, 1, len(pool))
-    return enough and detected >= MIN_DETECTED * outcomes.total()
+    return outcomes.total() >= min(wanted, 1, len(pool)) and passes(detected, classes)
 
 
 def main() -> None:

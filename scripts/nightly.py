@@ -4,10 +4,15 @@
 
     scripts/nightly.py [--again] [step ...]     # all steps, or the named ones
     scripts/nightly.py --page                   # only rewrites docs/quality.md
+    scripts/nightly.py --remark STEP TEXT [--part]
 
 A step that passed on the commit is not repeated: an interrupted run goes on where it stopped.
 --again repeats it. A step that fails is recorded, and the next one runs. The commit is the newest
 one that changes more than the page; with uncommitted changes every step runs.
+
+--remark sets the remark on the last run of a step, for what its log does not tell; "" removes it.
+--part marks the run as a part of its step, for example with fewer commands. The next run of the
+step replaces both.
 
 Logs and stamps are in build-nightly/<commit>/. docs/quality.json keeps the last result of each
 step, from which the page is written. On a terminal a line shows the running step; NO_COLOR disables
@@ -45,7 +50,9 @@ INTRODUCTION = """\
 which take longer. `make nightly STEPS="fuzz aarch64"` runs two of them, and `scripts/nightly.py
 --help` explains how an interrupted run goes on. This page is generated: each row is the last
 recorded run of its step, so the commits differ. Steps run at low priority beside other work, so
-their times vary.
+their times vary. "Part" marks a run of less than the whole step. Remarks are written by hand
+(`scripts/nightly.py --remark`); the other columns come from the logs. Fuzzing counts judged calls:
+calls whose results are compared with the reference.
 
 """
 
@@ -160,17 +167,20 @@ def row_of(name: str, row: dict | None) -> str:
     """Returns a row of the page.
 
     >>> row_of("tsan", None)
-    '| ThreadSanitizer, the simulated MLU included (`tsan`) | | | | not run |'
+    '| ThreadSanitizer, the simulated MLU included (`tsan`) | | | | not run | |'
     >>> row = {"amount": "9 cases", "date": "2030-01-02", "commit": "ab", "status": 1, "seconds": 7}
     >>> row_of("valgrind", row)
-    '| memcheck (`valgrind`) | 9 cases | 2030-01-02 | ab | **failed** after 7 s |'
+    '| memcheck (`valgrind`) | 9 cases | 2030-01-02 | ab | **failed** after 7 s | |'
+    >>> row_of("valgrind", {**row, "status": 0, "part": True, "remark": "4 left"}).split(" | ")[4:]
+    ['part, passed in 7 s', '4 left |']
     """
     what = f"{STEPS[name].what} (`{name}`)"
     if row is None:
-        return f"| {what} | | | | not run |"
+        return f"| {what} | | | | not run | |"
     verdict = "passed in" if row["status"] == 0 else "**failed** after"
-    cells = [what, row["amount"], row["date"], row["commit"], f"{verdict} {span(row['seconds'])}"]
-    return f"| {' | '.join(cells)} |"
+    result = f"{'part, ' if row.get('part') else ''}{verdict} {span(row['seconds'])}"
+    cells = [what, row["amount"], row["date"], row["commit"], result, row.get("remark", "")]
+    return f"| {' | '.join(cells)} |".replace("|  |", "| |")
 
 
 def load_record() -> dict:
@@ -178,14 +188,25 @@ def load_record() -> dict:
 
 
 def write_page(record: dict) -> None:
-    rows = ["| what | how much | when | commit | result |", "|---|---|---|---|---|"]
+    rows = ["| what | how much | when | commit | result | remark |", "|---|---|---|---|---|---|"]
     rows += [row_of(name, record.get(name)) for name in STEPS]
     PAGE.write_text(INTRODUCTION + "\n".join(rows) + "\n", encoding="utf-8")
 
 
-def store(name: str, row: dict, stamp: Path) -> None:
-    """Writes the stamp, the record and the page. A later step may be interrupted."""
-    stamp.write_text(json.dumps(row))
+def with_remark(row: dict, remark: str, part: bool) -> dict:
+    """Returns the row of a run with another remark.
+
+    >>> with_remark({"status": 0, "remark": "old", "part": True}, "new", False)
+    {'status': 0, 'remark': 'new'}
+    >>> with_remark({"status": 0, "remark": "old"}, "", True)
+    {'status': 0, 'part': True}
+    """
+    kept = {key: value for key, value in row.items() if key not in ("remark", "part")}
+    return kept | ({"remark": remark} if remark else {}) | ({"part": True} if part else {})
+
+
+def store(name: str, row: dict) -> None:
+    """Writes the record and the page. A later step may be interrupted."""
     record = load_record()
     record[name] = row
     ordered = {step: record[step] for step in STEPS if step in record}
@@ -215,7 +236,8 @@ def run_steps(names: list[str], again: bool) -> int:
             "date": time.strftime("%Y-%m-%d %H:%M", time.gmtime()),
             "commit": folder.name,
         }
-        store(name, row, stamp)
+        stamp.write_text(json.dumps(row))
+        store(name, row)
         failed += status != 0
         verdict = terminal.paint(31, "failed") if status else terminal.paint(32, "passed")
         terminal.end(f"{name}: {verdict} in {span(seconds)}: {row['amount'] or last_line(log)}")
@@ -230,12 +252,23 @@ def main() -> int:
     )
     parser.add_argument("--again", action="store_true", help="repeat steps that passed")
     parser.add_argument("--page", action="store_true", help="only rewrite docs/quality.md")
+    parser.add_argument("--remark", nargs=2, metavar=("STEP", "TEXT"), help="of the last run")
+    parser.add_argument("--part", action="store_true", help="with --remark: not the whole step")
     parser.add_argument("step", nargs="*", help=", ".join(STEPS))
     options = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # run() then ends the step too
     unknown = [name for name in options.step if name not in STEPS]
     if unknown:
         parser.error(f"the steps are {', '.join(STEPS)}, got {', '.join(unknown)}")
+    if options.remark:
+        name, text = options.remark
+        row = load_record().get(name)
+        if row is None:
+            parser.error(f"--remark must name a step that has run, got {name}")
+        store(name, with_remark(row, text, options.part))
+        return 0
+    if options.part:
+        parser.error("--part needs --remark")
     if options.page:
         write_page(load_record())
         return 0

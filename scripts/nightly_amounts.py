@@ -74,14 +74,18 @@ def coverage(log: str) -> str:
 
 
 def mutation(log: str) -> str:
-    """Adds the families.
+    """Adds the families, and counts the survivors that have a class.
 
-    >>> mutation("my_family: 3 of 4 detected {}\\ntranspose: 2 of 2 detected {}, 5 possible")
-    '5 of 6 mutants detected'
+    >>> mutation("a: 1 of 3 detected {}\\n  survived (speed only): f\\n  survived (no class): g\\n"
+    ...          "transpose: 2 of 2 detected {}, 5 possible")
+    '3 of 5 mutants detected; 1 of 2 survivors classified'
     """
     counts = re.findall(r"^\w+: (\d+) of (\d+) detected", log, re.MULTILINE)
     detected, tested = (sum(int(row[i]) for row in counts) for i in (0, 1))
-    return f"{detected} of {tested} mutants detected" if counts else ""
+    survived = re.findall(r"^  survived \((.*?)\)", log, re.MULTILINE)
+    classified = len(survived) - survived.count("no class")
+    survivors = f"; {classified} of {len(survived)} survivors classified" if survived else ""
+    return f"{detected} of {tested} mutants detected{survivors}" if counts else ""
 
 
 def fresh_root(log: str) -> str:
