@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # run.sh: builds the library and the driver in build/, checks every operator on shapes of its network, and measures it.
 # If the machine has an NVIDIA GPU and nvcc, does the same on the GPU, with a CUDA library for that GPU only (build-gpu/).
+# nvcc is in PATH, or in bin/ of CUDA_HOME (default /usr/local/cuda).
 # Writes an HTML report per device, build/run.html and build/run_cuda.html. Returns 1 if a check failed.
 # A later run only measures if all checks passed before with the same processor, driver, libraries and cases. The file
 # *.checked beside a report has their hash and the date. Remove it to check again.
@@ -10,7 +11,10 @@ cd "$(dirname "$0")/.."
 
 cmake --build build --target mluops mluop
 gpu=no
-if [ -e /dev/nvidia0 ] && command -v nvcc >/dev/null; then
+PATH=$PATH:${CUDA_HOME:-/usr/local/cuda}/bin
+if [ -e /dev/nvidia0 ] && ! command -v nvcc >/dev/null; then
+  echo 'GPU found, nvcc missing: measured on the CPU only' >&2
+elif [ -e /dev/nvidia0 ]; then
   gpu=yes
   [ -e build-gpu/build.ninja ] || cmake --preset release -B build-gpu -DMLUOPS_CUDA_ARCHITECTURES=native \
     -DMLUOPS_TESTS=OFF -DMLUOPS_TOOLS=OFF >/dev/null

@@ -10,11 +10,13 @@ folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 
 path=$folder/bin:/usr/bin:/bin
-if [ -e /dev/nvidia0 ] && PATH=$path command -v nvcc >/dev/null; then exit 0; fi  # run.sh would use the GPU
+export CUDA_HOME=$folder/cuda
 
 # A tree with one case. cmake builds nothing.
 mkdir -p "$folder/scripts" "$folder/build" "$folder/bench/results" "$folder/bin"
-cp "$sources/scripts/run.sh" "$folder/scripts"
+# The script sees a GPU if the file gpu exists.
+sed "s|/dev/nvidia0|$folder/gpu|" "$sources/scripts/run.sh" >"$folder/scripts/run.sh"
+chmod +x "$folder/scripts/run.sh"
 cp "$sources"/bench/results/peers_*.json "$folder/bench/results"
 printf '[cpu]\nmasked_col2im_forward C=3 H=8 W=8 M=5\n' >"$folder/bench/run_cases.txt"
 printf '#!/bin/sh\nexit 0\n' >"$folder/bin/cmake"
@@ -49,4 +51,18 @@ verdict 0 'another driver' '2 of 2 checks passed on '
 drive 'case "$*" in *--checked*) echo Verdict: skipped ;; *) echo Verdict: 1 of 2 checks passed ;; esac; exit 1'
 verdict 1 'failed check' '1 of 2 '
 verdict 1 'failed check, again' '1 of 2 '
+
+# A GPU: nvcc is found in CUDA_HOME too; without nvcc a message says that the GPU is not used.
+drive 'echo "Verdict: $*"'
+touch "$folder/gpu"
+missing='GPU found, nvcc missing: measured on the CPU only'
+if ! PATH=$path command -v nvcc >/dev/null; then
+  verdict 0 'GPU without nvcc' 'run --file '
+  grep -qxF "$missing" "$folder/out" || { echo "run.sh must print '$missing', got: $(cat "$folder/out")" >&2; failed=1; }
+fi
+mkdir -p "$folder/cuda/bin" "$folder/build-gpu"
+touch "$folder/build-gpu/libmluops_cuda.so"
+printf '#!/bin/sh\n' >"$folder/cuda/bin/nvcc"
+chmod +x "$folder/cuda/bin/nvcc"
+verdict 0 'GPU with nvcc in CUDA_HOME' 'run --file .* --device cuda:0$'
 exit $failed
