@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from .._table import Table
 from ._arguments import integer, require_tensors
+from ._dispatch import skipping_dispatch
 from ._operator import register
 from ._tensors import (
     empty_channels_last,
@@ -117,7 +118,7 @@ def _backward_save(ctx: Any, inputs: Any, output: Any) -> Tuple[Tensor, ...]:
 
 
 def _gradient(ctx: Any, grad: Tensor) -> Tensor:
-    return _backward(grad, *ctx.saved_tensors, ctx.pool_size, *ctx.size)
+    return _backward_call(grad, *ctx.saved_tensors, ctx.pool_size, *ctx.size)
 
 
 def _tangent(ctx: Any, tangent: Tensor) -> Tensor:
@@ -141,6 +142,7 @@ _backward = register(
     backward=_tangent,  # the adjoint of the scatter is the gather
     tangent=_gradient,
 )
+_backward_call = skipping_dispatch(_backward, _backward_kernel)
 
 
 def border_align(input: Tensor, boxes: Tensor, pool_size: int) -> Tensor:
