@@ -96,3 +96,28 @@ def test_gradcheck_of_linear_operators(name):
         return samples.outputs_of(operator(*arguments[:at], x, *arguments[at + 1 :]))[0]
 
     assert torch.autograd.gradcheck(forward, (x,), eps=1.0, atol=1e-5, rtol=1e-4)
+
+
+@pytest.mark.parametrize("name", [n for n in samples.NAMES if not n.endswith("_backward")])
+def test_profiler_and_modes_see_the_operator_of_a_backward_pass(name):
+    """The kernel replaces the operator in a backward pass only where nothing watches."""
+    from torch.utils._python_dispatch import TorchDispatchMode
+
+    seen = []
+
+    class Watch(TorchDispatchMode):
+        def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+            seen.append(str(function))
+            return function(*args, **(kwargs or {}))
+
+    operator, arguments = samples.make()[name]
+    at = samples.features_of(arguments)
+    arguments[at] = arguments[at].requires_grad_()
+    y = samples.outputs_of(operator(*arguments))[0]
+    with torch.profiler.profile() as profile:
+        y.sum().backward(retain_graph=True)
+    profiled = [event.name for event in profile.events() if event.name.startswith("mluops::")]
+    with Watch():
+        y.sum().backward()
+    watched = [each for each in seen if each.startswith("mluops.")]
+    assert profiled and watched

@@ -3,66 +3,28 @@
 
 from __future__ import annotations
 
-import inspect
-from typing import Any, Callable, List, Optional, Tuple
+from typing import Any, Callable, Optional, Tuple
 
 import torch
 from torch import Tensor
 from torch.autograd import forward_ad
 
-from .._library import BadParamError
+from ._dispatch import (
+    PASSES_KEYS,
+    BelowAutograd,
+    below_autograd,
+    in_torch_func,
+    plain_kernels,
+    require_one_device,
+)
 from ._vmap import register_vmap
 
 library = torch.library.Library("mluops", "DEF")
 
 Saved = Tuple[Tensor, ...]  # the tensors that the derivatives need
 
-_BelowAutograd = torch._C._AutoDispatchBelowAutograd
 _is_grad_enabled = torch.is_grad_enabled
 _IS_TORCH_2 = hasattr(torch, "func")
-_in_torch_func: Callable[[], bool] = getattr(
-    torch._C, "_are_functorch_transforms_active", lambda: False
-)
-
-
-def _require_one_device(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-    """Adds a check to the CUDA and Meta functions, which can be called with several devices."""
-
-    def run(*arguments: Any) -> Any:
-        device = None
-        for argument in arguments:
-            if not isinstance(argument, Tensor):
-                continue
-            if device is None:
-                device = argument.device
-            elif argument.device != device:
-                devices = sorted({str(a.device) for a in arguments if isinstance(a, Tensor)})
-                raise BadParamError(f"{name}: tensors must be on one device, got {devices}")
-        return function(*arguments)
-
-    return run
-
-
-def _is_differentiating() -> bool:
-    return _is_grad_enabled() or forward_ad._current_level >= 0 or _in_torch_func()
-
-
-_PASSES_KEYS = "with_keyset" in inspect.signature(library.impl).parameters  # torch 2.5
-
-
-def _plain_keys(device: str) -> int:
-    """Returns the dispatch keys of a call on ordinary tensors of this device. No mode, tensor
-    subclass or lazy negation applies, so the device's kernel may run directly."""
-    keys, key = torch._C.DispatchKeySet, torch._C.DispatchKey
-    return (keys(getattr(key, device)) | keys(getattr(key, "Autograd" + device))).raw_repr()
-
-
-def below_autograd(function: Callable[..., Any], arguments: Tuple[Any, ...]) -> Any:
-    guard = _BelowAutograd()  # active until it is deleted
-    try:
-        return function(*arguments)
-    finally:
-        del guard
 
 
 def _register_autograd(
@@ -71,13 +33,10 @@ def _register_autograd(
     """Registers an autograd kernel, `run(function, arguments)`. `function` is the device's kernel
     where that suffices (a second dispatch costs 2 µs), else the operator."""
     operator = getattr(torch.ops.mluops, name).default
-    if not _PASSES_KEYS:
+    if not PASSES_KEYS:
         library.impl(name, lambda *arguments: run(operator, arguments), "Autograd")
         return
-    kernels = {
-        _plain_keys("CPU"): kernel,
-        _plain_keys("CUDA"): _require_one_device(name, kernel),
-    }
+    kernels = plain_kernels(name, kernel, "Autograd")
 
     def autograd(keys: Any, *arguments: Any) -> Any:
         return run(kernels.get(keys.raw_repr(), operator), arguments)
@@ -87,20 +46,24 @@ def _register_autograd(
 
 def _make_function(
     name: str,
+    count: int,
     features: int,
     save: Callable[..., Saved],
     backward: Callable[[Any, Saved, Tensor], Optional[Tensor]],
     tangent: Callable[[Any, Saved, Tensor], Tensor],
 ) -> Any:
+    # No gradients: the function, the arguments around the features.
+    before = (None,) * (1 + features)
+    after = (None,) * (count - 1 - features)
+
     class Function(torch.autograd.Function):
         @staticmethod
         def forward(ctx: Any, function: Callable[..., Any], *inputs: Any) -> Any:
-            if _in_torch_func():  # the transforms around this one differentiate too
+            if in_torch_func():  # the transforms around this one differentiate too
                 with torch.enable_grad(), forward_ad._set_fwd_grad_enabled(True):
                     output = below_autograd(function, inputs)
             else:
                 output = below_autograd(function, inputs)
-            ctx.input_count = 1 + len(inputs)
             saved = save(ctx, inputs, output)
             if saved:
                 ctx.save_for_backward(*saved)
@@ -115,20 +78,10 @@ def _make_function(
 
         @staticmethod
         def backward(ctx: Any, *grads: Any) -> Any:
-            result: List[Optional[Tensor]] = [None] * ctx.input_count
             if grads[0] is None:
-                return tuple(result)
+                return (*before, None, *after)
             # Once, and with autograd: torch.utils.checkpoint computes them again here.
-            saved = ctx.saved_tensors
-            if _is_differentiating():
-                result[1 + features] = backward(ctx, saved, grads[0])
-                return tuple(result)
-            guard = _BelowAutograd()  # skips a dispatch
-            try:
-                result[1 + features] = backward(ctx, saved, grads[0])
-            finally:
-                del guard
-            return tuple(result)
+            return (*before, backward(ctx, ctx.saved_tensors, grads[0]), *after)
 
         @staticmethod
         def jvp(ctx: Any, *tangents: Any) -> Any:
@@ -160,8 +113,8 @@ def _define(
     library.define(schema)
     operator = getattr(torch.ops.mluops, name).default
     library.impl(name, kernel, "CPU")
-    library.impl(name, _require_one_device(name, kernel), "CUDA")
-    library.impl(name, _require_one_device(name, meta), "Meta")
+    library.impl(name, require_one_device(name, kernel), "CUDA")
+    library.impl(name, require_one_device(name, meta), "Meta")
     register_vmap(library, name, operator)
     return operator
 
@@ -193,7 +146,8 @@ def register(
     """
     name = schema.partition("(")[0]
     operator = _define(schema, kernel, meta)
-    recorded = _make_function(name, features, save, backward, tangent)
+    count = len(operator._schema.arguments)  # type: ignore[attr-defined]
+    recorded = _make_function(name, count, features, save, backward, tangent)
     # Bypasses the Python part of Function.apply, which handles torch.func differently.
     apply = super(torch.autograd.Function, recorded).apply
 
@@ -201,10 +155,10 @@ def register(
         if (
             _is_grad_enabled() and arguments[features].requires_grad
         ) or forward_ad._current_level >= 0:
-            if _in_torch_func():
+            if in_torch_func():
                 return _apply_in_torch_func(apply, (operator, *arguments))
             return apply(function, *arguments)
-        guard = _BelowAutograd()
+        guard = BelowAutograd()
         try:
             return function(*arguments)
         finally:
@@ -286,15 +240,15 @@ def register_composition(
     apply = None if recorded is None else super(torch.autograd.Function, recorded).apply
 
     def run(function: Callable[..., Any], arguments: Tuple[Any, ...]) -> Any:
-        in_torch_func = _in_torch_func()
-        if in_torch_func and _is_batched(arguments[mask]):
+        transformed = in_torch_func()
+        if transformed and _is_batched(arguments[mask]):
             if forward_ad._current_level >= 0:
                 raise _second_derivative_error(name)
             if apply is None:
                 once = super(torch.autograd.Function, _Once).apply
                 return _apply_in_torch_func(once, (name, operator, *arguments))
             return _apply_in_torch_func(apply, (operator, *arguments))
-        if in_torch_func or forward_ad._current_level >= 0:
+        if transformed or forward_ad._current_level >= 0:
             return compose(*arguments)
         if _is_grad_enabled():
             for each in arguments:

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from .._table import Table
 from ._arguments import integer, require_tensors
+from ._dispatch import skipping_dispatch
 from ._operator import Saved, register
 from ._tensors import (
     empty_channels_last,
@@ -115,7 +116,7 @@ def _backward_save(ctx: Any, inputs: Any, output: Any) -> Tuple[Tensor, ...]:
 
 
 def _gradient(ctx: Any, saved: Saved, grad: Tensor) -> Tensor:
-    return _backward(grad, *saved, ctx.pool_size, *ctx.size)
+    return _backward_call(grad, *saved, ctx.pool_size, *ctx.size)
 
 
 def _tangent(ctx: Any, saved: Saved, tangent: Tensor) -> Tensor:
@@ -139,6 +140,7 @@ _backward = register(
     backward=_tangent,  # the adjoint of the scatter is the gather
     tangent=_gradient,
 )
+_backward_call = skipping_dispatch(_backward, _backward_kernel)
 
 
 def border_align(input: Tensor, boxes: Tensor, pool_size: int) -> Tensor:

@@ -13,8 +13,9 @@ from .._library import BadParamError
 from . import _masked_columns as columns
 from . import _masked_rows as rows
 from ._arguments import integer, pair, require_tensors
+from ._dispatch import below_autograd
 from ._masked_rows import Geometry
-from ._operator import below_autograd, register_composition
+from ._operator import register_composition
 from ._tensors import empty_channels_last, follows_channels_last
 from .masked_im2col import KERNELS, OPERATORS, Calls
 

@@ -10,6 +10,7 @@ from torch import Tensor
 from .._library import BadParamError
 from .._table import Table
 from ._context import context_of
+from ._dispatch import skipping_dispatch
 from ._operator import Saved, register
 from ._tensors import as_type, compute_type, indices, meta_outputs, packed
 
@@ -126,7 +127,7 @@ def _im2col(ctx: Any, saved: Saved, image: Tensor) -> Tensor:
 
 
 def _im2col_gradient(ctx: Any, saved: Saved, grad: Tensor) -> Tensor:
-    return _im2col_backward(grad, *saved, ctx.kernel, ctx.padding, *ctx.size)
+    return _im2col_backward_call(grad, *saved, ctx.kernel, ctx.padding, *ctx.size)
 
 
 _im2col_forward = register(
@@ -147,6 +148,7 @@ _im2col_backward = register(
     backward=_im2col,
     tangent=_im2col_gradient,
 )
+_im2col_backward_call = skipping_dispatch(_im2col_backward, _im2col_backward_kernel)
 
 
 def _col2im_save(ctx: Any, inputs: Any, output: Any) -> Tuple[Tensor, ...]:
@@ -164,7 +166,7 @@ def _col2im(ctx: Any, saved: Saved, col: Tensor) -> Tensor:
 
 
 def _col2im_gradient(ctx: Any, saved: Saved, grad: Tensor) -> Tensor:
-    return _col2im_backward(grad, *saved)
+    return _col2im_backward_call(grad, *saved)
 
 
 _col2im_forward = register(
@@ -184,6 +186,7 @@ _col2im_backward = register(
     backward=_col2im,
     tangent=_col2im_gradient,
 )
+_col2im_backward_call = skipping_dispatch(_col2im_backward, _col2im_backward_kernel)
 
 
 class Calls(NamedTuple):

@@ -13,6 +13,7 @@ from torch.jit.annotations import BroadcastingList2
 from .._table import Table
 from ._arguments import number, pair, require_tensor_list, require_tensors
 from ._context import context_of
+from ._dispatch import skipping_dispatch
 from ._operator import Saved, register
 from ._tensors import as_type, compute_type, meta_outputs, packed
 from .rfcn_ps_roi_pool import INPUT_SHAPE, input_sizes
@@ -88,7 +89,7 @@ def _pool(ctx: Any, saved: Saved, features: Tensor) -> Tensor:
 
 
 def _spread(ctx: Any, saved: Saved, grad: Tensor) -> Tensor:
-    return _backward(grad, *saved, *ctx.attributes, ctx.shape)
+    return _backward_call(grad, *saved, *ctx.attributes, ctx.shape)
 
 
 _forward = register(
@@ -109,6 +110,7 @@ _backward = register(
     backward=_pool,
     tangent=_spread,
 )
+_backward_call = skipping_dispatch(_backward, _backward_kernel)
 
 
 def _boxes_as_rois(boxes: Union[Tensor, List[Tensor]], images: int) -> Tensor:

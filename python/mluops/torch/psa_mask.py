@@ -12,6 +12,7 @@ from torch.jit.annotations import BroadcastingList2
 from .._table import Table
 from ._arguments import integer, pair, require_tensors
 from ._context import context_of
+from ._dispatch import skipping_dispatch
 from ._operator import register
 from ._tensors import as_type, compute_type, follows_channels_last, meta_outputs, packed
 
@@ -59,7 +60,7 @@ _forward = register(
     _kernel,
     _meta,
     _save,
-    backward=lambda ctx, saved, grad: _backward(grad, *ctx.attributes),
+    backward=lambda ctx, saved, grad: _backward_call(grad, *ctx.attributes),
     tangent=lambda ctx, saved, tangent: _forward(tangent, *ctx.attributes),
 )
 _backward = register(
@@ -70,6 +71,7 @@ _backward = register(
     backward=lambda ctx, saved, grad: _forward(grad, *ctx.attributes),
     tangent=lambda ctx, saved, tangent: _backward(tangent, *ctx.attributes),
 )
+_backward_call = skipping_dispatch(_backward, _backward_kernel)
 
 
 def psa_mask(input: Tensor, psa_type: int, mask_size: BroadcastingList2[int]) -> Tensor:

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from .._library import BadParamError
 from .._table import Table
+from ._dispatch import skipping_dispatch
 from ._operator import Saved, register
 from ._tensors import meta_outputs, require_equal, run_in_layout
 
@@ -111,7 +112,7 @@ def _pool(ctx: Any, saved: Saved, features: Tensor) -> Tensor:
 
 
 def _spread(ctx: Any, saved: Saved, grad: Tensor) -> Tensor:
-    return _backward(grad, *saved, ctx.spatial_scale, ctx.shape)
+    return _backward_call(grad, *saved, ctx.spatial_scale, ctx.shape)
 
 
 _forward = register(
@@ -132,3 +133,4 @@ _backward = register(
     backward=_pool,
     tangent=_spread,
 )
+_backward_call = skipping_dispatch(_backward, _backward_kernel)

@@ -13,6 +13,7 @@ from .._library import BadParamError
 from .._table import Table
 from ._arguments import integer, require_tensors, sizes
 from ._context import context_of
+from ._dispatch import skipping_dispatch
 from ._operator import Saved, register
 from ._tensors import as_type, compute_type, meta_outputs, packed
 from ._tensors import indices as index_tensors
@@ -148,7 +149,7 @@ def _backward_save(ctx: Any, inputs: Any, output: Any) -> Tuple[Tensor, ...]:
 
 
 def _scatter(ctx: Any, saved: Saved, grad: Tensor) -> Tensor:
-    return _backward(grad, *saved, ctx.pool_method, ctx.points)
+    return _backward_call(grad, *saved, ctx.pool_method, ctx.points)
 
 
 def _tangent(ctx: Any, saved: Saved, tangent: Tensor) -> Tensor:
@@ -174,6 +175,7 @@ _backward = register(
     backward=_tangent,  # the adjoint of the scatter is the gather
     tangent=_scatter,
 )
+_backward_call = skipping_dispatch(_backward, _backward_kernel)
 
 
 def _method_of(mode: Union[int, str]) -> int:
