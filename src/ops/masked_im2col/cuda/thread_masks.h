@@ -35,8 +35,8 @@ struct Tables {
     Search search;              // until the masks are linked
     float values[kBlockMasks];  // afterwards: one kernel element of the masks that are not first
   };
-  // The next mask of the bucket's list, in arbitrary order. Once the masks are linked: the next mask
-  // at the same position, in ascending order.
+  // The next mask of the bucket's list, in arbitrary order. After linking: the next mask at the same
+  // position, in ascending order.
   uint16_t next[kBlockMasks];
 };
 

@@ -18,8 +18,8 @@ namespace mluop::roi {
 // RoIs, H200). Maps below kMinStaged elements (4 MiB) are not staged: they stay in the L2 after
 // their first use, and one of their planes is too little work for a block.
 inline constexpr int64_t kMinStaged = int64_t{1} << 20;
-// Maximum number of map elements per output. Staging reads the whole map; reading in place costs one
-// or two sectors per row of each bin.
+// Maximum map elements per output. Staging reads the whole map; reading in place costs one or two
+// sectors per row of each bin.
 inline constexpr int64_t kMapPerOutput = 32;
 // Planes of a block at a time. Small blocks reduce the tail effect.
 inline constexpr int kMaxPlanes = 3;
@@ -32,8 +32,8 @@ inline constexpr std::string_view kStagedWhen =
 MLUOP_HOST_DEVICE constexpr int PlaneStride(int pixels) { return pixels + (33 - pixels % 32) % 32; }
 
 // Returns the number of planes that a block stages, or 0 if reading in place is faster or no plane
-// fits. A block takes a third of the shared memory, so that three fit an SM, but may take the 48 KiB
-// that every device has. All tensors have fewer than 2^31 elements.
+// fits. A block takes at most a third of the shared memory, so that three fit an SM, or 48 KiB if
+// that is more. All tensors have fewer than 2^31 elements.
 template <class Problem>
 int PlanesToStage(const Problem& p, size_t shared_bytes) {
   const int64_t elements = p.map_elements();
