@@ -106,7 +106,7 @@ mluOpStatus_t RunStrided(const CudaCall<Problem>& call, void*) {
       static_cast<int>(std::min<int64_t>(CeilDiv(channels, 32) * 32, kStridedThreads));
   const int64_t slices = CeilDiv(channels, threads);
   // The grid has at most one block per 32 output elements, or one per RoI.
-  // Bins have at most about H/bins + 1 rows. Up to three rows have few pixels: kFewLoads are enough.
+  // Bins have at most about H/bins + 1 rows. Three rows have few pixels: kFewLoads are enough.
   const auto kernel = family.p.h / family.p.bins_h() < 3
                           ? PoolStrided<Family, kNchw, Family::kFewLoads, Offset>
                           : PoolStrided<Family, kNchw, 8, Offset>;
