@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parent.parent
 LIMITS = {"library": 25, "Python": 20}
 PYTHON = ("python/", "tests/python/")
 SKIPPED = re.compile(
-    r"\.(md|svg|abi|1)$|^bench/results/|^tests/fuzz/corpus/|^scripts/count_mentions\.py$"
+    r"\.(md|svg|abi|1)$|^docs/.*\.json$|^bench/results/|^tests/fuzz/corpus/|^scripts/count_mentions\.py$"
 )
 # Python's name of psamask has an underscore. transpose is also an ordinary word: only mentions of
 # the operator count.
