@@ -5,19 +5,20 @@
 # are unpacked into build-aarch64/sysroot: no architecture is added to this machine's packages.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+source scripts/progress.sh
 build=$PWD/build-aarch64
 # Two of the packages contain headers only, which are the same on every architecture.
 packages=(libhwy-dev libhwy1 libcli11-dev nlohmann-json3-dev zlib1g zlib1g-dev)
 
 fill_sysroot() {
-  local apt=$build/apt
+  local apt=$build/apt log=$build/apt.log
   mkdir -p "$apt/lists/partial" "$apt/cache/archives/partial" "$build/sysroot.new"
   : >"$apt/status"
   # Runs apt with a separate state, in which this machine is an Arm without installed packages.
   local options=(-qq -o APT::Architecture=arm64 -o APT::Architectures=arm64 -o APT::Sandbox::User=root
     -o "Dir::State::lists=$apt/lists" -o "Dir::State::status=$apt/status" -o "Dir::Cache=$apt/cache")
-  apt-get "${options[@]}" update
-  (cd "$apt" && apt-get "${options[@]}" download "${packages[@]}")
+  or_tail "package lists for Arm" "$log" apt-get "${options[@]}" update
+  (cd "$apt" && or_tail "packages for Arm" "$log" apt-get "${options[@]}" download "${packages[@]}")
   for package in "$apt"/*.deb; do dpkg -x "$package" "$build/sysroot.new"; done
   echo "${packages[*]}" >"$build/sysroot.new/packages"
   rm -rf "$build/sysroot"
@@ -30,7 +31,9 @@ if [ "$(cat "$build/sysroot/packages" 2>/dev/null)" != "${packages[*]}" ]; then
   rm -rf "$build/sysroot.new"
   fill_sysroot
 fi
-if [ ! -f "$build/build.ninja" ] || [ CMakePresets.json -nt "$build/build.ninja" ]; then cmake --preset aarch64; fi
+if [ ! -f "$build/build.ninja" ] || [ CMakePresets.json -nt "$build/build.ninja" ]; then
+  or_tail configuring "$build/configure.log" cmake --preset aarch64
+fi
 cmake --build "$build"
 
 arguments=("$@")

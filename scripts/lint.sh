@@ -6,9 +6,19 @@
 # (scripts/analyse.py); `rm -r build-lint` resets this.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+source scripts/progress.sh
 
 failed=0
 run() { "$@" || failed=1; }
+# run_silent <label> <command>...: shows progress on a terminal, and the output only of a failure.
+run_silent() {
+  local label=$1
+  shift
+  mkdir -p build-lint
+  with_progress "$label" build-lint/step.log "$@" && return
+  cat build-lint/step.log
+  failed=1
+}
 
 format_only=()
 if [ $# -gt 0 ]; then
@@ -25,16 +35,16 @@ else
     run "scripts/$script.py"
   done
   run python3 -m doctest scripts/figures.py scripts/speed_tables.py scripts/mutants.py scripts/nightly.py scripts/nightly_amounts.py bench/results.py
-  run scripts/figures.py --check
+  run_silent figures.py scripts/figures.py --check
   if command -v shellcheck >/dev/null; then
     mapfile -t scripts < <(find scripts examples tests -name '*.sh' | sort)
-    run shellcheck --severity=warning .ci/run "${scripts[@]}"
+    run_silent shellcheck shellcheck --severity=warning .ci/run "${scripts[@]}"
   fi
 fi
-run clang-format-14 --dry-run -Werror "${files[@]}" "${format_only[@]}"
+run_silent clang-format clang-format-14 --dry-run -Werror "${files[@]}" "${format_only[@]}"
 
 # Configures to get the compile commands; builds nothing. clang cannot read g++'s precompiled headers.
-cmake --preset release -B build-lint -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON >/dev/null
+run_silent configuring cmake --preset release -B build-lint -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON
 run scripts/analyse.py build-lint "${files[@]}"
 if [ $# -eq 0 ]; then run make --no-print-directory odr; fi
 if [ "$failed" = 0 ]; then echo "lint: ${#files[@]} files are clean"; fi

@@ -32,7 +32,7 @@ LANGUAGES = {
     ".sh": "bash",
     ".py": "python",
 }
-ASSETS = {".css", ".js", ".png", ".svg"}
+ASSETS = {".css", ".js", ".json", ".png", ".svg"}
 
 
 def families():

@@ -118,6 +118,19 @@ require "run must end with the path of the report" test "$(tail -n 1 "$folder/ou
 for status in '0    success' '1    a check failed' '2    wrong arguments' '135, 139  a memory fault'; do
   require "--help must document the exit status $status" grep -qF -- "  $status" "$folder/out"
 done
+for command in list describe check bitwise perf run report convert; do
+  "$mluop" $command --help >"$folder/out"
+  require "$command --help must document the exit statuses" grep -qF 'Exit status:' "$folder/out"
+done
+"$mluop" --version >"$folder/out" || { echo "--version must exit with 0" >&2; failed=1; }
+require "--version must print version and commit, got $(cat "$folder/out")" \
+  grep -qxE 'mluops [0-9]+\.[0-9]+\.[0-9]+, commit ([0-9a-f]{10,}|unknown).*' "$folder/out"
+for arguments in list --help; do
+  status=0
+  "$mluop" $arguments >/dev/full 2>"$folder/out" || status=$?
+  require "$arguments must exit with 1 if stdout is full, got $status" [ "$status" = 1 ]
+  require "$arguments must say that stdout is full" grep -qF 'mluop: stdout must be writable' "$folder/out"
+done
 "$mluop" check "$case_line" >/dev/null || { echo "check must exit with 0 if all cases pass" >&2; failed=1; }
 "$mluop" check --coverage --json "$folder/a.json" "$long" >"$folder/out"
 [ $? = 1 ] || { echo "check --coverage must exit with 1 if an implementation is never chosen" >&2; failed=1; }

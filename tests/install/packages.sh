@@ -36,7 +36,8 @@ step installing 'export DEBIAN_FRONTEND=noninteractive
   apt-get update -qq && apt-get install -y -qq --no-install-recommends cmake ninja-build g++ pkg-config >/dev/null
   dpkg -l | sed -nE "s/^ii +([^ ]+).*/\1/p" | sort >before
   apt-get install -y -qq --no-install-recommends ./debs/*.deb >/dev/null
-  dpkg -L $(dpkg -f debs/libmluops0.*.deb Package) libmluops-dev libmluops-mlu mluops-tools | sort -u >files'
+  for deb in debs/*.deb; do dpkg-deb -f "$deb" Package; done >names
+  xargs dpkg -L <names | sort -u >files'
 step 'the consumers' 'cc -std=c99 $(pkg-config --cflags mluops) consumer/consumer.c $(pkg-config --libs mluops) -o by_pkg_config && ./by_pkg_config
   cmake -S consumer -B by_cmake -G Ninja >/dev/null && cmake --build by_cmake >/dev/null && by_cmake/consumer
   c++ examples/mlu_style.cc -lmluops -lcnrt -lcndrv -o mlu_style && ./mlu_style >/dev/null
@@ -45,7 +46,7 @@ step 'the consumers' 'cc -std=c99 $(pkg-config --cflags mluops) consumer/consume
   MLUOP_VISIBLE_DEVICES=mlu:0 mluop check --device mlu:0 --op psamask --set mlu | tail -n 1' || fail "a consumer failed"
 
 echo "== removing them"
-step removing 'apt-get purge -y -qq "libmluops*" mluops-tools >/dev/null 2>&1
+step removing 'xargs apt-get purge -y -qq <names >/dev/null 2>&1
   while read -r path; do if [ -f "$path" ]; then echo "$path" >>left; fi; done <files
   [ ! -e left ] || { cat left; exit 1; }
   ! ./by_pkg_config 2>/dev/null' || fail "files of the packages stayed"

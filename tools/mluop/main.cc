@@ -8,6 +8,8 @@
 #include <CLI/CLI.hpp>
 
 #include "commands.h"
+#include "machine.h"
+#include "mlu_op.h"
 #include "report.h"
 #include "terminal.h"
 
@@ -26,7 +28,8 @@ constexpr char kCaseHelp[] =
 constexpr char kExitHelp[] =
     "Exit status:\n"
     "  0    success\n"
-    "  1    a check failed, or an implementation is never chosen (check --coverage)\n"
+    "  1    a check failed, an implementation is never chosen (check --coverage), or stdout "
+    "cannot be written\n"
     "  2    wrong arguments, an unusable file or device, or too little memory\n"
     "  135, 139  a memory fault (SIGBUS, SIGSEGV) in check, bitwise, perf, run or report\n"
     "Colours and the progress line appear on a terminal only; NO_COLOR=1 disables them.";
@@ -45,7 +48,7 @@ void AddSelection(CLI::App* command, Selection* selection) {
   command->add_option("--isa", selection->isas, "run on these instruction sets, or on all")
       ->delimiter(',')
       ->allow_extra_args(false);
-  command->footer(kCaseHelp);
+  command->footer(std::string(kCaseHelp) + "\n\n" + kExitHelp);
 }
 
 void AddMeasurement(CLI::App* command, PerfOptions* perf) {
@@ -111,11 +114,26 @@ std::string Quoted(const std::string& argument) {
   return argument.find(' ') == std::string::npos ? argument : "'" + argument + "'";
 }
 
+std::string Version() {
+  int major = 0, minor = 0, patch = 0;
+  mluOpGetLibVersion(&major, &minor, &patch);
+  return "mluops " + std::to_string(major) + "." + std::to_string(minor) + "." +
+         std::to_string(patch) + ", commit " + mluop::tool::kCommit;
+}
+
+// Returns 1 in place of success if text on stdout was lost, for example on a full disk.
+int StatusAfterFlush(int status) {
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return status;
+  std::fprintf(stderr, "mluop: stdout must be writable, but the output is incomplete\n");
+  return status == 0 ? 1 : status;
+}
+
 int Run(int argc, char** argv) {
   CLI::App app("Checks the results of the mluops operators and measures their speed.");
   app.require_subcommand(1);
   std::function<int()> action;
   app.footer(kExitHelp);
+  app.set_version_flag("--version", Version(), "print the version and the commit");
   std::string op, folder, json;
   mluop::tool::Row document;
   std::vector<std::string> files;
@@ -205,7 +223,7 @@ int Run(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) return app.exit(error);  // --help
+    if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
     if (!app.get_subcommands().empty()) {
       app.exit(error);
     } else {
@@ -225,7 +243,7 @@ int Run(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   try {
-    return Run(argc, argv);
+    return StatusAfterFlush(Run(argc, argv));
   } catch (const std::bad_alloc&) {
     std::fprintf(stderr, "mluop: out of memory\n");
     return kUsageError;
