@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import Any, Tuple
 
 import torch
+import torch.fx
 from torch import Tensor, nn
 
 from .._table import Table
@@ -141,6 +142,7 @@ _backward = register(
 )
 
 
+@torch.fx.wrap
 def border_align(input: Tensor, boxes: Tensor, pool_size: int) -> Tensor:
     """Border align of BorderDet: the maximum of pool_size+1 samples along each border of a box.
 
