@@ -218,3 +218,41 @@ def test_second_derivatives_equal_those_of_conv2d():
     mask = masks(1, 4, 5)
     run = lambda x, w: ours.masked_conv2d(x, mask, w, padding=1)
     assert torch.autograd.gradgradcheck(run, (x, weight))
+
+
+def wrong_backward_calls():
+    """Yields a change of one argument of masked_conv2d_backward, and the message."""
+    yield 0, lambda grad: grad[..., :4, :], "grad must have shape"
+    yield 0, lambda grad: torch.cat([grad, grad], 3), "grad must have shape"
+    yield 0, lambda grad: grad[0], "grad must have shape"
+    yield 8, lambda wanted: wanted[:1], "wanted must be a list of 3"
+    yield 8, lambda wanted: wanted * 2, "wanted must be a list of 3"
+
+
+@pytest.mark.parametrize("device", ["cpu", "meta"])
+def test_backward_checks_grad_and_wanted(device):
+    tensors = randn(2, 3, 5, 6), randn(2, 2, 5, 6), randn(2, 5, 6), randn(3, 2, 3, 3)
+    arguments = [*(x.to(device) for x in tensors), [1, 1], [1, 1], [1, 1], 1, [True] * 3]
+    assert len(torch.ops.mluops.masked_conv2d_backward(*arguments)) == 3
+    for i, change, message in wrong_backward_calls():
+        wrong = [*arguments[:i], change(arguments[i]), *arguments[i + 1 :]]
+        with pytest.raises(ValueError, match=f"^masked_conv2d_backward: {message}"):
+            torch.ops.mluops.masked_conv2d_backward(*wrong)
+
+
+@pytest.mark.parametrize("device", ["cpu", "meta"])
+def test_weights_paddings_and_types_are_checked(device):
+    features, mask, weight = (
+        x.to(device) for x in (randn(1, 2, 5, 6), randn(1, 5, 6), randn(3, 2, 3, 3))
+    )
+
+    def fails(message, features=features, weight=weight, padding=1):
+        with pytest.raises(ValueError, match=f"^masked_conv2d: {message}"):
+            ours.masked_conv2d(features, mask, weight, padding=padding)
+
+    for empty in (weight[:0], weight[:, :, :0], weight[..., :0]):
+        fails("weight must not be empty", weight=empty)
+    fails("padding must be >= 0", padding=(-1, 0), weight=weight[:, :, :1, :1])
+    if hasattr(torch, "float8_e5m2"):
+        fp8 = torch.float8_e5m2
+        fails("features must be a floating", features=features.to(fp8), weight=weight.to(fp8))

@@ -176,6 +176,38 @@ def test_modules_can_be_scripted(name):
     assert torch.equal(torch.jit.script(module)(*inputs), module(*inputs))
 
 
+def test_roiaware_pool3d_can_be_scripted():
+    boxes, points = drop_ins.cars()
+    inputs, scripted = (
+        (boxes, points, drop_ins.randn(60, 3)),
+        torch.jit.script(ours.roiaware_pool3d),
+    )
+    for size in (2, (2, 3, 1)):
+        for mode in ("max", "avg", 0, 1):
+            expected = ours.roiaware_pool3d(*inputs, size, 8, mode)
+            assert torch.equal(scripted(*inputs, size, 8, mode), expected)
+
+
+def test_pcdet_modules_can_be_scripted():
+    from mluops.compat.pcdet import RoIAwarePool3d
+
+    boxes, points = drop_ins.cars()
+    module, inputs = RoIAwarePool3d(2, 8), (boxes, points, drop_ins.randn(60, 3))
+    scripted = torch.jit.script(module)
+    for method in ("max", "avg"):
+        assert torch.equal(scripted(*inputs, method), module(*inputs, method))
+
+
+@pytest.mark.parametrize("name", sorted(drop_ins.module_calls()))
+def test_modules_can_be_traced_by_fx(name):
+    """torch.fx sees one node for the call."""
+    module, inputs, _ = drop_ins.module_calls()[name]
+    traced = torch.fx.symbolic_trace(module)
+    assert torch.equal(traced(*inputs), module(*inputs))
+    called = [node.target for node in traced.graph.nodes if node.op == "call_function"]
+    assert [function.__module__.split(".")[0] for function in called] == ["mluops"]
+
+
 def test_docstring_examples_run():
     for module in pkgutil.iter_modules(ours.__path__):
         if not module.name.startswith("_"):

@@ -46,8 +46,8 @@ class RoIAwarePool3d(nn.Module):
         self, rois: Tensor, pts: Tensor, pts_feature: Tensor, pool_method: str = "max"
     ) -> Tensor:
         if pool_method not in ("max", "avg"):
-            raise ValueError(
-                f'RoIAwarePool3d: pool_method must be "max" or "avg", got {pool_method!r}'
+            raise ValueError(  # torch.jit.script compiles no !r
+                f'RoIAwarePool3d: pool_method must be "max" or "avg", got "{pool_method}"'
             )
         size, count = self.out_size, self.max_pts_each_voxel
         return roiaware_pool3d(rois, pts, pts_feature, size, count, pool_method, "center")

@@ -19,13 +19,13 @@ from .._library import BadParamError
 from .._table import Table
 from ._context import context_of, cpu_context, strided
 
-_FLOATING = (torch.float32, torch.float16, torch.bfloat16, torch.float64)
+FLOATING = (torch.float32, torch.float16, torch.bfloat16, torch.float64)
 
 
 def compute_type(table: Table, features: Tensor, *others: Tensor) -> torch.dtype:
     """Returns the type in which to compute. `others` are the other inputs of type T."""
     dtype = features.dtype
-    if dtype not in _FLOATING:
+    if dtype not in FLOATING:
         raise BadParamError(
             f"{table.place(table.features)} must be a floating-point tensor, got {dtype}"
         )
@@ -34,7 +34,7 @@ def compute_type(table: Table, features: Tensor, *others: Tensor) -> torch.dtype
         given = other.dtype
         if given is torch.float64:
             dtype = torch.float64
-        elif given not in _FLOATING and given.is_complex:
+        elif given not in FLOATING and given.is_complex:
             _fail_complex(table, others)
         half = half and given is torch.float16
     if _context.HAS_DOUBLE and dtype is torch.float64:

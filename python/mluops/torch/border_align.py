@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import Any, Tuple
 
 import torch
+import torch.fx
 from torch import Tensor, nn
 
 from .._table import Table
@@ -143,6 +144,7 @@ _backward = register(
 _backward_call = skipping_dispatch(_backward, _backward_kernel)
 
 
+@torch.fx.wrap
 def border_align(input: Tensor, boxes: Tensor, pool_size: int) -> Tensor:
     """Border align of BorderDet: the maximum of pool_size+1 samples along each border of a box.
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import Any, List, Optional, Sequence, Tuple
 
 import torch
+import torch.fx
 from torch import Tensor, nn
 from torch.jit.annotations import BroadcastingList2
 
@@ -16,7 +17,7 @@ from ._arguments import integer, pair, require_tensors
 from ._dispatch import below_autograd
 from ._masked_rows import Geometry
 from ._operator import register_composition
-from ._tensors import empty_channels_last, follows_channels_last
+from ._tensors import FLOATING, empty_channels_last, follows_channels_last
 from .masked_im2col import KERNELS, OPERATORS, Calls
 
 
@@ -47,11 +48,13 @@ def _check_shapes(
             f"masked_conv2d: weight must be [O, C/groups, kernel_h, kernel_w] with C = "
             f"{features.size(1)} and groups = {groups}, got {list(weight.shape)}"
         )
+    if weight.size(0) == 0 or weight.size(2) == 0 or weight.size(3) == 0:
+        raise ValueError(f"masked_conv2d: weight must not be empty, got {list(weight.shape)}")
     if bias is not None and (bias.dim() != 1 or bias.size(0) != weight.size(0)):
         raise ValueError(
             f"masked_conv2d: bias must have shape [{weight.size(0)}], got {list(bias.shape)}"
         )
-    if not features.is_floating_point():
+    if features.dtype not in FLOATING:  # float8 among them
         raise BadParamError(
             f"masked_conv2d: features must be a floating-point tensor, got {features.dtype}"
         )
@@ -71,6 +74,8 @@ def _output_size(features: Tensor, weight: Tensor, geometry: Geometry) -> List[i
         raise ValueError(
             f"masked_conv2d: stride and dilation must be >= 1, got {stride} and {dilation}"
         )
+    if min(padding[0], padding[1]) < 0:
+        raise ValueError(f"masked_conv2d: padding must be >= 0, got {padding}")
     size: List[int] = []
     for i in range(2):
         extent = dilation[i] * (weight.size(2 + i) - 1) + 1
@@ -161,10 +166,27 @@ def _meta(*arguments: Any) -> Tensor:
     return _like(features, (features.size(0), weight.size(0), *size))
 
 
-def _run_backward(calls: Calls, arguments: Tuple[Any, ...], by_rows: bool) -> Tuple[Tensor, ...]:
+def _check_backward(arguments: Tuple[Any, ...]) -> Tuple[Geometry, List[int]]:
+    """Checks the arguments and returns how windows lie, and the size of the result."""
     grad, features, mask, weight, padding, stride, dilation, groups, wanted = arguments
     geometry = _geometry(padding, stride, dilation)
-    mask = _cropped(mask, _check(features, mask, weight, None, geometry, groups))
+    size = _check(features, mask, weight, None, geometry, groups)
+    shape = [features.size(0), weight.size(0), *size]
+    if list(grad.shape) != shape:
+        raise ValueError(
+            f"masked_conv2d_backward: grad must have shape {shape}, got {list(grad.shape)}"
+        )
+    if len(wanted) != 3:
+        raise BadParamError(
+            f"masked_conv2d_backward: wanted must be a list of 3, got {list(wanted)}"
+        )
+    return geometry, size
+
+
+def _run_backward(calls: Calls, arguments: Tuple[Any, ...], by_rows: bool) -> Tuple[Tensor, ...]:
+    grad, features, mask, weight, *_, groups, wanted = arguments
+    geometry, size = _check_backward(arguments)
+    mask = _cropped(mask, size)
     images: List[Tensor] = []
     others: List[Optional[Tensor]] = [None, None]
     for i in range(features.size(0)):
@@ -194,8 +216,8 @@ def _backward_compose(*arguments: Any) -> Tuple[Tensor, ...]:
 
 
 def _backward_meta(*arguments: Any) -> Tuple[Tensor, ...]:
-    _, features, mask, weight, padding, stride, dilation, groups, wanted = arguments
-    _check(features, mask, weight, None, _geometry(padding, stride, dilation), groups)
+    _, features, _, weight, *_, wanted = arguments
+    _check_backward(arguments)
     results = (
         _like(features, features.shape),
         weight.new_empty(weight.shape),
@@ -240,6 +262,7 @@ _backward = register_composition(
 )
 
 
+@torch.fx.wrap
 def masked_conv2d(
     features: Tensor,
     mask: Tensor,

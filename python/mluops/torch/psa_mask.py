@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import Any, Sequence, Tuple, Union
 
 import torch
+import torch.fx
 from torch import Tensor, nn
 from torch.jit.annotations import BroadcastingList2
 
@@ -74,6 +75,7 @@ _backward = register(
 _backward_call = skipping_dispatch(_backward, _backward_kernel)
 
 
+@torch.fx.wrap
 def psa_mask(input: Tensor, psa_type: int, mask_size: BroadcastingList2[int]) -> Tensor:
     """Point-wise spatial attention mask of PSANet.
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import Any, List, Sequence, Tuple, Union
 
 import torch
+import torch.fx
 from torch import Tensor, nn
 from torch.jit.annotations import BroadcastingList3
 
@@ -179,11 +180,15 @@ _backward_call = skipping_dispatch(_backward, _backward_kernel)
 
 
 def _method_of(mode: Union[int, str]) -> int:
-    if mode == "max" or mode == 0:
-        return _MAX
-    if mode == "avg" or mode == 1:
-        return _AVERAGE
-    raise ValueError(f'roiaware_pool3d: mode must be "max" or "avg", got {mode!r}')
+    # torch.jit.script compiles this: it needs the branches by type and no !r.
+    if isinstance(mode, str):
+        if mode == "max":
+            return 0
+        if mode == "avg":
+            return 1
+    elif mode == 0 or mode == 1:
+        return int(mode)
+    raise ValueError(f'roiaware_pool3d: mode must be "max" or "avg", got "{mode}"')
 
 
 def _pool(
@@ -211,16 +216,12 @@ def _pool(
     )[0]
 
 
-def _grid(out_size: BroadcastingList3[int]) -> List[int]:
-    """Returns the three sizes, for torch.jit.script."""
-    return [out_size[0], out_size[1], out_size[2]]
-
-
+@torch.fx.wrap
 def roiaware_pool3d(
     rois: Tensor,
     pts: Tensor,
     pts_feature: Tensor,
-    out_size: Union[int, Sequence[int]],
+    out_size: BroadcastingList3[int],
     max_pts_per_voxel: int = 128,
     mode: Union[int, str] = "max",
     box_origin: str = "bottom",
@@ -237,11 +238,14 @@ def roiaware_pool3d(
     >>> roiaware_pool3d(rois, pts, torch.tensor([[7.0], [8.0]]), (2, 1, 1)).flatten()
     tensor([8., 7.])
     """
-    require_tensors("roiaware_pool3d", rois=rois, pts=pts, pts_feature=pts_feature)
-    grid = list(sizes("roiaware_pool3d", "out_size", out_size, 3))
+    if torch.jit.is_scripting():
+        grid = [out_size[0], out_size[1], out_size[2]]
+    else:
+        require_tensors("roiaware_pool3d", rois=rois, pts=pts, pts_feature=pts_feature)
+        grid = list(sizes("roiaware_pool3d", "out_size", out_size, 3))
+        if type(max_pts_per_voxel) is not int:
+            max_pts_per_voxel = integer("roiaware_pool3d", "max_pts_per_voxel", max_pts_per_voxel)
     method = _method_of(mode)
-    if type(max_pts_per_voxel) is not int:
-        max_pts_per_voxel = integer("roiaware_pool3d", "max_pts_per_voxel", max_pts_per_voxel)
     return _pool(rois, pts, pts_feature, grid, max_pts_per_voxel, method, box_origin)
 
 
@@ -280,14 +284,14 @@ class RoIAwarePool3d(nn.Module):
         self.box_origin = box_origin
 
     def forward(self, rois: Tensor, pts: Tensor, pts_feature: Tensor) -> Tensor:
-        if torch.jit.is_scripting():
-            grid = _grid(self.out_size)
-        else:
-            require_tensors("RoIAwarePool3d", rois=rois, pts=pts, pts_feature=pts_feature)
-            grid = list(sizes("RoIAwarePool3d", "out_size", self.out_size, 3))
-            integer("RoIAwarePool3d", "max_pts_per_voxel", self.max_pts_per_voxel)
-        return _pool(
-            rois, pts, pts_feature, grid, self.max_pts_per_voxel, self.mode, self.box_origin
+        return roiaware_pool3d(
+            rois,
+            pts,
+            pts_feature,
+            self.out_size,
+            self.max_pts_per_voxel,
+            self.mode,
+            self.box_origin,
         )
 
     def __repr__(self) -> str:
