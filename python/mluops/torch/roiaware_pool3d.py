@@ -206,9 +206,12 @@ def _pool(
         raise ValueError(
             f'roiaware_pool3d: box_origin must be "bottom" or "center", got "{box_origin}"'
         )
-    return torch.ops.mluops.roiaware_pool3d(
-        rois, pts, pts_feature, out_size, max_pts_per_voxel, pool_method
-    )[0]
+    if torch.jit.is_scripting():
+        return torch.ops.mluops.roiaware_pool3d(
+            rois, pts, pts_feature, out_size, max_pts_per_voxel, pool_method
+        )[0]
+    else:  # torch.jit.script compiles what follows a return
+        return _forward(rois, pts, pts_feature, out_size, max_pts_per_voxel, pool_method)[0]
 
 
 def _grid(out_size: BroadcastingList3[int]) -> List[int]:
@@ -237,7 +240,10 @@ def roiaware_pool3d(
     >>> roiaware_pool3d(rois, pts, torch.tensor([[7.0], [8.0]]), (2, 1, 1)).flatten()
     tensor([8., 7.])
     """
-    require_tensors("roiaware_pool3d", rois=rois, pts=pts, pts_feature=pts_feature)
+    if not (
+        isinstance(rois, Tensor) and isinstance(pts, Tensor) and isinstance(pts_feature, Tensor)
+    ):
+        require_tensors("roiaware_pool3d", rois=rois, pts=pts, pts_feature=pts_feature)
     grid = list(sizes("roiaware_pool3d", "out_size", out_size, 3))
     method = _method_of(mode)
     if type(max_pts_per_voxel) is not int:
