@@ -110,6 +110,7 @@ class Table:
         self.outputs = tuple(row for row in self.tensors if row.is_output)
         if len(self.outputs) == 1:
             self.names.setdefault(self.outputs[0].name, "result")
+        self.has_indices = any(row.is_index for row in self.inputs)
         self.features = features or next(row.name for row in self.inputs if not row.is_index)
 
     def shapes(

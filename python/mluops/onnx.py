@@ -131,9 +131,10 @@ def _onnx_operator(node: Node) -> Callable[..., Any]:
 def _translate(node: Node) -> Callable[..., Any]:
     operator, schema = _onnx_operator(node), _schema(node.operator)
     names, outputs = [a.name for a in schema.arguments], len(schema.returns)
+    defaults = {a.name: a.default_value for a in schema.arguments if a.has_default_value()}
 
     def translate(*arguments: Any, **keywords: Any) -> Any:
-        given = {**dict(zip(names, arguments)), **keywords}
+        given = {**defaults, **dict(zip(names, arguments)), **keywords}
         result = operator(*(given[name] for name in node.inputs), **node.values(given))
         return result if outputs == 1 else (result,) * outputs  # the others have no consumer
 

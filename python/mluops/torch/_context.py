@@ -84,19 +84,20 @@ class TorchContext(_context.Context):
         its table that the inputs do not determine. If a tensor is empty, the results are zeros.
         `channels_last`: NHWC outputs are returned as channels_last tensors of shape [N, C, H, W].
         """
-        key = (table, attributes, sizes, channels_last, *[(x.dtype, x.shape) for x in inputs])
+        # Loops: a list comprehension costs a frame (0.15 µs) before Python 3.12.
+        key: Tuple[Any, ...] = (table, attributes, sizes, channels_last)
+        for x in inputs:
+            key += ((x.dtype, x.shape),)
         call = self._calls.get(key)
         if call is None:
             call = self._prepare(key, inputs)
-        empty = self.empty
-        if empty is not None:
-            outputs = [empty(shape, strides, dtype) for shape, strides, dtype in call.outputs]
-        else:  # takes 0.7 of the time of new_empty
-            like = inputs[call.features]
-            outputs = [
-                like.new_empty_strided(shape, strides, dtype=dtype)
-                for shape, strides, dtype in call.outputs
-            ]
+        empty, outputs = self.empty, []
+        for shape, strides, dtype in call.outputs:
+            if empty is not None:
+                output = empty(shape, strides, dtype)
+            else:  # takes 0.7 of the time of new_empty
+                output = inputs[call.features].new_empty_strided(shape, strides, dtype=dtype)
+            outputs.append(output)
         if call.run is None:
             return [output.zero_() for output in outputs]
         if call.is_large:

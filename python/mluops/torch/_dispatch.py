@@ -87,23 +87,26 @@ def skipping_dispatch(
 
         return call_below
     types = [str(each.type) for each in operator._schema.arguments]  # type: ignore[attr-defined]
-    tensors = slice(1, types.count("Tensor"))
+    others = tuple(range(1, types.count("Tensor")))  # after the gradient
     kernels = plain_kernels(name, kernel, "Autograd", "Autocast", others=("ADInplaceOrView",))
-    no_mode = _keys("BackendSelect", "ADInplaceOrView")
-    keys_of, modes = torch._C._dispatch_keys, torch._C._dispatch_tls_local_include_set
+    keys_of, count_modes = torch._C._dispatch_keys, torch._C._len_torch_dispatch_stack
+    tracing_state = torch._C._get_tracing_state
 
     def call(*arguments: Any) -> Any:
-        if _is_differentiating() or _is_profiling() or modes().raw_repr() != no_mode:
+        if (
+            _is_grad_enabled()
+            or forward_ad._current_level >= 0
+            or in_torch_func()
+            or _is_profiling()
+            or count_modes()
+            or tracing_state() is not None
+        ):
             return operator(*arguments)
         keys = keys_of(arguments[0]).raw_repr()
         function = kernels.get(keys, operator)
-        for tensor in arguments[tensors]:
-            if keys_of(tensor).raw_repr() != keys:
+        for i in others:
+            if keys_of(arguments[i]).raw_repr() != keys:
                 function = operator
-        guard = BelowAutograd()
-        try:
-            return function(*arguments)
-        finally:
-            del guard
+        return function(*arguments)
 
     return call

@@ -107,10 +107,10 @@ def _product_gradients(
 
 
 def _padded(pixels: Tensor) -> Tuple[Tensor, Tensor]:
-    """Returns packed int32 rows and columns, as the C operators take them. On CUDA, pixels outside
-    of the image follow, up to a multiple of _COLUMN_MULTIPLE. Their windows are zeros."""
+    """Returns packed int32 rows and columns, as the C operators take them. Pixels outside of the
+    image follow, up to a multiple of _COLUMN_MULTIPLE. Their windows are zeros."""
     count = pixels.size(1)
-    extra = -count % _COLUMN_MULTIPLE if pixels.is_cuda else 0
+    extra = -count % _COLUMN_MULTIPLE
     if extra:
         result = pixels.new_full((2, count + extra), OUTSIDE, dtype=torch.int32)
         result[:, :count] = pixels
@@ -124,7 +124,13 @@ def _masked_pixels(
     mask: Tensor, stride: List[int]
 ) -> Tuple[Tuple[Tensor, Tensor], Tuple[Tensor, Tensor]]:
     """Returns the pixels of the mask, and where their windows start in the padded features."""
-    pixels = (mask > 0).nonzero().t()
+    if not mask.is_cuda:  # fewer calls of torch
+        y, x = torch.where(mask > 0)[-2:]
+        rows, columns = y.int(), x.int()
+        if stride == [1, 1]:
+            return (rows, columns), (rows, columns)
+        return (rows, columns), (rows * stride[0], columns * stride[1])
+    pixels = (mask > 0).nonzero().t()[-2:]
     padded = _padded(pixels)
     if stride == [1, 1]:
         return padded, padded
@@ -140,13 +146,13 @@ def convolve(
     geometry: Geometry,
     groups: int,
 ) -> Tensor:
-    """Convolves one image [1, C, H, W] at the pixels of its mask [h, w]."""
+    """Convolves one image [1, C, H, W] at the pixels of its mask [h, w] or [1, h, w]."""
     pixels, at = _masked_pixels(mask, geometry.stride)
     windows = _columns(calls, image, at, weight, geometry)
     products = _product(weight, windows, groups)
     if bias is not None:
         products = products + bias.unsqueeze(1)
-    return in_format_of(image, calls.col2im(products, *pixels, *mask.shape))
+    return in_format_of(image, calls.col2im(products, *pixels, *mask.shape[-2:]))
 
 
 def gradients(

@@ -46,12 +46,13 @@ def _register_autograd(
 
 def _make_function(
     name: str,
-    count: int,
+    operator: Callable[..., Any],
     features: int,
     save: Callable[..., Saved],
     backward: Callable[[Any, Saved, Tensor], Optional[Tensor]],
     tangent: Callable[[Any, Saved, Tensor], Tensor],
 ) -> Any:
+    count = len(operator._schema.arguments)  # type: ignore[attr-defined]
     # No gradients: the function, the arguments around the features.
     before = (None,) * (1 + features)
     after = (None,) * (count - 1 - features)
@@ -59,7 +60,9 @@ def _make_function(
     class Function(torch.autograd.Function):
         @staticmethod
         def forward(ctx: Any, function: Callable[..., Any], *inputs: Any) -> Any:
-            if in_torch_func():  # the transforms around this one differentiate too
+            if function is not operator:  # a kernel; forward does not record its calls
+                output = function(*inputs)
+            elif in_torch_func():  # the transforms around this one differentiate too
                 with torch.enable_grad(), forward_ad._set_fwd_grad_enabled(True):
                     output = below_autograd(function, inputs)
             else:
@@ -146,8 +149,7 @@ def register(
     """
     name = schema.partition("(")[0]
     operator = _define(schema, kernel, meta)
-    count = len(operator._schema.arguments)  # type: ignore[attr-defined]
-    recorded = _make_function(name, count, features, save, backward, tangent)
+    recorded = _make_function(name, operator, features, save, backward, tangent)
     # Bypasses the Python part of Function.apply, which handles torch.func differently.
     apply = super(torch.autograd.Function, recorded).apply
 

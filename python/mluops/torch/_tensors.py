@@ -81,11 +81,16 @@ def run_in_layout(
     """Calls the C operator of the layout of the features, [N, C, H, W]: NHWC if they are
     channels_last, else NCHW. The first result has their type. Results have their memory format, or
     the layout of the table if that is NHWC for indices of NCHW features."""
-    rows = nchw.inputs[1:]
-    dtype = compute_type(nchw, features, *(x for row, x in zip(rows, others) if not row.is_index))
+    real = others
+    if nchw.has_indices:
+        real = tuple(x for row, x in zip(nchw.inputs[1:], others) if not row.is_index)
+    dtype = compute_type(nchw, features, *real)
     last = features.dim() == 4 and follows_channels_last(features)
     inputs = [as_type(features, dtype).permute(0, 2, 3, 1) if last else packed(features, dtype)]
     table = nhwc if last else nchw
+    if not nchw.has_indices:
+        inputs += [packed(x, dtype) for x in others]
+        others = ()
     for row, x in zip(table.inputs[1:], others):
         if row.is_index:  # in the layout of the table
             permuted = row.is_permuted and x.dim() == 4

@@ -156,11 +156,14 @@ def border_align(input: Tensor, boxes: Tensor, pool_size: int) -> Tensor:
     >>> border_align(input, torch.tensor([[[0.0, 0.0, 2.0, 2.0]]]), 2)
     tensor([[[[2., 6., 8., 8.]]]])
     """
-    if not torch.jit.is_scripting():
-        require_tensors("border_align", input=input, boxes=boxes)
+    if torch.jit.is_scripting():
+        return torch.ops.mluops.border_align(input, boxes, pool_size)[0]
+    else:  # torch.jit.script compiles what follows a return
+        if not (isinstance(input, Tensor) and isinstance(boxes, Tensor)):
+            require_tensors("border_align", input=input, boxes=boxes)
         if type(pool_size) is not int:
             pool_size = integer("border_align", "pool_size", pool_size)
-    return torch.ops.mluops.border_align(input, boxes, pool_size)[0]
+        return _forward(input, boxes, pool_size)[0]
 
 
 class BorderAlign(nn.Module):

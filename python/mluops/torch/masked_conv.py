@@ -10,109 +10,15 @@ import torch.fx
 from torch import Tensor, nn
 from torch.jit.annotations import BroadcastingList2
 
-from .._library import BadParamError
 from . import _masked_columns as columns
 from . import _masked_rows as rows
 from ._arguments import integer, pair, require_tensors
 from ._dispatch import below_autograd
+from ._masked_arguments import check, check_once, complete, make_geometry
 from ._masked_rows import Geometry
 from ._operator import register_composition
-from ._tensors import FLOATING, empty_channels_last, follows_channels_last
+from ._tensors import empty_channels_last, follows_channels_last
 from .masked_im2col import KERNELS, OPERATORS, Calls
-
-
-def _mask_shape(mask: Tensor) -> List[int]:
-    """Returns the shape without a channel dim of size 1."""
-    if mask.dim() == 4 and mask.size(1) == 1:
-        return [mask.size(0), mask.size(2), mask.size(3)]
-    return list(mask.shape)
-
-
-def _check_shapes(
-    features: Tensor, mask: Tensor, weight: Tensor, bias: Optional[Tensor], groups: int
-) -> None:
-    if features.dim() != 4 or weight.dim() != 4:
-        raise ValueError(
-            f"masked_conv2d: features and weight must have 4 dims, got {features.dim()} and "
-            f"{weight.dim()}"
-        )
-    if len(_mask_shape(mask)) != 3 or mask.size(0) != features.size(0):
-        raise ValueError(
-            f"masked_conv2d: mask must have shape [N, h, w] or [N, 1, h, w] with N = "
-            f"{features.size(0)}, got {_mask_shape(mask)}"
-        )
-    if groups < 1:
-        raise ValueError(f"masked_conv2d: groups must be >= 1, got {groups}")
-    if features.size(1) != weight.size(1) * groups or weight.size(0) % groups != 0:
-        raise ValueError(
-            f"masked_conv2d: weight must be [O, C/groups, kernel_h, kernel_w] with C = "
-            f"{features.size(1)} and groups = {groups}, got {list(weight.shape)}"
-        )
-    if weight.size(0) == 0 or weight.size(2) == 0 or weight.size(3) == 0:
-        raise ValueError(f"masked_conv2d: weight must not be empty, got {list(weight.shape)}")
-    if bias is not None and (bias.dim() != 1 or bias.size(0) != weight.size(0)):
-        raise ValueError(
-            f"masked_conv2d: bias must have shape [{weight.size(0)}], got {list(bias.shape)}"
-        )
-    if features.dtype not in FLOATING:  # float8 among them
-        raise BadParamError(
-            f"masked_conv2d: features must be a floating-point tensor, got {features.dtype}"
-        )
-    if mask.is_complex():
-        raise BadParamError(f"masked_conv2d: mask must be real, got {mask.dtype}")
-    for name, other in (("weight", weight), ("bias", bias)):
-        if other is not None and other.dtype != features.dtype:
-            raise BadParamError(  # a RuntimeError, as in conv2d, and a ValueError
-                f"masked_conv2d: {name} must have the type of the features, {features.dtype}, "
-                f"got {other.dtype}"
-            )
-
-
-def _output_size(features: Tensor, weight: Tensor, geometry: Geometry) -> List[int]:
-    padding, stride, dilation = geometry
-    if min(stride[0], stride[1], dilation[0], dilation[1]) < 1:
-        raise ValueError(
-            f"masked_conv2d: stride and dilation must be >= 1, got {stride} and {dilation}"
-        )
-    if min(padding[0], padding[1]) < 0:
-        raise ValueError(f"masked_conv2d: padding must be >= 0, got {padding}")
-    size: List[int] = []
-    for i in range(2):
-        extent = dilation[i] * (weight.size(2 + i) - 1) + 1
-        size.append((features.size(2 + i) + 2 * padding[i] - extent) // stride[i] + 1)
-    if size[0] < 1 or size[1] < 1:
-        raise ValueError(
-            f"masked_conv2d: the kernel must fit into the padded features, got features "
-            f"{list(features.shape)}, weight {list(weight.shape)}, padding {padding}"
-        )
-    return size
-
-
-def _geometry(padding: List[int], stride: List[int], dilation: List[int]) -> Geometry:
-    for name, value in (("padding", padding), ("stride", stride), ("dilation", dilation)):
-        if len(value) != 2:
-            raise BadParamError(f"masked_conv2d: {name} must be a list of 2, got {list(value)}")
-    return Geometry(list(padding), list(stride), list(dilation))
-
-
-def _check(
-    features: Tensor,
-    mask: Tensor,
-    weight: Tensor,
-    bias: Optional[Tensor],
-    geometry: Geometry,
-    groups: int,
-) -> List[int]:
-    """Checks the arguments and returns the size of the result, [h, w]."""
-    _check_shapes(features, mask, weight, bias, groups)
-    size = _output_size(features, weight, geometry)
-    given = _mask_shape(mask)[1:]
-    if given != size and given != list(features.shape[2:]):
-        raise ValueError(
-            f"masked_conv2d: mask must have the size of the result, {size[0]} x {size[1]}, or of "
-            f"the features, got {given[0]} x {given[1]}"
-        )
-    return size
 
 
 def _cropped(mask: Tensor, size: List[int]) -> Tensor:
@@ -134,13 +40,21 @@ def _cat(images: List[Tensor]) -> Tensor:
     return images[0] if len(images) == 1 else torch.cat(images)
 
 
-def _run(calls: Calls, arguments: Tuple[Any, ...], by_rows: bool) -> Tensor:
-    features, mask, weight, bias, padding, stride, dilation, groups = arguments
-    geometry = _geometry(padding, stride, dilation)
-    mask = _cropped(mask, _check(features, mask, weight, bias, geometry, groups))
+def _run(
+    calls: Calls,
+    features: Tensor,
+    mask: Tensor,
+    weight: Tensor,
+    bias: Optional[Tensor],
+    geometry: Geometry,
+    groups: int,
+    by_rows: bool = False,
+) -> Tensor:
+    if features.size(0) == 1 and not by_rows:  # the usual image; slicing costs as much as checks
+        return columns.convolve(calls, features, mask, weight, bias, geometry, groups)
     images = []
     for i in range(features.size(0)):
-        image = features[i : i + 1] if features.size(0) > 1 else features
+        image = features[i : i + 1]
         if by_rows:
             images.append(rows.convolve(image, mask[i], weight, bias, geometry))
         else:
@@ -151,26 +65,33 @@ def _run(calls: Calls, arguments: Tuple[Any, ...], by_rows: bool) -> Tensor:
 
 
 def _kernel(*arguments: Any) -> Tensor:
-    features, _, weight, *_, groups = arguments
-    return _run(KERNELS, arguments, rows.applies(features, weight, groups))
+    arguments = complete(arguments)
+    features, mask, weight, bias, _, _, _, groups = arguments
+    geometry, size = check_once(*arguments)
+    by_rows = rows.applies(features, weight, groups)
+    mask = _cropped(mask, size)
+    return _run(KERNELS, features, mask, weight, bias, geometry, groups, by_rows)
 
 
 def _compose(*arguments: Any) -> Tensor:
     """The operator as a composition of others, which have derivatives of every kind."""
-    return _run(OPERATORS, arguments, False)
+    features, mask, weight, bias, padding, stride, dilation, groups = complete(arguments)
+    geometry = make_geometry(padding, stride, dilation)
+    mask = _cropped(mask, check(features, mask, weight, bias, geometry, groups))
+    return _run(OPERATORS, features, mask, weight, bias, geometry, groups)
 
 
 def _meta(*arguments: Any) -> Tensor:
-    features, mask, weight, bias, padding, stride, dilation, groups = arguments
-    size = _check(features, mask, weight, bias, _geometry(padding, stride, dilation), groups)
+    features, mask, weight, bias, padding, stride, dilation, groups = complete(arguments)
+    size = check(features, mask, weight, bias, make_geometry(padding, stride, dilation), groups)
     return _like(features, (features.size(0), weight.size(0), *size))
 
 
 def _check_backward(arguments: Tuple[Any, ...]) -> Tuple[Geometry, List[int]]:
     """Checks the arguments and returns how windows lie, and the size of the result."""
     grad, features, mask, weight, padding, stride, dilation, groups, wanted = arguments
-    geometry = _geometry(padding, stride, dilation)
-    size = _check(features, mask, weight, None, geometry, groups)
+    geometry = make_geometry(padding, stride, dilation)
+    size = check(features, mask, weight, None, geometry, groups)
     shape = [features.size(0), weight.size(0), *size]
     if list(grad.shape) != shape:
         raise ValueError(
@@ -229,7 +150,8 @@ def _backward_meta(*arguments: Any) -> Tuple[Tensor, ...]:
 class _Recorded(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, function: Any, *arguments: Any) -> Tensor:
-        features, mask, weight, _, *ctx.attributes = arguments
+        features, mask, weight, _, *ctx.attributes = complete(arguments)
+        ctx.absent = (None,) * (len(arguments) - 4)
         ctx.save_for_backward(features, mask, weight)
         with torch.enable_grad():  # for torch.func's transforms around this one
             return below_autograd(function, arguments)
@@ -239,12 +161,14 @@ class _Recorded(torch.autograd.Function):
         wanted = [ctx.needs_input_grad[i] for i in (1, 3, 4)]
         found = _backward(grad, *ctx.saved_tensors, *ctx.attributes, wanted)
         for_features, for_weight, for_bias = (g if w else None for g, w in zip(found, wanted))
-        return (None, for_features, None, for_weight, for_bias, None, None, None, None)
+        return (None, for_features, None, for_weight, for_bias, *ctx.absent)
 
 
 _ATTRIBUTES = "int[] padding, int[] stride, int[] dilation, int groups"
+# Each argument of a call costs 1 to 3 µs, except for defaults at the end.
+_OPTIONS = "int[] padding=[0, 0], int[] stride=[1, 1], int[] dilation=[1, 1], int groups=1"
 _forward = register_composition(
-    f"masked_conv2d(Tensor features, Tensor mask, Tensor weight, Tensor? bias, {_ATTRIBUTES}) "
+    f"masked_conv2d(Tensor features, Tensor mask, Tensor weight, Tensor? bias, {_OPTIONS}) "
     "-> Tensor",
     _kernel,
     _meta,
@@ -306,17 +230,14 @@ def masked_conv2d(
             require_tensors("masked_conv2d", bias=bias)
         if type(groups) is not int:
             groups = integer("masked_conv2d", "groups", groups)
-        arguments = (
-            features,
-            mask,
-            weight,
-            bias,
-            list(pair("masked_conv2d", "padding", padding)),
-            list(pair("masked_conv2d", "stride", stride)),
-            list(pair("masked_conv2d", "dilation", dilation)),
-            groups,
+        geometry = (
+            pair("masked_conv2d", "padding", padding),
+            pair("masked_conv2d", "stride", stride),
+            pair("masked_conv2d", "dilation", dilation),
         )
-        return _forward(*arguments)
+        if geometry[1:] == ((1, 1), (1, 1)) and groups == 1:
+            return _forward(features, mask, weight, bias, geometry[0])
+        return _forward(features, mask, weight, bias, *geometry, groups)
 
 
 class MaskedConv2d(nn.Conv2d):

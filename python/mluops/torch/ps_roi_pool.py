@@ -197,7 +197,8 @@ def ps_roi_pool(
     if torch.jit.is_scripting():
         height, width = output_size[0], output_size[1]
     else:
-        require_tensors("ps_roi_pool", input=input)
+        if not isinstance(input, Tensor):
+            require_tensors("ps_roi_pool", input=input)
         height, width = pair("ps_roi_pool", "output_size", output_size)
         spatial_scale = number("ps_roi_pool", "spatial_scale", spatial_scale)
     if input.dim() != 4:
@@ -208,7 +209,10 @@ def ps_roi_pool(
     if validate:
         _require_images(rois, input.size(0))
     if semantics == "torchvision":
-        return torch.ops.mluops.ps_roi_pool(input, rois, float(spatial_scale), height, width)
+        if torch.jit.is_scripting():
+            return torch.ops.mluops.ps_roi_pool(input, rois, float(spatial_scale), height, width)
+        else:  # torch.jit.script compiles what follows a return
+            return _forward(input, rois, spatial_scale, height, width)
     if semantics != "rfcn":
         raise ValueError(
             f'ps_roi_pool: semantics must be "torchvision" or "rfcn", got "{semantics}"'

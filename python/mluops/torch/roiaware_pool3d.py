@@ -211,9 +211,12 @@ def _pool(
         raise ValueError(
             f'roiaware_pool3d: box_origin must be "bottom" or "center", got "{box_origin}"'
         )
-    return torch.ops.mluops.roiaware_pool3d(
-        rois, pts, pts_feature, out_size, max_pts_per_voxel, pool_method
-    )[0]
+    if torch.jit.is_scripting():
+        return torch.ops.mluops.roiaware_pool3d(
+            rois, pts, pts_feature, out_size, max_pts_per_voxel, pool_method
+        )[0]
+    else:  # torch.jit.script compiles what follows a return
+        return _forward(rois, pts, pts_feature, out_size, max_pts_per_voxel, pool_method)[0]
 
 
 @torch.fx.wrap
@@ -241,7 +244,10 @@ def roiaware_pool3d(
     if torch.jit.is_scripting():
         grid = [out_size[0], out_size[1], out_size[2]]
     else:
-        require_tensors("roiaware_pool3d", rois=rois, pts=pts, pts_feature=pts_feature)
+        if not (
+            isinstance(rois, Tensor) and isinstance(pts, Tensor) and isinstance(pts_feature, Tensor)
+        ):
+            require_tensors("roiaware_pool3d", rois=rois, pts=pts, pts_feature=pts_feature)
         grid = list(sizes("roiaware_pool3d", "out_size", out_size, 3))
         if type(max_pts_per_voxel) is not int:
             max_pts_per_voxel = integer("roiaware_pool3d", "max_pts_per_voxel", max_pts_per_voxel)
