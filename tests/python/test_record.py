@@ -179,13 +179,15 @@ def inputs():
     }
 
 
+@pytest.mark.parametrize("device", [*DEVICES, "mlu:0"])
 @pytest.mark.parametrize("save", [numpy.savez, numpy.savez_compressed])
-def test_load_takes_arrays_of_numpy(save, tmp_path):
+def test_load_takes_arrays_of_numpy(save, device, tmp_path):
     save(tmp_path / "x.npz", **inputs())
-    assert "1 passed, 0 failed" in mluop("check", "--load", tmp_path / "x.npz", CASE)
+    load = ("check", "--device", device, "--load")
+    assert "1 passed, 0 failed" in mluop(*load, tmp_path / "x.npz", CASE)
     half = {k: v.astype(numpy.float16) if v.dtype.kind == "f" else v for k, v in inputs().items()}
     save(tmp_path / "half.npz", **half)
-    mluop("check", "--load", tmp_path / "half.npz", CASE + " dtype=half")
+    assert "1 passed, 0 failed" in mluop(*load, tmp_path / "half.npz", CASE + " dtype=half")
 
 
 def test_load_uses_the_arrays(tmp_path):
