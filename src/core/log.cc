@@ -23,6 +23,17 @@ class LogLine {
 
   TextWriter& writer() { return writer_; }
 
+  // The size of the workspace, then type and layout of each tensor.
+  void AddBuffers(const Arguments& arguments, size_t workspace_size) {
+    writer_.Add(", workspace %zu bytes", workspace_size);
+    for (int i = 0; i < arguments.spec->tensor_count; ++i) {
+      const mluOpTensorStruct* const desc = arguments.tensors[i].desc;
+      if (desc == nullptr) continue;
+      writer_.Add(", %.*s %s %s", MLUOP_SV(arguments.spec->tensors[i].name), NameOf(desc->dtype),
+                  NameOf(desc->layout));
+    }
+  }
+
   void Print() {
     text_[writer_.length()] = '\n';
     fwrite(text_, 1, writer_.length() + 1, stderr);
@@ -50,13 +61,7 @@ mluOpStatus_t RunLogged(const Arguments& arguments, mluOpContext& handle, size_t
   } else {
     line.writer().Add(", no implementation applies");
   }
-  line.writer().Add(", workspace %zu bytes", workspace_size);
-  for (int i = 0; i < spec.tensor_count; ++i) {
-    const mluOpTensorStruct* const desc = arguments.tensors[i].desc;
-    if (desc == nullptr) continue;
-    line.writer().Add(", %.*s %s %s", MLUOP_SV(spec.tensors[i].name), NameOf(desc->dtype),
-                      NameOf(desc->layout));
-  }
+  line.AddBuffers(arguments, workspace_size);
   line.Print();
   const auto start = Clock::now();
   const mluOpStatus_t status = handle.device->Run(arguments, handle);
@@ -76,7 +81,11 @@ void LogEmptyCall(const Arguments& arguments, const mluOpContext& handle) {
                       MLUOP_SV(arguments.spec->tensors[i].name));
     break;
   }
+  line.AddBuffers(arguments, arguments.workspace.size);
   line.Print();
+  // Nothing runs, so there is no time to measure.
+  fprintf(stderr, "# %.*s: %s in 0.0 us\n", MLUOP_SV(arguments.spec->name),
+          mluOpGetErrorString(MLUOP_STATUS_SUCCESS));
 }
 
 }  // namespace mluop

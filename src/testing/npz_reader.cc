@@ -124,7 +124,7 @@ class NpzReader::Stream {
 NpzReader::NpzReader(const std::string& path)
     : path_(path), file_(std::fopen(path.c_str(), "rbe"), std::fclose) {
   const char* const reason = strerrordesc_np(errno);
-  if (file_ == nullptr) Fail("cannot be opened: " + std::string(reason));
+  if (file_ == nullptr) Fail("must be a readable file, got " + std::string(reason));
   if (fseeko(file_.get(), 0, SEEK_END) != 0) Fail("must be a file");
   file_size_ = static_cast<uint64_t>(std::max<off_t>(ftello(file_.get()), 0));
   uint64_t count = 0;

@@ -110,8 +110,14 @@ rejects '--peers must be a file written by bench/peers.py --json, got /nosuch' p
 # run checks, measures, and ends with a summary and the path of the report.
 "$mluop" run --seconds 0.001 --report "$folder/run.html" "$case_line" >"$folder/out" || failed=1
 require "run must say how many checks passed" grep -q '^Verdict: 1 of 1 checks passed on ' "$folder/out"
-require "run must say how fast it is" grep -q 'times faster than plain loops' "$folder/out"
+require "run must say how fast it is" grep -q 'x the speed of plain loops (median [0-9.]*x)\.$' "$folder/out"
 require "run must end with the path of the report" test "$(tail -n 1 "$folder/out")" = "Report: $folder/run.html"
+
+# The help of a command names the devices that it takes.
+"$mluop" run --help >"$folder/out"
+require "run --help must not offer mlu:0" test "$(grep -c 'mlu:0' "$folder/out")" = 0
+"$mluop" report --help >"$folder/out"
+require "report --help must offer mlu:0" grep -qF 'cpu, cuda:0 and so on, or mlu:0' "$folder/out"
 
 # Exit statuses: 0, 1 (the cases leave an implementation unchosen) and 2 (above).
 "$mluop" --help >"$folder/out"

@@ -104,11 +104,11 @@ x="$(tensor input FLOAT NCHW '1 1 2 2' "$random") $(tensor input FLOAT ARRAY '1 
 y=$(tensor output FLOAT NCHW '1 4 3 3' '')
 param='torchvision_ps_roi_pool_param { spatial_scale: 1 }'
 lines() { printf '%s\n' "$@"; }
-lines 'op_name: "nosuch"' | refuses '1: unknown operator nosuch'
+lines 'op_name: "nosuch"' | refuses '1: op_name must be a name of `mluop list`, got nosuch'
 lines "$x" | refuses '1: the file must have an op_name'
-lines "$name" "$x" "$y" "$param" 'nosuch: 1' | refuses '5: unknown field nosuch'
-lines "$name" 'transpose_param { }' | refuses '2: unknown field transpose_param'
-lines "$name" "$x" "$y" "${param%\}}" ' scale: 2 }' | refuses '5: unknown attribute scale'
+lines "$name" "$x" "$y" "$param" 'nosuch: 1' | refuses '5: a field must be one of op_name, op_type, input, output, torchvision_ps_roi_pool_backward_param, torchvision_ps_roi_pool_param, handle_param, test_param, got nosuch'
+lines "$name" 'transpose_param { }' | refuses '2: a field must be one of op_name, '
+lines "$name" "$x" "$y" "${param%\}}" ' scale: 2 }' | refuses '5: an attribute must be one of pooled_height, pooled_width, spatial_scale, got scale'
 lines "$name" "$x" "$y" "${param/spatial_scale/pooled_width}" "$param" 'op_type: A' |
   refuses '1: torchvision_ps_roi_pool_backward: grad_output.shape[3] must be pooled_width = 1, got 2'
 lines "$name" "$x" "$y" "${param/spatial_scale: 1/pooled_width: 0.5}" | refuses '4: pooled_width must be an integer, got 0.5'
@@ -116,10 +116,14 @@ lines "$name" "$x" "$y" | refuses '1: the attribute spatial_scale must have a va
 lines "$name" "$x" "$param" | refuses '1: torchvision_ps_roi_pool_backward must have 1 output, got 0'
 lines "$name" "$x" "$(tensor output FLOAT NCHW '1 5 3 3' '')" "$param" |
   refuses '1: torchvision_ps_roi_pool_backward: grad_input.shape[1] must be O*pooled_height*pooled_width = 4, got 5'
-lines "$name" "${x/random_data/random}" | refuses '2: unknown field random of a tensor'
-lines "$name" "${x/seed/sea}" | refuses '2: unknown field sea of random_data'
+lines "$name" "${x/random_data/random}" | refuses '2: a field of a tensor must be one of id, shape, layout, dtype, random_data, value_f, '
+lines "$name" "${x/seed/sea}" | refuses '2: a field of random_data must be one of seed, lower_bound, '
+lines "$name" "$x" "$(tensor output FLOAT NCHW '1 4 3 3' 'value_nosuch: 7')" "$param" |
+  refuses '3: a field of a tensor must be one of id, shape, '
+lines "$name" "${x/$random/value_f: [1, 2, 3, 4] random_data \{ nosuch: 3 \}}" "$y" "$param" |
+  refuses '2: a field of random_data must be one of seed, '
 lines "$name" "${x/UNIFORM/GAUSSIAN}" | refuses '2: distribution must be UNIFORM, got GAUSSIAN'
-lines "$name" "${x/dims/dim}" | refuses '2: unknown field dim of shape'
+lines "$name" "${x/dims/dim}" | refuses '2: a field of shape must be dims, got dim'
 lines "$name" "${x/DTYPE_FLOAT/DTYPE_INT8}" | refuses '2: dtype must be DTYPE_HALF'
 lines "$name" "${x/LAYOUT_NCHW/LAYOUT_NONE}" | refuses '2: layout must be'
 lines "$name" "${x/$random/value_f: 1}" | refuses '2: the tensor must have 4 values, got 1'
@@ -157,6 +161,33 @@ sys.exit(not (document["failed"] == 1 and first["cases"] == sys.argv[1] + "/thir
               and "/nosuch.prototxt" in second["error"]))
 CHECK
 
+# A file that cannot be written leaves none, so that a second attempt succeeds. A limit of 0 stands for a full disk.
+mkdir "$folder/full"
+for name in im2col roiaware; do  # with data and without
+  output=$(trap '' XFSZ && ulimit -f 0 && "$mluop" convert --out "$folder/full" "$folder/$name.prototxt" 2>&1) &&
+    fail "convert must fail on a full disk: $name"
+  grep -qF 'must be a writable file, got File too large' <<<"$output" && [ -z "$(ls "$folder/full")" ] ||
+    fail "convert must leave no file on a full disk and say why, got: $(ls "$folder/full"), $output"
+done
+ln -s /nosuch/a.txt "$folder/full/im2col.txt"
+output=$("$mluop" convert --out "$folder/full" "$folder/im2col.prototxt" 2>&1)
+grep -qF 'im2col.txt: must be a writable file, got No such file' <<<"$output" && [ ! -e "$folder/full/im2col.npz" ] ||
+  fail "convert must leave no .npz without its .txt, got: $(ls "$folder/full"), $output"
+
+# A tensor beyond the memory is reported with its file, and the next file is converted.
+mkdir "$folder/fourth"
+{
+  echo 'op_name: "masked_col2im_forward"'
+  tensor input FLOAT ARRAY '2000000 1000000' "$random"
+  tensor input INT32 ARRAY '1000000' "$random"
+  tensor input INT32 ARRAY '1000000' "$random"
+  tensor output FLOAT NCHW '1 2000000 3 2' ''
+} >"$folder/huge.prototxt"
+"$mluop" convert --out "$folder/fourth" "$folder/huge.prototxt" "$folder/col2im.prototxt" >"$folder/out" 2>&1
+[ $? = 2 ] && grep -qF "mluop: $folder/huge.prototxt: must fit in memory, got " "$folder/out" &&
+  [ -e "$folder/fourth/col2im.txt" ] ||
+  fail "convert must name the file that does not fit in memory and go on, got: $(cat "$folder/out")"
+
 # --load and --file.
 loads() {
   local part=$1 output
@@ -170,7 +201,7 @@ loads '--load must go with one case line, got 0' check --load "$folder/im2col.np
 loads '--load must go with one case line, got 2' check "$line" "$line" --load "$folder/im2col.npz"
 loads '--load must go with data=file, got data=bits' check --load "$folder/im2col.npz" "$line data=bits"
 loads 'without an .npz file, got file' check "$line data=file"
-loads 'nosuch.npz: cannot be opened: No such file' check --load "$folder/nosuch.npz" "$line"
+loads 'nosuch.npz: must be a readable file, got No such file' check --load "$folder/nosuch.npz" "$line"
 printf '# nothing\n' >"$folder/empty.txt"
 loads 'empty.txt: must hold a case, got none' check --file "$folder/other/im2col.txt" "$folder/empty.txt"
 [ ! -e "$folder/failed" ]

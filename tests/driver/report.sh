@@ -60,6 +60,10 @@ done
 
 # docs/report.md names every key, of the benchmarks' files too.
 sources=$(cd "$(dirname "$0")/../.." && pwd)
+[ ! -e "$sources/docs/quality.json" ] ||
+  holds "the links must have the dates of docs/quality.json" \
+    "{l['how'][5:]: l['date'] for l in d['links'] if 'date' in l} == {k: v['date'] for k, v in json.load(open('$sources/docs/quality.json')).items() if k in ('valgrind', 'tsan', 'coverage')}"
+holds "the file must have the peers of the page" "{p['machine']['name'] for p in d['peers']} >= {'Tesla V100-SXM2 16GB'}"
 python3 - "$sources/docs/report.md" "$folder/out/report.json" "$sources"/bench/results/*.json <<'CHECK' || failed=1
 import json, re, sys
 
@@ -84,6 +88,27 @@ touch -d 2026-01-02T03:04:05Z "$folder/coverage.txt"
 expect 0 "report --op" report --op masked_col2im_forward --set basic --link "coverage=$folder/coverage.txt"
 holds "--op must restrict it to one operator" "[o['name'] for o in d['operators']] == ['masked_col2im_forward']"
 shows '2026-01-02T03:04:05Z'
+# Recorded calls: two files with equal lines and other inputs, and a file without data.
+python3 - "$folder" <<'RECORD'
+import sys, zipfile
+
+def npy(kind, values, shape):
+    import struct
+    header = f"{{'descr': '{kind}', 'fortran_order': False, 'shape': {shape}, }}".ljust(117) + "\n"
+    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode() + struct.pack(f"<{len(values)}{'f' if kind == '<f4' else 'i'}", *values)
+
+for name, first in (("a", 1), ("b", 2)):
+    with zipfile.ZipFile(f"{sys.argv[1]}/{name}.npz", "w") as archive:
+        archive.writestr("col.npy", npy("<f4", [first, 2], (1, 2)))
+        archive.writestr("mask_h_idx.npy", npy("<i4", [0, 2], (2,)))
+        archive.writestr("mask_w_idx.npy", npy("<i4", [1, 1], (2,)))
+    open(f"{sys.argv[1]}/{name}.txt", "w").write("masked_col2im_forward C=1 M=2 H=3 W=2 data=file\n")
+open(f"{sys.argv[1]}/lines.txt", "w").write("transpose N=1 A=4 B=7\nmasked_col2im_forward C=1 M=2 H=3 W=2\n")
+RECORD
+expect 0 "report --file" report --op masked_col2im_forward --file "$folder"/a.txt "$folder"/b.txt "$folder/lines.txt"
+holds "--file must test and measure every recorded call" "d['operators'][0]['cases'] == d['operators'][0]['passed'] == 3 and len(d['cases']) == 3"
+expect 0 "report --load" report --load "$folder/a.npz" 'masked_col2im_forward C=1 M=2 H=3 W=2'
+holds "--load must measure the case" "[c['case'] for c in d['cases']] == ['masked_col2im_forward C=1 M=2 H=3 W=2 data=file']"
 expect 2 "report --link of no file" report --link coverage=/nosuch "$masks"
 expect 2 "report --device" report --device nosuch "$masks"
 expect 2 "report --out" report --out "$folder/coverage.txt" "$masks"

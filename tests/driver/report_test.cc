@@ -100,6 +100,16 @@ TEST(SpeedPage, CudaPageHasNoThreadsAndNoFill) {
   EXPECT_EQ(CountOf("<td class=short>1.0 MB<td class=short>600 GB/s</tr>", page), 1);
 }
 
+TEST(SpeedPage, SaysWhatTheFloorOfTheDeviceIs) {
+  Figures figures = CudaFigures();
+  const std::string copy = "the bytes that must move, copied on this device";
+  const std::string stream = "the fastest of six streams over the operator's own buffers";
+  EXPECT_EQ(CountOf(copy, PageOf(figures)), 2);
+  figures.machine["device"] = "cpu";
+  EXPECT_EQ(CountOf(copy, PageOf(figures)), 0);
+  EXPECT_EQ(CountOf(stream, PageOf(figures)), 2);
+}
+
 TEST(SpeedPage, ShowsBothModesInOneCase) {
   const std::string page = PageOf(CudaFigures());
   EXPECT_EQ(CountOf("<div class=case>", page), 1);
@@ -127,6 +137,7 @@ TEST(ReportPage, HasASectionForEveryPartOfTheDocument) {
                            "<h3>Efficiency</h3>", "<h3>Accuracy</h3>", "id=summary"}) {
     EXPECT_EQ(CountOf(part, page), 1) << part;
   }
+  EXPECT_EQ(CountOf("limited by memory", page), 1);
   EXPECT_EQ(CountOf("<svg", page), 3);
 }
 
@@ -206,6 +217,13 @@ TEST(Summary, NamesFailuresRefusalsPeersAndCasesBelowHalf) {
   EXPECT_EQ(summary[3]["items"].size(), 2u);
   EXPECT_EQ(CountOf("mmcv (measured elsewhere: V100)", summary[3]["items"][0]), 1);
   EXPECT_EQ(summary[4]["items"].size(), 2u);
+  document["cases"][0]["reason"] = "latency: one block";
+  document["cases"][1]["reason"] = "";
+  EXPECT_EQ(CountOf("V100); no reason given", SummaryOf(document, peers)[3]["items"][1]), 1);
+  document["cases"][1]["met"] = true;
+  const Row explained = SummaryOf(document, peers)[3]["items"];
+  EXPECT_EQ(CountOf("V100); latency: one block", explained[0]), 1);
+  EXPECT_EQ(CountOf("V100); reaches 50 %", explained[1]), 1);
 }
 
 TEST(Peers, BuiltInFilesHaveTheTimesOfDocument002) {
@@ -218,6 +236,10 @@ TEST(Peers, BuiltInFilesHaveTheTimesOfDocument002) {
   EXPECT_EQ(peers[0].machine, "NVIDIA H200");
   EXPECT_EQ(peers[1].machine, "Tesla V100-SXM2 16GB");
   EXPECT_DOUBLE_EQ(peers[1].ratio, 15.786);
+  for (const Row& file : ParseBuiltInPeers()) {
+    if (Text(file["machine"], "name") != peers[1].machine) continue;
+    EXPECT_EQ(CountOf("document 002, section 1.5.2", file["command"]), 1);
+  }
 }
 
 TEST(Plot, DrawsADotPerValueAndKeepsItOnTheAxis) {
@@ -254,7 +276,7 @@ TEST(Verdict, NamesTheOperatorsFarFromTheFloorOnce) {
   ::testing::internal::CaptureStdout();
   PrintVerdict(figures);
   const std::string text = ::testing::internal::GetCapturedStdout();
-  EXPECT_EQ(CountOf("4 measurements: 1.6 to 8.0 x the floor", text), 1) << text;
+  EXPECT_EQ(CountOf("4 measurements: 1.6x to 8.0x the floor (median 6.0x).", text), 1) << text;
   EXPECT_EQ(CountOf("More than 5 x the floor: roiaware_pool3d_backward (8.0).", text), 1) << text;
   EXPECT_EQ(CountOf("plain loops", text), 0) << text;
   EXPECT_EQ(CountOf("0 of 4 reach 50 %", text), 1) << text;

@@ -24,18 +24,15 @@ namespace {
 
 using std::string;
 
-// Fields of a file without effect here.
-bool IsIgnored(const string& name) {
-  return name == "test_param" || name == "handle_param" || name == "op_type" || name == "op_name";
-}
-
 class Conversion {
  public:
   explicit Conversion(const string& path) : path_(path) {
+    errno = 0;
     std::ifstream file(path);
     std::ostringstream text;
     if (!file || !(text << file.rdbuf())) {
-      throw std::invalid_argument(path + ": must be a readable file with text");
+      throw std::invalid_argument(path + ": must be a readable file with text, got " +
+                                  (errno == 0 ? "no text" : strerrordesc_np(errno)));
     }
     root_ = ParsePrototxt(path, text.str());
     op_ = FindOperator();
@@ -53,10 +50,17 @@ class Conversion {
     if (std::filesystem::exists(txt)) throw std::invalid_argument(txt + ": must not exist yet");
     const bool has_data = HasData();
     if (has_data) WriteNpz(npz);
+    errno = 0;
     std::ofstream out(txt);
     out << "# Converted from " << std::filesystem::path(path_).filename().string() << ".\n"
         << line << (has_data ? " data=file\n" : "\n");
-    if (!out.flush()) throw std::invalid_argument(txt + ": cannot be written");
+    if (!out.flush()) {
+      const int error = errno;
+      // A second attempt must not find a part of the first.
+      if (out.is_open()) unlink(txt.c_str());
+      if (has_data) unlink(npz.c_str());
+      throw std::invalid_argument(txt + ": must be a writable file, got " + strerrordesc_np(error));
+    }
     std::printf("%s\n", txt.c_str());
     return txt;
   }
@@ -68,36 +72,38 @@ class Conversion {
     for (const ProtoField& field : root_.fields) {
       if (field.name != "op_name") continue;
       const Operator* const op = testing::FindOperator(field.value);
-      if (op == nullptr) FailAt(path_, field.line, "unknown operator " + field.value);
+      if (op == nullptr)
+        FailAt(path_, field.line, "op_name must be a name of `mluop list`, got " + field.value);
       return op;
     }
     FailAt(path_, 1, "the file must have an op_name");
   }
 
   void ReadFields() {
+    const string op(spec().name);
+    // The attributes are in <operator>_param or, for both directions, in <family>_param.
+    const string parameters = op + "_param", shared = op.substr(0, op.rfind('_')) + "_param";
     for (const ProtoField& field : root_.fields) {
+      CheckName(path_, field.line, "a field",
+                {"op_name", "op_type", "input", "output", parameters, shared, "handle_param",
+                 "test_param"},
+                field.name);
       if (field.name == "input") {
         inputs_.push_back(ReadProtoTensor(path_, field));
       } else if (field.name == "output") {
         outputs_.push_back(ReadProtoTensor(path_, field));
-      } else if (IsParameterBlock(field.name)) {
+      } else if (field.name == parameters || field.name == shared) {
         ReadAttributes(field);
-      } else if (!IsIgnored(field.name)) {
-        FailAt(path_, field.line, "unknown field " + field.name);
       }
     }
   }
 
-  // The attributes are in <operator>_param or, for both directions, in <family>_param.
-  bool IsParameterBlock(const string& name) const {
-    const string op(spec().name);
-    return name == op + "_param" || name == op.substr(0, op.rfind('_')) + "_param";
-  }
-
   void ReadAttributes(const ProtoField& block) {
+    std::vector<string> names;
+    for (int i = 0; i < spec().attribute_count; ++i) names.emplace_back(spec().attributes[i].name);
     for (const ProtoField& field : block.fields) {
+      CheckName(path_, field.line, "an attribute", names, field.name);
       const int index = spec().AttributeIndex(field.name);
-      if (index < 0) FailAt(path_, field.line, "unknown attribute " + field.name);
       const bool is_integer = spec().attributes[index].kind == AttributeSpec::kInteger;
       const double value = ProtoNumber(path_, field, is_integer);
       if (is_integer && (value < INT32_MIN || value > INT32_MAX)) {
@@ -195,7 +201,7 @@ class Conversion {
     if (file >= 0) close(file);
     if (written) return;
     if (file >= 0) unlink(path.c_str());
-    throw std::invalid_argument(path + ": cannot be written: " + strerrordesc_np(error));
+    throw std::invalid_argument(path + ": must be a writable file, got " + strerrordesc_np(error));
   }
 
   const string& path_;
@@ -212,16 +218,23 @@ int Convert(const std::vector<string>& files, const string& folder, Row* documen
   Row rows = Row::array();
   int failed = 0;
   for (const string& file : files) {
+    string message;
     try {
       const string written =
           Conversion(file).Write(folder.empty() ? std::filesystem::path(file).parent_path()
                                                 : std::filesystem::path(folder));
       rows.push_back({{"file", file}, {"cases", written}});
+      continue;
     } catch (const std::invalid_argument& error) {
-      std::fprintf(stderr, "mluop: %s\n", error.what());
-      ++failed;
-      rows.push_back({{"file", file}, {"error", error.what()}});
+      message = error.what();
+    } catch (const std::filesystem::filesystem_error& error) {
+      message = file + ": " + error.what();
+    } catch (const std::exception& error) {  // bad_alloc, length_error
+      message = file + ": must fit in memory, got " + error.what();
     }
+    std::fprintf(stderr, "mluop: %s\n", message.c_str());
+    ++failed;
+    rows.push_back({{"file", file}, {"error", message}});
   }
   *document = {{"failed", failed}, {"files", rows}};
   return failed == 0 ? 0 : 2;

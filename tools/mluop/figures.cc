@@ -209,8 +209,8 @@ void PrintVerdict(const Figures& figures) {
   const bool plain = rows[0].contains("speedup");
   const char* const key = plain ? "speedup" : "ratio_to_floor";
   const Range range = RangeOf(rows, key);
-  std::printf("%zu measurements: %.1f to %.1f %s (median %.1f).\n", rows.size(), range.least,
-              range.most, plain ? "times faster than plain loops" : "x the floor", range.median);
+  std::printf("%zu measurements: %.1fx to %.1fx the %s (median %.1fx).\n", rows.size(), range.least,
+              range.most, plain ? "speed of plain loops" : "floor", range.median);
   PrintSlow(figures, plain);
   PrintEfficiency(rows);
   const auto unsteady = std::count_if(rows.begin(), rows.end(), [](const Row& row) {

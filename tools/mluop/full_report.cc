@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstring>
 #include <ctime>
 #include <filesystem>
 #include <set>
@@ -37,7 +38,10 @@ std::vector<const testing::OperatorTest*> TestsOf(const std::vector<Case>& cases
   return tests;
 }
 
-// Runs all tests of one operator. Adds the cases that failed to `failed`.
+// Identifies a case: recorded calls may have equal lines and other inputs.
+std::string KeyOf(const Case& c) { return c.line + "\n" + c.npz; }
+
+// Runs all tests of one operator. Adds the keys of the cases that failed to `failed`.
 Row OperatorReport(const testing::OperatorTest& test, const std::vector<Case>& cases,
                    const Selection& selection, const Device& device, bool quick,
                    std::set<std::string>* failed) {
@@ -54,7 +58,7 @@ Row OperatorReport(const testing::OperatorTest& test, const std::vector<Case>& c
     const bool ok = tests.Run(cases[i]);
     ++count;
     passed += ok;
-    if (!ok) failed->insert(cases[i].line);
+    if (!ok) failed->insert(KeyOf(cases[i]));
   }
   EndProgress();
   tests.AddTo(&op);
@@ -70,32 +74,38 @@ Row OperatorReport(const testing::OperatorTest& test, const std::vector<Case>& c
 
 // Returns the cases to measure: of built-in cases the sets in kMeasuredSets, without failed cases.
 Selection MeasuredSelection(const Selection& selection, const std::set<std::string>& failed) {
-  Selection measured = selection;
   const bool built_in = selection.lines.empty() && selection.files.empty() && selection.set.empty();
-  std::vector<std::string> lines;
+  Selection reselected = selection;
+  Selection measured = selection;
+  std::set<std::string> known = failed;
   for (const std::string& set : built_in ? kMeasuredSets : std::set<std::string>{selection.set}) {
-    measured.set = set;
+    reselected.set = set;
     if (built_in && SetNames().find(set) == std::string::npos) continue;
     try {
-      for (const Case& c : SelectCases(measured)) {
-        const bool known = std::find(lines.begin(), lines.end(), c.line) != lines.end();
-        if (failed.count(c.line) == 0 && !known) lines.push_back(c.line);
+      for (const Case& c : SelectCases(reselected)) {
+        if (known.insert(KeyOf(c)).second) measured.cases.push_back(c);
       }
     } catch (const std::invalid_argument&) {
       continue;  // the operator has no case in this set
     }
   }
-  measured.lines = lines;
-  measured.set.clear();
-  measured.files.clear();
   return measured;
 }
 
-// Lists the results of other commands: the file and its date if --link gives it.
+// Lists the results of other commands: the file and its date if --link gives it, else the last
+// nightly run.
 Row LinksOf(const std::vector<std::string>& options) {
   Row links = {{{"name", "leaks and invalid accesses"}, {"how", "make valgrind"}},
-               {{"name", "sanitizers"}, {"how", "make test"}},
+               {{"name", "address and undefined behaviour sanitizers"}, {"how", "make test"}},
+               {{"name", "data races"}, {"how", "make tsan"}},
                {{"name", "coverage"}, {"how", "make coverage"}}};
+  const Row quality = Row::parse(BuiltInQuality());
+  for (Row& link : links) {
+    const Row step = quality.value(Text(link, "how").substr(std::strlen("make ")), Row::object());
+    for (const char* key : {"date", "commit", "amount", "status"}) {
+      if (step.contains(key)) link[key] = step[key];
+    }
+  }
   for (const std::string& option : options) {
     const size_t equal = option.find('=');
     const std::string file = equal == std::string::npos ? "" : option.substr(equal + 1);
@@ -148,7 +158,7 @@ Figures MeasureCases(Device* device, const Selection& measured, const ReportOpti
   if (options.quick) perf.seconds = std::min(perf.seconds, kQuickSeconds);
   perf.plain = !options.quick;
   InstallFaultHandler("perf", measured);
-  if (!measured.lines.empty() && !device->counts_only()) return MeasureOn(device, measured, perf);
+  if (!measured.cases.empty() && !device->counts_only()) return MeasureOn(device, measured, perf);
   Figures none;
   if (device->counts_only()) none.caches = "counters instead of times";
   none.machine = {{"name", device->counts_only() ? "Simulated MLU" : device->name()},
@@ -190,9 +200,10 @@ int Report(const Selection& selection, const ReportOptions& options, Row* result
   const Figures figures = MeasureCases(device, measured, options);
   Row document = DocumentOf(figures, options.perf.command, started);
   if (device->counts_only())
-    document["counters"] = measured.lines.empty() ? Row::array() : CountCases(measured, *device);
+    document["counters"] = measured.cases.empty() ? Row::array() : CountCases(measured, *device);
   document["operators"] = operators;
   document["links"] = links;
+  document["peers"] = peers;
   document["summary"] = SummaryOf(document, peers);
   document["verdict"] = VerdictOf(document);
   std::printf("\n%s\n", Text(document, "verdict").c_str());

@@ -34,7 +34,10 @@ constexpr char kExitHelp[] =
     "  135, 139  a memory fault (SIGBUS, SIGSEGV) in check, bitwise, perf, run or report\n"
     "Colours and the progress line appear on a terminal only; NO_COLOR=1 disables them.";
 
-void AddSelection(CLI::App* command, Selection* selection) {
+constexpr char kDevices[] = "cpu, cuda:0 and so on, or mlu:0";
+constexpr char kTimedDevices[] = "cpu, or cuda:0 and so on";
+
+void AddSelection(CLI::App* command, Selection* selection, const char* devices) {
   command->add_option("case", selection->lines, "case lines, each in quotes");
   command->add_option("--set", selection->set,
                       "run only this set of the built-in cases: " + mluop::tool::SetNames());
@@ -42,10 +45,9 @@ void AddSelection(CLI::App* command, Selection* selection) {
   command->add_option("--file", selection->files,
                       "read the cases from these files; MLUOP_GEN_CASE records such files");
   command->add_option("--load", selection->load,
-                      "read the inputs of the one case from this .npz file, an array per tensor");
-  command->add_option("--device", selection->device, "cpu, cuda:0 and so on, or mlu:0")
-      ->capture_default_str();
-  command->add_option("--isa", selection->isas, "run on these instruction sets, or on all")
+                      ".npz file with the inputs of the case line, an array per tensor");
+  command->add_option("--device", selection->device, devices)->capture_default_str();
+  command->add_option("--isa", selection->isas, "instruction sets to run, or `all`")
       ->delimiter(',')
       ->allow_extra_args(false);
   command->footer(std::string(kCaseHelp) + "\n\n" + kExitHelp);
@@ -152,8 +154,7 @@ int Run(int argc, char** argv) {
   describe->add_flag(
       "--plan", plan,
       "print how the library computes a case: implementation, slices, tiles, scratch");
-  describe->add_option("--device", selection.device, "cpu, cuda:0 and so on, or mlu:0")
-      ->capture_default_str();
+  describe->add_option("--device", selection.device, kDevices)->capture_default_str();
   describe->add_option("--threads", selection.threads, "number of threads")
       ->check(CLI::Range(1, 1024));
   describe->callback([&] {
@@ -167,7 +168,7 @@ int Run(int argc, char** argv) {
   CLI::App* check = app.add_subcommand(
       "check",
       "compare every implementation with the reference, on every case and instruction set");
-  AddSelection(check, &selection);
+  AddSelection(check, &selection, kDevices);
   check->add_option("--threads", selection.threads, "number of threads")
       ->check(CLI::Range(1, 1024));
   check->add_flag("-v,--verbose", selection.verbose, "print every case with its differences");
@@ -182,19 +183,19 @@ int Run(int argc, char** argv) {
 
   CLI::App* bitwise = app.add_subcommand(
       "bitwise", "compare bits across threads, instruction sets, implementations, workspaces");
-  AddSelection(bitwise, &selection);
+  AddSelection(bitwise, &selection, kDevices);
   bitwise->callback([&] { action = [&] { return mluop::tool::Bitwise(selection, &document); }; });
 
   CLI::App* measure =
       app.add_subcommand("perf", "measure time, ratio to the floor, speedup over plain loops");
-  AddSelection(measure, &selection);
+  AddSelection(measure, &selection, kDevices);
   AddMeasurement(measure, &perf);
   measure->callback(
       [&] { action = [&] { return mluop::tool::Perf(selection, perf, &document); }; });
 
   CLI::App* run = app.add_subcommand(
       "run", "check the cases against the reference, measure them, print a summary");
-  AddSelection(run, &selection);
+  AddSelection(run, &selection, kTimedDevices);
   AddMeasurement(run, &perf);
   run->add_option("--checked", perf.checked,
                   "skip the checks, because all of them passed on this date with the same files");
@@ -203,7 +204,7 @@ int Run(int argc, char** argv) {
 
   CLI::App* full = app.add_subcommand(
       "report", "test and measure every operator; write an HTML page and a JSON file");
-  AddSelection(full, &selection);
+  AddSelection(full, &selection, kDevices);
   AddReport(full, &perf, &report);
   full->callback([&] {
     action = [&] {

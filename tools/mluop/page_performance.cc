@@ -65,8 +65,8 @@ std::string FactsText(const Row& row) {
   const double operations = Number(row, "operations");
   std::string text = "<div class=facts>" + VerdictText(row) + "<br>IO efficiency <b>" +
                      PercentOf(Number(row, "io_efficiency")) + "</b>, compute efficiency <b>" +
-                     PercentOf(Number(row, "compute_efficiency")) + "</b>, " +
-                     row.value("bound", "memory") + " is the nearer bound · hardware time <b>" +
+                     PercentOf(Number(row, "compute_efficiency")) + "</b>, " + "limited by " +
+                     row.value("bound", "memory") + " · hardware time <b>" +
                      TimeOf(Number(row, "min_s")) + "</b>";
   text += row.contains("host_s")
               ? ", interface time <b>" + TimeOf(Number(row, "host_s")) + "</b>"

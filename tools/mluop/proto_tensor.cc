@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "proto_tensor.h"
 
-#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
-#include <iterator>
 
 #include "core/dtype.h"
 #include "mluops/extensions.h"
@@ -15,8 +13,13 @@
 namespace mluop::tool {
 namespace {
 
-// Fields without effect on our operators, which do not quantise.
-constexpr const char* kIgnored[] = {"id", "onchip_dtype", "position", "scale", "offset"};
+// The fields from onchip_dtype on have no effect on our operators, which do not quantise.
+const std::vector<std::string> kTensorFields = {"id",           "shape",    "layout",  "dtype",
+                                                "random_data",  "value_f",  "value_i", "value_h",
+                                                "onchip_dtype", "position", "scale",   "offset"};
+const std::vector<std::string> kRandomFields = {
+    "seed",        "lower_bound", "upper_bound", "lower_bound_double", "upper_bound_double",
+    "distribution"};
 
 constexpr mluOpDataType_t kTypes[] = {MLUOP_DTYPE_HALF, MLUOP_DTYPE_FLOAT, MLUOP_DTYPE_DOUBLE,
                                       MLUOP_DTYPE_INT32};
@@ -46,6 +49,7 @@ class Reader {
     mluOpDataType_t dtype = MLUOP_DTYPE_INVALID;
     std::vector<int64_t> dims;
     for (const ProtoField& field : block_.fields) {
+      CheckName(path_, field.line, "a field of a tensor", kTensorFields, field.name);
       if (field.name == "shape") {
         dims = ReadDims(field);
       } else if (field.name == "layout") {
@@ -54,11 +58,10 @@ class Reader {
         dtype = ReadType(field);
       } else if (field.name == "random_data") {
         random_ = &field;
+        for (const ProtoField& part : field.fields)
+          CheckName(path_, part.line, "a field of random_data", kRandomFields, part.name);
       } else if (field.name.starts_with("value_")) {
         values_.push_back(&field);
-      } else if (std::find(std::begin(kIgnored), std::end(kIgnored), field.name) ==
-                 std::end(kIgnored)) {
-        FailAt(path_, field.line, "unknown field " + field.name + " of a tensor");
       }
     }
     if (dtype == MLUOP_DTYPE_INVALID) FailAt(path_, block_.line, "a tensor must have a dtype");
@@ -75,8 +78,7 @@ class Reader {
   std::vector<int64_t> ReadDims(const ProtoField& shape) const {
     std::vector<int64_t> dims;
     for (const ProtoField& field : shape.fields) {
-      if (field.name != "dims")
-        FailAt(path_, field.line, "unknown field " + field.name + " of shape");
+      CheckName(path_, field.line, "a field of shape", {"dims"}, field.name);
       dims.push_back(static_cast<int64_t>(ProtoNumber(path_, field, true)));
     }
     return dims;
@@ -128,14 +130,12 @@ class Reader {
       const uint64_t bits = std::strtoull(field.value.c_str(), nullptr, 16);
       std::memcpy(tensor_.data.data() + static_cast<size_t>(index) * SizeOf(dtype), &bits,
                   SizeOf(dtype));
-    } else if (field.name == "value_f" || field.name == "value_i") {
+    } else {
       const double number = ProtoNumber(path_, field, dtype == MLUOP_DTYPE_INT32);
       if (dtype == MLUOP_DTYPE_INT32 && (number < INT32_MIN || number > INT32_MAX)) {
         FailAt(path_, field.line, field.name + " must fit in int32, got " + field.value);
       }
       StoreNumber(number, dtype, index, &tensor_.data);
-    } else {
-      FailAt(path_, field.line, "unknown field " + field.name + " of a tensor");
     }
   }
 
@@ -150,8 +150,6 @@ class Reader {
         low = ProtoNumber(path_, field, false);
       } else if (field.name == "upper_bound" || field.name == "upper_bound_double") {
         high = ProtoNumber(path_, field, false);
-      } else if (field.name != "distribution") {
-        FailAt(path_, field.line, "unknown field " + field.name + " of random_data");
       } else if (field.value != "UNIFORM") {
         FailAt(path_, field.line, "distribution must be UNIFORM, got " + field.value);
       }

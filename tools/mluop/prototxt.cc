@@ -131,6 +131,14 @@ void FailAt(const std::string& path, int line, const std::string& message) {
   throw std::invalid_argument(path + ":" + std::to_string(line) + ": " + message);
 }
 
+void CheckName(const std::string& path, int line, const char* what,
+               const std::vector<std::string>& names, const std::string& name) {
+  if (std::find(names.begin(), names.end(), name) != names.end()) return;
+  std::string list = names.empty() ? "absent" : names.size() == 1 ? names[0] : "one of " + names[0];
+  for (size_t i = 1; i < names.size(); ++i) list += ", " + names[i];
+  FailAt(path, line, std::string(what) + " must be " + list + ", got " + name);
+}
+
 ProtoField ParsePrototxt(const std::string& path, const std::string& text) {
   ProtoField file;
   file.is_block = true;

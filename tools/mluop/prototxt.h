@@ -23,4 +23,9 @@ ProtoField ParsePrototxt(const std::string& path, const std::string& text);
 // Throws std::invalid_argument, "path:line: message".
 [[noreturn]] void FailAt(const std::string& path, int line, const std::string& message);
 
+// Throws std::invalid_argument, "path:line: what must be one of ..., got name", unless the name is
+// in the list.
+void CheckName(const std::string& path, int line, const char* what,
+               const std::vector<std::string>& names, const std::string& name);
+
 }  // namespace mluop::tool

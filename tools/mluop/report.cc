@@ -98,15 +98,20 @@ std::string Heading(const Row& document, const std::string& title) {
   return text + "</dl>\n" + CeilingsText(document.value("ceilings", Row::array()));
 }
 
+// Names the floor of the device (docs/report.md).
+std::string FloorText(const std::string& device) {
+  return device == "cpu" ? "the fastest of six streams over the operator's own buffers"
+                         : "the bytes that must move, copied on this device";
+}
+
 std::string KeyText(const Row& document, const Row& peers) {
   const Row& cases = document.at("cases");
-  std::string text =
-      "<p class='faint key'><i class='bar floor'></i> floor: the bytes that must move, copied on "
-      "this device; <i class='bar ours'></i> mluops, minimum time";
+  const std::string device = document["machine"].value("device", "");
+  std::string text = "<p class='faint key'><i class='bar floor'></i> floor: " + FloorText(device) +
+                     "; <i class='bar ours'></i> mluops, minimum time";
   if (!cases.empty() && cases[0].contains("plain_loops_s"))
     text += "; <i class='bar plain'></i> plain loops, one thread";
   text += ". All measured in one run.";
-  const std::string device = document["machine"].value("device", "");
   for (const Row& file : peers) {
     if (Text(file, "device") != device.substr(0, device.find(':'))) continue;
     text += "<br><i class='bar peer'></i> peers on " + Escaped(Text(file, "device")) +
@@ -126,9 +131,9 @@ std::string PlotsText(const Row& document, const Row& peers) {
     text +=
         "<h3>Efficiency</h3>\n<p class=faint>A dot per case: the higher of IO and compute "
         "efficiency. Dashed: 50 %. Hollow: below, with or without a reason.</p>\n" +
-        EfficiencyPlot(cases) +
-        "<h3>Speed</h3>\n<p class=faint>Time over the time of a copy of the same bytes (the "
-        "floor, dashed). <span style='color:var(--peer)'>●</span> peers, measured "
+        EfficiencyPlot(cases) + "<h3>Speed</h3>\n<p class=faint>Time over the floor (dashed), " +
+        FloorText(document["machine"].value("device", "")) +
+        ". <span style='color:var(--peer)'>●</span> peers, measured "
         "elsewhere.</p>\n" +
         FloorPlot(cases, peers);
   }
@@ -157,12 +162,22 @@ std::string SummaryText(const Row& summary) {
   return text;
 }
 
+// A command that measures something, and the result of its last recorded run.
+std::string NightlyText(const Row& link) {
+  std::string text = Escaped(Text(link, "how"));
+  if (!link.contains("date")) return text;
+  const std::string amount = Escaped(link.value("amount", ""));
+  return text + ": " + (link.value("status", 0) == 0 ? "" : "failed, ") + amount +
+         (amount.empty() ? "" : ", ") + "on " + Escaped(Text(link, "date")) + ", commit " +
+         Escaped(link.value("commit", ""));
+}
+
 std::string LinksText(const Row& links) {
   std::string text;
   for (const Row& link : links) {
     const std::string file = link.value("file", "");
     text += "<li>" + Escaped(Text(link, "name")) + ": " +
-            (file.empty() ? Escaped(Text(link, "how"))
+            (file.empty() ? NightlyText(link)
                           : "<a href='" + Escaped(file) + "'>" + Escaped(file) + "</a>, of " +
                                 Escaped(Text(link, "date"))) +
             "\n";

@@ -7,6 +7,9 @@
 
 namespace mluop::tool {
 
+// docs/quality.json, the last result of each nightly step; the build embeds it.
+std::string_view BuiltInQuality();
+
 // Writes the page that the options name. Returns the exit status.
 int WritePage(const PerfOptions& options, const Row& document);
 

@@ -145,6 +145,7 @@ bool IsLeftOut(const Device& device, const Case& c) {
 std::string SetNames() { return SetNamesOf(BuiltInCases()); }
 
 std::vector<Case> SelectCases(const Selection& selection) {
+  if (!selection.cases.empty()) return selection.cases;
   const std::vector<SelectedLine> lines = LinesOf(selection);
   CheckSet(selection.set, lines);
   CheckOperator(selection.op);

@@ -12,14 +12,15 @@
 namespace mluop::tool {
 
 struct Selection {
-  std::vector<std::string> lines;  // cases given on the command line
-  std::string set;                 // of the families' cases.txt; empty: all
-  std::string op;                  // only this operator or family; empty: all
-  std::vector<std::string> files;  // files of cases instead of the built-in ones
-  std::string load;                // an .npz file with the inputs of the one case of `lines`
-  std::string device = "cpu";      // or "cuda:N"
-  std::vector<std::string> isas;   // of the CPU; "all": every one; empty: the command's default
-  int threads = 0;                 // 0: the library's default
+  std::vector<std::string> lines;    // cases given on the command line
+  std::string set;                   // of the families' cases.txt; empty: all
+  std::string op;                    // only this operator or family; empty: all
+  std::vector<std::string> files;    // files of cases instead of the built-in ones
+  std::string load;                  // an .npz file with the inputs of the one case of `lines`
+  std::vector<testing::Case> cases;  // selected before; if not empty, no others are selected
+  std::string device = "cpu";        // or "cuda:N"
+  std::vector<std::string> isas;     // of the CPU; "all": every one; empty: the command's default
+  int threads = 0;                   // 0: the library's default
   bool verbose = false;
 };
 

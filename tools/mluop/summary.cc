@@ -45,6 +45,13 @@ Row WrongParameterChecks(const Row& document) {
   return items;
 }
 
+// The reason of a case below 50 %. A case that reaches 50 % has none.
+std::string ReasonText(const Row& row) {
+  const std::string reason = row.value("reason", "");
+  if (!reason.empty()) return "; " + reason;
+  return row.value("met", false) ? "; reaches 50 %" : "; no reason given";
+}
+
 Row SlowerThanPeers(const Row& cases, const Row& peers) {
   Row items = Row::array();
   for (const Row& row : cases) {
@@ -52,7 +59,7 @@ Row SlowerThanPeers(const Row& cases, const Row& peers) {
       if (peer.ratio >= 1) continue;
       items.push_back(Text(row, "case") + ": " + TimeOf(Number(row, "min_s")) +
                       Format(", %.2f times the time of ", 1 / peer.ratio) + peer.name +
-                      " (measured elsewhere: " + peer.machine + ")");
+                      " (measured elsewhere: " + peer.machine + ")" + ReasonText(row));
     }
   }
   return items;
@@ -62,10 +69,8 @@ Row BelowAccepted(const Row& cases) {
   Row items = Row::array();
   for (const Row& row : cases) {
     if (row.value("met", false)) continue;
-    const std::string reason = row.value("reason", "");
     items.push_back(Text(row, "case") + ": IO " + PercentOf(Number(row, "io_efficiency")) +
-                    ", compute " + PercentOf(Number(row, "compute_efficiency")) +
-                    (reason.empty() ? "; no reason given" : "; " + reason));
+                    ", compute " + PercentOf(Number(row, "compute_efficiency")) + ReasonText(row));
   }
   return items;
 }
