@@ -10,6 +10,7 @@ import torch.fx
 from torch import Tensor, nn
 from torch.jit.annotations import BroadcastingList2
 
+from .._library import BadParamError
 from . import _masked_columns as columns
 from . import _masked_rows as rows
 from ._arguments import integer, pair, require_tensors
