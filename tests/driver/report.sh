@@ -103,7 +103,7 @@ for name, first in (("a", 1), ("b", 2)):
         archive.writestr("mask_h_idx.npy", npy("<i4", [0, 2], (2,)))
         archive.writestr("mask_w_idx.npy", npy("<i4", [1, 1], (2,)))
     open(f"{sys.argv[1]}/{name}.txt", "w").write("masked_col2im_forward C=1 M=2 H=3 W=2 data=file\n")
-open(f"{sys.argv[1]}/lines.txt", "w").write("transpose N=1 A=4 B=7\nmasked_col2im_forward C=1 M=2 H=3 W=2\n")
+open(f"{sys.argv[1]}/lines.txt", "w").write("masked_col2im_backward C=1 M=2 H=3 W=2\nmasked_col2im_forward C=1 M=2 H=3 W=2\n")
 RECORD
 expect 0 "report --file" report --op masked_col2im_forward --file "$folder"/a.txt "$folder"/b.txt "$folder/lines.txt"
 holds "--file must test and measure every recorded call" "d['operators'][0]['cases'] == d['operators'][0]['passed'] == 3 and len(d['cases']) == 3"

@@ -96,7 +96,7 @@ Selection MeasuredSelection(const Selection& selection, const std::set<std::stri
 // nightly run.
 Row LinksOf(const std::vector<std::string>& options) {
   Row links = {{{"name", "leaks and invalid accesses"}, {"how", "make valgrind"}},
-               {{"name", "address and undefined behaviour sanitizers"}, {"how", "make test"}},
+               {{"name", "sanitizers"}, {"how", "make test"}},
                {{"name", "data races"}, {"how", "make tsan"}},
                {{"name", "coverage"}, {"how", "make coverage"}}};
   const Row quality = Row::parse(BuiltInQuality());
