@@ -156,7 +156,7 @@ def border_align(input: Tensor, boxes: Tensor, pool_size: int) -> Tensor:
     """
     if not torch.jit.is_scripting():
         require_tensors("border_align", input=input, boxes=boxes)
-        if type(pool_size) is not int:
+        if type(pool_size) is not int or pool_size.bit_length() > 63:
             pool_size = integer("border_align", "pool_size", pool_size)
     return torch.ops.mluops.border_align(input, boxes, pool_size)[0]
 
@@ -176,6 +176,7 @@ class BorderAlign(nn.Module):
         self.pool_size = pool_size
 
     def forward(self, input: Tensor, boxes: Tensor) -> Tensor:
+        """See `border_align`."""
         return border_align(input, boxes, self.pool_size)
 
     def __repr__(self) -> str:
