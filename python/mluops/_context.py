@@ -217,7 +217,7 @@ class Context:
             self.handle, table.op, plan.attributes_at, ctypes.addressof(plan.descriptors)
         )
         if status:
-            table.fail(status)
+            table.fail(status, plan.attributes)
 
     def call(
         self,

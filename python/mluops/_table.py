@@ -5,6 +5,7 @@ their arguments. The shapes of results are computed from them, with SymInts too.
 from __future__ import annotations
 
 import ctypes
+import math
 import re
 from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
 
@@ -150,7 +151,7 @@ class Table:
         """Returns the beginning of an error message about the argument of this C name."""
         return f"{self.called or self.name}: {self.translate(name)}"
 
-    def word(self, error: Any) -> Optional[str]:
+    def word(self, error: Any, attributes: Sequence[float] = ()) -> Optional[str]:
         """Returns the error message with Python's names and PyTorch's order of dims, or None."""
         if not self.called or error.op != self.name:
             return None
@@ -161,10 +162,15 @@ class Table:
         if index >= 0:
             row = rows.get(error.argument)
             place += f"[{(0, 2, 3, 1)[index] if row is not None and row.is_permuted else index}]"
-        return f"{place} must {self.translate(error.rule)}, got {error.value}"
+        value = error.value
+        if "e+" in value and index < 0 and not error.property and error.argument in self.attributes:
+            exact = dict(zip(self.attributes, attributes)).get(error.argument, math.nan)
+            value = f"{exact:.0f}" if exact == float(f"{exact:.0f}") else value
+        return f"{place} must {self.translate(error.rule)}, got {value}"
 
-    def fail(self, status: int) -> None:
-        fail(status, self.word)
+    def fail(self, status: int, attributes: Sequence[float] = ()) -> None:
+        """`attributes`: the values of the call, of which the library gives few digits."""
+        fail(status, lambda error: self.word(error, attributes))
 
 
 __all__ = ["ANY_LAYOUT", "NCHW", "NHWC", "BadParamError", "Row", "Table"]

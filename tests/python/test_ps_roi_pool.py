@@ -134,3 +134,33 @@ def test_half_boxes_keep_batch_indices_of_many_images():
 def test_no_rois_give_an_empty_result(semantics):
     y = ours.ps_roi_pool(torch.zeros(1, 4, 3, 3), torch.zeros(0, 5), 2, semantics=semantics)
     assert y.shape == (0, 1, 2, 2)
+
+
+def test_module_checks_and_shows_its_arguments():
+    assert repr(ours.PSRoIPool(2, 0.5)) == "PSRoIPool(output_size=2, spatial_scale=0.5)"
+    module = ours.PSRoIPool(2, 0.5, semantics="rfcn", validate=True)
+    assert repr(module).endswith("spatial_scale=0.5, semantics='rfcn', validate=True)")
+    with pytest.raises(ValueError, match=r"boxes\[0, 0\] must be in \[0, 1\)"):
+        module(torch.zeros(1, 4, 3, 3), torch.tensor([[1.0, 0, 0, 1, 1]]))
+    for size, error in (("x", ValueError), ((2, 3, 4), ValueError), (2.5, TypeError)):
+        with pytest.raises(error, match="PSRoIPool: output_size must"):
+            ours.PSRoIPool(size, 1.0)
+    with pytest.raises(ValueError, match="PSRoIPool: semantics must"):
+        ours.PSRoIPool(2, 1.0, semantics="other")
+
+
+@pytest.mark.parametrize("semantics", ["torchvision", "rfcn"])
+def test_number_of_channels_must_fit_the_output_size(semantics):
+    message = r"^ps_roi_pool: input.shape\[1\] must be a positive multiple of output_size\[0\]\*"
+    for channels in (0, 8):
+        message_of_count = rf"{message}output_size\[1\] = 9, got {channels}"
+        with pytest.raises(ValueError, match=message_of_count):
+            x, rois = torch.zeros(1, channels, 3, 3), torch.zeros(1, 5)
+            ours.ps_roi_pool(x, rois, 3, semantics=semantics)
+
+
+def test_validate_reads_batch_indices_as_the_operator_does():
+    x, rois = torch.ones(1, 1, 3, 3), torch.tensor([[-0.5, 0, 0, 2, 2]])
+    assert ours.ps_roi_pool(x, rois, 1, validate=True).item() == 1
+    with pytest.raises(ValueError, match="got nan"):
+        ours.ps_roi_pool(x, rois.fill_(float("nan")), 1, validate=True)

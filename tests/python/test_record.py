@@ -229,7 +229,9 @@ def test_cut_and_damaged_files_are_refused(recorded, tmp_path):
     path = recorded[0]
     data = path.with_suffix(".npz").read_bytes()
     (tmp_path / "a.txt").write_text(path.read_text())
-    assert "a.npz: must be a readable file" in mluop("check", "--file", tmp_path / "a.txt", status=2)
+    assert "a.npz: must be a readable file" in mluop(
+        "check", "--file", tmp_path / "a.txt", status=2
+    )
     (tmp_path / "a.npz").write_bytes(data[: len(data) // 2])
     assert "a.npz: is not an .npz file, or is truncated" in mluop(
         "check", "--file", tmp_path / "a.txt", status=2

@@ -94,7 +94,8 @@ def test_broken_rule_raises_with_message_even_for_empty_tensors(name, at, value,
         ),
         (
             lambda: ours.ps_roi_pool(torch.zeros(1, 6, 3, 3), torch.zeros(1, 5), 2),
-            "ps_roi_pool: input.shape[1] must be C*pooled_height*pooled_width = 4, got 6",
+            "ps_roi_pool: input.shape[1] must be a positive multiple of "
+            "output_size[0]*output_size[1] = 4, got 6",
         ),
     ],
 )
@@ -180,3 +181,18 @@ def test_tensors_of_an_absent_device_raise():
 
     with pytest.raises(mluops.NotSupportedError, match="tensors on cuda:7 need the CUDA library"):
         TorchContext("cuda:7")
+
+
+def test_messages_about_large_numbers_have_all_digits():
+    x, boxes = torch.zeros(1, 4, 3, 3), torch.zeros(1, 1, 4)
+    for size in (1 << 40, 1 << 70, -(1 << 70)):
+        with pytest.raises(ValueError, match=f"^border_align: pool_size must .*got {size}$"):
+            ours.border_align(x, boxes, size)
+    for size in (1 << 70, (3, 1 << 70), [1 << 70, 3]):
+        with pytest.raises(ValueError, match=f"^psa_mask: mask_size must .*got {1 << 70}$"):
+            ours.psa_mask(torch.zeros(1, 9, 3, 3), 0, size)
+
+
+def test_a_string_is_no_number():
+    with pytest.raises(TypeError, match=r"spatial_scale must be a number, got '0\.5'"):
+        ours.ps_roi_pool(torch.zeros(1, 4, 3, 3), torch.zeros(1, 5), 2, "0.5")

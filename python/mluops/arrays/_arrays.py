@@ -138,6 +138,8 @@ def as_input(value: Any, rank: int, name: str) -> Array:
         array = np.asarray(value)
     if array.ndim != rank:
         raise BadParamError(f"mluops: {name} must be a tensor of {rank} dims, got {array.ndim}")
+    if not array.dtype.isnative:
+        return array.astype(array.dtype.newbyteorder("="), "C")
     flags = array.flags
     return array if flags.c_contiguous and flags.aligned else np.require(array, None, "CA")
 

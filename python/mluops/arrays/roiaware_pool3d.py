@@ -8,7 +8,7 @@ from typing import Any, Tuple
 import numpy as np
 
 from .._table import Table
-from ._arrays import Array, as_input, as_output, current, space
+from ._arrays import Array, as_input, as_output, count_of, current, space
 
 _FORWARD = Table("roiaware_pool3d_forward")
 _FORWARD_SIZE = Table("roiaware_pool3d_forward_workspace")
@@ -46,6 +46,8 @@ def roiaware_pool3d_forward(
     """
     rois, pts = as_input(rois, 2, "rois"), as_input(pts, 2, "pts")
     pts_feature = as_input(pts_feature, 2, "pts_feature")
+    for name, size in zip(("out_x", "out_y", "out_z"), (out_x, out_y, out_z)):
+        count_of(size, name)
     boxes, channels, out_size = rois.shape[0], pts_feature.shape[1], (out_x, out_y, out_z)
     values, slots = (boxes, *out_size, channels), (boxes, *out_size, max_pts_each_voxel)
     argmax = as_output(argmax, values, pts_feature, "argmax", np.int32)

@@ -9,6 +9,8 @@ from typing import Any, Iterable, Tuple
 
 from torch import Tensor
 
+_INT64 = 1 << 63
+
 
 def require_tensors(function: str, **arguments: Any) -> None:
     """Raises a TypeError unless all arguments are tensors."""
@@ -27,16 +29,21 @@ def require_tensor_list(function: str, name: str, values: Any) -> None:
 
 
 def integer(function: str, name: str, value: Any) -> int:
-    """Converts an integer of any type, or raises a TypeError."""
+    """Converts an integer of any type, or raises a TypeError; a ValueError above int64."""
     try:
-        return operator.index(value)
+        result = operator.index(value)
     except TypeError:
         raise TypeError(f"{function}: {name} must be an integer, got {value!r}") from None
+    if not -_INT64 <= result < _INT64:
+        raise ValueError(f"{function}: {name} must fit in int64, got {result}")
+    return result
 
 
 def number(function: str, name: str, value: Any) -> float:
     """Converts a number of any type, or raises a TypeError."""
     try:
+        if isinstance(value, str):
+            raise TypeError
         return float(value)
     except (TypeError, ValueError):
         raise TypeError(f"{function}: {name} must be a number, got {value!r}") from None
@@ -45,18 +52,23 @@ def number(function: str, name: str, value: Any) -> float:
 def sizes(function: str, name: str, value: Any, count: int) -> Tuple[int, ...]:
     """Converts a number or a sequence of `count` numbers to a tuple."""
     if type(value) is int:
-        return (value,) * count
+        return (integer(function, name, value),) * count
     values = tuple(value) if isinstance(value, Iterable) else (value,) * count
     if len(values) != count:
         raise ValueError(f"{function}: {name} must be a number or {count} numbers, got {value!r}")
     try:
-        return tuple(operator.index(each) for each in values)
+        values = tuple(operator.index(each) for each in values)
     except TypeError:
         raise TypeError(f"{function}: {name} must consist of integers, got {value!r}") from None
+    return tuple(integer(function, name, each) for each in values)
 
 
 def pair(function: str, name: str, value: Any) -> Tuple[int, int]:
-    if type(value) is int:
+    if type(value) is int and value.bit_length() < 64:
         return value, value
+    if type(value) in (tuple, list) and len(value) == 2:
+        first, second = value
+        if type(first) is int and type(second) is int and (first | second).bit_length() < 64:
+            return first, second
     first, second = sizes(function, name, value, 2)
     return first, second

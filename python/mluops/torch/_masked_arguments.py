@@ -115,6 +115,23 @@ def check(
     return size
 
 
+def check_backward(arguments: Tuple[Any, ...]) -> Tuple[Geometry, List[int]]:
+    """Checks the arguments and returns how windows lie, and the size of the result."""
+    grad, features, mask, weight, padding, stride, dilation, groups, wanted = arguments
+    geometry = make_geometry(padding, stride, dilation)
+    size = check(features, mask, weight, None, geometry, groups)
+    shape = [features.size(0), weight.size(0), *size]
+    if list(grad.shape) != shape:
+        raise ValueError(
+            f"masked_conv2d_backward: grad must have shape {shape}, got {list(grad.shape)}"
+        )
+    if len(wanted) != 3:
+        raise BadParamError(
+            f"masked_conv2d_backward: wanted must be a list of 3, got {list(wanted)}"
+        )
+    return geometry, size
+
+
 def check_once(*arguments: Any) -> Tuple[Geometry, List[int]]:
     """Returns geometry and size of the result. Checks arguments of the same types and shapes once;
     shapes must be numbers."""

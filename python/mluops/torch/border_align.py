@@ -161,7 +161,7 @@ def border_align(input: Tensor, boxes: Tensor, pool_size: int) -> Tensor:
     else:  # torch.jit.script compiles what follows a return
         if not (isinstance(input, Tensor) and isinstance(boxes, Tensor)):
             require_tensors("border_align", input=input, boxes=boxes)
-        if type(pool_size) is not int:
+        if type(pool_size) is not int or pool_size.bit_length() > 63:
             pool_size = integer("border_align", "pool_size", pool_size)
         return _forward(input, boxes, pool_size)[0]
 
@@ -181,6 +181,7 @@ class BorderAlign(nn.Module):
         self.pool_size = pool_size
 
     def forward(self, input: Tensor, boxes: Tensor) -> Tensor:
+        """See `border_align`."""
         return border_align(input, boxes, self.pool_size)
 
     def __repr__(self) -> str:

@@ -10,12 +10,11 @@ import torch.fx
 from torch import Tensor, nn
 from torch.jit.annotations import BroadcastingList2
 
-from .._library import BadParamError
 from . import _masked_columns as columns
 from . import _masked_rows as rows
 from ._arguments import integer, pair, require_tensors
 from ._dispatch import below_autograd
-from ._masked_arguments import check, check_once, complete, make_geometry
+from ._masked_arguments import check, check_backward, check_once, complete, make_geometry
 from ._masked_rows import Geometry
 from ._operator import register_composition
 from ._tensors import empty_channels_last, follows_channels_last
@@ -88,26 +87,9 @@ def _meta(*arguments: Any) -> Tensor:
     return _like(features, (features.size(0), weight.size(0), *size))
 
 
-def _check_backward(arguments: Tuple[Any, ...]) -> Tuple[Geometry, List[int]]:
-    """Checks the arguments and returns how windows lie, and the size of the result."""
-    grad, features, mask, weight, padding, stride, dilation, groups, wanted = arguments
-    geometry = make_geometry(padding, stride, dilation)
-    size = check(features, mask, weight, None, geometry, groups)
-    shape = [features.size(0), weight.size(0), *size]
-    if list(grad.shape) != shape:
-        raise ValueError(
-            f"masked_conv2d_backward: grad must have shape {shape}, got {list(grad.shape)}"
-        )
-    if len(wanted) != 3:
-        raise BadParamError(
-            f"masked_conv2d_backward: wanted must be a list of 3, got {list(wanted)}"
-        )
-    return geometry, size
-
-
 def _run_backward(calls: Calls, arguments: Tuple[Any, ...], by_rows: bool) -> Tuple[Tensor, ...]:
     grad, features, mask, weight, *_, groups, wanted = arguments
-    geometry, size = _check_backward(arguments)
+    geometry, size = check_backward(arguments)
     mask = _cropped(mask, size)
     images: List[Tensor] = []
     others: List[Optional[Tensor]] = [None, None]
@@ -139,7 +121,7 @@ def _backward_compose(*arguments: Any) -> Tuple[Tensor, ...]:
 
 def _backward_meta(*arguments: Any) -> Tuple[Tensor, ...]:
     _, features, _, weight, *_, wanted = arguments
-    _check_backward(arguments)
+    check_backward(arguments)
     results = (
         _like(features, features.shape),
         weight.new_empty(weight.shape),
@@ -229,7 +211,7 @@ def masked_conv2d(
             require_tensors("masked_conv2d", features=features, mask=mask, weight=weight)
         if bias is not None and not isinstance(bias, Tensor):
             require_tensors("masked_conv2d", bias=bias)
-        if type(groups) is not int:
+        if type(groups) is not int or groups.bit_length() > 63:
             groups = integer("masked_conv2d", "groups", groups)
         geometry = (
             pair("masked_conv2d", "padding", padding),
@@ -254,6 +236,7 @@ class MaskedConv2d(nn.Conv2d):
     """
 
     def forward(self, input: Tensor, mask: Optional[Tensor] = None) -> Tensor:
+        """See `masked_conv2d`; without a mask, Conv2d."""
         if mask is None:
             return self._conv_forward(input, self.weight, self.bias)
         padding = self.padding

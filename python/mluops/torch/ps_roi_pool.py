@@ -10,6 +10,7 @@ import torch.fx
 from torch import Tensor, nn
 from torch.jit.annotations import BroadcastingList2
 
+from .._library import BadParamError
 from .._table import Table
 from ._arguments import number, pair, require_tensor_list, require_tensors
 from ._context import context_of
@@ -158,11 +159,23 @@ def _boxes_as_rois(boxes: Union[Tensor, List[Tensor]], images: int) -> Tensor:
 
 def _require_images(rois: Tensor, images: int) -> None:
     """Raises for a RoI whose batch index names no image. On CUDA this waits for the RoIs."""
-    outside = ~((rois[:, 0] >= 0) & (rois[:, 0] < images))
+    batch = rois[:, 0].trunc()  # -0.5 is image 0
+    outside = ~((batch >= 0) & (batch < images))
     if bool(outside.any()):
         first = int(outside.nonzero()[0, 0])
         raise ValueError(
             f"ps_roi_pool: boxes[{first}, 0] must be in [0, {images}), got {float(rois[first, 0])}"
+        )
+
+
+def _require_channels(input: Tensor, height: int, width: int) -> None:
+    if input.dim() != 4 or height < 1 or width < 1:
+        return  # another check fails
+    channels, bins = input.size(1), height * width
+    if channels < 1 or channels % bins != 0:
+        raise BadParamError(
+            "ps_roi_pool: input.shape[1] must be a positive multiple of "
+            f"output_size[0]*output_size[1] = {bins}, got {channels}"
         )
 
 
@@ -201,6 +214,7 @@ def ps_roi_pool(
             require_tensors("ps_roi_pool", input=input)
         height, width = pair("ps_roi_pool", "output_size", output_size)
         spatial_scale = number("ps_roi_pool", "spatial_scale", spatial_scale)
+        _require_channels(input, height, width)
     if input.dim() != 4:
         raise ValueError(
             f"ps_roi_pool: input must have shape [N, C, H, W], got {list(input.shape)}"
@@ -236,23 +250,37 @@ class PSRoIPool(nn.Module):
     """
 
     semantics = "torchvision"  # for modules pickled by torchvision
+    validate = False
 
     def __init__(
         self,
         output_size: Union[int, Sequence[int]],
         spatial_scale: float,
         semantics: str = "torchvision",
+        validate: bool = False,
     ):
         super().__init__()
+        pair("PSRoIPool", "output_size", output_size)  # raises if it does not fit
+        if semantics not in ("torchvision", "rfcn"):
+            raise ValueError(
+                f'PSRoIPool: semantics must be "torchvision" or "rfcn", got {semantics!r}'
+            )
         self.output_size = output_size
         self.spatial_scale = spatial_scale
         self.semantics = semantics
+        self.validate = validate
 
     def forward(self, input: Tensor, rois: Union[Tensor, List[Tensor]]) -> Tensor:
-        return ps_roi_pool(input, rois, self.output_size, self.spatial_scale, self.semantics)
+        """See `ps_roi_pool`."""
+        return ps_roi_pool(
+            input, rois, self.output_size, self.spatial_scale, self.semantics, self.validate
+        )
 
     def __repr__(self) -> str:
-        return (
+        others = "" if self.semantics == "torchvision" else f", semantics={self.semantics!r}"
+        if self.validate:
+            others += ", validate=True"
+        return (  # without the others, as torchvision's
             f"{self.__class__.__name__}(output_size={self.output_size}, "
-            f"spatial_scale={self.spatial_scale})"
+            f"spatial_scale={self.spatial_scale}{others})"
         )

@@ -93,7 +93,7 @@ def psa_mask(input: Tensor, psa_type: int, mask_size: BroadcastingList2[int]) ->
     else:  # torch.jit.script compiles what follows a return
         if not isinstance(input, Tensor):
             require_tensors("psa_mask", input=input)
-        if type(psa_type) is not int:
+        if type(psa_type) is not int or psa_type.bit_length() > 63:
             psa_type = integer("psa_mask", "psa_type", psa_type)
         h_mask, w_mask = pair("psa_mask", "mask_size", mask_size)
         return _forward(input, psa_type, h_mask, w_mask)
@@ -122,6 +122,7 @@ class PSAMask(nn.Module):
         self.psa_type = psa_type
 
     def forward(self, input: Tensor) -> Tensor:
+        """See `psa_mask`."""
         mask_size = self.mask_size
         if mask_size is None:
             raise ValueError("PSAMask: mask_size must be given, got None")

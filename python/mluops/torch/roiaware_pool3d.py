@@ -249,7 +249,7 @@ def roiaware_pool3d(
         ):
             require_tensors("roiaware_pool3d", rois=rois, pts=pts, pts_feature=pts_feature)
         grid = list(sizes("roiaware_pool3d", "out_size", out_size, 3))
-        if type(max_pts_per_voxel) is not int:
+        if type(max_pts_per_voxel) is not int or max_pts_per_voxel.bit_length() > 63:
             max_pts_per_voxel = integer("roiaware_pool3d", "max_pts_per_voxel", max_pts_per_voxel)
     method = _method_of(mode)
     return _pool(rois, pts, pts_feature, grid, max_pts_per_voxel, method, box_origin)
@@ -290,6 +290,7 @@ class RoIAwarePool3d(nn.Module):
         self.box_origin = box_origin
 
     def forward(self, rois: Tensor, pts: Tensor, pts_feature: Tensor) -> Tensor:
+        """See `roiaware_pool3d`."""
         return roiaware_pool3d(
             rois,
             pts,
