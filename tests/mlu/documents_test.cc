@@ -2,7 +2,9 @@
 // Tests the workspace sizes and the size limits of the design documents' kernels on the simulated MLU.
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <cstddef>
+#include <cstdint>
 #include <string>
 
 #include "mlu_op.h"
@@ -34,9 +36,9 @@ TEST_F(Documents, PsRoiPoolHasNoUseForAWorkspace) {
 }
 
 // Sizes beyond a limit are refused before any data is touched, so these pointers are never read.
-void* const kData[] = {
-    reinterpret_cast<void*>(int64_t{1} << 40), reinterpret_cast<void*>(int64_t{2} << 40),
-    reinterpret_cast<void*>(int64_t{3} << 40), reinterpret_cast<void*>(int64_t{4} << 40)};
+void* PointerAt(uintptr_t address) { return std::bit_cast<void*>(address); }
+void* const kData[] = {PointerAt(uintptr_t{1} << 40), PointerAt(uintptr_t{2} << 40),
+                       PointerAt(uintptr_t{3} << 40), PointerAt(uintptr_t{4} << 40)};
 
 void ExpectMessage(const std::string& part) {
   const std::string message = mluOpGetLastErrorMessage();
