@@ -12,6 +12,7 @@ import argparse
 import dataclasses
 import json
 import pathlib
+import re
 import sys
 
 import speed_tables
@@ -144,22 +145,24 @@ def table(files):
 
 
 def slower(file):
-    """Returns the drop-ins that are slower than their peers, as a statement.
+    """Returns which drop-ins are slower than their peers, as a statement.
 
-    >>> row = {"name": "a", "level": "drop-in", "ratio": 0.5, "ours_s": 2e-6, "peer_s": 1e-6}
+    >>> row = {"name": "a [1,2]", "level": "drop-in", "ratio": 0.5}
     >>> slower({"cases": [row, {**row, "ratio": 1.5}, {**row, "level": "library"}]})
-    'Slower than the peer: a (2.0 against 1.0 µs).'
+    'Slower than the peer: 1 of 2 rows (a from 0.50x the speed).'
     >>> slower({"cases": []})
     'No measured shape is slower than the peer.'
     """
-    names = [
-        f"{row['name']} ({row['ours_s'] * 1e6:.1f} against {row['peer_s'] * 1e6:.1f} µs)"
-        for row in file["cases"]
-        if row["level"] == "drop-in" and row.get("ratio", 1) < 1
-    ]
-    if not names:
+    ratios = {}
+    rows = [row for row in file["cases"] if row["level"] == "drop-in" and "ratio" in row]
+    for row in rows:
+        if row["ratio"] < 1:
+            name = re.split(r" [\[(]", row["name"])[0] + " in half" * ("float16" in row["name"])
+            ratios.setdefault(name, []).append(row["ratio"])
+    if not ratios:
         return "No measured shape is slower than the peer."
-    return f"Slower than the peer: {'; '.join(names)}."
+    names = ", ".join(f"{name} from {min(each):.2f}x the speed" for name, each in ratios.items())
+    return f"Slower than the peer: {sum(map(len, ratios.values()))} of {len(rows)} rows ({names})."
 
 
 def pairs_table(file):

@@ -241,7 +241,7 @@ TEST(Verbose, EmptyCallNamesTheEmptyTensor) {
   const std::vector<std::string> lines = Lines(child.errors);
   ASSERT_GE(lines.size(), 2u);
   EXPECT_EQ(lines.back(), "# " + kExample + ": MLUOP_STATUS_SUCCESS in 0.0 us");
-  const std::string line = lines[lines.size() - 2];
+  const std::string& line = lines[lines.size() - 2];
   EXPECT_EQ(ParseCase(line).values.at("N"), 0) << line;
   const std::string end =
       ", nothing to compute: x is empty, workspace 0 bytes, x float NHWC, y float NHWC";
