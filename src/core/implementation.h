@@ -206,7 +206,9 @@ class Binding {
 
 template <auto kMakeProblem, const auto& kList>
 constexpr auto Bind(std::string_view op) {
+#if !defined(__SANITIZE_ADDRESS__)  // g++ with UBSan compares no functions in constant expressions
   static_assert(EndsWithFallback<kList>());
+#endif
   return Binding<kMakeProblem, kList>::Operator(op);
 }
 
