@@ -263,6 +263,34 @@ MLUOP_WIN_API mluOpStatus_t mluOpMaskedCol2imBackward(
     const mluOpTensorDescriptor_t mask_w_idx_desc, const void* mask_w_idx,
     const mluOpTensorDescriptor_t grad_col_desc, void* grad_col);
 
+/* masked_conv2d: a convolution that is computed only where a mask is positive.
+ *
+ *   output[n, o, p, q] = bias[o] + sum over c, i, j of weight[o, c, i, j] *
+ *                        features[n, c, p*stride_h - pad_h + i*dilation_h,
+ *                                       q*stride_w - pad_w + j*dilation_w]
+ *   where mask[n, p, q] > 0, else 0; features outside the map are 0
+ *
+ *   features [N, C, H, W], weight [O, C, kernel_h, kernel_w], output [N, O, P, Q]   NCHW
+ *   mask [N, P, Q], bias [O]                                                   any layout
+ *   all half or all float
+ *
+ * P and Q are free: positions whose window lies outside the map give the bias. On CUDA the number of
+ * masked positions stays on the device, so the call does not synchronise and can be captured in a
+ * graph. Half uses tensor cores, float does not use TF32. Sums of half are float sums, rounded once.
+ *
+ * BAD_PARAM: a NULL handle, descriptor or pointer; another rank, type, layout or shape; kernel_*,
+ * stride_*, dilation_* below 1, pad_* below 0; an empty weight or bias; empty features unless N is 0;
+ * an output that overlaps another tensor. NOT_SUPPORTED: strides that are not packed; a dim of 2^31
+ * or more. An empty output is SUCCESS. */
+MLUOP_WIN_API mluOpStatus_t mluOpMaskedConv2dForward(
+    mluOpHandle_t handle, const int kernel_h, const int kernel_w, const int stride_h,
+    const int stride_w, const int pad_h, const int pad_w, const int dilation_h,
+    const int dilation_w, const mluOpTensorDescriptor_t features_desc, const void* features,
+    const mluOpTensorDescriptor_t mask_desc, const void* mask,
+    const mluOpTensorDescriptor_t weight_desc, const void* weight,
+    const mluOpTensorDescriptor_t bias_desc, const void* bias,
+    const mluOpTensorDescriptor_t output_desc, void* output);
+
 /* mluOpPointsInBoxes for all pairs: inside[b, m, t] = 1 if box t of scene b holds point m, else 0.
  *   points [B, M, 3] float, boxes [B, T, 7] float, inside [B, M, T] int32; any layout.
  * Checks and statuses are the same as for mluOpPointsInBoxes. */

@@ -10,15 +10,21 @@ import torch.fx
 from torch import Tensor, nn
 from torch.jit.annotations import BroadcastingList2
 
+from .._table import Table
 from . import _masked_columns as columns
 from . import _masked_rows as rows
 from ._arguments import integer, pair, require_tensors
+from ._context import context_of
 from ._dispatch import below_autograd
 from ._masked_arguments import check, check_backward, check_once, complete, make_geometry
 from ._masked_rows import Geometry
 from ._operator import register_composition
-from ._tensors import empty_channels_last, follows_channels_last
+from ._tensors import as_type, empty_channels_last, follows_channels_last, in_format_of, packed
 from .masked_im2col import KERNELS, OPERATORS, Calls
+
+
+_FORWARD = Table("masked_conv2d_forward", "masked_conv2d")
+_TYPES = (torch.float16, torch.float32)  # with kernels that multiply tiles
 
 
 def _cropped(mask: Tensor, size: List[int]) -> Tensor:
@@ -38,6 +44,28 @@ def _like(features: Tensor, shape: Sequence[Any]) -> Tensor:
 
 def _cat(images: List[Tensor]) -> Tensor:
     return images[0] if len(images) == 1 else torch.cat(images)
+
+
+def _is_one_call(features: Tensor, groups: int) -> bool:
+    """Whether the C operator is the fastest. Its result does not wait for the device."""
+    return groups == 1 and features.is_cuda and features.dtype in _TYPES
+
+
+def _convolve(
+    features: Tensor, mask: Tensor, weight: Tensor, bias: Optional[Tensor], geometry: Geometry
+) -> Tensor:
+    dtype = features.dtype
+    x = packed(features, dtype)
+    inputs = (
+        x,
+        packed(mask if mask.dtype is dtype else as_type(mask > 0, dtype), dtype),
+        packed(weight, dtype),
+        weight.new_zeros(weight.size(0)) if bias is None else packed(bias, dtype),
+    )
+    kernel = (weight.size(2), weight.size(3))
+    attributes = (*kernel, *geometry.stride, *geometry.padding, *geometry.dilation)
+    (result,) = context_of(x).run(_FORWARD, attributes, inputs)
+    return in_format_of(features, result) if x is not features else result
 
 
 def _run(
@@ -68,8 +96,10 @@ def _kernel(*arguments: Any) -> Tensor:
     arguments = complete(arguments)
     features, mask, weight, bias, _, _, _, groups = arguments
     geometry, size = check_once(*arguments)
-    by_rows = rows.applies(features, weight, groups)
     mask = _cropped(mask, size)
+    if _is_one_call(features, groups):
+        return _convolve(features, mask, weight, bias, geometry)
+    by_rows = rows.applies(features, weight, groups)
     return _run(KERNELS, features, mask, weight, bias, geometry, groups, by_rows)
 
 

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+// masked_conv2d on CUDA devices: the choice between "products" and the fallback "direct", in which a
+// thread adds the terms of one element of the output.
+#include <algorithm>
+
+#include "cuda/for_each.h"
+#include "cuda/words.h"
+#include "ops/masked_conv2d/cuda/kernels.h"
+
+namespace mluop::masked_conv2d {
+namespace {
+
+using ConvCall = CudaCall<Problem>;
+
+constexpr int64_t kMaxCoordinate = int64_t{1} << 30;
+
+// Whether every coordinate of a window fits 32 bits.
+bool HasSmallCoordinates(const Axis& axis) {
+  return axis.size < kMaxCoordinate && axis.positions * axis.stride < kMaxCoordinate &&
+         axis.pad < kMaxCoordinate && int64_t{axis.kernel} * axis.dilation < kMaxCoordinate;
+}
+
+bool CanMultiply(const ConvCall& call) {
+  return IsSmall(call) && HasSmallCoordinates(call.p.y) && HasSmallCoordinates(call.p.x);
+}
+
+int SplitsOf(const Problem& p) {
+  const int64_t by_terms = p.taps() * p.channels / kMinTerms;
+  const int64_t by_sums = kManySums / (p.positions() * p.outputs);
+  return static_cast<int>(std::clamp<int64_t>(std::min(by_terms, by_sums), 1, kMaxSplits));
+}
+
+template <typename T>
+Sizes SizesOf(const Problem& p, int64_t images) {
+  Sizes sizes = {};
+  sizes.images = static_cast<int>(images);
+  sizes.height = static_cast<int>(p.y.size);
+  sizes.width = static_cast<int>(p.x.size);
+  sizes.plane = static_cast<int>(p.plane());
+  sizes.rows = static_cast<int>(p.y.positions);
+  sizes.columns = static_cast<int>(p.x.positions);
+  sizes.positions = static_cast<int>(images * p.positions());
+  sizes.channels = static_cast<int>(p.channels);
+  sizes.outputs = static_cast<int>(p.outputs);
+  sizes.taps = static_cast<int>(p.taps());
+  sizes.kernel_w = p.x.kernel;
+  sizes.padded_channels = static_cast<int>(RoundUp(p.channels, kDepth<T>));
+  sizes.padded_outputs = static_cast<int>(RoundUp(p.outputs, kTile));
+  sizes.splits = SplitsOf(p);
+  return sizes;
+}
+
+int64_t BatchOf(const Problem& p) {
+  return std::clamp<int64_t>(kBatchPositions / p.positions(), 1, p.images);
+}
+
+// Assigns scratch from `base` on and returns its size. A NULL base gives the size alone.
+template <typename T>
+size_t Assign(const Sizes& s, char* base, Arranged<T>* to) {
+  size_t size = 0;
+  const auto take = [&](auto*& pointer, int64_t count) {
+    pointer = reinterpret_cast<std::remove_reference_t<decltype(pointer)>>(base + size);
+    size += AlignedBytes(static_cast<size_t>(count) * sizeof(*pointer));
+  };
+  take(to->features, int64_t{s.images} * s.plane * s.padded_channels);
+  take(to->weight, s.padded_outputs * s.terms());
+  take(to->masked, s.positions);
+  take(to->rank, s.positions);
+  take(to->count, 1);
+  take(to->sums, s.splits * RoundUp(s.positions, kTile) * s.padded_outputs);
+  return size;
+}
+
+template <typename T>
+size_t BytesOf(const Problem& p) {
+  Arranged<T> unused;
+  return Assign(SizesOf<T>(p, BatchOf(p)), nullptr, &unused);
+}
+
+bool IsHalf(const ConvCall& call) { return call.arguments.Type() == MLUOP_DTYPE_HALF; }
+
+size_t ProductBytes(const ConvCall& call) {
+  return IsHalf(call) ? BytesOf<half>(call.p) : BytesOf<float>(call.p);
+}
+
+template <typename T>
+mluOpStatus_t RunBatches(const ConvCall& call, void* scratch) {
+  const Problem& p = call.p;
+  const Arguments& a = call.arguments;
+  const Geometry geometry = {p.y.stride, p.x.stride, p.y.pad, p.x.pad, p.y.dilation, p.x.dilation};
+  const int64_t batch = BatchOf(p);
+  Arranged<T> arranged;
+  Assign(SizesOf<T>(p, batch), static_cast<char*>(scratch), &arranged);
+  for (int64_t first = 0; first < p.images; first += batch) {
+    const Sizes sizes = SizesOf<T>(p, std::min(batch, p.images - first));
+    const Tensors<T> tensors = {a.In<T>("features") + first * p.channels * p.plane(),
+                                a.In<T>("mask") + first * p.positions(), a.In<T>("weight"),
+                                a.In<T>("bias"),
+                                a.Out<T>("output") + first * p.outputs * p.positions()};
+    Arrange(call.context, sizes, tensors, arranged, /*with_weight=*/first == 0);
+    Multiply(call.context, sizes, geometry, arranged);
+    Finish(call.context, sizes, tensors, arranged);
+  }
+  return call.context.status();
+}
+
+mluOpStatus_t RunProducts(const ConvCall& call, void* scratch) {
+  return IsHalf(call) ? RunBatches<half>(call, scratch) : RunBatches<float>(call, scratch);
+}
+
+template <typename T>
+mluOpStatus_t AddTerms(const ConvCall& call, void*) {
+  using Real = RealOf<T>;
+  const Problem p = call.p;
+  const Arguments& a = call.arguments;
+  const T *features = a.In<T>("features"), *mask = a.In<T>("mask"), *weight = a.In<T>("weight");
+  const T* bias = a.In<T>("bias");
+  T* const output = a.Out<T>("output");
+  ForEach(call.context, p.images * p.outputs * p.positions(), [=] __device__(int64_t i) {
+    const int64_t position = i % p.positions(), o = i / p.positions() % p.outputs;
+    const int64_t image = i / p.positions() / p.outputs;
+    if (!(static_cast<Real>(mask[image * p.positions() + position]) > 0)) {
+      output[i] = T{0};
+      return;
+    }
+    Real sum = 0;
+    for (int64_t tap = 0; tap < p.taps(); ++tap) {
+      const int64_t pixel = p.Pixel(position, tap);
+      for (int64_t c = 0; c < p.channels; ++c) {
+        const int64_t channel = image * p.channels + c;
+        const Real x =
+            pixel < 0 ? Real{0} : static_cast<Real>(features[channel * p.plane() + pixel]);
+        sum = fma(x, static_cast<Real>(weight[(o * p.channels + c) * p.taps() + tap]), sum);
+      }
+    }
+    output[i] = static_cast<T>(sum + static_cast<Real>(bias[o]));
+  });
+  return call.context.status();
+}
+
+mluOpStatus_t RunDirect(const ConvCall& call, void* scratch) {
+  return IsHalf(call) ? AddTerms<half>(call, scratch) : AddTerms<float>(call, scratch);
+}
+
+using Entry = CudaImplementation<Problem>;
+constexpr Entry kForward[] = {
+    {"products", "tensors below 2^31 elements, coordinates below 2^30", CanMultiply, ProductBytes,
+     RunProducts},
+    Entry::Exclusive({"direct", "always", Always, nullptr, RunDirect}),
+    Entry::ForDouble(AddTerms<double>),
+};
+constexpr CudaOperator kForwardCuda = Bind<MakeProblem, kForward>("masked_conv2d_forward");
+constexpr const CudaOperator* kOperators[] = {&kForwardCuda};
+
+}  // namespace
+
+extern const CudaFamily kCudaFamily;
+constexpr CudaFamily kCudaFamily = {kOperators, {}};
+
+}  // namespace mluop::masked_conv2d

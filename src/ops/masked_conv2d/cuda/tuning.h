@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// CUDA tuning parameters of the family.
+#pragma once
+
+#include <cstdint>
+
+namespace mluop::masked_conv2d {
+
+// The tile of a block: masked positions by outputs. The terms of a sum are split among up to
+// kMaxSplits blocks, so that few masked positions occupy all SMs.
+inline constexpr int kTile = 128;
+inline constexpr int kThreads = 256;
+inline constexpr int kMaxSplits = 4;
+// A split has at least this many terms, so that its partial sums cost little beside it.
+inline constexpr int64_t kMinTerms = 512;
+// Outputs times positions of an image from which the terms are not split: a quarter of the positions
+// makes a tile for each of 128 SMs.
+inline constexpr int64_t kManySums = int64_t{128 * kTile * kTile} * 8;
+// Tiles of terms in flight. Three take 60 KiB, which every architecture from sm_75 on gives a block.
+inline constexpr int kStages = 3, kDeepStages = 5;
+
+// Positions of a batch of images, unless one image has more. Bounds the scratch.
+inline constexpr int64_t kBatchPositions = 1 << 15;
+
+// The tile of the kernels that transpose features and sums.
+inline constexpr int kSquare = 64;
+
+}  // namespace mluop::masked_conv2d
