@@ -184,7 +184,13 @@ void AddSizes(const OpSpec& spec, Rules* rules) {
                     }});
 }
 
-// Sets a symbol to 0, so that a tensor with rule kReject is empty. Skips symbols that also empty a
+// Returns whether a tensor that `symbol` = 0 empties is rejected.
+bool IsRejected(const TensorSpec& row, const Variable& symbol) {
+  return row.when_empty == kReject ||
+         (row.when_empty == kSkipRows && !DependsOn(row.dims[0], symbol));
+}
+
+// Sets a symbol to 0, so that a tensor that must not be empty is. Skips symbols that also empty a
 // tensor with rule kSkipFirst, which is checked before.
 void AddEmpty(const OpSpec& spec, Rules* rules) {
   for (int s = 0; s < spec.symbol_count; ++s) {
@@ -194,7 +200,7 @@ void AddEmpty(const OpSpec& spec, Rules* rules) {
     for (int t = 0; t < spec.tensor_count; ++t) {
       if (!DependsOn(spec.tensors[t], symbol)) continue;
       skipped_first |= spec.tensors[t].when_empty == kSkipFirst;
-      if (spec.tensors[t].when_empty == kReject) rejected.push_back(Name(spec.tensors[t]));
+      if (IsRejected(spec.tensors[t], symbol)) rejected.push_back(Name(spec.tensors[t]));
     }
     if (skipped_first || rejected.empty()) continue;
     rules->push_back({"zero elements", string(spec.symbols[s]) + " must not be 0", kBad, rejected,

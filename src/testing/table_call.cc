@@ -56,13 +56,19 @@ TableCall::TableCall(const Entry& entry, mluOpDataType_t type)
 // Gives attributes that must be equal one value, and every other size a different one.
 void TableCall::ChooseValues() {
   int64_t next = 2;
+  const auto is_size = [&](int attribute) {
+    return std::any_of(spec().tensors, spec().tensors + spec().tensor_count,
+                       [&](const TensorSpec& tensor) {
+                         return DependsOn(tensor, {Factor::kAttribute, attribute});
+                       });
+  };
   for (int i = 0; i < spec().attribute_count; ++i) {
     const AttributeSpec& row = spec().attributes[i];
     if (row.kind == AttributeSpec::kPositiveReal) {
       attribute(i) = 0.5;
     } else if (row.max != INT32_MAX) {
       attribute(i) = static_cast<double>(row.min);
-    } else if (row.min == INT32_MIN) {
+    } else if (row.min == INT32_MIN || !is_size(i)) {
       attribute(i) = 1;
     } else {
       attribute(i) = static_cast<double>(next++);

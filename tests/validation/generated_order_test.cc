@@ -55,6 +55,7 @@ class RuleBreaker {
     const bool memory = entry_.op != nullptr;
     if (phase == kLayoutPhase) return layout_ >= 0;
     if (phase == kAttributePhase) return attribute_ >= 0;
+    if (phase == kSizePhase) return large_tensor_ >= 0;
     if (phase == kEmptyPhase) return can_be_empty_;
     if (phase == kWorkspacePhase) return memory && entry_.has_workspace;
     return memory || phase < kWorkspacePhase;
@@ -127,6 +128,8 @@ class RuleBreaker {
   // Prefers a variable that grows only tensors that zeroed_symbol_ does not empty.
   void ChooseSize() {
     for (const Variable& variable : VariablesOf(spec_)) {
+      // An attribute is at most INT32_MAX, so it makes a tensor too large and never a dim.
+      if (variable.kind == Factor::kAttribute && !spec_.limited) continue;
       int first = -1;
       bool all_stay_nonempty = true;
       for (int t = 0; t < spec_.tensor_count; ++t) {
