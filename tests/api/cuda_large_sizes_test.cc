@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // 2^31 elements and more in one row, image or result on a CUDA device: psroipool and border_align
-// backward, masked_im2col. Skipped if it has too little free memory.
+// backward, masked_im2col, masked_conv2d. Skipped if it has too little free memory.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -182,6 +182,78 @@ TEST_F(CudaLargeMaskedIm2col, ManyMasksOfSmallPlanes) {
     const int64_t x = w[static_cast<size_t>(m)] - 1 + row % 3;
     return DeviceFloats::Formula((row / 9 * kH + y) * kW + x);
   });
+}
+
+// 1x1 kernels: the implementation "direct" computes tensors of 2^31 elements and more.
+class CudaLargeMaskedConv2d : public CudaDeviceTest {
+ protected:
+  static Descriptor Nchw(int64_t n, int64_t c, int64_t h, int64_t w) {
+    return {MLUOP_LAYOUT_NCHW, MLUOP_DTYPE_FLOAT, {n, c, h, w}};
+  }
+  static Descriptor Array(const std::vector<int64_t>& dims) {
+    return {MLUOP_LAYOUT_ARRAY, MLUOP_DTYPE_FLOAT, dims};
+  }
+};
+
+// The weight is the identity, so the output is every kStride-th pixel of each channel.
+TEST_F(CudaLargeMaskedConv2d, LargeFeatures) {
+  constexpr int64_t kN = 2, kC = 3, kH = 1 << 14, kW = 1 << 15, kStride = 1021;
+  constexpr int64_t kP = kH / kStride + 1, kQ = kW / kStride + 1;
+  static_assert(kN * kC * kH * kW > kLimit);
+  DeviceFloats features(kN * kC * kH * kW), mask(kN * kP * kQ), weight(kC * kC), bias(kC);
+  DeviceFloats output(kN * kC * kP * kQ);
+  SKIP_WITHOUT(features);
+  features.FillByFormula();
+  mask.FillByFormula();  // positive
+  const float identity[] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
+  weight.Write(0, identity, kC * kC);
+  bias.Set(0);
+  output.Set(0xff);
+  const Handle handle;
+  ASSERT_EQ(mluOpMaskedConv2dForward(handle, 1, 1, kStride, kStride, 0, 0, 1, 1,
+                                     Nchw(kN, kC, kH, kW), features.data(), Array({kN, kP, kQ}),
+                                     mask.data(), Nchw(kC, kC, 1, 1), weight.data(), Array({kC}),
+                                     bias.data(), Nchw(kN, kC, kP, kQ), output.data()),
+            MLUOP_STATUS_SUCCESS)
+      << LastMessage();
+  const std::vector<float> values = output.Read(0, output.count());
+  int64_t wrong = 0;
+  for (int64_t i = 0; i < output.count(); ++i) {
+    const int64_t plane = i / (kP * kQ), p = i / kQ % kP, q = i % kQ;
+    const float wanted = DeviceFloats::Formula((plane * kH + p * kStride) * kW + q * kStride);
+    wrong += values[static_cast<size_t>(i)] != wanted;
+  }
+  EXPECT_EQ(wrong, 0);
+}
+
+// Every second position is masked and has the value of its output's bias.
+TEST_F(CudaLargeMaskedConv2d, LargeOutput) {
+  constexpr int64_t kO = (1 << 16) + 3, kPositions = 1 << 15;
+  static_assert(kO * kPositions > kLimit);
+  DeviceFloats features(1), mask(kPositions), weight(kO), bias(kO), output(kO * kPositions);
+  SKIP_WITHOUT(output);
+  std::vector<float> masked(kPositions);
+  for (size_t i = 0; i < masked.size(); ++i) masked[i] = static_cast<float>(i % 2);
+  mask.Write(0, masked.data(), kPositions);
+  features.Set(0);
+  weight.Set(0);
+  bias.FillByFormula();
+  output.Set(0xff);
+  const Handle handle;
+  ASSERT_EQ(mluOpMaskedConv2dForward(handle, 1, 1, 1, 1, 0, 0, 1, 1, Nchw(1, 1, 1, 1),
+                                     features.data(), Array({1, 1, kPositions}), mask.data(),
+                                     Nchw(kO, 1, 1, 1), weight.data(), Array({kO}), bias.data(),
+                                     Nchw(1, kO, 1, kPositions), output.data()),
+            MLUOP_STATUS_SUCCESS)
+      << LastMessage();
+  int64_t wrong = 0;
+  output.ForEachSlice([&](int64_t first, const std::vector<float>& values) {
+    for (size_t i = 0; i < values.size(); ++i) {
+      const int64_t at = first + static_cast<int64_t>(i);
+      wrong += values[i] != (at % 2 == 1 ? DeviceFloats::Formula(at / kPositions) : 0.0f);
+    }
+  });
+  EXPECT_EQ(wrong, 0);
 }
 
 }  // namespace

@@ -140,6 +140,11 @@ Expected ExpectedWhenEmpty(const Arguments& a) {
     return empty("input") ? kNothingToDo : kBadParam;
   }
   if (is("psroipool")) return empty("rois") ? kBadParam : kNothingToDo;  // backward
+  if (op == "masked_conv2d_forward") {
+    const bool has_images = a.tensors[a.spec->TensorIndex("features")].desc->dims[0] > 0;
+    const bool rejected = empty("weight") || empty("bias") || (empty("features") && has_images);
+    return rejected ? kBadParam : kNothingToDo;
+  }
   if (is("masked")) {
     for (const char* image : {"feature", "grad_feature", "im", "grad_im"}) {
       if (empty(image)) return kBadParam;

@@ -1,37 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Calls every operator of mlu_op.h and of mluops/extensions.h on a small example. C99 and C++11. */
-#include <stdarg.h>
 #include <string.h>
 
 #include "check.h"
+#include "descriptors.h"
 #include "mluops/extensions.h"
-
-typedef mluOpTensorDescriptor_t Desc;
-
-static Desc made[64];
-static int made_count = 0;
-
-static Desc Make(mluOpTensorLayout_t layout, mluOpDataType_t dtype, int rank, ...) {
-  int dims[MLUOP_DIM_MAX];
-  Desc desc = NULL;
-  va_list arguments;
-  va_start(arguments, rank);
-  for (int i = 0; i < rank; ++i) dims[i] = va_arg(arguments, int);
-  va_end(arguments);
-  MLUOP_CHECK(mluOpCreateTensorDescriptor(&desc));
-  MLUOP_CHECK(mluOpSetTensorDescriptor(desc, layout, dtype, rank, dims));
-  made[made_count++] = desc;
-  return desc;
-}
-static Desc Floats(mluOpTensorLayout_t layout, int n, int h, int w, int c) {
-  return Make(layout, MLUOP_DTYPE_FLOAT, 4, n, h, w, c);
-}
-static Desc Nhwc(int n, int h, int w, int c) { return Floats(MLUOP_LAYOUT_NHWC, n, h, w, c); }
-static Desc Nchw(int n, int c, int h, int w) { return Floats(MLUOP_LAYOUT_NCHW, n, c, h, w); }
-static Desc Indices(int n) { return Make(MLUOP_LAYOUT_ARRAY, MLUOP_DTYPE_INT32, 1, n); }
-static Desc Matrix(int rows, int columns) {
-  return Make(MLUOP_LAYOUT_ARRAY, MLUOP_DTYPE_FLOAT, 2, rows, columns);
-}
 
 static void Psamask(mluOpHandle_t handle) {
   const float x[] = {3, 4};
@@ -72,6 +45,16 @@ static void MaskedIm2col(mluOpHandle_t handle) {
   col[0] = 0;
   MLUOP_CHECK(mluOpMaskedCol2imBackward(handle, d[0], image, d[1], rows, d[2], columns, d[3], col));
   EXPECT(col[0] == 3);
+}
+
+static void MaskedConv2d(mluOpHandle_t handle) {
+  const float features[] = {1, 2}, mask[] = {0, 1}, weight[] = {3}, bias[] = {4};
+  float output[2];
+  Desc d[] = {Nchw(1, 1, 1, 2), Make(MLUOP_LAYOUT_ARRAY, MLUOP_DTYPE_FLOAT, 3, 1, 1, 2),
+              Nchw(1, 1, 1, 1), Make(MLUOP_LAYOUT_ARRAY, MLUOP_DTYPE_FLOAT, 1, 1)};
+  MLUOP_CHECK(mluOpMaskedConv2dForward(handle, 1, 1, 1, 1, 0, 0, 1, 1, d[0], features, d[1], mask,
+                                       d[2], weight, d[3], bias, d[0], output));
+  EXPECT(output[0] == 0 && output[1] == 10);
 }
 
 static void PsRoiPool(mluOpHandle_t handle) {
@@ -187,6 +170,7 @@ int main(void) {
   MLUOP_CHECK(mluOpCreate(&handle));
   Psamask(handle);
   MaskedIm2col(handle);
+  MaskedConv2d(handle);
   PsRoiPool(handle);
   PsRoiPoolNchw(handle);
   BorderAlign(handle);
