@@ -5,11 +5,11 @@ contiguous results, conversions included.
 
 The peer is torchvision's ps_roi_pool or mmcv's operator where these are installed, else a
 composition of torch operators (`pairs.py`). Calls are captured into a CUDA graph over more inputs
-than the caches hold, and replayed. masked_conv2d waits for the device, so the clock times it. The
-table shows device time per call, the minimum of ten replays. The last column is the host's time for
-one call. `--deterministic` sets `torch.use_deterministic_algorithms(True)`. `--json` writes the
-times with machine, commit and command. `--device cpu` times with the clock, to try the script
-without a GPU.
+than the caches hold, and replayed. Backward of masked_conv2d waits for the device, so the clock
+times it. The table shows device time per call, the minimum of ten replays. The last column is the
+host's time for one call. `--deterministic` sets `torch.use_deterministic_algorithms(True)`.
+`--json` writes the times with machine, commit and command. `--device cpu` times with the clock, to
+try the script without a GPU.
 """
 
 import argparse
@@ -251,9 +251,10 @@ def masked_conv2d(percent, dtype):
     dense = lambda x, m: torch.nn.functional.conv2d(x, weight, bias, padding=1)
     sparse = lambda x, m: ours.masked_conv2d(x, m, weight, bias, padding=1)
     name = f"masked_conv2d [1,256,100,152] to 256, {percent} % {str(dtype)[6:]}"
-    with torch.no_grad():
-        forward = [waiting_seconds(functools.partial(f, x, mask)) for f in (sparse, dense)]
-    record(f"{name}, forward", "", *forward, "conv2d")
+    forward = [forward_seconds(f, (x, mask)) for f in (sparse, dense)]
+    case = pairs.conv_case(100, 152, {10: "tenth", 26: "quarter", 50: "half"}[percent])
+    half = " dtype=half" if dtype == torch.float16 else ""
+    record(f"{name}, forward", case + half, *forward, "conv2d", host_seconds(sparse, (x, mask)))
     leaves = [t.requires_grad_() for t in (x, weight, bias)]
 
     def backward_seconds(function):

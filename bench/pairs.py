@@ -212,6 +212,13 @@ def psa_mask(images, size, mask):
         )
 
 
+def conv_case(height, width, masks):
+    """The case line of a 3x3 convolution. masks: the share of masked positions, in words."""
+    window = "kernel_h=3 kernel_w=3 stride_h=1 stride_w=1 pad_h=1 pad_w=1 dilation_h=1 dilation_w=1"
+    sizes = f"N=1 C=256 H={height} W={width} P={height} Q={width} O=256"
+    return f"masked_conv2d_forward {sizes} {window} masks={masks}"
+
+
 def masked_convolution(height, width, masks, sort=True):
     x = torch.rand(1, 256, height, width)
     places = torch.randperm(height * width)[:masks]
@@ -259,7 +266,10 @@ def masked_convolution(height, width, masks, sort=True):
         name = f"masked_conv2d [1,256,{height},{width}] M{masks} k3"
         function = lambda x: ours.masked_conv2d(x, mask, conv.weight, conv.bias, 1)
         peer, weights = lambda x: conv(x) * mask, tuple(conv.parameters())
-        yield from both_directions(name, function, peer, x, tolerance=1e-3, parameters=weights)
+        cases = conv_case(height, width, "half" if 3 * masks > height * width else "quarter"), ""
+        yield from both_directions(
+            name, function, peer, x, tolerance=1e-3, cases=cases, parameters=weights
+        )
 
 
 def roiaware_pool3d(dense):

@@ -26,6 +26,8 @@ RFCN_FORWARD = f"N=1 {POOLING} group_size=7 output_dim=81"
 RFCN_BACKWARD = f"N=1 {POOLING} output_dim=81"
 PLANES = f"N=1 O=81 {POOLING}"
 IM2COL = "C=256 H=100 W=152 M=4000 kernel_h=3 kernel_w=3 pad_h=1 pad_w=1 masks=sorted"
+CONV = "N=1 C=256 H=100 W=152 P=100 Q=152 O=256 kernel_h=3 kernel_w=3 stride_h=1 stride_w=1 "
+CONV += "pad_h=1 pad_w=1 dilation_h=1 dilation_w=1 masks=quarter"
 VOXELS = "boxes_num=128 out_x=12 out_y=12 out_z=12 channels=16 max_pts_each_voxel=128"
 
 
@@ -52,6 +54,7 @@ BOXES = "N=2 H=25 W=38 C=256 K=950 pool_size=10"
 FAMILIES = [
     Family("psamask", "PSANet", "float", MASKS, MASKS, "psamask_nchw"),
     Family("masked_im2col", "masked convolution", "half, float", IM2COL, IM2COL),
+    Family("masked_conv2d", "masked convolution", "half, float", CONV, ""),
     Family("psroipool", "R-FCN", "float", RFCN_FORWARD, RFCN_BACKWARD),
     Family("border_align", "BorderDet", "half, float", BOXES, BOXES),
     Family("roiaware_pool3d", "PartA2", "half, float", "", f"P=16000 pool_method=0 {VOXELS}"),

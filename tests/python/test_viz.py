@@ -14,6 +14,7 @@ import pytest
 matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("Agg")
 
+import matplotlib.figure
 from mluops import viz
 
 

@@ -21,6 +21,7 @@ def of_numpy(x: Floats, at: Indices, half: NDArray[np.float16]) -> None:
     assert_type(mluops.transpose(x), Floats)
     assert_type(mluops.transpose(half, output=half), NDArray[np.float16])
     assert_type(mluops.masked_im2col_forward(x, at, at, 3, 3, 1, 1), Floats)
+    assert_type(mluops.masked_conv2d_forward(x, x, x, x, 1, 1, 1, 1, 1, 1), Floats)
     assert_type(mluops.points_in_boxes(x, [[[0.0] * 7]]), Indices)
     assert_type(mluops.psroipool_forward(x, x, 2, 2, 1, 2, 1), Tuple[Floats, Indices])
     assert_type(mluops.masked_col2im_forward_workspace_size(x, at, at, x), int)

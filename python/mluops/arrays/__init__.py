@@ -16,6 +16,9 @@ from .border_align import (
     border_align_backward,
     border_align_forward,
 )
+from .masked_conv2d import (
+    masked_conv2d_forward,
+)
 from .masked_im2col import (
     masked_col2im_backward,
     masked_col2im_forward,
@@ -60,6 +63,7 @@ __all__ = [
     "masked_col2im_backward",
     "masked_col2im_forward",
     "masked_col2im_forward_workspace_size",
+    "masked_conv2d_forward",
     "masked_im2col_backward",
     "masked_im2col_forward",
     "masked_im2col_forward_workspace_size",

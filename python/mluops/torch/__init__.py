@@ -9,7 +9,7 @@ a result has the type of the features.
 """
 
 from .border_align import BorderAlign, border_align
-from .masked_conv import MaskedConv2d, masked_conv2d
+from .masked_conv2d import MaskedConv2d, masked_conv2d
 from .points_in_boxes import points_in_boxes, points_in_boxes_all
 from .ps_roi_pool import PSRoIPool, ps_roi_pool
 from .psa_mask import PSAMask, psa_mask

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""masked_conv2d on the CPU as products of rows: the window of a masked pixel is a row.
+"""A masked convolution on the CPU as products of rows: the window of a masked pixel is a row.
 
 The image is transposed to a table with a row of channels per pixel, and a row of zeros for the
 padding. The windows of some pixels at a time are gathered from it and multiplied while they are in

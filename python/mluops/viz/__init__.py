@@ -8,6 +8,7 @@ pictures of docs/operators as SVG. Needs matplotlib: pip install matplotlib.
 """
 
 from .border_align import border_align_samples
+from .masked_conv2d import masked_conv2d_output, masked_conv2d_windows
 from .masked_im2col import masked_im2col_columns, masked_im2col_windows
 from .pictures import PICTURES, write_pictures
 from .points_in_boxes import points_in_boxes_scene
@@ -18,6 +19,8 @@ from .roiaware_pool3d import roiaware_voxels
 __all__ = [
     "PICTURES",
     "border_align_samples",
+    "masked_conv2d_output",
+    "masked_conv2d_windows",
     "masked_im2col_columns",
     "masked_im2col_windows",
     "points_in_boxes_scene",

@@ -12,6 +12,7 @@ import numpy as np
 
 from . import _canvas as canvas
 from .border_align import border_align_samples
+from .masked_conv2d import masked_conv2d_output, masked_conv2d_windows
 from .masked_im2col import masked_im2col_columns, masked_im2col_windows
 from .points_in_boxes import points_in_boxes_scene
 from .psamask import psamask_matrix, psamask_window
@@ -86,6 +87,13 @@ def _draw_masked_im2col(figure: Any) -> None:
     masked_im2col_columns(*places, (6, 8), 3, 1, ax=right)
 
 
+def _draw_masked_conv2d(figure: Any) -> None:
+    left, right = figure.subplots(1, 2, width_ratios=(1.7, 1))
+    mask = [[1, 0, 0, 0], [0, 0, 0, 0], [0, 0, 1, 1], [0, 0, 0, 0]]
+    masked_conv2d_windows(mask, (8, 8), 3, 2, 1, ax=left)
+    masked_conv2d_output(mask, (8, 8), 3, 2, 1, ax=right)
+
+
 # The name of a picture, its size in inches, and the function that draws it.
 PICTURES: Dict[str, Tuple[Tuple[float, float], Callable[[Figure], None]]] = {
     "psroipool": ((5.6, 5.4), _draw_psroipool),
@@ -95,6 +103,7 @@ PICTURES: Dict[str, Tuple[Tuple[float, float], Callable[[Figure], None]]] = {
     "points_in_boxes": ((6.0, 5.4), _draw_points_in_boxes),
     "psamask": ((10.4, 4.6), _draw_psamask),
     "masked_im2col": ((8.4, 5.0), _draw_masked_im2col),
+    "masked_conv2d": ((7.6, 4.4), _draw_masked_conv2d),
 }
 
 

@@ -1,13 +1,71 @@
 # SPDX-License-Identifier: Apache-2.0
-"""masked_conv2d and MaskedConv2d: conv2d times the mask, with its gradients."""
+"""masked_conv2d and MaskedConv2d: conv2d times the mask, with its gradients; page and picture."""
 
+import mluops
+import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
 
 import mluops.torch as ours
+from drawings import filled, needs_matplotlib
 from drop_ins import randn
+from mluops import viz
 from mluops.torch import _masked_columns, _masked_rows
+from pages import NAN, assert_close, floats, functions
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float16, np.float64])
+@pytest.mark.parametrize(
+    "kernel, window",
+    [
+        ((1, 1), (1, 1, 0, 0, 1, 1)),
+        ((3, 3), (1, 1, 1, 1, 1, 1)),
+        ((3, 2), (2, 1, 0, 1, 1, 3)),
+        ((2, 3), (1, 2, 9, 4, 3, 1)),  # windows outside the map
+    ],
+)
+def test_numpy_function_is_the_formula_of_the_page(random, dtype, kernel, window):
+    features, weight = floats(random, 2, 3, 7, 6), floats(random, 5, 3, *kernel)
+    mask, bias = floats(random, 2, 6, 5), floats(random, 5)
+    mask[0, 0, :3] = NAN, 0.0, -0.0
+    inputs = [x.astype(dtype) for x in (features, mask, weight, bias)]
+    assert_close(
+        mluops.masked_conv2d_forward(*inputs, *window),
+        functions("masked_conv2d")["masked_conv2d_forward"](*inputs, *window),
+        {np.float32: 1e-5, np.float16: 2e-3, np.float64: 1e-12}[dtype],
+    )
+
+
+def test_numpy_function_writes_to_the_output():
+    inputs = [np.ones(s, np.float32) for s in ((1, 2, 3, 3), (1, 3, 3), (4, 2, 1, 1), (4,))]
+    output = np.zeros((1, 4, 3, 3), np.float32)
+    assert mluops.masked_conv2d_forward(*inputs, 1, 1, 0, 0, 1, 1, output=output) is output
+    assert (output == 3).all()
+
+
+def test_numpy_function_raises_for_empty_weights():
+    features, mask = np.ones((1, 2, 3, 3), np.float32), np.ones((1, 3, 3), np.float32)
+    weight, bias = np.ones((0, 2, 1, 1), np.float32), np.ones(0, np.float32)
+    with pytest.raises(mluops.BadParamError, match="weight must not be empty"):
+        mluops.masked_conv2d_forward(features, mask, weight, bias, 1, 1, 0, 0, 1, 1)
+
+
+@needs_matplotlib
+def test_windows_are_the_pixels_that_forward_reads():
+    size, mask = (6, 8), np.array([[1, 0, 0], [0, -1, 2]])
+    arguments = ((3, 2), (3, 2), (1, 0), (1, 2))  # kernel, stride, pad, dilation
+    left = viz.masked_conv2d_windows(mask, size, *arguments)
+    right = viz.masked_conv2d_output(mask, size, *arguments)
+    expected = {(0, 0): {(y, x) for y in (0, 1) for x in (0, 2)}}
+    expected[1, 2] = {(y, x) for y in (2, 3, 4) for x in (4, 6)}
+    counts = np.zeros(mask.shape, int)
+    for (p, q), pixels in expected.items():
+        assert filled(left, f"position {p},{q}") == pixels
+        assert filled(right, f"position {p},{q}") == {(p, q)}
+        counts[p, q] = len(pixels)
+    assert [int(text.get_text()) for text in right.texts] == counts.flatten().tolist()
+    assert not filled(left, "position 1,1")
 
 
 def masks(n, height, width):
