@@ -101,18 +101,22 @@ def current(like: Array | None = None) -> ArrayContext:
 def set_num_threads(count: int) -> None:
     """Sets the maximum number of threads of a call, for all Python threads. 0: all cores."""
     global _num_threads
-    count = count_of(count, "count")
-    if count > 1024:
-        raise BadParamError(f"set_num_threads: count must be in [0, 1024], got {count}")
-    _num_threads = count
+    number = _integer("set_num_threads", "count", count)
+    if not 0 <= number <= 1024:
+        raise BadParamError(f"set_num_threads: count must be in [0, 1024], got {number}")
+    _num_threads = number
+
+
+def _integer(function: str, name: str, value: Any) -> int:
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise BadParamError(f"{function}: {name} must be an integer, got {value!r}") from None
 
 
 def count_of(value: Any, name: str) -> int:
     """Converts a size, or an attribute that determines one, to an int in [0, 2^31)."""
-    try:
-        number = operator.index(value)
-    except TypeError:
-        raise BadParamError(f"mluops: {name} must be an integer, got {value!r}") from None
+    number = _integer("mluops", name, value)
     if not 0 <= number < 1 << 31:
         raise BadParamError(f"mluops: {name} must be in [0, 2^31), got {number}")
     return number
