@@ -90,6 +90,18 @@ def test_points_in_boxes_equal_the_definition():
     assert np.array_equal(first.numpy()[inside], expected.argmax(0)[inside])
 
 
+@pytest.mark.parametrize("dtype", ["int64", "int32", "int16", "uint8"])
+def test_points_in_boxes_cpu_takes_integers(dtype):
+    points, boxes = (
+        np.array([[1, 1, 0], [5, 1, 0]], dtype),
+        np.array([[1, 1, 0, 3, 3, 2, 0]], dtype),
+    )
+    for a, b in ((points, boxes), (points.astype("float32"), boxes), (points, boxes.astype("f8"))):
+        assert pcdet.points_in_boxes_cpu(a, b).tolist() == [[1, 0]]
+        tensors = torch.from_numpy(a), torch.from_numpy(b)
+        assert pcdet.points_in_boxes_cpu(*tensors).tolist() == [[1, 0]]
+
+
 @pytest.mark.parametrize(
     "call, kind, message",
     [

@@ -81,11 +81,16 @@ def _as_tensor(
     return tensor, is_numpy
 
 
+def _from_integers(x: Tensor) -> Tensor:
+    """Converts integers as OpenPCDet does, with float()."""
+    return x if x.is_floating_point() or x.is_complex() else x.float()
+
+
 def points_in_boxes_cpu(
     points: Union[Tensor, np.ndarray], boxes: Union[Tensor, np.ndarray]
 ) -> Union[Tensor, np.ndarray]:
-    """points: [M, 3]; boxes: [T, 7]. Returns int32 [T, M], 1 where the point is in the box; a NumPy
-    array for NumPy arrays.
+    """points: [M, 3]; boxes: [T, 7]; of any real type. Returns int32 [T, M], 1 where the point is
+    in the box; a NumPy array for NumPy arrays.
 
     >>> box = torch.tensor([[0.0, 0, 1, 2, 2, 2, 0]])
     >>> points_in_boxes_cpu(torch.tensor([[0.0, 0, 1], [0, 0, -1]]), box)
@@ -94,6 +99,7 @@ def points_in_boxes_cpu(
     name = "points_in_boxes_cpu"
     points, _ = _as_tensor(name, "points", points, 2, 3)
     boxes, is_numpy = _as_tensor(name, "boxes", boxes, 2, 7)
+    points, boxes = _from_integers(points), _from_integers(boxes)
     result = points_in_boxes_all(points[None], _with_bottom(boxes)[None])
     result = result[0].t().contiguous()
     return result.numpy() if is_numpy else result
