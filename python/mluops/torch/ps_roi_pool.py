@@ -17,7 +17,7 @@ from ._context import context_of
 from ._dispatch import skipping_dispatch
 from ._operator import Saved, register
 from ._tensors import as_type, compute_type, meta_outputs, packed
-from .rfcn_ps_roi_pool import INPUT_SHAPE, input_sizes
+from .rfcn_ps_roi_pool import INPUT_SHAPE, input_sizes, rfcn_ps_roi_pool
 
 _FORWARD = Table("torchvision_ps_roi_pool_forward", "ps_roi_pool", {"O": "C"})
 _BACKWARD = Table(
@@ -235,7 +235,10 @@ def ps_roi_pool(
         raise ValueError(
             f"ps_roi_pool: output_size must be square with semantics rfcn, got {height} x {width}"
         )
-    return torch.ops.mluops.rfcn_ps_roi_pool(input, rois, float(spatial_scale), height)[0]
+    if torch.jit.is_scripting():
+        return torch.ops.mluops.rfcn_ps_roi_pool(input, rois, float(spatial_scale), height)[0]
+    else:
+        return rfcn_ps_roi_pool(input, rois, spatial_scale, height)[0]
 
 
 class PSRoIPool(nn.Module):
