@@ -1,20 +1,42 @@
 // SPDX-License-Identifier: Apache-2.0
-// The part that devices share whose calls are complete when they return: queues, and notifiers that
-// read the clock of the host.
+// The part that devices share whose calls are complete when they return: calls, queues, and
+// notifiers that read the clock of the host.
 #pragma once
 
 #include <chrono>
 #include <new>
 
 #include "core/device.h"
+#include "core/implementation.h"
 
 namespace mluop {
 
-// Queue: cnrtQueue, or a struct that derives from it.
-template <class Queue>
+// Derived has Index() and WithOperator(arguments, handle, body), which returns body(operator,
+// context). Queue: cnrtQueue, or a struct that derives from it.
+template <class Derived, class Context, class Queue = cnrtQueue>
 class SynchronousDevice : public Device {
  public:
+  using Operator = DeviceOperator<Context>;
+
   bool is_synchronous() const override { return true; }
+
+  std::span<const ImplementationInfo> Implementations(const OpSpec& op) const override {
+    const Operator* const found = static_cast<const Derived*>(this)->Index().FindOperator(op);
+    return found == nullptr ? std::span<const ImplementationInfo>() : found->implementations;
+  }
+  mluOpStatus_t Run(const Arguments& arguments, mluOpContext& handle) override {
+    const auto run = [&](const Operator& op, Context& context) {
+      return op.run(arguments, context, handle.implementation);
+    };
+    return static_cast<Derived*>(this)->WithOperator(arguments, handle, run);
+  }
+  mluOpStatus_t MakePlan(const Arguments& arguments, mluOpContext& handle, Plan* plan) override {
+    const auto make_plan = [&](const Operator& op, Context& context) {
+      return op.plan(arguments, context, handle.implementation, plan);
+    };
+    return static_cast<Derived*>(this)->WithOperator(arguments, handle, make_plan);
+  }
+  cnrtRet_t CreateState(std::unique_ptr<DeviceState>* /*state*/) override { return cnrtSuccess; }
 
   cnrtRet_t CreateQueue(cnrtQueue_t* queue) override { return Create<Queue>(queue); }
   cnrtRet_t DestroyQueue(cnrtQueue_t queue) override {

@@ -18,7 +18,7 @@ struct CpuState : DeviceState {
   Scratch scratch, nested;
 };
 
-class Cpu final : public SynchronousDevice<cnrtQueue> {
+class Cpu final : public SynchronousDevice<Cpu, CpuContext> {
  public:
   const char* name() const override { return "cpu"; }
 
@@ -27,20 +27,6 @@ class Cpu final : public SynchronousDevice<cnrtQueue> {
     return hwy::TargetName(targets & -targets);  // the lowest bit is the best target
   }
 
-  std::span<const ImplementationInfo> Implementations(const OpSpec& op) const override {
-    const CpuOperator* const found = Index().FindOperator(op);
-    return found == nullptr ? std::span<const ImplementationInfo>() : found->implementations;
-  }
-  mluOpStatus_t Run(const Arguments& arguments, mluOpContext& handle) override {
-    return WithOperator(arguments, handle, [&](const CpuOperator& op, CpuContext& context) {
-      return op.run(arguments, context, handle.implementation);
-    });
-  }
-  mluOpStatus_t MakePlan(const Arguments& arguments, mluOpContext& handle, Plan* plan) override {
-    return WithOperator(arguments, handle, [&](const CpuOperator& op, CpuContext& context) {
-      return op.plan(arguments, context, handle.implementation, plan);
-    });
-  }
   size_t WorkspaceBytes(const OpSpec& getter, const Arguments& arguments) const override {
     const DeviceGetter* const found = Index().FindGetter(getter);
     return found == nullptr ? 0 : WorkspaceFor(found->bytes(arguments));
@@ -74,7 +60,6 @@ class Cpu final : public SynchronousDevice<cnrtQueue> {
   cnrtRet_t Synchronize() override { return cnrtSuccess; }
   cnrtRet_t SynchronizeQueue(cnrtQueue_t) override { return cnrtSuccess; }
 
- private:
   static const DeviceIndex<CpuContext>& Index() {
     static const DeviceIndex<CpuContext> index(Tables(), CpuFamilies());
     return index;

@@ -6,7 +6,6 @@
 #include <string_view>
 
 #include "mlu/job.h"
-#include "mlu/settings.h"
 
 namespace bang {
 namespace {
@@ -14,11 +13,11 @@ namespace {
 // The side lies in one variable or allocation of its memory.
 void CheckInside(const Check& check, const Side& side) {
   const Range range = side.bounds();
-  const char* const space = SpaceName(side.memory->space());
+  const char* const space = kSpaceNames[side.memory->space];
   const Block* const block = side.memory->Find(range.begin);
   if (block == nullptr)
     check.Fail("%s must be in a variable or allocation in %s, got %p in %s", side.role, space,
-               static_cast<const void*>(range.begin), SpaceName(check.core().SpaceOf(range.begin)));
+               range.begin, kSpaceNames[check.core.SpaceOf(range.begin)]);
   const size_t left = block->BytesFrom(range.begin);
   if (range.size() > left)
     check.Fail("%s of %zu bytes runs %zu bytes past the end of %s, which has %zu bytes of %s",
@@ -26,24 +25,22 @@ void CheckInside(const Check& check, const Side& side) {
   OnChipMemory* const memory = side.on_chip();
   if (memory == nullptr) return;
   const size_t used = memory->Touch(*block, range.end);
-  if (used > memory->limit())
+  if (used > memory->limit)
     Violate(block->name, block->where,
             "the variables in %s that the kernel uses have %zu bytes, and %zu are usable", space,
-            used, memory->limit());
+            used, memory->limit);
 }
 
 // The address and the size of an operand obey the rule of this architecture.
 void CheckAlignment(const Check& check, const Side& side) {
-  const bool everywhere = side.rule == kSize128 || side.rule == kAll128;
-  if (side.rule == kNoRule || (!Is2xx() && !everywhere)) return;
-  const size_t behind = reinterpret_cast<uintptr_t>(side.data) % 64;
-  if (behind != 0 && (Is2xx() || side.rule == kAll128))
+  const auto [address_step, size_step, for_all_addresses, for_all_sizes] = side.rule;
+  const size_t behind = reinterpret_cast<uintptr_t>(side.segments[0]) % address_step;
+  if (behind != 0 && (Is2xx() || for_all_addresses))
     check.Fail("%s must have a 64-byte address%s, got one %zu bytes behind", side.role,
-               side.rule == kAll128 ? "" : " on 2xx", behind);
-  const size_t step = side.rule == k2xx64 ? 64 : 128;
-  if (side.size % step != 0)
-    check.Fail("%s must have a multiple of %zu bytes%s, got %zu", side.role, step,
-               everywhere ? "" : " on 2xx", side.size);
+               for_all_addresses ? "" : " on 2xx", behind);
+  if (side.size % size_step != 0 && (Is2xx() || for_all_sizes))
+    check.Fail("%s must have a multiple of %u bytes%s, got %zu", side.role, size_step,
+               for_all_sizes ? "" : " on 2xx", side.size);
 }
 
 // No instruction of another queue that is still running touches the range. A queue keeps its own
@@ -52,7 +49,7 @@ void CheckOrder(const Check& check, const Side& side, const Range& range, Queue 
   constexpr const char* kQueueNames[] = {"IO", "Move", "Compute"};
   for (const Queue other : kQueues) {
     if (other == queue && side.is_written()) continue;
-    const Core::Pending& pending = check.core().pending(other, queue);
+    const Core::Pending& pending = check.core.pending[other][queue];
     const Issuer* const writer = pending.writes.Find(range);
     const Issuer* const reader = side.is_written() ? pending.reads.Find(range) : nullptr;
     if (writer == nullptr && reader == nullptr) continue;
@@ -70,20 +67,20 @@ void CheckOrder(const Check& check, const Side& side, const Range& range, Queue 
 
 // No other core of the launch accesses the range without a barrier in between.
 void CheckExclusive(const Check& check, const Side& side, const Range& range) {
-  const Space space = side.memory->space();
+  const Space space = side.memory->space;
   if (space != kSram && space != kGdram) return;
-  const Epoch* const other = check.core().launch().writers().Touch(
-      *side.memory->Find(range.begin), space == kSram, range, check.core().epoch(), side.access);
+  const Epoch* const other = check.core.launch.writers.Touch(
+      *side.memory->Find(range.begin), space == kSram, range, check.core.epoch, side.access);
   if (other != nullptr)
     check.Fail("%s of %zu bytes in %s is also accessed by %s, without a barrier in between",
-               side.role, range.size(), SpaceName(space), other->Name().c_str());
+               side.role, range.size(), kSpaceNames[space], other->Name().c_str());
 }
 
 }  // namespace
 
 Check::Check(const char* instruction, Where where, const Gate& gate)
-    : core_(CoreOf(instruction, where)), issuer_{instruction, where} {
-  if (core_.launch().failed()) throw Aborted();
+    : core(CoreOf(instruction, where)), issuer{instruction, where} {
+  if (core.launch.failed()) throw Aborted();
   Exists(gate);
 }
 
@@ -93,10 +90,10 @@ void Check::Exists(const Gate& gate, bool is_integer) const {
                       number != gate.except[1] &&
                       (!is_integer || number >= gate.lowest_for_integers);
   if (exists) return;
-  throw Violation{core_.Locate(issuer_) + "does not exist on " + GetSettings().card.architecture +
+  throw Violation{core.Locate(issuer) + "does not exist on " + GetSettings().card.architecture +
                       " (__BANG_ARCH__ " + std::to_string(number) + ")" +
                       (number >= gate.lowest && is_integer ? " for integers" : ""),
-                  true};
+                  MLUOP_STATUS_ARCH_MISMATCH};
 }
 
 void RequireArchitecture(const char* instruction, const Gate& gate, Where where) {
@@ -105,9 +102,8 @@ void RequireArchitecture(const char* instruction, const Gate& gate, Where where)
 
 void Check::Disjoint(const char* role, const Range& result, const Range& source) const {
   if (result.Overlaps(source))
-    Fail("dst and %s must not overlap, got [%p, %p) and [%p, %p)", role,
-         static_cast<const void*>(result.begin), static_cast<const void*>(result.end),
-         static_cast<const void*>(source.begin), static_cast<const void*>(source.end));
+    Fail("dst and %s must not overlap, got [%p, %p) and [%p, %p)", role, result.begin, result.end,
+         source.begin, source.end);
 }
 
 void Check::Written(const char* role, const OnChipMemory& memory, const Range& range) const {
@@ -115,72 +111,64 @@ void Check::Written(const char* role, const OnChipMemory& memory, const Range& r
   if (state == nullptr) return;
   if (*state == kUnwritten)
     Fail("%s of %zu bytes has bytes that nothing has written", role, range.size());
-  const Issuer origin = core_.launch().origin(*state);
+  const Issuer origin = core.launch.origin(*state);
   Violate(origin.name, origin.where,
-          "read bytes that nothing has written; their result is used by %s of "
-          "line %d",
-          issuer_.name, issuer_.where.line);
-}
-
-uint8_t Check::DependentState(uint8_t state) const {
-  return state == kUnwritten ? core_.launch().AddOrigin(issuer_) : state;
+          "read bytes that nothing has written; their result is used by %s of line %d", issuer.name,
+          issuer.where.line);
 }
 
 void Check::Use(const Side& side, Queue queue) const {
   CheckInside(*this, side);
   CheckAlignment(*this, side);
-  side.ForEachRange([&](const Range& range) {
+  const OnChipMemory* const memory = side.on_chip();
+  for (const Range& range : side.Ranges()) {
     CheckOrder(*this, side, range, queue);
     CheckExclusive(*this, side, range);
-    const OnChipMemory* const memory = side.on_chip();
-    if (memory == nullptr) return;  // only the IO queue reaches GDRAM, and keeps its order
+    if (memory == nullptr) continue;  // only the IO queue reaches GDRAM, and keeps its order
     const bool over_unread = side.is_written() && queue == kIo && memory->HasUnread(range);
-    core_.AddPending(queue, range, issuer_, side.is_written(), over_unread);
+    core.AddPending(queue, range, issuer, side.is_written(), over_unread);
     if (!side.is_written()) memory->MarkRead(range);
     if (side.decides) Written(side.role, *memory, range);
-  });
+  }
 }
 
 Side::Side(const char* name, Access kind, Memory* location, const End& end, Rule its_rule)
-    : role(name),
-      access(kind),
-      memory(location),
-      data(const_cast<char*>(static_cast<const char*>(end.data))),
-      size(end.size),
-      offsets(end.segments.count()),
-      rule(its_rule) {
-  for (size_t k = 0; k < offsets.size(); ++k) offsets[k] = end.segments.Offset(k);
+    : role(name), access(kind), memory(location), size(end.size), rule(its_rule) {
+  char* const data = const_cast<char*>(static_cast<const char*>(end.data));
+  for (size_t k = 0; k < end.segments.count(); ++k)
+    segments.push_back(data + end.segments.Offset(k));
+}
+
+Side::Side(const Operand& operand, Memory* location, Rule its_rule)
+    : Side(operand.role, operand.Has(kResult) ? Access::kWrite : Access::kRead, location,
+           {operand.data, operand.count * operand.width}, its_rule) {
+  decides = operand.Has(kDecides);
 }
 
 Range Side::bounds() const {
-  const auto [low, high] = std::minmax_element(offsets.begin(), offsets.end());
-  return {data + *low, data + *high + size};
+  const auto [low, high] = std::ranges::minmax(segments);
+  return {low, high + size};
 }
 
-void Side::ForEachRange(const std::function<void(const Range&)>& body) const {
-  Range range = RangeOf(segment(0), size);
-  for (size_t k = 1; k < count(); ++k) {
-    if (segment(k) == range.end) {
-      range.end += size;
-      continue;
-    }
-    body(range);
-    range = RangeOf(segment(k), size);
+std::vector<Range> Side::Ranges() const {
+  std::vector<Range> ranges;
+  for (const char* const segment : segments) {
+    if (ranges.empty() || segment != ranges.back().end) ranges.push_back({segment, segment});
+    ranges.back().end += size;
   }
-  body(range);
+  return ranges;
 }
 
 size_t Side::Fingerprint() const {
   size_t hash = 0;
-  ForEachRange([&](const Range& range) {
+  for (const Range& range : Ranges())
     hash = 31 * hash + std::hash<std::string_view>()({range.begin, range.size()});
-  });
   return hash;
 }
 
 void Transfer(const Check& check, Queue queue, Timing timing, const std::vector<Side>& sides,
               const std::function<void(size_t k)>& work) {
-  Core& core = check.core();
+  Core& core = check.core;
   if (timing == Timing::kSync) core.Drain();
   // Strict mode: scalar code must not change a source before the copy has happened.
   const bool watches = GetSettings().strict && timing == Timing::kAsync && core.is_idle(queue);
@@ -190,7 +178,7 @@ void Transfer(const Check& check, Queue queue, Timing timing, const std::vector<
     if (watches && side.access == Access::kRead && side.on_chip() != nullptr)
       watched.emplace_back(side, side.Fingerprint());
   }
-  const auto run = [check, watched, count = sides[0].count(), work] {
+  const auto run = [check, watched, count = sides[0].segments.size(), work] {
     for (const auto& [side, fingerprint] : watched) {
       if (side.Fingerprint() != fingerprint)
         check.Fail("%s was changed before the copy was synchronized", side.role);
@@ -205,8 +193,8 @@ void Transfer(const Check& check, Queue queue, Timing timing, const std::vector<
 Issued Issue(const Instruction& instruction, size_t count, std::initializer_list<Operand> operands,
              Where where) {
   const Check check(instruction.name, where);
-  OnChipMemory& nram = check.core().nram();
-  if (check.core().is_memory_core()) return {};
+  OnChipMemory& nram = check.core.nram();
+  if (check.core.is_memory_core()) return {};
   if (count == 0) check.Fail("the count must be positive, got %d", 0);
   const Operand& first = *operands.begin();
   const Range result = RangeOf(first.data, first.count * first.width);
@@ -218,25 +206,22 @@ Issued Issue(const Instruction& instruction, size_t count, std::initializer_list
       check.Fail("the count must be a multiple of that of %s, got %zu and %zu", operand.role, count,
                  operand.count);
     check.Exists(instruction.gate, operand.is_integer);
-    const Access access = operand.Has(kResult) ? Access::kWrite : Access::kRead;
-    const End end = {operand.data, operand.count * operand.width};
-    Side side(operand.role, access, &nram, end, instruction.rule);
+    const Side side(operand, &nram, instruction.rule);
     const Range range = side.bounds();
     const bool is_alias = operand.Has(kAlias) && operand.data == first.data;
     if (first.Has(kResult) && &operand != &first && !is_alias)
       check.Disjoint(operand.role, result, range);
-    side.decides = operand.Has(kDecides);
     check.Use(side, kCompute);
     const uint8_t* const unwritten = side.is_written() ? nullptr : nram.FindUnwritten(range);
     if (unwritten == nullptr) continue;
     uint8_t* const states = nram.StateOf(range.begin);
     if (std::memchr(states, kWritten, range.size()) == nullptr)
       check.Written(operand.role, nram, range);  // no byte was written
-    state = check.DependentState(*unwritten);
+    state = *unwritten == kUnwritten ? check.core.launch.AddOrigin(check.issuer) : *unwritten;
     // Instructions that rearrange elements move their states, so the bytes name this instruction.
     std::replace(states, states + range.size(), kUnwritten, state);
   }
-  check.core().CountVector(instruction.kind, count);
+  check.core.CountVector(instruction.kind, count);
   return {true, Is2xx(), state, nram.states()};
 }
 

@@ -13,26 +13,24 @@ namespace bang {
 // The segments of one memory that an instruction accesses.
 struct Side {
   Side(const char* name, Access kind, Memory* location, const End& end, Rule its_rule = kNoRule);
+  Side(const Operand& operand, Memory* location, Rule its_rule = kNoRule);
 
   const char* role;
   Access access;
   Memory* memory;
-  char* data;
-  size_t size;                   // bytes of a segment
-  std::vector<int64_t> offsets;  // of the segments, from `data`
-  Rule rule;                     // on its address and size
-  bool decides = false;          // each of its bytes must have been written
+  size_t size;           // bytes of a segment
+  Rule rule;             // on its address and size
+  bool decides = false;  // each of its bytes must have been written
+  std::vector<char*> segments = {};
 
   bool is_written() const { return access != Access::kRead; }
-  size_t count() const { return offsets.size(); }
-  size_t total_bytes() const { return size * count(); }
-  char* segment(size_t k) const { return data + offsets[k]; }
+  size_t total_bytes() const { return size * segments.size(); }
   OnChipMemory* on_chip() const {  // NULL: GDRAM
-    return memory->space() == kGdram ? nullptr : static_cast<OnChipMemory*>(memory);
+    return memory->space == kGdram ? nullptr : static_cast<OnChipMemory*>(memory);
   }
   Range bounds() const;
-  // Calls body(range) for every range; ranges are segments that touch each other.
-  void ForEachRange(const std::function<void(const Range&)>& body) const;
+  // Segments that touch each other are one range.
+  std::vector<Range> Ranges() const;
   // Returns a hash of the contents.
   size_t Fingerprint() const;
 };
@@ -43,8 +41,8 @@ class Check {
   // failed.
   Check(const char* instruction, Where where, const Gate& gate = {});
 
-  Core& core() const { return core_; }
-  const Issuer& issuer() const { return issuer_; }
+  Core& core;
+  const Issuer issuer;
 
   // Requires that the instruction exists on this architecture.
   void Exists(const Gate& gate, bool is_integer = false) const;
@@ -55,17 +53,11 @@ class Check {
   void Use(const Side& side, Queue queue) const;
   // Requires that each byte was written.
   void Written(const char* role, const OnChipMemory& memory, const Range& range) const;
-  // Returns the state of a result that depends on a byte of this state.
-  uint8_t DependentState(uint8_t state) const;
 
   template <class... Ts>
   [[noreturn]] void Fail(const char* format, Ts... values) const {
-    Violate(issuer_.name, issuer_.where, format, values...);
+    Violate(issuer.name, issuer.where, format, values...);
   }
-
- private:
-  Core& core_;
-  Issuer issuer_;
 };
 
 enum class Timing : uint8_t {

@@ -2,6 +2,7 @@
 // The resources of a call on the simulated MLU: the card's properties, a queue and scratch.
 #pragma once
 
+#include <memory>
 #include <span>
 
 #include "core/implementation.h"
@@ -16,9 +17,6 @@ class MluContext {
  public:
   MluContext(cnrtQueue_t queue, const Workspace& workspace)
       : queue_(queue), workspace_(workspace) {}
-  ~MluContext();
-  MluContext(const MluContext&) = delete;
-  MluContext& operator=(const MluContext&) = delete;
 
   // The queue of the call: kernel<<<dim, type, call.context.queue()>>>(...). A failed launch ends
   // the call with its message.
@@ -32,7 +30,7 @@ class MluContext {
  private:
   cnrtQueue_t queue_;
   Workspace workspace_;
-  void* scratch_ = nullptr;
+  std::unique_ptr<void, void (*)(void*)> scratch_ = {nullptr, nullptr};
 };
 
 template <class Problem>

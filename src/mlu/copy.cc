@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
+#include <utility>
 
 #include "bang/atomic.h"
 #include "mlu/check.h"
@@ -18,21 +19,17 @@ constexpr uint32_t kMostSegments = 65536;
 struct Spaces {
   Space from, to;
   bool Uses(Space space) const { return from == space || to == space; }
+  bool AreOffChip() const { return Uses(kGdram) || Uses(kLdram); }
+  // The memory core executes copies between SRAM and off-chip memory or SRAM.
+  bool AreOfMemoryCore() const { return Uses(kSram) && (from == to || AreOffChip()); }
 };
 
 #define BANG_SPACES(direction, from, to) {k##from, k##to},
 constexpr Spaces kSpaces[] = {BANG_DIRECTIONS(BANG_SPACES)};
 static_assert(std::size(kSpaces) == kDirections);
 
-bool IsOffChip(Space space) { return space == kGdram || space == kLdram; }
-
-// The memory core executes copies between SRAM and off-chip memory or SRAM.
-bool IsMemoryCoreCopy(const Spaces& s) {
-  return s.Uses(kSram) && (s.from == s.to || IsOffChip(s.from) || IsOffChip(s.to));
-}
-
 Queue QueueOf(const Spaces& spaces, Form form) {
-  if (IsOffChip(spaces.from) || IsOffChip(spaces.to)) return kIo;
+  if (spaces.AreOffChip()) return kIo;
   const bool is_nram = spaces.from == kNram && spaces.to == kNram;
   return is_nram && form == Form::k1D ? kCompute : kMove;
 }
@@ -42,17 +39,18 @@ Spaces SpacesOf(const Check& check, mluMemcpyDirection_t direction) {
   if (direction < 0 || direction >= kDirections)
     check.Fail("dir must be a direction, got %d", static_cast<int>(direction));
   const Spaces spaces = kSpaces[direction];
-  if (spaces.Uses(kSram) && check.core().is_block())
-    check.Fail("%s must not be used in a Block task, which has no SRAM", DirectionName(direction));
+  if (spaces.Uses(kSram) && check.core.is_block())
+    check.Fail("%s must not be used in a Block task, which has no SRAM",
+               kDirectionNames[direction]);
   return spaces;
 }
 
 mluMemcpyDirection_t DirectionOf(const Check& check, const void* src, const void* dst) {
-  const Space from = check.core().SpaceOf(src), to = check.core().SpaceOf(dst);
+  const Space from = check.core.SpaceOf(src), to = check.core.SpaceOf(dst);
   for (int i = 0; i < kDirections; ++i) {
     if (kSpaces[i].from == from && kSpaces[i].to == to) return static_cast<mluMemcpyDirection_t>(i);
   }
-  check.Fail("there is no direction from %s to %s", SpaceName(from), SpaceName(to));
+  check.Fail("there is no direction from %s to %s", kSpaceNames[from], kSpaceNames[to]);
 }
 
 // A stride between segments that are written. Copies in 3D use 0 for a stride without segments;
@@ -106,22 +104,22 @@ void CheckMove(const Check& check, const End& to) {
 void CheckOverlap(const Check& check, const Side& to, const Side& from) {
   if (!to.bounds().Overlaps(from.bounds())) return;
   IntervalMap sources;
-  from.ForEachRange([&](const Range& range) { sources.Insert(range, {"", Where()}); });
-  to.ForEachRange([&](const Range& range) {
+  for (const Range& range : from.Ranges()) sources.Insert(range, {"", Where()});
+  for (const Range& range : to.Ranges()) {
     if (sources.Find(range) != nullptr) check.Disjoint("src", range, from.bounds());
-  });
+  }
 }
 
 // Returns the segments in the SRAM of another cluster that correspond to segments in the own SRAM.
 Side InCluster(const Check& check, const CopyCall& call, const End& end) {
   check.Exists({0, {520, 592}});
   if (call.direction != SRAM2SRAM)
-    check.Fail("id_dst_cluster is for SRAM2SRAM, got %s", DirectionName(call.direction));
-  OnChipMemory* const sram = check.core().job().sram(call.cluster);
+    check.Fail("id_dst_cluster is for SRAM2SRAM, got %s", kDirectionNames[call.direction]);
+  OnChipMemory* const sram = check.core.job.sram(static_cast<int>(call.cluster));
   if (sram == nullptr)
     check.Fail("id_dst_cluster must be less than clusterDim = %d, got %u",
-               check.core().built_ins().cluster_dim, call.cluster);
-  const Block* const own = check.core().sram().Find(end.data);
+               check.core.built_ins.cluster_dim, call.cluster);
+  const Block* const own = check.core.sram().Find(end.data);
   if (own == nullptr) check.Fail("dst must be in a variable in SRAM, got %p", end.data);
   char* const other = sram->Declare(own->key, own->name, own->bytes, own->where);
   const auto offset = static_cast<const char*>(end.data) - own->begin;
@@ -130,19 +128,16 @@ Side InCluster(const Check& check, const CopyCall& call, const End& end) {
 
 // Copies segment k, and the state of on-chip bytes. A copy to GDRAM needs bytes that were written.
 void CopySegment(const Check& check, const Side& to, const Side& from, size_t k) {
-  const Range source = RangeOf(from.segment(k), from.size);
+  const Range source = RangeOf(from.segments[k], from.size);
   const auto* const memory = from.on_chip();
-  const uint8_t* const unwritten = memory == nullptr ? nullptr : memory->FindUnwritten(source);
-  if (to.on_chip() == nullptr && unwritten != nullptr) check.Written("src", *memory, source);
-  std::memmove(to.segment(k), source.begin, source.size());
-  if (to.on_chip() == nullptr) return;
-  uint8_t* const states = to.on_chip()->StateOf(to.segment(k));
-  if (unwritten == nullptr) {
-    std::memset(states, kWritten, source.size());
-  } else {
-    std::memmove(states, memory->StateOf(source.begin), source.size());
-    std::replace(states, states + source.size(), kUnwritten, check.DependentState(kUnwritten));
-  }
+  if (memory == nullptr || memory->FindUnwritten(source) == nullptr)
+    return to.memory->Write(to.segments[k], source.begin, source.size());
+  if (to.on_chip() == nullptr) return check.Written("src", *memory, source);
+  uint8_t* const states = to.on_chip()->StateOf(to.segments[k]);
+  std::memmove(to.segments[k], source.begin, source.size());
+  std::memmove(states, memory->StateOf(source.begin), source.size());
+  const uint8_t origin = check.core.launch.AddOrigin(check.issuer);
+  std::replace(states, states + source.size(), kUnwritten, origin);
 }
 
 void CountCopy(Core& core, mluMemcpyDirection_t direction, const Side& to) {
@@ -159,10 +154,10 @@ Timing TimingOf(Queue queue, bool async) {
 
 void Copy(const CopyCall& call, const End& to_end, const End& from_end, Where where) {
   const Check check(call.name, where);
-  Core& core = check.core();
+  Core& core = check.core;
   const Spaces spaces = SpacesOf(check, call.direction);
   const bool is_1d = to_end.segments.form == Form::k1D;
-  if (IsMemoryCoreCopy(spaces) != core.is_memory_core()) return;
+  if (spaces.AreOfMemoryCore() != core.is_memory_core()) return;
   CheckShape(check, to_end, from_end);
   if (spaces.to == kWram) CheckWram(check, "dst", to_end);
   if (spaces.from == kWram) CheckWram(check, "src", from_end);
@@ -186,57 +181,51 @@ void Copy(const CopyCall& call, const End& to_end, const End& from_end, Where wh
 void ConvertSegments(const Instruction& instruction, const End& to_end, const End& from_end,
                      unsigned n, void (*one)(void* to, const void* from), Where where) {
   const Check check(instruction.name, where, instruction.gate);
-  OnChipMemory& nram = check.core().nram();
-  if (check.core().is_memory_core()) return;
+  OnChipMemory& nram = check.core.nram();
+  if (check.core.is_memory_core()) return;
   CheckShape(check, to_end, from_end);
   const Side to("dst", Access::kWrite, &nram, to_end, instruction.rule);
   Side from("src", Access::kRead, &nram, from_end, instruction.rule);
   from.decides = true;
   CheckOverlap(check, to, from);
-  check.core().CountVector(instruction.kind, size_t{n} * to.count());
+  check.core.CountVector(instruction.kind, size_t{n} * to.segments.size());
   Transfer(check, kMove, Timing::kVector, {from, to}, [&](size_t k) {
     for (size_t i = 0; i < n; ++i)
-      one(to.segment(k) + i * (to.size / n), from.segment(k) + i * (from.size / n));
-    std::memset(nram.StateOf(to.segment(k)), kWritten, to.size);
+      one(to.segments[k] + i * (to.size / n), from.segments[k] + i * (from.size / n));
+    std::memset(nram.StateOf(to.segments[k]), kWritten, to.size);
   });
 }
 
-void Gather(const GatherCall& call, const mluMemcpyDirection_t* given, Where where) {
+void Gather(const GatherCall& call, const End& to_end, const End& from_end,
+            const mluMemcpyDirection_t* given, Where where) {
   const Check check(call.name, where, kFrom592);
-  Core& core = check.core();
-  const auto direction = given != nullptr ? *given : DirectionOf(check, call.src, call.dst);
+  Core& core = check.core;
+  const auto direction = given != nullptr ? *given : DirectionOf(check, from_end.data, to_end.data);
   const Spaces spaces = SpacesOf(check, direction);
   if (core.is_memory_core()) return;
-  if (call.size == 0 || call.count == 0 || call.count > 65535)
-    check.Fail(
-        "transfer_size must be positive and transfer_num in [1, 65535], "
-        "got %zu and %u",
-        call.size, call.count);
+  const size_t count = call.offsets.count;
+  if (to_end.size == 0 || count == 0 || count > 65535)
+    check.Fail("transfer_size must be positive and transfer_num in [1, 65535], got %zu and %zu",
+               to_end.size, count);
   const Queue queue = QueueOf(spaces, Form::k2D);
   if (!call.async) core.Drain();
-  const auto read = [&](const char* role, const void* data, size_t bytes) {
-    Side side(role, Access::kRead, &core.nram(), {data, bytes});
-    side.decides = true;
-    check.Use(side, queue);
-  };
-  read("offset", call.offsets, size_t{call.count} * call.offset_width);
-  if (call.mask != nullptr) read("mask", call.mask, (call.count + 7) / 8);
-  Side to("dst", Access::kWrite, core.memory(spaces.to), {call.dst, call.size});
-  Side from("src", Access::kRead, core.memory(spaces.from), {call.src, call.size});
-  to.offsets.clear();
-  from.offsets.clear();
-  Side& scattered = call.scatter ? to : from;
-  Side& regular = call.scatter ? from : to;
-  for (unsigned k = 0; k < call.count; ++k) {
-    const auto* const bits = static_cast<const uint8_t*>(call.mask);
-    if (bits != nullptr && (bits[k / 8] >> k % 8 & 1) == 0) continue;
+  const bool has_mask = call.mask.data != nullptr;
+  check.Use(Side(call.offsets, &core.nram()), queue);
+  if (has_mask) check.Use(Side(call.mask, &core.nram()), queue);
+  Side to("dst", Access::kWrite, core.memory(spaces.to), to_end);
+  Side from("src", Access::kRead, core.memory(spaces.from), from_end);
+  char* const dst = std::exchange(to.segments, {})[0];
+  char* const src = std::exchange(from.segments, {})[0];
+  for (unsigned k = 0; k < count; ++k) {
+    if (has_mask && !BitAt(call.mask.data, k)) continue;
     uint32_t offset = 0;
-    std::memcpy(&offset, static_cast<const char*>(call.offsets) + k * call.offset_width,
-                call.offset_width);
-    scattered.offsets.push_back(offset);
-    regular.offsets.push_back(int64_t{k} * call.stride);
+    const unsigned width = call.offsets.width;
+    std::memcpy(&offset, static_cast<const char*>(call.offsets.data) + k * width, width);
+    const int64_t regular = int64_t{k} * call.stride;
+    to.segments.push_back(dst + (call.scatter ? offset : regular));
+    from.segments.push_back(src + (call.scatter ? regular : offset));
   }
-  if (to.count() == 0) return;
+  if (to.segments.empty()) return;
   CheckOverlap(check, to, from);
   CountCopy(core, direction, to);
   Transfer(check, queue, TimingOf(queue, call.async), {from, to},
@@ -246,7 +235,7 @@ void Gather(const GatherCall& call, const mluMemcpyDirection_t* given, Where whe
 void Fill(const FillCall& call, void* dst, size_t count, const void* value, unsigned width,
           const Segments& segments, Where where) {
   const Check check(call.name, where);
-  Core& core = check.core();
+  Core& core = check.core;
   if (core.is_memory_core() != (call.space == kSram)) return;
   const End end = {dst, count * width, segments};
   if (segments.form != Form::k1D) check.Exists(kFrom322);
@@ -255,18 +244,18 @@ void Fill(const FillCall& call, void* dst, size_t count, const void* value, unsi
   CheckStride(check, "stride1", segments.form, segments.stride1, segments.outer,
               static_cast<uint64_t>(segments.stride0) * segments.inner);
   const Side to("dst", Access::kWrite, core.memory(call.space), end, call.rule);
-  if (call.space == kGdram) core.counters.gdram_filled += to.total_bytes();
-  core.CountVector(kFill, count * to.count());
+  if (call.space == kGdram) core.counters.bytes[kDirections] += to.total_bytes();
+  core.CountVector(kFill, count * to.segments.size());
   std::vector<char> pattern(end.size);
   for (size_t i = 0; i < count; ++i) std::memcpy(pattern.data() + i * width, value, width);
   Transfer(check, call.queue, TimingOf(call.queue, call.async), {to},
-           [to, pattern](size_t k) { to.memory->Write(to.segment(k), pattern.data(), to.size); });
+           [to, pattern](size_t k) { to.memory->Write(to.segments[k], pattern.data(), to.size); });
 }
 
 void Atomic(const AtomicCall& call, const End& gdram_end, const End& operands, void* old_data,
             Where where) {
   const Check check(call.name, where, call.gate);
-  Core& core = check.core();
+  Core& core = check.core;
   if (core.is_memory_core()) return;
   if (gdram_end.size == 0) check.Fail("the count must be positive, got %d", 0);
   if (reinterpret_cast<uintptr_t>(gdram_end.data) % call.width != 0)
@@ -286,13 +275,13 @@ void Atomic(const AtomicCall& call, const End& gdram_end, const End& operands, v
   Transfer(check, kIo, timing, sides, [=, &nram](size_t k) {
     static std::mutex mutex;
     const std::lock_guard<std::mutex> lock(mutex);
-    if (!is_value) check.Written("src", nram, RangeOf(source.segment(k), source.size));
+    if (!is_value) check.Written("src", nram, RangeOf(source.segments[k], source.size));
     for (size_t at = 0; at < gdram.size; at += call.width) {
       std::array<char, 8> operand = value;
-      if (!is_value) std::memcpy(operand.data(), source.segment(k) + at, call.width);
+      if (!is_value) std::memcpy(operand.data(), source.segments[k] + at, call.width);
       if (old_data != nullptr)  // nram_old may be the operands
-        nram.Write(old.segment(k) + at, gdram.segment(k) + at, call.width);
-      call.combine(gdram.segment(k) + at, operand.data());
+        nram.Write(old.segments[k] + at, gdram.segments[k] + at, call.width);
+      call.combine(gdram.segments[k] + at, operand.data());
     }
   });
 }

@@ -7,17 +7,13 @@
 #include <iomanip>
 #include <numeric>
 #include <sstream>
-#include <string_view>
 
 #include "mlu/check.h"
 #include "mlu/job.h"
-#include "mlu/settings.h"
 
 namespace bang {
 namespace {
 
-#define BANG_NAME(direction, from, to) #direction,
-constexpr const char* kDirectionNames[] = {BANG_DIRECTIONS(BANG_NAME)};
 constexpr const char* kKindNames[kKinds] = {"arithmetic", "comparison", "logic", "selection",
                                             "layout",     "conversion", "fill",  "atomic"};
 
@@ -35,27 +31,22 @@ Core& CoreOf(const char* instruction, Where where) {
   return *current_core;
 }
 
-const char* SpaceName(Space space) {
-  constexpr const char* kNames[] = {"NRAM",  "WRAM",  "SRAM",
-                                    "LDRAM", "GDRAM", "no memory of the card"};
-  return kNames[space];
-}
-
-Core::Core(LaunchState& launch, Job& job, int job_number, int slot, const BuiltIns& built_ins,
-           const Memories& memories)
-    : launch_(launch),
-      job_(job),
-      slot_(slot),
-      built_ins_(built_ins),
+Core::Core(LaunchState& its_launch, Job& its_job, int job_number, size_t its_slot,
+           const BuiltIns& values, const Memories& memories)
+    : launch(its_launch),
+      job(its_job),
+      slot(its_slot),
+      built_ins(values),
       memories_(memories),
-      epoch_{job_number, built_ins.cluster_id, built_ins.cluster_id * 256 + built_ins.core_id,
-             is_memory_core() ? -1 : built_ins.task_id()},
-      epoch_number_(launch.writers().Begin(epoch_)),
-      random_(GetSettings().seed + static_cast<unsigned>(built_ins.task_id())) {}
+      epoch_{job_number, values.cluster_id, values.cluster_id * 256 + values.core_id,
+             is_memory_core() ? -1 : values.task_id()},
+      random_(GetSettings().seed + static_cast<unsigned>(values.task_id())) {
+  epoch = launch.writers.Begin(epoch_);
+}
 
 Space Core::SpaceOf(const void* pointer) const {
   for (const OnChipMemory* const memory : memories_) {
-    if (memory->Contains(pointer)) return memory->space();
+    if (memory->Contains(pointer)) return memory->space;
   }
   return GetGdram().Find(pointer) != nullptr ? kGdram : kHost;
 }
@@ -86,7 +77,7 @@ void Core::Synchronize(const QueueSet& producers, const QueueSet& consumers) {
     if (!producers[producer]) continue;
     while (!is_idle(producer)) RunFront(producer);
     for (const Queue consumer : kQueues) {
-      if (consumers[consumer]) pending_[producer][consumer] = {};
+      if (consumers[consumer]) pending[producer][consumer] = {};
     }
   }
   if (producers[kCompute]) computing_ = false;
@@ -105,23 +96,23 @@ void Core::CountVector(Kind kind, size_t elements) {
 void Core::AddPending(Queue queue, const Range& range, const Issuer& issuer, bool written,
                       bool over_unread) {
   for (const Queue consumer : kQueues) {
-    Pending& pending = pending_[queue][consumer];
+    Pending& known = pending[queue][consumer];
     if (consumer != queue || over_unread)
-      (written ? pending.writes : pending.reads).Insert(range, issuer);
+      (written ? known.writes : known.reads).Insert(range, issuer);
   }
 }
 
 void Core::PassBarrier(bool of_job) {
   ++(of_job ? epoch_.job_barriers : epoch_.cluster_barriers);
-  epoch_number_ = launch_.writers().Begin(epoch_);
+  epoch = launch.writers.Begin(epoch_);
 }
 
 std::string Core::Locate(const Issuer& issuer) const {
   const std::string task = is_memory_core() ? "memory core"
-                                            : "task " + std::to_string(built_ins_.task_id()) +
-                                                  ", core " + std::to_string(built_ins_.core_id);
-  return issuer.where.Text() + issuer.name + " in kernel " + launch_.site.name + ", " + task +
-         " of cluster " + std::to_string(built_ins_.cluster_id) + ": ";
+                                            : "task " + std::to_string(built_ins.task_id()) +
+                                                  ", core " + std::to_string(built_ins.core_id);
+  return issuer.where.Text() + issuer.name + " in kernel " + launch.site.name + ", " + task +
+         " of cluster " + std::to_string(built_ins.cluster_id) + ": ";
 }
 
 void Violate(const char* instruction, Where where, const char* format, ...) {
@@ -140,7 +131,8 @@ void* DeclareOnChip(Space space, const char* name, const void* key, size_t bytes
   char* const address = static_cast<OnChipMemory*>(CoreOf(name, where).memory(space))
                             ->Declare(key, name, bytes, where);
   if (address == nullptr)
-    Violate(name, where, "the variables of this source exceed %s sixteen times", SpaceName(space));
+    Violate(name, where, "the variables of this source exceed %s sixteen times",
+            kSpaceNames[space]);
   return address;
 }
 
@@ -149,7 +141,7 @@ const BuiltIns& ReadBuiltIns(const char* name, Where where) {
   const std::string_view variable = name;
   if (core.is_memory_core() && (variable == "taskId" || variable == "taskIdX"))
     Violate(name, where, "its value on the memory core is not known");
-  return core.built_ins();
+  return core.built_ins;
 }
 
 int Architecture() { return GetSettings().card.bang_arch; }
@@ -166,57 +158,49 @@ void Synchronize(const char* name, const QueueSet& producers, const QueueSet& co
   const QueueSet none = {};
   if (producers == none || consumers == none)
     check.Fail("%s", "at least one producer and one consumer must be true");
-  check.core().Synchronize(producers, consumers);
+  check.core.Synchronize(producers, consumers);
 }
 
-const char* DirectionName(int direction) { return kDirectionNames[direction]; }
-
 uint64_t Counters::Work() const {
-  return std::accumulate(bytes.begin(), bytes.end(), gdram_filled) +
-         std::accumulate(elements.begin(), elements.end(), uint64_t{0});
+  return std::accumulate(bytes.begin(), bytes.end(),
+                         std::accumulate(elements.begin(), elements.end(), uint64_t{0}));
 }
 
 void Counters::Add(const Counters& other) {
+  launches += other.launches;
   AddEach(&bytes, other.bytes);
   AddEach(&instructions, other.instructions);
   AddEach(&elements, other.elements);
   copies += other.copies;
   async_copies += other.async_copies;
   overlapped_copies += other.overlapped_copies;
-  gdram_filled += other.gdram_filled;
   nram_peak = std::max(nram_peak, other.nram_peak);
   sram_peak = std::max(sram_peak, other.sram_peak);
-}
-
-void LaunchCounters::Add(const LaunchCounters& other) {
-  launches += other.launches;
-  total.Add(other.total);
   work.resize(std::max(work.size(), other.work.size()));
   AddEach(&work, other.work);
 }
 
-std::string LaunchCounters::Format() const {
+std::string Counters::Format() const {
   std::ostringstream text;
+  // Adds a line if `value` is not 0.
+  const auto add_line = [&text](uint64_t value, const auto&... parts) {
+    if (value > 0) (text << ... << parts) << '\n';
+  };
   text << "launches " << launches << '\n';
-  for (size_t i = 0; i < kDirections; ++i) {
-    if (total.bytes[i] > 0) text << "bytes " << kDirectionNames[i] << ' ' << total.bytes[i] << '\n';
-  }
-  if (total.gdram_filled > 0) text << "bytes gdramset " << total.gdram_filled << '\n';
-  for (size_t i = 0; i < kKinds; ++i) {
-    if (total.instructions[i] > 0)
-      text << kKindNames[i] << " instructions " << total.instructions[i] << ", elements "
-           << total.elements[i] << '\n';
-  }
-  if (total.nram_peak > 0) text << "NRAM peak " << total.nram_peak << " bytes\n";
-  if (total.sram_peak > 0) text << "SRAM peak " << total.sram_peak << " bytes\n";
-  text << "copies " << total.copies << ", asynchronous " << total.async_copies
-       << ", overlapped with computation " << total.overlapped_copies << '\n';
+  for (size_t i = 0; i < bytes.size(); ++i)
+    add_line(bytes[i], "bytes ", kDirectionNames[i], ' ', bytes[i]);
+  for (size_t i = 0; i < kKinds; ++i)
+    add_line(instructions[i], kKindNames[i], " instructions ", instructions[i], ", elements ",
+             elements[i]);
+  add_line(nram_peak, "NRAM peak ", nram_peak, " bytes");
+  add_line(sram_peak, "SRAM peak ", sram_peak, " bytes");
+  text << "copies " << copies << ", asynchronous " << async_copies
+       << ", overlapped with computation " << overlapped_copies << '\n'
+       << std::fixed << std::setprecision(3);
   const uint64_t most = work.empty() ? 0 : *std::max_element(work.begin(), work.end());
   const double all = std::accumulate(work.begin(), work.end(), 0.0);
-  if (most > 0)
-    text << "balance " << std::fixed << std::setprecision(3)
-         << all / static_cast<double>(work.size() * most) << " (mean work of " << work.size()
-         << " cores / largest)\n";
+  add_line(most, "balance ", all / static_cast<double>(work.size() * most), " (mean work of ",
+           work.size(), " cores / largest)");
   return text.str();
 }
 

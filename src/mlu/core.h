@@ -7,12 +7,14 @@
 #include <functional>
 #include <random>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "bang/copy.h"
 #include "bang/language.h"
 #include "mlu/memory.h"
 #include "mlu/settings.h"
+#include "mlu_op.h"
 
 namespace bang {
 
@@ -22,7 +24,7 @@ class LaunchState;
 // Ends the task of the core that threw it; RunKernel reports the first one.
 struct Violation {
   std::string message;
-  bool is_architecture = false;  // the instruction does not exist on this architecture
+  mluOpStatus_t status = MLUOP_STATUS_EXECUTION_FAILED;
 };
 // Ends the task of a core because another core failed.
 struct Aborted {};
@@ -32,29 +34,25 @@ inline constexpr int kMemoryCore = 0x80;  // coreId
 inline constexpr int kDirections = SRAM2SRAM + 1;
 inline constexpr int kKinds = kAtomic + 1;
 
-const char* DirectionName(int direction);
+inline constexpr const char* kSpaceNames[] = {"NRAM",  "WRAM",  "SRAM",
+                                              "LDRAM", "GDRAM", "no memory of the card"};
+#define BANG_NAME(direction, from, to) #direction,
+inline constexpr const char* kDirectionNames[] = {BANG_DIRECTIONS(BANG_NAME) "gdramset"};
 
 struct Counters {
-  std::array<uint64_t, kDirections> bytes = {};
+  int launches = 0;
+  std::array<uint64_t, kDirections + 1> bytes = {};  // by direction; behind them fills of GDRAM
   std::array<uint64_t, kKinds> instructions = {}, elements = {};
   uint64_t copies = 0;
   uint64_t async_copies = 0;
   uint64_t overlapped_copies = 0;  // async copies with a vector instruction that no sync separates
-  uint64_t gdram_filled = 0;       // bytes
   size_t nram_peak = 0;
   size_t sram_peak = 0;
+  std::vector<uint64_t> work = {};  // by core of the card, for the balance
 
-  // Bytes and elements: the work of a core, for the balance.
+  // Bytes and elements: the work of a core.
   uint64_t Work() const;
   void Add(const Counters& other);
-};
-
-struct LaunchCounters {
-  int launches = 0;
-  Counters total;
-  std::vector<uint64_t> work;  // by core of the card
-
-  void Add(const LaunchCounters& other);
   // One "name value" pair per line.
   std::string Format() const;
 };
@@ -85,7 +83,9 @@ struct Arrival {
   Where where = Where();
   unsigned passed = 0;  // barriers
 
-  bool WaitsAt(Barrier other) const { return state == kWaiting && barrier == other; }
+  bool WaitsAt(const Barrier& other) const {
+    return state == kWaiting && std::string_view(barrier.name) == other.name;
+  }
 };
 
 class Core {
@@ -93,24 +93,24 @@ class Core {
   using Memories = std::array<OnChipMemory*, 4>;  // by Space: NRAM, WRAM, SRAM, LDRAM
 
   // `job_number` identifies the job in its launch; `slot` is the core of the card, for the balance.
-  Core(LaunchState& launch, Job& job, int job_number, int slot, const BuiltIns& built_ins,
-       const Memories& memories);
+  Core(LaunchState& its_launch, Job& its_job, int job_number, size_t its_slot,
+       const BuiltIns& values, const Memories& memories);
 
+  LaunchState& launch;
+  Job& job;
+  const size_t slot;
+  const BuiltIns built_ins;
   Arrival arrival;
   Counters counters;
+  uint16_t epoch;  // its number in LaunchState::writers
 
-  const BuiltIns& built_ins() const { return built_ins_; }
-  bool is_memory_core() const { return built_ins_.core_id == kMemoryCore; }
-  bool is_block() const { return built_ins_.cluster_dim == 0; }  // no SRAM and no barriers
-  int slot() const { return slot_; }
-  Job& job() { return job_; }
-  LaunchState& launch() { return launch_; }
+  bool is_memory_core() const { return built_ins.core_id == kMemoryCore; }
+  bool is_block() const { return built_ins.cluster_dim == 0; }  // no SRAM and no barriers
   OnChipMemory& nram() { return *memories_[kNram]; }
   OnChipMemory& sram() { return *memories_[kSram]; }
-  OnChipMemory& on_chip(Space space) { return *memories_[space]; }
   Memory* memory(Space space) {
     if (space == kGdram) return &GetGdram();
-    return &on_chip(space);
+    return memories_[space];
   }
   Space SpaceOf(const void* pointer) const;
 
@@ -126,19 +126,16 @@ class Core {
   struct Pending {
     IntervalMap reads, writes;
   };
-  const Pending& pending(Queue producer, Queue consumer) const {
-    return pending_[producer][consumer];
-  }
+  Pending pending[3][3];  // by producer and consumer
   // Records that an instruction of `queue` accesses the range until the queue is synchronized.
   void AddPending(Queue queue, const Range& range, const Issuer& issuer, bool written,
                   bool over_unread);
 
-  // The number of this core's epoch in LaunchState::writers().
-  uint16_t epoch() const { return epoch_number_; }
   void PassBarrier(bool of_job);
 
   // "file:line: instruction in kernel k, task t (core c of cluster n): "
   std::string Locate(const Issuer& issuer) const;
+  std::string LocateBarrier() const { return Locate({arrival.barrier.name, arrival.where}); }
 
  private:
   struct Deferred {
@@ -148,16 +145,10 @@ class Core {
   void RunFront(Queue queue);
   void RunSomeEarly();
 
-  LaunchState& launch_;
-  Job& job_;
-  int slot_;
-  BuiltIns built_ins_;
   Memories memories_;
   std::deque<Deferred> queues_[3];
   bool computing_ = false;  // a vector instruction was issued since the last synchronisation
-  Pending pending_[3][3];   // by producer and consumer
   Epoch epoch_;
-  uint16_t epoch_number_;
   std::minstd_rand random_;
 };
 
@@ -165,7 +156,5 @@ class Core {
 extern thread_local Core* current_core;
 // Returns current_core for an instruction. Fails with a message on a thread that runs no kernel.
 Core& CoreOf(const char* instruction, Where where);
-
-const char* SpaceName(Space space);
 
 }  // namespace bang

@@ -6,6 +6,7 @@
 #include <mutex>
 #include <new>
 #include <string>
+#include <utility>
 
 #include "core/device_library.h"
 #include "core/environment.h"
@@ -29,9 +30,8 @@ using bang::RangeOf;
 // A queue runs each launch at once. It keeps the first failure until it is synchronized.
 struct MluQueue : cnrtQueue {
   std::mutex mutex;
-  std::string message;
-  mluOpStatus_t status = MLUOP_STATUS_SUCCESS;
-  bang::LaunchCounters counters;
+  bang::Violation failure = {"", MLUOP_STATUS_SUCCESS};
+  bang::Counters counters;
 };
 
 MluQueue& QueueOf(cnrtQueue_t queue) {
@@ -51,7 +51,7 @@ void KeepCounters(const char* title, const MluQueue& queue) {
 
 cnrtRet_t StatusOf(bool success) { return success ? cnrtSuccess : cnrtErrorArgsInvalid; }
 
-class MluDevice final : public SynchronousDevice<MluQueue> {
+class MluDevice final : public SynchronousDevice<MluDevice, MluContext, MluQueue> {
  public:
   // `tables`: the tables of libmluops.so.
   explicit MluDevice(std::span<const OpSpec* const> tables) : index_(tables, MluFamilies()) {}
@@ -62,35 +62,38 @@ class MluDevice final : public SynchronousDevice<MluQueue> {
   bool counts_only() const override { return true; }
   std::string CallCounters() const override { return call_counters; }
 
-  std::span<const ImplementationInfo> Implementations(const OpSpec& op) const override {
-    const MluOperator* const found = index_.FindOperator(op);
-    return found == nullptr ? std::span<const ImplementationInfo>() : found->implementations;
+  const DeviceIndex<MluContext>& Index() const { return index_; }
+  // Calls body(operator, context) with a queue of its own.
+  template <class Body>
+  mluOpStatus_t WithOperator(const Arguments& arguments, mluOpContext&, const Body& body) {
+    const std::string_view name = arguments.spec->name;
+    if (arguments.Type() == MLUOP_DTYPE_DOUBLE)
+      return Fail(MLUOP_STATUS_NOT_SUPPORTED,
+                  "%.*s: dtype must be half or float on mlu:0, got double", MLUOP_SV(name));
+    try {
+      MluQueue queue;
+      queue.device = this;
+      MluContext context(&queue, arguments.workspace);
+      return body(*index_.FindOperator(*arguments.spec), context);
+    } catch (...) {
+      return FailFromException(name.data());
+    }
   }
 
   mluOpStatus_t Run(const Arguments& arguments, mluOpContext& handle) override {
-    MluQueue queue;
-    queue.device = this;
-    return WithOperator(arguments, &queue, [&](const MluOperator& op, MluContext& context) {
+    return WithOperator(arguments, handle, [&](const MluOperator& op, MluContext& context) {
       const mluOpStatus_t status = op.run(arguments, context, handle.implementation);
+      const MluQueue& queue = QueueOf(context.queue());
       KeepCounters("mlu:0", queue);
-      if (queue.status == MLUOP_STATUS_SUCCESS) return status;
-      return Fail(queue.status, "%.*s: %s", MLUOP_SV(arguments.spec->name), queue.message.c_str());
-    });
-  }
-  mluOpStatus_t MakePlan(const Arguments& arguments, mluOpContext& handle, Plan* plan) override {
-    return WithOperator(arguments, nullptr, [&](const MluOperator& op, MluContext& context) {
-      return op.plan(arguments, context, handle.implementation, plan);
+      const auto& [message, failed] = queue.failure;
+      if (failed == MLUOP_STATUS_SUCCESS) return status;
+      return Fail(failed, "%.*s: %s", MLUOP_SV(arguments.spec->name), message.c_str());
     });
   }
   size_t WorkspaceBytes(const OpSpec& getter, const Arguments& arguments) const override {
     const DeviceGetter* const found = index_.FindGetter(getter);
     return found == nullptr ? 0 : found->bytes(arguments);
   }
-  cnrtRet_t CreateState(std::unique_ptr<DeviceState>* state) override {
-    state->reset();
-    return cnrtSuccess;
-  }
-
   cnrtRet_t Allocate(void** pointer, size_t bytes) override {
     *pointer = GetGdram().Allocate(bytes);
     return *pointer == nullptr ? cnrtErrorNoMem : cnrtSuccess;
@@ -121,27 +124,13 @@ class MluDevice final : public SynchronousDevice<MluQueue> {
     const std::lock_guard<std::mutex> lock(target.mutex);
     if (target.counters.launches > 0) KeepCounters("mlu:0, queue", target);
     target.counters = {};
-    if (target.status == MLUOP_STATUS_SUCCESS) return cnrtSuccess;
-    static_cast<void>(mluop::Fail(target.status, "%s", target.message.c_str()));
-    target.status = MLUOP_STATUS_SUCCESS;
+    const auto [message, status] = std::exchange(target.failure, {"", MLUOP_STATUS_SUCCESS});
+    if (status == MLUOP_STATUS_SUCCESS) return cnrtSuccess;
+    static_cast<void>(mluop::Fail(status, "%s", message.c_str()));
     return cnrtErrorUnknown;
   }
 
  private:
-  template <class Body>
-  mluOpStatus_t WithOperator(const Arguments& arguments, cnrtQueue_t queue, const Body& body) {
-    const std::string_view name = arguments.spec->name;
-    if (arguments.Type() == MLUOP_DTYPE_DOUBLE)
-      return Fail(MLUOP_STATUS_NOT_SUPPORTED,
-                  "%.*s: dtype must be half or float on mlu:0, got double", MLUOP_SV(name));
-    try {
-      MluContext context(queue, arguments.workspace);
-      return body(*index_.FindOperator(*arguments.spec), context);
-    } catch (...) {
-      return FailFromException(name.data());
-    }
-  }
-
   DeviceIndex<MluContext> index_;
 };
 
@@ -155,29 +144,21 @@ DeviceLibrary MakeLibrary(std::span<const OpSpec* const> tables) {
 
 }  // namespace
 
-MluContext::~MluContext() {
-  if (scratch_ != nullptr) GetGdram().Free(scratch_);
-}
-
 void* MluContext::Scratch(size_t bytes) {
   if (workspace_.size >= bytes) return workspace_.data;
-  scratch_ = GetGdram().Allocate(bytes);
+  scratch_ = {GetGdram().Allocate(bytes), [](void* data) { GetGdram().Free(data); }};
   if (scratch_ == nullptr) throw std::bad_alloc();
-  return scratch_;
+  return scratch_.get();
 }
 
 }  // namespace mluop
 
-void bang::FinishLaunch(cnrtQueue_t queue, const Violation* violation,
-                        const LaunchCounters& counters) {
-  mluop::MluQueue& target = mluop::QueueOf(queue);
+void bang::FinishLaunch(const LaunchState& launch) {
+  mluop::MluQueue& target = mluop::QueueOf(launch.site.queue);
   const std::lock_guard<std::mutex> lock(target.mutex);
-  target.counters.Add(counters);
-  ++target.counters.launches;
-  if (violation == nullptr || target.status != MLUOP_STATUS_SUCCESS) return;
-  target.message = violation->message;
-  target.status =
-      violation->is_architecture ? MLUOP_STATUS_ARCH_MISMATCH : MLUOP_STATUS_EXECUTION_FAILED;
+  target.counters.Add(launch.counters());
+  if (launch.failed() && target.failure.status == MLUOP_STATUS_SUCCESS)
+    target.failure = launch.violation();
 }
 
 extern "C" [[gnu::visibility("default")]] const mluop::DeviceLibrary* mluopsDeviceLibrary(

@@ -8,6 +8,8 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <span>
+#include <utility>
 #include <vector>
 
 #include "bang/launch.h"
@@ -28,15 +30,12 @@ class Writers {
                      Access access);
 
  private:
-  struct Shadow {
-    std::shared_ptr<uint16_t> writers, readers;  // of each byte
-  };
-  // Returns the first epoch in [first, last) that is not ordered before `me`; marks the range.
-  const Epoch* Scan(uint16_t* first, uint16_t* last, uint16_t me, bool is_sram, bool mark,
-                    bool atomic);
+  // Returns the first epoch of `tags` that is not ordered before `me`; marks the range.
+  const Epoch* Scan(std::span<uint16_t> tags, uint16_t me, bool is_sram, bool mark, bool atomic);
 
   std::mutex mutex_;
-  std::map<const char*, Shadow> shadows_;  // by the begin of a block
+  // The last epoch of each byte of a block, by its begin: writers (false) and readers (true).
+  std::map<std::pair<const char*, bool>, std::shared_ptr<uint16_t>> shadows_;
   // Number 0: not accessed. A deque, because callers keep pointers to epochs while others begin.
   std::deque<Epoch> epochs_ = {{}};
 };
@@ -44,14 +43,16 @@ class Writers {
 // The state that all cores of a launch share.
 class LaunchState {
  public:
-  LaunchState(const LaunchSite& launch_site, const cnrtDim3_t& size, cnrtFunctionType_t type)
-      : site(launch_site), dim(size), clusters_per_job(type == cnrtFuncTypeBlock ? 0 : type / 4) {}
+  LaunchState(const LaunchSite& launch_site, Entry kernel, const void* values)
+      : site(launch_site), entry(kernel), arguments(values) {}
 
   const LaunchSite& site;
-  const cnrtDim3_t dim;
-  const int clusters_per_job;  // 0: Block
-  Entry entry = nullptr;
-  void* const* arguments = nullptr;
+  const Entry entry;
+  const void* const arguments;
+  const BuiltIns::Grid dim = {static_cast<int>(site.dim.x), static_cast<int>(site.dim.y),
+                              static_cast<int>(site.dim.z)};
+  const int clusters_per_job = site.type / cnrtFuncTypeUnion1;  // 0: Block
+  Writers writers;
 
   int tasks_per_job() const { return std::max(clusters_per_job * kCoresPerCluster, 1); }
   void Fail(const Violation& violation);  // the first one stays
@@ -60,8 +61,7 @@ class LaunchState {
   bool failed() const { return failed_.load(std::memory_order_acquire); }
   const Violation& violation() const { return violation_; }
   void AddCounters(Core& core);
-  const LaunchCounters& counters() const { return counters_; }
-  Writers& writers() { return writers_; }
+  const Counters& counters() const { return counters_; }
 
   // Instructions that read bytes which nothing had written. Their numbers are states of bytes.
   uint8_t AddOrigin(const Issuer& issuer);
@@ -71,43 +71,40 @@ class LaunchState {
   std::mutex mutex_;
   std::atomic<bool> failed_{false};
   Violation violation_ = {};
-  LaunchCounters counters_;
-  Writers writers_;
+  Counters counters_ = {.launches = 1};
   std::vector<Issuer> origins_{kUnread + 1, {"", Where()}};  // behind the other states of a byte
 };
 
-// Records the end of a launch in its queue: a failure, or NULL, and the counters. Defined in
-// device.cc.
-void FinishLaunch(cnrtQueue_t queue, const Violation* violation, const LaunchCounters& counters);
+// Records the counters of a launch in its queue, and its failure. Defined in device.cc.
+void FinishLaunch(const LaunchState& launch);
 
 class Job {
  public:
   explicit Job(LaunchState& launch) : launch_(launch) {}
 
-  // Registers the cores of the job, before any of them runs. A Block task has no barriers.
-  void Add(Core& core) { cores_.push_back(&core); }
+  // Complete before any of them runs. A Block task has one core and no barriers.
+  std::deque<Core> cores;
+
   // Blocks until all cores of the barrier have arrived.
-  void Wait(Core& core, Barrier barrier, Where where);
+  void Wait(Core& core, const Barrier& barrier, Where where);
   // Records that the core has run its last instruction.
   void Finish(Core& core);
   // Fails the launch and wakes the cores that wait.
   void Fail(const Violation& violation);
   // The SRAM of a cluster of the job; NULL if there is no such cluster.
-  OnChipMemory* sram(unsigned cluster) const;
+  OnChipMemory* sram(int cluster);
 
  private:
-  std::vector<Core*> Participants(const Core& waiting) const;
+  std::vector<Core*> Participants(const Core& waiting);
   bool ReleaseIfComplete(const Core& waiting);
-  void NoteOddLine(const std::vector<Core*>& cores);
+  void NoteOddLine(const std::vector<Core*>& all);
   void FailIfStuck();
 
   LaunchState& launch_;
   std::mutex mutex_;
   std::condition_variable condition_;
-  std::vector<Core*> cores_;
   // The first barrier that cores reached at different lines: the core that is alone with its line.
-  const Core* odd_ = nullptr;
-  Arrival odd_arrival_;
+  std::string odd_place_;
 };
 
 }  // namespace bang

@@ -19,42 +19,37 @@
 namespace bang {
 namespace {
 
-// By source, symbol and architecture.
-using Kernels = std::map<std::tuple<std::string, std::string, int>, Entry>;
+// By name and architecture.
+using Kernels = std::map<std::pair<std::string, int>, Entry>;
 
 Kernels& AllKernels() {
   static auto* const kernels = new Kernels;  // used until exit
   return *kernels;
 }
 
-constexpr size_t kLdramBytes = 4 << 20;  // per core; the size of a card's LDRAM is not known
+constexpr int kLanes = kCoresPerCluster + 1;  // cores of a cluster; the last one is the memory core
+constexpr size_t kLdramBytes = 4 << 20;       // per core; the size of a card's LDRAM is not known
 
 // The memories of the clusters that one job uses.
-class JobMemories {
- public:
+struct JobMemories {
   explicit JobMemories(int clusters) {
     const Card& card = GetSettings().card;
     for (int cluster = 0; cluster < clusters; ++cluster) {
-      OnChipMemory& sram = all_.emplace_back(kSram, card.sram_bytes);
-      for (int lane = 0; lane <= kCoresPerCluster; ++lane) {
-        OnChipMemory& nram = all_.emplace_back(kNram, card.nram_bytes);
-        OnChipMemory& wram = all_.emplace_back(kWram, card.wram_bytes);
-        cores_.push_back({&nram, &wram, &sram, &all_.emplace_back(kLdram, kLdramBytes)});
+      OnChipMemory& sram = all.emplace_back(kSram, card.sram_bytes);
+      for (int lane = 0; lane < kLanes; ++lane) {
+        OnChipMemory& nram = all.emplace_back(kNram, card.nram_bytes);
+        OnChipMemory& wram = all.emplace_back(kWram, card.wram_bytes);
+        of_cores.push_back({&nram, &wram, &sram, &all.emplace_back(kLdram, kLdramBytes)});
       }
     }
   }
-  void Poison() {
-    for (OnChipMemory& memory : all_) memory.Poison();
-  }
-  const Core::Memories& of_core(int number) const { return cores_[static_cast<size_t>(number)]; }
 
- private:
-  std::deque<OnChipMemory> all_;
-  std::vector<Core::Memories> cores_;
+  std::deque<OnChipMemory> all;
+  std::vector<Core::Memories> of_cores;
 };
 
 // Runs body(i) on one thread for each i < count. Calls fail(reason) if a thread does not start.
-void RunThreads(int count, const std::function<void(int i)>& body,
+void RunThreads(int count, const std::function<void(size_t i)>& body,
                 const std::function<void(const std::string& reason)>& fail) {
   std::vector<std::thread> threads;
   try {
@@ -66,57 +61,54 @@ void RunThreads(int count, const std::function<void(int i)>& body,
 }
 
 // Runs one task on the calling thread.
-void RunTask(LaunchState& launch, Job& job, Core& core) {
+void RunTask(Core& core) {
+  LaunchState& launch = core.launch;
   current_core = &core;
   try {
     if (!launch.failed()) launch.entry(launch.arguments);
     core.Drain();
-    job.Finish(core);
+    core.job.Finish(core);
   } catch (const Violation& violation) {
-    job.Fail(violation);
+    core.job.Fail(violation);
   } catch (const Aborted&) {
   } catch (const std::exception& error) {
-    job.Fail({core.Locate({"the kernel", launch.site.where}) + "threw " + error.what()});
+    core.job.Fail({core.Locate({"the kernel", launch.site.where}) + "threw " + error.what()});
   }
   current_core = nullptr;
   launch.AddCounters(core);
 }
 
-// Returns the built-in variables of core `lane` of a cluster of a job; the memory core is the last
-// lane. A Block task is a job of one core.
+// Returns the built-in variables of core `lane` of a cluster of a job. A Block task is a job of one
+// core.
 BuiltIns MakeBuiltIns(const LaunchState& launch, int job, int cluster, int lane) {
-  const BuiltIns::Grid dim = {static_cast<int>(launch.dim.x), static_cast<int>(launch.dim.y),
-                              static_cast<int>(launch.dim.z)};
-  const int jobs_per_row = dim.x / launch.tasks_per_job();
-  const bool is_memory_core = lane == kCoresPerCluster;
-  const int x = job % jobs_per_row * launch.tasks_per_job() + cluster * kCoresPerCluster;
-  const BuiltIns::Grid id = {x + (is_memory_core ? 0 : lane), job / jobs_per_row % dim.y,
-                             job / jobs_per_row / dim.y};
-  return {
-      dim,    id, kCoresPerCluster, is_memory_core ? kMemoryCore : lane, launch.clusters_per_job,
-      cluster};
+  const int tasks = launch.tasks_per_job(), jobs_per_row = launch.dim.x / tasks;
+  const bool is_memory_core = lane == kLanes - 1;
+  const int x = job % jobs_per_row * tasks + cluster * kCoresPerCluster;
+  const int row = job / jobs_per_row, rows = launch.dim.y;
+  const BuiltIns::Grid id = {x + (is_memory_core ? 0 : lane), row % rows, row / rows};
+  const int core_id = is_memory_core ? kMemoryCore : lane;
+  return {launch.dim, id, kCoresPerCluster, core_id, launch.clusters_per_job, cluster};
 }
 
 // Runs a job: one thread per core.
 void RunJob(LaunchState& launch, int number, JobMemories& memories) {
-  memories.Poison();
+  for (OnChipMemory& memory : memories.all) memory.Poison();
   Job job(launch);
   const bool is_block = launch.clusters_per_job == 0;
-  const int lanes = is_block ? 1 : kCoresPerCluster + 1;
   // Jobs take the cores of the card in turn.
   const int tasks = launch.tasks_per_job();
   const int used_cores = GetSettings().card.cluster_limit * kCoresPerCluster / tasks * tasks;
-  std::deque<Core> cores;
-  for (int i = 0; i < std::max(launch.clusters_per_job, 1) * lanes; ++i) {
-    const BuiltIns built_ins = MakeBuiltIns(launch, number, i / lanes, i % lanes);
-    const int slot = (number * tasks + i / lanes * kCoresPerCluster + i % lanes) % used_cores;
-    cores.emplace_back(launch, job, number, slot, built_ins, memories.of_core(i));
-    job.Add(cores.back());
+  for (const Core::Memories& of_core : memories.of_cores) {
+    const int i = static_cast<int>(job.cores.size());
+    const int cluster = i / kLanes, lane = i % kLanes;
+    const int slot = (number * tasks + cluster * kCoresPerCluster + lane) % used_cores;
+    job.cores.emplace_back(launch, job, number, static_cast<size_t>(slot),
+                           MakeBuiltIns(launch, number, cluster, lane), of_core);
+    if (is_block) return RunTask(job.cores[0]);
   }
-  const auto run = [&](int i) { RunTask(launch, job, cores[static_cast<size_t>(i)]); };
-  if (is_block) return run(0);
-  RunThreads(static_cast<int>(cores.size()), run,
-             [&](const std::string& reason) { job.Fail(launch.MakeViolation(reason)); });
+  RunThreads(
+      static_cast<int>(job.cores.size()), [&](size_t i) { RunTask(job.cores[i]); },
+      [&](const std::string& reason) { job.Fail(launch.MakeViolation(reason)); });
 }
 
 // Returns why a launch is wrong; empty if it is right.
@@ -141,7 +133,7 @@ std::string CheckLaunch(const cnrtDim3_t& dim, cnrtFunctionType_t type) {
 // Runs the jobs in a random order, as many at once as the host has processors.
 void RunJobs(LaunchState& launch) {
   const int tasks = launch.tasks_per_job();
-  const int jobs = static_cast<int>(launch.dim.x * launch.dim.y * launch.dim.z) / tasks;
+  const int jobs = launch.dim.x * launch.dim.y * launch.dim.z / tasks;
   std::vector<int> order(static_cast<size_t>(jobs));
   std::iota(order.begin(), order.end(), 0);
   std::shuffle(order.begin(), order.end(),
@@ -156,35 +148,31 @@ void RunJobs(LaunchState& launch) {
       launch.Fail(launch.MakeViolation(error.what()));
     }
   };
-  GetGdram().Open();
+  GetGdram().AddUser(1);
   const int cpus = static_cast<int>(std::thread::hardware_concurrency());
   RunThreads(std::clamp(cpus / tasks, 1, jobs), run,
              [&](const std::string& reason) { launch.Fail(launch.MakeViolation(reason)); });
-  GetGdram().Close();
+  GetGdram().AddUser(-1);
 }
 
 }  // namespace
 
-bool RegisterKernel(const KernelKey& key, int architecture, Entry entry) {
-  return AllKernels().try_emplace({key.source, key.symbol, architecture}, entry).second;
+bool RegisterKernel(const std::string& kernel, int architecture, Entry entry) {
+  return AllKernels().try_emplace({kernel, architecture}, entry).second;
 }
 
-void RunKernel(const LaunchSite& site, const cnrtDim3_t& dim, cnrtFunctionType_t type,
-               cnrtQueue_t queue, void* const* arguments) {
-  LaunchState launch(site, dim, type);
-  launch.arguments = arguments;
+void RunKernel(const LaunchSite& site, const void* arguments) {
   const Card& card = GetSettings().card;
-  const auto kernel = AllKernels().find({site.key.source, site.key.symbol, card.bang_arch});
-  std::string error = CheckLaunch(dim, type);
-  if (error.empty() && kernel == AllKernels().end())
-    error = std::string("not compiled for ") + card.architecture;
-  if (error.empty()) {
-    launch.entry = kernel->second;
+  const auto kernel = AllKernels().find({site.kernel, card.bang_arch});
+  const bool exists = kernel != AllKernels().end();
+  LaunchState launch(site, exists ? kernel->second : nullptr, arguments);
+  std::string error = CheckLaunch(site.dim, site.type);
+  if (error.empty() && !exists) error = std::string("not compiled for ") + card.architecture;
+  if (error.empty())
     RunJobs(launch);
-  } else {
+  else
     launch.Fail(launch.MakeViolation(error));
-  }
-  FinishLaunch(queue, launch.failed() ? &launch.violation() : nullptr, launch.counters());
+  FinishLaunch(launch);
 }
 
 }  // namespace bang

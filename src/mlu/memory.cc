@@ -11,9 +11,6 @@
 namespace bang {
 namespace {
 
-using ReadLock = std::shared_lock<std::shared_mutex>;
-using WriteLock = std::unique_lock<std::shared_mutex>;
-
 constexpr size_t kPage = 4096;
 constexpr size_t kGdramAlignment = 256;
 constexpr size_t kOnChipAlignment = 64;
@@ -33,15 +30,13 @@ char* Reserve(size_t bytes) {
 }  // namespace
 
 const Block* Memory::Find(const void* pointer) const {
-  const ReadLock lock(mutex_);
+  const std::shared_lock lock(mutex_);
   const char* const p = static_cast<const char*>(pointer);
-  const auto next = blocks_.upper_bound(p);
-  if (next == blocks_.begin()) return nullptr;
-  const Block& block = std::prev(next)->second;
+  const auto found = blocks_.lower_bound(p);  // the last block that begins at p or before it
+  if (found == blocks_.end()) return nullptr;
+  const Block& block = found->second;
   return p <= block.begin + block.bytes ? &block : nullptr;
 }
-
-void Memory::Write(char* to, const char* from, size_t bytes) { std::memcpy(to, from, bytes); }
 
 Gdram& GetGdram() {
   static Gdram* const gdram = new Gdram;  // never destroyed: programs free memory at exit
@@ -56,14 +51,14 @@ void* Gdram::Allocate(size_t bytes) {
   if (map == nullptr) return nullptr;
   char* const pages = map + kPage;
   char* const begin = pages + page_bytes - padded;  // ends at an inaccessible page
-  const WriteLock lock(mutex_);
+  const std::unique_lock lock(mutex_);
   blocks_[begin] = {"its allocation", begin, bytes, nullptr, Where(), 0, pages, page_bytes};
-  if (open_ > 0) mprotect(pages, page_bytes, PROT_READ | PROT_WRITE);
+  if (users_ > 0) mprotect(pages, page_bytes, PROT_READ | PROT_WRITE);
   return begin;
 }
 
 bool Gdram::Free(void* pointer) {
-  const WriteLock lock(mutex_);
+  const std::unique_lock lock(mutex_);
   const auto found = blocks_.find(static_cast<char*>(pointer));
   if (found == blocks_.end()) return false;
   munmap(found->second.pages - kPage, found->second.page_bytes + 2 * kPage);
@@ -76,28 +71,22 @@ bool Gdram::Access(std::initializer_list<Range> ranges, const std::function<void
     const Block* const block = Find(range.begin);
     if (block != nullptr && range.size() > block->BytesFrom(range.begin)) return false;
   }
-  Open();
+  AddUser(1);
   body();
-  Close();
+  AddUser(-1);
   return true;
 }
 
-void Gdram::Open() {
-  const WriteLock lock(mutex_);
-  if (open_++ > 0) return;
-  for (const auto& [begin, block] : blocks_)
-    mprotect(block.pages, block.page_bytes, PROT_READ | PROT_WRITE);
+void Gdram::AddUser(int change) {
+  const std::unique_lock lock(mutex_);
+  users_ += change;
+  const int access = users_ > 0 ? PROT_READ | PROT_WRITE : PROT_NONE;
+  for (const auto& [begin, block] : blocks_) mprotect(block.pages, block.page_bytes, access);
 }
 
-void Gdram::Close() {
-  const WriteLock lock(mutex_);
-  if (--open_ > 0) return;
-  for (const auto& [begin, block] : blocks_) mprotect(block.pages, block.page_bytes, PROT_NONE);
-}
-
-OnChipMemory::OnChipMemory(Space space, size_t limit)
-    : Memory(space),
-      limit_(limit),
+OnChipMemory::OnChipMemory(Space its_space, size_t usable)
+    : Memory(its_space),
+      limit(usable),
       size_(RoundUp(limit * kMostBuffers + kGuards, kPage)),
       map_(Reserve(2 * size_)) {
   if (map_ == nullptr) throw std::bad_alloc();
@@ -106,7 +95,7 @@ OnChipMemory::OnChipMemory(Space space, size_t limit)
 OnChipMemory::~OnChipMemory() { munmap(map_, 2 * size_); }
 
 void OnChipMemory::Write(char* to, const char* from, size_t bytes) {
-  std::memcpy(to, from, bytes);
+  Memory::Write(to, from, bytes);
   std::memset(StateOf(to), kWritten, bytes);
 }
 
@@ -129,7 +118,7 @@ const uint8_t* OnChipMemory::FindUnwritten(const Range& range) const {
 }
 
 char* OnChipMemory::Declare(const void* key, const char* name, size_t bytes, Where where) {
-  const WriteLock lock(mutex_);
+  const std::unique_lock lock(mutex_);
   for (const auto& [begin, known] : blocks_) {
     if (known.key == key) return known.begin;
   }
@@ -155,7 +144,7 @@ void OnChipMemory::Poison() {
 }
 
 size_t OnChipMemory::Touch(const Block& variable, const char* end) {
-  const WriteLock lock(mutex_);
+  const std::unique_lock lock(mutex_);
   size_t& peak = blocks_[variable.begin].peak;
   if (peak == 0) used_ += variable.bytes;
   peak = std::max(peak, static_cast<size_t>(end - variable.begin));
@@ -163,7 +152,7 @@ size_t OnChipMemory::Touch(const Block& variable, const char* end) {
 }
 
 size_t OnChipMemory::peak() const {
-  const ReadLock lock(mutex_);
+  const std::shared_lock lock(mutex_);
   size_t sum = 0;
   for (const auto& [begin, variable] : blocks_) sum += variable.peak;
   return sum;

@@ -35,30 +35,27 @@ struct Issuer {
 class IntervalMap {
  public:
   void Insert(Range range, const Issuer& issuer) {
-    auto node = ranges_.upper_bound(range.begin);
-    if (node != ranges_.begin() && std::prev(node)->second.end >= range.begin) --node;
-    while (node != ranges_.end() && node->first <= range.end) {  // merge
-      if (node->first < range.begin) range.begin = node->first;
-      if (node->second.end > range.end) range.end = node->second.end;
+    auto node = ranges_.lower_bound(range.begin);
+    while (node != ranges_.end() && node->second.begin <= range.end) {  // merge
+      range = {std::min(range.begin, node->second.begin), std::max(range.end, node->first)};
       node = ranges_.erase(node);
     }
-    ranges_.emplace_hint(node, range.begin, Node{range.end, issuer});
+    ranges_.emplace_hint(node, range.end, Node{range.begin, issuer});
   }
 
   // Returns the instruction of a range that overlaps, or NULL.
   const Issuer* Find(const Range& range) const {
-    auto node = ranges_.lower_bound(range.end);
-    if (node == ranges_.begin()) return nullptr;
-    --node;
-    return node->second.end > range.begin ? &node->second.issuer : nullptr;
+    const auto node = ranges_.upper_bound(range.begin);
+    const bool overlaps = node != ranges_.end() && node->second.begin < range.end;
+    return overlaps ? &node->second.issuer : nullptr;
   }
 
  private:
   struct Node {
-    const char* end;
+    const char* begin;
     Issuer issuer;
   };
-  std::map<const char*, Node> ranges_;
+  std::map<const char*, Node> ranges_;  // by end
 };
 
 // A variable in on-chip memory, or an allocation in GDRAM.
@@ -79,23 +76,19 @@ struct Block {
 
 class Memory {
  public:
-  explicit Memory(Space space) : space_(space) {}
+  explicit Memory(Space its_space) : space(its_space) {}
   virtual ~Memory() = default;
-  Memory(const Memory&) = delete;
-  Memory& operator=(const Memory&) = delete;
 
-  Space space() const { return space_; }
+  const Space space;
+
   // Returns the block that contains `pointer`, or NULL. The end of a block belongs to it.
   const Block* Find(const void* pointer) const;
   // Writes the bytes of an instruction.
-  virtual void Write(char* to, const char* from, size_t bytes);
+  virtual void Write(char* to, const char* from, size_t bytes) { std::memmove(to, from, bytes); }
 
  protected:
   mutable std::shared_mutex mutex_;
-  std::map<const char*, Block> blocks_;  // by begin
-
- private:
-  Space space_;
+  std::map<const char*, Block, std::greater<>> blocks_;  // by begin, the last one first
 };
 
 // The host reaches GDRAM by Access only; its addresses are accessible while a kernel runs.
@@ -110,22 +103,22 @@ class Gdram final : public Memory {
   // Runs `body`, which accesses ranges of host memory and GDRAM. Returns false if one runs past the
   // end of its allocation.
   bool Access(std::initializer_list<Range> ranges, const std::function<void()>& body);
-  // Makes all allocations accessible. Calls nest.
-  void Open();
-  void Close();
+  // Adds a user, or removes one (-1). All allocations are accessible while there are users.
+  void AddUser(int change);
 
  private:
-  int open_ = 0;
+  int users_ = 0;
 };
 Gdram& GetGdram();
 
 // Every byte of on-chip memory has a state: kWritten, kUnwritten or the number of an origin.
 class OnChipMemory final : public Memory {
  public:
-  OnChipMemory(Space space, size_t limit);  // throws std::bad_alloc
+  OnChipMemory(Space its_space, size_t usable);  // throws std::bad_alloc
   ~OnChipMemory() override;
 
-  size_t limit() const { return limit_; }
+  const size_t limit;
+
   bool Contains(const void* pointer) const { return pointer >= map_ && pointer < map_ + size_; }
   // The distance from a byte to its state.
   ptrdiff_t states() const { return static_cast<ptrdiff_t>(size_); }
@@ -159,7 +152,6 @@ class OnChipMemory final : public Memory {
   size_t peak() const;
 
  private:
-  size_t limit_;
   size_t size_;
   char* map_;  // the memory, and behind it the states of its bytes
   size_t used_ = 0;

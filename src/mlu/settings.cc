@@ -19,11 +19,10 @@ constexpr Card kCards[] = {
 Settings Read() {
   Settings settings = {kCards[1]};
   // Calls set(value) if the variable is set; false: the value breaks the rule.
-  const auto read = [&](const char* name, const char* rule, const auto& set) {
-    const char* const value = std::getenv(name);
+  const auto read = [&](const std::string& name, const std::string& rule, const auto& set) {
+    const char* const value = std::getenv(name.c_str());
     if (value == nullptr || *value == '\0' || set(std::string(value))) return;
-    settings.error =
-        std::string(name) + " must be " + rule + ", got " + std::string(value).substr(0, 40);
+    settings.error = name + " must be " + rule + ", got " + std::string(value).substr(0, 40);
   };
   read("MLUOP_MLU_ARCH", "mlu290, mlu370 or mlu590", [&](const std::string& value) {
     const auto* const found = std::ranges::find(kCards, value, &Card::architecture);
@@ -36,22 +35,20 @@ Settings Read() {
     settings.card.cluster_limit = static_cast<int>(std::clamp(number, 1L, long{kMaxClusters}));
     return *end == '\0' && number == settings.card.cluster_limit;
   });
-  read("MLUOP_MLU_CHECK", "normal or strict", [&](const std::string& value) {
-    settings.strict = value == "strict";
-    return settings.strict || value == "normal";
-  });
   read("MLUOP_MLU_SEED", "a number", [&](const std::string& value) {
     settings.seed = std::strtoull(value.c_str(), nullptr, 10);
     return true;
   });
-  read("MLUOP_MLU_IN_PLACE", "0 or 1", [&](const std::string& value) {
-    settings.choices.allows_in_place = value == "1";
-    return value == "0" || value == "1";
-  });
-  read("MLUOP_MLU_FUSION", "rounded or exact", [&](const std::string& value) {
-    settings.choices.keeps_middle_result = value == "exact";
-    return value == "rounded" || value == "exact";
-  });
+  const auto read_switch = [&](const char* name, const std::string& off, const std::string& on,
+                               bool* is_on) {
+    read(name, off + " or " + on, [&](const std::string& value) {
+      *is_on = value == on;
+      return value == on || value == off;
+    });
+  };
+  read_switch("MLUOP_MLU_CHECK", "normal", "strict", &settings.strict);
+  read_switch("MLUOP_MLU_IN_PLACE", "0", "1", &settings.choices.allows_in_place);
+  read_switch("MLUOP_MLU_FUSION", "rounded", "exact", &settings.choices.keeps_middle_result);
   return settings;
 }
 

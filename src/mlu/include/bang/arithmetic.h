@@ -18,12 +18,13 @@ typedef enum {
 namespace bang {
 
 // Integers are computed with 64 bits; the conversion of the result wraps around.
-template <class T>
-auto Wide(T x) {
-  if constexpr (std::is_integral_v<T>)
-    return int64_t{x};
-  else
-    return x;
+template <Integer T>
+int64_t Wide(T x) {
+  return x;
+}
+template <Float T>
+T Wide(T x) {
+  return x;
 }
 template <class T>
 auto Divisor(T x, const char* name, Where where) {

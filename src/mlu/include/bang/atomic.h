@@ -40,27 +40,24 @@ inline constexpr Gate kAtomicOld = {200, {322, 520}};
 
 namespace intrinsics {
 
-// name(gdram, nram, n) and name(gdram, value, n = 1), in the reduce_ forms; the forms that return
-// the old values have nram_old before gdram.
-#define BANG_ATOMIC_FORMS(name, Types, result, gate, is_async, old, ...)                       \
-  template <Types T>                                                                           \
-  void name(__VA_ARGS__ T* gdram, const T* nram, unsigned n, BANG_WHERE) {                     \
-    const auto op = [](T m, T o) { return static_cast<T>(result); };                           \
-    Atomic(MakeAtomic<T>(#name, is_async, gate, op), {gdram, n * sizeof(T)},                   \
-           {nram, n * sizeof(T)}, old, where);                                                 \
-  }                                                                                            \
-  template <Types T>                                                                           \
-  void name(__VA_ARGS__ T* gdram, Same<T> value, unsigned n = 1, BANG_WHERE) {                 \
-    const auto op = [](T m, T o) { return static_cast<T>(result); };                           \
-    Atomic(MakeAtomic<T>(#name, is_async, gate, op), {gdram, n * sizeof(T)}, {&value, 0}, old, \
-           where);                                                                             \
+// Combines element m of GDRAM and o of the operands; `old` as in Atomic.
+#define BANG_ATOMIC_FORM(name, is_async, gate, Types, result, gdram, operands, old, ...) \
+  template <Types T>                                                                     \
+  void name(__VA_ARGS__, BANG_WHERE) {                                                   \
+    const auto op = [](T m, T o) { return static_cast<T>(result); };                     \
+    Atomic(MakeAtomic<T>(#name, is_async, gate, op), gdram, operands, old, where);       \
   }
-#define BANG_COMMA ,
-#define BANG_ATOMIC_ASYNC(op, suffix, is_async, Types, value)                                 \
-  BANG_ATOMIC_FORMS(__bang_atomic_reduce_##op##suffix, Types, value, kAtomicReduce, is_async, \
-                    nullptr, )                                                                \
-  BANG_ATOMIC_FORMS(__bang_atomic_##op##suffix, Types, value, kAtomicOld, is_async, nram_old, \
-                    T* nram_old BANG_COMMA)
+// The last parameters are a vector, or a scalar for all elements.
+#define BANG_ATOMIC_PAIR(name, is_async, gate, Types, result, old, ...)                         \
+  BANG_ATOMIC_FORM(name, is_async, gate, Types, result, EndOf(gdram, n), EndOf(nram, n), old,   \
+                   __VA_ARGS__ const T* nram, unsigned n)                                       \
+  BANG_ATOMIC_FORM(name, is_async, gate, Types, result, EndOf(gdram, n), EndOf(&value, 0), old, \
+                   __VA_ARGS__ Same<T> value, unsigned n = 1)
+#define BANG_ATOMIC_ASYNC(op, suffix, is_async, Types, result)                                \
+  BANG_ATOMIC_PAIR(__bang_atomic_reduce_##op##suffix, is_async, kAtomicReduce, Types, result, \
+                   nullptr, T* gdram, )                                                       \
+  BANG_ATOMIC_PAIR(__bang_atomic_##op##suffix, is_async, kAtomicOld, Types, result, nram_old, \
+                   T* nram_old, T* gdram, )
 #define BANG_ATOMIC(op, Types, value)          \
   BANG_ATOMIC_ASYNC(op, , false, Types, value) \
   BANG_ATOMIC_ASYNC(op, _async, true, Types, value)
@@ -74,32 +71,30 @@ BANG_ATOMIC(xor, WideInteger, m ^ o)
 BANG_ATOMIC(inc, WideInteger, m >= o ? 0 : m + 1)
 BANG_ATOMIC(dec, WideInteger, m == 0 || m > o ? o : m - 1)
 
-// reduce_cas: `value` takes the place of `expected`. The 3D form of reduce_add: strides in bytes.
-#define BANG_ATOMIC_MORE(suffix, is_async)                                                       \
-  template <FloatOrWide T>                                                                       \
-  void __bang_atomic_reduce_cas##suffix(T* gdram, Same<T> expected, Same<T> value, BANG_WHERE) { \
-    const T values[] = {expected, value};                                                        \
-    const auto swap = [](void* memory, const void* operands) {                                   \
-      const T* const o = static_cast<const T*>(operands);                                        \
-      if (std::memcmp(memory, o, sizeof(T)) == 0) std::memcpy(memory, o + 1, sizeof(T));         \
-    };                                                                                           \
-    const char* const name = "__bang_atomic_reduce_cas" #suffix;                                 \
-    Atomic({name, is_async, kAtomicReduce, sizeof(T), swap, 2}, {gdram, sizeof(T)}, {values, 0}, \
-           nullptr, where);                                                                      \
-  }                                                                                              \
-  template <FloatOrWide T>                                                                       \
-  void __bang_atomic_reduce_add##suffix(T* d, const T* s, unsigned n, unsigned segnum1,          \
-                                        unsigned segnum2, int dst_stride0, int dst_stride1,      \
-                                        int src_stride0, int src_stride1, BANG_WHERE) {          \
-    const auto add = [](T m, T o) { return T(Wide(m) + Wide(o)); };                              \
-    const char* const name = "__bang_atomic_reduce_add" #suffix;                                 \
-    const auto to = Segments::Blocks(dst_stride0, segnum1, dst_stride1, segnum2);                \
-    const auto from = Segments::Blocks(src_stride0, segnum1, src_stride1, segnum2);              \
-    Atomic(MakeAtomic<T>(name, is_async, kAtomicReduce3D, add), {d, n * sizeof(T), to},          \
-           {s, n * sizeof(T), from}, nullptr, where);                                            \
+// Strides in bytes.
+#define BANG_ATOMIC_ADD_3D(name, is_async)                                                     \
+  BANG_ATOMIC_FORM(name, is_async, kAtomicReduce3D, FloatOrWide, Wide(m) + Wide(o),            \
+                   EndOf(d, n, Segments::Blocks(dst_stride0, segnum1, dst_stride1, segnum2)),  \
+                   EndOf(s, n, Segments::Blocks(src_stride0, segnum1, src_stride1, segnum2)),  \
+                   nullptr, T * d, const T* s, unsigned n, unsigned segnum1, unsigned segnum2, \
+                   int dst_stride0, int dst_stride1, int src_stride0, int src_stride1)
+BANG_ATOMIC_ADD_3D(__bang_atomic_reduce_add, false)
+BANG_ATOMIC_ADD_3D(__bang_atomic_reduce_add_async, true)
+
+// `value` takes the place of `expected`.
+#define BANG_ATOMIC_CAS(name, is_async)                                                  \
+  template <FloatOrWide T>                                                               \
+  void name(T* gdram, Same<T> expected, Same<T> value, BANG_WHERE) {                     \
+    const T values[] = {expected, value};                                                \
+    const auto swap = [](void* memory, const void* operands) {                           \
+      const T* const o = static_cast<const T*>(operands);                                \
+      if (std::memcmp(memory, o, sizeof(T)) == 0) std::memcpy(memory, o + 1, sizeof(T)); \
+    };                                                                                   \
+    Atomic({#name, is_async, kAtomicReduce, sizeof(T), swap, 2}, EndOf(gdram, 1),        \
+           EndOf(values, 0), nullptr, where);                                            \
   }
-BANG_ATOMIC_MORE(, false)
-BANG_ATOMIC_MORE(_async, true)
+BANG_ATOMIC_CAS(__bang_atomic_reduce_cas, false)
+BANG_ATOMIC_CAS(__bang_atomic_reduce_cas_async, true)
 
 }  // namespace intrinsics
 }  // namespace bang

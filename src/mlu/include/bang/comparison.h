@@ -13,8 +13,7 @@ namespace bang {
 
 template <class T>
 bool IsNan(T x) {
-  if constexpr (Float<T>) return std::isnan(static_cast<float>(x));
-  return false;
+  return std::isnan(static_cast<float>(x));
 }
 template <class T>
 bool IsTrue(T x) {
@@ -28,9 +27,6 @@ T Bitwise(T x, T y, const Op& op) {
   return std::bit_cast<T>(static_cast<Bits>(op(std::bit_cast<Bits>(x), std::bit_cast<Bits>(y))));
 }
 
-inline bool BitAt(const void* mask, size_t i) {
-  return (static_cast<const unsigned char*>(mask)[i / 8] >> (i % 8) & 1) != 0;
-}
 // `step_2xx`: the step of n on 2xx; later architectures need whole bytes.
 inline void RequireBits(const char* name, unsigned n, unsigned step_2xx, Where where) {
   const unsigned step = Is2xx() ? step_2xx : 8;
@@ -112,16 +108,16 @@ BANG_FROM520(nan_minimum, IsNan(y) || y < x ? y : x)
 
 #define BANG_BYTES "deprecated for this type, and the unit of n is not described: cast to char*"
 // Logic on elements (`op`), and on bits (`b##op`), whose n counts bytes except with a scalar.
-#define BANG_LOGIC(op, test, bits)                                                             \
-  BANG_BINARY(__bang_##op, Number, kNoAlias, test, kLogic)                                     \
-  BANG_SCALAR(__bang_##op##_scalar, Number, test, kLogic, kNoRule, kFrom322)                   \
-  BANG_CYCLE(__bang_cycle_##op, Number, test, kLogic)                                          \
-  BANG_BINARY(__bang_b##op, Byte, kNoAlias, x bits y, kLogic, k2xx, kEverywhere)               \
-  BANG_CYCLE(__bang_cycle_b##op, Byte, x bits y, kLogic, k2xx, kEverywhere)                    \
-  BANG_UNKNOWN_FORM(__bang_b##op, WiderThanByte, BANG_BYTES, T*, const T*, const T*, unsigned) \
-  BANG_UNKNOWN_FORM(__bang_cycle_b##op, WiderThanByte, BANG_BYTES, T*, const T*, const T*,     \
-                    unsigned, unsigned)                                                        \
-  BANG_SCALAR(__bang_b##op##_scalar, Number,                                                   \
+#define BANG_LOGIC(op, test, bits)                                                                 \
+  BANG_BINARY(__bang_##op, Number, kNoAlias, test, kLogic)                                         \
+  BANG_SCALAR(__bang_##op##_scalar, Number, test, kLogic, kNoRule, kFrom322)                       \
+  BANG_CYCLE(__bang_cycle_##op, Number, test, kLogic)                                              \
+  BANG_BINARY(__bang_b##op, Byte, kNoAlias, x bits y, kLogic, k2xx, kEverywhere)                   \
+  BANG_CYCLE(__bang_cycle_b##op, Byte, x bits y, kLogic, k2xx, kEverywhere)                        \
+  BANG_UNKNOWN_FORM(__bang_b##op, FloatOrWide, BANG_BYTES, T*, const T*, const T*, unsigned)       \
+  BANG_UNKNOWN_FORM(__bang_cycle_b##op, FloatOrWide, BANG_BYTES, T*, const T*, const T*, unsigned, \
+                    unsigned)                                                                      \
+  BANG_SCALAR(__bang_b##op##_scalar, Number,                                                       \
               Bitwise(x, y, [](auto p, auto q) { return p bits q; }), kLogic, kNoRule, kFrom322)
 BANG_LOGIC(and, IsTrue(x) && IsTrue(y), &)
 BANG_LOGIC(or, IsTrue(x) || IsTrue(y), |)
@@ -129,7 +125,7 @@ BANG_LOGIC(xor, IsTrue(x) != IsTrue(y), ^)
 BANG_UNARY(__bang_not, Number, kAlias, !IsTrue(x), kLogic)
 BANG_UNARY(__bang_bnot, Byte, kAlias, ~x, kLogic, k2xx, kEverywhere)
 
-BANG_UNKNOWN_FORM(__bang_bnot, WiderThanByte, BANG_BYTES, T*, const T*, unsigned)
+BANG_UNKNOWN_FORM(__bang_bnot, FloatOrWide, BANG_BYTES, T*, const T*, unsigned)
 
 #define BANG_SHIFT(name, Types, value)                                      \
   template <Types T>                                                        \

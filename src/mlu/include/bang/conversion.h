@@ -66,8 +66,8 @@ BANG_CONVERT(, kRn, kEverywhere, __bang_uint322float, unsigned, float, +, kNoAli
       std::memcpy(to, &y, sizeof(y));                                                             \
     };                                                                                            \
     ConvertSegments({#name #suffix, kConversion, k2xx, gate},                                     \
-                    {d, n * sizeof(To), Segments::Rows(dst_stride, segnum)},                      \
-                    {s, n * sizeof(From), Segments::Rows(src_stride, segnum)}, n, one, where);    \
+                    EndOf(d, n, Segments::Rows(dst_stride, segnum)),                              \
+                    EndOf(s, n, Segments::Rows(src_stride, segnum)), n, one, where);              \
   }
 BANG_EACH_MODE(BANG_CONVERT_HALF, kEverywhere, __bang_float2half, float, half, kAlias)
 BANG_CONVERT_HALF(, kRn, kEverywhere, __bang_half2float, half, float, kNoAlias)

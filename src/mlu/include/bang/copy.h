@@ -50,6 +50,11 @@ struct End {
   size_t size;
   Segments segments = {};
 };
+// Segments of n elements.
+template <class T>
+End EndOf(const T* data, size_t n, const Segments& segments = {}) {
+  return {data, n * sizeof(T), segments};
+}
 
 inline constexpr unsigned kOwnCluster = ~0u;
 struct CopyCall {
@@ -65,22 +70,16 @@ BANG_API void Copy(const CopyCall& call, const End& to, const End& from, Where w
 BANG_API void ConvertSegments(const Instruction& instruction, const End& to, const End& from,
                               unsigned n, void (*one)(void* to, const void* from), Where where);
 
-// Gather and scatter: `offset` bytes to each segment on one side. `mask` may be NULL.
+// Gather and scatter: `offsets` in bytes to each segment on one side. The data of `mask` may be NULL.
 struct GatherCall {
   const char* name;
-  bool async;
-  bool scatter;
-  void* dst;
-  const void* src;
-  const void* offsets;
-  unsigned offset_width;
-  const void* mask;
-  size_t size;
+  bool async, scatter;
+  Operand offsets, mask;
   int64_t stride;
-  unsigned count;
 };
 // `direction` NULL: it follows from the addresses.
-BANG_API void Gather(const GatherCall& call, const mluMemcpyDirection_t* direction, Where where);
+BANG_API void Gather(const GatherCall& call, const End& to, const End& from,
+                     const mluMemcpyDirection_t* direction, Where where);
 
 struct FillCall {
   const char* name;
@@ -97,45 +96,47 @@ using QueueSet = std::array<bool, 3>;  // by Queue
 BANG_API void Synchronize(const char* name, const QueueSet& producers, const QueueSet& consumers,
                           Where where);
 
-enum class Barrier : uint8_t { kCluster, kClusterIpu, kAll, kAllIpu, kAllMpu };
-BANG_API void Wait(Barrier barrier, Where where);
+struct Barrier {
+  const char* name;
+  bool of_cluster, has_mlu_cores, has_memory_cores;
+};
+BANG_API void Wait(const Barrier& barrier, Where where);
 
 namespace intrinsics {
 
 // The 1D, 2D and 3D form. `direction` and `cluster` are further parameters.
-#define BANG_COPY(name, call, direction, cluster)                                                 \
-  inline void name(void* dst, const void* src, unsigned size direction cluster, BANG_WHERE) {     \
-    Copy(call, {dst, size}, {src, size}, where);                                                  \
-  }                                                                                               \
-  inline void name(void* dst, const void* src, unsigned size direction, unsigned dst_stride,      \
-                   int src_stride, unsigned segnum cluster, BANG_WHERE) {                         \
-    Copy(call, {dst, size, Segments::Rows(dst_stride, segnum)},                                   \
-         {src, size, Segments::Rows(src_stride, segnum)}, where);                                 \
-  }                                                                                               \
-  inline void name(void* dst, const void* src, unsigned size direction, int dst_stride0,          \
-                   unsigned dst_segnum1, int dst_stride1, unsigned dst_segnum2, int src_stride0,  \
-                   unsigned src_segnum1, int src_stride1, unsigned src_segnum2 cluster,           \
-                   BANG_WHERE) {                                                                  \
-    Copy(call, {dst, size, Segments::Blocks(dst_stride0, dst_segnum1, dst_stride1, dst_segnum2)}, \
-         {src, size, Segments::Blocks(src_stride0, src_segnum1, src_stride1, src_segnum2)},       \
-         where);                                                                                  \
+#define BANG_COPY(name, direction, cluster, ...)                                                 \
+  inline void name(void* dst, const void* src, unsigned size direction cluster, BANG_WHERE) {    \
+    Copy({#name, __VA_ARGS__}, {dst, size}, {src, size}, where);                                 \
+  }                                                                                              \
+  inline void name(void* dst, const void* src, unsigned size direction, unsigned dst_stride,     \
+                   int src_stride, unsigned segnum cluster, BANG_WHERE) {                        \
+    Copy({#name, __VA_ARGS__}, {dst, size, Segments::Rows(dst_stride, segnum)},                  \
+         {src, size, Segments::Rows(src_stride, segnum)}, where);                                \
+  }                                                                                              \
+  inline void name(void* dst, const void* src, unsigned size direction, int dst_stride0,         \
+                   unsigned dst_segnum1, int dst_stride1, unsigned dst_segnum2, int src_stride0, \
+                   unsigned src_segnum1, int src_stride1, unsigned src_segnum2 cluster,          \
+                   BANG_WHERE) {                                                                 \
+    Copy({#name, __VA_ARGS__},                                                                   \
+         {dst, size, Segments::Blocks(dst_stride0, dst_segnum1, dst_stride1, dst_segnum2)},      \
+         {src, size, Segments::Blocks(src_stride0, src_segnum1, src_stride1, src_segnum2)},      \
+         where);                                                                                 \
   }
 #define BANG_DIRECTION , mluMemcpyDirection_t dir
 #define BANG_CLUSTER , unsigned id_dst_cluster = kOwnCluster  // with SRAM2SRAM, not on 5xx
-#define BANG_CALL(...) \
-  { __VA_ARGS__ }
-BANG_COPY(__memcpy, BANG_CALL("__memcpy", false, dir, id_dst_cluster), BANG_DIRECTION, BANG_CLUSTER)
-BANG_COPY(__memcpy_async, BANG_CALL("__memcpy_async", true, dir), BANG_DIRECTION, )
-BANG_COPY(__bang_move, BANG_CALL("__bang_move", false, NRAM2NRAM, kOwnCluster, true), , )
+BANG_COPY(__memcpy, BANG_DIRECTION, BANG_CLUSTER, false, dir, id_dst_cluster)
+BANG_COPY(__memcpy_async, BANG_DIRECTION, , true, dir)
+BANG_COPY(__bang_move, , , false, NRAM2NRAM, kOwnCluster, true)
 
 // offset: bytes, in NRAM; bit k of mask skips segment k when it is 0.
 #define BANG_GATHER(name, is_async, is_scatter)                                                    \
   template <Unsigned O>                                                                            \
   void name(void* dst, const void* src, const O* offset, const void* mask, unsigned transfer_size, \
             mluMemcpyDirection_t dir, int stride, unsigned transfer_num, BANG_WHERE) {             \
-    Gather({#name, is_async, is_scatter, dst, src, offset, sizeof(O), mask, transfer_size, stride, \
-            transfer_num},                                                                         \
-           &dir, where);                                                                           \
+    Gather({#name, is_async, is_scatter, In("offset", offset, transfer_num, kDecides),             \
+            Bits("mask", mask, transfer_num), stride},                                             \
+           {dst, transfer_size}, {src, transfer_size}, &dir, where);                               \
   }                                                                                                \
   template <Unsigned O>                                                                            \
   void name(void* dst, const void* src, const O* offset, unsigned transfer_size,                   \
@@ -150,9 +151,9 @@ BANG_GATHER(__scatter_async, true, true)
 template <Unsigned O>
 void __bang_gather_async(void* dst, const void* src, const O* offset, const void* mask,
                          unsigned transfer_size, int stride, unsigned transfer_num, BANG_WHERE) {
-  Gather({"__bang_gather_async", true, false, dst, src, offset, sizeof(O), mask, transfer_size,
-          stride, transfer_num},
-         nullptr, where);
+  Gather({"__bang_gather_async", true, false, In("offset", offset, transfer_num, kDecides),
+          Bits("mask", mask, transfer_num), stride},
+         {dst, transfer_size}, {src, transfer_size}, nullptr, where);
 }
 
 // The width of a fill is that of the value: pass (half)0, not 0, to a half buffer.
@@ -207,13 +208,15 @@ inline void __sync_io_move_compute(bool io_p = true, bool move_p = true, bool co
               where);
 }
 
-#define BANG_BARRIER(name, barrier) \
-  inline void name(BANG_WHERE) { Wait(Barrier::barrier, where); }
-BANG_BARRIER(__sync_cluster, kCluster)
-BANG_BARRIER(__sync_all, kAll)
-BANG_BARRIER(__sync_all_ipu, kAllIpu)
-BANG_BARRIER(__sync_all_mpu, kAllMpu)
-BANG_BARRIER(__sync_all_ipu_within_cluster, kClusterIpu)
+#define BANG_BARRIER(name, of_cluster, has_mlu_cores, has_memory_cores) \
+  inline void name(BANG_WHERE) {                                        \
+    Wait({#name, of_cluster, has_mlu_cores, has_memory_cores}, where);  \
+  }
+BANG_BARRIER(__sync_cluster, true, true, true)
+BANG_BARRIER(__sync_all, false, true, true)
+BANG_BARRIER(__sync_all_ipu, false, true, false)
+BANG_BARRIER(__sync_all_mpu, false, false, true)
+BANG_BARRIER(__sync_all_ipu_within_cluster, true, true, false)
 
 }  // namespace intrinsics
 }  // namespace bang

@@ -79,6 +79,28 @@ static_assert(sizeof(half) == 2 && std::is_trivial_v<half>);
 
 namespace bang {
 
+template <class T>
+double Exact(T x) {
+  return static_cast<double>(x);
+}
+
+// Rounds a double to the target type. Integers saturate, and so does NaN.
+template <class To>
+To RoundedTo(double x, Round mode) {
+  if constexpr (std::is_same_v<To, half>) {
+    return std::bit_cast<half>(RoundToHalf(x, mode));
+  } else if constexpr (std::is_same_v<To, float>) {
+    constexpr double kLargest = std::numeric_limits<float>::max();
+    return static_cast<float>(RoundToFormat(x, 24, -126, kLargest, mode));
+  } else {
+    using Limits = std::numeric_limits<To>;
+    const double rounded = RoundTo(x, mode);
+    if (!(rounded < static_cast<double>(Limits::max()))) return Limits::max();
+    if (rounded < static_cast<double>(Limits::min())) return Limits::min();
+    return static_cast<To>(rounded);
+  }
+}
+
 // The operands of half's operators: two half, or a half and an integer.
 template <class A, class B>
 concept HalfOperands = (std::same_as<A, half> && (std::same_as<B, half> || std::integral<B>)) ||
@@ -103,30 +125,3 @@ BANG_HALF_OPERATOR(+)
 BANG_HALF_OPERATOR(-)
 BANG_HALF_OPERATOR(*)
 BANG_HALF_OPERATOR(/)
-
-namespace bang {
-
-template <class T>
-double Exact(T x) {
-  if constexpr (std::is_same_v<T, half>) return static_cast<double>(static_cast<float>(x));
-  return static_cast<double>(x);
-}
-
-// Rounds a double to the target type. Integers saturate, and so does NaN.
-template <class To>
-To RoundedTo(double x, Round mode) {
-  if constexpr (std::is_same_v<To, half>) {
-    return std::bit_cast<half>(RoundToHalf(x, mode));
-  } else if constexpr (std::is_same_v<To, float>) {
-    constexpr double kLargest = std::numeric_limits<float>::max();
-    return static_cast<float>(RoundToFormat(x, 24, -126, kLargest, mode));
-  } else {
-    using Limits = std::numeric_limits<To>;
-    const double rounded = RoundTo(x, mode);
-    if (!(rounded < static_cast<double>(Limits::max()))) return Limits::max();
-    if (rounded < static_cast<double>(Limits::min())) return Limits::min();
-    return static_cast<To>(rounded);
-  }
-}
-
-}  // namespace bang

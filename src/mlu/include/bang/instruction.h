@@ -39,14 +39,17 @@ inline constexpr Queue kQueues[] = {kIo, kMove, kCompute};
 // Groups of instructions for the counters.
 enum Kind { kArithmetic, kComparison, kLogic, kSelection, kLayout, kConversion, kFill, kAtomic };
 
-// The rule on addresses and sizes of operands. A size is count * sizeof(element).
-enum Rule {
-  kNoRule,
-  k2xx,      // on 2xx: 64-byte addresses, sizes in multiples of 128 bytes
-  k2xx64,    // on 2xx: 64-byte addresses, sizes in multiples of 64 bytes
-  kSize128,  // everywhere: sizes in multiples of 128 bytes; on 2xx also 64-byte addresses
-  kAll128,   // everywhere: 64-byte addresses, sizes in multiples of 128 bytes
+// The rule of 2xx on addresses and sizes of operands, which may hold on all architectures. A size is
+// count * sizeof(element).
+struct Rule {
+  unsigned address_step = 64, size_step = 128;  // bytes
+  bool for_all_addresses = false, for_all_sizes = false;
 };
+inline constexpr Rule kNoRule = {1, 1};
+inline constexpr Rule k2xx = {};
+inline constexpr Rule k2xx64 = {64, 64};
+inline constexpr Rule kSize128 = {64, 128, false, true};
+inline constexpr Rule kAll128 = {64, 128, true, true};
 
 // Architectures that have an instruction: __BANG_ARCH__ >= lowest, except two.
 struct Gate {
@@ -88,14 +91,10 @@ struct Operand {
 
 // An operand and its type. At(i) is element i, which may repeat.
 template <class T>
-struct Source {
-  Operand operand = {};
+struct Source : Operand {
   T scalar = {};
 
-  const T* At(size_t i) const {
-    return static_cast<const T*>(operand.data) + (i < operand.count ? i : i % operand.count);
-  }
-  operator Operand() const { return operand; }  // NOLINT(google-explicit-constructor)
+  const T* At(size_t i) const { return static_cast<const T*>(data) + (i < count ? i : i % count); }
 };
 template <class T>
 Source<T> In(const char* role, const T* data, size_t count, unsigned use = kAlias) {
@@ -108,6 +107,14 @@ Source<T> Out(const char* role, const T* data, size_t count) {
 template <class T>
 Source<T> Scalar(T value) {
   return {{}, value};
+}
+
+// A mask of n bits.
+inline Operand Bits(const char* role, const void* mask, unsigned n) {
+  return In(role, static_cast<const char*>(mask), (n + 7) / 8, kDecides);
+}
+inline bool BitAt(const void* mask, size_t i) {
+  return (static_cast<const unsigned char*>(mask)[i / 8] >> (i % 8) & 1) != 0;
 }
 
 inline constexpr int kPoison = 0xCB;  // a float of -2.7e7, a half of -15.6
@@ -178,6 +185,7 @@ BANG_TYPES(Float, half, float)
 BANG_TYPES(Single, float)
 BANG_TYPES(Int, char, signed char, short, int)
 BANG_TYPES(Unsigned, unsigned char, unsigned short, unsigned)
+BANG_TYPES(LutEntry, short, int)
 BANG_TYPES(Byte, char, signed char, unsigned char)
 BANG_TYPES(Number, half, float, char, signed char, short, int)
 BANG_TYPES(NumberOrByte, half, float, char, signed char, short, int, unsigned char)
@@ -187,8 +195,6 @@ template <class T>
 concept Integer = Int<T> || Unsigned<T>;
 template <class T>
 concept Element = Float<T> || Integer<T>;
-template <class T>
-concept WiderThanByte = Element<T> && !Byte<T>;
 
 template <class T>
 using Same = std::type_identity_t<T>;  // a parameter that takes no part in deduction
@@ -197,18 +203,13 @@ using Same = std::type_identity_t<T>;  // a parameter that takes no part in dedu
 // for operands that are infinite or NaN is not described; they follow IEEE.
 template <class T>
 bool IsFinite(T x) {
-  if constexpr (Float<T>) return std::isfinite(static_cast<float>(x));
-  return true;
+  return std::isfinite(static_cast<float>(x));
 }
 template <class T>
 T Saturated(T result) {
-  if constexpr (Float<T>) {
-    constexpr float kLargest =
-        std::is_same_v<T, half> ? 65504.0f : std::numeric_limits<float>::max();
-    const float x = result;
-    if (std::isinf(x)) return T(std::copysign(kLargest, x));
-  }
-  return result;
+  constexpr float kLargest = std::is_same_v<T, half> ? 65504.0f : std::numeric_limits<float>::max();
+  const float x = static_cast<float>(result);
+  return std::isinf(x) ? static_cast<T>(std::copysign(kLargest, x)) : result;
 }
 
 // Reads the elements that one result depends on.
@@ -225,7 +226,7 @@ struct Reader {
   }
   template <class T>
   T operator()(const Source<T>& source, size_t i) {
-    if (source.operand.role != nullptr) return (*this)(source.At(i));
+    if (source.role != nullptr) return (*this)(source.At(i));
     all_finite &= IsFinite(source.scalar);
     return source.scalar;
   }
@@ -265,6 +266,7 @@ inline constexpr size_t kKeep = ~size_t{0}, kZero = kKeep - 1, kLost = kKeep - 2
 // d[i] = src[index(i)] for n elements, with the state of their bytes. d may be src.
 template <class T, class Index>
 void Rearrange(const Issued& issued, T* d, size_t n, const T* src, const Index& index) {
+  if (!issued) return;
   std::vector<T> values(d, d + n);
   std::vector<uint8_t> states(issued.StateOf(d), issued.StateOf(d + n));
   for (size_t i = 0; i < n; ++i) {

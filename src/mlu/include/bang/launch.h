@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // kernel<<<dim, type, queue>>>(...): bang_translate turns it into Launch<&kernel>(...)(...).
 //
-// A source is compiled once for the host and once per architecture. In every device pass, Site
+// A source is compiled once for the host and once per architecture. In every device pass, Kernel
 // registers the kernel of its architecture when the program starts; the host pass looks it up.
 #pragma once
 
-#include <cstddef>
+#include <string>
+#include <tuple>
 #include <typeinfo>
-#include <utility>
 
 #include "bang/instruction.h"
 #include "mluops/runtime.h"
@@ -28,59 +28,53 @@ typedef enum {
 
 namespace bang {
 
-using Entry = void (*)(void* const* arguments);
+// Calls a kernel; `arguments` is a std::tuple of its parameters.
+using Entry = void (*)(const void* arguments);
 
-// A kernel, for all passes of one source: the source's name and the mangled name of the kernel.
-struct KernelKey {
-  const char* source;
-  const char* symbol;
-};
-BANG_API bool RegisterKernel(const KernelKey& key, int architecture, Entry entry);
+// `kernel` is the same in all passes of one source.
+BANG_API bool RegisterKernel(const std::string& kernel, int architecture, Entry entry);
 
 struct LaunchSite {
-  KernelKey key;
-  const char* name;  // as the author wrote it: "kernel<T>"
+  std::string kernel;  // as it was registered
+  const char* name;    // as the author wrote it: "kernel<T>"
+  cnrtDim3_t dim;
+  cnrtFunctionType_t type;
+  cnrtQueue_t queue;
   Where where;
 };
 // Runs all tasks. A failure is kept by the queue until cnrtQueueSync.
-BANG_API void RunKernel(const LaunchSite& site, const cnrtDim3_t& dim, cnrtFunctionType_t type,
-                        cnrtQueue_t queue, void* const* arguments);
+BANG_API void RunKernel(const LaunchSite& site, const void* arguments);
 
 template <auto kKernel>
-struct Site {
-  static KernelKey Key() { return {__BASE_FILE__, typeid(Site).name()}; }
-#if defined(__BANG_ARCH__)
-  // Returns a function that calls the kernel with the values at `arguments`.
-  template <class... Ts>
-  static Entry EntryOf(void (*)(Ts...)) {
-    return [](void* const* arguments) {
-      [arguments]<size_t... kIs>(std::index_sequence<kIs...>) {
-        kKernel(*static_cast<Ts*>(arguments[kIs])...);
-      }
-      (std::index_sequence_for<Ts...>());
+struct Kernel;
+template <class... Ts, void (*kKernel)(Ts...)>
+struct Kernel<kKernel> {
+  using Arguments = std::tuple<Ts...>;
+
+  // The source's name and the mangled name of the kernel.
+  static std::string Key() { return std::string(__BASE_FILE__ ": ") + typeid(Kernel).name(); }
+  // Returns a function that launches the kernel.
+  static auto Bind(const LaunchSite& site) {
+    return [site](Ts... values) {
+      const Arguments arguments(values...);
+      RunKernel(site, &arguments);
     };
   }
-  static inline const bool kRegistered = RegisterKernel(Key(), __BANG_ARCH__, EntryOf(kKernel));
+#if defined(__BANG_ARCH__)
+  static void Enter(const void* arguments) {
+    std::apply(kKernel, *static_cast<const Arguments*>(arguments));
+  }
+  static inline const bool kRegistered = RegisterKernel(Key(), __BANG_ARCH__, Enter);
 #endif
 };
-
-// Returns a function that launches a kernel with these parameters.
-template <class... Ts>
-auto Bind(void (*)(Ts...), const LaunchSite& site, const cnrtDim3_t& dim, cnrtFunctionType_t type,
-          cnrtQueue_t queue) {
-  return [=](Ts... values) {
-    void* const arguments[] = {static_cast<void*>(&values)..., nullptr};
-    RunKernel(site, dim, type, queue, arguments);
-  };
-}
 
 template <auto kKernel>
 auto Launch(const char* name, const cnrtDim3_t& dim, cnrtFunctionType_t type, cnrtQueue_t queue,
             Where where = Where()) {
 #if defined(__BANG_ARCH__)
-  static_cast<void>(Site<kKernel>::kRegistered);
+  static_cast<void>(Kernel<kKernel>::kRegistered);
 #endif
-  return Bind(kKernel, {Site<kKernel>::Key(), name, where}, dim, type, queue);
+  return Kernel<kKernel>::Bind({Kernel<kKernel>::Key(), name, dim, type, queue, where});
 }
 
 }  // namespace bang

@@ -40,15 +40,9 @@ inline unsigned InPlace() { return GetChoices().allows_in_place ? kAlias : kNoAl
 // Returns the index of the first or last element that is not zero; 0xffffffff if there is none.
 template <class T>
 unsigned Find1(const T* src, unsigned n, bool last) {
-  for (unsigned k = 0; k < n; ++k) {
-    const unsigned i = last ? n - 1 - k : k;
-    if (IsTrue(src[i])) return i;
-  }
-  return ~0u;
-}
-
-inline Operand Bits(const char* role, const void* mask, unsigned n) {
-  return In(role, static_cast<const char*>(mask), n / 8, kDecides);
+  const auto found = IndicesWhere(n, [src](unsigned i) { return IsTrue(src[i]); });
+  if (found.empty()) return ~0u;
+  return static_cast<unsigned>(last ? found.back() : found.front());
 }
 
 // HWC pooling without padding; windows that do not fit are dropped.
@@ -80,22 +74,12 @@ enum class Pooling { kSum, kMax, kMin };
 template <class T>
 using PoolIndex = std::conditional_t<std::is_same_v<T, half>, uint16_t, uint32_t>;
 
-// Writes the values, the indices of the first extremes, or both; NULL: not wanted.
-template <class T>
-void Pool(const char* name, Pooling pooling, const PoolShape& p, const T* src, T* values,
+// Writes values or the indices of the first extremes to d. `indices`: for both; NULL: not wanted.
+template <class T, class D>
+void Pool(const char* name, Pooling pooling, const PoolShape& p, const T* src, D* d,
           PoolIndex<T>* indices, Where where) {
   RequirePool(name, p, sizeof(T), where);
-  const Operand value_operand = Out("dst", values, p.outputs());
-  const Operand index_operand = Out("dst", indices, p.outputs());
-  const bool is_pair = values != nullptr && indices != nullptr;
-  const unsigned alias = pooling == Pooling::kSum ? InPlace() : kNoAlias;
-  const Issued issued =
-      Issue({name, kArithmetic, k2xx, kEverywhere}, p.inputs(),
-            {values != nullptr ? value_operand : index_operand, In("src", src, p.inputs(), alias),
-             is_pair ? index_operand : Operand()},
-            where);
-  for (size_t o = 0; issued && o < p.outputs(); ++o) {
-    Reader read = {issued};
+  const auto result = [&](size_t o, Reader& read) {
     double value = Exact(read(src + p.At(o, 0)));
     unsigned index = 0;
     for (unsigned k = 1; k < p.kernel_h * p.kernel_w; ++k) {
@@ -107,13 +91,15 @@ void Pool(const char* name, Pooling pooling, const PoolShape& p, const T* src, T
         index = k;
       }
     }
-    const T result = static_cast<float>(value);
-    const bool saturates = issued.is_2xx && read.all_finite;
-    if (values != nullptr)
-      issued.Put(values + o, saturates ? Saturated(result) : result, read.all_written);
     if (indices != nullptr)
-      issued.Put(indices + o, static_cast<PoolIndex<T>>(index), read.all_written);
-  }
+      read.issued.Put(indices + o, static_cast<PoolIndex<T>>(index), read.all_written);
+    return static_cast<D>(static_cast<float>(std::is_same_v<D, T> ? value : index));
+  };
+  const Operand more = indices != nullptr ? Out("dst", indices, p.outputs()) : Operand();
+  const unsigned alias = pooling == Pooling::kSum ? InPlace() : kNoAlias;
+  Compute({name, kArithmetic, k2xx, kEverywhere}, where, p.inputs(),
+          {Out("dst", d, p.outputs()), In("src", src, p.inputs(), alias), more}, d, p.outputs(),
+          result);
 }
 
 namespace intrinsics {
@@ -170,9 +156,8 @@ inline unsigned __bang_count_bitindex(const void* src, unsigned n, BANG_WHERE) {
   RequireBits("__bang_count_bitindex", n, 512, where);
   const Issued issued = Issue({"__bang_count_bitindex", kSelection, k2xx64, kEverywhere}, n,
                               {Bits("src", src, n)}, where);
-  unsigned count = 0;
-  for (unsigned i = 0; issued && i < n; ++i) count += BitAt(src, i);
-  return count;
+  const auto is_set = [src](unsigned i) { return BitAt(src, i); };
+  return issued ? static_cast<unsigned>(IndicesWhere(n, is_set).size()) : 0;
 }
 
 // Copies byte i where bit i of mask is 1.
@@ -183,26 +168,22 @@ inline void __bang_maskmove(void* d, const void* src, const void* mask, unsigned
   const Issued issued =
       Issue({"__bang_maskmove", kSelection, k2xx, kEverywhere}, size,
             {Out("dst", to, size), In("src", from, size), Bits("mask", mask, size)}, where);
-  if (issued)
-    Rearrange(issued, to, size, from, [mask](size_t i) { return BitAt(mask, i) ? i : kKeep; });
+  Rearrange(issued, to, size, from, [mask](size_t i) { return BitAt(mask, i) ? i : kKeep; });
 }
 
 // d[i] = table[index[i]]; d[i] keeps its value where index[i] >= table_length.
-#define BANG_LUT(D, I)                                                                            \
-  inline void __bang_lut(D* d, const I* index, const D* table, unsigned n, unsigned table_length, \
-                         BANG_WHERE) {                                                            \
-    Require(table_length % 64 == 0 && table_length > 0, "__bang_lut", where,                      \
-            "table_length must be a positive multiple of 64");                                    \
-    const Issued issued = Issue({"__bang_lut", kSelection, kNoRule, kFrom322}, n,                 \
-                                {Out("dst", d, n), In("index", index, n, kDecides | InPlace()),   \
-                                 In("table", table, table_length, kNoAlias)},                     \
-                                where);                                                           \
-    if (issued)                                                                                   \
-      Rearrange(issued, d, n, table,                                                              \
-                [=](size_t i) { return index[i] < table_length ? size_t{index[i]} : kKeep; });    \
-  }
-BANG_LUT(int, unsigned)
-BANG_LUT(short, unsigned short)
+template <LutEntry T>
+void __bang_lut(T* d, const std::make_unsigned_t<T>* index, const T* table, unsigned n,
+                unsigned table_length, BANG_WHERE) {
+  Require(table_length % 64 == 0 && table_length > 0, "__bang_lut", where,
+          "table_length must be a positive multiple of 64");
+  const Issued issued = Issue({"__bang_lut", kSelection, kNoRule, kFrom322}, n,
+                              {Out("dst", d, n), In("index", index, n, kDecides | InPlace()),
+                               In("table", table, table_length, kNoAlias)},
+                              where);
+  Rearrange(issued, d, n, table,
+            [=](size_t i) { return index[i] < table_length ? size_t{index[i]} : kKeep; });
+}
 
 // name(d, src, height, width): d[i] = src[from]. Sides are multiples of step_2xx bytes on 2xx.
 #define BANG_MATRIX(name, step_2xx, from)                                                       \
@@ -213,7 +194,7 @@ BANG_LUT(short, unsigned short)
                                 {Out("dst", d, n), In("src", src, n, kNoAlias)}, where);        \
     Require(!Is2xx() || (height * sizeof(T) | width * sizeof(T)) % step_2xx == 0, #name, where, \
             "height and width must be multiples of " #step_2xx " bytes on 2xx");                \
-    if (issued) Rearrange(issued, d, n, src, [=](size_t i) { return from; });                   \
+    Rearrange(issued, d, n, src, [=](size_t i) { return from; });                               \
   }
 BANG_MATRIX(__bang_transpose, 64, i % height * width + i / height)
 BANG_MATRIX(__bang_mirror, 128, i / width * width + (width - 1 - i % width))
@@ -230,7 +211,6 @@ void __bang_pad(T* d, const T* src, unsigned channel, unsigned height, unsigned 
   const size_t src_n = size_t{height} * width * channel;
   const Issued issued = Issue({"__bang_pad", kLayout, kNoRule, kEverywhere}, n,
                               {Out("dst", d, n), In("src", src, src_n, kNoAlias)}, where);
-  if (!issued) return;
   Rearrange(issued, d, n, src, [=](size_t i) {
     const size_t h = i / channel / out_width - top, w = i / channel % out_width - left;
     const bool is_inside = h < height && w < width;  // a negative difference is a large number
@@ -239,24 +219,24 @@ void __bang_pad(T* d, const T* src, unsigned channel, unsigned height, unsigned 
 }
 
 // stride_w comes before stride_h. The strides of the short form are kernel_w and kernel_h.
-#define BANG_POOL(name, pooling, D, values, indices)                                       \
-  template <Float T>                                                                       \
-  void name(D* d, const T* src, unsigned channel, unsigned height, unsigned width,         \
-            unsigned kernel_h, unsigned kernel_w, unsigned stride_w, unsigned stride_h,    \
-            BANG_WHERE) {                                                                  \
-    Pool<T>(#name, Pooling::pooling,                                                       \
-            {channel, height, width, kernel_h, kernel_w, stride_w, stride_h}, src, values, \
-            indices, where);                                                               \
-  }                                                                                        \
-  template <Float T>                                                                       \
-  void name(D* d, const T* src, unsigned channel, unsigned height, unsigned width,         \
-            unsigned kernel_h, unsigned kernel_w, BANG_WHERE) {                            \
-    name(d, src, channel, height, width, kernel_h, kernel_w, kernel_w, kernel_h, where);   \
+#define BANG_POOL(name, pooling, D)                                                            \
+  template <Float T>                                                                           \
+  void name(D* d, const T* src, unsigned channel, unsigned height, unsigned width,             \
+            unsigned kernel_h, unsigned kernel_w, unsigned stride_w, unsigned stride_h,        \
+            BANG_WHERE) {                                                                      \
+    Pool<T>(#name, Pooling::pooling,                                                           \
+            {channel, height, width, kernel_h, kernel_w, stride_w, stride_h}, src, d, nullptr, \
+            where);                                                                            \
+  }                                                                                            \
+  template <Float T>                                                                           \
+  void name(D* d, const T* src, unsigned channel, unsigned height, unsigned width,             \
+            unsigned kernel_h, unsigned kernel_w, BANG_WHERE) {                                \
+    name(d, src, channel, height, width, kernel_h, kernel_w, kernel_w, kernel_h, where);       \
   }
-BANG_POOL(__bang_sumpool, kSum, T, d, nullptr)
-BANG_POOL(__bang_maxpool, kMax, T, d, nullptr)
-BANG_POOL(__bang_minpool, kMin, T, d, nullptr)
-BANG_POOL(__bang_maxpool_index, kMax, PoolIndex<T>, nullptr, d)
+BANG_POOL(__bang_sumpool, kSum, T)
+BANG_POOL(__bang_maxpool, kMax, T)
+BANG_POOL(__bang_minpool, kMin, T)
+BANG_POOL(__bang_maxpool_index, kMax, PoolIndex<T>)
 
 // The index of an output is value_index_stride bytes behind its value.
 template <Float T>

@@ -5,8 +5,7 @@
 
 #include <cstddef>
 
-namespace bang {
-namespace intrinsics {
+namespace bang::intrinsics {
 
 #define BANG_UNKNOWN(name, reason)                                                \
   template <class... Ts>                                                          \
@@ -30,5 +29,4 @@ BANG_UNKNOWN(__sync_all_wait, BANG_SPLIT)
 BANG_UNKNOWN(__bang_incseq, "the architectures that have it are not known")
 BANG_UNKNOWN(__cn_vector_sin_f32, "its argument list is not known")
 
-}  // namespace intrinsics
-}  // namespace bang
+}  // namespace bang::intrinsics
