@@ -17,7 +17,7 @@ inline constexpr int64_t kMinTerms = 512;
 // makes a tile for each of 128 SMs.
 inline constexpr int64_t kManySums = int64_t{128 * kTile * kTile} * 8;
 // Tiles of terms in flight. Three take 60 KiB, which every architecture from sm_75 on gives a block.
-inline constexpr int kStages = 3, kDeepStages = 5;
+inline constexpr int kStages = 3;
 
 // Positions of a batch of images, unless one image has more. Bounds the scratch.
 inline constexpr int64_t kBatchPositions = 1 << 15;
