@@ -3,6 +3,7 @@
 // of outputs per tap and channel. Six masked positions at a time are multiplied in registers: their
 // rows by vectors of weights. A sum has one order, channels inside taps, on every instruction set.
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "cpu/context.h"
@@ -113,7 +114,7 @@ double Load(double element) { return element; }
 
 template <typename Real>
 Real WithQuietNan(Real value) {
-  return value == value ? value : std::numeric_limits<Real>::quiet_NaN();
+  return std::isnan(value) ? std::numeric_limits<Real>::quiet_NaN() : value;
 }
 void Store(float value, Half& to) { to = ToHalf(WithQuietNan(value)); }
 void Store(float value, float& to) { to = WithQuietNan(value); }
