@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <mutex>
 #include <new>
+#include <type_traits>
 
 #include "core/error.h"
 #include "core/handle.h"
@@ -30,6 +31,14 @@ cnrtRet_t ResultOf(cudaError_t error) {
   return error == cudaErrorMemoryAllocation ? cnrtErrorNoMem : cnrtErrorUnknown;
 }
 
+// Calls a function of the CUDA runtime with `device` as the thread's current device.
+template <typename... Parameters>
+cnrtRet_t CallOn(int device, cudaError_t (*function)(Parameters...),
+                 std::type_identity_t<Parameters>... values) {
+  const DeviceGuard guard(device);
+  return ResultOf(function(values...));
+}
+
 }  // namespace
 
 cudaStream_t StreamOf(cnrtQueue_t queue) {
@@ -47,15 +56,18 @@ const CudaProperties& CudaDevice::properties() const {
   static CudaProperties known[kMaxDevices];
   const int slot = std::min(ordinal_, kMaxDevices - 1);
   std::call_once(once[slot], [&] {
-    int major = 0, minor = 0;
-    cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, ordinal_);
-    cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, ordinal_);
-    int shared = 0;
-    cudaDeviceGetAttribute(&shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, ordinal_);
-    known[slot].shared_bytes = static_cast<size_t>(shared);
-    known[slot].device = ordinal_;
-    cudaDeviceGetAttribute(&known[slot].sm_count, cudaDevAttrMultiProcessorCount, ordinal_);
-    snprintf(known[slot].architecture, sizeof(known[slot].architecture), "sm_%d%d", major, minor);
+    const auto attribute = [&](cudaDeviceAttr name) {
+      int value = 0;
+      cudaDeviceGetAttribute(&value, name, ordinal_);
+      return value;
+    };
+    CudaProperties& p = known[slot];
+    p.device = ordinal_;
+    p.sm_count = attribute(cudaDevAttrMultiProcessorCount);
+    p.shared_bytes = static_cast<size_t>(attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin));
+    snprintf(p.architecture, sizeof(p.architecture), "sm_%d%d",
+             attribute(cudaDevAttrComputeCapabilityMajor),
+             attribute(cudaDevAttrComputeCapabilityMinor));
   });
   return known[slot];
 }
@@ -116,50 +128,32 @@ cnrtRet_t CudaDevice::CreateState(std::unique_ptr<DeviceState>* state) {
 }
 
 cnrtRet_t CudaDevice::Allocate(void** pointer, size_t bytes) {
-  const DeviceGuard guard(ordinal_);
-  return ResultOf(cudaMalloc(pointer, std::max<size_t>(bytes, 1)));
+  return CallOn(ordinal_, cudaMalloc, pointer, std::max<size_t>(bytes, 1));
 }
-
-cnrtRet_t CudaDevice::Free(void* pointer) {
-  const DeviceGuard guard(ordinal_);
-  return ResultOf(cudaFree(pointer));
-}
+cnrtRet_t CudaDevice::Free(void* pointer) { return CallOn(ordinal_, cudaFree, pointer); }
 
 cnrtRet_t CudaDevice::AllocateHost(void** pointer, size_t bytes) {
-  const DeviceGuard guard(ordinal_);
-  return ResultOf(cudaMallocHost(pointer, std::max<size_t>(bytes, 1)));
+  return CallOn(ordinal_, cudaMallocHost, pointer, std::max<size_t>(bytes, 1));
 }
-
-cnrtRet_t CudaDevice::FreeHost(void* pointer) {
-  const DeviceGuard guard(ordinal_);
-  return ResultOf(cudaFreeHost(pointer));
-}
+cnrtRet_t CudaDevice::FreeHost(void* pointer) { return CallOn(ordinal_, cudaFreeHost, pointer); }
 
 cnrtRet_t CudaDevice::Copy(void* to, const void* from, size_t bytes, cnrtQueue_t queue) {
-  const DeviceGuard guard(ordinal_);
-  return ResultOf(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, StreamOf(queue)));
+  return CallOn(ordinal_, cudaMemcpyAsync, to, from, bytes, cudaMemcpyDefault, StreamOf(queue));
 }
-
 cnrtRet_t CudaDevice::Fill(void* pointer, int value, size_t bytes, cnrtQueue_t queue) {
-  const DeviceGuard guard(ordinal_);
-  return ResultOf(cudaMemsetAsync(pointer, value, bytes, StreamOf(queue)));
+  return CallOn(ordinal_, cudaMemsetAsync, pointer, value, bytes, StreamOf(queue));
 }
-
-cnrtRet_t CudaDevice::Synchronize() {
-  const DeviceGuard guard(ordinal_);
-  return ResultOf(cudaDeviceSynchronize());
-}
+cnrtRet_t CudaDevice::Synchronize() { return CallOn(ordinal_, cudaDeviceSynchronize); }
 
 cnrtRet_t CudaDevice::CreateQueue(cnrtQueue_t* queue) {
-  const DeviceGuard guard(ordinal_);
   cudaStream_t stream = nullptr;
-  const cnrtRet_t made = ResultOf(cudaStreamCreate(&stream));
+  const cnrtRet_t made = CallOn(ordinal_, cudaStreamCreate, &stream);
   if (made != cnrtSuccess) return made;
   const cnrtRet_t wrapped = WrapStream(stream, queue);
   if (wrapped == cnrtSuccess) {
     static_cast<CudaQueue*>(*queue)->owned = true;
   } else {
-    cudaStreamDestroy(stream);
+    CallOn(ordinal_, cudaStreamDestroy, stream);
   }
   return wrapped;
 }
@@ -175,67 +169,52 @@ cnrtRet_t CudaDevice::WrapStream(void* stream, cnrtQueue_t* queue) {
 }
 
 cnrtRet_t CudaDevice::DestroyQueue(cnrtQueue_t queue) {
-  const DeviceGuard guard(ordinal_);
-  auto* const destroyed = static_cast<CudaQueue*>(queue);
-  const cnrtRet_t result =
-      destroyed->owned ? ResultOf(cudaStreamDestroy(destroyed->stream)) : cnrtSuccess;
-  delete destroyed;
-  return result;
+  const std::unique_ptr<CudaQueue> destroyed(static_cast<CudaQueue*>(queue));
+  if (!destroyed->owned) return cnrtSuccess;
+  return CallOn(ordinal_, cudaStreamDestroy, destroyed->stream);
 }
 
 cnrtRet_t CudaDevice::SynchronizeQueue(cnrtQueue_t queue) {
-  const DeviceGuard guard(ordinal_);
-  return ResultOf(cudaStreamSynchronize(StreamOf(queue)));
+  return CallOn(ordinal_, cudaStreamSynchronize, StreamOf(queue));
 }
 
 bool CudaDevice::IsCapturing(cnrtQueue_t queue) {
-  const DeviceGuard guard(ordinal_);
   cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
   // The query fails on the default stream while another stream captures: a copy would end that
   // capture too.
-  const cnrtRet_t result = ResultOf(cudaStreamIsCapturing(StreamOf(queue), &status));
+  const cnrtRet_t result = CallOn(ordinal_, cudaStreamIsCapturing, StreamOf(queue), &status);
   return result != cnrtSuccess || status != cudaStreamCaptureStatusNone;
 }
 
 cnrtRet_t CudaDevice::CreateNotifier(cnrtNotifier_t* notifier) {
-  const DeviceGuard guard(ordinal_);
-  auto* created = new (std::nothrow) CudaNotifier;
+  std::unique_ptr<CudaNotifier> created(new (std::nothrow) CudaNotifier);
   if (created == nullptr) return cnrtErrorNoMem;
   created->device = this;
-  const cnrtRet_t result = ResultOf(cudaEventCreate(&created->event));
-  if (result == cnrtSuccess) {
-    *notifier = created;
-  } else {
-    delete created;
-  }
+  const cnrtRet_t result = CallOn(ordinal_, cudaEventCreate, &created->event);
+  if (result == cnrtSuccess) *notifier = created.release();
   return result;
 }
 
 cnrtRet_t CudaDevice::DestroyNotifier(cnrtNotifier_t notifier) {
-  const DeviceGuard guard(ordinal_);
-  const cnrtRet_t result = ResultOf(cudaEventDestroy(EventOf(notifier)));
-  delete static_cast<CudaNotifier*>(notifier);
-  return result;
+  const std::unique_ptr<CudaNotifier> destroyed(static_cast<CudaNotifier*>(notifier));
+  return CallOn(ordinal_, cudaEventDestroy, destroyed->event);
 }
 
 cnrtRet_t CudaDevice::PlaceNotifier(cnrtNotifier_t notifier, cnrtQueue_t queue) {
-  const DeviceGuard guard(ordinal_);
-  return ResultOf(cudaEventRecord(EventOf(notifier), StreamOf(queue)));
+  return CallOn(ordinal_, cudaEventRecord, EventOf(notifier), StreamOf(queue));
 }
-
 cnrtRet_t CudaDevice::WaitNotifier(cnrtNotifier_t notifier) {
-  const DeviceGuard guard(ordinal_);
-  return ResultOf(cudaEventSynchronize(EventOf(notifier)));
+  return CallOn(ordinal_, cudaEventSynchronize, EventOf(notifier));
 }
 
 cnrtRet_t CudaDevice::Duration(cnrtNotifier_t start, cnrtNotifier_t end, double* us) {
-  const DeviceGuard guard(ordinal_);
   float milliseconds = 0;
-  cudaError_t error = cudaEventSynchronize(EventOf(end));
-  if (error == cudaSuccess)
-    error = cudaEventElapsedTime(&milliseconds, EventOf(start), EventOf(end));
+  cnrtRet_t result = WaitNotifier(end);
+  if (result == cnrtSuccess) {
+    result = CallOn(ordinal_, cudaEventElapsedTime, &milliseconds, EventOf(start), EventOf(end));
+  }
   *us = 1e3 * static_cast<double>(milliseconds);
-  return ResultOf(error);
+  return result;
 }
 
 }  // namespace mluop
