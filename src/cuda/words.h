@@ -16,25 +16,11 @@ inline bool IsAligned(const void* data, size_t bytes = 16) {
   return reinterpret_cast<uintptr_t>(data) % bytes == 0;
 }
 
-// The unsigned type of kBytes bytes.
+// The unsigned type of kBytes bytes: 2, 4, 8 or 16.
 template <size_t kBytes>
-struct Word;
-template <>
-struct Word<2> {
-  using Type = unsigned short;
-};
-template <>
-struct Word<4> {
-  using Type = unsigned int;
-};
-template <>
-struct Word<8> {
-  using Type = uint2;
-};
-template <>
-struct Word<16> {
-  using Type = uint4;
-};
+using Word = std::conditional_t<
+    kBytes == 2, unsigned short,
+    std::conditional_t<kBytes == 4, unsigned int, std::conditional_t<kBytes == 8, uint2, uint4>>>;
 
 // V elements of T, aligned for one access.
 template <typename T, int V>
@@ -55,7 +41,7 @@ inline constexpr int kPackSize = V * sizeof(T) > 16 ? 16 / sizeof(T) : V;
 // Stores with the evict-first policy (__stcs): kernels do not read outputs again.
 template <typename P, typename T>
 __device__ void StorePack(const P& pack, T* to) {
-  using W = typename Word<sizeof(P)>::Type;
+  using W = Word<sizeof(P)>;
   __stcs(reinterpret_cast<W*>(to), std::bit_cast<W>(pack));
 }
 
@@ -81,7 +67,7 @@ __device__ void StoreRuns(int first, int begin, uint32_t count, T* to, const Val
 template <typename T, typename U, int V>
 __device__ void LoadElements(const T* from, U (&to)[V]) {
   constexpr int kStep = kPackSize<T, V>;
-  using W = typename Word<kStep * sizeof(T)>::Type;
+  using W = Word<kStep * sizeof(T)>;
 #pragma unroll
   for (int i = 0; i < V; i += kStep) {
     const auto pack = std::bit_cast<Pack<T, kStep>>(*reinterpret_cast<const W*>(from + i));

@@ -60,7 +60,7 @@ inline Masks MasksOf(const Arguments& a) {
 
 template <typename P, typename T>
 __device__ P LoadPack(const T* from) {
-  return std::bit_cast<P>(__ldg(reinterpret_cast<const typename Word<sizeof(P)>::Type*>(from)));
+  return std::bit_cast<P>(__ldg(reinterpret_cast<const Word<sizeof(P)>*>(from)));
 }
 
 template <typename T>
