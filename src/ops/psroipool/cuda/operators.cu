@@ -5,7 +5,6 @@
 // top_grad * (1/area), rounded before the addition.
 #include "ops/psroipool/cuda/kernels.h"
 #include "ops/psroipool/cuda/tuning.h"
-#include "ops/roi/cuda/large_map.h"
 #include "ops/roi/cuda/masked_sums.h"
 #include "ops/roi/cuda/small_map.h"
 #include "ops/roi/cuda/staged_planes.h"
@@ -23,28 +22,13 @@ struct Pooling {
 
   explicit Pooling(const CudaCall<Problem>& call) : p(call.p), t(call.arguments) {}
 
-  // Keeps kLoads loads in flight: bins are small, and the latency of single loads would dominate.
-  // The number does not change the order of the sum.
   template <int kLoads, typename Offset>
-  static __device__ T Sum(roi::Pixels<Offset> pixels, const T* __restrict__ channel) {
-    T sum = 0, part = 0;
-// Not unrolled: small bins have few iterations, and larger code costs instruction fetches.
-#pragma unroll 1
-    for (int loaded = kLoads; pixels.any(); loaded += kLoads) {
-      T values[kLoads];
-      pixels.Load(channel, values);
-#pragma unroll
-      for (int i = 0; i < kLoads; i += kPixelGroup) {
-        part += (values[i] + values[i + 1]) + (values[i + 2] + values[i + 3]);
-      }
-      if (loaded % kPartPixels != 0) continue;
-      sum += part;
-      part = 0;
-    }
-    return sum + part;
+  static __device__ T Sum(const roi::Pixels<Offset>& pixels, const T* __restrict__ channel) {
+    return SumBin<kLoads>(pixels, channel);
   }
   static __device__ T SumStaged(const T* plane, Span rows, Span columns, int width) {
-    return Sum<kPixelGroup>(roi::Pixels<>(rows, columns, static_cast<unsigned>(width), 1), plane);
+    return SumBin<kPixelGroup>(roi::Pixels<>(rows, columns, static_cast<unsigned>(width), 1),
+                               plane);
   }
   __device__ void WriteChannel(int64_t i, int64_t channel) const {
     t.mapping[i] = static_cast<int32_t>(channel);
@@ -55,30 +39,23 @@ bool HasSmallImages(const CudaCall<Problem>& call) {
   return int64_t{call.p.h} * call.p.w * call.p.channels() < kSmallLimit;
 }
 
-constexpr CudaImplementation<Problem> kForward[] = {
-    {"repacked", "the map has 4 MiB or more, and at most 32 pixels per RoI",
-     [](const CudaCall<Problem>& call) { return CanRepack(call.p); },
-     [](const CudaCall<Problem>& call) { return RepackedBytes(call.p); }, RunRepacked},
+using Entry = CudaImplementation<Problem>;
+// The pixels of a bin are neighbours in NCHW, so they need no repacking.
+template <bool kNchw>
+constexpr Entry kLargeMap =
+    kNchw ? Entry{"staged", roi::kStagedWhen, roi::ShouldStage<Problem>,
+                  roi::SpanTable::Bytes<Problem>, roi::RunStaged<Pooling<float>>}
+          : Entry{"repacked", "the map has 4 MiB or more, and at most 32 pixels per RoI",
+                  [](const CudaCall<Problem>& call) { return CanRepack(call.p); },
+                  [](const CudaCall<Problem>& call) { return RepackedBytes(call.p); }, RunRepacked};
+template <bool kNchw>
+constexpr Entry kForward[] = {
+    kLargeMap<kNchw>,
     {"strided", "an image has fewer than 2^31 elements", HasSmallImages, nullptr,
-     roi::RunStrided<Pooling<float>, false, unsigned>},
-    CudaImplementation<Problem>::Beyond32Bits(
-        {"large", "always", Always, nullptr,
-         roi::RunStrided<Pooling<float>, false, unsigned long long>}),
-    CudaImplementation<Problem>::ForDouble(
-        roi::RunStrided<Pooling<double>, false, unsigned long long>),
-};
-
-// The pixels of a bin are neighbours, so they need no repacking.
-constexpr CudaImplementation<Problem> kNchwForward[] = {
-    {"staged", roi::kStagedWhen, roi::ShouldStage<Problem>, roi::SpanTable::Bytes<Problem>,
-     roi::RunStaged<Pooling<float>>},
-    {"strided", "an image has fewer than 2^31 elements", HasSmallImages, nullptr,
-     roi::RunStrided<Pooling<float>, true, unsigned>},
-    CudaImplementation<Problem>::Beyond32Bits(
-        {"large", "always", Always, nullptr,
-         roi::RunStrided<Pooling<float>, true, unsigned long long>}),
-    CudaImplementation<Problem>::ForDouble(
-        roi::RunStrided<Pooling<double>, true, unsigned long long>),
+     roi::RunStrided<Pooling<float>, kNchw, unsigned>},
+    Entry::Beyond32Bits({"large", "always", Always, nullptr,
+                         roi::RunStrided<Pooling<float>, kNchw, unsigned long long>}),
+    Entry::ForDouble(roi::RunStrided<Pooling<double>, kNchw, unsigned long long>),
 };
 
 struct BackwardFamily {
@@ -100,31 +77,31 @@ struct BackwardFamily {
 
 template <bool kNchw>
 size_t DoubleBytes(const CudaCall<Problem>& call) {
-  return roi::FitsMasks<kNchw, double>(call) ? roi::MaskBytes<double>(call)
-                                             : roi::LargeMapBytes(call);
+  return roi::FitsMasks<kNchw, double>(call) ? roi::MaskBytes<double>(call) : 0;
 }
 template <bool kNchw>
 mluOpStatus_t RunDouble(const CudaCall<Problem>& call, void* scratch) {
   return roi::FitsMasks<kNchw, double>(call)
              ? roi::RunMasks<BackwardFamily, kNchw, double>(call, scratch)
-             : roi::RunLargeMap<BackwardFamily, kNchw, double>(call, scratch);
+             : roi::RunAnyMapping<BackwardFamily, kNchw, double>(call, nullptr);
 }
 
 template <bool kNchw>
-constexpr CudaImplementation<Problem> kBackward[] = {
+constexpr Entry kBackward[] = {
     {"small_map", "at most 1024 pixels and 512 RoIs, and few blocks",
      roi::SmallMapApplies<BackwardFamily>, roi::SmallMapBytes,
      roi::RunSmallMap<BackwardFamily, kNchw>},
     {"masks", "fewer than 2^31 blocks, and pixels of an image", roi::FitsMasks<kNchw, float>,
      roi::MaskBytes<float>, roi::RunMasks<BackwardFamily, kNchw, float>},
-    CudaImplementation<Problem>::Beyond32Bits({"large", "always", Always, roi::LargeMapBytes,
-                                               roi::RunLargeMap<BackwardFamily, kNchw, float>}),
-    CudaImplementation<Problem>::ForDouble(RunDouble<kNchw>, DoubleBytes<kNchw>),
+    Entry::Beyond32Bits(Entry::Exclusive({"large", "masks does not apply", Always, nullptr,
+                                          roi::RunAnyMapping<BackwardFamily, kNchw, float>})),
+    Entry::ForDouble(RunDouble<kNchw>, DoubleBytes<kNchw>),
 };
 
-constexpr CudaOperator kForwardCuda = Bind<MakeProblem, kForward>("psroipool_forward");
+constexpr CudaOperator kForwardCuda = Bind<MakeProblem, kForward<false>>("psroipool_forward");
 constexpr CudaOperator kBackwardCuda = Bind<MakeProblem, kBackward<false>>("psroipool_backward");
-constexpr CudaOperator kNchwForwardCuda = Bind<MakeProblem, kNchwForward>("psroipool_nchw_forward");
+constexpr CudaOperator kNchwForwardCuda =
+    Bind<MakeProblem, kForward<true>>("psroipool_nchw_forward");
 constexpr CudaOperator kNchwBackwardCuda =
     Bind<MakeProblem, kBackward<true>>("psroipool_nchw_backward");
 constexpr const CudaOperator* kOperators[] = {&kForwardCuda, &kBackwardCuda, &kNchwForwardCuda,

@@ -161,34 +161,6 @@ __global__ void __launch_bounds__(kThreads, kBlocks)
   }
 }
 
-__device__ float4 Sum(const float4& a, const float4& b) {
-  return {a.x + b.x, a.y + b.y, a.z + b.z, a.w + b.w};
-}
-
-// `plane` is the bin's; its pixels are `stride` apart.
-__device__ float4 SumBin(const float4* __restrict__ plane, const Bin& bin, int width, int stride) {
-  const int columns = bin.columns.size(), row_change = (width - columns) * stride;
-  int pixel = (bin.rows.begin * width + bin.columns.begin) * stride, column = 0;
-  float4 sum = {0, 0, 0, 0};
-  for (int left = bin.area(); left > 0; left -= kPartPixels) {
-    float4 part = {0, 0, 0, 0};
-    for (int of_part = min(left, kPartPixels); of_part > 0; of_part -= kPixelGroup) {
-      float4 values[kPixelGroup];
-#pragma unroll
-      for (int i = 0; i < kPixelGroup; ++i) {
-        values[i] = i < of_part ? plane[pixel] : float4{0, 0, 0, 0};
-        pixel += stride;
-        if (++column < columns) continue;
-        column = 0;
-        pixel += row_change;
-      }
-      part = Sum(part, Sum(Sum(values[0], values[1]), Sum(values[2], values[3])));
-    }
-    sum = Sum(sum, part);
-  }
-  return sum;
-}
-
 // kLanes threads own a bin of a RoI, a quad each. Neighbouring bins have similar sizes.
 __global__ void __launch_bounds__(kThreads, kBlocks)
     Gather(Problem p, Tensors t, Layout layout, Scratch scratch) {
@@ -204,7 +176,8 @@ __global__ void __launch_bounds__(kThreads, kBlocks)
   const int64_t pixels = p.rows() * p.w;
   const float4* plane =
       scratch.repacked + (int64_t{slice} * bins + index) * pixels * layout.quads + quad;
-  const float4 sum = SumBin(plane, bin, p.w, layout.quads);
+  const float4 sum = SumBin<kPixelGroup>(
+      roi::Pixels<>(bin.rows, bin.columns, static_cast<unsigned>(p.w), layout.quads), plane);
   const auto area = static_cast<float>(max(bin.area(), 1));  // an empty sum is 0
   const float means[kChannelQuad] = {sum.x / area, sum.y / area, sum.z / area, sum.w / area};
   const int c = (slice * layout.quads + quad) * kChannelQuad;
