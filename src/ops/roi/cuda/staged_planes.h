@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <string_view>
 
-#include "cuda/context.h"
+#include "cuda/for_each.h"
 #include "cuda/pdl.h"
 #include "ops/roi/span.h"
 
@@ -76,19 +76,6 @@ inline constexpr int kStagedBlocks = 4;
 inline constexpr int kStagedBlocks = 6;
 #endif
 
-// A thread writes a span, of fewer than 2^32: R*bins is below 2^31. rois: [R, 5]
-template <class Problem>
-__global__ void __launch_bounds__(kStagedThreads)
-    WriteSpans(Problem p, const float* __restrict__ rois, SpanTable table) {
-  TriggerDependents();
-  const int64_t i = int64_t{blockIdx.x} * kStagedThreads + threadIdx.x;
-  if (i >= table.spans) return;
-  const auto item = static_cast<unsigned>(i), count = static_cast<unsigned>(table.rois);
-  const auto bin = static_cast<int>(item / count);  // of the rows, then of the columns
-  const auto place = PlaceRoi(p, rois + int64_t{item % count} * 5);
-  table.rows[i] = bin < p.bins_h() ? place.MapRows(p, bin) : place.Columns(p, bin - p.bins_h());
-}
-
 // A block owns `planes` neighbouring planes of one image. Each of its threads pools RoIs from one of
 // these planes, one RoI at a time. Family: SumStaged(plane, rows, columns, width) adds a bin's pixels in the
 // family's order; WriteChannel writes the mapping of element i of [R, C].
@@ -140,8 +127,14 @@ mluOpStatus_t RunStaged(const CudaCall<Problem>& call, void* scratch) {
   CudaContext& context = call.context;
   const Family family(call);
   const SpanTable table(call.p, scratch);
-  context.Launch(WriteSpans<Problem>, Grid{CeilDiv(table.spans, kStagedThreads), kStagedThreads},
-                 call.p, family.t.rois, table);
+  // Fewer than 2^32 spans: R*bins is below 2^31.
+  ForEach(context, table.spans, [=, p = call.p, rois = family.t.rois] __device__(int64_t i) {
+    TriggerDependents();
+    const auto item = static_cast<unsigned>(i), count = static_cast<unsigned>(table.rois);
+    const auto bin = static_cast<int>(item / count);  // of the rows, then of the columns
+    const auto place = PlaceRoi(p, rois + int64_t{item % count} * 5);
+    table.rows[i] = bin < p.bins_h() ? place.MapRows(p, bin) : place.Columns(p, bin - p.bins_h());
+  });
   const int planes = PlanesToStage(call.p, context.shared_bytes());
   // No more blocks than planes: below 2^31.
   const int stride = PlaneStride(static_cast<int>(call.p.h * call.p.w));
