@@ -38,11 +38,6 @@ __device__ Bin LoadBin(const Problem& p, const float* __restrict__ rois, unsigne
           place.Columns(p, static_cast<int>(bin % group))};
 }
 
-// Returns how many floats an address is beyond a multiple of 16 bytes.
-__device__ int ShiftOf(const float* address) {
-  return static_cast<int>(reinterpret_cast<uintptr_t>(address) / sizeof(float) % 4);
-}
-
 // A quad is four output channels, one load. A bin has kLanes lanes, a slice at most as many quads.
 constexpr int kChannelQuad = 4;
 constexpr int kLanes = 8;
@@ -62,8 +57,8 @@ Layout LayoutOf(const Problem& p) {
   const int64_t all = CeilDiv(p.output_dim, kChannelQuad), slices = CeilDiv(all, kLanes);
   const int64_t quads = CeilDiv(all, slices);
   const int64_t run = std::min<int64_t>(quads * kChannelQuad, p.output_dim) * p.bins();
-  // A run may begin anywhere in a quad. The odd number of quads spreads pixels over the banks.
-  const int64_t stride = (CeilDiv(run + kChannelQuad - 1, kChannelQuad) | 1) * kChannelQuad;
+  // The odd number of quads spreads pixels over the banks.
+  const int64_t stride = (CeilDiv(run, kChannelQuad) | 1) * kChannelQuad;
   int tile = kMaxTile;
   while (tile > 1 && tile * stride * static_cast<int64_t>(sizeof(float)) > kTileBytes) tile /= 2;
   return {static_cast<int>(slices), static_cast<int>(quads), tile, static_cast<int>(stride)};
@@ -78,45 +73,37 @@ struct Scratch {
   Bin* bins;  // [R, G, G]
 };
 
-// Starts to copy `run` floats; this is thread `thread` of `threads`. The copy has the source's offset
-// from a multiple of 16 bytes.
-__device__ void Stage(const float* __restrict__ from, int run, float* to, int thread, int threads) {
-  const int shift = ShiftOf(from), head = min((kChannelQuad - shift) % kChannelQuad, run);
-  const int quads = (run - head) / kChannelQuad, tail = head + quads * kChannelQuad;
-  to += shift;
-  for (int i = thread; i < quads; i += threads) {
-    __pipeline_memcpy_async(to + head + i * kChannelQuad, from + head + i * kChannelQuad,
-                            sizeof(float4));
-  }
-  if (thread < head) __pipeline_memcpy_async(to + thread, from + thread, sizeof(float));
-  const int last = tail + thread - kChannelQuad;
-  if (last >= tail && last < run) {
-    __pipeline_memcpy_async(to + last, from + last, sizeof(float));
-  }
-}
-
-// The work of a block: some pixels, and the output channels of a slice.
-struct RepackTile {
-  int pixel;
-  int channels;
-  int shift;  // of its first pixel
-};
-
-// A thread owns a pixel and a quad, and writes one bin after the other.
-__device__ void WriteTile(const Problem& p, const Layout& layout, const RepackTile& tile,
-                          const float* staged, float4* __restrict__ to) {
+// A block repacks some pixels, in the output channels of a slice. At the end a thread owns a pixel
+// and a quad, and writes one bin after the other.
+__device__ void RepackTile(const Problem& p, const float* input, const Layout& layout,
+                           unsigned block, float4* __restrict__ repacked) {
+  extern __shared__ float staged[];  // [tile, stride]
   const int pixels = static_cast<int>(p.rows()) * p.w, bins = p.group * p.group;
-  const int size = layout.tile * layout.quads, step = kThreads / size;
-  const int first = threadIdx.x / size, i = threadIdx.x % size;
+  const auto slices = static_cast<unsigned>(layout.slices);
+  const auto slice = static_cast<int>(block % slices);
+  const int first_pixel = static_cast<int>(block / slices) * layout.tile;
+  const int first_channel = slice * layout.quads * kChannelQuad;
+  const int run = min(layout.quads * kChannelQuad, p.output_dim - first_channel) * bins;
+  const int lanes = kThreads / layout.tile, copied = first_pixel + threadIdx.x / lanes;
+  if (copied < pixels) {
+    const float* from = input + copied * p.channels() + int64_t{first_channel} * bins;
+    float* to = staged + threadIdx.x / lanes * layout.stride;
+    for (int i = threadIdx.x % lanes; i < run; i += lanes) {
+      __pipeline_memcpy_async(to + i, from + i, sizeof(float));
+    }
+  }
+  __pipeline_commit();
+  __pipeline_wait_prior(0);
+  __syncthreads();
+  const int size = layout.tile * layout.quads, i = threadIdx.x % size;
   const int pixel = i / layout.quads, quad = i % layout.quads;
-  if (first >= step || tile.pixel + pixel >= pixels) return;
-  const int shift =
-      (tile.shift + pixel * static_cast<int>(p.channels() % kChannelQuad)) % kChannelQuad;
-  const float* from = staged + pixel * layout.stride + shift + quad * kChannelQuad * bins;
-  const int channels = tile.channels - quad * kChannelQuad;
+  if (threadIdx.x >= kThreads / size * size || first_pixel + pixel >= pixels) return;
+  const float* from = staged + pixel * layout.stride + quad * kChannelQuad * bins;
+  const int channels = p.output_dim - first_channel - quad * kChannelQuad;
   const int64_t plane = int64_t{pixels} * layout.quads;
-  to += int64_t{tile.pixel + pixel} * layout.quads + quad;
-  for (int bin = first; bin < bins; bin += step) {
+  float4* to =
+      repacked + slice * plane * bins + (first_pixel + pixel) * int64_t{layout.quads} + quad;
+  for (int bin = threadIdx.x / size; bin < bins; bin += kThreads / size) {
     float4 value = {0, 0, 0, 0};
     if (channels > 0) value.x = from[bin];
     if (channels > 1) value.y = from[bins + bin];
@@ -126,35 +113,11 @@ __device__ void WriteTile(const Problem& p, const Layout& layout, const RepackTi
   }
 }
 
-__device__ void RepackOneTile(const Problem& p, const float* input, const Layout& layout,
-                              unsigned block, float4* repacked) {
-  extern __shared__ float4 aligned[];  // [tile, stride] floats
-  auto* staged = reinterpret_cast<float*>(aligned);
-  const int pixels = static_cast<int>(p.rows()) * p.w, bins = p.group * p.group;
-  const auto slices = static_cast<unsigned>(layout.slices);
-  const auto slice = static_cast<int>(block % slices), index = static_cast<int>(block / slices);
-  const int first_channel = slice * layout.quads * kChannelQuad;
-  RepackTile tile = {index * layout.tile,
-                     min(layout.quads * kChannelQuad, p.output_dim - first_channel), 0};
-  const float* source = input + tile.pixel * p.channels() + int64_t{first_channel} * bins;
-  tile.shift = ShiftOf(source);
-  const int threads = kThreads / layout.tile, pixel = threadIdx.x / threads;
-  if (tile.pixel + pixel < pixels) {
-    Stage(source + pixel * p.channels(), tile.channels * bins, staged + pixel * layout.stride,
-          threadIdx.x % threads, threads);
-  }
-  __pipeline_commit();
-  __pipeline_wait_prior(0);
-  __syncthreads();
-  const int64_t slice_quads = int64_t{pixels} * bins * layout.quads;
-  WriteTile(p, layout, tile, staged, repacked + slice * slice_quads);
-}
-
 // The last blocks write the bins.
 __global__ void __launch_bounds__(kThreads, kBlocks)
     Repack(Problem p, Tensors t, Layout layout, unsigned tiles, Scratch scratch) {
   if (blockIdx.x < tiles) {
-    RepackOneTile(p, t.input, layout, blockIdx.x, scratch.repacked);
+    RepackTile(p, t.input, layout, blockIdx.x, scratch.repacked);
   } else {
     const int64_t i = int64_t{blockIdx.x - tiles} * kThreads + threadIdx.x;
     if (i < p.rois * p.bins()) scratch.bins[i] = LoadBin(p, t.rois, static_cast<unsigned>(i));
