@@ -15,16 +15,14 @@ namespace {
 
 template <typename T>
 struct Pooling {
-  static constexpr int kFewLoads = 4;
-
   Problem p;
   TensorsOf<T> t;
 
   explicit Pooling(const CudaCall<Problem>& call) : p(call.p), t(call.arguments) {}
 
-  template <int kLoads, typename Offset>
+  template <typename Offset>
   static __device__ T Sum(const roi::Pixels<Offset>& pixels, const T* __restrict__ channel) {
-    return SumBin<kLoads>(pixels, channel);
+    return SumBin<8>(pixels, channel);
   }
   static __device__ T SumStaged(const T* plane, Span rows, Span columns, int width) {
     return SumBin<kPixelGroup>(roi::Pixels<>(rows, columns, static_cast<unsigned>(width), 1),

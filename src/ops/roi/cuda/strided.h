@@ -63,9 +63,9 @@ __device__ void PrefetchMap(const T* input, int64_t elements) {
 inline constexpr int kStridedThreads = 256;
 
 // A block owns some elements of one RoI, a thread one element. Family has p, and t with input, rois
-// and output; Sum<kLoads>(pixels, from) adds a bin's pixels in the family's order with kLoads loads
-// in flight; WriteChannel writes the mapping of element i of the pooled values. Offset: see Pixels.
-template <class Family, bool kNchw, int kLoads, typename Offset>
+// and output; Sum(pixels, from) adds a bin's pixels in the family's order; WriteChannel writes the
+// mapping of element i of the pooled values. Offset: see Pixels.
+template <class Family, bool kNchw, typename Offset>
 __global__ void __launch_bounds__(kStridedThreads) PoolStrided(Family family, int slices) {
   using Place = decltype(PlaceRoi(family.p, family.t.rois));
   __shared__ Place place;
@@ -92,8 +92,8 @@ __global__ void __launch_bounds__(kStridedThreads) PoolStrided(Family family, in
   using Count = typename Pixels<Offset>::Count;
   const Count area = max(Count{rows.size()} * columns.size(), Count{1});
   // The sum of an empty bin is 0.
-  const auto sum = Family::template Sum<kLoads>(
-      pixels, family.t.input + ElementLayout<kNchw>::Map(p, image, 0, channel));
+  const auto sum =
+      Family::Sum(pixels, family.t.input + ElementLayout<kNchw>::Map(p, image, 0, channel));
   family.t.output[r * p.channels() + i] = sum / static_cast<decltype(sum)>(area);
 }
 
@@ -106,12 +106,8 @@ mluOpStatus_t RunStrided(const CudaCall<Problem>& call, void*) {
       static_cast<int>(std::min<int64_t>(CeilDiv(channels, 32) * 32, kStridedThreads));
   const int64_t slices = CeilDiv(channels, threads);
   // The grid has at most one block per 32 output elements, or one per RoI.
-  // Bins have at most about H/bins + 1 rows. Three rows have few pixels: kFewLoads are enough.
-  const auto kernel = family.p.h / family.p.bins_h() < 3
-                          ? PoolStrided<Family, kNchw, Family::kFewLoads, Offset>
-                          : PoolStrided<Family, kNchw, 8, Offset>;
-  call.context.Launch(kernel, Grid{family.p.rois * slices, threads}, family,
-                      static_cast<int>(slices));
+  call.context.Launch(PoolStrided<Family, kNchw, Offset>, Grid{family.p.rois * slices, threads},
+                      family, static_cast<int>(slices));
   return call.context.status();
 }
 

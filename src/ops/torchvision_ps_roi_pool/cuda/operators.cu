@@ -14,8 +14,6 @@ namespace {
 
 template <typename T>
 struct Pooling {
-  static constexpr int kFewLoads = 8;
-
   Problem p;
   TensorsOf<T> t;
 
@@ -23,8 +21,9 @@ struct Pooling {
 
   // Adds in the order of the pixels, kLoads loads in flight: bins are small, and latency would
   // dominate.
-  template <int kLoads, typename Offset>
+  template <typename Offset>
   static __device__ T Sum(roi::Pixels<Offset> pixels, const T* __restrict__ plane) {
+    constexpr int kLoads = 8;
     T sum = 0;
     while (pixels.any()) {
       T values[kLoads];
