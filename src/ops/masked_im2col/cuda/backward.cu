@@ -271,37 +271,24 @@ mluOpStatus_t RunBands(const CudaCall<Problem>& call, void* /*scratch*/) {
   return call.context.status();
 }
 
-// Implementation "double": a thread owns a pixel in some channels, and adds masks in ascending order.
-constexpr int kOwnedChannels = 8;  // of a thread of backward: one test of a mask serves all of them
-
-// Owner i of [C / kOwnedChannels, H, W].
-__device__ void AddDouble(const Problem& p, const Masks& masks, int64_t i, const double* grad_col,
-                          double* grad_feature) {
-  const int64_t pixel = i % p.plane(), first = i / p.plane() * kOwnedChannels;
-  const int64_t row = pixel / p.width, column = pixel % p.width;
-  double sums[kOwnedChannels] = {};
-  for (int64_t m = 0; m < p.masks; ++m) {
-    const int64_t down = row - p.Top(masks.h[m]), across = column - p.Left(masks.w[m]);
-    if (down < 0 || down >= p.kernel_h || across < 0 || across >= p.kernel_w) continue;
-    const int64_t tap = down * p.kernel_w + across;
-#pragma unroll
-    for (int k = 0; k < kOwnedChannels; ++k) {
-      if (first + k >= p.channels) break;
-      sums[k] += grad_col[((first + k) * p.taps() + tap) * p.masks + m];
-    }
-  }
-  for (int k = 0; k < kOwnedChannels && first + k < p.channels; ++k) {
-    grad_feature[(first + k) * p.plane() + pixel] = sums[k];
-  }
-}
-
+// Implementation "double": a thread owns an element of [C, H, W], and adds masks in ascending order.
 mluOpStatus_t RunDoubleBackward(const CudaCall<Problem>& call, void*) {
   const Problem p = call.p;
   const Masks masks = MasksOf(call.arguments);
   const auto* grad_col = call.arguments.In<double>("grad_col");
   auto* grad_feature = call.arguments.Out<double>("grad_feature");
-  ForEach(call.context, CeilDiv(p.channels, kOwnedChannels) * p.plane(),
-          [=] __device__(int64_t i) { AddDouble(p, masks, i, grad_col, grad_feature); });
+  ForEach(call.context, p.channels * p.plane(), [=] __device__(int64_t i) {
+    const int64_t channel = i / p.plane(), pixel = i % p.plane();
+    double sum = 0;
+    for (int64_t m = 0; m < p.masks; ++m) {
+      const int64_t row = pixel / p.width - p.Top(masks.h[m]);
+      const int64_t column = pixel % p.width - p.Left(masks.w[m]);
+      if (row < 0 || row >= p.kernel_h || column < 0 || column >= p.kernel_w) continue;
+      const int64_t tap = row * p.kernel_w + column;
+      sum += grad_col[(channel * p.taps() + tap) * p.masks + m];
+    }
+    grad_feature[i] = sum;
+  });
   return call.context.status();
 }
 

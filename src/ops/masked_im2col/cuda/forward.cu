@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include "cuda/for_each.h"
 #include "ops/masked_im2col/cuda/kernels.h"
 
 namespace mluop::masked_im2col {
@@ -19,7 +20,6 @@ struct ForwardParameters {
   Masks masks;
   T* data_col;
   int parts;          // of the masks, for different blocks
-  int slices;         // of the channels, for different blocks; 1 where planes are staged
   bool whole_chunks;  // planes start and end at multiples of 16 bytes
 };
 
@@ -117,21 +117,6 @@ __global__ void __launch_bounds__(kStagedThreads, 2) GatherStaged(ForwardParamet
   }
 }
 
-// Straight from the caches: for large planes, and where the masks need little of one. Lanes have
-// neighbouring masks, whose elements lie in few sectors where masks are sorted.
-template <typename T>
-__global__ void __launch_bounds__(kDirectThreads) GatherDirect(ForwardParameters<T> f) {
-  const int64_t width = f.p.width;
-  const int64_t mask = int64_t{blockIdx.x % f.parts} * blockDim.x + threadIdx.x;
-  if (mask >= f.p.masks) return;
-  const Corners<1> corners = LoadCorners<1>(f.p, f.masks, mask);
-  for (int64_t channel = blockIdx.x / f.parts; channel < f.p.channels; channel += f.slices) {
-    const T* const plane = f.feature + channel * f.p.plane();
-    const auto read = [=](uint32_t h, uint32_t w) { return __ldg(plane + int64_t{h} * width + w); };
-    CopyKernels<T, 1>(f.p, corners, read, ColumnOf(f, channel, mask));
-  }
-}
-
 // Masks are read and stored V at a time.
 template <typename T>
 bool CanVectorize(const ForwardParameters<T>& f, int V) {
@@ -162,12 +147,24 @@ void LaunchStaged(ForwardParameters<T> f, CudaContext& context) {
   context.Launch(GatherStaged<T, V>, {int64_t{p.channels} * f.parts, threads, bytes}, f);
 }
 
+// Straight from the caches: for large planes, and where the masks need little of one. Lanes have
+// neighbouring masks, whose elements lie in few sectors where masks are sorted.
 template <typename T>
-void LaunchDirect(ForwardParameters<T> f, CudaContext& context) {
-  const int64_t wanted = int64_t{context.sm_count()} * kDirectBlocksPerSm;
-  f.parts = static_cast<int>(CeilDiv(f.p.masks, kDirectThreads));
-  f.slices = static_cast<int>(std::min<int64_t>(f.p.channels, CeilDiv(wanted, f.parts)));
-  context.Launch(GatherDirect<T>, {int64_t{f.parts} * f.slices, kDirectThreads}, f);
+void GatherDirect(const ForwardParameters<T>& f, CudaContext& context) {
+  // Different threads copy different slices of the channels.
+  const int64_t masks = f.p.masks, wanted = int64_t{context.sm_count()} * kDirectThreadsPerSm;
+  const int64_t slices = std::min<int64_t>(f.p.channels, CeilDiv(wanted, masks));
+  ForEach(context, masks * slices, [=] __device__(int64_t i) {
+    const int64_t slice = i / masks, mask = i - slice * masks, width = f.p.width;
+    const Corners<1> corners = LoadCorners<1>(f.p, f.masks, mask);
+    for (int64_t channel = slice; channel < f.p.channels; channel += slices) {
+      const T* const plane = f.feature + channel * f.p.plane();
+      const auto read = [=](uint32_t h, uint32_t w) {
+        return __ldg(plane + int64_t{h} * width + w);
+      };
+      CopyKernels<T, 1>(f.p, corners, read, ColumnOf(f, channel, mask));
+    }
+  });
 }
 
 // A plane fits shared memory, and the masks read at least as many bytes, in whole sectors.
@@ -192,7 +189,7 @@ mluOpStatus_t RunStaged(const CudaCall<Problem>& call, void* /*scratch*/) {
 
 mluOpStatus_t RunDirect(const CudaCall<Problem>& call, void* /*scratch*/) {
   return WithAnyBits(
-      call, [&](auto zero) { LaunchDirect(ParametersOf<decltype(zero)>(call), call.context); });
+      call, [&](auto zero) { GatherDirect(ParametersOf<decltype(zero)>(call), call.context); });
 }
 
 constexpr CudaImplementation<Problem> kForward[] = {

@@ -16,8 +16,7 @@ inline constexpr size_t kReserved = 1024;
 // stores. "staged" takes 0.83x the time of "direct" on C256 100x152 M4000 k3 sorted, 0.50x with random
 // masks (H200).
 inline constexpr int kStagedThreads = 512;
-inline constexpr int kDirectThreads = 256;
-inline constexpr int kDirectBlocksPerSm = 8;
+inline constexpr int64_t kDirectThreadsPerSm = 2048;
 // Masks per thread of a large staged call: stores of 16 bytes for float, 8 for half.
 inline constexpr int kWideMasks = 4;
 // Elements of a kernel row that a thread reads before it stores the first.
@@ -56,7 +55,6 @@ inline constexpr int kGatherBlocksPerSm = 2;  // with tables of kMaxShared bytes
 inline constexpr int kMasksPerThread = 8;
 
 // "table" of both directions of col2im, the fallback.
-inline constexpr int kTableThreads = 256;
-inline constexpr int kTableBlocksPerSm = 8;
+inline constexpr int64_t kTableThreadsPerSm = 2048;
 
 }  // namespace mluop::masked_im2col

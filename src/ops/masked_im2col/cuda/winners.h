@@ -35,34 +35,31 @@ __device__ void ZeroTable(int32_t* table, int64_t size) {
     *reinterpret_cast<int4*>(table + k) = int4{0, 0, 0, 0};
 }
 
-// Rows of `from_count` elements, one per channel, to rows of `to_count`.
-template <typename T>
-struct RowCopy {
-  const T* from;
-  T* to;
-  int64_t from_count, to_count, channels;
-  int64_t parts;   // blocks per row
-  int64_t slices;  // of the channels, for different blocks
-};
-
-// to[k] = from[source(k)], or 0 if source(k) is negative, for every row. Source: a __device__ lambda.
-template <typename T, class Source>
-__global__ void __launch_bounds__(kTableThreads) CopyRows(Source source, RowCopy<T> c) {
-  const int64_t k = blockIdx.x % c.parts * blockDim.x + threadIdx.x;
-  if (k >= c.to_count) return;
-  const int64_t at = source(k);
-#pragma unroll 4
-  for (int64_t channel = blockIdx.x / c.parts; channel < c.channels; channel += c.slices) {
-    const T value = at < 0 ? T{0} : __ldg(c.from + channel * c.from_count + at);
-    __stcs(c.to + channel * c.to_count + k, value);
-  }
-}
-
 // A tensor with one row of `size` elements per channel.
 struct Rows {
   std::string_view tensor;
   int64_t size;
 };
+
+// to[k] = from[source(k)], or 0 if source(k) is negative, for every row.
+template <typename T, class Source>
+void CopyRows(const CudaCall<Problem>& call, const Source& source, const Rows& from,
+              const Rows& to) {
+  const auto* in = call.arguments.In<T>(from.tensor);
+  auto* out = call.arguments.Out<T>(to.tensor);
+  const int64_t in_size = from.size, out_size = to.size, channels = call.p.channels;
+  const int64_t wanted = int64_t{call.context.sm_count()} * kTableThreadsPerSm;
+  // Different threads copy different slices of the channels.
+  const int64_t slices = std::min(channels, CeilDiv(wanted, out_size));
+  ForEach(call.context, out_size * slices, [=] __device__(int64_t i) {
+    const int64_t slice = i / out_size, k = i - slice * out_size, at = source(k);
+#pragma unroll 4
+    for (int64_t channel = slice; channel < channels; channel += slices) {
+      const T value = at < 0 ? T{0} : __ldg(in + channel * in_size + at);
+      __stcs(out + channel * out_size + k, value);
+    }
+  });
+}
 
 // Fills the table at `winners`, then copies.
 template <class Source>
@@ -70,26 +67,12 @@ mluOpStatus_t CopyByTable(const CudaCall<Problem>& call, int32_t* winners, const
                           const Rows& from, const Rows& to) {
   const Problem p = call.p;
   const Masks masks = MasksOf(call.arguments);
-  CudaContext& context = call.context;
-  context.Zero(winners, WinnersBytes(p));
-  ForEach(context, p.masks, [=] __device__(int64_t m) {
+  call.context.Zero(winners, WinnersBytes(p));
+  ForEach(call.context, p.masks, [=] __device__(int64_t m) {
     const int64_t pixel = p.Offset(masks.h[m], masks.w[m]);
     if (pixel >= 0) atomicMax(winners + pixel, static_cast<int32_t>(m + 1));
   });
-  const int64_t wanted = int64_t{context.sm_count()} * kTableBlocksPerSm;
-  const int64_t parts = CeilDiv(to.size, kTableThreads);
-  const int64_t slices = std::min<int64_t>(p.channels, CeilDiv(wanted, parts));
-  return WithAnyBits(call, [&](auto zero) {
-    using T = decltype(zero);
-    const RowCopy<T> copy = {call.arguments.In<T>(from.tensor),
-                             call.arguments.Out<T>(to.tensor),
-                             from.size,
-                             to.size,
-                             p.channels,
-                             parts,
-                             slices};
-    context.Launch(CopyRows<T, Source>, {parts * slices, kTableThreads}, source, copy);
-  });
+  return WithAnyBits(call, [&](auto zero) { CopyRows<decltype(zero)>(call, source, from, to); });
 }
 
 }  // namespace
