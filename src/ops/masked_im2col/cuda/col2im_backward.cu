@@ -4,6 +4,7 @@
 // makes the table of winners in shared memory; "table" makes it in scratch, with two extra
 // launches.
 #include <algorithm>
+#include <bit>
 
 #include "ops/masked_im2col/cuda/winners.h"
 
@@ -33,21 +34,17 @@ struct ThreadPixels {
 
   // Issues all loads before the first value is used.
   __device__ ThreadPixels(const Problem& p, const Masks& masks) {
-    int32_t h[kMasksPerThread], w[kMasksPerThread];
+    int32_t h[kMasksPerThread / V][V], w[kMasksPerThread / V][V];
 #pragma unroll
     for (int k = 0; k < kMasksPerThread; k += V) {
-      Pack<int32_t, V> rows, columns;
-      for (int32_t& row : rows.at) row = -1;
-      for (int32_t& column : columns.at) column = -1;
-      if (Mask(k) < p.masks) {
-        rows = LoadPack<Pack<int32_t, V>>(masks.h + Mask(k));
-        columns = LoadPack<Pack<int32_t, V>>(masks.w + Mask(k));
-      }
-#pragma unroll
-      for (int v = 0; v < V; ++v) h[k + v] = rows.at[v], w[k + v] = columns.at[v];
+      if (Mask(k) >= p.masks) continue;
+      LoadElements(masks.h + Mask(k), h[k / V]);
+      LoadElements(masks.w + Mask(k), w[k / V]);
     }
 #pragma unroll
-    for (int k = 0; k < kMasksPerThread; ++k) pixel[k] = PixelOf(p, h[k], w[k]);
+    for (int k = 0; k < kMasksPerThread; ++k) {
+      pixel[k] = Mask(k) < p.masks ? PixelOf(p, h[k / V][k % V], w[k / V][k % V]) : kOutside;
+    }
   }
 
   // `table` must be zero. Ends with __syncthreads.
