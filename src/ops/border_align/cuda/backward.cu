@@ -56,15 +56,15 @@ struct Lane {
 #pragma unroll
     for (int u = 0; u < kHalf; ++u, row += shared.row) {
       const uint32_t sample = static_cast<uint32_t>(visits.index[u]) - batch.begin;
-      place[u].word = row[min(sample, batch.samples)].word;
+      place[u] = row[min(sample, batch.samples)];
     }
     char* sums = reinterpret_cast<char*>(shared.sums + threadIdx.x % kWarpLanes);
 #pragma unroll
     for (int u = 0; u < kHalf; ++u) {
-      auto* low = reinterpret_cast<float*>(sums + place[u].low());
+      auto* low = reinterpret_cast<float*>(sums + place[u].low);
       const float part = AsReal(visits.gradient[u]) * weight[u];
-      const float low_sum = fmaf(1.0f - place[u].above(), part, low[0]);
-      const float high_sum = fmaf(place[u].above(), part, low[kWarpLanes]);
+      const float low_sum = fmaf(1.0f - place[u].above, part, low[0]);
+      const float high_sum = fmaf(place[u].above, part, low[kWarpLanes]);
       low[0] = low_sum;
       low[kWarpLanes] = high_sum;
     }

@@ -9,13 +9,11 @@ namespace mluop::border_align {
 
 static_assert(kBatch == kWarpLanes);   // a lane computes the places of an edge
 inline constexpr int kMaxWindow = 32;  // samples at a time
-// A sample's lower pixel, as bytes into a warp's sums, and the weight of the higher one. One word
-// of 8 bytes, so that one instruction loads it.
-struct Place {
-  uint2 word;
-
-  __device__ uint32_t low() const { return word.x; }
-  __device__ float above() const { return __uint_as_float(word.y); }
+// A sample's lower pixel, as bytes into a warp's sums, and the weight of the higher one. Aligned so
+// that one instruction loads it.
+struct alignas(8) Place {
+  uint32_t low;
+  float above;
 };
 
 // The edges of a batch that touch the owner's line. Unused entries read the gradients of box 0, and
@@ -121,12 +119,12 @@ __device__ void FillPlaces(const Owner& owner, int samples, bool valid, Walk<kWa
                            Place* places) {
   constexpr uint32_t kPixelBytes = kWarpLanes * sizeof(float);
   const uint32_t dummy = (owner.pixels + 2) * kPixelBytes;
-  if (threadIdx.x < kWarpLanes) places[samples] = {{dummy, 0}};
+  if (threadIdx.x < kWarpLanes) places[samples] = {dummy, 0};
   walk.Next(samples, [&](int i, float position) {
     const Neighbours at = FindNeighbours(position, owner.size);
     const int slot = at.low - owner.first + 1;
     const bool is_owned = valid && at.inside && slot >= 0 && slot <= owner.pixels;
-    places[i] = {{is_owned ? slot * kPixelBytes : dummy, __float_as_uint(at.high_weight)}};
+    places[i] = {is_owned ? slot * kPixelBytes : dummy, at.high_weight};
   });
 }
 
