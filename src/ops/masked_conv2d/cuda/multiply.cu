@@ -130,7 +130,7 @@ struct SumsOf<half> {
 template <typename T>
 class TileLoader {
   static constexpr int kChunks = kDepth<T> / kChunk<T>;  // of a row
-  static constexpr int kStep = kThreads / kChunks;       // rows between those of a thread
+  static constexpr int kStep = kThreads / kChunks;       // distance of the rows of a thread
   static constexpr int kRows = kTile / kStep;
 
  public:
@@ -235,7 +235,7 @@ __global__ void __launch_bounds__(kThreads, sizeof(T) == sizeof(half) ? 2 : 1)
   int stage = 0;
   for (int step = begin; step < end; ++step) {
     __pipeline_wait_prior(kStages - 2);
-    __syncthreads();  // the tiles of this step are complete, those of the step before are free
+    __syncthreads();  // the tiles of this step are complete, the previous tiles are free
     load(step + kStages - 1, stage == 0 ? kStages - 1 : stage - 1);
     sums.Add(tile(stage), tile(stage) + kTileElements<T>);
     stage = stage == kStages - 1 ? 0 : stage + 1;
