@@ -162,17 +162,17 @@ __device__ void SumPixels(const Problem& p, const Prepared<T>& prepared, const S
             words = prepared.masks.words;
   const uint32_t* row = prepared.masks.Row(tile.row, ph);
   const uint32_t* column = prepared.masks.Column(x / kColumns, pw);
-  // A pass has fewer than 2^31 elements.
-  const unsigned all_channels = static_cast<unsigned>(p.channels()),
-                 offset = static_cast<unsigned>(bin) * static_cast<unsigned>(p.output_dim) + c;
+  const auto all_channels = static_cast<unsigned>(p.channels());
+  const unsigned offset = static_cast<unsigned>(bin) * static_cast<unsigned>(p.output_dim) + c;
   LaneSums<T> sums = {};
   for (int first = 0;; first += Family::kPartWords) {
     ForEachHit<kHitsInFlight, LoadedGrads<T>>(
         RoiHits(row, column, first, min(Family::kPartWords, words - first)),
         [&](int r, LoadedGrads<T>* loaded) {
-          loaded->Start(prepared.columns[r * bins_w + pw],
-                        prepared.scaled_grads + (static_cast<unsigned>(r) * all_channels + offset),
-                        tile.channels.end - c);
+          loaded->Start(
+              prepared.columns[r * bins_w + pw],
+              prepared.scaled_grads + uint64_t{static_cast<unsigned>(r)} * all_channels + offset,
+              tile.channels.end - c);
         },
         [&](const LoadedGrads<T>& loaded) { loaded.AddTo(x, sums); });
     const bool last = first + Family::kPartWords >= words;
@@ -194,10 +194,9 @@ __device__ void SumPixels(const Problem& p, const Prepared<T>& prepared, const S
   }
 }
 
-// `add`: adds to the sums of earlier passes instead of overwriting them.
 template <class Family, bool kNchw, class Problem, typename T>
 __global__ void __launch_bounds__(SumLaunch<kNchw>::kThreads, SumLaunch<kNchw>::kBlocks)
-    SumTilesOf(Problem p, Prepared<T> prepared, SumTiles tiles, T* map, bool add) {
+    SumTilesOf(Problem p, Prepared<T> prepared, SumTiles tiles, T* map) {
   using Launch = SumLaunch<kNchw>;
   extern __shared__ double2 aligned[];
   T* shared = reinterpret_cast<T*>(aligned);
@@ -223,59 +222,39 @@ __global__ void __launch_bounds__(SumLaunch<kNchw>::kThreads, SumLaunch<kNchw>::
 #pragma unroll 4
     for (int i = warp % Launch::kRunWarps * 32 + lane; i < tile.Length<kNchw>();
          i += 32 * Launch::kRunWarps) {
-      const T sum = shared[run * stride + i];
-      to[i] = add ? to[i] + sum : sum;
+      to[i] = shared[run * stride + i];
     }
   }
 }
 
-// Limits the RoIs to one pass: its gradients have fewer than 2^31 elements.
-template <class Problem>
-Problem PassOf(Problem p) {
-  const int64_t most = std::max<int64_t>((kSmallLimit - 1) / p.channels(), 1);
-  p.rois = std::min({int64_t{p.rois}, RoiMasks::Of(p).RoisOfPass(), most});
-  return p;
-}
-
-// Blocks fit a grid; rows and the pixels of a bin fit 32 bits.
+// Blocks fit a grid; rows, the pixels of a bin, and the channels and columns of all RoIs' bins fit
+// 32 bits.
 template <bool kNchw, typename T, class Problem>
 bool FitsMasks(const CudaCall<Problem>& call) {
-  const SumTiles tiles(call.p, kNchw, sizeof(T), call.context.shared_bytes());
-  return int64_t{call.p.h} * call.p.w < kSmallLimit &&
-         int64_t{call.p.n} * call.p.h < kSmallLimit / tiles.OfRow();
+  const Problem& p = call.p;
+  const SumTiles tiles(p, kNchw, sizeof(T), call.context.shared_bytes());
+  return int64_t{p.h} * p.w < kSmallLimit && int64_t{p.n} * p.h < kSmallLimit / tiles.OfRow() &&
+         p.channels() < kSmallLimit && p.rois < kSmallLimit / p.bins_w();
 }
 
 template <typename T, class Problem>
 size_t MaskBytes(const CudaCall<Problem>& call) {
-  const Problem p = PassOf(call.p);
-  return Prepared<T>(p, false, nullptr).Bytes(p);
+  return Prepared<T>::Bytes(call.p);
 }
 
-// Adds the RoIs pass by pass. Without RoIs one pass writes zeros. scratch: MaskBytes
+// scratch: MaskBytes
 template <class Family, bool kNchw, typename T, class Problem>
 mluOpStatus_t RunMasks(const CudaCall<Problem>& call, void* scratch) {
-  const auto all = Family::template Gradients<T>(call);
-  Problem p = PassOf(call.p);
-  const int64_t rois = p.rois;
+  const Problem& p = call.p;
+  const auto t = Family::template Gradients<T>(call);
+  const Prepared<T> prepared(p, kNchw, scratch);
   const SumTiles tiles(p, kNchw, sizeof(T), call.context.shared_bytes());
   const Grid grid = {int64_t{p.n} * p.h * tiles.OfRow(), SumLaunch<kNchw>::kThreads,
                      tiles.SharedBytes(kNchw, sizeof(T)), /*pdl=*/true};
-  PooledGradients<T> t = all;
-  const Prepared<T> largest(p, kNchw, static_cast<char*>(scratch));
-  for (int64_t first = 0; first == 0 || first < call.p.rois; first += rois) {
-    p.rois = std::min(rois, call.p.rois - first);
-    const Prepared<T> prepared(p, kNchw, static_cast<char*>(scratch));
-    const bool add = first > 0;
-    call.context.Launch(Prepare<Family, kNchw, Problem, T>,
-                        Grid{prepared.blocks, Prepared<T>::kThreads}, p, t, prepared, add);
-    call.context.Launch(SumTilesOf<Family, kNchw, Problem, T>, grid, p, prepared, tiles, t.map,
-                        add);
-    t.pooled += rois * p.channels();
-    t.rois += rois * 5;
-    if (Family::kHasMapping) t.mapping += rois * p.channels();
-    if (rois == 0) break;
-  }
-  RunCustomMapping<Family, kNchw>(call, all, largest.flags, largest.blocks);
+  call.context.Launch(Prepare<Family, kNchw, Problem, T>,
+                      Grid{prepared.blocks, Prepared<T>::kThreads}, p, t, prepared);
+  call.context.Launch(SumTilesOf<Family, kNchw, Problem, T>, grid, p, prepared, tiles, t.map);
+  RunCustomMapping<Family, kNchw>(call, t, prepared.flags, prepared.blocks);
   return call.context.status();
 }
 

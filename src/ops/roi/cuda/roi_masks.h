@@ -5,8 +5,6 @@
 // in ascending order. There are no lists, and one load of a warp covers 1024 RoIs.
 #pragma once
 
-#include <algorithm>
-
 #include "core/host_device.h"
 #include "cuda/context.h"
 #include "ops/roi/span.h"
@@ -24,22 +22,15 @@ struct RoiMasks {
   uint32_t* data;             // [rows, row_bins, words], [columns, column_bins, words]
 
   template <class Problem>
-  static RoiMasks Of(const Problem& p) {
+  static RoiMasks Of(const Problem& p, void* data) {
     const auto words = static_cast<int>(CeilDiv(p.rois, kRoisOfWord));
-    return {p.rois, int64_t{p.n} * p.h, CeilDiv(p.w, kColumns), p.bins_h(), p.bins_w(), words,
-            nullptr};
+    return {p.rois, int64_t{p.n} * p.h,          CeilDiv(p.w, kColumns), p.bins_h(), p.bins_w(),
+            words,  static_cast<uint32_t*>(data)};
   }
 
-  int64_t Lines() const { return rows * row_bins + columns * column_bins; }
   size_t Bytes() const {
-    return AlignedBytes(static_cast<size_t>(Lines() * words) * sizeof(uint32_t));
-  }
-
-  // Returns the RoIs of one pass: their masks have at most kMaxBytes, or one word each.
-  static constexpr int64_t kMaxBytes = int64_t{64} << 20;
-  int64_t RoisOfPass() const {
-    const int64_t bytes = std::max<int64_t>(Lines() * static_cast<int64_t>(sizeof(uint32_t)), 1);
-    return std::max<int64_t>(kMaxBytes / bytes, 1) * kRoisOfWord;
+    const int64_t lines = rows * row_bins + columns * column_bins;
+    return AlignedBytes(static_cast<size_t>(lines * words) * sizeof(uint32_t));
   }
 
   // An item is one word of each of 32 rows or column groups, written by one warp.
