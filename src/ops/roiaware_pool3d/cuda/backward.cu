@@ -6,6 +6,7 @@
 #include <bit>
 #include <cinttypes>
 
+#include "cuda/for_each.h"
 #include "ops/roiaware_pool3d/cuda/average.h"
 #include "ops/roiaware_pool3d/cuda/scatter.h"
 
@@ -43,44 +44,47 @@ struct IntegerLayout {
 };
 
 template <typename T>
-class Backward {
- public:
+struct Backward {
+  CudaContext& context;
+  Gradients<T> s;
+  T* grad_in;
+
   explicit Backward(const BackwardCall& call)
-      : context_(call.context),
-        s_{.p = call.p,
-           .indices = call.arguments.In<int32_t>("pts_idx_of_voxels"),
-           .argmax = call.arguments.In<int32_t>("argmax"),
-           .grad = call.arguments.In<T>("grad_out")},
-        grad_in_(call.arguments.Out<T>("grad_in")) {}
+      : context(call.context),
+        s{.p = call.p,
+          .indices = call.arguments.In<int32_t>("pts_idx_of_voxels"),
+          .argmax = call.arguments.In<int32_t>("argmax"),
+          .grad = call.arguments.In<T>("grad_out")},
+        grad_in(call.arguments.Out<T>("grad_in")) {}
 
   // Half sums in grad_in, without scratch.
   void RunPacked() {
-    Zero(grad_in_, SumBytes(s_.p, sizeof(T)));
-    AddMaxima(PackedSums(reinterpret_cast<__half*>(grad_in_)));
+    Zero(grad_in, SumBytes(s.p, sizeof(T)));
+    AddMaxima(PackedSums(reinterpret_cast<__half*>(grad_in)));
   }
 
   // Float gradients are the sums; half gradients are summed in float and rounded once.
   void RunAtomics(char* scratch) {
-    auto* sums = reinterpret_cast<float*>(scratch + DenseBytes(s_.p));
-    if constexpr (std::is_same_v<T, float>) sums = grad_in_;
-    const size_t bytes = SumBytes(s_.p, sizeof(float));
-    if (s_.p.method == kMaximum) {
-      context_.Zero(sums, bytes);  // AddMaximum does not overlap it: FloatSums::kPdlMaximum
+    auto* sums = reinterpret_cast<float*>(scratch + DenseBytes(s.p));
+    if constexpr (std::is_same_v<T, float>) sums = grad_in;
+    const size_t bytes = SumBytes(s.p, sizeof(float));
+    if (s.p.method == kMaximum) {
+      context.Zero(sums, bytes);  // AddMaximum does not overlap it: FloatSums::kPdlMaximum
       AddMaxima(FloatSums(sums));
     } else {
       Zero(sums, bytes);
-      const bool wide = s_.p.channels % 4 == 0 && IsAligned(s_.grad) && IsAligned(sums);
+      const bool wide = s.p.channels % 4 == 0 && IsAligned(s.grad) && IsAligned(sums);
       auto* dense = reinterpret_cast<bool*>(scratch);
       wide ? AddAverages<4>(FloatSums(sums), dense) : AddAverages<1>(FloatSums(sums), dense);
     }
-    if constexpr (!std::is_same_v<T, float>) Round(RoundFloats, sums);
+    if constexpr (!std::is_same_v<T, float>) Round(FloatSums(sums));
   }
 
   void RunIntegers(char* scratch) {
-    const IntegerLayout layout(s_.p);
-    char* memory = scratch + DenseBytes(s_.p);
+    const IntegerLayout layout(s.p);
+    char* memory = scratch + DenseBytes(s.p);
     auto* maxima = reinterpret_cast<uint32_t*>(memory + layout.maxima);
-    const int bits = std::bit_width(static_cast<uint64_t>(s_.p.voxels() - 1));
+    const int bits = std::bit_width(static_cast<uint64_t>(s.p.voxels() - 1));
     IntegerSums sums = {.sums = reinterpret_cast<unsigned long long*>(memory),
                         .marks = reinterpret_cast<uint32_t*>(memory + layout.marks),
                         .maxima = maxima,
@@ -93,64 +97,75 @@ class Backward {
     } else {
       Zero(memory, layout.maxima);
     }
-    s_.p.method == kMaximum ? AddMaxima(sums)
-                            : AddAverages<1>(sums, reinterpret_cast<bool*>(scratch));
-    Round(RoundIntegers<T>, sums);
+    s.p.method == kMaximum ? AddMaxima(sums)
+                           : AddAverages<1>(sums, reinterpret_cast<bool*>(scratch));
+    Round(sums);
   }
 
- private:
+  // Replaces cudaMemsetAsync where it can: the next kernel may start before it ends.
   void Zero(void* data, size_t bytes) {
-    if (!IsAligned(data) || bytes % sizeof(uint4) != 0) return context_.Zero(data, bytes);
-    const auto vectors = static_cast<int64_t>(bytes / sizeof(uint4));
-    context_.Launch(ZeroSums, {CeilDiv(vectors, kThreads), kThreads}, static_cast<uint4*>(data),
-                    vectors);
+    if (!IsAligned(data) || bytes % sizeof(uint4) != 0) return context.Zero(data, bytes);
+    auto* vectors = static_cast<uint4*>(data);
+    ForEach(context, static_cast<int64_t>(bytes / sizeof(uint4)), [=] __device__(int64_t i) {
+      TriggerDependents();
+      vectors[i] = make_uint4(0, 0, 0, 0);
+    });
   }
 
-  template <class Kernel, class Sums>
-  void Round(Kernel kernel, const Sums& sums) {
-    const int64_t count = int64_t{s_.p.points} * s_.p.channels;
-    context_.Launch(kernel, {CeilDiv(count, kThreads), kThreads, 0, true}, sums, count, grad_in_);
+  template <class Sums>
+  void Round(const Sums& sums) {
+    T* to = grad_in;
+    ForEach(
+        context, int64_t{s.p.points} * s.p.channels,
+        [=] __device__(int64_t i) {
+          WaitForPredecessor();
+          sums.Round(static_cast<uint32_t>(i), to + i);
+        },
+        /*pdl=*/true);
   }
 
   template <class Sums>
   void AddMaxima(const Sums& sums) {
-    const int64_t elements = s_.p.voxels() * s_.p.channels;
+    const int64_t elements = s.p.voxels() * s.p.channels;
     const Grid grid = {CeilDiv(elements, kThreads * kElementsInFlight), kThreads, 0,
                        Sums::kPdlMaximum};
-    context_.Launch(AddMaximum<T, Sums>, grid, s_, sums, elements);
+    context.Launch(AddMaximum<T, Sums>, grid, s, sums, elements);
   }
 
   // V: channels per thread. dense: receives the tiles that are sorted
   template <int V, class Sums>
   void AddAverages(const Sums& sums, bool* dense) {
-    s_.groups = static_cast<uint32_t>(s_.p.channels / V);
-    const auto row_bytes = s_.p.channels * static_cast<int64_t>(sizeof(typename Sums::ScaledGrad));
-    Tile tile = SortingTile(context_, s_.p, row_bytes);
-    tile.wide_slots = s_.p.slots % 4 == 0 && IsAligned(s_.indices);
-    context_.Launch(AddAverage<T, V, Sums>, {AverageTiles(s_.p), kThreads, 0, true}, s_, sums,
-                    DensePairs(s_.p, tile), dense);
+    s.groups = static_cast<uint32_t>(s.p.channels / V);
+    const auto row_bytes = s.p.channels * static_cast<int64_t>(sizeof(typename Sums::ScaledGrad));
+    Tile tile = SortingTile(context, s.p, row_bytes);
+    tile.wide_slots = s.p.slots % 4 == 0 && IsAligned(s.indices);
+    context.Launch(AddAverage<T, V, Sums>, {AverageTiles(s.p), kThreads, 0, true}, s, sums,
+                   DensePairs(s.p, tile), dense);
     if (tile.pairs == 0) return;
-    const Grid grid = {CeilDiv(s_.p.voxels(), int64_t{tile.tiles} * tile.voxels), kTileThreads,
-                       static_cast<size_t>(TileBytes(tile, s_.p.points, row_bytes)), true};
-    context_.Launch(SortTiles<T, V, Sums>, grid, s_, sums, tile, dense);
+    const Grid grid = {CeilDiv(s.p.voxels(), int64_t{tile.tiles} * tile.voxels), kTileThreads,
+                       static_cast<size_t>(TileBytes(tile, s.p.points, row_bytes)), true};
+    context.Launch(SortTiles<T, V, Sums>, grid, s, sums, tile, dense);
   }
 
   // Zeroes the sums and finds the greatest gradient. Returns the number of blocks.
   int LaunchPrepare(char* sums, size_t bytes, uint32_t* maxima) {
     constexpr int64_t kBlockElements = kThreads * 16;  // four loads per thread
-    const int64_t count = s_.p.voxels() * s_.p.channels;
+    const int64_t count = s.p.voxels() * s.p.channels;
     const auto vectors = static_cast<int64_t>(bytes / sizeof(uint4));
     const int64_t blocks =
         std::min(CeilDiv(std::max(count, vectors * 4), kBlockElements), kMaxMaxima);
-    context_.Launch(Prepare, {blocks, kThreads}, reinterpret_cast<const float*>(s_.grad), count,
-                    IsAligned(s_.grad), reinterpret_cast<uint4*>(sums), vectors, maxima);
+    context.Launch(Prepare, {blocks, kThreads}, reinterpret_cast<const float*>(s.grad), count,
+                   IsAligned(s.grad), reinterpret_cast<uint4*>(sums), vectors, maxima);
     return static_cast<int>(blocks);
   }
-
-  CudaContext& context_;
-  Gradients<T> s_;
-  T* grad_in_;
 };
+
+// Calls run(Backward<T>) for half or float.
+template <class Run>
+mluOpStatus_t WithType(const BackwardCall& call, const Run& run) {
+  call.p.half ? run(Backward<__half>(call)) : run(Backward<float>(call));
+  return call.context.status();
+}
 
 bool CanPack(const BackwardCall& call) {
   const Problem& p = call.p;
@@ -172,15 +187,10 @@ mluOpStatus_t RunPacked(const BackwardCall& call, void*) {
   return call.context.status();
 }
 mluOpStatus_t RunAtomics(const BackwardCall& call, void* scratch) {
-  auto* const bytes = static_cast<char*>(scratch);
-  call.p.half ? Backward<__half>(call).RunAtomics(bytes) : Backward<float>(call).RunAtomics(bytes);
-  return call.context.status();
+  return WithType(call, [=](auto run) { run.RunAtomics(static_cast<char*>(scratch)); });
 }
 mluOpStatus_t RunIntegers(const BackwardCall& call, void* scratch) {
-  auto* const bytes = static_cast<char*>(scratch);
-  call.p.half ? Backward<__half>(call).RunIntegers(bytes)
-              : Backward<float>(call).RunIntegers(bytes);
-  return call.context.status();
+  return WithType(call, [=](auto run) { run.RunIntegers(static_cast<char*>(scratch)); });
 }
 
 template <class Sums>

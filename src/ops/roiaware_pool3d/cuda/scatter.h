@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// roiaware_pool3d backward on CUDA devices: the scatter of the maximum, and the kernels before and after
-// the additions of both methods.
+// roiaware_pool3d backward on CUDA devices: the scatter of the maximum, and the kernel before the
+// additions of both methods.
 #pragma once
 
 #include "cuda/pdl.h"
@@ -97,30 +97,6 @@ __global__ void __launch_bounds__(kThreads)
   }
   greatest = BlockMax(greatest);
   if (threadIdx.x == 0) maxima[blockIdx.x] = greatest;
-}
-
-// Replaces cudaMemsetAsync: the next kernel may start before it ends.
-__global__ void __launch_bounds__(kThreads) ZeroSums(uint4* sums, int64_t vectors) {
-  TriggerDependents();
-  const int64_t i = int64_t{blockIdx.x} * kThreads + threadIdx.x;
-  if (i < vectors) sums[i] = make_uint4(0, 0, 0, 0);
-}
-
-__global__ void __launch_bounds__(kThreads)
-    RoundFloats(const float* sums, uint32_t count, __half* __restrict__ grad_in) {
-  WaitForPredecessor();
-  const uint32_t i = blockIdx.x * kThreads + threadIdx.x;
-  if (i < count) grad_in[i] = __float2half_rn(sums[i]);
-}
-
-template <typename T>
-__global__ void __launch_bounds__(kThreads)
-    RoundIntegers(IntegerSums sums, uint32_t count, T* grad_in) {
-  WaitForPredecessor();
-  const uint32_t i = blockIdx.x * kThreads + threadIdx.x;
-  if (i >= count) return;
-  const int shift = sums.blocks > 0 ? *sums.found_shift : sums.shift;
-  sums.Round(i, __longlong_as_double(static_cast<long long>(1023 - shift) << 52), grad_in + i);
 }
 
 }  // namespace

@@ -46,6 +46,7 @@ struct FloatSums : FloatConversion {
   explicit FloatSums(float* memory) : sums(memory) {}
 
   __device__ void Add(uint32_t at, const float (&g)[1]) const { atomicAdd(sums + at, g[0]); }
+  __device__ void Round(uint32_t at, __half* to) const { *to = __float2half_rn(sums[at]); }
 
   // `at` is a multiple of 4, and sums + at is aligned to 16 bytes.
   __device__ void Add(uint32_t at, const float (&g)[4]) const {
@@ -131,9 +132,10 @@ struct IntegerSums {
     atomicAdd(words + 1, static_cast<uint32_t>(units >> 32) + carry);
   }
 
-  // unit: 2^-shift
   template <typename T>
-  __device__ void Round(uint32_t at, double unit, T* to) const {
+  __device__ void Round(uint32_t at, T* to) const {
+    const int exponent = blocks > 0 ? *found_shift : shift;
+    const double unit = __longlong_as_double(static_cast<long long>(1023 - exponent) << 52);
     const uint32_t mark = marks[at / kMarks] >> (at % kMarks * 4) & 0xf;
     double value = static_cast<double>(static_cast<long long>(sums[at])) * unit;
     if (mark != 0) value = mark == kPlus ? HUGE_VAL : mark == kMinus ? -HUGE_VAL : nan("");
