@@ -94,16 +94,7 @@ inline CudaTensors TensorsOf(const PsamaskCall& call) {
 // Pixel-major to pixel-major.
 mluOpStatus_t CopyRows(const PsamaskCall& call, void* scratch);
 
-// Cell-major to pixel-major, where the input's rows are at most as long as the output's.
-mluOpStatus_t CopyCompactTiles(const PsamaskCall& call, void* scratch);
-
 // Any order but pixel-major to pixel-major.
 mluOpStatus_t CopyTiles(const PsamaskCall& call, void* scratch);
-
-// Any order and size.
-mluOpStatus_t CopyLarge(const PsamaskCall& call, void* scratch);
-
-// Any order and size of tensors of type double.
-mluOpStatus_t CopyDoubles(const PsamaskCall& call, void* scratch);
 
 }  // namespace mluop::psamask

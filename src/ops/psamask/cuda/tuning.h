@@ -14,13 +14,8 @@ inline constexpr int kBlocksPerSm = 4;
 inline constexpr int kBlocksPerSm = 6;
 #endif
 
-// Elements that a thread of "tiles" or "compact_tiles" loads before its first store to shared
+// Elements that a thread of "tiles" loads before its first store to shared
 // memory: 0.97x the time of 8.
 inline constexpr int kBatch = 16;
-
-// "compact_tiles": output columns up to which a tile has two rows. Two rows have half as many ends
-// within sectors: 0.95x the time of one row at 119 columns.
-inline constexpr int kTwoRowCols = 249;
-inline constexpr int kTileCells = 180;  // of the input in a tile: 46 KiB of shared memory
 
 }  // namespace mluop::psamask
