@@ -24,15 +24,14 @@ struct BackwardParameters {
   int rows, columns;  // of a band
   int row_bands, column_bands;
   int kernel_h, kernel_w;  // maximum kernel size handled at a time
-  bool whole_chunks;       // bands start and end at multiples of 16 bytes
 };
 
 // One kernel element of the thread's masks.
 template <typename T, int V>
 struct Values {
-  Pack<T, V> packs[kKeptMasks / V];
+  T values[kKeptMasks / V][V];
 
-  __device__ float At(int k) const { return static_cast<float>(packs[k / V].at[k % V]); }
+  __device__ float At(int k) const { return static_cast<float>(values[k / V][k % V]); }
 
   // row: the kernel element's row of grad_col from the thread's first mask on. Skips groups without
   // a mask in the band, which avoids rereading rows for every band.
@@ -42,7 +41,7 @@ struct Values {
       int any = 0;
 #pragma unroll
       for (int v = 0; v < V; ++v) any |= kept.at[k + v];
-      if (any != 0) packs[k / V] = LoadPack<Pack<T, V>>(row + k * static_cast<int>(blockDim.x));
+      if (any != 0) LoadElements(row + k * static_cast<int>(blockDim.x), values[k / V]);
     }
   }
 };
@@ -141,30 +140,17 @@ __device__ void AddMasks(const BackwardParameters<T>& call, const Band& band, in
   }
 }
 
-// A chunk of 16 bytes may span rows: bands with whole chunks are as wide as the feature.
 template <typename T>
 __device__ void WriteBand(const BackwardParameters<T>& call, const Band& band) {
   T* const to = call.grad_feature + band.channel * call.p.plane() +
                 int64_t{band.row} * call.p.width + band.column;
-  const int size = band.rows * band.columns;
-  if (!call.whole_chunks) {
-    for (int k = threadIdx.x; k < size; k += blockDim.x) {
-      const int r = k / band.columns, c = k - r * band.columns;
-      to[int64_t{r} * call.p.width + c] = static_cast<T>(band.sums[band.Place(r, c)]);
-    }
-    return;
-  }
-  constexpr int kChunk = 16 / sizeof(T);
-  for (int k = threadIdx.x * kChunk; k < size; k += blockDim.x * kChunk) {
-    const int r = k / band.columns;
-    int c = k - r * band.columns, place = band.Place(r, c);
-    Pack<T, kChunk> pack;
-#pragma unroll
-    for (int v = 0; v < kChunk; ++v) {
-      pack.at[v] = static_cast<T>(band.sums[place++]);
-      if (++c == band.columns) c = 0, place += band.kernel_w;
-    }
-    StorePack(pack, to + k);
+  const int threads = blockDim.x, rows = threads / band.columns, rest = threads % band.columns;
+  int r = threadIdx.x / band.columns, c = threadIdx.x % band.columns;
+#pragma unroll 4
+  while (r < band.rows) {
+    to[int64_t{r} * call.p.width + c] = static_cast<T>(band.sums[band.Place(r, c)]);
+    r += rows, c += rest;
+    if (c >= band.columns) c -= band.columns, ++r;
   }
 }
 
@@ -237,11 +223,6 @@ size_t PlanBands(const CudaContext& context, BackwardParameters<T>* call) {
 template <typename T, int V>
 void LaunchBands(BackwardParameters<T> call, CudaContext& context) {
   const size_t bytes = PlanBands(context, &call);
-  constexpr int64_t kChunk = 16 / sizeof(T);
-  const int64_t width = call.p.width;
-  call.whole_chunks = IsAligned(call.grad_feature, 16) && call.p.plane() % kChunk == 0 &&
-                      call.columns == width &&
-                      (call.row_bands == 1 || call.rows * width % kChunk == 0);
   const int threads = ThreadsFor(CeilDiv(call.p.masks, kKeptMasks), kBackwardThreads);
   const int64_t bands = int64_t{call.row_bands} * call.column_bands;
   const int64_t blocks = std::min<int64_t>(call.p.channels * bands, INT32_MAX);

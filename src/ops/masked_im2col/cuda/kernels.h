@@ -3,8 +3,6 @@
 // Their kernels share vector loads and stores of elements, and the mask pointers.
 #pragma once
 
-#include <bit>
-
 #include "cuda/context.h"
 #include "cuda/words.h"
 #include "ops/masked_im2col/cuda/tuning.h"
@@ -57,11 +55,6 @@ inline Masks MasksOf(const Arguments& a) {
 }
 
 #if defined(__CUDACC__)
-
-template <typename P, typename T>
-__device__ P LoadPack(const T* from) {
-  return std::bit_cast<P>(__ldg(reinterpret_cast<const Word<sizeof(P)>*>(from)));
-}
 
 template <typename T>
 __device__ T* SharedMemory() {
