@@ -33,14 +33,14 @@ void CheckInside(const Check& check, const Side& side) {
 
 // The address and the size of an operand obey the rule of this architecture.
 void CheckAlignment(const Check& check, const Side& side) {
-  const auto [address_step, size_step, for_all_addresses, for_all_sizes] = side.rule;
+  const auto [address_step, size_step, everywhere_address, everywhere_size] = side.rule;
   const size_t behind = reinterpret_cast<uintptr_t>(side.segments[0]) % address_step;
-  if (behind != 0 && (Is2xx() || for_all_addresses))
+  if (behind != 0 && (Is2xx() || everywhere_address))
     check.Fail("%s must have a 64-byte address%s, got one %zu bytes behind", side.role,
-               for_all_addresses ? "" : " on 2xx", behind);
-  if (side.size % size_step != 0 && (Is2xx() || for_all_sizes))
+               everywhere_address ? "" : " on 2xx", behind);
+  if (side.size % size_step != 0 && (Is2xx() || everywhere_size))
     check.Fail("%s must have a multiple of %u bytes%s, got %zu", side.role, size_step,
-               for_all_sizes ? "" : " on 2xx", side.size);
+               everywhere_size ? "" : " on 2xx", side.size);
 }
 
 // No instruction of another queue that is still running touches the range. A queue keeps its own

@@ -115,15 +115,17 @@ Side InCluster(const Check& check, const CopyCall& call, const End& end) {
   check.Exists({0, {520, 592}});
   if (call.direction != SRAM2SRAM)
     check.Fail("id_dst_cluster is for SRAM2SRAM, got %s", kDirectionNames[call.direction]);
-  OnChipMemory* const sram = check.core.job.sram(static_cast<int>(call.cluster));
-  if (sram == nullptr)
+  const auto other = std::ranges::find(check.core.job.cores, static_cast<int>(call.cluster),
+                                       [](const Core& core) { return core.built_ins.cluster_id; });
+  if (other == check.core.job.cores.end())
     check.Fail("id_dst_cluster must be less than clusterDim = %d, got %u",
                check.core.built_ins.cluster_dim, call.cluster);
   const Block* const own = check.core.sram().Find(end.data);
   if (own == nullptr) check.Fail("dst must be in a variable in SRAM, got %p", end.data);
-  char* const other = sram->Declare(own->key, own->name, own->bytes, own->where);
+  OnChipMemory& sram = other->sram();
+  char* const begin = sram.Declare(own->key, own->name, own->bytes, own->where);
   const auto offset = static_cast<const char*>(end.data) - own->begin;
-  return {"dst", Access::kWrite, sram, {other + offset, end.size, end.segments}};
+  return {"dst", Access::kWrite, &sram, {begin + offset, end.size, end.segments}};
 }
 
 // Copies segment k, and the state of on-chip bytes. A copy to GDRAM needs bytes that were written.
@@ -232,12 +234,11 @@ void Gather(const GatherCall& call, const End& to_end, const End& from_end,
            [=](size_t k) { CopySegment(check, to, from, k); });
 }
 
-void Fill(const FillCall& call, void* dst, size_t count, const void* value, unsigned width,
-          const Segments& segments, Where where) {
+void Fill(const FillCall& call, const End& end, const void* value, unsigned width, Where where) {
   const Check check(call.name, where);
   Core& core = check.core;
+  const Segments& segments = end.segments;
   if (core.is_memory_core() != (call.space == kSram)) return;
-  const End end = {dst, count * width, segments};
   if (segments.form != Form::k1D) check.Exists(kFrom322);
   CheckSegments(check, end);
   CheckStride(check, "stride0", segments.form, segments.stride0, segments.inner, end.size);
@@ -245,9 +246,9 @@ void Fill(const FillCall& call, void* dst, size_t count, const void* value, unsi
               static_cast<uint64_t>(segments.stride0) * segments.inner);
   const Side to("dst", Access::kWrite, core.memory(call.space), end, call.rule);
   if (call.space == kGdram) core.counters.bytes[kDirections] += to.total_bytes();
-  core.CountVector(kFill, count * to.segments.size());
+  core.CountVector(kFill, to.total_bytes() / width);
   std::vector<char> pattern(end.size);
-  for (size_t i = 0; i < count; ++i) std::memcpy(pattern.data() + i * width, value, width);
+  for (size_t at = 0; at < end.size; at += width) std::memcpy(&pattern[at], value, width);
   Transfer(check, call.queue, TimingOf(call.queue, call.async), {to},
            [to, pattern](size_t k) { to.memory->Write(to.segments[k], pattern.data(), to.size); });
 }
@@ -269,8 +270,8 @@ void Atomic(const AtomicCall& call, const End& gdram_end, const End& operands, v
   if (!is_value) sides.push_back(source);
   if (old_data != nullptr) sides.push_back(old);
   core.CountVector(kAtomic, gdram.total_bytes() / call.width);
-  std::array<char, 8> value = {};  // an element, or the two of compare and swap
-  if (is_value) std::memcpy(value.data(), operands.data, call.values * call.width);
+  std::array<char, 8> value = {};  // two elements
+  if (is_value) std::memcpy(value.data(), operands.data, 2 * call.width);
   const Timing timing = call.async ? Timing::kAsync : Timing::kSync;
   Transfer(check, kIo, timing, sides, [=, &nram](size_t k) {
     static std::mutex mutex;

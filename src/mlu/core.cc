@@ -38,8 +38,7 @@ Core::Core(LaunchState& its_launch, Job& its_job, int job_number, size_t its_slo
       slot(its_slot),
       built_ins(values),
       memories_(memories),
-      epoch_{job_number, values.cluster_id, values.cluster_id * 256 + values.core_id,
-             is_memory_core() ? -1 : values.task_id()},
+      epoch_{job_number, values},
       random_(GetSettings().seed + static_cast<unsigned>(values.task_id())) {
   epoch = launch.writers.Begin(epoch_);
 }

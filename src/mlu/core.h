@@ -60,18 +60,21 @@ struct Counters {
 // A core between two barriers.
 struct Epoch {
   int job;
-  int cluster;  // in the job
-  int core;     // in the job, memory cores included
-  int task;     // -1 on the memory core
+  BuiltIns core;
   unsigned job_barriers = 0;
   unsigned cluster_barriers = 0;
 
   // Whether this access is ordered before an access in `later` of the same job.
   bool IsBefore(const Epoch& later) const {
-    return core == later.core || job_barriers < later.job_barriers ||
-           (cluster == later.cluster && cluster_barriers < later.cluster_barriers);
+    const bool is_same_core = core.core_id == later.core.core_id;
+    return job_barriers < later.job_barriers ||
+           (core.cluster_id == later.core.cluster_id &&
+            (is_same_core || cluster_barriers < later.cluster_barriers));
   }
-  std::string Name() const { return task < 0 ? "the memory core" : "task " + std::to_string(task); }
+  std::string Name() const {
+    const bool is_memory_core = core.core_id == kMemoryCore;
+    return is_memory_core ? "the memory core" : "task " + std::to_string(core.task_id());
+  }
 };
 
 enum class Access : uint8_t { kRead, kWrite, kAtomic };
@@ -81,7 +84,6 @@ struct Arrival {
   enum { kRunning, kWaiting, kFinished } state = kRunning;
   Barrier barrier = {};
   Where where = Where();
-  unsigned passed = 0;  // barriers
 
   bool WaitsAt(const Barrier& other) const {
     return state == kWaiting && std::string_view(barrier.name) == other.name;

@@ -5,8 +5,6 @@
 #include <cstdlib>
 #include <new>
 
-#include "mlu/settings.h"
-
 namespace bang {
 namespace {
 
@@ -125,10 +123,7 @@ bool Job::ReleaseIfComplete(const Core& waiting) {
     if (!core->arrival.WaitsAt(waiting.arrival.barrier)) return false;
   }
   NoteOddLine(all);
-  for (Core* const core : all) {
-    core->arrival.state = Arrival::kRunning;
-    ++core->arrival.passed;
-  }
+  for (Core* const core : all) core->arrival.state = Arrival::kRunning;
   condition_.notify_all();
   return true;
 }
@@ -171,11 +166,10 @@ void Job::Wait(Core& core, const Barrier& barrier, Where where) {
   std::unique_lock<std::mutex> lock(mutex_);
   if (core.is_block()) return;
   Arrival& own = core.arrival;
-  const unsigned passed = own.passed;
-  own = {Arrival::kWaiting, barrier, where, passed};
+  own = {Arrival::kWaiting, barrier, where};
   if (!ReleaseIfComplete(core)) FailIfStuck();
-  condition_.wait(lock, [&] { return own.passed != passed || launch_.failed(); });
-  if (own.passed == passed) throw Aborted();
+  condition_.wait(lock, [&] { return own.state == Arrival::kRunning || launch_.failed(); });
+  if (own.state == Arrival::kWaiting) throw Aborted();
   core.PassBarrier(!barrier.of_cluster);
 }
 
@@ -189,12 +183,6 @@ void Job::Fail(const Violation& violation) {
   launch_.Fail(violation);
   const std::lock_guard<std::mutex> lock(mutex_);
   condition_.notify_all();
-}
-
-OnChipMemory* Job::sram(int cluster) {
-  const auto cluster_of = [](const Core& core) { return core.built_ins.cluster_id; };
-  const auto core = std::ranges::find(cores, cluster, cluster_of);
-  return core == cores.end() ? nullptr : &core->sram();
 }
 
 void Wait(const Barrier& barrier, Where where) {

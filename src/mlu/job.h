@@ -91,8 +91,6 @@ class Job {
   void Finish(Core& core);
   // Fails the launch and wakes the cores that wait.
   void Fail(const Violation& violation);
-  // The SRAM of a cluster of the job; NULL if there is no such cluster.
-  OnChipMemory* sram(int cluster);
 
  private:
   std::vector<Core*> Participants(const Core& waiting);

@@ -10,7 +10,6 @@
 #include <numeric>
 #include <random>
 #include <thread>
-#include <tuple>
 #include <vector>
 
 #include "mlu/job.h"
@@ -20,10 +19,8 @@ namespace bang {
 namespace {
 
 // By name and architecture.
-using Kernels = std::map<std::pair<std::string, int>, Entry>;
-
-Kernels& AllKernels() {
-  static auto* const kernels = new Kernels;  // used until exit
+auto& AllKernels() {
+  static auto* const kernels = new std::map<std::pair<std::string, int>, Entry>;  // used until exit
   return *kernels;
 }
 
@@ -51,13 +48,12 @@ struct JobMemories {
 // Runs body(i) on one thread for each i < count. Calls fail(reason) if a thread does not start.
 void RunThreads(int count, const std::function<void(size_t i)>& body,
                 const std::function<void(const std::string& reason)>& fail) {
-  std::vector<std::thread> threads;
+  std::vector<std::jthread> threads;
   try {
     for (int i = 0; i < count; ++i) threads.emplace_back(body, i);
   } catch (const std::exception& error) {
     fail(error.what());
   }
-  for (std::thread& thread : threads) thread.join();
 }
 
 // Runs one task on the calling thread.

@@ -5,7 +5,6 @@
 #pragma once
 
 #include <cmath>
-#include <cstring>
 
 #include "bang/instruction.h"
 
@@ -18,12 +17,8 @@ typedef enum {
 namespace bang {
 
 // Integers are computed with 64 bits; the conversion of the result wraps around.
-template <Integer T>
-int64_t Wide(T x) {
-  return x;
-}
-template <Float T>
-T Wide(T x) {
+template <class T>
+std::conditional_t<std::is_integral_v<T>, int64_t, T> Wide(T x) {
   return x;
 }
 template <class T>

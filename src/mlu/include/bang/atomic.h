@@ -14,21 +14,20 @@ struct AtomicCall {
   bool async;
   Gate gate;
   unsigned width;
-  void (*combine)(void* memory, const void* operand);  // memory = result of memory and operand
-  unsigned values = 1;                                 // elements of a scalar operand
+  void (*combine)(void* memory, const void* operands);  // memory = result of memory and 2 operands
 };
-// `operands`: in NRAM; size 0: a scalar. `old`: the old values in NRAM; NULL: not wanted.
+// `operands`: in NRAM; size 0: two scalars. `old`: the old values in NRAM; NULL: not wanted.
 BANG_API void Atomic(const AtomicCall& call, const End& gdram, const End& operands, void* old,
                      Where where);
 
 template <class T, class Op>
 AtomicCall MakeAtomic(const char* name, bool async, const Gate& gate, Op) {
-  const auto combine = [](void* memory, const void* operand) {
-    T m, o;
+  const auto combine = [](void* memory, const void* operands) {
+    T m, o[2];
     std::memcpy(&m, memory, sizeof(T));
-    std::memcpy(&o, operand, sizeof(T));
-    const T result = Op()(m, o);
-    m = Is2xx() && IsFinite(m) && IsFinite(o) ? Saturated(result) : result;
+    std::memcpy(o, operands, sizeof(o));
+    const T result = Op()(m, o[0], o[1]);
+    m = Is2xx() && IsFinite(m) && IsFinite(o[0]) ? Saturated(result) : result;
     std::memcpy(memory, &m, sizeof(T));
   };
   return {name, async, gate, sizeof(T), combine};
@@ -40,18 +39,19 @@ inline constexpr Gate kAtomicOld = {200, {322, 520}};
 
 namespace intrinsics {
 
-// Combines element m of GDRAM and o of the operands; `old` as in Atomic.
-#define BANG_ATOMIC_FORM(name, is_async, gate, Types, result, gdram, operands, old, ...) \
-  template <Types T>                                                                     \
-  void name(__VA_ARGS__, BANG_WHERE) {                                                   \
-    const auto op = [](T m, T o) { return static_cast<T>(result); };                     \
-    Atomic(MakeAtomic<T>(#name, is_async, gate, op), gdram, operands, old, where);       \
+// Combines element m of GDRAM with o, and with o2 of two scalars; `old` as in Atomic.
+#define BANG_ATOMIC_FORM(name, is_async, gate, Types, result, gdram, operands, old, ...)    \
+  template <Types T>                                                                        \
+  void name(__VA_ARGS__, BANG_WHERE) {                                                      \
+    const auto op = [](T m, T o, [[maybe_unused]] T o2) { return static_cast<T>(result); }; \
+    Atomic(MakeAtomic<T>(#name, is_async, gate, op), gdram, operands, old, where);          \
   }
+#define BANG_SCALARS(...) EndOf(std::array<T, 2>{__VA_ARGS__}.data(), 0)
 // The last parameters are a vector, or a scalar for all elements.
-#define BANG_ATOMIC_PAIR(name, is_async, gate, Types, result, old, ...)                         \
-  BANG_ATOMIC_FORM(name, is_async, gate, Types, result, EndOf(gdram, n), EndOf(nram, n), old,   \
-                   __VA_ARGS__ const T* nram, unsigned n)                                       \
-  BANG_ATOMIC_FORM(name, is_async, gate, Types, result, EndOf(gdram, n), EndOf(&value, 0), old, \
+#define BANG_ATOMIC_PAIR(name, is_async, gate, Types, result, old, ...)                            \
+  BANG_ATOMIC_FORM(name, is_async, gate, Types, result, EndOf(gdram, n), EndOf(nram, n), old,      \
+                   __VA_ARGS__ const T* nram, unsigned n)                                          \
+  BANG_ATOMIC_FORM(name, is_async, gate, Types, result, EndOf(gdram, n), BANG_SCALARS(value), old, \
                    __VA_ARGS__ Same<T> value, unsigned n = 1)
 #define BANG_ATOMIC_ASYNC(op, suffix, is_async, Types, result)                                \
   BANG_ATOMIC_PAIR(__bang_atomic_reduce_##op##suffix, is_async, kAtomicReduce, Types, result, \
@@ -82,17 +82,11 @@ BANG_ATOMIC_ADD_3D(__bang_atomic_reduce_add, false)
 BANG_ATOMIC_ADD_3D(__bang_atomic_reduce_add_async, true)
 
 // `value` takes the place of `expected`.
-#define BANG_ATOMIC_CAS(name, is_async)                                                  \
-  template <FloatOrWide T>                                                               \
-  void name(T* gdram, Same<T> expected, Same<T> value, BANG_WHERE) {                     \
-    const T values[] = {expected, value};                                                \
-    const auto swap = [](void* memory, const void* operands) {                           \
-      const T* const o = static_cast<const T*>(operands);                                \
-      if (std::memcmp(memory, o, sizeof(T)) == 0) std::memcpy(memory, o + 1, sizeof(T)); \
-    };                                                                                   \
-    Atomic({#name, is_async, kAtomicReduce, sizeof(T), swap, 2}, EndOf(gdram, 1),        \
-           EndOf(values, 0), nullptr, where);                                            \
-  }
+#define BANG_ATOMIC_CAS(name, is_async)                                                 \
+  BANG_ATOMIC_FORM(name, is_async, kAtomicReduce, FloatOrWide,                          \
+                   std::memcmp(&m, &o, sizeof(T)) == 0 ? o2 : m, EndOf(gdram, 1),       \
+                   BANG_SCALARS(expected, value), nullptr, T * gdram, Same<T> expected, \
+                   Same<T> value)
 BANG_ATOMIC_CAS(__bang_atomic_reduce_cas, false)
 BANG_ATOMIC_CAS(__bang_atomic_reduce_cas_async, true)
 

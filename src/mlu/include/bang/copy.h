@@ -88,9 +88,9 @@ struct FillCall {
   Space space;
   Rule rule;
 };
-// `count` elements of `width` bytes per segment.
-BANG_API void Fill(const FillCall& call, void* dst, size_t count, const void* value, unsigned width,
-                   const Segments& segments, Where where);
+// `width`: the bytes of the value.
+BANG_API void Fill(const FillCall& call, const End& to, const void* value, unsigned width,
+                   Where where);
 
 using QueueSet = std::array<bool, 3>;  // by Queue
 BANG_API void Synchronize(const char* name, const QueueSet& producers, const QueueSet& consumers,
@@ -130,38 +130,33 @@ BANG_COPY(__memcpy_async, BANG_DIRECTION, , true, dir)
 BANG_COPY(__bang_move, , , false, NRAM2NRAM, kOwnCluster, true)
 
 // offset: bytes, in NRAM; bit k of mask skips segment k when it is 0.
-#define BANG_GATHER(name, is_async, is_scatter)                                                    \
-  template <Unsigned O>                                                                            \
-  void name(void* dst, const void* src, const O* offset, const void* mask, unsigned transfer_size, \
-            mluMemcpyDirection_t dir, int stride, unsigned transfer_num, BANG_WHERE) {             \
-    Gather({#name, is_async, is_scatter, In("offset", offset, transfer_num, kDecides),             \
-            Bits("mask", mask, transfer_num), stride},                                             \
-           {dst, transfer_size}, {src, transfer_size}, &dir, where);                               \
-  }                                                                                                \
-  template <Unsigned O>                                                                            \
-  void name(void* dst, const void* src, const O* offset, unsigned transfer_size,                   \
-            mluMemcpyDirection_t dir, int stride, unsigned transfer_num, BANG_WHERE) {             \
-    name(dst, src, offset, nullptr, transfer_size, dir, stride, transfer_num, where);              \
+#define BANG_GATHER_FORM(name, is_async, is_scatter, mask, direction, ...)             \
+  template <Unsigned O>                                                                \
+  void name(void* dst, const void* src, const O* offset, __VA_ARGS__, int stride,      \
+            unsigned transfer_num, BANG_WHERE) {                                       \
+    Gather({#name, is_async, is_scatter, In("offset", offset, transfer_num, kDecides), \
+            Bits("mask", mask, transfer_num), stride},                                 \
+           {dst, transfer_size}, {src, transfer_size}, direction, where);              \
   }
+#define BANG_GATHER(name, ...)                                                              \
+  BANG_GATHER_FORM(name, __VA_ARGS__, mask, &dir, const void* mask, unsigned transfer_size, \
+                   mluMemcpyDirection_t dir)                                                \
+  BANG_GATHER_FORM(name, __VA_ARGS__, nullptr, &dir, unsigned transfer_size,                \
+                   mluMemcpyDirection_t dir)
 BANG_GATHER(__gather, false, false)
 BANG_GATHER(__gather_async, true, false)
 BANG_GATHER(__scatter, false, true)
 BANG_GATHER(__scatter_async, true, true)
 // The newer gather takes the direction from its addresses.
-template <Unsigned O>
-void __bang_gather_async(void* dst, const void* src, const O* offset, const void* mask,
-                         unsigned transfer_size, int stride, unsigned transfer_num, BANG_WHERE) {
-  Gather({"__bang_gather_async", true, false, In("offset", offset, transfer_num, kDecides),
-          Bits("mask", mask, transfer_num), stride},
-         {dst, transfer_size}, {src, transfer_size}, nullptr, where);
-}
+BANG_GATHER_FORM(__bang_gather_async, true, false, mask, nullptr, const void* mask,
+                 unsigned transfer_size)
 
 // The width of a fill is that of the value: pass (half)0, not 0, to a half buffer.
-#define BANG_FILL(name, segments, rule, is_async, queue, space, ...)                               \
-  template <Element T>                                                                             \
-  void name(void* dst, unsigned n, T value __VA_OPT__(, ) __VA_ARGS__, BANG_WHERE) {               \
-    Fill({#name, is_async, Queue::queue, Space::space, rule}, dst, n, &value, sizeof(T), segments, \
-         where);                                                                                   \
+#define BANG_FILL(name, segments, rule, is_async, queue, space, ...)                          \
+  template <Element T>                                                                        \
+  void name(void* dst, unsigned n, T value __VA_OPT__(, ) __VA_ARGS__, BANG_WHERE) {          \
+    Fill({#name, is_async, Queue::queue, Space::space, rule}, {dst, n * sizeof(T), segments}, \
+         &value, sizeof(T), where);                                                           \
   }
 #define BANG_FILL_1D(name, rule, ...) BANG_FILL(name, Segments(), rule, __VA_ARGS__)
 #define BANG_FILL_2D(name, ...)                                                          \
@@ -189,8 +184,8 @@ BANG_FILL_ALL(__sramset_async, true, kMove, kSram)
 template <Element T>
 void __bang_write_zero(T* dst, unsigned n, BANG_WHERE) {
   const T zero = T(0);
-  Fill({"__bang_write_zero", false, Queue::kCompute, Space::kNram, k2xx}, dst, n, &zero, sizeof(T),
-       {}, where);
+  Fill({"__bang_write_zero", false, Queue::kCompute, Space::kNram, k2xx}, EndOf(dst, n), &zero,
+       sizeof(T), where);
 }
 
 #define BANG_SYNC(name, io, move, compute)                              \

@@ -39,16 +39,16 @@ inline constexpr Queue kQueues[] = {kIo, kMove, kCompute};
 // Groups of instructions for the counters.
 enum Kind { kArithmetic, kComparison, kLogic, kSelection, kLayout, kConversion, kFill, kAtomic };
 
-// The rule of 2xx on addresses and sizes of operands, which may hold on all architectures. A size is
+// The rule on addresses and sizes of operands: multiples of bytes on 2xx, or everywhere. A size is
 // count * sizeof(element).
 struct Rule {
-  unsigned address_step = 64, size_step = 128;  // bytes
-  bool for_all_addresses = false, for_all_sizes = false;
+  unsigned address_step = 64, size_step = 128;
+  bool everywhere_for_addresses = false, everywhere_for_sizes = false;
 };
 inline constexpr Rule kNoRule = {1, 1};
 inline constexpr Rule k2xx = {};
 inline constexpr Rule k2xx64 = {64, 64};
-inline constexpr Rule kSize128 = {64, 128, false, true};
+inline constexpr Rule kSize128 = {64, 128, false, true};  // on 2xx also 64-byte addresses
 inline constexpr Rule kAll128 = {64, 128, true, true};
 
 // Architectures that have an instruction: __BANG_ARCH__ >= lowest, except two.
