@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The part that devices share whose calls are complete when they return: calls, queues, and
-// notifiers that read the clock of the host.
+// The part that devices share whose calls are complete when they return: calls, host
+// memory, queues, and notifiers that read the clock of the host.
 #pragma once
 
 #include <chrono>
+#include <cstdlib>
 #include <new>
 
 #include "core/device.h"
@@ -37,6 +38,15 @@ class SynchronousDevice : public Device {
     return static_cast<Derived*>(this)->WithOperator(arguments, handle, make_plan);
   }
   cnrtRet_t CreateState(std::unique_ptr<DeviceState>* /*state*/) override { return cnrtSuccess; }
+
+  cnrtRet_t AllocateHost(void** pointer, size_t bytes) override {
+    *pointer = std::malloc(bytes == 0 ? 1 : bytes);
+    return *pointer == nullptr ? cnrtErrorNoMem : cnrtSuccess;
+  }
+  cnrtRet_t FreeHost(void* pointer) override {
+    std::free(pointer);
+    return cnrtSuccess;
+  }
 
   cnrtRet_t CreateQueue(cnrtQueue_t* queue) override { return Create<Queue>(queue); }
   cnrtRet_t DestroyQueue(cnrtQueue_t queue) override {

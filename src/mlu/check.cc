@@ -70,7 +70,7 @@ void CheckExclusive(const Check& check, const Side& side, const Range& range) {
   const Space space = side.memory->space;
   if (space != kSram && space != kGdram) return;
   const Epoch* const other = check.core.launch.writers.Touch(
-      *side.memory->Find(range.begin), space == kSram, range, check.core.epoch, side.access);
+      *side.memory->Find(range.begin), space == kSram, range, check.core.epoch_number, side.access);
   if (other != nullptr)
     check.Fail("%s of %zu bytes in %s is also accessed by %s, without a barrier in between",
                side.role, range.size(), kSpaceNames[space], other->Name().c_str());
@@ -80,16 +80,15 @@ void CheckExclusive(const Check& check, const Side& side, const Range& range) {
 
 Check::Check(const char* instruction, Where where, const Gate& gate)
     : core(CoreOf(instruction, where)), issuer{instruction, where} {
-  if (core.launch.failed()) throw Aborted();
+  if (core.launch.failed()) throw Violation();
   Exists(gate);
 }
 
 void Check::Exists(const Gate& gate, bool is_integer) const {
   const int number = Architecture();
-  const bool exists = number >= gate.lowest && number != gate.except[0] &&
-                      number != gate.except[1] &&
-                      (!is_integer || number >= gate.lowest_for_integers);
-  if (exists) return;
+  if (number >= gate.lowest && number != gate.except[0] && number != gate.except[1] &&
+      (!is_integer || number >= gate.lowest_for_integers))
+    return;
   throw Violation{core.Locate(issuer) + "does not exist on " + GetSettings().card.architecture +
                       " (__BANG_ARCH__ " + std::to_string(number) + ")" +
                       (number >= gate.lowest && is_integer ? " for integers" : ""),
@@ -126,7 +125,11 @@ void Check::Use(const Side& side, Queue queue) const {
     CheckExclusive(*this, side, range);
     if (memory == nullptr) continue;  // only the IO queue reaches GDRAM, and keeps its order
     const bool over_unread = side.is_written() && queue == kIo && memory->HasUnread(range);
-    core.AddPending(queue, range, issuer, side.is_written(), over_unread);
+    for (const Queue consumer : kQueues) {
+      if (consumer == queue && !over_unread) continue;
+      Core::Pending& pending = core.pending[queue][consumer];
+      (side.is_written() ? pending.writes : pending.reads).Insert(range, issuer);
+    }
     if (!side.is_written()) memory->MarkRead(range);
     if (side.decides) Written(side.role, *memory, range);
   }

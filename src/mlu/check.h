@@ -35,8 +35,7 @@ struct Side {
   size_t Fingerprint() const;
 };
 
-class Check {
- public:
+struct Check {
   // Fails outside a kernel, and where the instruction does not exist. Throws Aborted if another core
   // failed.
   Check(const char* instruction, Where where, const Gate& gate = {});

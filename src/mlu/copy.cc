@@ -148,8 +148,7 @@ void CountCopy(Core& core, mluMemcpyDirection_t direction, const Side& to) {
 }
 
 Timing TimingOf(Queue queue, bool async) {
-  if (queue == kCompute) return Timing::kVector;
-  return async ? Timing::kAsync : Timing::kSync;
+  return queue == kCompute ? Timing::kVector : async ? Timing::kAsync : Timing::kSync;
 }
 
 }  // namespace

@@ -37,11 +37,10 @@ Core::Core(LaunchState& its_launch, Job& its_job, int job_number, size_t its_slo
       job(its_job),
       slot(its_slot),
       built_ins(values),
+      epoch{job_number, values},
+      epoch_number(launch.writers.Begin(epoch)),
       memories_(memories),
-      epoch_{job_number, values},
-      random_(GetSettings().seed + static_cast<unsigned>(values.task_id())) {
-  epoch = launch.writers.Begin(epoch_);
-}
+      random_(GetSettings().seed + static_cast<unsigned>(values.task_id())) {}
 
 Space Core::SpaceOf(const void* pointer) const {
   for (const OnChipMemory* const memory : memories_) {
@@ -90,20 +89,6 @@ void Core::CountVector(Kind kind, size_t elements) {
     for (Deferred& deferred : queue) deferred.overlapped = true;
   }
   RunSomeEarly();
-}
-
-void Core::AddPending(Queue queue, const Range& range, const Issuer& issuer, bool written,
-                      bool over_unread) {
-  for (const Queue consumer : kQueues) {
-    Pending& known = pending[queue][consumer];
-    if (consumer != queue || over_unread)
-      (written ? known.writes : known.reads).Insert(range, issuer);
-  }
-}
-
-void Core::PassBarrier(bool of_job) {
-  ++(of_job ? epoch_.job_barriers : epoch_.cluster_barriers);
-  epoch = launch.writers.Begin(epoch_);
 }
 
 std::string Core::Locate(const Issuer& issuer) const {

@@ -21,13 +21,12 @@ namespace bang {
 class Job;
 class LaunchState;
 
-// Ends the task of the core that threw it; RunKernel reports the first one.
+// Ends the task of the core that threw it; RunKernel reports the first one. Other cores of the
+// launch then end with an empty one.
 struct Violation {
   std::string message;
   mluOpStatus_t status = MLUOP_STATUS_EXECUTION_FAILED;
 };
-// Ends the task of a core because another core failed.
-struct Aborted {};
 
 inline constexpr int kMemoryCore = 0x80;  // coreId
 
@@ -104,15 +103,15 @@ class Core {
   const BuiltIns built_ins;
   Arrival arrival;
   Counters counters;
-  uint16_t epoch;  // its number in LaunchState::writers
+  Epoch epoch;
+  uint16_t epoch_number;  // in LaunchState::writers
 
   bool is_memory_core() const { return built_ins.core_id == kMemoryCore; }
   bool is_block() const { return built_ins.cluster_dim == 0; }  // no SRAM and no barriers
   OnChipMemory& nram() { return *memories_[kNram]; }
   OnChipMemory& sram() { return *memories_[kSram]; }
   Memory* memory(Space space) {
-    if (space == kGdram) return &GetGdram();
-    return memories_[space];
+    return space == kGdram ? static_cast<Memory*>(&GetGdram()) : memories_[space];
   }
   Space SpaceOf(const void* pointer) const;
 
@@ -129,11 +128,6 @@ class Core {
     IntervalMap reads, writes;
   };
   Pending pending[3][3];  // by producer and consumer
-  // Records that an instruction of `queue` accesses the range until the queue is synchronized.
-  void AddPending(Queue queue, const Range& range, const Issuer& issuer, bool written,
-                  bool over_unread);
-
-  void PassBarrier(bool of_job);
 
   // "file:line: instruction in kernel k, task t (core c of cluster n): "
   std::string Locate(const Issuer& issuer) const;
@@ -150,7 +144,6 @@ class Core {
   Memories memories_;
   std::deque<Deferred> queues_[3];
   bool computing_ = false;  // a vector instruction was issued since the last synchronisation
-  Epoch epoch_;
   std::minstd_rand random_;
 };
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The device mlu:0, and the entry point of libmluops_mlu.so.
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <mutex>
 #include <new>
@@ -101,14 +100,6 @@ class MluDevice final : public SynchronousDevice<MluDevice, MluContext, MluQueue
   cnrtRet_t Free(void* pointer) override {
     return StatusOf(pointer == nullptr || GetGdram().Free(pointer));
   }
-  cnrtRet_t AllocateHost(void** pointer, size_t bytes) override {
-    *pointer = std::malloc(bytes == 0 ? 1 : bytes);
-    return *pointer == nullptr ? cnrtErrorNoMem : cnrtSuccess;
-  }
-  cnrtRet_t FreeHost(void* pointer) override {
-    std::free(pointer);
-    return cnrtSuccess;
-  }
   cnrtRet_t Copy(void* to, const void* from, size_t bytes, cnrtQueue_t) override {
     return StatusOf(GetGdram().Access({RangeOf(to, bytes), RangeOf(from, bytes)},
                                       [&] { std::memcpy(to, from, bytes); }));
@@ -156,9 +147,9 @@ void* MluContext::Scratch(size_t bytes) {
 void bang::FinishLaunch(const LaunchState& launch) {
   mluop::MluQueue& target = mluop::QueueOf(launch.site.queue);
   const std::lock_guard<std::mutex> lock(target.mutex);
-  target.counters.Add(launch.counters());
+  target.counters.Add(launch.counters);
   if (launch.failed() && target.failure.status == MLUOP_STATUS_SUCCESS)
-    target.failure = launch.violation();
+    target.failure = launch.violation;
 }
 
 extern "C" [[gnu::visibility("default")]] const mluop::DeviceLibrary* mluopsDeviceLibrary(

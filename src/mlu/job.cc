@@ -65,10 +65,10 @@ const Epoch* Writers::Touch(const Block& block, bool is_sram, const Range& range
   return nullptr;
 }
 
-void LaunchState::Fail(const Violation& violation) {
+void LaunchState::Fail(const Violation& cause) {
   const std::lock_guard<std::mutex> lock(mutex_);
   if (failed()) return;
-  violation_ = violation;
+  violation = cause;
   failed_.store(true, std::memory_order_release);
 }
 
@@ -84,7 +84,7 @@ void LaunchState::AddCounters(Core& core) {
     core.counters.work.push_back(core.counters.Work());
   }
   const std::lock_guard<std::mutex> lock(mutex_);
-  counters_.Add(core.counters);
+  counters.Add(core.counters);
 }
 
 uint8_t LaunchState::AddOrigin(const Issuer& issuer) {
@@ -162,15 +162,16 @@ void Job::FailIfStuck() {
 }
 
 void Job::Wait(Core& core, const Barrier& barrier, Where where) {
-  if (launch_.failed()) throw Aborted();
+  if (launch_.failed()) throw Violation();
   std::unique_lock<std::mutex> lock(mutex_);
   if (core.is_block()) return;
   Arrival& own = core.arrival;
   own = {Arrival::kWaiting, barrier, where};
   if (!ReleaseIfComplete(core)) FailIfStuck();
   condition_.wait(lock, [&] { return own.state == Arrival::kRunning || launch_.failed(); });
-  if (own.state == Arrival::kWaiting) throw Aborted();
-  core.PassBarrier(!barrier.of_cluster);
+  if (own.state == Arrival::kWaiting) throw Violation();
+  ++(barrier.of_cluster ? core.epoch.cluster_barriers : core.epoch.job_barriers);
+  core.epoch_number = launch_.writers.Begin(core.epoch);
 }
 
 void Job::Finish(Core& core) {

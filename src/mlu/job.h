@@ -53,15 +53,15 @@ class LaunchState {
                               static_cast<int>(site.dim.z)};
   const int clusters_per_job = site.type / cnrtFuncTypeUnion1;  // 0: Block
   Writers writers;
+  Violation violation = {};  // once the launch has failed
+  Counters counters = {.launches = 1};
 
   int tasks_per_job() const { return std::max(clusters_per_job * kCoresPerCluster, 1); }
-  void Fail(const Violation& violation);  // the first one stays
+  void Fail(const Violation& cause);  // the first one stays
   // A failure of the launch itself.
   Violation MakeViolation(const std::string& reason) const;
   bool failed() const { return failed_.load(std::memory_order_acquire); }
-  const Violation& violation() const { return violation_; }
   void AddCounters(Core& core);
-  const Counters& counters() const { return counters_; }
 
   // Instructions that read bytes which nothing had written. Their numbers are states of bytes.
   uint8_t AddOrigin(const Issuer& issuer);
@@ -70,8 +70,6 @@ class LaunchState {
  private:
   std::mutex mutex_;
   std::atomic<bool> failed_{false};
-  Violation violation_ = {};
-  Counters counters_ = {.launches = 1};
   std::vector<Issuer> origins_{kUnread + 1, {"", Where()}};  // behind the other states of a byte
 };
 

@@ -66,7 +66,6 @@ void RunTask(Core& core) {
     core.job.Finish(core);
   } catch (const Violation& violation) {
     core.job.Fail(violation);
-  } catch (const Aborted&) {
   } catch (const std::exception& error) {
     core.job.Fail({core.Locate({"the kernel", launch.site.where}) + "threw " + error.what()});
   }
@@ -115,8 +114,8 @@ std::string CheckLaunch(const cnrtDim3_t& dim, cnrtFunctionType_t type) {
   if (uint64_t{dim.x} * dim.y * dim.z > (1u << 24)) return "dim must be at most 2^24 tasks";
   if (type == cnrtFuncTypeBlock) return "";
   const int clusters = static_cast<int>(type) / 4;
-  const bool known = type >= 4 && type <= 64 && (type & (type - 1)) == 0;
-  if (!known) return "type must be Block or Union1 to Union16, got " + std::to_string(type);
+  if (type < 4 || type > 64 || (type & (type - 1)) != 0)
+    return "type must be Block or Union1 to Union16, got " + std::to_string(type);
   if (clusters > settings.card.cluster_limit)
     return "type must be at most Union" + std::to_string(settings.card.cluster_limit) +
            ", the clusters of the card, got Union" + std::to_string(clusters);

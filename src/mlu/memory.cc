@@ -3,8 +3,6 @@
 
 #include <sys/mman.h>
 
-#include <algorithm>
-#include <cstring>
 #include <mutex>
 #include <new>
 
@@ -33,9 +31,8 @@ const Block* Memory::Find(const void* pointer) const {
   const std::shared_lock lock(mutex_);
   const char* const p = static_cast<const char*>(pointer);
   const auto found = blocks_.lower_bound(p);  // the last block that begins at p or before it
-  if (found == blocks_.end()) return nullptr;
-  const Block& block = found->second;
-  return p <= block.begin + block.bytes ? &block : nullptr;
+  const bool contains = found != blocks_.end() && p <= found->second.begin + found->second.bytes;
+  return contains ? &found->second : nullptr;
 }
 
 Gdram& GetGdram() {

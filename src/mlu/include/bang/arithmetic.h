@@ -29,7 +29,7 @@ auto Divisor(T x, const char* name, Where where) {
 // The exact sum of two floats does not fit a double in all cases; TwoSum gives its rounding error.
 template <Float T>
 T AddTowardZero(T a, T b) {
-  const double x = Exact(a), y = Exact(b);
+  const double x = double(a), y = double(b);
   double sum = x + y;
   const double back = sum - x;
   const double error = (x - (sum - back)) + (y - back);
@@ -55,7 +55,7 @@ T Fuse(mluFusionOpCode op, T a, T b, T c) {
 template <class T>
 T FuseAndRound(mluFusionOpCode op, T a, T b, T c) {
   if (!GetChoices().keeps_middle_result) return Fuse(op, a, b, c);
-  return RoundedTo<T>(Fuse(op, Exact(a), Exact(b), Exact(c)), Round::kRn);
+  return RoundedTo<T>(Fuse(op, double(a), double(b), double(c)), Round::kRn);
 }
 
 namespace intrinsics {
@@ -128,11 +128,11 @@ BANG_FROM322(nearbyint, Single, kNoAlias, RoundTo(double(x), Round::kRn))
 
 // Table-driven approximations of unknown accuracy on the card; exact or rounded once here.
 #define BANG_ACTIVE(name, value) BANG_UNARY(__bang_active_##name, Float, kAlias, value, kArithmetic)
-BANG_ACTIVE(abs, std::fabs(Exact(x)))
+BANG_ACTIVE(abs, std::fabs(double(x)))
 BANG_ACTIVE(sign, x >= T(0) ? 1 : -1)
-BANG_ACTIVE(exphp, std::exp(Exact(x)))
-BANG_ACTIVE(reciphp, 1 / Exact(x))
-BANG_ACTIVE(sqrthp, std::sqrt(Exact(x)))
+BANG_ACTIVE(exphp, std::exp(double(x)))
+BANG_ACTIVE(reciphp, 1 / double(x))
+BANG_ACTIVE(sqrthp, std::sqrt(double(x)))
 
 // The square of integers has the next wider type.
 #define BANG_WIDENING_SQUARE(To, From)                                      \
@@ -160,7 +160,7 @@ T __bang_sum(const T* a, unsigned n, BANG_WHERE) {
   double sum = 0;
   const Issued issued =
       Issue({"__bang_sum", kArithmetic, kNoRule, kFrom520}, n, {In("a", a, n, kDecides)}, where);
-  for (unsigned i = 0; issued && i < n; ++i) sum += Exact(a[i]);
+  for (unsigned i = 0; issued && i < n; ++i) sum += double(a[i]);
   return T(static_cast<float>(sum));
 }
 
@@ -171,7 +171,7 @@ void __bang_reduce_sum(T* d, const T* a, unsigned n, BANG_WHERE) {
   constexpr unsigned kLanes = 128 / sizeof(T);
   const auto sum_of_lanes = [a](size_t i, Reader& read) {
     double sum = 0;
-    for (unsigned k = 0; k < kLanes; ++k) sum += Exact(read(a + i * kLanes + k));
+    for (unsigned k = 0; k < kLanes; ++k) sum += double(read(a + i * kLanes + k));
     return T(static_cast<float>(sum));
   };
   const Issued issued =

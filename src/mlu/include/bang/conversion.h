@@ -13,7 +13,7 @@ void Convert(const Instruction& instruction, To* d, const From* s, unsigned n, i
              Round mode, bool may_alias, Where where) {
   if (scale < -127 || scale > 127)
     Violate(instruction.name, where, "fix_position must be in [-127, 127], got %d", scale);
-  const auto f = [=](From x) { return RoundedTo<To>(std::ldexp(Exact(x), scale), mode); };
+  const auto f = [=](From x) { return RoundedTo<To>(std::ldexp(double(x), scale), mode); };
   Map(instruction, where, d, n, f, In("src", s, n, may_alias));
 }
 
@@ -61,7 +61,7 @@ BANG_CONVERT(, kRn, kEverywhere, __bang_uint322float, unsigned, float, +, kNoAli
     const auto one = [](void* to, const void* from) {                                             \
       From x;                                                                                     \
       std::memcpy(&x, from, sizeof(x));                                                           \
-      To y = RoundedTo<To>(Exact(x), Round::mode);                                                \
+      To y = RoundedTo<To>(double(x), Round::mode);                                               \
       if (Is2xx() && IsFinite(x)) y = Saturated(y);                                               \
       std::memcpy(to, &y, sizeof(y));                                                             \
     };                                                                                            \
@@ -83,7 +83,7 @@ inline void __bang_int322int16(short* d, const int* s, unsigned n, int dst_pos, 
 #define BANG_CONVERT_SCALAR(suffix, mode, gate, name, From, To) \
   inline To name##suffix(From x, BANG_WHERE) {                  \
     RequireArchitecture(#name #suffix, gate, where);            \
-    return RoundedTo<To>(Exact(x), Round::mode);                \
+    return RoundedTo<To>(double(x), Round::mode);               \
   }
 #define BANG_CONVERT_SCALAR_MODES(name, From, To)                  \
   BANG_EACH_MODE(BANG_CONVERT_SCALAR, kEverywhere, name, From, To) \

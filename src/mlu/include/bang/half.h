@@ -36,8 +36,7 @@ inline double RoundToFormat(double x, int digits, int min_exponent, double large
   const int unit = std::max(std::ilogb(x), min_exponent) - digits + 1;
   const double rounded = std::ldexp(RoundTo(std::ldexp(x, -unit), mode), unit);
   if (std::fabs(rounded) <= largest) return rounded;
-  const bool to_largest =
-      mode == Round::kTz || (mode == Round::kUp && x < 0) || (mode == Round::kDn && x > 0);
+  const bool to_largest = RoundTo(std::copysign(0.75, x), mode) == 0;  // rounds toward zero
   return std::copysign(to_largest ? largest : std::numeric_limits<double>::infinity(), x);
 }
 
@@ -78,11 +77,6 @@ struct half {
 static_assert(sizeof(half) == 2 && std::is_trivial_v<half>);
 
 namespace bang {
-
-template <class T>
-double Exact(T x) {
-  return static_cast<double>(x);
-}
 
 // Rounds a double to the target type. Integers saturate, and so does NaN.
 template <class To>

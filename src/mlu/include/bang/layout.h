@@ -80,10 +80,10 @@ void Pool(const char* name, Pooling pooling, const PoolShape& p, const T* src, D
           PoolIndex<T>* indices, Where where) {
   RequirePool(name, p, sizeof(T), where);
   const auto result = [&](size_t o, Reader& read) {
-    double value = Exact(read(src + p.At(o, 0)));
+    double value = double(read(src + p.At(o, 0)));
     unsigned index = 0;
     for (unsigned k = 1; k < p.kernel_h * p.kernel_w; ++k) {
-      const double x = Exact(read(src + p.At(o, k)));
+      const double x = double(read(src + p.At(o, k)));
       if (pooling == Pooling::kSum) {
         value += x;
       } else if (pooling == Pooling::kMax ? x > value : x < value) {
