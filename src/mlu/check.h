@@ -36,8 +36,8 @@ struct Side {
 };
 
 struct Check {
-  // Fails outside a kernel, and where the instruction does not exist. Throws Aborted if another core
-  // failed.
+  // Fails outside a kernel, and where the instruction does not exist. Throws an empty Violation if
+  // another core failed.
   Check(const char* instruction, Where where, const Gate& gate = {});
 
   Core& core;

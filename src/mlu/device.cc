@@ -62,7 +62,7 @@ class MluDevice final : public SynchronousDevice<MluDevice, MluContext, MluQueue
   std::string CallCounters() const override { return call_counters; }
 
   const DeviceIndex<MluContext>& Index() const { return index_; }
-  // Calls body(operator, context) with a queue of its own.
+  // Calls body(operator, context) with a separate queue.
   template <class Body>
   mluOpStatus_t WithOperator(const Arguments& arguments, mluOpContext&, const Body& body) {
     const std::string_view name = arguments.spec->name;
