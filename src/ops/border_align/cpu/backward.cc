@@ -196,8 +196,9 @@ mluOpStatus_t RunWhole(const CpuCall<Problem>& c, void* scratch) {
 }
 
 constexpr CpuImplementation<Problem> kBackward[] = {
-    {"slices", kWhenPacked, ShouldPack, SlicesScratch, RunSlices, DescribeSlices},
-    {"whole_map", "always", Always, WholeScratch, RunWhole},
+    {"slices", "the boxes read the map at least twice, and a channel of it has at most 4 Mi pixels",
+     ShouldPack<kMinReads>, SlicesScratch, RunSlices, DescribeSlices},
+    {"whole_map", "always", Always, WholeScratch, RunWhole, DescribeSlices},
     CpuImplementation<Problem>::ForDouble(RunDoubleBackward),
 };
 

@@ -291,7 +291,13 @@ mluOpStatus_t RunStrided(const CpuCall<Problem>& call, void* scratch) {
 }
 
 constexpr CpuImplementation<Problem> kForward[] = {
-    {"slices", kWhenPacked, ShouldPack, SlicesScratch, RunSlices, DescribeSlices},
+    {"slices",
+     "64 channels; the boxes read the map at least 4 times, and a channel of it has at most 4 Mi "
+     "pixels",
+     [](const CpuCall<Problem>& call) {
+       return call.p.c >= kBlock && ShouldPack<kForwardReads>(call);
+     },
+     SlicesScratch, RunSlices, DescribeSlices},
     {"strided", "always", Always, StridedScratch, RunStrided},
     CpuImplementation<Problem>::ForDouble(RunDoubleForward),
 };

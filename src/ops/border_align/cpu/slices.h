@@ -50,13 +50,12 @@ inline Slices ChooseSlices(const CpuCall<Problem>& call) {
 
 // Returns true if packing the slices is faster: the boxes read the map several times, and a channel
 // of it fits a cache.
-inline bool ShouldPack(const CpuCall<Problem>& call) {
+template <int64_t kMinReads>
+bool ShouldPack(const CpuCall<Problem>& call) {
   const Problem& p = call.p;
   return p.pixels() <= kMaxFloats &&
          std::min(p.samples(), p.pixels()) * p.k >= kMinReads * p.pixels();
 }
-inline constexpr std::string_view kWhenPacked =
-    "the boxes read the map at least twice, and a channel of it has at most 4 Mi pixels";
 
 inline void DescribeSlices(const CpuCall<Problem>& call, Plan& plan) {
   const Slices slices = ChooseSlices(call);

@@ -6,10 +6,19 @@
 
 namespace mluop::border_align {
 
-// Packs the map if the boxes read it at least this many times. Backward with 950 boxes on
-// 25x38x1024: 0.41x the time of whole_map (forward: 0.90x of strided, half 0.79x). With 5 boxes on
-// 10x10x4 packing takes 2.2x the time in both directions (AVX-512, 1 thread).
+// Backward packs the map if the boxes read it at least this many times. With 950 boxes on 25x38x1024:
+// 0.41x the time of whole_map. With 5 boxes on 10x10x4 packing takes 2.2x the time (AVX-512, 1
+// thread).
 inline constexpr int64_t kMinReads = 2;
+
+// Forward packs the map if the boxes read it at least this many times and a border has a block of
+// channels. Packed against not packed on 25x38 with 950 boxes (AVX-512 and AVX2, 1 thread of Zen 5):
+//   256 channels  11 reads 0.69x 0.77x  4 reads 0.75x 0.85x  2 reads 0.98x 1.28x
+//    64 channels  11 reads 0.85x 0.99x
+//    32 channels  11 reads 1.10x 1.07x
+//    16 channels  11 reads 1.18x 1.15x
+// On 8x100 with 800 boxes and 2 reads: 1.2x with 2 channels, 1.5x and 1.4x with 16.
+inline constexpr int64_t kForwardReads = 4;
 
 // Maximum channels of a slice and of a block. Slices are narrowed to 16 channels until they have at
 // most kCacheFloats (4 MiB), then further until they have at most kMaxFloats. With 512 KiB or 256
