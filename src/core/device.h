@@ -61,7 +61,7 @@ class Device {
   virtual bool sets_queue_messages() const { return false; }
   // Returns whether the device is simulated: it counts operations, and its times have no meaning.
   virtual bool counts_only() const { return false; }
-  // Returns the counters of the thread's last call, one "name value" per line; empty: none.
+  // Returns how the thread's last call ran, a line per counter, loop or launch; empty: unknown.
   virtual std::string CallCounters() const { return {}; }
 
   // Returns the operator's implementations, in order of preference; empty: not supported.

@@ -54,6 +54,13 @@ bool Always(const Call<Problem, Context>&) {
   return true;
 }
 
+// Describes tiles of a fixed size.
+template <int64_t kRows, int64_t kColumns, class Problem, class Context>
+void DescribeTiles(const Call<Problem, Context>&, Plan& plan) {
+  plan.Add("tiles of %lld x %lld elements", static_cast<long long>(kRows),
+           static_cast<long long>(kColumns));
+}
+
 template <class ProblemType, class ContextType>
 struct Implementation {
   using Problem = ProblemType;

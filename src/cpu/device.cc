@@ -5,6 +5,7 @@
 #include <cstring>
 #include <new>
 
+#include "core/call_steps.h"
 #include "core/error.h"
 #include "core/operator.h"
 #include "core/synchronous_device.h"
@@ -27,6 +28,9 @@ class Cpu final : public SynchronousDevice<Cpu, CpuContext> {
     return hwy::TargetName(targets & -targets);  // the lowest bit is the best target
   }
 
+  std::string CallCounters() const override {
+    return CallSteps::Text("loop of %lld items, slices %lld, threads %lld");
+  }
   size_t WorkspaceBytes(const OpSpec& getter, const Arguments& arguments) const override {
     const DeviceGetter* const found = Index().FindGetter(getter);
     return found == nullptr ? 0 : WorkspaceFor(found->bytes(arguments));
@@ -70,6 +74,7 @@ class Cpu final : public SynchronousDevice<Cpu, CpuContext> {
   static mluOpStatus_t WithOperator(const Arguments& arguments, mluOpContext& handle,
                                     const Body& body) {
     auto& state = static_cast<CpuState&>(*handle.state);
+    CallSteps::Clear();
     CpuContext context(handle.num_threads, arguments.workspace, state.scratch, state.nested);
     const DefaultFloatingPoint floating_point;
     try {

@@ -20,6 +20,7 @@
 #include <exception>
 #include <thread>
 
+#include "core/call_steps.h"
 #include "core/environment.h"
 #include "cpu/floating_point.h"
 
@@ -227,9 +228,10 @@ void ThreadPool::Run(int64_t n, int64_t grain, Function function, const void* co
   if (n <= 0) return;
   const int64_t wanted = std::max<int64_t>(n / std::max<int64_t>(grain, 1), 1);
   const auto threads = static_cast<int>(std::min<int64_t>({wanted, num_threads_, kMaxThreads}));
+  const int64_t num_ranges = threads > 1 ? std::min(n, threads * kRangesPerThread) : 1;
+  CallSteps::Add({n, num_ranges, threads});
   const int index = threads > 1 ? TakeSlot() : -1;
   if (index < 0) return function(context, 0, n, 0);
-  const int64_t num_ranges = std::min(n, threads * kRangesPerThread);
   Loop loop = {function, context, n, num_ranges, threads, sched_getcpu(), threads - 1, false, {}};
   for (int i = 0; i < threads; ++i) {
     Slice& slice = slices[index][i];

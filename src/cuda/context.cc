@@ -5,6 +5,7 @@
 #include <mutex>
 #include <utility>
 
+#include "core/call_steps.h"
 #include "core/error.h"
 
 namespace mluop {
@@ -93,6 +94,7 @@ void CudaContext::Zero(void* data, size_t bytes) {
 void CudaContext::LaunchPacked(const void* kernel, const Grid& grid, void** parameters) {
   if (error_ != cudaSuccess || grid.blocks == 0) return;
   if (grid.blocks > kMaxBlocks) return RecordError(cudaErrorInvalidConfiguration, "launch");
+  CallSteps::Add({grid.blocks, grid.threads, static_cast<int64_t>(grid.shared_bytes)});
   bool pdl = grid.pdl && after_kernel_;
   if (pdl || grid.shared_bytes > kDefaultSharedBytes) {
     RecordError(Configure(kernel, call_.properties->device, grid.shared_bytes, &pdl), "attributes");

@@ -7,6 +7,7 @@
 #include <new>
 #include <type_traits>
 
+#include "core/call_steps.h"
 #include "core/error.h"
 #include "core/handle.h"
 #include "cuda/device_guard.h"
@@ -90,6 +91,7 @@ mluOpStatus_t CudaDevice::WithOperator(const Arguments& arguments, mluOpContext&
   const std::string_view name = arguments.spec->name;
   const DeviceGuard guard(ordinal_);
   auto& state = static_cast<CudaState&>(*handle.state);
+  CallSteps::Clear();
   CudaContext context({name, StreamOf(handle.queue), handle.atomics_mode == MLUOP_ATOMICS_ALLOWED,
                        &properties(), arguments.workspace, &state.scratch, &state.nested});
   try {
@@ -109,6 +111,10 @@ mluOpStatus_t CudaDevice::MakePlan(const Arguments& arguments, mluOpContext& han
   return WithOperator(arguments, handle, [&](const CudaOperator& op, CudaContext& context) {
     return op.plan(arguments, context, handle.implementation, plan);
   });
+}
+
+std::string CudaDevice::CallCounters() const {
+  return CallSteps::Text("launch of %lld blocks, threads %lld, dynamic shared memory %lld bytes");
 }
 
 size_t CudaDevice::WorkspaceBytes(const OpSpec& getter, const Arguments& arguments) const {

@@ -17,6 +17,7 @@ class CudaDevice final : public Device {
   const char* name() const override { return name_; }
   const char* architecture() const override;
   bool is_synchronous() const override { return false; }
+  std::string CallCounters() const override;
 
   std::span<const ImplementationInfo> Implementations(const OpSpec& op) const override;
   mluOpStatus_t Run(const Arguments& arguments, mluOpContext& handle) override;

@@ -130,24 +130,34 @@ void PrintOptions(const Row& options) {
   std::printf("\n");
 }
 
-// Describes how the library computes a case; "implementation" is missing if nothing is computed.
+void AppendLines(const std::string& text, Row* rows) {
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) *rows += line;
+}
+
+// Describes how the library computes a case; "implementation" is missing if nothing is computed. Runs
+// the case on devices that measure times: they report its loops or launches.
 Row PlanRow(const testing::Case& c, const Selection& selection) {
   testing::PreparedCall prepared(c, testing::Placement::kFront);
-  const testing::DeviceCall call(prepared, testing::Placement::kFront);
+  testing::DeviceCall call(prepared, testing::Placement::kFront);
   const Handle handle(selection.threads);
+  const Device& device = *handle.get()->device;
   const Plan plan = PlanOf(call.arguments(), handle.get());
-  Row row = {{"case", c.line}, {"device", handle.get()->device->name()}};
+  Row row = {{"case", c.line}, {"device", device.name()}};
   if (plan.implementation.empty()) return row;
   row["implementation"] = plan.implementation;
   row["chosen_when"] = plan.when;
   row["scratch_bytes"] = plan.scratch;
   row["details"] = Row::array();
-  std::istringstream details(plan.details);
-  for (std::string line; std::getline(details, line);) row["details"] += line;
+  AppendLines(plan.details, &row["details"]);
   row["also_applies"] = Row::array();
   for (const auto name : testing::ApplicableImplementations(call.arguments(), handle.get())) {
     if (name != plan.implementation) row["also_applies"] += name;
   }
+  if (device.counts_only()) return row;
+  const std::string error = call.Run(handle.get(), prepared.WantedWorkspace(handle.get()));
+  if (!error.empty()) throw std::runtime_error(c.line + ": " + error);
+  AppendLines(device.CallCounters(), &row["details"]);
   return row;
 }
 

@@ -134,7 +134,7 @@ mluOpStatus_t RunTiles(const CpuCall<Problem>& call, void* scratch) {
 }
 
 constexpr CpuImplementation<Problem> kCol2im[] = {
-    {"tiles", "always", Always, TileScratch, RunTiles},
+    {"tiles", "always", Always, TileScratch, RunTiles, DescribeTiles<1, kTileElements>},
     CpuImplementation<Problem>::ForDouble(RunTiles, TileScratch),
 };
 

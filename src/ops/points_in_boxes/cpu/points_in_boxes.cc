@@ -88,8 +88,9 @@ mluOpStatus_t FindAll(const BoxesCall& call, void* scratch) {
 
 using Entry = CpuImplementation<Problem>;
 template <auto kFloat, auto kDouble>
-constexpr Entry kList[] = {{"blocks", "always", Always, BoxBytes<float>, kFloat},
-                           Entry::ForDouble(kDouble, BoxBytes<double>)};
+constexpr Entry kList[] = {
+    {"blocks", "always", Always, BoxBytes<float>, kFloat, DescribeTiles<1, kBlock>},
+    Entry::ForDouble(kDouble, BoxBytes<double>)};
 
 constexpr CpuOperator kFirstCpu =
     Bind<MakeProblem, kList<FindFirst<float>, FindFirst<double>>>("points_in_boxes");

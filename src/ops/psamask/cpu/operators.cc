@@ -32,9 +32,11 @@ constexpr Entry kRows = {"rows", "COLLECT", CanCopyRows, nullptr, CopyRows};
 constexpr Entry kTransposeLoad = {"transpose_load", "DISTRIBUTE, at least 16 pixels, w_mask > W/4",
                                   CanTransposeLoad, TransposeLoadScratch,
                                   TransposeLoad,    DescribeTransposeLoad};
-constexpr Entry kTransposeStore = {"transpose_store", "DISTRIBUTE, w_mask > W/4", CanTransposeStore,
-                                   TileScratch, TransposeStore};
-constexpr Entry kSkew = {"skew", "COLLECT, W >= 16, w_mask > W/4", CanSkew, TileScratch, Skew};
+constexpr Entry kTransposeStore = {"transpose_store", "DISTRIBUTE, w_mask > W/4",
+                                   CanTransposeStore, TileScratch,
+                                   TransposeStore,    DescribeTiles<kBandPixels, kTileCols>};
+constexpr Entry kSkew = {"skew", "COLLECT, W >= 16, w_mask > W/4",     CanSkew, TileScratch,
+                         Skew,   DescribeTiles<kBandPixels, kTileCols>};
 constexpr Entry kElements = {"elements", "always", Always, nullptr, CopyElements};
 constexpr Entry kDouble = Entry::ForDouble(CopyDoubles);
 
