@@ -17,8 +17,7 @@
 #include "cpu/simd-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace mluop {
-namespace HWY_NAMESPACE {
+namespace mluop::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
@@ -173,8 +172,7 @@ class LineWriter {
 
 #endif
 
-}  // namespace HWY_NAMESPACE
-}  // namespace mluop
+}  // namespace mluop::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #endif  // MLUOP_CPU_LINES_INL_H_

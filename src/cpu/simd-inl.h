@@ -31,8 +31,7 @@
 #define MLUOP_HAS_MASKED_ACCESS (HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX2)
 
 HWY_BEFORE_NAMESPACE();
-namespace mluop {
-namespace HWY_NAMESPACE {
+namespace mluop::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
@@ -238,8 +237,7 @@ HWY_INLINE VecArray<D, kCount> AddVecs(const VecArray<D, kCount>& a, const VecAr
   return MakeVecs<D, kCount>([&](auto k) HWY_ATTR { return hn::Add(a.v[k], b.v[k]); });
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace mluop
+}  // namespace mluop::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #endif  // MLUOP_CPU_SIMD_INL_H_

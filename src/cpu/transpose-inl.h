@@ -19,8 +19,7 @@
 #include "cpu/simd-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace mluop {
-namespace HWY_NAMESPACE {
+namespace mluop::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
@@ -210,8 +209,7 @@ HWY_INLINE void Transpose(const ConstMatrix& from, int64_t rows, int64_t columns
   });
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace mluop
+}  // namespace mluop::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #endif  // MLUOP_CPU_TRANSPOSE_INL_H_

@@ -42,8 +42,7 @@ struct Block {
 #endif
 
 HWY_BEFORE_NAMESPACE();
-namespace mluop::transpose_blocks {
-namespace HWY_NAMESPACE {
+namespace mluop::transpose_blocks::HWY_NAMESPACE {
 namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
@@ -95,8 +94,7 @@ void TransposeHalf(const Block<uint16_t>& block) { TransposeBlock(block); }
 void TransposeDouble(const Block<uint64_t>& block) { TransposeBlock(block); }
 
 }  // namespace
-}  // namespace HWY_NAMESPACE
-}  // namespace mluop::transpose_blocks
+}  // namespace mluop::transpose_blocks::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE

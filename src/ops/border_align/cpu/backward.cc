@@ -39,8 +39,7 @@ struct BackwardCall {
 #include "ops/border_align/cpu/scatter-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace mluop::border_align {
-namespace HWY_NAMESPACE {
+namespace mluop::border_align::HWY_NAMESPACE {
 namespace {
 
 template <typename T>
@@ -125,8 +124,7 @@ void ConvertToHalf(const float* from, Half* to, int64_t begin, int64_t end) {
 }
 
 }  // namespace
-}  // namespace HWY_NAMESPACE
-}  // namespace mluop::border_align
+}  // namespace mluop::border_align::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE

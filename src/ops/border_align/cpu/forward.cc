@@ -44,8 +44,7 @@ struct ForwardScratch {
 #include "ops/border_align/cpu/samples-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace mluop::border_align {
-namespace HWY_NAMESPACE {
+namespace mluop::border_align::HWY_NAMESPACE {
 namespace {
 
 // Returns the sample's value for the channels starting at `map`. One order of rounded products and
@@ -212,8 +211,7 @@ void PoolItems(const ForwardCall& call, const ForwardScratch& scratch, int64_t b
 }
 
 }  // namespace
-}  // namespace HWY_NAMESPACE
-}  // namespace mluop::border_align
+}  // namespace mluop::border_align::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE

@@ -19,8 +19,7 @@
 #include "ops/border_align/cpu/slices.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace mluop::border_align {
-namespace HWY_NAMESPACE {
+namespace mluop::border_align::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 namespace simd = mluop::HWY_NAMESPACE;
@@ -232,8 +231,7 @@ HWY_INLINE void ForEachRow(const Problem& p, const Slices& slices, const Slice& 
   }
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace mluop::border_align
+}  // namespace mluop::border_align::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #endif  // MLUOP_OPS_BORDER_ALIGN_CPU_SAMPLES_INL_H_

@@ -16,8 +16,7 @@
 #include "ops/border_align/cpu/samples-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace mluop::border_align {
-namespace HWY_NAMESPACE {
+namespace mluop::border_align::HWY_NAMESPACE {
 
 // The channels of an edge. kFinal: the sums are the result itself, so NaN is canonical in them.
 template <typename T, bool kFinal>
@@ -208,8 +207,7 @@ HWY_INLINE void ScatterChannels(const SampleTable& table, const EdgePixels& pixe
   if (c < channels) ScatterElements(table, edge, channels - c, row.At(c));
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace mluop::border_align
+}  // namespace mluop::border_align::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #endif  // MLUOP_OPS_BORDER_ALIGN_CPU_SCATTER_INL_H_

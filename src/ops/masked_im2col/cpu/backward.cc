@@ -20,8 +20,7 @@
 #include "cpu/transpose-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace mluop::masked_im2col {
-namespace HWY_NAMESPACE {
+namespace mluop::masked_im2col::HWY_NAMESPACE {
 namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
@@ -159,8 +158,7 @@ void BackwardBand(const BackwardCall& call, const Band& band) {
   call.half ? SumBand<Half>(call, band) : SumBand<float>(call, band);
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace mluop::masked_im2col
+}  // namespace mluop::masked_im2col::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE

@@ -23,8 +23,7 @@
 #include "cpu/simd-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace mluop::masked_im2col {
-namespace HWY_NAMESPACE {
+namespace mluop::masked_im2col::HWY_NAMESPACE {
 namespace {
 
 namespace simd = mluop::HWY_NAMESPACE;
@@ -76,8 +75,7 @@ void Col2imTiles(const Col2imCall& call, int64_t begin, int64_t end) {
   }
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace mluop::masked_im2col
+}  // namespace mluop::masked_im2col::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE

@@ -17,8 +17,7 @@
 #include "cpu/transpose-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace mluop::masked_im2col {
-namespace HWY_NAMESPACE {
+namespace mluop::masked_im2col::HWY_NAMESPACE {
 namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
@@ -100,8 +99,7 @@ HWY_INLINE hn::Vec<WindowTag<uint32_t>> LoadPlaces(WindowTag<uint32_t> d, const 
 #endif  // MLUOP_HAS_LOOKUP_TWO
 
 }  // namespace
-}  // namespace HWY_NAMESPACE
-}  // namespace mluop::masked_im2col
+}  // namespace mluop::masked_im2col::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #endif  // MLUOP_OPS_MASKED_IM2COL_CPU_COLUMNS_INL_H_

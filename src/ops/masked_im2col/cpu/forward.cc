@@ -19,8 +19,7 @@
 #include "ops/masked_im2col/cpu/columns-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace mluop::masked_im2col {
-namespace HWY_NAMESPACE {
+namespace mluop::masked_im2col::HWY_NAMESPACE {
 namespace {
 
 // A tile of the kernel: up to four columns, one load, of up to four rows.
@@ -248,8 +247,7 @@ void ForwardBlocks(const ForwardCall& call, int64_t begin, int64_t end) {
   }
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace mluop::masked_im2col
+}  // namespace mluop::masked_im2col::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE

@@ -37,8 +37,7 @@ struct StridedRows {
 #endif
 
 HWY_BEFORE_NAMESPACE();
-namespace mluop::psamask {
-namespace HWY_NAMESPACE {
+namespace mluop::psamask::HWY_NAMESPACE {
 namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
@@ -188,8 +187,7 @@ void SkewBand(const Problem& p, const Tensors& tensors, const Band& band, float*
 }
 
 }  // namespace
-}  // namespace HWY_NAMESPACE
-}  // namespace mluop::psamask
+}  // namespace mluop::psamask::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE

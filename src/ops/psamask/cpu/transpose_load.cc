@@ -42,8 +42,7 @@ struct LoadTile {
 #endif
 
 HWY_BEFORE_NAMESPACE();
-namespace mluop::psamask {
-namespace HWY_NAMESPACE {
+namespace mluop::psamask::HWY_NAMESPACE {
 namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
@@ -117,8 +116,7 @@ void TransposeLoadBand(const Problem& p, const Tensors& tensors, int64_t n, cons
 }
 
 }  // namespace
-}  // namespace HWY_NAMESPACE
-}  // namespace mluop::psamask
+}  // namespace mluop::psamask::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE

@@ -36,8 +36,7 @@ inline bool Overlap(const Window& a, const Window& b) {
 #endif
 
 HWY_BEFORE_NAMESPACE();
-namespace mluop::psamask {
-namespace HWY_NAMESPACE {
+namespace mluop::psamask::HWY_NAMESPACE {
 namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
@@ -236,8 +235,7 @@ void TransposeStoreBand(const Problem& p, const Tensors& tensors, const Band& ba
 }
 
 }  // namespace
-}  // namespace HWY_NAMESPACE
-}  // namespace mluop::psamask
+}  // namespace mluop::psamask::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE

@@ -20,8 +20,7 @@
 #include "ops/psroipool/cpu/repack-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace mluop::psroipool {
-namespace HWY_NAMESPACE {
+namespace mluop::psroipool::HWY_NAMESPACE {
 
 // The rows of a bin row that lie in the band.
 struct GradientRows {
@@ -133,8 +132,7 @@ void SumBand(const GradientSum& sum, const Band& band, float* total, float* bott
   UnpackRows(p, total, band, bottom_grad);
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace mluop::psroipool
+}  // namespace mluop::psroipool::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE

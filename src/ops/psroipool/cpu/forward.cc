@@ -19,8 +19,7 @@
 #include "ops/psroipool/cpu/pool-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace mluop::psroipool {
-namespace HWY_NAMESPACE {
+namespace mluop::psroipool::HWY_NAMESPACE {
 
 // Pools the slice of some RoIs. `memory` holds a band of `rows` rows of the map. Where sums are
 // carried from band to band, it also holds the partial and total sums of all RoIs.
@@ -41,8 +40,7 @@ void PoolSlice(const Pooling& pooling, const Slice& slice, int64_t rows, float* 
   }
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace mluop::psroipool
+}  // namespace mluop::psroipool::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE

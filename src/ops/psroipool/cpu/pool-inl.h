@@ -20,8 +20,7 @@
 #include "ops/roi/cpu/channel_block-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace mluop::psroipool {
-namespace HWY_NAMESPACE {
+namespace mluop::psroipool::HWY_NAMESPACE {
 
 // Outputs of a band: means of the bins that end in it; partial and total sums of bins that continue
 // in the next band. They start at the first channel of the slice or block.
@@ -156,8 +155,7 @@ HWY_NOINLINE void PoolRois(const Block& block, int64_t c, const Pooling& pooling
   }
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace mluop::psroipool
+}  // namespace mluop::psroipool::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #endif  // MLUOP_OPS_PSROIPOOL_CPU_POOL_INL_H_

@@ -20,8 +20,7 @@
 #include "ops/roi/cpu/channel_block-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace mluop::psroipool {
-namespace HWY_NAMESPACE {
+namespace mluop::psroipool::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 namespace simd = mluop::HWY_NAMESPACE;
@@ -105,8 +104,7 @@ HWY_INLINE void WithWidth(int64_t width, const Body& body) {
   }
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace mluop::psroipool
+}  // namespace mluop::psroipool::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #endif  // MLUOP_OPS_PSROIPOOL_CPU_REPACK_INL_H_

@@ -15,8 +15,7 @@
 #include "cpu/simd-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace mluop::roi {
-namespace HWY_NAMESPACE {
+namespace mluop::roi::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 namespace simd = mluop::HWY_NAMESPACE;
@@ -92,8 +91,7 @@ HWY_INLINE void ForEachChannelBlock(int64_t channels, const Body& body) {
   });
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace mluop::roi
+}  // namespace mluop::roi::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #endif  // MLUOP_OPS_ROI_CPU_CHANNEL_BLOCK_INL_H_

@@ -21,8 +21,7 @@
 #include "ops/roiaware_pool3d/cpu/scatter-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace mluop::roiaware_pool3d {
-namespace HWY_NAMESPACE {
+namespace mluop::roiaware_pool3d::HWY_NAMESPACE {
 namespace {
 
 template <typename T, typename Real>
@@ -64,8 +63,7 @@ void AddSlices(const SliceSums& from, size_t element_bytes, int64_t begin, int64
 }
 
 }  // namespace
-}  // namespace HWY_NAMESPACE
-}  // namespace mluop::roiaware_pool3d
+}  // namespace mluop::roiaware_pool3d::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE

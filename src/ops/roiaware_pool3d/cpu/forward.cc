@@ -18,8 +18,7 @@
 #include "ops/roiaware_pool3d/cpu/pool-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace mluop::roiaware_pool3d {
-namespace HWY_NAMESPACE {
+namespace mluop::roiaware_pool3d::HWY_NAMESPACE {
 namespace {
 
 // The cell of t in [0, n), as problem.h defines it. Two clamps: a float cannot hold every n-1.
@@ -69,8 +68,7 @@ void PoolRange(const Problem& p, const ForwardTensors& tensors, const ForwardScr
 }
 
 }  // namespace
-}  // namespace HWY_NAMESPACE
-}  // namespace mluop::roiaware_pool3d
+}  // namespace mluop::roiaware_pool3d::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE

@@ -22,8 +22,7 @@
 #include "ops/roiaware_pool3d/problem.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace mluop::roiaware_pool3d {
-namespace HWY_NAMESPACE {
+namespace mluop::roiaware_pool3d::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 namespace simd = mluop::HWY_NAMESPACE;
@@ -169,8 +168,7 @@ HWY_INLINE void PoolVoxels(const Problem& p, const ForwardTensors& tensors,
   if (tensors.stream) hwy::FlushStream();
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace mluop::roiaware_pool3d
+}  // namespace mluop::roiaware_pool3d::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #endif  // MLUOP_OPS_ROIAWARE_POOL3D_CPU_POOL_INL_H_

@@ -20,8 +20,7 @@
 #include "ops/roiaware_pool3d/cpu/tuning.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace mluop::roiaware_pool3d {
-namespace HWY_NAMESPACE {
+namespace mluop::roiaware_pool3d::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 namespace simd = mluop::HWY_NAMESPACE;
@@ -181,8 +180,7 @@ HWY_INLINE void AddAverage(const Problem& p, const BackwardTensors& tensors,
   }
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace mluop::roiaware_pool3d
+}  // namespace mluop::roiaware_pool3d::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #endif  // MLUOP_OPS_ROIAWARE_POOL3D_CPU_SCATTER_INL_H_

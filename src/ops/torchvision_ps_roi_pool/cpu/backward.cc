@@ -15,8 +15,7 @@
 #include "ops/torchvision_ps_roi_pool/cpu/planes-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace mluop::torchvision_ps_roi_pool {
-namespace HWY_NAMESPACE {
+namespace mluop::torchvision_ps_roi_pool::HWY_NAMESPACE {
 
 // Writes the slice's planes of grad_input. `band` is the worker's scratch.
 void SumSlice(const Bands& bands, const Slice& slice, float* grad_input, float* band) {
@@ -50,8 +49,7 @@ void StageRoi(const Bands& bands, const float* grad_output, float* stage) {
   PlanesToPixels(grad_output, p.bins(), p.bins(), p.output_dim, stage, bands.BinStride());
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace mluop::torchvision_ps_roi_pool
+}  // namespace mluop::torchvision_ps_roi_pool::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE

@@ -15,8 +15,7 @@
 #include "ops/torchvision_ps_roi_pool/cpu/planes-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace mluop::torchvision_ps_roi_pool {
-namespace HWY_NAMESPACE {
+namespace mluop::torchvision_ps_roi_pool::HWY_NAMESPACE {
 
 // Writes the slice's staged outputs. `band` is the worker's scratch. The sum of a bin is carried in
 // the stage from band to band; the last band divides it by the area.
@@ -50,8 +49,7 @@ void WriteRoi(const Bands& bands, const float* stage, float* output) {
                  simd::Identity());
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace mluop::torchvision_ps_roi_pool
+}  // namespace mluop::torchvision_ps_roi_pool::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE

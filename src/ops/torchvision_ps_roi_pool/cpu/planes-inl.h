@@ -20,8 +20,7 @@
 #include "ops/torchvision_ps_roi_pool/cpu/slicing.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace mluop::torchvision_ps_roi_pool {
-namespace HWY_NAMESPACE {
+namespace mluop::torchvision_ps_roi_pool::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 namespace simd = mluop::HWY_NAMESPACE;
@@ -151,8 +150,7 @@ HWY_INLINE void AddToPixels(const BinTile<float>& tile, const typename Block::Ve
   });
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace mluop::torchvision_ps_roi_pool
+}  // namespace mluop::torchvision_ps_roi_pool::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #endif  // MLUOP_OPS_TORCHVISION_PS_ROI_POOL_CPU_PLANES_INL_H_
