@@ -29,7 +29,6 @@ namespace hn = hwy::HWY_NAMESPACE;
 // soon as it is full takes up to 2.7x the time.
 class LineWriter {
  public:
-  using D = hn::ScalableTag<float>;
   static constexpr int64_t kLine = 16;  // floats
 
   LineWriter(float* to, bool stream) : LineWriter(to, to, stream) {}
@@ -37,13 +36,11 @@ class LineWriter {
   // Continues at `to` with the line that Pause() saved in `paused`. Does not write the floats
   // before `first`: they belong to another writer.
   LineWriter(float* to, float* first, bool stream, const float* paused = nullptr)
-      : stream_(stream) {
-    fill_ = static_cast<int64_t>(reinterpret_cast<uintptr_t>(to) / sizeof(float)) % kLine;
+      : line_(paused == nullptr ? SetVecs<kVecs>(d_, 0.0f) : LoadVecs<kVecs>(d_, paused)),
+        fill_(static_cast<int64_t>(reinterpret_cast<uintptr_t>(to) / sizeof(float)) % kLine),
+        stream_(stream) {
     to_ = to - fill_;
     skip_ = first > to_ ? first - to_ : 0;
-    line_ = Line([&](int64_t i) HWY_ATTR {
-      return paused == nullptr ? hn::Zero(d_) : hn::Load(d_, paused + i);
-    });
   }
 
   HWY_INLINE void Append(const float* from, int64_t n) {
@@ -57,19 +54,18 @@ class LineWriter {
     Add(from, kLine);
     Put(line_);
     int64_t at = kLine;
-    for (; at + kLine <= end; at += kLine) {
-      Put(Line([&](int64_t i) HWY_ATTR { return hn::LoadU(d_, from + at + i); }));
-    }
+    for (; at + kLine <= end; at += kLine) Put(LoadVecs<kVecs>(d_, from + at));
     fill_ = end - at;
-    line_ = Line([&](int64_t i)
-                     HWY_ATTR { return hn::MaskedLoad(First(fill_, i), d_, from + at + i); });
+    line_ = MakeVecs<D, kVecs>([&](auto k) HWY_ATTR {
+      return hn::MaskedLoad(First(fill_, k), d_, from + at + k * kLanes);
+    });
   }
 
   HWY_INLINE void AppendZeros(int64_t n) {
     fill_ += n;
     if (fill_ < kLine) return;
     Put(line_);
-    line_ = Line([&](int64_t) HWY_ATTR { return hn::Zero(d_); });
+    line_ = SetVecs<kVecs>(d_, 0.0f);
     for (fill_ -= kLine; fill_ >= kLine; fill_ -= kLine) Put(line_);
   }
 
@@ -79,44 +75,25 @@ class LineWriter {
   }
 
   // Saves the partial line for the writer that continues here. `paused`: an aligned line.
-  void Pause(float* paused) const {
-    ForEachVector([&](int64_t i) HWY_ATTR { hn::Store(line_.v[i / kLanes], d_, paused + i); });
-  }
+  void Pause(float* paused) const { StoreVecs(line_, d_, paused); }
 
  private:
+  using D = hn::ScalableTag<float>;
+  static constexpr D d_{};
   static constexpr auto kLanes = static_cast<int64_t>(hn::MaxLanes(D()));
+  static constexpr int kVecs = kLine / kLanes;
+  using Line = VecArray<D, kVecs>;
 
-  // Calls body(i) for the first float i of each vector of a line.
-  template <class Body>
-  static HWY_INLINE void ForEachVector(const Body& body) {
-    body(0);
-    if constexpr (kLanes < kLine) body(kLanes);
-    static_assert(2 * kLanes >= kLine);
-  }
-
-  struct Line {
-    hn::Vec<D> v[kLine / kLanes];
-
-    Line() = default;
-    template <class Value>
-    explicit HWY_INLINE Line(const Value& value) {
-      ForEachVector([&](int64_t i) HWY_ATTR { v[i / kLanes] = value(i); });
-    }
-  };
-
-  // Selects the lanes of the vector at float i that are among the first n floats of a line.
-  static HWY_INLINE hn::Mask<D> First(int64_t n, int64_t i) {
-    return hn::FirstN(d_, static_cast<size_t>(i == 0 ? n : std::max<int64_t>(n - i, 0)));
+  // Selects the lanes of vector k that are among the first n floats of a line.
+  static HWY_INLINE hn::Mask<D> First(int64_t n, int64_t k) {
+    return hn::FirstN(d_, static_cast<size_t>(k == 0 ? n : std::max<int64_t>(n - k * kLanes, 0)));
   }
 
   // Fills the floats [fill_, end) of the line.
   HWY_INLINE void Add(const float* from, int64_t end) {
-    const hn::RebindToUnsigned<D> bits;
-    ForEachVector([&](int64_t i) HWY_ATTR {
-      const auto lanes = hn::AndNot(First(fill_, i), First(end, i));
-      const auto run = hn::BitCast(bits, hn::MaskedLoad(lanes, d_, from + i));
-      auto& v = line_.v[i / kLanes];
-      v = hn::BitCast(d_, hn::Or(hn::BitCast(bits, v), run));
+    Unroll<kVecs>([&](auto k) HWY_ATTR {
+      const auto lanes = hn::AndNot(First(fill_, k), First(end, k));
+      line_.v[k] = hn::Or(line_.v[k], hn::MaskedLoad(lanes, d_, from + k * kLanes));
     });
   }
 
@@ -125,21 +102,20 @@ class LineWriter {
       StoreBetween(line, skip_, kLine);
       skip_ = 0;
     } else if (stream_) {
-      ForEachVector([&](int64_t i) HWY_ATTR { hn::Stream(line.v[i / kLanes], d_, to_ + i); });
+      Unroll<kVecs>([&](auto k) HWY_ATTR { hn::Stream(line.v[k], d_, to_ + k * kLanes); });
     } else {
-      ForEachVector([&](int64_t i) HWY_ATTR { hn::Store(line.v[i / kLanes], d_, to_ + i); });
+      StoreVecs(line, d_, to_);
     }
     to_ += kLine;
   }
 
   HWY_INLINE void StoreBetween(const Line& line, int64_t begin, int64_t end) {
-    ForEachVector([&](int64_t i) HWY_ATTR {
-      const auto lanes = hn::AndNot(First(begin, i), First(end, i));
-      hn::BlendedStore(line.v[i / kLanes], lanes, d_, to_ + i);
+    Unroll<kVecs>([&](auto k) HWY_ATTR {
+      const auto lanes = hn::AndNot(First(begin, k), First(end, k));
+      hn::BlendedStore(line.v[k], lanes, d_, to_ + k * kLanes);
     });
   }
 
-  static constexpr D d_{};
   Line line_;  // zeros from float fill_ on
   float* to_;  // its address in the output
   int64_t fill_;
