@@ -23,16 +23,14 @@
 #define MLUOP_TRANSPOSE_BLOCK_
 namespace mluop::transpose_blocks {
 
-constexpr int64_t kRows = 256;  // of a band
-template <typename T>
-constexpr int64_t kColumns = 64 / sizeof(T);  // of a block: one cache line
+constexpr int64_t kRows = 256;      // of a band
+constexpr int64_t kLineBytes = 64;  // of a row of a block
 
 // One block: from[a * from_stride + b] goes to to[b * to_stride + a], a < rows, b < columns.
-template <typename T>
 struct Block {
-  const T* from;
+  const void* from;
   int64_t from_stride;
-  T* to;
+  void* to;
   int64_t to_stride;
   int64_t rows, columns;
   bool stream;  // writes the output with non-temporal stores
@@ -59,17 +57,18 @@ HWY_INLINE void WriteRow(const T* from, int64_t n, bool, T* to) {
 
 // Whole tiles by vectors, the rest element by element. Halves take tiles of 8 x 8, doubles of 2 x 2.
 template <typename T>
-HWY_INLINE void TransposeBlock(const Block<T>& block) {
+HWY_INLINE void TransposeOf(const Block& block) {
+  constexpr int64_t kColumns = kLineBytes / sizeof(T);
   const hn::CappedTag<T, sizeof(T) == 4 ? 16 : 16 / sizeof(T)> d;
   constexpr auto kTile = static_cast<int64_t>(hn::MaxLanes(d));
-  HWY_ALIGN T lines[kColumns<T> * kRows];
+  HWY_ALIGN T lines[kColumns * kRows];
   const int64_t stride = block.from_stride;
   const int64_t tiled_rows = block.rows / kTile * kTile;
   const int64_t tiled_columns = block.columns / kTile * kTile;
   for (int64_t a = 0; a < tiled_rows; a += kTile) {
-    const T* from = block.from + a * stride;
+    const T* from = static_cast<const T*>(block.from) + a * stride;
     // Prefetches the next block's lines: the hardware prefetcher tracks fewer streams.
-    for (int64_t row = 0; row < kTile; ++row) hwy::Prefetch(from + row * stride + kColumns<T>);
+    for (int64_t row = 0; row < kTile; ++row) hwy::Prefetch(from + row * stride + kColumns);
     for (int64_t b = 0; b < tiled_columns; b += kTile) {
       hn::Vec<decltype(d)> v[kTile];
       mluop::HWY_NAMESPACE::LoadTransposed(d, from + b, stride, v);
@@ -78,20 +77,25 @@ HWY_INLINE void TransposeBlock(const Block<T>& block) {
     }
   }
   for (int64_t a = 0; a < block.rows; ++a) {
-    const T* from = block.from + a * stride;
+    const T* from = static_cast<const T*>(block.from) + a * stride;
     for (int64_t b = a < tiled_rows ? tiled_columns : 0; b < block.columns; ++b) {
       lines[b * kRows + a] = from[b];
     }
   }
   for (int64_t b = 0; b < block.columns; ++b) {
-    WriteRow(lines + b * kRows, block.rows, block.stream, block.to + b * block.to_stride);
+    WriteRow(lines + b * kRows, block.rows, block.stream,
+             static_cast<T*>(block.to) + b * block.to_stride);
   }
   if (block.stream) hwy::FlushStream();
 }
 
-void TransposeFloat(const Block<float>& block) { TransposeBlock(block); }
-void TransposeHalf(const Block<uint16_t>& block) { TransposeBlock(block); }
-void TransposeDouble(const Block<uint64_t>& block) { TransposeBlock(block); }
+void TransposeBlock(const Block& block, size_t element_bytes) {
+  switch (element_bytes) {
+    case 2: return TransposeOf<uint16_t>(block);
+    case 4: return TransposeOf<float>(block);
+    default: return TransposeOf<uint64_t>(block);
+  }
+}
 
 }  // namespace
 }  // namespace mluop::transpose_blocks::HWY_NAMESPACE
@@ -102,36 +106,27 @@ namespace mluop {
 namespace transpose_blocks {
 namespace {
 
-HWY_EXPORT(TransposeFloat);
-HWY_EXPORT(TransposeHalf);
-HWY_EXPORT(TransposeDouble);
+HWY_EXPORT(TransposeBlock);
 
-template <typename T, class Kernel>
-void ForEachBlock(ThreadPool& threads, const Matrices& m, const void* input, void* output,
-                  Kernel kernel) {
-  const T* const from = static_cast<const T*>(input);
-  T* const to = static_cast<T*>(output);
+void Run(ThreadPool& threads, const Matrices& m, const void* input, void* output) {
+  const auto kernel = HWY_DYNAMIC_DISPATCH(TransposeBlock);
+  const auto* const from = static_cast<const char*>(input);
+  auto* const to = static_cast<char*>(output);
   const int64_t rows = m.rows, columns = m.columns;
+  const auto bytes = static_cast<int64_t>(m.element_bytes);
   const bool stream = ShouldStream(m.bytes());
+  const int64_t block_columns = kLineBytes / bytes;
   const int64_t bands = (rows + kRows - 1) / kRows;
-  const int64_t blocks = (columns + kColumns<T> - 1) / kColumns<T>;
+  const int64_t blocks = (columns + block_columns - 1) / block_columns;
   const int64_t grain = kGrain * bands * blocks / (rows * columns) + 1;
   threads.ForEach(m.count * bands * blocks, grain, [&](int64_t item, int) {
-    const int64_t b = item % blocks * kColumns<T>, a = item / blocks % bands * kRows;
+    const int64_t b = item % blocks * block_columns, a = item / blocks % bands * kRows;
     const int64_t matrix = item / blocks / bands * rows * columns;
-    kernel({from + matrix + a * columns + b, columns, to + matrix + b * rows + a, rows,
-            std::min(kRows, rows - a), std::min(kColumns<T>, columns - b), stream});
+    kernel(
+        {from + (matrix + a * columns + b) * bytes, columns, to + (matrix + b * rows + a) * bytes,
+         rows, std::min(kRows, rows - a), std::min(block_columns, columns - b), stream},
+        m.element_bytes);
   });
-}
-
-void Run(ThreadPool& threads, const Matrices& m, const void* from, void* to) {
-  if (m.element_bytes == sizeof(uint16_t)) {
-    ForEachBlock<uint16_t>(threads, m, from, to, HWY_DYNAMIC_DISPATCH(TransposeHalf));
-  } else if (m.element_bytes == sizeof(float)) {
-    ForEachBlock<float>(threads, m, from, to, HWY_DYNAMIC_DISPATCH(TransposeFloat));
-  } else {
-    ForEachBlock<uint64_t>(threads, m, from, to, HWY_DYNAMIC_DISPATCH(TransposeDouble));
-  }
 }
 
 }  // namespace
