@@ -53,20 +53,6 @@ HWY_INLINE void FinishBin(const Block& block, const typename Block::Vecs& part, 
   block.StorePartial(blocks::Mean(sum, static_cast<float>(bin.bin_height * columns)), bin.mean);
 }
 
-// Pools the first bin. sum_row(row) returns the sum of its columns in the row that begins at `row`.
-template <class Block, class SumRow>
-HWY_INLINE void PoolBin(const Block& block, const BinRows& bin, int64_t row_stride, int64_t columns,
-                        const SumRow& sum_row) {
-  const float* row = bin.data;
-  auto part = sum_row(row);
-  if (!bin.starts_partial) part = simd::AddVecs(Block::Load(bin.part), part);
-  for (int64_t h = 1; h < bin.rows; ++h) {
-    row += row_stride;
-    part = simd::AddVecs(part, sum_row(row));
-  }
-  FinishBin(block, part, bin, columns);
-}
-
 // Sums one row of a bin, in chunks. -0.0f is the additive identity: it preserves the sign of zero.
 template <class Block>
 HWY_INLINE auto SumChunks(const float* row, int64_t columns, int64_t pixel_stride) {
@@ -86,20 +72,28 @@ HWY_INLINE auto SumChunks(const float* row, int64_t columns, int64_t pixel_strid
 template <int kColumns, class Block>
 HWY_INLINE void PoolBins(const Block& block, const Problem& p, const Band& band, BinRows bins) {
   for (const Span& span : bins.columns) {
-    if constexpr (kColumns > 0) {
-      const PaddedColumns<kColumns> columns(band, span);
-      PoolBin(block, bins, band.row_stride, span.size(), [&](const float* row) HWY_ATTR {
+    const PaddedColumns<kColumns> columns(band, span);
+    const auto sum_row = [&](const float* row) HWY_ATTR {
+      if constexpr (kColumns == 0) {
+        return SumChunks<Block>(row + span.begin * band.pixel_stride, span.size(),
+                                band.pixel_stride);
+      } else {
         auto sum = Block::Load(row + columns.offsets[0]);
         for (int w = 1; w < kColumns; ++w) {
           sum = simd::AddVecs(sum, Block::Load(row + columns.offsets[w]));
         }
         return sum;
-      });
-    } else if (span.size() > 0) {
-      PoolBin(block, bins, band.row_stride, span.size(), [&](const float* row) HWY_ATTR {
-        return SumChunks<Block>(row + span.begin * band.pixel_stride, span.size(),
-                                band.pixel_stride);
-      });
+      }
+    };
+    if (kColumns > 0 || span.size() > 0) {
+      const float* row = bins.data;
+      auto part = sum_row(row);
+      if (!bins.starts_partial) part = simd::AddVecs(Block::Load(bins.part), part);
+      for (int64_t h = 1; h < bins.rows; ++h) {
+        row += band.row_stride;
+        part = simd::AddVecs(part, sum_row(row));
+      }
+      FinishBin(block, part, bins, span.size());
     }
     bins.data += band.bin_stride;
     bins.mean += p.output_dim;

@@ -78,7 +78,7 @@ HWY_INLINE void UnpackRows(const Problem& p, const float* data, const Band& band
 // padding: all bins of a RoI have the same, predictable, number of columns.
 template <int kColumns>
 struct PaddedColumns {
-  int64_t offsets[kColumns];
+  int64_t offsets[std::max(kColumns, 1)];
 
   PaddedColumns(const Band& band, Span span) {
     for (int w = 0; w < kColumns; ++w) {
@@ -91,17 +91,10 @@ struct PaddedColumns {
 // Calls body(std::integral_constant<int, width>) for widths up to 8, with 0 for all others.
 template <class Body>
 HWY_INLINE void WithWidth(int64_t width, const Body& body) {
-  switch (width) {
-    case 1: return body(std::integral_constant<int, 1>());
-    case 2: return body(std::integral_constant<int, 2>());
-    case 3: return body(std::integral_constant<int, 3>());
-    case 4: return body(std::integral_constant<int, 4>());
-    case 5: return body(std::integral_constant<int, 5>());
-    case 6: return body(std::integral_constant<int, 6>());
-    case 7: return body(std::integral_constant<int, 7>());
-    case 8: return body(std::integral_constant<int, 8>());
-    default: return body(std::integral_constant<int, 0>());
-  }
+  simd::Unroll<8>([&](auto k) HWY_ATTR {
+    if (width == k + 1) body(std::integral_constant<int, k + 1>());
+  });
+  if (width < 1 || width > 8) body(std::integral_constant<int, 0>());
 }
 
 }  // namespace mluop::psroipool::HWY_NAMESPACE
