@@ -28,12 +28,13 @@ namespace {
 
 namespace simd = mluop::HWY_NAMESPACE;
 
-// Writes pixels of `tile` in planes [first, last): several planes only if each fits the tile
-// entirely.
+// Writes the pixels of a work item: a tile of one plane, or several planes that fit a tile.
 template <typename T>
-void FillTile(const Col2imCall& call, int64_t tile, int64_t first, int64_t last) {
+void FillTile(const Col2imCall& call, int64_t item) {
   alignas(kAlignment) T stage[kTileElements];
-  const int64_t plane = call.p.plane();
+  const int64_t plane = call.p.plane(), tile = item % call.tiles();
+  const int64_t first = item / call.tiles() * call.planes();
+  const int64_t last = std::min<int64_t>(first + call.planes(), call.p.channels);
   const int64_t begin = tile * kTileElements;
   const int64_t size = std::min(kTileElements, plane - begin);
   T* const out = static_cast<T*>(call.im) + first * plane + begin;
@@ -54,25 +55,14 @@ void FillTile(const Col2imCall& call, int64_t tile, int64_t first, int64_t last)
   if (call.stream) simd::CopyRow(stage, (last - first) * size, out, true);
 }
 
-template <typename T>
-void FillTiles(const Col2imCall& call, int64_t begin, int64_t end) {
-  const int64_t tiles = call.tiles();
-  const int64_t planes = call.planes();
-  for (int64_t item = begin; item < end; ++item) {
-    const int64_t first = item / tiles * planes;
-    FillTile<T>(call, item % tiles, first, std::min<int64_t>(first + planes, call.p.channels));
-  }
-  if (call.stream) hwy::FlushStream();
-}
-
 }  // namespace
 
 void Col2imTiles(const Col2imCall& call, int64_t begin, int64_t end) {
-  switch (call.element_bytes) {
-    case 2: return FillTiles<uint16_t>(call, begin, end);
-    case 4: return FillTiles<uint32_t>(call, begin, end);
-    default: return FillTiles<uint64_t>(call, begin, end);
-  }
+  const auto fill = call.element_bytes == 2   ? FillTile<uint16_t>
+                    : call.element_bytes == 4 ? FillTile<uint32_t>
+                                              : FillTile<uint64_t>;
+  for (int64_t item = begin; item < end; ++item) fill(call, item);
+  if (call.stream) hwy::FlushStream();
 }
 
 }  // namespace mluop::masked_im2col::HWY_NAMESPACE

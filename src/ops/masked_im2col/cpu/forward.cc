@@ -182,28 +182,29 @@ void CopySteps(const ForwardCall& call, const KernelTile<T>& tile_in) {
 template <typename T>
 void CopyTile(const ForwardCall& call, const KernelTile<T>& tile) {
   const int64_t step = call.masks.step;
-  constexpr bool kHasColumns = HWY_TARGET != HWY_SCALAR && sizeof(T) <= 4;
-  if (!kHasColumns || call.p.masks < step) {
-    for (int64_t s = tile.begin / step; s * step < tile.end; ++s) CopyElements(call, tile, s);
-    return;
-  }
 #if HWY_TARGET != HWY_SCALAR
-  if constexpr (kHasColumns) {
-    tile.columns == 1   ? CopySteps<1>(call, tile)
-    : tile.columns == 2 ? CopySteps<2>(call, tile)
-    : tile.columns == 3 ? CopySteps<3>(call, tile)
-                        : CopySteps<4>(call, tile);
+  if constexpr (sizeof(T) <= 4) {
+    if (call.p.masks >= step) {
+      return tile.columns == 1   ? CopySteps<1>(call, tile)
+             : tile.columns == 2 ? CopySteps<2>(call, tile)
+             : tile.columns == 3 ? CopySteps<3>(call, tile)
+                                 : CopySteps<4>(call, tile);
+    }
   }
 #endif
+  for (int64_t s = tile.begin / step; s * step < tile.end; ++s) CopyElements(call, tile, s);
 }
 
-// Masks [begin, end) of a channel. With non-temporal stores a tile is copied to a stage first, so that
+// Copies the masks of a work item. With non-temporal stores a tile is copied to a stage first, so that
 // data_col is written in whole lines.
 template <typename T>
-void CopyBlock(const ForwardCall& call, int64_t channel, int64_t begin, int64_t end) {
+void CopyBlock(const ForwardCall& call, int64_t item) {
   constexpr int64_t kStride = 2 * kBlockBytes / sizeof(T);
   alignas(kAlignment) T stage[kTileRows * kTileColumns * kStride];
   const Problem p = call.p;
+  const int64_t blocks = call.blocks(), channel = item / blocks;
+  const int64_t begin = item % blocks * call.block;
+  const int64_t end = item % blocks == blocks - 1 ? p.masks : begin + call.block;
   const T* const plane = static_cast<const T*>(call.feature) + channel * p.plane();
   for (int64_t i = 0; i < p.kernel_h; i += kTileRows) {
     const int64_t rows = std::min(kTileRows, p.kernel_h - i);
@@ -225,26 +226,14 @@ void CopyBlock(const ForwardCall& call, int64_t channel, int64_t begin, int64_t 
   }
 }
 
-template <typename T>
-void CopyBlocks(const ForwardCall& call, int64_t begin, int64_t end) {
-  const int64_t blocks = call.blocks();
-  for (int64_t item = begin; item < end; ++item) {
-    const int64_t block = item % blocks;
-    const int64_t first = block * call.block;
-    CopyBlock<T>(call, item / blocks, first,
-                 block == blocks - 1 ? call.p.masks : first + call.block);
-  }
-  if (call.stream) hwy::FlushStream();
-}
-
 }  // namespace
 
 void ForwardBlocks(const ForwardCall& call, int64_t begin, int64_t end) {
-  switch (call.element_bytes) {
-    case 2: return CopyBlocks<uint16_t>(call, begin, end);
-    case 4: return CopyBlocks<uint32_t>(call, begin, end);
-    default: return CopyBlocks<uint64_t>(call, begin, end);
-  }
+  const auto copy = call.element_bytes == 2   ? CopyBlock<uint16_t>
+                    : call.element_bytes == 4 ? CopyBlock<uint32_t>
+                                              : CopyBlock<uint64_t>;
+  for (int64_t item = begin; item < end; ++item) copy(call, item);
+  if (call.stream) hwy::FlushStream();
 }
 
 }  // namespace mluop::masked_im2col::HWY_NAMESPACE
