@@ -55,52 +55,35 @@ extern constexpr Family kFamily = {"border_align", kOperators, {}};
 
 using namespace mluop;
 
-mluOpStatus_t mluOpBorderAlignForward(mluOpHandle_t handle,
-                                      const mluOpTensorDescriptor_t input_desc, const void* input,
-                                      const mluOpTensorDescriptor_t boxes_desc, const void* boxes,
-                                      const int32_t pool_size,
-                                      const mluOpTensorDescriptor_t output_desc, void* output,
-                                      const mluOpTensorDescriptor_t argmax_idx_desc,
-                                      void* argmax_idx) {
-  return Execute(border_align::kForward, handle, {pool_size},
-                 {{input_desc, input},
-                  {boxes_desc, boxes},
-                  {output_desc, output},
-                  {argmax_idx_desc, argmax_idx}});
-}
+// A function for each layout: NHWC and NCHW have the same types.
+#define MLUOP_BORDER_ALIGN_FORWARD(function, table)                                         \
+  mluOpStatus_t function(mluOpHandle_t handle, const mluOpTensorDescriptor_t input_desc,    \
+                         const void* input, const mluOpTensorDescriptor_t boxes_desc,       \
+                         const void* boxes, const int32_t pool_size,                        \
+                         const mluOpTensorDescriptor_t output_desc, void* output,           \
+                         const mluOpTensorDescriptor_t argmax_idx_desc, void* argmax_idx) { \
+    return Execute(border_align::table, handle, {pool_size},                                \
+                   {{input_desc, input},                                                    \
+                    {boxes_desc, boxes},                                                    \
+                    {output_desc, output},                                                  \
+                    {argmax_idx_desc, argmax_idx}});                                        \
+  }
+MLUOP_BORDER_ALIGN_FORWARD(mluOpBorderAlignForward, kForward)
+MLUOP_BORDER_ALIGN_FORWARD(mluOpBorderAlignNchwForward, kNchwForward)
+#undef MLUOP_BORDER_ALIGN_FORWARD
 
-mluOpStatus_t mluOpBorderAlignBackward(
-    mluOpHandle_t handle, const mluOpTensorDescriptor_t grad_output_desc, const void* grad_output,
-    const mluOpTensorDescriptor_t boxes_desc, const void* boxes,
-    const mluOpTensorDescriptor_t argmax_idx_desc, const void* argmax_idx, const int32_t pool_size,
-    const mluOpTensorDescriptor_t grad_input_desc, void* grad_input) {
-  return Execute(border_align::kBackward, handle, {pool_size},
-                 {{grad_output_desc, grad_output},
-                  {boxes_desc, boxes},
-                  {argmax_idx_desc, argmax_idx},
-                  {grad_input_desc, grad_input}});
-}
-
-mluOpStatus_t mluOpBorderAlignNchwForward(
-    mluOpHandle_t handle, const mluOpTensorDescriptor_t input_desc, const void* input,
-    const mluOpTensorDescriptor_t boxes_desc, const void* boxes, const int32_t pool_size,
-    const mluOpTensorDescriptor_t output_desc, void* output,
-    const mluOpTensorDescriptor_t argmax_idx_desc, void* argmax_idx) {
-  return Execute(border_align::kNchwForward, handle, {pool_size},
-                 {{input_desc, input},
-                  {boxes_desc, boxes},
-                  {output_desc, output},
-                  {argmax_idx_desc, argmax_idx}});
-}
-
-mluOpStatus_t mluOpBorderAlignNchwBackward(
-    mluOpHandle_t handle, const mluOpTensorDescriptor_t grad_output_desc, const void* grad_output,
-    const mluOpTensorDescriptor_t boxes_desc, const void* boxes,
-    const mluOpTensorDescriptor_t argmax_idx_desc, const void* argmax_idx, const int32_t pool_size,
-    const mluOpTensorDescriptor_t grad_input_desc, void* grad_input) {
-  return Execute(border_align::kNchwBackward, handle, {pool_size},
-                 {{grad_output_desc, grad_output},
-                  {boxes_desc, boxes},
-                  {argmax_idx_desc, argmax_idx},
-                  {grad_input_desc, grad_input}});
-}
+#define MLUOP_BORDER_ALIGN_BACKWARD(function, table)                                           \
+  mluOpStatus_t function(mluOpHandle_t handle, const mluOpTensorDescriptor_t grad_output_desc, \
+                         const void* grad_output, const mluOpTensorDescriptor_t boxes_desc,    \
+                         const void* boxes, const mluOpTensorDescriptor_t argmax_idx_desc,     \
+                         const void* argmax_idx, const int32_t pool_size,                      \
+                         const mluOpTensorDescriptor_t grad_input_desc, void* grad_input) {    \
+    return Execute(border_align::table, handle, {pool_size},                                   \
+                   {{grad_output_desc, grad_output},                                           \
+                    {boxes_desc, boxes},                                                       \
+                    {argmax_idx_desc, argmax_idx},                                             \
+                    {grad_input_desc, grad_input}});                                           \
+  }
+MLUOP_BORDER_ALIGN_BACKWARD(mluOpBorderAlignBackward, kBackward)
+MLUOP_BORDER_ALIGN_BACKWARD(mluOpBorderAlignNchwBackward, kNchwBackward)
+#undef MLUOP_BORDER_ALIGN_BACKWARD

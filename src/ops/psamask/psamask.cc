@@ -35,33 +35,16 @@ extern constexpr Family kFamily = {"psamask", kOperators, {}};
 
 using namespace mluop;
 
-mluOpStatus_t mluOpPsamaskForward(mluOpHandle_t handle, const int psa_type,
-                                  const mluOpTensorDescriptor_t x_desc, const void* x,
-                                  const int h_mask, const int w_mask,
-                                  const mluOpTensorDescriptor_t y_desc, void* y) {
-  return Execute(psamask::kForward, handle, {psa_type, h_mask, w_mask}, {{x_desc, x}, {y_desc, y}});
-}
-
-mluOpStatus_t mluOpPsamaskBackward(mluOpHandle_t handle, const int psa_type,
-                                   const mluOpTensorDescriptor_t dy_desc, const void* dy,
-                                   const int h_mask, const int w_mask,
-                                   const mluOpTensorDescriptor_t dx_desc, void* dx) {
-  return Execute(psamask::kBackward, handle, {psa_type, h_mask, w_mask},
-                 {{dy_desc, dy}, {dx_desc, dx}});
-}
-
-mluOpStatus_t mluOpPsamaskNchwForward(mluOpHandle_t handle, const int psa_type,
-                                      const mluOpTensorDescriptor_t x_desc, const void* x,
-                                      const int h_mask, const int w_mask,
-                                      const mluOpTensorDescriptor_t y_desc, void* y) {
-  return Execute(psamask::kNchwForward, handle, {psa_type, h_mask, w_mask},
-                 {{x_desc, x}, {y_desc, y}});
-}
-
-mluOpStatus_t mluOpPsamaskNchwBackward(mluOpHandle_t handle, const int psa_type,
-                                       const mluOpTensorDescriptor_t dy_desc, const void* dy,
-                                       const int h_mask, const int w_mask,
-                                       const mluOpTensorDescriptor_t dx_desc, void* dx) {
-  return Execute(psamask::kNchwBackward, handle, {psa_type, h_mask, w_mask},
-                 {{dy_desc, dy}, {dx_desc, dx}});
-}
+// All four functions have the same types.
+#define MLUOP_PSAMASK(function, table)                                                            \
+  mluOpStatus_t function(mluOpHandle_t handle, const int psa_type,                                \
+                         const mluOpTensorDescriptor_t in_desc, const void* in, const int h_mask, \
+                         const int w_mask, const mluOpTensorDescriptor_t out_desc, void* out) {   \
+    return Execute(psamask::table, handle, {psa_type, h_mask, w_mask},                            \
+                   {{in_desc, in}, {out_desc, out}});                                             \
+  }
+MLUOP_PSAMASK(mluOpPsamaskForward, kForward)
+MLUOP_PSAMASK(mluOpPsamaskBackward, kBackward)
+MLUOP_PSAMASK(mluOpPsamaskNchwForward, kNchwForward)
+MLUOP_PSAMASK(mluOpPsamaskNchwBackward, kNchwBackward)
+#undef MLUOP_PSAMASK

@@ -77,66 +77,42 @@ mluOpStatus_t mluOpGetPsRoiPoolForwardWorkspaceSize(mluOpHandle_t handle, const 
                           workspace_size);
 }
 
-mluOpStatus_t mluOpPsRoiPoolForward(mluOpHandle_t handle, const int pooled_height,
-                                    const int pooled_width, const float spatial_scale,
-                                    const int group_size, const int output_dim,
-                                    const mluOpTensorDescriptor_t input_desc, const void* input,
-                                    const mluOpTensorDescriptor_t rois_desc, const void* rois,
-                                    void* workspace, const size_t workspace_size,
-                                    const mluOpTensorDescriptor_t output_desc, void* output,
-                                    const mluOpTensorDescriptor_t mapping_channel_desc,
-                                    void* mapping_channel) {
-  return Execute(psroipool::kForward, handle,
-                 {pooled_height, pooled_width, spatial_scale, group_size, output_dim},
-                 {{input_desc, input},
-                  {rois_desc, rois},
-                  {output_desc, output},
-                  {mapping_channel_desc, mapping_channel}},
-                 {workspace, workspace_size});
-}
+// A function for each layout: NHWC and NCHW have the same types.
+#define MLUOP_PSROIPOOL_FORWARD(function, table)                                            \
+  mluOpStatus_t function(                                                                   \
+      mluOpHandle_t handle, const int pooled_height, const int pooled_width,                \
+      const float spatial_scale, const int group_size, const int output_dim,                \
+      const mluOpTensorDescriptor_t input_desc, const void* input,                          \
+      const mluOpTensorDescriptor_t rois_desc, const void* rois, void* workspace,           \
+      const size_t workspace_size, const mluOpTensorDescriptor_t output_desc, void* output, \
+      const mluOpTensorDescriptor_t mapping_channel_desc, void* mapping_channel) {          \
+    return Execute(psroipool::table, handle,                                                \
+                   {pooled_height, pooled_width, spatial_scale, group_size, output_dim},    \
+                   {{input_desc, input},                                                    \
+                    {rois_desc, rois},                                                      \
+                    {output_desc, output},                                                  \
+                    {mapping_channel_desc, mapping_channel}},                               \
+                   {workspace, workspace_size});                                            \
+  }
+MLUOP_PSROIPOOL_FORWARD(mluOpPsRoiPoolForward, kForward)
+MLUOP_PSROIPOOL_FORWARD(mluOpPsRoiPoolNchwForward, kNchwForward)
+#undef MLUOP_PSROIPOOL_FORWARD
 
-mluOpStatus_t mluOpPsRoiPoolBackward(
-    mluOpHandle_t handle, const int pooled_height, const int pooled_width,
-    const float spatial_scale, const int output_dim, const mluOpTensorDescriptor_t top_grad_desc,
-    const void* top_grad, const mluOpTensorDescriptor_t rois_desc, const void* rois,
-    const mluOpTensorDescriptor_t mapping_channel_desc, const void* mapping_channel,
-    const mluOpTensorDescriptor_t bottom_grad_desc, void* bottom_grad) {
-  return Execute(psroipool::kBackward, handle,
-                 {pooled_height, pooled_width, spatial_scale, output_dim},
-                 {{top_grad_desc, top_grad},
-                  {rois_desc, rois},
-                  {mapping_channel_desc, mapping_channel},
-                  {bottom_grad_desc, bottom_grad}});
-}
-
-mluOpStatus_t mluOpPsRoiPoolNchwForward(mluOpHandle_t handle, const int pooled_height,
-                                        const int pooled_width, const float spatial_scale,
-                                        const int group_size, const int output_dim,
-                                        const mluOpTensorDescriptor_t input_desc, const void* input,
-                                        const mluOpTensorDescriptor_t rois_desc, const void* rois,
-                                        void* workspace, const size_t workspace_size,
-                                        const mluOpTensorDescriptor_t output_desc, void* output,
-                                        const mluOpTensorDescriptor_t mapping_channel_desc,
-                                        void* mapping_channel) {
-  return Execute(psroipool::kNchwForward, handle,
-                 {pooled_height, pooled_width, spatial_scale, group_size, output_dim},
-                 {{input_desc, input},
-                  {rois_desc, rois},
-                  {output_desc, output},
-                  {mapping_channel_desc, mapping_channel}},
-                 {workspace, workspace_size});
-}
-
-mluOpStatus_t mluOpPsRoiPoolNchwBackward(
-    mluOpHandle_t handle, const int pooled_height, const int pooled_width,
-    const float spatial_scale, const int output_dim, const mluOpTensorDescriptor_t top_grad_desc,
-    const void* top_grad, const mluOpTensorDescriptor_t rois_desc, const void* rois,
-    const mluOpTensorDescriptor_t mapping_channel_desc, const void* mapping_channel,
-    const mluOpTensorDescriptor_t bottom_grad_desc, void* bottom_grad) {
-  return Execute(psroipool::kNchwBackward, handle,
-                 {pooled_height, pooled_width, spatial_scale, output_dim},
-                 {{top_grad_desc, top_grad},
-                  {rois_desc, rois},
-                  {mapping_channel_desc, mapping_channel},
-                  {bottom_grad_desc, bottom_grad}});
-}
+#define MLUOP_PSROIPOOL_BACKWARD(function, table)                                               \
+  mluOpStatus_t function(mluOpHandle_t handle, const int pooled_height, const int pooled_width, \
+                         const float spatial_scale, const int output_dim,                       \
+                         const mluOpTensorDescriptor_t top_grad_desc, const void* top_grad,     \
+                         const mluOpTensorDescriptor_t rois_desc, const void* rois,             \
+                         const mluOpTensorDescriptor_t mapping_channel_desc,                    \
+                         const void* mapping_channel,                                           \
+                         const mluOpTensorDescriptor_t bottom_grad_desc, void* bottom_grad) {   \
+    return Execute(psroipool::table, handle,                                                    \
+                   {pooled_height, pooled_width, spatial_scale, output_dim},                    \
+                   {{top_grad_desc, top_grad},                                                  \
+                    {rois_desc, rois},                                                          \
+                    {mapping_channel_desc, mapping_channel},                                    \
+                    {bottom_grad_desc, bottom_grad}});                                          \
+  }
+MLUOP_PSROIPOOL_BACKWARD(mluOpPsRoiPoolBackward, kBackward)
+MLUOP_PSROIPOOL_BACKWARD(mluOpPsRoiPoolNchwBackward, kNchwBackward)
+#undef MLUOP_PSROIPOOL_BACKWARD
