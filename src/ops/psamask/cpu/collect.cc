@@ -18,24 +18,6 @@
 
 #include "cpu/lines-inl.h"
 
-#ifndef MLUOP_PSAMASK_SKEW_
-#define MLUOP_PSAMASK_SKEW_
-namespace mluop::psamask {
-
-// Rows at a fixed distance. Reversing the rows turns a left skew into a right skew.
-template <typename T>
-struct StridedRows {
-  T* first;
-  int64_t stride, count;
-
-  T* Row(int64_t i) const { return first + i * stride; }
-  StridedRows From(int64_t column) const { return {first + column, stride, count}; }
-  StridedRows Reversed() const { return {Row(count - 1), -stride, count}; }
-};
-
-}  // namespace mluop::psamask
-#endif
-
 HWY_BEFORE_NAMESPACE();
 namespace mluop::psamask::HWY_NAMESPACE {
 namespace {
@@ -91,6 +73,17 @@ void CopyPixels(const Problem& p, const Tensors& tensors, int64_t begin, int64_t
 }
 
 // ---- skew ----
+
+// Rows at a fixed distance. Reversing the rows turns a left skew into a right skew.
+template <typename T>
+struct StridedRows {
+  T* first;
+  int64_t stride, count;
+
+  T* Row(int64_t i) const { return first + i * stride; }
+  StridedRows From(int64_t column) const { return {first + column, stride, count}; }
+  StridedRows Reversed() const { return {Row(count - 1), -stride, count}; }
+};
 
 // to[o][k] = from[o - k + shift][k] for the lanes k of d, 0 where there is no such row. Lane k is
 // shifted by k in log2 steps: step `distance` shifts the lanes whose bit `distance` is set. Four

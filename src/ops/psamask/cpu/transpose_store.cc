@@ -14,27 +14,6 @@
 #include "cpu/lines-inl.h"
 #include "cpu/transpose-inl.h"
 
-#ifndef MLUOP_PSAMASK_TRANSPOSE_STORE_
-#define MLUOP_PSAMASK_TRANSPOSE_STORE_
-namespace mluop::psamask {
-
-// Part of a grid.
-struct Window {
-  Range rows, cols;
-};
-
-inline bool Contains(const Window& a, const Window& b) {
-  return a.rows.begin <= b.rows.begin && b.rows.end <= a.rows.end && a.cols.begin <= b.cols.begin &&
-         b.cols.end <= a.cols.end;
-}
-inline bool Overlap(const Window& a, const Window& b) {
-  return a.rows.begin < b.rows.end && b.rows.begin < a.rows.end && a.cols.begin < b.cols.end &&
-         b.cols.begin < a.cols.end;
-}
-
-}  // namespace mluop::psamask
-#endif
-
 HWY_BEFORE_NAMESPACE();
 namespace mluop::psamask::HWY_NAMESPACE {
 namespace {
@@ -44,6 +23,20 @@ namespace simd = mluop::HWY_NAMESPACE;
 using simd::kSquare;
 using simd::SquareTag;
 using V = hn::Vec<SquareTag>;
+
+// Part of a grid.
+struct Window {
+  Range rows, cols;
+};
+
+HWY_INLINE bool Contains(const Window& a, const Window& b) {
+  return a.rows.begin <= b.rows.begin && b.rows.end <= a.rows.end && a.cols.begin <= b.cols.begin &&
+         b.cols.end <= a.cols.end;
+}
+HWY_INLINE bool Overlap(const Window& a, const Window& b) {
+  return a.rows.begin < b.rows.end && b.rows.begin < a.rows.end && a.cols.begin < b.cols.end &&
+         b.cols.begin < a.cols.end;
+}
 
 // Cell (row, col) of a pixel's output grid is from[row * in.cols + col] inside of the window.
 struct PixelSource {
