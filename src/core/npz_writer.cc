@@ -17,31 +17,22 @@ namespace {
 static_assert(std::endian::native == std::endian::little,
               "ZIP and .npy are little-endian, and fields are copied from memory");
 
-constexpr size_t kCrcSlices = 8;           // bytes per step; 2.1 GB/s on one core (AMD EPYC)
 constexpr uint32_t kInZip64 = 0xffffffff;  // stands for a size or offset in a ZIP64 field
 constexpr uint16_t kVersion = 45;          // the first version with ZIP64
 constexpr uint16_t kDate = 0x21;           // 1980-01-01: files of equal calls are equal
 constexpr size_t kNpyAlignment = 64;
 
-using CrcTable = std::array<std::array<uint32_t, 256>, kCrcSlices>;
-
-constexpr CrcTable MakeCrcTable() {
-  CrcTable table = {};
-  for (uint32_t i = 0; i < 256; ++i) {
-    uint32_t crc = i;
-    for (int bit = 0; bit < 8; ++bit) crc = (crc >> 1) ^ ((crc & 1) != 0 ? 0xedb88320u : 0);
-    table[0][i] = crc;
-  }
-  for (size_t slice = 1; slice < kCrcSlices; ++slice) {
-    for (uint32_t i = 0; i < 256; ++i) {
-      const uint32_t before = table[slice - 1][i];
-      table[slice][i] = (before >> 8) ^ table[0][before & 0xff];
+// The CRC-32 of every byte.
+constexpr std::array<uint32_t, 256> kCrc = [] {
+  std::array<uint32_t, 256> table = {};
+  for (uint32_t i = 0; i < table.size(); ++i) {
+    table[i] = i;
+    for (int bit = 0; bit < 8; ++bit) {
+      table[i] = (table[i] >> 1) ^ ((table[i] & 1) != 0 ? 0xedb88320u : 0);
     }
   }
   return table;
-}
-
-constexpr CrcTable kCrc = MakeCrcTable();
+}();
 
 bool WriteAt(int file, const void* data, size_t bytes, uint64_t offset) {
   const auto* from = static_cast<const char*>(data);
@@ -78,15 +69,7 @@ size_t FormatNpyHeader(const mluOpTensorStruct& desc, char (&text)[320]) {
 uint32_t Crc32(uint32_t crc, const void* data, size_t bytes) {
   const auto* from = static_cast<const unsigned char*>(data);
   crc = ~crc;
-  for (; bytes >= kCrcSlices; bytes -= kCrcSlices, from += kCrcSlices) {
-    uint64_t word = 0;
-    std::memcpy(&word, from, sizeof(word));
-    word ^= crc;
-    crc = 0;
-    for (size_t i = 0; i < kCrcSlices; ++i, word >>= 8)
-      crc ^= kCrc[kCrcSlices - 1 - i][word & 0xff];
-  }
-  for (; bytes > 0; --bytes, ++from) crc = (crc >> 8) ^ kCrc[0][(crc ^ *from) & 0xff];
+  for (; bytes > 0; --bytes, ++from) crc = (crc >> 8) ^ kCrc[(crc ^ *from) & 0xff];
   return ~crc;
 }
 
