@@ -6,49 +6,32 @@
 namespace mluop {
 namespace {
 
-struct TypeFacts {
-  const char* name;
-  size_t bytes;
-};
-
-constexpr TypeFacts kInvalid = {"invalid", 0};
-
 // Indexed by mluOpDataType_t; 10 is not an enumerator.
-constexpr TypeFacts kTypes[] = {kInvalid,
-                                {"half", 2},
-                                {"float", 4},
-                                {"int8", 1},
-                                {"int16", 2},
-                                {"int31", 4},
-                                {"int32", 4},
-                                {"uint8", 1},
-                                {"bool", 1},
-                                {"int64", 8},
-                                kInvalid,
-                                {"uint32", 4},
-                                {"uint64", 8},
-                                {"uint16", 2},
-                                {"double", 8},
-                                {"complex_half", 4},
-                                {"complex_float", 8},
-                                {"bfloat16", 2}};
+constexpr const char* kTypes[] = {"invalid",      "half",          "float",   "int8",   "int16",
+                                  "int31",        "int32",         "uint8",   "bool",   "int64",
+                                  "invalid",      "uint32",        "uint64",  "uint16", "double",
+                                  "complex_half", "complex_float", "bfloat16"};
+constexpr uint8_t kBytes[] = {0, 2, 4, 1, 2, 4, 4, 1, 1, 8, 0, 4, 8, 2, 8, 4, 8, 2};
 static_assert(std::size(kTypes) == MLUOP_DTYPE_BFLOAT16 + 1);
+static_assert(std::size(kBytes) == std::size(kTypes));
 
 // Indexed by mluOpTensorLayout_t.
 constexpr const char* kLayouts[] = {"NCHW", "NHWC", "HWCN", "NDHWC", "ARRAY", "NCDHW",
                                     "TNC",  "NTC",  "NC",   "NLC",   "NCL"};
 static_assert(std::size(kLayouts) == MLUOP_LAYOUT_NCL + 1);
 
-const TypeFacts& FactsOf(mluOpDataType_t dtype) {
-  const auto index = static_cast<size_t>(dtype);  // a negative value becomes a large one
-  return index < std::size(kTypes) ? kTypes[index] : kInvalid;
-}
-
 }  // namespace
 
-size_t SizeOf(mluOpDataType_t dtype) { return FactsOf(dtype).bytes; }
+// A negative value becomes a large index.
+size_t SizeOf(mluOpDataType_t dtype) {
+  const auto index = static_cast<size_t>(dtype);
+  return index < std::size(kBytes) ? kBytes[index] : 0;
+}
 
-const char* NameOf(mluOpDataType_t dtype) { return FactsOf(dtype).name; }
+const char* NameOf(mluOpDataType_t dtype) {
+  const auto index = static_cast<size_t>(dtype);
+  return index < std::size(kTypes) ? kTypes[index] : "invalid";
+}
 
 const char* NameOf(mluOpTensorLayout_t layout) {
   const auto index = static_cast<size_t>(layout);

@@ -100,13 +100,12 @@ mluOpStatus_t GetAll(const char* function, const mluOpTensorStruct* desc,
                      Int* strides) {
   if (desc == nullptr) return FailNull(function, "desc");
   for (int i = 0; i < desc->rank; ++i) {
-    const bool fits = (dims == nullptr || Fits<Int>(desc->dims[i])) &&
-                      (strides == nullptr || Fits<Int>(desc->strides[i]));
-    if (!fits) {
-      return Fail(
-          MLUOP_STATUS_BAD_PARAM, "%s: desc must have dims and strides that fit in int, got %lld",
-          function,
-          static_cast<long long>(Fits<Int>(desc->dims[i]) ? desc->strides[i] : desc->dims[i]));
+    for (const int64_t value :
+         {dims == nullptr ? 0 : desc->dims[i], strides == nullptr ? 0 : desc->strides[i]}) {
+      if (Fits<Int>(value)) continue;
+      return Fail(MLUOP_STATUS_BAD_PARAM,
+                  "%s: desc must have dims and strides that fit in int, got %lld", function,
+                  static_cast<long long>(value));
     }
   }
   if (layout != nullptr) *layout = desc->layout;
