@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The steps of the calling thread's last call: parallel loops on the CPU, launches on CUDA. A device
-// records three numbers per step; `mluop describe --plan` prints them.
+// The steps of the calling thread's last call: parallel loops on the CPU, launches on CUDA. A
+// device records three numbers per step; `mluop describe --plan` prints them.
 #pragma once
 
 #include <array>

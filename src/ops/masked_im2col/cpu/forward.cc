@@ -195,8 +195,8 @@ void CopyTile(const ForwardCall& call, const KernelTile<T>& tile) {
   for (int64_t s = tile.begin / step; s * step < tile.end; ++s) CopyElements(call, tile, s);
 }
 
-// Copies the masks of a work item. With non-temporal stores a tile is copied to a stage first, so that
-// data_col is written in whole lines.
+// Copies the masks of a work item. With non-temporal stores a tile is copied to a stage first, so
+// that data_col is written in whole lines.
 template <typename T>
 void CopyBlock(const ForwardCall& call, int64_t item) {
   constexpr int64_t kStride = 2 * kBlockBytes / sizeof(T);
