@@ -118,6 +118,15 @@ def test_mask_of_the_feature_size_uses_its_upper_left_part(arguments):
     torch.testing.assert_close(conv(x, mask), expected, rtol=1e-4, atol=1e-5)
 
 
+def test_mask_of_the_feature_size_has_zeros_beyond_the_features():
+    conv, x = ours.MaskedConv2d(3, 6, 1, padding=(1, 2)), randn(2, 3, 4, 5)
+    mask = masks(2, 4, 5)
+    expected = conv(x) * torch.nn.functional.pad(mask > 0, (0, 4, 0, 2))[:, None]
+    torch.testing.assert_close(conv(x, mask), expected, rtol=1e-4, atol=1e-5)
+    conv(x, mask).sum().backward()
+    torch.testing.assert_close(conv.bias.grad, (mask > 0).sum().expand(6).float())
+
+
 @pytest.mark.parametrize("dtype", [torch.bool, torch.uint8, torch.float16, torch.int64])
 def test_mask_may_have_any_type(dtype):
     conv, x, mask = ours.MaskedConv2d(2, 3, 3, padding=1), randn(1, 2, 5, 5), torch.eye(5)[None]

@@ -26,11 +26,17 @@ _FORWARD = Table("masked_conv2d_forward", "masked_conv2d")
 _TYPES = (torch.float16, torch.float32)  # with kernels that multiply tiles
 
 
-def _cropped(mask: Tensor, size: List[int]) -> Tensor:
-    """Returns the upper left part of a mask, [N, h, w]."""
+def _fitted(mask: Tensor, size: List[int]) -> Tensor:
+    """Returns a mask of the size of the result, [N, h, w]: its upper left part, or with zeros."""
     if mask.dim() == 4:
         mask = mask[:, 0]
-    return mask if list(mask.shape[1:]) == size else mask[:, : size[0], : size[1]]
+    height, width = mask.shape[1:]
+    if [height, width] == size:
+        return mask
+    mask = mask[:, : size[0], : size[1]]
+    if height >= size[0] and width >= size[1]:
+        return mask
+    return torch.nn.functional.pad(mask, (0, max(size[1] - width, 0), 0, max(size[0] - height, 0)))
 
 
 def _like(features: Tensor, shape: Sequence[Any]) -> Tensor:
@@ -50,6 +56,11 @@ def _is_one_call(features: Tensor, groups: int) -> bool:
     return groups == 1 and features.is_cuda and features.dtype in _TYPES
 
 
+def _as_values(mask: Tensor, dtype: torch.dtype) -> Tensor:
+    """Returns a mask whose values are above 0 where those of `mask` are."""
+    return mask if mask.dtype in (dtype, torch.bool) else mask > 0
+
+
 def _convolve(
     features: Tensor, mask: Tensor, weight: Tensor, bias: Optional[Tensor], geometry: Geometry
 ) -> Tensor:
@@ -57,7 +68,7 @@ def _convolve(
     x = packed(features, dtype)
     inputs = (
         x,
-        packed(mask if mask.dtype is dtype else as_type(mask > 0, dtype), dtype),
+        packed(_as_values(mask, dtype), dtype),
         packed(weight, dtype),
         weight.new_zeros(weight.size(0)) if bias is None else packed(bias, dtype),
     )
@@ -95,7 +106,7 @@ def _kernel(*arguments: Any) -> Tensor:
     arguments = complete(arguments)
     features, mask, weight, bias, _, _, _, groups = arguments
     geometry, size = check_once(*arguments)
-    mask = _cropped(mask, size)
+    mask = _fitted(mask, size)
     if _is_one_call(features, groups):
         return _convolve(features, mask, weight, bias, geometry)
     by_rows = rows.applies(features, weight, groups)
@@ -106,7 +117,7 @@ def _compose(*arguments: Any) -> Tensor:
     """The operator as a composition of others, which have derivatives of every kind."""
     features, mask, weight, bias, padding, stride, dilation, groups = complete(arguments)
     geometry = make_geometry(padding, stride, dilation)
-    mask = _cropped(mask, check(features, mask, weight, bias, geometry, groups))
+    mask = _fitted(mask, check(features, mask, weight, bias, geometry, groups))
     return _run(OPERATORS, features, mask, weight, bias, geometry, groups)
 
 
@@ -119,7 +130,7 @@ def _meta(*arguments: Any) -> Tensor:
 def _run_backward(calls: Calls, arguments: Tuple[Any, ...], by_rows: bool) -> Tuple[Tensor, ...]:
     grad, features, mask, weight, *_, groups, wanted = arguments
     geometry, size = check_backward(arguments)
-    mask = _cropped(mask, size)
+    mask = _fitted(mask, size)
     images: List[Tensor] = []
     others: List[Optional[Tensor]] = [None, None]
     for i in range(features.size(0)):
@@ -213,7 +224,7 @@ def masked_conv2d(
     only where the mask is positive, with gradients for features, weight and bias.
 
     features: [N, C, H, W]; mask: [N, h, w] or [N, 1, h, w]. The mask has the size of the result or,
-    as in mmcv, of the features; its upper left part is then used. Drop-in for
+    as in mmcv, of the features; its upper left part is then used, and zeros beyond it. Drop-in for
     `mmcv.ops.masked_conv2d`.
 
     >>> features, weight = torch.ones(1, 1, 3, 3), torch.ones(1, 1, 3, 3)

@@ -19,7 +19,7 @@ inline constexpr int kChunk = 16 / sizeof(T);
 template <typename T>
 inline constexpr int kPitch = kDepth<T> + kChunk<T>;
 template <typename T>
-inline constexpr int kTileElements = kTile* kPitch<T>;
+inline constexpr int kTileElements = kPitch<T>* kTile;
 
 // The sums of a warp, 64 positions by 32 outputs, on tensor cores.
 class HalfSums {
@@ -68,8 +68,8 @@ class HalfSums {
   static __device__ int Row() { return Warp() / 4 * kDown * kEdge; }
   static __device__ int Column() { return Warp() % 4 * kAcross * kEdge; }
 
-  nvcuda::wmma::fragment<nvcuda::wmma::accumulator, kEdge, kEdge, kEdge, float> sums_[kDown]
-                                                                                     [kAcross];
+  using Sum = nvcuda::wmma::fragment<nvcuda::wmma::accumulator, kEdge, kEdge, kEdge, float>;
+  Sum sums_[kDown][kAcross];
 };
 
 // The sums of a thread, 8 positions by 8 outputs, 16 apart.
@@ -206,13 +206,13 @@ template <typename T>
 constexpr size_t kStageBytes = size_t{2} * kTileElements<T> * sizeof(T);
 
 // Grid: tiles of outputs, then splits, then tiles of positions, so that blocks without masked
-// positions are last. One block per SM for float: two share the registers, and with few masked
-// positions they share half of the SMs. 0.55x the time with 10 % of 100x152 positions (H200).
+// positions are last. Float runs one block per SM: the GPU fills an SM before it takes the next, and
+// few tiles must spread over all SMs. 0.55x the time with 10 % of 100x152 positions (H200).
 template <typename T>
 __global__ void __launch_bounds__(kThreads, sizeof(T) == sizeof(half) ? 2 : 1)
     MultiplyKernel(const __grid_constant__ Sizes sizes, const __grid_constant__ Geometry geometry,
                    Arranged<T> arranged) {
-  extern __shared__ uint4 shared_memory[];
+  extern __shared__ __align__(32) uint4 shared_memory[];  // as load_matrix_sync requires
   T* const tiles = reinterpret_cast<T*>(shared_memory);
   const int across = sizes.padded_outputs / kTile, block = static_cast<int>(blockIdx.x);
   const int first_output = block % across * kTile, split = block / across % sizes.splits;

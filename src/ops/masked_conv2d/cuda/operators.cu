@@ -2,6 +2,7 @@
 // masked_conv2d on CUDA devices: the choice between "products" and the fallback "direct", in which a
 // thread adds the terms of one element of the output.
 #include <algorithm>
+#include <type_traits>
 
 #include "cuda/for_each.h"
 #include "cuda/words.h"
@@ -13,6 +14,7 @@ namespace {
 using ConvCall = CudaCall<Problem>;
 
 constexpr int64_t kMaxCoordinate = int64_t{1} << 30;
+constexpr int64_t kMaxPadding = 4096;  // what the kernels add to a size when they round it up
 
 // Whether every coordinate of a window fits 32 bits.
 bool HasSmallCoordinates(const Axis& axis) {
@@ -20,8 +22,14 @@ bool HasSmallCoordinates(const Axis& axis) {
          axis.pad < kMaxCoordinate && int64_t{axis.kernel} * axis.dilation < kMaxCoordinate;
 }
 
+// Whether a size fits 32 bits after it is rounded up.
+bool IsPaddable(int64_t size) { return size < (int64_t{1} << 31) - kMaxPadding; }
+
 bool CanMultiply(const ConvCall& call) {
-  return IsSmall(call) && HasSmallCoordinates(call.p.y) && HasSmallCoordinates(call.p.x);
+  const Problem& p = call.p;
+  return IsSmall(call) && HasSmallCoordinates(p.y) && HasSmallCoordinates(p.x) &&
+         IsPaddable(p.plane()) && IsPaddable(p.positions()) && IsPaddable(p.outputs) &&
+         IsPaddable(p.taps() * (p.channels + kMaxPadding));
 }
 
 int SplitsOf(const Problem& p) {
@@ -50,8 +58,11 @@ Sizes SizesOf(const Problem& p, int64_t images) {
   return sizes;
 }
 
+template <typename T>
 int64_t BatchOf(const Problem& p) {
-  return std::clamp<int64_t>(kBatchPositions / p.positions(), 1, p.images);
+  const int64_t by_features =
+      kBatchFeatures / std::max<int64_t>(p.plane() * RoundUp(p.channels, kDepth<T>), 1);
+  return std::clamp<int64_t>(std::min(kBatchPositions / p.positions(), by_features), 1, p.images);
 }
 
 // Assigns scratch from `base` on and returns its size. A NULL base gives the size alone.
@@ -74,7 +85,7 @@ size_t Assign(const Sizes& s, char* base, Arranged<T>* to) {
 template <typename T>
 size_t BytesOf(const Problem& p) {
   Arranged<T> unused;
-  return Assign(SizesOf<T>(p, BatchOf(p)), nullptr, &unused);
+  return Assign(SizesOf<T>(p, BatchOf<T>(p)), nullptr, &unused);
 }
 
 bool IsHalf(const ConvCall& call) { return call.arguments.Type() == MLUOP_DTYPE_HALF; }
@@ -88,7 +99,7 @@ mluOpStatus_t RunBatches(const ConvCall& call, void* scratch) {
   const Problem& p = call.p;
   const Arguments& a = call.arguments;
   const Geometry geometry = {p.y.stride, p.x.stride, p.y.pad, p.x.pad, p.y.dilation, p.x.dilation};
-  const int64_t batch = BatchOf(p);
+  const int64_t batch = BatchOf<T>(p);
   Arranged<T> arranged;
   Assign(SizesOf<T>(p, batch), static_cast<char*>(scratch), &arranged);
   for (int64_t first = 0; first < p.images; first += batch) {

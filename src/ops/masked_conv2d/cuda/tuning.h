@@ -13,14 +13,14 @@ inline constexpr int kThreads = 256;
 inline constexpr int kMaxSplits = 4;
 // A split has at least this many terms, so that its partial sums cost little beside it.
 inline constexpr int64_t kMinTerms = 512;
-// Outputs times positions of an image from which the terms are not split: a quarter of the positions
-// makes a tile for each of 128 SMs.
-inline constexpr int64_t kManySums = int64_t{128 * kTile * kTile} * 8;
+// The most partial sums of an image whose terms are split. With a quarter of its positions masked
+// they fill 256 tiles, two for each of 128 SMs.
+inline constexpr int64_t kManySums = int64_t{4 * 256} * kTile * kTile;
 // Tiles of terms in flight. Three take 60 KiB, which every architecture from sm_75 on gives a block.
 inline constexpr int kStages = 3;
 
-// Positions of a batch of images, unless one image has more. Bounds the scratch.
-inline constexpr int64_t kBatchPositions = 1 << 15;
+// Positions and arranged features of a batch, unless one image has more. They bound the scratch.
+inline constexpr int64_t kBatchPositions = 1 << 15, kBatchFeatures = 1 << 24;
 
 // The tile of the kernels that transpose features and sums.
 inline constexpr int kSquare = 64;
