@@ -57,7 +57,7 @@ def _is_one_call(features: Tensor, groups: int) -> bool:
 
 
 def _as_values(mask: Tensor, dtype: torch.dtype) -> Tensor:
-    """Returns a mask whose values are above 0 where those of `mask` are."""
+    """Returns a mask that is positive where `mask` is."""
     return mask if mask.dtype in (dtype, torch.bool) else mask > 0
 
 
