@@ -10,27 +10,6 @@
 namespace bang {
 namespace {
 
-// The side lies in one variable or allocation of its memory.
-void CheckInside(const Check& check, const Side& side) {
-  const Range range = side.bounds();
-  const char* const space = kSpaceNames[side.memory->space];
-  const Block* const block = side.memory->Find(range.begin);
-  if (block == nullptr)
-    check.Fail("%s must be in a variable or allocation in %s, got %p in %s", side.role, space,
-               range.begin, kSpaceNames[check.core.SpaceOf(range.begin)]);
-  const size_t left = block->BytesFrom(range.begin);
-  if (range.size() > left)
-    check.Fail("%s of %zu bytes runs %zu bytes past the end of %s, which has %zu bytes of %s",
-               side.role, range.size(), range.size() - left, block->name, block->bytes, space);
-  OnChipMemory* const memory = side.on_chip();
-  if (memory == nullptr) return;
-  const size_t used = memory->Touch(*block, range.end);
-  if (used > memory->limit)
-    Violate(block->name, block->where,
-            "the variables in %s that the kernel uses have %zu bytes, and %zu are usable", space,
-            used, memory->limit);
-}
-
 // The address and the size of an operand obey the rule of this architecture.
 void CheckAlignment(const Check& check, const Side& side) {
   const auto [address_step, size_step, everywhere_address, everywhere_size] = side.rule;
@@ -59,9 +38,11 @@ void CheckOrder(const Check& check, const Side& side, const Range& range, Queue 
           "%s reads memory, where %s of line %d (%s queue) replaces a result that nothing has read",
           side.role, issuer.name, issuer.where.line, kQueueNames[other]);
     check.Fail(
-        "%s %s memory, which %s of line %d (%s queue) still %s: a synchronisation is missing",
-        side.role, side.is_written() ? "overwrites" : "reads", issuer.name, issuer.where.line,
-        kQueueNames[other], writer != nullptr ? "writes" : "reads");
+        "%s %s %zu bytes of %s, which %s of line %d (%s queue) still %s: a synchronisation is "
+        "missing",
+        side.role, side.is_written() ? "overwrites" : "reads", range.size(),
+        side.memory->Find(range.begin)->name, issuer.name, issuer.where.line, kQueueNames[other],
+        writer != nullptr ? "writes" : "reads");
   }
 }
 
@@ -116,8 +97,28 @@ void Check::Written(const char* role, const OnChipMemory& memory, const Range& r
           issuer.where.line);
 }
 
+void Check::Inside(const Side& side) const {
+  const Range range = side.bounds();
+  const char* const space = kSpaceNames[side.memory->space];
+  const Block* const block = side.memory->Find(range.begin);
+  if (block == nullptr)
+    Fail("%s must be in a variable or allocation in %s, got %p in %s", side.role, space,
+         range.begin, kSpaceNames[core.SpaceOf(range.begin)]);
+  const size_t left = block->BytesFrom(range.begin);
+  if (range.size() > left)
+    Fail("%s of %zu bytes runs %zu bytes past the end of %s, which has %zu bytes of %s", side.role,
+         range.size(), range.size() - left, block->name, block->bytes, space);
+  OnChipMemory* const memory = side.on_chip();
+  if (memory == nullptr) return;
+  const size_t used = memory->Touch(*block, range.end);
+  if (used > memory->limit)
+    Violate(block->name, block->where,
+            "the variables in %s that the kernel uses have %zu bytes, and %zu are usable", space,
+            used, memory->limit);
+}
+
 void Check::Use(const Side& side, Queue queue) const {
-  CheckInside(*this, side);
+  Inside(side);
   CheckAlignment(*this, side);
   const OnChipMemory* const memory = side.on_chip();
   for (const Range& range : side.Ranges()) {
@@ -224,7 +225,7 @@ Issued Issue(const Instruction& instruction, size_t count, std::initializer_list
     // Instructions that rearrange elements move their states, so the bytes name this instruction.
     std::replace(states, states + range.size(), kUnwritten, state);
   }
-  check.core.CountVector(instruction.kind, count);
+  check.core.Count(instruction.kind, count);
   return {true, Is2xx(), state, nram.states()};
 }
 

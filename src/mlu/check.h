@@ -47,8 +47,10 @@ struct Check {
   void Exists(const Gate& gate, bool is_integer = false) const;
   // Requires disjoint ranges.
   void Disjoint(const char* role, const Range& result, const Range& source) const;
-  // Requires that a side lies in one variable or allocation and obeys its rule, and that no other
-  // queue or core still accesses it. Keeps its ranges until the queue is synchronized.
+  // Requires that a side lies in one variable or allocation.
+  void Inside(const Side& side) const;
+  // Requires that a side is inside and obeys its rule, and that no other queue or core still
+  // accesses it. Keeps its ranges until the queue is synchronized.
   void Use(const Side& side, Queue queue) const;
   // Requires that each byte was written.
   void Written(const char* role, const OnChipMemory& memory, const Range& range) const;

@@ -102,6 +102,8 @@ void CheckMove(const Check& check, const End& to) {
 }
 
 void CheckOverlap(const Check& check, const Side& to, const Side& from) {
+  check.Inside(to);
+  check.Inside(from);
   if (!to.bounds().Overlaps(from.bounds())) return;
   IntervalMap sources;
   for (const Range& range : from.Ranges()) sources.Insert(range, {"", Where()});
@@ -171,7 +173,7 @@ void Copy(const CopyCall& call, const End& to_end, const End& from_end, Where wh
   // The forms of __bang_move that allow it: 1D, and any from 5xx on.
   if (!call.is_move || (!is_1d && Architecture() <= 372)) CheckOverlap(check, to, from);
   if (call.is_move)
-    core.CountVector(kLayout, to.total_bytes());
+    core.Count(kLayout, to.total_bytes());
   else
     CountCopy(core, call.direction, to);
   const Queue queue = call.is_move ? kCompute : QueueOf(spaces, to_end.segments.form);
@@ -189,7 +191,7 @@ void ConvertSegments(const Instruction& instruction, const End& to_end, const En
   Side from("src", Access::kRead, &nram, from_end, instruction.rule);
   from.decides = true;
   CheckOverlap(check, to, from);
-  check.core.CountVector(instruction.kind, size_t{n} * to.segments.size());
+  check.core.Count(instruction.kind, size_t{n} * to.segments.size());
   Transfer(check, kMove, Timing::kVector, {from, to}, [&](size_t k) {
     for (size_t i = 0; i < n; ++i)
       one(to.segments[k] + i * (to.size / n), from.segments[k] + i * (from.size / n));
@@ -245,7 +247,7 @@ void Fill(const FillCall& call, const End& end, const void* value, unsigned widt
               static_cast<uint64_t>(segments.stride0) * segments.inner);
   const Side to("dst", Access::kWrite, core.memory(call.space), end, call.rule);
   if (call.space == kGdram) core.counters.bytes[kDirections] += to.total_bytes();
-  core.CountVector(kFill, to.total_bytes() / width);
+  core.Count(kFill, to.total_bytes() / width, call.queue);
   std::vector<char> pattern(end.size);
   for (size_t at = 0; at < end.size; at += width) std::memcpy(&pattern[at], value, width);
   Transfer(check, call.queue, TimingOf(call.queue, call.async), {to},
@@ -268,7 +270,7 @@ void Atomic(const AtomicCall& call, const End& gdram_end, const End& operands, v
   std::vector<Side> sides = {gdram};
   if (!is_value) sides.push_back(source);
   if (old_data != nullptr) sides.push_back(old);
-  core.CountVector(kAtomic, gdram.total_bytes() / call.width);
+  core.Count(kAtomic, gdram.total_bytes() / call.width, kIo);
   std::array<char, 8> value = {};  // two elements
   if (is_value) std::memcpy(value.data(), operands.data, 2 * call.width);
   const Timing timing = call.async ? Timing::kAsync : Timing::kSync;

@@ -7,6 +7,7 @@
 #include <iomanip>
 #include <numeric>
 #include <sstream>
+#include <utility>
 
 #include "mlu/check.h"
 #include "mlu/job.h"
@@ -51,15 +52,14 @@ Space Core::SpaceOf(const void* pointer) const {
 
 void Core::Defer(Queue queue, std::function<void()> work) {
   ++counters.async_copies;
-  queues_[queue].push_back({std::move(work), computing_});
+  ++(computing_ ? counters.overlapped_copies : alone_[queue]);
+  queues_[queue].push_back(std::move(work));
   RunSomeEarly();
 }
 
 void Core::RunFront(Queue queue) {
-  const Deferred next = std::move(queues_[queue].front());
+  queues_[queue].front()();
   queues_[queue].pop_front();
-  counters.overlapped_copies += next.overlapped;
-  next.run();
 }
 
 // Strict mode: copies happen at any time between their issue and their synchronisation.
@@ -74,6 +74,7 @@ void Core::Synchronize(const QueueSet& producers, const QueueSet& consumers) {
   for (const Queue producer : kQueues) {
     if (!producers[producer]) continue;
     while (!is_idle(producer)) RunFront(producer);
+    alone_[producer] = 0;
     for (const Queue consumer : kQueues) {
       if (consumers[consumer]) pending[producer][consumer] = {};
     }
@@ -81,13 +82,12 @@ void Core::Synchronize(const QueueSet& producers, const QueueSet& consumers) {
   if (producers[kCompute]) computing_ = false;
 }
 
-void Core::CountVector(Kind kind, size_t elements) {
+void Core::Count(Kind kind, size_t elements, Queue queue) {
   ++counters.instructions[kind];
   counters.elements[kind] += elements;
+  if (queue != kCompute) return;
   computing_ = true;
-  for (auto& queue : queues_) {
-    for (Deferred& deferred : queue) deferred.overlapped = true;
-  }
+  for (uint64_t& copies : alone_) counters.overlapped_copies += std::exchange(copies, 0);
   RunSomeEarly();
 }
 

@@ -65,10 +65,9 @@ struct Epoch {
 
   // Whether this access is ordered before an access in `later` of the same job.
   bool IsBefore(const Epoch& later) const {
-    const bool is_same_core = core.core_id == later.core.core_id;
     return job_barriers < later.job_barriers ||
            (core.cluster_id == later.core.cluster_id &&
-            (is_same_core || cluster_barriers < later.cluster_barriers));
+            (core.core_id == later.core.core_id || cluster_barriers < later.cluster_barriers));
   }
   std::string Name() const {
     const bool is_memory_core = core.core_id == kMemoryCore;
@@ -104,14 +103,14 @@ class Core {
   Arrival arrival;
   Counters counters;
   Epoch epoch;
-  uint16_t epoch_number;  // in LaunchState::writers
+  uint32_t epoch_number;  // in LaunchState::writers
 
   bool is_memory_core() const { return built_ins.core_id == kMemoryCore; }
   bool is_block() const { return built_ins.cluster_dim == 0; }  // no SRAM and no barriers
   OnChipMemory& nram() { return *memories_[kNram]; }
   OnChipMemory& sram() { return *memories_[kSram]; }
   Memory* memory(Space space) {
-    return space == kGdram ? static_cast<Memory*>(&GetGdram()) : memories_[space];
+    return space == kGdram ? &GetGdram() : static_cast<Memory*>(memories_[space]);
   }
   Space SpaceOf(const void* pointer) const;
 
@@ -119,7 +118,8 @@ class Core {
   void Defer(Queue queue, std::function<void()> work);
   void Synchronize(const QueueSet& producers, const QueueSet& consumers);
   void Drain() { Synchronize({true, true, true}, {true, true, true}); }
-  void CountVector(Kind kind, size_t elements);
+  // Counts an instruction. Copies overlap with the instructions of the Compute queue.
+  void Count(Kind kind, size_t elements, Queue queue = kCompute);
   bool is_idle(Queue queue) const { return queues_[queue].empty(); }
 
   // The accesses of instructions of `producer` that no synchronisation orders before `consumer`. Of
@@ -134,16 +134,13 @@ class Core {
   std::string LocateBarrier() const { return Locate({arrival.barrier.name, arrival.where}); }
 
  private:
-  struct Deferred {
-    std::function<void()> run;
-    bool overlapped;
-  };
   void RunFront(Queue queue);
   void RunSomeEarly();
 
   Memories memories_;
-  std::deque<Deferred> queues_[3];
+  std::deque<std::function<void()>> queues_[3];
   bool computing_ = false;  // a vector instruction was issued since the last synchronisation
+  std::array<uint64_t, 3> alone_ = {};  // copies of a queue that no computation overlaps yet
   std::minstd_rand random_;
 };
 

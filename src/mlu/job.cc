@@ -8,36 +8,33 @@
 namespace bang {
 namespace {
 
-constexpr uint16_t kMostEpochs = 0x7fff;
-constexpr uint16_t kAtomicBit = 0x8000;
+constexpr uint32_t kAtomicBit = 0x80000000;
 
 // Zeroed; the pages that are never touched cost nothing.
-std::shared_ptr<uint16_t> AllocateShadow(size_t count) {
-  auto* const tags = static_cast<uint16_t*>(std::calloc(count, sizeof(uint16_t)));
+std::shared_ptr<uint32_t> AllocateShadow(size_t count) {
+  auto* const tags = static_cast<uint32_t*>(std::calloc(count, sizeof(uint32_t)));
   if (tags == nullptr) throw std::bad_alloc();
   return {tags, std::free};
 }
 
 }  // namespace
 
-uint16_t Writers::Begin(const Epoch& epoch) {
+uint32_t Writers::Begin(const Epoch& epoch) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  if (epochs_.size() >= kMostEpochs) return 0;  // the accesses of further epochs are not recorded
   epochs_.push_back(epoch);
-  return static_cast<uint16_t>(epochs_.size() - 1);
+  return static_cast<uint32_t>(epochs_.size() - 1);
 }
 
-const Epoch* Writers::Scan(std::span<uint16_t> tags, uint16_t me, bool is_sram, bool mark,
+const Epoch* Writers::Scan(std::span<uint32_t> tags, uint32_t me, bool is_sram, bool mark,
                            bool atomic) {
-  const auto tag = static_cast<uint16_t>(atomic ? me | kAtomicBit : me);
-  uint16_t known = tag;  // the last tag that was found to be in order
-  for (uint16_t& other_tag : tags) {
+  const uint32_t tag = atomic ? me | kAtomicBit : me;
+  uint32_t known = tag;  // the last tag that was found to be in order
+  for (uint32_t& other_tag : tags) {
     if (other_tag != known && other_tag != 0) {
       const bool both_atomic = atomic && (other_tag & kAtomicBit) != 0;
       const Epoch& other = epochs_[other_tag & ~kAtomicBit];
       // Jobs have no order, but jobs that use the same SRAM run one after the other.
-      const bool is_same_job = other.job == epochs_[me].job;
-      const bool in_order = is_same_job ? other.IsBefore(epochs_[me]) : is_sram;
+      const bool in_order = other.job == epochs_[me].job ? other.IsBefore(epochs_[me]) : is_sram;
       if (!both_atomic && !in_order) return &other;
       known = other_tag;
     }
@@ -46,14 +43,13 @@ const Epoch* Writers::Scan(std::span<uint16_t> tags, uint16_t me, bool is_sram, 
   return nullptr;
 }
 
-const Epoch* Writers::Touch(const Block& block, bool is_sram, const Range& range, uint16_t epoch,
+const Epoch* Writers::Touch(const Block& block, bool is_sram, const Range& range, uint32_t epoch,
                             Access access) {
-  if (epoch == 0) return nullptr;
   const std::lock_guard<std::mutex> lock(mutex_);
   const bool is_read = access == Access::kRead;
   // Returns the tags of the range.
   const auto tags = [&](bool of_readers) {
-    std::shared_ptr<uint16_t>& shadow = shadows_[{block.begin, of_readers}];
+    std::shared_ptr<uint32_t>& shadow = shadows_[{block.begin, of_readers}];
     if (shadow == nullptr) shadow = AllocateShadow(block.bytes);
     return std::span(shadow.get() + (range.begin - block.begin), range.size());
   };
@@ -146,17 +142,20 @@ void Job::FailIfStuck() {
   const bool none_runs = std::ranges::none_of(cores, is_running);
   for (const Core& core : cores) {
     if (core.arrival.state != Arrival::kWaiting) continue;
-    size_t waiting = 0, finished = 0;
     const std::vector<Core*> all = Participants(core);
-    for (const Core* const other : all) {
-      waiting += other->arrival.WaitsAt(core.arrival.barrier);
-      finished += other->arrival.state == Arrival::kFinished;
-    }
-    if (finished == 0 && !none_runs) continue;
-    launch_.Fail({(odd_place_.empty() ? core.LocateBarrier() : odd_place_) +
-                  "not all cores reach this barrier: " + std::to_string(waiting) + " of " +
-                  std::to_string(all.size()) +
-                  " wait, the others have returned or wait elsewhere"});
+    const auto rank = [&](const Core* other) {  // -1: waits at this barrier
+      return other->arrival.WaitsAt(core.arrival.barrier) ? -1 : int{other->arrival.state};
+    };
+    const Core* const missing = *std::ranges::max_element(all, {}, rank);
+    const bool has_returned = missing->arrival.state == Arrival::kFinished;
+    if (!has_returned && !none_runs) continue;
+    launch_.Fail(
+        {(odd_place_.empty() ? core.LocateBarrier() : odd_place_) +
+         "not all cores reach this barrier: " + missing->epoch.Name() +
+         (has_returned ? " has returned, "
+                       : " waits at line " + std::to_string(missing->arrival.where.line) + ", ") +
+         std::to_string(std::ranges::count(all, -1, rank)) + " of " + std::to_string(all.size()) +
+         " wait here"});
     return condition_.notify_all();
   }
 }

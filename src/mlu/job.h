@@ -22,20 +22,20 @@ namespace bang {
 class Writers {
  public:
   // Returns the number of an epoch, for Touch.
-  uint16_t Begin(const Epoch& epoch);
+  uint32_t Begin(const Epoch& epoch);
 
   // Records an access to a range of a block. Returns another core whose access is not ordered
   // before this one, or NULL.
-  const Epoch* Touch(const Block& block, bool is_sram, const Range& range, uint16_t epoch,
+  const Epoch* Touch(const Block& block, bool is_sram, const Range& range, uint32_t epoch,
                      Access access);
 
  private:
   // Returns the first epoch of `tags` that is not ordered before `me`; marks the range.
-  const Epoch* Scan(std::span<uint16_t> tags, uint16_t me, bool is_sram, bool mark, bool atomic);
+  const Epoch* Scan(std::span<uint32_t> tags, uint32_t me, bool is_sram, bool mark, bool atomic);
 
   std::mutex mutex_;
   // The last epoch of each byte of a block, by its begin: writers (false) and readers (true).
-  std::map<std::pair<const char*, bool>, std::shared_ptr<uint16_t>> shadows_;
+  std::map<std::pair<const char*, bool>, std::shared_ptr<uint32_t>> shadows_;
   // Number 0: not accessed. A deque, because callers keep pointers to epochs while others begin.
   std::deque<Epoch> epochs_ = {{}};
 };

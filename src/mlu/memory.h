@@ -30,15 +30,17 @@ struct Issuer {
   Where where;
 };
 
-// Address ranges of instructions that have been issued and not yet synchronized: disjoint, each
-// with the instruction that was issued last.
+// Address ranges of instructions that have been issued and not yet synchronized. The ranges are
+// disjoint: each byte belongs to the instruction that was issued last.
 class IntervalMap {
  public:
-  void Insert(Range range, const Issuer& issuer) {
-    auto node = ranges_.lower_bound(range.begin);
-    while (node != ranges_.end() && node->second.begin <= range.end) {  // merge
-      range = {std::min(range.begin, node->second.begin), std::max(range.end, node->first)};
+  void Insert(const Range& range, const Issuer& issuer) {
+    auto node = ranges_.upper_bound(range.begin);
+    while (node != ranges_.end() && node->second.begin < range.end) {  // cut out the range
+      const auto [end, old] = *node;
       node = ranges_.erase(node);
+      if (old.begin < range.begin) ranges_.emplace_hint(node, range.begin, old);
+      if (range.end < end) node = ranges_.emplace_hint(node, end, Node{range.end, old.issuer});
     }
     ranges_.emplace_hint(node, range.end, Node{range.begin, issuer});
   }

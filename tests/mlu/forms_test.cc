@@ -289,6 +289,36 @@ TEST_F(Forms, MessageNamesCollect) {
   ExpectMessage("__bang_collect in kernel CollectUnwritten");
 }
 
+// Both kernels: a load, a second load, and an instruction that reads the result of the first one.
+TEST_F(Forms, MissingSyncNamesTheLineOfItsLoad) {
+  for (const char* const kernel : {"AddAfterTwoLoads", "AddAfterOverlappingLoads"}) {
+    Run(kernel, Iota(96), 1);
+    ExpectMessage("reads 128 bytes of a, which __memcpy_async of line ");
+    const int line = std::stoi(message_.substr(message_.find(':') + 1));
+    ExpectMessage("of line " + std::to_string(line - 2) + " (IO queue) still writes");
+  }
+}
+
+TEST_F(Forms, NegativeSizeRunsPastTheEnd) {
+  Run("SizeFromInput", {-64}, 1);
+  ExpectMessage("bytes past the end of ");
+}
+
+TEST_F(Forms, OneCopyOverlapsWithComputation) {
+  Run("OneOverlap", Iota(32), 1);
+  ExpectNoMessage();
+}
+
+TEST_F(Forms, RaceIsReportedAfterManyBarriers) {
+  Run("RaceAfterManyBarriers", {}, 1);
+  ExpectMessage("without a barrier in between");
+}
+
+TEST_F(Forms, BarrierMessageNamesTheMissingCore) {
+  Run("FirstCoreReturns", {}, 1);
+  ExpectMessage("not all cores reach this barrier: task 0 has returned, ");
+}
+
 TEST_F(Forms, ScalarFunctionsOfC) {
   EXPECT_EQ(Run("ClassifiesFloats", {NAN, INFINITY, 1}, 1), Values{7});
   ExpectNoMessage();
