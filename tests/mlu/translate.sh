@@ -19,7 +19,8 @@ __mlu_global__ void Add(const T* a, __nram__ T* b) {
   const long big = 1'000'000;
   __nram__ int count;
 }
-#define KEEP kernel<<<a, b, c>>>
+#define POINTER __nram__ float*  // k<<<a, b, c>>>
+const __nram__ float* constant = (const __nram__ float*)0;
 void Host() {
   Add<float, 3><<<dim, (cnrtFunctionType_t)(n > 3 ? 1 : 4),
                   queue>>>(a, b);
@@ -41,7 +42,8 @@ __mlu_global__ void Add(const T* a, __nram__ T* b) {
   const long big = 1'000'000;
   static thread_local int (&count) = __bang_nram__(count);
 }
-#define KEEP kernel<<<a, b, c>>>
+#define POINTER __nram__ float*  // k<<<a, b, c>>>
+const __nram__ float* constant = (const __nram__ float*)0;
 void Host() {
   ::bang::Launch<&Add<float, 3>>("Add<float,3>", dim, (cnrtFunctionType_t)(n > 3 ? 1 : 4),
                   queue)(a, b);
@@ -51,7 +53,10 @@ SOURCE
 "$translate" "$folder/in.mlu" "$folder/out.cc"
 diff "$folder/expected" "$folder/out.cc"
 
-for wrong in '__nram__ int a, b;' '__nram__ int a = 3;' 'void f() { <<<a, b, c>>>(); }' 'void f() { k<<<a, b, c(); }'; do
+for wrong in '__nram__ int a, b;' '__nram__ int a = 3;' '__nram__ float a[4], b[4];' \
+  '__nram__ float a[4] = {0};' 'alignas(64) __nram__ float a[4];' 'const __nram__ int a;' \
+  'extern __nram__ float a[4];' '#define RUN kernel<<<a, b, c>>>()' '#define BUFFER __nram__ float' \
+  'void f() { <<<a, b, c>>>(); }' 'void f() { k<<<a, b, c(); }'; do
   printf '\n%s\n' "$wrong" >"$folder/wrong.mlu"
   if "$translate" "$folder/wrong.mlu" "$folder/wrong.cc" 2>"$folder/message"; then
     echo "accepted: $wrong" >&2

@@ -5,6 +5,8 @@
 //   kernel<T><<<dim, type, queue>>>(a, b);    the launch of a kernel
 //   __nram__ int8_t buffer[MAX_NRAM_SIZE];    the declaration of on-chip memory
 //
+// It fails, with the line, for a launch or such a declaration that it does not translate.
+//
 // Usage: bang_translate source.mlu result.cc
 #include <algorithm>
 #include <cctype>
@@ -13,6 +15,7 @@
 #include <fstream>
 #include <iostream>
 #include <iterator>
+#include <map>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -20,12 +23,15 @@
 
 namespace {
 
+constexpr const char* kQualifiers[] = {"__nram__", "__wram__", "__mlu_shared__", "__ldram__"};
+
 bool IsWord(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 bool IsSpace(char c) { return std::isspace(static_cast<unsigned char>(c)) != 0; }
 
 // Replaces comments, literals and preprocessor lines by spaces and keeps the line breaks, so that
-// positions in the result are positions in the source. A preprocessor line becomes a ';'.
-std::string Mask(const std::string& source) {
+// positions in the result are positions in the source. A preprocessor line becomes a ';' and is
+// added to `directives`, which maps begin to end.
+std::string Mask(const std::string& source, std::map<size_t, size_t>* directives) {
   std::string mask = source;
   const auto blank = [&](size_t from, size_t to) {
     for (size_t i = from; i < std::min(to, mask.size()); ++i) {
@@ -57,6 +63,7 @@ std::string Mask(const std::string& source) {
       const size_t hash = i;
       i = blank(i, end);
       mask[hash] = ';';
+      (*directives)[hash] = end;
     } else {
       line_start = rest[0] == '\n' || (line_start && IsSpace(rest[0]));
       ++i;
@@ -68,13 +75,13 @@ std::string Mask(const std::string& source) {
 class Translator {
  public:
   Translator(std::string path, std::string source)
-      : path_(std::move(path)), source_(std::move(source)), mask_(Mask(source_)) {}
+      : path_(std::move(path)), source_(std::move(source)), mask_(Mask(source_, &directives_)) {}
 
   std::string Translate() {
     for (size_t at = mask_.find("<<<"); at != std::string::npos; at = mask_.find("<<<", at + 3))
       Launch(at);
-    for (const char* qualifier : {"__nram__", "__wram__", "__mlu_shared__", "__ldram__"})
-      Declarations(qualifier);
+    for (const char* qualifier : kQualifiers) Declarations(qualifier);
+    for (const auto& [begin, end] : directives_) CheckMacro(begin, end);
     std::sort(edits_.begin(), edits_.end(),
               [](const Edit& a, const Edit& b) { return a.begin < b.begin; });
     std::string result = "#line 1 \"" + path_ + "\"\n";
@@ -145,12 +152,38 @@ class Translator {
          at = mask_.find(qualifier, at + 1)) {
       const size_t after = at + qualifier.size();
       if (after < mask_.size() && IsWord(mask_[after])) continue;
-      size_t begin = SkipSpaceBack(at);
-      const bool is_static = begin >= 6 && mask_.compare(begin - 6, 6, "static") == 0;
-      if (is_static) begin = SkipSpaceBack(begin - 6);
-      if (begin == 0 || mask_[begin - 1] == ';' || mask_[begin - 1] == '{' ||
-          mask_[begin - 1] == '}')
-        Declaration(qualifier, at, after, is_static);
+      int depth = 0;
+      size_t begin = at;
+      for (; begin > 0 && depth >= 0; --begin) {
+        const char c = mask_[begin - 1];
+        if (c == ';' || c == '{' || c == '}') break;
+        depth += (c == ')') - (c == '(');
+      }
+      if (depth < 0 || IsPointer(mask_.substr(after))) continue;  // depth < 0: a parameter
+      while (IsSpace(mask_[begin])) ++begin;
+      std::string prefix = mask_.substr(begin, at - begin);
+      while (!prefix.empty() && IsSpace(prefix.back())) prefix.pop_back();
+      if (!prefix.empty() && prefix != "static")
+        Fail(at, "only static may precede " + qualifier + ", got " + prefix);
+      Declaration(qualifier, at, after, !prefix.empty());
+    }
+  }
+
+  // Whether the declaration that starts with `text` is that of a pointer to on-chip memory.
+  static bool IsPointer(const std::string& text) {
+    const size_t at = text.find_first_of("*[;={");
+    return at != std::string::npos && text[at] == '*';
+  }
+
+  void CheckMacro(size_t begin, size_t end) const {
+    std::map<size_t, size_t> none;
+    const std::string text = Mask(source_.substr(begin + 1, end - begin - 1), &none) + ";";
+    if (text.compare(text.find_first_not_of(" \t"), 6, "define") != 0) return;
+    if (text.find("<<<") != std::string::npos) Fail(begin, "a launch in a macro is not translated");
+    for (const std::string qualifier : kQualifiers) {
+      const size_t at = text.find(qualifier);
+      if (at != std::string::npos && !IsPointer(text.substr(at)))
+        Fail(begin, qualifier + " in a macro is not translated");
     }
   }
 
@@ -158,10 +191,12 @@ class Translator {
   void Declaration(const std::string& qualifier, size_t at, size_t after, bool is_static) {
     const size_t end = mask_.find(';', after);
     if (end == std::string::npos) Fail(at, "no ; ends this declaration");
-    const std::string text = mask_.substr(after, end - after);
-    if (text.find('*') < text.find('[')) return;  // a pointer to on-chip memory
-    if (text.find_first_of("=(,{") < text.find('['))
-      Fail(at, qualifier + " declares one variable, without an initializer");
+    int depth = 0;
+    for (size_t i = after; i < end; ++i) {
+      depth += (mask_[i] == '[') - (mask_[i] == ']');
+      if (depth == 0 && std::string_view("=(,{").find(mask_[i]) != std::string_view::npos)
+        Fail(at, qualifier + " declares one variable, without an initializer");
+    }
     size_t name_end = SkipSpaceBack(end);
     while (name_end > after && mask_[name_end - 1] == ']')
       name_end = SkipSpaceBack(MatchBack(name_end, '[', ']'));
@@ -173,6 +208,7 @@ class Translator {
     edits_.push_back({end, end, " = __bang_" + qualifier.substr(2) + "(" + identifier + ")"});
   }
 
+  std::map<size_t, size_t> directives_;
   std::string path_, source_, mask_;
   std::vector<Edit> edits_;
 };
