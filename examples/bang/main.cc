@@ -19,7 +19,10 @@ int main() {
 
   void *device_a, *device_b, *device_c;
   cnrtQueue_t queue;
-  CNRT_CHECK(cnrtQueueCreate(&queue));
+  if (cnrtQueueCreate(&queue) != cnrtSuccess) {
+    std::fprintf(stderr, "no queue: %s\n", mluOpGetLastErrorMessage());
+    return EXIT_FAILURE;
+  }
   CNRT_CHECK(cnrtMalloc(&device_a, bytes));
   CNRT_CHECK(cnrtMalloc(&device_b, bytes));
   CNRT_CHECK(cnrtMalloc(&device_c, bytes));
