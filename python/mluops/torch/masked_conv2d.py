@@ -19,7 +19,7 @@ from ._dispatch import below_autograd
 from ._masked_arguments import check, check_backward, check_once, complete, make_geometry
 from ._masked_rows import Geometry
 from ._operator import register_composition
-from ._tensors import as_type, empty_channels_last, follows_channels_last, in_format_of, packed
+from ._tensors import empty_channels_last, follows_channels_last, in_format_of, packed
 from .masked_im2col import KERNELS, OPERATORS, Calls
 
 _FORWARD = Table("masked_conv2d_forward", "masked_conv2d")
@@ -53,7 +53,8 @@ def _cat(images: List[Tensor]) -> Tensor:
 
 def _is_one_call(features: Tensor, groups: int) -> bool:
     """Whether the C operator is the fastest. Its result does not wait for the device."""
-    return groups == 1 and features.is_cuda and features.dtype in _TYPES
+    takes = groups == 1 and features.is_cuda and features.dtype in _TYPES
+    return takes and features.numel() > 0  # C refuses empty features; the composition gives the bias
 
 
 def _as_values(mask: Tensor, dtype: torch.dtype) -> Tensor:

@@ -62,7 +62,9 @@ template <typename T>
 int64_t BatchOf(const Problem& p) {
   const int64_t by_features =
       kBatchFeatures / std::max<int64_t>(p.plane() * RoundUp(p.channels, kDepth<T>), 1);
-  return std::clamp<int64_t>(std::min(kBatchPositions / p.positions(), by_features), 1, p.images);
+  const int64_t by_sums = kBatchSums / (SplitsOf(p) * p.positions() * RoundUp(p.outputs, kTile));
+  return std::clamp<int64_t>(std::min({kBatchPositions / p.positions(), by_features, by_sums}), 1,
+                             p.images);
 }
 
 // Assigns scratch from `base` on and returns its size. A NULL base gives the size alone.

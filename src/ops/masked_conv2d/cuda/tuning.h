@@ -19,8 +19,9 @@ inline constexpr int64_t kManySums = int64_t{4 * 256} * kTile * kTile;
 // Tiles of terms in flight. Three take 60 KiB, which every architecture from sm_75 on gives a block.
 inline constexpr int kStages = 3;
 
-// Positions and arranged features of a batch, unless one image has more. They bound the scratch.
-inline constexpr int64_t kBatchPositions = 1 << 15, kBatchFeatures = 1 << 24;
+// Positions, arranged features and partial sums of a batch, unless one image has more. They bound
+// the scratch.
+inline constexpr int64_t kBatchPositions = 1 << 15, kBatchFeatures = 1 << 24, kBatchSums = 1 << 26;
 
 // The tile of the kernels that transpose features and sums.
 inline constexpr int kSquare = 64;
