@@ -52,7 +52,7 @@ def _add_columns(
     kernel, size = list(weight.shape[2:]), image.shape[2:]
     if geometry.dilation == [1, 1]:
         return calls.im2col_backward(windows, *at, kernel, geometry.padding, *size)
-    taps = windows.view(image.size(1), kernel[0] * kernel[1], -1)
+    taps = windows.view(image.size(1), kernel[0] * kernel[1], windows.size(1))
     result = torch.zeros_like(image)
     for i, shift in enumerate(_taps(kernel, geometry)):
         result = result + calls.im2col_backward(taps[:, i], *at, [1, 1], shift, *size)
@@ -75,33 +75,39 @@ def _matmul(a: Tensor, b: Tensor) -> Tensor:
     return torch.mm(a[0], b[0]).unsqueeze(0) if a.size(0) == 1 else torch.bmm(a, b)
 
 
+def _by_group(weight: Tensor, groups: int) -> Tensor:
+    """[O, C/groups, kernel] as [groups, O/groups, terms], also without channels."""
+    return weight.reshape(groups, weight.size(0) // groups, weight[0].numel())
+
+
 def _product(weight: Tensor, windows: Tensor, groups: int) -> Tensor:
     """weight: [O, C/groups, kernel]; windows: [C*kernel, M]. Returns [O, M]."""
-    if not _HAS_MKL and windows.is_cpu and windows.size(1) > 0:
+    if not _HAS_MKL and windows.is_cpu and windows.numel() > 0:
         if windows.dtype == torch.float16:
             product = _multiply_by_conv2d(weight.float(), windows.float(), groups)
             return product.to(torch.float16)
         return _multiply_by_conv2d(weight, windows, groups)
     if groups == 1 and windows.dtype != torch.float16:
         return torch.mm(weight.reshape(weight.size(0), -1), windows)
-    a = weight.reshape(groups, weight.size(0) // groups, -1)
-    return _matmul(a, windows.view(groups, a.size(2), -1)).flatten(0, 1)
+    a = _by_group(weight, groups)
+    return _matmul(a, windows.view(groups, a.size(2), windows.size(1))).flatten(0, 1)
 
 
 def _product_gradients(
     grad: Tensor, weight: Tensor, windows: Tensor, groups: int
 ) -> Tuple[Tensor, Tensor]:
     """Returns the gradients of windows and weight; grad: [O, M]."""
-    if not _HAS_MKL and windows.is_cpu and windows.size(1) > 0:
+    if not _HAS_MKL and windows.is_cpu and windows.numel() > 0:
         if windows.dtype == torch.float16:
             found = _product_gradients(grad.float(), weight.float(), windows.float(), groups)
             return found[0].to(torch.float16), found[1].to(torch.float16)
         kernel = weight.reshape(weight.size(0), -1, 1, 1)
         found = conv2d_gradients(_as_image(grad), _as_image(windows), kernel, groups, True, True)
         return found[0].view(windows.shape), found[1].view(weight.shape)
-    kernels = weight.reshape(groups, weight.size(0) // groups, -1)
-    grouped = grad.view(groups, kernels.size(1), -1)
-    grad_weight = _matmul(grouped, windows.view(groups, kernels.size(2), -1).transpose(1, 2))
+    kernels = _by_group(weight, groups)
+    grouped = grad.view(groups, kernels.size(1), grad.size(1))
+    columns = windows.view(groups, kernels.size(2), windows.size(1))
+    grad_weight = _matmul(grouped, columns.transpose(1, 2))
     grad_windows = _matmul(kernels.transpose(1, 2), grouped).flatten(0, 1)
     return grad_windows, grad_weight.view(weight.shape)
 

@@ -22,7 +22,12 @@ from ._operator import register_composition
 from ._tensors import empty_channels_last, follows_channels_last, in_format_of, packed
 from .masked_im2col import KERNELS, OPERATORS, Calls
 
-_FORWARD = Table("masked_conv2d_forward", "masked_conv2d")
+_NAMES = {
+    f"{name}_{axis}": f"{argument}[{i}]"
+    for name, argument in (("stride", "stride"), ("pad", "padding"), ("dilation", "dilation"))
+    for i, axis in enumerate("hw")
+}
+_FORWARD = Table("masked_conv2d_forward", "masked_conv2d", _NAMES)
 _TYPES = (torch.float16, torch.float32)  # with kernels that multiply tiles
 
 

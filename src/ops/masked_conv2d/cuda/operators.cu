@@ -25,13 +25,6 @@ bool HasSmallCoordinates(const Axis& axis) {
 // Whether a size fits 32 bits after it is rounded up.
 bool IsPaddable(int64_t size) { return size < (int64_t{1} << 31) - kMaxPadding; }
 
-bool CanMultiply(const ConvCall& call) {
-  const Problem& p = call.p;
-  return IsSmall(call) && HasSmallCoordinates(p.y) && HasSmallCoordinates(p.x) &&
-         IsPaddable(p.plane()) && IsPaddable(p.positions()) && IsPaddable(p.outputs) &&
-         IsPaddable(p.taps() * (p.channels + kMaxPadding));
-}
-
 int SplitsOf(const Problem& p) {
   const int64_t by_terms = p.taps() * p.channels / kMinTerms;
   const int64_t by_sums = kManySums / (p.positions() * p.outputs);
@@ -72,7 +65,9 @@ template <typename T>
 size_t Assign(const Sizes& s, char* base, Arranged<T>* to) {
   size_t size = 0;
   const auto take = [&](auto*& pointer, int64_t count) {
-    pointer = reinterpret_cast<std::remove_reference_t<decltype(pointer)>>(base + size);
+    if (base != nullptr) {
+      pointer = reinterpret_cast<std::remove_reference_t<decltype(pointer)>>(base + size);
+    }
     size += AlignedBytes(static_cast<size_t>(count) * sizeof(*pointer));
   };
   take(to->features, int64_t{s.images} * s.plane * s.padded_channels);
@@ -85,15 +80,26 @@ size_t Assign(const Sizes& s, char* base, Arranged<T>* to) {
 }
 
 template <typename T>
-size_t BytesOf(const Problem& p) {
+size_t BytesOf(const Problem& p, int64_t most_images) {
   Arranged<T> unused;
-  return Assign(SizesOf<T>(p, BatchOf<T>(p)), nullptr, &unused);
+  return Assign(SizesOf<T>(p, std::min(BatchOf<T>(p), most_images)), nullptr, &unused);
 }
 
 bool IsHalf(const ConvCall& call) { return call.arguments.Type() == MLUOP_DTYPE_HALF; }
 
-size_t ProductBytes(const ConvCall& call) {
-  return IsHalf(call) ? BytesOf<half>(call.p) : BytesOf<float>(call.p);
+size_t ProductBytes(const ConvCall& call, int64_t most_images) {
+  return IsHalf(call) ? BytesOf<half>(call.p, most_images) : BytesOf<float>(call.p, most_images);
+}
+
+// Whether "products" computes a call. The sizes of one image decide, because the two implementations
+// round differently: the other images of a call must not change a result.
+bool CanMultiply(const ConvCall& call) {
+  const Problem& p = call.p;
+  return p.channels * p.plane() < kSmallLimit && p.outputs * p.positions() < kSmallLimit &&
+         HasSmallCoordinates(p.y) && HasSmallCoordinates(p.x) && IsPaddable(p.plane()) &&
+         IsPaddable(p.positions()) && IsPaddable(p.outputs) &&
+         IsPaddable(p.taps() * (p.channels + kMaxPadding)) &&
+         p.outputs * p.channels * p.taps() < kSmallLimit && ProductBytes(call, 1) <= kMaxScratch;
 }
 
 template <typename T>
@@ -157,7 +163,8 @@ mluOpStatus_t RunDirect(const ConvCall& call, void* scratch) {
 
 using Entry = CudaImplementation<Problem>;
 constexpr Entry kForward[] = {
-    {"products", "tensors below 2^31 elements, coordinates below 2^30", CanMultiply, ProductBytes,
+    {"products", "an image below 2^31 elements and 4 GiB of scratch, coordinates below 2^30",
+     CanMultiply, [](const ConvCall& call) { return ProductBytes(call, call.p.images); },
      RunProducts},
     Entry::Exclusive({"direct", "always", Always, nullptr, RunDirect}),
     Entry::ForDouble(AddTerms<double>),

@@ -2,6 +2,7 @@
 // CUDA tuning parameters of the family.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 namespace mluop::masked_conv2d {
@@ -22,6 +23,10 @@ inline constexpr int kStages = 3;
 // Positions, arranged features and partial sums of a batch, unless one image has more. They bound
 // the scratch.
 inline constexpr int64_t kBatchPositions = 1 << 15, kBatchFeatures = 1 << 24, kBatchSums = 1 << 26;
+
+// The most scratch of one image. Larger images use "direct": an image of 8192x8192 pixels with three
+// channels and outputs would take 36 GiB, because tiles pad channels and outputs.
+inline constexpr size_t kMaxScratch = size_t{4} << 30;
 
 // The tile of the kernels that transpose features and sums.
 inline constexpr int kSquare = 64;
