@@ -21,10 +21,12 @@ version_of() {
 dump() {
   local build
   build=build-abi/$(version_of "$1")
-  cmake -S "$1" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=None -DMLUOPS_TESTS=OFF -DMLUOPS_TOOLS=OFF -DMLUOPS_CUDA=OFF \
-    -DMLUOPS_MLU=OFF -DCMAKE_CXX_FLAGS='-g -O0 -DHWY_COMPILE_ONLY_STATIC' >/dev/null
+  mkdir -p "$build"
+  or_tail configuring "$build/log" cmake -S "$1" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=None -DMLUOPS_TESTS=OFF \
+    -DMLUOPS_TOOLS=OFF -DMLUOPS_CUDA=OFF -DMLUOPS_MLU=OFF -DCMAKE_CXX_FLAGS='-g -O0 -DHWY_COMPILE_ONLY_STATIC' ||
+    fail "the configuration failed"
   or_tail "the library" "$build/log" cmake --build "$build" --target mluops || fail "the build failed"
-  abidw --exported-interfaces-only --headers-dir "$1/include" --drop-private-types --no-corpus-path --no-show-locs \
+  or_tail abidw "$build/log" abidw --exported-interfaces-only --headers-dir "$1/include" --drop-private-types --no-corpus-path --no-show-locs \
     --no-comp-dir-path --no-elf-needed --out-file "$2" "$build/libmluops.so"
   sed -i "s|path='$(realpath "$1")/|path='|" "$2"
 }

@@ -24,12 +24,13 @@ import json
 import os
 import re
 import shlex
-import shutil
 import subprocess
 import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
+
+from terminal import Terminal
 
 ROOT = Path(__file__).resolve().parent.parent
 INCLUDES = ["-Iinclude", "-Isrc", "-Itools/mluop", "-I."]
@@ -159,14 +160,8 @@ def jobs_for(folder: Path, sources: list[str]) -> list[Job]:
     ]
 
 
-def show_progress(text: str) -> None:
-    """Replaces the progress line, on a terminal only."""
-    if sys.stderr.isatty() and not os.environ.get("NO_COLOR"):
-        width = shutil.get_terminal_size().columns - 1
-        print(f"\r\033[K{text[:width]}", end="", file=sys.stderr, flush=True)
-
-
 def main() -> None:
+    terminal = Terminal(sys.stderr)
     folder = ROOT / sys.argv[1]
     sources = [os.path.relpath(path, ROOT) for path in sys.argv[2:]]
     jobs = jobs_for(folder, [path for path in sources if path.endswith((".c", ".cc"))])
@@ -179,12 +174,12 @@ def main() -> None:
             zip(changed, pool.map(Job.run, changed))
         ):
             seconds += taken
-            show_progress(f"{i + 1}/{len(changed)} {job.tool.command[0]} {job.source}")
+            terminal.show(f"{i + 1}/{len(changed)} {job.tool.command[0]} {job.source}")
             if not passed:
                 failed.append(job)
-                show_progress("")
+                terminal.show("")
                 print(output or f"{job.source}: {job.tool.command[0]} failed", flush=True)
-    show_progress("")
+    terminal.show("")
     print(
         f"analyse.py: {len(jobs)} analyses, {len(changed)} of changed sources "
         f"({seconds:.0f} s of tools), {len(failed)} failed"

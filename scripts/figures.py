@@ -15,6 +15,7 @@ import pathlib
 import re
 import sys
 
+import bar_chart
 import speed_tables
 from speed_tables import source, wrapped
 
@@ -152,7 +153,7 @@ def slower(file):
 
     >>> row = {"name": "a [1,2]", "level": "drop-in", "ratio": 0.5}
     >>> slower({"cases": [row, {**row, "ratio": 1.5}, {**row, "level": "library"}]})
-    'Slower than the peer: 1 of 2 rows (a from 0.50x the speed).'
+    'Slower than the peer: 1 of 2 drop-in rows (a from 0.50x the speed).'
     >>> slower({"cases": []})
     'No measured shape is slower than the peer.'
     """
@@ -165,7 +166,8 @@ def slower(file):
     if not ratios:
         return "No measured shape is slower than the peer."
     names = ", ".join(f"{name} from {min(each):.2f}x the speed" for name, each in ratios.items())
-    return f"Slower than the peer: {sum(map(len, ratios.values()))} of {len(rows)} rows ({names})."
+    slow = sum(map(len, ratios.values()))
+    return f"Slower than the peer: {slow} of {len(rows)} drop-in rows ({names})."
 
 
 def pairs_table(file):
@@ -217,66 +219,26 @@ def overhead_table(file):
     return "\n".join(lines)
 
 
-STYLE = """.ground { fill: #ffffff; } text { font: 12px system-ui, sans-serif; fill: #1f2328; }
-.faint { fill: #59636e; } .cpu { fill: #0072b2; } .cuda { fill: #00805c; } .mmcv { fill: #b35900; }
-.axis { stroke: #d1d9e0; }
-@media (prefers-color-scheme: dark) {
-.ground { fill: #0d1117; } text { fill: #e6edf3; } .faint { fill: #9198a1; }
-.cpu { fill: #4da3e0; } .cuda { fill: #2fbf93; } .mmcv { fill: #e8973a; }
-.axis { stroke: #30363d; } }"""
 PEER_NAMES = {"torch composition": "torch compositions"}
-LEFT, RIGHT, WIDTH, BAR = 205, 40, 500, 12  # pixels: label column, value column, total, a bar
 
 
 def chart(files, mmcv):
-    """Returns an SVG with horizontal bars, forward and backward of every family: one per device,
-    and one for mmcv's kernels. `mmcv`: as mmcv_ratios returns it."""
-    bars = []  # (y, label or "", class, ratio)
-    y = 76
+    """Returns the chart: forward and backward of every family, a bar per device, and one for mmcv's
+    kernels. `mmcv`: as mmcv_ratios returns it."""
+    groups = []
     for family in FAMILIES:
+        rows = []
         for direction in ("forward", "backward"):
-            label = f"{family.name}, {direction}"
             found = {d: dict(ratios(family, d, files[d])).get(direction) for d in files}
-            for device, ratio in {**found, "mmcv": mmcv.get((family.name, direction))}.items():
-                if ratio:
-                    bars.append((y, label, device, ratio))
-                    label, y = "", y + BAR + 2
-            y += 4 if not label else 0
-        y += 8 if family.forward or family.backward else 0
-    longest = max((bar[3] for bar in bars), default=1)
-    scale = (WIDTH - LEFT - RIGHT) / longest
-    body = []
-    for top, label, device, ratio in bars:
-        body.append(f'<text x="{LEFT - 8}" y="{top + BAR - 2}" text-anchor="end">{label}</text>')
-        length = ratio * scale
-        body.append(
-            f'<rect class="{device}" x="{LEFT}" y="{top}" width="{length:.1f}" '
-            f'height="{BAR}" rx="2"/>'
-        )
-        body.append(f'<text x="{LEFT + length + 6:.1f}" y="{top + BAR - 2}">{ratio:.1f}</text>')
-    one = LEFT + scale
-    body.append(f'<line class="axis" x1="{one:.1f}" y1="70" x2="{one:.1f}" y2="{y}"/>')
-    body.append(f'<text class="faint" x="{one:.1f}" y="{y + 14}">1 = equal</text>')
+            found["mmcv"] = mmcv.get((family.name, direction))
+            rows.append((f"{family.name}, {direction}", {d: r for d, r in found.items() if r}))
+        groups.append(rows)
     rows = [row for file in files.values() for row in file["cases"]]
     peers = sorted({row["peer"] for row in rows if "peer" in row}, reverse=True)
-    head = "Times faster than other implementations"
     others = " or ".join(PEER_NAMES.get(name, name) for name in peers)
     keys = {device: f"than {others}, {file['machine']['name']}" for device, file in files.items()}
     keys["mmcv"] = "than mmcv's CUDA kernels, NVIDIA H200"
-    keyed = "".join(
-        f'<rect class="{kind}" x="10" y="{26 + 15 * i}" width="12" height="12" rx="2"/>'
-        f'<text class="faint" x="28" y="{36 + 15 * i}">{key}</text>\n'
-        for i, (kind, key) in enumerate(keys.items())
-    )
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" '
-        f'viewBox="0 0 {WIDTH} {y + 22}" role="img">\n'
-        f"<title>{head}</title>\n<style>{STYLE}</style>\n"
-        f'<rect class="ground" width="100%" height="100%"/>\n'
-        f'<text x="10" y="18" style="font-weight:600">{head}</text>\n{keyed}'
-        + "\n".join(body)
-        + "\n</svg>\n"
-    )
+    return bar_chart.draw("Times faster than other implementations", groups, keys)
 
 
 def filled(page, blocks):

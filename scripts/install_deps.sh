@@ -52,6 +52,7 @@ LIST
 have_tool clang-format-14|clang-format-14
 have_tool clang-tidy-14|clang-tidy-14
 have_tool cppcheck|cppcheck
+have_tool shellcheck|shellcheck
 LIST
     fuzz) cat <<'LIST' ;;
 have_tool clang++-14|clang-14

@@ -34,12 +34,10 @@ else
     run python3 -m doctest "scripts/$script.py"
     run "scripts/$script.py"
   done
-  run python3 -m doctest scripts/figures.py scripts/speed_tables.py scripts/mutants.py scripts/nightly.py scripts/nightly_amounts.py bench/results.py
+  run python3 -m doctest scripts/bar_chart.py scripts/figures.py scripts/speed_tables.py scripts/mutants.py scripts/nightly.py scripts/nightly_amounts.py bench/results.py
   run_silent figures.py scripts/figures.py --check
-  if command -v shellcheck >/dev/null; then
-    mapfile -t scripts < <(find scripts examples tests -name '*.sh' | sort)
-    run_silent shellcheck shellcheck --severity=warning .ci/run "${scripts[@]}"
-  fi
+  mapfile -t scripts < <(find scripts examples tests -name '*.sh' | sort)
+  run_silent shellcheck shellcheck --severity=warning -x -P SCRIPTDIR .ci/run "${scripts[@]}"
 fi
 run_silent clang-format clang-format-14 --dry-run -Werror "${files[@]}" "${format_only[@]}"
 

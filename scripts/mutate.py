@@ -35,6 +35,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from mutants import Mutant, added_lines, changes_of, class_of, load_classes, passes
+from terminal import Terminal
 
 ROOT = Path(__file__).resolve().parent.parent
 SURVIVORS = ROOT / "docs/notes/mutation_survivors.json"
@@ -246,16 +247,14 @@ def test_family(
     build_tree: MutationBuild, family: str, pool: list[Mutant], wanted: int, deadline: float,
     results: Results, known: dict[Mutant, str],
 ) -> bool:  # fmt: skip
+    terminal = Terminal(sys.stderr)
     outcomes: Counter = Counter()
     survivors = []
     build_tree.limits = {}
     for mutant in pool:
         if outcomes.total() >= wanted or (outcomes.total() > 0 and time.monotonic() > deadline):
             break
-        if sys.stderr.isatty() and not os.environ.get("NO_COLOR"):
-            progress = f"{family} {outcomes.total()}/{wanted} {mutant.file}:{mutant.line}"
-            width = shutil.get_terminal_size().columns - 1
-            print(f"\r\033[K{progress[:width]}", end="", file=sys.stderr, flush=True)
+        terminal.show(f"{family} {outcomes.total()}/{wanted} {mutant.file}:{mutant.line}")
         outcome = known.get(mutant, "")
         if not outcome:
             if not build_tree.limits:

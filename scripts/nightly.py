@@ -25,7 +25,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -35,6 +34,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import nightly_amounts as amounts
+from terminal import Terminal
 
 ROOT = Path(__file__).resolve().parent.parent
 STATE = ROOT / "build-nightly"
@@ -119,26 +119,6 @@ def span(seconds: float) -> str:
     return f"{whole // 3600} h {whole % 3600 // 60} min"
 
 
-class Terminal:
-    """Writes escape sequences only to a terminal, and only without NO_COLOR."""
-
-    def __init__(self):
-        self.rich = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
-
-    def paint(self, colour: int, text: str) -> str:
-        return f"\033[{colour}m{text}\033[0m" if self.rich else text
-
-    def show(self, text: str) -> None:
-        """Replaces the progress line."""
-        if self.rich:
-            width = shutil.get_terminal_size().columns - 1
-            print(f"\r\033[K{text[:width]}", end="", flush=True)
-
-    def end(self, text: str) -> None:
-        self.show("")
-        print(text, flush=True)
-
-
 def last_line(log: Path) -> str:
     lines = [line for line in log.read_text(errors="replace").splitlines() if line.strip()]
     return lines[-1].strip() if lines else ""
@@ -219,7 +199,7 @@ def has_passed(stamp: Path) -> bool:
 
 
 def run_steps(names: list[str], again: bool) -> int:
-    terminal, failed = Terminal(), 0
+    terminal, failed = Terminal(sys.stdout), 0
     tested, changed = commit()
     folder = STATE / (tested + ("+changes" if changed else ""))
     folder.mkdir(parents=True, exist_ok=True)

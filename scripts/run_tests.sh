@@ -23,7 +23,7 @@ run_preset() {
     return
   fi
   local status=0 counts
-  ctest --preset "$2" --parallel "$(nproc)" --progress 2>&1 | tee "$output" || status=$?
+  ctest --preset "$2" --parallel "$(nproc)" 2>&1 | tee "$output" || status=$?
   # "87% tests passed, 1 tests failed out of 8"
   counts=$(sed -nE 's/.*% tests passed, ([0-9]+) tests? failed out of ([0-9]+).*/\1 \2/p' "$output")
   if [ -z "$counts" ]; then

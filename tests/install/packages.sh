@@ -19,9 +19,11 @@ step() {
 }
 mapfile -t packages < <(find dist -name '*.deb' | sort)
 [ ${#packages[@]} -ge 4 ] || fail "dist/ has ${#packages[@]} packages: run make package"
-lintian --allow-root --fail-on error --tag-display-limit 0 "${packages[@]}" || fail "lintian found errors"
-
 mkdir -p build-package
+or_tail lintian build-package/lintian.log lintian --allow-root --fail-on error --tag-display-limit 0 "${packages[@]}" ||
+  fail "lintian found errors"
+cat build-package/lintian.log
+
 make_root ca-certificates build-package/debootstrap.log
 mkdir -p "$root/mluops/debs" "$root/mluops/archives"
 cp dist/*.tar.gz "$root/mluops/archives/"

@@ -211,9 +211,11 @@ Device* UseDevice(const Selection& selection) {
     names += std::string(i == 0 ? "" : ", ") + device->name();
     if (selection.device == device->name() && cnrtSetDevice(i) == cnrtSuccess) return device;
   }
-  const std::string reason = list.count == 0 ? list.error : list.library_error;
-  const std::string rule = names.empty() ? "an available device" : "one of " + names;
-  throw std::invalid_argument("--device must be " + rule +
+  if (list.count == 0) {
+    throw std::invalid_argument("--device " + selection.device + ": " + list.error);
+  }
+  const std::string reason = list.library_error;
+  throw std::invalid_argument("--device must be one of " + names +
                               (reason.empty() ? "" : " (" + reason + ")") + ", got " +
                               selection.device);
 }

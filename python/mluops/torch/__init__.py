@@ -4,8 +4,8 @@
 Every operator has derivatives of every kind for its features: reverse and forward mode, of any
 order, and torch.func. It accepts float16, float32 and float64, and converts bfloat16 to float32. It
 accepts any strides, channels_last without a copy. torch.compile and torch.export can trace it.
-`torch.set_num_threads` and `torch.use_deterministic_algorithms` apply. Autocast has no effect:
-a result has the type of the features.
+`torch.set_num_threads` and `torch.use_deterministic_algorithms` apply. Autocast has no effect: a
+result has the type of the features. Only masked_conv2d follows autocast, as conv2d does.
 """
 
 from .border_align import BorderAlign, border_align
