@@ -24,17 +24,14 @@ int64_t FactorValue(const Arguments& call, const Factor& factor) {
 
 // Computes the value of a dim. Returns false on overflow.
 bool EvaluateDim(const Arguments& call, const DimSpec& dim, int64_t* product) {
-  bool fits = true;
+  bool fits = true, zero = false;
   *product = 1;
   for (int f = 0; f < dim.factor_count; ++f) {
     const int64_t factor = FactorValue(call, dim.factors[f]);
-    if (factor == 0) {
-      *product = 0;
-      return true;
-    }
-    fits = fits && !__builtin_mul_overflow(*product, factor, product);
+    fits &= !__builtin_mul_overflow(*product, factor, product);  // an overflow wraps around
+    zero |= factor == 0;
   }
-  return fits;
+  return fits || zero;
 }
 
 // Writes "H*W = 24", or "5" for a literal.
