@@ -104,9 +104,8 @@ mluOpStatus_t CheckTypes(Arguments& call) {
 
 mluOpStatus_t CheckLayouts(Arguments& call) {
   return ForEachTensor(call, [&](const TensorSpec& row, const mluOpTensorStruct& desc) {
-    if (row.layout == kAnyLayout) return MLUOP_STATUS_SUCCESS;
-    const auto wanted = row.layout == kNHWC ? MLUOP_LAYOUT_NHWC : MLUOP_LAYOUT_NCHW;
-    if (desc.layout == wanted) return MLUOP_STATUS_SUCCESS;
+    const mluOpTensorLayout_t wanted = LayoutOf(row.layout);
+    if (row.layout == kAnyLayout || desc.layout == wanted) return MLUOP_STATUS_SUCCESS;
     return BrokenRule(call.spec->name, row.name)
         .Of("layout")
         .Must("be %s", NameOf(wanted))
