@@ -12,18 +12,12 @@
 namespace mluop {
 namespace {
 
-bool IsLayout(mluOpTensorLayout_t layout) {
-  return layout >= MLUOP_LAYOUT_NCHW && layout <= MLUOP_LAYOUT_NCL;
-}
-
-bool IsDtype(mluOpDataType_t dtype) { return dtype == MLUOP_DTYPE_INVALID || SizeOf(dtype) != 0; }
-
 mluOpStatus_t CheckTypes(const char* function, mluOpTensorLayout_t layout, mluOpDataType_t dtype) {
-  if (!IsLayout(layout)) {
+  if (layout < MLUOP_LAYOUT_NCHW || layout > MLUOP_LAYOUT_NCL) {
     return Fail(MLUOP_STATUS_BAD_PARAM, "%s: layout must be a mluOpTensorLayout_t, got %d",
                 function, static_cast<int>(layout));
   }
-  if (!IsDtype(dtype)) {
+  if (dtype != MLUOP_DTYPE_INVALID && SizeOf(dtype) == 0) {
     return Fail(MLUOP_STATUS_BAD_PARAM, "%s: dtype must be a mluOpDataType_t, got %d", function,
                 static_cast<int>(dtype));
   }
