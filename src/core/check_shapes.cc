@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Computes the values of a table's symbols from the tensors of a call, then checks every dim.
+#include <cinttypes>
+
 #include "core/checks.h"
 #include "core/error.h"
 #include "core/shape.h"
@@ -52,7 +54,7 @@ void FormatDim(const OpSpec& spec, const DimSpec& dim, const int64_t* value, Tex
   if (value == nullptr) {
     rule.Add(", which overflows int64");
   } else {
-    rule.Add(" = %lld", static_cast<long long>(*value));
+    rule.Add(" = %" PRId64, *value);
   }
 }
 
@@ -78,7 +80,7 @@ class Solver {
       return BrokenRule(spec_.name, row.name)
           .Of("shape", index)
           .Must("be %s", rule)
-          .Got("%lld", static_cast<long long>(dim));
+          .Got("%" PRId64, dim);
     });
   }
 
@@ -111,8 +113,8 @@ class Solver {
     if (known == 0 || dim % known != 0) {
       return BrokenRule(spec_.name, row.name)
           .Of("shape", index)
-          .Must("be a multiple of %lld", static_cast<long long>(known))
-          .Got("%lld", static_cast<long long>(dim));
+          .Must("be a multiple of %" PRId64, known)
+          .Got("%" PRId64, dim);
     }
     bound_[unbound] = true;
     call_.symbols[unbound] = dim / known;

@@ -2,6 +2,7 @@
 // Tensor descriptors. Setters check all arguments before they change the descriptor.
 #include "core/tensor.h"
 
+#include <cinttypes>
 #include <climits>
 #include <cstddef>
 #include <new>
@@ -46,8 +47,8 @@ mluOpStatus_t SetDims(const char* function, mluOpTensorStruct& desc, int rank, c
   bool empty = false;
   for (int i = 0; i < rank; ++i) {
     if (dims[i] < 0) {
-      return Fail(MLUOP_STATUS_BAD_PARAM, "%s: dimSize[%d] must be at least 0, got %lld", function,
-                  i, static_cast<long long>(dims[i]));
+      return Fail(MLUOP_STATUS_BAD_PARAM, "%s: dimSize[%d] must be at least 0, got %" PRId64,
+                  function, i, int64_t{dims[i]});
     }
     empty |= dims[i] == 0;
   }
@@ -98,8 +99,8 @@ mluOpStatus_t GetAll(const char* function, const mluOpTensorStruct* desc,
          {dims == nullptr ? 0 : desc->dims[i], strides == nullptr ? 0 : desc->strides[i]}) {
       if (Fits<Int>(value)) continue;
       return Fail(MLUOP_STATUS_BAD_PARAM,
-                  "%s: desc must have dims and strides that fit in int, got %lld", function,
-                  static_cast<long long>(value));
+                  "%s: desc must have dims and strides that fit in int, got %" PRId64, function,
+                  value);
     }
   }
   if (layout != nullptr) *layout = desc->layout;
