@@ -32,18 +32,6 @@ inline void StoreValue(const Arguments& a, std::string_view tensor, int64_t inde
   testing::StoreValue(value, a.Type(), a.Out<void>(tensor), index);
 }
 
-// Clamps finite values to [-1000, 1000]: sums in float must not overflow if the sums in double do
-// not.
-inline void ClampForSums(const Arguments& a, std::string_view tensor) {
-  const int64_t count = a.Tensor(tensor).desc->ElementCount();
-  for (int64_t i = 0; i < count; ++i) {
-    const double value = LoadValue(a.In<void>(tensor), a.Type(), i);
-    if (std::isfinite(value) && std::abs(value) > 1000) {
-      StoreValue(a, tensor, i, std::copysign(1000, value));
-    }
-  }
-}
-
 // Boxes and points of a forward case.
 class Scene {
  public:
@@ -193,7 +181,7 @@ inline void GenerateForward(const Case& test_case, const Arguments& a, Random& r
   if (name == "edge") scene.MakeEdges();
   if (name == "utm") scene.MakeUtm();
   if (name == "one_voxel") scene.MakeOneVoxel();
-  if (a.Int("pool_method") == 1) ClampForSums(a, "pts_feature");
+  if (a.Int("pool_method") == 1) testing::ClampFinite(a, "pts_feature", 1000);
 }
 
 // Indices of a backward case.
@@ -270,7 +258,7 @@ inline void GenerateBackward(const Case& test_case, const Arguments& a, Random& 
     voxels.Make(slots + voxel * a.Int("max_pts_each_voxel"),
                 argmax == nullptr ? ignored.data() : argmax + voxel * channels);
   }
-  ClampForSums(a, "grad_out");
+  testing::ClampFinite(a, "grad_out", 1000);
 }
 
 }  // namespace mluop::roiaware_pool3d
