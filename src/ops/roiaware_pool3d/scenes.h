@@ -113,9 +113,8 @@ class Scene {
   // inside.
   void MakeEdges() {
     static constexpr double kTurns[] = {0, M_PI_2, M_PI, -M_PI_2, -M_PI, 3 * M_PI_2, 0.5};
-    static constexpr double kSpecial[] = {std::numeric_limits<double>::quiet_NaN(),
-                                          std::numeric_limits<double>::infinity(),
-                                          -std::numeric_limits<double>::infinity(), 1e30, 0};
+    static constexpr double kSpecial[] = {std::numeric_limits<double>::quiet_NaN(), HUGE_VAL,
+                                          -HUGE_VAL, 1e30, 0};
     const int64_t turns = a_.Type() == MLUOP_DTYPE_DOUBLE ? 1 : std::ssize(kTurns);
     for (int64_t box = 0; box < boxes_; ++box) {
       double roi[] = {Grid(4), Grid(4), Grid(2), 4, 2, 3, kTurns[random_.Below(turns)]};
@@ -162,9 +161,8 @@ class Scene {
     for (int i = 0; i < 7; ++i) StoreValue(a_, "rois", box * 7 + i, roi[i]);
   }
   void SetPoint(int64_t point, double x, double y, double z) {
-    StoreValue(a_, "pts", point * 3, x);
-    StoreValue(a_, "pts", point * 3 + 1, y);
-    StoreValue(a_, "pts", point * 3 + 2, z);
+    int64_t i = point * 3;
+    for (const double value : {x, y, z}) StoreValue(a_, "pts", i++, value);
   }
 
   const Arguments& a_;
