@@ -117,8 +117,7 @@ std::string AcceptForward(const Arguments& a, std::string_view output, const voi
     if (std::bit_cast<uint32_t>(e[i]) == std::bit_cast<uint32_t>(b[i])) continue;
     if (std::isnan(e[i]) && std::isnan(b[i])) continue;
     char text[100];
-    std::snprintf(text, sizeof(text), "element %lld must be %.9g, got %.9g",
-                  static_cast<long long>(i), b[i], e[i]);
+    std::snprintf(text, sizeof(text), "element %" PRId64 " must be %.9g, got %.9g", i, b[i], e[i]);
     return text;
   }
   return "";
