@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/arguments.h"
 
+#include <cinttypes>
+
 #include "core/dtype.h"
 #include "core/text.h"
 
@@ -15,7 +17,7 @@ int FormatCase(const Arguments& arguments, char* text, size_t size) {
   TextWriter line(text, size);
   line.Add("%.*s", MLUOP_SV(spec.name));
   for (int i = 0; i < spec.symbol_count; ++i) {
-    line.Add(" %.*s=%lld", MLUOP_SV(spec.symbols[i]), static_cast<long long>(arguments.symbols[i]));
+    line.Add(" %.*s=%" PRId64, MLUOP_SV(spec.symbols[i]), arguments.symbols[i]);
   }
   for (int i = 0; i < spec.attribute_count; ++i) {
     const bool real = spec.attributes[i].kind == AttributeSpec::kPositiveReal;

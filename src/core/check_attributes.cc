@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Checks the attributes, and the relations between them.
+#include <cinttypes>
 #include <cmath>
 
 #include "core/checks.h"
@@ -19,17 +20,15 @@ mluOpStatus_t CheckInteger(const OpSpec& spec, const AttributeSpec& row, double 
   BrokenRule rule(spec.name, row.name);
   if (legal) {
     return rule.With(MLUOP_STATUS_NOT_SUPPORTED)
-        .Must("be at most %lld", static_cast<long long>(row.supported))
+        .Must("be at most %" PRId64, row.supported)
         .Got("%.0f", value);
   }
-  const auto min = static_cast<long long>(row.min);
-  const auto max = static_cast<long long>(row.max);
   if (row.max == INT32_MAX) {
-    rule.Must("be >= %lld", min);
-  } else if (max == min + 1) {
-    rule.Must("be %lld or %lld", min, max);
+    rule.Must("be >= %" PRId64, row.min);
+  } else if (row.max == row.min + 1) {
+    rule.Must("be %" PRId64 " or %" PRId64, row.min, row.max);
   } else {
-    rule.Must("be in [%lld, %lld]", min, max);
+    rule.Must("be in [%" PRId64 ", %" PRId64 "]", row.min, row.max);
   }
   return rule.Got("%.0f", value);
 }

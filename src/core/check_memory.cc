@@ -64,10 +64,8 @@ mluOpStatus_t CheckPointers(Arguments& call) {
           .Must("be NULL like its descriptor")
           .Got("%p", tensor.data);
     }
-    if (tensor.ByteCount() == 0) continue;
-    if (tensor.data == nullptr) {
-      return BrokenRule(call.spec->name, name).Must("be a data pointer").Got("NULL");
-    }
+    if (tensor.ByteCount() == 0 || tensor.data != nullptr) continue;
+    return BrokenRule(call.spec->name, name).Must("be a data pointer").Got("NULL");
   }
   return MLUOP_STATUS_SUCCESS;
 }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Computes the values of a table's symbols from the tensors of a call, then checks every dim.
+#include <cinttypes>
+
 #include "core/checks.h"
 #include "core/error.h"
 #include "core/shape.h"
@@ -24,17 +26,14 @@ int64_t FactorValue(const Arguments& call, const Factor& factor) {
 
 // Computes the value of a dim. Returns false on overflow.
 bool EvaluateDim(const Arguments& call, const DimSpec& dim, int64_t* product) {
-  bool fits = true;
+  bool fits = true, zero = false;
   *product = 1;
   for (int f = 0; f < dim.factor_count; ++f) {
     const int64_t factor = FactorValue(call, dim.factors[f]);
-    if (factor == 0) {
-      *product = 0;
-      return true;
-    }
-    fits = fits && !__builtin_mul_overflow(*product, factor, product);
+    fits &= !__builtin_mul_overflow(*product, factor, product);  // an overflow wraps around
+    zero |= factor == 0;
   }
-  return fits;
+  return fits || zero;
 }
 
 // Writes "H*W = 24", or "5" for a literal.
@@ -55,7 +54,7 @@ void FormatDim(const OpSpec& spec, const DimSpec& dim, const int64_t* value, Tex
   if (value == nullptr) {
     rule.Add(", which overflows int64");
   } else {
-    rule.Add(" = %lld", static_cast<long long>(*value));
+    rule.Add(" = %" PRId64, *value);
   }
 }
 
@@ -81,7 +80,7 @@ class Solver {
       return BrokenRule(spec_.name, row.name)
           .Of("shape", index)
           .Must("be %s", rule)
-          .Got("%lld", static_cast<long long>(dim));
+          .Got("%" PRId64, dim);
     });
   }
 
@@ -114,8 +113,8 @@ class Solver {
     if (known == 0 || dim % known != 0) {
       return BrokenRule(spec_.name, row.name)
           .Of("shape", index)
-          .Must("be a multiple of %lld", static_cast<long long>(known))
-          .Got("%lld", static_cast<long long>(dim));
+          .Must("be a multiple of %" PRId64, known)
+          .Got("%" PRId64, dim);
     }
     bound_[unbound] = true;
     call_.symbols[unbound] = dim / known;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Checks each tensor: descriptor, rank, type, layout, strides, size.
+#include <cinttypes>
 #include <cstdio>
 
 #include "core/checks.h"
@@ -104,9 +105,8 @@ mluOpStatus_t CheckTypes(Arguments& call) {
 
 mluOpStatus_t CheckLayouts(Arguments& call) {
   return ForEachTensor(call, [&](const TensorSpec& row, const mluOpTensorStruct& desc) {
-    if (row.layout == kAnyLayout) return MLUOP_STATUS_SUCCESS;
-    const auto wanted = row.layout == kNHWC ? MLUOP_LAYOUT_NHWC : MLUOP_LAYOUT_NCHW;
-    if (desc.layout == wanted) return MLUOP_STATUS_SUCCESS;
+    const mluOpTensorLayout_t wanted = LayoutOf(row.layout);
+    if (row.layout == kAnyLayout || desc.layout == wanted) return MLUOP_STATUS_SUCCESS;
     return BrokenRule(call.spec->name, row.name)
         .Of("layout")
         .Must("be %s", NameOf(wanted))
@@ -125,8 +125,8 @@ mluOpStatus_t CheckStrides(Arguments& call) {
     return BrokenRule(call.spec->name, row.name)
         .With(MLUOP_STATUS_NOT_SUPPORTED)
         .Of("stride", index)
-        .Must("be %lld (packed)", static_cast<long long>(packed))
-        .Got("%lld", static_cast<long long>(desc.strides[index]));
+        .Must("be %" PRId64 " (packed)", packed)
+        .Got("%" PRId64, desc.strides[index]);
   });
 }
 
@@ -138,7 +138,7 @@ mluOpStatus_t CheckSizes(Arguments& call) {
       return BrokenRule(call.spec->name, row.name)
           .With(MLUOP_STATUS_NOT_SUPPORTED)
           .Must("have fewer than 2^%d elements", limited ? 31 : 60)
-          .Got("%lld", static_cast<long long>(count));
+          .Got("%" PRId64, count);
     }
     for (int d = 0; d < desc.rank && count > 0; ++d) {
       if (desc.dims[d] < kDimLimit) continue;
@@ -146,7 +146,7 @@ mluOpStatus_t CheckSizes(Arguments& call) {
           .With(MLUOP_STATUS_NOT_SUPPORTED)
           .Of("shape", d)
           .Must("be below 2^31")
-          .Got("%lld", static_cast<long long>(desc.dims[d]));
+          .Got("%" PRId64, desc.dims[d]);
     }
     return MLUOP_STATUS_SUCCESS;
   });

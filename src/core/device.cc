@@ -16,9 +16,6 @@ namespace {
 
 thread_local int current_ordinal = 0;
 
-// The kinds of devices that the default list holds after the CPU.
-constexpr std::string_view kDefaultKinds[] = {"cuda"};
-
 // Returns the kind in a name like "cuda:0"; empty if the name has another form.
 std::string_view KindOf(std::string_view name) {
   const size_t colon = name.find(':');
@@ -62,17 +59,15 @@ void Add(std::string_view name, DeviceList* list) {
            name.size() > 80 ? 80 : static_cast<int>(name.size()), name.data());
 }
 
-// Returns the CPU, then all devices of the default kinds.
+// Returns the CPU, then all CUDA devices.
 DeviceList DefaultDevices() {
   DeviceList list;
   list.devices[list.count++] = CpuDevice();
-  for (const std::string_view kind : kDefaultKinds) {
-    const DeviceLibrary& library = LoadDeviceLibrary(kind);
-    for (int i = 0; i < library.count && list.count < DeviceList::kMaxDevices; ++i) {
-      list.devices[list.count++] = library.devices[i];
-    }
-    std::memcpy(list.library_error, library.error, sizeof(list.library_error));
+  const DeviceLibrary& library = LoadDeviceLibrary("cuda");
+  for (int i = 0; i < library.count && list.count < DeviceList::kMaxDevices; ++i) {
+    list.devices[list.count++] = library.devices[i];
   }
+  std::memcpy(list.library_error, library.error, sizeof(list.library_error));
   return list;
 }
 
@@ -85,12 +80,11 @@ bool IsDefaultCpu(int ordinal) { return ordinal == 0 && VisibleDevices() == null
 DeviceList ParseDevices(const char* text) {
   if (text == nullptr || text[0] == '\0') return DefaultDevices();
   DeviceList list;
-  std::string_view rest = text;
-  for (bool more = true; more && list.error[0] == '\0';) {
+  for (std::string_view rest = text; list.error[0] == '\0';) {
     const size_t comma = rest.find(',');
     Add(rest.substr(0, comma), &list);
-    more = comma != std::string_view::npos;
-    if (more) rest.remove_prefix(comma + 1);
+    if (comma == std::string_view::npos) break;
+    rest.remove_prefix(comma + 1);
   }
   if (list.error[0] != '\0') list.count = 0;
   return list;

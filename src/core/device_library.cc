@@ -70,9 +70,9 @@ const char* NamedFile(std::string_view kind) {
 
 // Writes the path that NamedFile returns; else a path in the folder of this library, if the file
 // exists; else the bare name, which the loader searches for.
-void FindFile(std::string_view kind, char* path, int size) {
+void FindFile(std::string_view kind, char (&path)[PATH_MAX]) {
   if (const char* const named = NamedFile(kind)) {
-    snprintf(path, static_cast<size_t>(size), "%s", named);
+    snprintf(path, sizeof(path), "%s", named);
     return;
   }
   const FileName file(kind);
@@ -80,27 +80,23 @@ void FindFile(std::string_view kind, char* path, int size) {
   if (dladdr(reinterpret_cast<void*>(&FindFile), &here) != 0 && here.dli_fname != nullptr) {
     const char* const slash = std::strrchr(here.dli_fname, '/');
     const int folder = slash == nullptr ? 0 : static_cast<int>(slash + 1 - here.dli_fname);
-    const int length =
-        snprintf(path, static_cast<size_t>(size), "%.*s%s", folder, here.dli_fname, file.text);
-    if (folder > 0 && length < size && access(path, F_OK) == 0) return;
+    const int length = snprintf(path, sizeof(path), "%.*s%s", folder, here.dli_fname, file.text);
+    if (folder > 0 && length < PATH_MAX && access(path, F_OK) == 0) return;
   }
-  snprintf(path, static_cast<size_t>(size), "%s", file.text);
+  snprintf(path, sizeof(path), "%s", file.text);
 }
 
 // Returns a library without devices. The reason is truncated if it does not fit.
 DeviceLibrary EmptyLibrary(const char* reason, const char* detail) {
   DeviceLibrary none = {};
-  std::string_view(reason).copy(none.error, sizeof(none.error) - 1);
-  const size_t used = std::strlen(none.error);
-  std::string_view(detail == nullptr ? "" : detail)
-      .copy(none.error + used, sizeof(none.error) - 1 - used);
+  TextWriter(none.error).Add("%s%s", reason, detail == nullptr ? "" : detail);
   return none;
 }
 
 DeviceLibrary Load(std::string_view kind) {
   const FileName file(kind);
   char path[PATH_MAX];
-  FindFile(kind, path, sizeof(path));
+  FindFile(kind, path);
   if (IsTruncated(path)) return EmptyLibrary(path, ": file is truncated");
   void* const library = dlopen(path, RTLD_NOW);  // never closed: kernels may run until exit
   if (library == nullptr) return EmptyLibrary("", dlerror());

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cinttypes>
 #include <climits>
 #include <cmath>
 #include <cstdio>
@@ -16,17 +17,21 @@
 namespace mluop {
 namespace {
 
-constexpr int kMaxCpus = 1 << 20;
-
 void PrintIgnored(const char* name, const char* rule, std::string_view value) {
   fprintf(stderr, "# %s must be %s, got %.*s; it is ignored\n", name, rule,
           MLUOP_SV(value.substr(0, 80)));
 }
 
+// Returns the variable's value; NULL if it is empty or not set.
+const char* Variable(const char* name) {
+  const char* const text = std::getenv(name);
+  return text == nullptr || text[0] == '\0' ? nullptr : text;
+}
+
 // Returns the leading positive number of a variable ("4", or "4,2" as in OpenMP); 0 if none.
 int PositiveVariable(const char* name) {
-  const char* text = std::getenv(name);
-  if (text == nullptr || text[0] == '\0') return 0;
+  const char* const text = Variable(name);
+  if (text == nullptr) return 0;
   char* end = nullptr;
   errno = 0;
   const long value = std::strtol(text, &end, 10);
@@ -38,44 +43,28 @@ int PositiveVariable(const char* name) {
   return static_cast<int>(std::min<long>(value, kMaxThreads));
 }
 
-// Returns the number of CPUs in this thread's affinity mask, read into a mask of `size` CPUs.
-// Returns 0 on failure and sets errno.
-int CountCpus(int size) {
-  cpu_set_t* const set = CPU_ALLOC(size);
-  if (set == nullptr) return 0;
-  const size_t bytes = CPU_ALLOC_SIZE(size);
-  const int cpus = sched_getaffinity(0, bytes, set) == 0 ? CPU_COUNT_S(bytes, set) : 0;
-  CPU_FREE(set);
-  return cpus;
+// Returns the number of CPUs in this thread's affinity mask. The kernel rejects a mask shorter than
+// its own.
+int AffinityThreads() {
+  cpu_set_t masks[64] = {};  // 65536 CPUs; Linux supports 8192
+  return sched_getaffinity(0, sizeof(masks), masks) == 0 ? CPU_COUNT_S(sizeof(masks), masks) : 1;
 }
 
-// Tries larger masks until one fits: the kernel rejects a mask shorter than its own.
-int AffinityThreads() {
-  for (int size = CPU_SETSIZE; size <= kMaxCpus; size *= 2) {
-    if (const int cpus = CountCpus(size)) return cpus;
-    if (errno != EINVAL) break;
-  }
-  return 1;
+// Reads the one or two numbers at the start of a file. A number that is missing is unchanged.
+void ReadNumbers(const char* path, int64_t* first, int64_t* second) {
+  FILE* const file = std::fopen(path, "re");
+  if (file == nullptr) return;
+  [[maybe_unused]] const int count = std::fscanf(file, "%" SCNd64 " %" SCNd64, first, second);
+  std::fclose(file);
 }
 
 // Reads "quota period" from one file or, with `period_path`, from two. Returns the number of threads that
 // the quota allows; kMaxThreads if there is none.
 int QuotaThreads(const char* quota_path, const char* period_path = nullptr) {
-  long long quota = 0;
-  long long period = 0;
-  FILE* file = std::fopen(quota_path, "re");
-  if (file == nullptr) return kMaxThreads;
-  const int wanted = period_path == nullptr ? 2 : 1;
-  bool found =
-      std::fscanf(file, "%lld %lld", &quota, &period) >= wanted;  // v2 without limit: "max"
-  std::fclose(file);
-  if (found && period_path != nullptr) {
-    file = std::fopen(period_path, "re");
-    if (file == nullptr) return kMaxThreads;
-    found = std::fscanf(file, "%lld", &period) == 1;
-    std::fclose(file);
-  }
-  if (!found || quota <= 0 || period <= 0) return kMaxThreads;
+  int64_t quota = 0, period = 0, unused = 0;
+  ReadNumbers(quota_path, &quota, &period);  // v2 without limit: "max"
+  if (period_path != nullptr) ReadNumbers(period_path, &period, &unused);
+  if (quota <= 0 || period <= 0) return kMaxThreads;
   const double cpus = static_cast<double>(quota) / static_cast<double>(period);
   return std::max(1, static_cast<int>(std::lround(cpus)));
 }
@@ -103,12 +92,6 @@ int QuotaThreadsV2() {
   }
 }
 
-// Returns 0 if no variable is set.
-int ThreadsFromEnvironment() {
-  const int threads = PositiveVariable("MLUOP_NUM_THREADS");
-  return threads > 0 ? threads : PositiveVariable("OMP_NUM_THREADS");
-}
-
 }  // namespace
 
 void ReportIgnored(const char* name, const char* rule, std::string_view value) {
@@ -124,8 +107,8 @@ int ParseLevel(const char* text) {
 
 int Verbosity() {
   static const int verbosity = [] {
-    const char* const text = std::getenv("MLUOP_VERBOSE");
-    if (text == nullptr || text[0] == '\0') return 0;
+    const char* const text = Variable("MLUOP_VERBOSE");
+    if (text == nullptr) return 0;
     if (const int level = ParseLevel(text); level >= 0) return std::min(level, 2);
     PrintIgnored("MLUOP_VERBOSE", "0, 1 or 2", text);
     return 0;
@@ -134,16 +117,15 @@ int Verbosity() {
 }
 
 const char* VisibleDevices() {
-  static const char* const devices = [] {
-    const char* const text = std::getenv("MLUOP_VISIBLE_DEVICES");
-    return text == nullptr || text[0] == '\0' ? nullptr : text;
-  }();
+  static const char* const devices = Variable("MLUOP_VISIBLE_DEVICES");
   return devices;
 }
 
 int DefaultNumThreads() {
-  static const int wanted = ThreadsFromEnvironment();
+  static const int wanted = PositiveVariable("MLUOP_NUM_THREADS");
   if (wanted > 0) return wanted;
+  static const int wanted_by_openmp = PositiveVariable("OMP_NUM_THREADS");
+  if (wanted_by_openmp > 0) return wanted_by_openmp;
   const int quota_v1 =
       QuotaThreads("/sys/fs/cgroup/cpu/cpu.cfs_quota_us", "/sys/fs/cgroup/cpu/cpu.cfs_period_us");
   return std::min({AffinityThreads(), QuotaThreadsV2(), quota_v1, kMaxThreads});

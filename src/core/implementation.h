@@ -17,6 +17,7 @@
 #pragma once
 
 #include <array>
+#include <cinttypes>
 #include <cstddef>
 #include <span>
 #include <string_view>
@@ -57,8 +58,7 @@ bool Always(const Call<Problem, Context>&) {
 // Describes tiles of a fixed size.
 template <int64_t kRows, int64_t kColumns, class Problem, class Context>
 void DescribeTiles(const Call<Problem, Context>&, Plan& plan) {
-  plan.Add("tiles of %lld x %lld elements", static_cast<long long>(kRows),
-           static_cast<long long>(kColumns));
+  plan.Add("tiles of %" PRId64 " x %" PRId64 " elements", kRows, kColumns);
 }
 
 template <class ProblemType, class ContextType>

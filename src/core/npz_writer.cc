@@ -6,6 +6,7 @@
 #include <array>
 #include <bit>
 #include <cerrno>
+#include <cinttypes>
 #include <cstring>
 
 #include "core/dtype.h"
@@ -53,7 +54,7 @@ size_t FormatNpyHeader(const mluOpTensorStruct& desc, char (&text)[320]) {
   TextWriter header(text);
   header.Add("\x93NUMPY\x01%c..{'descr': '%s', 'fortran_order': False, 'shape': (", 0,
              NpyType(desc.dtype));
-  for (int i = 0; i < desc.rank; ++i) header.Add("%lld, ", static_cast<long long>(desc.dims[i]));
+  for (int i = 0; i < desc.rank; ++i) header.Add("%" PRId64 ", ", desc.dims[i]);
   header.Add("), }");
   const size_t length = header.length();
   const size_t size = (length + kNpyAlignment) / kNpyAlignment * kNpyAlignment;

@@ -21,10 +21,8 @@ mluOpAttributeInfo_t Describe(const AttributeSpec& row) {
 }
 
 mluOpTensorInfo_t Describe(const TensorSpec& row) {
-  constexpr mluOpTensorLayout_t kLayouts[] = {MLUOP_LAYOUT_ARRAY, MLUOP_LAYOUT_NHWC,
-                                              MLUOP_LAYOUT_NCHW};
   return {row.name.data(), row.shape.data(), row.direction == kOut,
-          row.type == kI32 ? MLUOP_DTYPE_INT32 : MLUOP_DTYPE_INVALID, kLayouts[row.layout]};
+          row.type == kI32 ? MLUOP_DTYPE_INT32 : MLUOP_DTYPE_INVALID, LayoutOf(row.layout)};
 }
 
 mluOpStatus_t FillAttribute(const AttributeSpec& row, double number, Arguments& call, int i) {

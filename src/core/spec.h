@@ -34,6 +34,11 @@ enum ElementType : uint8_t { kT, kI32 };
 enum Direction : uint8_t { kIn, kOut };
 enum LayoutRule : uint8_t { kAnyLayout, kNHWC, kNCHW };
 
+// Returns the layout of a rule; ARRAY if it allows any.
+constexpr mluOpTensorLayout_t LayoutOf(LayoutRule rule) {
+  return rule == kNHWC ? MLUOP_LAYOUT_NHWC : rule == kNCHW ? MLUOP_LAYOUT_NCHW : MLUOP_LAYOUT_ARRAY;
+}
+
 // The effect of an empty tensor. kSkipFirst is checked before the kReject rows, kSkip after them.
 enum WhenEmpty : uint8_t {
   kReject,     // BAD_PARAM

@@ -2,6 +2,7 @@
 // Tensor descriptors. Setters check all arguments before they change the descriptor.
 #include "core/tensor.h"
 
+#include <cinttypes>
 #include <climits>
 #include <cstddef>
 #include <new>
@@ -12,18 +13,12 @@
 namespace mluop {
 namespace {
 
-bool IsLayout(mluOpTensorLayout_t layout) {
-  return layout >= MLUOP_LAYOUT_NCHW && layout <= MLUOP_LAYOUT_NCL;
-}
-
-bool IsDtype(mluOpDataType_t dtype) { return dtype == MLUOP_DTYPE_INVALID || SizeOf(dtype) != 0; }
-
 mluOpStatus_t CheckTypes(const char* function, mluOpTensorLayout_t layout, mluOpDataType_t dtype) {
-  if (!IsLayout(layout)) {
+  if (layout < MLUOP_LAYOUT_NCHW || layout > MLUOP_LAYOUT_NCL) {
     return Fail(MLUOP_STATUS_BAD_PARAM, "%s: layout must be a mluOpTensorLayout_t, got %d",
                 function, static_cast<int>(layout));
   }
-  if (!IsDtype(dtype)) {
+  if (dtype != MLUOP_DTYPE_INVALID && SizeOf(dtype) == 0) {
     return Fail(MLUOP_STATUS_BAD_PARAM, "%s: dtype must be a mluOpDataType_t, got %d", function,
                 static_cast<int>(dtype));
   }
@@ -52,8 +47,8 @@ mluOpStatus_t SetDims(const char* function, mluOpTensorStruct& desc, int rank, c
   bool empty = false;
   for (int i = 0; i < rank; ++i) {
     if (dims[i] < 0) {
-      return Fail(MLUOP_STATUS_BAD_PARAM, "%s: dimSize[%d] must be at least 0, got %lld", function,
-                  i, static_cast<long long>(dims[i]));
+      return Fail(MLUOP_STATUS_BAD_PARAM, "%s: dimSize[%d] must be at least 0, got %" PRId64,
+                  function, i, int64_t{dims[i]});
     }
     empty |= dims[i] == 0;
   }
@@ -104,8 +99,8 @@ mluOpStatus_t GetAll(const char* function, const mluOpTensorStruct* desc,
          {dims == nullptr ? 0 : desc->dims[i], strides == nullptr ? 0 : desc->strides[i]}) {
       if (Fits<Int>(value)) continue;
       return Fail(MLUOP_STATUS_BAD_PARAM,
-                  "%s: desc must have dims and strides that fit in int, got %lld", function,
-                  static_cast<long long>(value));
+                  "%s: desc must have dims and strides that fit in int, got %" PRId64, function,
+                  value);
     }
   }
   if (layout != nullptr) *layout = desc->layout;

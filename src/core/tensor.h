@@ -19,15 +19,13 @@ struct mluOpTensorStruct {
   float scale = 1.0f;
   int offset = 0;
 
-  // Returns the number of elements. Cannot overflow: the setters reject larger products.
+  // Returns the number of elements. The setters reject products that overflow, except in an empty
+  // tensor: its other dims may be of any size, and the product wraps around to 0.
   int64_t ElementCount() const {
     if (rank == 0) return scalar ? 1 : 0;
-    for (int i = 0; i < rank; ++i) {
-      if (dims[i] == 0) return 0;  // the other dims of an empty tensor may be of any size
-    }
-    int64_t count = 1;
-    for (int i = 0; i < rank; ++i) count *= dims[i];
-    return count;
+    uint64_t count = 1;
+    for (int i = 0; i < rank; ++i) count *= static_cast<uint64_t>(dims[i]);
+    return static_cast<int64_t>(count);
   }
 
   // Returns true if the tensor is row-major without gaps. Strides of dims of size 1, and all

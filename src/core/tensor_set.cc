@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tensor sets: descriptors of tensors that lie one after the other in one buffer.
+#include <cinttypes>
 #include <climits>
 #include <memory>
 #include <new>
@@ -18,7 +19,7 @@ struct mluOpTensorSetStruct {
 namespace mluop {
 namespace {
 
-constexpr int64_t kMaxMembers = 65536;
+constexpr int kMaxMembers = 65536;
 
 // Checks the dims of a new set and writes the number of members.
 mluOpStatus_t CountMembers(const char* function, int rank, const int* dims, int64_t* count) {
@@ -35,8 +36,8 @@ mluOpStatus_t CountMembers(const char* function, int rank, const int* dims, int6
     if (*count <= kMaxMembers) *count *= dims[i];  // cannot overflow: 2^16 * 2^31
   }
   if (*count <= kMaxMembers) return MLUOP_STATUS_SUCCESS;
-  return Fail(MLUOP_STATUS_NOT_SUPPORTED, "%s: setDimSize must give at most %lld members, got more",
-              function, static_cast<long long>(kMaxMembers));
+  return Fail(MLUOP_STATUS_NOT_SUPPORTED, "%s: setDimSize must give at most %d members, got more",
+              function, kMaxMembers);
 }
 
 // Writes the position of a member in the row-major order.
@@ -144,8 +145,8 @@ mluOpStatus_t mluOpGetTensorSetDescriptorSize(mluOpTensorSetDescriptor_t tensorS
   if (!SumBytes(*tensorSet, tensorSet->count, &bytes)) bytes = INT64_MAX;
   if (bytes > INT_MAX) {
     return Fail(MLUOP_STATUS_NOT_SUPPORTED,
-                "%s: tensorSet must have a size that fits in int, got %lld bytes", __func__,
-                static_cast<long long>(bytes));
+                "%s: tensorSet must have a size that fits in int, got %" PRId64 " bytes", __func__,
+                bytes);
   }
   *sizeInBytes = static_cast<int>(bytes);
   return MLUOP_STATUS_SUCCESS;

@@ -2,6 +2,7 @@
 #include "testing/accuracy.h"
 
 #include <algorithm>
+#include <cinttypes>
 #include <cmath>
 #include <cstdio>
 #include <cstring>
@@ -84,8 +85,9 @@ std::string CheckDifferences(const Differences& d, const Threshold& threshold, b
   const double fraction_above =
       unequal == 0 ? 0.5 : static_cast<double>(d.above) / static_cast<double>(unequal);
   if (d.nonfinite_mismatch >= 0) {
-    std::snprintf(text, sizeof(text), "NaN or Inf in only one of the two results at element %lld",
-                  static_cast<long long>(d.nonfinite_mismatch));
+    std::snprintf(text, sizeof(text),
+                  "NaN or Inf in only one of the two results at element %" PRId64,
+                  d.nonfinite_mismatch);
   } else if (!(d.diff1 <= threshold.diff1)) {
     std::snprintf(text, sizeof(text), "diff1 must be <= %.3g, got %.3g", threshold.diff1, d.diff1);
   } else if (!(d.diff2 <= threshold.diff2)) {
@@ -93,8 +95,8 @@ std::string CheckDifferences(const Differences& d, const Threshold& threshold, b
   } else if (bias && unequal >= kBiasElements &&
              (fraction_above < kBiasLow || fraction_above > kBiasHigh)) {
     std::snprintf(text, sizeof(text),
-                  "diff4 must be in [%.2f, %.2f], got %.3f of %lld elements above", kBiasLow,
-                  kBiasHigh, fraction_above, static_cast<long long>(unequal));
+                  "diff4 must be in [%.2f, %.2f], got %.3f of %" PRId64 " elements above", kBiasLow,
+                  kBiasHigh, fraction_above, unequal);
   }
   return text;
 }
@@ -105,9 +107,9 @@ std::string Format(const Differences& d) {
   char text[300];
   std::snprintf(
       text, sizeof(text),
-      "diff1=%.3g diff2=%.3g diff3_1=%.3g diff3_2=%.3g diff3=%.3g diff4=%.3f/%.3f of %lld", d.diff1,
-      d.diff2, d.diff3_1, d.diff3_2, d.diff3, static_cast<double>(d.above) / all,
-      static_cast<double>(d.below) / all, static_cast<long long>(unequal));
+      "diff1=%.3g diff2=%.3g diff3_1=%.3g diff3_2=%.3g diff3=%.3g diff4=%.3f/%.3f of %" PRId64,
+      d.diff1, d.diff2, d.diff3_1, d.diff3_2, d.diff3, static_cast<double>(d.above) / all,
+      static_cast<double>(d.below) / all, unequal);
   return text;
 }
 

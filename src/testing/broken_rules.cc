@@ -15,6 +15,11 @@ constexpr int64_t kLimit = int64_t{1} << 31;  // elements of a tensor
 
 using Rules = std::vector<BrokenRule>;
 
+void Add(Rules* rules, const char* group, const string& rule, mluOpStatus_t status,
+         const std::vector<string>& arguments, const std::function<void(TableCall&)>& apply) {
+  rules->push_back({group, rule, status, arguments, apply});
+}
+
 string Name(const TensorSpec& row) { return string(row.name); }
 
 // Returns the dims that a message about dim `d` of tensor `own` may name: all dims that share a
@@ -35,30 +40,22 @@ std::vector<string> DimsSharing(const OpSpec& spec, int own, int d) {
 }
 
 void AddDescriptors(const OpSpec& spec, Rules* rules) {
-  rules->push_back(
-      {"descriptor", "the handle must not be NULL", kBad, {"handle"}, [](TableCall& call) {
-         call.handle = nullptr;
-       }});
+  Add(rules, "descriptor", "the handle must not be NULL", kBad, {"handle"},
+      [](TableCall& call) { call.handle = nullptr; });
   for (int t = 0; t < spec.tensor_count; ++t) {
     const TensorSpec& row = spec.tensors[t];
     if (row.optional_attribute < -1) continue;  // may always be NULL
-    rules->push_back({"descriptor",
-                      Name(row) + "_desc must not be NULL",
-                      kBad,
-                      {Name(row) + "_desc"},
-                      [t](TableCall& call) { call.tensor(t).desc = nullptr; }});
+    Add(rules, "descriptor", Name(row) + "_desc must not be NULL", kBad, {Name(row) + "_desc"},
+        [t](TableCall& call) { call.tensor(t).desc = nullptr; });
   }
   for (int t = 0; t < spec.tensor_count; ++t) {
     const TensorSpec& row = spec.tensors[t];
-    rules->push_back({"rank",
-                      Name(row) + " must have " + std::to_string(row.rank) + " dims",
-                      kBad,
-                      {Name(row)},
-                      [t](TableCall& call) {
-                        std::vector<int64_t> dims = call.Dims(t);
-                        dims.push_back(1);
-                        call.SetDims(t, dims);
-                      }});
+    Add(rules, "rank", Name(row) + " must have " + std::to_string(row.rank) + " dims", kBad,
+        {Name(row)}, [t](TableCall& call) {
+          std::vector<int64_t> dims = call.Dims(t);
+          dims.push_back(1);
+          call.SetDims(t, dims);
+        });
   }
 }
 
@@ -68,18 +65,15 @@ void AddTypes(const OpSpec& spec, Rules* rules) {
   for (int t = 0; t < spec.tensor_count; ++t) {
     const TensorSpec& row = spec.tensors[t];
     if (row.type == kT) data.push_back(Name(row) + ".dtype");
-    rules->push_back({"type",
-                      Name(row) + " must be " + (row.type == kT ? types : "int32"),
-                      kBad,
-                      {Name(row) + ".dtype"},
-                      [t](TableCall& call) { call.desc(t).dtype = MLUOP_DTYPE_INT8; }});
+    Add(rules, "type", Name(row) + " must be " + (row.type == kT ? types : "int32"), kBad,
+        {Name(row) + ".dtype"}, [t](TableCall& call) { call.desc(t).dtype = MLUOP_DTYPE_INT8; });
   }
   if (spec.types == kFloat || data.size() < 2) return;
-  rules->push_back({"type", "all data tensors must have one type", kBad, data, [](TableCall& call) {
-                      int t = 0;
-                      while (call.row(t).type != kT) ++t;
-                      call.desc(t).dtype = MLUOP_DTYPE_HALF;
-                    }});
+  Add(rules, "type", "all data tensors must have one type", kBad, data, [](TableCall& call) {
+    int t = 0;
+    while (call.row(t).type != kT) ++t;
+    call.desc(t).dtype = MLUOP_DTYPE_HALF;
+  });
 }
 
 void AddLayouts(const OpSpec& spec, Rules* rules) {
@@ -88,20 +82,16 @@ void AddLayouts(const OpSpec& spec, Rules* rules) {
     if (row.layout == kAnyLayout) continue;
     const bool nhwc = row.layout == kNHWC;
     const auto other = nhwc ? MLUOP_LAYOUT_NCHW : MLUOP_LAYOUT_NHWC;
-    rules->push_back({"layout",
-                      Name(row) + " must be " + (nhwc ? "NHWC" : "NCHW"),
-                      kBad,
-                      {Name(row) + ".layout"},
-                      [t, other](TableCall& call) { call.desc(t).layout = other; }});
+    Add(rules, "layout", Name(row) + " must be " + (nhwc ? "NHWC" : "NCHW"), kBad,
+        {Name(row) + ".layout"}, [t, other](TableCall& call) { call.desc(t).layout = other; });
   }
 }
 
 void AddAttribute(const AttributeSpec& row, int index, Rules* rules) {
   const string name(row.name);
   const auto add = [&](const string& rule, mluOpStatus_t status, double value) {
-    rules->push_back({"attribute", name + rule, status, {name}, [index, value](TableCall& call) {
-                        call.attribute(index) = value;
-                      }});
+    Add(rules, "attribute", name + rule, status, {name},
+        [index, value](TableCall& call) { call.attribute(index) = value; });
   };
   if (row.kind == AttributeSpec::kPositiveReal) {
     add(" must be > 0", kBad, 0);
@@ -120,34 +110,30 @@ void AddShapes(const OpSpec& spec, Rules* rules) {
   for (int i = 0; i < spec.relation_count; ++i) {
     const Relation& relation = spec.relations[i];
     const int first = spec.AttributeIndex(relation.first);
-    rules->push_back({"shape",
-                      string(relation.first) + " must equal " + string(relation.second),
-                      kBad,
-                      {string(relation.first)},
-                      [first](TableCall& call) { call.attribute(first) += 1; }});
+    Add(rules, "shape", string(relation.first) + " must equal " + string(relation.second), kBad,
+        {string(relation.first)}, [first](TableCall& call) { call.attribute(first) += 1; });
   }
   for (int t = 0; t < spec.tensor_count; ++t) {
     const TensorSpec& row = spec.tensors[t];
     for (int d = 0; d < row.rank; ++d) {
       if (IsFree(spec, row.dims[d])) continue;  // any size is valid
-      rules->push_back({"shape", Shape(row, d) + " must agree with the other sizes", kBad,
-                        DimsSharing(spec, t, d), [t, d](TableCall& call) {
-                          std::vector<int64_t> dims = call.Dims(t);
-                          dims[d] += 1;
-                          call.SetDims(t, dims);
-                        }});
+      Add(rules, "shape", Shape(row, d) + " must agree with the other sizes", kBad,
+          DimsSharing(spec, t, d), [t, d](TableCall& call) {
+            std::vector<int64_t> dims = call.Dims(t);
+            dims[d] += 1;
+            call.SetDims(t, dims);
+          });
     }
   }
   for (int t = 0; t < spec.tensor_count; ++t) {
     const TensorSpec& row = spec.tensors[t];
     std::vector<string> names;
     for (int d = 0; d < row.rank; ++d) names.push_back(Stride(row, d));
-    rules->push_back(
-        {"stride", Name(row) + " must be packed", kNotSupported, names, [t](TableCall& call) {
-           int d = 0;
-           while (call.desc(t).dims[d] == 1) ++d;  // its stride is ignored
-           call.desc(t).strides[d] += 1;
-         }});
+    Add(rules, "stride", Name(row) + " must be packed", kNotSupported, names, [t](TableCall& call) {
+      int d = 0;
+      while (call.desc(t).dims[d] == 1) ++d;  // its stride is ignored
+      call.desc(t).strides[d] += 1;
+    });
   }
 }
 
@@ -178,10 +164,10 @@ void AddSizes(const OpSpec& spec, Rules* rules) {
   const char* const rule =
       spec.limited ? "tensors must have fewer than 2^31 elements" : "dims must be below 2^31";
   const int64_t value = is_symbol ? kLimit : kLimit - 1;
-  rules->push_back({"size", rule, kNotSupported, names, [size, value](TableCall& call) {
-                      for (const Variable& other : VariablesOf(call.spec())) call.Set(other, 1);
-                      call.Set(size, value);
-                    }});
+  Add(rules, "size", rule, kNotSupported, names, [size, value](TableCall& call) {
+    for (const Variable& other : VariablesOf(call.spec())) call.Set(other, 1);
+    call.Set(size, value);
+  });
 }
 
 // Returns whether a tensor that `symbol` = 0 empties is rejected.
@@ -203,52 +189,38 @@ void AddEmpty(const OpSpec& spec, Rules* rules) {
       if (IsRejected(spec.tensors[t], symbol)) rejected.push_back(Name(spec.tensors[t]));
     }
     if (skipped_first || rejected.empty()) continue;
-    rules->push_back({"zero elements", string(spec.symbols[s]) + " must not be 0", kBad, rejected,
-                      [symbol](TableCall& call) { call.Set(symbol, 0); }});
+    Add(rules, "zero elements", string(spec.symbols[s]) + " must not be 0", kBad, rejected,
+        [symbol](TableCall& call) { call.Set(symbol, 0); });
   }
 }
 
 void AddMemory(const Entry& entry, Rules* rules) {
   const OpSpec& spec = *entry.spec;
   if (entry.getter != nullptr) {
-    rules->push_back({"pointer",
-                      "workspace_size must not be NULL",
-                      kBad,
-                      {"workspace_size"},
-                      [](TableCall& call) { call.size_pointer = nullptr; }});
+    Add(rules, "pointer", "workspace_size must not be NULL", kBad, {"workspace_size"},
+        [](TableCall& call) { call.size_pointer = nullptr; });
     return;
   }
   if (entry.has_workspace) {
-    rules->push_back({"workspace",
-                      "workspace must not be NULL if its size is not 0",
-                      kBad,
-                      {"workspace"},
-                      [](TableCall& call) {
-                        call.arguments.workspace = {nullptr, 16};
-                      }});
+    Add(rules, "workspace", "workspace must not be NULL if its size is not 0", kBad, {"workspace"},
+        [](TableCall& call) {
+          call.arguments.workspace = {nullptr, 16};
+        });
   }
   for (int t = 0; t < spec.tensor_count; ++t) {
     const TensorSpec& row = spec.tensors[t];
-    rules->push_back(
-        {"pointer", Name(row) + " must not be NULL", kBad, {Name(row)}, [t](TableCall& call) {
-           call.tensor(t).data = nullptr;
-         }});
-    rules->push_back({"pointer",
-                      Name(row) + " must be aligned to its element size",
-                      kBad,
-                      {Name(row)},
-                      [t](TableCall& call) { call.tensor(t).data = call.spare() + 1; }});
+    Add(rules, "pointer", Name(row) + " must not be NULL", kBad, {Name(row)},
+        [t](TableCall& call) { call.tensor(t).data = nullptr; });
+    Add(rules, "pointer", Name(row) + " must be aligned to its element size", kBad, {Name(row)},
+        [t](TableCall& call) { call.tensor(t).data = call.spare() + 1; });
   }
   for (int t = 0; t < spec.tensor_count; ++t) {
     if (spec.tensors[t].direction != kOut) continue;
-    rules->push_back({"overlap",
-                      Name(spec.tensors[t]) + " must not overlap an input",
-                      kBad,
-                      {Name(spec.tensors[t]), Name(spec.tensors[0])},
-                      [t](TableCall& call) {
-                        call.Move(0, call.spare());
-                        call.Move(t, call.spare());
-                      }});
+    Add(rules, "overlap", Name(spec.tensors[t]) + " must not overlap an input", kBad,
+        {Name(spec.tensors[t]), Name(spec.tensors[0])}, [t](TableCall& call) {
+          call.Move(0, call.spare());
+          call.Move(t, call.spare());
+        });
   }
 }
 

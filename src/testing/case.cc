@@ -241,11 +241,8 @@ CaseCall::CaseCall(const Case& test_case) : arguments(test_case.op->spec) {
     auto desc = std::make_unique<mluOpTensorStruct>();
     int64_t dims[kMaxRank];
     for (int d = 0; d < row.rank; ++d) dims[d] = Evaluate(arguments, row.dims[d]);
-    const auto layout = row.layout == kNHWC   ? MLUOP_LAYOUT_NHWC
-                        : row.layout == kNCHW ? MLUOP_LAYOUT_NCHW
-                                              : MLUOP_LAYOUT_ARRAY;
     const auto dtype = row.type == kI32 ? MLUOP_DTYPE_INT32 : test_case.dtype;
-    if (mluOpSetTensorDescriptor_v2(desc.get(), layout, dtype, row.rank, dims) != 0) {
+    if (mluOpSetTensorDescriptor_v2(desc.get(), LayoutOf(row.layout), dtype, row.rank, dims) != 0) {
       Reject(test_case, string(row.name) + ": " + mluOpGetLastErrorMessage());
     }
     // No operator supports more, and the byte count of larger tensors would overflow size_t.

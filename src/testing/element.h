@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <string_view>
@@ -91,6 +92,18 @@ inline void StoreValue(double value, mluOpDataType_t dtype, void* data, int64_t 
     static_cast<float*>(data)[index] = rounded;
   } else {
     static_cast<Half*>(data)[index] = ToHalf(rounded);
+  }
+}
+
+// Clamps the finite elements of a tensor of type T to [-limit, limit]. A sum of larger ones may be
+// infinite in float and finite in the double of the reference.
+inline void ClampFinite(const Arguments& arguments, std::string_view tensor, double limit) {
+  void* const data = arguments.Out<void>(tensor);
+  const int64_t count = arguments.Tensor(tensor).desc->ElementCount();
+  for (int64_t i = 0; i < count; ++i) {
+    const double value = LoadValue(data, arguments.Type(), i);
+    if (!(std::abs(value) > limit) || std::isinf(value)) continue;
+    StoreValue(std::copysign(limit, value), arguments.Type(), data, i);
   }
 }
 

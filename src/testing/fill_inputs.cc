@@ -13,47 +13,39 @@
 namespace mluop::testing {
 namespace {
 
-uint32_t SpecialFloat(Random& random) {
-  static constexpr uint32_t kSpecial[] = {0x7fc00000, 0x7f800000, 0xff800000,
-                                          0x80000000, 0x00000001, 0x807fffff,
-                                          0x7f7fffff, 0x7f812345, 0xffc54321};
-  return kSpecial[random.Below(std::size(kSpecial))];
-}
+// NaN, infinities, denormals, -0 and the largest number, as bits.
+constexpr uint16_t kSpecialHalfs[] = {0x7e00, 0x7c00, 0xfc00, 0x8000, 0x0001,
+                                      0x83ff, 0x7bff, 0x7d12, 0xfe34};
+constexpr uint32_t kSpecialFloats[] = {0x7fc00000, 0x7f800000, 0xff800000, 0x80000000, 0x00000001,
+                                       0x807fffff, 0x7f7fffff, 0x7f812345, 0xffc54321};
+constexpr uint64_t kSpecialDoubles[] = {0x7ff8000000000000, 0x7ff0000000000000, 0xfff0000000000000,
+                                        0x8000000000000000, 0x0000000000000001, 0x800fffffffffffff,
+                                        0x7fefffffffffffff, 0x7ff0000012345678, 0xfff8000087654321};
 
-uint16_t SpecialHalf(Random& random) {
-  static constexpr uint16_t kSpecial[] = {0x7e00, 0x7c00, 0xfc00, 0x8000, 0x0001,
-                                          0x83ff, 0x7bff, 0x7d12, 0xfe34};
-  return kSpecial[random.Below(std::size(kSpecial))];
-}
-
-uint64_t SpecialDouble(Random& random) {
-  static constexpr uint64_t kSpecial[] = {
-      0x7ff8000000000000, 0x7ff0000000000000, 0xfff0000000000000,
-      0x8000000000000000, 0x0000000000000001, 0x800fffffffffffff,
-      0x7fefffffffffffff, 0x7ff0000012345678, 0xfff8000087654321};
-  return kSpecial[random.Below(std::size(kSpecial))];
+// Fills a tensor whose elements have the type Bits. `to_bits` converts a number in [-1, 1).
+template <class Bits, size_t kCount, class ToBits>
+void FillValues(const std::string& data, const Bits (&specials)[kCount], ToBits to_bits,
+                const TensorArgument& tensor, Random& random) {
+  for (int64_t i = 0; i < tensor.desc->ElementCount(); ++i) {
+    const bool special = data == "special" && random.Below(20) == 0;
+    Bits bits = to_bits(random.Uniform(-1, 1));
+    if (special) bits = specials[random.Below(kCount)];
+    if (data == "bits") bits = static_cast<Bits>(random.Bits());
+    static_cast<Bits*>(tensor.data)[i] = bits;
+  }
 }
 
 void FillValues(const Case& c, const TensorArgument& tensor, Random& random) {
-  const std::string& data = c.Option("data");
-  const int64_t count = tensor.desc->ElementCount();
-  for (int64_t i = 0; i < count; ++i) {
-    const bool special = data == "special" && random.Below(20) == 0;
-    const double wide = random.Uniform(-1, 1);
-    const auto value = static_cast<float>(wide);
-    if (tensor.desc->dtype == MLUOP_DTYPE_DOUBLE) {
-      uint64_t bits = special ? SpecialDouble(random) : std::bit_cast<uint64_t>(wide);
-      if (data == "bits") bits = random.Bits();
-      static_cast<uint64_t*>(tensor.data)[i] = bits;
-    } else if (tensor.desc->dtype == MLUOP_DTYPE_FLOAT) {
-      uint32_t bits = special ? SpecialFloat(random) : std::bit_cast<uint32_t>(value);
-      if (data == "bits") bits = static_cast<uint32_t>(random.Bits());
-      static_cast<uint32_t*>(tensor.data)[i] = bits;
-    } else {
-      uint16_t bits = special ? SpecialHalf(random) : ToHalf(value).bits;
-      if (data == "bits") bits = static_cast<uint16_t>(random.Bits());
-      static_cast<uint16_t*>(tensor.data)[i] = bits;
-    }
+  const auto fill = [&](const auto& specials, auto to_bits) {
+    FillValues(c.Option("data"), specials, to_bits, tensor, random);
+  };
+  switch (tensor.desc->dtype) {
+    case MLUOP_DTYPE_HALF:
+      return fill(kSpecialHalfs, [](double x) { return ToHalf(static_cast<float>(x)).bits; });
+    case MLUOP_DTYPE_FLOAT:
+      return fill(kSpecialFloats,
+                  [](double x) { return std::bit_cast<uint32_t>(static_cast<float>(x)); });
+    default: return fill(kSpecialDoubles, [](double x) { return std::bit_cast<uint64_t>(x); });
   }
 }
 

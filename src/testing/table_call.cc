@@ -87,9 +87,7 @@ void TableCall::Reshape() {
     for (int d = 0; d < row(t).rank; ++d) dims.push_back(Evaluate(arguments, row(t).dims[d]));
     SetDims(t, dims);
     descs_[t].dtype = row(t).type == kI32 ? MLUOP_DTYPE_INT32 : type_;
-    descs_[t].layout = row(t).layout == kNHWC   ? MLUOP_LAYOUT_NHWC
-                       : row(t).layout == kNCHW ? MLUOP_LAYOUT_NCHW
-                                                : MLUOP_LAYOUT_ARRAY;
+    descs_[t].layout = LayoutOf(row(t).layout);
   }
   Place();
 }

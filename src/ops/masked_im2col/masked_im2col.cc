@@ -6,23 +6,20 @@
 namespace mluop::masked_im2col {
 namespace {
 
-constexpr Operator kForward = {
-    OpSpec(
-        "masked_im2col_forward", kHalfOrFloat,
-        {AtLeast("kernel_h", 1), AtLeast("kernel_w", 1), AnyInteger("pad_h"), AnyInteger("pad_w")},
-        {{"feature", kIn, kT, kNCHW, "1 C H W", kReject},
-         {"mask_h_idx", kIn, kI32, kAnyLayout, "M", kSkip},
-         {"mask_w_idx", kIn, kI32, kAnyLayout, "M", kSkip},
-         {"data_col", kOut, kT, kAnyLayout, "C*kernel_h*kernel_w M", kSkip}}),
-    "M"};
+constexpr TensorRow kFeature = {"feature", kIn, kT, kNCHW, "1 C H W", kReject};
+constexpr TensorRow kMaskH = {"mask_h_idx", kIn, kI32, kAnyLayout, "M", kSkip};
+constexpr TensorRow kMaskW = {"mask_w_idx", kIn, kI32, kAnyLayout, "M", kSkip};
+constexpr TensorRow kDataCol = {"data_col", kOut, kT, kAnyLayout, "C*kernel_h*kernel_w M", kSkip};
+
+constexpr Operator kForward = {OpSpec("masked_im2col_forward", kHalfOrFloat,
+                                      {AtLeast("kernel_h", 1), AtLeast("kernel_w", 1),
+                                       AnyInteger("pad_h"), AnyInteger("pad_w")},
+                                      {kFeature, kMaskH, kMaskW, kDataCol}),
+                               "M"};
 
 constexpr OpSpec kForwardWorkspace("masked_im2col_forward_workspace", kHalfOrFloat,
                                    {AtLeast("kernel_h", 1), AtLeast("kernel_w", 1)},
-                                   {{"feature", kIn, kT, kNCHW, "1 C H W", kReject},
-                                    {"mask_h_idx", kIn, kI32, kAnyLayout, "M", kSkip},
-                                    {"mask_w_idx", kIn, kI32, kAnyLayout, "M", kSkip},
-                                    {"data_col", kOut, kT, kAnyLayout, "C*kernel_h*kernel_w M",
-                                     kSkip}});
+                                   {kFeature, kMaskH, kMaskW, kDataCol});
 
 // With M = 0 the gradient is zero and is written, so that the caller never reads uninitialised
 // memory.
@@ -42,14 +39,14 @@ constexpr Operator kCol2im = {OpSpec("masked_col2im_forward", kHalfOrFloat, {},
 
 constexpr Operator kCol2imBackward = {OpSpec("masked_col2im_backward", kHalfOrFloat, {},
                                              {{"grad_im", kIn, kT, kNCHW, "1 C H W", kReject},
-                                              {"mask_h_idx", kIn, kI32, kAnyLayout, "M", kSkip},
-                                              {"mask_w_idx", kIn, kI32, kAnyLayout, "M", kSkip},
+                                              kMaskH,
+                                              kMaskW,
                                               {"grad_col", kOut, kT, kAnyLayout, "C M", kSkip}})};
 
 constexpr OpSpec kCol2imWorkspace("masked_col2im_forward_workspace", kHalfOrFloat, {},
                                   {{"col", kIn, kT, kAnyLayout, "C M", kSkip},
-                                   {"mask_h_idx", kIn, kI32, kAnyLayout, "M", kSkip},
-                                   {"mask_w_idx", kIn, kI32, kAnyLayout, "M", kSkip},
+                                   kMaskH,
+                                   kMaskW,
                                    {"im", kOut, kT, kNCHW, "1 C H W", kReject}});
 
 constexpr const Operator* kOperators[] = {&kForward, &kBackward, &kCol2im, &kCol2imBackward};

@@ -1,18 +1,40 @@
 // SPDX-License-Identifier: Apache-2.0
-// The reference and the plain loops of psroipool, written from the contract. Uses no code of
-// problem.h, so that errors there are found.
+// The reference and the plain loops of psroipool, written from the contract, and the inputs of the
+// cases. Uses no code of problem.h, so that errors there are found.
 #include <algorithm>
 #include <cmath>
 
 #include "mluops/extensions.h"
-#include "ops/psroipool/inputs.h"
 #include "testing/element.h"
 #include "testing/operator_test.h"
+#include "testing/roi_cases.h"
 
 namespace mluop::psroipool {
 namespace {
 
 using namespace mluop::testing;
+
+// Indices of elements: NHWC, or NCHW in the operators with that name.
+struct Indices {
+  bool nchw;
+  int64_t H, W, G, output_dim;
+
+  explicit Indices(const Arguments& a)
+      : nchw(a.spec->name.find("nchw") != std::string_view::npos),
+        H(a.Symbol("H")),
+        W(a.Symbol("W")),
+        G(a.Int("pooled_height")),
+        output_dim(a.Int("output_dim")) {}
+
+  int64_t C() const { return output_dim * G * G; }
+  int64_t Map(int64_t image, int64_t h, int64_t w, int64_t ch) const {
+    return nchw ? ((image * C() + ch) * H + h) * W + w : ((image * H + h) * W + w) * C() + ch;
+  }
+  int64_t Pooled(int64_t r, int64_t ph, int64_t pw, int64_t c) const {
+    return nchw ? ((r * output_dim + c) * G + ph) * G + pw
+                : ((r * G + ph) * G + pw) * output_dim + c;
+  }
+};
 
 struct Bin {
   int64_t r, ph, pw;
@@ -124,6 +146,43 @@ Work BackwardWork(const Arguments& a) {
   return {AllBytes(a), static_cast<double>(additions + divisions)};
 }
 
+// "edge": of the image; some are inverted. "half": on .5 before scaling.
+RoiEnds MakeEnds(const std::string& kind, double size, double, Random& random) {
+  if (kind == "edge") {
+    const double places[] = {-1, 0, std::floor(size / 2), size - 1, size, size + 1};
+    const auto any = [&] { return places[random.Below(std::ssize(places))]; };
+    const double first = any();
+    return {first, any()};
+  }
+  const double first = std::floor(random.Uniform(-0.5, 1) * size) + 0.5;
+  return {first, first + std::floor(random.Uniform(0, 0.7) * size)};
+}
+
+void GenerateForward(const Case& test_case, const Arguments& a, Random& random) {
+  GenerateRois(test_case, a, MakeEnds, random);
+  ClampFinite(a, "input", 1e30);
+}
+
+// "wild": a third as forward has it, a third in any channel, a third outside. "last": forward's
+// mapping except for the last element; it detects checks that do not read all elements.
+void GenerateBackward(const Case& test_case, const Arguments& a, Random& random) {
+  GenerateRois(test_case, a, MakeEnds, random);
+  ClampFinite(a, "top_grad", 1e30);
+  const bool wild = test_case.Option("mapping") == "wild";
+  const Indices at(a);
+  const int64_t C = at.C(), bins = at.G * at.G;
+  int32_t* mapping = a.Out<int32_t>("mapping_channel");
+  for (int64_t i = 0; i < a.Symbol("R") * C; ++i) {
+    int64_t ch = at.nchw ? i % C : i % at.output_dim * bins + i / at.output_dim % bins;
+    if (const int64_t which = wild ? random.Below(3) : 0; which > 0) {
+      const int64_t outside[] = {-1, C, INT32_MIN, INT32_MAX};
+      ch = which == 1 ? random.Below(C) : outside[random.Below(4)];
+    }
+    mapping[i] = static_cast<int32_t>(ch);
+  }
+  if (test_case.Option("mapping") == "last") --mapping[a.Symbol("R") * C - 1];
+}
+
 template <auto kFunction>
 mluOpStatus_t CallForward(mluOpHandle_t handle, const Arguments& a) {
   return kFunction(handle, a.Int("pooled_height"), a.Int("pooled_width"), a.Float("spatial_scale"),
@@ -151,6 +210,10 @@ mluOpStatus_t CallForwardWorkspace(mluOpHandle_t handle, const Arguments& a, siz
 constexpr OutputRule kForwardOutputs[] = {{"output", Criterion::kFixed, 1e-6},
                                           {"mapping_channel", Criterion::kExact}};
 constexpr OutputRule kBackwardOutputs[] = {{"bottom_grad", Criterion::kFixed, 1e-6}};
+
+constexpr std::string_view kMappings[] = {"forward", "wild", "last"};
+constexpr Option kForwardOptions[] = {{"rois", kRoiKinds}};
+constexpr Option kBackwardOptions[] = {{"rois", kRoiKinds}, {"mapping", kMappings}};
 
 using CallFunction = mluOpStatus_t (*)(mluOpHandle_t, const Arguments&);
 using GetterFunction = mluOpStatus_t (*)(mluOpHandle_t, const Arguments&, size_t*);

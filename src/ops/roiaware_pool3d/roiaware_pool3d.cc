@@ -10,6 +10,8 @@ namespace {
 constexpr const char* kPerChannel = "boxes_num out_x out_y out_z channels";
 constexpr const char* kPerSlot = "boxes_num out_x out_y out_z max_pts_each_voxel";
 
+constexpr AbsentIf kAbsentForward = {"pool_method", kAverage, /*one_null_suffices=*/true};
+
 constexpr Operator kForward = {
     OpSpec("roiaware_pool3d_forward", kHalfOrFloat,
            {InRange("pool_method", 0, 1), AtLeast("boxes_num", 1), AtLeast("pts_num", 1),
@@ -18,13 +20,7 @@ constexpr Operator kForward = {
            {{"rois", kIn, kT, kAnyLayout, "boxes_num 7", kReject},
             {"pts", kIn, kT, kAnyLayout, "pts_num 3", kReject},
             {"pts_feature", kIn, kT, kAnyLayout, "pts_num channels", kReject},
-            {"argmax",
-             kOut,
-             kI32,
-             kAnyLayout,
-             kPerChannel,
-             kReject,
-             {"pool_method", kAverage, /*one_null_suffices=*/true}},
+            {"argmax", kOut, kI32, kAnyLayout, kPerChannel, kReject, kAbsentForward},
             {"pts_idx_of_voxels", kOut, kI32, kAnyLayout, kPerSlot, kReject},
             {"pooled_features", kOut, kT, kAnyLayout, kPerChannel, kReject}})
         .Limited(),

@@ -32,18 +32,6 @@ inline void StoreValue(const Arguments& a, std::string_view tensor, int64_t inde
   testing::StoreValue(value, a.Type(), a.Out<void>(tensor), index);
 }
 
-// Clamps finite values to [-1000, 1000]: sums in float must not overflow if the sums in double do
-// not.
-inline void ClampForSums(const Arguments& a, std::string_view tensor) {
-  const int64_t count = a.Tensor(tensor).desc->ElementCount();
-  for (int64_t i = 0; i < count; ++i) {
-    const double value = LoadValue(a.In<void>(tensor), a.Type(), i);
-    if (std::isfinite(value) && std::abs(value) > 1000) {
-      StoreValue(a, tensor, i, std::copysign(1000, value));
-    }
-  }
-}
-
 // Boxes and points of a forward case.
 class Scene {
  public:
@@ -125,9 +113,8 @@ class Scene {
   // inside.
   void MakeEdges() {
     static constexpr double kTurns[] = {0, M_PI_2, M_PI, -M_PI_2, -M_PI, 3 * M_PI_2, 0.5};
-    static constexpr double kSpecial[] = {std::numeric_limits<double>::quiet_NaN(),
-                                          std::numeric_limits<double>::infinity(),
-                                          -std::numeric_limits<double>::infinity(), 1e30, 0};
+    static constexpr double kSpecial[] = {std::numeric_limits<double>::quiet_NaN(), HUGE_VAL,
+                                          -HUGE_VAL, 1e30, 0};
     const int64_t turns = a_.Type() == MLUOP_DTYPE_DOUBLE ? 1 : std::ssize(kTurns);
     for (int64_t box = 0; box < boxes_; ++box) {
       double roi[] = {Grid(4), Grid(4), Grid(2), 4, 2, 3, kTurns[random_.Below(turns)]};
@@ -174,9 +161,8 @@ class Scene {
     for (int i = 0; i < 7; ++i) StoreValue(a_, "rois", box * 7 + i, roi[i]);
   }
   void SetPoint(int64_t point, double x, double y, double z) {
-    StoreValue(a_, "pts", point * 3, x);
-    StoreValue(a_, "pts", point * 3 + 1, y);
-    StoreValue(a_, "pts", point * 3 + 2, z);
+    int64_t i = point * 3;
+    for (const double value : {x, y, z}) StoreValue(a_, "pts", i++, value);
   }
 
   const Arguments& a_;
@@ -193,7 +179,7 @@ inline void GenerateForward(const Case& test_case, const Arguments& a, Random& r
   if (name == "edge") scene.MakeEdges();
   if (name == "utm") scene.MakeUtm();
   if (name == "one_voxel") scene.MakeOneVoxel();
-  if (a.Int("pool_method") == 1) ClampForSums(a, "pts_feature");
+  if (a.Int("pool_method") == 1) testing::ClampFinite(a, "pts_feature", 1000);
 }
 
 // Indices of a backward case.
@@ -270,7 +256,7 @@ inline void GenerateBackward(const Case& test_case, const Arguments& a, Random& 
     voxels.Make(slots + voxel * a.Int("max_pts_each_voxel"),
                 argmax == nullptr ? ignored.data() : argmax + voxel * channels);
   }
-  ClampForSums(a, "grad_out");
+  testing::ClampFinite(a, "grad_out", 1000);
 }
 
 }  // namespace mluop::roiaware_pool3d

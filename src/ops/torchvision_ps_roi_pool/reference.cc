@@ -3,14 +3,14 @@
 // RoIs of the cases. Uses no code of problem.h, so that errors there are found.
 #include <algorithm>
 #include <bit>
+#include <cinttypes>
 #include <cmath>
 #include <cstdio>
-#include <limits>
 
 #include "mluops/extensions.h"
-#include "testing/case.h"
 #include "testing/element.h"
 #include "testing/operator_test.h"
+#include "testing/roi_cases.h"
 
 namespace mluop::torchvision_ps_roi_pool {
 namespace {
@@ -117,8 +117,7 @@ std::string AcceptForward(const Arguments& a, std::string_view output, const voi
     if (std::bit_cast<uint32_t>(e[i]) == std::bit_cast<uint32_t>(b[i])) continue;
     if (std::isnan(e[i]) && std::isnan(b[i])) continue;
     char text[100];
-    std::snprintf(text, sizeof(text), "element %lld must be %.9g, got %.9g",
-                  static_cast<long long>(i), b[i], e[i]);
+    std::snprintf(text, sizeof(text), "element %" PRId64 " must be %.9g, got %.9g", i, b[i], e[i]);
     return text;
   }
   return "";
@@ -152,88 +151,28 @@ Work BackwardWork(const Arguments& a) {
   return {AllBytes(a), static_cast<double>(additions + divisions)};
 }
 
-struct Ends {
-  double first, last;
-};
-
-// One axis of a RoI, in the coordinates of an image `size` long.
-Ends MakeEnds(const std::string& kind, double size, double scale, Random& random) {
-  if (kind == "outside") {
-    const double first = random.Uniform(-1.5, 1.5) * size;
-    return {first, first + random.Uniform(0, 1.5) * size};
-  }
-  if (kind == "edge") {  // of the map; some are inverted
+// "edge": of the map; some are inverted. "half": on .5 after scaling.
+RoiEnds MakeEnds(const std::string& kind, double size, double scale, Random& random) {
+  if (kind == "edge") {
     const double last = std::round(size * scale);
     const double places[] = {-1, 0, std::floor(last / 2), last - 2, last - 1, last, last + 1};
     const auto any = [&] { return places[random.Below(std::ssize(places))] / scale; };
     const double first = any();
     return {first, any()};
   }
-  if (kind == "half") {  // on .5 after scaling
-    const double first = std::floor(random.Uniform(-0.5, 1) * size * scale) + 0.5;
-    return {first / scale, (first + std::floor(random.Uniform(0, 0.7) * size * scale)) / scale};
-  }
-  if (kind == "point") {
-    const double place = random.Uniform(0, size);
-    return {place, place};
-  }
-  const double length =
-      size * std::exp2(random.Uniform(-3, 0));  // as a detector's: small ones, large ones
-  // "object": the RoIs of "inside", moved to the centre of the image.
-  const double first = kind == "object" ? (size - length) / 2 : random.Uniform(0, size - length);
-  return {first, first + length - 1};
-}
-
-// Replaces one value of a RoI: a non-finite or huge number, or a batch index just outside the range.
-void MakeInvalid(const Arguments& a, int64_t r, Random& random) {
-  constexpr double kInf = std::numeric_limits<double>::infinity();
-  constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-  const auto n = static_cast<double>(a.Symbol("N"));
-  const double huge = a.Type() == MLUOP_DTYPE_DOUBLE ? 1.7e308 : 3e38;
-  const double batches[] = {kNan,     kInf, -kInf,   -1,  -0.5, -1.5, 0.9,
-                            n - 0.25, n,    n + 0.5, 3e9, -3e9, 1e30};
-  const double coordinates[] = {kNan,  kInf, -kInf, huge, -huge, 1e30,
-                                -1e30, 1e10, -1e10, 3e9,  -3e9,  2e9};
-  const int64_t i = random.Below(5);
-  const double value = i == 0 ? batches[random.Below(std::ssize(batches))]
-                              : coordinates[random.Below(std::ssize(coordinates))];
-  StoreValue(value, a.Type(), a.Out<void>("rois"), r * 5 + i);
-}
-
-void GenerateRois(const Case& test_case, const Arguments& a, Random& random) {
-  const std::string& kind = test_case.Option("rois");
-  const double s = a.Float("spatial_scale");
-  for (int64_t r = 0; r < a.Symbol("R"); ++r) {
-    const Ends x = MakeEnds(kind, static_cast<double>(a.Symbol("W")) / s, s, random);
-    const Ends y = MakeEnds(kind, static_cast<double>(a.Symbol("H")) / s, s, random);
-    const auto images = kind == "one_image" ? 1 : std::max<int64_t>(a.Symbol("N"), 1);
-    const auto batch = static_cast<double>(random.Below(images));
-    int64_t i = r * 5;
-    for (const double value : {batch, x.first, y.first, x.last, y.last}) {
-      StoreValue(value, a.Type(), a.Out<void>("rois"), i++);
-    }
-    if (kind == "bad" && random.Below(3) > 0) MakeInvalid(a, r, random);
-  }
-}
-
-// Clamps the finite values: the sum of two FLT_MAX is infinite in float and finite in double.
-void ClampToFinite(const Arguments& a, std::string_view tensor) {
-  for (int64_t i = 0; i < a.Tensor(tensor).desc->ElementCount(); ++i) {
-    const double value = LoadValue(a.In<void>(tensor), a.Type(), i);
-    if (!std::isfinite(value)) continue;
-    StoreValue(std::clamp(value, -1e30, 1e30), a.Type(), a.Out<void>(tensor), i);
-  }
+  const double first = std::floor(random.Uniform(-0.5, 1) * size * scale) + 0.5;
+  return {first / scale, (first + std::floor(random.Uniform(0, 0.7) * size * scale)) / scale};
 }
 
 void GenerateForward(const Case& test_case, const Arguments& a, Random& random) {
-  GenerateRois(test_case, a, random);
+  GenerateRois(test_case, a, MakeEnds, random);
   // In float the reference adds in the operator's own order, so that overflow agrees.
-  if (a.Type() == MLUOP_DTYPE_DOUBLE) ClampToFinite(a, "input");
+  if (a.Type() == MLUOP_DTYPE_DOUBLE) ClampFinite(a, "input", 1e30);
 }
 
 void GenerateBackward(const Case& test_case, const Arguments& a, Random& random) {
-  GenerateRois(test_case, a, random);
-  ClampToFinite(a, "grad_output");
+  GenerateRois(test_case, a, MakeEnds, random);
+  ClampFinite(a, "grad_output", 1e30);
 }
 
 mluOpStatus_t CallForward(mluOpHandle_t handle, const Arguments& a) {
@@ -253,8 +192,6 @@ mluOpStatus_t CallBackward(mluOpHandle_t handle, const Arguments& a) {
 constexpr OutputRule kForwardOutputs[] = {{"output", Criterion::kFamily}};
 constexpr OutputRule kBackwardOutputs[] = {{"grad_input", Criterion::kFixed, 1e-6}};
 
-constexpr std::string_view kRoiKinds[] = {"inside", "outside", "edge",   "half",
-                                          "point",  "bad",     "object", "one_image"};
 constexpr Option kOptions[] = {{"rois", kRoiKinds}};
 
 constexpr OperatorTest kOperators[] = {
