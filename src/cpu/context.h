@@ -48,6 +48,22 @@ using CpuOperator = DeviceOperator<CpuContext>;
 // Each family defines one, <folder>::kCpuFamily.
 using CpuFamily = DeviceFamily<CpuContext>;
 
+// The functions of an implementation whose calls are objects: Object(call, scratch). The scratch is
+// NULL for bytes() and Describe().
+template <class Object, class Problem>
+size_t ObjectBytes(const CpuCall<Problem>& call) {
+  return Object(call, nullptr).bytes();
+}
+template <class Object, class Problem>
+mluOpStatus_t RunObject(const CpuCall<Problem>& call, void* scratch) {
+  Object(call, scratch).Run();
+  return MLUOP_STATUS_SUCCESS;
+}
+template <class Object, class Problem>
+void DescribeObject(const CpuCall<Problem>& call, Plan& plan) {
+  Object(call, nullptr).Describe(plan);
+}
+
 // Returns the CpuFamily of every family; defined in src/ops/cpu_list.cc.
 std::span<const CpuFamily* const> CpuFamilies();
 

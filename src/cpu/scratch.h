@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 namespace mluop {
 
@@ -29,6 +30,27 @@ class Scratch {
  private:
   void* data_ = nullptr;
   size_t size_ = 0;
+};
+
+// Divides a block into arrays, one after the other, each aligned to kAlignment. NULL for the block
+// gives their total size alone: the code that takes the arrays also computes their bytes.
+class ScratchArrays {
+ public:
+  explicit ScratchArrays(void* block) : block_(static_cast<char*>(block)) {}
+
+  // Returns the next array, uninitialised; NULL without a block.
+  template <typename T>
+  T* Take(int64_t count) {
+    const size_t begin = bytes_;
+    bytes_ += (static_cast<size_t>(count) * sizeof(T) + kAlignment - 1) / kAlignment * kAlignment;
+    return block_ == nullptr ? nullptr : reinterpret_cast<T*>(block_ + begin);
+  }
+
+  size_t bytes() const { return bytes_; }
+
+ private:
+  char* block_;
+  size_t bytes_ = 0;
 };
 
 }  // namespace mluop

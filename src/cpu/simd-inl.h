@@ -11,6 +11,7 @@
 #define MLUOP_CPU_SIMD_INL_H_
 #endif
 
+#include <hwy/cache_control.h>
 #include <hwy/highway.h>
 
 #include <algorithm>
@@ -92,6 +93,13 @@ HWY_INLINE void FillRow(T* to, int64_t n, T value, bool stream = false) {
 template <typename T>
 HWY_INLINE void ZeroRow(T* to, int64_t n) {
   FillRow(to, n, T{0});
+}
+
+// Prefetches `count` elements, one address per cache line.
+template <typename T>
+HWY_INLINE void PrefetchLines(const T* from, int64_t count) {
+  constexpr auto kLine = static_cast<int64_t>(kAlignment / sizeof(T));
+  for (int64_t i = 0; i < count; i += kLine) hwy::Prefetch(from + i);
 }
 
 // Loads half or float as float, double as double: exact.

@@ -131,15 +131,19 @@ HWY_INLINE void LoadTransposed(D d, const hn::TFromD<D>* from, int64_t stride, h
 }
 
 // Row-major matrices in memory.
-struct ConstMatrix {
-  const float* data;
+template <typename T>
+struct ConstMatrixOf {
+  const T* data;
   int64_t stride;
-  int64_t ahead = 0;  // prefetches the elements that follow at this distance; 0: none
+  int64_t ahead = 0;  // prefetches the lines of elements at this distance; 0: none
 };
-struct Matrix {
-  float* data;
+template <typename T>
+struct MatrixOf {
+  T* data;
   int64_t stride;
 };
+using ConstMatrix = ConstMatrixOf<float>;
+using Matrix = MatrixOf<float>;
 
 // The identity conversion: stores the bits of every vector unchanged.
 struct Identity {
@@ -150,11 +154,12 @@ struct Identity {
 };
 
 // Transposes a square tile in registers.
-template <int kSide, class Convert>
-HWY_INLINE void TransposeTile(const ConstMatrix& from, const Matrix& to, const Convert& convert) {
-  const hn::CappedTag<float, kSide> d;
+template <int kSide, typename T, class Convert>
+HWY_INLINE void TransposeTile(const ConstMatrixOf<T>& from, const MatrixOf<T>& to,
+                              const Convert& convert) {
+  const hn::CappedTag<T, kSide> d;
   hn::Vec<decltype(d)> v[kSide];
-  if (from.ahead != 0) {
+  if (kSide > 1 && from.ahead != 0) {
     for (int k = 0; k < kSide; ++k) hwy::Prefetch(from.data + k * from.stride + from.ahead);
   }
   LoadTransposed(d, from.data, from.stride, v);
@@ -168,32 +173,37 @@ template <int kSide>
 using Side = std::integral_constant<int, kSide>;
 
 // Calls body(Side<k>) with the side of the largest tile that fits; `side` is the matrix's shorter
-// side.
-template <class Body>
+// side. Tiles of other types than float are one block of 16 bytes wide.
+template <typename T, class Body>
 HWY_INLINE void WithSide([[maybe_unused]] int64_t side, const Body& body) {
 #if HWY_TARGET != HWY_SCALAR
+  constexpr int kBlock = 16 / sizeof(T);
+  if constexpr (sizeof(T) == 4) {
 #if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
-  if (side >= 16) return body(Side<16>());
+    if (side >= 16) return body(Side<16>());
 #endif
 #if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX2
-  if (side >= 8) return body(Side<8>());
+    if (side >= 8) return body(Side<8>());
 #endif
-  if (side >= 4) return body(Side<4>());
+  }
+  if (side >= kBlock) return body(Side<kBlock>());
 #endif
   body(Side<1>());
 }
 
 // Iterates along the rows of `from`: repacking [1,38,63,3969] took 0.94x the time of iterating
 // along the rows of `to` (AVX-512, 2 threads); backward showed no difference.
-template <int kSide, class Convert>
-HWY_INLINE void TransposeInTiles(const ConstMatrix& from, int64_t rows, int64_t columns,
-                                 const Matrix& to, const Convert& convert) {
+template <int kSide, typename T, class Convert>
+HWY_INLINE void TransposeInTiles(const ConstMatrixOf<T>& from, int64_t rows, int64_t columns,
+                                 const MatrixOf<T>& to, const Convert& convert) {
+  constexpr auto kLine = static_cast<int64_t>(kAlignment / sizeof(T));
   for (int64_t row = 0; row < rows; row += kSide) {
     const int64_t r = std::min(row, rows - kSide);
     for (int64_t column = 0; column < columns; column += kSide) {
       const int64_t c = std::min(column, columns - kSide);
-      TransposeTile<kSide>({from.data + r * from.stride + c, from.stride, from.ahead},
-                           {to.data + c * to.stride + r, to.stride}, convert);
+      const int64_t ahead = column % kLine == 0 ? from.ahead : 0;
+      TransposeTile<kSide, T>({from.data + r * from.stride + c, from.stride, ahead},
+                              {to.data + c * to.stride + r, to.stride}, convert);
     }
   }
 }
@@ -201,10 +211,11 @@ HWY_INLINE void TransposeInTiles(const ConstMatrix& from, int64_t rows, int64_t 
 // to[c][r] = convert(from[r][c]) in the largest tiles that fit. The last tiles overlap the previous
 // ones, so nothing outside the matrix is accessed. Repacking [2,14,14,189] takes 20 us with tiles
 // of 8, 28 us with tiles of 4; maps larger than the L2 gain nothing.
-template <class Convert = Identity>
-HWY_INLINE void Transpose(const ConstMatrix& from, int64_t rows, int64_t columns, const Matrix& to,
+template <typename T = float, class Convert = Identity>
+HWY_INLINE void Transpose(const ConstMatrixOf<std::type_identity_t<T>>& from, int64_t rows,
+                          int64_t columns, const MatrixOf<std::type_identity_t<T>>& to,
                           const Convert& convert = {}) {
-  WithSide(std::min(rows, columns), [&](auto side) HWY_ATTR {
+  WithSide<T>(std::min(rows, columns), [&](auto side) HWY_ATTR {
     TransposeInTiles<side.value>(from, rows, columns, to, convert);
   });
 }

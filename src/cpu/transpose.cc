@@ -43,45 +43,25 @@ HWY_BEFORE_NAMESPACE();
 namespace mluop::transpose_blocks::HWY_NAMESPACE {
 namespace {
 
-namespace hn = hwy::HWY_NAMESPACE;
+namespace simd = mluop::HWY_NAMESPACE;
 
 HWY_INLINE void WriteRow(const float* from, int64_t n, bool stream, float* to) {
-  mluop::HWY_NAMESPACE::LineWriter writer(to, stream);
+  simd::LineWriter writer(to, stream);
   writer.Append(from, n);
   writer.Finish();
 }
 template <typename T>
 HWY_INLINE void WriteRow(const T* from, int64_t n, bool, T* to) {
-  mluop::HWY_NAMESPACE::CopyRow(from, n, to);
+  simd::CopyRow(from, n, to);
 }
 
-// Whole tiles by vectors, the rest element by element. Halves take tiles of 8 x 8, doubles of 2 x 2.
 template <typename T>
 HWY_INLINE void TransposeOf(const Block& block) {
   constexpr int64_t kColumns = kLineBytes / sizeof(T);
-  const hn::CappedTag<T, sizeof(T) == 4 ? 16 : 16 / sizeof(T)> d;
-  constexpr auto kTile = static_cast<int64_t>(hn::MaxLanes(d));
   HWY_ALIGN T lines[kColumns * kRows];
-  const int64_t stride = block.from_stride;
-  const int64_t tiled_rows = block.rows / kTile * kTile;
-  const int64_t tiled_columns = block.columns / kTile * kTile;
-  for (int64_t a = 0; a < tiled_rows; a += kTile) {
-    const T* from = static_cast<const T*>(block.from) + a * stride;
-    // Prefetches the next block's lines: the hardware prefetcher tracks fewer streams.
-    for (int64_t row = 0; row < kTile; ++row) hwy::Prefetch(from + row * stride + kColumns);
-    for (int64_t b = 0; b < tiled_columns; b += kTile) {
-      hn::Vec<decltype(d)> v[kTile];
-      mluop::HWY_NAMESPACE::LoadTransposed(d, from + b, stride, v);
-      T* to = lines + b * kRows + a;
-      for (int64_t k = 0; k < kTile; ++k) hn::Store(v[k], d, to + k * kRows);
-    }
-  }
-  for (int64_t a = 0; a < block.rows; ++a) {
-    const T* from = static_cast<const T*>(block.from) + a * stride;
-    for (int64_t b = a < tiled_rows ? tiled_columns : 0; b < block.columns; ++b) {
-      lines[b * kRows + a] = from[b];
-    }
-  }
+  // Prefetches the next block's lines: the hardware prefetcher tracks fewer streams.
+  simd::Transpose<T>({static_cast<const T*>(block.from), block.from_stride, kColumns}, block.rows,
+                     block.columns, {lines, kRows});
   for (int64_t b = 0; b < block.columns; ++b) {
     WriteRow(lines + b * kRows, block.rows, block.stream,
              static_cast<T*>(block.to) + b * block.to_stride);

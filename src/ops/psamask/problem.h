@@ -27,6 +27,9 @@ MLUOP_HOST_DEVICE constexpr Int ShiftOf(Int sign, Int half, Int pixel) {
 struct Range {
   int64_t begin, end;
   int64_t count() const { return end - begin; }
+  bool Has(int64_t i) const { return begin <= i && i < end; }
+  bool Contains(const Range& other) const { return begin <= other.begin && other.end <= end; }
+  bool Overlaps(const Range& other) const { return begin < other.end && other.begin < end; }
 };
 
 struct CellGrid {

@@ -10,28 +10,8 @@
 #include "ops/border_align/cpu/order.h"
 #include "ops/border_align/cpu/slices.h"
 
-#ifndef MLUOP_BORDER_ALIGN_BACKWARD_CALL_
-#define MLUOP_BORDER_ALIGN_BACKWARD_CALL_
-namespace mluop::border_align {
-
-// T is half or float.
-struct BackwardCall {
-  Problem p;
-  bool half;
-  const void* grad_output;  // T [N, K, 4, C]
-  const void* boxes;        // T [N, K, 4]
-  const int32_t* argmax;    // [N, K, 4, C]
-  void* grad_input;         // T [N, H, W, 4*C]
-  Slices slices;
-  const int32_t* order;  // of the boxes
-};
-
-}  // namespace mluop::border_align
-#endif
-
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "ops/border_align/cpu/backward.cc"
-#include <hwy/cache_control.h>
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
@@ -42,20 +22,14 @@ HWY_BEFORE_NAMESPACE();
 namespace mluop::border_align::HWY_NAMESPACE {
 namespace {
 
-template <typename T>
-HWY_INLINE void PrefetchRow(const T* from, int64_t count) {
-  for (int64_t i = 0; i < count; i += static_cast<int64_t>(64 / sizeof(T))) {
-    hwy::Prefetch(from + i);
-  }
-}
-
 // Adds the gradients of all boxes to the sums of a slice.
 template <typename T, bool kFinal>
-HWY_INLINE void ScatterSlice(const BackwardCall& call, const Slice& slice,
+HWY_INLINE void ScatterSlice(const KernelCall& call, const Slice& slice,
                              const SliceMap<float>& sums) {
   const Problem& p = call.p;
   const int block = call.slices.block;
-  const T* gradient = static_cast<const T*>(call.grad_output);
+  const T* gradient = call.arguments.In<T>("grad_output");
+  const int32_t* argmax = call.arguments.In<int32_t>("argmax_idx");
   EdgePixels pixels;
   ForEachEdge<T>(call, slice, sums.pixel_stride, 0, BatchCount(p),
                  [&](const SampleTable& table, const Batch& batch, int edge, int c) {
@@ -64,8 +38,8 @@ HWY_INLINE void ScatterSlice(const BackwardCall& call, const Slice& slice,
                    const int next_c = same_block ? c : c + block;
                    if (block >= kBlock && next_c < slice.channels) {
                      const int64_t ahead = RowOffset(p, slice, batch.box[next_edge]) + next_c;
-                     PrefetchRow(gradient + ahead, block);
-                     PrefetchRow(call.argmax + ahead, block);
+                     simd::PrefetchLines(gradient + ahead, block);
+                     simd::PrefetchLines(argmax + ahead, block);
                    }
                    if (kUsesPixels && c == 0 && p.samples() <= kMaxVectorSamples) {
                      pixels.Append(table.Edge(edge), edge, table.count());
@@ -73,15 +47,16 @@ HWY_INLINE void ScatterSlice(const BackwardCall& call, const Slice& slice,
                    const int64_t at = RowOffset(p, slice, batch.box[edge]) + c;
                    ScatterChannels(
                        table, pixels, edge, std::min(block, slice.channels - c),
-                       ScatterRow<T, kFinal>{gradient + at, call.argmax + at,
+                       ScatterRow<T, kFinal>{gradient + at, argmax + at,
                                              sums.data + c / block * sums.block_stride});
                  });
 }
 
 // Writes a slice's sums.
 template <typename T>
-HWY_INLINE void Unpack(const BackwardCall& call, const Slice& slice, const float* HWY_RESTRICT sums,
-                       T* HWY_RESTRICT to) {
+HWY_INLINE void Unpack(const KernelCall& call, const Slice& slice, const float* HWY_RESTRICT sums) {
+  T* HWY_RESTRICT const to =
+      TensorMap(call.p, call.slices, slice, call.arguments.Out<T>("grad_input")).data;
   ForEachRow(call.p, call.slices, slice, [&](int64_t packed, int64_t tensor, int64_t channels) {
     simd::ForEach<float>(channels, [&](auto d, int64_t i) {
       simd::StoreFloats(simd::CanonicalNan(d, hn::LoadU(d, sums + packed + i)), d, to + tensor + i);
@@ -89,31 +64,29 @@ HWY_INLINE void Unpack(const BackwardCall& call, const Slice& slice, const float
   });
 }
 
-template <typename T>
-HWY_INLINE void ScatterPackedTyped(const BackwardCall& call, float* sums, int64_t begin,
-                                   int64_t end) {
+// Slices [begin, end) of [N, 4, slices]. sums: [blocks, H, W, block]
+void ScatterPacked(const KernelCall& call, float* sums, int64_t begin, int64_t end) {
+  const auto map = PackedMap(call.p, call.slices, sums);
   for (int64_t i = begin; i < end; ++i) {
     const Slice slice = MakeSlice(call.p, call.slices, i);
     simd::ZeroRow(sums, call.p.pixels() * call.slices.size);
-    ScatterSlice<T, false>(call, slice, PackedMap(call.p, call.slices, sums));
-    Unpack(call, slice, sums,
-           TensorMap(call.p, call.slices, slice, static_cast<T*>(call.grad_input)).data);
+    if (call.half()) {
+      ScatterSlice<Half, false>(call, slice, map);
+      Unpack<Half>(call, slice, sums);
+    } else {
+      ScatterSlice<float, false>(call, slice, map);
+      Unpack<float>(call, slice, sums);
+    }
   }
 }
 
-// Slices [begin, end) of [N, 4, slices]. sums: [blocks, H, W, block]
-void ScatterPacked(const BackwardCall& call, float* sums, int64_t begin, int64_t end) {
-  call.half ? ScatterPackedTyped<Half>(call, sums, begin, end)
-            : ScatterPackedTyped<float>(call, sums, begin, end);
-}
-
 // Adds to `sums` [N, H, W, 4*C], which must be zero-initialized.
-void ScatterWhole(const BackwardCall& call, float* sums, int64_t begin, int64_t end) {
+void ScatterWhole(const KernelCall& call, float* sums, int64_t begin, int64_t end) {
   for (int64_t i = begin; i < end; ++i) {
     const Slice slice = MakeSlice(call.p, call.slices, i);
     const auto map = TensorMap(call.p, call.slices, slice, sums);
-    call.half ? ScatterSlice<Half, true>(call, slice, map)
-              : ScatterSlice<float, true>(call, slice, map);
+    call.half() ? ScatterSlice<Half, true>(call, slice, map)
+                : ScatterSlice<float, true>(call, slice, map);
   }
 }
 
@@ -135,25 +108,13 @@ HWY_EXPORT(ScatterPacked);
 HWY_EXPORT(ScatterWhole);
 HWY_EXPORT(ConvertToHalf);
 
-BackwardCall MakeCall(const CpuCall<Problem>& call, void* scratch) {
-  const Arguments& a = call.arguments;
-  return {call.p,
-          a.Type() == MLUOP_DTYPE_HALF,
-          a.In<void>("grad_output"),
-          a.In<void>("boxes"),
-          a.In<int32_t>("argmax_idx"),
-          a.Out<void>("grad_input"),
-          ChooseSlices(call),
-          SortAll(call, scratch)};
-}
-
 size_t SlicesScratch(const CpuCall<Problem>& call) {
   return OrderBytes(call.p) + call.context.PerWorkerBytes(PackedSize(call.p, ChooseSlices(call)));
 }
 
 // Each worker has packed sums, which it writes out slice by slice.
 mluOpStatus_t RunSlices(const CpuCall<Problem>& c, void* scratch) {
-  const BackwardCall call = MakeCall(c, scratch);
+  const KernelCall call = {c.p, c.arguments, ChooseSlices(c), SortAll(c, scratch)};
   const Problem& p = c.p;
   const int64_t size = PackedSize(p, call.slices);
   float* sums = static_cast<float*>(scratch) + OrderSize(p);
@@ -174,11 +135,11 @@ size_t WholeScratch(const CpuCall<Problem>& call) {
 // Sums in grad_input itself; half: in a float map of its size. With few samples, zero-filling
 // dominates; a contiguous fill is fastest.
 mluOpStatus_t RunWhole(const CpuCall<Problem>& c, void* scratch) {
-  const BackwardCall call = MakeCall(c, scratch);
+  const KernelCall call = {c.p, c.arguments, ChooseSlices(c), SortAll(c, scratch)};
   const Problem& p = c.p;
   ThreadPool& threads = c.context.threads();
-  float* sums = call.half ? static_cast<float*>(scratch) + OrderSize(p)
-                          : static_cast<float*>(call.grad_input);
+  float* sums = call.half() ? static_cast<float*>(scratch) + OrderSize(p)
+                            : c.arguments.Out<float>("grad_input");
   const auto scatter = HWY_DYNAMIC_DISPATCH(ScatterWhole);
   const auto round = HWY_DYNAMIC_DISPATCH(ConvertToHalf);
   threads.For(p.elements(), kFillGrain, [&](int64_t begin, int64_t end, int) {
@@ -186,9 +147,9 @@ mluOpStatus_t RunWhole(const CpuCall<Problem>& c, void* scratch) {
   });
   threads.For(SliceCount(p, call.slices), kGrain / (int64_t{p.k} * call.slices.size) + 1,
               [&](int64_t begin, int64_t end, int) { scatter(call, sums, begin, end); });
-  if (!call.half) return MLUOP_STATUS_SUCCESS;
+  if (!call.half()) return MLUOP_STATUS_SUCCESS;
   threads.For(p.elements(), kFillGrain, [&](int64_t begin, int64_t end, int) {
-    round(sums, static_cast<Half*>(call.grad_input), begin, end);
+    round(sums, c.arguments.Out<Half>("grad_input"), begin, end);
   });
   return MLUOP_STATUS_SUCCESS;
 }

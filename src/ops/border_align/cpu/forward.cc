@@ -9,22 +9,9 @@
 #include "ops/border_align/cpu/order.h"
 #include "ops/border_align/cpu/slices.h"
 
-#ifndef MLUOP_BORDER_ALIGN_FORWARD_CALL_
-#define MLUOP_BORDER_ALIGN_FORWARD_CALL_
+#ifndef MLUOP_BORDER_ALIGN_FORWARD_SCRATCH_
+#define MLUOP_BORDER_ALIGN_FORWARD_SCRATCH_
 namespace mluop::border_align {
-
-// T is half or float.
-struct ForwardCall {
-  Problem p;
-  bool half;
-  const void* input;  // T [N, H, W, 4*C]
-  const void* boxes;  // T [N, K, 4]
-  void* output;       // T [N, K, 4, C]
-  int32_t* argmax;    // [N, K, 4, C]
-  Slices slices;
-  const int32_t* order;  // of the boxes
-  bool stream;           // non-temporal stores; every vector of the outputs is whole and aligned
-};
 
 // Per-worker scratch.
 struct ForwardScratch {
@@ -160,22 +147,24 @@ HWY_NOINLINE void PoolChannels(int64_t channels, const SampleTable& table, int e
 
 // Pools the boxes of the batches [begin, end) for a slice.
 template <typename T, typename In>
-HWY_INLINE void PoolBatches(const ForwardCall& call, const Slice& slice, const SliceMap<In>& map,
+HWY_INLINE void PoolBatches(const KernelCall& call, const Slice& slice, const SliceMap<In>& map,
                             float* best, int64_t begin, int64_t end) {
   const int block = call.slices.block;
-  ForEachEdge<T>(call, slice, map.pixel_stride, begin, end,
-                 [&](const SampleTable& table, const Batch& batch, int edge, int c) {
-                   const int64_t at = RowOffset(call.p, slice, batch.box[edge]) + c;
-                   PoolChannels(
-                       std::min(block, slice.channels - c), table, edge,
-                       PoolRow<In, T>{map.data + c / block * map.block_stride,
-                                      static_cast<T*>(call.output) + at, call.argmax + at,
-                                      best + int64_t{edge} * call.slices.size + c, call.stream});
-                 });
+  T* const output = call.arguments.Out<T>("output");
+  int32_t* const argmax = call.arguments.Out<int32_t>("argmax_idx");
+  ForEachEdge<T>(
+      call, slice, map.pixel_stride, begin, end,
+      [&](const SampleTable& table, const Batch& batch, int edge, int c) {
+        const int64_t at = RowOffset(call.p, slice, batch.box[edge]) + c;
+        PoolChannels(
+            std::min(block, slice.channels - c), table, edge,
+            PoolRow<In, T>{map.data + c / block * map.block_stride, output + at, argmax + at,
+                           best + int64_t{edge} * call.slices.size + c, call.stream});
+      });
 }
 
 template <typename T>
-HWY_INLINE void Pack(const ForwardCall& call, const Slice& slice, const T* HWY_RESTRICT from,
+HWY_INLINE void Pack(const KernelCall& call, const Slice& slice, const T* HWY_RESTRICT from,
                      float* HWY_RESTRICT to) {
   ForEachRow(call.p, call.slices, slice, [&](int64_t packed, int64_t tensor, int64_t channels) {
     simd::ForEach<float>(channels, [&](auto d, int64_t i) {
@@ -185,12 +174,12 @@ HWY_INLINE void Pack(const ForwardCall& call, const Slice& slice, const T* HWY_R
 }
 
 template <typename T>
-HWY_INLINE void PoolItemsTyped(const ForwardCall& call, const ForwardScratch& scratch,
-                               int64_t begin, int64_t end) {
+HWY_INLINE void PoolItemsTyped(const KernelCall& call, const ForwardScratch& scratch, int64_t begin,
+                               int64_t end) {
   const int64_t batches = BatchCount(call.p);
   for (int64_t item = begin; item < end;) {
     const Slice slice = MakeSlice(call.p, call.slices, item / batches);
-    const auto map = TensorMap(call.p, call.slices, slice, static_cast<const T*>(call.input));
+    const auto map = TensorMap(call.p, call.slices, slice, call.arguments.In<T>("input"));
     const int64_t first = item % batches, last = std::min(first + end - item, batches);
     if (scratch.map != nullptr) {
       Pack(call, slice, map.data, scratch.map);
@@ -205,9 +194,9 @@ HWY_INLINE void PoolItemsTyped(const ForwardCall& call, const ForwardScratch& sc
 }
 
 // Items [begin, end) of [N, 4, slices, batches of K].
-void PoolItems(const ForwardCall& call, const ForwardScratch& scratch, int64_t begin, int64_t end) {
-  call.half ? PoolItemsTyped<Half>(call, scratch, begin, end)
-            : PoolItemsTyped<float>(call, scratch, begin, end);
+void PoolItems(const KernelCall& call, const ForwardScratch& scratch, int64_t begin, int64_t end) {
+  call.half() ? PoolItemsTyped<Half>(call, scratch, begin, end)
+              : PoolItemsTyped<float>(call, scratch, begin, end);
 }
 
 }  // namespace
@@ -241,16 +230,7 @@ int64_t BestSize(const Slices& slices) { return WholeLines(int64_t{kBatch} * sli
 void Pool(const CpuCall<Problem>& c, const Slices& slices, const int32_t* order, float* scratch,
           int64_t size) {
   const Problem& p = c.p;
-  const Arguments& a = c.arguments;
-  const ForwardCall call = {p,
-                            a.Type() == MLUOP_DTYPE_HALF,
-                            a.In<void>("input"),
-                            a.In<void>("boxes"),
-                            a.Out<void>("output"),
-                            a.Out<int32_t>("argmax_idx"),
-                            slices,
-                            order,
-                            ShouldStream(p, slices, a)};
+  const KernelCall call = {p, c.arguments, slices, order, ShouldStream(p, slices, c.arguments)};
   const int64_t best = BestSize(slices);
   const int64_t work = std::min(kRangeSamples, p.samples()) * std::min(p.k, kBatch) * slices.size;
   const auto kernel = HWY_DYNAMIC_DISPATCH(PoolItems);

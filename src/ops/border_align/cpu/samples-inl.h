@@ -200,14 +200,14 @@ class SampleTable {
 };
 
 // Calls visit(table, batch, edge, c) for each edge, window of samples and block of channels (from c
-// on) of the batches [begin, end). boxes: T [N, K, 4]; `stride`: elements between pixels.
-template <typename T, class Call, class Visit>
-HWY_INLINE void ForEachEdge(const Call& call, const Slice& slice, int64_t stride, int64_t begin,
-                            int64_t end, const Visit& visit) {
-  const T* boxes = static_cast<const T*>(call.boxes) + slice.image * call.p.k * 4;
+// on) of the batches [begin, end). `stride`: elements between pixels.
+template <typename T, class Visit>
+HWY_INLINE void ForEachEdge(const KernelCall& call, const Slice& slice, int64_t stride,
+                            int64_t begin, int64_t end, const Visit& visit) {
+  const T* boxes = call.arguments.In<T>("boxes") + slice.image * call.p.k * 4;
   SampleTable table(call.p, slice.border, stride);
   for (int64_t i = begin; i < end; ++i) {
-    const Batch batch = MakeBatch(call.p, call.order, slice, i * kBatch);
+    const Batch batch = MakeBatch(call, slice, i * kBatch);
     table.Start(boxes, batch);
     do {
       for (int c = 0; c < slice.channels; c += call.slices.block) {

@@ -40,8 +40,7 @@ struct ScatterRow {
 // the edge. Neighbouring samples share pixels: 11 samples touch 14.7 pairs along x and 10.3 along y
 // on the 25x38 map, instead of 22. A gradient has the weight of its own sample in each pixel, 0
 // where the sample does not touch it.
-class EdgePixels {
- public:
+struct EdgePixels {
   static constexpr int kSamples = 16;  // more do not fit the lookup
 
   struct Pair {
@@ -50,47 +49,38 @@ class EdgePixels {
 
   // Adds an edge. The edges of a batch are added in order.
   HWY_INLINE void Append(const EdgeSamples& samples, int edge, int count) {
-    first_[0] = 0;
-    int end = first_[edge];
+    first[0] = 0;
+    int end = first[edge];
     int low = end, high = end;
-    offset_[end] = -1;
-    const auto add = [&](int64_t offset) {
-      pair_[end] = {};
-      offset_[end] = offset;
+    offset[end] = -1;
+    const auto add = [&](int64_t low_offset) {
+      pair[end] = {};
+      offset[end] = low_offset;
       return end++;
     };
-    across_[edge] = samples.fixed_high - samples.fixed_low;
+    across[edge] = samples.fixed_high - samples.fixed_low;
     for (int i = 0; i < count; ++i) {
       const Sample s = samples.Get(i);
       if (!s.inside) continue;
-      if (s.offset[0] != offset_[low]) {
-        const bool next = s.offset[0] == offset_[high], previous = s.offset[1] == offset_[low];
+      if (s.offset[0] != offset[low]) {
+        const bool next = s.offset[0] == offset[high], previous = s.offset[1] == offset[low];
         const int old_low = low;
         low = next ? high : add(s.offset[0]);
         high = previous ? old_low : add(s.offset[1]);
       }
       for (int side = 0; side < 2; ++side) {
-        pair_[low].weight[side][i] = s.weight[2 * side];
-        pair_[high].weight[side][i] = s.weight[2 * side + 1];
+        pair[low].weight[side][i] = s.weight[2 * side];
+        pair[high].weight[side][i] = s.weight[2 * side + 1];
       }
     }
-    first_[edge + 1] = end;
+    first[edge + 1] = end;
   }
 
-  // Calls visit(pair, offset of its low side, offset of its high side).
-  template <class Visit>
-  HWY_INLINE void ForEachPair(int edge, const Visit& visit) const {
-    for (int i = first_[edge]; i < first_[edge + 1]; ++i) {
-      visit(pair_[i], offset_[i], offset_[i] + across_[edge]);
-    }
-  }
-
- private:
   static constexpr int kMaxPairs = 2 * kBatch * kSamples;
-  alignas(64) Pair pair_[kMaxPairs];
-  int64_t offset_[kMaxPairs + 1];
-  int64_t across_[kBatch];
-  int first_[kBatch + 1];
+  alignas(64) Pair pair[kMaxPairs];
+  int64_t offset[kMaxPairs + 1];  // of a pair's low side
+  int64_t across[kBatch];         // from the low to the high side of an edge's pairs
+  int first[kBatch + 1];          // the first pair of an edge
 };
 
 // One channel after the other.
@@ -139,15 +129,16 @@ HWY_INLINE void ScatterVecs(D d, const SampleTable& table, const EdgePixels& pix
     gradient.v[k] = hn::IfThenElseZero(hn::RebindMask(d, valid), gradient.v[k]);
     return hn::And(argmax, mask);
   });
-  pixels.ForEachPair(edge, [&](const EdgePixels::Pair& pair, int64_t low, int64_t high) HWY_ATTR {
-    const auto low_weights = hn::Load(d, pair.weight[0]);
-    const auto high_weights = hn::Load(d, pair.weight[1]);
+  for (int i = pixels.first[edge]; i < pixels.first[edge + 1]; ++i) {
+    const int64_t low = pixels.offset[i], high = low + pixels.across[edge];
+    const auto low_weights = hn::Load(d, pixels.pair[i].weight[0]);
+    const auto high_weights = hn::Load(d, pixels.pair[i].weight[1]);
     simd::Unroll<kCount>([&](auto k) HWY_ATTR {
       const auto sample = hn::IndicesFromVec(d, index.v[k]);
       row.Add(d, hn::TableLookupLanes(low_weights, sample), gradient.v[k], low + k * lanes);
       row.Add(d, hn::TableLookupLanes(high_weights, sample), gradient.v[k], high + k * lanes);
     });
-  });
+  }
 }
 #else
 constexpr bool kUsesPixels = false;

@@ -63,6 +63,18 @@ inline void DescribeSlices(const CpuCall<Problem>& call, Plan& plan) {
            static_cast<long long>(SliceCount(call.p, slices)), slices.size, slices.block);
 }
 
+// The parameters of the kernels. T is half or float.
+struct KernelCall {
+  const Problem& p;
+  const Arguments& arguments;
+  Slices slices;
+  const int32_t*
+      order;  // [N, 4, K]: the order in which a border's boxes are visited; NULL: ascending
+  bool stream = false;  // non-temporal stores; every vector of the outputs is whole and aligned
+
+  bool half() const { return arguments.Type() == MLUOP_DTYPE_HALF; }
+};
+
 // One element of the slice grid [N, 4, slices].
 struct Slice {
   int64_t image;
@@ -114,14 +126,13 @@ struct Batch {
 
 inline int64_t BatchCount(const Problem& p) { return (int64_t{p.k} + kBatch - 1) / kBatch; }
 
-// The batch from rank `first` on. order: [N, 4, K], the boxes of a border in the order they are
-// visited; NULL: ascending.
-inline Batch MakeBatch(const Problem& p, const int32_t* order, const Slice& slice, int64_t first) {
+// The batch from rank `first` on.
+inline Batch MakeBatch(const KernelCall& call, const Slice& slice, int64_t first) {
   Batch batch;
-  batch.count = static_cast<int>(std::min<int64_t>(p.k - first, kBatch));
-  if (order != nullptr) order += (slice.image * kBorders + slice.border) * p.k;
+  batch.count = static_cast<int>(std::min<int64_t>(call.p.k - first, kBatch));
+  const int64_t rank = (slice.image * kBorders + slice.border) * call.p.k + first;
   for (int e = 0; e < batch.count; ++e) {
-    batch.box[e] = order == nullptr ? static_cast<int32_t>(first + e) : order[first + e];
+    batch.box[e] = call.order == nullptr ? static_cast<int32_t>(first + e) : call.order[rank + e];
   }
   return batch;
 }

@@ -3,11 +3,10 @@
 // of outputs per tap and channel. Six masked positions at a time are multiplied in registers: their
 // rows by vectors of weights. A sum has one order, channels inside taps, on every instruction set.
 #include <algorithm>
-#include <cmath>
-#include <limits>
+#include <type_traits>
 
 #include "cpu/context.h"
-#include "cpu/tuning.h"
+#include "cpu/plain_loops.h"
 #include "ops/masked_conv2d/problem.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -94,17 +93,6 @@ HWY_EXPORT(MultiplyDoubles);
 
 using ConvCall = CpuCall<Problem>;
 
-// The element types of a call: its tensors', and that of values and sums.
-struct HalfTypes {
-  using T = Half;
-  using Real = float;
-};
-template <typename Element>
-struct EqualTypes {
-  using T = Element;
-  using Real = Element;
-};
-
 auto MultiplyOf(float) { return HWY_DYNAMIC_DISPATCH(MultiplyFloats); }
 auto MultiplyOf(double) { return HWY_DYNAMIC_DISPATCH(MultiplyDoubles); }
 
@@ -112,56 +100,29 @@ float Load(Half element) { return ToFloat(element); }
 float Load(float element) { return element; }
 double Load(double element) { return element; }
 
-template <typename Real>
-Real WithQuietNan(Real value) {
-  return std::isnan(value) ? std::numeric_limits<Real>::quiet_NaN() : value;
-}
-void Store(float value, Half& to) { to = ToHalf(WithQuietNan(value)); }
-void Store(float value, float& to) { to = WithQuietNan(value); }
-void Store(double value, double& to) { to = WithQuietNan(value); }
+void Store(float value, Half& to) { to = ToHalf(CanonicalNan(value)); }
+void Store(float value, float& to) { to = CanonicalNan(value); }
+void Store(double value, double& to) { to = CanonicalNan(value); }
 
-// Scratch of a call, in elements of Real, and the positions of the masked pixels.
-struct Layout {
-  int64_t outputs;  // rounded up
-  int64_t weights, features, worker;
-
-  Layout(const Problem& p, int num_threads)
-      : outputs(CeilTo(p.outputs, kOutputMultiple)),
-        weights(p.taps() * p.channels * outputs),
-        features(CeilTo((p.plane() + 1) * p.channels, kOutputMultiple)),
-        worker(kBlock * outputs),
-        threads(num_threads) {}
-
-  template <typename Real>
-  size_t Bytes(const Problem& p) const {
-    const size_t reals = static_cast<size_t>(weights + features + threads * worker) * sizeof(Real);
-    const int64_t pointers = threads * p.taps() * kBlock + p.positions();
-    return reals + static_cast<size_t>(pointers) * sizeof(int64_t);
-  }
-
-  static int64_t CeilTo(int64_t n, int64_t multiple) {
-    return (n + multiple - 1) / multiple * multiple;
-  }
-
-  int64_t threads;
-};
-
-template <class Types>
+// T is the type of the tensors.
+template <typename T>
 class Convolution {
-  using T = typename Types::T;
-  using Real = typename Types::Real;
+  using Real = std::conditional_t<std::is_same_v<T, double>, double, float>;  // of values and sums
 
  public:
   Convolution(const ConvCall& call, void* scratch)
       : call_(call),
         p_(call.p),
         threads_(call.context.threads()),
-        layout_(p_, threads_.num_threads()),
-        weights_(static_cast<Real*>(scratch)),
-        table_(weights_ + layout_.weights),
-        sums_(table_ + layout_.features),
-        rows_(reinterpret_cast<const Real**>(sums_ + layout_.threads * layout_.worker)),
-        masked_(reinterpret_cast<int64_t*>(rows_ + layout_.threads * p_.taps() * kBlock)) {}
+        outputs_((p_.outputs + kOutputMultiple - 1) / kOutputMultiple * kOutputMultiple),
+        arrays_(scratch),
+        weights_(arrays_.Take<Real>(p_.taps() * p_.channels * outputs_)),
+        table_(arrays_.Take<Real>((p_.plane() + 1) * p_.channels)),
+        sums_(arrays_.Take<Real>(threads_.num_threads() * kBlock * outputs_)),
+        rows_(arrays_.Take<const Real*>(threads_.num_threads() * kBlock * p_.taps())),
+        masked_(arrays_.Take<int64_t>(p_.positions())) {}
+
+  size_t bytes() const { return arrays_.bytes(); }
 
   void Run() {
     ArrangeWeights();
@@ -172,7 +133,7 @@ class Convolution {
       threads_.ForEach(p_.outputs, kGrain / p_.positions() + 1, [&](int64_t o, int) {
         std::fill_n(output + o * p_.positions(), p_.positions(), T{});
       });
-      const int64_t work = kBlock * p_.taps() * p_.channels * layout_.outputs / 16;
+      const int64_t work = kBlock * p_.taps() * p_.channels * outputs_ / 16;
       threads_.ForEach((count + kBlock - 1) / kBlock, kGrain / work + 1,
                        [&](int64_t block, int worker) {
                          const int64_t first = block * kBlock;
@@ -184,7 +145,7 @@ class Convolution {
  private:
   void ArrangeWeights() {
     const T* const from = call_.arguments.In<T>("weight");
-    const int64_t taps = p_.taps(), outputs = layout_.outputs;
+    const int64_t taps = p_.taps(), outputs = outputs_;
     threads_.ForEach(taps * p_.channels, kGrain / outputs + 1, [&](int64_t row, int) {
       const int64_t tap = row / p_.channels, c = row % p_.channels;
       Real* const to = weights_ + row * outputs;
@@ -219,9 +180,9 @@ class Convolution {
   }
 
   void RunBlock(const int64_t* positions, int64_t count, int worker, T* output) {
-    const int64_t taps = p_.taps(), outputs = layout_.outputs;
+    const int64_t taps = p_.taps(), outputs = outputs_;
     const Real** const rows = rows_ + worker * taps * kBlock;
-    Real* const sums = sums_ + worker * layout_.worker;
+    Real* const sums = sums_ + worker * kBlock * outputs;
     for (int64_t tap = 0; tap < taps; ++tap)
       for (int64_t i = 0; i < kBlock; ++i) {
         const int64_t pixel = i < count ? p_.Pixel(positions[i], tap) : -1;
@@ -237,34 +198,24 @@ class Convolution {
   const ConvCall& call_;
   const Problem& p_;
   const ThreadPool& threads_;
-  const Layout layout_;
+  const int64_t outputs_;  // rounded up
+  ScratchArrays arrays_;
   Real* const weights_;
-  Real* const table_;
+  Real* const table_;  // [plane + 1][channels]
   Real* const sums_;
   const Real** const rows_;
-  int64_t* const masked_;
+  int64_t* const masked_;  // the positions of the masked pixels of an image
 };
 
-template <class Types>
-mluOpStatus_t Run(const ConvCall& call, void* scratch) {
-  Convolution<Types>(call, scratch).Run();
-  return MLUOP_STATUS_SUCCESS;
-}
-
-template <typename Real>
-size_t Bytes(const ConvCall& call) {
-  return Layout(call.p, call.context.threads().num_threads()).Bytes<Real>(call.p);
-}
-
 mluOpStatus_t RunRows(const ConvCall& call, void* scratch) {
-  const bool is_half = call.arguments.Type() == MLUOP_DTYPE_HALF;
-  return (is_half ? Run<HalfTypes> : Run<EqualTypes<float>>)(call, scratch);
+  return call.arguments.Type() == MLUOP_DTYPE_HALF ? RunObject<Convolution<Half>>(call, scratch)
+                                                   : RunObject<Convolution<float>>(call, scratch);
 }
 
 using Entry = CpuImplementation<Problem>;
 constexpr Entry kForward[] = {
-    {"rows", "always", Always, Bytes<float>, RunRows},
-    Entry::ForDouble(Run<EqualTypes<double>>, Bytes<double>),
+    {"rows", "always", Always, ObjectBytes<Convolution<float>>, RunRows},
+    Entry::ForDouble(RunObject<Convolution<double>>, ObjectBytes<Convolution<double>>),
 };
 constexpr CpuOperator kForwardCpu = Bind<MakeProblem, kForward>("masked_conv2d_forward");
 constexpr const CpuOperator* kOperators[] = {&kForwardCpu};

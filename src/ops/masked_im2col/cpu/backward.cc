@@ -169,10 +169,9 @@ HWY_EXPORT(BackwardBand);
 
 // The division of a call's planes into bands.
 struct BandPlan {
-  int64_t blocks;    // of kInterleaved channels
-  int64_t bands;     // of a plane
-  int64_t pixels;    // of a band
-  size_t sum_bytes;  // of all workers
+  int64_t blocks;  // of kInterleaved channels
+  int64_t bands;   // of a plane
+  int64_t pixels;  // of a band
 };
 
 // The sums of a band fit L2. Uses more bands if threads would be idle otherwise.
@@ -186,12 +185,12 @@ BandPlan PlanBands(const CpuCall<Problem>& call) {
   const int64_t bands = std::min(target_bands, (plane + kMinBand - 1) / kMinBand);
   plan.pixels = WholeLines((plane + bands - 1) / bands);
   plan.bands = (plane + plan.pixels - 1) / plan.pixels;
-  plan.sum_bytes = static_cast<size_t>(threads * plan.pixels * kInterleaved) * sizeof(float);
   return plan;
 }
 
 size_t BandScratch(const CpuCall<Problem>& call) {
-  return PlanBands(call).sum_bytes + MaskTableBytes(call.p, kStepMasks);
+  return call.context.PerWorkerBytes(PlanBands(call).pixels * kInterleaved) +
+         MaskTableBytes(call.p, kStepMasks);
 }
 
 mluOpStatus_t RunBands(const CpuCall<Problem>& call, void* scratch) {
@@ -199,7 +198,8 @@ mluOpStatus_t RunBands(const CpuCall<Problem>& call, void* scratch) {
   const Problem& p = call.p;
   ThreadPool& threads = call.context.threads();
   const BandPlan plan = PlanBands(call);
-  void* const table = static_cast<char*>(scratch) + plan.sum_bytes;
+  float* const all_sums = static_cast<float*>(scratch);
+  void* const table = all_sums + threads.num_threads() * plan.pixels * kInterleaved;
   const BackwardCall b = {.p = p,
                           .masks = MakeMaskTable(p, MasksOf(a), kStepMasks, table, threads),
                           .grad_col = a.In<void>("grad_col"),
@@ -210,7 +210,7 @@ mluOpStatus_t RunBands(const CpuCall<Problem>& call, void* scratch) {
   const int64_t channels = std::min(p.channels, kInterleaved);
   const int64_t work = channels * (plan.pixels + p.taps() * p.masks / plan.bands);
   threads.ForEach(plan.blocks * plan.bands, kGrain / work + 1, [&](int64_t item, int worker) {
-    float* const sums = static_cast<float*>(scratch) + worker * plan.pixels * kInterleaved;
+    float* const sums = all_sums + worker * plan.pixels * kInterleaved;
     const int64_t wanted = item / plan.bands * kInterleaved;
     const int64_t channel = std::min(wanted, p.channels - channels);
     const int64_t first = item % plan.bands * plan.pixels;

@@ -26,8 +26,8 @@ namespace {
 constexpr int64_t kTileColumns = 4;
 constexpr int64_t kTileRows = 4;
 
-// Elements (i + r, j + k), r < rows, k < columns, of the kernels of masks [begin, end). Mask m's is at
-// from[corner + r*W + k] and goes to to[(r*row_step + k)*stride + m - begin].
+// The kernel elements (i + r, j + k), r < rows and k < columns, of masks [begin, end). Mask m's are
+// copied from from[corner + r*W + k] to to[(r*row_step + k)*stride + m - begin].
 template <typename T>
 struct KernelTile {
   int64_t begin, end;

@@ -45,7 +45,7 @@ HWY_INLINE void PrefetchRow(const Problem& p, const PixelWindow& window, int64_t
   if (row >= window.rows.count()) return;
   const float* from = window.from + row * p.in.cols;
   const int64_t count = window.cols.count();
-  for (int64_t i = 0; i < count; i += kLine) hwy::Prefetch(from + i);
+  simd::PrefetchLines(from, count);
   hwy::Prefetch(from + count - 1);
 }
 
@@ -140,7 +140,7 @@ void SkewPixels(const Problem& p, const StridedRows<const float>& from, Range co
   }
 }
 
-// Output columns `cols` of row `row`, for the pixels `live`, whose input row exists.
+// Writes output columns `cols` of row `row` to the tile, for pixels `live`, whose input rows exist.
 void SkewRow(const Problem& p, const float* in, int64_t row, Range cols, Range live, float* tile) {
   for (int64_t pixel = live.begin; pixel < live.end;) {
     const int64_t h = pixel / p.w, first = h * p.w;

@@ -29,15 +29,6 @@ struct Window {
   Range rows, cols;
 };
 
-HWY_INLINE bool Contains(const Window& a, const Window& b) {
-  return a.rows.begin <= b.rows.begin && b.rows.end <= a.rows.end && a.cols.begin <= b.cols.begin &&
-         b.cols.end <= a.cols.end;
-}
-HWY_INLINE bool Overlap(const Window& a, const Window& b) {
-  return a.rows.begin < b.rows.end && b.rows.begin < a.rows.end && a.cols.begin < b.cols.end &&
-         b.cols.begin < a.cols.end;
-}
-
 // Cell (row, col) of a pixel's output grid is from[row * in.cols + col] inside of the window.
 struct PixelSource {
   const float* from;
@@ -72,17 +63,16 @@ void PrepareGroup(const Problem& p, const float* in, int64_t first, PixelGroup& 
 HWY_INLINE void TransposeGroup(const PixelGroup& group, int64_t row, int64_t col, int64_t in_cols,
                                V* HWY_RESTRICT v) {
   const SquareTag d;
-  const Window square = {{row, row + 1}, {col, col + kSquare}};
+  const Range square = {col, col + kSquare};
   const int64_t offset = row * in_cols + col;
-  if (Contains(group.all, square)) {
+  if (group.all.rows.Has(row) && group.all.cols.Contains(square)) {
     for (int k = 0; k < kSquare; ++k) v[k] = hn::LoadU(d, group.sources[k].from + offset);
-  } else if (Overlap(group.any, square)) {
+  } else if (group.any.rows.Has(row) && group.any.cols.Overlaps(square)) {
     for (int k = 0; k < kSquare; ++k) {
       const auto& [from, window] = group.sources[k];
-      const bool inside = window.rows.begin <= row && row < window.rows.end;
       const int64_t begin = std::clamp<int64_t>(window.cols.begin - col, 0, kSquare);
       const int64_t end = std::clamp<int64_t>(window.cols.end - col, begin, kSquare);
-      v[k] = simd::LoadLanes(d, from + offset, begin, inside ? end : begin);
+      v[k] = simd::LoadLanes(d, from + offset, begin, window.rows.Has(row) ? end : begin);
     }
   } else {
     for (int k = 0; k < kSquare; ++k) v[k] = hn::Zero(d);
@@ -110,12 +100,11 @@ HWY_INLINE int64_t SquareAt(const Problem& p, int64_t col) {
 
 // Prefetches the columns `cols` of a row from the pixels of the group.
 HWY_INLINE void PrefetchGroup(const PixelGroup& group, int64_t row, Range cols, int64_t in_cols) {
-  if (row < group.any.rows.begin || row >= group.any.rows.end) return;
+  if (!group.any.rows.Has(row)) return;
   for (const auto& [from, window] : group.sources) {
+    const int64_t begin = std::max(window.cols.begin, cols.begin);
     const int64_t end = std::min(window.cols.end, cols.end);
-    for (int64_t c = std::max(window.cols.begin, cols.begin); c < end; c += kLine) {
-      hwy::Prefetch(from + row * in_cols + c);
-    }
+    simd::PrefetchLines(from + row * in_cols + begin, end - begin);
     hwy::Prefetch(from + row * in_cols + end - 1);
   }
 }

@@ -2,7 +2,6 @@
 // The bins of all RoIs of a call. They are computed once per call: every band visits every RoI.
 #pragma once
 
-#include <cstddef>
 #include <span>
 
 #include "cpu/scratch.h"
@@ -32,19 +31,11 @@ struct RoiBins {
 // An empty RoI has empty bins in image 0.
 class BinTable {
  public:
-  // A multiple of kAlignment.
-  static size_t Bytes(const Problem& p) {
-    const size_t bytes =
-        static_cast<size_t>(p.rois) *
-        (sizeof(int64_t) + sizeof(int32_t) + 2 * sizeof(Span) * static_cast<size_t>(p.group));
-    return (bytes + kAlignment - 1) / kAlignment * kAlignment;
-  }
-
-  BinTable(const Problem& p, void* memory)
+  BinTable(const Problem& p, ScratchArrays& scratch)
       : group_(p.group),
-        first_rows_(static_cast<int64_t*>(memory)),
-        spans_(reinterpret_cast<Span*>(first_rows_ + p.rois)),
-        widths_(reinterpret_cast<int32_t*>(spans_ + p.rois * 2 * p.group)) {}
+        first_rows_(scratch.Take<int64_t>(p.rois)),
+        spans_(scratch.Take<Span>(p.rois * 2 * p.group)),
+        widths_(scratch.Take<int32_t>(p.rois)) {}
 
   RoiBins operator[](int64_t roi) const {
     const Span* spans = spans_ + roi * 2 * group_;
@@ -79,7 +70,18 @@ class BinTable {
   int32_t* widths_;      // [R]
 };
 
-// Forward of the RoIs [first_roi, last_roi).
+// The scratch of a call: the table and `count` elements.
+template <typename Real>
+struct TableScratch {
+  ScratchArrays arrays;
+  BinTable table;
+  Real* elements;
+
+  TableScratch(const Problem& p, int64_t count, void* memory)
+      : arrays(memory), table(p, arrays), elements(arrays.Take<Real>(count)) {}
+};
+
+// Holds the arguments of forward for the RoIs [first_roi, last_roi).
 struct Pooling {
   const Problem& p;
   const BinTable& table;
@@ -88,15 +90,14 @@ struct Pooling {
   int64_t first_roi, last_roi;
 };
 
-// Backward of all RoIs.
+// Holds the arguments of backward for all RoIs.
 struct GradientSum {
   const Problem& p;
   const BinTable& table;
   const float* top_grad;
 };
 
-// Returns true if the bins have enough pixels to be worth repacking the whole map. Usually decided
-// after the first RoIs.
+// Returns true if the bins have enough pixels to justify repacking the map. A few RoIs decide it.
 inline bool ShouldRepack(const Problem& p, const float* rois) {
   return roi::BinsHavePixels(p, p.group, p.group, p.rows() * p.w * p.bins() / kStridedCost,
                              [&](int64_t r) { return PlaceRoi(p, rois + r * 5); });

@@ -64,10 +64,10 @@ struct Slicing {
             std::min(channels, p.output_dim - channel)};
   }
 
-  // A bin's sum is carried in scratch where the bin may end in another band or have several parts.
-  bool CarriesSums(const Problem& p) const { return rows < p.rows() || p.h > kPartRows; }
+  // Scratch carries a bin's sum where the bin may have several bands or several partial sums.
+  bool CarriesSums(const Problem& p) const { return rows < p.rows() || p.h > kPartialRows; }
 
-  // Pixels of a slice's memory: the band, and per RoI a part and a total.
+  // Pixels of a slice's memory: the band, and per RoI a partial sum and a total.
   int64_t Pixels(const Problem& p) const {
     return rows * (int64_t{p.w} + 1) + (CarriesSums(p) ? 2 * p.rois : 0);
   }
@@ -104,8 +104,8 @@ Slicing MakeSlicing(const Problem& p, int64_t workers) {
   slicing.rows = RowsWithin(p, whole(slices), kForwardBand);
   slicing.channel_slices = ChannelSlices(vectors, std::max(slices, workers));
   slicing.channels = channels(slicing.channel_slices);
-  const int64_t parts = (workers + slicing.channel_slices - 1) / slicing.channel_slices;
-  slicing.bins = std::max((p.bins() + parts - 1) / parts, std::min(kMinBins, p.bins()));
+  const int64_t wanted = (workers + slicing.channel_slices - 1) / slicing.channel_slices;
+  slicing.bins = std::max((p.bins() + wanted - 1) / wanted, std::min(kMinBins, p.bins()));
   slicing.bin_slices = (p.bins() + slicing.bins - 1) / slicing.bins;
   return slicing;
 }
@@ -134,8 +134,12 @@ void WriteBins(const Problem& p, const Tensors& t, BinTable& table, int64_t begi
   }
 }
 
-float* AfterTable(const Problem& p, void* scratch) {
-  return reinterpret_cast<float*>(static_cast<char*>(scratch) + BinTable::Bytes(p));
+// The table, and the memory of all slices for each copy of the map.
+TableScratch<float> SliceScratch(const Problem& p, int64_t copies, void* memory) {
+  return {p, copies * MakeSlicing(p, 1).Floats(p), memory};
+}
+size_t SliceBytes(const Problem& p, int64_t copies) {
+  return SliceScratch(p, copies, nullptr).arrays.bytes();
 }
 
 // ---- replicated ----
@@ -146,15 +150,10 @@ bool CanReplicate(const Problem& p) {
          slicing.channel_slices == 1 && p.rois * p.channels() >= p.map_elements();
 }
 
-size_t ReplicaBytes(const Problem& p) {
-  const auto floats = static_cast<size_t>(kMaxReplicas * MakeSlicing(p, 1).Floats(p));
-  return BinTable::Bytes(p) + sizeof(float) * floats;
-}
-
 mluOpStatus_t RunReplicated(const ForwardCall& call, void* scratch) {
   const Problem& p = call.p;
   const Tensors t(call.arguments);
-  BinTable table(p, scratch);
+  TableScratch<float> own = SliceScratch(p, kMaxReplicas, scratch);
   const auto pool = HWY_DYNAMIC_DISPATCH(PoolSlice);
   ThreadPool& threads = call.context.threads();
   const int64_t most = std::min<int64_t>({kMaxReplicas, threads.num_threads(), p.rois});
@@ -163,9 +162,9 @@ mluOpStatus_t RunReplicated(const ForwardCall& call, void* scratch) {
   const int64_t floats = MakeSlicing(p, 1).Floats(p);
   threads.ForEach(workers, 1, [&](int64_t i, int) {
     const int64_t first = i * p.rois / workers, last = (i + 1) * p.rois / workers;
-    WriteBins(p, t, table, first, last);
-    pool({p, table, t.input, t.output, first, last}, {0, p.bins(), 0, p.output_dim}, p.rows(),
-         AfterTable(p, scratch) + i * floats);
+    WriteBins(p, t, own.table, first, last);
+    pool({p, own.table, t.input, t.output, first, last}, {0, p.bins(), 0, p.output_dim}, p.rows(),
+         own.elements + i * floats);
   });
   return MLUOP_STATUS_SUCCESS;
 }
@@ -179,23 +178,19 @@ bool CanBand(const Problem& p) {
              std::max(kMaxFloats, 2 * (p.map_elements() + p.rois * p.channels()));
 }
 
-size_t BandBytes(const Problem& p) {
-  return BinTable::Bytes(p) + sizeof(float) * static_cast<size_t>(MakeSlicing(p, 1).Floats(p));
-}
-
 mluOpStatus_t RunBands(const ForwardCall& call, void* scratch) {
   const Problem& p = call.p;
   const Tensors t(call.arguments);
-  BinTable table(p, scratch);
+  TableScratch<float> own = SliceScratch(p, 1, scratch);
   ThreadPool& threads = call.context.threads();
   threads.For(p.rois, kGrain / p.channels() + 1,
-              [&](int64_t begin, int64_t end, int) { WriteBins(p, t, table, begin, end); });
+              [&](int64_t begin, int64_t end, int) { WriteBins(p, t, own.table, begin, end); });
   const auto pool = HWY_DYNAMIC_DISPATCH(PoolSlice);
   const Slicing slicing = SlicingOf(call);
   threads.ForEach(slicing.bin_slices * slicing.channel_slices, 1, [&](int64_t i, int) {
     const Slice slice = slicing.At(p, i);
-    pool({p, table, t.input, t.output, 0, p.rois}, slice, slicing.rows,
-         AfterTable(p, scratch) + slicing.MemoryOf(p, slice));
+    pool({p, own.table, t.input, t.output, 0, p.rois}, slice, slicing.rows,
+         own.elements + slicing.MemoryOf(p, slice));
   });
   return MLUOP_STATUS_SUCCESS;
 }
@@ -213,14 +208,14 @@ constexpr CpuImplementation<Problem> kForward[] = {
      "the map is one band of at most 32 rows, with one slice of channels and at most as many "
      "elements as the output; 4 channels, or 1 group",
      [](const ForwardCall& call) { return CanReplicate(call.p); },
-     [](const ForwardCall& call) { return ReplicaBytes(call.p); }, RunReplicated},
+     [](const ForwardCall& call) { return SliceBytes(call.p, kMaxReplicas); }, RunReplicated},
     {"bands",
      "the bins have at least 1/6 of the elements of the map; scratch is at most 1 GiB or twice the "
      "tensors; 4 channels, or 1 group",
      [](const ForwardCall& call) {
        return CanBand(call.p) && ShouldRepack(call.p, call.arguments.In<float>("rois"));
      },
-     [](const ForwardCall& call) { return BandBytes(call.p); }, RunBands, DescribeBands},
+     [](const ForwardCall& call) { return SliceBytes(call.p, 1); }, RunBands, DescribeBands},
     {"strided", "always", Always, nullptr, RunStrided<float>},
     CpuImplementation<Problem>::ForDouble(RunStrided<double>),
 };
@@ -230,7 +225,8 @@ constexpr CpuImplementation<Problem> kForward[] = {
 constexpr CpuOperator kForwardCpu = Bind<MakeProblem, kForward>("psroipool_forward");
 
 size_t ForwardScratch(const Problem& p) {
-  return std::max(CanReplicate(p) ? ReplicaBytes(p) : 0, CanBand(p) ? BandBytes(p) : 0);
+  return std::max(CanReplicate(p) ? SliceBytes(p, kMaxReplicas) : 0,
+                  CanBand(p) ? SliceBytes(p, 1) : 0);
 }
 
 }  // namespace mluop::psroipool

@@ -9,7 +9,6 @@
 #define MLUOP_OPS_PSROIPOOL_CPU_REPACK_INL_H_
 #endif
 
-#include <hwy/cache_control.h>
 #include <hwy/highway.h>
 
 #include <algorithm>
@@ -42,13 +41,11 @@ HWY_INLINE void ForEachPixel(const Problem& p, const Band& band, Map* map, Data*
   }
 }
 
-// Prefetches the slice's part of the next pixel of the map: the hardware prefetcher does not.
+// Prefetches the slice's channels of the next pixel of the map: the hardware prefetcher does not.
 // Repacking 38x63x3969 takes 3.5 ms instead of 5.3 ms (1 thread).
 HWY_INLINE void PrefetchPixel(const Problem& p, const Slice& slice, const float* pixel,
                               int64_t next) {
-  for (int64_t i = 0; next > 0 && i < slice.channels * p.bins(); i += 16) {
-    hwy::Prefetch(pixel + next + i);
-  }
+  if (next > 0) simd::PrefetchLines(pixel + next, slice.channels * p.bins());
 }
 
 // Reads the band's rows of the map. Prefetches tile by tile where a row of a tile is a cache line.

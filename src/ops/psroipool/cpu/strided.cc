@@ -43,13 +43,13 @@ Sums<Real, kCount> SumStridedRow(const Problem& p, const Real* row, Span columns
 template <size_t kCount, typename Real>
 void PoolStridedBin(const Problem& p, const Real* channel, Span rows, Span columns, Real* output) {
   Sums<Real, kCount> total(0.0f);
-  for (int64_t first = rows.begin; first < rows.end; first += kPartRows) {
-    Sums<Real, kCount> part(-0.0f);
-    const int64_t end = std::min<int64_t>(first + kPartRows, rows.end);
+  for (int64_t first = rows.begin; first < rows.end; first += kPartialRows) {
+    Sums<Real, kCount> partial(-0.0f);
+    const int64_t end = std::min<int64_t>(first + kPartialRows, rows.end);
     for (int64_t h = first; h < end; ++h) {
-      part.Add(SumStridedRow<kCount>(p, channel + h * p.w * p.channels(), columns));
+      partial.Add(SumStridedRow<kCount>(p, channel + h * p.w * p.channels(), columns));
     }
-    total.Add(part);
+    total.Add(partial);
   }
   const auto area = static_cast<Real>(int64_t{rows.size()} * columns.size());
   for (size_t k = 0; k < kCount; ++k) output[k] = CanonicalNan(total.values[k] / area);
@@ -112,6 +112,13 @@ void ScatterRow(const Problem& p, const GradientsOf<Real>& t, const BinTable& ta
   }
 }
 
+// The table, and per worker the partial sum of a row of the map.
+template <typename Real>
+TableScratch<Real> ScatterScratch(const CpuCall<Problem>& call, void* memory) {
+  const Problem& p = call.p;
+  return {p, call.context.threads().num_threads() * p.w * p.channels(), memory};
+}
+
 }  // namespace
 
 template <typename Real>
@@ -127,8 +134,7 @@ mluOpStatus_t RunStrided(const CpuCall<Problem>& call, void*) {
 
 template <typename Real>
 size_t ScatterBytes(const CpuCall<Problem>& call) {
-  const int64_t elements = call.context.threads().num_threads() * call.p.w * call.p.channels();
-  return BinTable::Bytes(call.p) + sizeof(Real) * static_cast<size_t>(elements);
+  return ScatterScratch<Real>(call, nullptr).arrays.bytes();
 }
 
 template <typename Real>
@@ -136,20 +142,19 @@ mluOpStatus_t RunScatter(const CpuCall<Problem>& call, void* scratch) {
   const Problem& p = call.p;
   const GradientsOf<Real> t(call.arguments);
   ThreadPool& threads = call.context.threads();
-  BinTable table(p, scratch);
-  table.FillAll(p, t.rois, threads);
-  auto* const parts = reinterpret_cast<Real*>(static_cast<char*>(scratch) + BinTable::Bytes(p));
+  auto own = ScatterScratch<Real>(call, scratch);
+  own.table.FillAll(p, t.rois, threads);
   const int64_t elements = p.w * p.channels();
   const int64_t work = elements + p.rois * p.channels() / p.rows();
   threads.ForEach(p.rows(), GrainFor(work), [&](int64_t row, int worker) {
-    Real* const part = parts + worker * elements;
+    Real* const partial = own.elements + worker * elements;
     Real* const total = t.bottom_grad + row * elements;
     std::fill_n(total, elements, Real{0});
-    if (p.rois <= kPartRois) ScatterRow(p, t, table, row, 0, p.rois, total);
-    for (int64_t r = 0; r < p.rois && p.rois > kPartRois; r += kPartRois) {
-      std::fill_n(part, elements, Real{0});
-      ScatterRow(p, t, table, row, r, std::min(r + kPartRois, p.rois), part);
-      std::transform(part, part + elements, total, total, std::plus<Real>());
+    if (p.rois <= kPartialRois) ScatterRow(p, t, own.table, row, 0, p.rois, total);
+    for (int64_t r = 0; r < p.rois && p.rois > kPartialRois; r += kPartialRois) {
+      std::fill_n(partial, elements, Real{0});
+      ScatterRow(p, t, own.table, row, r, std::min(r + kPartialRois, p.rois), partial);
+      std::transform(partial, partial + elements, total, total, std::plus<Real>());
     }
     CanonicalizeNans(total, elements);
   });

@@ -34,10 +34,11 @@ inline constexpr int64_t kMaxFloats = int64_t{1} << 28;
 // row, 32 rows counted from the bin's first (partial sum), the bin. A single chain over a bin of
 // 120,000 equal pixels would lose the last digits.
 inline constexpr int64_t kChunkColumns = 32;
-inline constexpr int64_t kPartRows = 32;
+inline constexpr int64_t kPartialRows = 32;
 
-// Backward: gradients of up to 512 RoIs in ascending order make a part, the parts the sum. A single
-// chain of 100,000 equal gradients has an error of 1e-4, parts have 1e-5.
-inline constexpr int64_t kPartRois = 512;
+// Backward: partial sums have the gradients of up to 512 RoIs in ascending order; a sum adds the
+// partial sums. With 100,000 equal gradients, a single chain has an error of 1e-4, partial sums
+// 1e-5.
+inline constexpr int64_t kPartialRois = 512;
 
 }  // namespace mluop::psroipool

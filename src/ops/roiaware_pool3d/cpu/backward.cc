@@ -88,7 +88,7 @@ int64_t CountSlices(const Problem& p) {
 // points are too large.
 class Backward {
  public:
-  explicit Backward(const BackwardCall& call)
+  Backward(const BackwardCall& call, void* scratch)
       : p_(call.p),
         threads_(call.context.threads()),
         tensors_({.indices = call.arguments.In<int32_t>("pts_idx_of_voxels"),
@@ -98,19 +98,18 @@ class Backward {
         grad_in_(call.arguments.Out<char>("grad_in")),
         sum_bytes_(tensors_.element_bytes == 8 ? 8 : sizeof(float)),
         slices_(CountSlices(p_)),
-        round_(std::clamp<int64_t>(kMaxSums / p_.channels, 1, p_.points)) {}
+        round_(std::clamp<int64_t>(kMaxSums / p_.channels, 1, p_.points)),
+        sums_(static_cast<char*>(scratch)) {}
 
-  size_t ScratchBytes() const {
-    return static_cast<size_t>(slices_ * round_ * p_.channels * sum_bytes_);
-  }
+  size_t bytes() const { return static_cast<size_t>(slices_ * round_ * p_.channels * sum_bytes_); }
 
-  void Run(void* scratch) {
+  void Run() {
     const auto add = HWY_DYNAMIC_DISPATCH(AddSlices);
     for (int64_t first = 0; first < p_.points; first += round_) {
       const int64_t points = std::min(round_, p_.points - first);
-      ScatterSlices(first, points, static_cast<char*>(scratch));
+      ScatterSlices(first, points);
       const size_t offset = static_cast<size_t>(first * p_.channels) * tensors_.element_bytes;
-      const SliceSums from = {scratch, slices_, round_ * p_.channels, grad_in_ + offset};
+      const SliceSums from = {sums_, slices_, round_ * p_.channels, grad_in_ + offset};
       threads_.For(points * p_.channels, kGrain, [&](int64_t begin, int64_t end, int) {
         add(from, tensors_.element_bytes, begin, end);
       });
@@ -124,7 +123,7 @@ class Backward {
 
  private:
   // Sums the voxels of each slice for the points [first, first + points).
-  void ScatterSlices(int64_t first, int64_t points, char* sums) {
+  void ScatterSlices(int64_t first, int64_t points) {
     const auto scatter = HWY_DYNAMIC_DISPATCH(Scatter);
     const int64_t work = (p_.voxels() + points) * p_.channels;
     const int64_t splits =
@@ -135,7 +134,7 @@ class Backward {
       const int64_t to = (item % splits + 1) * points / splits;
       scatter(p_, tensors_,
               {p_.voxels() * slice / slices_, p_.voxels() * (slice + 1) / slices_, first + from,
-               to - from, sums + (slice * round_ + from) * p_.channels * sum_bytes_});
+               to - from, sums_ + (slice * round_ + from) * p_.channels * sum_bytes_});
     });
   }
 
@@ -146,18 +145,13 @@ class Backward {
   int64_t sum_bytes_;  // of one sum
   int64_t slices_;
   int64_t round_;  // points whose sums exist at the same time
+  char* sums_;     // [slices, round, channels]
 };
 
-size_t BackwardScratch(const BackwardCall& call) { return Backward(call).ScratchBytes(); }
-void DescribeBackward(const BackwardCall& call, Plan& plan) { Backward(call).Describe(plan); }
-mluOpStatus_t RunBackward(const BackwardCall& call, void* scratch) {
-  Backward(call).Run(scratch);
-  return MLUOP_STATUS_SUCCESS;
-}
-
 constexpr CpuImplementation<Problem> kBackward[] = {
-    {"slices", "always", Always, BackwardScratch, RunBackward, DescribeBackward},
-    CpuImplementation<Problem>::ForDouble(RunBackward, BackwardScratch),
+    {"slices", "always", Always, ObjectBytes<Backward>, RunObject<Backward>,
+     DescribeObject<Backward>},
+    CpuImplementation<Problem>::ForDouble(RunObject<Backward>, ObjectBytes<Backward>),
 };
 
 }  // namespace

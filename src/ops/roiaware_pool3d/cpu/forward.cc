@@ -93,14 +93,15 @@ void SplitCoordinates(const void* pts, int64_t begin, int64_t end, const Coordin
 
 class Forward {
  public:
-  explicit Forward(const ForwardCall& call)
+  Forward(const ForwardCall& call, void* scratch)
       : p_(call.p),
         threads_(call.context.threads()),
         tensors_(call.arguments),
-        scratch_(p_.boxes, p_.points) {}
+        scratch_(p_.boxes, p_.points, scratch) {}
 
-  void Run(void* scratch) {
-    scratch_.Use(scratch);
+  size_t bytes() const { return scratch_.bytes(); }
+
+  void Run() {
     SplitPoints();
     for (int64_t first = 0; first < p_.boxes; first += scratch_.batch()) {
       const int64_t boxes = std::min<int64_t>(scratch_.batch(), p_.boxes - first);
@@ -119,9 +120,13 @@ class Forward {
  private:
   void SplitPoints() {
     const auto split = p_.half ? SplitCoordinates<Half> : SplitCoordinates<float>;
-    threads_.For(p_.points, kTestGrain, [&](int64_t begin, int64_t end, int) {
-      split(tensors_.pts, begin, end, scratch_.coordinates());
-    });
+    const Coordinates& to = scratch_.coordinates();
+    threads_.For(p_.points, kTestGrain,
+                 [&](int64_t begin, int64_t end, int) { split(tensors_.pts, begin, end, to); });
+    for (float* axis : {to.x, to.y, to.z}) {
+      std::fill(axis + p_.points, axis + scratch_.padded(),
+                std::numeric_limits<float>::quiet_NaN());
+    }
   }
 
   Box BoxAt(int64_t box) const {
@@ -175,24 +180,15 @@ class Forward {
   ForwardScratch scratch_;
 };
 
-size_t ScratchBytes(const ForwardCall& call) {
-  return ForwardScratchBytes(call.p.boxes, call.p.points);
-}
-void DescribeForward(const ForwardCall& call, Plan& plan) { Forward(call).Describe(plan); }
-mluOpStatus_t RunForward(const ForwardCall& call, void* scratch) {
-  Forward(call).Run(scratch);
-  return MLUOP_STATUS_SUCCESS;
-}
-
 constexpr CpuImplementation<Problem> kForward[] = {
-    {"lists", "always", Always, ScratchBytes, RunForward, DescribeForward},
+    {"lists", "always", Always, ObjectBytes<Forward>, RunObject<Forward>, DescribeObject<Forward>},
     CpuImplementation<Problem>::ForDouble(RunDoubleForward),
 };
 
 }  // namespace
 
 size_t ForwardScratchBytes(int64_t boxes, int64_t points) {
-  return ForwardScratch(boxes, points).Bytes();
+  return ForwardScratch(boxes, points, nullptr).bytes();
 }
 
 constexpr CpuOperator kForwardCpu = Bind<MakeForwardProblem, kForward>("roiaware_pool3d_forward");

@@ -35,30 +35,22 @@ struct PointList {
 
 class ForwardScratch {
  public:
-  ForwardScratch(int64_t boxes, int64_t points)
-      : points_(points),
-        padded_((points + kMaxLanes - 1) / kMaxLanes * kMaxLanes),
+  ForwardScratch(int64_t boxes, int64_t points, void* memory)
+      : padded_((points + kMaxLanes - 1) / kMaxLanes * kMaxLanes),
         chunks_((points + kChunkPoints - 1) / kChunkPoints),
-        batch_(std::clamp<int64_t>(kMaxEntries / padded_, 1, boxes)) {}
+        batch_(std::clamp<int64_t>(kMaxEntries / padded_, 1, boxes)),
+        arrays_(memory),
+        coordinates_{arrays_.Take<float>(padded_), arrays_.Take<float>(padded_),
+                     arrays_.Take<float>(padded_)},
+        voxels_(arrays_.Take<int32_t>(batch_ * padded_)),
+        list_points_(arrays_.Take<int32_t>(batch_ * padded_)),
+        counts_(arrays_.Take<int32_t>(batch_ * chunks_)) {}
 
   int64_t chunks() const { return chunks_; }
   int64_t batch() const { return batch_; }  // boxes whose lists exist at the same time
 
-  size_t Bytes() const {
-    const int64_t words = 3 * padded_ + 2 * batch_ * padded_ + batch_ * chunks_;
-    return static_cast<size_t>(words) * sizeof(float);
-  }
-  void Use(void* memory) {
-    auto* floats = static_cast<float*>(memory);
-    coordinates_ = {floats, floats + padded_, floats + 2 * padded_};
-    for (float* axis : {coordinates_.x, coordinates_.y, coordinates_.z}) {
-      std::fill(axis + points_, axis + padded_, std::numeric_limits<float>::quiet_NaN());
-    }
-    voxels_ = reinterpret_cast<int32_t*>(floats + 3 * padded_);
-    list_points_ = voxels_ + batch_ * padded_;
-    counts_ = list_points_ + batch_ * padded_;
-  }
-
+  int64_t padded() const { return padded_; }  // points, in whole vectors
+  size_t bytes() const { return arrays_.bytes(); }
   const Coordinates& coordinates() const { return coordinates_; }
   // `box` counts from the first box of the batch.
   PointList List(int64_t box, int64_t chunk) const {
@@ -67,14 +59,14 @@ class ForwardScratch {
   }
 
  private:
-  int64_t points_;
   int64_t padded_;
   int64_t chunks_;
   int64_t batch_;
-  Coordinates coordinates_ = {};
-  int32_t* voxels_ = nullptr;       // [batch, padded]
-  int32_t* list_points_ = nullptr;  // [batch, padded]
-  int32_t* counts_ = nullptr;       // [batch, chunks]
+  ScratchArrays arrays_;
+  Coordinates coordinates_;
+  int32_t* voxels_;       // [batch, padded]
+  int32_t* list_points_;  // [batch, padded]
+  int32_t* counts_;       // [batch, chunks]
 };
 
 struct ForwardTensors {

@@ -36,7 +36,7 @@ void PoolPlanes(const Problem& p, const Real* planes, const BinBox& box, Real* o
   }
 }
 
-// Pools the channels [first, first + kDirectPlanes), as far as they exist, of a RoI.
+// Pools the channels [first, min(first + kDirectPlanes, output_dim)) of a RoI.
 template <typename Real>
 void PoolRoi(const Problem& p, const TensorsOf<Real>& t, int64_t r, int64_t first) {
   const int64_t planes = std::min(kDirectPlanes, p.output_dim - first);

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <algorithm>
-#include <cstddef>
 
 #include "cpu/scratch.h"
 #include "cpu/thread_pool.h"
@@ -32,25 +31,16 @@ struct BinBoxes {
 // A position is the index of a RoI in the table's order. Empty RoIs have none.
 class RoiTable {
  public:
-  // A multiple of kAlignment.
-  static size_t Bytes(const Problem& p) {
-    const int64_t spans = (int64_t{p.pooled_h} + p.pooled_w) * p.rois + p.n * p.pooled_h;
-    const auto bytes = sizeof(int64_t) * static_cast<size_t>(p.n + 1) +
-                       sizeof(Span) * static_cast<size_t>(spans) +
-                       2 * sizeof(int32_t) * static_cast<size_t>(p.rois);
-    return (bytes + kAlignment - 1) / kAlignment * kAlignment;
-  }
-
-  RoiTable(const Problem& p, void* memory)
+  RoiTable(const Problem& p, ScratchArrays& scratch)
       : n_(p.n),
         rois_(p.rois),
         pooled_h_(p.pooled_h),
-        first_(static_cast<int64_t*>(memory)),
-        rows_(reinterpret_cast<Span*>(first_ + p.n + 1)),
-        columns_(rows_ + p.pooled_h * p.rois),
-        used_rows_(columns_ + p.pooled_w * p.rois),
-        order_(reinterpret_cast<int32_t*>(used_rows_ + p.n * p.pooled_h)),
-        images_(order_ + p.rois) {}
+        first_(scratch.Take<int64_t>(p.n + 1)),
+        rows_(scratch.Take<Span>(p.pooled_h * p.rois)),
+        columns_(scratch.Take<Span>(p.pooled_w * p.rois)),
+        used_rows_(scratch.Take<Span>(p.n * p.pooled_h)),
+        order_(scratch.Take<int32_t>(p.rois)),
+        images_(scratch.Take<int32_t>(p.rois)) {}
 
   void Fill(const Problem& p, const float* rois, ThreadPool& threads) {
     Sort(p, rois);

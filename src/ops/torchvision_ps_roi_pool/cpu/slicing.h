@@ -50,15 +50,6 @@ inline Slicing MakeSlicing(const CpuCall<Problem>& call, int64_t band_floats) {
   return slicing;
 }
 
-// Scratch of the bands: table, stage, and a band per worker.
-template <int64_t kBandFloats>
-size_t BandBytes(const CpuCall<Problem>& call) {
-  const Slicing slicing = MakeSlicing(call, kBandFloats);
-  const int64_t bands = call.context.threads().num_threads() * slicing.BandFloats(call.p);
-  return RoiTable::Bytes(call.p) +
-         sizeof(float) * static_cast<size_t>(slicing.StageFloats(call.p) + bands);
-}
-
 template <int64_t kBandFloats>
 void DescribeBands(const CpuCall<Problem>& call, Plan& plan) {
   const Slicing slicing = MakeSlicing(call, kBandFloats);
@@ -69,25 +60,27 @@ void DescribeBands(const CpuCall<Problem>& call, Plan& plan) {
 // The implementation "bands" of both directions: a call, split into slices.
 class Bands {
  public:
-  // Fills the table.
-  Bands(const CpuCall<Problem>& call, int64_t band_floats, void* scratch)
+  // Fills the table. Without memory it only computes the bytes.
+  Bands(const CpuCall<Problem>& call, int64_t band_floats, void* memory)
       : p(call.p),
         slicing(MakeSlicing(call, band_floats)),
+        scratch(memory),
         table(p, scratch),
         threads_(call.context.threads()),
-        stage_(reinterpret_cast<float*>(static_cast<char*>(scratch) + RoiTable::Bytes(p))) {
-    table.Fill(p, call.arguments.In<float>("rois"), threads_);
+        stage_(scratch.Take<float>(slicing.StageFloats(p))),
+        bands_(scratch.Take<float>(threads_.num_threads() * slicing.BandFloats(p))) {
+    if (memory != nullptr) table.Fill(p, call.arguments.In<float>("rois"), threads_);
   }
 
   // Calls body(slice, band) for all slices; `band` is the worker's scratch. If a slice has
-  // whole cache lines, so has a worker's part of the stage.
+  // whole cache lines, so does a worker's range of the stage.
   template <class Body>
   void ForEachSlice(const Body& body) const {
     const int64_t slices = (p.output_dim + slicing.slice - 1) / slicing.slice;
     const int64_t work = (p.pixels() + p.rois / p.n) * slicing.slice;
-    float* const bands = stage_ + slicing.StageFloats(p);
     threads_.ForEach(p.n * p.bins() * slices, kGrain / work + 1, [&](int64_t i, int worker) {
-      body(SliceAt(i / slices, i % slices * slicing.slice), bands + worker * slicing.BandFloats(p));
+      body(SliceAt(i / slices, i % slices * slicing.slice),
+           bands_ + worker * slicing.BandFloats(p));
     });
   }
 
@@ -104,6 +97,7 @@ class Bands {
 
   const Problem& p;
   const Slicing slicing;
+  ScratchArrays scratch;
   RoiTable table;
 
  private:
@@ -121,6 +115,12 @@ class Bands {
 
   ThreadPool& threads_;
   float* stage_;
+  float* bands_;  // of all workers
 };
+
+template <int64_t kBandFloats>
+size_t BandBytes(const CpuCall<Problem>& call) {
+  return Bands(call, kBandFloats, nullptr).scratch.bytes();
+}
 
 }  // namespace mluop::torchvision_ps_roi_pool
