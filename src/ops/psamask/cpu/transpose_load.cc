@@ -28,10 +28,14 @@ struct LoadTile {
 
   int64_t stride() const { return WholeLines(cols.count()); }
   float* Line(int64_t pixel) const { return data + (pixel - pixels.begin) * kLine; }
+  // Whole squares are stored: one line of pixels before the band and one after it exist.
   float* At(int64_t pixel, int64_t col) const {
-    return data + pixels.count() * kLine + (pixel - pixels.begin) * stride() + col - cols.begin;
+    return data + pixels.count() * kLine + (pixel - pixels.begin + kLine) * stride() + col -
+           cols.begin;
   }
-  int64_t Floats() const { return pixels.count() * (kLine + stride()); }
+  int64_t Floats() const {
+    return pixels.count() * kLine + (pixels.count() + 2 * kLine) * stride();
+  }
 };
 
 }  // namespace mluop::psamask
@@ -41,7 +45,33 @@ HWY_BEFORE_NAMESPACE();
 namespace mluop::psamask::HWY_NAMESPACE {
 namespace {
 
+namespace hn = hwy::HWY_NAMESPACE;
 namespace simd = mluop::HWY_NAMESPACE;
+using simd::kSquare;
+using simd::SquareTag;
+
+// tile.At(pixel, c) = from[c][pixel]. The last square of pixels or columns starts earlier: it
+// overlaps the previous square.
+void TransposeRow(const Problem& p, const float* from, Range pixels, const LoadTile& tile) {
+  const SquareTag d;
+  const int64_t stride = tile.stride();
+  for (int64_t col = tile.cols.begin; col < tile.cols.end; col += kSquare) {
+    const int64_t c = std::max(std::min(col, tile.cols.end - kSquare), tile.cols.begin);
+    const int64_t count = tile.cols.end - c;
+    for (int64_t next = pixels.begin; next < pixels.end; next += kSquare) {
+      const int64_t pixel = std::max<int64_t>(std::min(next, pixels.end - kSquare), 0);
+      const float* at = from + c * p.pixels() + pixel;
+      hn::Vec<SquareTag> v[kSquare];
+      for (int k = 0; k < kSquare; ++k) {
+        v[k] = k < count ? hn::LoadU(d, at + k * p.pixels()) : hn::Zero(d);
+        hwy::Prefetch(at + (k + kSquare) * p.pixels());
+      }
+      simd::TransposeSquare(d, v);
+      float* to = tile.At(pixel, c);
+      for (int k = 0; k < kSquare; ++k) hn::StoreU(v[k], d, to + k * stride);
+    }
+  }
+}
 
 // Copies row in_row of the input's grids from the tile to some pixels of one pixel row. The first
 // row that a grid receives follows the grid's leading zeros, the last one precedes its trailing
@@ -75,10 +105,7 @@ void TransposeLoadBand(const Problem& p, const Tensors& tensors, int64_t n, cons
     const Range pixels = {std::max(tile.pixels.begin, hs.begin * p.w),
                           std::min(tile.pixels.end, hs.end * p.w)};
     if (pixels.count() <= 0) continue;
-    // Prefetches the next tile of columns.
-    const float* from = image.in + (row * p.in.cols + tile.cols.begin) * p.pixels() + pixels.begin;
-    simd::Transpose({from, p.pixels(), simd::kSquare * p.pixels()}, tile.cols.count(),
-                    pixels.count(), {tile.At(pixels.begin, tile.cols.begin), tile.stride()});
+    TransposeRow(p, image.in + row * p.in.cols * p.pixels(), pixels, tile);
     for (int64_t pixel = pixels.begin; pixel < pixels.end;) {
       const int64_t end = std::min((pixel / p.w + 1) * p.w, pixels.end);
       WriteRow(p, image, row, {pixel, end}, tile);
