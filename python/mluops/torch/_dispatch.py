@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import inspect
+import sys
 from typing import Any, Callable, Dict, Tuple
 
 import torch
@@ -18,6 +19,9 @@ in_torch_func: Callable[[], bool] = getattr(
 )
 PASSES_KEYS = "with_keyset" in inspect.signature(torch.library.Library.impl).parameters  # torch 2.5
 _is_grad_enabled = torch.is_grad_enabled
+_tracing_state = torch._C._get_tracing_state
+_modules = sys.modules
+_unpack_dual = torch._C._VariableFunctions._unpack_dual
 _is_profiling = torch._C._autograd._profiler_enabled
 
 
@@ -67,8 +71,39 @@ def below_autograd(function: Callable[..., Any], arguments: Tuple[Any, ...]) -> 
         del guard
 
 
-def _is_differentiating() -> bool:
-    return _is_grad_enabled() or forward_ad._current_level >= 0 or in_torch_func()
+def in_transform(*names: str) -> bool:
+    """Whether one of the active transforms of torch.func has one of these names: Jvp, Grad."""
+    functions = torch._C._functorch
+    kinds = [getattr(functions.TransformType, name) for name in names]
+    return any(each.key() in kinds for each in functions.get_interpreter_stack() or ())
+
+
+def is_compiling() -> bool:
+    """Whether torch.compile traces the call, with tensors that have no values."""
+    if "torch._dynamo" not in _modules:
+        return False
+    return torch._C._get_dispatch_mode(torch._C._TorchDispatchModeKey.FAKE) is not None
+
+
+def is_forward_mode(arguments: Tuple[Any, ...]) -> bool:
+    """Whether tangents may be given. Graphs of torch.compile enter forward mode in C++, without
+    `forward_ad`: then only the interpreters of torch.func and the tensors tell (1 µs each)."""
+    if forward_ad._current_level >= 0:
+        return True
+    if "torch._dynamo" not in _modules:  # nothing is compiled
+        return False
+    if in_torch_func():
+        return in_transform("Jvp")
+    if not torch._C._is_fwd_grad_enabled() or _tracing_state() is not None:
+        return False
+    for each in arguments:
+        if isinstance(each, Tensor) and _unpack_dual(each, level=0)[1] is not None:
+            return True
+    return False
+
+
+def _is_differentiating(grad: Tensor) -> bool:
+    return _is_grad_enabled() or in_torch_func() or is_forward_mode((grad,))
 
 
 def skipping_dispatch(
@@ -81,7 +116,7 @@ def skipping_dispatch(
     if not PASSES_KEYS:
 
         def call_below(*arguments: Any) -> Any:
-            if _is_differentiating():
+            if _is_differentiating(arguments[0]):
                 return operator(*arguments)
             return below_autograd(operator, arguments)
 
@@ -90,16 +125,13 @@ def skipping_dispatch(
     others = tuple(range(1, types.count("Tensor")))  # after the gradient
     kernels = plain_kernels(name, kernel, "Autograd", "Autocast", others=("ADInplaceOrView",))
     keys_of, count_modes = torch._C._dispatch_keys, torch._C._len_torch_dispatch_stack
-    tracing_state = torch._C._get_tracing_state
 
     def call(*arguments: Any) -> Any:
         if (
-            _is_grad_enabled()
-            or forward_ad._current_level >= 0
-            or in_torch_func()
-            or _is_profiling()
+            _is_profiling()
             or count_modes()
-            or tracing_state() is not None
+            or _tracing_state() is not None
+            or _is_differentiating(arguments[0])
         ):
             return operator(*arguments)
         keys = keys_of(arguments[0]).raw_repr()

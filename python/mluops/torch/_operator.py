@@ -14,6 +14,9 @@ from ._dispatch import (
     BelowAutograd,
     below_autograd,
     in_torch_func,
+    in_transform,
+    is_compiling,
+    is_forward_mode,
     plain_kernels,
     require_one_device,
 )
@@ -70,8 +73,7 @@ def _make_function(
             saved = save(ctx, inputs, output)
             if saved:
                 ctx.save_for_backward(*saved)
-                if forward_ad._current_level >= 0:
-                    ctx.save_for_forward(*saved)
+                ctx.save_for_forward(*saved)
             # Index outputs, 100 MB in PartA2, have no gradient. jvp sees which tangents are given.
             ctx.set_materialize_grads(False)
             if isinstance(output, tuple):
@@ -154,9 +156,8 @@ def register(
     apply = super(torch.autograd.Function, recorded).apply
 
     def run(function: Callable[..., Any], arguments: Tuple[Any, ...]) -> Any:
-        if (
-            _is_grad_enabled() and arguments[features].requires_grad
-        ) or forward_ad._current_level >= 0:
+        is_recorded = _is_grad_enabled() and arguments[features].requires_grad
+        if is_recorded or is_forward_mode(arguments):
             if in_torch_func():
                 return _apply_in_torch_func(apply, (operator, *arguments))
             return apply(function, *arguments)
@@ -244,13 +245,15 @@ def register_composition(
     def run(function: Callable[..., Any], arguments: Tuple[Any, ...]) -> Any:
         transformed = in_torch_func()
         if transformed and _is_batched(arguments[mask]):
-            if forward_ad._current_level >= 0:
+            if is_forward_mode(arguments):
                 raise _second_derivative_error(name)
             if apply is None:
                 once = super(torch.autograd.Function, _Once).apply
                 return _apply_in_torch_func(once, (name, operator, *arguments))
             return _apply_in_torch_func(apply, (operator, *arguments))
-        if transformed or forward_ad._current_level >= 0:
+        if transformed and is_compiling() and in_transform("Grad", "Jvp"):
+            raise NotImplementedError(f"{name}: torch.compile of torch.func's derivatives fails")
+        if transformed or is_forward_mode(arguments):
             return compose(*arguments)
         if _is_grad_enabled():
             for each in arguments:
