@@ -13,6 +13,7 @@ machine and commit stay in the file unless --only measures them again.
 """
 
 import argparse
+import contextlib
 import sys
 import time
 
@@ -214,6 +215,8 @@ def cuda_overhead():
 
 def overhead(options):
     """Prints the minimum times of calls on tiny inputs, on one thread."""
+    with contextlib.suppress(ImportError):  # loaded by torch.compile and torch.optim
+        import torch._dynamo
     torch.set_num_threads(1)
     mluops.set_num_threads(1)
     rows = cuda_overhead() if options.device == "cuda" else cpu_overhead()
