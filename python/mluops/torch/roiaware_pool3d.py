@@ -131,12 +131,14 @@ def _gather(pts_feature: Tensor, argmax: Tensor, indices: Tensor, pool_method: i
         return torch.where(inside, values, torch.zeros_like(values)).view(argmax.shape)
     slots = indices.view(-1, indices.shape[4]).long()
     count = slots[:, 0].clamp(0, indices.shape[4] - 1)
-    result = pts_feature.new_zeros((slots.shape[0], channels))
+    features = pts_feature.to(torch.promote_types(pts_feature.dtype, torch.float32))
+    result = features.new_zeros((slots.shape[0], channels))
     for k in range(1, indices.shape[4]):
         used = (count >= k) & (slots[:, k] >= 0) & (slots[:, k] < points)
-        values = pts_feature[slots[:, k].clamp(0, points - 1)]
+        values = features[slots[:, k].clamp(0, points - 1)]
         result = result + torch.where(used[:, None], values, torch.zeros_like(values))
-    return (result / count.clamp(min=1)[:, None]).view(argmax.shape)
+    result = result / count.clamp(min=1)[:, None]
+    return result.to(pts_feature.dtype).view(argmax.shape)
 
 
 def _save(ctx: Any, inputs: Any, output: Any) -> Tuple[Tensor, ...]:
