@@ -52,6 +52,14 @@ def _like(features: Tensor, shape: Sequence[Any]) -> Tensor:
     return features.new_empty(list(shape))
 
 
+def _in_a_format(features: Tensor) -> Tensor:
+    """Packs several images of neither format, as their result is. An image alone may be
+    channels_last, as in every second image of a channels_last tensor."""
+    if features.size(0) == 1 or features.is_contiguous() or follows_channels_last(features):
+        return features
+    return features.contiguous()
+
+
 def _cat(images: List[Tensor]) -> Tensor:
     return images[0] if len(images) == 1 else torch.cat(images)
 
@@ -117,6 +125,7 @@ def _kernel(*arguments: Any) -> Tensor:
     mask = _fitted(mask, size)
     if _is_one_call(features, groups):
         return _convolve(features, mask, weight, bias, geometry)
+    features = _in_a_format(features)
     by_rows = rows.applies(features, weight, groups)
     return _run(KERNELS, features, mask, weight, bias, geometry, groups, by_rows)
 
@@ -152,14 +161,17 @@ def _run_backward(calls: Calls, arguments: Tuple[Any, ...], by_rows: bool) -> Tu
         others = [a if b is None else b if a is None else a + b for a, b in zip(others, found[1:])]
     results = (
         _cat(images) if images else torch.zeros_like(features),
-        torch.zeros_like(weight) if others[0] is None else others[0],
+        weight.new_zeros(weight.shape) if others[0] is None else others[0],
         weight.new_zeros(weight.size(0)) if others[1] is None else others[1],
     )
     return tuple(r if want else weight.new_empty(0) for r, want in zip(results, wanted))
 
 
 def _backward_kernel(*arguments: Any) -> Tuple[Tensor, ...]:
-    _, features, _, weight, *_, groups, _ = arguments
+    grad, features, mask, weight, *others, groups, wanted = arguments
+    if features.dim() == 4:
+        features = _in_a_format(features)
+    arguments = (grad, features, mask, weight, *others, groups, wanted)
     return _run_backward(KERNELS, arguments, rows.applies(features, weight, groups))
 
 

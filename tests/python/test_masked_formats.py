@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0
+"""masked_conv2d: memory formats of its results, autocast around its backward, masks with grad."""
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+import mluops.torch  # noqa: F401
+
+LAST = torch.channels_last
+GEOMETRY = ([0, 0], [1, 1], [1, 1], 1)
+FEATURES = {
+    "NCHW": lambda: torch.randn(2, 4, 6, 5),
+    "channels_last": lambda: torch.randn(2, 4, 6, 5).contiguous(memory_format=LAST),
+    "every second image": lambda: torch.randn(4, 4, 6, 5).contiguous(memory_format=LAST)[::2],
+    "some channels": lambda: torch.randn(2, 8, 6, 5).contiguous(memory_format=LAST)[:, :4],
+    "transposed": lambda: torch.randn(2, 4, 5, 6).transpose(2, 3),
+    "expanded": lambda: torch.randn(1, 4, 6, 5).expand(2, 4, 6, 5),
+    "one of two": lambda: torch.randn(2, 4, 6, 5).contiguous(memory_format=LAST)[1:],
+    "large": lambda: torch.randn(4, 20, 60, 60).contiguous(memory_format=LAST)[::2],
+}
+
+
+def on_meta(x):
+    return torch.empty_strided(x.shape, x.stride(), dtype=x.dtype, device="meta")
+
+
+@pytest.mark.parametrize("name", sorted(FEATURES))
+def test_meta_kernels_have_the_strides_of_the_results(name):
+    x = FEATURES[name]()
+    weight, mask = torch.randn(5, x.size(1), 1, 1), torch.rand(x.size(0), *x.shape[2:]) > 0.5
+    forward, backward = torch.ops.mluops.masked_conv2d, torch.ops.mluops.masked_conv2d_backward
+    result = forward(x, mask, weight, None, *GEOMETRY)
+    expected = torch.conv2d(x, weight) * mask[:, None]
+    torch.testing.assert_close(result, expected, rtol=1e-4, atol=1e-4)
+    meta = forward(on_meta(x), on_meta(mask), on_meta(weight), None, *GEOMETRY)
+    assert result.stride() == meta.stride()
+    inputs = (torch.ones_like(result), x, mask, weight)
+    found = backward(*inputs, *GEOMETRY, [True] * 3)
+    metas = backward(*map(on_meta, inputs), *GEOMETRY, [True] * 3)
+    assert [each.stride() for each in found] == [each.stride() for each in metas]
