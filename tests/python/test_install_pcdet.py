@@ -2,6 +2,7 @@
 """mluops.compat.pcdet: OpenPCDet's names, signatures and box convention."""
 
 import doctest
+import io
 import sys
 
 import numpy as np
@@ -141,3 +142,12 @@ def test_boxes_in_double_keep_their_precision():
 def test_docstring_examples_run():
     result = doctest.testmod(pcdet)
     assert result.failed == 0 and result.attempted > 3
+
+
+def test_a_scripted_module_can_be_loaded():
+    boxes, points = cars()
+    inputs = (centred(boxes), points, randn(60, 4))
+    module, file = pcdet.RoIAwarePool3d((2, 3, 2), max_pts_each_voxel=8), io.BytesIO()
+    torch.jit.save(torch.jit.script(module), file)
+    file.seek(0)
+    assert torch.equal(torch.jit.load(file)(*inputs), module(*inputs))

@@ -110,6 +110,21 @@ def test_unknown_box_origin_raises():
         ours.RoIAwarePool3d(1, box_origin="top")
 
 
+@pytest.mark.parametrize("mode", ["0", "1", "True", True, 1.0, None, torch.tensor([1, 2])], ids=str)
+def test_wrong_modes_raise(mode):
+    with pytest.raises(ValueError, match='roiaware_pool3d: mode must be "max" or "avg", got'):
+        ours.roiaware_pool3d(*cars(), randn(60, 4), 1, mode=mode)
+
+
+def test_modes_may_be_numbers():
+    boxes, points = cars()
+    inputs = (boxes, points, randn(60, 4), 2, 8)
+    for number, name in enumerate(("max", "avg")):
+        expected = ours.roiaware_pool3d(*inputs, name)
+        for mode in (number, np.int64(number)):
+            assert torch.equal(ours.roiaware_pool3d(*inputs, mode), expected)
+
+
 @pytest.mark.parametrize("features", [torch.float32, torch.float64])
 def test_points_at_utm_coordinates_are_kept(features):
     """In float32 the neighbours of 500000.3 are 1/32 apart, and this point is outside."""

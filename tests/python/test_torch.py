@@ -6,6 +6,7 @@ test_torch_gradients.py has the gradients, test_torch_errors.py the errors.
 
 import doctest
 import importlib
+import io
 import pkgutil
 import subprocess
 import sys
@@ -173,7 +174,12 @@ def test_forked_child_computes_the_same_bits():
 @pytest.mark.parametrize("name", sorted(drop_ins.module_calls()))
 def test_modules_can_be_scripted(name):
     module, inputs, _ = drop_ins.module_calls()[name]
-    assert torch.equal(torch.jit.script(module)(*inputs), module(*inputs))
+    scripted = torch.jit.script(module)
+    assert torch.equal(scripted(*inputs), module(*inputs))
+    file = io.BytesIO()
+    torch.jit.save(scripted, file)
+    file.seek(0)
+    assert torch.equal(torch.jit.load(file)(*inputs), module(*inputs))
 
 
 def test_roiaware_pool3d_can_be_scripted():

@@ -182,15 +182,13 @@ _backward_call = skipping_dispatch(_backward, _backward_kernel)
 
 
 def _method_of(mode: Union[int, str]) -> int:
-    # torch.jit.script compiles this: it needs the branches by type and no !r.
-    if isinstance(mode, str):
-        if mode == "max":
-            return 0
-        if mode == "avg":
-            return 1
-    elif mode == 0 or mode == 1:
-        return int(mode)
-    raise ValueError(f'roiaware_pool3d: mode must be "max" or "avg", got "{mode}"')
+    # torch.jit.script compiles this: it cannot load branches by type, and has no !r.
+    is_name, text = isinstance(mode, str), str(mode)
+    if text == ("max" if is_name else "0"):
+        return 0
+    if text == ("avg" if is_name else "1"):
+        return 1
+    raise ValueError(f'roiaware_pool3d: mode must be "max" or "avg", got "{text}"')
 
 
 def _pool(
