@@ -144,6 +144,17 @@ def test_docstring_examples_run():
     assert result.failed == 0 and result.attempted > 3
 
 
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16], ids=str)
+def test_half_boxes_are_not_rounded(dtype):
+    """The bottom of the box, 20.625 - 0.8125 / 2 = 20.21875, is 20.25 in bfloat16."""
+    boxes = torch.tensor([[10, 10, 20.625, 4, 2, 0.8125, 0.5]]).to(dtype)
+    points = torch.rand(2000, 3, generator=torch.Generator().manual_seed(1)) * 3
+    points += torch.tensor([8.5, 8.5, 18.5])
+    expected = pcdet.points_in_boxes_cpu(points, boxes.float())
+    assert expected.sum() > 0
+    assert torch.equal(pcdet.points_in_boxes_cpu(points, boxes), expected)
+
+
 def test_a_scripted_module_can_be_loaded():
     boxes, points = cars()
     inputs = (centred(boxes), points, randn(60, 4))

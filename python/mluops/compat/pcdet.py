@@ -18,6 +18,7 @@ import torch
 from torch import Tensor, nn
 
 from ..torch import roiaware_pool3d
+from ..torch.roiaware_pool3d import with_bottom
 from ._install import Report, list_left, make, put, rebind
 from ._points_in_boxes import points_in_boxes_all, points_in_boxes_part
 
@@ -59,12 +60,6 @@ class RoIAwarePool3d(nn.Module):
         )
 
 
-def _with_bottom(boxes: Tensor) -> Tensor:
-    """Converts the centre of boxes [..., 7] to the centre of their bottom."""
-    bottom = boxes[..., 2:3] - boxes[..., 5:6] / 2
-    return torch.cat([boxes[..., :2], bottom, boxes[..., 3:]], dim=-1)
-
-
 def _as_tensor(
     function: str, name: str, value: Any, rank: int, columns: int
 ) -> Tuple[Tensor, bool]:
@@ -100,7 +95,7 @@ def points_in_boxes_cpu(
     points, _ = _as_tensor(name, "points", points, 2, 3)
     boxes, is_numpy = _as_tensor(name, "boxes", boxes, 2, 7)
     points, boxes = _from_integers(points), _from_integers(boxes)
-    result = points_in_boxes_all(points[None], _with_bottom(boxes)[None])
+    result = points_in_boxes_all(points[None], with_bottom(boxes)[None])
     result = result[0].t().contiguous()
     return result.numpy() if is_numpy else result
 
@@ -121,7 +116,7 @@ def points_in_boxes_gpu(points: Tensor, boxes: Tensor) -> Tensor:
             f"{name}: boxes.shape[0] must be points.shape[0] = {points.shape[0]}, got "
             f"{boxes.shape[0]}"
         )
-    return points_in_boxes_part(points, _with_bottom(boxes))
+    return points_in_boxes_part(points, with_bottom(boxes))
 
 
 def install() -> Report:

@@ -191,6 +191,20 @@ def _method_of(mode: Union[int, str]) -> int:
     raise ValueError(f'roiaware_pool3d: mode must be "max" or "avg", got "{text}"')
 
 
+def _at_least_float(boxes: Tensor) -> Tensor:
+    """Half would round the centre minus half the height."""
+    if boxes.dtype == torch.float16 or boxes.dtype == torch.bfloat16:
+        return boxes.to(torch.float32)
+    return boxes
+
+
+def with_bottom(boxes: Tensor) -> Tensor:
+    """Converts boxes [..., 7] whose z is the centre to boxes whose z is the bottom."""
+    boxes = _at_least_float(boxes)
+    bottom = boxes[..., 2:3] - boxes[..., 5:6] / 2
+    return torch.cat([boxes[..., :2], bottom, boxes[..., 3:]], dim=-1)
+
+
 def _pool(
     rois: Tensor,
     pts: Tensor,
@@ -205,8 +219,7 @@ def _pool(
             raise ValueError(
                 f"roiaware_pool3d: rois must have shape [B, 7], got {list(rois.shape)}"
             )
-        bottom = rois[:, 2:3] - rois[:, 5:6] / 2
-        rois = torch.cat([rois[:, :2], bottom, rois[:, 3:]], dim=1)
+        rois = with_bottom(rois)
     elif box_origin != "bottom":
         raise ValueError(
             f'roiaware_pool3d: box_origin must be "bottom" or "center", got "{box_origin}"'
