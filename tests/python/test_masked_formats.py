@@ -5,7 +5,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-import mluops.torch  # noqa: F401
+import mluops.torch as ours
 
 LAST = torch.channels_last
 GEOMETRY = ([0, 0], [1, 1], [1, 1], 1)
@@ -39,3 +39,28 @@ def test_meta_kernels_have_the_strides_of_the_results(name):
     found = backward(*inputs, *GEOMETRY, [True] * 3)
     metas = backward(*map(on_meta, inputs), *GEOMETRY, [True] * 3)
     assert [each.stride() for each in found] == [each.stride() for each in metas]
+
+
+def test_backward_computes_in_the_types_of_forward_under_autocast():
+    x, weight = torch.randn(1, 16, 12, 12), torch.randn(8, 16, 3, 3, requires_grad=True)
+    for second in (False, True):
+        result = ours.masked_conv2d(x, torch.ones(1, 12, 12), weight, padding=1).square().sum()
+        expected = torch.autograd.grad(result, weight, create_graph=second, retain_graph=True)
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            found = torch.autograd.grad(result, weight, create_graph=second)
+        assert torch.equal(found[0], expected[0])
+
+
+@pytest.mark.filterwarnings("error::DeprecationWarning:mluops")
+@pytest.mark.filterwarnings("error:.*autocast.*deprecated")
+def test_autocast_uses_no_deprecated_function():
+    x, weight = torch.randn(1, 2, 4, 4), torch.randn(3, 2, 1, 1)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        assert ours.masked_conv2d(x, torch.ones(1, 4, 4), weight).dtype is torch.bfloat16
+
+
+def test_a_mask_has_no_gradient():
+    x, weight = torch.randn(1, 2, 4, 4), torch.randn(3, 2, 1, 1)
+    mask = torch.rand(1, 4, 4, requires_grad=True)
+    assert not ours.masked_conv2d(x, mask, weight).requires_grad
+    assert ours.masked_conv2d(x.requires_grad_(), mask, weight).requires_grad
