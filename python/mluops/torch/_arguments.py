@@ -5,9 +5,19 @@ lists of sizes."""
 from __future__ import annotations
 
 import operator
-from typing import Any, Iterable, Tuple
+from typing import TYPE_CHECKING, Any, Iterable, Sequence, Tuple, TypeVar, Union
 
 from torch import Tensor
+
+if TYPE_CHECKING:  # torch's are Any; torch.jit.script knows these names
+    _T = TypeVar("_T")
+    BroadcastingList2 = Union[_T, Sequence[_T]]
+    BroadcastingList3 = Union[_T, Sequence[_T]]
+else:
+    from torch.jit import annotations
+
+    BroadcastingList2 = annotations.BroadcastingList2
+    BroadcastingList3 = annotations.BroadcastingList3
 
 _INT64 = 1 << 63
 

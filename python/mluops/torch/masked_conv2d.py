@@ -8,12 +8,11 @@ from typing import Any, List, Optional, Sequence, Tuple
 import torch
 import torch.fx
 from torch import Tensor, nn
-from torch.jit.annotations import BroadcastingList2
 
 from .._table import Table
 from . import _masked_columns as columns
 from . import _masked_rows as rows
-from ._arguments import integer, pair, require_tensors
+from ._arguments import BroadcastingList2, integer, pair, require_tensors
 from ._context import context_of
 from ._dispatch import below_autograd
 from ._masked_arguments import check, check_backward, check_once, complete, make_geometry

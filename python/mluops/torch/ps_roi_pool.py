@@ -8,11 +8,10 @@ from typing import Any, List, Sequence, Tuple, Union
 import torch
 import torch.fx
 from torch import Tensor, nn
-from torch.jit.annotations import BroadcastingList2
 
 from .._library import BadParamError
 from .._table import Table
-from ._arguments import number, pair, require_tensor_list, require_tensors
+from ._arguments import BroadcastingList2, number, pair, require_tensor_list, require_tensors
 from ._context import context_of
 from ._dispatch import skipping_dispatch
 from ._operator import Saved, register

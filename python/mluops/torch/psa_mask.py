@@ -8,10 +8,9 @@ from typing import Any, Sequence, Tuple, Union
 import torch
 import torch.fx
 from torch import Tensor, nn
-from torch.jit.annotations import BroadcastingList2
 
 from .._table import Table
-from ._arguments import integer, pair, require_tensors
+from ._arguments import BroadcastingList2, integer, pair, require_tensors
 from ._context import context_of
 from ._dispatch import skipping_dispatch
 from ._operator import register
