@@ -162,3 +162,26 @@ def test_a_scripted_module_can_be_loaded():
     torch.jit.save(torch.jit.script(module), file)
     file.seek(0)
     assert torch.equal(torch.jit.load(file)(*inputs), module(*inputs))
+
+
+def test_wrong_arguments_of_the_module_raise():
+    with pytest.raises(ValueError, match="RoIAwarePool3d: out_size must be a number or 3 numbers"):
+        pcdet.RoIAwarePool3d((4, 4))
+    with pytest.raises(TypeError, match="RoIAwarePool3d: max_pts_each_voxel must be an integer"):
+        pcdet.RoIAwarePool3d(4, "x")
+
+
+def test_points_may_be_integers_and_arrays_that_torch_refuses():
+    boxes, points = cars()
+    boxes, points = centred(boxes), (points * 2).round()
+    expected = pcdet.points_in_boxes_gpu(points[None], boxes[None])
+    assert expected.max() >= 0
+    assert torch.equal(pcdet.points_in_boxes_gpu(points[None].int(), boxes[None]), expected)
+    array = points.numpy()
+    expected = pcdet.points_in_boxes_cpu(array, boxes.numpy())
+    backwards = pcdet.points_in_boxes_cpu(array[::-1], boxes.numpy())
+    np.testing.assert_array_equal(backwards, expected[:, ::-1])
+    for each in (array.astype(">f4"), np.frombuffer(array.tobytes(), np.float32).reshape(-1, 3)):
+        np.testing.assert_array_equal(pcdet.points_in_boxes_cpu(each, boxes.numpy()), expected)
+    with pytest.raises(TypeError, match="points_in_boxes_cpu: points must consist of numbers"):
+        pcdet.points_in_boxes_cpu(array.astype(object), boxes.numpy())
