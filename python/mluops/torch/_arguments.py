@@ -55,6 +55,8 @@ def number(function: str, name: str, value: Any) -> float:
         if isinstance(value, str):
             raise TypeError
         return float(value)
+    except OverflowError:
+        raise ValueError(f"{function}: {name} must be finite, got {value!r}") from None
     except (TypeError, ValueError):
         raise TypeError(f"{function}: {name} must be a number, got {value!r}") from None
 
@@ -63,7 +65,8 @@ def sizes(function: str, name: str, value: Any, count: int) -> Tuple[int, ...]:
     """Converts a number or a sequence of `count` numbers to a tuple."""
     if type(value) is int:
         return (integer(function, name, value),) * count
-    values = tuple(value) if isinstance(value, Iterable) else (value,) * count
+    is_number = not isinstance(value, Iterable) or getattr(value, "ndim", 1) == 0
+    values = (value,) * count if is_number else tuple(value)
     if len(values) != count:
         raise ValueError(f"{function}: {name} must be a number or {count} numbers, got {value!r}")
     try:

@@ -179,7 +179,7 @@ class BorderAlign(nn.Module):
 
     def __init__(self, pool_size: int):
         super().__init__()
-        self.pool_size = pool_size
+        self.pool_size = integer("BorderAlign", "pool_size", pool_size)
 
     def forward(self, input: Tensor, boxes: Tensor) -> Tensor:
         """See `border_align`."""

@@ -268,7 +268,8 @@ class PSRoIPool(nn.Module):
                 f'PSRoIPool: semantics must be "torchvision" or "rfcn", got {semantics!r}'
             )
         self.output_size = output_size
-        self.spatial_scale = spatial_scale
+        # torch.jit.script refuses an integer.
+        self.spatial_scale = number("PSRoIPool", "spatial_scale", spatial_scale)
         self.semantics = semantics
         self.validate = validate
 

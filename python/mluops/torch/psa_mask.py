@@ -116,6 +116,8 @@ class PSAMask(nn.Module):
             raise ValueError(
                 f'PSAMask: psa_type must be "collect" or "distribute", got {psa_type!r}'
             )
+        if mask_size is not None:
+            pair("PSAMask", "mask_size", mask_size)  # raises if it does not fit
         self.psa_type_enum = 0 if psa_type == "collect" else 1
         self.mask_size = mask_size
         self.psa_type = psa_type

@@ -291,7 +291,7 @@ class RoIAwarePool3d(nn.Module):
         super().__init__()
         sizes("RoIAwarePool3d", "out_size", out_size, 3)  # raises if it does not fit
         self.out_size = out_size
-        self.max_pts_per_voxel = max_pts_per_voxel
+        self.max_pts_per_voxel = integer("RoIAwarePool3d", "max_pts_per_voxel", max_pts_per_voxel)
         if mode not in ("max", "avg"):
             raise ValueError(f'RoIAwarePool3d: mode must be "max" or "avg", got {mode!r}')
         self.mode = _MAX if mode == "max" else _AVERAGE
