@@ -5,38 +5,37 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-import mluops.torch as ours
+import samples
 from torch.autograd import forward_ad
 
 pytestmark = pytest.mark.skipif(
     not hasattr(torch.library, "register_vmap"), reason="torch.func of operators needs torch 2.5"
 )
-BOXES = torch.tensor([[[0.5, 0.5, 4.0, 3.0], [1, 2, 5, 5]]])
-ROIS = torch.tensor([[0.0, 0, 0, 4, 4], [0, 1, 1, 3, 5]])
-CARS = torch.tensor([[0.0, 0, -1, 3, 2, 2, 0.3]])
-POINTS = torch.rand(8, 3, generator=torch.Generator().manual_seed(1)) * 2 - 1
-OPERATORS = {
-    "border_align": lambda x: ours.border_align(x, BOXES, 3),
-    "ps_roi_pool": lambda x: ours.ps_roi_pool(x, ROIS, 2),
-    "ps_roi_pool rfcn": lambda x: ours.ps_roi_pool(x, ROIS, 2, semantics="rfcn"),
-    "psa_mask": lambda x: ours.psa_mask(x, 0, (2, 4)),
-    "roiaware_pool3d": lambda x: ours.roiaware_pool3d(CARS, POINTS, x.sum((0, 3)), 2, 6, "avg"),
-}
-WEIGHT = torch.rand(3, 8, 3, 3, generator=torch.Generator().manual_seed(3))
+NAMES = [name for name in samples.NAMES if not name.endswith("backward") and "masked" not in name]
 
 
-def inputs():
-    generator = torch.Generator().manual_seed(2)
-    return [torch.randn(1, 8, 6, 6, generator=generator) for _ in range(2)]
+def run_of(name):
+    """Returns the operator as a function of its features, with the features as one more term."""
+    operator, arguments = samples.make()[name]
+    at = samples.features_of(arguments)
+
+    def run(x):
+        given = [*arguments[:at], x, *arguments[at + 1 :]]
+        return samples.outputs_of(operator(*given))[0].square().sum() + x.sum()
+
+    return run
+
+
+def inputs(name):
+    """Returns features and their tangent."""
+    _, arguments = samples.make()[name]
+    features = arguments[samples.features_of(arguments)]
+    return features, torch.randn(features.shape, generator=torch.Generator().manual_seed(2))
 
 
 @pytest.fixture(autouse=True)
 def fresh_compiler():
     torch._dynamo.reset()
-
-
-def loss_of(name):
-    return lambda x: OPERATORS[name](x).square().sum() + x.sum()
 
 
 def tangent_of(function):
@@ -59,24 +58,24 @@ TRANSFORMS = {
     "transform, backend",
     [*((each, "eager") for each in sorted(TRANSFORMS)), ("jvp", "aot_eager")],
 )
-@pytest.mark.parametrize("name", sorted(OPERATORS))
+@pytest.mark.parametrize("name", NAMES)
 def test_forward_mode_in_a_compiled_function(name, transform, backend):
-    run = TRANSFORMS[transform](loss_of(name))
-    expected = run(*inputs())
+    run = TRANSFORMS[transform](run_of(name))
+    expected = run(*inputs(name))
     compiled = torch.compile(run, backend=backend, fullgraph=transform != "dual_level")
-    torch.testing.assert_close(compiled(*inputs()), expected)
+    torch.testing.assert_close(compiled(*inputs(name)), expected)
 
 
-@pytest.mark.parametrize("name", sorted(OPERATORS))
+@pytest.mark.parametrize("name", NAMES)
 def test_tangents_of_gradients_without_forward_ad(name):
     """The dual level of a compiled graph, with forward and backward in it."""
-    x, t = inputs()
-    _, expected = torch.func.jvp(torch.func.grad(loss_of(name)), (x,), (t,))
+    x, t = inputs(name)
+    _, expected = torch.func.jvp(torch.func.grad(run_of(name)), (x,), (t,))
     level = torch._C._enter_dual_level()
     try:
         leaf = x.clone().requires_grad_()
         dual = torch._VF._make_dual(leaf, t, level=level)
-        (gradient,) = torch.autograd.grad(loss_of(name)(dual), dual)
+        (gradient,) = torch.autograd.grad(run_of(name)(dual), dual)
         tangent = torch._VF._unpack_dual(gradient, level=level)[1]
     finally:
         torch._C._exit_dual_level(level=level)
@@ -84,30 +83,11 @@ def test_tangents_of_gradients_without_forward_ad(name):
 
 
 def test_tangents_of_regions_without_forward_ad_raise():
+    operator, (x, boxes, size) = samples.make()["border_align"]
     level = torch._C._enter_dual_level()
     try:
-        boxes = torch._VF._make_dual(BOXES, BOXES, level=level)
+        dual = torch._VF._make_dual(boxes, boxes, level=level)
         with pytest.raises(NotImplementedError, match="border_align: only the features"):
-            ours.border_align(inputs()[0], boxes, 3)
+            operator(x, dual, size)
     finally:
         torch._C._exit_dual_level(level=level)
-
-
-@pytest.mark.parametrize("transform", ["grad", "jvp", "jacfwd"])
-def test_compiled_derivatives_of_masked_conv2d_raise(transform):
-    x, t = inputs()
-    transforms = {**TRANSFORMS, "grad": lambda f: lambda x, t: torch.func.grad(f)(x)}
-    mask = torch.ones(1, 6, 6)
-    run = transforms[transform](
-        lambda x: ours.masked_conv2d(x, mask, WEIGHT, padding=1).square().sum()
-    )
-    with pytest.raises(Exception, match=r"masked_conv2d: torch\.compile of"):
-        torch.compile(run, backend="eager", fullgraph=True)(x, t)
-
-
-def test_compiled_forward_mode_of_masked_conv2d():
-    x, t = inputs()
-    mask = torch.ones(1, 6, 6)
-    run = tangent_of(lambda x: ours.masked_conv2d(x, mask, WEIGHT, padding=1))
-    compiled = torch.compile(run, backend="eager")
-    torch.testing.assert_close(compiled(x, t), run(x, t))

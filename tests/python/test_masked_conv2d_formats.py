@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""masked_conv2d: memory formats of its results, autocast around its backward, masks with grad."""
+"""masked_conv2d: memory formats of its results, autocast, masks with grad, torch.compile."""
 
 import pytest
 
 torch = pytest.importorskip("torch")
 
 import mluops.torch as ours
+from torch.autograd import forward_ad
 
 LAST = torch.channels_last
 GEOMETRY = ([0, 0], [1, 1], [1, 1], 1)
@@ -64,3 +65,42 @@ def test_a_mask_has_no_gradient():
     mask = torch.rand(1, 4, 4, requires_grad=True)
     assert not ours.masked_conv2d(x, mask, weight).requires_grad
     assert ours.masked_conv2d(x.requires_grad_(), mask, weight).requires_grad
+
+
+needs_compiled_transforms = pytest.mark.skipif(
+    not hasattr(torch.library, "register_vmap"), reason="torch.func of operators needs torch 2.5"
+)
+
+
+def loss(x):
+    weight = torch.linspace(-1, 1, 54).view(3, 2, 3, 3)
+    return ours.masked_conv2d(x, torch.ones(1, 6, 6), weight, padding=1).square().sum()
+
+
+def tangent(x, t):
+    with forward_ad.dual_level():
+        return forward_ad.unpack_dual(loss(forward_ad.make_dual(x, t))).tangent
+
+
+@needs_compiled_transforms
+@pytest.mark.parametrize(
+    "transform",
+    [
+        lambda x, t: torch.func.grad(loss)(x),
+        lambda x, t: torch.func.jvp(loss, (x,), (t,))[1],
+        lambda x, t: torch.func.jacfwd(loss)(x),
+    ],
+    ids=["grad", "jvp", "jacfwd"],
+)
+def test_compiled_derivatives_of_torch_func_raise(transform):
+    torch._dynamo.reset()
+    x, t = torch.randn(1, 2, 6, 6), torch.randn(1, 2, 6, 6)
+    with pytest.raises(Exception, match=r"masked_conv2d: torch\.compile of"):
+        torch.compile(transform, backend="eager", fullgraph=True)(x, t)
+
+
+@needs_compiled_transforms
+def test_forward_mode_in_a_compiled_function():
+    torch._dynamo.reset()
+    x, t = torch.randn(1, 2, 6, 6), torch.randn(1, 2, 6, 6)
+    torch.testing.assert_close(torch.compile(tangent, backend="eager")(x, t), tangent(x, t))
