@@ -2,6 +2,8 @@
 """Forward-mode derivatives, second derivatives and torch.func, compared with each other and with
 compositions of torch operators."""
 
+import importlib
+
 import pytest
 
 torch = pytest.importorskip("torch")
@@ -243,6 +245,20 @@ def test_gradcheck_of_batched_tangents_of_channels_last_features(name):
 def test_vmap_over_an_empty_batch(name):
     run, x = prepare(name)
     assert torch.func.vmap(run)(x.new_empty((0, *x.shape))).shape == (0, *run(x).shape)
+
+
+@pytest.mark.parametrize("name", samples.NAMES)
+def test_batches_of_gradients_equal_a_loop(name):
+    if TORCH_2:
+        importlib.import_module("torch._dynamo")  # calls then look for tangents
+    run, x = prepare(name)
+    leaf = x.clone().requires_grad_()
+    y = run(leaf)
+    grads = torch.stack([like(y, seed) for seed in (2, 3)])
+    (batch,) = torch.autograd.grad(y, leaf, grads, retain_graph=True, is_grads_batched=True)
+    for found, grad in zip(batch, grads):
+        (expected,) = torch.autograd.grad(y, leaf, grad, retain_graph=True)
+        assert torch.equal(found, expected)
 
 
 def half_cases(dtype):

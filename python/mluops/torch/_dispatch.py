@@ -102,7 +102,10 @@ def is_forward_mode(arguments: Tuple[Any, ...]) -> bool:
         return False
     for each in arguments:
         if isinstance(each, Tensor):
-            if _unpack_dual(each, level=0)[1] is not None:
+            try:
+                if _unpack_dual(each, level=0)[1] is not None:
+                    return True
+            except RuntimeError:  # a batch of gradients; the operator sees its elements
                 return True
         elif each is not None:  # an absent bias
             return False
