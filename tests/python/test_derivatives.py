@@ -261,6 +261,16 @@ def test_batches_of_gradients_equal_a_loop(name):
         assert torch.equal(found, expected)
 
 
+@needs_func
+@pytest.mark.parametrize("name", samples.NAMES)
+def test_graphs_have_no_node_besides_the_operator(name):
+    importlib.import_module("torch._dynamo")  # calls then look for tangents
+    run, x = prepare(name)
+    graph = torch.fx.experimental.proxy_tensor.make_fx(run)(x).graph
+    called = [str(node.target) for node in graph.nodes if node.op == "call_function"]
+    assert [each for each in called if not each.startswith(("mluops.", "<built-in"))] == []
+
+
 def half_cases(dtype):
     """Operators whose tangent is a gather, on maps and sums that half cannot represent exactly."""
     generator = torch.Generator().manual_seed(1)

@@ -22,6 +22,7 @@ _is_grad_enabled = torch.is_grad_enabled
 _tracing_state = torch._C._get_tracing_state
 _modules = sys.modules
 _is_forward_enabled = getattr(torch._C, "_is_fwd_grad_enabled", lambda: True)
+_count_modes: Callable[[], int] = getattr(torch._C, "_len_torch_dispatch_stack", lambda: 0)
 _unpack_dual = torch._C._VariableFunctions._unpack_dual
 _is_profiling = torch._C._autograd._profiler_enabled
 
@@ -100,12 +101,19 @@ def is_forward_mode(arguments: Tuple[Any, ...]) -> bool:
         return in_transform("Jvp")
     if not _is_forward_enabled() or _tracing_state() is not None:
         return False
+    guard = torch._C._DisableTorchDispatch() if _count_modes() else None  # no part of a graph
+    try:
+        return _has_tangent(arguments)
+    except RuntimeError:  # a batch of gradients; the operator sees its elements
+        return True
+    finally:
+        del guard
+
+
+def _has_tangent(arguments: Tuple[Any, ...]) -> bool:
     for each in arguments:
         if isinstance(each, Tensor):
-            try:
-                if _unpack_dual(each, level=0)[1] is not None:
-                    return True
-            except RuntimeError:  # a batch of gradients; the operator sees its elements
+            if _unpack_dual(each, level=0)[1] is not None:
                 return True
         elif each is not None:  # an absent bias
             return False
@@ -134,12 +142,12 @@ def skipping_dispatch(
     types = [str(each.type) for each in operator._schema.arguments]  # type: ignore[attr-defined]
     others = tuple(range(1, types.count("Tensor")))  # after the gradient
     kernels = plain_kernels(name, kernel, "Autograd", "Autocast", others=("ADInplaceOrView",))
-    keys_of, count_modes = torch._C._dispatch_keys, torch._C._len_torch_dispatch_stack
+    keys_of = torch._C._dispatch_keys
 
     def call(*arguments: Any) -> Any:
         if (
             _is_profiling()
-            or count_modes()
+            or _count_modes()
             or _tracing_state() is not None
             or _is_differentiating(arguments[0])
         ):
