@@ -13,6 +13,8 @@ machine and commit stay in the file unless --only measures them again.
 """
 
 import argparse
+import contextlib
+import itertools
 import sys
 import time
 
@@ -120,6 +122,12 @@ def tiny_calls(device="cpu"):
         leaf, grad = x.clone().requires_grad_(), torch.rand(1, 4, 2, 2)
         rois, points = torch.tensor([[0.0, 0, 0, 2, 2, 2, 0]]), torch.rand(5, 3)
         weight, mask = torch.rand(3, 8, 3, 3), torch.eye(4)[None]
+    frames = itertools.cycle([torch.rand(n, 3, device=device) for n in range(1, 700)])
+
+    def pool_next_frame():  # more shapes than the cache of calls holds
+        frame = next(frames)
+        return ours.roiaware_pool3d(rois, frame, frame, 2, 4)
+
     array, result = np.zeros((1, 2, 9), np.float32), np.zeros((1, 9, 2), np.float32)
     return {
         "transpose, NumPy": (lambda: mluops.transpose(array, output=result), None),
@@ -132,6 +140,7 @@ def tiny_calls(device="cpu"):
         ),
         "border_align": (lambda: ours.border_align(features, boxes, 3), 3.5),
         "roiaware_pool3d": (lambda: ours.roiaware_pool3d(rois, points, points, 2, 4), 4),
+        "roiaware_pool3d, new shape": (pool_next_frame, None),
         "masked_conv2d": (lambda: ours.masked_conv2d(features, mask, weight, padding=1), 12),
     }
 
@@ -214,6 +223,8 @@ def cuda_overhead():
 
 def overhead(options):
     """Prints the minimum times of calls on tiny inputs, on one thread."""
+    with contextlib.suppress(ImportError):  # loaded by torch.compile and torch.optim
+        import torch._dynamo
     torch.set_num_threads(1)
     mluops.set_num_threads(1)
     rows = cuda_overhead() if options.device == "cuda" else cpu_overhead()

@@ -6,7 +6,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import functools
-from typing import Any, Callable, Iterator, Mapping, Optional, Sequence, Tuple
+from typing import Any, Callable, Iterator, Mapping, NoReturn, Optional, Sequence, Tuple
 
 from ._library import (
     BadParamError,
@@ -91,6 +91,15 @@ def _number(table: Table, name: str, value: Any) -> float:
         raise BadParamError(f"{table.name}: {name} must be a number, got {value!r}") from None
 
 
+def _fail_shape(table: Table, row: Row, shape: Sequence[int]) -> NoReturn:
+    place = table.place(row.name)
+    if len(shape) != len(row.dims):
+        raise BadParamError(f"{place} must be a tensor of {len(row.dims)} dims, got {len(shape)}")
+    order = (0, 3, 1, 2) if table.called and row.is_permuted else range(len(shape))
+    given = [shape[i] for i in order]
+    raise NotSupportedError(f"{place} must have fewer than 2^63 elements, got {given}")
+
+
 class Plan:
     """The arguments of a C operator for tensors of certain types and shapes. Only the data pointers
     change from call to call."""
@@ -125,7 +134,7 @@ class Context:
 
     def __init__(self, device: str = "cpu"):
         self._plans: dict[tuple, Plan] = {}
-        self._descriptors: list[int] = []
+        self._descriptors: dict[tuple, int] = {}  # by layout, type and shape
         self._queues: dict[int, int] = {}
         self._stream: int | None = None
         self.handle = _create_handle(device)
@@ -180,35 +189,44 @@ class Context:
                 f"{table.name}: the number of attributes must be {len(table.attributes)}, got "
                 f"{len(attributes)}"
             )
-        numbers = [_number(table, *pair) for pair in zip(table.attributes, attributes)]
-        plan = Plan(table, numbers)
+        try:
+            plan = Plan(table, attributes)
+        except (TypeError, OverflowError):
+            plan = Plan(
+                table, [_number(table, *pair) for pair in zip(table.attributes, attributes)]
+            )
         for i, (row, tensor) in enumerate(zip(table.tensors, tensors)):
             if tensor is not None:
                 plan.descriptors[i] = self._describe(table, row, *tensor)
         return plan
 
     def _describe(self, table: Table, row: Row, dtype: Any, shape: Sequence[int]) -> int:
-        place = table.place(row.name)
+        """Returns a descriptor. Tensors of one type and shape share it."""
+        key = (row.layout, dtype, shape)
+        found = self._descriptors.get(key)
+        if found is None:
+            found = self._descriptors[key] = self._make_descriptor(table, row, dtype, shape)
+        return found
+
+    def _make_descriptor(self, table: Table, row: Row, dtype: Any, shape: Sequence[int]) -> int:
         if dtype not in self.types:
-            raise BadParamError(f"{place} must have a type of the C library, got {dtype}")
+            raise BadParamError(
+                f"{table.place(row.name)} must have a type of the C library, got {dtype}"
+            )
+        rank, dims = len(shape), shape
+        if rank and (min(shape) < 0 or max(shape) > _MAX_SIZE):
+            # Wrong attributes may give sizes that are no int64. The library reports the attributes.
+            dims = [min(max(size, 0), _MAX_SIZE) for size in shape]
+        array = (ctypes.c_int64 * rank)(*dims)
         descriptor = ctypes.c_void_p()
         check(_create_descriptor(ctypes.addressof(descriptor)))
-        # Wrong attributes may give sizes that are no int64. The library reports the attributes.
-        dims = (ctypes.c_int64 * len(shape))(*(min(max(size, 0), _MAX_SIZE) for size in shape))
         status = _set_descriptor(
-            descriptor, row.layout, self.types[dtype], len(shape), ctypes.addressof(dims)
+            descriptor, row.layout, self.types[dtype], rank, ctypes.addressof(array)
         )
         if status:
             _destroy_descriptor(descriptor)
-            if len(shape) != len(row.dims):
-                raise BadParamError(
-                    f"{place} must be a tensor of {len(row.dims)} dims, got {len(shape)}"
-                )
-            order = (0, 3, 1, 2) if table.called and row.is_permuted else range(len(shape))
-            given = [shape[i] for i in order]
-            raise NotSupportedError(f"{place} must have fewer than 2^63 elements, got {given}")
-        self._descriptors.append(descriptor.value or 0)
-        return self._descriptors[-1]
+            _fail_shape(table, row, shape)
+        return descriptor.value or 0
 
     def check(self, plan: Plan) -> None:
         """Runs the library's checks of a call's types, shapes and attributes."""
@@ -250,7 +268,7 @@ class Context:
         return result.value
 
     def _forget(self) -> None:
-        for descriptor in self._descriptors:
+        for descriptor in self._descriptors.values():
             _destroy_descriptor(descriptor)
         self._descriptors.clear()
         self._plans.clear()

@@ -7,7 +7,7 @@ from __future__ import annotations
 import ctypes
 import math
 import re
-from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
+from typing import Any, Dict, Iterable, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
 
 from ._library import BadParamError, check, fail, function
 
@@ -77,10 +77,12 @@ def _row(info: _TensorInfo) -> Row:
     return Row(info.name.decode(), dims, bool(info.is_output), is_index, info.layout)
 
 
-def _product(factors: Sequence[Any]) -> Any:
-    result = 1
+def _product(factors: Sequence[Union[int, str]], values: Mapping[Any, Any]) -> Any:
+    """Returns the product of numbers and of the values of symbols."""
+    result: Any = None
     for factor in factors:
-        result = result * factor
+        value = values[factor] if type(factor) is str else factor
+        result = value if result is None else result * value
     return result
 
 
@@ -111,6 +113,8 @@ class Table:
         self.outputs = tuple(row for row in self.tensors if row.is_output)
         if len(self.outputs) == 1:
             self.names.setdefault(self.outputs[0].name, "result")
+        self._symbols = {f for row in self.tensors for dim in row.dims for f in dim}
+        self._steps: Dict[tuple, Any] = {}  # by the known symbols and the ranks
         self.has_indices = any(row.is_index for row in self.inputs)
         self.features = features or next(row.name for row in self.inputs if not row.is_index)
 
@@ -124,24 +128,43 @@ class Table:
         for symbol, size in sizes.items():
             if type(size) is int and size < 0:
                 raise BadParamError(f"{self.place(symbol)} must be >= 0, got {size}")
-        values: Dict[Any, Any] = {**dict(zip(self.attributes, attributes)), **sizes}
-        pairs = [
-            (dim, size)
-            for row, shape in zip(self.inputs, inputs)
-            for dim, size in zip(row.dims, shape or ())
+        ranks = tuple([None if shape is None else len(shape) for shape in inputs])
+        key = (len(attributes), *sizes, *ranks)
+        steps = self._steps.get(key)
+        if steps is None:
+            steps = self._steps[key] = self._solve(len(attributes), sizes, ranks)
+        values: Dict[Any, Any] = dict.fromkeys(self._symbols, 0)
+        values.update(zip(self.attributes, attributes))
+        values.update(sizes)
+        for i, j, symbol, factors in steps:
+            size = inputs[i][j]  # type: ignore[index]
+            if factors:
+                known = _product(factors, values)
+                values[symbol] = size // known if known else 0
+            else:
+                values[symbol] = size
+        return [tuple([_product(dim, values) for dim in row.dims]) for row in self.outputs]
+
+    def _solve(
+        self, attribute_count: int, sizes: Iterable[str], ranks: Sequence[Optional[int]]
+    ) -> List[Tuple[int, int, str, Tuple[Union[int, str], ...]]]:
+        """Returns the steps that determine the symbols: input, dim, symbol, and the other factors
+        of that dim, which are known before."""
+        known = {*self.attributes[:attribute_count], *sizes}
+        dims = [
+            (i, j, dim)
+            for i, (row, rank) in enumerate(zip(self.inputs, ranks))
+            for j, dim in enumerate(row.dims[: rank or 0])
         ]
+        steps = []
         for bare in (True, False):
-            for dim, size in pairs:
-                unknown = [f for f in dim if isinstance(f, str) and f not in values]
-                if len(unknown) != 1 or (len(dim) == 1) != bare:
-                    continue
-                known = _product([values.get(f, f) for f in dim if f != unknown[0]])
-                values[unknown[0]] = size // known if known else 0
-        missing = {f: 0 for row in self.outputs for dim in row.dims for f in dim if f not in values}
-        values = {**missing, **{n: n for n in missing if isinstance(n, int)}, **values}
-        return [
-            tuple(_product([values[f] for f in dim]) for dim in row.dims) for row in self.outputs
-        ]
+            for i, j, dim in dims:
+                unknown = [f for f in dim if isinstance(f, str) and f not in known]
+                if len(unknown) == 1 and (len(dim) == 1) == bare:
+                    others = tuple(f for f in dim if f != unknown[0])
+                    steps.append((i, j, unknown[0], others))
+                    known.add(unknown[0])
+        return steps
 
     def translate(self, text: str) -> str:
         """Replaces the C names in a text by Python's."""

@@ -129,6 +129,8 @@ def _onnx_operator(node: Node) -> Callable[..., Any]:
 
 
 def _translate(node: Node) -> Callable[..., Any]:
+    from onnxscript import ir
+
     operator, schema = _onnx_operator(node), _schema(node.operator)
     names, outputs = [a.name for a in schema.arguments], len(schema.returns)
     defaults = {a.name: a.default_value for a in schema.arguments if a.has_default_value()}
@@ -136,7 +138,8 @@ def _translate(node: Node) -> Callable[..., Any]:
     def translate(*arguments: Any, **keywords: Any) -> Any:
         given = {**defaults, **dict(zip(names, arguments)), **keywords}
         result = operator(*(given[name] for name in node.inputs), **node.values(given))
-        return result if outputs == 1 else (result,) * outputs  # the others have no consumer
+        # The exporter writes the types of all outputs. The others have no consumer.
+        return result if outputs == 1 else (result, *(ir.Value() for _ in range(outputs - 1)))
 
     return translate
 

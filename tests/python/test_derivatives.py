@@ -2,6 +2,8 @@
 """Forward-mode derivatives, second derivatives and torch.func, compared with each other and with
 compositions of torch operators."""
 
+import importlib
+
 import pytest
 
 torch = pytest.importorskip("torch")
@@ -243,3 +245,62 @@ def test_gradcheck_of_batched_tangents_of_channels_last_features(name):
 def test_vmap_over_an_empty_batch(name):
     run, x = prepare(name)
     assert torch.func.vmap(run)(x.new_empty((0, *x.shape))).shape == (0, *run(x).shape)
+
+
+@pytest.mark.parametrize("name", samples.NAMES)
+def test_batches_of_gradients_equal_a_loop(name):
+    if TORCH_2:
+        importlib.import_module("torch._dynamo")  # calls then look for tangents
+    run, x = prepare(name)
+    leaf = x.clone().requires_grad_()
+    y = run(leaf)
+    grads = torch.stack([like(y, seed) for seed in (2, 3)])
+    (batch,) = torch.autograd.grad(y, leaf, grads, retain_graph=True, is_grads_batched=True)
+    for found, grad in zip(batch, grads):
+        (expected,) = torch.autograd.grad(y, leaf, grad, retain_graph=True)
+        assert torch.equal(found, expected)
+
+
+@needs_func
+@pytest.mark.parametrize("name", samples.NAMES)
+def test_graphs_have_no_node_besides_the_operator(name):
+    importlib.import_module("torch._dynamo")  # calls then look for tangents
+    run, x = prepare(name)
+    graph = torch.fx.experimental.proxy_tensor.make_fx(run)(x).graph
+    called = [str(node.target) for node in graph.nodes if node.op == "call_function"]
+    assert [each for each in called if not each.startswith(("mluops.", "<built-in"))] == []
+
+
+def half_cases(dtype):
+    """Operators whose tangent is a gather, on maps and sums that half cannot represent exactly."""
+    generator = torch.Generator().manual_seed(1)
+    corners = torch.rand(1, 50, 2, 2, generator=generator) * torch.tensor([149, 99])
+    boxes = torch.cat([corners.amin(2), corners.amax(2)], dim=-1)
+    points = torch.rand(2000, 3, generator=generator) * 2 - 1
+    cars = torch.tensor([[0.0, 0, -1, 2, 2, 2, 0]])
+    image = torch.rand(1, 16, 100, 150, generator=generator).to(dtype)
+    features = (torch.rand(2000, 4, generator=generator) * 10).to(dtype)
+    half_boxes = boxes.to(dtype)
+    return {
+        "border_align": (lambda x: ours.border_align(x, boxes, 10), image),
+        "border_align, boxes too": (lambda x: ours.border_align(x, half_boxes, 10), image),
+        "roiaware": (lambda x: ours.roiaware_pool3d(cars, points, x, 2, 512, "avg"), features),
+    }
+
+
+@pytest.mark.skipif(not TORCH_2, reason="needs torch 2")
+@pytest.mark.parametrize("name", sorted(half_cases(torch.float32)))
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16], ids=str)
+def test_derivatives_of_half_features_are_rounded_once(dtype, name):
+    """The operators are linear at fixed indices, so the tangent of x along x is the result."""
+    run, x = half_cases(dtype)[name]
+    with forward_ad.dual_level():
+        y, tangent = forward_ad.unpack_dual(run(forward_ad.make_dual(x, x.clone())))
+    leaf = x.clone().requires_grad_()
+    result = run(leaf)
+    g = torch.zeros_like(result).requires_grad_()
+    (gradient,) = torch.autograd.grad(result, leaf, g, create_graph=True)
+    (second,) = torch.autograd.grad(gradient, g, x)
+    for each in (tangent, second):
+        rounding = 2 * torch.finfo(dtype).eps
+        torch.testing.assert_close(each.float(), y.float(), rtol=rounding, atol=1e-4)

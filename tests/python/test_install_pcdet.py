@@ -2,6 +2,7 @@
 """mluops.compat.pcdet: OpenPCDet's names, signatures and box convention."""
 
 import doctest
+import io
 import sys
 
 import numpy as np
@@ -141,3 +142,46 @@ def test_boxes_in_double_keep_their_precision():
 def test_docstring_examples_run():
     result = doctest.testmod(pcdet)
     assert result.failed == 0 and result.attempted > 3
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16], ids=str)
+def test_half_boxes_are_not_rounded(dtype):
+    """The bottom of the box, 20.625 - 0.8125 / 2 = 20.21875, is 20.25 in bfloat16."""
+    boxes = torch.tensor([[10, 10, 20.625, 4, 2, 0.8125, 0.5]]).to(dtype)
+    points = torch.rand(2000, 3, generator=torch.Generator().manual_seed(1)) * 3
+    points += torch.tensor([8.5, 8.5, 18.5])
+    expected = pcdet.points_in_boxes_cpu(points, boxes.float())
+    assert expected.sum() > 0
+    assert torch.equal(pcdet.points_in_boxes_cpu(points, boxes), expected)
+
+
+def test_a_scripted_module_can_be_loaded():
+    boxes, points = cars()
+    inputs = (centred(boxes), points, randn(60, 4))
+    module, file = pcdet.RoIAwarePool3d((2, 3, 2), max_pts_each_voxel=8), io.BytesIO()
+    torch.jit.save(torch.jit.script(module), file)
+    file.seek(0)
+    assert torch.equal(torch.jit.load(file)(*inputs), module(*inputs))
+
+
+def test_wrong_arguments_of_the_module_raise():
+    with pytest.raises(ValueError, match="RoIAwarePool3d: out_size must be a number or 3 numbers"):
+        pcdet.RoIAwarePool3d((4, 4))
+    with pytest.raises(TypeError, match="RoIAwarePool3d: max_pts_each_voxel must be an integer"):
+        pcdet.RoIAwarePool3d(4, "x")
+
+
+def test_points_may_be_integers_and_arrays_that_torch_refuses():
+    boxes, points = cars()
+    boxes, points = centred(boxes), (points * 2).round()
+    expected = pcdet.points_in_boxes_gpu(points[None], boxes[None])
+    assert expected.max() >= 0
+    assert torch.equal(pcdet.points_in_boxes_gpu(points[None].int(), boxes[None]), expected)
+    array = points.numpy()
+    expected = pcdet.points_in_boxes_cpu(array, boxes.numpy())
+    backwards = pcdet.points_in_boxes_cpu(array[::-1], boxes.numpy())
+    np.testing.assert_array_equal(backwards, expected[:, ::-1])
+    for each in (array.astype(">f4"), np.frombuffer(array.tobytes(), np.float32).reshape(-1, 3)):
+        np.testing.assert_array_equal(pcdet.points_in_boxes_cpu(each, boxes.numpy()), expected)
+    with pytest.raises(TypeError, match="points_in_boxes_cpu: points must consist of numbers"):
+        pcdet.points_in_boxes_cpu(array.astype(object), boxes.numpy())

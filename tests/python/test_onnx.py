@@ -40,6 +40,13 @@ def evaluator_of(node):
     return type(node.name, (OpRun,), members)
 
 
+def declared(value):
+    """Returns the element type and the shape of an output, None where the graph has none."""
+    tensor = value.type.tensor_type
+    sizes = [dim.dim_value for dim in tensor.shape.dim]
+    return tensor.elem_type, sizes if tensor.HasField("shape") and 0 not in sizes else None
+
+
 def check(proto, name, names="mluops"):
     model, inputs, _ = MODELS[name]
     nodes = mluops.onnx.nodes(names)
@@ -49,6 +56,10 @@ def check(proto, name, names="mluops"):
     session = reference.ReferenceEvaluator(proto, new_ops=[evaluator_of(node) for node in nodes])
     feeds = {i.name: x.numpy() for i, x in zip(proto.graph.input, inputs)}
     (result,) = session.run(None, feeds)
+    (output,) = proto.graph.output
+    kind, shape = declared(output)
+    assert kind == onnx.helper.np_dtype_to_tensor_dtype(result.dtype)
+    assert shape in (None, list(result.shape))
     torch.testing.assert_close(
         torch.from_numpy(result), model(*inputs).detach(), rtol=1e-5, atol=1e-5
     )

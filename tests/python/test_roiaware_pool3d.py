@@ -110,6 +110,34 @@ def test_unknown_box_origin_raises():
         ours.RoIAwarePool3d(1, box_origin="top")
 
 
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16], ids=str)
+def test_the_bottom_of_half_boxes_is_not_rounded(dtype):
+    """The bottom of the second box is 20.625 - 0.8125 / 2 = 20.21875, in bfloat16 20.25."""
+    boxes = torch.tensor([[0.0, 0, 0, 1, 1, 1, 0], [10, 10, 20.625, 4, 2, 0.8125, 0.5]]).to(dtype)
+    points = torch.rand(2000, 3, generator=torch.Generator().manual_seed(1)) * 3
+    points += torch.tensor([8.5, 8.5, 18.5])
+    features = torch.rand(2000, 1)
+    calls = [(box, points, features, 1, 2001, "avg", "center") for box in (boxes, boxes.float())]
+    half, single = (ours.roiaware_pool3d(*call) for call in calls)
+    assert single[1].item() > 0
+    assert torch.equal(half, single)
+
+
+@pytest.mark.parametrize("mode", ["0", "1", "True", True, 1.0, None, torch.tensor([1, 2])], ids=str)
+def test_wrong_modes_raise(mode):
+    with pytest.raises(ValueError, match='roiaware_pool3d: mode must be "max" or "avg", got'):
+        ours.roiaware_pool3d(*cars(), randn(60, 4), 1, mode=mode)
+
+
+def test_modes_may_be_numbers():
+    boxes, points = cars()
+    inputs = (boxes, points, randn(60, 4), 2, 8)
+    for number, name in enumerate(("max", "avg")):
+        expected = ours.roiaware_pool3d(*inputs, name)
+        for mode in (number, np.int64(number)):
+            assert torch.equal(ours.roiaware_pool3d(*inputs, mode), expected)
+
+
 @pytest.mark.parametrize("features", [torch.float32, torch.float64])
 def test_points_at_utm_coordinates_are_kept(features):
     """In float32 the neighbours of 500000.3 are 1/32 apart, and this point is outside."""

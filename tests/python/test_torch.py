@@ -6,6 +6,7 @@ test_torch_gradients.py has the gradients, test_torch_errors.py the errors.
 
 import doctest
 import importlib
+import io
 import pkgutil
 import subprocess
 import sys
@@ -16,6 +17,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 import drop_ins
+import mluops
 import mluops.torch as ours
 import samples
 
@@ -173,7 +175,12 @@ def test_forked_child_computes_the_same_bits():
 @pytest.mark.parametrize("name", sorted(drop_ins.module_calls()))
 def test_modules_can_be_scripted(name):
     module, inputs, _ = drop_ins.module_calls()[name]
-    assert torch.equal(torch.jit.script(module)(*inputs), module(*inputs))
+    scripted = torch.jit.script(module)
+    assert torch.equal(scripted(*inputs), module(*inputs))
+    file = io.BytesIO()
+    torch.jit.save(scripted, file)
+    file.seek(0)
+    assert torch.equal(torch.jit.load(file)(*inputs), module(*inputs))
 
 
 def test_roiaware_pool3d_can_be_scripted():
@@ -206,6 +213,19 @@ def test_modules_can_be_traced_by_fx(name):
     assert torch.equal(traced(*inputs), module(*inputs))
     called = [node.target for node in traced.graph.nodes if node.op == "call_function"]
     assert [function.__module__.split(".")[0] for function in called] == ["mluops"]
+
+
+def test_a_new_shape_words_no_message_and_describes_only_new_tensors(monkeypatch):
+    boxes, points = drop_ins.cars()
+    ours.roiaware_pool3d(boxes, points, points, 2, 8)
+    described = []
+    create = mluops._context._create_descriptor
+    monkeypatch.setattr(
+        mluops._context, "_create_descriptor", lambda *a: described.append(a) or create(*a)
+    )
+    monkeypatch.setattr(mluops._table.Table, "place", None)
+    ours.roiaware_pool3d(boxes, points[:37], points[:37], 2, 8)
+    assert len(described) == 1  # points and features have one shape; results are as before
 
 
 def test_docstring_examples_run():

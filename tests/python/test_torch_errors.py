@@ -13,6 +13,12 @@ import mluops.torch
 import mluops.torch as ours
 import samples
 
+ONES = torch.ones(1, 9, 6, 6)
+
+
+def convolve(mask=ONES[:, 0], **options):
+    return ours.masked_conv2d(ONES, mask, torch.ones(2, 9, 3, 3), **options)
+
 
 @pytest.mark.parametrize("name", samples.NAMES)
 def test_integer_features_raise(name):
@@ -134,6 +140,27 @@ def test_messages_have_the_names_and_the_layout_of_pytorch(call, message):
             ValueError,
             "mask must have the size of the result, 4 x 4, or of the features, got 3 x 3",
         ),
+        (lambda: ours.psa_mask(ONES, 0, numpy.array(2.5)), TypeError, "mask_size must consist of"),
+        (
+            lambda: ours.ps_roi_pool(ONES, ONES[0, 0, :1, :5], 1, 10**400),
+            ValueError,
+            "ps_roi_pool: spatial_scale must be finite",
+        ),
+        (lambda: convolve(padding=1 << 40), ValueError, "masked_conv2d: padding must fit in int32"),
+        (
+            lambda: convolve(padding=1 << 40, dilation=1 << 40),
+            ValueError,
+            "masked_conv2d: padding must fit in int32",
+        ),
+        (lambda: convolve(padding=1 << 30), ValueError, "masked_conv2d: padding must give a"),
+        (lambda: ours.PSAMask("collect", "x"), ValueError, "PSAMask: mask_size must be a number"),
+        (lambda: ours.BorderAlign("3"), TypeError, "BorderAlign: pool_size must be an integer"),
+        (lambda: ours.PSRoIPool(2, "x"), TypeError, "PSRoIPool: spatial_scale must be a number"),
+        (
+            lambda: ours.RoIAwarePool3d(2, "x"),
+            TypeError,
+            "RoIAwarePool3d: max_pts_per_voxel must be an integer",
+        ),
     ],
 )
 def test_objects_of_wrong_kinds_raise(call, kind, message):
@@ -196,3 +223,20 @@ def test_messages_about_large_numbers_have_all_digits():
 def test_a_string_is_no_number():
     with pytest.raises(TypeError, match=r"spatial_scale must be a number, got '0\.5'"):
         ours.ps_roi_pool(torch.zeros(1, 4, 3, 3), torch.zeros(1, 5), 2, "0.5")
+
+
+def test_sizes_may_be_tensors_and_arrays_of_one_number():
+    expected = ours.psa_mask(ONES, 0, 3)
+    for size in (torch.tensor(3), numpy.array(3), numpy.int64(3), torch.tensor([3, 3])):
+        assert torch.equal(ours.psa_mask(ONES, 0, size), expected)
+
+
+@pytest.mark.skipif(not hasattr(torch, "float8_e5m2"), reason="needs torch 2.1")
+def test_a_mask_of_float8_raises():
+    with pytest.raises(mluops.BadParamError, match=r"masked_conv2d: mask must .*float8_e5m2"):
+        convolve(ONES[:, 0].to(torch.float8_e5m2), padding=1)
+
+
+def test_a_module_with_an_integer_scale_can_be_scripted():
+    module, rois = ours.PSRoIPool(3, 1), torch.tensor([[0.0, 0, 0, 3, 3]])
+    assert torch.equal(torch.jit.script(module)(ONES, rois), module(ONES, rois))

@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import Any, Tuple, Union
 
 import mluops
+import mluops.torch as ours
 import numpy as np
 import torch
 from numpy.typing import NDArray
@@ -49,3 +50,12 @@ def refused(x: Floats, at: Indices, device: mluops.DeviceArray) -> None:
     mluops.masked_col2im_forward(x, at, at, 2.5, 3)  # type: ignore[call-overload]
     mluops.masked_col2im_forward_workspace_size(x, at, at)  # type: ignore[call-arg]
     mluops.set_num_threads("2")  # type: ignore[arg-type]
+
+
+def of_torch(x: torch.Tensor, boxes: torch.Tensor) -> None:
+    ours.psa_mask(x, 0, 3)
+    ours.psa_mask(x, 0, (3, 5))
+    ours.psa_mask(x, 0, "a")  # type: ignore[arg-type]
+    ours.ps_roi_pool(x, boxes, 2.5)  # type: ignore[arg-type]
+    ours.masked_conv2d(x, x, x, padding="same")  # type: ignore[arg-type]
+    ours.roiaware_pool3d(x, x, x, None)  # type: ignore[arg-type]

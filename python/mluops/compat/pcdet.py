@@ -18,6 +18,8 @@ import torch
 from torch import Tensor, nn
 
 from ..torch import roiaware_pool3d
+from ..torch._arguments import integer, sizes
+from ..torch.roiaware_pool3d import with_bottom
 from ._install import Report, list_left, make, put, rebind
 from ._points_in_boxes import points_in_boxes_all, points_in_boxes_part
 
@@ -39,8 +41,10 @@ class RoIAwarePool3d(nn.Module):
 
     def __init__(self, out_size: Union[int, Sequence[int]], max_pts_each_voxel: int = 128):
         super().__init__()
+        sizes("RoIAwarePool3d", "out_size", out_size, 3)  # raises if it does not fit
         self.out_size = out_size
-        self.max_pts_each_voxel = max_pts_each_voxel
+        count = integer("RoIAwarePool3d", "max_pts_each_voxel", max_pts_each_voxel)
+        self.max_pts_each_voxel = count
 
     def forward(
         self, rois: Tensor, pts: Tensor, pts_feature: Tensor, pool_method: str = "max"
@@ -59,10 +63,13 @@ class RoIAwarePool3d(nn.Module):
         )
 
 
-def _with_bottom(boxes: Tensor) -> Tensor:
-    """Converts the centre of boxes [..., 7] to the centre of their bottom."""
-    bottom = boxes[..., 2:3] - boxes[..., 5:6] / 2
-    return torch.cat([boxes[..., :2], bottom, boxes[..., 3:]], dim=-1)
+def _from_numpy(function: str, name: str, value: np.ndarray) -> Tensor:
+    """Copies arrays that torch refuses: negative strides, foreign byte order, read-only memory."""
+    try:
+        native = value.astype(value.dtype.newbyteorder("="), copy=False)
+        return torch.from_numpy(np.require(native, requirements=["C", "W"]))
+    except TypeError:
+        raise TypeError(f"{function}: {name} must consist of numbers, got {value.dtype}") from None
 
 
 def _as_tensor(
@@ -74,7 +81,7 @@ def _as_tensor(
             f"{function}: {name} must be a torch.Tensor or a numpy.ndarray, got "
             f"{type(value).__name__}"
         )
-    tensor = torch.from_numpy(value) if is_numpy else value
+    tensor = _from_numpy(function, name, value) if is_numpy else value
     if tensor.dim() != rank or tensor.shape[-1] != columns:
         shape = f"[{'B, ' * (rank - 2)}{'M' if columns == 3 else 'T'}, {columns}]"
         raise ValueError(f"{function}: {name} must have shape {shape}, got {list(tensor.shape)}")
@@ -100,7 +107,7 @@ def points_in_boxes_cpu(
     points, _ = _as_tensor(name, "points", points, 2, 3)
     boxes, is_numpy = _as_tensor(name, "boxes", boxes, 2, 7)
     points, boxes = _from_integers(points), _from_integers(boxes)
-    result = points_in_boxes_all(points[None], _with_bottom(boxes)[None])
+    result = points_in_boxes_all(points[None], with_bottom(boxes)[None])
     result = result[0].t().contiguous()
     return result.numpy() if is_numpy else result
 
@@ -116,12 +123,13 @@ def points_in_boxes_gpu(points: Tensor, boxes: Tensor) -> Tensor:
     name = "points_in_boxes_gpu"
     points, _ = _as_tensor(name, "points", points, 3, 3)
     boxes, _ = _as_tensor(name, "boxes", boxes, 3, 7)
+    points, boxes = _from_integers(points), _from_integers(boxes)
     if points.shape[0] != boxes.shape[0]:
         raise ValueError(
             f"{name}: boxes.shape[0] must be points.shape[0] = {points.shape[0]}, got "
             f"{boxes.shape[0]}"
         )
-    return points_in_boxes_part(points, _with_bottom(boxes))
+    return points_in_boxes_part(points, with_bottom(boxes))
 
 
 def install() -> Report:

@@ -5,9 +5,19 @@ lists of sizes."""
 from __future__ import annotations
 
 import operator
-from typing import Any, Iterable, Tuple
+from typing import TYPE_CHECKING, Any, Iterable, Sequence, Tuple, TypeVar, Union
 
 from torch import Tensor
+
+if TYPE_CHECKING:  # torch's are Any; torch.jit.script knows these names
+    _T = TypeVar("_T")
+    BroadcastingList2 = Union[_T, Sequence[_T]]
+    BroadcastingList3 = Union[_T, Sequence[_T]]
+else:
+    from torch.jit import annotations
+
+    BroadcastingList2 = annotations.BroadcastingList2
+    BroadcastingList3 = annotations.BroadcastingList3
 
 _INT64 = 1 << 63
 
@@ -45,6 +55,8 @@ def number(function: str, name: str, value: Any) -> float:
         if isinstance(value, str):
             raise TypeError
         return float(value)
+    except OverflowError:
+        raise ValueError(f"{function}: {name} must be finite, got {value!r}") from None
     except (TypeError, ValueError):
         raise TypeError(f"{function}: {name} must be a number, got {value!r}") from None
 
@@ -53,7 +65,8 @@ def sizes(function: str, name: str, value: Any, count: int) -> Tuple[int, ...]:
     """Converts a number or a sequence of `count` numbers to a tuple."""
     if type(value) is int:
         return (integer(function, name, value),) * count
-    values = tuple(value) if isinstance(value, Iterable) else (value,) * count
+    is_number = not isinstance(value, Iterable) or getattr(value, "ndim", 1) == 0
+    values = (value,) * count if is_number else tuple(value)
     if len(values) != count:
         raise ValueError(f"{function}: {name} must be a number or {count} numbers, got {value!r}")
     try:

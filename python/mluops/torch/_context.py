@@ -45,8 +45,12 @@ class _Call:
 
 def strided(shape: Tuple[Any, ...], channels_last: bool) -> Tuple[Tuple[Any, ...], ...]:
     """Returns shape and strides of packed memory; NHWC memory as a channels_last tensor."""
-    steps = [max(size, 1) if type(size) is int else size for size in shape]  # SymInts are above 1
-    strides = tuple(math.prod(steps[i + 1 :]) for i in range(len(shape)))
+    step, steps = 1, []
+    for size in reversed(shape):
+        steps.append(step)
+        if type(size) is not int or size > 1:  # SymInts are above 1
+            step = size * step
+    strides = tuple(reversed(steps))
     if not channels_last:
         return shape, strides
     return tuple(shape[i] for i in (0, 3, 1, 2)), tuple(strides[i] for i in (0, 3, 1, 2))

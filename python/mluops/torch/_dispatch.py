@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import inspect
+import sys
 from typing import Any, Callable, Dict, Tuple
 
 import torch
@@ -18,6 +19,11 @@ in_torch_func: Callable[[], bool] = getattr(
 )
 PASSES_KEYS = "with_keyset" in inspect.signature(torch.library.Library.impl).parameters  # torch 2.5
 _is_grad_enabled = torch.is_grad_enabled
+_tracing_state = torch._C._get_tracing_state
+_modules = sys.modules
+_is_forward_enabled = getattr(torch._C, "_is_fwd_grad_enabled", lambda: True)
+_count_modes: Callable[[], int] = getattr(torch._C, "_len_torch_dispatch_stack", lambda: 0)
+_unpack_dual = torch._C._VariableFunctions._unpack_dual
 _is_profiling = torch._C._autograd._profiler_enabled
 
 
@@ -67,8 +73,55 @@ def below_autograd(function: Callable[..., Any], arguments: Tuple[Any, ...]) -> 
         del guard
 
 
-def _is_differentiating() -> bool:
-    return _is_grad_enabled() or forward_ad._current_level >= 0 or in_torch_func()
+def in_transform(*names: str) -> bool:
+    """Whether one of the active transforms of torch.func has one of these names: Jvp, Grad."""
+    functions = torch._C._functorch
+    if not hasattr(functions, "get_interpreter_stack"):  # torch 2.0 compiles no transforms
+        return False
+    kinds = [getattr(functions.TransformType, name) for name in names]
+    return any(each.key() in kinds for each in functions.get_interpreter_stack() or ())
+
+
+def is_compiling() -> bool:
+    """Whether torch.compile traces the call, with tensors that have no values."""
+    if "torch._dynamo" not in _modules or not hasattr(torch._C, "_TorchDispatchModeKey"):
+        return False
+    return torch._C._get_dispatch_mode(torch._C._TorchDispatchModeKey.FAKE) is not None
+
+
+def is_forward_mode(arguments: Tuple[Any, ...]) -> bool:
+    """Whether tangents may be given. Graphs of torch.compile enter forward mode in C++, without
+    `forward_ad`: then only the interpreters of torch.func and the tensors tell (0.8 µs each). The
+    tensors are the first arguments."""
+    if forward_ad._current_level >= 0:
+        return True
+    if "torch._dynamo" not in _modules:  # nothing is compiled
+        return False
+    if in_torch_func():
+        return in_transform("Jvp")
+    if not _is_forward_enabled() or _tracing_state() is not None:
+        return False
+    guard = torch._C._DisableTorchDispatch() if _count_modes() else None  # no part of a graph
+    try:
+        return _has_tangent(arguments)
+    except RuntimeError:  # a batch of gradients; the operator sees its elements
+        return True
+    finally:
+        del guard
+
+
+def _has_tangent(arguments: Tuple[Any, ...]) -> bool:
+    for each in arguments:
+        if isinstance(each, Tensor):
+            if _unpack_dual(each, level=0)[1] is not None:
+                return True
+        elif each is not None:  # an absent bias
+            return False
+    return False
+
+
+def _is_differentiating(grad: Tensor) -> bool:
+    return _is_grad_enabled() or in_torch_func() or is_forward_mode((grad,))
 
 
 def skipping_dispatch(
@@ -81,7 +134,7 @@ def skipping_dispatch(
     if not PASSES_KEYS:
 
         def call_below(*arguments: Any) -> Any:
-            if _is_differentiating():
+            if _is_differentiating(arguments[0]):
                 return operator(*arguments)
             return below_autograd(operator, arguments)
 
@@ -89,17 +142,14 @@ def skipping_dispatch(
     types = [str(each.type) for each in operator._schema.arguments]  # type: ignore[attr-defined]
     others = tuple(range(1, types.count("Tensor")))  # after the gradient
     kernels = plain_kernels(name, kernel, "Autograd", "Autocast", others=("ADInplaceOrView",))
-    keys_of, count_modes = torch._C._dispatch_keys, torch._C._len_torch_dispatch_stack
-    tracing_state = torch._C._get_tracing_state
+    keys_of = torch._C._dispatch_keys
 
     def call(*arguments: Any) -> Any:
         if (
-            _is_grad_enabled()
-            or forward_ad._current_level >= 0
-            or in_torch_func()
-            or _is_profiling()
-            or count_modes()
-            or tracing_state() is not None
+            _is_profiling()
+            or _count_modes()
+            or _tracing_state() is not None
+            or _is_differentiating(arguments[0])
         ):
             return operator(*arguments)
         keys = keys_of(arguments[0]).raw_repr()

@@ -12,6 +12,7 @@ from ._masked_rows import Geometry
 from ._tensors import FLOATING
 
 _DEFAULTS = ([0, 0], [1, 1], [1, 1], 1)  # padding, stride, dilation, groups
+_MAX_INT32, _MAX_ELEMENTS = (1 << 31) - 1, 1 << 59  # torch counts bytes in 63 bits
 _MAX_CHECKED = 512  # the cache is emptied when it reaches this size
 _checked: Dict[tuple, Tuple[Geometry, List[int]]] = {}
 
@@ -58,8 +59,10 @@ def _check_shapes(
         raise BadParamError(
             f"masked_conv2d: features must be a floating-point tensor, got {features.dtype}"
         )
-    if mask.is_complex():
-        raise BadParamError(f"masked_conv2d: mask must be real, got {mask.dtype}")
+    if mask.is_complex() or (mask.is_floating_point() and mask.dtype not in FLOATING):
+        raise BadParamError(
+            f"masked_conv2d: mask must be of numbers that compare with 0, got {mask.dtype}"
+        )
     for name, other in (("weight", weight), ("bias", bias)):
         if other is not None and other.dtype != features.dtype:
             raise BadParamError(  # a RuntimeError, as in conv2d, and a ValueError
@@ -76,6 +79,9 @@ def _output_size(features: Tensor, weight: Tensor, geometry: Geometry) -> List[i
         )
     if min(padding[0], padding[1]) < 0:
         raise ValueError(f"masked_conv2d: padding must be >= 0, got {padding}")
+    for name, value in zip(geometry._fields, geometry):
+        if max(value[0], value[1]) > _MAX_INT32:
+            raise ValueError(f"masked_conv2d: {name} must fit in int32, got {value}")
     size: List[int] = []
     for i in range(2):
         extent = dilation[i] * (weight.size(2 + i) - 1) + 1
@@ -84,6 +90,11 @@ def _output_size(features: Tensor, weight: Tensor, geometry: Geometry) -> List[i
         raise ValueError(
             f"masked_conv2d: the kernel must fit into the padded features, got features "
             f"{list(features.shape)}, weight {list(weight.shape)}, padding {padding}"
+        )
+    count = features.size(0) * weight.size(0) * size[0] * size[1]
+    if type(count) is int and count > _MAX_ELEMENTS:
+        raise ValueError(
+            f"masked_conv2d: padding must give a result of at most 2^59 elements, got {padding}"
         )
     return size
 

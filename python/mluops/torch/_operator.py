@@ -14,6 +14,9 @@ from ._dispatch import (
     BelowAutograd,
     below_autograd,
     in_torch_func,
+    in_transform,
+    is_compiling,
+    is_forward_mode,
     plain_kernels,
     require_one_device,
 )
@@ -70,8 +73,7 @@ def _make_function(
             saved = save(ctx, inputs, output)
             if saved:
                 ctx.save_for_backward(*saved)
-                if forward_ad._current_level >= 0:
-                    ctx.save_for_forward(*saved)
+                ctx.save_for_forward(*saved)
             # Index outputs, 100 MB in PartA2, have no gradient. jvp sees which tangents are given.
             ctx.set_materialize_grads(False)
             if isinstance(output, tuple):
@@ -154,9 +156,8 @@ def register(
     apply = super(torch.autograd.Function, recorded).apply
 
     def run(function: Callable[..., Any], arguments: Tuple[Any, ...]) -> Any:
-        if (
-            _is_grad_enabled() and arguments[features].requires_grad
-        ) or forward_ad._current_level >= 0:
+        is_recorded = _is_grad_enabled() and arguments[features].requires_grad
+        if is_recorded or is_forward_mode(arguments):
             if in_torch_func():
                 return _apply_in_torch_func(apply, (operator, *arguments))
             return apply(function, *arguments)
@@ -170,15 +171,18 @@ def register(
     return operator
 
 
+def _autocast_type(device: str) -> torch.dtype:
+    if hasattr(torch, "get_autocast_dtype"):  # torch 2.4
+        return torch.get_autocast_dtype(device)
+    return torch.get_autocast_cpu_dtype() if device == "cpu" else torch.get_autocast_gpu_dtype()
+
+
 def _cast_function(operator: Callable[..., Any], device: str, casts: Tuple[int, ...]) -> Any:
-    """Under autocast: casts the arguments of these indices, as torch does for conv2d."""
+    """Under autocast: casts the arguments of these indices, as torch does for conv2d, and turns
+    autocast off inside of the operator."""
 
     def cast(*arguments: Any) -> Any:
-        if device == "cpu":
-            dtype = torch.get_autocast_cpu_dtype()
-        else:
-            dtype = torch.get_autocast_gpu_dtype()
-        given = list(arguments)
+        dtype, given = _autocast_type(device), list(arguments)
         for i in casts:
             x = given[i]
             if x is not None and x.is_floating_point() and x.dtype is not torch.float64:
@@ -235,8 +239,8 @@ def register_composition(
     """Defines torch.ops.mluops.<name> and returns it. Its derivatives come from `compose`, which
     computes the same from other operators. vmap cannot compose over the argument `mask`, because
     the number of masked pixels depends on the data; `recorded` then serves reverse mode. In plain
-    reverse mode `recorded` replaces it, an
-    autograd.Function of the kernel and its arguments. Autocast casts the arguments `casts`."""
+    reverse mode `recorded` replaces it, an autograd.Function of the kernel and its arguments.
+    The mask has no gradient. Autocast casts the arguments `casts`."""
     name = schema.partition("(")[0]
     operator = _define(schema, kernel, meta)
     apply = None if recorded is None else super(torch.autograd.Function, recorded).apply
@@ -244,22 +248,23 @@ def register_composition(
     def run(function: Callable[..., Any], arguments: Tuple[Any, ...]) -> Any:
         transformed = in_torch_func()
         if transformed and _is_batched(arguments[mask]):
-            if forward_ad._current_level >= 0:
+            if is_forward_mode(arguments):
                 raise _second_derivative_error(name)
             if apply is None:
                 once = super(torch.autograd.Function, _Once).apply
                 return _apply_in_torch_func(once, (name, operator, *arguments))
             return _apply_in_torch_func(apply, (operator, *arguments))
-        if transformed or forward_ad._current_level >= 0:
+        if transformed and is_compiling() and in_transform("Grad", "Jvp"):
+            raise NotImplementedError(f"{name}: torch.compile of torch.func's derivatives fails")
+        if transformed or is_forward_mode(arguments):
             return compose(*arguments)
         if _is_grad_enabled():
-            for each in arguments:
-                if isinstance(each, Tensor) and each.requires_grad:
+            for i, each in enumerate(arguments):
+                if i != mask and isinstance(each, Tensor) and each.requires_grad:
                     return compose(*arguments) if apply is None else apply(function, *arguments)
         return below_autograd(function, arguments)
 
     _register_autograd(name, kernel, run)
-    if casts:
-        library.impl(name, _cast_function(operator, "cpu", casts), "AutocastCPU")
-        library.impl(name, _cast_function(operator, "cuda", casts), "AutocastCUDA")
+    library.impl(name, _cast_function(operator, "cpu", casts), "AutocastCPU")
+    library.impl(name, _cast_function(operator, "cuda", casts), "AutocastCUDA")
     return operator

@@ -85,7 +85,8 @@ def _gather(input: Tensor, boxes: Tensor, argmax: Tensor, pool_size: int) -> Ten
     k, c = boxes.shape[1], channels // 4
     if not (input.numel() and boxes.numel()):
         return input.new_zeros((n, c, k, 4))
-    dtype = torch.promote_types(input.dtype, boxes.dtype)
+    # Half cannot represent positions; the result is rounded once.
+    dtype = torch.promote_types(torch.promote_types(input.dtype, boxes.dtype), torch.float32)
     xs, ys = _positions(boxes.to(dtype), pool_size)
     index = argmax.long().permute(0, 2, 3, 1)  # [N, K, 4, C]
     chosen = index.clamp(0, pool_size)
@@ -178,7 +179,7 @@ class BorderAlign(nn.Module):
 
     def __init__(self, pool_size: int):
         super().__init__()
-        self.pool_size = pool_size
+        self.pool_size = integer("BorderAlign", "pool_size", pool_size)
 
     def forward(self, input: Tensor, boxes: Tensor) -> Tensor:
         """See `border_align`."""

@@ -8,12 +8,11 @@ from typing import Any, List, Optional, Sequence, Tuple
 import torch
 import torch.fx
 from torch import Tensor, nn
-from torch.jit.annotations import BroadcastingList2
 
 from .._table import Table
 from . import _masked_columns as columns
 from . import _masked_rows as rows
-from ._arguments import integer, pair, require_tensors
+from ._arguments import BroadcastingList2, integer, pair, require_tensors
 from ._context import context_of
 from ._dispatch import below_autograd
 from ._masked_arguments import check, check_backward, check_once, complete, make_geometry
@@ -52,6 +51,14 @@ def _like(features: Tensor, shape: Sequence[Any]) -> Tensor:
     return features.new_empty(list(shape))
 
 
+def _in_a_format(features: Tensor) -> Tensor:
+    """Packs several images of neither format, as their result is. An image alone may be
+    channels_last, as in every second image of a channels_last tensor."""
+    if features.size(0) == 1 or features.is_contiguous() or follows_channels_last(features):
+        return features
+    return features.contiguous()
+
+
 def _cat(images: List[Tensor]) -> Tensor:
     return images[0] if len(images) == 1 else torch.cat(images)
 
@@ -59,7 +66,9 @@ def _cat(images: List[Tensor]) -> Tensor:
 def _is_one_call(features: Tensor, groups: int) -> bool:
     """Whether the C operator is the fastest. Its result does not wait for the device."""
     takes = groups == 1 and features.is_cuda and features.dtype in _TYPES
-    return takes and features.numel() > 0  # C refuses empty features; the composition gives the bias
+    return (
+        takes and features.numel() > 0
+    )  # C refuses empty features; the composition gives the bias
 
 
 def _as_values(mask: Tensor, dtype: torch.dtype) -> Tensor:
@@ -115,6 +124,7 @@ def _kernel(*arguments: Any) -> Tensor:
     mask = _fitted(mask, size)
     if _is_one_call(features, groups):
         return _convolve(features, mask, weight, bias, geometry)
+    features = _in_a_format(features)
     by_rows = rows.applies(features, weight, groups)
     return _run(KERNELS, features, mask, weight, bias, geometry, groups, by_rows)
 
@@ -150,14 +160,17 @@ def _run_backward(calls: Calls, arguments: Tuple[Any, ...], by_rows: bool) -> Tu
         others = [a if b is None else b if a is None else a + b for a, b in zip(others, found[1:])]
     results = (
         _cat(images) if images else torch.zeros_like(features),
-        torch.zeros_like(weight) if others[0] is None else others[0],
+        weight.new_zeros(weight.shape) if others[0] is None else others[0],
         weight.new_zeros(weight.size(0)) if others[1] is None else others[1],
     )
     return tuple(r if want else weight.new_empty(0) for r, want in zip(results, wanted))
 
 
 def _backward_kernel(*arguments: Any) -> Tuple[Tensor, ...]:
-    _, features, _, weight, *_, groups, _ = arguments
+    grad, features, mask, weight, *others, groups, wanted = arguments
+    if features.dim() == 4:
+        features = _in_a_format(features)
+    arguments = (grad, features, mask, weight, *others, groups, wanted)
     return _run_backward(KERNELS, arguments, rows.applies(features, weight, groups))
 
 

@@ -8,11 +8,10 @@ from typing import Any, List, Sequence, Tuple, Union
 import torch
 import torch.fx
 from torch import Tensor, nn
-from torch.jit.annotations import BroadcastingList2
 
 from .._library import BadParamError
 from .._table import Table
-from ._arguments import number, pair, require_tensor_list, require_tensors
+from ._arguments import BroadcastingList2, number, pair, require_tensor_list, require_tensors
 from ._context import context_of
 from ._dispatch import skipping_dispatch
 from ._operator import Saved, register
@@ -269,7 +268,8 @@ class PSRoIPool(nn.Module):
                 f'PSRoIPool: semantics must be "torchvision" or "rfcn", got {semantics!r}'
             )
         self.output_size = output_size
-        self.spatial_scale = spatial_scale
+        # torch.jit.script refuses an integer.
+        self.spatial_scale = number("PSRoIPool", "spatial_scale", spatial_scale)
         self.semantics = semantics
         self.validate = validate
 

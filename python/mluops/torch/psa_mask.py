@@ -8,10 +8,9 @@ from typing import Any, Sequence, Tuple, Union
 import torch
 import torch.fx
 from torch import Tensor, nn
-from torch.jit.annotations import BroadcastingList2
 
 from .._table import Table
-from ._arguments import integer, pair, require_tensors
+from ._arguments import BroadcastingList2, integer, pair, require_tensors
 from ._context import context_of
 from ._dispatch import skipping_dispatch
 from ._operator import register
@@ -117,6 +116,8 @@ class PSAMask(nn.Module):
             raise ValueError(
                 f'PSAMask: psa_type must be "collect" or "distribute", got {psa_type!r}'
             )
+        if mask_size is not None:
+            pair("PSAMask", "mask_size", mask_size)  # raises if it does not fit
         self.psa_type_enum = 0 if psa_type == "collect" else 1
         self.mask_size = mask_size
         self.psa_type = psa_type

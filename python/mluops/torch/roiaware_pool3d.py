@@ -8,11 +8,10 @@ from typing import Any, List, Sequence, Tuple, Union
 import torch
 import torch.fx
 from torch import Tensor, nn
-from torch.jit.annotations import BroadcastingList3
 
 from .._library import BadParamError
 from .._table import Table
-from ._arguments import integer, require_tensors, sizes
+from ._arguments import BroadcastingList3, integer, require_tensors, sizes
 from ._context import context_of
 from ._dispatch import skipping_dispatch
 from ._operator import Saved, register
@@ -131,12 +130,14 @@ def _gather(pts_feature: Tensor, argmax: Tensor, indices: Tensor, pool_method: i
         return torch.where(inside, values, torch.zeros_like(values)).view(argmax.shape)
     slots = indices.view(-1, indices.shape[4]).long()
     count = slots[:, 0].clamp(0, indices.shape[4] - 1)
-    result = pts_feature.new_zeros((slots.shape[0], channels))
+    features = pts_feature.to(torch.promote_types(pts_feature.dtype, torch.float32))
+    result = features.new_zeros((slots.shape[0], channels))
     for k in range(1, indices.shape[4]):
         used = (count >= k) & (slots[:, k] >= 0) & (slots[:, k] < points)
-        values = pts_feature[slots[:, k].clamp(0, points - 1)]
+        values = features[slots[:, k].clamp(0, points - 1)]
         result = result + torch.where(used[:, None], values, torch.zeros_like(values))
-    return (result / count.clamp(min=1)[:, None]).view(argmax.shape)
+    result = result / count.clamp(min=1)[:, None]
+    return result.to(pts_feature.dtype).view(argmax.shape)
 
 
 def _save(ctx: Any, inputs: Any, output: Any) -> Tuple[Tensor, ...]:
@@ -180,15 +181,27 @@ _backward_call = skipping_dispatch(_backward, _backward_kernel)
 
 
 def _method_of(mode: Union[int, str]) -> int:
-    # torch.jit.script compiles this: it needs the branches by type and no !r.
-    if isinstance(mode, str):
-        if mode == "max":
-            return 0
-        if mode == "avg":
-            return 1
-    elif mode == 0 or mode == 1:
-        return int(mode)
-    raise ValueError(f'roiaware_pool3d: mode must be "max" or "avg", got "{mode}"')
+    # torch.jit.script compiles this: it cannot load branches by type, and has no !r.
+    is_name, text = isinstance(mode, str), str(mode)
+    if text == ("max" if is_name else "0"):
+        return 0
+    if text == ("avg" if is_name else "1"):
+        return 1
+    raise ValueError(f'roiaware_pool3d: mode must be "max" or "avg", got "{text}"')
+
+
+def _at_least_float(boxes: Tensor) -> Tensor:
+    """Half would round the centre minus half the height."""
+    if boxes.dtype == torch.float16 or boxes.dtype == torch.bfloat16:
+        return boxes.to(torch.float32)
+    return boxes
+
+
+def with_bottom(boxes: Tensor) -> Tensor:
+    """Converts boxes [..., 7] whose z is the centre to boxes whose z is the bottom."""
+    boxes = _at_least_float(boxes)
+    bottom = boxes[..., 2:3] - boxes[..., 5:6] / 2
+    return torch.cat([boxes[..., :2], bottom, boxes[..., 3:]], dim=-1)
 
 
 def _pool(
@@ -205,8 +218,7 @@ def _pool(
             raise ValueError(
                 f"roiaware_pool3d: rois must have shape [B, 7], got {list(rois.shape)}"
             )
-        bottom = rois[:, 2:3] - rois[:, 5:6] / 2
-        rois = torch.cat([rois[:, :2], bottom, rois[:, 3:]], dim=1)
+        rois = with_bottom(rois)
     elif box_origin != "bottom":
         raise ValueError(
             f'roiaware_pool3d: box_origin must be "bottom" or "center", got "{box_origin}"'
@@ -279,7 +291,7 @@ class RoIAwarePool3d(nn.Module):
         super().__init__()
         sizes("RoIAwarePool3d", "out_size", out_size, 3)  # raises if it does not fit
         self.out_size = out_size
-        self.max_pts_per_voxel = max_pts_per_voxel
+        self.max_pts_per_voxel = integer("RoIAwarePool3d", "max_pts_per_voxel", max_pts_per_voxel)
         if mode not in ("max", "avg"):
             raise ValueError(f'RoIAwarePool3d: mode must be "max" or "avg", got {mode!r}')
         self.mode = _MAX if mode == "max" else _AVERAGE
