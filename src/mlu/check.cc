@@ -226,7 +226,7 @@ Issued Issue(const Instruction& instruction, size_t count, std::initializer_list
     std::replace(states, states + range.size(), kUnwritten, state);
   }
   check.core.Count(instruction.kind, count);
-  return {true, Is2xx(), state, nram.states()};
+  return {Is2xx(), state, nram.states()};
 }
 
 }  // namespace bang

@@ -10,13 +10,6 @@ namespace {
 
 constexpr uint32_t kAtomicBit = 0x80000000;
 
-// Zeroed; the pages that are never touched cost nothing.
-std::shared_ptr<uint32_t> AllocateShadow(size_t count) {
-  auto* const tags = static_cast<uint32_t*>(std::calloc(count, sizeof(uint32_t)));
-  if (tags == nullptr) throw std::bad_alloc();
-  return {tags, std::free};
-}
-
 }  // namespace
 
 uint32_t Writers::Begin(const Epoch& epoch) {
@@ -50,7 +43,9 @@ const Epoch* Writers::Touch(const Block& block, bool is_sram, const Range& range
   // Returns the tags of the range.
   const auto tags = [&](bool of_readers) {
     std::shared_ptr<uint32_t>& shadow = shadows_[{block.begin, of_readers}];
-    if (shadow == nullptr) shadow = AllocateShadow(block.bytes);
+    if (shadow == nullptr)  // pages of calloc that are never touched cost nothing
+      shadow = {static_cast<uint32_t*>(std::calloc(block.bytes, sizeof(uint32_t))), std::free};
+    if (shadow == nullptr) throw std::bad_alloc();
     return std::span(shadow.get() + (range.begin - block.begin), range.size());
   };
   if (is_read && !is_sram && !shadows_.contains({block.begin, false})) return nullptr;  // unwritten

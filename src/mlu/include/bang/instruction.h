@@ -127,12 +127,12 @@ inline constexpr uint8_t kUnread =
 
 // A vector instruction that is being executed.
 struct Issued {
-  bool runs = false;  // false on the memory core, where vector instructions do nothing
   bool is_2xx = false;
   uint8_t dependent = kWritten;  // the state of results that depend on bytes nothing has written
   ptrdiff_t states = 0;          // the distance from a byte of NRAM to its state
 
-  explicit operator bool() const { return runs; }
+  // False on the memory core, where vector instructions do nothing.
+  explicit operator bool() const { return states != 0; }
   bool all_written() const { return dependent == kWritten; }
   uint8_t* StateOf(const void* data) const {
     return const_cast<uint8_t*>(static_cast<const uint8_t*>(data)) + states;
