@@ -101,6 +101,7 @@ const uint8_t* OnChipMemory::FindUnwritten(const Range& range) const {
   const size_t bytes = range.size();
   // The common case: all states are equal to the first one.
   if (states[0] == kWritten && std::memcmp(states, states + 1, bytes - 1) == 0) return nullptr;
+  const uint8_t* first = nullptr;
   for (size_t i = 0; i < bytes; ++i) {
     if (states[i] == kWritten) continue;
     const size_t phase = reinterpret_cast<uintptr_t>(range.begin + i) % 4;
@@ -108,10 +109,11 @@ const uint8_t* OnChipMemory::FindUnwritten(const Range& range) const {
     bool is_poison = true;
     for (size_t k = begin; k < end; ++k)
       is_poison &= states[k] == kWritten || range.begin[k] == static_cast<char>(kPoison);
-    if (is_poison) return states + i;
-    std::memset(states + begin, kWritten, end - begin);
+    if (!is_poison) std::memset(states + begin, kWritten, end - begin);
+    if (is_poison && first == nullptr) first = states + i;
+    i = end - 1;
   }
-  return nullptr;
+  return first;
 }
 
 char* OnChipMemory::Declare(const void* key, const char* name, size_t bytes, Where where) {

@@ -129,7 +129,7 @@ class OnChipMemory final : public Memory {
   }
   void Write(char* to, const char* from, size_t bytes) override;
   // Returns the state of the first byte that nothing has written, or NULL. Scalar code writes
-  // without a trace: a word without the poison pattern counts as written.
+  // without a trace: a word without the poison pattern counts as written. Marks these words.
   const uint8_t* FindUnwritten(const Range& range) const;
 
   bool HasUnread(const Range& range) const {

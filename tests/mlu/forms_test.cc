@@ -324,4 +324,16 @@ TEST_F(Forms, ScalarFunctionsOfC) {
   ExpectNoMessage();
 }
 
+TEST_F(Forms, ScalarWritesWithGapsCountAsWritten) {
+  Values expected;
+  for (int i = 0; i < 64; ++i) expected.push_back(static_cast<float>(i % 32 + 1));
+  EXPECT_EQ(Run("ScalarGap", Iota(32), 64), expected);
+  ExpectNoMessage();
+  const Values out = Run("ScalarGapBehindCopy", Iota(32), 63);
+  EXPECT_EQ(Values(out.begin() + 1, out.begin() + 32),
+            Values(expected.begin() + 1, expected.begin() + 32));
+  EXPECT_EQ(Values(out.begin() + 32, out.end()), Values(expected.begin(), expected.begin() + 31));
+  ExpectMessage("read bytes that nothing has written");  // the last store, of a gap
+}
+
 }  // namespace
