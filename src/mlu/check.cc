@@ -125,13 +125,14 @@ void Check::Use(const Side& side, Queue queue) const {
     CheckOrder(*this, side, range, queue);
     CheckExclusive(*this, side, range);
     if (memory == nullptr) continue;  // only the IO queue reaches GDRAM, and keeps its order
-    const bool over_unread = side.is_written() && queue == kIo && memory->HasUnread(range);
+    const bool over_unread =
+        side.is_written() && queue == kIo && core.unread.Find(range) != nullptr;
+    core.unread.Erase(range);
     for (const Queue consumer : kQueues) {
       if (consumer == queue && !over_unread) continue;
       Core::Pending& pending = core.pending[queue][consumer];
       (side.is_written() ? pending.writes : pending.reads).Insert(range, issuer);
     }
-    if (!side.is_written()) memory->MarkRead(range);
     if (side.decides) Written(side.role, *memory, range);
   }
 }
@@ -226,6 +227,9 @@ Issued Issue(const Instruction& instruction, size_t count, std::initializer_list
     std::replace(states, states + range.size(), kUnwritten, state);
   }
   check.core.Count(instruction.kind, count);
+  // A selection may keep bytes of dst.
+  if (first.Has(kResult) && instruction.kind != kSelection)
+    check.core.unread.Insert(result, check.issuer);
   return {Is2xx(), state, nram.states()};
 }
 

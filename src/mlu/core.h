@@ -128,6 +128,9 @@ class Core {
     IntervalMap reads, writes;
   };
   Pending pending[3][3];  // by producer and consumer
+  // Results of vector instructions that no instruction has read and no __sync() has made visible to
+  // scalar code.
+  IntervalMap unread = {};
 
   // "file:line: instruction in kernel k, task t (core c of cluster n): "
   std::string Locate(const Issuer& issuer) const;

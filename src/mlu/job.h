@@ -70,7 +70,7 @@ class LaunchState {
  private:
   std::mutex mutex_;
   std::atomic<bool> failed_{false};
-  std::vector<Issuer> origins_{kUnread + 1, {"", Where()}};  // behind the other states of a byte
+  std::vector<Issuer> origins_{kWritten + 1, {"", Where()}};  // behind the other states of a byte
 };
 
 // Records the counters of a launch in its queue, and its failure. Defined in device.cc.

@@ -30,19 +30,22 @@ struct Issuer {
   Where where;
 };
 
-// Address ranges of instructions that have been issued and not yet synchronized. The ranges are
-// disjoint: each byte belongs to the instruction that was issued last.
+// Address ranges of instructions. The ranges are disjoint: each byte belongs to the instruction that
+// was issued last.
 class IntervalMap {
  public:
   void Insert(const Range& range, const Issuer& issuer) {
+    Erase(range);
+    ranges_.emplace(range.end, Node{range.begin, issuer});
+  }
+  void Erase(const Range& range) {
     auto node = ranges_.upper_bound(range.begin);
-    while (node != ranges_.end() && node->second.begin < range.end) {  // cut out the range
+    while (node != ranges_.end() && node->second.begin < range.end) {
       const auto [end, old] = *node;
       node = ranges_.erase(node);
       if (old.begin < range.begin) ranges_.emplace_hint(node, range.begin, old);
       if (range.end < end) node = ranges_.emplace_hint(node, end, Node{range.end, old.issuer});
     }
-    ranges_.emplace_hint(node, range.end, Node{range.begin, issuer});
   }
 
   // Returns the instruction of a range that overlaps, or NULL.
@@ -131,15 +134,6 @@ class OnChipMemory final : public Memory {
   // Returns the state of the first byte that nothing has written, or NULL. Scalar code writes
   // without a trace: a word without the poison pattern counts as written. Marks these words.
   const uint8_t* FindUnwritten(const Range& range) const;
-
-  bool HasUnread(const Range& range) const {
-    return std::memchr(StateOf(range.begin), kUnread, range.size()) != nullptr;
-  }
-  // An instruction reads the range.
-  void MarkRead(const Range& range) const {
-    uint8_t* const states = StateOf(range.begin);
-    if (HasUnread(range)) std::replace(states, states + range.size(), kUnread, kWritten);
-  }
 
   // Returns the variable of `key`, which is placed at first use. Returns NULL if the addresses are
   // used up. A source declares the variables of all its kernels: only variables that the

@@ -336,4 +336,11 @@ TEST_F(Forms, ScalarWritesWithGapsCountAsWritten) {
   ExpectMessage("read bytes that nothing has written");  // the last store, of a gap
 }
 
+TEST_F(FormsFrom3xx, LoadMayReplaceAResultThatScalarCodeReads) {
+  Values in = Iota(128), expected(in.begin() + 64, in.end());
+  expected.push_back(63);
+  EXPECT_EQ(Run("RelayAfterScalarRead", in, 65), expected);
+  ExpectNoMessage();
+}
+
 }  // namespace

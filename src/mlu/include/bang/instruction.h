@@ -122,8 +122,6 @@ inline constexpr int kPoison = 0xCB;  // a float of -2.7e7, a half of -15.6
 // The state of a byte of on-chip memory. Other values: it depends on bytes that nothing has
 // written, and the value is the number of the first instruction that read them.
 inline constexpr uint8_t kUnwritten = 0, kWritten = 1;
-inline constexpr uint8_t kUnread =
-    2;  // written by a vector instruction; no instruction has read it
 
 // A vector instruction that is being executed.
 struct Issued {
@@ -147,7 +145,7 @@ struct Issued {
   void Put(void* d, const T& value, bool is_written) const {
     std::memcpy(d, &value, sizeof(T));
     if (!is_written) std::memset(d, kPoison, sizeof(T));
-    std::memset(StateOf(d), is_written ? kUnread : dependent, sizeof(T));
+    std::memset(StateOf(d), is_written ? kWritten : dependent, sizeof(T));
   }
 };
 
