@@ -212,6 +212,7 @@ void Gather(const GatherCall& call, const End& to_end, const End& from_end,
                to_end.size, count);
   const Queue queue = QueueOf(spaces, Form::k2D);
   if (!call.async) core.Drain();
+  core.Flush(queue);  // earlier copies may write the offsets and the mask
   const bool has_mask = call.mask.data != nullptr;
   check.Use(Side(call.offsets, &core.nram()), queue);
   if (has_mask) check.Use(Side(call.mask, &core.nram()), queue);

@@ -62,6 +62,10 @@ void Core::RunFront(Queue queue) {
   queues_[queue].pop_front();
 }
 
+void Core::Flush(Queue queue) {
+  while (!is_idle(queue)) RunFront(queue);
+}
+
 // Strict mode: copies happen at any time between their issue and their synchronisation.
 void Core::RunSomeEarly() {
   if (!GetSettings().strict) return;
@@ -73,7 +77,7 @@ void Core::RunSomeEarly() {
 void Core::Synchronize(const QueueSet& producers, const QueueSet& consumers) {
   for (const Queue producer : kQueues) {
     if (!producers[producer]) continue;
-    while (!is_idle(producer)) RunFront(producer);
+    Flush(producer);
     alone_[producer] = 0;
     for (const Queue consumer : kQueues) {
       if (consumers[consumer]) pending[producer][consumer] = {};

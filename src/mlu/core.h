@@ -116,6 +116,8 @@ class Core {
 
   // Runs `work` not later than at the next synchronisation of its queue.
   void Defer(Queue queue, std::function<void()> work);
+  // Runs the deferred work of a queue. It stays unsynchronized.
+  void Flush(Queue queue);
   void Synchronize(const QueueSet& producers, const QueueSet& consumers);
   void Drain() { Synchronize({true, true, true}, {true, true, true}); }
   // Counts an instruction. Copies overlap with the instructions of the Compute queue.

@@ -336,6 +336,17 @@ TEST_F(Forms, ScalarWritesWithGapsCountAsWritten) {
   ExpectMessage("read bytes that nothing has written");  // the last store, of a gap
 }
 
+TEST_F(FormsFrom3xx, GatherTakesOffsetsAndMaskOfAnEarlierCopy) {
+  Values in = Iota(64);
+  const uint32_t offsets[] = {12, 8, 4, 0}, mask = 7;
+  std::memcpy(in.data(), offsets, sizeof(offsets));
+  std::memcpy(&in[4], &mask, sizeof(mask));
+  const Values out = Run("GatherAfterOffsets", in, 3);
+  if (Card() < 500) return ExpectMessage("does not exist on mlu370");
+  ExpectNoMessage();
+  EXPECT_EQ(out, (Values{11, 10, 9}));
+}
+
 TEST_F(FormsFrom3xx, LoadMayReplaceAResultThatScalarCodeReads) {
   Values in = Iota(128), expected(in.begin() + 64, in.end());
   expected.push_back(63);
