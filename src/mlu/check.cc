@@ -175,6 +175,7 @@ void Transfer(const Check& check, Queue queue, Timing timing, const std::vector<
               const std::function<void(size_t k)>& work) {
   Core& core = check.core;
   if (timing == Timing::kSync) core.Drain();
+  if (timing == Timing::kVector) core.Flush(queue);
   // Strict mode: scalar code must not change a source before the copy has happened.
   const bool watches = GetSettings().strict && timing == Timing::kAsync && core.is_idle(queue);
   std::vector<std::pair<Side, size_t>> watched;

@@ -347,6 +347,13 @@ TEST_F(FormsFrom3xx, GatherTakesOffsetsAndMaskOfAnEarlierCopy) {
   EXPECT_EQ(out, (Values{11, 10, 9}));
 }
 
+TEST_F(Forms, StridedConversionKeepsTheOrderOfMove) {
+  const Values out = Run("ConvertAfterMove", Iota(64), 64);
+  if (Card() < 300) return ExpectMessage("does not exist on mlu290");
+  ExpectNoMessage();
+  EXPECT_EQ(out, Iota(64));
+}
+
 TEST_F(FormsFrom3xx, LoadMayReplaceAResultThatScalarCodeReads) {
   Values in = Iota(128), expected(in.begin() + 64, in.end());
   expected.push_back(63);
