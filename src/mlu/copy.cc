@@ -150,7 +150,7 @@ void CountCopy(Core& core, mluMemcpyDirection_t direction, const Side& to) {
 }
 
 Timing TimingOf(Queue queue, bool async) {
-  return queue == kCompute ? Timing::kVector : async ? Timing::kAsync : Timing::kSync;
+  return !async ? Timing::kSync : queue == kCompute ? Timing::kVector : Timing::kAsync;
 }
 
 }  // namespace

@@ -354,6 +354,11 @@ TEST_F(Forms, StridedConversionKeepsTheOrderOfMove) {
   EXPECT_EQ(out, Iota(64));
 }
 
+TEST_F(Forms, SynchronousCopyInNramNeedsNoSync) {
+  EXPECT_EQ(Run("SynchronousCopy", Iota(64), 64), Iota(64));
+  ExpectNoMessage();
+}
+
 TEST_F(FormsFrom3xx, LoadMayReplaceAResultThatScalarCodeReads) {
   Values in = Iota(128), expected(in.begin() + 64, in.end());
   expected.push_back(63);
