@@ -359,6 +359,11 @@ TEST_F(Forms, SynchronousCopyInNramNeedsNoSync) {
   ExpectNoMessage();
 }
 
+TEST_F(Forms, ConversionsWithoutModeRoundTowardZero) {
+  EXPECT_EQ(Run("ConvertsScalars", {}, 3), (Values{2050, 2, 2}));
+  ExpectNoMessage();
+}
+
 TEST_F(FormsFrom3xx, LoadMayReplaceAResultThatScalarCodeReads) {
   Values in = Iota(128), expected(in.begin() + 64, in.end());
   expected.push_back(63);
