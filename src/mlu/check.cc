@@ -47,14 +47,19 @@ void CheckOrder(const Check& check, const Side& side, const Range& range, Queue 
 }
 
 // No other core of the launch accesses the range without a barrier in between.
-void CheckExclusive(const Check& check, const Side& side, const Range& range) {
+void CheckExclusive(const Check& check, const Side& side, const Range& range, Queue queue) {
   const Space space = side.memory->space;
   if (space != kSram && space != kGdram) return;
-  const Epoch* const other = check.core.launch.writers.Touch(
-      *side.memory->Find(range.begin), space == kSram, range, check.core.epoch_number, side.access);
-  if (other != nullptr)
-    check.Fail("%s of %zu bytes in %s is also accessed by %s, without a barrier in between",
-               side.role, range.size(), kSpaceNames[space], other->Name().c_str());
+  const auto touch = [=, &core = check.core, &block = *side.memory->Find(range.begin),
+                      access = side.access] {
+    return core.launch.writers.Touch(block, space == kSram, range, core.epoch_number, access);
+  };
+  const bool strict = GetSettings().strict;
+  if (const Epoch* const other = touch(); other != nullptr)
+    check.Fail("%s of %zu bytes in %s is also accessed by %s, without a barrier in between%s",
+               side.role, range.size(), kSpaceNames[space], other->Name().c_str(),
+               strict ? " (a barrier does not wait for copies that are not synchronized)" : "");
+  if (strict) check.core.unfinished[queue].emplace_back(touch);
 }
 
 }  // namespace
@@ -123,7 +128,7 @@ void Check::Use(const Side& side, Queue queue) const {
   const OnChipMemory* const memory = side.on_chip();
   for (const Range& range : side.Ranges()) {
     CheckOrder(*this, side, range, queue);
-    CheckExclusive(*this, side, range);
+    CheckExclusive(*this, side, range, queue);
     if (memory == nullptr) continue;  // only the IO queue reaches GDRAM, and keeps its order
     const bool over_unread =
         side.is_written() && queue == kIo && core.unread.Find(range) != nullptr;

@@ -79,6 +79,7 @@ void Core::Synchronize(const QueueSet& producers, const QueueSet& consumers) {
     if (!producers[producer]) continue;
     Flush(producer);
     alone_[producer] = 0;
+    unfinished[producer].clear();
     for (const Queue consumer : kQueues) {
       if (consumers[consumer]) pending[producer][consumer] = {};
     }

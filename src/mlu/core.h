@@ -133,6 +133,9 @@ class Core {
   // Results of vector instructions that no instruction has read and no __sync() has made visible to
   // scalar code.
   IntervalMap unread = {};
+  // Strict mode: accesses to SRAM and GDRAM that are not synchronized, by queue. A call records one
+  // again, in the current epoch.
+  std::vector<std::function<void()>> unfinished[3];
 
   // "file:line: instruction in kernel k, task t (core c of cluster n): "
   std::string Locate(const Issuer& issuer) const;

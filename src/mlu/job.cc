@@ -161,11 +161,14 @@ void Job::Wait(Core& core, const Barrier& barrier, Where where) {
   if (core.is_block()) return;
   Arrival& own = core.arrival;
   own = {Arrival::kWaiting, barrier, where};
+  ++(barrier.of_cluster ? core.epoch.cluster_barriers : core.epoch.job_barriers);
+  core.epoch_number = launch_.writers.Begin(core.epoch);
+  for (const auto& accesses : core.unfinished) {
+    for (const auto& touch : accesses) touch();
+  }
   if (!ReleaseIfComplete(core)) FailIfStuck();
   condition_.wait(lock, [&] { return own.state == Arrival::kRunning || launch_.failed(); });
   if (own.state == Arrival::kWaiting) throw Violation();
-  ++(barrier.of_cluster ? core.epoch.cluster_barriers : core.epoch.job_barriers);
-  core.epoch_number = launch_.writers.Begin(core.epoch);
 }
 
 void Job::Finish(Core& core) {

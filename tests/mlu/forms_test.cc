@@ -20,6 +20,11 @@ using Values = std::vector<float>;
 // Returns the number of the card that the process simulates.
 int Card() { return std::atoi(std::getenv("MLUOP_MLU_ARCH") + std::strlen("mlu")); }
 
+bool IsStrict() {
+  const char* const mode = std::getenv("MLUOP_MLU_CHECK");
+  return mode != nullptr && std::string(mode) == "strict";
+}
+
 class Forms : public testing::Test {
  protected:
   void SetUp() override {
@@ -362,6 +367,28 @@ TEST_F(Forms, SynchronousCopyInNramNeedsNoSync) {
 TEST_F(Forms, ConversionsWithoutModeRoundTowardZero) {
   EXPECT_EQ(Run("ConvertsScalars", {}, 3), (Values{2050, 2, 2}));
   ExpectNoMessage();
+}
+
+// Whether a barrier waits for the copies of a core is not known. Normal mode: it does.
+TEST_F(Forms, BarrierDoesNotWaitForCopiesInStrictMode) {
+  Values expected = Iota(64);
+  for (const float x : Iota(64)) expected.push_back(x);
+  EXPECT_EQ(Run("StoreBeforeBarrier", Iota(64), 128), expected);
+  ExpectNoMessage();
+  EXPECT_EQ(Run("LoadSharedBeforeBarrier", Iota(128), 128), Iota(128));
+  ExpectNoMessage();
+  for (const char* const kernel :
+       {"StoreBeforeBarrierWithoutSync", "LoadSharedBeforeBarrierWithoutSync"}) {
+    Run(kernel, Iota(128), 1);
+    if (!IsStrict()) {
+      ExpectNoMessage();
+      continue;
+    }
+    ExpectMessage("in kernel " + std::string(kernel).substr(0, std::strlen(kernel) - 11) +
+                  "<false>, task ");
+    ExpectMessage("without a barrier in between");
+    ExpectMessage("(a barrier does not wait for copies that are not synchronized)");
+  }
 }
 
 TEST_F(FormsFrom3xx, LoadMayReplaceAResultThatScalarCodeReads) {
