@@ -153,6 +153,7 @@ Side::Side(const Operand& operand, Memory* location, Rule its_rule)
     : Side(operand.role, operand.Has(kResult) ? Access::kWrite : Access::kRead, location,
            {operand.data, operand.count * operand.width}, its_rule) {
   decides = operand.Has(kDecides);
+  if (operand.Has(kSingle)) rule.size_step = 1;
 }
 
 Range Side::bounds() const {

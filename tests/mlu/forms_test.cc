@@ -398,4 +398,22 @@ TEST_F(FormsFrom3xx, LoadMayReplaceAResultThatScalarCodeReads) {
   ExpectNoMessage();
 }
 
+TEST_F(Forms, OldNamesNeedAlignedOperandsOn2xx) {
+  const struct {
+    const char *kernel, *message;
+  } cases[] = {
+      {"UnalignedOldMax", "a must have a 64-byte address on 2xx, got one 4 bytes behind"},
+      {"OddPad", "dst must have a multiple of 128 bytes on 2xx, got 100"},
+      {"UnalignedOldCount", "__bang_findlast1 in kernel UnalignedOldCount, task 0, core 0 of "
+                            "cluster 0: dst must have a 64-byte address on 2xx, got one 16 bytes"},
+  };
+  for (const auto& [kernel, message] : cases) {
+    Run(kernel, Iota(64), 1);
+    if (Card() < 300)
+      ExpectMessage(message);
+    else
+      ExpectNoMessage();
+  }
+}
+
 }  // namespace

@@ -77,6 +77,7 @@ inline constexpr unsigned kAlias = 1;    // the result may lie at its address
 inline constexpr unsigned kRepeats = 2;  // a shorter source (the cycle_ instructions)
 inline constexpr unsigned kDecides = 4;  // an index or a mask: each byte must have been written
 inline constexpr unsigned kResult = 8;
+inline constexpr unsigned kSingle = 16;  // one element: the rule on sizes does not apply
 
 struct Operand {
   const char* role;  // NULL: a scalar, which needs no check

@@ -136,17 +136,17 @@ void __bang_select(T* d, const T* src, const T* index, unsigned n, BANG_WHERE) {
 }
 
 // name(src, n) returns the result; the old form name(d, src, n) writes it to d[0].
-#define BANG_REDUCTION(name, result)                                                           \
-  template <Float T>                                                                           \
-  unsigned name(const T* src, unsigned n, BANG_WHERE) {                                        \
-    const Issued issued = Issue({#name, kSelection}, n, {In("src", src, n, kDecides)}, where); \
-    return issued ? static_cast<unsigned>(result) : 0;                                         \
-  }                                                                                            \
-  template <Float T>                                                                           \
-  void name(unsigned* d, const T* src, unsigned n, BANG_WHERE) {                               \
-    const Issued issued = Issue({#name, kSelection, kNoRule, kEverywhere}, n,                  \
-                                {Out("dst", d, 1), In("src", src, n)}, where);                 \
-    if (issued) issued.Put(d, static_cast<unsigned>(result), issued.all_written());            \
+#define BANG_REDUCTION(name, result)                                                             \
+  template <Float T>                                                                             \
+  unsigned name(const T* src, unsigned n, BANG_WHERE) {                                          \
+    const Issued issued = Issue({#name, kSelection}, n, {In("src", src, n, kDecides)}, where);   \
+    return issued ? static_cast<unsigned>(result) : 0;                                           \
+  }                                                                                              \
+  template <Float T>                                                                             \
+  void name(unsigned* d, const T* src, unsigned n, BANG_WHERE) {                                 \
+    const Issued issued = Issue({#name, kSelection, k2xx, kEverywhere}, n,                       \
+                                {In("dst", d, 1, kResult | kSingle), In("src", src, n)}, where); \
+    if (issued) issued.Put(d, static_cast<unsigned>(result), issued.all_written());              \
   }
 BANG_REDUCTION(__bang_count, std::count_if(src, src + n, IsTrue<T>))
 BANG_REDUCTION(__bang_findfirst1, Find1(src, n, false))
@@ -209,7 +209,7 @@ void __bang_pad(T* d, const T* src, unsigned channel, unsigned height, unsigned 
   const size_t out_width = left + width + right;
   const size_t n = (top + height + bottom) * out_width * channel;
   const size_t src_n = size_t{height} * width * channel;
-  const Issued issued = Issue({"__bang_pad", kLayout, kNoRule, kEverywhere}, n,
+  const Issued issued = Issue({"__bang_pad", kLayout, k2xx, kEverywhere}, n,
                               {Out("dst", d, n), In("src", src, src_n, kNoAlias)}, where);
   Rearrange(issued, d, n, src, [=](size_t i) {
     const size_t h = i / channel / out_width - top, w = i / channel % out_width - left;
