@@ -10,6 +10,10 @@ namespace {
 
 constexpr uint32_t kAtomicBit = 0x80000000;
 
+bool TakesPart(const Core& core, const Barrier& barrier) {
+  return core.is_memory_core() ? barrier.has_memory_cores : barrier.has_mlu_cores;
+}
+
 }  // namespace
 
 uint32_t Writers::Begin(const Epoch& epoch) {
@@ -100,9 +104,7 @@ std::vector<Core*> Job::Participants(const Core& waiting) {
   std::vector<Core*> participants;
   for (Core& core : cores) {
     const bool is_same_cluster = core.built_ins.cluster_id == waiting.built_ins.cluster_id;
-    const bool takes_part =
-        core.is_memory_core() ? barrier.has_memory_cores : barrier.has_mlu_cores;
-    if (takes_part && (is_same_cluster || !barrier.of_cluster)) participants.push_back(&core);
+    if (TakesPart(core, barrier) && (is_same_cluster || !barrier.of_cluster)) participants.push_back(&core);
   }
   return participants;
 }
@@ -157,8 +159,10 @@ void Job::FailIfStuck() {
 
 void Job::Wait(Core& core, const Barrier& barrier, Where where) {
   if (launch_.failed()) throw Violation();
-  std::unique_lock<std::mutex> lock(mutex_);
   if (core.is_block()) return;
+  if (!TakesPart(core, barrier))
+    Violate(barrier.name, where, "%s takes no part in this barrier", core.epoch.Name().c_str());
+  std::unique_lock<std::mutex> lock(mutex_);
   Arrival& own = core.arrival;
   own = {Arrival::kWaiting, barrier, where};
   ++(barrier.of_cluster ? core.epoch.cluster_barriers : core.epoch.job_barriers);

@@ -416,4 +416,10 @@ TEST_F(Forms, OldNamesNeedAlignedOperandsOn2xx) {
   }
 }
 
+TEST_F(Forms, MemoryCoreDoesNotTakePartInBarriersOfMluCores) {
+  Run("MemoryCoreAtBarrierOfOthers", {}, 1);
+  ExpectMessage("__sync_all_ipu in kernel MemoryCoreAtBarrierOfOthers, memory core of cluster 0: "
+                "the memory core takes no part in this barrier");
+}
+
 }  // namespace
