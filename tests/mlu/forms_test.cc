@@ -422,4 +422,9 @@ TEST_F(Forms, MemoryCoreDoesNotTakePartInBarriersOfMluCores) {
                 "the memory core takes no part in this barrier");
 }
 
+TEST_F(Forms, HalfHasIncrementAndDecrement) {
+  EXPECT_EQ(Run("IncrementsHalf", {1.5f}, 2), (Values{2, -2}));
+  ExpectNoMessage();
+}
+
 }  // namespace
