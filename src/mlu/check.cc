@@ -85,12 +85,6 @@ void RequireArchitecture(const char* instruction, const Gate& gate, Where where)
   if (current_core != nullptr) Check(instruction, where, gate);
 }
 
-void Check::Disjoint(const char* role, const Range& result, const Range& source) const {
-  if (result.Overlaps(source))
-    Fail("dst and %s must not overlap, got [%p, %p) and [%p, %p)", role, result.begin, result.end,
-         source.begin, source.end);
-}
-
 void Check::Written(const char* role, const OnChipMemory& memory, const Range& range) const {
   const uint8_t* const state = memory.FindUnwritten(range);
   if (state == nullptr) return;
@@ -154,11 +148,6 @@ Side::Side(const Operand& operand, Memory* location, Rule its_rule)
            {operand.data, operand.count * operand.width}, its_rule) {
   decides = operand.Has(kDecides);
   if (operand.Has(kSingle)) rule.size_step = 1;
-}
-
-Range Side::bounds() const {
-  const auto [low, high] = std::ranges::minmax(segments);
-  return {low, high + size};
 }
 
 std::vector<Range> Side::Ranges() const {

@@ -57,23 +57,6 @@ void Core::Defer(Queue queue, std::function<void()> work) {
   RunSomeEarly();
 }
 
-void Core::RunFront(Queue queue) {
-  queues_[queue].front()();
-  queues_[queue].pop_front();
-}
-
-void Core::Flush(Queue queue) {
-  while (!is_idle(queue)) RunFront(queue);
-}
-
-// Strict mode: copies happen at any time between their issue and their synchronisation.
-void Core::RunSomeEarly() {
-  if (!GetSettings().strict) return;
-  for (const Queue queue : {kIo, kMove}) {
-    if (!is_idle(queue) && random_() % 4 == 0) RunFront(queue);
-  }
-}
-
 void Core::Synchronize(const QueueSet& producers, const QueueSet& consumers) {
   for (const Queue producer : kQueues) {
     if (!producers[producer]) continue;

@@ -16,12 +16,6 @@ bool TakesPart(const Core& core, const Barrier& barrier) {
 
 }  // namespace
 
-uint32_t Writers::Begin(const Epoch& epoch) {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  epochs_.push_back(epoch);
-  return static_cast<uint32_t>(epochs_.size() - 1);
-}
-
 const Epoch* Writers::Scan(std::span<uint32_t> tags, uint32_t me, bool is_sram, bool mark,
                            bool atomic) {
   const uint32_t tag = atomic ? me | kAtomicBit : me;
@@ -60,17 +54,6 @@ const Epoch* Writers::Touch(const Block& block, bool is_sram, const Range& range
   return nullptr;
 }
 
-void LaunchState::Fail(const Violation& cause) {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  if (failed()) return;
-  violation = cause;
-  failed_.store(true, std::memory_order_release);
-}
-
-Violation LaunchState::MakeViolation(const std::string& reason) const {
-  return {site.where.Text() + "launch of " + site.name + ": " + reason};
-}
-
 void LaunchState::AddCounters(Core& core) {
   core.counters.nram_peak = core.nram().peak();
   core.counters.sram_peak = core.sram().peak();
@@ -93,18 +76,14 @@ uint8_t LaunchState::AddOrigin(const Issuer& issuer) {
   return static_cast<uint8_t>(std::min<ptrdiff_t>(found - origins_.begin(), UINT8_MAX));
 }
 
-Issuer LaunchState::origin(uint8_t number) {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  return origins_[number];
-}
-
 // Returns the cores of the barrier at which `waiting` waits.
 std::vector<Core*> Job::Participants(const Core& waiting) {
   const Barrier& barrier = waiting.arrival.barrier;
   std::vector<Core*> participants;
   for (Core& core : cores) {
     const bool is_same_cluster = core.built_ins.cluster_id == waiting.built_ins.cluster_id;
-    if (TakesPart(core, barrier) && (is_same_cluster || !barrier.of_cluster)) participants.push_back(&core);
+    if (TakesPart(core, barrier) && (is_same_cluster || !barrier.of_cluster))
+      participants.push_back(&core);
   }
   return participants;
 }
@@ -173,18 +152,6 @@ void Job::Wait(Core& core, const Barrier& barrier, Where where) {
   if (!ReleaseIfComplete(core)) FailIfStuck();
   condition_.wait(lock, [&] { return own.state == Arrival::kRunning || launch_.failed(); });
   if (own.state == Arrival::kWaiting) throw Violation();
-}
-
-void Job::Finish(Core& core) {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  core.arrival.state = Arrival::kFinished;
-  FailIfStuck();
-}
-
-void Job::Fail(const Violation& violation) {
-  launch_.Fail(violation);
-  const std::lock_guard<std::mutex> lock(mutex_);
-  condition_.notify_all();
 }
 
 void Wait(const Barrier& barrier, Where where) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// kernel<<<dim, type, queue>>>(...): bang_translate turns it into
-// Kernel<&kernel>::Launch(...)(...).
+// kernel<<<dim, type, queue>>>(...): bang_translate turns it into a call of
+// Kernel<&kernel>::Launch(...).
 //
 // A source is compiled once for the host and once per architecture. In every device pass, Kernel
 // registers the kernel of its architecture when the program starts; the host pass looks it up.
