@@ -404,8 +404,9 @@ TEST_F(Forms, OldNamesNeedAlignedOperandsOn2xx) {
   } cases[] = {
       {"UnalignedOldMax", "a must have a 64-byte address on 2xx, got one 4 bytes behind"},
       {"OddPad", "dst must have a multiple of 128 bytes on 2xx, got 100"},
-      {"UnalignedOldCount", "__bang_findlast1 in kernel UnalignedOldCount, task 0, core 0 of "
-                            "cluster 0: dst must have a 64-byte address on 2xx, got one 16 bytes"},
+      {"UnalignedOldCount",
+       "__bang_findlast1 in kernel UnalignedOldCount, task 0, core 0 of "
+       "cluster 0: dst must have a 64-byte address on 2xx, got one 16 bytes"},
   };
   for (const auto& [kernel, message] : cases) {
     Run(kernel, Iota(64), 1);
@@ -418,8 +419,9 @@ TEST_F(Forms, OldNamesNeedAlignedOperandsOn2xx) {
 
 TEST_F(Forms, MemoryCoreDoesNotTakePartInBarriersOfMluCores) {
   Run("MemoryCoreAtBarrierOfOthers", {}, 1);
-  ExpectMessage("__sync_all_ipu in kernel MemoryCoreAtBarrierOfOthers, memory core of cluster 0: "
-                "the memory core takes no part in this barrier");
+  ExpectMessage(
+      "__sync_all_ipu in kernel MemoryCoreAtBarrierOfOthers, memory core of cluster 0: "
+      "the memory core takes no part in this barrier");
 }
 
 TEST_F(Forms, HalfHasIncrementAndDecrement) {
