@@ -47,14 +47,19 @@ void CheckOrder(const Check& check, const Side& side, const Range& range, Queue 
 }
 
 // No other core of the launch accesses the range without a barrier in between.
-void CheckExclusive(const Check& check, const Side& side, const Range& range) {
+void CheckExclusive(const Check& check, const Side& side, const Range& range, Queue queue) {
   const Space space = side.memory->space;
   if (space != kSram && space != kGdram) return;
-  const Epoch* const other = check.core.launch.writers.Touch(
-      *side.memory->Find(range.begin), space == kSram, range, check.core.epoch_number, side.access);
-  if (other != nullptr)
-    check.Fail("%s of %zu bytes in %s is also accessed by %s, without a barrier in between",
-               side.role, range.size(), kSpaceNames[space], other->Name().c_str());
+  const auto touch = [=, &core = check.core, &block = *side.memory->Find(range.begin),
+                      access = side.access] {
+    return core.launch.writers.Touch(block, space == kSram, range, core.epoch_number, access);
+  };
+  const bool strict = GetSettings().strict;
+  if (const Epoch* const other = touch(); other != nullptr)
+    check.Fail("%s of %zu bytes in %s is also accessed by %s, without a barrier in between%s",
+               side.role, range.size(), kSpaceNames[space], other->Name().c_str(),
+               strict ? " (a barrier does not wait for copies that are not synchronized)" : "");
+  if (strict) check.core.unfinished[queue].emplace_back(touch);
 }
 
 }  // namespace
@@ -78,12 +83,6 @@ void Check::Exists(const Gate& gate, bool is_integer) const {
 
 void RequireArchitecture(const char* instruction, const Gate& gate, Where where) {
   if (current_core != nullptr) Check(instruction, where, gate);
-}
-
-void Check::Disjoint(const char* role, const Range& result, const Range& source) const {
-  if (result.Overlaps(source))
-    Fail("dst and %s must not overlap, got [%p, %p) and [%p, %p)", role, result.begin, result.end,
-         source.begin, source.end);
 }
 
 void Check::Written(const char* role, const OnChipMemory& memory, const Range& range) const {
@@ -123,15 +122,16 @@ void Check::Use(const Side& side, Queue queue) const {
   const OnChipMemory* const memory = side.on_chip();
   for (const Range& range : side.Ranges()) {
     CheckOrder(*this, side, range, queue);
-    CheckExclusive(*this, side, range);
+    CheckExclusive(*this, side, range, queue);
     if (memory == nullptr) continue;  // only the IO queue reaches GDRAM, and keeps its order
-    const bool over_unread = side.is_written() && queue == kIo && memory->HasUnread(range);
+    const bool over_unread =
+        side.is_written() && queue == kIo && core.unread.Find(range) != nullptr;
+    core.unread.Erase(range);
     for (const Queue consumer : kQueues) {
       if (consumer == queue && !over_unread) continue;
       Core::Pending& pending = core.pending[queue][consumer];
       (side.is_written() ? pending.writes : pending.reads).Insert(range, issuer);
     }
-    if (!side.is_written()) memory->MarkRead(range);
     if (side.decides) Written(side.role, *memory, range);
   }
 }
@@ -147,11 +147,7 @@ Side::Side(const Operand& operand, Memory* location, Rule its_rule)
     : Side(operand.role, operand.Has(kResult) ? Access::kWrite : Access::kRead, location,
            {operand.data, operand.count * operand.width}, its_rule) {
   decides = operand.Has(kDecides);
-}
-
-Range Side::bounds() const {
-  const auto [low, high] = std::ranges::minmax(segments);
-  return {low, high + size};
+  if (operand.Has(kSingle)) rule.size_step = 1;
 }
 
 std::vector<Range> Side::Ranges() const {
@@ -174,6 +170,7 @@ void Transfer(const Check& check, Queue queue, Timing timing, const std::vector<
               const std::function<void(size_t k)>& work) {
   Core& core = check.core;
   if (timing == Timing::kSync) core.Drain();
+  if (timing == Timing::kVector) core.Flush(queue);
   // Strict mode: scalar code must not change a source before the copy has happened.
   const bool watches = GetSettings().strict && timing == Timing::kAsync && core.is_idle(queue);
   std::vector<std::pair<Side, size_t>> watched;
@@ -226,7 +223,10 @@ Issued Issue(const Instruction& instruction, size_t count, std::initializer_list
     std::replace(states, states + range.size(), kUnwritten, state);
   }
   check.core.Count(instruction.kind, count);
-  return {true, Is2xx(), state, nram.states()};
+  // A selection may keep bytes of dst.
+  if (first.Has(kResult) && instruction.kind != kSelection)
+    check.core.unread.Insert(result, check.issuer);
+  return {Is2xx(), state, nram.states()};
 }
 
 }  // namespace bang

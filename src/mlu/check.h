@@ -28,7 +28,10 @@ struct Side {
   OnChipMemory* on_chip() const {  // NULL: GDRAM
     return memory->space == kGdram ? nullptr : static_cast<OnChipMemory*>(memory);
   }
-  Range bounds() const;
+  Range bounds() const {
+    const auto [low, high] = std::ranges::minmax(segments);
+    return {low, high + size};
+  }
   // Segments that touch each other are one range.
   std::vector<Range> Ranges() const;
   // Returns a hash of the contents.
@@ -46,7 +49,11 @@ struct Check {
   // Requires that the instruction exists on this architecture.
   void Exists(const Gate& gate, bool is_integer = false) const;
   // Requires disjoint ranges.
-  void Disjoint(const char* role, const Range& result, const Range& source) const;
+  void Disjoint(const char* role, const Range& result, const Range& source) const {
+    if (result.Overlaps(source))
+      Fail("dst and %s must not overlap, got [%p, %p) and [%p, %p)", role, result.begin, result.end,
+           source.begin, source.end);
+  }
   // Requires that a side lies in one variable or allocation.
   void Inside(const Side& side) const;
   // Requires that a side is inside and obeys its rule, and that no other queue or core still

@@ -150,7 +150,7 @@ void CountCopy(Core& core, mluMemcpyDirection_t direction, const Side& to) {
 }
 
 Timing TimingOf(Queue queue, bool async) {
-  return queue == kCompute ? Timing::kVector : async ? Timing::kAsync : Timing::kSync;
+  return !async ? Timing::kSync : queue == kCompute ? Timing::kVector : Timing::kAsync;
 }
 
 }  // namespace
@@ -212,6 +212,7 @@ void Gather(const GatherCall& call, const End& to_end, const End& from_end,
                to_end.size, count);
   const Queue queue = QueueOf(spaces, Form::k2D);
   if (!call.async) core.Drain();
+  core.Flush(queue);  // earlier copies may write the offsets and the mask
   const bool has_mask = call.mask.data != nullptr;
   check.Use(Side(call.offsets, &core.nram()), queue);
   if (has_mask) check.Use(Side(call.mask, &core.nram()), queue);

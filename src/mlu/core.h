@@ -116,6 +116,10 @@ class Core {
 
   // Runs `work` not later than at the next synchronisation of its queue.
   void Defer(Queue queue, std::function<void()> work);
+  // Runs the deferred work of a queue. It stays unsynchronized.
+  void Flush(Queue queue) {
+    while (!is_idle(queue)) RunFront(queue);
+  }
   void Synchronize(const QueueSet& producers, const QueueSet& consumers);
   void Drain() { Synchronize({true, true, true}, {true, true, true}); }
   // Counts an instruction. Copies overlap with the instructions of the Compute queue.
@@ -128,14 +132,29 @@ class Core {
     IntervalMap reads, writes;
   };
   Pending pending[3][3];  // by producer and consumer
+  // Results of vector instructions that no instruction has read and no __sync() has made visible to
+  // scalar code.
+  IntervalMap unread = {};
+  // Strict mode: accesses to SRAM and GDRAM that are not synchronized, by queue. A call records one
+  // again, in the current epoch.
+  std::vector<std::function<void()>> unfinished[3];
 
   // "file:line: instruction in kernel k, task t (core c of cluster n): "
   std::string Locate(const Issuer& issuer) const;
   std::string LocateBarrier() const { return Locate({arrival.barrier.name, arrival.where}); }
 
  private:
-  void RunFront(Queue queue);
-  void RunSomeEarly();
+  void RunFront(Queue queue) {
+    queues_[queue].front()();
+    queues_[queue].pop_front();
+  }
+  // Strict mode: copies happen at any time between their issue and their synchronisation.
+  void RunSomeEarly() {
+    if (!GetSettings().strict) return;
+    for (const Queue queue : {kIo, kMove}) {
+      if (!is_idle(queue) && random_() % 4 == 0) RunFront(queue);
+    }
+  }
 
   Memories memories_;
   std::deque<std::function<void()>> queues_[3];

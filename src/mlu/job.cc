@@ -10,20 +10,11 @@ namespace {
 
 constexpr uint32_t kAtomicBit = 0x80000000;
 
-// Zeroed; the pages that are never touched cost nothing.
-std::shared_ptr<uint32_t> AllocateShadow(size_t count) {
-  auto* const tags = static_cast<uint32_t*>(std::calloc(count, sizeof(uint32_t)));
-  if (tags == nullptr) throw std::bad_alloc();
-  return {tags, std::free};
+bool TakesPart(const Core& core, const Barrier& barrier) {
+  return core.is_memory_core() ? barrier.has_memory_cores : barrier.has_mlu_cores;
 }
 
 }  // namespace
-
-uint32_t Writers::Begin(const Epoch& epoch) {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  epochs_.push_back(epoch);
-  return static_cast<uint32_t>(epochs_.size() - 1);
-}
 
 const Epoch* Writers::Scan(std::span<uint32_t> tags, uint32_t me, bool is_sram, bool mark,
                            bool atomic) {
@@ -50,7 +41,9 @@ const Epoch* Writers::Touch(const Block& block, bool is_sram, const Range& range
   // Returns the tags of the range.
   const auto tags = [&](bool of_readers) {
     std::shared_ptr<uint32_t>& shadow = shadows_[{block.begin, of_readers}];
-    if (shadow == nullptr) shadow = AllocateShadow(block.bytes);
+    if (shadow == nullptr)  // pages of calloc that are never touched cost nothing
+      shadow = {static_cast<uint32_t*>(std::calloc(block.bytes, sizeof(uint32_t))), std::free};
+    if (shadow == nullptr) throw std::bad_alloc();
     return std::span(shadow.get() + (range.begin - block.begin), range.size());
   };
   if (is_read && !is_sram && !shadows_.contains({block.begin, false})) return nullptr;  // unwritten
@@ -59,17 +52,6 @@ const Epoch* Writers::Touch(const Block& block, bool is_sram, const Range& range
   if (!is_read) return Scan(tags(true), epoch, is_sram, false, false);
   std::ranges::fill(tags(true), epoch);
   return nullptr;
-}
-
-void LaunchState::Fail(const Violation& cause) {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  if (failed()) return;
-  violation = cause;
-  failed_.store(true, std::memory_order_release);
-}
-
-Violation LaunchState::MakeViolation(const std::string& reason) const {
-  return {site.where.Text() + "launch of " + site.name + ": " + reason};
 }
 
 void LaunchState::AddCounters(Core& core) {
@@ -94,20 +76,14 @@ uint8_t LaunchState::AddOrigin(const Issuer& issuer) {
   return static_cast<uint8_t>(std::min<ptrdiff_t>(found - origins_.begin(), UINT8_MAX));
 }
 
-Issuer LaunchState::origin(uint8_t number) {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  return origins_[number];
-}
-
 // Returns the cores of the barrier at which `waiting` waits.
 std::vector<Core*> Job::Participants(const Core& waiting) {
   const Barrier& barrier = waiting.arrival.barrier;
   std::vector<Core*> participants;
   for (Core& core : cores) {
     const bool is_same_cluster = core.built_ins.cluster_id == waiting.built_ins.cluster_id;
-    const bool takes_part =
-        core.is_memory_core() ? barrier.has_memory_cores : barrier.has_mlu_cores;
-    if (takes_part && (is_same_cluster || !barrier.of_cluster)) participants.push_back(&core);
+    if (TakesPart(core, barrier) && (is_same_cluster || !barrier.of_cluster))
+      participants.push_back(&core);
   }
   return participants;
 }
@@ -162,27 +138,20 @@ void Job::FailIfStuck() {
 
 void Job::Wait(Core& core, const Barrier& barrier, Where where) {
   if (launch_.failed()) throw Violation();
-  std::unique_lock<std::mutex> lock(mutex_);
   if (core.is_block()) return;
+  if (!TakesPart(core, barrier))
+    Violate(barrier.name, where, "%s takes no part in this barrier", core.epoch.Name().c_str());
+  std::unique_lock<std::mutex> lock(mutex_);
   Arrival& own = core.arrival;
   own = {Arrival::kWaiting, barrier, where};
+  ++(barrier.of_cluster ? core.epoch.cluster_barriers : core.epoch.job_barriers);
+  core.epoch_number = launch_.writers.Begin(core.epoch);
+  for (const auto& accesses : core.unfinished) {
+    for (const auto& touch : accesses) touch();
+  }
   if (!ReleaseIfComplete(core)) FailIfStuck();
   condition_.wait(lock, [&] { return own.state == Arrival::kRunning || launch_.failed(); });
   if (own.state == Arrival::kWaiting) throw Violation();
-  ++(barrier.of_cluster ? core.epoch.cluster_barriers : core.epoch.job_barriers);
-  core.epoch_number = launch_.writers.Begin(core.epoch);
-}
-
-void Job::Finish(Core& core) {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  core.arrival.state = Arrival::kFinished;
-  FailIfStuck();
-}
-
-void Job::Fail(const Violation& violation) {
-  launch_.Fail(violation);
-  const std::lock_guard<std::mutex> lock(mutex_);
-  condition_.notify_all();
 }
 
 void Wait(const Barrier& barrier, Where where) {

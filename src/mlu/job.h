@@ -22,7 +22,11 @@ namespace bang {
 class Writers {
  public:
   // Returns the number of an epoch, for Touch.
-  uint32_t Begin(const Epoch& epoch);
+  uint32_t Begin(const Epoch& epoch) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    epochs_.push_back(epoch);
+    return static_cast<uint32_t>(epochs_.size() - 1);
+  }
 
   // Records an access to a range of a block. Returns another core whose access is not ordered
   // before this one, or NULL.
@@ -57,20 +61,31 @@ class LaunchState {
   Counters counters = {.launches = 1};
 
   int tasks_per_job() const { return std::max(clusters_per_job * kCoresPerCluster, 1); }
-  void Fail(const Violation& cause);  // the first one stays
+  // Keeps the first failure.
+  void Fail(const Violation& cause) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (failed()) return;
+    violation = cause;
+    failed_.store(true, std::memory_order_release);
+  }
   // A failure of the launch itself.
-  Violation MakeViolation(const std::string& reason) const;
+  Violation MakeViolation(const std::string& reason) const {
+    return {site.where.Text() + "launch of " + site.name + ": " + reason};
+  }
   bool failed() const { return failed_.load(std::memory_order_acquire); }
   void AddCounters(Core& core);
 
   // Instructions that read bytes which nothing had written. Their numbers are states of bytes.
   uint8_t AddOrigin(const Issuer& issuer);
-  Issuer origin(uint8_t number);
+  Issuer origin(uint8_t number) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return origins_[number];
+  }
 
  private:
   std::mutex mutex_;
   std::atomic<bool> failed_{false};
-  std::vector<Issuer> origins_{kUnread + 1, {"", Where()}};  // behind the other states of a byte
+  std::vector<Issuer> origins_{kWritten + 1, {"", Where()}};  // behind the other states of a byte
 };
 
 // Records the counters of a launch in its queue, and its failure. Defined in device.cc.
@@ -86,9 +101,17 @@ class Job {
   // Blocks until all cores of the barrier have arrived.
   void Wait(Core& core, const Barrier& barrier, Where where);
   // Records that the core has run its last instruction.
-  void Finish(Core& core);
+  void Finish(Core& core) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    core.arrival.state = Arrival::kFinished;
+    FailIfStuck();
+  }
   // Fails the launch and wakes the cores that wait.
-  void Fail(const Violation& violation);
+  void Fail(const Violation& violation) {
+    launch_.Fail(violation);
+    const std::lock_guard<std::mutex> lock(mutex_);
+    condition_.notify_all();
+  }
 
  private:
   std::vector<Core*> Participants(const Core& waiting);

@@ -45,14 +45,16 @@ struct JobMemories {
   std::vector<Core::Memories> of_cores;
 };
 
-// Runs body(i) on one thread for each i < count. Calls fail(reason) if a thread does not start.
-void RunThreads(int count, const std::function<void(size_t i)>& body,
-                const std::function<void(const std::string& reason)>& fail) {
+// Runs body(i) on one thread for each i < count. `part`, the launch or a job, fails if a thread does
+// not start.
+template <class Part>
+void RunThreads(int count, const LaunchState& launch, Part& part,
+                const std::function<void(size_t i)>& body) {
   std::vector<std::jthread> threads;
   try {
     for (int i = 0; i < count; ++i) threads.emplace_back(body, i);
   } catch (const std::exception& error) {
-    fail(error.what());
+    part.Fail(launch.MakeViolation(error.what()));
   }
 }
 
@@ -101,9 +103,8 @@ void RunJob(LaunchState& launch, int number, JobMemories& memories) {
                            MakeBuiltIns(launch, number, cluster, lane), of_core);
     if (is_block) return RunTask(job.cores[0]);
   }
-  RunThreads(
-      static_cast<int>(job.cores.size()), [&](size_t i) { RunTask(job.cores[i]); },
-      [&](const std::string& reason) { job.Fail(launch.MakeViolation(reason)); });
+  RunThreads(static_cast<int>(job.cores.size()), launch, job,
+             [&](size_t i) { RunTask(job.cores[i]); });
 }
 
 // Returns why a launch is wrong; empty if it is right.
@@ -145,8 +146,7 @@ void RunJobs(LaunchState& launch) {
   };
   GetGdram().AddUser(1);
   const int cpus = static_cast<int>(std::thread::hardware_concurrency());
-  RunThreads(std::clamp(cpus / tasks, 1, jobs), run,
-             [&](const std::string& reason) { launch.Fail(launch.MakeViolation(reason)); });
+  RunThreads(std::clamp(cpus / tasks, 1, jobs), launch, launch, run);
   GetGdram().AddUser(-1);
 }
 

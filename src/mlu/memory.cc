@@ -82,25 +82,20 @@ void Gdram::AddUser(int change) {
 }
 
 OnChipMemory::OnChipMemory(Space its_space, size_t usable)
-    : Memory(its_space),
+    : Memory(its_space, RoundUp(usable * kMostBuffers + kGuards, kPage)),
       limit(usable),
-      size_(RoundUp(limit * kMostBuffers + kGuards, kPage)),
-      map_(Reserve(2 * size_)) {
+      map_(Reserve(2 * states_)) {
   if (map_ == nullptr) throw std::bad_alloc();
 }
 
-OnChipMemory::~OnChipMemory() { munmap(map_, 2 * size_); }
-
-void OnChipMemory::Write(char* to, const char* from, size_t bytes) {
-  Memory::Write(to, from, bytes);
-  std::memset(StateOf(to), kWritten, bytes);
-}
+OnChipMemory::~OnChipMemory() { munmap(map_, 2 * states_); }
 
 const uint8_t* OnChipMemory::FindUnwritten(const Range& range) const {
   uint8_t* const states = StateOf(range.begin);
   const size_t bytes = range.size();
   // The common case: all states are equal to the first one.
   if (states[0] == kWritten && std::memcmp(states, states + 1, bytes - 1) == 0) return nullptr;
+  const uint8_t* first = nullptr;
   for (size_t i = 0; i < bytes; ++i) {
     if (states[i] == kWritten) continue;
     const size_t phase = reinterpret_cast<uintptr_t>(range.begin + i) % 4;
@@ -108,10 +103,11 @@ const uint8_t* OnChipMemory::FindUnwritten(const Range& range) const {
     bool is_poison = true;
     for (size_t k = begin; k < end; ++k)
       is_poison &= states[k] == kWritten || range.begin[k] == static_cast<char>(kPoison);
-    if (is_poison) return states + i;
-    std::memset(states + begin, kWritten, end - begin);
+    if (!is_poison) std::memset(states + begin, kWritten, end - begin);
+    if (is_poison && first == nullptr) first = states + i;
+    i = end - 1;
   }
-  return nullptr;
+  return first;
 }
 
 char* OnChipMemory::Declare(const void* key, const char* name, size_t bytes, Where where) {
@@ -120,9 +116,9 @@ char* OnChipMemory::Declare(const void* key, const char* name, size_t bytes, Whe
     if (known.key == key) return known.begin;
   }
   const size_t pages = RoundUp(bytes, kPage);
-  if (next_ + 2 * kPage + pages > size_) return nullptr;
+  if (next_ + 2 * kPage + pages > states_) return nullptr;
   char* const first = map_ + next_ + kPage;
-  for (char* const map : {first, first + size_}) {
+  for (char* const map : {first, first + states_}) {
     if (mprotect(map, pages, PROT_READ | PROT_WRITE) != 0) throw std::bad_alloc();
   }
   next_ += kPage + pages;
@@ -146,13 +142,6 @@ size_t OnChipMemory::Touch(const Block& variable, const char* end) {
   if (peak == 0) used_ += variable.bytes;
   peak = std::max(peak, static_cast<size_t>(end - variable.begin));
   return used_;
-}
-
-size_t OnChipMemory::peak() const {
-  const std::shared_lock lock(mutex_);
-  size_t sum = 0;
-  for (const auto& [begin, variable] : blocks_) sum += variable.peak;
-  return sum;
 }
 
 }  // namespace bang

@@ -3,7 +3,6 @@
 // allocation and each variable lies between inaccessible pages.
 #pragma once
 
-#include <algorithm>
 #include <cstring>
 #include <functional>
 #include <map>
@@ -30,19 +29,22 @@ struct Issuer {
   Where where;
 };
 
-// Address ranges of instructions that have been issued and not yet synchronized. The ranges are
-// disjoint: each byte belongs to the instruction that was issued last.
+// Address ranges of instructions. The ranges are disjoint: each byte belongs to the instruction that
+// was issued last.
 class IntervalMap {
  public:
   void Insert(const Range& range, const Issuer& issuer) {
+    Erase(range);
+    ranges_.emplace(range.end, Node{range.begin, issuer});
+  }
+  void Erase(const Range& range) {
     auto node = ranges_.upper_bound(range.begin);
-    while (node != ranges_.end() && node->second.begin < range.end) {  // cut out the range
+    while (node != ranges_.end() && node->second.begin < range.end) {
       const auto [end, old] = *node;
       node = ranges_.erase(node);
       if (old.begin < range.begin) ranges_.emplace_hint(node, range.begin, old);
       if (range.end < end) node = ranges_.emplace_hint(node, end, Node{range.end, old.issuer});
     }
-    ranges_.emplace_hint(node, range.end, Node{range.begin, issuer});
   }
 
   // Returns the instruction of a range that overlaps, or NULL.
@@ -78,17 +80,20 @@ struct Block {
 
 class Memory {
  public:
-  explicit Memory(Space its_space) : space(its_space) {}
-  virtual ~Memory() = default;
-
   const Space space;
 
   // Returns the block that contains `pointer`, or NULL. The end of a block belongs to it.
   const Block* Find(const void* pointer) const;
-  // Writes the bytes of an instruction.
-  virtual void Write(char* to, const char* from, size_t bytes) { std::memmove(to, from, bytes); }
+  // Writes the bytes of an instruction, and their states.
+  void Write(char* to, const char* from, size_t bytes) {
+    std::memmove(to, from, bytes);
+    if (states_ != 0) std::memset(to + states_, kWritten, bytes);
+  }
 
  protected:
+  explicit Memory(Space its_space, size_t states = 0) : space(its_space), states_(states) {}
+
+  const size_t states_;  // the distance from a byte to its state; 0: GDRAM, without states
   mutable std::shared_mutex mutex_;
   std::map<const char*, Block, std::greater<>> blocks_;  // by begin, the last one first
 };
@@ -117,29 +122,18 @@ Gdram& GetGdram();
 class OnChipMemory final : public Memory {
  public:
   OnChipMemory(Space its_space, size_t usable);  // throws std::bad_alloc
-  ~OnChipMemory() override;
+  ~OnChipMemory();
 
   const size_t limit;
 
-  bool Contains(const void* pointer) const { return pointer >= map_ && pointer < map_ + size_; }
-  // The distance from a byte to its state.
-  ptrdiff_t states() const { return static_cast<ptrdiff_t>(size_); }
+  bool Contains(const void* pointer) const { return pointer >= map_ && pointer < map_ + states_; }
+  ptrdiff_t states() const { return static_cast<ptrdiff_t>(states_); }
   uint8_t* StateOf(const void* pointer) const {
-    return const_cast<uint8_t*>(static_cast<const uint8_t*>(pointer)) + size_;
+    return const_cast<uint8_t*>(static_cast<const uint8_t*>(pointer)) + states_;
   }
-  void Write(char* to, const char* from, size_t bytes) override;
   // Returns the state of the first byte that nothing has written, or NULL. Scalar code writes
-  // without a trace: a word without the poison pattern counts as written.
+  // without a trace: a word without the poison pattern counts as written. Marks these words.
   const uint8_t* FindUnwritten(const Range& range) const;
-
-  bool HasUnread(const Range& range) const {
-    return std::memchr(StateOf(range.begin), kUnread, range.size()) != nullptr;
-  }
-  // An instruction reads the range.
-  void MarkRead(const Range& range) const {
-    uint8_t* const states = StateOf(range.begin);
-    if (HasUnread(range)) std::replace(states, states + range.size(), kUnread, kWritten);
-  }
 
   // Returns the variable of `key`, which is placed at first use. Returns NULL if the addresses are
   // used up. A source declares the variables of all its kernels: only variables that the
@@ -151,11 +145,15 @@ class OnChipMemory final : public Memory {
   // variables in use.
   size_t Touch(const Block& variable, const char* end);
   // The bytes that instructions have touched.
-  size_t peak() const;
+  size_t peak() const {
+    const std::shared_lock lock(mutex_);
+    size_t sum = 0;
+    for (const auto& [begin, variable] : blocks_) sum += variable.peak;
+    return sum;
+  }
 
  private:
-  size_t size_;
-  char* map_;  // the memory, and behind it the states of its bytes
+  char* const map_;  // the memory, and behind it the states of its bytes
   size_t used_ = 0;
   size_t next_ = 0;
 };

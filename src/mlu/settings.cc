@@ -37,7 +37,7 @@ Settings Read() {
   });
   read("MLUOP_MLU_SEED", "a number", [&](const std::string& value) {
     settings.seed = std::strtoull(value.c_str(), nullptr, 10);
-    return true;
+    return value.find_first_not_of("0123456789") == std::string::npos;
   });
   const auto read_switch = [&](const char* name, const std::string& off, const std::string& on,
                                bool* is_on) {

@@ -45,9 +45,9 @@ __mlu_global__ void Add(const T* a, __nram__ T* b) {
 #define POINTER __nram__ float*  // k<<<a, b, c>>>
 const __nram__ float* constant = (const __nram__ float*)0;
 void Host() {
-  ::bang::Launch<&Add<float, 3>>("Add<float,3>", dim, (cnrtFunctionType_t)(n > 3 ? 1 : 4),
+  ::bang::Kernel<&Add<float, 3>>::Launch("Add<float,3>", dim, (cnrtFunctionType_t)(n > 3 ? 1 : 4),
                   queue)(a, b);
-  ::bang::Launch<&ns::Plain>("ns::Plain", dim, type, queue)();
+  ::bang::Kernel<&ns::Plain>::Launch("ns::Plain", dim, type, queue)();
 }
 SOURCE
 "$translate" "$folder/in.mlu" "$folder/out.cc"

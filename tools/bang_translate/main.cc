@@ -127,7 +127,8 @@ class Translator {
     return end;
   }
 
-  // kernel<T><<<dim, type, queue>>>(a) -> ::bang::Launch<&kernel<T>>("kernel<T>", dim, type, queue)(a)
+  // kernel<T><<<dim, type, queue>>>(a) ->
+  // ::bang::Kernel<&kernel<T>>::Launch("kernel<T>", dim, type, queue)(a)
   void Launch(size_t at) {
     const size_t start = NameStart(at);
     if (start == SkipSpaceBack(at)) Fail(at, "a launch needs the name of a kernel before <<<");
@@ -142,8 +143,8 @@ class Translator {
     for (const char c : mask_.substr(start, at - start)) {
       if (!IsSpace(c)) name += c;
     }
-    edits_.push_back({start, start, "::bang::Launch<&"});
-    edits_.push_back({at, at + 3, ">(\"" + name + "\", "});
+    edits_.push_back({start, start, "::bang::Kernel<&"});
+    edits_.push_back({at, at + 3, ">::Launch(\"" + name + "\", "});
     edits_.push_back({end, end + 3, ")"});
   }
 

@@ -148,8 +148,8 @@ BANG_ARGUMENT(__bang_argmax, std::greater<float>, false, kAlias, kNoRule, kFrom3
 BANG_ARGUMENT(__bang_argmin, std::less<float>, false, kAlias, kNoRule, kFrom322)
 BANG_ARGUMENT(__bang_nan_argmax, std::greater<float>, true, kAlias, kNoRule, kFrom520)
 BANG_ARGUMENT(__bang_nan_argmin, std::less<float>, true, kAlias, kNoRule, kFrom520)
-BANG_ARGUMENT(__bang_max, std::greater<float>, false, kNoAlias, kNoRule, kEverywhere)  // old names
-BANG_ARGUMENT(__bang_min, std::less<float>, false, kNoAlias, kNoRule, kEverywhere)
+BANG_ARGUMENT(__bang_max, std::greater<float>, false, kNoAlias, k2xx, kEverywhere)  // old names
+BANG_ARGUMENT(__bang_min, std::less<float>, false, kNoAlias, k2xx, kEverywhere)
 
 }  // namespace intrinsics
 }  // namespace bang

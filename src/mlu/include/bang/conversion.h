@@ -46,9 +46,9 @@ BANG_CONVERT_MODES(__bang_int322half, kFrom322, int, half, +, kAlias, kNoRule)
 BANG_CONVERT_MODES(__bang_float2int16, kEverywhere, float, short, -, kAlias, k2xx)
 BANG_CONVERT_MODES(__bang_half2int16, kEverywhere, half, short, -, kAlias, k2xx)
 BANG_CONVERT_MODES(__bang_half2int8, kEverywhere, half, signed char, -, kAlias, k2xx)
-BANG_CONVERT(, kRn, kEverywhere, __bang_int162float, short, float, +, kNoAlias, k2xx)
-BANG_CONVERT(, kRn, kEverywhere, __bang_int82float, signed char, float, +, kNoAlias, k2xx)
-BANG_CONVERT(, kRn, kEverywhere, __bang_uint322float, unsigned, float, +, kNoAlias, k2xx)
+BANG_CONVERT(, kTz, kEverywhere, __bang_int162float, short, float, +, kNoAlias, k2xx)
+BANG_CONVERT(, kTz, kEverywhere, __bang_int82float, signed char, float, +, kNoAlias, k2xx)
+BANG_CONVERT(, kTz, kEverywhere, __bang_uint322float, unsigned, float, +, kNoAlias, k2xx)
 
 // Between float and half: no fix_position. The strided form converts segnum + 1 segments of n
 // elements, with strides in bytes, and runs on Move.
@@ -95,8 +95,8 @@ BANG_CONVERT_SCALAR_MODES(__float2int32, float, int)
 BANG_CONVERT_SCALAR_MODES(__half2int, half, int)
 BANG_CONVERT_SCALAR_MODES(__half2int32, half, int)
 inline float __half2float(half x) { return x; }
-inline float __int2float(int x) { return static_cast<float>(x); }
-inline half __int2half(int x) { return half(x); }
+BANG_CONVERT_SCALAR(, kTz, kEverywhere, __int2float, int, float)
+BANG_CONVERT_SCALAR(, kTz, kEverywhere, __int2half, int, half)
 
 }  // namespace intrinsics
 }  // namespace bang

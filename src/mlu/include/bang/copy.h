@@ -59,7 +59,7 @@ End EndOf(const T* data, size_t n, const Segments& segments = {}) {
 inline constexpr unsigned kOwnCluster = ~0u;
 struct CopyCall {
   const char* name;
-  bool async;
+  bool async;  // false: complete before the next instruction starts
   mluMemcpyDirection_t direction;
   unsigned cluster = kOwnCluster;  // the cluster that has the destination
   bool is_move = false;            // __bang_move, which runs on Compute
@@ -83,7 +83,7 @@ BANG_API void Gather(const GatherCall& call, const End& to, const End& from,
 
 struct FillCall {
   const char* name;
-  bool async;
+  bool async;  // true on Compute, which other queues must synchronize with
   Queue queue;
   Space space;
   Rule rule;
@@ -127,7 +127,7 @@ namespace intrinsics {
 #define BANG_CLUSTER , unsigned id_dst_cluster = kOwnCluster  // with SRAM2SRAM, not on 5xx
 BANG_COPY(__memcpy, BANG_DIRECTION, BANG_CLUSTER, false, dir, id_dst_cluster)
 BANG_COPY(__memcpy_async, BANG_DIRECTION, , true, dir)
-BANG_COPY(__bang_move, , , false, NRAM2NRAM, kOwnCluster, true)
+BANG_COPY(__bang_move, , , true, NRAM2NRAM, kOwnCluster, true)
 
 // offset: bytes, in NRAM; bit k of mask skips segment k when it is 0.
 #define BANG_GATHER_FORM(name, is_async, is_scatter, mask, direction, ...)             \
@@ -168,11 +168,11 @@ BANG_GATHER_FORM(__bang_gather_async, true, false, mask, nullptr, const void* ma
 #define BANG_FILL_STRIDED(name, ...) BANG_FILL_2D(name, __VA_ARGS__) BANG_FILL_3D(name, __VA_ARGS__)
 #define BANG_FILL_ALL(name, ...) \
   BANG_FILL_1D(name, kNoRule, __VA_ARGS__) BANG_FILL_STRIDED(name, __VA_ARGS__)
-BANG_FILL_1D(__bang_write_value, k2xx64, false, kCompute, kNram)
-BANG_FILL_3D(__bang_write_value, false, kCompute, kNram)
+BANG_FILL_1D(__bang_write_value, k2xx64, true, kCompute, kNram)
+BANG_FILL_3D(__bang_write_value, true, kCompute, kNram)
 BANG_FILL_1D(__memset_nram, kNoRule, false, kMove, kNram)
 BANG_FILL_1D(__memset_nram_async, kNoRule, true, kMove, kNram)
-BANG_FILL_1D(__nramset, kNoRule, false, kCompute, kNram)
+BANG_FILL_1D(__nramset, kNoRule, true, kCompute, kNram)
 BANG_FILL_STRIDED(__nramset, false, kMove, kNram)
 BANG_FILL_STRIDED(__nramset_async, true, kMove, kNram)
 BANG_FILL_ALL(__gdramset, false, kIo, kGdram)
@@ -184,7 +184,7 @@ BANG_FILL_ALL(__sramset_async, true, kMove, kSram)
 template <Element T>
 void __bang_write_zero(T* dst, unsigned n, BANG_WHERE) {
   const T zero = T(0);
-  Fill({"__bang_write_zero", false, Queue::kCompute, Space::kNram, k2xx}, EndOf(dst, n), &zero,
+  Fill({"__bang_write_zero", true, Queue::kCompute, Space::kNram, k2xx}, EndOf(dst, n), &zero,
        sizeof(T), where);
 }
 

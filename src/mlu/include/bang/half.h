@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <limits>
 #include <type_traits>
+#include <utility>
 
 namespace bang {
 
@@ -115,7 +116,12 @@ concept HalfAndDouble = (std::same_as<A, half> && std::same_as<B, double>) ||
   template <class A, class B>                                                \
   requires ::bang::HalfAndDouble<A, B> half operator op(A a, B b) = delete;  \
   inline half& operator op##=(half& a, half b) { return a = a op b; }
+#define BANG_HALF_STEP(op, sign)                             \
+  inline half& operator op(half& a) { return a = a sign 1; } \
+  inline half operator op(half& a, int) { return std::exchange(a, a sign 1); }
 BANG_HALF_OPERATOR(+)
 BANG_HALF_OPERATOR(-)
 BANG_HALF_OPERATOR(*)
 BANG_HALF_OPERATOR(/)
+BANG_HALF_STEP(++, +)
+BANG_HALF_STEP(--, -)

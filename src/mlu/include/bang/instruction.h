@@ -77,6 +77,7 @@ inline constexpr unsigned kAlias = 1;    // the result may lie at its address
 inline constexpr unsigned kRepeats = 2;  // a shorter source (the cycle_ instructions)
 inline constexpr unsigned kDecides = 4;  // an index or a mask: each byte must have been written
 inline constexpr unsigned kResult = 8;
+inline constexpr unsigned kSingle = 16;  // one element: the rule on sizes does not apply
 
 struct Operand {
   const char* role;  // NULL: a scalar, which needs no check
@@ -122,17 +123,15 @@ inline constexpr int kPoison = 0xCB;  // a float of -2.7e7, a half of -15.6
 // The state of a byte of on-chip memory. Other values: it depends on bytes that nothing has
 // written, and the value is the number of the first instruction that read them.
 inline constexpr uint8_t kUnwritten = 0, kWritten = 1;
-inline constexpr uint8_t kUnread =
-    2;  // written by a vector instruction; no instruction has read it
 
 // A vector instruction that is being executed.
 struct Issued {
-  bool runs = false;  // false on the memory core, where vector instructions do nothing
   bool is_2xx = false;
   uint8_t dependent = kWritten;  // the state of results that depend on bytes nothing has written
   ptrdiff_t states = 0;          // the distance from a byte of NRAM to its state
 
-  explicit operator bool() const { return runs; }
+  // False on the memory core, where vector instructions do nothing.
+  explicit operator bool() const { return states != 0; }
   bool all_written() const { return dependent == kWritten; }
   uint8_t* StateOf(const void* data) const {
     return const_cast<uint8_t*>(static_cast<const uint8_t*>(data)) + states;
@@ -147,7 +146,7 @@ struct Issued {
   void Put(void* d, const T& value, bool is_written) const {
     std::memcpy(d, &value, sizeof(T));
     if (!is_written) std::memset(d, kPoison, sizeof(T));
-    std::memset(StateOf(d), is_written ? kUnread : dependent, sizeof(T));
+    std::memset(StateOf(d), is_written ? kWritten : dependent, sizeof(T));
   }
 };
 

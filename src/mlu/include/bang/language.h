@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cmath>
-#include <cstdint>
 #include <cstdio>
 
 #include "bang/instruction.h"
@@ -29,6 +28,8 @@
 #define __mlu_global__ [[maybe_unused]] static
 #define __mlu_entry__ __mlu_global__
 #define __mlu_func__ inline __attribute__((always_inline))
+#define __mlu_builtin__ __mlu_func__
+#define __mlu_vector__ __mlu_func__
 #define __mlu_device__ [[maybe_unused]] static
 #define __mlu_const__ [[maybe_unused]] static
 #define __mlu_host__

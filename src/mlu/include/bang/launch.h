@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// kernel<<<dim, type, queue>>>(...): bang_translate turns it into Launch<&kernel>(...)(...).
+// kernel<<<dim, type, queue>>>(...): bang_translate turns it into a call of
+// Kernel<&kernel>::Launch(...).
 //
 // A source is compiled once for the host and once per architecture. In every device pass, Kernel
 // registers the kernel of its architecture when the program starts; the host pass looks it up.
@@ -53,28 +54,23 @@ struct Kernel<kKernel> {
 
   // The source's name and the mangled name of the kernel.
   static std::string Key() { return std::string(__BASE_FILE__ ": ") + typeid(Kernel).name(); }
-  // Returns a function that launches the kernel.
-  static auto Bind(const LaunchSite& site) {
-    return [site](Ts... values) {
-      const Arguments arguments(values...);
-      RunKernel(site, &arguments);
-    };
-  }
 #if defined(__BANG_ARCH__)
   static void Enter(const void* arguments) {
     std::apply(kKernel, *static_cast<const Arguments*>(arguments));
   }
   static inline const bool kRegistered = RegisterKernel(Key(), __BANG_ARCH__, Enter);
+#else
+  static constexpr bool kRegistered = false;
 #endif
+  // Returns a function that launches the kernel.
+  static auto Launch(const char* name, const cnrtDim3_t& dim, cnrtFunctionType_t type,
+                     cnrtQueue_t queue, Where where = Where()) {
+    static_cast<void>(kRegistered);
+    return [=](Ts... values) {
+      const Arguments arguments(values...);
+      RunKernel({Key(), name, dim, type, queue, where}, &arguments);
+    };
+  }
 };
-
-template <auto kKernel>
-auto Launch(const char* name, const cnrtDim3_t& dim, cnrtFunctionType_t type, cnrtQueue_t queue,
-            Where where = Where()) {
-#if defined(__BANG_ARCH__)
-  static_cast<void>(Kernel<kKernel>::kRegistered);
-#endif
-  return Kernel<kKernel>::Bind({Kernel<kKernel>::Key(), name, dim, type, queue, where});
-}
 
 }  // namespace bang

@@ -18,20 +18,23 @@ std::vector<size_t> IndicesWhere(unsigned n, const Test& test) {
   return indices;
 }
 
-// Packs the elements that `test` selects and returns their number. 2xx pads the result to 128
-// bytes with zeros and may touch the rest of d, which counts as unwritten.
+// Packs the elements that `test` selects behind `head` elements, which get their number and zeros.
+// Returns the number. Without a head 2xx pads the result to 128 bytes with zeros and may touch the
+// rest of d, which counts as unwritten.
 template <class T, class Test>
 unsigned Pack(const Instruction& instruction, T* d, const T* src, const Operand& mask, unsigned n,
-              Where where, const Test& test) {
-  const Issued issued = Issue(instruction, n, {Out("dst", d, n), In("src", src, n), mask}, where);
+              Where where, const Test& test, size_t head = 0) {
+  const Issued issued =
+      Issue(instruction, n, {Out("dst", d, head + n), In("src", src, n), mask}, where);
   if (!issued) return 0;
   const std::vector<size_t> packed = IndicesWhere(n, test);
   constexpr size_t kLanes = 128 / sizeof(T);
   const size_t padded = (packed.size() + kLanes - 1) / kLanes * kLanes;
-  Rearrange(issued, d, n, src, [&](size_t i) {
-    if (i < packed.size()) return packed[i];
-    return !issued.is_2xx ? kKeep : i < padded ? kZero : kLost;
+  Rearrange(issued, d, head + n, src, [&](size_t i) {
+    if (i - head < packed.size()) return packed[i - head];
+    return i < head ? kZero : !issued.is_2xx || head > 0 ? kKeep : i < padded ? kZero : kLost;
   });
+  if (head > 0) issued.Put(d, static_cast<uint32_t>(packed.size()), true);
   return static_cast<unsigned>(packed.size());
 }
 
@@ -124,29 +127,23 @@ unsigned __bang_filter_bitindex(T* d, const T* src, const void* bitmask, unsigne
 // Bytes 0-3: the count; bytes 4-127: zero; the packed elements from byte 128.
 template <Float T>
 void __bang_select(T* d, const T* src, const T* index, unsigned n, BANG_WHERE) {
-  constexpr size_t kLanes = 128 / sizeof(T);
-  const Issued issued =
-      Issue({"__bang_select", kSelection, kAll128}, n,
-            {Out("dst", d, n + kLanes), In("src", src, n), In("index", index, n, kDecides)}, where);
-  if (!issued) return;
-  const auto packed = IndicesWhere(n, [index](unsigned i) { return IsTrue(index[i]); });
-  Rearrange(issued, d, kLanes + packed.size(), src,
-            [&](size_t i) { return i < kLanes ? kZero : packed[i - kLanes]; });
-  issued.Put(d, static_cast<uint32_t>(packed.size()), true);
+  const auto test = [index](unsigned i) { return IsTrue(index[i]); };
+  Pack({"__bang_select", kSelection, kAll128}, d, src, In("index", index, n, kDecides), n, where,
+       test, 128 / sizeof(T));
 }
 
 // name(src, n) returns the result; the old form name(d, src, n) writes it to d[0].
-#define BANG_REDUCTION(name, result)                                                           \
-  template <Float T>                                                                           \
-  unsigned name(const T* src, unsigned n, BANG_WHERE) {                                        \
-    const Issued issued = Issue({#name, kSelection}, n, {In("src", src, n, kDecides)}, where); \
-    return issued ? static_cast<unsigned>(result) : 0;                                         \
-  }                                                                                            \
-  template <Float T>                                                                           \
-  void name(unsigned* d, const T* src, unsigned n, BANG_WHERE) {                               \
-    const Issued issued = Issue({#name, kSelection, kNoRule, kEverywhere}, n,                  \
-                                {Out("dst", d, 1), In("src", src, n)}, where);                 \
-    if (issued) issued.Put(d, static_cast<unsigned>(result), issued.all_written());            \
+#define BANG_REDUCTION(name, result)                                                             \
+  template <Float T>                                                                             \
+  unsigned name(const T* src, unsigned n, BANG_WHERE) {                                          \
+    const Issued issued = Issue({#name, kSelection}, n, {In("src", src, n, kDecides)}, where);   \
+    return issued ? static_cast<unsigned>(result) : 0;                                           \
+  }                                                                                              \
+  template <Float T>                                                                             \
+  void name(unsigned* d, const T* src, unsigned n, BANG_WHERE) {                                 \
+    const Issued issued = Issue({#name, kSelection, k2xx, kEverywhere}, n,                       \
+                                {In("dst", d, 1, kResult | kSingle), In("src", src, n)}, where); \
+    if (issued) issued.Put(d, static_cast<unsigned>(result), issued.all_written());              \
   }
 BANG_REDUCTION(__bang_count, std::count_if(src, src + n, IsTrue<T>))
 BANG_REDUCTION(__bang_findfirst1, Find1(src, n, false))
@@ -209,7 +206,7 @@ void __bang_pad(T* d, const T* src, unsigned channel, unsigned height, unsigned 
   const size_t out_width = left + width + right;
   const size_t n = (top + height + bottom) * out_width * channel;
   const size_t src_n = size_t{height} * width * channel;
-  const Issued issued = Issue({"__bang_pad", kLayout, kNoRule, kEverywhere}, n,
+  const Issued issued = Issue({"__bang_pad", kLayout, k2xx, kEverywhere}, n,
                               {Out("dst", d, n), In("src", src, src_n, kNoAlias)}, where);
   Rearrange(issued, d, n, src, [=](size_t i) {
     const size_t h = i / channel / out_width - top, w = i / channel % out_width - left;
