@@ -23,8 +23,8 @@ constexpr uint16_t kVersion = 45;          // the first version with ZIP64
 constexpr uint16_t kDate = 0x21;           // 1980-01-01: files of equal calls are equal
 constexpr size_t kNpyAlignment = 64;
 
-// The CRC-32 of every byte.
-constexpr std::array<uint32_t, 256> kCrc = [] {
+// Returns the CRC-32 of every byte.
+constexpr std::array<uint32_t, 256> MakeCrcTable() {
   std::array<uint32_t, 256> table = {};
   for (uint32_t i = 0; i < table.size(); ++i) {
     table[i] = i;
@@ -33,7 +33,8 @@ constexpr std::array<uint32_t, 256> kCrc = [] {
     }
   }
   return table;
-}();
+}
+constexpr std::array<uint32_t, 256> kCrc = MakeCrcTable();
 
 bool WriteAt(int file, const void* data, size_t bytes, uint64_t offset) {
   const auto* from = static_cast<const char*>(data);
