@@ -14,6 +14,7 @@ machine and commit stay in the file unless --only measures them again.
 
 import argparse
 import contextlib
+import importlib
 import itertools
 import sys
 import time
@@ -224,7 +225,7 @@ def cuda_overhead():
 def overhead(options):
     """Prints the minimum times of calls on tiny inputs, on one thread."""
     with contextlib.suppress(ImportError):  # loaded by torch.compile and torch.optim
-        import torch._dynamo
+        importlib.import_module("torch._dynamo")
     torch.set_num_threads(1)
     mluops.set_num_threads(1)
     rows = cuda_overhead() if options.device == "cuda" else cpu_overhead()

@@ -26,8 +26,8 @@ dump() {
     -DMLUOPS_TOOLS=OFF -DMLUOPS_CUDA=OFF -DMLUOPS_MLU=OFF -DCMAKE_CXX_FLAGS='-g -O0 -DHWY_COMPILE_ONLY_STATIC' ||
     fail "the configuration failed"
   or_tail "the library" "$build/log" cmake --build "$build" --target mluops || fail "the build failed"
-  or_tail abidw "$build/log" abidw --exported-interfaces-only --headers-dir "$1/include" --drop-private-types --no-corpus-path --no-show-locs \
-    --no-comp-dir-path --no-elf-needed --out-file "$2" "$build/libmluops.so"
+  or_tail abidw "$build/log" abidw --exported-interfaces-only --headers-dir "$1/include" --drop-private-types \
+    --no-corpus-path --no-show-locs --no-comp-dir-path --no-elf-needed --out-file "$2" "$build/libmluops.so"
   sed -i "s|path='$(realpath "$1")/|path='|" "$2"
 }
 # write_page <previous version>: rewrites abi/README.md with abidiff's report of the changes since that version.

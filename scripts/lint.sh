@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # lint.sh [source ...]: runs clang-format, clang-tidy and cppcheck on the named C and C++ sources. Without arguments it
-# checks all of them, and also runs ruff, check_includes.py, check_prose.py, count_mentions.py, a check of the
+# checks all of them, and also runs ruff, shellcheck, check_includes.py, check_prose.py, count_mentions.py, a check of the
 # figures in READMEs and `make odr`. clang-tidy and cppcheck skip sources that passed before and have not changed
 # (scripts/analyse.py); `rm -r build-lint` resets this.
 set -euo pipefail

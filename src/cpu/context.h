@@ -48,8 +48,8 @@ using CpuOperator = DeviceOperator<CpuContext>;
 // Each family defines one, <folder>::kCpuFamily.
 using CpuFamily = DeviceFamily<CpuContext>;
 
-// The functions of an implementation whose calls are objects: Object(call, scratch). The scratch is
-// NULL for bytes() and Describe().
+// Functions of an implementation: each constructs Object(call, scratch) and calls one member. The
+// scratch is NULL for bytes() and Describe().
 template <class Object, class Problem>
 size_t ObjectBytes(const CpuCall<Problem>& call) {
   return Object(call, nullptr).bytes();

@@ -32,8 +32,8 @@ class Scratch {
   size_t size_ = 0;
 };
 
-// Divides a block into arrays, one after the other, each aligned to kAlignment. NULL for the block
-// gives their total size alone: the code that takes the arrays also computes their bytes.
+// Divides a block into arrays, one after the other, each aligned to kAlignment. With a NULL
+// block, Take() returns NULL and bytes() counts the size.
 class ScratchArrays {
  public:
   explicit ScratchArrays(void* block) : block_(static_cast<char*>(block)) {}

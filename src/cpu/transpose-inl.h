@@ -173,7 +173,7 @@ template <int kSide>
 using Side = std::integral_constant<int, kSide>;
 
 // Calls body(Side<k>) with the side of the largest tile that fits; `side` is the matrix's shorter
-// side. Tiles of other types than float are one block of 16 bytes wide.
+// side. For types other than float, a tile is 16 bytes wide.
 template <typename T, class Body>
 HWY_INLINE void WithSide([[maybe_unused]] int64_t side, const Body& body) {
 #if HWY_TARGET != HWY_SCALAR

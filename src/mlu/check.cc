@@ -58,7 +58,7 @@ void CheckExclusive(const Check& check, const Side& side, const Range& range, Qu
   if (const Epoch* const other = touch(); other != nullptr)
     check.Fail("%s of %zu bytes in %s is also accessed by %s, without a barrier in between%s",
                side.role, range.size(), kSpaceNames[space], other->Name().c_str(),
-               strict ? " (a barrier does not wait for copies that are not synchronized)" : "");
+               strict ? " (a barrier orders only copies that are synchronized)" : "");
   if (strict) check.core.unfinished[queue].emplace_back(touch);
 }
 

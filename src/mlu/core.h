@@ -135,8 +135,8 @@ class Core {
   // Results of vector instructions that no instruction has read and no __sync() has made visible to
   // scalar code.
   IntervalMap unread = {};
-  // Strict mode: accesses to SRAM and GDRAM that are not synchronized, by queue. A call records one
-  // again, in the current epoch.
+  // Strict mode: accesses to SRAM and GDRAM that are not synchronized, by queue. Calling an
+  // element records its access again, in the current epoch.
   std::vector<std::function<void()>> unfinished[3];
 
   // "file:line: instruction in kernel k, task t (core c of cluster n): "

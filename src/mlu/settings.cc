@@ -35,9 +35,9 @@ Settings Read() {
     settings.card.cluster_limit = static_cast<int>(std::clamp(number, 1L, long{kMaxClusters}));
     return *end == '\0' && number == settings.card.cluster_limit;
   });
-  read("MLUOP_MLU_SEED", "a number", [&](const std::string& value) {
+  read("MLUOP_MLU_SEED", "a number of at most 19 digits", [&](const std::string& value) {
     settings.seed = std::strtoull(value.c_str(), nullptr, 10);
-    return value.find_first_not_of("0123456789") == std::string::npos;
+    return value.size() < 20 && value.find_first_not_of("0123456789") == std::string::npos;
   });
   const auto read_switch = [&](const char* name, const std::string& off, const std::string& on,
                                bool* is_on) {

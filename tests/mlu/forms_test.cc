@@ -387,7 +387,7 @@ TEST_F(Forms, BarrierDoesNotWaitForCopiesInStrictMode) {
     ExpectMessage("in kernel " + std::string(kernel).substr(0, std::strlen(kernel) - 11) +
                   "<false>, task ");
     ExpectMessage("without a barrier in between");
-    ExpectMessage("(a barrier does not wait for copies that are not synchronized)");
+    ExpectMessage("(a barrier orders only copies that are synchronized)");
   }
 }
 

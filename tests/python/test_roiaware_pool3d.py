@@ -125,7 +125,7 @@ def test_the_bottom_of_half_boxes_is_not_rounded(dtype):
 
 @pytest.mark.parametrize("mode", ["0", "1", "True", True, 1.0, None, torch.tensor([1, 2])], ids=str)
 def test_wrong_modes_raise(mode):
-    with pytest.raises(ValueError, match='roiaware_pool3d: mode must be "max" or "avg", got'):
+    with pytest.raises(ValueError, match='roiaware_pool3d: mode must be "max", "avg", 0 or 1, got'):
         ours.roiaware_pool3d(*cars(), randn(60, 4), 1, mode=mode)
 
 

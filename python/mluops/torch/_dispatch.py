@@ -91,8 +91,8 @@ def is_compiling() -> bool:
 
 def is_forward_mode(arguments: Tuple[Any, ...]) -> bool:
     """Whether tangents may be given. Graphs of torch.compile enter forward mode in C++, without
-    `forward_ad`: then only the interpreters of torch.func and the tensors tell (0.8 µs each). The
-    tensors are the first arguments."""
+    `forward_ad`; this then asks the interpreters of torch.func and each tensor. The tensors are the
+    first arguments."""
     if forward_ad._current_level >= 0:
         return True
     if "torch._dynamo" not in _modules:  # nothing is compiled

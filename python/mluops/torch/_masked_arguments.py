@@ -61,7 +61,8 @@ def _check_shapes(
         )
     if mask.is_complex() or (mask.is_floating_point() and mask.dtype not in FLOATING):
         raise BadParamError(
-            f"masked_conv2d: mask must be of numbers that compare with 0, got {mask.dtype}"
+            "masked_conv2d: mask must be bool, integer, float16, bfloat16, float32 or float64, "
+            f"got {mask.dtype}"
         )
     for name, other in (("weight", weight), ("bias", bias)):
         if other is not None and other.dtype != features.dtype:

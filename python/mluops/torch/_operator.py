@@ -255,7 +255,9 @@ def register_composition(
                 return _apply_in_torch_func(once, (name, operator, *arguments))
             return _apply_in_torch_func(apply, (operator, *arguments))
         if transformed and is_compiling() and in_transform("Grad", "Jvp"):
-            raise NotImplementedError(f"{name}: torch.compile of torch.func's derivatives fails")
+            raise NotImplementedError(
+                f"{name}: torch.func derivatives must be outside of torch.compile, got one inside"
+            )
         if transformed or is_forward_mode(arguments):
             return compose(*arguments)
         if _is_grad_enabled():

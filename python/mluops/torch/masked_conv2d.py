@@ -66,9 +66,7 @@ def _cat(images: List[Tensor]) -> Tensor:
 def _is_one_call(features: Tensor, groups: int) -> bool:
     """Whether the C operator is the fastest. Its result does not wait for the device."""
     takes = groups == 1 and features.is_cuda and features.dtype in _TYPES
-    return (
-        takes and features.numel() > 0
-    )  # C refuses empty features; the composition gives the bias
+    return takes and features.numel() > 0  # C refuses empty features
 
 
 def _as_values(mask: Tensor, dtype: torch.dtype) -> Tensor:

@@ -63,14 +63,13 @@ inline void DescribeSlices(const CpuCall<Problem>& call, Plan& plan) {
            static_cast<long long>(SliceCount(call.p, slices)), slices.size, slices.block);
 }
 
-// The parameters of the kernels. T is half or float.
+// Holds the parameters of the kernels; tensors are half or float.
 struct KernelCall {
   const Problem& p;
   const Arguments& arguments;
   Slices slices;
-  const int32_t*
-      order;  // [N, 4, K]: the order in which a border's boxes are visited; NULL: ascending
-  bool stream = false;  // non-temporal stores; every vector of the outputs is whole and aligned
+  const int32_t* order;  // [N, 4, K]: the order of a border's boxes; NULL: ascending
+  bool stream = false;   // non-temporal stores; every vector of the outputs is whole and aligned
 
   bool half() const { return arguments.Type() == MLUOP_DTYPE_HALF; }
 };

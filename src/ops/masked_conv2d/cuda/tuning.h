@@ -25,7 +25,7 @@ inline constexpr int kStages = 3;
 inline constexpr int64_t kBatchPositions = 1 << 15, kBatchFeatures = 1 << 24, kBatchSums = 1 << 26;
 
 // The most scratch of one image. Larger images use "direct": an image of 8192x8192 pixels with three
-// channels and outputs would take 36 GiB, because tiles pad channels and outputs.
+// channels and outputs would take 36 GiB (computed), because tiles pad channels and outputs.
 inline constexpr size_t kMaxScratch = size_t{4} << 30;
 
 // The tile of the kernels that transpose features and sums.

@@ -97,7 +97,8 @@ struct GradientSum {
   const float* top_grad;
 };
 
-// Returns true if the bins have enough pixels to justify repacking the map. A few RoIs decide it.
+// Returns true if the bins have enough pixels to justify repacking the map. Stops as soon as the RoIs
+// read so far decide it.
 inline bool ShouldRepack(const Problem& p, const float* rois) {
   return roi::BinsHavePixels(p, p.group, p.group, p.rows() * p.w * p.bins() / kStridedCost,
                              [&](int64_t r) { return PlaceRoi(p, rois + r * 5); });

@@ -134,7 +134,7 @@ void WriteBins(const Problem& p, const Tensors& t, BinTable& table, int64_t begi
   }
 }
 
-// The table, and the memory of all slices for each copy of the map.
+// Returns the scratch: the table, and the slices of every copy of the map.
 TableScratch<float> SliceScratch(const Problem& p, int64_t copies, void* memory) {
   return {p, copies * MakeSlicing(p, 1).Floats(p), memory};
 }

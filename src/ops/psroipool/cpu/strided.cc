@@ -112,7 +112,7 @@ void ScatterRow(const Problem& p, const GradientsOf<Real>& t, const BinTable& ta
   }
 }
 
-// The table, and per worker the partial sum of a row of the map.
+// Returns the scratch: the table, and the partial sum of a row of the map per worker.
 template <typename Real>
 TableScratch<Real> ScatterScratch(const CpuCall<Problem>& call, void* memory) {
   const Problem& p = call.p;

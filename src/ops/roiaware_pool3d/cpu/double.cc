@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // roiaware_pool3d on the CPU, implementation "double" of forward.
+#include <limits>
+
 #include "cpu/plain_loops.h"
 #include "ops/roiaware_pool3d/cpu/forward.h"
 #include "ops/roiaware_pool3d/cpu/operators.h"

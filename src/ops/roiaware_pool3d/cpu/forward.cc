@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cinttypes>
+#include <limits>
 
 #include "core/dtype.h"
 #include "ops/roiaware_pool3d/cpu/operators.h"
