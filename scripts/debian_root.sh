@@ -8,6 +8,7 @@ source scripts/progress.sh
 make_root() {
   [ "$(id -u)" = 0 ] || { echo "only root can make a root file system" >&2; exit 2; }
   root=$(mktemp -d "${TMPDIR:-/tmp}/mluops-root.XXXXXX")
+  chmod 755 "$root"  # mktemp makes a folder that only root may enter
   trap remove_root EXIT
   # The Debian 12 source and the proxy of this machine's apt.
   local mirror proxy
