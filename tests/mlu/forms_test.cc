@@ -1,75 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // The less common forms of the intrinsics, and their gates, on every card.
-#include "forms.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <cstdlib>
 #include <cstring>
 #include <limits>
 #include <string>
-#include <vector>
 
-#include "mluops/extensions.h"
+#include "forms_fixture.h"
 
+namespace mluop::testing {
 namespace {
-
-using Values = std::vector<float>;
-
-// Returns the number of the card that the process simulates.
-int Card() { return std::atoi(std::getenv("MLUOP_MLU_ARCH") + std::strlen("mlu")); }
-
-bool IsStrict() {
-  const char* const mode = std::getenv("MLUOP_MLU_CHECK");
-  return mode != nullptr && std::string(mode) == "strict";
-}
-
-class Forms : public testing::Test {
- protected:
-  void SetUp() override {
-    ASSERT_EQ(cnrtQueueCreate(&queue_), cnrtSuccess) << mluOpGetLastErrorMessage();
-    ASSERT_EQ(cnrtMalloc(&in_, kBytes), cnrtSuccess);
-    ASSERT_EQ(cnrtMalloc(&out_, kBytes), cnrtSuccess);
-    ASSERT_EQ(cnrtMemset(out_, 0, kBytes), cnrtSuccess);
-  }
-  void TearDown() override {
-    cnrtFree(in_);
-    cnrtFree(out_);
-    cnrtQueueDestroy(queue_);
-  }
-
-  // Returns the first `count` outputs; sets message_ if the launch fails.
-  Values Run(const char* kernel, Values in, size_t count) {
-    in.resize(kFormValues);
-    EXPECT_EQ(cnrtMemcpy(in_, in.data(), kBytes, cnrtMemcpyHostToDev), cnrtSuccess);
-    LaunchForm(kernel, queue_, static_cast<float*>(in_), static_cast<float*>(out_));
-    message_ = cnrtQueueSync(queue_) == cnrtSuccess ? "" : mluOpGetLastErrorMessage();
-    Values out(kFormValues);
-    EXPECT_EQ(cnrtMemcpy(out.data(), out_, kBytes, cnrtMemcpyDevToHost), cnrtSuccess);
-    out.resize(count);
-    return out;
-  }
-  void ExpectMessage(const std::string& part) const {
-    EXPECT_NE(message_.find(part), std::string::npos) << message_;
-  }
-  void ExpectNoMessage() const { EXPECT_EQ(message_, ""); }
-
-  static constexpr size_t kBytes = kFormValues * sizeof(float);
-  cnrtQueue_t queue_ = nullptr;
-  void* in_ = nullptr;
-  void* out_ = nullptr;
-  std::string message_;
-};
-
-Values Iota(int count) {
-  Values values;
-  for (int i = 0; i < count; ++i) values.push_back(static_cast<float>(i));
-  return values;
-}
-
-// Kernels with instructions of 3xx and later: not run on mlu290.
-class FormsFrom3xx : public Forms {};
 
 TEST_F(FormsFrom3xx, SquareOfIntegersWidens) {
   const Values out = Run("WideningSquare", {-12, 11, 100, -128, 127, 0, 1, 2}, 24);
@@ -329,104 +270,5 @@ TEST_F(Forms, ScalarFunctionsOfC) {
   ExpectNoMessage();
 }
 
-TEST_F(Forms, ScalarWritesWithGapsCountAsWritten) {
-  Values expected;
-  for (int i = 0; i < 64; ++i) expected.push_back(static_cast<float>(i % 32 + 1));
-  EXPECT_EQ(Run("ScalarGap", Iota(32), 64), expected);
-  ExpectNoMessage();
-  const Values out = Run("ScalarGapBehindCopy", Iota(32), 63);
-  EXPECT_EQ(Values(out.begin() + 1, out.begin() + 32),
-            Values(expected.begin() + 1, expected.begin() + 32));
-  EXPECT_EQ(Values(out.begin() + 32, out.end()), Values(expected.begin(), expected.begin() + 31));
-  ExpectMessage("read bytes that nothing has written");  // the last store, of a gap
-}
-
-TEST_F(FormsFrom3xx, GatherTakesOffsetsAndMaskOfAnEarlierCopy) {
-  Values in = Iota(64);
-  const uint32_t offsets[] = {12, 8, 4, 0}, mask = 7;
-  std::memcpy(in.data(), offsets, sizeof(offsets));
-  std::memcpy(&in[4], &mask, sizeof(mask));
-  const Values out = Run("GatherAfterOffsets", in, 3);
-  if (Card() < 500) return ExpectMessage("does not exist on mlu370");
-  ExpectNoMessage();
-  EXPECT_EQ(out, (Values{11, 10, 9}));
-}
-
-TEST_F(Forms, StridedConversionKeepsTheOrderOfMove) {
-  const Values out = Run("ConvertAfterMove", Iota(64), 64);
-  if (Card() < 300) return ExpectMessage("does not exist on mlu290");
-  ExpectNoMessage();
-  EXPECT_EQ(out, Iota(64));
-}
-
-TEST_F(Forms, SynchronousCopyInNramNeedsNoSync) {
-  EXPECT_EQ(Run("SynchronousCopy", Iota(64), 64), Iota(64));
-  ExpectNoMessage();
-}
-
-TEST_F(Forms, ConversionsWithoutModeRoundTowardZero) {
-  EXPECT_EQ(Run("ConvertsScalars", {}, 3), (Values{2050, 2, 2}));
-  ExpectNoMessage();
-}
-
-// Whether a barrier waits for the copies of a core is not known. Normal mode: it does.
-TEST_F(Forms, BarrierDoesNotWaitForCopiesInStrictMode) {
-  Values expected = Iota(64);
-  for (const float x : Iota(64)) expected.push_back(x);
-  EXPECT_EQ(Run("StoreBeforeBarrier", Iota(64), 128), expected);
-  ExpectNoMessage();
-  EXPECT_EQ(Run("LoadSharedBeforeBarrier", Iota(128), 128), Iota(128));
-  ExpectNoMessage();
-  for (const char* const kernel :
-       {"StoreBeforeBarrierWithoutSync", "LoadSharedBeforeBarrierWithoutSync"}) {
-    Run(kernel, Iota(128), 1);
-    if (!IsStrict()) {
-      ExpectNoMessage();
-      continue;
-    }
-    ExpectMessage("in kernel " + std::string(kernel).substr(0, std::strlen(kernel) - 11) +
-                  "<false>, task ");
-    ExpectMessage("without a barrier in between");
-    ExpectMessage("(a barrier orders only copies that are synchronized)");
-  }
-}
-
-TEST_F(FormsFrom3xx, LoadMayReplaceAResultThatScalarCodeReads) {
-  Values in = Iota(128), expected(in.begin() + 64, in.end());
-  expected.push_back(63);
-  EXPECT_EQ(Run("RelayAfterScalarRead", in, 65), expected);
-  ExpectNoMessage();
-}
-
-TEST_F(Forms, OldNamesNeedAlignedOperandsOn2xx) {
-  const struct {
-    const char *kernel, *message;
-  } cases[] = {
-      {"UnalignedOldMax", "a must have a 64-byte address on 2xx, got one 4 bytes behind"},
-      {"OddPad", "dst must have a multiple of 128 bytes on 2xx, got 100"},
-      {"UnalignedOldCount",
-       "__bang_findlast1 in kernel UnalignedOldCount, task 0, core 0 of "
-       "cluster 0: dst must have a 64-byte address on 2xx, got one 16 bytes"},
-  };
-  for (const auto& [kernel, message] : cases) {
-    Run(kernel, Iota(64), 1);
-    if (Card() < 300)
-      ExpectMessage(message);
-    else
-      ExpectNoMessage();
-  }
-}
-
-TEST_F(Forms, MemoryCoreDoesNotTakePartInBarriersOfMluCores) {
-  Run("MemoryCoreAtBarrierOfOthers", {}, 1);
-  ExpectMessage(
-      "__sync_all_ipu in kernel MemoryCoreAtBarrierOfOthers, memory core of cluster 0: "
-      "the memory core takes no part in this barrier");
-}
-
-TEST_F(Forms, HalfHasIncrementAndDecrement) {
-  EXPECT_EQ(Run("IncrementsHalf", {1.5f}, 2), (Values{2, -2}));
-  ExpectNoMessage();
-}
-
 }  // namespace
+}  // namespace mluop::testing

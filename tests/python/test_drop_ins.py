@@ -215,3 +215,16 @@ def test_results_of_contiguous_features_are_contiguous():
     ]
     for result in results:
         assert result.is_contiguous()
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.float32, torch.float64])
+@pytest.mark.parametrize("dilation", [1, 2])
+def test_masked_conv2d_without_channels_gives_the_bias(dtype, dilation):
+    x = torch.zeros(1, 0, 5, 5, dtype=dtype, requires_grad=True)
+    weight = torch.zeros(3, 0, 3, 3, dtype=dtype, requires_grad=True)
+    bias = torch.tensor([1.0, 2.0, 3.0], dtype=dtype, requires_grad=True)
+    y = ours.masked_conv2d(x, torch.eye(5)[None], weight, bias, dilation, 1, dilation)
+    assert torch.equal(y[0], bias.view(3, 1, 1) * torch.eye(5, dtype=dtype))
+    y.sum().backward()
+    assert x.grad.shape == x.shape and weight.grad.shape == weight.shape
+    assert torch.equal(bias.grad, torch.full((3,), 5, dtype=dtype))
