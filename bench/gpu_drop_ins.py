@@ -8,8 +8,7 @@ composition of torch operators (`pairs.py`). Calls are captured into a CUDA grap
 than the caches hold, and replayed. Backward of masked_conv2d waits for the device, so the clock
 times it. The table shows device time per call, the minimum of ten replays. The last column is the
 host's time for one call. `--deterministic` sets `torch.use_deterministic_algorithms(True)`.
-`--json` writes the times with machine, commit and command. `--device cpu` times with the clock, to
-try the script without a GPU.
+`--json` writes the times with machine and commit. `--device cpu` tries it without a GPU.
 """
 
 import argparse
