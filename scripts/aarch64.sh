@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # aarch64.sh [ARGUMENTS OF mluop check]: cross-builds library and driver for 64-bit Arm into build-aarch64/. Runs
-# `mluop check` under qemu with the given arguments (default: --set basic). Arm's libraries
-# are unpacked into build-aarch64/sysroot: no architecture is added to this machine's packages.
+# `mluop check` under qemu with the given arguments. Without arguments it runs the basic cases of all families, one
+# process per core, and ends with their sum. Arm's libraries are unpacked into build-aarch64/sysroot: no architecture is
+# added to this machine's packages.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 source scripts/progress.sh
@@ -36,10 +37,30 @@ if [ ! -f "$build/build.ninja" ] || [ CMakePresets.json -nt "$build/build.ninja"
 fi
 cmake --build "$build"
 
-arguments=("$@")
-[ $# -gt 0 ] || arguments=(--set basic)
-start=$SECONDS
-qemu-aarch64-static -L /usr/aarch64-linux-gnu \
-  -E "LD_LIBRARY_PATH=$build/sysroot/usr/lib/aarch64-linux-gnu:$build/sysroot/lib/aarch64-linux-gnu:/usr/aarch64-linux-gnu/lib" \
-  "$build/mluop" check "${arguments[@]}"
+mluop() {
+  qemu-aarch64-static -L /usr/aarch64-linux-gnu \
+    -E "LD_LIBRARY_PATH=$build/sysroot/usr/lib/aarch64-linux-gnu:$build/sysroot/lib/aarch64-linux-gnu:/usr/aarch64-linux-gnu/lib" \
+    "$build/mluop" "$@"
+}
+# Prints a family's output when it ends, so that families do not mix.
+check_family() {
+  local output
+  output=$(mluop check --op "$1" --set basic 2>&1) || failed=1
+  echo "$1: $output"
+  return "${failed:-0}"
+}
+
+start=$SECONDS status=0
+if [ $# -gt 0 ]; then
+  mluop check "$@" || status=$?
+else
+  export build
+  export -f mluop check_family
+  log=$build/check.log
+  mluop list | grep -v '^ ' |
+    xargs -P "$(nproc)" -I{} bash -c 'check_family {}' | tee "$log" || status=$?
+  sed -nE 's/.*\b([0-9]+) passed, ([0-9]+) failed.*/\1 \2/p' "$log" |
+    awk '{ passed += $1; failed += $2 } END { print passed + 0 " passed, " failed + 0 " failed" }'
+fi
 echo "aarch64: $((SECONDS - start)) s under qemu"
+exit "$status"
