@@ -31,11 +31,15 @@ void MakeInvalid(const Arguments& a, int64_t r, Random& random) {
   constexpr double kInf = std::numeric_limits<double>::infinity();
   constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
   const auto n = static_cast<double>(a.Symbol("N"));
-  const double huge = a.Type() == MLUOP_DTYPE_DOUBLE ? 1.7e308 : 3e38;
+  const bool is_double = a.Type() == MLUOP_DTYPE_DOUBLE;
+  const double huge = is_double ? 1.7e308 : 3e38;
+  // In double the reference's coordinates are long double: 64 bits on x86, 113 on Arm. This length
+  // divides into bins exactly in both, and both lose a pixel that is added to it.
+  const double large = is_double ? a.Int("pooled_height") * a.Int("pooled_width") * 0x1p1000 : 1e30;
   const double batches[] = {kNan,     kInf, -kInf,   -1,  -0.5, -1.5, 0.9,
                             n - 0.25, n,    n + 0.5, 3e9, -3e9, 1e30};
-  const double coordinates[] = {kNan,  kInf, -kInf, huge, -huge, 1e30,
-                                -1e30, 1e10, -1e10, 3e9,  -3e9,  2e9};
+  const double coordinates[] = {kNan,   kInf, -kInf, huge, -huge, large,
+                                -large, 1e10, -1e10, 3e9,  -3e9,  2e9};
   const int64_t i = random.Below(5);
   const double value = i == 0 ? batches[random.Below(std::ssize(batches))]
                               : coordinates[random.Below(std::ssize(coordinates))];
