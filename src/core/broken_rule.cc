@@ -8,15 +8,12 @@
 
 namespace mluop {
 
-BrokenRule::BrokenRule(std::string_view op, std::string_view argument) {
+BrokenRule::BrokenRule(std::string_view op, std::string_view argument, const char* property,
+                       int index) {
   snprintf(parts_.op, sizeof(parts_.op), "%.*s", MLUOP_SV(op));
   snprintf(parts_.argument, sizeof(parts_.argument), "%.*s", MLUOP_SV(argument));
-}
-
-BrokenRule& BrokenRule::Of(const char* property, int index) {
   snprintf(parts_.property, sizeof(parts_.property), "%s", property);
   parts_.index = index;
-  return *this;
 }
 
 BrokenRule& BrokenRule::Must(const char* format, ...) {
