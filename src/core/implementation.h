@@ -220,7 +220,7 @@ constexpr auto Bind(std::string_view op) {
 }
 
 // Finds a device's operator or getter for a table. Names are compared once, when the index is
-// built; calls compare addresses.
+// built; calls compare addresses. A NULL family has no implementations on the device.
 template <class Context>
 class DeviceIndex {
  public:
@@ -229,6 +229,7 @@ class DeviceIndex {
     for (const OpSpec* spec : specs) {
       Row row = {spec, nullptr, nullptr};
       for (const DeviceFamily<Context>* family : families) {
+        if (family == nullptr) continue;
         for (const DeviceOperator<Context>* op : family->operators) {
           if (op->op == spec->name) row.op = op;
         }
