@@ -64,8 +64,11 @@ void FindInside(const Problem& p, const Box& box, const Coordinates& at, int64_t
 
 void PoolRange(const Problem& p, const ForwardTensors& tensors, const ForwardScratch& scratch,
                const VoxelRange& range) {
-  p.half ? PoolVoxels<Half>(p, tensors, scratch, range)
-         : PoolVoxels<float>(p, tensors, scratch, range);
+  switch (tensors.element_bytes) {
+    case 2: return PoolVoxels<Half, float>(p, tensors, scratch, range);
+    case 4: return PoolVoxels<float, float>(p, tensors, scratch, range);
+    default: return PoolVoxels<double, double>(p, tensors, scratch, range);
+  }
 }
 
 }  // namespace
@@ -92,6 +95,23 @@ void SplitCoordinates(const void* pts, int64_t begin, int64_t end, const Coordin
   }
 }
 
+// FindInside in calls of type double, point by point.
+void FindInsideDouble(const Problem& p, const ForwardTensors& tensors, int64_t box, int64_t begin,
+                      int64_t end, const PointList& found) {
+  double values[kRoiValues];
+  std::copy_n(static_cast<const double*>(tensors.rois) + box * kRoiValues, kRoiValues, values);
+  const BoxOf<double> geometry = MakeBox(p, values);
+  int32_t count = 0;
+  for (int64_t i = begin; i < end; ++i) {
+    const double* const at = static_cast<const double*>(tensors.pts) + 3 * i;
+    const int voxel = geometry.VoxelOf(p, at[0], at[1], at[2]);
+    if (voxel < 0) continue;
+    found.voxel[count] = voxel;
+    found.point[count++] = static_cast<int32_t>(i);
+  }
+  *found.count = count;
+}
+
 class Forward {
  public:
   Forward(const ForwardCall& call, void* scratch)
@@ -103,7 +123,7 @@ class Forward {
   size_t bytes() const { return scratch_.bytes(); }
 
   void Run() {
-    SplitPoints();
+    if (!is_double()) SplitPoints();
     for (int64_t first = 0; first < p_.boxes; first += scratch_.batch()) {
       const int64_t boxes = std::min<int64_t>(scratch_.batch(), p_.boxes - first);
       FindPoints(first, boxes);
@@ -119,6 +139,8 @@ class Forward {
   }
 
  private:
+  bool is_double() const { return tensors_.element_bytes == sizeof(double); }
+
   void SplitPoints() {
     const auto split = p_.half ? SplitCoordinates<Half> : SplitCoordinates<float>;
     const Coordinates& to = scratch_.coordinates();
@@ -146,8 +168,11 @@ class Forward {
     threads_.ForEach(boxes * scratch_.chunks(), kTestGrain / cost + 1, [&](int64_t item, int) {
       const int64_t box = item / scratch_.chunks();
       const int64_t chunk = item % scratch_.chunks();
-      find(p_, BoxAt(first + box), scratch_.coordinates(), chunk * kChunkPoints,
-           std::min<int64_t>((chunk + 1) * kChunkPoints, p_.points), scratch_.List(box, chunk));
+      const int64_t begin = chunk * kChunkPoints;
+      const int64_t end = std::min<int64_t>(begin + kChunkPoints, p_.points);
+      const PointList list = scratch_.List(box, chunk);
+      is_double() ? FindInsideDouble(p_, tensors_, first + box, begin, end, list)
+                  : find(p_, BoxAt(first + box), scratch_.coordinates(), begin, end, list);
     });
   }
 
@@ -183,7 +208,7 @@ class Forward {
 
 constexpr CpuImplementation<Problem> kForward[] = {
     {"lists", "always", Always, ObjectBytes<Forward>, RunObject<Forward>, DescribeObject<Forward>},
-    CpuImplementation<Problem>::ForDouble(RunDoubleForward),
+    CpuImplementation<Problem>::ForDouble(RunObject<Forward>, ObjectBytes<Forward>),
 };
 
 }  // namespace

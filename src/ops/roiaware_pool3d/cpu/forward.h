@@ -12,6 +12,7 @@
 #include <cstdint>
 
 #include "core/arguments.h"
+#include "core/dtype.h"
 #include "cpu/scratch.h"
 #include "cpu/tuning.h"
 #include "ops/roiaware_pool3d/cpu/tuning.h"
@@ -75,7 +76,8 @@ struct ForwardTensors {
   int32_t* argmax;  // NULL if absent
   int32_t* indices;
   void* pooled;
-  bool stream;  // non-temporal stores
+  size_t element_bytes;  // of rois, pts, features and pooled
+  bool stream;           // non-temporal stores
 
   explicit ForwardTensors(const Arguments& a)
       : rois(a.In<void>("rois")),
@@ -84,6 +86,7 @@ struct ForwardTensors {
         argmax(a.Out<int32_t>("argmax")),
         indices(a.Out<int32_t>("pts_idx_of_voxels")),
         pooled(a.Out<void>("pooled_features")),
+        element_bytes(SizeOf(a.Type())),
         stream(ShouldStream(a.Tensor("pts_idx_of_voxels").ByteCount() +
                             2 * a.Tensor("pooled_features").ByteCount())) {}
 };

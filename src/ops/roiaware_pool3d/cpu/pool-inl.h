@@ -112,26 +112,43 @@ HWY_INLINE void PoolMaximum(int64_t channels, const T* features, const int32_t* 
   });
 }
 
+// Channel by channel: Highway cannot select 32-bit indices by comparisons of doubles.
+HWY_INLINE void PoolMaximum(int64_t channels, const double* features, const int32_t* points,
+                            int32_t count, double* pooled, int32_t* argmax) {
+  for (int64_t c = 0; c < channels; ++c) {
+    double best = -std::numeric_limits<double>::infinity();
+    argmax[c] = -1;
+    for (int32_t k = 0; k < count; ++k) {
+      const double value = features[points[k] * channels + c];
+      if (value > best) best = value, argmax[c] = points[k];
+    }
+    pooled[c] = argmax[c] < 0 ? 0 : best;
+  }
+}
+
 // Adds in ascending order of the points.
-template <typename T>
+template <typename Real, typename T>
 HWY_INLINE void PoolAverage(int64_t channels, const T* features, const int32_t* points,
                             int32_t count, T* pooled) {
-  simd::ForEach<float>(channels, [&](auto d, int64_t c) {
+  simd::ForEach<Real>(channels, [&](auto d, int64_t c) {
     auto sum = hn::Zero(d);
     for (int32_t k = 0; k < count; ++k) {
       sum = hn::Add(sum, simd::LoadFloats(d, features + points[k] * channels + c));
     }
-    const auto mean = hn::Div(sum, hn::Set(d, static_cast<float>(count)));
+    const auto mean = hn::Div(sum, hn::Set(d, static_cast<Real>(count)));
     simd::StoreFloats(simd::CanonicalNan(d, mean), d, pooled + c);
   });
 }
 
-HWY_INLINE void FillZero(float* to, int64_t n, bool stream) { Fill(to, n, 0.0f, stream); }
+template <typename T>
+HWY_INLINE void FillZero(T* to, int64_t n, bool stream) {
+  Fill(to, n, T{0}, stream);
+}
 HWY_INLINE void FillZero(Half* to, int64_t n, bool stream) {
   Fill(&to->bits, n, uint16_t{0}, stream);
 }
 
-template <typename T>
+template <typename T, typename Real>
 HWY_INLINE void PoolVoxels(const Problem& p, const ForwardTensors& tensors,
                            const ForwardScratch& scratch, const VoxelRange& range) {
   const int64_t channels = p.channels;
@@ -159,7 +176,7 @@ HWY_INLINE void PoolVoxels(const Problem& p, const ForwardTensors& tensors,
     if (maximum) {
       PoolMaximum(channels, features, points, counts[voxel], pooled + row, argmax + row);
     } else {
-      PoolAverage(channels, features, points, counts[voxel], pooled + row);
+      PoolAverage<Real>(channels, features, points, counts[voxel], pooled + row);
       if (argmax != nullptr) Fill(argmax + row, channels, 0, false);
     }
     done = voxel + 1;
