@@ -4,7 +4,6 @@
 
 #include "core/checks.h"
 #include "core/error.h"
-#include "core/shape.h"
 
 namespace mluop {
 namespace {

@@ -15,7 +15,7 @@ namespace {
 class LogLine {
  public:
   // Starts with the case line and the device.
-  LogLine(const Arguments& arguments, const Device& device) : writer_(text_, sizeof(text_) - 1) {
+  LogLine(const Arguments& arguments, const Device& device) : writer_(text_, sizeof(text_)) {
     char line[sizeof(text_)];
     FormatCase(arguments, line, sizeof(line));
     writer_.Add("%s  # %s, %s", line, device.name(), device.architecture());
@@ -35,8 +35,7 @@ class LogLine {
   }
 
   void Print() {
-    text_[writer_.length()] = '\n';
-    fwrite(text_, 1, writer_.length() + 1, stderr);
+    fprintf(stderr, "%s\n", text_);
     fflush(stderr);  // a program may have made stderr buffered
   }
 

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/validate.h"
-
 #include <initializer_list>
 
 #include "core/checks.h"

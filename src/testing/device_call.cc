@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "testing/device_call.h"
 
+#include "core/checks.h"
 #include "core/handle.h"
 #include "core/implementation.h"
-#include "core/validate.h"
 #include "mluops/extensions.h"
 
 namespace mluop::testing {

@@ -5,8 +5,8 @@
 #include <cstdio>
 #include <cstring>
 
+#include "core/checks.h"
 #include "core/dtype.h"
-#include "core/validate.h"
 #include "mluops/extensions.h"
 #include "testing/element.h"
 

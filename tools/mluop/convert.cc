@@ -13,8 +13,8 @@
 #include <stdexcept>
 
 #include "commands.h"
+#include "core/checks.h"
 #include "core/npz_writer.h"
-#include "core/validate.h"
 #include "mluops/extensions.h"
 #include "proto_tensor.h"
 #include "testing/operator_test.h"

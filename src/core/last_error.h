@@ -36,7 +36,4 @@ class BrokenRule {
   mluOpStatus_t status_ = MLUOP_STATUS_BAD_PARAM;
 };
 
-// Stores the parts of the thread's last error message. The next Fail clears them.
-void StoreErrorParts(const ErrorParts& parts);
-
 }  // namespace mluop
