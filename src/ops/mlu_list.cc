@@ -3,22 +3,8 @@
 // kernels defines none, and the weak reference is NULL.
 #include "mlu/context.h"
 
-namespace mluop {
-
-#define MLUOP_FAMILY(folder)                       \
-  namespace folder {                               \
-  [[gnu::weak]] extern const MluFamily kMluFamily; \
-  }
-#include "ops/op_list.inc"
-#undef MLUOP_FAMILY
-
-std::span<const MluFamily* const> MluFamilies() {
-  static const MluFamily* const families[] = {
-#define MLUOP_FAMILY(folder) &folder::kMluFamily,
-#include "ops/op_list.inc"
-#undef MLUOP_FAMILY
-  };
-  return families;
-}
-
-}  // namespace mluop
+#define MLUOP_LIST_FUNCTION MluFamilies
+#define MLUOP_LIST_TYPE MluFamily
+#define MLUOP_LIST_OBJECT kMluFamily
+#define MLUOP_LIST_LINKAGE [[gnu::weak]] extern
+#include "ops/family_list.inc"
