@@ -1,13 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // roiaware_pool3d forward on the CPU: writes the outputs of a range of voxels from the lists of its
-// box. Included once per instruction set.
-
-#if defined(MLUOP_OPS_ROIAWARE_POOL3D_CPU_POOL_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef MLUOP_OPS_ROIAWARE_POOL3D_CPU_POOL_INL_H_
-#undef MLUOP_OPS_ROIAWARE_POOL3D_CPU_POOL_INL_H_
-#else
-#define MLUOP_OPS_ROIAWARE_POOL3D_CPU_POOL_INL_H_
-#endif
+// box. Included once per instruction set, hence without a guard.
 
 #include <hwy/cache_control.h>
 #include <hwy/highway.h>
@@ -187,5 +180,3 @@ HWY_INLINE void PoolVoxels(const Problem& p, const ForwardTensors& tensors,
 
 }  // namespace mluop::roiaware_pool3d::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
-
-#endif  // MLUOP_OPS_ROIAWARE_POOL3D_CPU_POOL_INL_H_

@@ -1,13 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // roiaware_pool3d backward on the CPU: adds the gradients of a task's voxels to its sums. Included
-// once per instruction set.
-
-#if defined(MLUOP_OPS_ROIAWARE_POOL3D_CPU_SCATTER_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef MLUOP_OPS_ROIAWARE_POOL3D_CPU_SCATTER_INL_H_
-#undef MLUOP_OPS_ROIAWARE_POOL3D_CPU_SCATTER_INL_H_
-#else
-#define MLUOP_OPS_ROIAWARE_POOL3D_CPU_SCATTER_INL_H_
-#endif
+// once per instruction set, hence without a guard.
 
 #include <hwy/cache_control.h>
 #include <hwy/highway.h>
@@ -182,5 +175,3 @@ HWY_INLINE void AddAverage(const Problem& p, const BackwardTensors& tensors,
 
 }  // namespace mluop::roiaware_pool3d::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
-
-#endif  // MLUOP_OPS_ROIAWARE_POOL3D_CPU_SCATTER_INL_H_
