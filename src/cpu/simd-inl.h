@@ -86,13 +86,8 @@ HWY_INLINE void CopyRow(const T* HWY_RESTRICT from, int64_t n, T* HWY_RESTRICT t
 }
 
 template <typename T>
-HWY_INLINE void FillRow(T* to, int64_t n, T value, bool stream = false) {
-  StoreRow(to, n, stream, [&](auto d, int64_t) { return hn::Set(d, value); });
-}
-
-template <typename T>
 HWY_INLINE void ZeroRow(T* to, int64_t n) {
-  FillRow(to, n, T{0});
+  StoreRow(to, n, /*stream=*/false, [](auto d, int64_t) { return hn::Zero(d); });
 }
 
 // Prefetches `count` elements, one address per cache line.

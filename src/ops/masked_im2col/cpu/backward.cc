@@ -222,8 +222,7 @@ mluOpStatus_t RunBands(const CpuCall<Problem>& call, void* scratch) {
 
 void DescribeBands(const CpuCall<Problem>& call, Plan& plan) {
   const BandPlan bands = PlanBands(call);
-  plan.Add("bands %lld of %lld pixels", static_cast<long long>(bands.bands),
-           static_cast<long long>(bands.pixels));
+  plan.Add("bands %" PRId64 " of %" PRId64 " pixels", bands.bands, bands.pixels);
 }
 
 // A worker owns channels. Without masks the loop over the kernel elements is skipped.

@@ -79,8 +79,6 @@ HWY_AFTER_NAMESPACE();
 namespace mluop::roiaware_pool3d {
 namespace {
 
-using ForwardCall = CpuCall<Problem>;
-
 HWY_EXPORT(FindInside);
 HWY_EXPORT(PoolRange);
 
@@ -98,9 +96,8 @@ void SplitCoordinates(const void* pts, int64_t begin, int64_t end, const Coordin
 // FindInside in calls of type double, point by point.
 void FindInsideDouble(const Problem& p, const ForwardTensors& tensors, int64_t box, int64_t begin,
                       int64_t end, const PointList& found) {
-  double values[kRoiValues];
-  std::copy_n(static_cast<const double*>(tensors.rois) + box * kRoiValues, kRoiValues, values);
-  const BoxOf<double> geometry = MakeBox(p, values);
+  const auto* const rois = static_cast<const double*>(tensors.rois);
+  const BoxOf<double> geometry = MakeBox(p, rois + box * kRoiValues);
   int32_t count = 0;
   for (int64_t i = begin; i < end; ++i) {
     const double* const at = static_cast<const double*>(tensors.pts) + 3 * i;
@@ -114,7 +111,7 @@ void FindInsideDouble(const Problem& p, const ForwardTensors& tensors, int64_t b
 
 class Forward {
  public:
-  Forward(const ForwardCall& call, void* scratch)
+  Forward(const CpuCall<Problem>& call, void* scratch)
       : p_(call.p),
         threads_(call.context.threads()),
         tensors_(call.arguments),
