@@ -8,11 +8,12 @@
 
 namespace mluop {
 
-// Runs all checks. Fills arguments.symbols. Sets *skip if an empty tensor makes the call a no-op.
-mluOpStatus_t Validate(Arguments& arguments, bool* skip);
+// Runs all checks. Fills arguments.symbols. If an empty tensor makes the call a no-op, writes its row
+// to *empty, else NULL.
+mluOpStatus_t Validate(Arguments& arguments, const TensorSpec** empty);
 
 // For workspace getters: runs the checks up to the empty tensors. `out` is the output pointer.
-mluOpStatus_t ValidateGetter(Arguments& arguments, const size_t* out, bool* skip);
+mluOpStatus_t ValidateGetter(Arguments& arguments, const size_t* out, const TensorSpec** empty);
 
 // For mluOpCheckOperator: runs the checks up to CheckSizes. An attribute may be 0 if it is the size
 // of an empty input.
@@ -34,8 +35,7 @@ mluOpStatus_t CheckAttributes(Arguments& call);
 mluOpStatus_t CheckShapes(Arguments& call);
 mluOpStatus_t CheckStrides(Arguments& call);
 mluOpStatus_t CheckSizes(Arguments& call);
-// Sets *skip if an empty tensor makes the call a no-op.
-mluOpStatus_t CheckEmptyTensors(const Arguments& call, bool* skip);
+mluOpStatus_t CheckEmptyTensors(const Arguments& call, const TensorSpec** empty);
 mluOpStatus_t CheckWorkspace(Arguments& call);
 mluOpStatus_t CheckPointers(Arguments& call);
 mluOpStatus_t CheckOverlap(Arguments& call);

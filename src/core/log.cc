@@ -71,15 +71,9 @@ mluOpStatus_t RunLogged(const Arguments& arguments, mluOpContext& handle, size_t
   return status;
 }
 
-void LogEmptyCall(const Arguments& arguments, const mluOpContext& handle) {
+void LogEmptyCall(const Arguments& arguments, const mluOpContext& handle, const TensorSpec& empty) {
   LogLine line(arguments, *handle.device);
-  for (int i = 0; i < arguments.spec->tensor_count; ++i) {
-    const mluOpTensorStruct* const desc = arguments.tensors[i].desc;
-    if (desc == nullptr || desc->ElementCount() != 0) continue;
-    line.writer().Add(", nothing to compute: %.*s is empty",
-                      MLUOP_SV(arguments.spec->tensors[i].name));
-    break;
-  }
+  line.writer().Add(", nothing to compute: %.*s is empty", MLUOP_SV(empty.name));
   line.AddBuffers(arguments, arguments.workspace.size);
   line.Print();
   // Nothing runs, so there is no time to measure.

@@ -14,10 +14,10 @@ namespace {
 mluOpStatus_t ExecuteOn(mluOpContext& handle, Arguments& arguments) {
   arguments.double_allowed = handle.double_allowed;
   const bool logs = Verbosity() >= 1;
-  bool skip = false;
-  if (mluOpStatus_t status = Validate(arguments, &skip)) return status;
-  if (skip) {
-    if (logs) LogEmptyCall(arguments, handle);
+  const TensorSpec* empty = nullptr;
+  if (mluOpStatus_t status = Validate(arguments, &empty)) return status;
+  if (empty != nullptr) {
+    if (logs) LogEmptyCall(arguments, handle, *empty);
     return MLUOP_STATUS_SUCCESS;
   }
   if (handle.device->Implementations(*arguments.spec).empty()) {
@@ -53,9 +53,10 @@ mluOpStatus_t GetWorkspaceSize(mluOpHandle_t handle, Arguments arguments, size_t
   const HandleGuard guard(*handle, arguments.spec->name);
   if (!guard.ok()) return MLUOP_STATUS_BAD_PARAM;
   arguments.double_allowed = handle->double_allowed;
-  bool skip = false;
-  if (mluOpStatus_t status = ValidateGetter(arguments, workspace_size, &skip)) return status;
-  *workspace_size = skip ? 0 : handle->device->WorkspaceBytes(*arguments.spec, arguments);
+  const TensorSpec* empty = nullptr;
+  if (mluOpStatus_t status = ValidateGetter(arguments, workspace_size, &empty)) return status;
+  *workspace_size =
+      empty != nullptr ? 0 : handle->device->WorkspaceBytes(*arguments.spec, arguments);
   return MLUOP_STATUS_SUCCESS;
 }
 

@@ -163,8 +163,8 @@ class Conversion {
       call.attributes[i].number = is_set_[i] ? attributes_[i] : AttributeFromShapes(call, i);
     }
     const size_t unused = 0;
-    bool skip = false;
-    if (ValidateGetter(call, &unused, &skip) != MLUOP_STATUS_SUCCESS) {
+    const TensorSpec* empty = nullptr;
+    if (ValidateGetter(call, &unused, &empty) != MLUOP_STATUS_SUCCESS) {
       FailAt(path_, 1, mluOpGetLastErrorMessage());
     }
     return call;
