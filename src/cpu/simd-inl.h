@@ -97,6 +97,13 @@ HWY_INLINE void PrefetchLines(const T* from, int64_t count) {
   for (int64_t i = 0; i < count; i += kLine) hwy::Prefetch(from + i);
 }
 
+// Returns an array as lanes. Half is not a lane type of Highway.
+template <typename T>
+HWY_INLINE T* LanesOf(T* array) {
+  return array;
+}
+HWY_INLINE uint16_t* LanesOf(Half* array) { return &array->bits; }
+
 // Loads half or float as float, double as double: exact.
 template <class D>
 HWY_INLINE hn::Vec<D> LoadFloats(D d, const hn::TFromD<D>* from) {

@@ -117,19 +117,19 @@ class Forward {
         tensors_(call.arguments),
         scratch_(p_.boxes, p_.points, scratch) {}
 
-  size_t bytes() const { return scratch_.bytes(); }
+  size_t bytes() const { return scratch_.arrays.bytes(); }
 
   void Run() {
     if (!is_double()) SplitPoints();
-    for (int64_t first = 0; first < p_.boxes; first += scratch_.batch()) {
-      const int64_t boxes = std::min<int64_t>(scratch_.batch(), p_.boxes - first);
+    for (int64_t first = 0; first < p_.boxes; first += scratch_.batch) {
+      const int64_t boxes = std::min<int64_t>(scratch_.batch, p_.boxes - first);
       FindPoints(first, boxes);
       Pool(first, boxes);
     }
   }
 
   void Describe(Plan& plan) const {
-    const int64_t boxes = scratch_.batch();
+    const int64_t boxes = scratch_.batch;
     plan.Add("batches of %" PRId64 " boxes", boxes);
     plan.Add("ranges of %" PRId64 " voxels", RangeSize(boxes));
     plan.Add("non-temporal stores %s", tensors_.stream ? "yes" : "no");
@@ -140,12 +140,11 @@ class Forward {
 
   void SplitPoints() {
     const auto split = p_.half ? SplitCoordinates<Half> : SplitCoordinates<float>;
-    const Coordinates& to = scratch_.coordinates();
+    const Coordinates& to = scratch_.coordinates;
     threads_.For(p_.points, kTestGrain,
                  [&](int64_t begin, int64_t end, int) { split(tensors_.pts, begin, end, to); });
     for (float* axis : {to.x, to.y, to.z}) {
-      std::fill(axis + p_.points, axis + scratch_.padded(),
-                std::numeric_limits<float>::quiet_NaN());
+      std::fill(axis + p_.points, axis + scratch_.padded, std::numeric_limits<float>::quiet_NaN());
     }
   }
 
@@ -162,14 +161,14 @@ class Forward {
   void FindPoints(int64_t first, int64_t boxes) {
     const auto find = HWY_DYNAMIC_DISPATCH(FindInside);
     const int64_t cost = std::min<int64_t>(kChunkPoints, p_.points) + kBoxCost;
-    threads_.ForEach(boxes * scratch_.chunks(), kTestGrain / cost + 1, [&](int64_t item, int) {
-      const int64_t box = item / scratch_.chunks();
-      const int64_t chunk = item % scratch_.chunks();
+    threads_.ForEach(boxes * scratch_.chunks, kTestGrain / cost + 1, [&](int64_t item, int) {
+      const int64_t box = item / scratch_.chunks;
+      const int64_t chunk = item % scratch_.chunks;
       const int64_t begin = chunk * kChunkPoints;
       const int64_t end = std::min<int64_t>(begin + kChunkPoints, p_.points);
       const PointList list = scratch_.List(box, chunk);
       is_double() ? FindInsideDouble(p_, tensors_, first + box, begin, end, list)
-                  : find(p_, BoxAt(first + box), scratch_.coordinates(), begin, end, list);
+                  : find(p_, BoxAt(first + box), scratch_.coordinates, begin, end, list);
     });
   }
 
@@ -211,7 +210,7 @@ constexpr CpuImplementation<Problem> kForward[] = {
 }  // namespace
 
 size_t ForwardScratchBytes(int64_t boxes, int64_t points) {
-  return ForwardScratch(boxes, points, nullptr).bytes();
+  return ForwardScratch(boxes, points, nullptr).arrays.bytes();
 }
 
 constexpr CpuOperator kForwardCpu = Bind<MakeForwardProblem, kForward>("roiaware_pool3d_forward");
