@@ -3,6 +3,7 @@
 // read calls through this class.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
@@ -26,7 +27,9 @@ struct TensorArgument {
   void* data = nullptr;
 
   TensorArgument() = default;
-  TensorArgument(const mluOpTensorStruct* descriptor, const void* pointer)
+  // Without a pointer: an argument of a getter.
+  TensorArgument(const mluOpTensorStruct* descriptor,  // NOLINT(google-explicit-constructor)
+                 const void* pointer = nullptr)
       : desc(descriptor), data(const_cast<void*>(pointer)) {}
 
   size_t ByteCount() const;  // 0 without a descriptor
@@ -47,12 +50,10 @@ struct Arguments {
 
   explicit Arguments(const OpSpec& op_spec) : spec(&op_spec) {}
   Arguments(const OpSpec& op_spec, std::initializer_list<Value> attribute_values,
-            std::initializer_list<TensorArgument> tensor_values, Workspace work)
+            std::initializer_list<TensorArgument> tensor_values, Workspace work = {})
       : spec(&op_spec), workspace(work) {
-    Value* attribute = attributes;
-    for (const Value& value : attribute_values) *attribute++ = value;
-    TensorArgument* tensor = tensors;
-    for (const TensorArgument& value : tensor_values) *tensor++ = value;
+    std::copy(attribute_values.begin(), attribute_values.end(), attributes);
+    std::copy(tensor_values.begin(), tensor_values.end(), tensors);
   }
 
   int Int(std::string_view name) const {
@@ -81,6 +82,9 @@ struct Arguments {
     return tensors[i].desc->dtype;
   }
 };
+
+// Returns the value of a dim, INT64_MAX on overflow. All attributes and symbols must be known.
+int64_t Evaluate(const Arguments& call, const DimSpec& dim);
 
 // Writes the call as a case line of the driver, "transpose N=1 A=4 B=3 dtype=float", with
 // "argmax=absent" for an absent tensor. Truncates to size-1 and returns the length.

@@ -38,13 +38,13 @@ mluOpStatus_t FailOverlap(const OpSpec& spec, std::string_view output, std::stri
 
 }  // namespace
 
-mluOpStatus_t CheckEmptyTensors(const Arguments& call, bool* skip) {
-  *skip = FindEmpty(call, kSkipFirst) != nullptr;
-  if (*skip) return MLUOP_STATUS_SUCCESS;
+mluOpStatus_t CheckEmptyTensors(const Arguments& call, const TensorSpec** empty) {
+  *empty = FindEmpty(call, kSkipFirst);
+  if (*empty != nullptr) return MLUOP_STATUS_SUCCESS;
   if (const TensorSpec* row = FindEmpty(call, kReject)) {
     return BrokenRule(call.spec->name, row->name).Must("not be empty").Got("0 elements");
   }
-  *skip = FindEmpty(call, kSkip) != nullptr;
+  *empty = FindEmpty(call, kSkip);
   return MLUOP_STATUS_SUCCESS;
 }
 

@@ -4,7 +4,6 @@
 
 #include "core/checks.h"
 #include "core/error.h"
-#include "core/shape.h"
 
 namespace mluop {
 namespace {
@@ -77,8 +76,7 @@ class Solver {
       if (fits && wanted == dim) return MLUOP_STATUS_SUCCESS;
       char rule[96];
       FormatDim(spec_, row.dims[index], fits ? &wanted : nullptr, TextWriter(rule));
-      return BrokenRule(spec_.name, row.name)
-          .Of("shape", index)
+      return BrokenRule(spec_.name, row.name, "shape", index)
           .Must("be %s", rule)
           .Got("%" PRId64, dim);
     });
@@ -111,8 +109,7 @@ class Solver {
     }
     if (unbound < 0) return MLUOP_STATUS_SUCCESS;
     if (known == 0 || dim % known != 0) {
-      return BrokenRule(spec_.name, row.name)
-          .Of("shape", index)
+      return BrokenRule(spec_.name, row.name, "shape", index)
           .Must("be a multiple of %" PRId64, known)
           .Got("%" PRId64, dim);
     }

@@ -85,8 +85,7 @@ mluOpStatus_t CheckTypes(Arguments& call) {
   mluOpDataType_t type = MLUOP_DTYPE_INVALID;
   return ForEachTensor(call, [&](const TensorSpec& row, const mluOpTensorStruct& desc) {
     const auto fail = [&](const char* rule, std::string_view like) {
-      return BrokenRule(call.spec->name, row.name)
-          .Of("dtype")
+      return BrokenRule(call.spec->name, row.name, "dtype")
           .Must("be %s%.*s", rule, MLUOP_SV(like))
           .Got("%s", NameOf(desc.dtype));
     };
@@ -107,8 +106,7 @@ mluOpStatus_t CheckLayouts(Arguments& call) {
   return ForEachTensor(call, [&](const TensorSpec& row, const mluOpTensorStruct& desc) {
     const mluOpTensorLayout_t wanted = LayoutOf(row.layout);
     if (row.layout == kAnyLayout || desc.layout == wanted) return MLUOP_STATUS_SUCCESS;
-    return BrokenRule(call.spec->name, row.name)
-        .Of("layout")
+    return BrokenRule(call.spec->name, row.name, "layout")
         .Must("be %s", NameOf(wanted))
         .Got("%s", NameOf(desc.layout));
   });
@@ -122,9 +120,8 @@ mluOpStatus_t CheckStrides(Arguments& call) {
     for (; desc.dims[index] == 1 || desc.strides[index] == packed; --index) {
       packed *= desc.dims[index];
     }
-    return BrokenRule(call.spec->name, row.name)
+    return BrokenRule(call.spec->name, row.name, "stride", index)
         .With(MLUOP_STATUS_NOT_SUPPORTED)
-        .Of("stride", index)
         .Must("be %" PRId64 " (packed)", packed)
         .Got("%" PRId64, desc.strides[index]);
   });
@@ -142,9 +139,8 @@ mluOpStatus_t CheckSizes(Arguments& call) {
     }
     for (int d = 0; d < desc.rank && count > 0; ++d) {
       if (desc.dims[d] < kDimLimit) continue;
-      return BrokenRule(call.spec->name, row.name)
+      return BrokenRule(call.spec->name, row.name, "shape", d)
           .With(MLUOP_STATUS_NOT_SUPPORTED)
-          .Of("shape", d)
           .Must("be below 2^31")
           .Got("%" PRId64, desc.dims[d]);
     }

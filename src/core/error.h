@@ -31,7 +31,4 @@ mluOpStatus_t StatusOf(cnrtRet_t error);
 using StoreMessage = void (*)(mluOpStatus_t status, const char* message);
 extern StoreMessage store_message;
 
-// Returns "" if no call has failed on this thread.
-const char* LastErrorMessage();
-
 }  // namespace mluop

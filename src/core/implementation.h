@@ -16,6 +16,7 @@
 // implementation, "double": CpuImplementation<Problem>::ForDouble(RunDouble).
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cinttypes>
 #include <cstddef>
@@ -26,7 +27,6 @@
 #include "core/device.h"
 #include "core/error.h"
 #include "core/spec.h"
-#include "core/text.h"
 
 namespace mluop {
 
@@ -133,13 +133,6 @@ struct DeviceFamily {
 
 mluOpStatus_t FailNoImplementation(const OpSpec& spec, std::string_view forced);
 
-template <const auto& kList>
-constexpr auto InfosOf() {
-  std::array<ImplementationInfo, std::size(kList)> infos = {};
-  for (size_t i = 0; i < infos.size(); ++i) infos[i] = {kList[i].name, kList[i].beyond_32_bits};
-  return infos;
-}
-
 // Returns whether the last implementation that is not "double" applies to every call within the
 // operator's limits.
 template <const auto& kList>
@@ -204,7 +197,11 @@ class Binding {
     return MLUOP_STATUS_SUCCESS;
   }
 
-  static constexpr auto kInfos = InfosOf<kList>();
+  static constexpr auto kInfos = [] {
+    std::array<ImplementationInfo, std::size(kList)> infos = {};
+    for (size_t i = 0; i < infos.size(); ++i) infos[i] = {kList[i].name, kList[i].beyond_32_bits};
+    return infos;
+  }();
 
   static constexpr DeviceOperator<Context> Operator(std::string_view op) {
     return {op, kInfos, Run, MakePlan};
@@ -220,7 +217,7 @@ constexpr auto Bind(std::string_view op) {
 }
 
 // Finds a device's operator or getter for a table. Names are compared once, when the index is
-// built; calls compare addresses.
+// built; calls compare addresses. A NULL family has no implementations on the device.
 template <class Context>
 class DeviceIndex {
  public:
@@ -229,6 +226,7 @@ class DeviceIndex {
     for (const OpSpec* spec : specs) {
       Row row = {spec, nullptr, nullptr};
       for (const DeviceFamily<Context>* family : families) {
+        if (family == nullptr) continue;
         for (const DeviceOperator<Context>* op : family->operators) {
           if (op->op == spec->name) row.op = op;
         }
@@ -251,10 +249,8 @@ class DeviceIndex {
     const DeviceGetter* getter;
   };
   Row Find(const OpSpec& spec) const {
-    for (size_t i = 0; i < count_; ++i) {
-      if (rows_[i].spec == &spec) return rows_[i];
-    }
-    return {};
+    const auto row = std::ranges::find(rows_, &spec, &Row::spec);
+    return row == rows_.end() ? Row{} : *row;
   }
 
   std::array<Row, kMaxTables> rows_ = {};

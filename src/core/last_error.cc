@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The thread's last error message, and the names of the statuses.
+// The thread's last error message with its parts, and the names of the statuses.
+#include "core/last_error.h"
+
+#include <cstdarg>
 #include <cstdio>
 #include <iterator>
 
-#include "core/broken_rule.h"
 #include "core/environment.h"
 #include "core/error.h"
 #include "mluops/extensions.h"
@@ -26,13 +28,44 @@ void KeepMessage(mluOpStatus_t status, const char* message) {
 
 constinit StoreMessage store_message = KeepMessage;
 
-void StoreErrorParts(const ErrorParts& parts) { last_parts = parts; }
+BrokenRule::BrokenRule(std::string_view op, std::string_view argument, const char* property,
+                       int index) {
+  snprintf(parts_.op, sizeof(parts_.op), "%.*s", MLUOP_SV(op));
+  snprintf(parts_.argument, sizeof(parts_.argument), "%.*s", MLUOP_SV(argument));
+  snprintf(parts_.property, sizeof(parts_.property), "%s", property);
+  parts_.index = index;
+}
 
-const char* LastErrorMessage() { return last_message; }
+BrokenRule& BrokenRule::Must(const char* format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(parts_.rule, sizeof(parts_.rule), format, arguments);
+  va_end(arguments);
+  return *this;
+}
+
+BrokenRule& BrokenRule::With(mluOpStatus_t status) {
+  status_ = status;
+  return *this;
+}
+
+mluOpStatus_t BrokenRule::Got(const char* format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(parts_.value, sizeof(parts_.value), format, arguments);
+  va_end(arguments);
+  char place[40] = "";
+  const char* dot = parts_.property[0] != '\0' ? "." : "";
+  if (parts_.index >= 0) snprintf(place, sizeof(place), "[%d]", parts_.index);
+  static_cast<void>(Fail(status_, "%s: %s%s%s%s must %s, got %s", parts_.op, parts_.argument, dot,
+                         parts_.property, place, parts_.rule, parts_.value));
+  last_parts = parts_;
+  return status_;
+}
 
 }  // namespace mluop
 
-const char* mluOpGetLastErrorMessage() { return mluop::LastErrorMessage(); }
+const char* mluOpGetLastErrorMessage() { return mluop::last_message; }
 
 mluOpStatus_t mluOpGetLastErrorInfo(mluOpErrorInfo_t* info) {
   using mluop::last_parts;

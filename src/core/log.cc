@@ -15,7 +15,7 @@ namespace {
 class LogLine {
  public:
   // Starts with the case line and the device.
-  LogLine(const Arguments& arguments, const Device& device) : writer_(text_, sizeof(text_) - 1) {
+  LogLine(const Arguments& arguments, const Device& device) : writer_(text_, sizeof(text_)) {
     char line[sizeof(text_)];
     FormatCase(arguments, line, sizeof(line));
     writer_.Add("%s  # %s, %s", line, device.name(), device.architecture());
@@ -35,8 +35,7 @@ class LogLine {
   }
 
   void Print() {
-    text_[writer_.length()] = '\n';
-    fwrite(text_, 1, writer_.length() + 1, stderr);
+    fprintf(stderr, "%s\n", text_);
     fflush(stderr);  // a program may have made stderr buffered
   }
 
@@ -72,15 +71,9 @@ mluOpStatus_t RunLogged(const Arguments& arguments, mluOpContext& handle, size_t
   return status;
 }
 
-void LogEmptyCall(const Arguments& arguments, const mluOpContext& handle) {
+void LogEmptyCall(const Arguments& arguments, const mluOpContext& handle, const TensorSpec& empty) {
   LogLine line(arguments, *handle.device);
-  for (int i = 0; i < arguments.spec->tensor_count; ++i) {
-    const mluOpTensorStruct* const desc = arguments.tensors[i].desc;
-    if (desc == nullptr || desc->ElementCount() != 0) continue;
-    line.writer().Add(", nothing to compute: %.*s is empty",
-                      MLUOP_SV(arguments.spec->tensors[i].name));
-    break;
-  }
+  line.writer().Add(", nothing to compute: %.*s is empty", MLUOP_SV(empty.name));
   line.AddBuffers(arguments, arguments.workspace.size);
   line.Print();
   // Nothing runs, so there is no time to measure.

@@ -13,6 +13,6 @@ namespace mluop {
 mluOpStatus_t RunLogged(const Arguments& arguments, mluOpContext& handle, size_t workspace_size);
 
 // Prints the case line of a call that returns SUCCESS without work, with the empty tensor's name.
-void LogEmptyCall(const Arguments& arguments, const mluOpContext& handle);
+void LogEmptyCall(const Arguments& arguments, const mluOpContext& handle, const TensorSpec& empty);
 
 }  // namespace mluop

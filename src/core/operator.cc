@@ -6,7 +6,6 @@
 #include "core/error.h"
 #include "core/log.h"
 #include "core/record.h"
-#include "core/validate.h"
 
 namespace mluop {
 namespace {
@@ -15,10 +14,10 @@ namespace {
 mluOpStatus_t ExecuteOn(mluOpContext& handle, Arguments& arguments) {
   arguments.double_allowed = handle.double_allowed;
   const bool logs = Verbosity() >= 1;
-  bool skip = false;
-  if (mluOpStatus_t status = Validate(arguments, &skip)) return status;
-  if (skip) {
-    if (logs) LogEmptyCall(arguments, handle);
+  const TensorSpec* empty = nullptr;
+  if (mluOpStatus_t status = Validate(arguments, &empty)) return status;
+  if (empty != nullptr) {
+    if (logs) LogEmptyCall(arguments, handle, *empty);
     return MLUOP_STATUS_SUCCESS;
   }
   if (handle.device->Implementations(*arguments.spec).empty()) {
@@ -49,26 +48,16 @@ mluOpStatus_t Execute(const Operator& op, mluOpHandle_t handle,
   return ExecuteCall(handle, arguments);
 }
 
-mluOpStatus_t GetWorkspaceSizeOfCall(mluOpHandle_t handle, Arguments& arguments,
-                                     size_t* workspace_size) {
+mluOpStatus_t GetWorkspaceSize(mluOpHandle_t handle, Arguments arguments, size_t* workspace_size) {
   if (const mluOpStatus_t status = CheckHandle(handle, arguments)) return status;
   const HandleGuard guard(*handle, arguments.spec->name);
   if (!guard.ok()) return MLUOP_STATUS_BAD_PARAM;
   arguments.double_allowed = handle->double_allowed;
-  bool skip = false;
-  if (mluOpStatus_t status = ValidateGetter(arguments, workspace_size, &skip)) return status;
-  *workspace_size = skip ? 0 : handle->device->WorkspaceBytes(*arguments.spec, arguments);
+  const TensorSpec* empty = nullptr;
+  if (mluOpStatus_t status = ValidateGetter(arguments, workspace_size, &empty)) return status;
+  *workspace_size =
+      empty != nullptr ? 0 : handle->device->WorkspaceBytes(*arguments.spec, arguments);
   return MLUOP_STATUS_SUCCESS;
-}
-
-mluOpStatus_t GetWorkspaceSize(const OpSpec& spec, mluOpHandle_t handle,
-                               std::initializer_list<Value> attributes,
-                               std::initializer_list<const mluOpTensorStruct*> tensors,
-                               size_t* workspace_size) {
-  Arguments arguments(spec, attributes, {}, {});
-  TensorArgument* argument = arguments.tensors;
-  for (const mluOpTensorStruct* desc : tensors) (argument++)->desc = desc;
-  return GetWorkspaceSizeOfCall(handle, arguments, workspace_size);
 }
 
 std::span<const OpSpec* const> Tables() {

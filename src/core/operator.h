@@ -27,13 +27,7 @@ mluOpStatus_t ExecuteCall(mluOpHandle_t handle, Arguments& arguments);
 
 // Validates a getter's arguments and writes the workspace size of the handle's device; 0 if the
 // call is a no-op.
-mluOpStatus_t GetWorkspaceSize(const OpSpec& spec, mluOpHandle_t handle,
-                               std::initializer_list<Value> attributes,
-                               std::initializer_list<const mluOpTensorStruct*> tensors,
-                               size_t* workspace_size);
-
-mluOpStatus_t GetWorkspaceSizeOfCall(mluOpHandle_t handle, Arguments& arguments,
-                                     size_t* workspace_size);
+mluOpStatus_t GetWorkspaceSize(mluOpHandle_t handle, Arguments arguments, size_t* workspace_size);
 
 // Each family defines one, <folder>::kFamily, and has a line in ops/op_list.inc.
 struct Family {

@@ -5,7 +5,6 @@
 #include "core/checks.h"
 #include "core/error.h"
 #include "core/operator.h"
-#include "core/validate.h"
 #include "mluops/extensions.h"
 
 namespace mluop {
@@ -40,8 +39,9 @@ mluOpStatus_t FillAttribute(const AttributeSpec& row, double number, Arguments& 
 }
 
 // Copies the arrays of a call. `data` is NULL for a call without data.
-mluOpStatus_t FillCall(const char* function, const double* attributes,
+mluOpStatus_t FillCall(const char* function, mluOpHandle_t handle, const double* attributes,
                        const mluOpTensorDescriptor_t* descs, void* const* data, Arguments& call) {
+  if (const mluOpStatus_t status = CheckHandle(handle, call)) return status;
   const OpSpec& spec = *call.spec;
   if (attributes == nullptr && spec.attribute_count > 0) return FailNull(function, "attributes");
   if (descs == nullptr) return FailNull(function, "descs");
@@ -61,8 +61,8 @@ mluOpStatus_t FillCall(const char* function, const double* attributes,
 using namespace mluop;
 
 mluOpStatus_t mluOpFindOperator(const char* name, mluOpOperator_t* op) {
-  if (name == nullptr) return FailNull("mluOpFindOperator", "name");
-  if (op == nullptr) return FailNull("mluOpFindOperator", "op");
+  if (name == nullptr) return FailNull(__func__, "name");
+  if (op == nullptr) return FailNull(__func__, "op");
   for (const OpSpec* spec : Tables()) {
     if (spec->name != name) continue;
     *op = reinterpret_cast<mluOpOperator_t>(spec);
@@ -73,8 +73,8 @@ mluOpStatus_t mluOpFindOperator(const char* name, mluOpOperator_t* op) {
 }
 
 mluOpStatus_t mluOpDescribeOperator(mluOpOperator_t op, mluOpOperatorInfo_t* info) {
-  if (op == nullptr) return FailNull("mluOpDescribeOperator", "op");
-  if (info == nullptr) return FailNull("mluOpDescribeOperator", "info");
+  if (op == nullptr) return FailNull(__func__, "op");
+  if (info == nullptr) return FailNull(__func__, "info");
   const OpSpec& spec = *SpecOf(op);
   *info = {};
   info->name = spec.name.data();
@@ -89,25 +89,23 @@ mluOpStatus_t mluOpDescribeOperator(mluOpOperator_t op, mluOpOperatorInfo_t* inf
 mluOpStatus_t mluOpRunOperator(mluOpHandle_t handle, mluOpOperator_t op, const double attributes[],
                                const mluOpTensorDescriptor_t descs[], void* const data[],
                                void* workspace, size_t workspace_size) {
-  if (op == nullptr) return FailNull("mluOpRunOperator", "op");
+  if (op == nullptr) return FailNull(__func__, "op");
   Arguments call(*SpecOf(op));
-  if (const mluOpStatus_t status = CheckHandle(handle, call)) return status;
-  if (data == nullptr) return FailNull("mluOpRunOperator", "data");
-  if (const mluOpStatus_t status = FillCall(__func__, attributes, descs, data, call)) return status;
+  const mluOpStatus_t status = FillCall(__func__, handle, attributes, descs, data, call);
+  if (status != MLUOP_STATUS_SUCCESS) return status;
+  if (data == nullptr) return FailNull(__func__, "data");
   call.workspace = {workspace, workspace_size};
   return ExecuteCall(handle, call);
 }
 
 mluOpStatus_t mluOpCheckOperator(mluOpHandle_t handle, mluOpOperator_t op,
                                  const double attributes[], const mluOpTensorDescriptor_t descs[]) {
-  if (op == nullptr) return FailNull("mluOpCheckOperator", "op");
+  if (op == nullptr) return FailNull(__func__, "op");
   Arguments call(*SpecOf(op));
-  if (const mluOpStatus_t status = CheckHandle(handle, call)) return status;
+  const mluOpStatus_t status = FillCall(__func__, handle, attributes, descs, nullptr, call);
+  if (status != MLUOP_STATUS_SUCCESS) return status;
   const HandleGuard guard(*handle, call.spec->name);
   if (!guard.ok()) return MLUOP_STATUS_BAD_PARAM;
-  if (const mluOpStatus_t status = FillCall(__func__, attributes, descs, nullptr, call)) {
-    return status;
-  }
   call.double_allowed = handle->double_allowed;
   return ValidateBinding(call);
 }
@@ -116,11 +114,9 @@ mluOpStatus_t mluOpGetOperatorWorkspaceSize(mluOpHandle_t handle, mluOpOperator_
                                             const double attributes[],
                                             const mluOpTensorDescriptor_t descs[],
                                             size_t* workspace_size) {
-  if (op == nullptr) return FailNull("mluOpGetOperatorWorkspaceSize", "op");
+  if (op == nullptr) return FailNull(__func__, "op");
   Arguments call(*SpecOf(op));
-  if (const mluOpStatus_t status = CheckHandle(handle, call)) return status;
-  if (const mluOpStatus_t status = FillCall(__func__, attributes, descs, nullptr, call)) {
-    return status;
-  }
-  return GetWorkspaceSizeOfCall(handle, call, workspace_size);
+  const mluOpStatus_t status = FillCall(__func__, handle, attributes, descs, nullptr, call);
+  if (status != MLUOP_STATUS_SUCCESS) return status;
+  return GetWorkspaceSize(handle, call, workspace_size);
 }

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/validate.h"
-
 #include <initializer_list>
 
 #include "core/checks.h"
@@ -19,11 +17,11 @@ mluOpStatus_t RunChecks(Arguments& call, std::initializer_list<Check> checks) {
 }
 
 // Runs the checks that need only descriptors and attributes.
-mluOpStatus_t ValidateShapes(Arguments& call, bool* skip) {
+mluOpStatus_t ValidateShapes(Arguments& call, const TensorSpec** empty) {
   const mluOpStatus_t status =
       RunChecks(call, {CheckRanks, CheckTypes, CheckLayouts, CheckAttributes, CheckShapes,
                        CheckStrides, CheckSizes});
-  return status == MLUOP_STATUS_SUCCESS ? CheckEmptyTensors(call, skip) : status;
+  return status == MLUOP_STATUS_SUCCESS ? CheckEmptyTensors(call, empty) : status;
 }
 
 // Returns whether the attribute is a size of an empty input.
@@ -54,11 +52,11 @@ mluOpStatus_t CheckAttributesOfBinding(Arguments& call) {
 
 }  // namespace
 
-mluOpStatus_t Validate(Arguments& call, bool* skip) {
+mluOpStatus_t Validate(Arguments& call, const TensorSpec** empty) {
   DropPartlyAbsentTensors(call);
   if (mluOpStatus_t status = CheckDescriptors(call)) return status;
-  const mluOpStatus_t status = ValidateShapes(call, skip);
-  if (status != MLUOP_STATUS_SUCCESS || *skip) return status;
+  const mluOpStatus_t status = ValidateShapes(call, empty);
+  if (status != MLUOP_STATUS_SUCCESS || *empty != nullptr) return status;
   return RunChecks(call, {CheckWorkspace, CheckPointers, CheckOverlap, CheckAlignment});
 }
 
@@ -67,12 +65,12 @@ mluOpStatus_t ValidateBinding(Arguments& call) {
                           CheckAttributesOfBinding, CheckShapes, CheckStrides, CheckSizes});
 }
 
-mluOpStatus_t ValidateGetter(Arguments& call, const size_t* out, bool* skip) {
+mluOpStatus_t ValidateGetter(Arguments& call, const size_t* out, const TensorSpec** empty) {
   if (mluOpStatus_t status = CheckDescriptors(call)) return status;
   if (out == nullptr) {
     return BrokenRule(call.spec->name, "workspace_size").Must("be a pointer").Got("NULL");
   }
-  return ValidateShapes(call, skip);
+  return ValidateShapes(call, empty);
 }
 
 }  // namespace mluop

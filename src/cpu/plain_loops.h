@@ -9,7 +9,6 @@
 #include <cstdint>
 #include <limits>
 
-#include "cpu/thread_pool.h"
 #include "cpu/tuning.h"
 
 namespace mluop {

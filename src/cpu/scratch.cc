@@ -7,11 +7,8 @@
 #include <new>
 
 namespace mluop {
-namespace {
 
 constexpr size_t kHugePage = size_t{2} << 20;
-
-}  // namespace
 
 void* AllocateAligned(size_t bytes) {
   if (bytes > PTRDIFF_MAX) return nullptr;  // rounding up in operator new would overflow

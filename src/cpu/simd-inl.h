@@ -86,13 +86,8 @@ HWY_INLINE void CopyRow(const T* HWY_RESTRICT from, int64_t n, T* HWY_RESTRICT t
 }
 
 template <typename T>
-HWY_INLINE void FillRow(T* to, int64_t n, T value, bool stream = false) {
-  StoreRow(to, n, stream, [&](auto d, int64_t) { return hn::Set(d, value); });
-}
-
-template <typename T>
 HWY_INLINE void ZeroRow(T* to, int64_t n) {
-  FillRow(to, n, T{0});
+  StoreRow(to, n, /*stream=*/false, [](auto d, int64_t) { return hn::Zero(d); });
 }
 
 // Prefetches `count` elements, one address per cache line.
@@ -101,6 +96,13 @@ HWY_INLINE void PrefetchLines(const T* from, int64_t count) {
   constexpr auto kLine = static_cast<int64_t>(kAlignment / sizeof(T));
   for (int64_t i = 0; i < count; i += kLine) hwy::Prefetch(from + i);
 }
+
+// Returns an array as lanes. Half is not a lane type of Highway.
+template <typename T>
+HWY_INLINE T* LanesOf(T* array) {
+  return array;
+}
+HWY_INLINE uint16_t* LanesOf(Half* array) { return &array->bits; }
 
 // Loads half or float as float, double as double: exact.
 template <class D>

@@ -2,22 +2,8 @@
 // Lists the CPU families of op_list.inc: `const CpuFamily <folder>::kCpuFamily`.
 #include "cpu/context.h"
 
-namespace mluop {
-
-#define MLUOP_FAMILY(folder)         \
-  namespace folder {                 \
-  extern const CpuFamily kCpuFamily; \
-  }
-#include "ops/op_list.inc"
-#undef MLUOP_FAMILY
-
-std::span<const CpuFamily* const> CpuFamilies() {
-  static const CpuFamily* const families[] = {
-#define MLUOP_FAMILY(folder) &folder::kCpuFamily,
-#include "ops/op_list.inc"
-#undef MLUOP_FAMILY
-  };
-  return families;
-}
-
-}  // namespace mluop
+#define MLUOP_LIST_FUNCTION CpuFamilies
+#define MLUOP_LIST_TYPE CpuFamily
+#define MLUOP_LIST_OBJECT kCpuFamily
+#define MLUOP_LIST_LINKAGE extern
+#include "ops/family_list.inc"

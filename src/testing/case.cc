@@ -8,8 +8,8 @@
 #include <set>
 #include <stdexcept>
 
+#include "core/arguments.h"
 #include "core/dtype.h"
-#include "core/shape.h"
 #include "mluops/extensions.h"
 #include "testing/npz_inputs.h"
 

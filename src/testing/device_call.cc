@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "testing/device_call.h"
 
+#include "core/checks.h"
 #include "core/handle.h"
 #include "core/implementation.h"
-#include "core/validate.h"
 #include "mluops/extensions.h"
 
 namespace mluop::testing {
@@ -36,8 +36,8 @@ std::string DeviceCall::Run(mluOpHandle_t handle, size_t workspace) {
 std::vector<std::string_view> ApplicableImplementations(const Arguments& arguments,
                                                         mluOpHandle_t handle) {
   Arguments copy = arguments;
-  bool skip = false;
-  if (Validate(copy, &skip) != MLUOP_STATUS_SUCCESS || skip) return {""};
+  const TensorSpec* empty = nullptr;
+  if (Validate(copy, &empty) != MLUOP_STATUS_SUCCESS || empty != nullptr) return {""};
   std::vector<std::string_view> names;
   for (const ImplementationInfo& info : handle->device->Implementations(*arguments.spec)) {
     const ForcedImplementation forced(handle, info.name);

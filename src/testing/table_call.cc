@@ -5,8 +5,8 @@
 #include <cstring>
 #include <stdexcept>
 
+#include "core/arguments.h"
 #include "core/dtype.h"
-#include "core/shape.h"
 #include "mluops/extensions.h"
 
 namespace mluop::testing {

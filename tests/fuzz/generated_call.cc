@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
+#include "core/arguments.h"
 #include "core/dtype.h"
-#include "core/shape.h"
 #include "tests/fuzz/contents.h"
 #include "tests/fuzz/expected.h"
 

@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "core/checks.h"
-#include "core/error.h"
+#include "mluops/extensions.h"
 #include "tests/validation/table_call.h"
 
 namespace mluop::testing {
@@ -22,11 +22,11 @@ TEST(CheckAttributes, MessageNamesTwoValuesOrAnInterval) {
   Arguments call(kRanges);
   call.attributes[0] = 5;
   EXPECT_EQ(CheckAttributes(call), MLUOP_STATUS_BAD_PARAM);
-  EXPECT_STREQ(LastErrorMessage(), "ranges: two must be 3 or 4, got 5");
+  EXPECT_STREQ(mluOpGetLastErrorMessage(), "ranges: two must be 3 or 4, got 5");
   call.attributes[0] = 3;
   call.attributes[1] = -1;
   EXPECT_EQ(CheckAttributes(call), MLUOP_STATUS_BAD_PARAM);
-  EXPECT_STREQ(LastErrorMessage(), "ranges: more must be in [0, 3], got -1");
+  EXPECT_STREQ(mluOpGetLastErrorMessage(), "ranges: more must be in [0, 3], got -1");
 }
 
 class GeneratedAttributes : public EntryTest {};

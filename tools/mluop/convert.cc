@@ -13,8 +13,8 @@
 #include <stdexcept>
 
 #include "commands.h"
+#include "core/checks.h"
 #include "core/npz_writer.h"
-#include "core/validate.h"
 #include "mluops/extensions.h"
 #include "proto_tensor.h"
 #include "testing/operator_test.h"
@@ -163,8 +163,8 @@ class Conversion {
       call.attributes[i].number = is_set_[i] ? attributes_[i] : AttributeFromShapes(call, i);
     }
     const size_t unused = 0;
-    bool skip = false;
-    if (ValidateGetter(call, &unused, &skip) != MLUOP_STATUS_SUCCESS) {
+    const TensorSpec* empty = nullptr;
+    if (ValidateGetter(call, &unused, &empty) != MLUOP_STATUS_SUCCESS) {
       FailAt(path_, 1, mluOpGetLastErrorMessage());
     }
     return call;

@@ -65,8 +65,10 @@ mluOpStatus_t mluOpGetMaskedIm2colForwardWorkspaceSize(
     const mluOpTensorDescriptor_t mask_h_idx_desc, const mluOpTensorDescriptor_t mask_w_idx_desc,
     const int kernel_h, const int kernel_w, const mluOpTensorDescriptor_t data_col_desc,
     size_t* workspace_size) {
-  return GetWorkspaceSize(masked_im2col::kForwardWorkspace, handle, {kernel_h, kernel_w},
-                          {feature_desc, mask_h_idx_desc, mask_w_idx_desc, data_col_desc},
+  return GetWorkspaceSize(handle,
+                          {masked_im2col::kForwardWorkspace,
+                           {kernel_h, kernel_w},
+                           {feature_desc, mask_h_idx_desc, mask_w_idx_desc, data_col_desc}},
                           workspace_size);
 }
 
@@ -103,8 +105,10 @@ mluOpStatus_t mluOpGetMaskedCol2imForwardWorkspaceSize(
     mluOpHandle_t handle, const mluOpTensorDescriptor_t col_desc,
     const mluOpTensorDescriptor_t mask_h_idx_desc, const mluOpTensorDescriptor_t mask_w_idx_desc,
     const mluOpTensorDescriptor_t im_desc, size_t* workspace_size) {
-  return GetWorkspaceSize(masked_im2col::kCol2imWorkspace, handle, {},
-                          {col_desc, mask_h_idx_desc, mask_w_idx_desc, im_desc}, workspace_size);
+  return GetWorkspaceSize(
+      handle,
+      {masked_im2col::kCol2imWorkspace, {}, {col_desc, mask_h_idx_desc, mask_w_idx_desc, im_desc}},
+      workspace_size);
 }
 
 mluOpStatus_t mluOpMaskedCol2imForward(

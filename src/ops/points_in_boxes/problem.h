@@ -10,6 +10,8 @@
 
 namespace mluop::points_in_boxes {
 
+using roi::LoadBox;
+
 struct Problem {
   int64_t scenes, points, boxes;  // points and boxes of one scene
 
@@ -19,14 +21,6 @@ struct Problem {
 
 inline Problem MakeProblem(const Arguments& a) {
   return {a.Symbol("B"), a.Symbol("M"), a.Symbol("T")};
-}
-
-// Returns the box whose seven values start at `from`.
-template <typename Real>
-MLUOP_HOST_DEVICE roi::TurnedBox<Real> LoadBox(const Real* from) {
-  Real values[roi::kBoxValues];
-  for (int i = 0; i < roi::kBoxValues; ++i) values[i] = from[i];
-  return roi::MakeTurnedBox(values);
 }
 
 }  // namespace mluop::points_in_boxes

@@ -72,8 +72,10 @@ mluOpStatus_t mluOpGetPsRoiPoolForwardWorkspaceSize(mluOpHandle_t handle, const 
                                                     const mluOpTensorDescriptor_t input_desc,
                                                     const mluOpTensorDescriptor_t rois_desc,
                                                     size_t* workspace_size) {
-  return GetWorkspaceSize(psroipool::kForwardWorkspace, handle,
-                          {pooled_height, pooled_width, output_dim}, {input_desc, rois_desc},
+  return GetWorkspaceSize(handle,
+                          {psroipool::kForwardWorkspace,
+                           {pooled_height, pooled_width, output_dim},
+                           {input_desc, rois_desc}},
                           workspace_size);
 }
 

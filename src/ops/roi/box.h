@@ -38,16 +38,15 @@ struct TurnedBox {
 
 // values: cx, cy, cz (of the bottom), dx, dy, dz, rz
 template <typename Real>
-MLUOP_HOST_DEVICE TurnedBox<Real> MakeTurnedBox(const Real (&values)[kBoxValues]) {
-  const auto [cx, cy, cz, dx, dy, dz, rz] = values;
-  const double turn = -rz;  // in double: every device rounds to the same float
-  return {.cx = cx,
-          .cy = cy,
-          .cz = cz,
-          .half_x = dx / 2,
-          .half_y = dy / 2,
-          .half_z = dz / 2,
-          .middle_z = cz + dz / 2,
+MLUOP_HOST_DEVICE TurnedBox<Real> LoadBox(const Real* values) {
+  const double turn = -values[6];  // in double: every device rounds to the same float
+  return {.cx = values[0],
+          .cy = values[1],
+          .cz = values[2],
+          .half_x = values[3] / 2,
+          .half_y = values[4] / 2,
+          .half_z = values[5] / 2,
+          .middle_z = values[2] + values[5] / 2,
           .cosine = static_cast<Real>(std::cos(turn)),
           .sine = static_cast<Real>(std::sin(turn))};
 }

@@ -69,8 +69,8 @@ using Box = BoxOf<float>;
 
 // values: cx, cy, cz (of the bottom), dx, dy, dz, rz
 template <typename Real>
-MLUOP_HOST_DEVICE BoxOf<Real> MakeBox(const Problem& p, const Real (&values)[kRoiValues]) {
-  return {roi::MakeTurnedBox(values), values[3] / static_cast<Real>(p.out_x),
+MLUOP_HOST_DEVICE BoxOf<Real> MakeBox(const Problem& p, const Real* values) {
+  return {roi::LoadBox(values), values[3] / static_cast<Real>(p.out_x),
           values[4] / static_cast<Real>(p.out_y), values[5] / static_cast<Real>(p.out_z)};
 }
 

@@ -60,8 +60,9 @@ mluOpStatus_t mluOpGetRoiawarePool3dForwardWorkspaceSize(
     mluOpHandle_t handle, const mluOpTensorDescriptor_t rois_desc,
     const mluOpTensorDescriptor_t pts_desc, const mluOpTensorDescriptor_t pts_feature_desc,
     size_t* workspace_size) {
-  return GetWorkspaceSize(roiaware_pool3d::kForwardWorkspace, handle, {},
-                          {rois_desc, pts_desc, pts_feature_desc}, workspace_size);
+  return GetWorkspaceSize(
+      handle, {roiaware_pool3d::kForwardWorkspace, {}, {rois_desc, pts_desc, pts_feature_desc}},
+      workspace_size);
 }
 
 mluOpStatus_t mluOpRoiawarePool3dForward(

@@ -119,10 +119,6 @@ void SumMasks(const BackwardCall& call, const Band& band) {
 // Pixels that are transposed and rounded at once.
 constexpr int64_t kChunk = 256;
 
-// Returns the row as a lane type. Half is not a lane type of Highway.
-HWY_INLINE float* LanesOf(float* row) { return row; }
-HWY_INLINE uint16_t* LanesOf(Half* row) { return &row->bits; }
-
 // Rounds n <= kChunk sums of one channel to nearest even.
 template <typename T>
 HWY_INLINE void StoreSums(const float* sums, int64_t n, T* to, bool stream) {
@@ -132,7 +128,7 @@ HWY_INLINE void StoreSums(const float* sums, int64_t n, T* to, bool stream) {
     const auto sum = simd::CanonicalNan(d, hn::LoadU(d, sums + i));
     simd::StoreFloats(sum, d, rounded + i);
   });
-  if (stream) simd::CopyRow(LanesOf(stage), n, LanesOf(to), true);
+  if (stream) simd::CopyRow(simd::LanesOf(stage), n, simd::LanesOf(to), true);
 }
 
 template <typename T>
@@ -222,8 +218,7 @@ mluOpStatus_t RunBands(const CpuCall<Problem>& call, void* scratch) {
 
 void DescribeBands(const CpuCall<Problem>& call, Plan& plan) {
   const BandPlan bands = PlanBands(call);
-  plan.Add("bands %lld of %lld pixels", static_cast<long long>(bands.bands),
-           static_cast<long long>(bands.pixels));
+  plan.Add("bands %" PRId64 " of %" PRId64 " pixels", bands.bands, bands.pixels);
 }
 
 // A worker owns channels. Without masks the loop over the kernel elements is skipped.

@@ -1,13 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Kernel columns of several masks in vectors: lane k of column j is element (i, j) of mask k's kernel.
-// Included once per instruction set.
-
-#if defined(MLUOP_OPS_MASKED_IM2COL_CPU_COLUMNS_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef MLUOP_OPS_MASKED_IM2COL_CPU_COLUMNS_INL_H_
-#undef MLUOP_OPS_MASKED_IM2COL_CPU_COLUMNS_INL_H_
-#else
-#define MLUOP_OPS_MASKED_IM2COL_CPU_COLUMNS_INL_H_
-#endif
+// Included once per instruction set, hence without a guard.
 
 #include <hwy/highway.h>
 
@@ -101,5 +94,3 @@ HWY_INLINE hn::Vec<WindowTag<uint32_t>> LoadPlaces(WindowTag<uint32_t> d, const 
 }  // namespace
 }  // namespace mluop::masked_im2col::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
-
-#endif  // MLUOP_OPS_MASKED_IM2COL_CPU_COLUMNS_INL_H_

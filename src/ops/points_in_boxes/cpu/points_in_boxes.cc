@@ -10,8 +10,6 @@
 namespace mluop::points_in_boxes {
 namespace {
 
-using BoxesCall = CpuCall<Problem>;
-
 constexpr int kBlock = 64;  // points; three arrays of doubles take 1.5 KiB of the L1
 
 // Up to kBlock points of one scene, coordinate by coordinate.
@@ -36,13 +34,13 @@ struct Block {
 };
 
 template <typename T>
-size_t BoxBytes(const BoxesCall& call) {
+size_t BoxBytes(const CpuCall<Problem>& call) {
   return static_cast<size_t>(call.p.all_boxes()) * sizeof(roi::TurnedBox<T>);
 }
 
 // Writes the boxes' geometry to scratch, then calls test(block, boxes of its scene, first point).
 template <typename T, class Test>
-mluOpStatus_t ForEachBlock(const BoxesCall& call, void* scratch, const Test& test) {
+mluOpStatus_t ForEachBlock(const CpuCall<Problem>& call, void* scratch, const Test& test) {
   const Problem& p = call.p;
   const T* const points = call.arguments.In<T>("points");
   const T* const values = call.arguments.In<T>("boxes");
@@ -62,7 +60,7 @@ mluOpStatus_t ForEachBlock(const BoxesCall& call, void* scratch, const Test& tes
 }
 
 template <typename T>
-mluOpStatus_t FindFirst(const BoxesCall& call, void* scratch) {
+mluOpStatus_t FindFirst(const CpuCall<Problem>& call, void* scratch) {
   auto* const indices = call.arguments.Out<int32_t>("points_indices");
   return ForEachBlock<T>(call, scratch, [&](const auto& block, const auto* boxes, int64_t first) {
     int32_t* const found = indices + first;
@@ -75,7 +73,7 @@ mluOpStatus_t FindFirst(const BoxesCall& call, void* scratch) {
 }
 
 template <typename T>
-mluOpStatus_t FindAll(const BoxesCall& call, void* scratch) {
+mluOpStatus_t FindAll(const CpuCall<Problem>& call, void* scratch) {
   auto* const all = call.arguments.Out<int32_t>("inside");
   const int64_t boxes_count = call.p.boxes;
   return ForEachBlock<T>(call, scratch, [&](const auto& block, const auto* boxes, int64_t first) {

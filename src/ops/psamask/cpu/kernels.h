@@ -50,7 +50,26 @@ mluOpStatus_t Skew(const PsamaskCall& call, void* scratch);
 mluOpStatus_t CopyElements(const PsamaskCall& call, void* scratch);
 mluOpStatus_t CopyDoubles(const PsamaskCall& call, void* scratch);
 
-// A worker's scratch: a tile, [column][pixel]. Columns lie an odd number of lines apart, so that
+// A worker's scratch in "transpose_load": the columns `cols` of one row of the input's grids, [pixel][column], and per
+// pixel the output's line that it has begun.
+struct LoadTile {
+  Range pixels;  // of the band
+  Range cols;
+  float* data;
+
+  int64_t stride() const { return WholeLines(cols.count()); }
+  float* Line(int64_t pixel) const { return data + (pixel - pixels.begin) * kLine; }
+  // Whole squares are stored: one line of pixels before the band and one after it exist.
+  float* At(int64_t pixel, int64_t col) const {
+    return data + pixels.count() * kLine + (pixel - pixels.begin + kLine) * stride() + col -
+           cols.begin;
+  }
+  int64_t Floats() const {
+    return pixels.count() * kLine + (pixels.count() + 2 * kLine) * stride();
+  }
+};
+
+// A worker's scratch in the others: a tile, [column][pixel]. Columns lie an odd number of lines apart, so that
 // the columns of a square map to different cache sets.
 constexpr int64_t kTileStride = kBandPixels + 3 * kLine;
 static_assert(kTileStride / kLine % 2 == 1);

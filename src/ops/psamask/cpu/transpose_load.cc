@@ -15,32 +15,6 @@
 #include "cpu/lines-inl.h"
 #include "cpu/transpose-inl.h"
 
-#ifndef MLUOP_PSAMASK_TRANSPOSE_LOAD_
-#define MLUOP_PSAMASK_TRANSPOSE_LOAD_
-namespace mluop::psamask {
-
-// A worker's scratch: the columns `cols` of one row of the input's grids, [pixel][column], and per
-// pixel the output's line that it has begun.
-struct LoadTile {
-  Range pixels;  // of the band
-  Range cols;
-  float* data;
-
-  int64_t stride() const { return WholeLines(cols.count()); }
-  float* Line(int64_t pixel) const { return data + (pixel - pixels.begin) * kLine; }
-  // Whole squares are stored: one line of pixels before the band and one after it exist.
-  float* At(int64_t pixel, int64_t col) const {
-    return data + pixels.count() * kLine + (pixel - pixels.begin + kLine) * stride() + col -
-           cols.begin;
-  }
-  int64_t Floats() const {
-    return pixels.count() * kLine + (pixels.count() + 2 * kLine) * stride();
-  }
-};
-
-}  // namespace mluop::psamask
-#endif
-
 HWY_BEFORE_NAMESPACE();
 namespace mluop::psamask::HWY_NAMESPACE {
 namespace {
@@ -165,8 +139,8 @@ mluOpStatus_t TransposeLoad(const PsamaskCall& call, void* scratch) {
 
 void DescribeTransposeLoad(const PsamaskCall& call, Plan& plan) {
   const LoadTile tile = FirstTile(call);
-  plan.Add("tile %lld pixels of %lld columns", static_cast<long long>(tile.pixels.count()),
-           static_cast<long long>(tile.cols.count()));
+  plan.Add("tile %" PRId64 " pixels of %" PRId64 " columns", tile.pixels.count(),
+           tile.cols.count());
 }
 
 }  // namespace mluop::psamask

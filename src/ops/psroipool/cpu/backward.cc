@@ -140,8 +140,6 @@ namespace {
 
 HWY_EXPORT(SumBand);
 
-using BackwardCall = CpuCall<Problem>;
-
 // Band sizes and counts.
 struct BandPlan {
   int64_t rows, channels;     // of a band
@@ -155,7 +153,7 @@ struct BandPlan {
 
 // Rows are split to fit the L2, channels only where one row is too long. Aims at several bands per
 // worker. More bands cost more, because each band visits every RoI.
-BandPlan MakeBandPlan(const BackwardCall& call) {
+BandPlan MakeBandPlan(const CpuCall<Problem>& call) {
   const Problem& p = call.p;
   const auto slice = [&](int64_t channels) { return Slice{0, p.bins(), 0, channels}; };
   int64_t channels = p.output_dim;
@@ -188,21 +186,22 @@ bool IsForwardMapping(const Problem& p, const int32_t* mapping, ThreadPool& thre
   return same;
 }
 
-bool BandsApply(const BackwardCall& call) {
+bool BandsApply(const CpuCall<Problem>& call) {
   return ShouldRepack(call.p, call.arguments.In<float>("rois")) &&
          IsForwardMapping(call.p, call.arguments.In<int32_t>("mapping_channel"),
                           call.context.threads());
 }
 
-TableScratch<float> BandScratch(const BackwardCall& call, const BandPlan& banding, void* memory) {
+TableScratch<float> BandScratch(const CpuCall<Problem>& call, const BandPlan& banding,
+                                void* memory) {
   return {call.p, call.context.threads().num_threads() * banding.Floats(call.p), memory};
 }
 
-size_t BandBytes(const BackwardCall& call) {
+size_t BandBytes(const CpuCall<Problem>& call) {
   return BandScratch(call, MakeBandPlan(call), nullptr).arrays.bytes();
 }
 
-mluOpStatus_t RunBands(const BackwardCall& call, void* scratch) {
+mluOpStatus_t RunBands(const CpuCall<Problem>& call, void* scratch) {
   const Problem& p = call.p;
   const Gradients t(call.arguments);
   const BandPlan banding = MakeBandPlan(call);
@@ -221,11 +220,10 @@ mluOpStatus_t RunBands(const BackwardCall& call, void* scratch) {
   return MLUOP_STATUS_SUCCESS;
 }
 
-void DescribeBands(const BackwardCall& call, Plan& plan) {
+void DescribeBands(const CpuCall<Problem>& call, Plan& plan) {
   const BandPlan banding = MakeBandPlan(call);
-  plan.Add("bands %lld of %lld rows and %lld channels",
-           static_cast<long long>(banding.row_bands) * banding.slices,
-           static_cast<long long>(banding.rows), static_cast<long long>(banding.channels));
+  plan.Add("bands %" PRId64 " of %" PRId64 " rows and %" PRId64 " channels",
+           banding.row_bands * banding.slices, banding.rows, banding.channels);
 }
 
 constexpr CpuImplementation<Problem> kBackward[] = {

@@ -100,8 +100,7 @@ struct GradientSum {
 // Returns true if the bins have enough pixels to justify repacking the map. Stops as soon as the RoIs
 // read so far decide it.
 inline bool ShouldRepack(const Problem& p, const float* rois) {
-  return roi::BinsHavePixels(p, p.group, p.group, p.rows() * p.w * p.bins() / kStridedCost,
-                             [&](int64_t r) { return PlaceRoi(p, rois + r * 5); });
+  return roi::BinsHavePixels(p, rois, p.rows() * p.w * p.bins() / kStridedCost);
 }
 
 }  // namespace mluop::psroipool

@@ -49,8 +49,6 @@ namespace {
 
 HWY_EXPORT(PoolSlice);
 
-using ForwardCall = CpuCall<Problem>;
-
 // The division of bins and channels into slices.
 struct Slicing {
   int64_t rows;                        // of a band
@@ -110,7 +108,7 @@ Slicing MakeSlicing(const Problem& p, int64_t workers) {
   return slicing;
 }
 
-Slicing SlicingOf(const ForwardCall& call) {
+Slicing SlicingOf(const CpuCall<Problem>& call) {
   const Problem& p = call.p;
   const int64_t work = p.rois * p.channels() + p.map_elements();
   return MakeSlicing(p,
@@ -150,7 +148,7 @@ bool CanReplicate(const Problem& p) {
          slicing.channel_slices == 1 && p.rois * p.channels() >= p.map_elements();
 }
 
-mluOpStatus_t RunReplicated(const ForwardCall& call, void* scratch) {
+mluOpStatus_t RunReplicated(const CpuCall<Problem>& call, void* scratch) {
   const Problem& p = call.p;
   const Tensors t(call.arguments);
   TableScratch<float> own = SliceScratch(p, kMaxReplicas, scratch);
@@ -178,7 +176,7 @@ bool CanBand(const Problem& p) {
              std::max(kMaxFloats, 2 * (p.map_elements() + p.rois * p.channels()));
 }
 
-mluOpStatus_t RunBands(const ForwardCall& call, void* scratch) {
+mluOpStatus_t RunBands(const CpuCall<Problem>& call, void* scratch) {
   const Problem& p = call.p;
   const Tensors t(call.arguments);
   TableScratch<float> own = SliceScratch(p, 1, scratch);
@@ -195,27 +193,26 @@ mluOpStatus_t RunBands(const ForwardCall& call, void* scratch) {
   return MLUOP_STATUS_SUCCESS;
 }
 
-void DescribeBands(const ForwardCall& call, Plan& plan) {
+void DescribeBands(const CpuCall<Problem>& call, Plan& plan) {
   const Slicing slicing = SlicingOf(call);
-  plan.Add("slices %lld of %lld bins and %lld channels",
-           static_cast<long long>(slicing.bin_slices) * slicing.channel_slices,
-           static_cast<long long>(slicing.bins), static_cast<long long>(slicing.channels));
-  plan.Add("bands of %lld rows", static_cast<long long>(slicing.rows));
+  plan.Add("slices %" PRId64 " of %" PRId64 " bins and %" PRId64 " channels",
+           slicing.bin_slices * slicing.channel_slices, slicing.bins, slicing.channels);
+  plan.Add("bands of %" PRId64 " rows", slicing.rows);
 }
 
 constexpr CpuImplementation<Problem> kForward[] = {
     {"replicated",
      "the map is one band of at most 32 rows, with one slice of channels and at most as many "
      "elements as the output; 4 channels, or 1 group",
-     [](const ForwardCall& call) { return CanReplicate(call.p); },
-     [](const ForwardCall& call) { return SliceBytes(call.p, kMaxReplicas); }, RunReplicated},
+     [](const CpuCall<Problem>& call) { return CanReplicate(call.p); },
+     [](const CpuCall<Problem>& call) { return SliceBytes(call.p, kMaxReplicas); }, RunReplicated},
     {"bands",
      "the bins have at least 1/6 of the elements of the map; scratch is at most 1 GiB or twice the "
      "tensors; 4 channels, or 1 group",
-     [](const ForwardCall& call) {
+     [](const CpuCall<Problem>& call) {
        return CanBand(call.p) && ShouldRepack(call.p, call.arguments.In<float>("rois"));
      },
-     [](const ForwardCall& call) { return SliceBytes(call.p, 1); }, RunBands, DescribeBands},
+     [](const CpuCall<Problem>& call) { return SliceBytes(call.p, 1); }, RunBands, DescribeBands},
     {"strided", "always", Always, nullptr, RunStrided<float>},
     CpuImplementation<Problem>::ForDouble(RunStrided<double>),
 };

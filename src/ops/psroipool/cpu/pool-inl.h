@@ -1,12 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Means of bins from a band. Included once per instruction set, as Highway requires.
-
-#if defined(MLUOP_OPS_PSROIPOOL_CPU_POOL_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef MLUOP_OPS_PSROIPOOL_CPU_POOL_INL_H_
-#undef MLUOP_OPS_PSROIPOOL_CPU_POOL_INL_H_
-#else
-#define MLUOP_OPS_PSROIPOOL_CPU_POOL_INL_H_
-#endif
+// Means of bins from a band. Included once per instruction set, hence without a guard.
 
 #include <hwy/highway.h>
 
@@ -17,7 +10,6 @@
 #include "ops/psroipool/cpu/bin_table.h"
 #include "ops/psroipool/cpu/repack-inl.h"
 #include "ops/psroipool/cpu/tuning.h"
-#include "ops/roi/cpu/channel_block-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mluop::psroipool::HWY_NAMESPACE {
@@ -145,5 +137,3 @@ HWY_NOINLINE void PoolRois(const Block& block, int64_t c, const Pooling& pooling
 
 }  // namespace mluop::psroipool::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
-
-#endif  // MLUOP_OPS_PSROIPOOL_CPU_POOL_INL_H_

@@ -1,13 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Repacks between the map's order of channels, [pixel][c][bin], and a band's, [pixel][bin][c].
-// Included once per instruction set, as Highway requires.
-
-#if defined(MLUOP_OPS_PSROIPOOL_CPU_REPACK_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef MLUOP_OPS_PSROIPOOL_CPU_REPACK_INL_H_
-#undef MLUOP_OPS_PSROIPOOL_CPU_REPACK_INL_H_
-#else
-#define MLUOP_OPS_PSROIPOOL_CPU_REPACK_INL_H_
-#endif
+// Included once per instruction set, hence without a guard.
 
 #include <hwy/highway.h>
 
@@ -96,5 +89,3 @@ HWY_INLINE void WithWidth(int64_t width, const Body& body) {
 
 }  // namespace mluop::psroipool::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
-
-#endif  // MLUOP_OPS_PSROIPOOL_CPU_REPACK_INL_H_

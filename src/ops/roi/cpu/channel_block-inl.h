@@ -1,12 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Blocks of channels of a pixel in registers. Included once per instruction set, as Highway requires.
-
-#if defined(MLUOP_OPS_ROI_CPU_CHANNEL_BLOCK_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef MLUOP_OPS_ROI_CPU_CHANNEL_BLOCK_INL_H_
-#undef MLUOP_OPS_ROI_CPU_CHANNEL_BLOCK_INL_H_
-#else
-#define MLUOP_OPS_ROI_CPU_CHANNEL_BLOCK_INL_H_
-#endif
+// Blocks of channels of a pixel in registers. Included once per instruction set, hence without a guard.
 
 #include <hwy/highway.h>
 
@@ -93,5 +86,3 @@ HWY_INLINE void ForEachChannelBlock(int64_t channels, const Body& body) {
 
 }  // namespace mluop::roi::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
-
-#endif  // MLUOP_OPS_ROI_CPU_CHANNEL_BLOCK_INL_H_

@@ -13,15 +13,14 @@ constexpr int64_t WholeVectors(int64_t floats) {
 }
 
 // Returns whether the bins of all RoIs together have at least `wanted` pixels; a pixel of two bins
-// counts twice. Stops at the RoI that decides it. place_of(r) returns the RoiPlace of a RoI.
-template <class Problem, class PlaceOf>
-bool BinsHavePixels(const Problem& p, int pooled_h, int pooled_w, int64_t wanted,
-                    const PlaceOf& place_of) {
+// counts twice. Stops at the RoI that decides it. rois: [R, 5]
+template <class Problem>
+bool BinsHavePixels(const Problem& p, const float* rois, int64_t wanted) {
   for (int64_t r = 0; r < p.rois && wanted > 0; ++r) {
-    const auto place = place_of(r);
+    const auto place = PlaceRoi(p, rois + r * 5);  // the family's
     int64_t height = 0, width = 0;
-    for (int ph = 0; ph < pooled_h; ++ph) height += place.Rows(p, ph).size();
-    for (int pw = 0; pw < pooled_w; ++pw) width += place.Columns(p, pw).size();
+    for (int ph = 0; ph < p.bins_h(); ++ph) height += place.Rows(p, ph).size();
+    for (int pw = 0; pw < p.bins_w(); ++pw) width += place.Columns(p, pw).size();
     wanted -= height * width;
   }
   return wanted <= 0;

@@ -70,8 +70,6 @@ HWY_AFTER_NAMESPACE();
 namespace mluop::roiaware_pool3d {
 namespace {
 
-using BackwardCall = CpuCall<Problem>;
-
 HWY_EXPORT(Scatter);
 HWY_EXPORT(AddSlices);
 
@@ -88,7 +86,7 @@ int64_t CountSlices(const Problem& p) {
 // points are too large.
 class Backward {
  public:
-  Backward(const BackwardCall& call, void* scratch)
+  Backward(const CpuCall<Problem>& call, void* scratch)
       : p_(call.p),
         threads_(call.context.threads()),
         tensors_({.indices = call.arguments.In<int32_t>("pts_idx_of_voxels"),

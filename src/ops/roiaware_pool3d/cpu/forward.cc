@@ -64,8 +64,11 @@ void FindInside(const Problem& p, const Box& box, const Coordinates& at, int64_t
 
 void PoolRange(const Problem& p, const ForwardTensors& tensors, const ForwardScratch& scratch,
                const VoxelRange& range) {
-  p.half ? PoolVoxels<Half>(p, tensors, scratch, range)
-         : PoolVoxels<float>(p, tensors, scratch, range);
+  switch (tensors.element_bytes) {
+    case 2: return PoolVoxels<Half, float>(p, tensors, scratch, range);
+    case 4: return PoolVoxels<float, float>(p, tensors, scratch, range);
+    default: return PoolVoxels<double, double>(p, tensors, scratch, range);
+  }
 }
 
 }  // namespace
@@ -75,8 +78,6 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace mluop::roiaware_pool3d {
 namespace {
-
-using ForwardCall = CpuCall<Problem>;
 
 HWY_EXPORT(FindInside);
 HWY_EXPORT(PoolRange);
@@ -92,41 +93,58 @@ void SplitCoordinates(const void* pts, int64_t begin, int64_t end, const Coordin
   }
 }
 
+// FindInside in calls of type double, point by point.
+void FindInsideDouble(const Problem& p, const ForwardTensors& tensors, int64_t box, int64_t begin,
+                      int64_t end, const PointList& found) {
+  const auto* const rois = static_cast<const double*>(tensors.rois);
+  const BoxOf<double> geometry = MakeBox(p, rois + box * kRoiValues);
+  int32_t count = 0;
+  for (int64_t i = begin; i < end; ++i) {
+    const double* const at = static_cast<const double*>(tensors.pts) + 3 * i;
+    const int voxel = geometry.VoxelOf(p, at[0], at[1], at[2]);
+    if (voxel < 0) continue;
+    found.voxel[count] = voxel;
+    found.point[count++] = static_cast<int32_t>(i);
+  }
+  *found.count = count;
+}
+
 class Forward {
  public:
-  Forward(const ForwardCall& call, void* scratch)
+  Forward(const CpuCall<Problem>& call, void* scratch)
       : p_(call.p),
         threads_(call.context.threads()),
         tensors_(call.arguments),
         scratch_(p_.boxes, p_.points, scratch) {}
 
-  size_t bytes() const { return scratch_.bytes(); }
+  size_t bytes() const { return scratch_.arrays.bytes(); }
 
   void Run() {
-    SplitPoints();
-    for (int64_t first = 0; first < p_.boxes; first += scratch_.batch()) {
-      const int64_t boxes = std::min<int64_t>(scratch_.batch(), p_.boxes - first);
+    if (!is_double()) SplitPoints();
+    for (int64_t first = 0; first < p_.boxes; first += scratch_.batch) {
+      const int64_t boxes = std::min<int64_t>(scratch_.batch, p_.boxes - first);
       FindPoints(first, boxes);
       Pool(first, boxes);
     }
   }
 
   void Describe(Plan& plan) const {
-    const int64_t boxes = scratch_.batch();
+    const int64_t boxes = scratch_.batch;
     plan.Add("batches of %" PRId64 " boxes", boxes);
     plan.Add("ranges of %" PRId64 " voxels", RangeSize(boxes));
     plan.Add("non-temporal stores %s", tensors_.stream ? "yes" : "no");
   }
 
  private:
+  bool is_double() const { return tensors_.element_bytes == sizeof(double); }
+
   void SplitPoints() {
     const auto split = p_.half ? SplitCoordinates<Half> : SplitCoordinates<float>;
-    const Coordinates& to = scratch_.coordinates();
+    const Coordinates& to = scratch_.coordinates;
     threads_.For(p_.points, kTestGrain,
                  [&](int64_t begin, int64_t end, int) { split(tensors_.pts, begin, end, to); });
     for (float* axis : {to.x, to.y, to.z}) {
-      std::fill(axis + p_.points, axis + scratch_.padded(),
-                std::numeric_limits<float>::quiet_NaN());
+      std::fill(axis + p_.points, axis + scratch_.padded, std::numeric_limits<float>::quiet_NaN());
     }
   }
 
@@ -143,11 +161,14 @@ class Forward {
   void FindPoints(int64_t first, int64_t boxes) {
     const auto find = HWY_DYNAMIC_DISPATCH(FindInside);
     const int64_t cost = std::min<int64_t>(kChunkPoints, p_.points) + kBoxCost;
-    threads_.ForEach(boxes * scratch_.chunks(), kTestGrain / cost + 1, [&](int64_t item, int) {
-      const int64_t box = item / scratch_.chunks();
-      const int64_t chunk = item % scratch_.chunks();
-      find(p_, BoxAt(first + box), scratch_.coordinates(), chunk * kChunkPoints,
-           std::min<int64_t>((chunk + 1) * kChunkPoints, p_.points), scratch_.List(box, chunk));
+    threads_.ForEach(boxes * scratch_.chunks, kTestGrain / cost + 1, [&](int64_t item, int) {
+      const int64_t box = item / scratch_.chunks;
+      const int64_t chunk = item % scratch_.chunks;
+      const int64_t begin = chunk * kChunkPoints;
+      const int64_t end = std::min<int64_t>(begin + kChunkPoints, p_.points);
+      const PointList list = scratch_.List(box, chunk);
+      is_double() ? FindInsideDouble(p_, tensors_, first + box, begin, end, list)
+                  : find(p_, BoxAt(first + box), scratch_.coordinates, begin, end, list);
     });
   }
 
@@ -183,13 +204,13 @@ class Forward {
 
 constexpr CpuImplementation<Problem> kForward[] = {
     {"lists", "always", Always, ObjectBytes<Forward>, RunObject<Forward>, DescribeObject<Forward>},
-    CpuImplementation<Problem>::ForDouble(RunDoubleForward),
+    CpuImplementation<Problem>::ForDouble(RunObject<Forward>, ObjectBytes<Forward>),
 };
 
 }  // namespace
 
 size_t ForwardScratchBytes(int64_t boxes, int64_t points) {
-  return ForwardScratch(boxes, points, nullptr).bytes();
+  return ForwardScratch(boxes, points, nullptr).arrays.bytes();
 }
 
 constexpr CpuOperator kForwardCpu = Bind<MakeForwardProblem, kForward>("roiaware_pool3d_forward");

@@ -12,6 +12,7 @@
 #include <cstdint>
 
 #include "core/arguments.h"
+#include "core/dtype.h"
 #include "cpu/scratch.h"
 #include "cpu/tuning.h"
 #include "ops/roiaware_pool3d/cpu/tuning.h"
@@ -32,40 +33,32 @@ struct PointList {
   int32_t* count;
 };
 
-class ForwardScratch {
- public:
+struct ForwardScratch {
   ForwardScratch(int64_t boxes, int64_t points, void* memory)
-      : padded_((points + kMaxLanes - 1) / kMaxLanes * kMaxLanes),
-        chunks_((points + kChunkPoints - 1) / kChunkPoints),
-        batch_(std::clamp<int64_t>(kMaxEntries / padded_, 1, boxes)),
-        arrays_(memory),
-        coordinates_{arrays_.Take<float>(padded_), arrays_.Take<float>(padded_),
-                     arrays_.Take<float>(padded_)},
-        voxels_(arrays_.Take<int32_t>(batch_ * padded_)),
-        list_points_(arrays_.Take<int32_t>(batch_ * padded_)),
-        counts_(arrays_.Take<int32_t>(batch_ * chunks_)) {}
+      : padded((points + kMaxLanes - 1) / kMaxLanes * kMaxLanes),
+        chunks((points + kChunkPoints - 1) / kChunkPoints),
+        batch(std::clamp<int64_t>(kMaxEntries / padded, 1, boxes)),
+        arrays(memory),
+        coordinates{arrays.Take<float>(padded), arrays.Take<float>(padded),
+                    arrays.Take<float>(padded)},
+        voxels(arrays.Take<int32_t>(batch * padded)),
+        list_points(arrays.Take<int32_t>(batch * padded)),
+        counts(arrays.Take<int32_t>(batch * chunks)) {}
 
-  int64_t chunks() const { return chunks_; }
-  int64_t batch() const { return batch_; }  // boxes whose lists exist at the same time
-
-  int64_t padded() const { return padded_; }  // points, in whole vectors
-  size_t bytes() const { return arrays_.bytes(); }
-  const Coordinates& coordinates() const { return coordinates_; }
   // `box` counts from the first box of the batch.
   PointList List(int64_t box, int64_t chunk) const {
-    const int64_t first = box * padded_ + chunk * kChunkPoints;
-    return {voxels_ + first, list_points_ + first, counts_ + box * chunks_ + chunk};
+    const int64_t first = box * padded + chunk * kChunkPoints;
+    return {voxels + first, list_points + first, counts + box * chunks + chunk};
   }
 
- private:
-  int64_t padded_;
-  int64_t chunks_;
-  int64_t batch_;
-  ScratchArrays arrays_;
-  Coordinates coordinates_;
-  int32_t* voxels_;       // [batch, padded]
-  int32_t* list_points_;  // [batch, padded]
-  int32_t* counts_;       // [batch, chunks]
+  const int64_t padded;  // points, in whole vectors
+  const int64_t chunks;
+  const int64_t batch;  // boxes whose lists exist at the same time
+  ScratchArrays arrays;
+  const Coordinates coordinates;
+  int32_t* const voxels;       // [batch, padded]
+  int32_t* const list_points;  // [batch, padded]
+  int32_t* const counts;       // [batch, chunks]
 };
 
 struct ForwardTensors {
@@ -75,7 +68,8 @@ struct ForwardTensors {
   int32_t* argmax;  // NULL if absent
   int32_t* indices;
   void* pooled;
-  bool stream;  // non-temporal stores
+  size_t element_bytes;  // of rois, pts, features and pooled
+  bool stream;           // non-temporal stores
 
   explicit ForwardTensors(const Arguments& a)
       : rois(a.In<void>("rois")),
@@ -84,6 +78,7 @@ struct ForwardTensors {
         argmax(a.Out<int32_t>("argmax")),
         indices(a.Out<int32_t>("pts_idx_of_voxels")),
         pooled(a.Out<void>("pooled_features")),
+        element_bytes(SizeOf(a.Type())),
         stream(ShouldStream(a.Tensor("pts_idx_of_voxels").ByteCount() +
                             2 * a.Tensor("pooled_features").ByteCount())) {}
 };

@@ -12,7 +12,4 @@ extern const CpuOperator kForwardCpu, kBackwardCpu;
 // Scratch of forward in bytes; also returned by the workspace getter.
 size_t ForwardScratchBytes(int64_t boxes, int64_t points);
 
-// For tensors of type double; double.cc defines it.
-mluOpStatus_t RunDoubleForward(const CpuCall<Problem>& call, void* scratch);
-
 }  // namespace mluop::roiaware_pool3d

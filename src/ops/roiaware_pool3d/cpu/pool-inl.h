@@ -1,13 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // roiaware_pool3d forward on the CPU: writes the outputs of a range of voxels from the lists of its
-// box. Included once per instruction set.
-
-#if defined(MLUOP_OPS_ROIAWARE_POOL3D_CPU_POOL_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef MLUOP_OPS_ROIAWARE_POOL3D_CPU_POOL_INL_H_
-#undef MLUOP_OPS_ROIAWARE_POOL3D_CPU_POOL_INL_H_
-#else
-#define MLUOP_OPS_ROIAWARE_POOL3D_CPU_POOL_INL_H_
-#endif
+// box. Included once per instruction set, hence without a guard.
 
 #include <hwy/cache_control.h>
 #include <hwy/highway.h>
@@ -15,6 +8,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <type_traits>
 
 #include "core/dtype.h"
 #include "cpu/simd-inl.h"
@@ -33,7 +27,7 @@ using CellTag = hn::Rebind<int32_t, PointTag>;
 // Fills to[0, n). If `stream` is set, whole cache lines are written with non-temporal stores. With
 // simd::StoreRow forward takes 1.35x the time on PartA2 (Zen 5, 2 threads).
 template <typename T>
-HWY_INLINE void Fill(T* to, int64_t n, T value, bool stream) {
+HWY_INLINE void Fill(T* to, int64_t n, std::type_identity_t<T> value, bool stream) {
   constexpr int64_t kLine = kAlignment / sizeof(T);
   const hn::CappedTag<T, kLine> d;
   int64_t i = 0;
@@ -60,7 +54,7 @@ HWY_INLINE void PlacePoints(const Problem& p, const ForwardScratch& scratch,
   const auto size = static_cast<uint32_t>(range.end - range.begin);
   const auto begin = static_cast<uint32_t>(range.begin);
   std::fill_n(counts, size, 0);
-  for (int64_t chunk = 0; chunk < scratch.chunks(); ++chunk) {
+  for (int64_t chunk = 0; chunk < scratch.chunks; ++chunk) {
     const PointList found = scratch.List(range.in_batch, chunk);
     const auto place = [&](int64_t i) {
       const uint32_t voxel = static_cast<uint32_t>(found.voxel[i]) - begin;
@@ -112,26 +106,35 @@ HWY_INLINE void PoolMaximum(int64_t channels, const T* features, const int32_t* 
   });
 }
 
+// Channel by channel: Highway cannot select 32-bit indices by comparisons of doubles.
+HWY_INLINE void PoolMaximum(int64_t channels, const double* features, const int32_t* points,
+                            int32_t count, double* pooled, int32_t* argmax) {
+  for (int64_t c = 0; c < channels; ++c) {
+    double best = -std::numeric_limits<double>::infinity();
+    argmax[c] = -1;
+    for (int32_t k = 0; k < count; ++k) {
+      const double value = features[points[k] * channels + c];
+      if (value > best) best = value, argmax[c] = points[k];
+    }
+    pooled[c] = argmax[c] < 0 ? 0 : best;
+  }
+}
+
 // Adds in ascending order of the points.
-template <typename T>
+template <typename Real, typename T>
 HWY_INLINE void PoolAverage(int64_t channels, const T* features, const int32_t* points,
                             int32_t count, T* pooled) {
-  simd::ForEach<float>(channels, [&](auto d, int64_t c) {
+  simd::ForEach<Real>(channels, [&](auto d, int64_t c) {
     auto sum = hn::Zero(d);
     for (int32_t k = 0; k < count; ++k) {
       sum = hn::Add(sum, simd::LoadFloats(d, features + points[k] * channels + c));
     }
-    const auto mean = hn::Div(sum, hn::Set(d, static_cast<float>(count)));
+    const auto mean = hn::Div(sum, hn::Set(d, static_cast<Real>(count)));
     simd::StoreFloats(simd::CanonicalNan(d, mean), d, pooled + c);
   });
 }
 
-HWY_INLINE void FillZero(float* to, int64_t n, bool stream) { Fill(to, n, 0.0f, stream); }
-HWY_INLINE void FillZero(Half* to, int64_t n, bool stream) {
-  Fill(&to->bits, n, uint16_t{0}, stream);
-}
-
-template <typename T>
+template <typename T, typename Real>
 HWY_INLINE void PoolVoxels(const Problem& p, const ForwardTensors& tensors,
                            const ForwardScratch& scratch, const VoxelRange& range) {
   const int64_t channels = p.channels;
@@ -146,7 +149,7 @@ HWY_INLINE void PoolVoxels(const Problem& p, const ForwardTensors& tensors,
   PlacePoints(p, scratch, range, rows, counts);
   WriteCounts(p, voxels, counts, rows, tensors.stream);
   const auto fill_empty = [&](int64_t begin, int64_t end) {
-    FillZero(pooled + begin * channels, (end - begin) * channels, tensors.stream);
+    Fill(simd::LanesOf(pooled + begin * channels), (end - begin) * channels, 0, tensors.stream);
     if (argmax == nullptr) return;
     Fill(argmax + begin * channels, (end - begin) * channels, maximum ? -1 : 0, tensors.stream);
   };
@@ -159,7 +162,7 @@ HWY_INLINE void PoolVoxels(const Problem& p, const ForwardTensors& tensors,
     if (maximum) {
       PoolMaximum(channels, features, points, counts[voxel], pooled + row, argmax + row);
     } else {
-      PoolAverage(channels, features, points, counts[voxel], pooled + row);
+      PoolAverage<Real>(channels, features, points, counts[voxel], pooled + row);
       if (argmax != nullptr) Fill(argmax + row, channels, 0, false);
     }
     done = voxel + 1;
@@ -170,5 +173,3 @@ HWY_INLINE void PoolVoxels(const Problem& p, const ForwardTensors& tensors,
 
 }  // namespace mluop::roiaware_pool3d::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
-
-#endif  // MLUOP_OPS_ROIAWARE_POOL3D_CPU_POOL_INL_H_

@@ -1,13 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // roiaware_pool3d backward on the CPU: adds the gradients of a task's voxels to its sums. Included
-// once per instruction set.
-
-#if defined(MLUOP_OPS_ROIAWARE_POOL3D_CPU_SCATTER_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef MLUOP_OPS_ROIAWARE_POOL3D_CPU_SCATTER_INL_H_
-#undef MLUOP_OPS_ROIAWARE_POOL3D_CPU_SCATTER_INL_H_
-#else
-#define MLUOP_OPS_ROIAWARE_POOL3D_CPU_SCATTER_INL_H_
-#endif
+// once per instruction set, hence without a guard.
 
 #include <hwy/cache_control.h>
 #include <hwy/highway.h>
@@ -25,16 +18,12 @@ namespace mluop::roiaware_pool3d::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 namespace simd = mluop::HWY_NAMESPACE;
 
-// Returns the row of the point's sums. The row is >= task.points if the point is outside the task;
-// negative indices wrap.
+// Returns the point's sums from channel c on; NULL if the point is outside the task. Negative
+// indices wrap.
 template <typename Real>
-HWY_INLINE uint32_t RowOf(const ScatterTask<Real>& task, int32_t point) {
-  return static_cast<uint32_t>(point) - static_cast<uint32_t>(task.first_point);
-}
-
-template <typename Real>
-HWY_INLINE bool HasRow(const ScatterTask<Real>& task, uint32_t row) {
-  return row < static_cast<uint32_t>(task.points);
+HWY_INLINE Real* SumsOf(const ScatterTask<Real>& task, int32_t point, int64_t channels, int64_t c) {
+  const uint32_t row = static_cast<uint32_t>(point) - static_cast<uint32_t>(task.first_point);
+  return row < static_cast<uint32_t>(task.points) ? task.sums + row * channels + c : nullptr;
 }
 
 // Returns whether a voxel's row of argmax names any of `points` points from `first` on.
@@ -58,10 +47,9 @@ template <typename T, typename Real>
 HWY_INLINE void AddElements(const ScatterTask<Real>& task, int64_t channels, const int32_t* argmax,
                             const T* grad, int64_t begin, int64_t end) {
   for (int64_t c = begin; c < end; ++c) {
-    const uint32_t row = RowOf(task, argmax[c]);
-    if (!HasRow(task, row)) continue;
+    Real* const sum = SumsOf(task, argmax[c], channels, c);
     const hn::CappedTag<Real, 1> d;
-    task.sums[row * channels + c] += hn::GetLane(simd::LoadFloats(d, grad + c - begin));
+    if (sum != nullptr) *sum += hn::GetLane(simd::LoadFloats(d, grad + c - begin));
   }
 }
 
@@ -76,10 +64,8 @@ HWY_INLINE void AddMaximumRow(const ScatterTask<Real>& task, int64_t channels,
   for (; c + step <= channels; c += step) {
     const auto value = simd::LoadFloats(d, grad + c);
     if (hn::AllTrue(di, hn::Eq(hn::LoadU(di, argmax + c), hn::Set(di, argmax[c])))) {
-      const uint32_t row = RowOf(task, argmax[c]);
-      if (!HasRow(task, row)) continue;
-      Real* sums = task.sums + row * channels + c;
-      hn::StoreU(hn::Add(hn::LoadU(d, sums), value), d, sums);
+      Real* const sums = SumsOf(task, argmax[c], channels, c);
+      if (sums != nullptr) hn::StoreU(hn::Add(hn::LoadU(d, sums), value), d, sums);
     } else {
       HWY_ALIGN Real lanes[hn::MaxLanes(d)];
       hn::Store(value, d, lanes);
@@ -132,10 +118,8 @@ HWY_INLINE void AddAverageRow(const ScatterTask<Real>& task, int64_t channels,
     const auto scaled_grad =
         hn::Div(simd::LoadFloats(d, grad + c), hn::Set(d, static_cast<Real>(count)));
     for (int k = 0; k < count; ++k) {
-      const uint32_t row = RowOf(task, points[k]);
-      if (!HasRow(task, row)) continue;
-      Real* sums = task.sums + row * channels + c;
-      hn::StoreU(hn::Add(hn::LoadU(d, sums), scaled_grad), d, sums);
+      Real* const sums = SumsOf(task, points[k], channels, c);
+      if (sums != nullptr) hn::StoreU(hn::Add(hn::LoadU(d, sums), scaled_grad), d, sums);
     }
   });
 }
@@ -182,5 +166,3 @@ HWY_INLINE void AddAverage(const Problem& p, const BackwardTensors& tensors,
 
 }  // namespace mluop::roiaware_pool3d::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
-
-#endif  // MLUOP_OPS_ROIAWARE_POOL3D_CPU_SCATTER_INL_H_

@@ -59,9 +59,7 @@ namespace {
 HWY_EXPORT(SumSlice);
 HWY_EXPORT(StageRoi);
 
-using BackwardCall = CpuCall<Problem>;
-
-mluOpStatus_t RunBands(const BackwardCall& call, void* scratch) {
+mluOpStatus_t RunBands(const CpuCall<Problem>& call, void* scratch) {
   const Gradients t(call.arguments);
   const Bands bands(call, kBackwardBand, scratch);
   const auto stage_roi = HWY_DYNAMIC_DISPATCH(StageRoi);

@@ -60,27 +60,27 @@ void PoolRoi(const Problem& p, const TensorsOf<Real>& t, int64_t r, int64_t firs
   }
 }
 
-// Adds the gradients of RoI r to the planes [begin, end) of the map, counted through all images.
-void ScatterRoi(const Problem& p, const GradientsOf<double>& t, int64_t r, int64_t begin,
-                int64_t end) {
-  const PlaceOf<double> place = PlaceRoi(p, t.rois + r * 5);
-  if (place.image < 0) return;
-  const int64_t first = place.image * p.channels();
-  const int64_t last = std::min(end, first + p.channels());
-  const int64_t start = std::max(begin, first);
-  // The planes of an image are channels, and bin b has the channels b, b + bins, ...
-  for (int64_t b = 0; b < p.bins(); ++b) {
-    const auto [rows, columns] = BoxOf(p, place, b);
-    const auto area = static_cast<double>(int64_t{rows.size()} * columns.size());
-    const int64_t skipped = std::max<int64_t>(start - first - b + p.bins() - 1, 0) / p.bins();
-    for (int64_t i = first + b + skipped * p.bins(); i < last; i += p.bins()) {
-      const double scaled_grad = t.grad_output[r * p.channels() + i - first] / area;
-      for (int64_t y = rows.begin; y < rows.end; ++y) {
-        double* const row = t.grad_input + i * p.pixels() + y * p.w;
-        for (int64_t x = columns.begin; x < columns.end; ++x) row[x] += scaled_grad;
+// Writes kDirectPlanes planes of one bin of an image, from channel `first` on: the gradients of all
+// RoIs, added in ascending order.
+void SumPlanes(const Problem& p, const GradientsOf<double>& t, int64_t image, int64_t bin,
+               int64_t first) {
+  const int64_t end = std::min(first + kDirectPlanes, p.output_dim);
+  const auto plane = [&](int64_t c) { return t.grad_input + p.Plane(image, c, bin); };
+  for (int64_t c = first; c < end; ++c) std::fill_n(plane(c), p.pixels(), 0.0);
+  for (int64_t r = 0; r < p.rois; ++r) {
+    const PlaceOf<double> place = PlaceRoi(p, t.rois + r * 5);
+    if (place.image != image) continue;
+    const BinBox box = BoxOf(p, place, bin);
+    const auto area = static_cast<double>(box.area());
+    for (int64_t c = first; c < end; ++c) {
+      const double scaled_grad = t.grad_output[r * p.channels() + c * p.bins() + bin] / area;
+      for (int64_t y = box.rows.begin; y < box.rows.end; ++y) {
+        double* const row = plane(c) + y * p.w;
+        for (int64_t x = box.columns.begin; x < box.columns.end; ++x) row[x] += scaled_grad;
       }
     }
   }
+  for (int64_t c = first; c < end; ++c) CanonicalizeNans(plane(c), p.pixels());
 }
 
 }  // namespace
@@ -100,18 +100,14 @@ mluOpStatus_t RunDirect(const CpuCall<Problem>& call, void*) {
 template mluOpStatus_t RunDirect<float>(const CpuCall<Problem>&, void*);
 template mluOpStatus_t RunDirect<double>(const CpuCall<Problem>&, void*);
 
-// A worker owns planes of the map and visits all RoIs in order.
 mluOpStatus_t RunDoubleBackward(const CpuCall<Problem>& call, void*) {
   const Problem& p = call.p;
   const GradientsOf<double> t(call.arguments);
-  const auto sum_planes = [&](int64_t begin, int64_t end, int) {
-    double* const own = t.grad_input + begin * p.pixels();
-    const int64_t count = (end - begin) * p.pixels();
-    std::fill_n(own, count, 0.0);
-    for (int64_t r = 0; r < p.rois; ++r) ScatterRoi(p, t, r, begin, end);
-    CanonicalizeNans(own, count);
-  };
-  call.context.threads().For(p.n * p.channels(), GrainFor(p.pixels()), sum_planes);
+  const int64_t blocks = (p.output_dim + kDirectPlanes - 1) / kDirectPlanes;
+  const int64_t grain = GrainFor(p.pixels() * kDirectPlanes);
+  call.context.threads().ForEach(p.n * p.bins() * blocks, grain, [&](int64_t i, int) {
+    SumPlanes(p, t, i / blocks / p.bins(), i / blocks % p.bins(), i % blocks * kDirectPlanes);
+  });
   return MLUOP_STATUS_SUCCESS;
 }
 

@@ -59,20 +59,17 @@ namespace {
 HWY_EXPORT(PoolSlice);
 HWY_EXPORT(WriteRoi);
 
-using ForwardCall = CpuCall<Problem>;
-
 // Returns true if the bins have enough pixels to justify repacking the map, a row fits into a band,
 // and a pixel fills a vector.
-bool CanUseBands(const ForwardCall& call) {
+bool CanUseBands(const CpuCall<Problem>& call) {
   const Problem& p = call.p;
   if (p.map_elements() == 0 || p.output_dim < kMinVector) return false;
   if (MakeSlicing(call, kForwardBand).BandFloats(p) > kForwardBand) return false;
-  const float* rois = call.arguments.In<float>("rois");
-  return roi::BinsHavePixels(p, p.pooled_h, p.pooled_w, p.n * p.bins() * p.pixels() / kDirectCost,
-                             [&](int64_t r) { return PlaceRoi(p, rois + r * 5); });
+  return roi::BinsHavePixels(p, call.arguments.In<float>("rois"),
+                             p.n * p.bins() * p.pixels() / kDirectCost);
 }
 
-mluOpStatus_t RunBands(const ForwardCall& call, void* scratch) {
+mluOpStatus_t RunBands(const CpuCall<Problem>& call, void* scratch) {
   const Problem& p = call.p;
   const Tensors t(call.arguments);
   const Bands bands(call, kForwardBand, scratch);

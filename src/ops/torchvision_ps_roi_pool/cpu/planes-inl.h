@@ -1,13 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Repacks between planes and pixels, and loops over the columns of a bin. Included once per instruction
-// set, as Highway requires.
-
-#if defined(MLUOP_OPS_TORCHVISION_PS_ROI_POOL_CPU_PLANES_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef MLUOP_OPS_TORCHVISION_PS_ROI_POOL_CPU_PLANES_INL_H_
-#undef MLUOP_OPS_TORCHVISION_PS_ROI_POOL_CPU_PLANES_INL_H_
-#else
-#define MLUOP_OPS_TORCHVISION_PS_ROI_POOL_CPU_PLANES_INL_H_
-#endif
+// set, hence without a guard.
 
 #include <hwy/highway.h>
 
@@ -152,5 +145,3 @@ HWY_INLINE void AddToPixels(const BinTile<float>& tile, const typename Block::Ve
 
 }  // namespace mluop::torchvision_ps_roi_pool::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
-
-#endif  // MLUOP_OPS_TORCHVISION_PS_ROI_POOL_CPU_PLANES_INL_H_

@@ -53,8 +53,8 @@ inline Slicing MakeSlicing(const CpuCall<Problem>& call, int64_t band_floats) {
 template <int64_t kBandFloats>
 void DescribeBands(const CpuCall<Problem>& call, Plan& plan) {
   const Slicing slicing = MakeSlicing(call, kBandFloats);
-  plan.Add("slices of one bin and %lld channels", static_cast<long long>(slicing.slice));
-  plan.Add("bands of %lld rows", static_cast<long long>(slicing.rows));
+  plan.Add("slices of one bin and %" PRId64 " channels", slicing.slice);
+  plan.Add("bands of %" PRId64 " rows", slicing.rows);
 }
 
 // The implementation "bands" of both directions: a call, split into slices.

@@ -19,13 +19,12 @@ struct ErrorParts {
 };
 
 // The message reads "<op>: <argument><.property[index]> must <rule>, got <value>". A check reads:
-//   return BrokenRule(spec.name, row.name).Of("shape", d).Must("be below %d", n).Got("%d", size);
+//   return BrokenRule(spec.name, row.name, "shape", d).Must("be below %d", n).Got("%d", size);
 class BrokenRule {
  public:
-  BrokenRule(std::string_view op, std::string_view argument);
-
-  // The property of a tensor that breaks the rule: "shape", "dtype", "layout" or "stride".
-  BrokenRule& Of(const char* property, int index = -1);
+  // `property`: of a tensor, "shape", "dtype", "layout" or "stride".
+  BrokenRule(std::string_view op, std::string_view argument, const char* property = "",
+             int index = -1);
   [[gnu::format(printf, 2, 3)]] BrokenRule& Must(const char* format, ...);
   BrokenRule& With(mluOpStatus_t status);  // instead of BAD_PARAM
 
@@ -36,8 +35,5 @@ class BrokenRule {
   ErrorParts parts_;
   mluOpStatus_t status_ = MLUOP_STATUS_BAD_PARAM;
 };
-
-// Stores the parts of the thread's last error message. The next Fail clears them.
-void StoreErrorParts(const ErrorParts& parts);
 
 }  // namespace mluop
