@@ -3,6 +3,7 @@
 // edge.
 #pragma once
 
+#include "cuda/ptx.h"
 #include "ops/border_align/cuda/kernels.h"
 
 namespace mluop::border_align {
@@ -65,10 +66,10 @@ struct Sample {
   __device__ float odd_weight() const { return __int_as_float(word.w); }
 };
 
-// Without the asm the compiler loads the weights separately, after it has tested the offsets.
+// In registers, because the compiler otherwise loads the weights after it has tested the offsets.
 __device__ inline Sample LoadSample(const Sample& from) {
   int4 word = from.word;
-  asm("" : "+r"(word.x), "+r"(word.y), "+r"(word.z), "+r"(word.w));
+  KeepInRegisters(word);
   return {word};
 }
 
@@ -116,20 +117,13 @@ struct GlobalLines {
   const T *low, *high;
 
   __device__ GlobalLines(const T* low_line, const T* high_line) : low(low_line), high(high_line) {
-    // Without the asm the compiler recomputes the addresses per sample (five instructions instead
-    // of one).
-    asm("" : "+l"(low), "+l"(high));
+    // Without this the compiler recomputes the addresses per sample (five instructions instead of
+    // one).
+    KeepInRegisters(low, high);
   }
 
-  // Branch-free: a predicated load that leaves the registers unchanged if not needed.
   __device__ void Load(int offset, int loaded_offset, uint4& x, uint4& y) const {
-    asm volatile(
-        "{.reg .pred needed;\n"
-        "setp.ne.s32 needed, %8, %9;\n"
-        "@needed ld.global.nc.v4.b32 {%0, %1, %2, %3}, [%10];\n"
-        "@needed ld.global.nc.v4.b32 {%4, %5, %6, %7}, [%11];\n}"
-        : "+r"(x.x), "+r"(x.y), "+r"(x.z), "+r"(x.w), "+r"(y.x), "+r"(y.y), "+r"(y.z), "+r"(y.w)
-        : "r"(offset), "r"(loaded_offset), "l"(low + offset), "l"(high + offset));
+    LoadGlobalIf(offset, loaded_offset, low + offset, high + offset, x, y);
   }
 };
 
@@ -138,13 +132,7 @@ struct SharedLines {
   uint32_t low, high;
 
   __device__ void Load(int offset, int loaded_offset, uint4& x, uint4& y) const {
-    asm volatile(
-        "{.reg .pred needed;\n"
-        "setp.ne.s32 needed, %8, %9;\n"
-        "@needed ld.shared.v4.b32 {%0, %1, %2, %3}, [%10];\n"
-        "@needed ld.shared.v4.b32 {%4, %5, %6, %7}, [%11];\n}"
-        : "+r"(x.x), "+r"(x.y), "+r"(x.z), "+r"(x.w), "+r"(y.x), "+r"(y.y), "+r"(y.z), "+r"(y.w)
-        : "r"(offset), "r"(loaded_offset), "r"(low + offset), "r"(high + offset));
+    LoadSharedIf(offset, loaded_offset, low + offset, high + offset, x, y);
   }
 };
 

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "cuda/ptx.h"
 #include "ops/border_align/cuda/kernels.h"
 #include "ops/border_align/cuda/pool.h"
 #include "ops/border_align/cuda/tuning.h"
@@ -103,8 +104,7 @@ class Block {
   }
 
   __device__ void PoolEdge(const StagedEdge& edge, int e) const {
-    const auto map = static_cast<uint32_t>(__cvta_generic_to_shared(map_));
-    const uint32_t lane = map + threadIdx.x % kMapLanes * 16;
+    const uint32_t lane = SharedAddress(map_) + threadIdx.x % kMapLanes * 16;
     const EdgeLines lines = edge.lines;
     Pool<T, SharedLines> pool({lane + lines.low, lane + lines.high}, lines);
     pool.AddSamples(edge.inside[0] && edge.inside[1], table_ + e * samples_, samples_);
@@ -126,8 +126,7 @@ class Block {
 template <typename T>
 __global__ void __launch_bounds__(kThreads<T>)
     PoolMap(const __grid_constant__ SmallMapCall<T> call) {
-  extern __shared__ __align__(16) char shared[];
-  Block<T>(call, shared).Run();
+  Block<T>(call, DynamicShared<char>()).Run();
 }
 
 // Bytes of shared memory: of the map, and of an edge.

@@ -9,6 +9,7 @@
 #include "core/host_device.h"
 #include "cuda/context.h"
 #include "cuda/pdl.h"
+#include "cuda/ptx.h"
 #include "ops/roi/cuda/custom_mapping.h"
 
 namespace mluop::roi {
@@ -73,9 +74,8 @@ struct RoiGradient {
 class SmallMapSums {
  public:
   __device__ explicit SmallMapSums(const SmallMap& map) : map_(map) {
-    extern __shared__ float4 scaled_grads[];
-    scaled_grads_ = scaled_grads;
-    columns_ = reinterpret_cast<Span*>(scaled_grads + map.rois);
+    scaled_grads_ = DynamicShared<float4>();
+    columns_ = reinterpret_cast<Span*>(scaled_grads_ + map.rois);
     rows_ = reinterpret_cast<uint32_t*>(columns_ + map.rois);
   }
 
