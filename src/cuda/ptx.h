@@ -30,8 +30,8 @@ __device__ inline void PrefetchL2(const void* line) {
 }
 
 // Stops the compiler from recomputing or splitting values: it must take them from registers.
-__device__ inline void KeepInRegisters(int4& word) {
-  asm("" : "+r"(word.x), "+r"(word.y), "+r"(word.z), "+r"(word.w));
+__device__ inline void KeepInRegisters(int& a, int& b, float& c, float& d) {
+  asm("" : "+r"(a), "+r"(b), "+f"(c), "+f"(d));
 }
 template <typename T>
 __device__ void KeepInRegisters(const T*& first, const T*& second) {

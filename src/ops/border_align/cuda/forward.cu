@@ -60,7 +60,7 @@ __device__ bool AllOfEdge(bool holds) {
   return (__ballot_sync(kWholeWarp, holds) & lanes) == lanes;
 }
 
-// Computes the samples of the lane's edge; the lane of sample 0 writes the edge to `shared`.
+// Computes the samples of the lane's edge.
 template <typename T>
 __device__ void FindSamples(const EdgesCall<T>& call, const Item& item, WarpEdges& shared) {
   const Problem& p = call.t.p;
@@ -69,20 +69,14 @@ __device__ void FindSamples(const EdgesCall<T>& call, const Item& item, WarpEdge
   const int image = static_cast<int>(item.list / kBorders);
   const int k = call.order == nullptr ? static_cast<int>(item.rank)
                                       : call.order[int64_t{item.list} * p.k + item.rank];
-  const int box = image * p.k + k;
-  const Edge edge = MakeEdge(LoadBox(call.t.boxes, box), border, p.pool_size);
-  const Axes axes = MakeAxes(p, border);
-  const Neighbours at = FindNeighbours(edge.fixed, axes.fixed_size);
+  const int origin = image * p.h * p.w * kBorders * p.c + border * p.c;
+  const BoxEdge edge = {image * p.k + k, border, origin, MakeAxes(p, border)};
   if (first == 0) {
-    shared.lines[index] =
-        MakeLines(at, axes.fixed_stride, image * p.h * p.w * kBorders * p.c + border * p.c,
-                  (box * kBorders + border) * p.c);
     shared.channel[index] = static_cast<int>(item.group) * kVector<T> * kWarpLanes;
   }
   // All lanes of an edge write the same value.
-  shared.inside[index] =
-      AllOfEdge(FillSamples<kStride>(edge, axes, at.inside, first, static_cast<int>(p.samples()),
-                                     shared.table + index * kTableSamples));
+  shared.inside[index] = AllOfEdge(FindSamples<kStride>(call.t, edge, first, shared.lines + index,
+                                                        shared.table + index * kTableSamples));
 }
 
 template <typename T>
