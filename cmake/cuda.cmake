@@ -1,5 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # Builds libmluops_cuda.so if nvcc is found. libmluops.so loads it at the first use of a CUDA device.
+file(GLOB cuda_sources CONFIGURE_DEPENDS src/cuda/*.cc src/cuda/*.cu)
+list(APPEND cuda_sources ${family_cuda})
+foreach(source ops/cuda_list core/arguments core/dtype core/error core/implementation)
+  list(APPEND cuda_sources ${PROJECT_SOURCE_DIR}/src/${source}.cc)
+endforeach()
 if(MLUOPS_CUDA_LIBRARY)  # an existing library from another build of this tree
   add_library(mluops_cuda SHARED IMPORTED)
   set_target_properties(mluops_cuda PROPERTIES IMPORTED_LOCATION ${MLUOPS_CUDA_LIBRARY})
@@ -39,9 +44,7 @@ find_library(MLUOPS_CUDART_STATIC libcudart_static.a REQUIRED
   HINTS ${CUDAToolkit_LIBRARY_DIR} ${CUDAToolkit_INCLUDE_DIRS}/../lib ${CUDAToolkit_INCLUDE_DIRS}/../lib64)
 find_package(Threads REQUIRED)
 
-file(GLOB cuda_sources CONFIGURE_DEPENDS src/cuda/*.cc src/cuda/*.cu)
-add_library(mluops_cuda SHARED ${cuda_sources} ${family_cuda} src/ops/cuda_list.cc
-  src/core/arguments.cc src/core/dtype.cc src/core/error.cc src/core/implementation.cc)
+add_library(mluops_cuda SHARED ${cuda_sources})
 target_include_directories(mluops_cuda PRIVATE include src)
 target_include_directories(mluops_cuda SYSTEM PRIVATE ${CUDAToolkit_INCLUDE_DIRS})
 target_link_libraries(mluops_cuda PRIVATE ${MLUOPS_CUDART_STATIC} Threads::Threads dl rt)

@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "core/implementation.h"
+#include "cuda/kernel_handle.h"
 #include "cuda/scratch.h"
 
 namespace mluop {
@@ -87,7 +88,7 @@ class CudaContext {
   template <typename... Parameters>
   void LaunchWith(void (*kernel)(Parameters...), const Grid& grid, Parameters... parameters) {
     void* addresses[] = {const_cast<void*>(static_cast<const void*>(&parameters))...};
-    LaunchPacked(reinterpret_cast<const void*>(kernel), grid, addresses);
+    LaunchPacked(KernelHandle(kernel), grid, addresses);
   }
   void LaunchPacked(const void* kernel, const Grid& grid, void** parameters);
   void RecordError(cudaError_t error, const char* step);

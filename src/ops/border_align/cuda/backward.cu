@@ -7,6 +7,7 @@
 // index twice, the second time from L2, and by shared memory accesses.
 #include <algorithm>
 
+#include "cuda/ptx.h"
 #include "ops/border_align/cuda/batches.h"
 #include "ops/border_align/cuda/tuning.h"
 
@@ -119,8 +120,8 @@ __device__ void AddEdges(const BackwardCall<T>& call, const Owner& owner, const 
 template <typename T>
 __device__ bool AddChunks(const BackwardCall<T>& call, int64_t block, int chunks,
                           const Shared& shared) {
-  // Without the asm the compiler keeps the result of the first FindWork in registers and spills.
-  asm volatile("" : "+l"(block));
+  // Without this the compiler keeps the result of the first FindWork in registers and spills.
+  KeepInRegisters(block);
   const Work work = FindWork(call, block);
   const HeavyLines& heavy = call.heavy;
   const int list = work.owner.list(), index = work.owner.index;

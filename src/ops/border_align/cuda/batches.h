@@ -3,6 +3,7 @@
 // samples of each lie in the owner's sums.
 #pragma once
 
+#include "cuda/ptx.h"
 #include "ops/border_align/cuda/owners.h"
 
 namespace mluop::border_align {
@@ -41,7 +42,7 @@ inline size_t SharedBytes(const Division& call) {
 }
 
 __device__ inline Shared MakeShared(const Division& call) {
-  extern __shared__ __align__(16) float memory[];
+  auto* const memory = DynamicShared<float>();
   const int warp = threadIdx.x / kWarpLanes, sums = call.sums();
   auto* edges = reinterpret_cast<LineEdges*>(memory + call.warps * sums);
   auto* places = reinterpret_cast<Place*>(edges + call.warps * 2);

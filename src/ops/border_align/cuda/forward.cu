@@ -32,19 +32,6 @@ struct EdgesCall {
   MLUOP_HOST_DEVICE uint32_t items() const { return all_edges() * groups; }
 };
 
-// An item: [groups, N*4, K].
-struct Item {
-  uint32_t group, list, rank;
-};
-
-template <typename T>
-__device__ Item MakeItem(const EdgesCall<T>& call, uint32_t i) {
-  const uint32_t k = static_cast<uint32_t>(call.t.p.k);
-  const uint32_t group = call.groups == 1 ? 0 : i / call.all_edges();
-  const uint32_t edge = i - group * call.all_edges();
-  return {group, edge / k, edge % k};
-}
-
 // A warp's edges: groups of kStride lanes compute the samples of one each.
 struct WarpEdges {
   Sample table[kGroupedEdges * kTableSamples];
@@ -60,29 +47,22 @@ __device__ bool AllOfEdge(bool holds) {
   return (__ballot_sync(kWholeWarp, holds) & lanes) == lanes;
 }
 
-// Computes the samples of the lane's edge; the lane of sample 0 writes the edge to `shared`.
+// Computes the samples of the lane's edge. Item i: of [groups, N*4, K].
 template <typename T>
-__device__ void FindSamples(const EdgesCall<T>& call, const Item& item, WarpEdges& shared) {
+__device__ void FindSamples(const EdgesCall<T>& call, uint32_t i, WarpEdges& shared) {
   const Problem& p = call.t.p;
   const int lane = threadIdx.x % kWarpLanes, index = lane / kStride, first = lane % kStride;
-  const int border = static_cast<int>(item.list % kBorders);
-  const int image = static_cast<int>(item.list / kBorders);
-  const int k = call.order == nullptr ? static_cast<int>(item.rank)
-                                      : call.order[int64_t{item.list} * p.k + item.rank];
-  const int box = image * p.k + k;
-  const Edge edge = MakeEdge(LoadBox(call.t.boxes, box), border, p.pool_size);
-  const Axes axes = MakeAxes(p, border);
-  const Neighbours at = FindNeighbours(edge.fixed, axes.fixed_size);
-  if (first == 0) {
-    shared.lines[index] =
-        MakeLines(at, axes.fixed_stride, image * p.h * p.w * kBorders * p.c + border * p.c,
-                  (box * kBorders + border) * p.c);
-    shared.channel[index] = static_cast<int>(item.group) * kVector<T> * kWarpLanes;
-  }
+  const uint32_t group = call.groups == 1 ? 0 : i / call.all_edges();
+  const uint32_t item = i - group * call.all_edges(), list = item / static_cast<uint32_t>(p.k);
+  const auto rank = static_cast<int>(item % static_cast<uint32_t>(p.k));
+  const int border = static_cast<int>(list % kBorders), image = static_cast<int>(list / kBorders);
+  const int k = call.order == nullptr ? rank : call.order[int64_t{list} * p.k + rank];
+  const int origin = image * p.h * p.w * kBorders * p.c + border * p.c;
+  const BoxEdge edge = {image * p.k + k, border, origin, MakeAxes(p, border)};
+  if (first == 0) shared.channel[index] = static_cast<int>(group) * kVector<T> * kWarpLanes;
   // All lanes of an edge write the same value.
-  shared.inside[index] =
-      AllOfEdge(FillSamples<kStride>(edge, axes, at.inside, first, static_cast<int>(p.samples()),
-                                     shared.table + index * kTableSamples));
+  shared.inside[index] = AllOfEdge(FindSamples<kStride>(call.t, edge, first, shared.lines + index,
+                                                        shared.table + index * kTableSamples));
 }
 
 template <typename T>
@@ -122,7 +102,7 @@ __global__ void __launch_bounds__(kThreads<T>, 1)
   // No overflow: items < 2^31, plus at most one chunk per block, stays below 2^32.
   for (uint32_t i; (i = TakeItems(call, &taken)) < call.items();) {
     // Samples of edges beyond the last are computed and not pooled.
-    FindSamples(call, MakeItem(call, min(i + index, call.items() - 1)), shared);
+    FindSamples(call, min(i + index, call.items() - 1), shared);
     __syncwarp();
     const int edges = static_cast<int>(min(call.items() - i, call.edges));
     for (int e = 0; e < edges; ++e) PoolEdge(call, e, shared);
@@ -163,6 +143,72 @@ mluOpStatus_t RunSorted(const CudaCall<Problem>& call, void* scratch) {
 mluOpStatus_t RunEdges(const CudaCall<Problem>& call, void*) {
   return WithType(call, [&](auto element) { LaunchEdges<decltype(element)>(call, nullptr); });
 }
+
+// A thread per result. It serves any number of channels and samples ("elements"), tensors with 2^31
+// elements and more ("large"), and tensors of type double.
+// The maximum of one channel of an edge. `result` counts [N, K, 4, C]; Offset: of all tensors.
+template <typename T, typename Offset>
+__device__ void PoolResult(const ForwardTensors<T>& t, Offset result) {
+  using Real = RealOf<T>;
+  const Problem& p = t.p;
+  const auto pixel = static_cast<Offset>(p.channels()), row = p.w * pixel, box = result / pixel;
+  const auto border = static_cast<int>(result % pixel / p.c);
+  const bool horizontal = border == kTop || border == kBottom;
+  const Offset fixed_stride = horizontal ? row : pixel, moving_stride = horizontal ? pixel : row;
+  const EdgeOf<Real> edge = MakeEdge(LoadBox(t.boxes, box), border, p.pool_size);
+  const NeighboursOf<Real> line = FindNeighbours(edge.fixed, horizontal ? p.h : p.w);
+  const T* input = t.input + box / p.k * (p.h * row) + result % pixel;
+  const T *low = input + line.low * fixed_stride, *high = input + line.high * fixed_stride;
+  Real position = edge.start, best = 0;
+  int32_t index = 0;
+  for (int i = 0; i < p.samples(); ++i, position += edge.step) {
+    const NeighboursOf<Real> at = FindNeighbours(position, horizontal ? p.w : p.h);
+    const bool odd_first = at.low % 2 != 0;
+    const Offset even = (odd_first ? at.high : at.low) * moving_stride;
+    const Offset odd = (odd_first ? at.low : at.high) * moving_stride;
+    const Real even_weight = odd_first ? at.high_weight : at.low_weight;
+    const Real odd_weight = odd_first ? at.low_weight : at.high_weight;
+    Real value = 0;
+    if (line.inside && at.inside) {
+      value = even_weight * line.low_weight * AsReal(low[even]);
+      value = fma(even_weight * line.high_weight, AsReal(high[even]), value);
+      value = fma(odd_weight * line.low_weight, AsReal(low[odd]), value);
+      value = fma(odd_weight * line.high_weight, AsReal(high[odd]), value);
+    }
+    if (i == 0 || value > best) {
+      best = value;
+      index = i;
+    }
+  }
+  t.output[result] = static_cast<T>(PositiveZero(best));
+  t.argmax[result] = index;
+}
+
+// With ForEach it takes up to 1.3x the time on small maps: the sizes are then loaded when they are used.
+template <typename T, typename Offset>
+__global__ void PoolResults(const __grid_constant__ ForwardTensors<T> t, int64_t results) {
+  const int64_t stride = int64_t{gridDim.x} * blockDim.x;
+  for (int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < results; i += stride) {
+    PoolResult(t, static_cast<Offset>(i));
+  }
+}
+
+template <typename T, typename Offset>
+mluOpStatus_t LaunchResults(const CudaCall<Problem>& call, void* = nullptr) {
+  constexpr int kBlockThreads = 256;
+  constexpr int64_t kMostBlocks = int64_t{1} << 20;
+  const int64_t results = int64_t{call.p.n} * ResultElements(call.p);
+  call.context.Launch(PoolResults<T, Offset>,
+                      {std::min(CeilDiv(results, kBlockThreads), kMostBlocks), kBlockThreads},
+                      ForwardTensors<T>(call), results);
+  return call.context.status();
+}
+
+template <typename Offset>
+mluOpStatus_t RunElements(const CudaCall<Problem>& call, void*) {
+  return WithType(call, [&](auto element) { LaunchResults<decltype(element), Offset>(call); });
+}
+
 constexpr CudaImplementation<Problem> kForward[] = {
     {"small_map", "all pixels with 128 bytes of channels fit in shared memory and are mostly read",
      FitsShared, nullptr, RunSmallMap, DescribeSmallMap},
@@ -170,9 +216,10 @@ constexpr CudaImplementation<Problem> kForward[] = {
      ListsBytes, RunSorted},
     {"edges", "at most 12 samples, and channels in aligned vectors of 16 bytes", CanPoolEdges,
      nullptr, RunEdges},
-    {"elements", "tensors have fewer than 2^31 elements", IsSmall, nullptr, RunElements},
-    CudaImplementation<Problem>::Beyond32Bits({"large", "always", Always, nullptr, RunLarge}),
-    CudaImplementation<Problem>::ForDouble(RunDoubleForward),
+    {"elements", "tensors have fewer than 2^31 elements", IsSmall, nullptr, RunElements<int>},
+    CudaImplementation<Problem>::Beyond32Bits(
+        {"large", "always", Always, nullptr, RunElements<int64_t>}),
+    CudaImplementation<Problem>::ForDouble(LaunchResults<double, int64_t>),
 };
 
 }  // namespace

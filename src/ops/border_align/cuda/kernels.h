@@ -26,11 +26,6 @@ bool FitsShared(const CudaCall<Problem>& call);
 mluOpStatus_t RunSmallMap(const CudaCall<Problem>& call, void* scratch);
 void DescribeSmallMap(const CudaCall<Problem>& call, Plan& plan);
 
-// Forward, a thread per result (elements.cu).
-mluOpStatus_t RunElements(const CudaCall<Problem>& call, void* scratch);
-mluOpStatus_t RunLarge(const CudaCall<Problem>& call, void* scratch);
-mluOpStatus_t RunDoubleForward(const CudaCall<Problem>& call, void* scratch);
-
 // Buckets of lines that the edges of a border are sorted into, by the lower of the two lines that
 // an edge lies between. A line is a row of the map for top and bottom, a column for left and right.
 // Maps with more than 256 lines put several lines into one bucket; the counters of a block's warps

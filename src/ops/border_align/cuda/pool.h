@@ -3,6 +3,7 @@
 // edge.
 #pragma once
 
+#include "cuda/ptx.h"
 #include "ops/border_align/cuda/kernels.h"
 
 namespace mluop::border_align {
@@ -53,32 +54,25 @@ __device__ Real PositiveZero(Real value) {
 
 // A sample along its edge. Pixels with even and odd coordinates have separate registers in a lane.
 // The two pixels of a sample use different registers, and a step by one pixel reloads only one of
-// them. One word of 16 bytes, so that one instruction loads it.
-struct Sample {
-  int4 word;
-
-  // Offsets of its two pixels, in elements or, in shared memory, bytes; even < 0: the sample is
-  // outside.
-  __device__ int even() const { return word.x; }
-  __device__ int odd() const { return word.y; }
-  __device__ float even_weight() const { return __int_as_float(word.z); }
-  __device__ float odd_weight() const { return __int_as_float(word.w); }
+// them.
+struct alignas(16) Sample {
+  int even, odd;  // offsets in elements or, in shared memory, bytes; even < 0: outside
+  float even_weight, odd_weight;
 };
 
-// Without the asm the compiler loads the weights separately, after it has tested the offsets.
+// Loads a sample by one instruction: the compiler otherwise loads the weights after it has tested
+// the offsets.
 __device__ inline Sample LoadSample(const Sample& from) {
-  int4 word = from.word;
-  asm("" : "+r"(word.x), "+r"(word.y), "+r"(word.z), "+r"(word.w));
-  return {word};
+  Sample s = from;
+  KeepInRegisters(s.even, s.odd, s.even_weight, s.odd_weight);
+  return s;
 }
 
 __device__ inline Sample MakeSample(const Neighbours& at, int stride) {
+  if (!at.inside) return {-1, -1, 0, 0};
   const int low = at.low * stride, high = at.high * stride;
-  const int low_weight = __float_as_int(at.low_weight),
-            high_weight = __float_as_int(at.high_weight);
-  if (!at.inside) return {{-1, -1, 0, 0}};
-  if (at.low % 2 == 0) return {{low, high, low_weight, high_weight}};
-  return {{high, low, high_weight, low_weight}};
+  if (at.low % 2 == 0) return {low, high, at.low_weight, at.high_weight};
+  return {high, low, at.high_weight, at.low_weight};
 }
 
 // The position of an edge: offsets of the first pixels of its two lines, and of its results.
@@ -88,23 +82,30 @@ struct EdgeLines {
   int result;
 };
 
-// Offsets from that of pixel (0, 0). `at`: the edge's place on the fixed axis.
-__device__ inline EdgeLines MakeLines(const Neighbours& at, int stride, int pixels, int result) {
-  return {pixels + at.low * stride, pixels + at.high * stride, at.low_weight, at.high_weight,
-          result};
-}
+// An edge of a box whose samples are computed. `origin`: the offset of pixel (0, 0).
+struct BoxEdge {
+  int box, border, origin;
+  Axes axes;
+};
 
-// Fills the lane's samples of an edge: every kStride-th, from `first` on. Returns whether all
-// of them are inside. `fixed`: whether the edge is inside on the fixed axis.
-template <int kStride>
-__device__ bool FillSamples(const Edge& edge, const Axes& axes, bool fixed, int first, int count,
-                            Sample* table) {
+// Computes every kStride-th sample of an edge, from `first` on, and with the first one the edge's
+// lines. Returns whether all of them are inside the map.
+template <int kStride, typename T>
+__device__ bool FindSamples(const ForwardTensors<T>& t, const BoxEdge& of, int first,
+                            EdgeLines* lines, Sample* table) {
+  const Edge edge = MakeEdge(LoadBox(t.boxes, of.box), of.border, t.p.pool_size);
+  const Neighbours line = FindNeighbours(edge.fixed, of.axes.fixed_size);
+  if (first == 0) {
+    *lines = {of.origin + line.low * of.axes.fixed_stride,
+              of.origin + line.high * of.axes.fixed_stride, line.low_weight, line.high_weight,
+              (of.box * kBorders + of.border) * t.p.c};
+  }
   bool all_inside = true;
-  Walk<kStride>(edge, first).Next(count, [&](int i, float position) {
-    Neighbours at = FindNeighbours(position, axes.moving_size);
-    at.inside = at.inside && fixed;
+  Walk<kStride>(edge, first).Next(static_cast<int>(t.p.samples()), [&](int i, float position) {
+    Neighbours at = FindNeighbours(position, of.axes.moving_size);
+    at.inside = at.inside && line.inside;
     all_inside = all_inside && at.inside;
-    table[i] = MakeSample(at, axes.moving_stride);
+    table[i] = MakeSample(at, of.axes.moving_stride);
   });
   return all_inside;
 }
@@ -116,20 +117,13 @@ struct GlobalLines {
   const T *low, *high;
 
   __device__ GlobalLines(const T* low_line, const T* high_line) : low(low_line), high(high_line) {
-    // Without the asm the compiler recomputes the addresses per sample (five instructions instead
-    // of one).
-    asm("" : "+l"(low), "+l"(high));
+    // Without this the compiler recomputes the addresses per sample (five instructions instead of
+    // one).
+    KeepInRegisters(low, high);
   }
 
-  // Branch-free: a predicated load that leaves the registers unchanged if not needed.
   __device__ void Load(int offset, int loaded_offset, uint4& x, uint4& y) const {
-    asm volatile(
-        "{.reg .pred needed;\n"
-        "setp.ne.s32 needed, %8, %9;\n"
-        "@needed ld.global.nc.v4.b32 {%0, %1, %2, %3}, [%10];\n"
-        "@needed ld.global.nc.v4.b32 {%4, %5, %6, %7}, [%11];\n}"
-        : "+r"(x.x), "+r"(x.y), "+r"(x.z), "+r"(x.w), "+r"(y.x), "+r"(y.y), "+r"(y.z), "+r"(y.w)
-        : "r"(offset), "r"(loaded_offset), "l"(low + offset), "l"(high + offset));
+    LoadGlobalIf(offset, loaded_offset, low + offset, high + offset, x, y);
   }
 };
 
@@ -138,13 +132,7 @@ struct SharedLines {
   uint32_t low, high;
 
   __device__ void Load(int offset, int loaded_offset, uint4& x, uint4& y) const {
-    asm volatile(
-        "{.reg .pred needed;\n"
-        "setp.ne.s32 needed, %8, %9;\n"
-        "@needed ld.shared.v4.b32 {%0, %1, %2, %3}, [%10];\n"
-        "@needed ld.shared.v4.b32 {%4, %5, %6, %7}, [%11];\n}"
-        : "+r"(x.x), "+r"(x.y), "+r"(x.z), "+r"(x.w), "+r"(y.x), "+r"(y.y), "+r"(y.z), "+r"(y.w)
-        : "r"(offset), "r"(loaded_offset), "r"(low + offset), "r"(high + offset));
+    LoadSharedIf(offset, loaded_offset, low + offset, high + offset, x, y);
   }
 };
 
@@ -205,22 +193,21 @@ class Pool {
   // sample before had are not loaded again.
   template <bool kInside>
   __device__ void Interpolate(const Sample& s, float (&value)[kChannels]) {
-    const int even = kInside ? s.even() : max(s.even(), 0);
-    const int odd = kInside ? s.odd() : max(s.odd(), 0);
+    const int even = kInside ? s.even : max(s.even, 0);
+    const int odd = kInside ? s.odd : max(s.odd, 0);
     lines_.Load(even, at_even_, even_low_.packed, even_high_.packed);
     lines_.Load(odd, at_odd_, odd_low_.packed, odd_high_.packed);
     at_even_ = even;
     at_odd_ = odd;
-    const float even_low = s.even_weight() * low_weight_,
-                even_high = s.even_weight() * high_weight_;
-    const float odd_low = s.odd_weight() * low_weight_, odd_high = s.odd_weight() * high_weight_;
+    const float even_low = s.even_weight * low_weight_, even_high = s.even_weight * high_weight_;
+    const float odd_low = s.odd_weight * low_weight_, odd_high = s.odd_weight * high_weight_;
 #pragma unroll
     for (int v = 0; v < kChannels; ++v) {
       value[v] = even_low * AsReal(even_low_.element[v]);
       value[v] = fmaf(even_high, AsReal(even_high_.element[v]), value[v]);
       value[v] = fmaf(odd_low, AsReal(odd_low_.element[v]), value[v]);
       value[v] = fmaf(odd_high, AsReal(odd_high_.element[v]), value[v]);
-      if (!kInside && s.even() < 0) value[v] = 0;
+      if (!kInside && s.even < 0) value[v] = 0;
     }
   }
 

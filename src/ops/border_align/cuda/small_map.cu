@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "cuda/ptx.h"
 #include "ops/border_align/cuda/kernels.h"
 #include "ops/border_align/cuda/pool.h"
 #include "ops/border_align/cuda/tuning.h"
@@ -18,6 +19,9 @@ constexpr int kPixelBytes = kMapLanes * 16;
 // One block fills the registers of an SM.
 template <typename T>
 constexpr int kThreads = sizeof(T) == 2 ? 640 : 1024;
+// Edges that a block pools at a time.
+template <typename T>
+constexpr int kGroups = kThreads<T> / kMapLanes;
 
 // Division of the work: a block has a slice of the channels and a group of the boxes.
 struct WorkSplit {
@@ -37,97 +41,52 @@ struct StagedEdge {
   bool inside[kSampleThreads];  // all samples of the thread
 };
 
-// A block's work: one slice of one border of an image, and a part of the boxes.
-template <typename T>
-class Block {
- public:
-  __device__ Block(const SmallMapCall<T>& call, char* shared)
-      : t_(call.t),
-        d_(call.d),
-        samples_(static_cast<int>(t_.p.samples())),
-        map_(shared),
-        table_(reinterpret_cast<Sample*>(shared + t_.p.pixels() * kPixelBytes)),
-        edges_(reinterpret_cast<StagedEdge*>(table_ + d_.batch * samples_)) {
-    const int slice = static_cast<int>(blockIdx.x) / d_.parts, list = slice / d_.slices;
-    image_ = list / kBorders;
-    border_ = list % kBorders;
-    channel_ =
-        (slice % d_.slices * kMapLanes + static_cast<int>(threadIdx.x) % kMapLanes) * kVector<T>;
-    axes_ = MakeAxes(t_.p, border_);
-    // From the map's elements to bytes of the copy.
-    const int pixel = kBorders * t_.p.c;
-    axes_.fixed_stride = axes_.fixed_stride / pixel * kPixelBytes;
-    axes_.moving_stride = axes_.moving_stride / pixel * kPixelBytes;
-  }
-
-  __device__ void Run() {
-    StartCopy();
-    const int begin = static_cast<int>(blockIdx.x) % d_.parts * d_.part;
-    const int end = min(t_.p.k, begin + d_.part);
-    for (int k = begin; k < end; k += d_.batch) {
-      const int count = min(d_.batch, end - k);
-      for (int i = threadIdx.x; i < count * kSampleThreads; i += kThreads<T>) {
-        FindSamples(i / kSampleThreads, i % kSampleThreads,
-                    image_ * t_.p.k + k + i / kSampleThreads);
-      }
-      __pipeline_wait_prior(0);
-      __syncthreads();
-      for (int e = threadIdx.x / kMapLanes; e < count; e += kThreads<T> / kMapLanes) {
-        PoolEdge(edges_[e], e);
-      }
-      __syncthreads();
-    }
-  }
-
- private:
-  // Starts to copy the map. Lanes without channels copy the first ones.
-  __device__ void StartCopy() {
-    const int pixel = kBorders * t_.p.c, pixels = t_.p.h * t_.p.w;
-    const T* from =
-        t_.input + image_ * pixels * pixel + border_ * t_.p.c + (channel_ < t_.p.c ? channel_ : 0);
-    char* to = map_ + threadIdx.x % kMapLanes * 16;
-    for (int i = threadIdx.x / kMapLanes; i < pixels; i += kThreads<T> / kMapLanes) {
-      __pipeline_memcpy_async(to + i * kPixelBytes, from + i * pixel, 16);
-    }
-    __pipeline_commit();
-  }
-
-  // Every kSampleThreads-th sample of edge e of the batch, from `first` on.
-  __device__ void FindSamples(int e, int first, int box) {
-    const Edge edge = MakeEdge(LoadBox(t_.boxes, box), border_, t_.p.pool_size);
-    const Neighbours at = FindNeighbours(edge.fixed, axes_.fixed_size);
-    edges_[e].inside[first] =
-        FillSamples<kSampleThreads>(edge, axes_, at.inside, first, samples_, table_ + e * samples_);
-    if (first > 0) return;
-    edges_[e].lines = MakeLines(at, axes_.fixed_stride, 0, (box * kBorders + border_) * t_.p.c);
-  }
-
-  __device__ void PoolEdge(const StagedEdge& edge, int e) const {
-    const auto map = static_cast<uint32_t>(__cvta_generic_to_shared(map_));
-    const uint32_t lane = map + threadIdx.x % kMapLanes * 16;
-    const EdgeLines lines = edge.lines;
-    Pool<T, SharedLines> pool({lane + lines.low, lane + lines.high}, lines);
-    pool.AddSamples(edge.inside[0] && edge.inside[1], table_ + e * samples_, samples_);
-    if (channel_ >= t_.p.c) return;
-    pool.Store(t_.output + lines.result + channel_, t_.argmax + lines.result + channel_);
-  }
-
-  const ForwardTensors<T>& t_;
-  const WorkSplit& d_;
-  const int samples_;
-  char* map_;
-  Sample* table_;
-  StagedEdge* edges_;
-  int image_, border_;
-  int channel_;  // the lane's first
-  Axes axes_;
-};
-
+// A block pools one slice of one border of an image, for a part of the boxes.
 template <typename T>
 __global__ void __launch_bounds__(kThreads<T>)
     PoolMap(const __grid_constant__ SmallMapCall<T> call) {
-  extern __shared__ __align__(16) char shared[];
-  Block<T>(call, shared).Run();
+  auto* const map = DynamicShared<char>();
+  const WorkSplit& d = call.d;
+  const Problem& p = call.t.p;
+  const int samples = static_cast<int>(p.samples()), pixels = p.h * p.w, pixel = kBorders * p.c;
+  auto* table = reinterpret_cast<Sample*>(map + pixels * kPixelBytes);
+  auto* edges = reinterpret_cast<StagedEdge*>(table + d.batch * samples);
+  const int slice = static_cast<int>(blockIdx.x) / d.parts, list = slice / d.slices;
+  const int image = list / kBorders, border = list % kBorders;
+  const int lane = threadIdx.x % kMapLanes, group = threadIdx.x / kMapLanes;
+  const int channel = (slice % d.slices * kMapLanes + lane) * kVector<T>;
+  // Starts to copy the map. Lanes without channels copy the first ones.
+  const T* from =
+      call.t.input + image * pixels * pixel + border * p.c + (channel < p.c ? channel : 0);
+  for (int i = group; i < pixels; i += kGroups<T>) {
+    __pipeline_memcpy_async(map + i * kPixelBytes + lane * 16, from + i * pixel, 16);
+  }
+  __pipeline_commit();
+  BoxEdge edge = {0, border, 0, MakeAxes(p, border)};
+  // From the map's elements to bytes of the copy.
+  edge.axes.fixed_stride = edge.axes.fixed_stride / pixel * kPixelBytes;
+  edge.axes.moving_stride = edge.axes.moving_stride / pixel * kPixelBytes;
+  const uint32_t copy = SharedAddress(map) + lane * 16;
+  const int begin = static_cast<int>(blockIdx.x) % d.parts * d.part, end = min(p.k, begin + d.part);
+  for (int k = begin; k < end; k += d.batch) {
+    const int count = min(d.batch, end - k);
+    for (int i = threadIdx.x; i < count * kSampleThreads; i += kThreads<T>) {
+      const int e = i / kSampleThreads, first = i % kSampleThreads;
+      edge.box = image * p.k + k + e;
+      edges[e].inside[first] =
+          FindSamples<kSampleThreads>(call.t, edge, first, &edges[e].lines, table + e * samples);
+    }
+    __pipeline_wait_prior(0);
+    __syncthreads();
+    for (int e = group; e < count; e += kGroups<T>) {
+      const EdgeLines lines = edges[e].lines;
+      Pool<T, SharedLines> pool({copy + lines.low, copy + lines.high}, lines);
+      pool.AddSamples(edges[e].inside[0] && edges[e].inside[1], table + e * samples, samples);
+      if (channel >= p.c) continue;
+      pool.Store(call.t.output + lines.result + channel, call.t.argmax + lines.result + channel);
+    }
+    __syncthreads();
+  }
 }
 
 // Bytes of shared memory: of the map, and of an edge.

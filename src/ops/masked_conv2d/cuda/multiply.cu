@@ -7,6 +7,7 @@
 #include <mma.h>
 
 #include "cuda/pdl.h"
+#include "cuda/ptx.h"
 #include "ops/masked_conv2d/cuda/kernels.h"
 
 namespace mluop::masked_conv2d {
@@ -212,8 +213,7 @@ template <typename T>
 __global__ void __launch_bounds__(kThreads, sizeof(T) == sizeof(half) ? 2 : 1)
     MultiplyKernel(const __grid_constant__ Sizes sizes, const __grid_constant__ Geometry geometry,
                    Arranged<T> arranged) {
-  extern __shared__ __align__(32) uint4 shared_memory[];  // as load_matrix_sync requires
-  T* const tiles = reinterpret_cast<T*>(shared_memory);
+  T* const tiles = DynamicShared<T>();
   const int across = sizes.padded_outputs / kTile, block = static_cast<int>(blockIdx.x);
   const int first_output = block % across * kTile, split = block / across % sizes.splits;
   const int first_rank = block / across / sizes.splits * kTile;

@@ -189,7 +189,7 @@ __device__ void SumBand(const BackwardParameters<T>& call, Band band) {
 template <typename T, int V>
 __global__ void __launch_bounds__(kBackwardThreads, kBackwardBlocksPerSm)
     SumBands(BackwardParameters<T> call) {
-  auto* const tables = SharedMemory<Tables>();
+  auto* const tables = DynamicShared<Tables>();
   const int64_t bands = int64_t{call.row_bands} * call.column_bands;
   for (int64_t item = blockIdx.x; item < call.p.channels * bands; item += gridDim.x) {
     Band band = {};

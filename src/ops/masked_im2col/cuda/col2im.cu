@@ -85,7 +85,7 @@ __global__ void __launch_bounds__(kCol2imThreads) FillStaged(StagedParameters<T>
   const int first = static_cast<int>(blockIdx.x % call.parts) * call.range;
   const Range range = {first, min(call.range, static_cast<int>(p.plane()) - first)};
   const int pitch = RowPitch<T>(p.masks);
-  T* const rows = SharedMemory<T>();
+  T* const rows = DynamicShared<T>();
   int32_t* const table = reinterpret_cast<int32_t*>(rows + call.planes * pitch);
   const int64_t step = int64_t{call.slices} * call.planes;
   for (int64_t channel = blockIdx.x / call.parts * call.planes; channel < p.channels;

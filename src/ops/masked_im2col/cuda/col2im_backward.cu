@@ -99,7 +99,7 @@ template <typename T, int V>
 __global__ void __launch_bounds__(kGatherThreads, kGatherBlocksPerSm)
     GatherThreadPixels(GatherParameters<T> call) {
   const Problem& p = call.p;
-  int32_t* const table = SharedMemory<int32_t>();
+  int32_t* const table = DynamicShared<int32_t>();
   const int part = static_cast<int>(blockIdx.x % call.parts);
   ThreadPixels<V> kept(p, call.masks);
   ZeroTable(table, p.plane());

@@ -99,7 +99,7 @@ __device__ void StartPlane(const ForwardParameters<T>& f, int64_t channel, T* pl
 
 template <typename T, int V>
 __global__ void __launch_bounds__(kStagedThreads, 2) GatherStaged(ForwardParameters<T> f) {
-  T* const plane = SharedMemory<T>();
+  T* const plane = DynamicShared<T>();
   const auto width = static_cast<uint32_t>(f.p.width);
   const auto read = [=](uint32_t h, uint32_t w) { return plane[h * width + w]; };
   const int64_t groups = f.p.masks / V, step = int64_t{f.parts} * blockDim.x;

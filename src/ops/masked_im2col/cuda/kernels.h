@@ -6,6 +6,7 @@
 #include <bit>
 
 #include "cuda/context.h"
+#include "cuda/ptx.h"
 #include "cuda/words.h"
 #include "ops/masked_im2col/cuda/tuning.h"
 #include "ops/masked_im2col/problem.h"
@@ -63,18 +64,12 @@ __device__ P LoadPack(const T* from) {
   return std::bit_cast<P>(__ldg(reinterpret_cast<const Word<sizeof(P)>*>(from)));
 }
 
-template <typename T>
-__device__ T* SharedMemory() {
-  extern __shared__ uint4 shared_memory[];
-  return reinterpret_cast<T*>(shared_memory);
-}
-
 // Prefetches [begin, end) to L2, at most one line per thread. The loads overlap with the loads of
 // the masks.
 __device__ inline void PrefetchLines(const void* begin, const void* end) {
   constexpr size_t kLine = 128;
   const char* line = static_cast<const char*>(begin) + threadIdx.x * kLine;
-  if (line < end) asm volatile("prefetch.global.L2 [%0];" ::"l"(line));
+  if (line < end) PrefetchL2(line);
 }
 
 #endif

@@ -4,6 +4,7 @@
 // the feature map). A block copies one or two output rows of some pixels through a tile of shared
 // memory, [input cell][pixel]. The tile holds only cells of the input; the store adds the zeros
 // around them.
+#include "cuda/ptx.h"
 #include "cuda/words.h"
 #include "ops/psamask/cuda/kernels.h"
 
@@ -97,7 +98,7 @@ __device__ void StoreTile(const Shape& s, const Tiling& t, const Tile& tile, con
 template <int kRows>
 __global__ void __launch_bounds__(kThreads, kBlocksPerSm)
     CopyCompact(Shape s, Tiling t, const uint32_t* __restrict__ in, uint32_t* __restrict__ out) {
-  extern __shared__ uint32_t words[];
+  auto* const words = DynamicShared<uint32_t>();
   for (uint32_t i = blockIdx.x; i < t.tiles; i += gridDim.x) {
     const Tile tile = TileAt(s, t, static_cast<int>(i));
     if (tile.live) LoadTile(s, tile, in, words);

@@ -5,6 +5,7 @@
 // shared memory once.
 #include <algorithm>
 
+#include "cuda/ptx.h"
 #include "cuda/words.h"
 #include "ops/psamask/cuda/kernels.h"
 
@@ -232,7 +233,7 @@ __device__ void StoreTile(const Shape& s, const Tiling& t, const Tile& tile, con
 template <class T>
 __global__ void __launch_bounds__(kThreads, kBlocksPerSm)
     CopyTile(Shape s, Tiling t, const uint32_t* __restrict__ in, uint32_t* __restrict__ out) {
-  extern __shared__ uint32_t words[];
+  auto* const words = DynamicShared<uint32_t>();
   for (uint32_t i = blockIdx.x; i < t.tiles; i += gridDim.x) {
     const Tile tile = TileAt<T>(s, t, static_cast<int>(i));
     if (tile.live) LoadTile<T>(s, tile, in, words);

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include "cuda/ptx.h"
 #include "ops/psroipool/cuda/kernels.h"
 #include "ops/psroipool/cuda/tuning.h"
 
@@ -77,7 +78,7 @@ struct Scratch {
 // and a quad, and writes one bin after the other.
 __device__ void RepackTile(const Problem& p, const float* input, const Layout& layout,
                            unsigned block, float4* __restrict__ repacked) {
-  extern __shared__ float staged[];  // [tile, stride]
+  float* const staged = DynamicShared<float>();  // [tile, stride]
   const int pixels = static_cast<int>(p.rows()) * p.w, bins = p.group * p.group;
   const auto slices = static_cast<unsigned>(layout.slices);
   const auto slice = static_cast<int>(block % slices);

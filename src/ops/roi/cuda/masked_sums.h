@@ -14,6 +14,7 @@
 #include <algorithm>
 
 #include "cuda/pdl.h"
+#include "cuda/ptx.h"
 #include "ops/roi/cuda/custom_mapping.h"
 #include "ops/roi/cuda/scaled_grads.h"
 
@@ -199,8 +200,7 @@ template <class Family, bool kNchw, class Problem, typename T>
 __global__ void __launch_bounds__(SumLaunch<kNchw>::kThreads, SumLaunch<kNchw>::kBlocks)
     SumTilesOf(Problem p, Prepared<T> prepared, SumTiles tiles, T* map, bool add) {
   using Launch = SumLaunch<kNchw>;
-  extern __shared__ double2 aligned[];
-  T* shared = reinterpret_cast<T*>(aligned);
+  T* const shared = DynamicShared<T>();
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, stride = tiles.stride;
   TriggerDependents();
   WaitForPredecessor();

@@ -10,6 +10,7 @@
 
 #include "cuda/for_each.h"
 #include "cuda/pdl.h"
+#include "cuda/ptx.h"
 #include "ops/roi/span.h"
 
 namespace mluop::roi {
@@ -82,7 +83,7 @@ inline constexpr int kStagedBlocks = 6;
 template <class Family>
 __global__ void __launch_bounds__(kStagedThreads, kStagedBlocks)
     PoolStaged(Family family, SpanTable table, int most_planes) {
-  extern __shared__ float staged[];  // [planes, stride]
+  float* const staged = DynamicShared<float>();  // [planes, stride]
   const auto height = static_cast<int>(family.p.h), width = static_cast<int>(family.p.w);
   const auto channels = static_cast<int>(family.p.channels());
   const int bins_h = family.p.bins_h(), bins_w = family.p.bins_w();

@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include "cuda/context.h"
+#include "cuda/ptx.h"
 #include "ops/roi/cuda/layout.h"
 
 namespace mluop::roi {
@@ -57,7 +58,7 @@ __device__ void PrefetchMap(const T* input, int64_t elements) {
   constexpr int64_t kLine = 128 / sizeof(T), kMostElements = int64_t{1} << 20;
   const int64_t first = (int64_t{blockIdx.x} * blockDim.x + threadIdx.x) * kLine;
   if (first >= elements || elements > kMostElements) return;
-  asm volatile("prefetch.global.L2 [%0];" ::"l"(input + first));
+  PrefetchL2(input + first);
 }
 
 inline constexpr int kStridedThreads = 256;

@@ -5,6 +5,7 @@
 // pairs by point in shared memory, sums the scaled gradients of each point, and adds that sum.
 #pragma once
 
+#include "cuda/ptx.h"
 #include "ops/roiaware_pool3d/cuda/scatter.h"
 #include "ops/roiaware_pool3d/cuda/sort.h"
 
@@ -151,7 +152,7 @@ class SortingBlock {
 template <typename T, int V, class Sums>
 __global__ void __launch_bounds__(kTileThreads)
     SortTiles(Gradients<T> s, Sums sums, Tile tile, const bool* dense) {
-  extern __shared__ uint4 memory[];
+  auto* const memory = DynamicShared<uint4>();
   const int64_t step = int64_t{tile.tiles} * tile.voxels, begin = blockIdx.x * step;
   const int64_t end = min(begin + step, s.p.voxels());
   const int64_t own = begin / kThreads + threadIdx.x;  // at most kTileThreads tiles of AddAverage

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "cuda/pdl.h"
+#include "cuda/ptx.h"
 #include "ops/roiaware_pool3d/cuda/kernels.h"
 #include "ops/roiaware_pool3d/cuda/lists.h"
 
@@ -155,7 +156,7 @@ __device__ void ClearRows(const Pooling<T>& c, const Range& range) {
 // One block per range of voxels.
 template <typename T, int V, PoolMethod kMethod>
 __global__ void __launch_bounds__(kThreads, kRangesPerSm) PoolRange(Pooling<T> c) {
-  extern __shared__ int32_t memory[];
+  auto* const memory = DynamicShared<int32_t>();
   WaitForPredecessor();
   const int64_t box_voxels = c.p.box_voxels();
   const int box = blockIdx.x / c.ranges;

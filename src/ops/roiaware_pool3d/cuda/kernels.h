@@ -15,9 +15,6 @@ namespace mluop::roiaware_pool3d {
 
 extern const CudaOperator kForwardCuda, kBackwardCuda;
 
-// For tensors of type double (double.cu).
-mluOpStatus_t RunDoubleBackward(const CudaCall<Problem>& call, void* scratch);
-
 // Scratch of forward in bytes; also returned by the workspace getter.
 size_t ForwardCudaScratchBytes(int64_t boxes, int64_t points);
 

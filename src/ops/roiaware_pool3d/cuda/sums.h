@@ -12,6 +12,7 @@
 #include <type_traits>
 
 #include "core/host_device.h"
+#include "cuda/ptx.h"
 #include "ops/roiaware_pool3d/cuda/kernels.h"
 
 namespace mluop::roiaware_pool3d {
@@ -48,16 +49,7 @@ struct FloatSums : FloatConversion {
   __device__ void Add(uint32_t at, const float (&g)[1]) const { atomicAdd(sums + at, g[0]); }
 
   // `at` is a multiple of 4, and sums + at is aligned to 16 bytes.
-  __device__ void Add(uint32_t at, const float (&g)[4]) const {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-    asm volatile(
-        "red.global.add.v4.f32 [%0], {%1, %2, %3, %4};" ::"l"(__cvta_generic_to_global(sums + at)),
-        "f"(g[0]), "f"(g[1]), "f"(g[2]), "f"(g[3])
-        : "memory");
-#else
-    for (int i = 0; i < 4; ++i) atomicAdd(sums + at + i, g[i]);
-#endif
-  }
+  __device__ void Add(uint32_t at, const float (&g)[4]) const { AtomicAddFour(sums + at, g); }
 };
 
 // Half sums, rounded at each addition: for few additions to an element.
@@ -71,11 +63,8 @@ struct PackedSums : FloatConversion {
   // Adds a pair: a single half would be a loop of compare and swap. -0 is the additive identity.
   __device__ void Add(uint32_t at, const float (&g)[1]) const {
     const __half value = __float2half_rn(g[0]), none = __float2half_rn(-0.0f);
-    const Pack<__half, 2> pair = {at % 2 == 0 ? value : none, at % 2 == 0 ? none : value};
-    asm volatile(
-        "red.global.add.noftz.f16x2 [%0], %1;" ::"l"(__cvta_generic_to_global(sums + (at & ~1u))),
-        "r"(std::bit_cast<uint32_t>(pair))
-        : "memory");
+    const bool is_first = at % 2 == 0;
+    AtomicAddTwo(sums + (at & ~1u), is_first ? value : none, is_first ? none : value);
   }
 };
 
