@@ -127,8 +127,3 @@ def test_masked_conv2d_of_integers_raises(device):
     call = {k: v.to(device) if torch.is_tensor(v) else v for k, v in call.items()}
     with pytest.raises(mluops.BadParamError, match="features must be a floating-point tensor"):
         ours.masked_conv2d(**call)
-
-
-def test_a_name_in_place_of_psa_type_raises_with_the_numbers():
-    with pytest.raises(TypeError, match=r"0 \(collect\) or 1 \(distribute\), got 'collect'"):
-        ours.psa_mask(torch.zeros(1, 9, 2, 2), "collect", 3)
