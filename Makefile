@@ -12,7 +12,7 @@ help:
 	@echo '  make deps         install the missing packages (Debian, root)'
 	@echo '  make build        build library, driver, examples and tests into build/'
 	@echo '  make wheel        build the Python package into dist/'
-	@echo '  make package      build .deb packages, relocatable archives and the wheel into dist/'
+	@echo '  make package      build .deb packages, relocatable archives and the wheel into dist/, check the packages'
 	@echo '  make docs         build the documentation into site/ and check its links'
 	@echo '  make clean        remove all build folders, dist/, site/ and virtual environments'
 	@echo 'Analyse'
@@ -129,6 +129,7 @@ nightly:
 package: build wheel
 	@scripts/install_deps.sh package
 	@scripts/package.sh
+	@packaging/check.sh
 
 package-test:
 	@scripts/install_deps.sh package fresh-root

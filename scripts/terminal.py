@@ -2,7 +2,6 @@
 """Colours and progress lines for scripts."""
 
 import os
-import shutil
 
 
 class Terminal:
@@ -19,8 +18,15 @@ class Terminal:
     def show(self, text: str) -> None:
         """Replaces the progress line."""
         if self.rich:
-            width = shutil.get_terminal_size().columns - 1
+            width = self._columns() - 1  # a full line would wrap on some terminals
             print(f"\r\033[K{text[:width]}", end="", file=self.stream, flush=True)
+
+    def _columns(self) -> int:
+        """Returns the width of the stream's terminal; stdout may be a pipe."""
+        try:
+            return os.get_terminal_size(self.stream.fileno()).columns or 80
+        except OSError:
+            return 80
 
     def end(self, text: str) -> None:
         """Replaces the progress line by a line that stays."""

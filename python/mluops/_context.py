@@ -86,6 +86,8 @@ def _create_handle(device: str) -> int:
 
 def _number(table: Table, name: str, value: Any) -> float:
     try:
+        if isinstance(value, (str, bytes)):
+            raise TypeError
         return float(value)
     except (TypeError, ValueError, OverflowError):
         raise BadParamError(f"{table.name}: {name} must be a number, got {value!r}") from None
@@ -255,7 +257,7 @@ class Context:
             plan.pointers[i] = None if tensor is None else self.pointer(tensor)
         status = _run_operator(self.handle, *plan.arguments, *workspace)
         if status:
-            table.fail(status)
+            table.fail(status, plan.attributes)
 
     def size(self, getter: Table, attributes: Tuple[Any, ...], tensors: Sequence[Any]) -> int:
         """Returns the size of a workspace."""

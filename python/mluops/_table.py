@@ -15,6 +15,8 @@ _MAX_ATTRIBUTES, _MAX_TENSORS = 10, 6  # MLUOP_ATTRIBUTE_MAX, MLUOP_TENSOR_MAX
 NCHW, NHWC, ANY_LAYOUT = 0, 1, 4  # mluOpTensorLayout_t
 _INT32 = 6  # mluOpDataType_t
 _NAME = re.compile(r"[A-Za-z_]\w*")
+_TYPES = {"half": "float16", "float": "float32", "double": "float64"}  # C's names
+_TYPE = re.compile(r"\b(half|float|double)\b")
 
 Shape = Sequence[Any]  # of int or SymInt
 
@@ -89,9 +91,10 @@ def _product(factors: Sequence[Union[int, str]], values: Mapping[Any, Any]) -> A
 class Table:
     """The table of one C operator.
 
-    `called` and `names` are for error messages. They are the name of the Python operator, and what
-    Python's users call the arguments and symbols whose C names differ. A single output is the
-    "result". `features` is the C name of the features, by default the first input of type T.
+    `called` and `names` are for error messages. They are the name of PyTorch's operator, and what
+    its users call the arguments and symbols whose C names differ. A single output is the "result".
+    NumPy's functions have the names of C. `features` is the C name of the features, by default the
+    first input of type T.
     """
 
     def __init__(
@@ -111,7 +114,7 @@ class Table:
         self.tensors = tuple(_row(t) for t in info.tensors[: info.tensor_count])
         self.inputs = tuple(row for row in self.tensors if not row.is_output)
         self.outputs = tuple(row for row in self.tensors if row.is_output)
-        if len(self.outputs) == 1:
+        if called and len(self.outputs) == 1:
             self.names.setdefault(self.outputs[0].name, "result")
         self._symbols = {f for row in self.tensors for dim in row.dims for f in dim}
         self._steps: Dict[tuple, Any] = {}  # by the known symbols and the ranks
@@ -175,8 +178,9 @@ class Table:
         return f"{self.called or self.name}: {self.translate(name)}"
 
     def word(self, error: Any, attributes: Sequence[float] = ()) -> Optional[str]:
-        """Returns the error message with Python's names and PyTorch's order of dims, or None."""
-        if not self.called or error.op != self.name:
+        """Returns the error message with Python's names, and PyTorch's order of dims at that level,
+        or None."""
+        if error.op != self.name:
             return None
         rows = {row.name: row for row in self.tensors}
         place, index = self.place(error.argument), error.index
@@ -184,12 +188,15 @@ class Table:
             place += f".{error.property}"
         if index >= 0:
             row = rows.get(error.argument)
-            place += f"[{(0, 2, 3, 1)[index] if row is not None and row.is_permuted else index}]"
-        value = error.value
+            is_permuted = self.called and row is not None and row.is_permuted
+            place += f"[{(0, 2, 3, 1)[index] if is_permuted else index}]"
+        rule, value = self.translate(error.rule), error.value
+        if error.property == "dtype":
+            rule, value = (_TYPE.sub(lambda m: _TYPES[m[0]], text) for text in (rule, value))
         if "e+" in value and index < 0 and not error.property and error.argument in self.attributes:
             exact = dict(zip(self.attributes, attributes)).get(error.argument, math.nan)
             value = f"{exact:.0f}" if exact == float(f"{exact:.0f}") else value
-        return f"{place} must {self.translate(error.rule)}, got {value}"
+        return f"{place} must {rule}, got {value}"
 
     def fail(self, status: int, attributes: Sequence[float] = ()) -> None:
         """`attributes`: the values of the call, of which the library gives few digits."""

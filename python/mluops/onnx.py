@@ -13,6 +13,7 @@ exporter needs onnx and onnxscript. `python -m mluops.onnx` lists the nodes.
 
 from __future__ import annotations
 
+import argparse
 from typing import Any, Callable, Dict, List, NamedTuple, Tuple
 
 import torch
@@ -192,6 +193,9 @@ def export(model: Any, args: Any, file: Any = None, names: str = "mluops", **opt
 
 
 def main() -> None:
+    argparse.ArgumentParser(
+        "python -m mluops.onnx", description="Lists the nodes, and mmcv's."
+    ).parse_args()
     for node in [*nodes(), *(node for node in nodes("mmcv") if node.domain == "mmcv")]:
         attributes = ", ".join(f"{name}: {kind}" for name, kind in node.attributes)
         inputs = ", ".join(node.inputs)

@@ -145,6 +145,15 @@ import json, sys
 d = json.load(open('$folder/a.json'))
 sys.exit(not (d['failed'] > 0 and d['failed'] == sum(not i['chosen'] for i in d['implementations'])))"
 rejects '--json must be a writable file, got /nosuch/a.json' list --json /nosuch/a.json
+# The file is checked before the cases run, which may take an hour.
+for option in --json --report; do
+  output=$("$mluop" perf --seconds 0.001 "$option" /nosuch/a "$case_line" 2>/dev/null) && failed=1
+  [ -z "$output" ] || { echo "perf $option /nosuch/a must fail before it measures, got $output" >&2; failed=1; }
+  rejects "$option must be a writable file, got $folder" perf --seconds 0.001 "$option" "$folder" "$case_line"
+done
+for seconds in -1 0 nan inf 1x ''; do
+  rejects "--seconds: must be a number of seconds in (0, 3600], got $seconds" perf --seconds "$seconds" "$case_line"
+done
 
 # json <Python expression of the document d> <arguments of mluop>...: stdout has one object and nothing else.
 json() {

@@ -83,7 +83,8 @@ def test_output_argument_is_filled_and_returned():
         (np.zeros((2, 4, 3, 12), np.float64), "y.dtype must be the same as that of x"),
         (np.zeros((2, 4, 3, 13), np.float32), r"y.shape\[3\] must be H\*W = 12, got 13"),
         (np.zeros((2, 4, 3, 24), np.float32)[..., ::2], "y must be packed, aligned and writable"),
-        ([0.0], "y must be a numpy.ndarray, got list"),
+        (np.zeros((2, 4, 3, 12), ">f4"), "^psamask_forward: y must have a type of"),
+        ([0.0], "^psamask_forward: y must be a numpy.ndarray, got list"),
     ],
 )
 def test_wrong_output_raises_bad_param(y, message):
@@ -95,12 +96,21 @@ def test_wrong_output_raises_bad_param(y, message):
     "call, message",
     [
         (lambda: mluops.psamask_forward(X, 2, 3, 5), "psa_type must be 0 or 1, got 2"),
-        (lambda: mluops.psamask_forward(X[0], 0, 3, 5), "x must be a tensor of 4 dims, got 3"),
-        (lambda: mluops.psamask_forward(X.astype(np.int32), 0, 3, 5), "x.dtype must be float"),
+        (
+            lambda: mluops.psamask_forward(X[0], 0, 3, 5),
+            "^psamask_forward: x must be a tensor of 4 dims, got 3",
+        ),
+        (
+            lambda: mluops.psamask_forward(X.astype(np.int32), 0, 3, 5),
+            "x.dtype must be float32 or float64",
+        ),
         (lambda: mluops.psamask_forward(X.astype("S4"), 0, 3, 5), "must have a type of"),
         (lambda: mluops.psamask_forward(X, 0, 3, 5 + 2**32), "must be an integer that fits"),
         (lambda: mluops.psamask_forward(X, 0, 3, 5.5), "must be an integer"),
-        (lambda: mluops.psamask_forward(X, 0, 3, "5x"), "must be a number"),
+        (lambda: mluops.psamask_forward(X, 0, 3, "5"), "w_mask must be a number, got '5'"),
+        (lambda: mluops.psamask_forward(X, 0, 1 << 40, 3), "fits in int32, got 1099511627776"),
+        (lambda: mluops.psamask_forward(None, 0, 3, 5), "x must be an array of numbers, got None"),
+        (lambda: mluops.psamask_forward("abc", 0, 3, 5), "x must be an array of numbers, got str"),
         (
             lambda: mluops.set_num_threads(-1),
             r"^set_num_threads: count must be in \[0, 1024\], got -1",

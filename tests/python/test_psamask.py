@@ -141,3 +141,8 @@ def test_axes_are_used_and_returned():
     ax = pyplot.figure().add_subplot()
     assert viz.psamask_window((0, 0), (3, 3), (3, 3), ax=ax) is ax
     assert ax.get_title() and ax.get_xlabel() and ax.get_ylabel() and ax.get_legend()
+
+
+def test_a_name_in_place_of_psa_type_raises_with_the_numbers():
+    with pytest.raises(TypeError, match=r"0 \(collect\) or 1 \(distribute\), got 'collect'"):
+        ours.psa_mask(torch.zeros(1, 9, 2, 2), "collect", 3)

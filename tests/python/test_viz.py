@@ -78,3 +78,15 @@ def test_missing_matplotlib_raises_with_message():
     assert run.stderr.rstrip().endswith(
         "ImportError: mluops.viz needs matplotlib: pip install matplotlib"
     )
+
+
+@pytest.mark.parametrize("option, status", [("--help", 0), ("--nosuch", 2)])
+@pytest.mark.parametrize("module", ["mluops.viz", "mluops.onnx"])
+def test_programs_take_no_options_as_folders(module, option, status, tmp_path):
+    if module == "mluops.onnx":
+        pytest.importorskip("torch")
+    command = [sys.executable, "-m", module, option]
+    run = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
+    assert run.returncode == status
+    assert f"usage: python -m {module}" in run.stdout + run.stderr
+    assert not list(tmp_path.iterdir())

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // mluop, the driver: checks and measures operators on case lines. See `mluop --help`.
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <functional>
 #include <new>
@@ -53,6 +54,14 @@ void AddSelection(CLI::App* command, Selection* selection, const char* devices) 
   command->footer(std::string(kCaseHelp) + "\n\n" + kExitHelp);
 }
 
+// Returns "" or what is wrong. CLI::PositiveNumber takes NaN, and its message has 300 digits.
+std::string CheckSeconds(const std::string& text) {
+  char* end = nullptr;
+  const double seconds = std::strtod(text.c_str(), &end);
+  if (end != text.c_str() && *end == '\0' && seconds > 0 && seconds <= 3600) return "";
+  return "must be a number of seconds in (0, 3600], got " + text;
+}
+
 void AddMeasurement(CLI::App* command, PerfOptions* perf) {
   command->add_option("--threads", perf->threads, "numbers of threads, such as 1,2")
       ->delimiter(',')
@@ -68,7 +77,7 @@ void AddMeasurement(CLI::App* command, PerfOptions* perf) {
                       "(default: the library's choice)");
   command->add_flag("--cold", perf->cold, "flush the tensors out of the caches before every run");
   command->add_option("--seconds", perf->seconds, "time to spend on a case")
-      ->check(CLI::PositiveNumber)
+      ->check(CheckSeconds)
       ->capture_default_str();
 }
 
@@ -78,7 +87,7 @@ void AddReport(CLI::App* command, PerfOptions* perf, mluop::tool::ReportOptions*
       ->allow_extra_args(false)
       ->check(CLI::Range(1, 1024));
   command->add_option("--seconds", perf->seconds, "time to spend on measuring a case")
-      ->check(CLI::PositiveNumber)
+      ->check(CheckSeconds)
       ->capture_default_str();
   command->add_option("--out", report->out, "folder for report.html and report.json")
       ->capture_default_str();
@@ -231,6 +240,10 @@ int Run(int argc, char** argv) {
       std::fprintf(stderr, "mluop: the command must be one of %s, got %s\n",
                    CommandNames(app).c_str(), argc > 1 ? argv[1] : "none");
     }
+    return kUsageError;
+  }
+  if (!mluop::tool::IsWritable(json, "--json") ||
+      !mluop::tool::IsWritable(perf.report, "--report")) {
     return kUsageError;
   }
   if (json == "-") mluop::tool::ReserveStdout();

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <vector>
 
@@ -216,6 +219,10 @@ std::string OperatorText(const Row& document, const std::string& name, const Row
   return text + PerformanceSection(rows, peers);
 }
 
+void PrintUnwritable(const std::string& name, const char* option) {
+  std::fprintf(stderr, "mluop: %s must be a writable file, got %s\n", option, name.c_str());
+}
+
 }  // namespace
 
 std::string DocumentPage(const Row& document, const Row& peers) {
@@ -238,6 +245,16 @@ std::string DocumentPage(const Row& document, const Row& peers) {
   return PageOf(title, text);
 }
 
+bool IsWritable(const std::string& name, const char* option) {
+  if (name.empty() || name == "-") return true;
+  const std::filesystem::path parent = std::filesystem::path(name).parent_path();
+  const bool exists = access(name.c_str(), F_OK) == 0;
+  const std::string path = exists ? name : parent.empty() ? "." : parent.string();
+  if (access(path.c_str(), W_OK) == 0 && !std::filesystem::is_directory(name)) return true;
+  PrintUnwritable(name, option);
+  return false;
+}
+
 int WriteFile(const std::string& name, const char* option, const std::string& text) {
   if (name.empty()) return 0;
   if (name == "-") {
@@ -247,7 +264,7 @@ int WriteFile(const std::string& name, const char* option, const std::string& te
     file << text;
     if (file.flush()) return 0;
   }
-  std::fprintf(stderr, "mluop: %s must be a writable file, got %s\n", option, name.c_str());
+  PrintUnwritable(name, option);
   return 2;
 }
 

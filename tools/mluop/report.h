@@ -13,6 +13,10 @@ std::string_view BuiltInQuality();
 // Writes the page that the options name. Returns the exit status.
 int WritePage(const PerfOptions& options, const Row& document);
 
+// Whether WriteFile can write to this path. Prints its error message if not. For the time before a
+// command that takes long.
+bool IsWritable(const std::string& name, const char* option);
+
 // Writes a file; "-" is stdout. Returns the exit status; `option` is named in the error message.
 int WriteFile(const std::string& name, const char* option, const std::string& text);
 

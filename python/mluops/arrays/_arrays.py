@@ -6,6 +6,7 @@ from __future__ import annotations
 import ctypes
 import math
 import operator
+import sys
 import threading
 from typing import Any, Optional, Tuple, Union
 
@@ -107,6 +108,14 @@ def set_num_threads(count: int) -> None:
     _num_threads = number
 
 
+def _caller() -> str:
+    """Returns the name of the public function that runs, for error messages."""
+    frame = sys._getframe(1)
+    while frame.f_code.co_filename == __file__ or frame.f_code.co_name.startswith("_"):
+        frame = frame.f_back  # type: ignore[assignment]
+    return frame.f_code.co_name
+
+
 def _integer(function: str, name: str, value: Any) -> int:
     try:
         return operator.index(value)
@@ -116,9 +125,9 @@ def _integer(function: str, name: str, value: Any) -> int:
 
 def count_of(value: Any, name: str) -> int:
     """Converts a size, or an attribute that determines one, to an int in [0, 2^31)."""
-    number = _integer("mluops", name, value)
+    number = value if type(value) is int else _integer(_caller(), name, value)
     if not 0 <= number < 1 << 31:
-        raise BadParamError(f"mluops: {name} must be in [0, 2^31), got {number}")
+        raise BadParamError(f"{_caller()}: {name} must be in [0, 2^31), got {number}")
     return number
 
 
@@ -133,15 +142,20 @@ def as_input(value: Any, rank: int, name: str) -> Array:
     elif (device_array := from_device(value)) is not None:
         if device_array.ndim != rank:
             raise BadParamError(
-                f"mluops: {name} must be a tensor of {rank} dims, got {device_array.ndim}"
+                f"{_caller()}: {name} must be a tensor of {rank} dims, got {device_array.ndim}"
             )
         return device_array
     elif hasattr(value, "__dlpack__") and not hasattr(value, "__array__"):
         array = np.from_dlpack(value)
     else:
         array = np.asarray(value)
+        if array.dtype.kind not in "biufc":
+            kind = type(value).__name__
+            raise BadParamError(f"{_caller()}: {name} must be an array of numbers, got {kind}")
     if array.ndim != rank:
-        raise BadParamError(f"mluops: {name} must be a tensor of {rank} dims, got {array.ndim}")
+        raise BadParamError(
+            f"{_caller()}: {name} must be a tensor of {rank} dims, got {array.ndim}"
+        )
     if not array.dtype.isnative:
         return array.astype(array.dtype.newbyteorder("="), "C")
     flags = array.flags
@@ -160,12 +174,16 @@ def as_output(
         except (TypeError, ValueError, MemoryError):
             if math.prod(count_of(size, f"a size of {name}") for size in shape) < 1 << 60:
                 raise
-        raise NotSupportedError(f"mluops: {name} must have fewer than 2^60 elements, got {shape}")
+        raise NotSupportedError(
+            f"{_caller()}: {name} must have fewer than 2^60 elements, got {shape}"
+        )
     if not isinstance(given, np.ndarray):
-        raise BadParamError(f"mluops: {name} must be a numpy.ndarray, got {type(given).__name__}")
+        raise BadParamError(
+            f"{_caller()}: {name} must be a numpy.ndarray, got {type(given).__name__}"
+        )
     if not given.flags.carray:
         raise BadParamError(
-            f"mluops: {name} must be packed, aligned and writable, got "
+            f"{_caller()}: {name} must be packed, aligned and writable, got "
             f"strides {given.strides} of shape {given.shape}, writable: {given.flags.writeable}"
         )
     return given  # the C library checks its shape and type
@@ -178,13 +196,14 @@ def _as_device_output(
         sizes = tuple(count_of(size, f"a size of {name}") for size in shape)
         if math.prod(sizes) >= 1 << 60:
             raise NotSupportedError(
-                f"mluops: {name} must have fewer than 2^60 elements, got {shape}"
+                f"{_caller()}: {name} must have fewer than 2^60 elements, got {shape}"
             )
         return DeviceArray.empty(sizes, dtype or like.dtype, like.device, like.stream)
     array = from_device(given)
     if array is None or array.device != like.device:
+        kind = type(given).__name__
         raise BadParamError(
-            f"mluops: {name} must be an array on cuda:{like.device}, got {type(given).__name__}"
+            f"{_caller()}: {name} must be an array on cuda:{like.device}, got {kind}"
         )
     return array
 

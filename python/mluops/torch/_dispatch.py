@@ -73,20 +73,13 @@ def below_autograd(function: Callable[..., Any], arguments: Tuple[Any, ...]) -> 
         del guard
 
 
-def in_transform(*names: str) -> bool:
-    """Whether one of the active transforms of torch.func has one of these names: Jvp, Grad."""
+def _in_jvp() -> bool:
+    """Whether one of the active transforms of torch.func is jvp."""
     functions = torch._C._functorch
     if not hasattr(functions, "get_interpreter_stack"):  # torch 2.0 compiles no transforms
         return False
-    kinds = [getattr(functions.TransformType, name) for name in names]
-    return any(each.key() in kinds for each in functions.get_interpreter_stack() or ())
-
-
-def is_compiling() -> bool:
-    """Whether torch.compile traces the call, with tensors that have no values."""
-    if "torch._dynamo" not in _modules or not hasattr(torch._C, "_TorchDispatchModeKey"):
-        return False
-    return torch._C._get_dispatch_mode(torch._C._TorchDispatchModeKey.FAKE) is not None
+    jvp = functions.TransformType.Jvp
+    return any(each.key() == jvp for each in functions.get_interpreter_stack() or ())
 
 
 def is_forward_mode(arguments: Tuple[Any, ...]) -> bool:
@@ -98,7 +91,7 @@ def is_forward_mode(arguments: Tuple[Any, ...]) -> bool:
     if "torch._dynamo" not in _modules:  # nothing is compiled
         return False
     if in_torch_func():
-        return in_transform("Jvp")
+        return _in_jvp()
     if not _is_forward_enabled() or _tracing_state() is not None:
         return False
     guard = torch._C._DisableTorchDispatch() if _count_modes() else None  # no part of a graph

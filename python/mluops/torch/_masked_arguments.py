@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import Any, Dict, List, Optional, Tuple
 
+import torch
 from torch import Tensor
 
 from .._library import BadParamError
@@ -167,3 +168,16 @@ def check_once(*arguments: Any) -> Tuple[Geometry, List[int]]:
             _checked.clear()
         _checked[key] = found
     return found
+
+
+def fitted(mask: Tensor, size: List[int]) -> Tensor:
+    """Returns a mask of the size of the result, [N, h, w]: its upper left part, or with zeros."""
+    if mask.dim() == 4:
+        mask = mask[:, 0]
+    height, width = mask.shape[1:]
+    if [height, width] == size:
+        return mask
+    mask = mask[:, : size[0], : size[1]]
+    if height >= size[0] and width >= size[1]:
+        return mask
+    return torch.nn.functional.pad(mask, (0, max(size[1] - width, 0), 0, max(size[0] - height, 0)))

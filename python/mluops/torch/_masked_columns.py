@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""masked_conv2d as products of masked_im2col's columns: for every device, type and group, and with
-derivatives of every kind."""
+"""masked_conv2d as products of masked_im2col's columns: for every device, type and group."""
 
 from __future__ import annotations
 
@@ -11,7 +10,7 @@ from torch import Tensor
 
 from ._masked_rows import OUTSIDE, Geometry, conv2d_gradients
 from ._tensors import in_format_of
-from .masked_im2col import Calls
+from .masked_im2col import KERNELS
 
 # Debian's torch, without MKL, has a slow matrix product. Its conv2d is six times as fast.
 _HAS_MKL = torch.backends.mkl.is_available()
@@ -30,18 +29,17 @@ def _taps(kernel: Sequence[int], geometry: Geometry) -> List[List[int]]:
 
 
 def _columns(
-    calls: Calls, image: Tensor, at: Tuple[Tensor, Tensor], weight: Tensor, geometry: Geometry
+    image: Tensor, at: Tuple[Tensor, Tensor], weight: Tensor, geometry: Geometry
 ) -> Tensor:
     """Returns the windows at M pixels of an image [1, C, H, W]: [C*kernel, M]."""
     kernel = list(weight.shape[2:])
     if geometry.dilation == [1, 1]:
-        return calls.im2col(image, *at, kernel, geometry.padding)
-    taps = [calls.im2col(image, *at, [1, 1], shift) for shift in _taps(kernel, geometry)]
+        return KERNELS.im2col(image, *at, kernel, geometry.padding)
+    taps = [KERNELS.im2col(image, *at, [1, 1], shift) for shift in _taps(kernel, geometry)]
     return torch.stack(taps, dim=1).flatten(0, 1)
 
 
 def _add_columns(
-    calls: Calls,
     windows: Tensor,
     at: Tuple[Tensor, Tensor],
     image: Tensor,
@@ -51,11 +49,11 @@ def _add_columns(
     """The adjoint of _columns: adds the windows into an image."""
     kernel, size = list(weight.shape[2:]), image.shape[2:]
     if geometry.dilation == [1, 1]:
-        return calls.im2col_backward(windows, *at, kernel, geometry.padding, *size)
+        return KERNELS.im2col_backward(windows, *at, kernel, geometry.padding, *size)
     taps = windows.view(image.size(1), kernel[0] * kernel[1], windows.size(1))
     result = torch.zeros_like(image)
     for i, shift in enumerate(_taps(kernel, geometry)):
-        result = result + calls.im2col_backward(taps[:, i], *at, [1, 1], shift, *size)
+        result = result + KERNELS.im2col_backward(taps[:, i], *at, [1, 1], shift, *size)
     return result
 
 
@@ -144,7 +142,6 @@ def _masked_pixels(
 
 
 def convolve(
-    calls: Calls,
     image: Tensor,
     mask: Tensor,
     weight: Tensor,
@@ -154,15 +151,14 @@ def convolve(
 ) -> Tensor:
     """Convolves one image [1, C, H, W] at the pixels of its mask [h, w] or [1, h, w]."""
     pixels, at = _masked_pixels(mask, geometry.stride)
-    windows = _columns(calls, image, at, weight, geometry)
+    windows = _columns(image, at, weight, geometry)
     products = _product(weight, windows, groups)
     if bias is not None:
         products = products + bias.unsqueeze(1)
-    return in_format_of(image, calls.col2im(products, *pixels, *mask.shape[-2:]))
+    return in_format_of(image, KERNELS.col2im(products, *pixels, *mask.shape[-2:]))
 
 
 def gradients(
-    calls: Calls,
     grad: Tensor,
     image: Tensor,
     mask: Tensor,
@@ -172,8 +168,8 @@ def gradients(
 ) -> Tuple[Tensor, Tensor, Tensor]:
     """Returns the gradients of image, weight and bias."""
     pixels, at = _masked_pixels(mask, geometry.stride)
-    products = calls.col2im_backward(grad, *pixels)  # [O, M]
-    windows = _columns(calls, image, at, weight, geometry)
+    products = KERNELS.col2im_backward(grad, *pixels)  # [O, M]
+    windows = _columns(image, at, weight, geometry)
     grad_windows, grad_weight = _product_gradients(products, weight, windows, groups)
-    grad_image = _add_columns(calls, grad_windows, at, image, weight, geometry)
+    grad_image = _add_columns(grad_windows, at, image, weight, geometry)
     return in_format_of(image, grad_image), grad_weight, products.sum(1)

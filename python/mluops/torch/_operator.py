@@ -14,8 +14,6 @@ from ._dispatch import (
     BelowAutograd,
     below_autograd,
     in_torch_func,
-    in_transform,
-    is_compiling,
     is_forward_mode,
     plain_kernels,
     require_one_device,
@@ -47,6 +45,14 @@ def _register_autograd(
     library.impl(name, autograd, "Autograd", with_keyset=True)
 
 
+def run_recorded(function: Callable[..., Any], inputs: Tuple[Any, ...]) -> Any:
+    """Calls an operator or its kernel in the forward pass of an autograd.Function."""
+    if in_torch_func():  # the transforms around this one differentiate too
+        with torch.enable_grad(), forward_ad._set_fwd_grad_enabled(True):
+            return below_autograd(function, inputs)
+    return below_autograd(function, inputs)
+
+
 def _make_function(
     name: str,
     operator: Callable[..., Any],
@@ -63,13 +69,9 @@ def _make_function(
     class Function(torch.autograd.Function):
         @staticmethod
         def forward(ctx: Any, function: Callable[..., Any], *inputs: Any) -> Any:
-            if function is not operator:  # a kernel; forward does not record its calls
-                output = function(*inputs)
-            elif in_torch_func():  # the transforms around this one differentiate too
-                with torch.enable_grad(), forward_ad._set_fwd_grad_enabled(True):
-                    output = below_autograd(function, inputs)
-            else:
-                output = below_autograd(function, inputs)
+            # forward does not record the calls of a kernel
+            is_kernel = function is not operator
+            output = function(*inputs) if is_kernel else run_recorded(function, inputs)
             saved = save(ctx, inputs, output)
             if saved:
                 ctx.save_for_backward(*saved)
@@ -193,78 +195,33 @@ def _cast_function(operator: Callable[..., Any], device: str, casts: Tuple[int, 
     return cast
 
 
-class _Once(torch.autograd.Function):
-    """Runs an operator inside torch.func's transforms; its derivatives raise."""
-
-    @staticmethod
-    def forward(ctx: Any, name: str, function: Callable[..., Any], *arguments: Any) -> Any:
-        ctx.name = name
-        with torch.enable_grad():  # for the transforms around this one
-            return below_autograd(function, arguments)
-
-    @staticmethod
-    def backward(ctx: Any, *grads: Any) -> Any:
-        raise _second_derivative_error(ctx.name)
-
-    @staticmethod
-    def jvp(ctx: Any, *tangents: Any) -> Any:
-        raise _second_derivative_error(ctx.name)
-
-
-def _second_derivative_error(name: str) -> NotImplementedError:
-    return NotImplementedError(
-        f"{name}: vmap over masks supports first derivatives in reverse mode only"
-    )
-
-
-def _is_batched(x: Any) -> bool:
-    """Whether vmap iterates over the tensor, at any level of torch.func's transforms."""
-    functions = torch._C._functorch
-    while functions.is_functorch_wrapped_tensor(x):
-        if functions.is_batchedtensor(x):
-            return True
-        x = functions.get_unwrapped(x)
-    return False
-
-
-def register_composition(
+def register_function(
     schema: str,
     kernel: Callable[..., Any],
     meta: Callable[..., Any],
-    compose: Callable[..., Any],
-    recorded: Any = None,
+    recorded: Any,
     casts: Tuple[int, ...] = (),
     mask: int = 1,
 ) -> Callable[..., Any]:
-    """Defines torch.ops.mluops.<name> and returns it. Its derivatives come from `compose`, which
-    computes the same from other operators. vmap cannot compose over the argument `mask`, because
-    the number of masked pixels depends on the data; `recorded` then serves reverse mode. In plain
-    reverse mode `recorded` replaces it, an autograd.Function of the kernel and its arguments.
-    The mask has no gradient. Autocast casts the arguments `casts`."""
+    """Defines torch.ops.mluops.<name> and returns it. `recorded` is an autograd.Function of a
+    function, which computes the operator, and its arguments; `run_recorded` calls that function.
+    The argument `mask` has no gradient. Autocast casts the arguments `casts`."""
     name = schema.partition("(")[0]
     operator = _define(schema, kernel, meta)
-    apply = None if recorded is None else super(torch.autograd.Function, recorded).apply
+    apply = super(torch.autograd.Function, recorded).apply
 
     def run(function: Callable[..., Any], arguments: Tuple[Any, ...]) -> Any:
-        transformed = in_torch_func()
-        if transformed and _is_batched(arguments[mask]):
-            if is_forward_mode(arguments):
-                raise _second_derivative_error(name)
-            if apply is None:
-                once = super(torch.autograd.Function, _Once).apply
-                return _apply_in_torch_func(once, (name, operator, *arguments))
-            return _apply_in_torch_func(apply, (operator, *arguments))
-        if transformed and is_compiling() and in_transform("Grad", "Jvp"):
-            raise NotImplementedError(
-                f"{name}: torch.func derivatives must be outside of torch.compile, got one inside"
-            )
-        if transformed or is_forward_mode(arguments):
-            return compose(*arguments)
-        if _is_grad_enabled():
+        is_recorded = is_forward_mode(arguments)
+        if not is_recorded and _is_grad_enabled():
             for i, each in enumerate(arguments):
                 if i != mask and isinstance(each, Tensor) and each.requires_grad:
-                    return compose(*arguments) if apply is None else apply(function, *arguments)
-        return below_autograd(function, arguments)
+                    is_recorded = True
+                    break
+        if not is_recorded:
+            return below_autograd(function, arguments)
+        if in_torch_func():
+            return _apply_in_torch_func(apply, (operator, *arguments))
+        return apply(function, *arguments)
 
     _register_autograd(name, kernel, run)
     library.impl(name, _cast_function(operator, "cpu", casts), "AutocastCPU")

@@ -14,12 +14,18 @@ from . import _masked_columns as columns
 from . import _masked_rows as rows
 from ._arguments import BroadcastingList2, integer, pair, require_tensors
 from ._context import context_of
-from ._dispatch import below_autograd
-from ._masked_arguments import check, check_backward, check_once, complete, make_geometry
+from ._masked_arguments import (
+    check,
+    check_backward,
+    check_once,
+    complete,
+    fitted,
+    make_geometry,
+)
+from ._masked_conv2d_derivatives import Backward, Forward
 from ._masked_rows import Geometry
-from ._operator import register_composition
+from ._operator import register_function
 from ._tensors import empty_channels_last, follows_channels_last, in_format_of, packed
-from .masked_im2col import KERNELS, OPERATORS, Calls
 
 _NAMES = {
     f"{name}_{axis}": f"{argument}[{i}]"
@@ -28,19 +34,6 @@ _NAMES = {
 }
 _FORWARD = Table("masked_conv2d_forward", "masked_conv2d", _NAMES)
 _TYPES = (torch.float16, torch.float32)  # with kernels that multiply tiles
-
-
-def _fitted(mask: Tensor, size: List[int]) -> Tensor:
-    """Returns a mask of the size of the result, [N, h, w]: its upper left part, or with zeros."""
-    if mask.dim() == 4:
-        mask = mask[:, 0]
-    height, width = mask.shape[1:]
-    if [height, width] == size:
-        return mask
-    mask = mask[:, : size[0], : size[1]]
-    if height >= size[0] and width >= size[1]:
-        return mask
-    return torch.nn.functional.pad(mask, (0, max(size[1] - width, 0), 0, max(size[0] - height, 0)))
 
 
 def _like(features: Tensor, shape: Sequence[Any]) -> Tensor:
@@ -92,7 +85,6 @@ def _convolve(
 
 
 def _run(
-    calls: Calls,
     features: Tensor,
     mask: Tensor,
     weight: Tensor,
@@ -102,14 +94,14 @@ def _run(
     by_rows: bool = False,
 ) -> Tensor:
     if features.size(0) == 1 and not by_rows:  # the usual image; slicing costs as much as checks
-        return columns.convolve(calls, features, mask, weight, bias, geometry, groups)
+        return columns.convolve(features, mask, weight, bias, geometry, groups)
     images = []
     for i in range(features.size(0)):
         image = features[i : i + 1]
         if by_rows:
             images.append(rows.convolve(image, mask[i], weight, bias, geometry))
         else:
-            images.append(columns.convolve(calls, image, mask[i], weight, bias, geometry, groups))
+            images.append(columns.convolve(image, mask[i], weight, bias, geometry, groups))
     if not images:
         return _like(features, (0, weight.size(0), *mask.shape[1:]))
     return _cat(images)
@@ -119,20 +111,12 @@ def _kernel(*arguments: Any) -> Tensor:
     arguments = complete(arguments)
     features, mask, weight, bias, _, _, _, groups = arguments
     geometry, size = check_once(*arguments)
-    mask = _fitted(mask, size)
+    mask = fitted(mask, size)
     if _is_one_call(features, groups):
         return _convolve(features, mask, weight, bias, geometry)
     features = _in_a_format(features)
     by_rows = rows.applies(features, weight, groups)
-    return _run(KERNELS, features, mask, weight, bias, geometry, groups, by_rows)
-
-
-def _compose(*arguments: Any) -> Tensor:
-    """The operator as a composition of others, which have derivatives of every kind."""
-    features, mask, weight, bias, padding, stride, dilation, groups = complete(arguments)
-    geometry = make_geometry(padding, stride, dilation)
-    mask = _fitted(mask, check(features, mask, weight, bias, geometry, groups))
-    return _run(OPERATORS, features, mask, weight, bias, geometry, groups)
+    return _run(features, mask, weight, bias, geometry, groups, by_rows)
 
 
 def _meta(*arguments: Any) -> Tensor:
@@ -141,10 +125,10 @@ def _meta(*arguments: Any) -> Tensor:
     return _like(features, (features.size(0), weight.size(0), *size))
 
 
-def _run_backward(calls: Calls, arguments: Tuple[Any, ...], by_rows: bool) -> Tuple[Tensor, ...]:
+def _run_backward(arguments: Tuple[Any, ...], by_rows: bool) -> Tuple[Tensor, ...]:
     grad, features, mask, weight, *_, groups, wanted = arguments
     geometry, size = check_backward(arguments)
-    mask = _fitted(mask, size)
+    mask = fitted(mask, size)
     images: List[Tensor] = []
     others: List[Optional[Tensor]] = [None, None]
     for i in range(features.size(0)):
@@ -152,7 +136,7 @@ def _run_backward(calls: Calls, arguments: Tuple[Any, ...], by_rows: bool) -> Tu
         if by_rows:
             found = rows.gradients(grad_image, image, mask[i], weight, geometry, wanted)
         else:
-            found = columns.gradients(calls, grad_image, image, mask[i], weight, geometry, groups)
+            found = columns.gradients(grad_image, image, mask[i], weight, geometry, groups)
         if found[0] is not None:
             images.append(found[0])
         others = [a if b is None else b if a is None else a + b for a, b in zip(others, found[1:])]
@@ -169,11 +153,7 @@ def _backward_kernel(*arguments: Any) -> Tuple[Tensor, ...]:
     if features.dim() == 4:
         features = _in_a_format(features)
     arguments = (grad, features, mask, weight, *others, groups, wanted)
-    return _run_backward(KERNELS, arguments, rows.applies(features, weight, groups))
-
-
-def _backward_compose(*arguments: Any) -> Tuple[Tensor, ...]:
-    return _run_backward(OPERATORS, arguments, False)
+    return _run_backward(arguments, rows.applies(features, weight, groups))
 
 
 def _backward_meta(*arguments: Any) -> Tuple[Tensor, ...]:
@@ -187,41 +167,23 @@ def _backward_meta(*arguments: Any) -> Tuple[Tensor, ...]:
     return tuple(r if want else weight.new_empty(0) for r, want in zip(results, wanted))
 
 
-class _Recorded(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx: Any, function: Any, *arguments: Any) -> Tensor:
-        features, mask, weight, _, *ctx.attributes = complete(arguments)
-        ctx.absent = (None,) * (len(arguments) - 4)
-        ctx.save_for_backward(features, mask, weight)
-        with torch.enable_grad():  # for torch.func's transforms around this one
-            return below_autograd(function, arguments)
-
-    @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> Any:
-        wanted = [ctx.needs_input_grad[i] for i in (1, 3, 4)]
-        found = _backward(grad, *ctx.saved_tensors, *ctx.attributes, wanted)
-        for_features, for_weight, for_bias = (g if w else None for g, w in zip(found, wanted))
-        return (None, for_features, None, for_weight, for_bias, *ctx.absent)
-
-
 _ATTRIBUTES = "int[] padding, int[] stride, int[] dilation, int groups"
 # Each argument of a call costs 1 to 3 µs, except for defaults at the end.
 _OPTIONS = "int[] padding=[0, 0], int[] stride=[1, 1], int[] dilation=[1, 1], int groups=1"
-_forward = register_composition(
+_forward = register_function(
     f"masked_conv2d(Tensor features, Tensor mask, Tensor weight, Tensor? bias, {_OPTIONS}) "
     "-> Tensor",
     _kernel,
     _meta,
-    _compose,
-    _Recorded,
+    Forward,
     casts=(0, 2, 3),
 )
-_backward = register_composition(
+register_function(
     f"masked_conv2d_backward(Tensor grad, Tensor features, Tensor mask, Tensor weight, "
     f"{_ATTRIBUTES}, bool[] wanted) -> (Tensor, Tensor, Tensor)",
     _backward_kernel,
     _backward_meta,
-    _backward_compose,
+    Backward,
     mask=2,
 )
 

@@ -189,14 +189,11 @@ _col2im_backward = register(
 _col2im_backward_call = skipping_dispatch(_col2im_backward, _col2im_backward_kernel)
 
 
-class Calls(NamedTuple):
-    """The four functions: as operators with derivatives, or the kernels that they call."""
-
+class _Kernels(NamedTuple):
     im2col: Callable[..., Tensor]
     im2col_backward: Callable[..., Tensor]
     col2im: Callable[..., Tensor]
     col2im_backward: Callable[..., Tensor]
 
 
-OPERATORS = Calls(_im2col_forward, _im2col_backward, _col2im_forward, _col2im_backward)
-KERNELS = Calls(_im2col_kernel, _im2col_backward_kernel, _col2im_kernel, _col2im_backward_kernel)
+KERNELS = _Kernels(_im2col_kernel, _im2col_backward_kernel, _col2im_kernel, _col2im_backward_kernel)

@@ -93,6 +93,10 @@ def psa_mask(input: Tensor, psa_type: int, mask_size: BroadcastingList2[int]) ->
         if not isinstance(input, Tensor):
             require_tensors("psa_mask", input=input)
         if type(psa_type) is not int or psa_type.bit_length() > 63:
+            if isinstance(psa_type, str):
+                raise TypeError(
+                    f"psa_mask: psa_type must be 0 (collect) or 1 (distribute), got '{psa_type}'"
+                )
             psa_type = integer("psa_mask", "psa_type", psa_type)
         h_mask, w_mask = pair("psa_mask", "mask_size", mask_size)
         return _forward(input, psa_type, h_mask, w_mask)

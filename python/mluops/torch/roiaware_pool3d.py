@@ -187,7 +187,7 @@ def _method_of(mode: Union[int, str]) -> int:
         return 0
     if text == ("avg" if is_name else "1"):
         return 1
-    raise ValueError(f'roiaware_pool3d: mode must be "max", "avg", 0 or 1, got "{text}"')
+    raise ValueError(f'roiaware_pool3d: mode must be "max", "avg", 0 or 1, got {text}')
 
 
 def _at_least_float(boxes: Tensor) -> Tensor:

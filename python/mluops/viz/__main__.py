@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """python -m mluops.viz FOLDER"""
 
-import sys
+import argparse
 
 from .pictures import write_pictures
 
-if len(sys.argv) != 2:
-    sys.exit("usage: python -m mluops.viz FOLDER")
-for written in write_pictures(sys.argv[1]):
+parser = argparse.ArgumentParser(
+    "python -m mluops.viz", description="Writes the pictures of the operators' pages (SVG)."
+)
+parser.add_argument("folder")
+for written in write_pictures(parser.parse_args().folder):
     print(written)
