@@ -26,14 +26,14 @@ namespace mluop::transpose_blocks {
 constexpr int64_t kRows = 256;      // of a band
 constexpr int64_t kLineBytes = 64;  // of a row of a block
 
-// The blocks of a matrix.
-struct Grid {
-  int64_t bands, columns;
-
-  explicit Grid(const Matrices& m)
-      : bands((m.rows + kRows - 1) / kRows),
-        columns((m.columns * static_cast<int64_t>(m.element_bytes) + kLineBytes - 1) / kLineBytes) {
-  }
+// One block: from[a * from_stride + b] goes to to[b * to_stride + a], a < rows, b < columns.
+struct Block {
+  const void* from;
+  int64_t from_stride;
+  void* to;
+  int64_t to_stride;
+  int64_t rows, columns;
+  bool stream;  // writes the output with non-temporal stores
 };
 
 }  // namespace mluop::transpose_blocks
@@ -56,27 +56,24 @@ HWY_INLINE void WriteRow(const T* from, int64_t n, bool, T* to) {
 }
 
 template <typename T>
-HWY_INLINE void TransposeOf(const Matrices& m, const void* input, void* output, int64_t block,
-                            bool stream) {
+HWY_INLINE void TransposeOf(const Block& block) {
   constexpr int64_t kColumns = kLineBytes / sizeof(T);
   HWY_ALIGN T lines[kColumns * kRows];
-  const Grid grid(m);
-  const int64_t b = block % grid.columns * kColumns, a = block / grid.columns % grid.bands * kRows;
-  const int64_t rows = std::min(kRows, m.rows - a), columns = std::min(kColumns, m.columns - b);
-  const int64_t matrix = block / grid.columns / grid.bands * m.rows * m.columns;
-  const T* const from = static_cast<const T*>(input) + matrix + a * m.columns + b;
-  T* const to = static_cast<T*>(output) + matrix + b * m.rows + a;
   // Prefetches the next block's lines: the hardware prefetcher tracks fewer streams.
-  simd::Transpose<T>({from, m.columns, kColumns}, rows, columns, {lines, kRows});
-  for (int64_t k = 0; k < columns; ++k) WriteRow(lines + k * kRows, rows, stream, to + k * m.rows);
-  if (stream) hwy::FlushStream();
+  simd::Transpose<T>({static_cast<const T*>(block.from), block.from_stride, kColumns}, block.rows,
+                     block.columns, {lines, kRows});
+  for (int64_t b = 0; b < block.columns; ++b) {
+    WriteRow(lines + b * kRows, block.rows, block.stream,
+             static_cast<T*>(block.to) + b * block.to_stride);
+  }
+  if (block.stream) hwy::FlushStream();
 }
 
-void TransposeBlock(const Matrices& m, const void* from, void* to, int64_t block, bool stream) {
-  switch (m.element_bytes) {
-    case 2: return TransposeOf<uint16_t>(m, from, to, block, stream);
-    case 4: return TransposeOf<float>(m, from, to, block, stream);
-    default: return TransposeOf<uint64_t>(m, from, to, block, stream);
+void TransposeBlock(const Block& block, size_t element_bytes) {
+  switch (element_bytes) {
+    case 2: return TransposeOf<uint16_t>(block);
+    case 4: return TransposeOf<float>(block);
+    default: return TransposeOf<uint64_t>(block);
   }
 }
 
@@ -87,19 +84,36 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace mluop {
 namespace transpose_blocks {
+namespace {
 
 HWY_EXPORT(TransposeBlock);
 
+void Run(ThreadPool& threads, const Matrices& m, const void* input, void* output) {
+  const auto kernel = HWY_DYNAMIC_DISPATCH(TransposeBlock);
+  const auto* const from = static_cast<const char*>(input);
+  auto* const to = static_cast<char*>(output);
+  const int64_t rows = m.rows, columns = m.columns;
+  const auto bytes = static_cast<int64_t>(m.element_bytes);
+  const bool stream = ShouldStream(m.bytes());
+  const int64_t block_columns = kLineBytes / bytes;
+  const int64_t bands = (rows + kRows - 1) / kRows;
+  const int64_t blocks = (columns + block_columns - 1) / block_columns;
+  const int64_t grain = kGrain * bands * blocks / (rows * columns) + 1;
+  threads.ForEach(m.count * bands * blocks, grain, [&](int64_t item, int) {
+    const int64_t b = item % blocks * block_columns, a = item / blocks % bands * kRows;
+    const int64_t matrix = item / blocks / bands * rows * columns;
+    kernel(
+        {from + (matrix + a * columns + b) * bytes, columns, to + (matrix + b * rows + a) * bytes,
+         rows, std::min(kRows, rows - a), std::min(block_columns, columns - b), stream},
+        m.element_bytes);
+  });
+}
+
+}  // namespace
 }  // namespace transpose_blocks
 
 mluOpStatus_t Transpose(CpuContext& context, const Matrices& m, const void* from, void* to) {
-  using namespace transpose_blocks;
-  const auto kernel = HWY_DYNAMIC_DISPATCH(TransposeBlock);
-  const Grid grid(m);
-  const bool stream = ShouldStream(m.bytes());
-  const int64_t blocks = grid.bands * grid.columns;
-  context.threads().ForEach(m.count * blocks, kGrain * blocks / (m.rows * m.columns) + 1,
-                            [&](int64_t block, int) { kernel(m, from, to, block, stream); });
+  transpose_blocks::Run(context.threads(), m, from, to);
   return MLUOP_STATUS_SUCCESS;
 }
 
