@@ -9,6 +9,7 @@
 
 #include "core/arguments.h"
 #include "core/host_device.h"
+#include "ops/roi/planes.h"
 #include "ops/roi/span.h"
 
 namespace mluop::psroipool {
@@ -29,6 +30,8 @@ struct Problem {
   MLUOP_HOST_DEVICE int64_t bins() const { return int64_t{group} * group; }
   MLUOP_HOST_DEVICE int64_t channels() const { return bins() * output_dim; }
   MLUOP_HOST_DEVICE int64_t map_elements() const { return rows() * w * channels(); }
+
+  operator roi::Planes() const { return {n, h, w, rois, output_dim, group, group}; }
 
   // Channel c of bin = ph*G+pw is channel (c*G+ph)*G+pw of the map.
   MLUOP_HOST_DEVICE int64_t Channel(int64_t bin, int64_t c) const { return c * bins() + bin; }

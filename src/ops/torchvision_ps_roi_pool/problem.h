@@ -10,36 +10,24 @@
 
 #include "core/arguments.h"
 #include "core/host_device.h"
+#include "ops/roi/planes.h"
 #include "ops/roi/span.h"
 
 namespace mluop::torchvision_ps_roi_pool {
 
 using roi::Span;
 
-struct Problem {
-  int64_t n, h, w;
-  int64_t rois;
-  int64_t output_dim;
-  int pooled_h, pooled_w;
+struct Problem : roi::Planes {
   float scale;
 
-  // Of a plane, one channel of one image.
-  MLUOP_HOST_DEVICE int64_t pixels() const { return h * w; }
   MLUOP_HOST_DEVICE int bins_h() const { return pooled_h; }
   MLUOP_HOST_DEVICE int bins_w() const { return pooled_w; }
-  MLUOP_HOST_DEVICE int64_t bins() const { return int64_t{pooled_h} * pooled_w; }
-  MLUOP_HOST_DEVICE int64_t channels() const { return bins() * output_dim; }
-  MLUOP_HOST_DEVICE int64_t map_elements() const { return n * channels() * pixels(); }
-
-  // Returns the offset of channel c of bin = ph*pooled_w + pw of an image in the map.
-  MLUOP_HOST_DEVICE int64_t Plane(int64_t image, int64_t c, int64_t bin) const {
-    return ((image * output_dim + c) * bins() + bin) * pixels();
-  }
 };
 
 inline Problem MakeProblem(const Arguments& a) {
-  return {a.Symbol("N"), a.Symbol("H"),          a.Symbol("W"),         a.Symbol("R"),
-          a.Symbol("O"), a.Int("pooled_height"), a.Int("pooled_width"), a.Float("spatial_scale")};
+  return {{a.Symbol("N"), a.Symbol("H"), a.Symbol("W"), a.Symbol("R"), a.Symbol("O"),
+           a.Int("pooled_height"), a.Int("pooled_width")},
+          a.Float("spatial_scale")};
 }
 
 template <typename T>

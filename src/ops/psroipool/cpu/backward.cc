@@ -4,8 +4,6 @@
 // sums do not depend on the bands. Bands need forward's mapping; any other one is scattered
 // (strided.cc).
 #include <algorithm>
-#include <atomic>
-#include <cstring>
 
 #include "cpu/tuning.h"
 #include "ops/psroipool/cpu/bin_table.h"
@@ -176,14 +174,7 @@ bool IsForwardMapping(const Problem& p, const int32_t* mapping, ThreadPool& thre
       if (mapping[i++] != p.Channel(bin, c)) return false;
     }
   }
-  std::atomic<bool> same = true;
-  threads.For(p.rois, 4 * kGrain / p.channels() + 1, [&](int64_t begin, int64_t end, int) {
-    const size_t bytes = sizeof(int32_t) * static_cast<size_t>(p.channels());
-    for (int64_t r = begin; r < end; ++r) {
-      if (std::memcmp(mapping, mapping + r * p.channels(), bytes) != 0) same = false;
-    }
-  });
-  return same;
+  return RoisHaveOneMapping(p, mapping, threads);
 }
 
 bool BandsApply(const CpuCall<Problem>& call) {

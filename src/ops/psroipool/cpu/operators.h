@@ -7,7 +7,7 @@
 
 namespace mluop::psroipool {
 
-extern const CpuOperator kForwardCpu, kBackwardCpu;
+extern const CpuOperator kForwardCpu, kBackwardCpu, kNchwForwardCpu, kNchwBackwardCpu;
 
 // The largest scratch of all implementations of forward. Depends only on arguments of the workspace
 // getter.
@@ -25,5 +25,8 @@ template <typename Real>
 size_t ScatterBytes(const CpuCall<Problem>& call);
 template <typename Real>
 mluOpStatus_t RunScatter(const CpuCall<Problem>& call, void* scratch);
+
+// Returns whether all RoIs have the first one's mapping.
+bool RoisHaveOneMapping(const Problem& p, const int32_t* mapping, ThreadPool& threads);
 
 }  // namespace mluop::psroipool

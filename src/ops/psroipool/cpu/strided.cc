@@ -8,52 +8,10 @@
 #include "ops/psroipool/cpu/bin_table.h"
 #include "ops/psroipool/cpu/operators.h"
 #include "ops/psroipool/cpu/tuning.h"
+#include "ops/roi/cpu/direct.h"
 
 namespace mluop::psroipool {
 namespace {
-
-// Channels read together: eight independent sums hide the latency of the additions.
-constexpr int64_t kStridedChannels = 8;
-
-template <typename Real, size_t kCount>
-struct Sums {
-  Real values[kCount];
-
-  explicit Sums(Real value) { std::fill_n(values, kCount, value); }
-  void Add(const Real* addends, int64_t stride) {
-    for (size_t k = 0; k < kCount; ++k) values[k] += addends[static_cast<int64_t>(k) * stride];
-  }
-  void Add(const Sums& sums) { Add(sums.values, 1); }
-};
-
-// Returns the sum of one row of a bin. `row` is the row's column 0 in the first channel.
-template <size_t kCount, typename Real>
-Sums<Real, kCount> SumStridedRow(const Problem& p, const Real* row, Span columns) {
-  Sums<Real, kCount> sum(-0.0f);
-  for (int64_t first = columns.begin; first < columns.end; first += kChunkColumns) {
-    Sums<Real, kCount> chunk(-0.0f);
-    const int64_t end = std::min<int64_t>(first + kChunkColumns, columns.end);
-    for (int64_t w = first; w < end; ++w) chunk.Add(row + w * p.channels(), p.bins());
-    sum.Add(chunk);
-  }
-  return sum;
-}
-
-// Writes the means of kCount channels of one bin, in the order of tuning.h.
-template <size_t kCount, typename Real>
-void PoolStridedBin(const Problem& p, const Real* channel, Span rows, Span columns, Real* output) {
-  Sums<Real, kCount> total(0.0f);
-  for (int64_t first = rows.begin; first < rows.end; first += kPartialRows) {
-    Sums<Real, kCount> partial(-0.0f);
-    const int64_t end = std::min<int64_t>(first + kPartialRows, rows.end);
-    for (int64_t h = first; h < end; ++h) {
-      partial.Add(SumStridedRow<kCount>(p, channel + h * p.w * p.channels(), columns));
-    }
-    total.Add(partial);
-  }
-  const auto area = static_cast<Real>(int64_t{rows.size()} * columns.size());
-  for (size_t k = 0; k < kCount; ++k) output[k] = CanonicalNan(total.values[k] / area);
-}
 
 template <typename Real>
 void PoolStridedRoi(const Problem& p, const TensorsOf<Real>& t, int64_t r) {
@@ -65,17 +23,8 @@ void PoolStridedRoi(const Problem& p, const TensorsOf<Real>& t, int64_t r) {
     const Span rows = place.Rows(p, static_cast<int>(bin / p.group));
     const Span columns = place.Columns(p, static_cast<int>(bin % p.group));
     for (int64_t c = 0; c < p.output_dim; ++c) *mapping++ = static_cast<int32_t>(p.Channel(bin, c));
-    if (rows.size() == 0 || columns.size() == 0) {
-      std::fill_n(output, p.output_dim, Real{0});
-      continue;
-    }
-    int64_t c = 0;
-    for (; c + kStridedChannels <= p.output_dim; c += kStridedChannels) {
-      PoolStridedBin<kStridedChannels>(p, image + p.Channel(bin, c), rows, columns, output + c);
-    }
-    for (; c < p.output_dim; ++c) {
-      PoolStridedBin<1>(p, image + p.Channel(bin, c), rows, columns, output + c);
-    }
+    const roi::BinMap<Real> map = {image + bin, p.w * p.channels(), p.channels(), p.bins()};
+    roi::PoolBin<roi::Sum::kNested>(map, {rows, columns}, p.output_dim, output, 1);
   }
 }
 

@@ -5,6 +5,8 @@
 
 #include <cstdint>
 
+#include "ops/roi/cpu/tuning.h"
+
 namespace mluop::psroipool {
 
 // Floats of a band. Forward: 1 MiB, half of a common L2, unless one row of the map is longer.
@@ -30,15 +32,9 @@ inline constexpr int64_t kMaxReplicas = 8;
 // The largest scratch in floats (1 GiB), unless twice the tensors are more.
 inline constexpr int64_t kMaxFloats = int64_t{1} << 28;
 
-// Order of a sum, the same in every implementation. Forward: sums are nested: 32 columns (chunk), a
-// row, 32 rows counted from the bin's first (partial sum), the bin. A single chain over a bin of
-// 120,000 equal pixels would lose the last digits.
-inline constexpr int64_t kChunkColumns = 32;
-inline constexpr int64_t kPartialRows = 32;
-
-// Backward: partial sums have the gradients of up to 512 RoIs in ascending order; a sum adds the
-// partial sums. With 100,000 equal gradients, a single chain has an error of 1e-4, partial sums
-// 1e-5.
-inline constexpr int64_t kPartialRois = 512;
+// The orders of the sums: Sum::kNested and Sum::kGradients.
+using roi::kChunkColumns;
+using roi::kPartialRois;
+using roi::kPartialRows;
 
 }  // namespace mluop::psroipool
