@@ -87,12 +87,13 @@ HWY_EXPORT(ScatterWhole);
 HWY_EXPORT(ConvertToHalf);
 
 size_t SlicesScratch(const CpuCall<Problem>& call) {
-  return OrderBytes(call.p) + call.context.PerWorkerBytes(PackedSize(call.p, ChooseSlices(call)));
+  return OrderBytes(call.p) +
+         call.context.PerWorkerBytes(PackedSize(call.p, ChooseSlices(call, kBlock)));
 }
 
 // Each worker has packed sums, which it writes out slice by slice.
 mluOpStatus_t RunSlices(const CpuCall<Problem>& c, void* scratch) {
-  const KernelCall call = {c.p, c.arguments, ChooseSlices(c), SortAll(c, scratch)};
+  const KernelCall call = {c.p, c.arguments, ChooseSlices(c, kBlock), SortAll(c, scratch)};
   const Problem& p = c.p;
   const int64_t size = PackedSize(p, call.slices);
   float* sums = static_cast<float*>(scratch) + OrderSize(p);
@@ -113,7 +114,7 @@ size_t WholeScratch(const CpuCall<Problem>& call) {
 // Sums in grad_input itself; half: in a float map of its size. With few samples, zero-filling
 // dominates; a contiguous fill is fastest.
 mluOpStatus_t RunWhole(const CpuCall<Problem>& c, void* scratch) {
-  const KernelCall call = {c.p, c.arguments, ChooseSlices(c), SortAll(c, scratch)};
+  const KernelCall call = {c.p, c.arguments, ChooseSlices(c, kBlock), SortAll(c, scratch)};
   const Problem& p = c.p;
   ThreadPool& threads = c.context.threads();
   float* sums = call.half() ? static_cast<float*>(scratch) + OrderSize(p)
@@ -134,8 +135,8 @@ mluOpStatus_t RunWhole(const CpuCall<Problem>& c, void* scratch) {
 
 constexpr CpuImplementation<Problem> kBackward[] = {
     {"slices", "the boxes read the map at least twice, and a channel of it has at most 4 Mi pixels",
-     ShouldPack<kMinReads>, SlicesScratch, RunSlices, DescribeSlices},
-    {"whole_map", "always", Always, WholeScratch, RunWhole, DescribeSlices},
+     ShouldPack<kMinReads>, SlicesScratch, RunSlices, DescribeSlices<kBlock>},
+    {"whole_map", "always", Always, WholeScratch, RunWhole, DescribeSlices<kBlock>},
     CpuImplementation<Problem>::ForDouble(RunDoubleBackward),
 };
 

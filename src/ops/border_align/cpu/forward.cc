@@ -103,13 +103,13 @@ void Pool(const CpuCall<Problem>& c, const Slices& slices, const int32_t* order,
 }
 
 size_t SlicesScratch(const CpuCall<Problem>& call) {
-  const Slices slices = ChooseSlices(call);
+  const Slices slices = ChooseSlices(call, kForwardBlock);
   return OrderBytes(call.p) +
          call.context.PerWorkerBytes(BestSize(slices) + PackedSize(call.p, slices));
 }
 
 mluOpStatus_t RunSlices(const CpuCall<Problem>& call, void* scratch) {
-  const Slices slices = ChooseSlices(call);
+  const Slices slices = ChooseSlices(call, kForwardBlock);
   const int32_t* order = SortAll(call, scratch);
   Pool(call, slices, order, static_cast<float*>(scratch) + OrderSize(call.p),
        BestSize(slices) + PackedSize(call.p, slices));
@@ -135,7 +135,7 @@ constexpr CpuImplementation<Problem> kForward[] = {
      [](const CpuCall<Problem>& call) {
        return call.p.c >= kBlock && ShouldPack<kForwardReads>(call);
      },
-     SlicesScratch, RunSlices, DescribeSlices},
+     SlicesScratch, RunSlices, DescribeSlices<kForwardBlock>},
     {"strided", "always", Always, StridedScratch, RunStrided},
     CpuImplementation<Problem>::ForDouble(RunDoubleForward),
 };

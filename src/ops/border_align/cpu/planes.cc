@@ -165,21 +165,21 @@ HWY_EXPORT(PoolSlice);
 HWY_EXPORT(ScatterSliceOf);
 
 // A slice has the same channels of all borders.
-Slices ChoosePlanes(const CpuCall<Problem>& call) {
+Slices ChoosePlanes(const CpuCall<Problem>& call, int block) {
   const Problem& p = call.p;
   int size = kPlaneSlice;
   const auto count = [&] { return MakeSlices(p, size, kBlock).count * p.n; };
   while (size > kBlock && count() < 2 * call.context.threads().num_threads()) size /= 2;
   while (size > 1 && size / 2 >= p.c) size /= 2;
-  return MakeSlices(p, size, kBlock);
+  return MakeSlices(p, size, block);
 }
 
 bool ShouldUsePlanes(const CpuCall<Problem>& call) {
-  return ChoosePlanes(call).count * call.p.n >= call.context.threads().num_threads();
+  return ChoosePlanes(call, kBlock).count * call.p.n >= call.context.threads().num_threads();
 }
 
 size_t WorkerBytes(const CpuCall<Problem>& call) {
-  return PlaneScratch(call.p, ChoosePlanes(call), nullptr).arrays.bytes();
+  return PlaneScratch(call.p, ChoosePlanes(call, kBlock), nullptr).arrays.bytes();
 }
 
 size_t PlanesBytes(const CpuCall<Problem>& call) {
@@ -187,46 +187,50 @@ size_t PlanesBytes(const CpuCall<Problem>& call) {
          WorkerBytes(call) * static_cast<size_t>(call.context.threads().num_threads());
 }
 
+template <int kMaxBlock>
 void DescribePlanes(const CpuCall<Problem>& call, Plan& plan) {
-  const Slices slices = ChoosePlanes(call);
+  const Slices slices = ChoosePlanes(call, kMaxBlock);
   plan.Add("slices %lld of %d channels of all borders in blocks of %d",
            static_cast<long long>(slices.count * call.p.n), slices.size, slices.block);
 }
 
+// `stream`: see KernelCall.
 template <class Kernel>
-mluOpStatus_t RunPlanes(const CpuCall<Problem>& c, void* memory, bool stream,
+mluOpStatus_t RunPlanes(const CpuCall<Problem>& c, void* memory, const Slices& slices, bool stream,
                         const Kernel& kernel) {
   const Problem& p = c.p;
-  const KernelCall call = {p, c.arguments, ChoosePlanes(c), SortAll(c, memory), stream};
+  const KernelCall call = {p, c.arguments, slices, SortAll(c, memory), stream};
   char* const own = static_cast<char*>(memory) + OrderBytes(p);
   const auto bytes = static_cast<int64_t>(WorkerBytes(c));
-  const int64_t work = (p.pixels() + p.k) * call.slices.size * kBorders;
-  c.context.threads().ForEach(
-      call.slices.count * p.n, kGrain / work + 1, [&](int64_t index, int worker) {
-        kernel(call, PlaneScratch(p, call.slices, own + worker * bytes), index);
-      });
+  const int64_t work = (p.pixels() + p.k) * slices.size * kBorders;
+  c.context.threads().ForEach(slices.count * p.n, kGrain / work + 1,
+                              [&](int64_t index, int worker) {
+                                kernel(call, PlaneScratch(p, slices, own + worker * bytes), index);
+                              });
   return MLUOP_STATUS_SUCCESS;
 }
 
 mluOpStatus_t RunForward(const CpuCall<Problem>& call, void* scratch) {
-  const bool stream = ShouldStream(call.p, ChoosePlanes(call), call.arguments);
-  return RunPlanes(call, scratch, stream, HWY_DYNAMIC_DISPATCH(PoolSlice));
+  const Slices slices = ChoosePlanes(call, kForwardBlock);
+  const bool stream = ShouldStream(call.p, slices, call.arguments);
+  return RunPlanes(call, scratch, slices, stream, HWY_DYNAMIC_DISPATCH(PoolSlice));
 }
 
 mluOpStatus_t RunBackward(const CpuCall<Problem>& call, void* scratch) {
-  return RunPlanes(call, scratch, false, HWY_DYNAMIC_DISPATCH(ScatterSliceOf));
+  return RunPlanes(call, scratch, ChoosePlanes(call, kBlock), false,
+                   HWY_DYNAMIC_DISPATCH(ScatterSliceOf));
 }
 
 constexpr char kWhen[] = "at least one slice of 64 channels per thread";
 
 constexpr CpuImplementation<Problem> kForward[] = {
-    {"planes", kWhen, ShouldUsePlanes, PlanesBytes, RunForward, DescribePlanes},
+    {"planes", kWhen, ShouldUsePlanes, PlanesBytes, RunForward, DescribePlanes<kForwardBlock>},
     {"transposed", "always", Always, NhwcCopyBytes, RunOnNhwcCopies<kForwardCpu>,
      DescribeNhwcCopies<kForwardCpu>},
     CpuImplementation<Problem>::ForDouble(RunOnNhwcCopies<kForwardCpu>, NhwcCopyBytes),
 };
 constexpr CpuImplementation<Problem> kBackward[] = {
-    {"planes", kWhen, ShouldUsePlanes, PlanesBytes, RunBackward, DescribePlanes},
+    {"planes", kWhen, ShouldUsePlanes, PlanesBytes, RunBackward, DescribePlanes<kBlock>},
     {"transposed", "always", Always, NhwcCopyBytes, RunOnNhwcCopies<kBackwardCpu>,
      DescribeNhwcCopies<kBackwardCpu>},
     CpuImplementation<Problem>::ForDouble(RunOnNhwcCopies<kBackwardCpu>, NhwcCopyBytes),

@@ -83,8 +83,8 @@ HWY_INLINE void StoreMaxima(D d, const SampleTable& table, hn::Vec<D> best, VI i
   }
 }
 
-// Pools kCount vectors of channels. With kCount = 4, one load of a sample's weights and offsets
-// serves four vectors, and maxima and indices still fit the 16 registers of AVX2.
+// Pools kCount vectors of channels. One load of a sample's weights and offsets serves all of them.
+// The maxima and indices of 4 vectors fit the 16 registers of AVX2, those of 8 the 32 of AVX-512.
 template <int kCount, class D, typename In, typename T>
 HWY_INLINE void PoolVecs(D d, const SampleTable& table, int edge, const PoolRow<In, T>& row) {
   const hn::RebindToSigned<D> di;
@@ -133,6 +133,9 @@ HWY_NOINLINE void PoolChannels(int64_t channels, const SampleTable& table, int e
   const hn::ScalableTag<float> d;
   const auto lanes = static_cast<int64_t>(hn::Lanes(d));
   int64_t c = 0;
+#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
+  for (; c + 8 * lanes <= channels; c += 8 * lanes) PoolVecs<8>(d, table, edge, row.At(c));
+#endif
   for (; c + 4 * lanes <= channels; c += 4 * lanes) PoolVecs<4>(d, table, edge, row.At(c));
   if (c < channels) PoolRemainder(d, c, channels, table, edge, row);
 }

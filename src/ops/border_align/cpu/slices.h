@@ -38,7 +38,7 @@ inline int64_t SliceCount(const Problem& p, const Slices& slices) {
 
 // Narrow slices stay in a cache and keep all threads busy. Slices are narrower than a cache line
 // only if the map exceeds every cache.
-inline Slices ChooseSlices(const CpuCall<Problem>& call) {
+inline Slices ChooseSlices(const CpuCall<Problem>& call, int block) {
   const Problem& p = call.p;
   const int threads = call.context.threads().num_threads();
   constexpr int kLine = 16;
@@ -46,7 +46,7 @@ inline Slices ChooseSlices(const CpuCall<Problem>& call) {
   const auto few = [&] { return SliceCount(p, MakeSlices(p, size, kBlock)) < 4 * threads; };
   while (size > kLine && (p.pixels() * size > kCacheFloats || few())) size /= 2;
   while (size > 1 && (p.pixels() * size > kMaxFloats || size / 2 >= p.c)) size /= 2;
-  return MakeSlices(p, size, kBlock);
+  return MakeSlices(p, size, block);
 }
 
 // Returns true if packing the slices is faster: the boxes read the map several times, and a channel
@@ -58,8 +58,9 @@ bool ShouldPack(const CpuCall<Problem>& call) {
          std::min(p.samples(), p.pixels()) * p.k >= kMinReads * p.pixels();
 }
 
-inline void DescribeSlices(const CpuCall<Problem>& call, Plan& plan) {
-  const Slices slices = ChooseSlices(call);
+template <int kMaxBlock>
+void DescribeSlices(const CpuCall<Problem>& call, Plan& plan) {
+  const Slices slices = ChooseSlices(call, kMaxBlock);
   plan.Add("slices %lld of %d channels in blocks of %d",
            static_cast<long long>(SliceCount(call.p, slices)), slices.size, slices.block);
 }

@@ -26,6 +26,10 @@ inline constexpr int64_t kForwardReads = 4;
 // Wide slices read whole rows of gradients.
 inline constexpr int kMaxSlice = 256;
 inline constexpr int kBlock = 64;
+
+// The same in forward: 8 vectors of AVX-512. 0.89x the time of 64 channels, 4 vectors at a time,
+// with K=950 on 25x38x1024, 0.93x with K=70 on 7x10x1024 (Zen 5, 2 threads).
+inline constexpr int kForwardBlock = 128;
 inline constexpr int64_t kCacheFloats = 1 << 20;
 inline constexpr int64_t kMaxFloats = 1 << 22;
 
