@@ -84,7 +84,7 @@ HWY_INLINE void StoreMaxima(D d, const SampleTable& table, hn::Vec<D> best, VI i
 }
 
 // Pools kCount vectors of channels. One load of a sample's weights and offsets serves all of them.
-// The maxima and indices of 4 vectors fit the 16 registers of AVX2, those of 8 the 32 of AVX-512.
+// 16 registers (AVX2) hold the maxima and indices of 4 vectors, 32 registers (AVX-512) of 8.
 template <int kCount, class D, typename In, typename T>
 HWY_INLINE void PoolVecs(D d, const SampleTable& table, int edge, const PoolRow<In, T>& row) {
   const hn::RebindToSigned<D> di;
@@ -146,7 +146,7 @@ struct PoolResults {
   BoxRows<Out> output;
   BoxRows<int32_t> argmax;
   float* best;  // [kBatch, slice]: maxima between two windows of samples
-  bool stream;  // non-temporal stores of the output; KernelCall::stream has those of argmax
+  bool stream;  // non-temporal stores of the output; of argmax: KernelCall::stream
 };
 
 // Pools the boxes of the batches [begin, end) for a slice. T: the type of the boxes.
