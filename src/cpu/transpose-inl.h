@@ -111,8 +111,8 @@ HWY_INLINE void TransposeSquare([[maybe_unused]] D d, [[maybe_unused]] hn::Vec<D
 
 // Loads a square and transposes it: v[k] = column k of `from`. With AVX2 the loads exchange the
 // blocks, which saves a third of the shuffles.
-template <class D>
-HWY_INLINE void LoadTransposed(D d, const hn::TFromD<D>* from, int64_t stride, hn::Vec<D>* v) {
+template <class D, typename From>
+HWY_INLINE void LoadTransposed(D d, const From* from, int64_t stride, hn::Vec<D>* v) {
   constexpr int kSide = static_cast<int>(hn::MaxLanes(D()));
 #if HWY_TARGET == HWY_AVX2
   constexpr int kBlock = 16 / sizeof(hn::TFromD<D>);
@@ -120,13 +120,13 @@ HWY_INLINE void LoadTransposed(D d, const hn::TFromD<D>* from, int64_t stride, h
     const hn::Half<D> half;
     Unroll<kSide>([&](auto k) HWY_ATTR {
       const auto* const top = from + k % kBlock * stride + k / kBlock * kBlock;
-      v[k] = hn::Combine(d, hn::LoadU(half, top + kBlock * stride), hn::LoadU(half, top));
+      v[k] = hn::Combine(d, LoadFloats(half, top + kBlock * stride), LoadFloats(half, top));
     });
     TransposeWithinBlocks(d, v);
     return TransposeWithinBlocks(d, v + kBlock);
   }
 #endif
-  for (int k = 0; k < kSide; ++k) v[k] = hn::LoadU(d, from + k * stride);
+  for (int k = 0; k < kSide; ++k) v[k] = LoadFloats(d, from + k * stride);
   if constexpr (kSide > 1) TransposeSquare(d, v);
 }
 
@@ -153,11 +153,15 @@ struct Identity {
   }
 };
 
+// The type of a lane: halves are floats in registers.
+template <typename T>
+using Lane = std::conditional_t<std::is_same_v<T, Half>, float, T>;
+
 // Transposes a square tile in registers.
-template <int kSide, typename T, class Convert>
-HWY_INLINE void TransposeTile(const ConstMatrixOf<T>& from, const MatrixOf<T>& to,
+template <int kSide, typename From, typename To, class Convert>
+HWY_INLINE void TransposeTile(const ConstMatrixOf<From>& from, const MatrixOf<To>& to,
                               const Convert& convert) {
-  const hn::CappedTag<T, kSide> d;
+  const hn::CappedTag<Lane<From>, kSide> d;
   hn::Vec<decltype(d)> v[kSide];
   if (kSide > 1 && from.ahead != 0) {
     for (int k = 0; k < kSide; ++k) hwy::Prefetch(from.data + k * from.stride + from.ahead);
@@ -166,7 +170,7 @@ HWY_INLINE void TransposeTile(const ConstMatrixOf<T>& from, const MatrixOf<T>& t
 // Without the pragma GCC keeps the loop and spills the tile: torchvision_ps_roi_pool backward
 // on 3969x38x63 takes 1.6x the time.
 #pragma GCC unroll 16
-  for (int k = 0; k < kSide; ++k) hn::StoreU(convert(d, v[k]), d, to.data + k * to.stride);
+  for (int k = 0; k < kSide; ++k) StoreFloats(convert(d, v[k]), d, to.data + k * to.stride);
 }
 
 template <int kSide>
@@ -193,29 +197,30 @@ HWY_INLINE void WithSide([[maybe_unused]] int64_t side, const Body& body) {
 
 // Iterates along the rows of `from`: repacking [1,38,63,3969] took 0.94x the time of iterating
 // along the rows of `to` (AVX-512, 2 threads); backward showed no difference.
-template <int kSide, typename T, class Convert>
-HWY_INLINE void TransposeInTiles(const ConstMatrixOf<T>& from, int64_t rows, int64_t columns,
-                                 const MatrixOf<T>& to, const Convert& convert) {
-  constexpr auto kLine = static_cast<int64_t>(kAlignment / sizeof(T));
+template <int kSide, typename From, typename To, class Convert>
+HWY_INLINE void TransposeInTiles(const ConstMatrixOf<From>& from, int64_t rows, int64_t columns,
+                                 const MatrixOf<To>& to, const Convert& convert) {
+  constexpr auto kLine = static_cast<int64_t>(kAlignment / sizeof(From));
   for (int64_t row = 0; row < rows; row += kSide) {
     const int64_t r = std::min(row, rows - kSide);
     for (int64_t column = 0; column < columns; column += kSide) {
       const int64_t c = std::min(column, columns - kSide);
       const int64_t ahead = column % kLine == 0 ? from.ahead : 0;
-      TransposeTile<kSide, T>({from.data + r * from.stride + c, from.stride, ahead},
-                              {to.data + c * to.stride + r, to.stride}, convert);
+      TransposeTile<kSide, From, To>({from.data + r * from.stride + c, from.stride, ahead},
+                                     {to.data + c * to.stride + r, to.stride}, convert);
     }
   }
 }
 
 // to[c][r] = convert(from[r][c]) in the largest tiles that fit. The last tiles overlap the previous
 // ones, so nothing outside the matrix is accessed. Repacking [2,14,14,189] takes 20 us with tiles
-// of 8, 28 us with tiles of 4; maps larger than the L2 gain nothing.
-template <typename T = float, class Convert = Identity>
-HWY_INLINE void Transpose(const ConstMatrixOf<std::type_identity_t<T>>& from, int64_t rows,
-                          int64_t columns, const MatrixOf<std::type_identity_t<T>>& to,
+// of 8, 28 us with tiles of 4; maps larger than the L2 gain nothing. Half and float convert to each
+// other.
+template <typename From = float, typename To = From, class Convert = Identity>
+HWY_INLINE void Transpose(const ConstMatrixOf<std::type_identity_t<From>>& from, int64_t rows,
+                          int64_t columns, const MatrixOf<std::type_identity_t<To>>& to,
                           const Convert& convert = {}) {
-  WithSide<T>(std::min(rows, columns), [&](auto side) HWY_ATTR {
+  WithSide<Lane<From>>(std::min(rows, columns), [&](auto side) HWY_ATTR {
     TransposeInTiles<side.value>(from, rows, columns, to, convert);
   });
 }

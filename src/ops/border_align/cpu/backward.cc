@@ -22,34 +22,12 @@ HWY_BEFORE_NAMESPACE();
 namespace mluop::border_align::HWY_NAMESPACE {
 namespace {
 
-// Adds the gradients of all boxes to the sums of a slice.
+// Adds the gradients of a slice of an NHWC tensor.
 template <typename T, bool kFinal>
-HWY_INLINE void ScatterSlice(const KernelCall& call, const Slice& slice,
-                             const SliceMap<float>& sums) {
-  const Problem& p = call.p;
-  const int block = call.slices.block;
-  const T* gradient = call.arguments.In<T>("grad_output");
-  const int32_t* argmax = call.arguments.In<int32_t>("argmax_idx");
-  EdgePixels pixels;
-  ForEachEdge<T>(call, slice, sums.pixel_stride, 0, BatchCount(p),
-                 [&](const SampleTable& table, const Batch& batch, int edge, int c) {
-                   const bool same_block = edge + kAhead < batch.count;
-                   const int next_edge = (edge + kAhead) % batch.count;
-                   const int next_c = same_block ? c : c + block;
-                   if (block >= kBlock && next_c < slice.channels) {
-                     const int64_t ahead = RowOffset(p, slice, batch.box[next_edge]) + next_c;
-                     simd::PrefetchLines(gradient + ahead, block);
-                     simd::PrefetchLines(argmax + ahead, block);
-                   }
-                   if (kUsesPixels && c == 0 && p.samples() <= kMaxVectorSamples) {
-                     pixels.Append(table.Edge(edge), edge, table.count());
-                   }
-                   const int64_t at = RowOffset(p, slice, batch.box[edge]) + c;
-                   ScatterChannels(
-                       table, pixels, edge, std::min(block, slice.channels - c),
-                       ScatterRow<T, kFinal>{gradient + at, argmax + at,
-                                             sums.data + c / block * sums.block_stride});
-                 });
+HWY_INLINE void ScatterTensor(const KernelCall& call, const Slice& slice,
+                              const SliceMap<float>& sums) {
+  ScatterSlice<T, kFinal>(call, slice,
+                          TensorRows(call.p, slice, call.arguments.In<T>("grad_output")), sums);
 }
 
 // Writes a slice's sums.
@@ -71,10 +49,10 @@ void ScatterPacked(const KernelCall& call, float* sums, int64_t begin, int64_t e
     const Slice slice = MakeSlice(call.p, call.slices, i);
     simd::ZeroRow(sums, call.p.pixels() * call.slices.size);
     if (call.half()) {
-      ScatterSlice<Half, false>(call, slice, map);
+      ScatterTensor<Half, false>(call, slice, map);
       Unpack<Half>(call, slice, sums);
     } else {
-      ScatterSlice<float, false>(call, slice, map);
+      ScatterTensor<float, false>(call, slice, map);
       Unpack<float>(call, slice, sums);
     }
   }
@@ -85,8 +63,8 @@ void ScatterWhole(const KernelCall& call, float* sums, int64_t begin, int64_t en
   for (int64_t i = begin; i < end; ++i) {
     const Slice slice = MakeSlice(call.p, call.slices, i);
     const auto map = TensorMap(call.p, call.slices, slice, sums);
-    call.half() ? ScatterSlice<Half, true>(call, slice, map)
-                : ScatterSlice<float, true>(call, slice, map);
+    call.half() ? ScatterTensor<Half, true>(call, slice, map)
+                : ScatterTensor<float, true>(call, slice, map);
   }
 }
 
@@ -109,12 +87,13 @@ HWY_EXPORT(ScatterWhole);
 HWY_EXPORT(ConvertToHalf);
 
 size_t SlicesScratch(const CpuCall<Problem>& call) {
-  return OrderBytes(call.p) + call.context.PerWorkerBytes(PackedSize(call.p, ChooseSlices(call)));
+  return OrderBytes(call.p) +
+         call.context.PerWorkerBytes(PackedSize(call.p, ChooseSlices(call, kBlock)));
 }
 
 // Each worker has packed sums, which it writes out slice by slice.
 mluOpStatus_t RunSlices(const CpuCall<Problem>& c, void* scratch) {
-  const KernelCall call = {c.p, c.arguments, ChooseSlices(c), SortAll(c, scratch)};
+  const KernelCall call = {c.p, c.arguments, ChooseSlices(c, kBlock), SortAll(c, scratch)};
   const Problem& p = c.p;
   const int64_t size = PackedSize(p, call.slices);
   float* sums = static_cast<float*>(scratch) + OrderSize(p);
@@ -135,7 +114,7 @@ size_t WholeScratch(const CpuCall<Problem>& call) {
 // Sums in grad_input itself; half: in a float map of its size. With few samples, zero-filling
 // dominates; a contiguous fill is fastest.
 mluOpStatus_t RunWhole(const CpuCall<Problem>& c, void* scratch) {
-  const KernelCall call = {c.p, c.arguments, ChooseSlices(c), SortAll(c, scratch)};
+  const KernelCall call = {c.p, c.arguments, ChooseSlices(c, kBlock), SortAll(c, scratch)};
   const Problem& p = c.p;
   ThreadPool& threads = c.context.threads();
   float* sums = call.half() ? static_cast<float*>(scratch) + OrderSize(p)
@@ -156,8 +135,8 @@ mluOpStatus_t RunWhole(const CpuCall<Problem>& c, void* scratch) {
 
 constexpr CpuImplementation<Problem> kBackward[] = {
     {"slices", "the boxes read the map at least twice, and a channel of it has at most 4 Mi pixels",
-     ShouldPack<kMinReads>, SlicesScratch, RunSlices, DescribeSlices},
-    {"whole_map", "always", Always, WholeScratch, RunWhole, DescribeSlices},
+     ShouldPack<kMinReads>, SlicesScratch, RunSlices, DescribeSlices<kBlock>},
+    {"whole_map", "always", Always, WholeScratch, RunWhole, DescribeSlices<kBlock>},
     CpuImplementation<Problem>::ForDouble(RunDoubleBackward),
 };
 

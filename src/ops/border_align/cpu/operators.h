@@ -7,8 +7,10 @@
 
 namespace mluop::border_align {
 
-extern const CpuOperator kForwardCpu;   // forward.cc
-extern const CpuOperator kBackwardCpu;  // backward.cc
+extern const CpuOperator kForwardCpu;       // forward.cc
+extern const CpuOperator kBackwardCpu;      // backward.cc
+extern const CpuOperator kNchwForwardCpu;   // planes.cc
+extern const CpuOperator kNchwBackwardCpu;  // planes.cc
 
 // For tensors of type double; double.cc defines them.
 mluOpStatus_t RunDoubleForward(const CpuCall<Problem>& call, void* scratch);

@@ -198,6 +198,35 @@ HWY_INLINE void ScatterChannels(const SampleTable& table, const EdgePixels& pixe
   if (c < channels) ScatterElements(table, edge, channels - c, row.At(c));
 }
 
+// Adds the gradients of all boxes to the sums of a slice. T: the type of the boxes.
+template <typename T, bool kFinal, typename In>
+HWY_INLINE void ScatterSlice(const KernelCall& call, const Slice& slice,
+                             const BoxRows<const In>& gradients, const SliceMap<float>& sums) {
+  const Problem& p = call.p;
+  const int block = call.slices.block;
+  const auto argmax = TensorRows(p, slice, call.arguments.In<int32_t>("argmax_idx"));
+  EdgePixels pixels;
+  ForEachEdge<T>(call, slice, sums.pixel_stride, 0, BatchCount(p),
+                 [&](const SampleTable& table, const Batch& batch, int edge, int c) {
+                   const bool same_block = edge + kAhead < batch.count;
+                   const int next_edge = (edge + kAhead) % batch.count;
+                   const int next_c = same_block ? c : c + block;
+                   if (block >= kBlock && next_c < slice.channels) {
+                     const int64_t next = batch.box[next_edge];
+                     simd::PrefetchLines(gradients.At(next) + next_c, block);
+                     simd::PrefetchLines(argmax.At(next) + next_c, block);
+                   }
+                   if (kUsesPixels && c == 0 && p.samples() <= kMaxVectorSamples) {
+                     pixels.Append(table.Edge(edge), edge, table.count());
+                   }
+                   const int64_t box = batch.box[edge];
+                   ScatterChannels(
+                       table, pixels, edge, std::min(block, slice.channels - c),
+                       ScatterRow<In, kFinal>{gradients.At(box) + c, argmax.At(box) + c,
+                                              sums.data + c / block * sums.block_stride});
+                 });
+}
+
 }  // namespace mluop::border_align::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 

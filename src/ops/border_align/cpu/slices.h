@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "core/dtype.h"
 #include "cpu/context.h"
 #include "cpu/tuning.h"
 #include "ops/border_align/cpu/tuning.h"
@@ -37,7 +38,7 @@ inline int64_t SliceCount(const Problem& p, const Slices& slices) {
 
 // Narrow slices stay in a cache and keep all threads busy. Slices are narrower than a cache line
 // only if the map exceeds every cache.
-inline Slices ChooseSlices(const CpuCall<Problem>& call) {
+inline Slices ChooseSlices(const CpuCall<Problem>& call, int block) {
   const Problem& p = call.p;
   const int threads = call.context.threads().num_threads();
   constexpr int kLine = 16;
@@ -45,7 +46,7 @@ inline Slices ChooseSlices(const CpuCall<Problem>& call) {
   const auto few = [&] { return SliceCount(p, MakeSlices(p, size, kBlock)) < 4 * threads; };
   while (size > kLine && (p.pixels() * size > kCacheFloats || few())) size /= 2;
   while (size > 1 && (p.pixels() * size > kMaxFloats || size / 2 >= p.c)) size /= 2;
-  return MakeSlices(p, size, kBlock);
+  return MakeSlices(p, size, block);
 }
 
 // Returns true if packing the slices is faster: the boxes read the map several times, and a channel
@@ -57,10 +58,25 @@ bool ShouldPack(const CpuCall<Problem>& call) {
          std::min(p.samples(), p.pixels()) * p.k >= kMinReads * p.pixels();
 }
 
-inline void DescribeSlices(const CpuCall<Problem>& call, Plan& plan) {
-  const Slices slices = ChooseSlices(call);
+template <int kMaxBlock>
+void DescribeSlices(const CpuCall<Problem>& call, Plan& plan) {
+  const Slices slices = ChooseSlices(call, kMaxBlock);
   plan.Add("slices %lld of %d channels in blocks of %d",
            static_cast<long long>(SliceCount(call.p, slices)), slices.size, slices.block);
+}
+
+// Returns true if the outputs are large and aligned for full vectors of every instruction set.
+// 0.55x to 0.7x the time on [2, 25, 38, 1024] (one thread of a busy machine).
+inline bool ShouldStream(const Problem& p, const Slices& slices, const Arguments& a) {
+  constexpr int kLanes = 16;
+  const auto aligned = [](const void* data) {
+    return reinterpret_cast<uintptr_t>(data) % kAlignment == 0;
+  };
+  const size_t element = a.Type() == MLUOP_DTYPE_HALF ? sizeof(Half) : sizeof(float);
+  const auto count = static_cast<size_t>(int64_t{p.n} * p.k * p.channels());
+  return mluop::ShouldStream(count * (element + sizeof(int32_t))) && p.c % kLanes == 0 &&
+         slices.block % kLanes == 0 && aligned(a.Out<void>("output")) &&
+         aligned(a.Out<void>("argmax_idx"));
 }
 
 // Holds the parameters of the kernels; tensors are half or float.
@@ -112,9 +128,20 @@ SliceMap<T> TensorMap(const Problem& p, const Slices& slices, const Slice& slice
   return {tensor + first + slice.channel, p.channels(), slices.block};
 }
 
-// The slice's first element of a box in a tensor [N, K, 4, C].
-inline int64_t RowOffset(const Problem& p, const Slice& slice, int64_t box) {
-  return ((slice.image * p.k + box) * kBorders + slice.border) * p.c + slice.channel;
+// A row of the slice's channels for each box of the image.
+template <typename T>
+struct BoxRows {
+  T* data;
+  int64_t stride;
+
+  T* At(int64_t box) const { return data + box * stride; }
+};
+
+// The slice in a tensor [N, K, 4, C].
+template <typename T>
+BoxRows<T> TensorRows(const Problem& p, const Slice& slice, T* tensor) {
+  const int64_t first = slice.image * p.k * kBorders + slice.border;
+  return {tensor + first * p.c + slice.channel, p.channels()};
 }
 
 // Boxes whose samples are computed at once.

@@ -26,6 +26,10 @@ inline constexpr int64_t kForwardReads = 4;
 // Wide slices read whole rows of gradients.
 inline constexpr int kMaxSlice = 256;
 inline constexpr int kBlock = 64;
+
+// The same in forward: 8 vectors of AVX-512. 0.89x the time of 64 channels, 4 vectors at a time,
+// with K=950 on 25x38x1024, 0.93x with K=70 on 7x10x1024 (Zen 5, 2 threads).
+inline constexpr int kForwardBlock = 128;
 inline constexpr int64_t kCacheFloats = 1 << 20;
 inline constexpr int64_t kMaxFloats = 1 << 22;
 
@@ -42,6 +46,12 @@ inline constexpr int64_t kFillGrain = 65536;
 // prefetch for the next block. This takes 0.80x to 0.88x the time, with 8 edges ahead 0.87x to
 // 0.95x (Zen 4, 1 thread).
 inline constexpr int kAhead = 4;
+
+// Maximum channels of a slice of NCHW tensors: wide slices compute the samples less often. With 64
+// instead, backward takes 1.15x to 1.4x the time in float with K=950 on 25x38x1024, 1.05x to 1.13x
+// in half, 1.27x with K=70 on 7x10x1024; forward 0.93x to 1.04x. Slices of 256 gain nothing, slices
+// of 32 take 1.6x (forward) and 2.9x (backward) the time of 64 (Zen 5, AVX-512, 2 threads).
+inline constexpr int kPlaneSlice = 128;
 
 // Channels of a slice that reads the map itself.
 inline constexpr int kStridedSlice = 1024;
