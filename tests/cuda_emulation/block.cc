@@ -49,7 +49,8 @@ int barrier_count = 0;
 char* dynamic_shared = nullptr;
 std::string failure;
 
-Thread& Self() { return *threads[static_cast<size_t>(current)]; }
+Thread& ThreadAt(int index) { return *threads[static_cast<size_t>(index)]; }
+Thread& Self() { return ThreadAt(current); }
 
 void RunThread() {
   for (;;) {
@@ -71,7 +72,7 @@ std::string TextOf(Place place) {
 
 // "thread 5 waits in __shfl_sync, forward.cu:20"
 std::string TextOf(int index) {
-  const Thread& thread = *threads[static_cast<size_t>(index)];
+  const Thread& thread = ThreadAt(index);
   const std::string name = "thread " + std::to_string(index);
   switch (thread.state) {
     case State::kEnded: return name + " has ended";
@@ -101,10 +102,11 @@ bool RunWarp(int warp) {
   for (bool ran = true; ran;) {
     ran = false;
     ForEachInOrder(std::min(kLanes, launch->threads - first), [&](int64_t lane) {
-      Thread& thread = *threads[static_cast<size_t>(first + lane)];
+      const int index = first + static_cast<int>(lane);
+      Thread& thread = ThreadAt(index);
       if (thread.state != State::kReady) return;
       ran = any = true;
-      current = first + static_cast<int>(lane);
+      current = index;
       thread_index.x = static_cast<unsigned>(current);
       thread.fiber.Resume();
     });
@@ -118,7 +120,7 @@ void ReleaseBarrier() {
   int first_index = 0;
   barrier_count = 0;
   for (int i = 0; i < launch->threads; ++i) {
-    const Thread& thread = *threads[static_cast<size_t>(i)];
+    const Thread& thread = ThreadAt(i);
     if (thread.state == State::kEnded) continue;
     if (first == nullptr) first = &thread, first_index = i;
     const bool same = thread.state == State::kAtBarrier && first->state == State::kAtBarrier &&
@@ -129,7 +131,7 @@ void ReleaseBarrier() {
       for (int lane = 0; thread.state == State::kAtIntrinsic && lane < kLanes; ++lane) {
         const int index = i / kLanes * kLanes + lane;
         if (index >= launch->threads || (thread.mask >> lane & 1) == 0) continue;
-        const Thread& met = *threads[static_cast<size_t>(index)];
+        const Thread& met = ThreadAt(index);
         if (met.state != State::kAtIntrinsic || met.mask != thread.mask) other = index;
       }
       return Record("deadlock: " + TextOf(i) + ", " + TextOf(other));
@@ -137,7 +139,7 @@ void ReleaseBarrier() {
     barrier_count += thread.value != 0 ? 1 : 0;
   }
   for (int i = 0; i < launch->threads; ++i) {
-    Thread& thread = *threads[static_cast<size_t>(i)];
+    Thread& thread = ThreadAt(i);
     if (thread.state == State::kAtBarrier) thread.state = State::kReady;
   }
 }
@@ -149,14 +151,17 @@ bool AllEnded() {
 // Fills shared memory with a pattern, NaN as a number. Not memset: between variables
 // AddressSanitizer forbids accesses.
 [[gnu::no_sanitize_address]] void PoisonStaticShared() {
-  for (volatile char* at = mluops_shared_begin; at < mluops_shared_end; ++at) *at = -1;
+  const uintptr_t bytes = reinterpret_cast<uintptr_t>(mluops_shared_end) -
+                          reinterpret_cast<uintptr_t>(mluops_shared_begin);
+  volatile char* const shared = mluops_shared_begin;
+  for (uintptr_t i = 0; i < bytes; ++i) shared[i] = -1;
 }
 
 void RunBlock(int64_t index) {
   block_index.x = static_cast<unsigned>(index);
   std::memset(dynamic_shared, 0xff, launch->shared_bytes);
   for (int i = 0; i < launch->threads; ++i) {
-    threads[static_cast<size_t>(i)]->state = State::kReady;
+    ThreadAt(i).state = State::kReady;
   }
   const auto whole = static_cast<size_t>(launch->threads / kLanes);
   warps.assign(whole, {~0u, 0});
@@ -217,7 +222,7 @@ const Met& Meet(const char* intrinsic, uint32_t mask, uint64_t value, Place plac
   Met met = {lanes, {}};
   for (int lane = 0; lane < kLanes && complete; ++lane) {
     if ((lanes >> lane & 1) == 0) continue;
-    const Thread& other = *threads[static_cast<size_t>(first + lane)];
+    const Thread& other = ThreadAt(first + lane);
     complete = other.mask == mask && IsSame(other.intrinsic, intrinsic);
     met.values[lane] = other.value;
   }
@@ -228,7 +233,7 @@ const Met& Meet(const char* intrinsic, uint32_t mask, uint64_t value, Place plac
   warp.waiting &= ~lanes;
   for (int lane = 0; lane < kLanes; ++lane) {
     if ((lanes >> lane & 1) == 0) continue;
-    Thread& other = *threads[static_cast<size_t>(first + lane)];
+    Thread& other = ThreadAt(first + lane);
     other.met = met;
     other.state = State::kReady;
   }

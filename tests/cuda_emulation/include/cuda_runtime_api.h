@@ -31,7 +31,7 @@ inline uint4 make_uint4(unsigned x, unsigned y, unsigned z, unsigned w) { return
 
 struct dim3 {
   unsigned x, y, z;
-  dim3(unsigned x_ = 1) : x(x_), y(1), z(1) {}
+  dim3(unsigned x_ = 1) : x(x_), y(1), z(1) {}  // NOLINT: implicit, as in CUDA
 };
 
 enum cudaError_t {
