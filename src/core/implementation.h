@@ -133,6 +133,13 @@ struct DeviceFamily {
 
 mluOpStatus_t FailNoImplementation(const OpSpec& spec, std::string_view forced);
 
+template <const auto& kList>
+constexpr auto InfosOf() {
+  std::array<ImplementationInfo, std::size(kList)> infos = {};
+  for (size_t i = 0; i < infos.size(); ++i) infos[i] = {kList[i].name, kList[i].beyond_32_bits};
+  return infos;
+}
+
 // Returns whether the last implementation that is not "double" applies to every call within the
 // operator's limits.
 template <const auto& kList>
@@ -197,11 +204,7 @@ class Binding {
     return MLUOP_STATUS_SUCCESS;
   }
 
-  static constexpr auto kInfos = [] {
-    std::array<ImplementationInfo, std::size(kList)> infos = {};
-    for (size_t i = 0; i < infos.size(); ++i) infos[i] = {kList[i].name, kList[i].beyond_32_bits};
-    return infos;
-  }();
+  static constexpr auto kInfos = InfosOf<kList>();
 
   static constexpr DeviceOperator<Context> Operator(std::string_view op) {
     return {op, kInfos, Run, MakePlan};

@@ -31,6 +31,7 @@ struct Problem {
   MLUOP_HOST_DEVICE int64_t channels() const { return bins() * output_dim; }
   MLUOP_HOST_DEVICE int64_t map_elements() const { return rows() * w * channels(); }
 
+  // NOLINTNEXTLINE(google-explicit-constructor): converts as if it were derived
   operator roi::Planes() const { return {n, h, w, rois, output_dim, group, group}; }
 
   // Channel c of bin = ph*G+pw is channel (c*G+ph)*G+pw of the map.

@@ -190,8 +190,8 @@ size_t PlanesBytes(const CpuCall<Problem>& call) {
 template <int kMaxBlock>
 void DescribePlanes(const CpuCall<Problem>& call, Plan& plan) {
   const Slices slices = ChoosePlanes(call, kMaxBlock);
-  plan.Add("slices %lld of %d channels of all borders in blocks of %d",
-           static_cast<long long>(slices.count * call.p.n), slices.size, slices.block);
+  plan.Add("slices %" PRId64 " of %d channels of all borders in blocks of %d",
+           slices.count * call.p.n, slices.size, slices.block);
 }
 
 // `stream`: see KernelCall.

@@ -61,8 +61,8 @@ bool ShouldPack(const CpuCall<Problem>& call) {
 template <int kMaxBlock>
 void DescribeSlices(const CpuCall<Problem>& call, Plan& plan) {
   const Slices slices = ChooseSlices(call, kMaxBlock);
-  plan.Add("slices %lld of %d channels in blocks of %d",
-           static_cast<long long>(SliceCount(call.p, slices)), slices.size, slices.block);
+  plan.Add("slices %" PRId64 " of %d channels in blocks of %d", SliceCount(call.p, slices),
+           slices.size, slices.block);
 }
 
 // Returns true if the outputs are large and aligned for full vectors of every instruction set.
