@@ -18,7 +18,7 @@ namespace {
 static_assert(std::endian::native == std::endian::little,
               "ZIP and .npy are little-endian, and fields are copied from memory");
 
-constexpr uint32_t kInZip64 = 0xffffffff;  // the value is in a ZIP64 field
+constexpr uint32_t kInZip64 = 0xffffffff;  // stands for a size or offset in a ZIP64 field
 constexpr uint16_t kVersion = 45;          // the first version with ZIP64
 constexpr uint16_t kDate = 0x21;           // 1980-01-01: files of equal calls are equal
 constexpr size_t kNpyAlignment = 64;
@@ -35,6 +35,20 @@ constexpr std::array<uint32_t, 256> MakeCrcTable() {
   return table;
 }
 constexpr std::array<uint32_t, 256> kCrc = MakeCrcTable();
+
+bool WriteAt(int file, const void* data, size_t bytes, uint64_t offset) {
+  const auto* from = static_cast<const char*>(data);
+  while (bytes > 0) {
+    const ssize_t written = pwrite(file, from, bytes, static_cast<off_t>(offset));
+    if (written < 0 && errno == EINTR) continue;
+    if (written == 0) errno = ENOSPC;
+    if (written <= 0) return false;
+    from += written;
+    offset += static_cast<uint64_t>(written);
+    bytes -= static_cast<size_t>(written);
+  }
+  return true;
+}
 
 // Writes the header of a .npy file, version 1.0, to `text`. Returns its size, a multiple of 64.
 size_t FormatNpyHeader(const mluOpTensorStruct& desc, char (&text)[320]) {
@@ -53,20 +67,6 @@ size_t FormatNpyHeader(const mluOpTensorStruct& desc, char (&text)[320]) {
 }
 
 }  // namespace
-
-bool WriteAt(int file, const void* data, size_t bytes, uint64_t offset) {
-  const auto* from = static_cast<const char*>(data);
-  while (bytes > 0) {
-    const ssize_t written = pwrite(file, from, bytes, static_cast<off_t>(offset));
-    if (written < 0 && errno == EINTR) continue;
-    if (written == 0) errno = ENOSPC;
-    if (written <= 0) return false;
-    from += written;
-    offset += static_cast<uint64_t>(written);
-    bytes -= static_cast<size_t>(written);
-  }
-  return true;
-}
 
 uint32_t Crc32(uint32_t crc, const void* data, size_t bytes) {
   const auto* from = static_cast<const unsigned char*>(data);
@@ -100,35 +100,47 @@ struct NpzWriter::Bytes {
   }
   Bytes& PutName(std::string_view name) { return Put(name.data(), name.size()).Put(".npy", 4); }
   // Version, flags, method (stored), time, date, CRC, both sizes.
-  Bytes& PutDescription(const Entry& entry) {
+  Bytes& PutDescription(const Entry& entry, bool wide) {
+    const uint64_t size32 = wide ? kInZip64 : entry.size;
     Put16(kVersion).Put16(0).Put16(0).Put16(0).Put16(kDate);
-    return Put32(entry.crc).Put32(kInZip64).Put32(kInZip64);
+    return Put32(entry.crc).Put32(size32).Put32(size32);
   }
 };
 
-NpzWriter::Bytes NpzWriter::LocalHeader(const Entry& entry) {
+NpzWriter::Bytes NpzWriter::LocalHeader(const Entry& entry) const {
   Bytes header;
-  header.Put32(0x04034b50).PutDescription(entry);
-  header.Put16(entry.name.size() + 4).Put16(20).PutName(entry.name);
-  return header.Put16(1).Put16(16).Put64(entry.size).Put64(entry.size);
+  const bool wide = IsWide(entry.size);
+  header.Put32(0x04034b50).PutDescription(entry, wide);
+  header.Put16(entry.name.size() + 4).Put16(wide ? 20 : 0).PutName(entry.name);
+  if (wide) header.Put16(1).Put16(16).Put64(entry.size).Put64(entry.size);
+  return header;
 }
 
-NpzWriter::Bytes NpzWriter::DirectoryEntry(const Entry& entry) {
+NpzWriter::Bytes NpzWriter::DirectoryEntry(const Entry& entry) const {
   Bytes header;
-  header.Put32(0x02014b50).Put16(kVersion).PutDescription(entry);
-  header.Put16(entry.name.size() + 4).Put16(28);
-  header.Put16(0).Put16(0).Put16(0).Put32(0).Put32(kInZip64).PutName(entry.name);
-  return header.Put16(1).Put16(24).Put64(entry.size).Put64(entry.size).Put64(entry.offset);
+  const bool wide = IsWide(entry.size), far = IsWide(entry.offset);
+  const int extra = (wide ? 16 : 0) + (far ? 8 : 0);
+  header.Put32(0x02014b50).Put16(kVersion).PutDescription(entry, wide);
+  header.Put16(entry.name.size() + 4).Put16(static_cast<uint64_t>(extra == 0 ? 0 : extra + 4));
+  header.Put16(0).Put16(0).Put16(0).Put32(0).Put32(far ? kInZip64 : entry.offset);
+  header.PutName(entry.name);
+  if (extra > 0) header.Put16(1).Put16(static_cast<uint64_t>(extra));
+  if (wide) header.Put64(entry.size).Put64(entry.size);
+  if (far) header.Put64(entry.offset);
+  return header;
 }
 
 NpzWriter::Bytes NpzWriter::EndOfDirectory(uint64_t start) const {
   Bytes end;
   const auto count = static_cast<uint64_t>(count_);
-  end.Put32(0x06064b50).Put64(44).Put16(kVersion).Put16(kVersion).Put32(0).Put32(0);
-  end.Put64(count).Put64(count).Put64(offset_ - start).Put64(start);
-  end.Put32(0x07064b50).Put32(0).Put64(offset_).Put32(1);
+  const bool far = IsWide(start);
+  if (far) {
+    end.Put32(0x06064b50).Put64(44).Put16(kVersion).Put16(kVersion).Put32(0).Put32(0);
+    end.Put64(count).Put64(count).Put64(offset_ - start).Put64(start);
+    end.Put32(0x07064b50).Put32(0).Put64(offset_).Put32(1);
+  }
   end.Put32(0x06054b50).Put16(0).Put16(0).Put16(count).Put16(count);
-  return end.Put32(kInZip64).Put32(kInZip64).Put16(0);
+  return end.Put32(offset_ - start).Put32(far ? kInZip64 : start).Put16(0);
 }
 
 bool NpzWriter::Append(const void* data, size_t bytes) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes an .npz file, which NumPy reads: a ZIP archive of .npy arrays, not compressed. All sizes and
-// offsets are ZIP64: one form for arrays of any size. Allocates no memory.
+// Writes an .npz file, which NumPy reads: a ZIP archive of .npy arrays, not compressed. Allocates no
+// memory.
 #pragma once
 
 #include <cstddef>
@@ -12,9 +12,6 @@
 
 namespace mluop {
 
-// Writes all bytes at an offset of a file. Returns false and sets errno on failure.
-bool WriteAt(int file, const void* data, size_t bytes, uint64_t offset);
-
 // Continues the CRC-32 of ZIP, which starts with 0.
 uint32_t Crc32(uint32_t crc, const void* data, size_t bytes);
 
@@ -25,7 +22,10 @@ const char* NpyType(mluOpDataType_t dtype);
 // function returns false and sets errno if the file cannot be written.
 class NpzWriter {
  public:
-  explicit NpzWriter(int file) : file_(file) {}  // `file` is empty and belongs to the caller
+  // `file` is empty and belongs to the caller. Sizes and offsets of at least `zip64_from` are
+  // stored as ZIP64; tests lower the limit.
+  explicit NpzWriter(int file, uint64_t zip64_from = 0xffffffff)
+      : file_(file), zip64_from_(zip64_from) {}
 
   // At most kMaxTensors arrays. `name` must stay valid until Finish.
   bool Begin(std::string_view name, const mluOpTensorStruct& desc);
@@ -43,11 +43,13 @@ class NpzWriter {
   struct Bytes;
 
   bool Append(const void* data, size_t bytes);
-  static Bytes LocalHeader(const Entry& entry);
-  static Bytes DirectoryEntry(const Entry& entry);
+  Bytes LocalHeader(const Entry& entry) const;
+  Bytes DirectoryEntry(const Entry& entry) const;
   Bytes EndOfDirectory(uint64_t start) const;
+  bool IsWide(uint64_t value) const { return value >= zip64_from_; }
 
   int file_;
+  uint64_t zip64_from_;
   uint64_t offset_ = 0;
   int count_ = 0;
   Entry entries_[kMaxTensors];

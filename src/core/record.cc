@@ -12,6 +12,7 @@
 #include <atomic>
 #include <cerrno>
 #include <csignal>
+#include <cstdarg>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -62,6 +63,14 @@ class NewFile {
 
   char path[PATH_MAX] = "";
 
+  [[gnu::format(printf, 2, 3)]] bool SetPath(const char* format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    const int length = vsnprintf(path, sizeof(path), format, arguments);
+    va_end(arguments);
+    if (length >= PATH_MAX) errno = ENAMETOOLONG;
+    return length < PATH_MAX;
+  }
   // Fails if the file exists.
   bool Create() {
     file_ = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
@@ -136,9 +145,11 @@ class Recording {
     do {
       const auto n = static_cast<unsigned long long>(count.fetch_add(1));
       data_.Remove();
-      TextWriter(text_.path).Add("%s/%.*s_%d_%llu.txt", folder, MLUOP_SV(op), pid, n);
-      TextWriter(data_.path).Add("%s/%.*s_%d_%llu.npz", folder, MLUOP_SV(op), pid, n);
-      if ((!with_data || data_.Create()) && text_.Create()) return true;
+      if (text_.SetPath("%s/%.*s_%d_%llu.txt", folder, MLUOP_SV(op), pid, n) &&
+          data_.SetPath("%s/%.*s_%d_%llu.npz", folder, MLUOP_SV(op), pid, n) &&
+          (!with_data || data_.Create()) && text_.Create()) {
+        return true;
+      }
     } while (errno == EEXIST);
     Report(with_data && data_.get() < 0 ? data_.path : text_.path, strerrordesc_np(errno));
     return false;
@@ -175,15 +186,20 @@ class Recording {
   }
 
   bool WriteText(const char* missing, bool has_data) {
-    char line[kMaxLine], buffer[kMaxLine + 512];
+    char line[kMaxLine], text[kMaxLine + 512];
     FormatCase(call_, line, sizeof(line));
     const Device& device = *handle_.device;
-    TextWriter text(buffer);
-    text.Add("# Recorded by mluops %d.%d.%d on %s (%s).\n", MLUOP_MAJOR, MLUOP_MINOR,
-             MLUOP_PATCHLEVEL, device.name(), device.architecture());
-    if (missing[0] != '\0') text.Add("# No data: %s.\n", missing);
-    text.Add("%s%s\n", line, has_data ? " data=file" : "");
-    return WriteAt(text_.get(), buffer, text.length(), 0);
+    const int length =
+        snprintf(text, sizeof(text), "# Recorded by mluops %d.%d.%d on %s (%s).\n%s%s%s%s%s\n",
+                 MLUOP_MAJOR, MLUOP_MINOR, MLUOP_PATCHLEVEL, device.name(), device.architecture(),
+                 missing[0] == '\0' ? "" : "# No data: ", missing, missing[0] == '\0' ? "" : ".\n",
+                 line, has_data ? " data=file" : "");
+    const auto size = static_cast<size_t>(length);
+    ssize_t written = 0;
+    do written = write(text_.get(), text, size);
+    while (written < 0 && errno == EINTR);
+    if (written >= 0 && written < length) errno = ENOSPC;
+    return written == length;
   }
 
   const Arguments& call_;

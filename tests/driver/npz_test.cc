@@ -46,10 +46,11 @@ std::vector<Array> ArraysOfEachType() {
 }
 
 // Writes the data of each array in two parts.
-void WriteFile(const std::string& path, const std::vector<Array>& arrays) {
+void WriteFile(const std::string& path, const std::vector<Array>& arrays,
+               uint64_t zip64_from = 0xffffffff) {
   const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   ASSERT_GE(file, 0);
-  NpzWriter writer(file);
+  NpzWriter writer(file, zip64_from);
   for (const Array& array : arrays) {
     const size_t half = array.bytes.size() / 2;
     EXPECT_TRUE(writer.Begin(array.name, array.desc));
@@ -119,6 +120,15 @@ TEST(NpzWriter, ReaderReadsEveryType) {
   ExpectArrays(folder / "a.npz", arrays);
 }
 
+TEST(NpzWriter, Zip64FilesHaveTheSameArrays) {
+  const Folder folder;
+  const std::vector<Array> arrays = ArraysOfEachType();
+  for (const uint64_t limit : {0, 300, 2000}) {  // all values, some sizes and offsets, offsets only
+    WriteFile(folder / "a.npz", arrays, limit);
+    ExpectArrays(folder / "a.npz", arrays);
+  }
+}
+
 TEST(NpzWriter, FailedWriteReturnsFalseWithErrno) {
   const int file = open("/dev/full", O_WRONLY | O_CLOEXEC);
   ASSERT_GE(file, 0);
@@ -133,12 +143,14 @@ TEST(NpzWriter, FailedWriteReturnsFalseWithErrno) {
 TEST(NpzReader, EveryTruncatedFileIsRefused) {
   const Folder folder;
   const std::vector<Array> arrays = {Array("x", MLUOP_DTYPE_FLOAT, {5})};
-  WriteFile(folder / "whole.npz", arrays);
-  ASSERT_EQ(Refusal(folder / "whole.npz"), "");
-  const std::string bytes = ReadBytes(folder / "whole.npz");
-  for (size_t size = 0; size < bytes.size(); ++size) {
-    WriteBytes(folder / "cut.npz", bytes.substr(0, size));
-    EXPECT_EQ(Refusal(folder / "cut.npz").find((folder / "cut.npz") + ": "), 0u) << size;
+  for (const uint64_t limit : {uint64_t{0xffffffff}, uint64_t{0}}) {
+    WriteFile(folder / "whole.npz", arrays, limit);
+    ASSERT_EQ(Refusal(folder / "whole.npz"), "");
+    const std::string bytes = ReadBytes(folder / "whole.npz");
+    for (size_t size = 0; size < bytes.size(); ++size) {
+      WriteBytes(folder / "cut.npz", bytes.substr(0, size));
+      EXPECT_EQ(Refusal(folder / "cut.npz").find((folder / "cut.npz") + ": "), 0u) << size;
+    }
   }
 }
 
