@@ -44,10 +44,10 @@ mluop() {
 }
 # Prints a family's output when it ends, so that families do not mix.
 check_family() {
-  local output
+  local output failed=0
   output=$(mluop check --op "$1" --set basic 2>&1) || failed=1
   echo "$1: $output"
-  return "${failed:-0}"
+  return "$failed"
 }
 
 start=$SECONDS status=0

@@ -250,7 +250,8 @@ bool IsWritable(const std::string& name, const char* option) {
   const std::filesystem::path parent = std::filesystem::path(name).parent_path();
   const bool exists = access(name.c_str(), F_OK) == 0;
   const std::string path = exists ? name : parent.empty() ? "." : parent.string();
-  if (access(path.c_str(), W_OK) == 0 && !std::filesystem::is_directory(name)) return true;
+  std::error_code error;
+  if (access(path.c_str(), W_OK) == 0 && !std::filesystem::is_directory(name, error)) return true;
   PrintUnwritable(name, option);
   return false;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // border_align on NCHW tensors on the CPU, both directions. A worker transposes a slice of the map
-// (forward) or of the gradients (backward) into scratch, computes all borders of its channels as
-// for NHWC, and transposes the results from scratch into the output. argmax_idx is NHWC memory.
+// (forward) or of the gradients (backward) into scratch. It computes all borders of its channels as
+// for NHWC, then transposes the results into the output. argmax_idx is NHWC memory.
 #include <algorithm>
 
 #include "core/dtype.h"

@@ -33,7 +33,7 @@ inline constexpr int kForwardBlock = 128;
 inline constexpr int64_t kCacheFloats = 1 << 20;
 inline constexpr int64_t kMaxFloats = 1 << 22;
 
-// Boxes are sorted if a block of the map is larger than this. Sorting takes 0.83x to 0.91x the time
+// Boxes are sorted if kBlock channels of the map are larger than this. Sorting takes 0.83x to 0.91x the time
 // of forward on [2, 25, 38, 1024], 0.86x to 1.0x of backward.
 inline constexpr int64_t kL1Floats = 8192;
 
@@ -47,9 +47,9 @@ inline constexpr int64_t kFillGrain = 65536;
 // 0.95x (Zen 4, 1 thread).
 inline constexpr int kAhead = 4;
 
-// Maximum channels of a slice of NCHW tensors: wide slices compute the samples less often. With 64
-// instead, backward takes 1.15x to 1.4x the time in float with K=950 on 25x38x1024, 1.05x to 1.13x
-// in half, 1.27x with K=70 on 7x10x1024; forward 0.93x to 1.04x. Slices of 256 gain nothing, slices
+// Maximum channels of a slice of NCHW tensors: wide slices compute the samples less often. Backward
+// with 64 instead, K=950 on 25x38x1024: 1.15x to 1.4x the time in float, 1.05x to 1.13x in half.
+// K=70 on 7x10x1024 takes 1.27x; forward takes 0.93x to 1.04x. Slices of 256 gain nothing, slices
 // of 32 take 1.6x (forward) and 2.9x (backward) the time of 64 (Zen 5, AVX-512, 2 threads).
 inline constexpr int kPlaneSlice = 128;
 

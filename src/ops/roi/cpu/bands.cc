@@ -16,6 +16,7 @@
 
 HWY_BEFORE_NAMESPACE();
 namespace mluop::roi::HWY_NAMESPACE {
+namespace {
 
 // The rows of a slice that are repacked in `data`, and the positions to visit.
 template <typename T>
@@ -250,6 +251,7 @@ void StageRoi(const Bands& bands, const float* grad_output, float* stage) {
   PlanesToPixels(grad_output, p.bins(), p.bins(), p.output_dim, stage, bands.slicing.bin_stride);
 }
 
+}  // namespace
 }  // namespace mluop::roi::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 

@@ -137,8 +137,8 @@ Bands FillBands(const CpuCall<Problem>& call, void* scratch) {
   return bands;
 }
 
-// Forward: returns true if the bins have enough pixels to justify repacking the map, a row fits into a
-// band, and a pixel fills a vector.
+// Forward: returns true if a pixel fills a vector, a row fits into a band, and the bins have enough
+// pixels to justify repacking the map.
 template <Sum kSum, class Problem>
 bool ShouldUseBands(const CpuCall<Problem>& call) {
   const Planes p = call.p;
@@ -149,6 +149,8 @@ bool ShouldUseBands(const CpuCall<Problem>& call) {
 }
 
 inline constexpr std::string_view kBandsWhen =
-    "a row fits the L2, and the bins have at least 1/4 of the elements of the map";
+    "at least 3 channels, a row fits into a band, and the bins have at least 1/4 of the elements "
+    "of "
+    "the map";
 
 }  // namespace mluop::roi

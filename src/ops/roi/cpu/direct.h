@@ -51,7 +51,7 @@ DirectSums<Real, kCount> SumNested(const BinMap<Real>& map, const BinBox& box) {
   for (int32_t h = box.rows.begin; h < box.rows.end; ++h) {
     Sums row(-0.0f);
     for (int32_t first = box.columns.begin, end; first < box.columns.end; first = end) {
-      end = std::min<int32_t>(first + kChunkColumns, box.columns.end);
+      end = static_cast<int32_t>(std::min<int64_t>(first + kChunkColumns, box.columns.end));
       Sums chunk(-0.0f);
       AddRow(map, h, {first, end}, &chunk);
       row.Add(chunk);
@@ -82,18 +82,17 @@ void PoolChannels(const BinMap<Real>& map, const BinBox& box, Real* output, int6
 
 // As PoolChannels, for any number of channels.
 template <Sum kSum, typename Real>
-void PoolBin(BinMap<Real> map, const BinBox& box, int64_t channels, Real* output,
+void PoolBin(const BinMap<Real>& map, const BinBox& box, int64_t channels, Real* output,
              int64_t output_stride) {
-  int64_t c = 0;
-  const auto pool = [&](auto count) {
-    PoolChannels<kSum, count>(map, box, output + c * output_stride, output_stride);
-    map.data += count * map.channel;
-    c += count;
+  const auto pool = [&](auto count, int64_t c) {
+    const BinMap<Real> own = {map.data + c * map.channel, map.row, map.pixel, map.channel};
+    PoolChannels<kSum, count>(own, box, output + c * output_stride, output_stride);
   };
-  while (c + kDirectChannels <= channels) {
-    pool(std::integral_constant<int64_t, kDirectChannels>());
+  int64_t c = 0;
+  for (; c + kDirectChannels <= channels; c += kDirectChannels) {
+    pool(std::integral_constant<int64_t, kDirectChannels>(), c);
   }
-  while (c < channels) pool(std::integral_constant<int64_t, 1>());
+  for (; c < channels; ++c) pool(std::integral_constant<int64_t, 1>(), c);
 }
 
 // ---- NCHW ----
@@ -103,11 +102,15 @@ template <Sum kSum, typename Real, class Place, class Problem>
 void PoolDirectRoi(const Problem& problem, const Place& place, const Real* input, int64_t first,
                    int64_t last, Real* output) {
   const Planes p = problem;
+  if (place.image < 0) {
+    std::fill(output + first * p.bins(), output + last * p.bins(), Real{0});
+    return;
+  }
   for (int64_t bin = 0; bin < p.bins(); ++bin) {
     const BinBox box = {place.Rows(problem, static_cast<int>(bin / p.pooled_w)),
                         place.Columns(problem, static_cast<int>(bin % p.pooled_w))};
-    const BinMap<Real> map = {input + p.Plane(std::max<int64_t>(place.image, 0), first, bin), p.w,
-                              1, p.bins() * p.pixels()};
+    const BinMap<Real> map = {input + p.Plane(place.image, first, bin), p.w, 1,
+                              p.bins() * p.pixels()};
     PoolBin<kSum>(map, box, last - first, output + first * p.bins() + bin, p.bins());
   }
 }
