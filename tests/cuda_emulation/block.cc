@@ -52,18 +52,54 @@ std::string failure;
 Thread& ThreadAt(int index) { return *threads[static_cast<size_t>(index)]; }
 Thread& Self() { return ThreadAt(current); }
 
-void RunThread() {
-  for (;;) {
-    launch->call(launch->kernel, launch->parameters);
-    if (!Self().copies.front().empty()) CommitCopies();
-    WaitForCopies(0);
-    Self().state = State::kEnded;
-    warps[static_cast<size_t>(current / kLanes)].alive &= ~(1u << current % kLanes);
-    Fiber::Suspend();
+Warp& WarpOf(int index) { return warps[static_cast<size_t>(index / kLanes)]; }
+
+bool IsSame(const char* a, const char* b) { return a == b || std::strcmp(a, b) == 0; }
+
+// Releases the lanes in the mask of a waiting thread. Returns false if a lane that has not ended is
+// not at the same intrinsic with the same mask.
+bool ReleaseLanes(int index) {
+  const Thread& waiting = ThreadAt(index);
+  Warp& warp = WarpOf(index);
+  const int first = index / kLanes * kLanes;
+  const uint32_t lanes = waiting.mask & warp.alive;
+  if ((lanes & ~warp.waiting) != 0) return false;
+  Met met = {lanes, {}};
+  for (int lane = 0; lane < kLanes; ++lane) {
+    if ((lanes >> lane & 1) == 0) continue;
+    const Thread& other = ThreadAt(first + lane);
+    if (other.mask != waiting.mask || !IsSame(other.intrinsic, waiting.intrinsic)) return false;
+    met.values[lane] = other.value;
+  }
+  warp.waiting &= ~lanes;
+  for (int lane = 0; lane < kLanes; ++lane) {
+    if ((lanes >> lane & 1) == 0) continue;
+    Thread& other = ThreadAt(first + lane);
+    other.met = met;
+    other.state = State::kReady;
+  }
+  return true;
+}
+
+// Other lanes may have waited for this one only.
+void EndThread() {
+  Self().state = State::kEnded;
+  Warp& warp = WarpOf(current);
+  warp.alive &= ~(1u << current % kLanes);
+  for (int lane = 0; lane < kLanes; ++lane) {
+    if ((warp.waiting >> lane & 1) != 0) ReleaseLanes(current / kLanes * kLanes + lane);
   }
 }
 
-bool IsSame(const char* a, const char* b) { return a == b || std::strcmp(a, b) == 0; }
+void RunThread() {
+  for (;;) {
+    launch->call(launch->kernel, launch->parameters);
+    CommitCopies();
+    WaitForCopies(0);
+    EndThread();
+    Fiber::Suspend();
+  }
+}
 
 std::string TextOf(Place place) {
   const char* const slash = std::strrchr(place.file, '/');
@@ -132,6 +168,7 @@ void ReleaseBarrier() {
         const int index = i / kLanes * kLanes + lane;
         if (index >= launch->threads || (thread.mask >> lane & 1) == 0) continue;
         const Thread& met = ThreadAt(index);
+        if (met.state == State::kEnded) continue;
         if (met.state != State::kAtIntrinsic || met.mask != thread.mask) other = index;
       }
       return Record("deadlock: " + TextOf(i) + ", " + TextOf(other));
@@ -207,36 +244,15 @@ int Barrier(bool value, Place place) {
 
 const Met& Meet(const char* intrinsic, uint32_t mask, uint64_t value, Place place) {
   Thread& self = Self();
-  Warp& warp = warps[static_cast<size_t>(current / kLanes)];
-  const int first = current / kLanes * kLanes;
-  const uint32_t own = 1u << (current - first);
+  const uint32_t own = 1u << current % kLanes;
   if ((mask & own) == 0) Fail("the lane is missing in its own mask", place);
   self.state = State::kAtIntrinsic;
   self.intrinsic = intrinsic;
   self.place = place;
   self.mask = mask;
   self.value = value;
-  warp.waiting |= own;
-  const uint32_t lanes = mask & warp.alive;
-  bool complete = (lanes & ~warp.waiting) == 0;
-  Met met = {lanes, {}};
-  for (int lane = 0; lane < kLanes && complete; ++lane) {
-    if ((lanes >> lane & 1) == 0) continue;
-    const Thread& other = ThreadAt(first + lane);
-    complete = other.mask == mask && IsSame(other.intrinsic, intrinsic);
-    met.values[lane] = other.value;
-  }
-  if (!complete) {
-    Fiber::Suspend();
-    return self.met;
-  }
-  warp.waiting &= ~lanes;
-  for (int lane = 0; lane < kLanes; ++lane) {
-    if ((lanes >> lane & 1) == 0) continue;
-    Thread& other = ThreadAt(first + lane);
-    other.met = met;
-    other.state = State::kReady;
-  }
+  WarpOf(current).waiting |= own;
+  if (!ReleaseLanes(current)) Fiber::Suspend();
   return self.met;
 }
 

@@ -10,7 +10,7 @@
 
 namespace emulation {
 
-// A place in the source.
+// Names a line of a source file.
 struct Place {
   const char* file = "";
   int line = 0;

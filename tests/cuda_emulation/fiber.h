@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A stack of its own for each thread of a block. One OS thread switches between them.
+// Gives each thread of a block a stack. One OS thread switches between them.
 #pragma once
 
 #include <cstddef>

@@ -146,6 +146,7 @@ mluOpStatus_t RunEdges(const CudaCall<Problem>& call, void*) {
 
 // A thread per result. It serves any number of channels and samples ("elements"), tensors with 2^31
 // elements and more ("large"), and tensors of type double.
+
 // The maximum of one channel of an edge. `result` counts [N, K, 4, C]; Offset: of all tensors.
 template <typename T, typename Offset>
 __device__ void PoolResult(const ForwardTensors<T>& t, Offset result) {

@@ -197,8 +197,8 @@ void DescribeTile(const BackwardCall& call, Plan& plan) {
 
 // Implementation "double": a thread owns one channel of a band of points, and adds voxels in ascending
 // order.
-// Bands: enough threads to occupy the device with few channels. Every band reads all
-// indices.
+
+// Enough bands to occupy the device with few channels. Every band reads all indices.
 constexpr int kBands = 64;
 
 struct DoubleGradients {
