@@ -52,6 +52,16 @@ def test_backward_computes_in_the_types_of_forward_under_autocast():
         assert torch.equal(found[0], expected[0])
 
 
+def test_second_derivatives_ignore_autocast():
+    x, weight = torch.randn(1, 16, 12, 12), torch.randn(8, 16, 3, 3, requires_grad=True)
+    result = ours.masked_conv2d(x, torch.ones(1, 12, 12), weight, padding=1).square().sum()
+    (grad,) = torch.autograd.grad(result, weight, create_graph=True)
+    (expected,) = torch.autograd.grad(grad.square().sum(), weight, retain_graph=True)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        (found,) = torch.autograd.grad(grad.square().sum(), weight)
+    assert torch.equal(found, expected)
+
+
 @pytest.mark.filterwarnings("error::DeprecationWarning:mluops")
 @pytest.mark.filterwarnings("error:.*autocast.*deprecated")
 def test_autocast_uses_no_deprecated_function():

@@ -9,6 +9,7 @@ vmap and torch.compile do not take.
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import Any, List, Optional, Sequence, Tuple
 
 import torch
@@ -22,8 +23,12 @@ Given = Optional[Tensor]
 _FEATURES, _WEIGHT = [True, False, False], [False, True, False]
 
 
-def _forward(*arguments: Any) -> Tensor:
-    return torch.ops.mluops.masked_conv2d.default(*arguments)
+def _forward(features: Tensor, *others: Any) -> Tensor:
+    """F in the types of its arguments, which autocast would cast. Meta tensors have no autocast."""
+    device = features.device.type
+    off = nullcontext() if device == "meta" else torch.autocast(device, enabled=False)
+    with off:
+        return torch.ops.mluops.masked_conv2d.default(features, *others)
 
 
 def _backward(*arguments: Any) -> Tuple[Tensor, ...]:
