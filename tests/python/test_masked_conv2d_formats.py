@@ -117,3 +117,18 @@ def test_forward_mode_in_a_compiled_function():
     torch._dynamo.reset()
     x, t = torch.randn(1, 2, 6, 6), torch.randn(1, 2, 6, 6)
     torch.testing.assert_close(torch.compile(tangent, backend="eager")(x, t), tangent(x, t))
+
+
+@needs_compiled_transforms
+@pytest.mark.parametrize("at", [0, 1], ids=["features", "weight"])
+def test_gradients_that_a_tangent_does_not_change_have_zero_tangents(at):
+    arguments = [torch.randn(1, 2, 6, 6), torch.randn(3, 2, 3, 3), torch.randn(3)]
+
+    def total(x, weight, bias):
+        return ours.masked_conv2d(x, torch.eye(6)[None], weight, bias, padding=1).sum()
+
+    def gradients(argument):
+        return torch.func.grad(total, (0, 1, 2))(*arguments[:at], argument, *arguments[at + 1 :])
+
+    _, tangents = torch.func.jvp(gradients, (arguments[at],), (torch.ones_like(arguments[at]),))
+    assert [bool(each.any()) for each in tangents] == [at == 1, at == 0, False]

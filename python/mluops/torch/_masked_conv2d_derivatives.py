@@ -120,7 +120,10 @@ class Backward(torch.autograd.Function):
         if x is not None and ctx.wanted[1]:
             term = _backward(grad, x, mask, weight, *ctx.attributes, _WEIGHT)[1]
             results[1] = _add(results[1], term)
-        likes = (features, weight, weight.sum((1, 2, 3)))
-        zeros = (torch.zeros_like(like) for like in likes)
-        found = (zero if result is None else result for result, zero in zip(results, zeros))
-        return tuple(result if want else None for result, want in zip(found, ctx.wanted))
+        if ctx.wanted[0] and results[0] is None:
+            results[0] = torch.zeros_like(features)
+        if ctx.wanted[1] and results[1] is None:
+            results[1] = torch.zeros_like(weight)
+        if ctx.wanted[2] and results[2] is None:
+            results[2] = weight.new_zeros(weight.size(0))
+        return tuple(result if want else None for result, want in zip(results, ctx.wanted))
