@@ -62,6 +62,13 @@ def test_second_derivatives_ignore_autocast():
     assert torch.equal(found, expected)
 
 
+def test_second_derivatives_on_meta_tensors():
+    x, weight = (torch.empty(2, 4, 3, 3, device="meta", requires_grad=True) for _ in range(2))
+    result = ours.masked_conv2d(x, torch.empty(2, 1, 1, device="meta"), weight).square().sum()
+    (grad,) = torch.autograd.grad(result, weight, create_graph=True)
+    assert torch.autograd.grad(grad.square().sum(), x)[0].shape == x.shape
+
+
 @pytest.mark.filterwarnings("error::DeprecationWarning:mluops")
 @pytest.mark.filterwarnings("error:.*autocast.*deprecated")
 def test_autocast_uses_no_deprecated_function():
