@@ -52,6 +52,23 @@ def test_backward_computes_in_the_types_of_forward_under_autocast():
         assert torch.equal(found[0], expected[0])
 
 
+def test_second_derivatives_ignore_autocast():
+    x, weight = torch.randn(1, 16, 12, 12), torch.randn(8, 16, 3, 3, requires_grad=True)
+    result = ours.masked_conv2d(x, torch.ones(1, 12, 12), weight, padding=1).square().sum()
+    (grad,) = torch.autograd.grad(result, weight, create_graph=True)
+    (expected,) = torch.autograd.grad(grad.square().sum(), weight, retain_graph=True)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        (found,) = torch.autograd.grad(grad.square().sum(), weight)
+    assert torch.equal(found, expected)
+
+
+def test_second_derivatives_on_meta_tensors():
+    x, weight = (torch.empty(2, 4, 3, 3, device="meta", requires_grad=True) for _ in range(2))
+    result = ours.masked_conv2d(x, torch.empty(2, 1, 1, device="meta"), weight).square().sum()
+    (grad,) = torch.autograd.grad(result, weight, create_graph=True)
+    assert torch.autograd.grad(grad.square().sum(), x)[0].shape == x.shape
+
+
 @pytest.mark.filterwarnings("error::DeprecationWarning:mluops")
 @pytest.mark.filterwarnings("error:.*autocast.*deprecated")
 def test_autocast_uses_no_deprecated_function():
@@ -107,3 +124,18 @@ def test_forward_mode_in_a_compiled_function():
     torch._dynamo.reset()
     x, t = torch.randn(1, 2, 6, 6), torch.randn(1, 2, 6, 6)
     torch.testing.assert_close(torch.compile(tangent, backend="eager")(x, t), tangent(x, t))
+
+
+@needs_compiled_transforms
+@pytest.mark.parametrize("at", [0, 1], ids=["features", "weight"])
+def test_gradients_that_a_tangent_does_not_change_have_zero_tangents(at):
+    arguments = [torch.randn(1, 2, 6, 6), torch.randn(3, 2, 3, 3), torch.randn(3)]
+
+    def total(x, weight, bias):
+        return ours.masked_conv2d(x, torch.eye(6)[None], weight, bias, padding=1).sum()
+
+    def gradients(argument):
+        return torch.func.grad(total, (0, 1, 2))(*arguments[:at], argument, *arguments[at + 1 :])
+
+    _, tangents = torch.func.jvp(gradients, (arguments[at],), (torch.ones_like(arguments[at]),))
+    assert [bool(each.any()) for each in tangents] == [at == 1, at == 0, False]

@@ -76,7 +76,7 @@ void AddMeasurement(CLI::App* command, PerfOptions* perf) {
                       "name of an implementation, or all: measure each that applies "
                       "(default: the library's choice)");
   command->add_flag("--cold", perf->cold, "flush the tensors out of the caches before every run");
-  command->add_option("--seconds", perf->seconds, "time to spend on a case")
+  command->add_option("--seconds", perf->seconds, "seconds to spend on a case, at most 3600")
       ->check(CheckSeconds)
       ->capture_default_str();
 }
@@ -86,7 +86,8 @@ void AddReport(CLI::App* command, PerfOptions* perf, mluop::tool::ReportOptions*
       ->delimiter(',')
       ->allow_extra_args(false)
       ->check(CLI::Range(1, 1024));
-  command->add_option("--seconds", perf->seconds, "time to spend on measuring a case")
+  command
+      ->add_option("--seconds", perf->seconds, "seconds to spend on measuring a case, at most 3600")
       ->check(CheckSeconds)
       ->capture_default_str();
   command->add_option("--out", report->out, "folder for report.html and report.json")

@@ -53,7 +53,7 @@ def _add_columns(
     taps = windows.view(image.size(1), kernel[0] * kernel[1], windows.size(1))
     result = torch.zeros_like(image)
     for i, shift in enumerate(_taps(kernel, geometry)):
-        result = result + KERNELS.im2col_backward(taps[:, i], *at, [1, 1], shift, *size)
+        result += KERNELS.im2col_backward(taps[:, i], *at, [1, 1], shift, *size)
     return result
 
 
@@ -154,7 +154,7 @@ def convolve(
     windows = _columns(image, at, weight, geometry)
     products = _product(weight, windows, groups)
     if bias is not None:
-        products = products + bias.unsqueeze(1)
+        products += bias.unsqueeze(1)
     return in_format_of(image, KERNELS.col2im(products, *pixels, *mask.shape[-2:]))
 
 

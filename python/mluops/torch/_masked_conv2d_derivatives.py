@@ -9,6 +9,7 @@ vmap and torch.compile do not take.
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import Any, List, Optional, Sequence, Tuple
 
 import torch
@@ -22,8 +23,12 @@ Given = Optional[Tensor]
 _FEATURES, _WEIGHT = [True, False, False], [False, True, False]
 
 
-def _forward(*arguments: Any) -> Tensor:
-    return torch.ops.mluops.masked_conv2d.default(*arguments)
+def _forward(features: Tensor, *others: Any) -> Tensor:
+    """F in the types of its arguments, which autocast would cast. Meta tensors have no autocast."""
+    device = features.device.type
+    off = nullcontext() if device == "meta" else torch.autocast(device, enabled=False)
+    with off:
+        return torch.ops.mluops.masked_conv2d.default(features, *others)
 
 
 def _backward(*arguments: Any) -> Tuple[Tensor, ...]:
@@ -115,7 +120,10 @@ class Backward(torch.autograd.Function):
         if x is not None and ctx.wanted[1]:
             term = _backward(grad, x, mask, weight, *ctx.attributes, _WEIGHT)[1]
             results[1] = _add(results[1], term)
-        likes = (features, weight, weight.sum((1, 2, 3)))
-        zeros = (torch.zeros_like(like) for like in likes)
-        found = (zero if result is None else result for result, zero in zip(results, zeros))
-        return tuple(result if want else None for result, want in zip(found, ctx.wanted))
+        if ctx.wanted[0] and results[0] is None:
+            results[0] = torch.zeros_like(features)
+        if ctx.wanted[1] and results[1] is None:
+            results[1] = torch.zeros_like(weight)
+        if ctx.wanted[2] and results[2] is None:
+            results[2] = weight.new_zeros(weight.size(0))
+        return tuple(result if want else None for result, want in zip(results, ctx.wanted))
