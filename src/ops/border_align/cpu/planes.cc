@@ -56,8 +56,8 @@ HWY_INLINE void ForEachLine(const Slice& slice, const Visit& visit) {
 // The planes [channels, H, W] of a slice in a tensor [N, 4*C, H, W].
 template <typename T>
 HWY_INLINE T* MapPlanes(const Problem& p, const Slice& slice, T* tensor) {
-  return tensor +
-         (slice.image * p.channels() + slice.border * int64_t{p.c} + slice.channel) * p.pixels();
+  const int64_t border = slice.border, channel = border * p.c + slice.channel;
+  return tensor + (slice.image * p.channels() + channel) * p.pixels();
 }
 
 // The planes [channels, K, 4] of a slice in a tensor [N, C, K, 4].
